@@ -1,0 +1,142 @@
+//! What the command line may say.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+/// Pthread mutexes and condition variables on furwock, under unmodified programs.
+#[derive(Parser)]
+#[command(name = "furwock", version, arg_required_else_help = true)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    Run(RunArguments),
+    Compare(CompareArguments),
+    #[command(hide = true)]
+    Workload(WorkloadArguments),
+}
+
+/// Run a program on furwock's locks
+///
+/// Becomes PROGRAM (by exec, so its exit status, signals and standard streams are its own) with
+/// furwock's library put first in LD_PRELOAD. Its pthread mutexes and condition variables are
+/// then furwock's. A program that a preload cannot reach is not started.
+#[derive(Args)]
+#[command(after_help = RUN_NOTES, after_long_help = RUN_NOTES)]
+pub struct RunArguments {
+    /// Run the program even if the preload cannot act on it
+    #[arg(long)]
+    pub force: bool,
+
+    /// The program, looked up in PATH, and its arguments, passed on untouched
+    #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Compare glibc's locks with furwock's: a program's run, or built-in workloads
+///
+/// Runs PROGRAM on glibc and on furwock in turn, in pairs whose order alternates, and compares
+/// the two runs of each pair. Without PROGRAM it runs the built-in workloads in the same way;
+/// each of them checks its own result.
+#[derive(Args)]
+#[command(after_help = COMPARE_NOTES, after_long_help = COMPARE_NOTES)]
+pub struct CompareArguments {
+    /// Pairs of runs [default: 10 for a program, 5 for each built-in workload]
+    #[arg(short = 'n', long, value_name = "PAIRS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub pairs: Option<u32>,
+
+    /// Runs on each side before the first pair, not counted [default: 1 for a program, else 0]
+    #[arg(long, value_name = "N")]
+    pub warmup: Option<u32>,
+
+    /// Write the machine, every sample and the summary as JSON to FILE, or to stdout with `-`
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Kill a run that takes longer [default: none for a program, 60 for a built-in workload]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub timeout: Option<Duration>,
+
+    /// Let the program's standard output through instead of discarding it
+    #[arg(long)]
+    pub show_output: bool,
+
+    /// Compare even if the preload cannot act on the program
+    #[arg(long)]
+    pub force: bool,
+
+    /// Shorter built-in workloads: about 40 seconds in all
+    #[arg(long, conflicts_with = "command")]
+    pub quick: bool,
+
+    /// Only this built-in workload (repeatable; a name, or one cell as --list shows it)
+    #[arg(long, value_name = "NAME", conflicts_with = "command")]
+    pub workload: Vec<String>,
+
+    /// List the built-in workloads
+    #[arg(long, conflicts_with = "command")]
+    pub list: bool,
+
+    /// The program, looked up in PATH, and its arguments, passed on untouched
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
+    pub command: Vec<OsString>,
+}
+
+/// One built-in workload, in this process; prints a line of JSON
+#[derive(Args)]
+pub struct WorkloadArguments {
+    pub name: String,
+
+    /// Its parameters
+    #[arg(value_name = "KEY=VALUE")]
+    pub parameters: Vec<String>,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
+    if seconds > 0.0 {
+        Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+    } else {
+        Err("must be more than 0".to_owned())
+    }
+}
+
+const RUN_NOTES: &str = "\
+Environment:
+  FURWOCK_PRELOAD  path of furwock's library. Without it, libfurwock_preload.so is looked for
+                   beside this executable, then in ../lib/furwock/ from the executable's folder.
+  LD_PRELOAD       kept: furwock's library is put before what it already names.
+
+Exit status:
+  125  furwock itself failed: bad usage, library missing, or a program that a preload cannot
+       reach (static, setuid, other architecture, linked with musl) and no --force
+  126  PROGRAM was found but cannot be executed
+  127  PROGRAM was not found
+  else PROGRAM's own";
+
+const COMPARE_NOTES: &str = "\
+Verdict:
+  A two-sided sign test over the pairs, at 1/16: of 5 to 8 pairs all must point the same way, of 9
+  to 11 all but one. A median within 1 % counts as no difference whatever the signs.
+  A pair during which a CPU was away for more than 1 ms (probed before and after) is repeated;
+  there is a limit to that, and what was dropped or kept all the same is reported.
+
+Waits:
+  --json has what a mutex workload's lock calls waited (median, p99, p99.9, maximum) and how fairly
+  its threads fared. Each call is timed; only one in 64 where both sections are empty.
+
+Environment:
+  FURWOCK_PRELOAD  path of furwock's library, see `furwock run --help`
+
+Exit status:
+  0    compared
+  1    a run failed or hung, or a workload's own check failed, on either side
+  2    bad usage
+  125, 126, 127  as for `furwock run`
+  130  interrupted; what had been measured was printed";

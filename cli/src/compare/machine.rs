@@ -1,0 +1,69 @@
+//! The machine that the figures come from.
+
+use std::ffi::CStr;
+use std::fmt;
+use std::fs;
+
+use serde::Serialize;
+
+#[derive(Serialize)]
+pub struct Machine {
+    cpu: String,
+    cpus: usize,
+    kernel: String,
+    glibc: String,
+    /// UTC, in ISO 8601.
+    date: String,
+}
+
+impl Machine {
+    pub fn this() -> Self {
+        let system = rustix::system::uname();
+        Machine {
+            cpu: cpu_model(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            kernel: system.release().to_string_lossy().into_owned(),
+            glibc: glibc_version(),
+            date: date(),
+        }
+    }
+}
+
+fn cpu_model() -> String {
+    let table = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = table.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    model.map_or("unknown", |(_, name)| name.trim()).to_owned()
+}
+
+fn glibc_version() -> String {
+    // SAFETY: the function returns a string that lives as long as the process.
+    unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }.to_string_lossy().into_owned()
+}
+
+fn date() -> String {
+    // SAFETY: time allows a null pointer, and then only returns the time.
+    let now = unsafe { libc::time(std::ptr::null_mut()) };
+    // SAFETY: all-zero is a valid tm.
+    let mut parts: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both pointers are to variables of ours.
+    unsafe { libc::gmtime_r(&now, &mut parts) };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        parts.tm_year + 1900,
+        parts.tm_mon + 1,
+        parts.tm_mday,
+        parts.tm_hour,
+        parts.tm_min,
+        parts.tm_sec
+    )
+}
+
+impl fmt::Display for Machine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}, {} CPUs, Linux {}, glibc {}, {}",
+            self.cpu, self.cpus, self.kernel, self.glibc, self.date
+        )
+    }
+}

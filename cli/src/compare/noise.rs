@@ -1,0 +1,100 @@
+//! Is the machine disturbed? A virtual machine loses its CPUs to the host and reports nothing;
+//! other programs take them too. A thread on each CPU reads the clock for a while, and sees a gap
+//! where the CPU was away.
+
+use std::time::{Duration, Instant};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use serde::Serialize;
+
+const PROBE: Duration = Duration::from_millis(20);
+const GAP_MAX: Duration = Duration::from_millis(1);
+
+/// Decides which pairs count. A noisy pair is dropped, to be run again, for as long as there are
+/// retries left.
+#[derive(Serialize)]
+pub struct NoiseFilter {
+    #[serde(skip)]
+    quiet_before: bool,
+    #[serde(skip)]
+    retries_left: usize,
+    pub dropped: usize,
+    pub kept: usize,
+}
+
+impl NoiseFilter {
+    pub fn new(retries: usize) -> Self {
+        NoiseFilter { quiet_before: quiet(), retries_left: retries, dropped: 0, kept: 0 }
+    }
+
+    /// Probes again after a pair: the probe before it was the one after the last pair.
+    pub fn accepts(&mut self) -> bool {
+        self.judge(quiet())
+    }
+
+    fn judge(&mut self, quiet_after: bool) -> bool {
+        let noisy = !(self.quiet_before && quiet_after);
+        self.quiet_before = quiet_after;
+        if noisy && self.retries_left > 0 {
+            self.retries_left -= 1;
+            self.dropped += 1;
+            return false;
+        }
+        self.kept += usize::from(noisy);
+        true
+    }
+
+    /// A line for people, if there is anything to say.
+    pub fn summary(&self) -> Option<String> {
+        (self.dropped + self.kept > 0).then(|| {
+            format!(
+                "noise: a CPU was away for more than {GAP_MAX:?} around {} pairs; {} were dropped \
+                 and run again, {} kept for want of retries",
+                self.dropped + self.kept,
+                self.dropped,
+                self.kept
+            )
+        })
+    }
+}
+
+fn quiet() -> bool {
+    let Ok(allowed) = sched_getaffinity(None) else { return true };
+    let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let worst_gap = std::thread::scope(|scope| {
+        let probes: Vec<_> = cpus.map(|cpu| scope.spawn(move || worst_gap_on(cpu))).collect();
+        probes.into_iter().filter_map(|probe| probe.join().ok()).max()
+    });
+    worst_gap.unwrap_or_default() <= GAP_MAX
+}
+
+fn worst_gap_on(cpu: usize) -> Duration {
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    // A CPU that went offline in between cannot be probed; what is measured instead does no harm.
+    let _ = sched_setaffinity(None, &only);
+    let start = Instant::now();
+    let (mut last, mut worst) = (start, Duration::ZERO);
+    while last - start < PROBE {
+        let now = Instant::now();
+        worst = worst.max(now - last);
+        last = now;
+    }
+    worst
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drops_noisy_pairs_while_retries_last() {
+        let mut filter = NoiseFilter { quiet_before: true, retries_left: 1, dropped: 0, kept: 0 };
+        assert!(filter.judge(true));
+        assert!(!filter.judge(false));
+        // Noisy because of the probe before it, and no retry is left.
+        assert!(filter.judge(true));
+        assert!(filter.judge(true));
+        assert_eq!((filter.dropped, filter.kept), (1, 1));
+    }
+}

@@ -1,0 +1,60 @@
+//! The `furwock` command: run a program on furwock, compare it with glibc.
+//!
+//! Rust's own start-up is left out of the command (`no_main`). It would ignore SIGPIPE and open
+//! closed standard streams, and the program that `furwock run` becomes would inherit both.
+
+#![cfg_attr(not(test), no_main)]
+
+mod args;
+mod compare;
+mod elf;
+mod failure;
+mod obstacle;
+mod preload;
+mod program;
+mod run;
+mod statistics;
+mod workload;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+use failure::{Failure, STATUS_OWN_FAILURE};
+
+/// The C entry point: libc has kept the arguments, `std::env` finds them.
+#[cfg(not(test))]
+#[unsafe(no_mangle)]
+extern "C" fn main(_count: libc::c_int, _values: *const *const libc::c_char) -> libc::c_int {
+    // `process::exit`, since a plain return would not flush Rust's standard output.
+    std::process::exit(furwock())
+}
+
+#[cfg(test)]
+fn main() {
+    std::process::exit(furwock())
+}
+
+fn furwock() -> i32 {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let done = match arguments.command {
+        Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
+        Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Workload(arguments) => Ok(workload::workload(&arguments)),
+    };
+    done.unwrap_or_else(|failure: Failure| {
+        anstream::eprintln!("furwock: {failure}");
+        failure.status
+    })
+}
+
+/// Prints help or a usage error. `run` reports the latter as its own failure, lest it be taken for
+/// the program's status.
+fn usage(error: &clap::Error) -> i32 {
+    // A closed standard stream leaves nobody to tell.
+    let _ = error.print();
+    let of_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
+    if error.use_stderr() && of_run { STATUS_OWN_FAILURE } else { error.exit_code() }
+}

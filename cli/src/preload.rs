@@ -1,0 +1,125 @@
+//! Finding furwock's library, and naming it in LD_PRELOAD.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+const FILE_NAME: &str = "libfurwock_preload.so";
+
+/// What the dynamic loader takes for the end of a path in LD_PRELOAD.
+const SEPARATORS: [u8; 2] = [b' ', b':'];
+
+/// The library's absolute path, which LD_PRELOAD is able to name.
+pub struct Preload(PathBuf);
+
+pub enum PreloadError {
+    Missing { tried: Vec<PathBuf> },
+    Unnameable(PathBuf),
+}
+
+impl Preload {
+    /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it.
+    pub fn find() -> Result<Self, PreloadError> {
+        let tried = match env::var_os("FURWOCK_PRELOAD") {
+            Some(path) => vec![PathBuf::from(path)],
+            None => beside_the_executable(),
+        };
+        match tried.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()) {
+            Some(path) => Preload::at(path),
+            None => Err(PreloadError::Missing { tried }),
+        }
+    }
+
+    fn at(path: PathBuf) -> Result<Self, PreloadError> {
+        if path.as_os_str().as_bytes().iter().any(|byte| SEPARATORS.contains(byte)) {
+            return Err(PreloadError::Unnameable(path));
+        }
+        Ok(Preload(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// LD_PRELOAD with this library first.
+    pub fn prepended_to(&self, ld_preload: Option<&OsStr>) -> OsString {
+        let mut value = self.0.clone().into_os_string();
+        if let Some(rest) = ld_preload.filter(|rest| !rest.is_empty()) {
+            value.push(":");
+            value.push(rest);
+        }
+        value
+    }
+
+    /// LD_PRELOAD without this library, for the side that must run on glibc's own locks.
+    pub fn removed_from(&self, ld_preload: &OsStr) -> OsString {
+        let kept: Vec<&[u8]> = ld_preload
+            .as_bytes()
+            .split(|byte| SEPARATORS.contains(byte))
+            .filter(|entry| !entry.is_empty() && !self.is(Path::new(OsStr::from_bytes(entry))))
+            .collect();
+        OsString::from_vec(kept.join(&b':'))
+    }
+
+    fn is(&self, entry: &Path) -> bool {
+        entry == self.0 || entry.canonicalize().is_ok_and(|path| path == self.0)
+    }
+}
+
+fn beside_the_executable() -> Vec<PathBuf> {
+    let executable = env::current_exe().and_then(|path| path.canonicalize());
+    let Some(folder) = executable.ok().and_then(|path| path.parent().map(Path::to_owned)) else {
+        return Vec::new();
+    };
+    vec![folder.join(FILE_NAME), folder.join("../lib/furwock").join(FILE_NAME)]
+}
+
+impl fmt::Display for PreloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PreloadError::Missing { tried } => {
+                let tried: Vec<String> =
+                    tried.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "furwock's library is missing; looked for {}", tried.join(" and "))?;
+                f.write_str(" (FURWOCK_PRELOAD names another place)")
+            }
+            PreloadError::Unnameable(path) => write!(
+                f,
+                "{}: LD_PRELOAD cannot name a path with a space or a colon; move the library",
+                path.display()
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preload() -> Preload {
+        Preload(PathBuf::from("/lib/fur.so"))
+    }
+
+    #[test]
+    fn prepends() {
+        assert_eq!(preload().prepended_to(None), "/lib/fur.so");
+        assert_eq!(preload().prepended_to(Some(OsStr::new(""))), "/lib/fur.so");
+        assert_eq!(preload().prepended_to(Some(OsStr::new("a.so b.so"))), "/lib/fur.so:a.so b.so");
+    }
+
+    #[test]
+    fn removes_only_itself() {
+        let without = |value: &str| preload().removed_from(OsStr::new(value));
+        assert_eq!(without("a.so:/lib/fur.so b.so"), "a.so:b.so");
+        assert_eq!(without("/lib/fur.so"), "");
+    }
+
+    #[test]
+    fn refuses_what_the_loader_would_split() {
+        assert!(matches!(Preload::at("/a b/f.so".into()), Err(PreloadError::Unnameable(_))));
+        assert!(matches!(Preload::at("/a:b/f.so".into()), Err(PreloadError::Unnameable(_))));
+        assert!(Preload::at("/ab/f.so".into()).is_ok());
+    }
+}

@@ -1,0 +1,143 @@
+//! Finding a program as execvp(3) does, and becoming it.
+
+use std::env;
+use std::ffi::{CString, NulError, OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+
+/// Where execvp looks when PATH is not set.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+#[derive(Debug)]
+pub enum ProgramError {
+    NotFound(OsString),
+    NotExecutable { path: PathBuf, reason: String },
+    NulByte,
+}
+
+/// The file that `name` stands for. A name with a slash is a path; any other is looked up in PATH,
+/// where an entry that cannot be executed is passed over, but remembered as the reason.
+pub fn find(name: &OsStr) -> Result<PathBuf, ProgramError> {
+    if name.as_bytes().contains(&b'/') {
+        return candidate(PathBuf::from(name), name);
+    }
+    let path = env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into());
+    find_in(name, &path)
+}
+
+fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, ProgramError> {
+    let mut refusal = ProgramError::NotFound(name.to_owned());
+    if name.is_empty() {
+        return Err(refusal);
+    }
+    for folder in env::split_paths(path) {
+        // An empty entry is the current folder.
+        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        match candidate(folder.join(name), name) {
+            Ok(found) => return Ok(found),
+            Err(ProgramError::NotFound(_)) => {}
+            Err(error) => refusal = error,
+        }
+    }
+    Err(refusal)
+}
+
+fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, ProgramError> {
+    let refused =
+        |path, reason: &str| Err(ProgramError::NotExecutable { path, reason: reason.to_owned() });
+    match path.metadata() {
+        Ok(metadata) if metadata.is_dir() => refused(path, "is a directory"),
+        Ok(_) if accessat(CWD, &path, Access::EXEC_OK, AtFlags::EACCESS).is_err() => {
+            refused(path, "permission denied")
+        }
+        Ok(_) => Ok(path),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            refused(path, "permission denied")
+        }
+        Err(_) => Err(ProgramError::NotFound(name.to_owned())),
+    }
+}
+
+/// Becomes the program at `path`; returns only if that fails. Unlike `Command::exec` of the
+/// standard library it leaves SIGPIPE as it was inherited.
+pub fn become_program(path: &Path, arguments: &[OsString], ld_preload: &OsStr) -> ProgramError {
+    match exec(path, arguments, ld_preload) {
+        Ok(error) => ProgramError::NotExecutable { path: path.to_owned(), reason: words(&error) },
+        Err(_) => ProgramError::NulByte,
+    }
+}
+
+fn exec(path: &Path, arguments: &[OsString], ld_preload: &OsStr) -> Result<io::Error, NulError> {
+    let path = CString::new(path.as_os_str().as_bytes())?;
+    let arguments = strings(arguments.iter().cloned())?;
+    let environment = strings(environment(ld_preload))?;
+    let (arguments, environment) = (pointers(&arguments), pointers(&environment));
+    // SAFETY: the path and all strings end in NUL, both arrays end in a null pointer, and all of
+    // them outlive the call.
+    unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    Ok(io::Error::last_os_error())
+}
+
+fn environment(ld_preload: &OsStr) -> impl Iterator<Item = OsString> {
+    let assignment = |name: &OsStr, value: &OsStr| [name, value].join(OsStr::new("="));
+    let kept = env::vars_os().filter(|(name, _)| name != "LD_PRELOAD");
+    kept.map(move |(name, value)| assignment(&name, &value))
+        .chain([assignment(OsStr::new("LD_PRELOAD"), ld_preload)])
+}
+
+fn strings(words: impl Iterator<Item = OsString>) -> Result<Vec<CString>, NulError> {
+    words.map(|word| CString::new(word.into_vec())).collect()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// The plain words for an exec that failed on a file that is there.
+pub fn words(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => "its interpreter or dynamic loader is missing".to_owned(),
+        Some(libc::ENOEXEC) => "not in a format that can be executed".to_owned(),
+        Some(libc::EACCES) => "permission denied".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl fmt::Display for ProgramError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProgramError::NotFound(name) => write!(f, "{}: not found", name.display()),
+            ProgramError::NotExecutable { path, reason } => {
+                write!(f, "{}: {reason}", path.display())
+            }
+            ProgramError::NulByte => f.write_str("an argument holds a NUL byte"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_through_path_in_order() {
+        let found = find_in(OsStr::new("sh"), OsStr::new("/nonexistent:/bin:/usr/bin"));
+        assert_eq!(found.unwrap(), PathBuf::from("/bin/sh"));
+    }
+
+    #[test]
+    fn remembers_what_it_could_not_execute() {
+        let refused = find_in(OsStr::new("bin"), OsStr::new("/usr:/nonexistent"));
+        assert!(matches!(refused, Err(ProgramError::NotExecutable { .. })));
+    }
+
+    #[test]
+    fn an_empty_name_is_no_program() {
+        let missing = find_in(OsStr::new(""), OsStr::new("/bin"));
+        assert!(matches!(missing, Err(ProgramError::NotFound(_))));
+    }
+}

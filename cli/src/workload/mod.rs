@@ -1,0 +1,49 @@
+//! `furwock workload`: one built-in workload in this process, on whichever pthread library the
+//! process was started with. Written against the plain pthread interface, so that a preload finds
+//! here what it finds in any program.
+
+mod cond_perf;
+mod gate;
+mod histogram;
+mod mutex;
+mod parameters;
+mod pp;
+mod pthread;
+mod queue;
+pub mod report;
+pub mod usage;
+mod watchdog;
+pub mod work;
+
+use crate::args::WorkloadArguments;
+use crate::failure::{STATUS_FAILED, STATUS_USAGE};
+use parameters::{BadParameter, Parameters};
+use report::{Figures, Report};
+
+type Workload = fn(Parameters) -> Result<Result<Figures, String>, BadParameter>;
+
+const WORKLOADS: [(&str, Workload); 4] =
+    [("cond-perf", cond_perf::run), ("pp", pp::run), ("mutex", mutex::run), ("queue", queue::run)];
+
+/// Runs the workload, prints its report as a line of JSON, and returns the exit status.
+pub fn workload(arguments: &WorkloadArguments) -> i32 {
+    match run(arguments) {
+        Ok(report) => {
+            report.print();
+            if report.ok { 0 } else { STATUS_FAILED }
+        }
+        Err(error) => {
+            anstream::eprintln!("furwock: workload {}: {error}", arguments.name);
+            STATUS_USAGE
+        }
+    }
+}
+
+fn run(arguments: &WorkloadArguments) -> Result<Report, BadParameter> {
+    let parameters = Parameters::parse(&arguments.parameters)?;
+    let (_, workload) = WORKLOADS
+        .iter()
+        .find(|(name, _)| *name == arguments.name)
+        .ok_or_else(|| BadParameter("no such workload".to_owned()))?;
+    Ok(Report::new(workload(parameters)?))
+}

@@ -1,0 +1,65 @@
+//! What a workload has to say: one line of JSON.
+
+use std::collections::BTreeMap;
+use std::ffi::CStr;
+use std::io::Write;
+
+use serde::{Deserialize, Serialize};
+
+/// Measured figures by name; a name ends in its unit.
+pub type Figures = BTreeMap<String, f64>;
+
+#[derive(Serialize, Deserialize, Debug, Clone)]
+pub struct Report {
+    /// Did the workload's own check of its result succeed?
+    pub ok: bool,
+    pub reason: Option<String>,
+    /// The file whose pthread_mutex_lock the workload called.
+    pub locks_from: String,
+    pub figures: Figures,
+}
+
+impl Report {
+    pub fn new(result: Result<Figures, String>) -> Self {
+        let (figures, reason) = match result {
+            Ok(figures) => (figures, None),
+            Err(reason) => (Figures::new(), Some(reason)),
+        };
+        Report { ok: reason.is_none(), reason, locks_from: locks_from(), figures }
+    }
+
+    pub fn hang(progress: Figures) -> Self {
+        Report { figures: progress, ..Report::new(Err("hang".to_owned())) }
+    }
+
+    /// Prints the report in a single write, so that two threads cannot mix theirs.
+    pub fn print(&self) {
+        let line = serde_json::to_string(self).expect("numbers and strings") + "\n";
+        // Nobody is left to tell if standard output is closed.
+        let _ = std::io::stdout().write_all(line.as_bytes());
+    }
+}
+
+/// Prints a report of failure and ends the process at once, whatever its threads are doing.
+pub fn fail_now(reason: String) -> ! {
+    Report::new(Err(reason)).print();
+    // SAFETY: _exit has no preconditions; skipping exit handlers is the point, other threads run.
+    unsafe { libc::_exit(crate::failure::STATUS_FAILED) }
+}
+
+pub fn figures<const N: usize>(named: [(&str, f64); N]) -> Figures {
+    named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// A preload that was asked for, but replaces nothing, shows here.
+fn locks_from() -> String {
+    // SAFETY: an all-zero Dl_info (null pointers) is a valid value.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    let function = libc::pthread_mutex_lock as *const () as *const libc::c_void;
+    // SAFETY: dladdr takes any address, and `found` is ours to write.
+    if unsafe { libc::dladdr(function, &mut found) } == 0 || found.dli_fname.is_null() {
+        return String::new();
+    }
+    // SAFETY: on success dli_fname is a string that lives as long as the library stays loaded.
+    unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
+}

@@ -1,0 +1,44 @@
+//! Work that takes a known time, and touches nothing but registers.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// Turns the crank `loops` times. Each turn depends on the one before, so that neither compiler
+/// nor CPU can take a short cut.
+#[inline(never)]
+pub fn spin(loops: u64) {
+    let mut state: u64 = black_box(0x9E37_79B9_7F4A_7C15);
+    for _ in 0..loops {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+    }
+    black_box(state);
+}
+
+/// Loops a microsecond, from the fastest of many short trials: the slower ones were disturbed.
+pub fn calibrate() -> f64 {
+    const LOOPS: u64 = 200_000;
+    const TRIALS: usize = 40;
+    let trial = || {
+        let start = Instant::now();
+        spin(LOOPS);
+        start.elapsed()
+    };
+    let fastest = (0..TRIALS).map(|_| trial()).min().unwrap_or_default();
+    LOOPS as f64 / (fastest.max(Duration::from_nanos(1)).as_secs_f64() * 1e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calibrated_work_takes_its_time() {
+        let loops = (calibrate() * 1000.0) as u64;
+        let start = Instant::now();
+        spin(loops);
+        // A disturbed machine may take longer, but nothing makes the work shorter.
+        assert!(start.elapsed() > Duration::from_micros(600), "{:?}", start.elapsed());
+    }
+}

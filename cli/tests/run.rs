@@ -1,0 +1,254 @@
+//! `furwock run`: nothing of the program changes but LD_PRELOAD, and every way to fail has its
+//! status and its line.
+
+mod common;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{FURWOCK, Scratch, Text};
+
+/// A failure of furwock's own: the status, one line, and nothing ran.
+fn assert_refused(output: &Output, status: i32, says: &str) {
+    let error = output.err();
+    assert_eq!(output.status.code(), Some(status), "{error}");
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("furwock: ") && error.contains(says), "{error}");
+    assert_eq!(output.out(), "");
+}
+
+#[test]
+fn passes_the_exit_status_on() {
+    let scratch = Scratch::new("passes_the_exit_status_on");
+    for status in [0, 1, 42, 125] {
+        let script = format!("exit {status}");
+        let run = scratch.furwock(&["run", "sh", "-c", &script]).output().unwrap();
+        assert_eq!(run.status.code(), Some(status));
+    }
+}
+
+#[test]
+fn passes_death_by_signal_on() {
+    let scratch = Scratch::new("passes_death_by_signal_on");
+    let run = scratch.furwock(&["run", "sh", "-c", "kill -SEGV $$"]).output().unwrap();
+    assert_eq!(run.status.signal(), Some(libc::SIGSEGV));
+}
+
+#[test]
+fn keeps_the_process_id() {
+    let scratch = Scratch::new("keeps_the_process_id");
+    let command = ["run", "sh", "-c", "echo $$"];
+    let child = scratch.furwock(&command).stdout(Stdio::piped()).spawn().unwrap();
+    let id = child.id();
+    assert_eq!(child.wait_with_output().unwrap().out().trim(), id.to_string());
+}
+
+#[test]
+fn passes_the_standard_streams_on() {
+    let scratch = Scratch::new("passes_the_standard_streams_on");
+    let mut command = scratch.furwock(&["run", "sh", "-c", "cat; echo error >&2"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"input").unwrap();
+    let run = child.wait_with_output().unwrap();
+    assert_eq!((run.out(), run.err()), ("input".to_owned(), "error\n".to_owned()));
+}
+
+#[test]
+fn leaves_closed_streams_and_sigpipe_as_they_were() {
+    let scratch = Scratch::new("leaves_closed_streams_and_sigpipe_as_they_were");
+    let stub = scratch.stub();
+    let shell = |script: &str| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script, "sh", FURWOCK]).env("FURWOCK_PRELOAD", &stub);
+        shell.output().unwrap().out()
+    };
+    let ignored = |script| {
+        let line = shell(script);
+        let mask = line.split_whitespace().nth(1).unwrap_or_else(|| panic!("{line}"));
+        u64::from_str_radix(mask, 16).unwrap() & (1 << (libc::SIGPIPE - 1)) != 0
+    };
+    assert!(ignored("trap '' PIPE; exec \"$1\" run grep SigIgn /proc/self/status"));
+    assert!(!ignored("exec \"$1\" run grep SigIgn /proc/self/status"));
+    let closed = "exec \"$1\" run sh -c 'test -e /proc/$$/fd/0 || echo closed' <&-";
+    assert_eq!(shell(closed), "closed\n");
+}
+
+#[test]
+fn prepends_to_ld_preload() {
+    let scratch = Scratch::new("prepends_to_ld_preload");
+    let stub = scratch.stub();
+    let other = scratch.copy(stub.to_str().unwrap(), "other.so");
+    let show = ["run", "sh", "-c", "echo $LD_PRELOAD"];
+    let alone = scratch.furwock(&show).output().unwrap();
+    assert_eq!(alone.out().trim(), stub.to_str().unwrap());
+    let both = scratch.furwock(&show).env("LD_PRELOAD", &other).output().unwrap();
+    assert_eq!(both.out().trim(), format!("{}:{}", stub.display(), other.display()));
+    assert_eq!(both.err(), "", "the loader has nothing to complain about");
+}
+
+#[test]
+fn the_library_gets_loaded() {
+    let scratch = Scratch::new("the_library_gets_loaded");
+    let run = scratch.furwock(&["run", "cat", "/proc/self/maps"]).output().unwrap();
+    assert!(run.out().contains("/stub.so"));
+}
+
+#[test]
+fn leaves_the_programs_arguments_alone() {
+    let scratch = Scratch::new("leaves_the_programs_arguments_alone");
+    let printed = |arguments: &[&str]| scratch.furwock(arguments).output().unwrap().out();
+    let expected = "--force\n--\n-n\n--help\n\n";
+    let rest = ["printf", "%s\\n", "--force", "--", "-n", "--help", ""];
+    assert_eq!(printed(&[&["run"], &rest[..]].concat()), expected);
+    assert_eq!(printed(&[&["run", "--"], &rest[..]].concat()), expected);
+    assert_eq!(printed(&[&["run", "--force", "--"], &rest[..]].concat()), expected);
+}
+
+#[test]
+fn bad_usage_is_125() {
+    let scratch = Scratch::new("bad_usage_is_125");
+    for arguments in [&["run"][..], &["run", "--nonsense", "true"], &["run", "--"]] {
+        assert_eq!(scratch.furwock(arguments).output().unwrap().status.code(), Some(125));
+    }
+    let help = scratch.furwock(&["run", "--help"]).output().unwrap();
+    assert_eq!(help.status.code(), Some(0));
+    for word in ["FURWOCK_PRELOAD", "125", "126", "127"] {
+        assert!(help.out().contains(word), "{}", help.out());
+    }
+}
+
+#[test]
+fn a_missing_library_is_125_and_names_each_place() {
+    let scratch = Scratch::new("a_missing_library_is_125_and_names_each_place");
+    let copy = scratch.copy(FURWOCK, "bin/furwock");
+    let run = Command::new(&copy).args(["run", "true"]).env_remove("FURWOCK_PRELOAD").output();
+    let run = run.unwrap();
+    assert_refused(&run, 125, scratch.path("bin/libfurwock_preload.so").to_str().unwrap());
+    assert!(run.err().contains("../lib/furwock/libfurwock_preload.so"));
+
+    let elsewhere = common::furwock_with(Path::new("/nonexistent/f.so"), &["run", "true"]);
+    assert_refused(&{ elsewhere }.output().unwrap(), 125, "/nonexistent/f.so");
+}
+
+#[test]
+fn finds_the_library_where_it_is_built_and_where_it_is_installed() {
+    let scratch = Scratch::new("finds_the_library_where_it_is_built_and_where_it_is_installed");
+    let stub = scratch.stub();
+    for place in ["built/libfurwock_preload.so", "lib/furwock/libfurwock_preload.so"] {
+        let copy = scratch.copy(FURWOCK, "built/furwock");
+        let library = scratch.copy(stub.to_str().unwrap(), place);
+        let mut command = Command::new(&copy);
+        command.args(["run", "sh", "-c", "echo $LD_PRELOAD"]).env_remove("FURWOCK_PRELOAD");
+        command.env_remove("LD_PRELOAD");
+        assert_eq!(command.output().unwrap().out().trim(), library.to_str().unwrap());
+        fs::remove_file(&library).unwrap();
+    }
+}
+
+#[test]
+fn a_library_path_that_the_loader_would_split_is_125() {
+    let scratch = Scratch::new("a_library_path_that_the_loader_would_split_is_125");
+    let library = scratch.copy(scratch.stub().to_str().unwrap(), "a b.so");
+    let run = common::furwock_with(&library, &["run", "true"]).output().unwrap();
+    assert_refused(&run, 125, "space");
+}
+
+#[test]
+fn a_missing_program_is_127() {
+    let scratch = Scratch::new("a_missing_program_is_127");
+    for program in ["furwock-no-such-program", "./no/such/program", ""] {
+        let run = scratch.furwock(&["run", program]).output().unwrap();
+        assert_refused(&run, 127, "not found");
+    }
+}
+
+#[test]
+fn what_cannot_be_executed_is_126() {
+    let scratch = Scratch::new("what_cannot_be_executed_is_126");
+    let text = scratch.executable("neither ELF nor script\n", "text");
+    let lost = scratch.executable("#!/no/such/interpreter\n", "lost");
+    let run = |program: &Path| scratch.furwock(&["run", program.to_str().unwrap()]).output();
+    assert_refused(&run(&text).unwrap(), 126, "format");
+    assert_refused(&run(&lost).unwrap(), 126, "interpreter");
+    assert_refused(&run(Path::new("/etc/passwd")).unwrap(), 126, "permission denied");
+    assert_refused(&run(Path::new("/tmp")).unwrap(), 126, "is a directory");
+}
+
+#[test]
+fn a_static_program_is_refused_unless_forced() {
+    let scratch = Scratch::new("a_static_program_is_refused_unless_forced");
+    let source = "#include <unistd.h>\nint main(void) { return write(1, \"ran\", 3) != 3; }";
+    for (name, flag) in [("static", "-static"), ("static-pie", "-static-pie")] {
+        if !scratch.compile(source, name, &[flag]) {
+            eprintln!("SKIPPED: cc cannot link with {flag} here");
+            continue;
+        }
+        let program = scratch.path(name);
+        let program = program.to_str().unwrap();
+        assert_refused(&scratch.furwock(&["run", program]).output().unwrap(), 125, "statically");
+        let forced = scratch.furwock(&["run", "--force", program]).output().unwrap();
+        assert_eq!((forced.status.code(), forced.out()), (Some(0), "ran".to_owned()));
+
+        let script = scratch.executable(&format!("#!{program}\n"), "script");
+        let run = scratch.furwock(&["run", script.to_str().unwrap()]).output().unwrap();
+        assert_refused(&run, 125, "statically");
+    }
+}
+
+#[test]
+fn scripts_run_if_their_interpreter_can() {
+    let scratch = Scratch::new("scripts_run_if_their_interpreter_can");
+    for line in ["#!/bin/sh", "#!/usr/bin/env sh", "#! /usr/bin/env -S sh -e"] {
+        let script = scratch.executable(&format!("{line}\necho ran\n"), "script");
+        let run = scratch.furwock(&["run", script.to_str().unwrap()]).output().unwrap();
+        assert_eq!(run.out(), "ran\n", "{line}: {}", run.err());
+    }
+}
+
+/// A copy of a real program with some bytes changed.
+fn forged(scratch: &Scratch, name: &str, change: impl FnOnce(&mut Vec<u8>)) -> String {
+    let mut bytes = fs::read("/bin/true").unwrap();
+    change(&mut bytes);
+    scratch.executable(bytes, name).to_str().unwrap().to_owned()
+}
+
+#[test]
+fn another_platform_is_refused() {
+    let scratch = Scratch::new("another_platform_is_refused");
+    // The low byte of e_machine; 22 is S/390.
+    let foreign = forged(&scratch, "foreign", |bytes| bytes[18] = 22);
+    let run = scratch.furwock(&["run", &foreign]).output().unwrap();
+    assert_refused(&run, 125, "it is built for 64-bit S/390");
+}
+
+#[test]
+fn a_program_linked_with_musl_is_refused() {
+    let scratch = Scratch::new("a_program_linked_with_musl_is_refused");
+    let musl = forged(&scratch, "musl", |bytes| {
+        let loader = bytes.windows(7).position(|window| window == b"/ld-lin").unwrap();
+        bytes[loader..loader + 8].copy_from_slice(b"/ld-musl");
+    });
+    let run = scratch.furwock(&["run", &musl]).output().unwrap();
+    assert_refused(&run, 125, "musl");
+}
+
+#[test]
+fn a_program_that_changes_identity_is_refused() {
+    let scratch = Scratch::new("a_program_that_changes_identity_is_refused");
+    let program = scratch.copy("/bin/true", "true");
+    let setuid = || fs::set_permissions(&program, PermissionsExt::from_mode(0o4755)).unwrap();
+    let run = || scratch.furwock(&["run", program.to_str().unwrap()]).output().unwrap();
+    setuid();
+    assert_eq!(run().status.code(), Some(0), "setuid to the caller changes nothing");
+    if chown(&program, Some(65534), None).is_err() {
+        eprintln!("SKIPPED: only root can give a file away");
+        return;
+    }
+    setuid();
+    assert_refused(&run(), 125, "setuid");
+}

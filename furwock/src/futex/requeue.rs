@@ -1,0 +1,79 @@
+//! `FUTEX_REQUEUE` and `FUTEX_CMP_REQUEUE`.
+
+use super::Word;
+use crate::lot::{self, LockedPair};
+
+/// What a requeue did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Requeued {
+    /// Waiters woken.
+    pub woken: usize,
+    /// Waiters that wait on the other word from now on.
+    pub moved: usize,
+}
+
+/// The word didn't hold the expected value; nobody was woken or moved (futex(2): `EAGAIN`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mismatch;
+
+impl core::fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("the word to requeue from no longer holds the expected value")
+    }
+}
+
+impl core::error::Error for Mismatch {}
+
+/// Wakes up to `wake` threads that wait on `from`, and moves up to `relocate` of the others to the
+/// end of those who wait on `to`, in order.
+///
+/// Who was moved waits on, with the deadline it has, until `to` is woken; it notices nothing else.
+/// Nobody looks at what `to` holds. With one word for both, those who would be moved are counted and
+/// stay.
+pub fn requeue<F: Word, T: Word>(from: &F, to: &T, wake: usize, relocate: usize) -> Requeued {
+    if lot::is_empty(from.key()) {
+        return Requeued::default();
+    }
+    let mut pair = lot::lock_pair(from.key(), to.key());
+    requeue_locked(&mut pair, from.key(), to.key(), wake, relocate)
+}
+
+/// The same, provided that `from` holds `expected`.
+///
+/// The check and the requeue are one step for everybody who waits on, wakes or requeues `from`.
+///
+/// # Errors
+/// `Mismatch` if it doesn't.
+pub fn compare_requeue<F: Word, T: Word>(
+    from: &F,
+    expected: F::Value,
+    to: &T,
+    wake: usize,
+    relocate: usize,
+) -> Result<Requeued, Mismatch> {
+    let mut pair = lot::lock_pair(from.key(), to.key());
+    if from.value() != expected {
+        return Err(Mismatch);
+    }
+    Ok(requeue_locked(&mut pair, from.key(), to.key(), wake, relocate))
+}
+
+fn requeue_locked(
+    pair: &mut LockedPair<'_>,
+    from: usize,
+    to: usize,
+    wake: usize,
+    relocate: usize,
+) -> Requeued {
+    let woken = pair.from.choose_many(from, wake);
+    let mut moved = 0;
+    let mut at = pair.from.first(from);
+    while let Some(waiter) = at.filter(|_| moved < relocate) {
+        at = pair.from.after(waiter);
+        if from != to {
+            pair.move_waiter(waiter, to);
+        }
+        moved += 1;
+    }
+    Requeued { woken, moved }
+}

@@ -1,0 +1,33 @@
+//! furwock: a userspace futex engine and lock suite for Linux.
+//!
+//! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`futex`]: wait, wake and requeue on words of several widths;
+//! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
+//!
+//! Everything is for the threads of one process. A forked child may use whatever the thread that
+//! forked could use; who waited in the parent doesn't wait in the child.
+//!
+//! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
+//! and at the ground `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).
+
+#![cfg_attr(any(loom, shuttle), allow(unused))]
+#![deny(missing_docs)]
+
+#[cfg(not(target_os = "linux"))]
+compile_error!("furwock's engine sleeps on Linux's futexes: build it for a Linux target");
+
+pub mod futex;
+pub mod lock;
+mod lot;
+#[cfg(all(test, loom))]
+mod models;
+mod prim;
+#[cfg(not(any(loom, shuttle)))]
+mod sync;
+mod sys;
+
+#[cfg(any(loom, shuttle))]
+pub use prim::mutant;
+#[cfg(not(any(loom, shuttle)))]
+pub use sync::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+pub use sys::clock::{Clock, Deadline};

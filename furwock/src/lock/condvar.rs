@@ -1,0 +1,233 @@
+//! The condition variable that moves its waiters instead of waking them to block again
+//! (Molnar 2003, "futex requeueing").
+//!
+//! The word says whether anybody may be queued at its address: 1 or 0, written under the bucket
+//! lock. A waiter queues itself there, then releases the mutex. A signal moves the first waiter to
+//! the queue of a mutex that is held, whose release will wake it, and wakes it if the mutex is free.
+//! A broadcast moves all of them, but for one that it wakes if the mutex is free. So no thread is
+//! woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
+
+use super::mutex::RawMutex;
+use crate::lot::{self, Ended, LockedPair, Place, Verdict, Wait};
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::clock::Deadline;
+use crate::sys::thread::nap;
+
+const NOBODY: u32 = 0;
+const WAITERS: u32 = 1;
+
+/// A condition variable without a mutex of its own: one word, zero when nobody waits.
+///
+/// All who wait at the same time should wait with the same mutex; who doesn't is woken rather than
+/// moved. Its memory may be freed as soon as no thread waits or is about to: right after the
+/// broadcast that wakes the last, for example.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct RawCondvar {
+    word: AtomicU32,
+}
+
+/// How a wait on a condition variable ended, and what the waiter owes the mutex.
+#[must_use = "the mutex has to be locked again"]
+#[derive(Debug)]
+pub struct CondvarWait {
+    outcome: Outcome,
+    verdict: Verdict,
+}
+
+/// How a wait on a condition variable ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// By a signal or broadcast, or for no reason at all.
+    Signalled,
+    /// The deadline passed before any signal.
+    TimedOut,
+    /// The thread was interrupted before any signal.
+    Interrupted,
+}
+
+impl CondvarWait {
+    fn new(outcome: Outcome, verdict: Verdict) -> Self {
+        Self { outcome, verdict }
+    }
+
+    /// How it ended.
+    pub fn outcome(&self) -> Outcome {
+        self.outcome
+    }
+
+    /// Locks the mutex again; `mutex` must be the one waited with. Acquire.
+    pub fn relock(self, mutex: &RawMutex) -> Outcome {
+        if self.verdict.granted || self.verdict.holds_wake {
+            mutex.lock_chosen(self.verdict);
+        } else {
+            mutex.lock();
+        }
+        self.outcome
+    }
+}
+
+impl Default for RawCondvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RawCondvar {
+    /// A condition variable that nobody waits on.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self { word: AtomicU32::new(NOBODY) }
+    }
+
+    /// A condition variable that nobody waits on.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self { word: AtomicU32::new(NOBODY) }
+    }
+
+    /// Releases `mutex`, which the caller holds, waits for a signal or the deadline, and locks it
+    /// again. Returns `TimedOut` only if no signal had chosen the caller.
+    ///
+    /// As with every condition variable the wait may end for no reason: check the condition.
+    pub fn wait(&self, mutex: &RawMutex, deadline: Option<&Deadline>) -> Outcome {
+        self.wait_released(Some(mutex), || mutex.unlock(), deadline, false).relock(mutex)
+    }
+
+    /// Queues the caller, calls `release`, which must release the mutex, and waits. The caller locks
+    /// the mutex again, by `relock` if it is a `RawMutex`.
+    ///
+    /// `mutex` is where a signal may move the waiter to; with `None` it is always woken. An
+    /// `interruptible` wait ends when the thread is interrupted, unless it has been signalled.
+    pub fn wait_released(
+        &self,
+        mutex: Option<&RawMutex>,
+        release: impl FnOnce(),
+        deadline: Option<&Deadline>,
+        interruptible: bool,
+    ) -> CondvarWait {
+        let key = self.key();
+        let token = mutex.map_or(0, |mutex| core::ptr::from_ref(mutex).addr());
+        let Some(thread) = lot::current() else {
+            release();
+            nap();
+            return CondvarWait::new(Outcome::Signalled, Verdict::WOKEN);
+        };
+        let mut release = Some(release);
+        if mutant::active(Mutant::UnlockBeforeEnqueue) {
+            release.take().into_iter().for_each(|release| release());
+        }
+        let mut bucket = lot::announce(key);
+        self.word.store(WAITERS, Ordering::Relaxed);
+        let wait = Wait::enqueue(&mut bucket, thread, key, token, Place::Back)
+            .until(deadline)
+            .interruptible(interruptible)
+            .deadline_ends_when_moved();
+        drop(bucket);
+        // From here on a signal finds the waiter (C-1).
+        if let Some(release) = release {
+            release();
+        }
+        // A waiter that leaves does so under the bucket lock, and doesn't touch the condvar again:
+        // it may be destroyed once it counts as having no waiters (C-4).
+        let ended = wait.sleep(|was_last| {
+            if was_last {
+                self.word.store(NOBODY, Ordering::Relaxed);
+            }
+        });
+        match ended {
+            Ended::Chosen(verdict) => CondvarWait::new(Outcome::Signalled, verdict),
+            Ended::TimedOut => CondvarWait::new(Outcome::TimedOut, Verdict::WOKEN),
+            Ended::Interrupted => CondvarWait::new(Outcome::Interrupted, Verdict::WOKEN),
+        }
+    }
+
+    /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
+    ///
+    /// One load if nobody waits.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        // Relaxed: a waiter that the caller must not miss queued itself before it released the
+        // mutex, and the caller has had the mutex since (C-1).
+        self.word.load(Ordering::Relaxed) != NOBODY && self.notify(1) != 0
+    }
+
+    /// Lets all waiters go on. Returns how many there were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        if self.word.load(Ordering::Relaxed) == NOBODY { 0 } else { self.notify(usize::MAX) }
+    }
+
+    #[inline]
+    fn key(&self) -> usize {
+        core::ptr::from_ref(&self.word).addr()
+    }
+
+    #[cold]
+    fn notify(&self, most: usize) -> usize {
+        let key = self.key();
+        loop {
+            let mutex = {
+                let mut bucket = lot::lock(key);
+                let mutex = bucket.first(key).map_or(0, |waiter| bucket.told_by(waiter).0);
+                if mutex == 0 {
+                    let chosen = bucket.choose_many(key, most);
+                    self.forget_waiters_if_none_locked(&bucket);
+                    return chosen;
+                }
+                mutex
+            };
+            // The mutex's bucket has to be locked too, in the order of the buckets.
+            let mut pair = lot::lock_pair(key, mutex);
+            let same = |pair: &LockedPair<'_>| {
+                pair.from.first(key).is_some_and(|waiter| pair.from.told_by(waiter).0 == mutex)
+            };
+            if same(&pair) {
+                // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
+                // again: so it exists, as long as the bucket's lock keeps the waiter queued.
+                let mutex = unsafe { &*(mutex as *const RawMutex) };
+                let notified = move_or_wake(&mut pair, key, mutex, most);
+                self.forget_waiters_if_none_locked(&pair.from);
+                return notified;
+            }
+        }
+    }
+
+    /// `bucket` is this condvar's, locked. The caller was called on a live condvar, so that the
+    /// word may be written even if this lets the last waiter go: it can't return before the bucket
+    /// lock is dropped.
+    fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>) {
+        if !bucket.has(self.key()) {
+            self.word.store(NOBODY, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Lets up to `most` waiters at `key` go on to `mutex`. Returns how many.
+fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: usize) -> usize {
+    let mut notified = 0;
+    if !mutex.expect_moved_waiters(pair.to()) {
+        // The mutex is free: somebody may have it at once. The rest follows it, one by one.
+        let Some(first) = pair.from.first(key) else { return 0 };
+        let rest = most > 1 && pair.from.after(first).is_some();
+        if rest && !mutant::active(Mutant::MoveToFreeMutex) {
+            mutex.expect_moved_waiters_and_one_woken();
+        }
+        if !mutant::active(Mutant::MoveToFreeMutex) {
+            pair.from.choose(first, Verdict { holds_wake: rest, ..Verdict::WOKEN });
+            notified = 1;
+        }
+    }
+    let mut at = pair.from.first(key);
+    while let Some(waiter) = at.filter(|_| notified < most) {
+        at = pair.from.after(waiter);
+        if pair.from.told_by(waiter).0 == mutex.key() {
+            pair.move_waiter(waiter, mutex.key());
+        } else {
+            pair.from.choose(waiter, Verdict::WOKEN);
+        }
+        notified += 1;
+    }
+    notified
+}

@@ -1,0 +1,32 @@
+//! Raw locks: algorithms on a word, without data, guards or poisoning.
+
+mod condvar;
+mod mutex;
+mod mutex_state;
+mod spin;
+
+pub use condvar::{CondvarWait, Outcome, RawCondvar};
+pub use mutex::RawMutex;
+
+/// The kernel's id of the calling thread, as the word of a mutex names its owner.
+#[inline(always)]
+pub fn thread_id() -> u32 {
+    crate::lot::tid()
+}
+
+/// Ends the interruptible wait that the thread with pthread's id `pthread` is in, or the next one
+/// it begins unless it calls [`forget_interrupt`] first.
+///
+/// The caller has already stored what the thread is to find. A walk over all threads that ever
+/// waited; it may also interrupt a thread that it isn't meant for.
+pub fn interrupt(pthread: usize) {
+    crate::lot::interrupt_thread(pthread);
+}
+
+/// Makes the calling thread known to [`interrupt`], and forgets an interrupt that came before.
+///
+/// After this call, whoever stores a reason and then calls `interrupt` either has stored it in time
+/// for the caller to see, or ends the caller's next interruptible wait (ORDERING.md, O-4).
+pub fn forget_interrupt() {
+    crate::lot::forget_interrupt();
+}

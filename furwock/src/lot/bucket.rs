@@ -1,0 +1,220 @@
+//! One bucket, and what may be done under its lock.
+
+use super::bucket_lock::{TableHeld, TableLock};
+use super::queue::{Queue, Start};
+use super::table;
+use super::waiter::{Verdict, Waiter};
+use super::wake_list::WakeList;
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::full_fence;
+use crate::prim::mutant::{self, Mutant};
+
+/// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
+/// whether anybody waits doesn't disturb those who queue.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(super) struct Bucket {
+    pub(super) lock: TableLock,
+    /// Waiters in the queue, and those on their way into it.
+    pub(super) waiters: AtomicU32,
+    pub(super) queue: QueueLine,
+}
+
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub(super) struct QueueLine(pub(super) Queue);
+
+/// A bucket whose lock is held. Dropping it releases the lock and then notifies whom it has chosen.
+pub(crate) struct Locked<'t> {
+    bucket: &'t Bucket,
+    held: Option<TableHeld<'t>>,
+    chosen: WakeList,
+}
+
+/// Counts the caller in as a waiter at `key` and takes its bucket's lock.
+///
+/// From the count on, a waker that changes a word and then asks `is_empty` gets no for an answer;
+/// so what the caller reads of that word under the lock is either the change or before a wake that
+/// will find it queued (O-1). The caller must `enqueue` or `retract`.
+#[inline]
+pub(crate) fn announce(key: usize) -> Locked<'static> {
+    let bucket = table::bucket(key);
+    bucket.waiters.fetch_add(1, Ordering::Relaxed);
+    if !mutant::active(Mutant::CountWithoutFence) {
+        full_fence();
+    }
+    Locked::new(bucket)
+}
+
+/// Takes the lock of `key`'s bucket.
+#[inline]
+pub(crate) fn lock(key: usize) -> Locked<'static> {
+    Locked::new(table::bucket(key))
+}
+
+/// Whether surely nobody waits at `key`: no lock, no system call. Call it after the store that
+/// waiters wait for (O-1).
+#[inline]
+pub(crate) fn is_empty(key: usize) -> bool {
+    if !mutant::active(Mutant::EmptyCheckWithoutFence) {
+        full_fence();
+    }
+    table::bucket(key).waiters.load(Ordering::Relaxed) == 0
+}
+
+impl<'t> Locked<'t> {
+    #[inline]
+    fn new(bucket: &'t Bucket) -> Self {
+        Self { bucket, held: Some(bucket.lock.lock()), chosen: WakeList::new() }
+    }
+
+    /// Undoes `announce`.
+    #[inline]
+    pub(crate) fn retract(&mut self) {
+        self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(crate) fn first(&self, key: usize) -> Option<&'static Waiter> {
+        // SAFETY: `self` holds the bucket lock.
+        unsafe { self.bucket.queue.0.find(key, Start::Head) }
+    }
+
+    /// The next waiter at the same address.
+    #[inline]
+    pub(crate) fn after(&self, waiter: &'static Waiter) -> Option<&'static Waiter> {
+        // SAFETY: `self` holds the bucket lock; the caller got the waiter from this bucket.
+        unsafe { self.bucket.queue.0.find(waiter.key(), Start::After(waiter)) }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, key: usize) -> bool {
+        self.first(key).is_some()
+    }
+
+    /// What `waiter`, queued here, said when it queued itself: its token and its thread's id.
+    pub(crate) fn told_by(&self, waiter: &'static Waiter) -> (usize, u32) {
+        // SAFETY: `self` holds the bucket lock.
+        unsafe { (waiter.token_locked(), waiter.tid_locked()) }
+    }
+
+    /// Queues an announced waiter behind all others.
+    #[inline]
+    pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: usize) {
+        waiter.set_key_locked(key);
+        // SAFETY: `self` holds the bucket lock.
+        unsafe { self.bucket.queue.0.push_back(waiter) };
+    }
+
+    /// Queues an announced waiter before all others.
+    #[inline]
+    pub(super) fn push_front(&mut self, waiter: &'static Waiter, key: usize) {
+        waiter.set_key_locked(key);
+        // SAFETY: `self` holds the bucket lock.
+        unsafe { self.bucket.queue.0.push_front(waiter) };
+    }
+
+    /// Takes the caller's own node out of the queue: a wait that ends without a waker.
+    pub(super) fn remove(&mut self, waiter: &'static Waiter) {
+        // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
+        unsafe { self.bucket.queue.0.unlink(waiter) };
+        waiter.set_key_locked(0);
+        self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Takes `waiter` out of the queue and notifies it once the lock is dropped.
+    #[inline]
+    pub(crate) fn choose(&mut self, waiter: &'static Waiter, verdict: Verdict) {
+        self.remove(waiter);
+        // SAFETY: just unlinked under the lock: the (W) fields are this thread's until it notifies,
+        // which `Drop` does once.
+        unsafe {
+            waiter.verdict.set(verdict);
+            self.chosen.push(waiter);
+        }
+    }
+
+    /// Chooses the first waiter at `key`, if there is one.
+    #[inline]
+    pub(crate) fn choose_first(&mut self, key: usize, verdict: Verdict) -> bool {
+        let Some(waiter) = self.first(key) else { return false };
+        let was_last = self.after(waiter).is_none();
+        self.choose(waiter, Verdict { was_last, ..verdict });
+        true
+    }
+
+    /// Chooses up to `most` waiters at `key`, in order. Returns how many.
+    pub(crate) fn choose_many(&mut self, key: usize, most: usize) -> usize {
+        let mut chosen = 0;
+        let mut at = self.first(key);
+        while let Some(waiter) = at.filter(|_| chosen < most) {
+            at = self.after(waiter);
+            self.choose(waiter, Verdict::WOKEN);
+            chosen += 1;
+        }
+        chosen
+    }
+}
+
+impl Drop for Locked<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        drop(self.held.take());
+        core::mem::replace(&mut self.chosen, WakeList::new()).notify();
+    }
+}
+
+/// Two addresses' buckets, both locked, or the one that they share.
+///
+/// Waiters are chosen through `from`. Dropping the pair releases both locks before it notifies.
+pub(crate) struct LockedPair<'t> {
+    pub(crate) from: Locked<'t>,
+    to: Option<Locked<'t>>,
+}
+
+/// Takes the locks of both keys' buckets, in the order of their addresses, so that two requeues in
+/// opposite directions can't wait for one another.
+pub(crate) fn lock_pair(from: usize, to: usize) -> LockedPair<'static> {
+    let (from, to) = (table::bucket(from), table::bucket(to));
+    if core::ptr::eq(from, to) {
+        return LockedPair { from: Locked::new(from), to: None };
+    }
+    let from_first = core::ptr::from_ref(from) < core::ptr::from_ref(to);
+    if from_first {
+        let from = Locked::new(from);
+        LockedPair { from, to: Some(Locked::new(to)) }
+    } else {
+        let to = Locked::new(to);
+        LockedPair { from: Locked::new(from), to: Some(to) }
+    }
+}
+
+impl LockedPair<'_> {
+    /// The bucket that waiters are moved to.
+    #[inline]
+    pub(crate) fn to(&self) -> &Locked<'_> {
+        self.to.as_ref().unwrap_or(&self.from)
+    }
+
+    /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
+    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: usize) {
+        // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
+        unsafe { self.from.bucket.queue.0.unlink(waiter) };
+        let Some(to) = &mut self.to else {
+            self.from.push_back(waiter, to_key);
+            return;
+        };
+        to.push_back(waiter, to_key);
+        if !mutant::active(Mutant::RequeueWithoutCount) {
+            // In before out: no moment at which it is counted nowhere.
+            to.bucket.waiters.fetch_add(1, Ordering::Relaxed);
+            self.from.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for LockedPair<'_> {
+    fn drop(&mut self) {
+        drop(self.to.take());
+    }
+}

@@ -1,0 +1,93 @@
+//! The lock of one bucket: held for tens of instructions, by threads that may be preempted there.
+//!
+//! Three states, after the second mutex of Drepper, "Futexes Are Tricky" (2011): a holder that was
+//! preempted costs those who come after it a short spin and a sleep, not a time slice of spinning.
+
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::prim::{kernel_wait, kernel_wake_one, spin_loop};
+
+/// What the table's buckets are locked with. A model of what is built on the table takes the
+/// checker's own mutex instead; `FutexLock` has a model of its own.
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use {FutexLock as TableLock, Held as TableHeld};
+
+#[cfg(any(loom, shuttle))]
+pub(super) use crate::prim::{ModelHeld as TableHeld, ModelLock as TableLock};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const HELD_WITH_SLEEPERS: u32 = 2;
+
+/// Probes before a sleep: a few times the longest hold.
+const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 100 };
+
+/// The lock. Zero is free.
+#[derive(Debug)]
+pub(crate) struct FutexLock {
+    state: AtomicU32,
+}
+
+/// Proof of holding; dropping it releases.
+#[derive(Debug)]
+pub(crate) struct Held<'l>(&'l FutexLock);
+
+impl FutexLock {
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) const fn new() -> Self {
+        Self { state: AtomicU32::new(FREE) }
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn new() -> Self {
+        Self { state: AtomicU32::new(FREE) }
+    }
+
+    #[inline]
+    pub(crate) fn lock(&self) -> Held<'_> {
+        if self.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            self.lock_slow();
+        }
+        Held(self)
+    }
+
+    #[cold]
+    fn lock_slow(&self) {
+        for _ in 0..SPINS {
+            spin_loop();
+            if self.state.load(Ordering::Relaxed) == FREE
+                && self
+                    .state
+                    .compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed)
+                    .is_ok()
+            {
+                return;
+            }
+        }
+        while self.state.swap(HELD_WITH_SLEEPERS, Ordering::Acquire) != FREE {
+            kernel_wait(&self.state, HELD_WITH_SLEEPERS, None);
+        }
+    }
+
+    #[inline]
+    fn unlock(&self) {
+        if self.state.swap(FREE, Ordering::Release) == HELD_WITH_SLEEPERS
+            && !mutant::active(Mutant::BucketUnlockWithoutWake)
+        {
+            kernel_wake_one(&self.state);
+        }
+    }
+
+    /// Makes the lock free again in a forked child, whose parent's threads may have held it.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn reset(&self) {
+        self.state.store(FREE, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Held<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.unlock();
+    }
+}

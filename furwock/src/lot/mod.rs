@@ -1,0 +1,30 @@
+//! The wait-queue table: which threads wait at which address, in order.
+//!
+//! An address picks a bucket; a bucket is a lock and a queue. A waiter counts itself in, takes the
+//! bucket lock, makes sure that it still has reason to wait, links its node and sleeps on a word of
+//! its own. A waker takes the bucket lock, *chooses* waiters (unlinks them and writes a verdict) or
+//! moves them to another address, and notifies the chosen ones after it has dropped the lock.
+//!
+//! One rule carries everything: **a waiter that was chosen is notified exactly once, and leaves only
+//! when it has been.** So nothing touches a node after its notification, and a notification never
+//! reaches a wait that it wasn't meant for.
+
+mod bucket;
+mod bucket_lock;
+mod hash;
+mod parker;
+#[cfg(not(any(loom, shuttle)))]
+mod pool;
+mod queue;
+mod table;
+mod thread;
+mod wait;
+mod waiter;
+mod wake_list;
+
+pub(crate) use bucket::{Locked, LockedPair, announce, is_empty, lock, lock_pair};
+#[cfg(all(test, loom))]
+pub(crate) use bucket_lock::FutexLock;
+pub(crate) use thread::{Thread, current, forget_interrupt, interrupt as interrupt_thread, tid};
+pub(crate) use wait::{Ended, Place, Wait};
+pub(crate) use waiter::Verdict;

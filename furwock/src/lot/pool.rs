@@ -1,0 +1,101 @@
+//! Type-stable memory for what each waiting thread owns: handed out, taken back, never unmapped.
+
+use super::bucket_lock::FutexLock;
+use super::thread::Thread;
+use crate::prim::CheckedCell;
+use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use crate::sys::memory;
+use core::ptr;
+
+/// Threads a chunk of memory serves.
+const CHUNK_THREADS: usize = 256;
+
+struct Chunk {
+    used: AtomicUsize,
+    older: Option<&'static Chunk>,
+    threads: [core::mem::MaybeUninit<Thread>; CHUNK_THREADS],
+}
+
+struct Pool {
+    lock: FutexLock,
+    /// Under the lock: given back, linked through `Thread::next_free`.
+    free: CheckedCell<Option<&'static Thread>>,
+    /// The newest chunk; written under the lock.
+    newest: AtomicPtr<Chunk>,
+}
+
+static POOL: Pool = Pool {
+    lock: FutexLock::new(),
+    free: CheckedCell::new(None),
+    newest: AtomicPtr::new(ptr::null_mut()),
+};
+
+impl Pool {
+    fn newest(&self) -> Option<&'static Chunk> {
+        // SAFETY: a chunk is initialised before it is published and lives for ever.
+        unsafe { self.newest.load(Ordering::Acquire).as_ref() }
+    }
+}
+
+/// A `Thread` that nobody else uses; `None` when the kernel has no memory.
+pub(super) fn take() -> Option<&'static Thread> {
+    let _held = POOL.lock.lock();
+    // SAFETY: under the pool's lock.
+    unsafe {
+        if let Some(thread) = POOL.free.get() {
+            POOL.free.set(thread.next_free.get());
+            return Some(thread);
+        }
+    }
+    let chunk = match POOL.newest() {
+        Some(chunk) if chunk.used.load(Ordering::Relaxed) < CHUNK_THREADS => chunk,
+        older => grow(older)?,
+    };
+    let index = chunk.used.load(Ordering::Relaxed);
+    let place = chunk.threads[index].as_ptr().cast_mut();
+    // SAFETY: under the pool's lock, places from `used` on are handed out by nobody else, and
+    // readers stop at `used`.
+    unsafe { place.write(Thread::new()) };
+    chunk.used.store(index + 1, Ordering::Release);
+    // SAFETY: just initialised; never moved or unmapped.
+    Some(unsafe { &*place })
+}
+
+fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
+    let chunk = memory::map_zeroed(size_of::<Chunk>())?.cast::<Chunk>().as_ptr();
+    // SAFETY: zero pages of the right size, which nobody else knows; `used` is zero already.
+    unsafe { (&raw mut (*chunk).older).write(older) };
+    POOL.newest.store(chunk, Ordering::Release);
+    POOL.newest()
+}
+
+/// Takes back what `take` gave. Its thread must not use it again.
+pub(super) fn give_back(thread: &'static Thread) {
+    let _held = POOL.lock.lock();
+    // SAFETY: under the pool's lock.
+    unsafe {
+        thread.next_free.set(POOL.free.get());
+        POOL.free.set(Some(thread));
+    }
+}
+
+/// Calls `f` for each `Thread` ever handed out, in use or not.
+pub(super) fn for_each(mut f: impl FnMut(&'static Thread)) {
+    let mut at = POOL.newest();
+    while let Some(chunk) = at {
+        for thread in &chunk.threads[..chunk.used.load(Ordering::Acquire)] {
+            // SAFETY: places below `used` are initialised.
+            f(unsafe { thread.assume_init_ref() });
+        }
+        at = chunk.older;
+    }
+}
+
+/// In a forked child: whatever the parent's threads owned stays behind, unused. (Their nodes may
+/// have been half written.) The pool's own lock may have been held.
+pub(super) fn forget() {
+    POOL.lock.reset();
+    // SAFETY: the child has one thread.
+    unsafe { POOL.free.set(None) };
+    POOL.newest.store(ptr::null_mut(), Ordering::Relaxed);
+}

@@ -1,0 +1,124 @@
+//! The table: 256 buckets a processor, fixed in size, mapped when the first thread has to wait.
+//!
+//! Zero pages are free locks and empty queues, so that making the table costs one system call and
+//! no memory. Where there is no address space for it, a small table in the program's own zero pages
+//! serves instead: nothing that waits can fail for want of memory.
+
+use super::bucket::Bucket;
+
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use native::{bucket, forget};
+
+#[cfg(any(loom, shuttle))]
+pub(super) use model::bucket;
+
+/// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+const BUCKETS_A_PROCESSOR: usize = 256;
+
+#[cfg(not(any(loom, shuttle)))]
+mod native {
+    use super::super::bucket::QueueLine;
+    use super::super::bucket_lock::TableLock;
+    use super::super::hash::bucket_index;
+    use super::super::queue::Queue;
+    use super::*;
+    use crate::prim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+    use crate::sys::{memory, topology};
+
+    /// Address of the first bucket with log2 of the number of buckets in its low bits, so that one
+    /// load gives both; 0 before the first use.
+    static TABLE: AtomicUsize = AtomicUsize::new(0);
+
+    /// Set when the kernel can't empty the table for a forked child.
+    static NEEDS_SWEEP: AtomicBool = AtomicBool::new(false);
+
+    const BITS_MASK: usize = align_of::<Bucket>() - 1;
+    const RESERVE_BITS: u32 = BUCKETS_A_PROCESSOR.ilog2();
+
+    static RESERVE: [Bucket; BUCKETS_A_PROCESSOR] = [const {
+        Bucket {
+            lock: TableLock::new(),
+            waiters: AtomicU32::new(0),
+            queue: QueueLine(Queue::new()),
+        }
+    }; BUCKETS_A_PROCESSOR];
+
+    /// The bucket of `key`.
+    #[inline]
+    pub(in super::super) fn bucket(key: usize) -> &'static Bucket {
+        let mut table = TABLE.load(Ordering::Acquire);
+        if table == 0 {
+            table = make();
+        }
+        let index = bucket_index(key, (table & BITS_MASK) as u32);
+        // SAFETY: the table has 1 << bits buckets, is never unmapped, and zero is a valid bucket.
+        unsafe { &*((table & !BITS_MASK) as *const Bucket).add(index) }
+    }
+
+    #[cold]
+    fn make() -> usize {
+        let buckets = (BUCKETS_A_PROCESSOR * topology::processors()).next_power_of_two();
+        let size = buckets * size_of::<Bucket>();
+        let (table, wiped_on_fork) = match memory::map_zeroed_wiped_on_fork(size) {
+            Some(pages) => {
+                topology::interleave(pages.start, size);
+                (pages.start.as_ptr().addr() | buckets.ilog2() as usize, pages.wiped_on_fork)
+            }
+            None => (core::ptr::from_ref(&RESERVE).addr() | RESERVE_BITS as usize, false),
+        };
+        if !wiped_on_fork {
+            NEEDS_SWEEP.store(true, Ordering::Relaxed);
+        }
+        // A thread that lost the race leaves its mapping unused: address space, no memory.
+        match TABLE.compare_exchange(0, table, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => table,
+            Err(other) => other,
+        }
+    }
+
+    /// Empties the table in a forked child, where the kernel hasn't.
+    pub(in super::super) fn forget() {
+        let table = TABLE.load(Ordering::Acquire);
+        if table == 0 || !NEEDS_SWEEP.load(Ordering::Relaxed) {
+            return;
+        }
+        for index in 0..1usize << (table & BITS_MASK) {
+            // SAFETY: within the table. The child has one thread, and it isn't in any bucket.
+            unsafe {
+                let bucket = &*((table & !BITS_MASK) as *const Bucket).add(index);
+                bucket.lock.reset();
+                bucket.waiters.store(0, Ordering::Relaxed);
+                bucket.queue.0.reset();
+            }
+        }
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+mod model {
+    use super::super::bucket::QueueLine;
+    use super::super::bucket_lock::TableLock;
+    use super::super::queue::Queue;
+    use super::*;
+    use crate::prim::atomic::AtomicU32;
+
+    crate::prim::model_static! {
+        static ref BUCKETS: [Bucket; 2] = [new(), new()];
+    }
+
+    fn new() -> Bucket {
+        Bucket {
+            lock: TableLock::new(),
+            waiters: AtomicU32::new(0),
+            queue: QueueLine(Queue::new()),
+        }
+    }
+
+    /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and
+    /// every execution of it decides alike.
+    pub(in super::super) fn bucket(key: usize) -> &'static Bucket {
+        let buckets: &'static [Bucket; 2] = crate::prim::for_ever(&BUCKETS);
+        &buckets[(key >> 6) & 1]
+    }
+}

@@ -1,0 +1,133 @@
+//! The waiter's side: queue, sleep, and find out how it ended.
+
+use super::bucket::{self, Locked};
+use super::parker::Woke;
+use super::thread::Thread;
+use super::waiter::{Verdict, Waiter};
+use super::wake_list;
+use crate::sys::clock::Deadline;
+
+/// How a wait ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// A waker chose this waiter.
+    Chosen(Verdict),
+    /// The deadline passed while it was queued. It is queued no longer.
+    TimedOut,
+    /// Somebody interrupted it while it was queued where it had queued itself. It is queued no
+    /// longer.
+    Interrupted,
+}
+
+/// A wait that has been queued: at `key`, in a bucket whose lock has been dropped since.
+#[must_use = "a queued waiter has to sleep until it is chosen or gives up"]
+pub(crate) struct Wait<'d> {
+    waiter: &'static Waiter,
+    key: usize,
+    deadline: Option<&'d Deadline>,
+    interruptible: bool,
+    ends_when_moved: bool,
+}
+
+/// Where in the queue to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Front,
+    Back,
+}
+
+impl<'d> Wait<'d> {
+    /// Queues `thread` at `key`, in the bucket that `announce(key)` locked.
+    #[inline]
+    pub(crate) fn enqueue(
+        locked: &mut Locked<'_>,
+        thread: &'static Thread,
+        key: usize,
+        token: usize,
+        place: Place,
+    ) -> Self {
+        let waiter = &thread.waiter;
+        // SAFETY: the calling thread's own node, which is queued nowhere: a thread waits for one
+        // thing at a time, and leaves a wait only unlinked.
+        unsafe { waiter.prepare(super::tid(), token) };
+        match place {
+            Place::Front => locked.push_front(waiter, key),
+            Place::Back => locked.push_back(waiter, key),
+        }
+        Self { waiter, key, deadline: None, interruptible: false, ends_when_moved: false }
+    }
+
+    /// Ends the wait with `TimedOut` at `deadline`.
+    #[inline]
+    pub(crate) fn until(mut self, deadline: Option<&'d Deadline>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Lets an interrupt end the wait, as long as the waiter hasn't been moved.
+    #[inline]
+    pub(crate) fn interruptible(mut self, yes: bool) -> Self {
+        self.interruptible = yes;
+        self
+    }
+
+    /// Drops the deadline once the waiter has been moved to another address.
+    #[inline]
+    pub(crate) fn deadline_ends_when_moved(mut self) -> Self {
+        self.ends_when_moved = true;
+        self
+    }
+
+    /// Sleeps. The bucket's lock must have been dropped.
+    ///
+    /// If the waiter leaves unchosen, `on_leave` is called once, under the lock of the bucket it
+    /// leaves, with whether it was the last at its address: the place to take back what said that
+    /// somebody waits. Afterwards whatever was waited on may be gone.
+    pub(crate) fn sleep(mut self, mut on_leave: impl FnMut(bool)) -> Ended {
+        loop {
+            match self.waiter.parker.sleep(self.deadline, self.interruptible) {
+                Woke::Notified => return self.chosen(),
+                Woke::TimedOut => {
+                    if self.leave(self.ends_when_moved, &mut on_leave) {
+                        return Ended::TimedOut;
+                    }
+                }
+                Woke::Interrupted => {
+                    self.waiter.parker.take_interrupt();
+                    if self.leave(true, &mut on_leave) {
+                        return Ended::Interrupted;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes the node out of whichever queue it is in. `false` when it must wait on: it has been
+    /// chosen, and its notification is on the way, or it has been moved and `unless_moved` says
+    /// that moved waiters stay.
+    fn leave(&mut self, unless_moved: bool, on_leave: &mut impl FnMut(bool)) -> bool {
+        loop {
+            let key = self.waiter.key();
+            let moved = key != self.key;
+            if key == 0 || (moved && unless_moved) {
+                self.deadline = None;
+                self.interruptible = false;
+                return false;
+            }
+            let mut locked = bucket::lock(key);
+            if self.waiter.key() == key {
+                locked.remove(self.waiter);
+                on_leave(!locked.has(key));
+                return true;
+            }
+        }
+    }
+
+    fn chosen(&self) -> Ended {
+        // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
+        unsafe {
+            wake_list::notify_heirs(self.waiter);
+            Ended::Chosen(self.waiter.verdict.get())
+        }
+    }
+}

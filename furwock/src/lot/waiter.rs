@@ -1,0 +1,101 @@
+//! One waiting thread's node in a queue.
+
+use super::parker::Parker;
+use crate::prim::CheckedCell;
+use crate::prim::atomic::{AtomicUsize, Ordering};
+
+/// What a waker tells the waiter it chose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Whoever chose it gave it the lock.
+    pub(crate) granted: bool,
+    /// The wake was claimed in a lock word's WAKE bit, which is now the waiter's to clear.
+    pub(crate) holds_wake: bool,
+    /// Nobody else waited at the address when it was chosen.
+    pub(crate) was_last: bool,
+}
+
+impl Verdict {
+    pub(crate) const WOKEN: Verdict =
+        Verdict { granted: false, holds_wake: false, was_last: false };
+}
+
+/// A node. Lives in type-stable memory: references to it are valid for ever, what it stands for is
+/// not.
+///
+/// Fields marked (B) belong to whoever holds the lock of the bucket that the node is queued in.
+/// Those marked (W) pass to the waker that chose it, and with its notification back to the thread.
+#[derive(Debug)]
+pub(crate) struct Waiter {
+    /// The address it is queued at; 0 when it isn't. Written under the bucket lock (when moved:
+    /// under both); read by its own thread to find the bucket.
+    key: AtomicUsize,
+    /// (B) neighbours in the bucket's queue.
+    pub(super) next: CheckedCell<Option<&'static Waiter>>,
+    pub(super) previous: CheckedCell<Option<&'static Waiter>>,
+    /// (B) what the waiter wants a waker to know: a condvar's mutex, or 0.
+    token: CheckedCell<usize>,
+    /// (B) the kernel's id of its thread, for a lock word that names its owner.
+    tid: CheckedCell<u32>,
+    /// (W) what became of it.
+    pub(super) verdict: CheckedCell<Verdict>,
+    /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
+    pub(super) heirs: CheckedCell<Option<&'static Waiter>>,
+    pub(super) next_chosen: CheckedCell<Option<&'static Waiter>>,
+    pub(super) parker: Parker,
+}
+
+impl Waiter {
+    pub(super) fn new() -> Self {
+        Self {
+            key: AtomicUsize::new(0),
+            next: CheckedCell::new(None),
+            previous: CheckedCell::new(None),
+            token: CheckedCell::new(0),
+            tid: CheckedCell::new(0),
+            verdict: CheckedCell::new(Verdict::WOKEN),
+            heirs: CheckedCell::new(None),
+            next_chosen: CheckedCell::new(None),
+            parker: Parker::new(),
+        }
+    }
+
+    /// The address it waits at, 0 if none. Stable only under that address's bucket lock.
+    #[inline]
+    pub(crate) fn key(&self) -> usize {
+        self.key.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    pub(super) fn set_key_locked(&self, key: usize) {
+        self.key.store(key, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// The caller's own node, not queued.
+    #[inline]
+    pub(super) unsafe fn prepare(&self, tid: u32, token: usize) {
+        self.parker.prepare();
+        // SAFETY: a node that isn't queued belongs to its thread.
+        unsafe {
+            self.tid.set(tid);
+            self.token.set(token);
+        }
+    }
+
+    /// # Safety
+    /// The caller holds the lock of the bucket that the node is queued in.
+    #[inline]
+    pub(super) unsafe fn token_locked(&self) -> usize {
+        // SAFETY: by this function's contract.
+        unsafe { self.token.get() }
+    }
+
+    /// # Safety
+    /// The caller holds the lock of the bucket that the node is queued in.
+    #[inline]
+    pub(super) unsafe fn tid_locked(&self) -> u32 {
+        // SAFETY: by this function's contract.
+        unsafe { self.tid.get() }
+    }
+}

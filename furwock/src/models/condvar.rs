@@ -1,0 +1,122 @@
+//! The condvar: no signal after the mutex is lost, and whoever is moved is woken (C-1 to C-4).
+
+use super::{Apart, explore, rejects};
+use crate::lock::{Outcome, RawCondvar, RawMutex};
+use crate::prim::CheckedCell;
+use crate::prim::mutant::Mutant;
+use crate::sys::clock::{Clock, Deadline};
+use loom::thread;
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Gate {
+    locks: Apart<RawMutex, RawCondvar>,
+    open: CheckedCell<bool>,
+}
+
+impl Gate {
+    fn pass(&self) {
+        let (mutex, condvar) = (&self.locks.a, &self.locks.b);
+        mutex.lock();
+        // SAFETY: under the mutex; loom checks it.
+        while !unsafe { self.open.get() } {
+            condvar.wait(mutex, None);
+        }
+        mutex.unlock();
+    }
+
+    /// Waits once, at most until a deadline that has passed. Returns the outcome.
+    fn try_pass(&self) -> Outcome {
+        let passed = Deadline::at(Clock::Monotonic, 0, 0);
+        self.locks.a.lock();
+        let outcome = self.locks.b.wait(&self.locks.a, passed.as_ref());
+        self.locks.a.unlock();
+        outcome
+    }
+
+    fn open(&self, notify: impl Fn(&RawCondvar), held: bool) {
+        self.locks.a.lock();
+        // SAFETY: under the mutex; loom checks it.
+        unsafe { self.open.set(true) };
+        if held {
+            notify(&self.locks.b);
+        }
+        self.locks.a.unlock();
+        if !held {
+            notify(&self.locks.b);
+        }
+    }
+}
+
+fn signal(condvar: &RawCondvar) {
+    condvar.notify_one();
+}
+
+fn broadcast(condvar: &RawCondvar) {
+    condvar.notify_all();
+}
+
+fn waiters_pass(waiters: usize, notify: fn(&RawCondvar), held: bool) {
+    let gate = Arc::new(Gate::default());
+    let waiters: Vec<_> = (0..waiters)
+        .map(|_| {
+            let gate = Arc::clone(&gate);
+            thread::spawn(move || gate.pass())
+        })
+        .collect();
+    gate.open(notify, held);
+    waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+}
+
+/// A signal and a deadline: if the signal says that it reached the waiter, the waiter was signalled.
+fn signal_or_deadline() {
+    let gate = Arc::new(Gate::default());
+    let waiter = {
+        let gate = Arc::clone(&gate);
+        thread::spawn(move || gate.try_pass())
+    };
+    gate.locks.a.lock();
+    let reached = gate.locks.b.notify_one();
+    gate.locks.a.unlock();
+    assert_eq!(waiter.join().unwrap() == Outcome::Signalled, reached);
+}
+
+#[test]
+fn a_signal_under_the_mutex_arrives() {
+    explore(3, || waiters_pass(1, signal, true));
+}
+
+#[test]
+fn a_signal_after_the_mutex_arrives() {
+    explore(3, || waiters_pass(1, signal, false));
+}
+
+#[test]
+fn a_broadcast_under_the_mutex_reaches_both() {
+    explore(2, || waiters_pass(2, broadcast, true));
+}
+
+#[test]
+fn a_broadcast_after_the_mutex_reaches_both() {
+    explore(2, || waiters_pass(2, broadcast, false));
+}
+
+#[test]
+fn a_signalled_waiter_has_not_timed_out() {
+    explore(3, signal_or_deadline);
+}
+
+#[test]
+fn rejects_unlocking_before_queueing() {
+    rejects(Mutant::UnlockBeforeEnqueue, 2, || waiters_pass(1, signal, true));
+}
+
+#[test]
+fn rejects_moving_without_parked() {
+    rejects(Mutant::MoveWithoutParked, 2, || waiters_pass(1, signal, true));
+}
+
+#[test]
+fn rejects_moving_to_a_free_mutex() {
+    rejects(Mutant::MoveToFreeMutex, 2, || waiters_pass(1, signal, false));
+}

@@ -1,0 +1,131 @@
+//! The facade's other side: a model checker's atomics, cells and threads, and a kernel futex made
+//! of its mutex and condvar.
+
+use super::Sleep;
+use crate::sys::clock::Deadline;
+
+#[cfg(loom)]
+use loom as checker;
+#[cfg(all(shuttle, not(loom)))]
+use shuttle as checker;
+
+use checker::sync::{Condvar, Mutex, MutexGuard};
+
+pub(crate) use checker::hint::spin_loop;
+
+pub(crate) mod atomic {
+    pub(crate) use super::checker::sync::atomic::{
+        AtomicBool, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64,
+        AtomicUsize, Ordering, fence,
+    };
+}
+
+#[cfg(loom)]
+pub(crate) use loom::cell::UnsafeCell;
+
+/// shuttle watches no cells: `core`'s, behind loom's interface.
+#[cfg(all(shuttle, not(loom)))]
+#[derive(Debug, Default)]
+pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+#[cfg(all(shuttle, not(loom)))]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+pub(crate) fn full_fence() {
+    atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// A lock of the checker's own, where a model is not about the lock.
+#[derive(Debug)]
+pub(crate) struct ModelLock(Mutex<()>);
+
+pub(crate) struct ModelHeld<'l>(
+    #[allow(dead_code, reason = "held until dropped")] MutexGuard<'l, ()>,
+);
+
+impl ModelLock {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(()))
+    }
+
+    pub(crate) fn lock(&self) -> ModelHeld<'_> {
+        ModelHeld(self.0.lock().unwrap())
+    }
+}
+
+/// The kernel: checks a word and sleeps, as one step for whoever wakes.
+struct Kernel {
+    lock: Mutex<()>,
+    woken: Condvar,
+}
+
+checker::lazy_static! {
+    static ref KERNEL: Kernel = Kernel { lock: Mutex::new(()), woken: Condvar::new() };
+}
+
+/// A deadline may pass at any moment, so that in a model it has always passed: whether a waker came
+/// first is the schedule's choice.
+pub(crate) fn kernel_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    let guard = KERNEL.lock.lock().unwrap();
+    if word.load(atomic::Ordering::Relaxed) != expected {
+        return Sleep::Ended;
+    }
+    if deadline.is_some() {
+        return Sleep::TimedOut;
+    }
+    drop(KERNEL.woken.wait(guard).unwrap());
+    Sleep::Ended
+}
+
+pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
+    let _guard = KERNEL.lock.lock().unwrap();
+    KERNEL.woken.notify_all();
+}
+
+macro_rules! model_static {
+    ($($rest:tt)*) => { crate::prim::lazy_static! { $($rest)* } };
+}
+pub(crate) use checker::lazy_static;
+pub(crate) use model_static;
+
+/// The checker drops its statics only after the last thread of an execution.
+pub(crate) fn for_ever<T, S: core::ops::Deref<Target = T>>(value: &'static S) -> &'static T {
+    value
+}
+
+use crate::lot::Thread;
+
+checker::lazy_static! {
+    static ref THREADS: atomic::AtomicU32 = atomic::AtomicU32::new(1);
+}
+
+checker::thread_local! {
+    static OWN: (&'static Thread, u32) = (
+        Box::leak(Box::new(Thread::new())),
+        THREADS.fetch_add(1, atomic::Ordering::Relaxed),
+    );
+}
+
+pub(crate) fn model_thread() -> &'static Thread {
+    OWN.with(|own| own.0)
+}
+
+pub(crate) fn model_thread_id() -> u32 {
+    OWN.with(|own| own.1)
+}

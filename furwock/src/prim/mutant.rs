@@ -1,0 +1,68 @@
+//! Weakened variants that the models must reject.
+//!
+//! A model that passes whatever the code does proves nothing. Each ordering argument of ORDERING.md
+//! and each rule of a lock therefore names a mutant: the same code with that one ordering or step
+//! left out. Outside model builds `active` is a constant `false` and nothing of this remains.
+
+/// One weakening of the real code. The id in brackets is ORDERING.md's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(dead_code, reason = "the model tests choose among them; other builds name only some")]
+pub enum Mutant {
+    /// (O-1) the waiter re-reads the word without a full fence after counting itself in.
+    CountWithoutFence,
+    /// (O-1) the waker reads the count without a full fence after its store.
+    EmptyCheckWithoutFence,
+    /// (O-2) a notification that does not release what the waker wrote.
+    NotifyRelaxed,
+    /// (O-2) the waker forgets the kernel's wake.
+    NotifyWithoutWake,
+    /// (M-1) PARKED is set although the lock was seen free.
+    ParkOnFreeLock,
+    /// (M-2) a spinner goes to sleep with SPIN set.
+    SpinKeptAsleep,
+    /// (M-3) a waiter that timed out although chosen drops the wake.
+    TimedOutWakeDropped,
+    /// (M-4) nobody clears a WAKE that was claimed for a waiter that had left.
+    StaleWakeKept,
+    /// (M-5) unlock publishes nothing: a relaxed release.
+    UnlockRelaxed,
+    /// (C-1) the condvar's waiter unlocks before it is queued.
+    UnlockBeforeEnqueue,
+    /// (C-2) waiters are moved to the mutex's queue without PARKED.
+    MoveWithoutParked,
+    /// (C-3) waiters are moved to a free mutex with nobody woken.
+    MoveToFreeMutex,
+    /// (B-1) the bucket lock's unlocker doesn't look for sleepers.
+    BucketUnlockWithoutWake,
+    /// requeue moves waiters without moving their count.
+    RequeueWithoutCount,
+}
+
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+pub(crate) const fn active(_mutant: Mutant) -> bool {
+    false
+}
+
+#[cfg(any(loom, shuttle))]
+pub use model::*;
+
+#[cfg(any(loom, shuttle))]
+mod model {
+    use super::Mutant;
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static CHOSEN: Cell<Option<Mutant>> = const { Cell::new(None) };
+    }
+
+    /// Whether the model that runs on this thread has chosen `mutant`.
+    pub(crate) fn active(mutant: Mutant) -> bool {
+        CHOSEN.get() == Some(mutant)
+    }
+
+    /// Chooses the mutant for the models that this thread runs from here on.
+    pub fn choose(mutant: Option<Mutant>) {
+        CHOSEN.set(mutant);
+    }
+}

@@ -1,0 +1,69 @@
+//! The facade's real side: `core`'s atomics and the kernel's futex.
+
+use super::Sleep;
+use crate::sys;
+use crate::sys::clock::Deadline;
+
+pub(crate) use core::hint::spin_loop;
+
+pub(crate) mod atomic {
+    pub(crate) use core::sync::atomic::{
+        AtomicBool, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64,
+        AtomicUsize, Ordering,
+    };
+}
+
+/// `core`'s cell behind the model checker's interface.
+#[derive(Debug, Default)]
+pub(crate) struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+
+    #[inline(always)]
+    pub(crate) fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    #[inline(always)]
+    pub(crate) fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+}
+
+/// A sequentially consistent fence.
+///
+/// On x86-64 a locked no-op on the stack, which orders stores before later loads as `mfence` does
+/// and costs about half.
+#[inline(always)]
+pub(crate) fn full_fence() {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: adds nothing to the word at the stack pointer; the compiler may not move memory
+    // accesses across it, since neither `nomem` nor `readonly` is claimed.
+    unsafe {
+        core::arch::asm!("lock or dword ptr [rsp], 0", options(nostack));
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    core::sync::atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// Sleeps while `word` holds `expected`, at most until `deadline`. May end early at any time.
+#[inline]
+pub(crate) fn kernel_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    sys::futex::wait(word, expected, deadline)
+}
+
+/// Wakes one thread that sleeps on `word`.
+///
+/// The word's owner may have left meanwhile; its memory is type-stable, so that a wake too many is
+/// all that can come of it.
+#[inline]
+pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
+    sys::futex::wake(word, 1);
+}

@@ -1,0 +1,142 @@
+//! `Condvar`: the raw condvar with guards.
+
+use super::MutexGuard;
+use crate::lock::{Outcome, RawCondvar};
+use crate::sys::clock::Deadline;
+use core::time::Duration;
+use std::time::Instant;
+
+/// A condition variable for [`Mutex`](crate::Mutex): parking_lot's interface over [`RawCondvar`].
+///
+/// A notification moves waiters to the mutex's queue instead of waking them into it. It may be used
+/// with several mutexes, also at the same time: who waits with another mutex than the first is then
+/// woken, not moved. Waits may end for no reason: use `wait_while`, or check in a loop.
+///
+/// ```
+/// use furwock::{Condvar, Mutex};
+///
+/// let (ready, changed) = (Mutex::new(false), Condvar::new());
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         *ready.lock() = true;
+///         changed.notify_one();
+///     });
+///     changed.wait_while(&mut ready.lock(), |ready| !*ready);
+/// });
+/// ```
+#[derive(Debug, Default)]
+pub struct Condvar {
+    raw: RawCondvar,
+}
+
+/// Whether a timed wait ended because its time was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether it did.
+    pub fn timed_out(self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable that nobody waits on.
+    pub const fn new() -> Self {
+        Self { raw: RawCondvar::new() }
+    }
+
+    /// Lets one waiter go on: the one that has waited longest. Returns whether there was one.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        self.raw.notify_one()
+    }
+
+    /// Lets all waiters go on. Returns how many there were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        self.raw.notify_all()
+    }
+
+    /// Releases the mutex, waits for a notification, and locks the mutex again.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        self.wait_deadline(guard, None);
+    }
+
+    /// Waits as long as `condition` is true of what the mutex protects.
+    pub fn wait_while<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) {
+        while condition(&mut **guard) {
+            self.wait(guard);
+        }
+    }
+
+    /// Waits for a notification, at most until `timeout`.
+    pub fn wait_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_deadline(guard, Some(&Deadline::from_instant(timeout)))
+    }
+
+    /// Waits for a notification, at most as long as `timeout`.
+    pub fn wait_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_deadline(guard, Some(&Deadline::after(timeout)))
+    }
+
+    /// Waits as long as `condition` is true of what the mutex protects, at most until `timeout`.
+    /// "Timed out" means that the condition was still true then.
+    pub fn wait_while_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        timeout: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_while_deadline(guard, condition, &Deadline::from_instant(timeout))
+    }
+
+    /// Waits as long as `condition` is true of what the mutex protects, at most as long as
+    /// `timeout`. "Timed out" means that the condition was still true then.
+    pub fn wait_while_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        condition: impl FnMut(&mut T) -> bool,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_while_deadline(guard, condition, &Deadline::after(timeout))
+    }
+
+    fn wait_while_deadline<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+        deadline: &Deadline,
+    ) -> WaitTimeoutResult {
+        let mut timed_out = false;
+        while condition(&mut **guard) {
+            if timed_out {
+                return WaitTimeoutResult(true);
+            }
+            timed_out = self.wait_deadline(guard, Some(deadline)).timed_out();
+        }
+        WaitTimeoutResult(false)
+    }
+
+    fn wait_deadline<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        deadline: Option<&Deadline>,
+    ) -> WaitTimeoutResult {
+        // SAFETY: the guard shows that this thread holds the mutex, and `wait` returns holding it.
+        let mutex = unsafe { MutexGuard::mutex(guard).raw() };
+        WaitTimeoutResult(self.raw.wait(mutex, deadline) == Outcome::TimedOut)
+    }
+}

@@ -1,0 +1,78 @@
+//! `Mutex`: the raw mutex behind lock_api's guards.
+
+use crate::lock::RawMutex;
+use crate::sys::clock::Deadline;
+use core::time::Duration;
+use std::time::Instant;
+
+/// A mutual exclusion lock for data: `lock_api`'s interface over [`RawMutex`].
+///
+/// `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, and guards that release. There is no
+/// poisoning: a panic while the lock is held releases it. Locking acquires, unlocking releases.
+///
+/// ```
+/// let total = furwock::Mutex::new(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *total.lock() += 1);
+///     }
+/// });
+/// assert_eq!(total.into_inner(), 4);
+/// ```
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+
+/// What `Mutex::lock` returns; dropping it unlocks.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+
+/// A guard of a part of what a mutex protects.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+
+/// What a guard carries: the release has to come from the thread that locked, since the word names
+/// it.
+type Marker = lock_api::GuardNoSend;
+
+// SAFETY: `lock` and a `try_lock` that succeeded exclude one another until `unlock`; RawMutex's
+// models and tests show it.
+unsafe impl lock_api::RawMutex for RawMutex {
+    #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
+    const INIT: Self = RawMutex::new();
+
+    type Guard = Marker;
+
+    #[inline]
+    fn lock(&self) -> Marker {
+        RawMutex::lock(self);
+        Marker::default()
+    }
+
+    #[inline]
+    fn try_lock(&self) -> Option<Marker> {
+        RawMutex::try_lock(self).then(Marker::default)
+    }
+
+    #[inline]
+    unsafe fn unlock(&self, _guard: Marker) {
+        RawMutex::unlock(self);
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        RawMutex::is_locked(self)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl lock_api::RawMutexTimed for RawMutex {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_for(&self, timeout: Duration) -> Option<Marker> {
+        (RawMutex::try_lock(self) || self.lock_until(&Deadline::after(timeout)))
+            .then(Marker::default)
+    }
+
+    fn try_lock_until(&self, timeout: Instant) -> Option<Marker> {
+        (RawMutex::try_lock(self) || self.lock_until(&Deadline::from_instant(timeout)))
+            .then(Marker::default)
+    }
+}

@@ -1,0 +1,114 @@
+//! Clocks and absolute deadlines.
+
+use core::time::Duration;
+
+/// The clock a deadline is counted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Clock {
+    /// `CLOCK_MONOTONIC`: time since some start; nobody can set it.
+    Monotonic,
+    /// `CLOCK_REALTIME`: the time of day; a deadline on it moves when the clock is set.
+    Realtime,
+}
+
+impl Clock {
+    fn id(self) -> libc::clockid_t {
+        match self {
+            Clock::Monotonic => libc::CLOCK_MONOTONIC,
+            Clock::Realtime => libc::CLOCK_REALTIME,
+        }
+    }
+
+    /// The clock's time now.
+    fn now(self) -> libc::timespec {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: writes one timespec. Both clocks exist on every kernel, so that it cannot fail.
+        unsafe { libc::clock_gettime(self.id(), &mut now) };
+        now
+    }
+}
+
+/// A point in time, up to which a wait goes on.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    clock: Clock,
+    at: libc::timespec,
+}
+
+impl Deadline {
+    /// The point `seconds` and `nanoseconds` after the clock's zero.
+    ///
+    /// A time before the clock's zero counts as passed. Returns `None` unless `nanoseconds` is in
+    /// `0..1_000_000_000`.
+    pub fn at(clock: Clock, seconds: i64, nanoseconds: i64) -> Option<Self> {
+        if !(0..NANOS_A_SECOND).contains(&nanoseconds) {
+            return None;
+        }
+        // The kernel refuses negative seconds; zero has passed just as well.
+        let (seconds, nanoseconds) = if seconds < 0 { (0, 0) } else { (seconds, nanoseconds) };
+        Some(Self { clock, at: libc::timespec { tv_sec: seconds, tv_nsec: nanoseconds } })
+    }
+
+    /// The point that lies `timeout` ahead of now, on `CLOCK_MONOTONIC`. A timeout too long to be
+    /// represented ends at the clock's last second.
+    pub fn after(timeout: Duration) -> Self {
+        let now = Clock::Monotonic.now();
+        let nanos = now.tv_nsec + i64::from(timeout.subsec_nanos());
+        let seconds = i64::try_from(timeout.as_secs())
+            .unwrap_or(i64::MAX)
+            .saturating_add(now.tv_sec)
+            .saturating_add(nanos / NANOS_A_SECOND);
+        let at = libc::timespec { tv_sec: seconds, tv_nsec: nanos % NANOS_A_SECOND };
+        Self { clock: Clock::Monotonic, at }
+    }
+
+    /// The deadline on the monotonic clock that `instant` stands for.
+    pub fn from_instant(instant: std::time::Instant) -> Self {
+        Self::after(instant.saturating_duration_since(std::time::Instant::now()))
+    }
+
+    /// The clock it is counted on.
+    pub fn clock(&self) -> Clock {
+        self.clock
+    }
+
+    /// Whether it has passed.
+    pub fn has_passed(&self) -> bool {
+        let now = self.clock.now();
+        (now.tv_sec, now.tv_nsec) >= (self.at.tv_sec, self.at.tv_nsec)
+    }
+
+    pub(crate) fn timespec(&self) -> &libc::timespec {
+        &self.at
+    }
+}
+
+const NANOS_A_SECOND: i64 = 1_000_000_000;
+
+/// `CLOCK_MONOTONIC` in nanoseconds: for budgets and intervals.
+pub(crate) fn monotonic_ns() -> u64 {
+    let now = Clock::Monotonic.now();
+    now.tv_sec as u64 * NANOS_A_SECOND as u64 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nanoseconds_out_of_range_are_refused() {
+        assert!(Deadline::at(Clock::Realtime, 1, -1).is_none());
+        assert!(Deadline::at(Clock::Realtime, 1, NANOS_A_SECOND).is_none());
+        assert!(Deadline::at(Clock::Realtime, 1, NANOS_A_SECOND - 1).is_some());
+    }
+
+    #[test]
+    fn a_negative_time_has_passed() {
+        assert!(Deadline::at(Clock::Monotonic, -5, 1).unwrap().has_passed());
+    }
+
+    #[test]
+    fn the_longest_timeout_does_not_overflow() {
+        assert!(!Deadline::after(Duration::MAX).has_passed());
+    }
+}

@@ -1,0 +1,8 @@
+//! Linux: one typed function a call, one file a subject. Nothing here knows of queues or locks.
+
+pub mod clock;
+pub(crate) mod fork;
+pub(crate) mod futex;
+pub(crate) mod memory;
+pub(crate) mod thread;
+pub(crate) mod topology;

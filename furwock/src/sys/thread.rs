@@ -1,0 +1,128 @@
+//! What a thread knows of itself: its kernel id and one pointer, in storage that a lock's fast path
+//! can reach without a call.
+//!
+//! A shared library's ordinary thread-local costs a call to `__tls_get_addr`. On x86-64 the slot is
+//! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
+//! declares it, and two instructions find it.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// This thread's own storage. All zero in a new thread.
+#[repr(C)]
+pub(crate) struct Slot {
+    /// The kernel's thread id; 0 before anybody asked.
+    tid: Cell<u32>,
+    _unused: u32,
+    /// What the layers above hang on a thread.
+    pub(crate) data: Cell<*const c_void>,
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+core::arch::global_asm!(
+    ".pushsection .tbss.furwock_thread_slot_0_1,\"awT\",@nobits",
+    ".hidden furwock_thread_slot_0_1",
+    ".globl furwock_thread_slot_0_1",
+    ".type furwock_thread_slot_0_1, @object",
+    ".size furwock_thread_slot_0_1, 16",
+    ".p2align 4",
+    "furwock_thread_slot_0_1:",
+    ".zero 16",
+    ".popsection",
+);
+
+/// This thread's slot.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(crate) fn slot<'thread>() -> &'thread Slot {
+    let slot: *const Slot;
+    // SAFETY: reads the slot's offset from the global offset table and adds the thread pointer,
+    // which x86-64's ABI keeps at fs:0. The slot is zeroed, lives as long as its thread, and `Slot`
+    // is neither Send nor Sync, so that no other thread gets at it.
+    unsafe {
+        core::arch::asm!(
+            "mov {slot}, qword ptr [rip + furwock_thread_slot_0_1@GOTTPOFF]",
+            "add {slot}, qword ptr fs:[0]",
+            slot = out(reg) slot,
+            options(pure, nomem, nostack),
+        );
+        &*slot
+    }
+}
+
+/// This thread's slot.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub(crate) fn slot<'thread>() -> &'thread Slot {
+    std::thread_local! {
+        static SLOT: Slot = const {
+            Slot { tid: Cell::new(0), _unused: 0, data: Cell::new(core::ptr::null()) }
+        };
+    }
+    // SAFETY: a const-initialised thread-local without a destructor lives as long as its thread.
+    SLOT.with(|slot| unsafe { &*core::ptr::from_ref(slot) })
+}
+
+/// The kernel's id of this thread.
+#[inline(always)]
+pub(crate) fn tid() -> u32 {
+    match slot().tid.get() {
+        0 => first_tid(),
+        tid => tid,
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn first_tid() -> u32 {
+    super::fork::watch();
+    refresh_tid()
+}
+
+/// Asks the kernel for this thread's id again: a forked child's only thread has a new one.
+pub(crate) fn refresh_tid() -> u32 {
+    // SAFETY: always succeeds, no arguments.
+    let tid = unsafe { libc::gettid() } as u32;
+    slot().tid.set(tid);
+    tid
+}
+
+/// pthread's own name for this thread.
+pub(crate) fn pthread() -> usize {
+    // SAFETY: always succeeds, no arguments.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// Runs `release(value)` when this thread ends, after the destructors of ordinary thread-locals.
+///
+/// Allocates nothing as long as one of the first 32 keys of the process is to be had. Does nothing
+/// when the process is out of keys: what was to be released then stays.
+pub(crate) fn at_exit(value: *const c_void, release: unsafe extern "C" fn(*mut c_void)) {
+    static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
+    const NO_KEY: u32 = u32::MAX;
+    let mut key = KEY.load(Ordering::Acquire);
+    if key == NO_KEY {
+        let mut new = 0;
+        // SAFETY: writes one key; the destructor has the type asked for.
+        if unsafe { libc::pthread_key_create(&mut new, Some(release)) } != 0 {
+            return;
+        }
+        match KEY.compare_exchange(NO_KEY, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => key = new,
+            Err(other) => {
+                // SAFETY: this thread made the key and has told nobody of it.
+                unsafe { libc::pthread_key_delete(new) };
+                key = other;
+            }
+        }
+    }
+    // SAFETY: the key is live: it is never deleted once published.
+    unsafe { libc::pthread_setspecific(key, value) };
+}
+
+/// Lets other threads run; for the rare wait that has nothing to sleep on.
+pub(crate) fn nap() {
+    let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+    // SAFETY: reads one timespec.
+    unsafe { libc::nanosleep(&millisecond, core::ptr::null_mut()) };
+}

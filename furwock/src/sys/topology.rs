@@ -1,0 +1,52 @@
+//! How many processors this process may use, and over which memory nodes to spread a table.
+
+/// Processors in this process's affinity mask, at least 1.
+pub(crate) fn processors() -> usize {
+    // SAFETY: an all-zero cpu_set_t is an empty set.
+    let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
+    // SAFETY: the kernel writes at most the size given.
+    let result = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) };
+    if result != 0 {
+        // More processors than the set has room for: enough buckets either way.
+        return libc::CPU_SETSIZE as usize;
+    }
+    // SAFETY: only reads the set.
+    (unsafe { libc::CPU_COUNT(&set) } as usize).max(1)
+}
+
+/// Spreads the pages of a mapping over the memory nodes that this process may use, if there are
+/// several. Best effort: a table on one node works as well, only slower for the others.
+pub(crate) fn interleave(start: core::ptr::NonNull<u8>, size: usize) {
+    const NODES: usize = 1024;
+    const BITS: usize = usize::BITS as usize;
+    const MPOL_F_MEMS_ALLOWED: usize = 1 << 2;
+    const MPOL_INTERLEAVE: usize = 3;
+    let mut nodes = [0usize; NODES / BITS];
+    // SAFETY: the kernel writes NODES bits into the array.
+    let got = unsafe {
+        libc::syscall(
+            libc::SYS_get_mempolicy,
+            core::ptr::null_mut::<i32>(),
+            nodes.as_mut_ptr(),
+            NODES,
+            0usize,
+            MPOL_F_MEMS_ALLOWED,
+        )
+    };
+    let several = nodes.iter().map(|word| word.count_ones()).sum::<u32>() > 1;
+    if got != 0 || !several {
+        return;
+    }
+    // SAFETY: sets the policy of the caller's own mapping; touches no page.
+    unsafe {
+        libc::syscall(
+            libc::SYS_mbind,
+            start.as_ptr(),
+            size,
+            MPOL_INTERLEAVE,
+            nodes.as_ptr(),
+            NODES,
+            0usize,
+        );
+    }
+}

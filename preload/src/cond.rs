@@ -1,0 +1,198 @@
+//! `pthread_cond_*`.
+
+use crate::layout::{Cond, Kind, Mutex};
+use crate::{glibc, shared_cond, time};
+use core::ffi::c_int;
+use furwock::Deadline;
+use furwock::lock::{self, CondvarWait, Outcome};
+use libc::{EINVAL, EPERM, ETIMEDOUT};
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
+
+/// POSIX `pthread_cond_wait`. A cancellation point.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_cond_wait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+) -> c_int {
+    // SAFETY: the program's objects.
+    unsafe {
+        if Cond::from_ptr(cond).is_ours() {
+            return wait(cond, mutex, None);
+        }
+        shared_cond::wait(cond, mutex, |mutex| glibc::pthread_cond_wait(cond, mutex))
+    }
+}
+
+/// POSIX `pthread_cond_timedwait`: a deadline on the clock of the condvar's attributes. A
+/// cancellation point.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's objects.
+    unsafe {
+        let own = Cond::from_ptr(cond);
+        if own.is_ours() {
+            return wait_until(cond, mutex, own.clock(), at);
+        }
+        shared_cond::wait(cond, mutex, |mutex| glibc::pthread_cond_timedwait(cond, mutex, at))
+    }
+}
+
+/// POSIX.1-2024 `pthread_cond_clockwait`. A cancellation point.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's objects.
+    unsafe {
+        if Cond::from_ptr(cond).is_ours() {
+            return wait_until(cond, mutex, clock, at);
+        }
+        shared_cond::wait(cond, mutex, |mutex| {
+            glibc::pthread_cond_clockwait(cond, mutex, clock, at)
+        })
+    }
+}
+
+/// POSIX `pthread_cond_signal`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the program's condvar.
+    let own = unsafe { Cond::from_ptr(cond) };
+    if !own.is_ours() {
+        // SAFETY: the program's condvar.
+        return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_signal(cond) });
+    }
+    own.raw.notify_one();
+    0
+}
+
+/// POSIX `pthread_cond_broadcast`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the program's condvar.
+    let own = unsafe { Cond::from_ptr(cond) };
+    if !own.is_ours() {
+        // SAFETY: the program's condvar.
+        return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_broadcast(cond) });
+    }
+    own.raw.notify_all();
+    0
+}
+
+/// POSIX `pthread_cond_destroy`. A waiter that has been notified doesn't touch the condvar again,
+/// so that there is nothing to wait for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_destroy(cond: *mut pthread_cond_t) -> c_int {
+    // SAFETY: the program's condvar.
+    unsafe { if Cond::from_ptr(cond).is_ours() { 0 } else { glibc::pthread_cond_destroy(cond) } }
+}
+
+/// # Safety
+/// The program's objects.
+unsafe fn wait_until(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let Some(clock) = time::clock(clock) else { return EINVAL };
+        let Some(deadline) = time::deadline(clock, at) else { return EINVAL };
+        wait(cond, mutex, Some(&deadline))
+    }
+}
+
+/// Waits on a condvar of furwock's with a mutex of whatever kind.
+///
+/// A cancellation is acted upon before the wait or after it, in both cases with the mutex held, and
+/// by a call whose frames have nothing to clean up. In between the thread is interrupted, not
+/// unwound: one that was signalled first stays signalled.
+///
+/// # Safety
+/// The program's objects.
+unsafe fn wait(
+    cond: *mut pthread_cond_t,
+    mutex: *mut pthread_mutex_t,
+    deadline: Option<&Deadline>,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let (cond, mutex) = unsafe { (Cond::from_ptr(cond), Mutex::from_ptr(mutex)) };
+    let kind = mutex.kind();
+    if matches!(kind, Kind::Recursive | Kind::ErrorCheck) && !mutex.is_own() {
+        return EPERM;
+    }
+    lock::forget_interrupt();
+    let mut old_type = glibc::PTHREAD_CANCEL_DEFERRED;
+    // SAFETY: asynchronous cancellation must not unwind a thread that stands in a queue.
+    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut old_type) };
+    // SAFETY: may unwind this frame, which has nothing to drop.
+    unsafe { glibc::pthread_testcancel() };
+    let result = match kind {
+        // SAFETY: by this function's contract.
+        Kind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
+        _ => wait_with_own_mutex(cond, mutex, kind, deadline),
+    };
+    let outcome = match result {
+        Ok(outcome) => outcome,
+        Err(errno) => return errno,
+    };
+    if outcome == Outcome::Interrupted {
+        // SAFETY: as above.
+        unsafe { glibc::pthread_testcancel() };
+    }
+    if old_type != glibc::PTHREAD_CANCEL_DEFERRED {
+        // SAFETY: as above; acts at once on a cancellation that came meanwhile.
+        unsafe { glibc::pthread_setcanceltype(old_type, &mut old_type) };
+    }
+    if outcome == Outcome::TimedOut { ETIMEDOUT } else { 0 }
+}
+
+fn wait_with_own_mutex(
+    cond: &Cond,
+    mutex: &Mutex,
+    kind: Kind,
+    deadline: Option<&Deadline>,
+) -> Result<Outcome, c_int> {
+    if mutex.is_nested() {
+        // Undefined by POSIX; glibc takes off one lock and waits with the mutex held.
+        let wait = cond.raw.wait_released(None, || _ = mutex.is_last(), deadline, true);
+        mutex.lock_again();
+        return Ok(wait.outcome());
+    }
+    let wait = cond.raw.wait_released(Some(&mutex.raw), || mutex.release(), deadline, true);
+    let outcome = wait.relock(&mutex.raw);
+    mutex.held_as(kind);
+    Ok(outcome)
+}
+
+/// A mutex that the kernel or another process may have a say in can't be queued for here: its
+/// waiters are woken, and lock it by glibc's code.
+///
+/// # Safety
+/// `mutex` is glibc's.
+unsafe fn wait_with_glibcs_mutex(
+    cond: &Cond,
+    mutex: &Mutex,
+    deadline: Option<&Deadline>,
+) -> Result<Outcome, c_int> {
+    let mut unlocked = 0;
+    let release = || {
+        // SAFETY: by this function's contract.
+        unlocked = unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) };
+    };
+    let wait: CondvarWait = cond.raw.wait_released(None, release, deadline, true);
+    let outcome = wait.outcome();
+    // SAFETY: by this function's contract.
+    match unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) } {
+        0 => Ok(outcome),
+        errno => Err(errno),
+    }
+}

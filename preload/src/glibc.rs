@@ -1,0 +1,126 @@
+//! glibc's own functions, for the objects that stay glibc's.
+//!
+//! They are looked up by name *and version*: `pthread_cond_wait` exists twice, and the older one
+//! (2.2.5) takes an object of another format. `start` looks all of them up before any other
+//! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
+//! the loader's lock while the thread that holds that waits for the program's.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
+
+unsafe extern "C" {
+    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
+/// One function: where it is, once known.
+struct Function {
+    name: &'static CStr,
+    version: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+impl Function {
+    fn look_up(&self) -> *mut c_void {
+        // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
+        let mut address =
+            unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+        if address.is_null() {
+            // Added under another version than here, in whichever glibc this is.
+            // SAFETY: as above.
+            address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
+        }
+        self.address.store(address, Ordering::Release);
+        address
+    }
+
+    #[inline]
+    fn address(&self) -> *mut c_void {
+        let known = self.address.load(Ordering::Acquire);
+        if !known.is_null() {
+            return known;
+        }
+        let found = self.look_up();
+        if found.is_null() {
+            self.missing();
+        }
+        found
+    }
+
+    #[cold]
+    fn missing(&self) -> ! {
+        eprintln!(
+            "furwock: this C library has no {}: run the program without furwock",
+            self.name.to_string_lossy()
+        );
+        std::process::abort()
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident($($argument:ident: $type:ty),*) @ $version:literal;)*) => {
+        #[allow(non_upper_case_globals, reason = "named for the functions they stand for")]
+        mod table {
+            use super::*;
+            $(pub(super) static $name: Function = Function {
+                name: match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => unreachable!(),
+                },
+                version: match CStr::from_bytes_with_nul(concat!($version, "\0").as_bytes()) {
+                    Ok(version) => version,
+                    Err(_) => unreachable!(),
+                },
+                address: AtomicPtr::new(core::ptr::null_mut()),
+            };)*
+        }
+
+        $(
+            /// glibc's function of that name.
+            ///
+            /// # Safety
+            /// As POSIX has it.
+            pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
+                type Signature = unsafe extern "C-unwind" fn($($type),*) -> c_int;
+                // SAFETY: the address of that very function, which has this type.
+                let function: Signature = unsafe { core::mem::transmute(table::$name.address()) };
+                // SAFETY: by this function's contract.
+                unsafe { function($($argument),*) }
+            }
+        )*
+
+        /// Looks all of them up.
+        pub(crate) fn look_up() {
+            $(table::$name.look_up();)*
+        }
+    };
+}
+
+functions! {
+    pthread_mutex_destroy(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
+    pthread_mutex_lock(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
+    pthread_mutex_trylock(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
+    pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) @ "GLIBC_2.2.5";
+    pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec)
+        @ "GLIBC_2.30";
+    pthread_mutex_unlock(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
+    pthread_cond_init(cond: *mut pthread_cond_t, attr: *const libc::pthread_condattr_t)
+        @ "GLIBC_2.3.2";
+    pthread_cond_destroy(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
+    pthread_cond_wait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) @ "GLIBC_2.3.2";
+    pthread_cond_timedwait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t,
+        at: *const timespec) @ "GLIBC_2.3.2";
+    pthread_cond_clockwait(cond: *mut pthread_cond_t, mutex: *mut pthread_mutex_t,
+        clock: clockid_t, at: *const timespec) @ "GLIBC_2.30";
+    pthread_cond_signal(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
+    pthread_cond_broadcast(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
+    pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
+}
+
+unsafe extern "C-unwind" {
+    /// Acts on a cancellation that is pending, by unwinding the caller's stack.
+    pub(crate) fn pthread_testcancel();
+    pub(crate) fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
+}
+
+pub(crate) const PTHREAD_CANCEL_DEFERRED: c_int = 0;

@@ -1,0 +1,138 @@
+//! glibc's objects, and where furwock's state lives in them.
+
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
+use furwock::lock::{RawCondvar, RawMutex};
+
+/// `pthread_mutex_t` (and `mtx_t`), x86-64.
+#[repr(C)]
+pub(crate) struct Mutex {
+    /// glibc's `__lock`.
+    pub(crate) raw: RawMutex,
+    /// How often a recursive mutex is held.
+    pub(crate) count: AtomicU32,
+    /// The holder, where debuggers look for it.
+    pub(crate) owner: AtomicU32,
+    _nusers: u32,
+    kind: AtomicI32,
+    _spins_and_elision: [i16; 2],
+    _list: [usize; 2],
+}
+
+const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+const _: () = assert!(align_of::<Mutex>() <= align_of::<libc::pthread_mutex_t>());
+
+/// What kind of mutex it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Normal, default or adaptive: nothing is checked.
+    Plain,
+    Recursive,
+    ErrorCheck,
+    /// Not furwock's: shared, robust, PI, protected, destroyed, or furwock is off.
+    Glibc,
+}
+
+/// Robust, priority inheritance, priority protection, process-shared.
+const GLIBC_BITS: i32 = 0x10 | 0x20 | 0x40 | 0x80;
+
+/// Ored into every kind: 0, or what makes all kinds glibc's.
+static OFF: AtomicI32 = AtomicI32::new(0);
+
+/// Leaves every object that furwock hasn't touched yet to glibc.
+pub(crate) fn turn_off() {
+    OFF.store(GLIBC_BITS, Ordering::Relaxed);
+    COND_FLAGS_AT.store(COND_OFF, Ordering::Relaxed);
+}
+
+impl Mutex {
+    /// # Safety
+    /// `mutex` points to a `pthread_mutex_t`, as POSIX asks of the program.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr<'m>(mutex: *mut libc::pthread_mutex_t) -> &'m Self {
+        // SAFETY: all fields are atomics or unused, and the layout is glibc's.
+        unsafe { &*mutex.cast::<Self>() }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut libc::pthread_mutex_t {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// Whether it is a normal mutex of furwock's: the fast path's one question.
+    #[inline(always)]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed) == 0
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        let kind = self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed);
+        match kind & 3 {
+            _ if kind & GLIBC_BITS != 0 => Kind::Glibc,
+            libc::PTHREAD_MUTEX_RECURSIVE => Kind::Recursive,
+            libc::PTHREAD_MUTEX_ERRORCHECK => Kind::ErrorCheck,
+            _ => Kind::Plain,
+        }
+    }
+
+    /// What glibc's `pthread_mutex_destroy` leaves: a kind that no operation accepts.
+    pub(crate) fn mark_destroyed(&self) {
+        self.kind.store(-1, Ordering::Relaxed);
+    }
+}
+
+/// `pthread_cond_t` (and `cnd_t`).
+#[repr(C)]
+pub(crate) struct Cond {
+    /// glibc counts its waiters here; zero in a new object.
+    pub(crate) raw: RawCondvar,
+    words: [AtomicU32; 11],
+}
+
+const _: () = assert!(size_of::<Cond>() == size_of::<libc::pthread_cond_t>());
+const _: () = assert!(align_of::<Cond>() <= align_of::<libc::pthread_cond_t>());
+
+const COND_SHARED: u32 = 1;
+const COND_MONOTONIC: u32 = 2;
+
+/// Which word of a condvar holds its flags (glibc's `__wrefs`). It has moved between versions, so
+/// that `start` asks glibc itself.
+static COND_FLAGS_AT: AtomicUsize = AtomicUsize::new(COND_FLAGS_UNTIL_2_40);
+const COND_FLAGS_UNTIL_2_40: usize = 9;
+const COND_OFF: usize = 0;
+
+/// Says which 32-bit word of a condvar holds the flags. The first is furwock's own.
+pub(crate) fn set_cond_flags_at(word: usize) {
+    COND_FLAGS_AT.store(word, Ordering::Relaxed);
+}
+
+impl Cond {
+    /// # Safety
+    /// `cond` points to a `pthread_cond_t`, as POSIX asks of the program.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr<'c>(cond: *mut libc::pthread_cond_t) -> &'c Self {
+        // SAFETY: all fields are atomics, and the layout is glibc's.
+        unsafe { &*cond.cast::<Self>() }
+    }
+
+    #[inline(always)]
+    fn flags(&self) -> u32 {
+        match COND_FLAGS_AT.load(Ordering::Relaxed) {
+            at @ 1..12 => self.words[at - 1].load(Ordering::Relaxed),
+            _ => COND_SHARED,
+        }
+    }
+
+    /// Whether it is furwock's: not shared between processes, and furwock isn't off.
+    #[inline(always)]
+    pub(crate) fn is_ours(&self) -> bool {
+        self.flags() & COND_SHARED == 0
+    }
+
+    /// The clock that `pthread_cond_timedwait` counts on.
+    pub(crate) fn clock(&self) -> libc::clockid_t {
+        if self.flags() & COND_MONOTONIC != 0 {
+            libc::CLOCK_MONOTONIC
+        } else {
+            libc::CLOCK_REALTIME
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The pthread face of furwock: glibc's mutexes and condition variables, replaced beneath a program
+//! that was not built for it.
+//!
+//! `LD_PRELOAD=libfurwock_preload.so PROGRAM`, or `furwock run PROGRAM`. The locks live inside the
+//! program's own `pthread_mutex_t` and `pthread_cond_t`, in glibc's sizes and with glibc's static
+//! initialisers, so that an object works whoever initialised it. What other processes may share,
+//! and what only the kernel can do (process-shared, priority-inheriting, priority-protected and
+//! robust objects), goes to glibc's own code.
+//!
+//! Functions that aren't here need no replacement: `pthread_mutex_init` writes what `layout` reads,
+//! and `pthread_mutex_consistent` or `_setprioceiling` concern glibc's own kinds alone.
+
+#![allow(clippy::missing_safety_doc, reason = "the functions' contracts are POSIX's")]
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+compile_error!("the preload knows glibc's object layouts on x86-64 Linux only");
+
+mod c11;
+mod cancel;
+mod cond;
+mod glibc;
+mod layout;
+mod mutex;
+mod shared_cond;
+mod start;
+mod time;

@@ -1,0 +1,211 @@
+//! `pthread_mutex_*`.
+
+use crate::layout::{Kind, Mutex};
+use crate::{glibc, time};
+use core::ffi::c_int;
+use core::sync::atomic::Ordering;
+use furwock::lock::thread_id;
+use furwock::{Clock, Deadline};
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
+use libc::{clockid_t, pthread_mutex_t, timespec};
+
+/// POSIX `pthread_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if mutex.is_plain() {
+        mutex.raw.lock();
+        mutex.held();
+        return 0;
+    }
+    mutex.lock_checked(
+        // SAFETY: the program's mutex.
+        |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
+        |mutex| {
+            mutex.raw.lock();
+            0
+        },
+    )
+}
+
+/// POSIX `pthread_mutex_trylock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    let kind = mutex.kind();
+    if kind == Kind::Glibc {
+        // SAFETY: the program's mutex.
+        return unsafe { glibc::pthread_mutex_trylock(mutex.as_ptr()) };
+    }
+    if kind == Kind::Recursive && mutex.is_own() {
+        return mutex.lock_again();
+    }
+    if !mutex.raw.try_lock() {
+        return EBUSY;
+    }
+    mutex.held_as(kind);
+    0
+}
+
+/// POSIX `pthread_mutex_timedlock`: a deadline on CLOCK_REALTIME.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_timedlock(
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's mutex and timespec.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    mutex.lock_checked(
+        // SAFETY: the program's mutex and timespec.
+        |mutex| unsafe { glibc::pthread_mutex_timedlock(mutex, at) },
+        // SAFETY: the program's timespec.
+        |mutex| unsafe { mutex.lock_timed(Clock::Realtime, at) },
+    )
+}
+
+/// POSIX.1-2024 `pthread_mutex_clocklock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: *mut pthread_mutex_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    let Some(clock_known) = time::clock(clock) else { return EINVAL };
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    mutex.lock_checked(
+        // SAFETY: the program's mutex and timespec.
+        |mutex| unsafe { glibc::pthread_mutex_clocklock(mutex, clock, at) },
+        // SAFETY: the program's timespec.
+        |mutex| unsafe { mutex.lock_timed(clock_known, at) },
+    )
+}
+
+/// POSIX `pthread_mutex_unlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if mutex.is_plain() {
+        mutex.release();
+        return 0;
+    }
+    match mutex.kind() {
+        // SAFETY: the program's mutex.
+        Kind::Glibc => unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
+        Kind::Recursive | Kind::ErrorCheck if !mutex.is_own() => EPERM,
+        Kind::Recursive if !mutex.is_last() => 0,
+        _ => {
+            mutex.release();
+            0
+        }
+    }
+}
+
+/// POSIX `pthread_mutex_destroy`: EBUSY while it is held, as glibc has it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if mutex.kind() == Kind::Glibc {
+        // SAFETY: the program's mutex.
+        return unsafe { glibc::pthread_mutex_destroy(mutex.as_ptr()) };
+    }
+    if mutex.raw.is_locked() {
+        return EBUSY;
+    }
+    mutex.mark_destroyed();
+    0
+}
+
+impl Mutex {
+    /// Locks a mutex of any kind: `glibcs` if it is glibc's, `ours` once no error forbids it.
+    fn lock_checked(
+        &self,
+        glibcs: impl FnOnce(*mut pthread_mutex_t) -> c_int,
+        ours: impl FnOnce(&Self) -> c_int,
+    ) -> c_int {
+        let kind = self.kind();
+        match kind {
+            Kind::Glibc => return glibcs(self.as_ptr()),
+            Kind::Recursive if self.is_own() => return self.lock_again(),
+            Kind::ErrorCheck if self.is_own() => return EDEADLK,
+            _ => {}
+        }
+        let result = ours(self);
+        if result == 0 {
+            self.held_as(kind);
+        }
+        result
+    }
+
+    /// # Safety
+    /// `at` points to a timespec.
+    unsafe fn lock_timed(&self, clock: Clock, at: *const timespec) -> c_int {
+        // POSIX: the deadline is looked at only if the mutex can't be locked at once.
+        if self.raw.try_lock() {
+            return 0;
+        }
+        // SAFETY: by this function's contract.
+        match unsafe { time::deadline(clock, at) } {
+            None => EINVAL,
+            Some(deadline) => self.lock_until(&deadline),
+        }
+    }
+
+    fn lock_until(&self, deadline: &Deadline) -> c_int {
+        if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
+    }
+
+    /// Whether the calling thread holds it.
+    pub(crate) fn is_own(&self) -> bool {
+        self.raw.owner() == thread_id()
+    }
+
+    /// Notes the holder where debuggers look.
+    #[inline(always)]
+    pub(crate) fn held(&self) {
+        self.owner.store(thread_id(), Ordering::Relaxed);
+    }
+
+    /// The same, and the first of a recursive mutex's locks.
+    pub(crate) fn held_as(&self, kind: Kind) {
+        self.held();
+        if kind == Kind::Recursive {
+            self.count.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Locks a recursive mutex that the calling thread holds.
+    pub(crate) fn lock_again(&self) -> c_int {
+        match self.count.load(Ordering::Relaxed).checked_add(1) {
+            None => EAGAIN,
+            Some(count) => {
+                self.count.store(count, Ordering::Relaxed);
+                0
+            }
+        }
+    }
+
+    /// Whether it is recursive and held more than once.
+    pub(crate) fn is_nested(&self) -> bool {
+        self.kind() == Kind::Recursive && self.count.load(Ordering::Relaxed) > 1
+    }
+
+    /// Takes one lock off a recursive mutex. Whether it was the last.
+    pub(crate) fn is_last(&self) -> bool {
+        let count = self.count.load(Ordering::Relaxed);
+        if count > 1 {
+            self.count.store(count - 1, Ordering::Relaxed);
+        }
+        count <= 1
+    }
+
+    #[inline(always)]
+    pub(crate) fn release(&self) {
+        self.owner.store(0, Ordering::Relaxed);
+        self.raw.unlock();
+    }
+}

@@ -1,0 +1,57 @@
+//! What happens before the program and the other libraries start.
+
+use crate::{glibc, layout};
+use core::mem::MaybeUninit;
+
+/// In `.init_array` of a library that asks to be initialised first.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
+
+extern "C" fn start() {
+    glibc::look_up();
+    match find_cond_flags() {
+        Some(word) if mutex_kinds_are_where_expected() => layout::set_cond_flags_at(word),
+        _ => {
+            layout::turn_off();
+            eprintln!(
+                "furwock: this glibc lays out its mutexes or condvars in a way that furwock \
+                 doesn't know: the program runs on glibc's own"
+            );
+        }
+    }
+    // The thread's id and the fork handler, while nothing can hold a lock that they need.
+    furwock::lock::forget_interrupt();
+}
+
+/// Which 32-bit word of a condvar glibc marks when it is told to use the monotonic clock.
+fn find_cond_flags() -> Option<usize> {
+    const WORDS: usize = size_of::<libc::pthread_cond_t>() / size_of::<u32>();
+    let mut attr = MaybeUninit::uninit();
+    let mut cond = MaybeUninit::<libc::pthread_cond_t>::zeroed();
+    // SAFETY: each object is initialised before it is used, and nobody else sees it.
+    let words: [u32; WORDS] = unsafe {
+        libc::pthread_condattr_init(attr.as_mut_ptr());
+        libc::pthread_condattr_setclock(attr.as_mut_ptr(), libc::CLOCK_MONOTONIC);
+        glibc::pthread_cond_init(cond.as_mut_ptr(), attr.as_ptr());
+        libc::pthread_condattr_destroy(attr.as_mut_ptr());
+        core::mem::transmute(cond)
+    };
+    let mut marked = (0..WORDS).filter(|&at| words[at] != 0);
+    let at = marked.next().filter(|&at| at != 0 && words[at] == 2)?;
+    marked.next().is_none().then_some(at)
+}
+
+/// Whether a recursive mutex that glibc made is one to furwock too.
+fn mutex_kinds_are_where_expected() -> bool {
+    let mut attr = MaybeUninit::uninit();
+    let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
+    // SAFETY: as in `find_cond_flags`. The mutex is never locked.
+    unsafe {
+        libc::pthread_mutexattr_init(attr.as_mut_ptr());
+        libc::pthread_mutexattr_settype(attr.as_mut_ptr(), libc::PTHREAD_MUTEX_RECURSIVE);
+        libc::pthread_mutex_init(mutex.as_mut_ptr(), attr.as_ptr());
+        libc::pthread_mutexattr_destroy(attr.as_mut_ptr());
+        layout::Mutex::from_ptr(mutex.as_mut_ptr()).kind() == layout::Kind::Recursive
+    }
+}
