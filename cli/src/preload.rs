@@ -22,7 +22,7 @@ pub enum PreloadError {
 impl Preload {
     /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it.
     pub fn find() -> Result<Self, PreloadError> {
-        let tried = match env::var_os("FURWOCK_PRELOAD") {
+        let tried = match env::var_os("FURWOCK_PRELOAD").filter(|path| !path.is_empty()) {
             Some(path) => vec![PathBuf::from(path)],
             None => beside_the_executable(),
         };

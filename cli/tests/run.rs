@@ -131,6 +131,9 @@ fn a_missing_library_is_125_and_names_each_place() {
     assert_refused(&run, 125, scratch.path("bin/libfurwock_preload.so").to_str().unwrap());
     assert!(run.err().contains("../lib/furwock/libfurwock_preload.so"));
 
+    let empty = Command::new(&copy).args(["run", "true"]).env("FURWOCK_PRELOAD", "").output();
+    assert_eq!(empty.unwrap().err(), run.err(), "empty is as good as unset");
+
     let elsewhere = common::furwock_with(Path::new("/nonexistent/f.so"), &["run", "true"]);
     assert_refused(&{ elsewhere }.output().unwrap(), 125, "/nonexistent/f.so");
 }
@@ -194,7 +197,7 @@ fn a_static_program_is_refused_unless_forced() {
         let forced = scratch.furwock(&["run", "--force", program]).output().unwrap();
         assert_eq!((forced.status.code(), forced.out()), (Some(0), "ran".to_owned()));
 
-        let script = scratch.executable(&format!("#!{program}\n"), "script");
+        let script = scratch.executable(format!("#!{program}\n"), "script");
         let run = scratch.furwock(&["run", script.to_str().unwrap()]).output().unwrap();
         assert_refused(&run, 125, "statically");
     }
@@ -204,7 +207,7 @@ fn a_static_program_is_refused_unless_forced() {
 fn scripts_run_if_their_interpreter_can() {
     let scratch = Scratch::new("scripts_run_if_their_interpreter_can");
     for line in ["#!/bin/sh", "#!/usr/bin/env sh", "#! /usr/bin/env -S sh -e"] {
-        let script = scratch.executable(&format!("{line}\necho ran\n"), "script");
+        let script = scratch.executable(format!("{line}\necho ran\n"), "script");
         let run = scratch.furwock(&["run", script.to_str().unwrap()]).output().unwrap();
         assert_eq!(run.out(), "ran\n", "{line}: {}", run.err());
     }

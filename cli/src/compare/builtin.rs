@@ -22,6 +22,8 @@ use crate::workload::report::Report;
 use crate::workload::work::calibrate;
 
 const PAIRS: u32 = 5;
+/// For each cell: bounds the time that a noisy machine can cost.
+const RETRIES: usize = 1;
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// What a workload's own watchdog gets to report a hang before the workload is killed.
 const REPORTING: Duration = Duration::from_secs(5);
@@ -34,6 +36,9 @@ pub struct Series {
     pub pairs: Vec<Pair>,
     /// A side that failed is not run again.
     pub failure: Option<CellFailure>,
+    /// Pairs that may still be dropped as noisy.
+    #[serde(skip)]
+    retries_left: usize,
 }
 
 #[derive(Serialize)]
@@ -72,8 +77,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let mut series = select(arguments)?;
     let runner = Runner::new(arguments)?;
     interrupt::watch();
-    // A retry for each cell bounds the time that a noisy machine can cost.
-    let mut noise = NoiseFilter::new(series.len());
+    let mut noise = NoiseFilter::new();
     let interrupted = runner.collect(arguments, &mut series, &mut noise)?;
 
     let output = Output { json: arguments.json.as_ref() };
@@ -107,7 +111,8 @@ fn select(arguments: &CompareArguments) -> Result<Vec<Series>, Failure> {
     };
     let chosen = all.into_iter().filter(wanted);
     let sized = chosen.map(|cell| if arguments.quick { cells::quick(cell) } else { cell });
-    Ok(sized.map(|cell| Series { cell, pairs: Vec::new(), failure: None }).collect())
+    let series = |cell| Series { cell, pairs: Vec::new(), failure: None, retries_left: RETRIES };
+    Ok(sized.map(series).collect())
 }
 
 struct Runner {
@@ -165,7 +170,7 @@ impl Runner {
         while series.failure.is_none() {
             let order = Side::order(round);
             let runs = Both::try_in_order(round, |side| self.run(side, &series.cell))?;
-            let quiet = noise.accepts();
+            let quiet = noise.accepts(&mut series.retries_left);
             if counts && quiet {
                 series.pairs.push(Pair { order, runs });
             }

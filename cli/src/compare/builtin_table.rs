@@ -134,7 +134,11 @@ fn cells(summary: &Summary) -> Vec<String> {
             digits(measured.voluntary_switches_per_operation.furwock),
         ]),
     }
-    cells.push(if summary.ok { "ok".to_owned() } else { paint("FAILED", AnsiColor::Red) });
+    cells.push(match (summary.ok, &summary.measured) {
+        (false, _) => paint("FAILED", AnsiColor::Red),
+        (true, Some(_)) => "ok".to_owned(),
+        (true, None) => "-".to_owned(),
+    });
     cells.push(match &summary.measured {
         Some(measured) if summary.ok => word(measured.verdict, row.words),
         _ => String::new(),

@@ -10,33 +10,31 @@ use serde::Serialize;
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
 
-/// Decides which pairs count. A noisy pair is dropped, to be run again, for as long as there are
-/// retries left.
+/// Decides which pairs count. A noisy pair is dropped, to be run again, for as long as whoever ran
+/// it has retries left.
 #[derive(Serialize)]
 pub struct NoiseFilter {
     #[serde(skip)]
     quiet_before: bool,
-    #[serde(skip)]
-    retries_left: usize,
     pub dropped: usize,
     pub kept: usize,
 }
 
 impl NoiseFilter {
-    pub fn new(retries: usize) -> Self {
-        NoiseFilter { quiet_before: quiet(), retries_left: retries, dropped: 0, kept: 0 }
+    pub fn new() -> Self {
+        NoiseFilter { quiet_before: quiet(), dropped: 0, kept: 0 }
     }
 
     /// Probes again after a pair: the probe before it was the one after the last pair.
-    pub fn accepts(&mut self) -> bool {
-        self.judge(quiet())
+    pub fn accepts(&mut self, retries_left: &mut usize) -> bool {
+        self.judge(quiet(), retries_left)
     }
 
-    fn judge(&mut self, quiet_after: bool) -> bool {
+    fn judge(&mut self, quiet_after: bool, retries_left: &mut usize) -> bool {
         let noisy = !(self.quiet_before && quiet_after);
         self.quiet_before = quiet_after;
-        if noisy && self.retries_left > 0 {
-            self.retries_left -= 1;
+        if noisy && *retries_left > 0 {
+            *retries_left -= 1;
             self.dropped += 1;
             return false;
         }
@@ -89,12 +87,13 @@ mod tests {
 
     #[test]
     fn drops_noisy_pairs_while_retries_last() {
-        let mut filter = NoiseFilter { quiet_before: true, retries_left: 1, dropped: 0, kept: 0 };
-        assert!(filter.judge(true));
-        assert!(!filter.judge(false));
+        let mut filter = NoiseFilter { quiet_before: true, dropped: 0, kept: 0 };
+        let mut retries = 1;
+        assert!(filter.judge(true, &mut retries));
+        assert!(!filter.judge(false, &mut retries));
         // Noisy because of the probe before it, and no retry is left.
-        assert!(filter.judge(true));
-        assert!(filter.judge(true));
+        assert!(filter.judge(true, &mut retries));
+        assert!(filter.judge(true, &mut retries));
         assert_eq!((filter.dropped, filter.kept), (1, 1));
     }
 }

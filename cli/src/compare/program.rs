@@ -47,8 +47,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let runner = Runner::new(arguments)?;
     interrupt::watch();
     let mut pairs = Vec::new();
-    // Half as many retries as pairs bound the time that a noisy machine can cost.
-    let mut noise = NoiseFilter::new(arguments.pairs.unwrap_or(PAIRS).div_ceil(2) as usize);
+    let mut noise = NoiseFilter::new();
     let stopped = runner.collect(arguments, &mut pairs, &mut noise).err();
 
     let output = Output { json: arguments.json.as_ref() };
@@ -100,10 +99,12 @@ impl<'a> Runner<'a> {
             Both::try_in_order(warmup, |side| self.run(side))?;
             bar.inc(1);
         }
+        // Half as many as pairs bound the time that a noisy machine can cost.
+        let mut retries = wanted.div_ceil(2);
         while pairs.len() < wanted {
             let order = Side::order(pairs.len());
             let samples = Both::try_in_order(pairs.len(), |side| self.run(side))?;
-            if noise.accepts() {
+            if noise.accepts(&mut retries) {
                 pairs.push(Pair { order, samples });
                 bar.inc(1);
             }

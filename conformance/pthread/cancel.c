@@ -1,0 +1,589 @@
+/* Cancellation of threads that wait: what POSIX.1-2017 2.9.5.2 asks for. */
+#include "harness.h"
+
+#include <threads.h>
+
+enum call { WAIT, TIMEDWAIT, CLOCKWAIT, CND_WAIT, CND_TIMEDWAIT, CALLS };
+
+struct scene {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	enum kind kind;
+	enum call call;
+	int permits, consumed;
+	_Atomic int cleaned, returned, stage;
+	bool exit_in_cleanup;
+};
+
+static void make_scene(struct scene *scene, enum kind kind, enum call call)
+{
+	*scene = (struct scene){
+		.cond = PTHREAD_COND_INITIALIZER,
+		.kind = kind,
+		.call = call,
+	};
+	OK(make_mutex(&scene->mutex, kind));
+}
+
+static int wait_once(struct scene *scene)
+{
+	struct timespec real = in_ms(CLOCK_REALTIME, 15000);
+	struct timespec mono = in_ms(CLOCK_MONOTONIC, 15000);
+
+	switch (scene->call) {
+	case WAIT:
+		return pthread_cond_wait(&scene->cond, &scene->mutex);
+	case TIMEDWAIT:
+		return pthread_cond_timedwait(&scene->cond, &scene->mutex,
+					      &real);
+	case CLOCKWAIT:
+		return pthread_cond_clockwait(&scene->cond, &scene->mutex,
+					      CLOCK_MONOTONIC, &mono);
+	case CND_WAIT:
+		return cnd_wait((cnd_t *)&scene->cond, (mtx_t *)&scene->mutex);
+	default:
+		return cnd_timedwait((cnd_t *)&scene->cond,
+				     (mtx_t *)&scene->mutex, &real);
+	}
+}
+
+static void *trylock_ebusy(void *mutex)
+{
+	CHECK_ERR(pthread_mutex_trylock(mutex), EBUSY);
+	return NULL;
+}
+
+/* Runs on the way out of a wait: the mutex must be this thread's. */
+static void cleanup(void *argument)
+{
+	struct scene *scene = argument;
+	struct thread other;
+
+	/* pthread_exit below runs it once more, by glibc's doing. */
+	if (scene->exit_in_cleanup && scene->cleaned)
+		return;
+	CHECK_EQ(scene->mutex.__data.__owner, gettid());
+	if (scene->kind == ERRORCHECK)
+		CHECK_ERR(pthread_mutex_lock(&scene->mutex), EDEADLK);
+	start(&other, trylock_ebusy, &scene->mutex);
+	join(&other);
+	scene->cleaned++;
+	OK(pthread_mutex_unlock(&scene->mutex));
+	if (scene->exit_in_cleanup)
+		pthread_exit((void *)0x77);
+}
+
+static void *wait_to_be_cancelled(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(cleanup, scene);
+	scene->stage = 1;
+	while (!scene->permits)
+		OK(wait_once(scene));
+	scene->permits--;
+	scene->consumed++;
+	pthread_cleanup_pop(0);
+	OK(pthread_mutex_unlock(&scene->mutex));
+	scene->returned++;
+	return NULL;
+}
+
+static void check_cancelled(struct scene *scene, struct thread *waiter)
+{
+	CHECK(join(waiter) == PTHREAD_CANCELED);
+	CHECK_EQ(scene->cleaned, 1);
+	CHECK_EQ(scene->returned, 0);
+	/* It left nothing behind. */
+	OK(pthread_mutex_trylock(&scene->mutex));
+	OK(pthread_mutex_unlock(&scene->mutex));
+	OK(pthread_cond_destroy(&scene->cond));
+	OK(pthread_mutex_destroy(&scene->mutex));
+}
+
+static void check_each_kind(enum call call)
+{
+	struct thread waiter;
+	struct scene scene;
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++) {
+		make_scene(&scene, kind, call);
+		start(&waiter, wait_to_be_cancelled, &scene);
+		UNTIL(scene.stage);
+		until_asleep(&waiter);
+		OK(pthread_cancel(waiter.pthread));
+		check_cancelled(&scene, &waiter);
+	}
+}
+
+static void posix_pthread_cond_wait__cancelled_with_the_mutex_held(void)
+{
+	check_each_kind(WAIT);
+}
+
+static void posix_pthread_cond_timedwait__cancelled_with_the_mutex_held(void)
+{
+	check_each_kind(TIMEDWAIT);
+}
+
+static void posix_pthread_cond_clockwait__cancelled_with_the_mutex_held(void)
+{
+	check_each_kind(CLOCKWAIT);
+}
+
+static void glibc_cnd_wait__cancelled_with_the_mutex_held(void)
+{
+	check_each_kind(CND_WAIT);
+	check_each_kind(CND_TIMEDWAIT);
+}
+
+/* The mutex is taken when the cancellation comes: it has to be waited for. */
+static void posix_pthread_cond_wait__cancelled_while_another_has_the_mutex(void)
+{
+	struct thread waiter;
+	struct scene scene;
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++) {
+		make_scene(&scene, kind, WAIT);
+		start(&waiter, wait_to_be_cancelled, &scene);
+		UNTIL(scene.stage);
+		OK(pthread_mutex_lock(&scene.mutex));
+		OK(pthread_cancel(waiter.pthread));
+		sleep_ms(20);
+		CHECK_EQ(scene.cleaned, 0);
+		OK(pthread_mutex_unlock(&scene.mutex));
+		check_cancelled(&scene, &waiter);
+	}
+}
+
+/* ------------------------------------------------------- pending, disabled -- */
+
+static void *cancel_oneself_and_wait(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(cleanup, scene);
+	OK(pthread_cancel(pthread_self()));
+	scene->stage = 1;
+	wait_once(scene);
+	scene->returned++;
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void posix_pthread_cond_wait__pending_cancellation_acts_at_once(void)
+{
+	struct thread waiter;
+	struct scene scene;
+	enum call call;
+
+	for (call = 0; call < CALLS; call++) {
+		make_scene(&scene, ERRORCHECK, call);
+		start(&waiter, cancel_oneself_and_wait, &scene);
+		check_cancelled(&scene, &waiter);
+	}
+}
+
+static void *wait_disabled(void *argument)
+{
+	struct scene *scene = argument;
+	int old;
+
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(cleanup, scene);
+	scene->stage = 1;
+	while (!scene->permits)
+		OK(wait_once(scene));
+	scene->returned++;
+	pthread_cleanup_pop(0);
+	OK(pthread_mutex_unlock(&scene->mutex));
+	/* Still pending. */
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+	pthread_testcancel();
+	return NULL;
+}
+
+static void posix_pthread_cond_wait__disabled_cancellation_waits_its_turn(void)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	make_scene(&scene, ERRORCHECK, WAIT);
+	start(&waiter, wait_disabled, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	sleep_ms(20);
+	OK(pthread_mutex_lock(&scene.mutex));
+	CHECK_EQ(scene.returned, 0);
+	CHECK_EQ(scene.cleaned, 0);
+	scene.permits = 1;
+	OK(pthread_cond_signal(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	CHECK(join(&waiter) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.returned, 1);
+	CHECK_EQ(scene.cleaned, 0);
+}
+
+static void *lock_pending(void *argument)
+{
+	struct scene *scene = argument;
+
+	pthread_cancel(pthread_self());
+	scene->stage = 1;
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->returned = 1;
+	OK(pthread_mutex_unlock(&scene->mutex));
+	OK(pthread_cond_signal(&scene->cond));
+	pthread_testcancel();
+	return NULL;
+}
+
+static void posix_pthread_mutex_lock__is_no_cancellation_point(void)
+{
+	struct thread waiter;
+	struct scene scene;
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++) {
+		make_scene(&scene, kind, WAIT);
+		OK(pthread_mutex_lock(&scene.mutex));
+		start(&waiter, lock_pending, &scene);
+		UNTIL(scene.stage);
+		until_asleep(&waiter);
+		OK(pthread_cancel(waiter.pthread));
+		sleep_ms(2);
+		CHECK_EQ(scene.returned, 0);
+		OK(pthread_mutex_unlock(&scene.mutex));
+		CHECK(join(&waiter) == PTHREAD_CANCELED);
+		CHECK_EQ(scene.returned, 1);
+	}
+}
+
+/* --------------------------------------------------------- asynchronous -- */
+
+static void *wait_asynchronously(void *argument)
+{
+	struct scene *scene = argument;
+	int old;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(cleanup, scene);
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+	scene->stage = 1;
+	while (!scene->permits)
+		wait_once(scene);
+	/* The type is still what it was. */
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
+	scene->returned++;
+	pthread_cleanup_pop(0);
+	OK(pthread_mutex_unlock(&scene->mutex));
+	return NULL;
+}
+
+static void glibc_pthread_cond_wait__asynchronous_type_is_cancelled(void)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	make_scene(&scene, ERRORCHECK, WAIT);
+	start(&waiter, wait_asynchronously, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	check_cancelled(&scene, &waiter);
+}
+
+static void posix_pthread_cond_wait__leaves_the_cancel_type_alone(void)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	make_scene(&scene, ERRORCHECK, WAIT);
+	start(&waiter, wait_asynchronously, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.permits = 1;
+	OK(pthread_cond_signal(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	CHECK(join(&waiter) == NULL);
+	CHECK_EQ(scene.returned, 1);
+}
+
+static void *spin_asynchronously(void *argument)
+{
+	struct scene *scene = argument;
+	int old;
+
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+	scene->stage = 1;
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+	return NULL;
+}
+
+static void posix_pthread_cancel__asynchronous_needs_no_cancellation_point(void)
+{
+	struct thread thread;
+	struct scene scene;
+
+	make_scene(&scene, DEFAULT, WAIT);
+	start(&thread, spin_asynchronously, &scene);
+	UNTIL(scene.stage);
+	OK(pthread_cancel(thread.pthread));
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+}
+
+static void *sleep_for_ever(void *argument)
+{
+	struct scene *scene = argument;
+
+	scene->stage = 1;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+static void posix_pthread_cancel__ends_waits_that_are_not_on_condvars(void)
+{
+	struct thread thread;
+	struct scene scene;
+
+	make_scene(&scene, DEFAULT, WAIT);
+	start(&thread, sleep_for_ever, &scene);
+	UNTIL(scene.stage);
+	OK(pthread_cancel(thread.pthread));
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+}
+
+/* ------------------------------------------------------ cleanup handlers -- */
+
+static void glibc_pthread_exit__from_a_cleanup_handler_of_a_wait(void)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	make_scene(&scene, DEFAULT, WAIT);
+	scene.exit_in_cleanup = true;
+	start(&waiter, wait_to_be_cancelled, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	CHECK(join(&waiter) == (void *)0x77);
+	CHECK_EQ(scene.cleaned, 1);
+	OK(pthread_mutex_trylock(&scene.mutex));
+}
+
+/* A handler may lock, wait and signal: cancellation is off in it. */
+static void wait_in_cleanup(void *argument)
+{
+	struct scene *scene = argument;
+
+	scene->stage = 2;
+	while (!scene->permits)
+		OK(wait_once(scene));
+	scene->cleaned++;
+	OK(pthread_mutex_unlock(&scene->mutex));
+}
+
+static void *wait_and_wait_again(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(wait_in_cleanup, scene);
+	scene->stage = 1;
+	for (;;)
+		OK(wait_once(scene));
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void posix_pthread_cond_wait__works_in_a_cleanup_handler(void)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	make_scene(&scene, ERRORCHECK, WAIT);
+	start(&waiter, wait_and_wait_again, &scene);
+	UNTIL(scene.stage == 1);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	UNTIL(scene.stage == 2);
+	until_asleep(&waiter);
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.permits = 1;
+	OK(pthread_cond_signal(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	check_cancelled(&scene, &waiter);
+}
+
+/* ---------------------------------------- a signal must not be swallowed -- */
+
+static void unlock(void *mutex)
+{
+	OK(pthread_mutex_unlock(mutex));
+}
+
+static void *take_permit(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(unlock, &scene->mutex);
+	scene->stage++;
+	while (!scene->permits)
+		OK(wait_once(scene));
+	scene->permits--;
+	scene->consumed++;
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void *cancel_at_once(void *argument)
+{
+	struct thread *thread = argument;
+
+	OK(pthread_cancel(thread->pthread));
+	return NULL;
+}
+
+/*
+ * One permit and one signal for three waiters, the first of which is cancelled
+ * at that moment. Either it had the permit, or another has it: were the signal
+ * used up by the thread that was cancelled, nobody would come for it.
+ */
+static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
+				   int rounds)
+{
+	struct thread waiters[3], canceller;
+	struct scene scene;
+	int i, round;
+
+	for (round = 0; round < rounds; round++) {
+		make_scene(&scene, kind, call);
+		for (i = 0; i < 3; i++)
+			start(&waiters[i], take_permit, &scene);
+		UNTIL(scene.stage == 3);
+		if (round % 2)
+			start(&canceller, cancel_at_once, &waiters[0]);
+		OK(pthread_mutex_lock(&scene.mutex));
+		scene.permits = 1;
+		if (!held)
+			OK(pthread_mutex_unlock(&scene.mutex));
+		if (round % 4 == 0)
+			OK(pthread_cancel(waiters[0].pthread));
+		OK(pthread_cond_signal(&scene.cond));
+		if (round % 4 == 2)
+			OK(pthread_cancel(waiters[0].pthread));
+		if (held)
+			OK(pthread_mutex_unlock(&scene.mutex));
+		if (round % 2)
+			join(&canceller);
+		/* The watchdog bites here if the signal is lost. */
+		for (;;) {
+			OK(pthread_mutex_lock(&scene.mutex));
+			i = scene.consumed;
+			OK(pthread_mutex_unlock(&scene.mutex));
+			if (i)
+				break;
+			sched_yield();
+		}
+		CHECK_EQ(scene.consumed, 1);
+		OK(pthread_mutex_lock(&scene.mutex));
+		scene.permits = 3;
+		OK(pthread_cond_broadcast(&scene.cond));
+		OK(pthread_mutex_unlock(&scene.mutex));
+		for (i = 0; i < 3; i++)
+			join(&waiters[i]);
+	}
+}
+
+static void posix_pthread_cancel__swallows_no_signal_sent_with_the_mutex(void)
+{
+	race_cancel_and_signal(DEFAULT, WAIT, true, 700);
+	race_cancel_and_signal(RECURSIVE, TIMEDWAIT, true, 300);
+}
+
+static void posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex(void)
+{
+	race_cancel_and_signal(DEFAULT, WAIT, false, 700);
+	race_cancel_and_signal(ERRORCHECK, CND_WAIT, false, 300);
+}
+
+/* Threads that have never waited, cancelled at whatever point they are at. */
+static void posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable(void)
+{
+	struct thread waiters[4];
+	struct scene scene;
+	int i, round;
+
+	make_scene(&scene, DEFAULT, WAIT);
+	for (round = 0; round < 400; round++) {
+		for (i = 0; i < 4; i++)
+			start(&waiters[i], take_permit, &scene);
+		for (i = 0; i < 4; i++) {
+			OK(pthread_cancel(waiters[i].pthread));
+			if (round % 3 == 0)
+				OK(pthread_cond_signal(&scene.cond));
+		}
+		for (i = 0; i < 4; i++)
+			CHECK(join(&waiters[i]) == PTHREAD_CANCELED);
+		OK(pthread_mutex_lock(&scene.mutex));
+		OK(pthread_mutex_unlock(&scene.mutex));
+	}
+}
+
+static void posix_pthread_cancel__of_one_waiter_leaves_the_others_alone(void)
+{
+	struct thread waiters[8];
+	struct scene scene;
+	int i;
+
+	make_scene(&scene, DEFAULT, WAIT);
+	for (i = 0; i < 8; i++)
+		start(&waiters[i], take_permit, &scene);
+	UNTIL(scene.stage == 8);
+	for (i = 0; i < 8; i++)
+		until_asleep(&waiters[i]);
+	OK(pthread_cancel(waiters[3].pthread));
+	CHECK(join(&waiters[3]) == PTHREAD_CANCELED);
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.permits = 7;
+	OK(pthread_cond_broadcast(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	for (i = 0; i < 8; i++)
+		if (i != 3)
+			CHECK(join(&waiters[i]) == NULL);
+	CHECK_EQ(scene.consumed, 7);
+}
+
+static const struct test tests[] = {
+	TEST(posix_pthread_cond_wait__cancelled_with_the_mutex_held),
+	TEST(posix_pthread_cond_timedwait__cancelled_with_the_mutex_held),
+	TEST(posix_pthread_cond_clockwait__cancelled_with_the_mutex_held),
+	TEST(glibc_cnd_wait__cancelled_with_the_mutex_held),
+	TEST(posix_pthread_cond_wait__cancelled_while_another_has_the_mutex),
+	TEST(posix_pthread_cond_wait__pending_cancellation_acts_at_once),
+	TEST(posix_pthread_cond_wait__disabled_cancellation_waits_its_turn),
+	TEST(posix_pthread_mutex_lock__is_no_cancellation_point),
+	TEST(glibc_pthread_cond_wait__asynchronous_type_is_cancelled),
+	TEST(posix_pthread_cond_wait__leaves_the_cancel_type_alone),
+	TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point),
+	TEST(posix_pthread_cancel__ends_waits_that_are_not_on_condvars),
+	TEST(glibc_pthread_exit__from_a_cleanup_handler_of_a_wait),
+	TEST(posix_pthread_cond_wait__works_in_a_cleanup_handler),
+	TEST(posix_pthread_cancel__swallows_no_signal_sent_with_the_mutex),
+	TEST(posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex),
+	TEST(posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable),
+	TEST(posix_pthread_cancel__of_one_waiter_leaves_the_others_alone),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,464 @@
+/* What a forked child may still use, and what processes started inherit. */
+#include "harness.h"
+
+#include <spawn.h>
+#include <sys/resource.h>
+
+extern char **environ;
+
+struct scene {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	long counter;
+	int permits, turns;
+	_Atomic bool stop;
+};
+
+static struct scene global = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+
+static void *contend(void *argument)
+{
+	struct scene *scene = argument;
+
+	while (!scene->stop) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		scene->counter++;
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+	return NULL;
+}
+
+static void *wait_and_pass_on(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	while (!scene->stop) {
+		while (!scene->permits && !scene->stop)
+			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
+		scene->permits--;
+		scene->turns++;
+		OK(pthread_mutex_unlock(&scene->mutex));
+		OK(pthread_mutex_lock(&scene->mutex));
+		scene->permits++;
+		OK(pthread_cond_signal(&scene->cond));
+	}
+	OK(pthread_cond_broadcast(&scene->cond));
+	OK(pthread_mutex_unlock(&scene->mutex));
+	return NULL;
+}
+
+static void *count_to(void *argument)
+{
+	struct scene *scene = argument;
+	int i;
+
+	for (i = 0; i < 2000; i++) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		scene->counter++;
+		if (i % 50 == 0)
+			sched_yield();
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+	return NULL;
+}
+
+/* The scene's mutex must be free, and its condvar without waiters of ours. */
+static void use_heavily(struct scene *scene)
+{
+	struct thread threads[6], waiters[4];
+	int i;
+
+	scene->counter = 0;
+	scene->permits = 1;
+	scene->turns = 0;
+	scene->stop = false;
+	for (i = 0; i < 6; i++)
+		start(&threads[i], count_to, scene);
+	for (i = 0; i < 4; i++)
+		start(&waiters[i], wait_and_pass_on, scene);
+	for (i = 0; i < 6; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene->counter, 6 * 2000);
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->stop = true;
+	OK(pthread_cond_broadcast(&scene->cond));
+	OK(pthread_mutex_unlock(&scene->mutex));
+	for (i = 0; i < 4; i++)
+		join(&waiters[i]);
+}
+
+/* ------------------------------------------------ held by who forks -- */
+
+static void posix_fork__child_unlocks_what_the_forking_thread_held(void)
+{
+	struct thread threads[4];
+	pid_t child;
+	int i, round;
+
+	for (round = 0; round < 8; round++) {
+		global.stop = false;
+		for (i = 0; i < 4; i++)
+			start(&threads[i], contend, &global);
+		OK(pthread_mutex_lock(&global.mutex));
+		/* With waiters asleep, spinning, and in between. */
+		usleep(round * 700);
+		child = fork_watched();
+		if (child == 0) {
+			CHECK_ERR(pthread_mutex_trylock(&global.mutex), EBUSY);
+			OK(pthread_mutex_unlock(&global.mutex));
+			use_heavily(&global);
+			_exit(0);
+		}
+		OK(pthread_mutex_unlock(&global.mutex));
+		REAP(child);
+		global.stop = true;
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+	}
+}
+
+static void lock_global(void)
+{
+	OK(pthread_mutex_lock(&global.mutex));
+}
+
+static void unlock_global(void)
+{
+	OK(pthread_mutex_unlock(&global.mutex));
+}
+
+/* Every mutex of a library, taken by its atfork handlers: the usual way. */
+static void check_atfork(int rounds, int depth)
+{
+	pid_t child;
+	int round;
+
+	for (round = 0; round < rounds; round++) {
+		child = fork_watched();
+		if (child == 0) {
+			use_heavily(&global);
+			if (depth)
+				check_atfork(1, depth - 1);
+			_exit(0);
+		}
+		REAP(child);
+	}
+}
+
+static void run_with_atfork(void *(*others)(void *), int rounds, int depth)
+{
+	struct thread threads[5];
+	int i;
+
+	OK(pthread_atfork(lock_global, unlock_global, unlock_global));
+	global.permits = 1;
+	for (i = 0; i < 5; i++)
+		start(&threads[i], others, &global);
+	usleep(2000);
+	check_atfork(rounds, depth);
+	OK(pthread_mutex_lock(&global.mutex));
+	global.stop = true;
+	OK(pthread_cond_broadcast(&global.cond));
+	OK(pthread_mutex_unlock(&global.mutex));
+	for (i = 0; i < 5; i++)
+		join(&threads[i]);
+}
+
+static void posix_pthread_atfork__mutex_contended_in_parent_works_in_child(void)
+{
+	run_with_atfork(contend, 10, 0);
+}
+
+static void posix_pthread_atfork__mutex_works_in_grandchildren(void)
+{
+	run_with_atfork(contend, 2, 3);
+}
+
+static void posix_fork__condvar_waited_on_in_the_parent_works_in_child(void)
+{
+	run_with_atfork(wait_and_pass_on, 8, 1);
+}
+
+/* Threads of the parent are asleep on the condvar; they don't exist here. */
+static void posix_fork__signals_in_the_child_wake_only_its_own(void)
+{
+	struct thread threads[3];
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		start(&threads[i], wait_and_pass_on, &global);
+	for (i = 0; i < 3; i++)
+		until_asleep(&threads[i]);
+	OK(pthread_mutex_lock(&global.mutex));
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_cond_signal(&global.cond));
+		OK(pthread_cond_broadcast(&global.cond));
+		OK(pthread_mutex_unlock(&global.mutex));
+		use_heavily(&global);
+		_exit(0);
+	}
+	OK(pthread_mutex_unlock(&global.mutex));
+	REAP(child);
+	OK(pthread_mutex_lock(&global.mutex));
+	global.stop = true;
+	OK(pthread_cond_broadcast(&global.cond));
+	OK(pthread_mutex_unlock(&global.mutex));
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+}
+
+/* The child's only thread has an id of its own. */
+static void glibc_fork__owner_in_the_child_is_the_child(void)
+{
+	static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+	pid_t child;
+
+	OK(pthread_mutex_lock(&checked));
+	OK(pthread_mutex_unlock(&checked));
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_mutex_lock(&checked));
+		CHECK_EQ(checked.__data.__owner, gettid());
+		CHECK_ERR(pthread_mutex_lock(&checked), EDEADLK);
+		OK(pthread_mutex_unlock(&checked));
+		_exit(0);
+	}
+	REAP(child);
+}
+
+/* The holder has another id in the child, so that glibc refuses: as it may. */
+static void glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent(void)
+{
+	static const enum kind checked[] = { ERRORCHECK, RECURSIVE };
+	pthread_mutex_t mutex;
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		OK(make_mutex(&mutex, checked[i]));
+		OK(pthread_mutex_lock(&mutex));
+		child = fork_watched();
+		if (child == 0) {
+			CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
+			CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
+			/* The way out that programs take. */
+			OK(make_mutex(&mutex, checked[i]));
+			OK(pthread_mutex_lock(&mutex));
+			OK(pthread_mutex_unlock(&mutex));
+			_exit(0);
+		}
+		REAP(child);
+		OK(pthread_mutex_unlock(&mutex));
+	}
+}
+
+/* A child whose parent was in the midst of everything, again and again. */
+static void *come_and_go(void *argument)
+{
+	struct scene *scene = argument;
+	struct thread thread;
+
+	while (!scene->stop) {
+		start(&thread, count_to, scene);
+		join(&thread);
+	}
+	return NULL;
+}
+
+static void *fork_often(void *argument UNUSED)
+{
+	struct scene own = {
+		.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.cond = PTHREAD_COND_INITIALIZER,
+	};
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 15; i++) {
+		child = fork_watched();
+		if (child == 0) {
+			use_heavily(&own);
+			_exit(0);
+		}
+		REAP(child);
+	}
+	return NULL;
+}
+
+static void posix_fork__from_several_threads_while_others_come_and_go(void)
+{
+	struct thread threads[3], forking[2];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		start(&threads[i], i < 2 ? come_and_go : contend, &global);
+	for (i = 0; i < 2; i++)
+		start(&forking[i], fork_often, NULL);
+	for (i = 0; i < 2; i++)
+		join(&forking[i]);
+	global.stop = true;
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+}
+
+/*
+ * A condvar that processes share lies in memory that the child keeps sharing.
+ * Another thread of the parent may be inside a signal of it at the fork.
+ */
+static void *signal_shared(void *argument)
+{
+	struct scene *scene = argument;
+
+	while (!scene->stop)
+		OK(pthread_cond_signal(&scene->cond));
+	return NULL;
+}
+
+static void posix_fork__shared_condvar_in_use_by_the_parent_works_in_child(void)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	struct thread threads[2];
+	pid_t child;
+	int i;
+
+	OK(make_mutex(&scene->mutex, PSHARED));
+	make_cond(&scene->cond, CLOCK_REALTIME, true);
+	for (i = 0; i < 2; i++)
+		start(&threads[i], signal_shared, scene);
+	for (i = 0; i < 150; i++) {
+		child = fork_watched();
+		if (child == 0) {
+			alarm(5);
+			OK(pthread_cond_signal(&scene->cond));
+			OK(pthread_cond_broadcast(&scene->cond));
+			_exit(0);
+		}
+		REAP(child);
+	}
+	scene->stop = true;
+	for (i = 0; i < 2; i++)
+		join(&threads[i]);
+}
+
+/* -------------------------------------------------------- other programs -- */
+
+static void child_of_exec(void)
+{
+	Dl_info info;
+
+	CHECK(dladdr(dlsym(RTLD_DEFAULT, "pthread_mutex_lock"), &info));
+	CHECK(!strstr(info.dli_fname, "furwock") == !under_furwock());
+	use_heavily(&global);
+}
+
+static char *self_arguments[] = { "fork", "child_of_exec", NULL };
+
+static void *start_programs(void *argument UNUSED)
+{
+	char line[64] = "";
+	int i, status;
+	pid_t child;
+	FILE *pipe;
+
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(system("exit 7"), 7 << 8);
+
+		pipe = popen("echo popped", "r");
+		CHECK(pipe && fgets(line, sizeof(line), pipe));
+		CHECK(!strcmp(line, "popped\n"));
+		CHECK_EQ(pclose(pipe), 0);
+
+		OK(posix_spawn(&child, "/proc/self/exe", NULL, NULL,
+			       self_arguments, environ));
+		REAP(child);
+
+		child = vfork();
+		if (child == 0) {
+			execv("/bin/true", (char *[]){ "true", NULL });
+			_exit(127);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+
+		child = fork_watched();
+		if (child == 0) {
+			execv("/proc/self/exe", self_arguments);
+			_exit(127);
+		}
+		REAP(child);
+	}
+	return NULL;
+}
+
+static void posix_exec__programs_started_by_threads_that_contend(void)
+{
+	struct thread threads[3], starters[2];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		start(&threads[i], contend, &global);
+	for (i = 0; i < 2; i++)
+		start(&starters[i], start_programs, NULL);
+	for (i = 0; i < 2; i++)
+		join(&starters[i]);
+	global.stop = true;
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+}
+
+static void posix_exec__replaces_a_process_whose_threads_wait(void)
+{
+	struct thread thread;
+	pid_t child = fork_watched();
+
+	if (child == 0) {
+		OK(pthread_mutex_lock(&global.mutex));
+		start(&thread, contend, &global);
+		until_asleep(&thread);
+		execv("/proc/self/exe", self_arguments);
+		_exit(127);
+	}
+	REAP(child);
+}
+
+static void posix_exit__while_other_threads_wait(void)
+{
+	struct thread threads[4];
+	pid_t child = fork_watched();
+	int i;
+
+	if (child == 0) {
+		OK(pthread_mutex_lock(&global.mutex));
+		for (i = 0; i < 4; i++)
+			start(&threads[i], i < 2 ? contend : wait_and_pass_on,
+			      &global);
+		for (i = 0; i < 4; i++)
+			until_asleep(&threads[i]);
+		exit(0);
+	}
+	REAP(child);
+}
+
+static const struct test tests[] = {
+	TEST(posix_fork__child_unlocks_what_the_forking_thread_held),
+	TEST(posix_pthread_atfork__mutex_contended_in_parent_works_in_child),
+	TEST(posix_pthread_atfork__mutex_works_in_grandchildren),
+	TEST(posix_fork__condvar_waited_on_in_the_parent_works_in_child),
+	TEST(posix_fork__signals_in_the_child_wake_only_its_own),
+	TEST(glibc_fork__owner_in_the_child_is_the_child),
+	TEST(glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent),
+	TEST(posix_fork__from_several_threads_while_others_come_and_go),
+	TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child),
+	TEST(child_of_exec),
+	TEST(posix_exec__programs_started_by_threads_that_contend),
+	TEST(posix_exec__replaces_a_process_whose_threads_wait),
+	TEST(posix_exit__while_other_threads_wait),
+};
+
+TEST_MAIN(tests)

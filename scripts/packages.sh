@@ -1,0 +1,26 @@
+# Installs the Debian packages named in the arguments, unless they are there. Sourced or run.
+#
+# Elsewhere than on Debian and its kin it says what is missing and goes on: what needs the packages
+# is then skipped by name.
+set -eu
+
+missing=
+for package in "$@"; do
+    if ! dpkg-query --show --showformat='${Status}\n' "$package" 2>/dev/null | grep -q 'ok installed'; then
+        missing="$missing $package"
+    fi
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "packages: please install by hand (no apt-get here):$missing" >&2
+    exit 0
+fi
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    as_root=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -qq update
+# shellcheck disable=SC2086 # a list of words
+$as_root apt-get -qq install --no-install-recommends --yes $missing >/dev/null
