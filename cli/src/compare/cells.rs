@@ -93,11 +93,18 @@ fn as_map<S: Serializer>(pairs: &[(&str, f64)], serializer: S) -> Result<S::Ok, 
 pub fn all() -> Vec<Cell> {
     let cond_perf = [(16, 4000), (200, 600), (1000, 100)];
     let pp = [(128, 1000), (1024, 10)];
-    let mutex = [(10.0, 10.0, &[2, 4, 16, 64][..]), (1.0, 1.0, &[2, 16]), (0.0, 0.0, &[1, 2, 16])];
+    let mutex = [
+        (10.0, 10.0, &[2, 4, 16, 64][..]),
+        (1.0, 1.0, &[2, 4, 16, 64]),
+        (0.0, 0.0, &[1, 2, 4, 16, 64]),
+    ];
     let queue = [(1, 1, 16), (4, 4, 16), (16, 16, 64)];
 
     let mut cells: Vec<Cell> = Vec::new();
-    cells.extend(cond_perf.map(|(threads, rounds)| cond_perf_cell(threads, rounds)));
+    for mutex_kept in [false, true] {
+        let cell = |(threads, rounds)| cond_perf_cell(threads, rounds, mutex_kept);
+        cells.extend(cond_perf.map(cell));
+    }
     cells.extend(pp.map(|(games, iterations)| pp_cell(games, iterations)));
     for (critical, other, threads) in mutex {
         cells.extend(threads.iter().map(|threads| mutex_cell(critical, other, *threads)));
@@ -120,11 +127,17 @@ pub fn quick(mut cell: Cell) -> Cell {
     cell
 }
 
-fn cond_perf_cell(threads: u32, rounds: u32) -> Cell {
+/// With `mutex_kept` the broadcast is sent while the mutex is held, as most programs do it.
+fn cond_perf_cell(threads: u32, rounds: u32, mutex_kept: bool) -> Cell {
+    let how = if mutex_kept { ", mutex kept" } else { "" };
     Cell {
-        name: format!("cond-perf {threads} threads"),
+        name: format!("cond-perf {threads} threads{how}"),
         workload: "cond-perf",
-        parameters: vec![("threads", threads.into()), ("rounds", rounds.into())],
+        parameters: vec![
+            ("threads", threads.into()),
+            ("rounds", rounds.into()),
+            ("mutex-kept", u32::from(mutex_kept).into()),
+        ],
         operation: "woken thread",
         rows: &ROUND,
         length: "rounds",
@@ -154,7 +167,7 @@ fn mutex_cell(critical_us: f64, other_us: f64, threads: u32) -> Cell {
             ("cs", critical_us),
             ("ncs", other_us),
             ("threads", threads.into()),
-            ("seconds", 0.5),
+            ("seconds", 0.4),
             ("sample", sample),
         ],
         operation: "operation",
@@ -202,9 +215,9 @@ mod tests {
     #[test]
     fn quick_shortens_the_length_and_nothing_else() {
         let cell = quick(mutex_cell(10.0, 10.0, 2));
-        assert!(cell.parameters.contains(&("seconds", 0.125)));
+        assert!(cell.parameters.contains(&("seconds", 0.1)));
         assert!(cell.parameters.contains(&("cs", 10.0)));
-        assert!(quick(cond_perf_cell(1000, 30)).parameters.contains(&("rounds", 8.0)));
+        assert!(quick(cond_perf_cell(1000, 30, true)).parameters.contains(&("rounds", 8.0)));
         assert_eq!(quick(pp_cell(128, 1000)).parameters, pp_cell(128, 1000).parameters);
     }
 }

@@ -33,12 +33,13 @@ struct State {
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
     let threads = parameters.take_count("threads", 200)?;
     let rounds = parameters.take_count("rounds", 100)? as u64;
+    let mutex_kept = parameters.take("mutex-kept", 0u8)? != 0;
     let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
     parameters.finish()?;
-    Ok(measure(threads, rounds, limit_s))
+    Ok(measure(threads, rounds, mutex_kept, limit_s))
 }
 
-fn measure(threads: usize, rounds: u64, limit_s: f64) -> Result<Figures, String> {
+fn measure(threads: usize, rounds: u64, mutex_kept: bool, limit_s: f64) -> Result<Figures, String> {
     let shared = Arc::new(Shared {
         state: Mutex::new(State { round: 0, waiting: 0, in_time: 0, stop: false }),
         next_round: Condvar::new(),
@@ -57,7 +58,7 @@ fn measure(threads: usize, rounds: u64, limit_s: f64) -> Result<Figures, String>
     let consumers: Vec<_> = (0..threads).map(spawn_one).collect();
     wait_for_all(&shared);
     let usage = Usage::now();
-    (0..rounds).for_each(|_| play_round(&shared));
+    (0..rounds).for_each(|_| play_round(&shared, mutex_kept));
     let used = usage.since();
     stop(&shared);
     let woken: Vec<u64> = consumers.into_iter().map(|thread| thread.join()).collect();
@@ -72,12 +73,19 @@ fn measure(threads: usize, rounds: u64, limit_s: f64) -> Result<Figures, String>
     ]))
 }
 
-fn play_round(shared: &Shared) {
+/// Whether the broadcast is sent before or after the mutex is released makes a great difference
+/// where the woken threads run into the mutex.
+fn play_round(shared: &Shared, mutex_kept: bool) {
     let mut state = shared.state.lock();
     state.waiting = 0;
     state.round += 1;
-    drop(state);
-    shared.next_round.broadcast();
+    if mutex_kept {
+        shared.next_round.broadcast();
+        drop(state);
+    } else {
+        drop(state);
+        shared.next_round.broadcast();
+    }
     wait_for_all(shared);
     shared.rounds_done.fetch_add(1, Relaxed);
 }

@@ -204,20 +204,22 @@ impl RawCondvar {
     }
 }
 
+/// Woken by a claim on the mutex, which the waiter takes back.
+const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
+
 /// Lets up to `most` waiters at `key` go on to `mutex`. Returns how many.
 fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: usize) -> usize {
     let mut notified = 0;
     if !mutex.expect_moved_waiters(pair.to()) {
-        // The mutex is free: somebody may have it at once. The rest follows it, one by one.
-        let Some(first) = pair.from.first(key) else { return 0 };
-        let rest = most > 1 && pair.from.after(first).is_some();
-        if rest && !mutant::active(Mutant::MoveToFreeMutex) {
-            mutex.expect_moved_waiters_and_one_woken();
+        // The mutex is free: some may have it at once. The rest follows them.
+        if most == 1 {
+            return pair.from.choose_many(key, 1);
         }
-        if !mutant::active(Mutant::MoveToFreeMutex) {
-            pair.from.choose(first, Verdict { holds_wake: rest, ..Verdict::WOKEN });
-            notified = 1;
+        let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
+        while notified < wakes as usize && pair.from.choose_first(key, CLAIMED) {
+            notified += 1;
         }
+        mutex.expect_moved_and_woken_waiters(notified as u32);
     }
     let mut at = pair.from.first(key);
     while let Some(waiter) = at.filter(|_| notified < most) {

@@ -8,8 +8,9 @@
 //! The states and transitions are in `mutex_state`, the ordering arguments in ORDERING.md (M-1 ff.).
 
 use super::mutex_state::{
-    FREE, HANDOFF, PARKED, Release, SPIN, WAKE, is_free, may_spin, queued, release,
-    stale_when_nobody_is_queued, taken,
+    FREE, HANDOFF, MOST_WAKES, OWNER, PARKED, Release, Role, SPIN, WAKES, asks_how_far_ahead,
+    expecting, is_free, is_release_plain, may_spin, queued, release, stale_when_nobody_is_queued,
+    taken,
 };
 use super::spin::Spin;
 use crate::lot::{self, Ended, Locked, Place, Thread, Verdict, Wait};
@@ -59,7 +60,7 @@ impl RawMutex {
     /// A thread that locks what it holds already waits for ever.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock_free() {
+        if !self.try_lock() {
             self.lock_slow(None);
         }
     }
@@ -67,11 +68,11 @@ impl RawMutex {
     /// Takes the lock if that is possible without waiting. Acquire on success.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        if self.try_lock_free() {
-            return true;
+        let tid = lot::tid();
+        match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => true,
+            Err(word) => is_free(word) && self.try_steal(word, tid),
         }
-        let word = self.word.load(Ordering::Relaxed);
-        is_free(word) && self.try_lock_contended()
     }
 
     /// Takes the lock, or gives up at `deadline`. Returns whether it was taken; Acquire if so.
@@ -79,7 +80,7 @@ impl RawMutex {
     /// A deadline that has passed still takes a lock that is free.
     #[inline]
     pub fn lock_until(&self, deadline: &Deadline) -> bool {
-        self.try_lock_free() || self.lock_slow(Some(deadline))
+        self.try_lock() || self.lock_slow(Some(deadline))
     }
 
     /// Releases the lock. Release.
@@ -88,10 +89,13 @@ impl RawMutex {
     /// at once. Does nothing if nobody holds the lock; releases it, whoever holds it, otherwise.
     #[inline]
     pub fn unlock(&self) {
-        let tid = lot::tid();
         let ordering = release_ordering();
-        if self.word.compare_exchange(tid, FREE, ordering, Ordering::Relaxed).is_err() {
-            self.unlock_slow();
+        if let Err(word) = self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed)
+        {
+            // Beside a spinner there are bits, but still nothing to do but to release.
+            if !is_release_plain(word) || self.exchange(word, word & !OWNER, ordering).is_err() {
+                self.unlock_slow();
+            }
         }
     }
 
@@ -107,17 +111,12 @@ impl RawMutex {
         self.owner() != 0
     }
 
+    /// The lock was seen free, with bits set: takes it unless it no longer is free.
     #[inline]
-    fn try_lock_free(&self) -> bool {
-        self.word.compare_exchange(FREE, lot::tid(), Ordering::Acquire, Ordering::Relaxed).is_ok()
-    }
-
-    /// The lock looked free, with bits set: take it unless it no longer is.
-    #[cold]
-    fn try_lock_contended(&self) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
+    fn try_steal(&self, seen: u32, tid: u32) -> bool {
+        let mut word = seen;
         while is_free(word) {
-            match self.exchange(word, taken(word, lot::tid(), 0), Ordering::Acquire) {
+            match self.exchange(word, word | tid, Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }
@@ -153,18 +152,17 @@ impl RawMutex {
     #[cold]
     fn unlock_slow(&self) {
         let mut word = self.word.load(Ordering::Relaxed);
+        // After the release the mutex may be gone (M-6); its address still names the queue.
+        let key = self.key();
         loop {
-            let (new, wake) = match release(word) {
+            let ahead = if asks_how_far_ahead(word) { how_far_ahead(key) } else { 1 };
+            let (new, wakes) = match release(word, ahead) {
                 Release::NotHeld => return,
                 Release::HandOff => return self.hand_off(),
-                Release::To(new) => (new, false),
-                Release::ToAndWake(new) => (new, true),
+                Release::To { word, wakes } => (word, wakes),
             };
-            // The last touch of the word: after it the mutex may be gone (M-6). Its address still
-            // names the queue.
-            let key = self.key();
             match self.exchange(word, new, release_ordering()) {
-                Ok(_) if wake => return wake_first(key),
+                Ok(_) if wakes != 0 => return wake_some(key, wakes),
                 Ok(_) => return,
                 Err(now) => word = now,
             }
@@ -181,7 +179,7 @@ impl RawMutex {
         let next_owner = first.map_or(0, |waiter| bucket.told_by(waiter).1);
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            let new = (word & !(super::mutex_state::OWNER | HANDOFF)) | next_owner;
+            let new = (word & !(OWNER | HANDOFF)) | next_owner;
             match self.exchange(word, new, Ordering::Release) {
                 Ok(_) => break,
                 Err(now) => word = now,
@@ -203,7 +201,7 @@ impl RawMutex {
     /// that locks this mutex, so that the word exists.
     fn nobody_is_queued(&self) {
         if !mutant::active(Mutant::StaleWakeKept) {
-            self.word.fetch_and(!(PARKED | WAKE), Ordering::Relaxed);
+            self.word.fetch_and(!(PARKED | WAKES), Ordering::Relaxed);
         }
     }
 
@@ -218,7 +216,7 @@ impl RawMutex {
             let new = if mutant::active(Mutant::MoveWithoutParked) {
                 word
             } else {
-                queued(word, 0, stale, false)
+                queued(word, Role::Newcomer, stale, false)
             };
             match self.exchange(word, new, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -228,10 +226,18 @@ impl RawMutex {
         false
     }
 
-    /// The same for a mutex that may be free: claims WAKE besides, for a waiter that the caller
+    /// The same for a mutex that may be free: claims `wakes` besides, for waiters that the caller
     /// chooses in the same breath, and that will look at the mutex.
-    pub(super) fn expect_moved_waiters_and_one_woken(&self) {
-        self.word.fetch_or(PARKED | WAKE, Ordering::Relaxed);
+    pub(super) fn expect_moved_and_woken_waiters(&self, wakes: u32) {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, expecting(word, wakes), Ordering::Relaxed) {
+            word = now;
+        }
+    }
+
+    /// How many waiters a broadcast should wake if the mutex is free.
+    pub(super) fn how_far_ahead(&self) -> u32 {
+        how_far_ahead(self.key())
     }
 }
 
@@ -248,18 +254,43 @@ fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
     }
 }
 
-/// Wakes the first waiter, for whom WAKE has been claimed. If there is none, whoever left last has
-/// cleared the claim, or whoever queues next will (M-4).
-fn wake_first(key: usize) {
-    lot::lock(key).choose_first(key, Verdict { holds_wake: true, ..Verdict::WOKEN });
+/// Wakes the first waiters, for whom so many wakes have been claimed. If there are fewer, whoever
+/// left last has cleared the claims, or whoever queues next will (M-4).
+fn wake_some(key: usize, wakes: u32) {
+    let mut bucket = lot::lock(key);
+    for _ in 0..wakes {
+        if !bucket.choose_first(key, Verdict { holds_wake: true, ..Verdict::WOKEN }) {
+            break;
+        }
+    }
+}
+
+/// How many woken waiters of the mutex at `key` should be on their way at a time.
+///
+/// One, as long as those who were woken find the lock taken: more would be a swarm. If they find it
+/// free, critical sections are short beside a wake, and with one wake at a time processors stand
+/// idle between a release and the next waiter's start. The bucket remembers (`learn`).
+fn how_far_ahead(key: usize) -> u32 {
+    let most = (2 * lot::processors() as u32).min(MOST_WAKES);
+    (1 + lot::hint(key).load(Ordering::Relaxed)).min(most)
+}
+
+/// Notes how a woken waiter found the lock.
+fn learn(key: usize, found_free: bool) {
+    let hint = lot::hint(key);
+    let ahead = hint.load(Ordering::Relaxed);
+    let new = if found_free { (ahead + 1).min(MOST_WAKES) } else { ahead / 2 };
+    if new != ahead {
+        hint.store(new, Ordering::Relaxed);
+    }
 }
 
 /// One thread's attempt to take one contended mutex.
 struct Contender<'m> {
     mutex: &'m RawMutex,
     deadline: Option<&'m Deadline>,
-    /// The bit of the word that is this thread's to clear: none, SPIN or WAKE.
-    role: u32,
+    /// What the word says of this thread.
+    role: Role,
     /// When it first queued itself; 0 before.
     queued_ns: u64,
     /// It was the last in the queue when it was chosen: PARKED may stand for nobody.
@@ -277,13 +308,18 @@ enum Slept {
 
 impl<'m> Contender<'m> {
     fn new(mutex: &'m RawMutex, deadline: Option<&'m Deadline>) -> Self {
-        Self { mutex, deadline, role: 0, queued_ns: 0, check_parked: false }
+        Self { mutex, deadline, role: Role::Newcomer, queued_ns: 0, check_parked: false }
     }
 
     /// Takes the lock, or times out. Returns whether it was taken.
     fn contend(mut self) -> bool {
         loop {
-            if self.try_take() || self.spin() {
+            let woken = self.role == Role::Woken;
+            let taken = self.try_take();
+            if woken {
+                learn(self.mutex.key(), taken);
+            }
+            if taken || self.spin() {
                 return self.took_it();
             }
             match self.sleep() {
@@ -332,13 +368,14 @@ impl<'m> Contender<'m> {
     /// Trades the role this thread has for the spinner's.
     fn become_spinner(&mut self) -> bool {
         let mut word = self.mutex.word.load(Ordering::Relaxed);
-        if self.role == 0 && word & PARKED != 0 && self.turn_is_over() {
+        if self.role == Role::Newcomer && word & PARKED != 0 && self.turn_is_over() {
             return false;
         }
         while may_spin(word) && !is_free(word) {
-            match self.mutex.exchange(word, (word | SPIN) & !self.role, Ordering::Relaxed) {
+            let new = self.role.given_up(word) | SPIN;
+            match self.mutex.exchange(word, new, Ordering::Relaxed) {
                 Ok(_) => {
-                    self.role = SPIN;
+                    self.role = Role::Spinner;
                     return true;
                 }
                 Err(now) => word = now,
@@ -384,8 +421,8 @@ impl<'m> Contender<'m> {
         let mut bucket = lot::announce(key);
         let stale = stale_bits(&bucket, key);
         let hand_off = woken_before && self.has_waited_long();
-        if mutant::active(Mutant::SpinKeptAsleep) {
-            self.role &= !SPIN;
+        if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
+            self.role = Role::Newcomer;
         }
         let mut word = self.mutex.word.load(Ordering::Relaxed);
         loop {
@@ -399,7 +436,7 @@ impl<'m> Contender<'m> {
                 Err(now) => word = now,
             }
         }
-        self.role = 0;
+        self.role = Role::Newcomer;
         let place = if woken_before { Place::Front } else { Place::Back };
         let wait = Wait::enqueue(&mut bucket, thread, key, 0, place).until(self.deadline);
         drop(bucket);
@@ -424,7 +461,7 @@ impl<'m> Contender<'m> {
 
     /// Takes note of a waker's verdict. Returns whether the lock came with it.
     fn was_chosen(&mut self, verdict: Verdict) -> bool {
-        self.role = if verdict.holds_wake { WAKE } else { 0 };
+        self.role = if verdict.holds_wake { Role::Woken } else { Role::Newcomer };
         self.check_parked |= verdict.was_last;
         verdict.granted
     }
@@ -445,15 +482,14 @@ impl<'m> Contender<'m> {
     /// will see to the others; otherwise the lock is this thread's to take. (Only a thread for whose
     /// node there was no memory comes here with a role: whoever queues gives it up, M-3.)
     fn give_up(&mut self) -> bool {
-        while self.role != 0 {
+        while self.role != Role::Newcomer {
             if self.try_take() {
                 return self.took_it();
             }
             let word = self.mutex.word.load(Ordering::Relaxed);
-            if !is_free(word)
-                && self.mutex.exchange(word, word & !self.role, Ordering::Relaxed).is_ok()
-            {
-                self.role = 0;
+            let new = self.role.given_up(word);
+            if !is_free(word) && self.mutex.exchange(word, new, Ordering::Relaxed).is_ok() {
+                self.role = Role::Newcomer;
             }
         }
         if self.check_parked {

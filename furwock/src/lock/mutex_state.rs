@@ -5,42 +5,71 @@
 //! | 0..=21 | owner | kernel thread id of the holder; 0 when free |
 //! | 22 | PARKED | waiters may be queued at the word's address |
 //! | 23 | SPIN | a running thread spins for the lock and will look at it again |
-//! | 24 | WAKE | a waiter has been, or is being, chosen, and will look at the lock again |
-//! | 25 | HANDOFF | the holder must give the lock to the queue's first; nobody may steal it |
+//! | 24 | HANDOFF | the holder must give the lock to the queue's first; nobody may steal it |
+//! | 25..=31 | wakes | waiters that have been, or are being, chosen, and will look at the lock again |
 //!
 //! When a bit may be set, and when it may be left out or cleared:
 //!
 //! | bit | set | cleared |
 //! |---|---|---|
-//! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims WAKE for a waiter it chooses | under the bucket lock, when nobody is queued at the address; by waiters, never by an unlocker |
+//! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims a wake for a waiter it chooses | under the bucket lock, when nobody is queued at the address; by waiters, never by an unlocker |
 //! | SPIN | by a running thread that sees the lock held and SPIN and HANDOFF clear | by a spinner, in an RMW that takes the lock or sees it held |
-//! | WAKE | by the release that finds PARKED and neither SPIN nor WAKE; by a broadcast that wakes one and moves the rest | by a chosen waiter, in an RMW that takes the lock or sees it held; under the bucket lock when nobody is queued |
+//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when nobody is queued |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds nobody |
 //!
-//! Transitions (`+X` sets, `-X` clears; what isn't named stays):
+//! Transitions (what isn't named stays; "mine" is the role that the thread has, see `Role`):
 //!
 //! | from | to | who | ordering |
 //! |---|---|---|---|
-//! | free | owner = me, -SPIN/-WAKE if mine | anybody: steals past the queue | Acquire |
-//! | held, no SPIN, no HANDOFF | +SPIN, -WAKE if mine | a running waiter | Relaxed |
-//! | held, SPIN mine | -SPIN +PARKED [+HANDOFF] | the spinner, out of patience, as it queues | Relaxed |
-//! | held | +PARKED [+HANDOFF], -WAKE if mine or nobody is queued | a waiter, as it queues | Relaxed |
-//! | held, PARKED, no SPIN, no WAKE, no HANDOFF | free, +WAKE | holder, then chooses the first | Release |
+//! | free | owner = me, less mine | anybody: steals past the queue | Acquire |
+//! | held, no SPIN, no HANDOFF | +SPIN, less mine | a running waiter | Relaxed |
+//! | held | +PARKED [+HANDOFF], less mine, less what is stale | a waiter, as it queues | Relaxed |
+//! | held, PARKED, no SPIN, wakes < ahead, no HANDOFF | free, wakes = ahead | holder, then chooses as many | Release |
 //! | held, otherwise, no HANDOFF | free | holder | Release |
 //! | held, HANDOFF | owner = first waiter, -HANDOFF | holder, under the bucket lock | Release |
 //! | held, HANDOFF, nobody queued | free, -HANDOFF | holder, under the bucket lock | Release |
-//! | PARKED, nobody queued | -PARKED -WAKE | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
+//! | PARKED, nobody queued | -PARKED, wakes = 0 | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
 //!
-//! Invalid: free with HANDOFF. Free with somebody queued and neither SPIN nor WAKE: that is a lost
+//! Invalid: free with HANDOFF. Free with somebody queued and neither SPIN nor wakes: that is a lost
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
 pub(super) const OWNER: u32 = (1 << 22) - 1;
 pub(super) const PARKED: u32 = 1 << 22;
 pub(super) const SPIN: u32 = 1 << 23;
-pub(super) const WAKE: u32 = 1 << 24;
-pub(super) const HANDOFF: u32 = 1 << 25;
+pub(super) const HANDOFF: u32 = 1 << 24;
+const ONE_WAKE: u32 = 1 << 25;
+pub(super) const WAKES: u32 = !(ONE_WAKE - 1);
 
 pub(super) const FREE: u32 = 0;
+
+/// The most wakes that may be on their way at once.
+pub(super) const MOST_WAKES: u32 = WAKES / ONE_WAKE;
+
+/// What a running waiter has promised in the word, and takes back as it takes the lock or goes on to
+/// another role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// Nothing.
+    Newcomer,
+    /// SPIN is its bit.
+    Spinner,
+    /// One of the wakes is its own.
+    Woken,
+}
+
+impl Role {
+    /// The word without this role. Somebody may have taken a wake for stale: then there may be none
+    /// left to take back.
+    #[inline]
+    pub(super) const fn given_up(self, word: u32) -> u32 {
+        match self {
+            Role::Newcomer => word,
+            Role::Spinner => word & !SPIN,
+            Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
+            Role::Woken => word,
+        }
+    }
+}
 
 #[inline]
 pub(super) const fn owner(word: u32) -> u32 {
@@ -58,10 +87,10 @@ pub(super) const fn may_spin(word: u32) -> bool {
     word & (SPIN | HANDOFF) == 0
 }
 
-/// The word after `tid` took a free lock, giving up the bits in `role`.
+/// The word after `tid` took a free lock.
 #[inline]
-pub(super) const fn taken(word: u32, tid: u32, role: u32) -> u32 {
-    (word | tid) & !role
+pub(super) const fn taken(word: u32, tid: u32, role: Role) -> u32 {
+    role.given_up(word) | tid
 }
 
 /// What a release leaves behind.
@@ -71,14 +100,19 @@ pub(super) enum Release {
     NotHeld,
     /// The lock must be given to the first waiter, under the bucket lock.
     HandOff,
-    /// This word, with nobody to wake.
-    To(u32),
-    /// This word, which claims WAKE: choose the first waiter.
-    ToAndWake(u32),
+    /// This word, and so many waiters to choose, whose wakes it claims.
+    To { word: u32, wakes: u32 },
 }
 
+/// Whether a release of this word need not look any further than at the word.
 #[inline]
-pub(super) const fn release(word: u32) -> Release {
+pub(super) const fn is_release_plain(word: u32) -> bool {
+    word & (PARKED | HANDOFF) == 0 && !is_free(word)
+}
+
+/// The release of `word`, with `ahead` (at least 1) wakes to be on their way after it.
+#[inline]
+pub(super) const fn release(word: u32, ahead: u32) -> Release {
     if is_free(word) {
         return Release::NotHeld;
     }
@@ -86,36 +120,58 @@ pub(super) const fn release(word: u32) -> Release {
         return Release::HandOff;
     }
     let free = word & !OWNER;
-    if free & (PARKED | SPIN | WAKE) == PARKED {
-        Release::ToAndWake(free | WAKE)
-    } else {
-        Release::To(free)
+    let on_their_way = free / ONE_WAKE;
+    if free & PARKED == 0 || free & SPIN != 0 || on_their_way >= ahead {
+        return Release::To { word: free, wakes: 0 };
     }
+    let wakes = ahead - on_their_way;
+    Release::To { word: free + wakes * ONE_WAKE, wakes }
 }
 
-/// The word after a waiter queued itself on a held lock, giving up the bits in `role`, and clearing
-/// those in `stale`, which it knows to stand for nobody.
+/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake anybody.
 #[inline]
-pub(super) const fn queued(word: u32, role: u32, stale: u32, hand_off: bool) -> u32 {
-    let asked = if hand_off { HANDOFF } else { 0 };
-    ((word | PARKED) & !role & !stale) | asked
+pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
+    word & (PARKED | SPIN | HANDOFF) == PARKED
 }
 
-/// The bits that stand for nobody when nobody is queued at the word's address: a wake may have been
+/// The word after a waiter queued itself on a held lock, giving up its role, and clearing the bits in
+/// `stale`, which it knows to stand for nobody.
+#[inline]
+pub(super) const fn queued(word: u32, role: Role, stale: u32, hand_off: bool) -> u32 {
+    let asked = if hand_off { HANDOFF } else { 0 };
+    (role.given_up(word) & !stale) | PARKED | asked
+}
+
+/// The word of a free lock for whose waiters `wakes` are claimed, and others moved to its queue.
+#[inline]
+pub(super) const fn expecting(word: u32, wakes: u32) -> u32 {
+    let room = MOST_WAKES - word / ONE_WAKE;
+    let wakes = if wakes < room { wakes } else { room };
+    (word | PARKED) + wakes * ONE_WAKE
+}
+
+/// The bits that stand for nobody when nobody is queued at the word's address: wakes may have been
 /// claimed for a waiter that timed out, or, in a forked child, by threads that only its parent has.
 /// (A spinner that is alive all the same sets its bit again.)
 #[inline]
 pub(super) const fn stale_when_nobody_is_queued(forked: bool) -> u32 {
-    if forked { WAKE | SPIN } else { WAKE }
+    if forked { WAKES | SPIN } else { WAKES }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
 
+    const ROLES: [Role; 3] = [Role::Newcomer, Role::Spinner, Role::Woken];
+
     fn words() -> impl Iterator<Item = u32> {
         let owners = [0, 1, 4711, OWNER];
-        owners.into_iter().flat_map(|owner| (0..16u32).map(move |bits| owner | bits << 22))
+        let wakes = [0, 1, 2, MOST_WAKES - 1, MOST_WAKES];
+        owners.into_iter().flat_map(move |owner| {
+            (0..8u32).flat_map(move |bits| {
+                wakes.into_iter().map(move |wakes| owner | (bits << 22) | (wakes * ONE_WAKE))
+            })
+        })
     }
 
     fn valid() -> impl Iterator<Item = u32> {
@@ -123,10 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn the_bits_are_apart_and_leave_room_for_every_thread_id() {
-        let bits = [PARKED, SPIN, WAKE, HANDOFF];
-        assert_eq!(bits.iter().sum::<u32>(), bits.iter().fold(0, |all, bit| all | bit));
-        assert_eq!(bits.iter().sum::<u32>() & OWNER, 0);
+    fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
+        assert_eq!(OWNER ^ PARKED ^ SPIN ^ HANDOFF ^ WAKES, u32::MAX);
         const PID_MAX_LIMIT: u32 = 4 * 1024 * 1024;
         const { assert!(OWNER == PID_MAX_LIMIT - 1) };
     }
@@ -134,49 +188,85 @@ mod tests {
     #[test]
     fn a_release_of_every_valid_word_is_valid_and_strands_nobody() {
         for word in valid() {
-            match release(word) {
-                Release::NotHeld => assert!(is_free(word)),
-                Release::HandOff => assert!(word & HANDOFF != 0 && !is_free(word)),
-                Release::To(free) => {
-                    assert!(is_free(free) && free & HANDOFF == 0);
-                    assert_eq!(free, word & !OWNER);
-                    let stranded = free & PARKED != 0 && free & (SPIN | WAKE) == 0;
-                    assert!(!stranded, "{word:#x} -> {free:#x} leaves sleepers to nobody");
-                }
-                Release::ToAndWake(free) => {
-                    assert!(is_free(free) && free & HANDOFF == 0);
-                    assert_eq!(free & (PARKED | SPIN | WAKE), PARKED | WAKE);
+            for ahead in [1, 2, MOST_WAKES] {
+                match release(word, ahead) {
+                    Release::NotHeld => assert!(is_free(word)),
+                    Release::HandOff => assert!(word & HANDOFF != 0 && !is_free(word)),
+                    Release::To { word: free, wakes } => {
+                        assert!(is_free(free) && free & HANDOFF == 0);
+                        assert_eq!(free & (PARKED | SPIN), word & (PARKED | SPIN));
+                        assert_eq!(free / ONE_WAKE, word / ONE_WAKE + wakes);
+                        assert!(wakes == 0 || free / ONE_WAKE == ahead);
+                        let stranded = free & PARKED != 0 && free & (SPIN | WAKES) == 0;
+                        assert!(!stranded, "{word:#x} -> {free:#x} leaves sleepers to nobody");
+                    }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_plain_release_wakes_nobody() {
+        for word in valid().filter(|&word| is_release_plain(word)) {
+            assert_eq!(release(word, 1), Release::To { word: word & !OWNER, wakes: 0 });
+        }
+    }
+
+    #[test]
+    fn a_release_that_does_not_ask_does_not_need_the_answer() {
+        for word in valid().filter(|&word| !asks_how_far_ahead(word)) {
+            assert_eq!(release(word, 1), release(word, MOST_WAKES));
         }
     }
 
     #[test]
     fn taking_a_free_lock_names_the_owner_and_gives_up_only_the_role() {
         for word in valid().filter(|&word| is_free(word)) {
-            for role in [0, SPIN, WAKE] {
+            for role in ROLES {
                 let new = taken(word, 77, role);
                 assert_eq!(owner(new), 77);
-                assert_eq!(new & !OWNER, word & !role);
+                assert_eq!(new & !OWNER, role.given_up(word));
             }
+        }
+    }
+
+    #[test]
+    fn giving_up_a_role_never_reaches_another_field() {
+        for word in words() {
+            assert_eq!(Role::Newcomer.given_up(word), word);
+            assert_eq!(Role::Spinner.given_up(word), word & !SPIN);
+            let woken = Role::Woken.given_up(word);
+            assert_eq!(woken & !WAKES, word & !WAKES);
+            assert_eq!(woken / ONE_WAKE, (word / ONE_WAKE).saturating_sub(1));
         }
     }
 
     #[test]
     fn a_waiter_that_queues_keeps_the_owner_and_lets_the_next_release_wake() {
         for word in valid().filter(|&word| !is_free(word)) {
-            for role in [0, SPIN, WAKE] {
+            for role in ROLES {
                 for (stale, hand_off) in
-                    [(0, false), (0, true), (WAKE, false), (WAKE | SPIN, false)]
+                    [(0, false), (0, true), (WAKES, false), (WAKES | SPIN, false)]
                 {
                     let new = queued(word, role, stale, hand_off);
                     assert_eq!(owner(new), owner(word));
-                    assert!(new & PARKED != 0 && new & role == 0);
+                    assert!(new & PARKED != 0);
                     assert_eq!(new & HANDOFF != 0, hand_off || word & HANDOFF != 0);
                     if stale != 0 && new & (SPIN | HANDOFF) == 0 {
-                        assert!(matches!(release(new), Release::ToAndWake(_)));
+                        assert!(matches!(release(new, 1), Release::To { wakes: 1, .. }));
                     }
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn claims_stay_within_their_field() {
+        for word in valid() {
+            for wakes in [1, 2, MOST_WAKES] {
+                let new = expecting(word, wakes);
+                assert_eq!(new & !(WAKES | PARKED), word & !(WAKES | PARKED));
+                assert!(new & PARKED != 0 && new & WAKES != 0);
             }
         }
     }

@@ -17,6 +17,8 @@ pub(super) struct Bucket {
     pub(super) lock: TableLock,
     /// Waiters in the queue, and those on their way into it.
     pub(super) waiters: AtomicU32,
+    /// What locks learnt here: no more than advice, and shared by those that collide.
+    pub(super) hint: AtomicU32,
     pub(super) queue: QueueLine,
 }
 
@@ -44,6 +46,13 @@ pub(crate) fn announce(key: usize) -> Locked<'static> {
         full_fence();
     }
     Locked::new(bucket)
+}
+
+/// A number that locks at `key` may keep for themselves; 0 at first. Others that collide may write
+/// it, so that nothing may depend on it but speed.
+#[inline]
+pub(crate) fn hint(key: usize) -> &'static AtomicU32 {
+    &table::bucket(key).hint
 }
 
 /// Takes the lock of `key`'s bucket.

@@ -22,9 +22,10 @@ mod wait;
 mod waiter;
 mod wake_list;
 
-pub(crate) use bucket::{Locked, LockedPair, announce, is_empty, lock, lock_pair};
+pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
 #[cfg(all(test, loom))]
 pub(crate) use bucket_lock::FutexLock;
+pub(crate) use table::processors;
 pub(crate) use thread::{Thread, current, forget_interrupt, interrupt as interrupt_thread, tid};
 pub(crate) use wait::{Ended, Place, Wait};
 pub(crate) use waiter::Verdict;

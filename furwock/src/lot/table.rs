@@ -7,10 +7,14 @@
 use super::bucket::Bucket;
 
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) use native::processors;
+#[cfg(not(any(loom, shuttle)))]
 pub(super) use native::{bucket, forget};
 
 #[cfg(any(loom, shuttle))]
 pub(super) use model::bucket;
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::processors;
 
 /// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
@@ -40,6 +44,7 @@ mod native {
         Bucket {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
+            hint: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
     }; BUCKETS_A_PROCESSOR];
@@ -56,9 +61,19 @@ mod native {
         unsafe { &*((table & !BITS_MASK) as *const Bucket).add(index) }
     }
 
+    static PROCESSORS: AtomicUsize = AtomicUsize::new(1);
+
+    /// Processors that this process may use, as of the table's making.
+    #[inline]
+    pub(crate) fn processors() -> usize {
+        PROCESSORS.load(Ordering::Relaxed)
+    }
+
     #[cold]
     fn make() -> usize {
-        let buckets = (BUCKETS_A_PROCESSOR * topology::processors()).next_power_of_two();
+        let processors = topology::processors();
+        PROCESSORS.store(processors, Ordering::Relaxed);
+        let buckets = (BUCKETS_A_PROCESSOR * processors).next_power_of_two();
         let size = buckets * size_of::<Bucket>();
         let (table, wiped_on_fork) = match memory::map_zeroed_wiped_on_fork(size) {
             Some(pages) => {
@@ -111,8 +126,13 @@ mod model {
         Bucket {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
+            hint: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
+    }
+
+    pub(crate) fn processors() -> usize {
+        1
     }
 
     /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and

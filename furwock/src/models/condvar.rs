@@ -118,5 +118,5 @@ fn rejects_moving_without_parked() {
 
 #[test]
 fn rejects_moving_to_a_free_mutex() {
-    rejects(Mutant::MoveToFreeMutex, 2, || waiters_pass(1, signal, false));
+    rejects(Mutant::MoveToFreeMutex, 2, || waiters_pass(1, broadcast, false));
 }

@@ -1,0 +1,255 @@
+//! Operations on words: what they return, whom they wake, and in which order.
+
+mod common;
+
+use common::{bounded, eventually};
+use furwock::futex::{
+    Mismatch, Requeued, Waited, Word, compare_requeue, requeue, wait, wake, wake_all,
+};
+use furwock::{Clock, Deadline};
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{
+    AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+fn soon() -> Deadline {
+    Deadline::after(Duration::from_millis(20))
+}
+
+/// Starts threads that wait on `word` while it is 0, one after another, so that they queue in order.
+/// Each returns its number's turn in `woken`.
+fn queue_up(
+    word: &Arc<AtomicU32>,
+    count: usize,
+    woken: &Arc<AtomicUsize>,
+) -> Vec<JoinHandle<(Waited, usize)>> {
+    (0..count)
+        .map(|queued| {
+            let (word, woken) = (Arc::clone(word), Arc::clone(woken));
+            let before = Arc::clone(&word);
+            let waiter = thread::spawn(move || {
+                let waited = wait(&*word, 0, None);
+                (waited, woken.fetch_add(1, Ordering::SeqCst))
+            });
+            // Moving nobody to nowhere tells how many wait.
+            let nowhere = AtomicU32::new(0);
+            eventually("the waiter is queued", || {
+                let waiting = requeue(&*before, &*before, 0, usize::MAX).moved;
+                assert_eq!(requeue(&*before, &nowhere, 0, 0), Requeued::default());
+                waiting == queued + 1
+            });
+            waiter
+        })
+        .collect()
+}
+
+fn mismatch_and_timeout<W: Word>(word: &W, holds: W::Value, other: W::Value) {
+    assert_eq!(wait(word, other, None), Waited::Mismatch);
+    assert_eq!(wait(word, holds, Some(&soon())), Waited::TimedOut);
+    assert_eq!(wake_all(word), 0);
+}
+
+#[test]
+fn every_width_is_compared_whole() {
+    bounded(|| {
+        mismatch_and_timeout(&AtomicU32::new(7), 7, 8);
+        mismatch_and_timeout(&AtomicI32::new(-1), -1, 1);
+        mismatch_and_timeout(&AtomicUsize::new(7), 7, 8);
+        mismatch_and_timeout(&AtomicIsize::new(-7), -7, 7);
+        // Words whose halves agree with the expected value one by one.
+        mismatch_and_timeout(&AtomicU64::new(1 << 32 | 5), 1 << 32 | 5, 5);
+        mismatch_and_timeout(&AtomicU64::new(1 << 32 | 5), 1 << 32 | 5, 1 << 32);
+        mismatch_and_timeout(&AtomicI64::new(i64::MIN), i64::MIN, 0);
+        let (mut a, mut b) = (0u8, 0u8);
+        mismatch_and_timeout(&AtomicPtr::new(&raw mut a), &raw mut a, &raw mut b);
+        mismatch_and_timeout(&AtomicPtr::<u8>::new(ptr::null_mut()), ptr::null_mut(), &raw mut b);
+    });
+}
+
+#[test]
+fn a_64_bit_word_is_waited_on_and_woken() {
+    bounded(|| {
+        let word = Arc::new(AtomicU64::new(1 << 40));
+        let waiter = {
+            let word = Arc::clone(&word);
+            thread::spawn(move || {
+                while word.load(Ordering::Acquire) == 1 << 40 {
+                    wait(&*word, 1 << 40, None);
+                }
+            })
+        };
+        thread::sleep(Duration::from_millis(5));
+        // Only the upper half changes.
+        word.store(1 << 41, Ordering::Release);
+        wake(&*word, 1);
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_mismatch_comes_before_a_deadline_that_has_passed() {
+    bounded(|| {
+        let word = AtomicU32::new(1);
+        let past = Deadline::at(Clock::Realtime, 0, 0).unwrap();
+        assert_eq!(wait(&word, 0, Some(&past)), Waited::Mismatch);
+        assert_eq!(wait(&word, 1, Some(&past)), Waited::TimedOut);
+    });
+}
+
+#[test]
+fn deadlines_are_kept_on_both_clocks() {
+    bounded(|| {
+        let word = AtomicU32::new(0);
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap() + Duration::from_millis(30);
+        let seconds = now.as_secs() as i64;
+        let realtime = Deadline::at(Clock::Realtime, seconds, now.subsec_nanos().into()).unwrap();
+        for deadline in [realtime, Deadline::after(Duration::from_millis(30))] {
+            let started = Instant::now();
+            assert_eq!(wait(&word, 0, Some(&deadline)), Waited::TimedOut);
+            assert!(deadline.has_passed(), "woke {:?} after the start", started.elapsed());
+        }
+    });
+}
+
+#[test]
+fn wake_wakes_as_many_as_it_says_in_order() {
+    bounded(|| {
+        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let waiters = queue_up(&word, 5, &woken);
+        assert_eq!(wake(&*word, 0), 0);
+        for (turn, waiter) in waiters.into_iter().enumerate() {
+            assert_eq!(wake(&*word, 1), 1);
+            assert_eq!(waiter.join().unwrap(), (Waited::Woken, turn));
+        }
+        assert_eq!(wake(&*word, 1), 0);
+    });
+}
+
+#[test]
+fn wake_all_reaches_hundreds() {
+    bounded(|| {
+        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        for count in [1, 7, 8, 9, 10, 33, 300] {
+            let waiters = queue_up(&word, count, &woken);
+            assert_eq!(wake_all(&*word), count);
+            for waiter in waiters {
+                assert_eq!(waiter.join().unwrap().0, Waited::Woken);
+            }
+        }
+    });
+}
+
+#[test]
+fn requeue_wakes_the_first_and_moves_the_next() {
+    bounded(|| {
+        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let other = AtomicU64::new(0);
+        let waiters = queue_up(&word, 5, &woken);
+        assert_eq!(requeue(&*word, &other, 1, 2), Requeued { woken: 1, moved: 2 });
+        eventually("one woken", || woken.load(Ordering::SeqCst) == 1);
+        assert_eq!(wake_all(&*word), 2);
+        eventually("three woken", || woken.load(Ordering::SeqCst) == 3);
+        assert_eq!(wake_all(&other), 2);
+        let turns: Vec<usize> = waiters.into_iter().map(|w| w.join().unwrap().1).collect();
+        assert_eq!(turns[0], 0);
+        assert!(turns[1] >= 3 && turns[2] >= 3, "the second and third were moved: {turns:?}");
+    });
+}
+
+#[test]
+fn compare_requeue_does_nothing_on_a_mismatch() {
+    bounded(|| {
+        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let other = AtomicU32::new(0);
+        let waiters = queue_up(&word, 2, &woken);
+        assert_eq!(compare_requeue(&*word, 1, &other, 1, 1), Err(Mismatch));
+        assert_eq!(
+            compare_requeue(&*word, 0, &other, 0, usize::MAX),
+            Ok(Requeued { woken: 0, moved: 2 })
+        );
+        assert_eq!(wake_all(&*word), 0);
+        assert_eq!(wake_all(&other), 2);
+        waiters.into_iter().for_each(|waiter| assert_eq!(waiter.join().unwrap().0, Waited::Woken));
+    });
+}
+
+#[test]
+fn a_moved_waiter_keeps_its_deadline() {
+    bounded(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = AtomicU32::new(0);
+        let waiter = {
+            let word = Arc::clone(&word);
+            let deadline = Deadline::after(Duration::from_millis(100));
+            thread::spawn(move || wait(&*word, 0, Some(&deadline)))
+        };
+        eventually("moved", || requeue(&*word, &other, 0, 1).moved == 1);
+        assert_eq!(waiter.join().unwrap(), Waited::TimedOut);
+        assert_eq!(wake_all(&other), 0);
+    });
+}
+
+/// Two threads pass a token to one another: a wake lost at any of many thousand hand-overs hangs.
+#[test]
+fn a_token_goes_round_without_a_lost_wakeup() {
+    bounded(|| {
+        const ROUNDS: u32 = 100_000;
+        let token = Arc::new(AtomicU32::new(0));
+        let player = |mine: u32| {
+            let token = Arc::clone(&token);
+            thread::spawn(move || {
+                for round in (mine..ROUNDS).step_by(2) {
+                    loop {
+                        let now = token.load(Ordering::Acquire);
+                        if now == round {
+                            break;
+                        }
+                        wait(&*token, now, None);
+                    }
+                    token.store(round + 1, Ordering::Release);
+                    wake(&*token, 1);
+                }
+            })
+        };
+        let players = [player(0), player(1)];
+        players.into_iter().for_each(|player| player.join().unwrap());
+        assert_eq!(token.load(Ordering::Relaxed), ROUNDS);
+    });
+}
+
+/// Waits with deadlines of about the time that the wakes take: whoever says that it woke somebody
+/// must have, and only them.
+#[test]
+fn wakes_and_deadlines_add_up() {
+    bounded(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let stop = Arc::new(AtomicU32::new(0));
+        let waiters: Vec<_> = (0..8)
+            .map(|number| {
+                let (word, stop) = (Arc::clone(&word), Arc::clone(&stop));
+                thread::spawn(move || {
+                    let mut woken = 0;
+                    while stop.load(Ordering::Relaxed) == 0 {
+                        let deadline = Deadline::after(Duration::from_micros(20 + 7 * number));
+                        woken += usize::from(wait(&*word, 0, Some(&deadline)) == Waited::Woken);
+                    }
+                    woken
+                })
+            })
+            .collect();
+        let other = AtomicU32::new(0);
+        let started = Instant::now();
+        let mut said = 0;
+        while started.elapsed() < Duration::from_secs(1) {
+            said += wake(&*word, 2);
+            let requeued = requeue(&*word, &other, 1, 3);
+            said += requeued.woken + wake_all(&other);
+        }
+        stop.store(1, Ordering::Relaxed);
+        let woken: usize = waiters.into_iter().map(|waiter| waiter.join().unwrap()).sum();
+        assert_eq!(woken, said);
+    });
+}

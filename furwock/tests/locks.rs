@@ -1,0 +1,296 @@
+//! The typed mutex and condvar, and the raw ones beneath them.
+
+mod common;
+
+use common::{bounded, eventually};
+use furwock::lock::RawMutex;
+use furwock::{Condvar, Deadline, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+#[test]
+fn sixteen_threads_count_together() {
+    bounded(|| {
+        let count = Arc::new(Mutex::new(0u64));
+        let workers: Vec<_> = (0..16)
+            .map(|number| {
+                let count = Arc::clone(&count);
+                thread::spawn(move || {
+                    for round in 0..20_000 {
+                        match (round + number) % 3 {
+                            0 => *count.lock() += 1,
+                            1 => match count.try_lock() {
+                                Some(mut guard) => *guard += 1,
+                                None => *count.lock() += 1,
+                            },
+                            _ => match count.try_lock_for(Duration::from_micros(50)) {
+                                Some(mut guard) => *guard += 1,
+                                None => *count.lock() += 1,
+                            },
+                        }
+                    }
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(*count.lock(), 16 * 20_000);
+    });
+}
+
+#[test]
+fn a_held_mutex_is_not_to_be_had() {
+    bounded(|| {
+        let mutex = Arc::new(Mutex::new(()));
+        let guard = mutex.lock();
+        assert!(mutex.is_locked());
+        let other = Arc::clone(&mutex);
+        thread::spawn(move || {
+            assert!(other.try_lock().is_none());
+            let started = Instant::now();
+            assert!(other.try_lock_for(Duration::from_millis(30)).is_none());
+            assert!(started.elapsed() >= Duration::from_millis(30));
+            assert!(other.try_lock_until(Instant::now() - Duration::from_secs(1)).is_none());
+        })
+        .join()
+        .unwrap();
+        drop(guard);
+        assert!(mutex.try_lock_for(Duration::ZERO).is_some());
+        assert!(!mutex.is_locked());
+    });
+}
+
+#[test]
+fn the_word_names_the_owner() {
+    let mutex = RawMutex::new();
+    assert_eq!(mutex.owner(), 0);
+    mutex.lock();
+    assert_eq!(mutex.owner(), furwock::lock::thread_id());
+    mutex.unlock();
+    assert_eq!(mutex.owner(), 0);
+}
+
+#[test]
+fn unlocking_what_is_not_held_does_nothing() {
+    let mutex = RawMutex::new();
+    mutex.unlock();
+    assert!(mutex.try_lock());
+    assert!(!mutex.try_lock());
+    mutex.unlock();
+    mutex.unlock();
+    assert!(!mutex.is_locked());
+}
+
+#[test]
+fn a_panic_releases_without_poison() {
+    let mutex = Arc::new(Mutex::new(1));
+    let other = Arc::clone(&mutex);
+    let result = thread::spawn(move || {
+        let _guard = other.lock();
+        panic!("on purpose, with the lock held");
+    })
+    .join();
+    assert!(result.is_err());
+    assert_eq!(*mutex.lock(), 1);
+}
+
+/// A waiter among threads that take the lock again and again gets it in bounded time.
+#[test]
+fn greedy_threads_starve_nobody() {
+    bounded(|| {
+        let mutex = Arc::new(Mutex::new(false));
+        let greedy: Vec<_> = (0..8)
+            .map(|_| {
+                let mutex = Arc::clone(&mutex);
+                thread::spawn(move || {
+                    loop {
+                        let stop = mutex.lock();
+                        if *stop {
+                            break;
+                        }
+                        let started = Instant::now();
+                        while started.elapsed() < Duration::from_micros(200) {}
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..10 {
+            thread::sleep(Duration::from_millis(3));
+            drop(mutex.lock());
+        }
+        *mutex.lock() = true;
+        greedy.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+#[test]
+fn waits_end_by_notification_or_time() {
+    bounded(|| {
+        let (mutex, condvar) = (Mutex::new(()), Condvar::new());
+        let mut guard = mutex.lock();
+        assert!(!condvar.notify_one());
+        assert_eq!(condvar.notify_all(), 0);
+        let started = Instant::now();
+        assert!(condvar.wait_for(&mut guard, Duration::from_millis(20)).timed_out());
+        assert!(started.elapsed() >= Duration::from_millis(20));
+        assert!(condvar.wait_until(&mut guard, Instant::now()).timed_out());
+        let timed_out =
+            condvar.wait_while_for(&mut guard, |()| true, Duration::from_millis(20)).timed_out();
+        assert!(timed_out);
+        assert!(!condvar.wait_while_until(&mut guard, |()| false, Instant::now()).timed_out());
+    });
+}
+
+/// `count` threads wait; `notify` lets them go, called with the mutex held or not.
+fn let_go(count: usize, held: bool, notify: impl Fn(&Condvar) + Send + 'static) {
+    bounded(move || {
+        let shared = Arc::new((Mutex::new((0, false)), Condvar::new()));
+        let gone = Arc::new(AtomicUsize::new(0));
+        let waiters: Vec<_> = (0..count)
+            .map(|_| {
+                let (shared, gone) = (Arc::clone(&shared), Arc::clone(&gone));
+                thread::spawn(move || {
+                    let mut state = shared.0.lock();
+                    state.0 += 1;
+                    shared.1.wait_while(&mut state, |state| !state.1);
+                    gone.fetch_add(1, Ordering::SeqCst);
+                })
+            })
+            .collect();
+        eventually("all wait", || shared.0.lock().0 == count);
+        let mut state = shared.0.lock();
+        state.1 = true;
+        if held {
+            notify(&shared.1);
+            drop(state);
+        } else {
+            drop(state);
+            notify(&shared.1);
+        }
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        assert_eq!(gone.load(Ordering::SeqCst), count);
+        assert!(!shared.0.is_locked());
+        assert_eq!(shared.1.notify_all(), 0);
+    });
+}
+
+#[test]
+fn a_broadcast_lets_all_go() {
+    for count in [1, 2, 50, 300] {
+        for held in [false, true] {
+            let_go(count, held, move |condvar| assert_eq!(condvar.notify_all(), count));
+        }
+    }
+}
+
+#[test]
+fn as_many_signals_as_waiters_let_all_go() {
+    for held in [false, true] {
+        let_go(50, held, |condvar| (0..50).for_each(|_| assert!(condvar.notify_one())));
+    }
+}
+
+/// Two mutexes at one condvar: who waits with the second is woken, not moved to the first.
+#[test]
+fn a_condvar_serves_two_mutexes() {
+    bounded(|| {
+        let shared = Arc::new(([Mutex::new(0), Mutex::new(0)], Condvar::new()));
+        let waiters: Vec<_> = (0..8)
+            .map(|number| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let mut state = shared.0[number % 2].lock();
+                    *state += 1;
+                    shared.1.wait_while(&mut state, |state| *state < 100);
+                })
+            })
+            .collect();
+        let waiting = || *shared.0[0].lock() + *shared.0[1].lock();
+        eventually("all wait", || waiting() == 8);
+        let mut guards = [shared.0[0].lock(), shared.0[1].lock()];
+        guards.iter_mut().for_each(|guard| **guard = 100);
+        assert_eq!(shared.1.notify_all(), 8);
+        drop(guards);
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    });
+}
+
+/// Producers and consumers, some of whose waits are too short: every item arrives once.
+#[test]
+fn a_bounded_queue_loses_nothing() {
+    bounded(|| {
+        const ITEMS: u64 = 30_000;
+        struct Queue {
+            items: Mutex<Vec<u64>>,
+            not_empty: Condvar,
+            not_full: Condvar,
+        }
+        let queue = Arc::new(Queue {
+            items: Mutex::new(Vec::new()),
+            not_empty: Condvar::new(),
+            not_full: Condvar::new(),
+        });
+        let producers = (0..4).map(|part| {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || {
+                for item in (part..ITEMS).step_by(4) {
+                    let mut items = queue.items.lock();
+                    queue.not_full.wait_while(&mut items, |items| items.len() == 8);
+                    items.push(item);
+                    queue.not_empty.notify_one();
+                }
+                0
+            })
+        });
+        let consumers = (0..4).map(|part| {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || {
+                let mut sum = 0;
+                for _ in (part..ITEMS).step_by(4) {
+                    let mut items = queue.items.lock();
+                    let short = Duration::from_micros(30);
+                    while queue
+                        .not_empty
+                        .wait_while_for(&mut items, |items| items.is_empty(), short)
+                        .timed_out()
+                    {}
+                    sum += items.pop().unwrap();
+                    queue.not_full.notify_one();
+                }
+                sum
+            })
+        });
+        let threads: Vec<_> = producers.chain(consumers).collect();
+        let sum: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(sum, ITEMS * (ITEMS - 1) / 2);
+    });
+}
+
+#[test]
+fn a_timed_lock_at_its_deadline_leaves_no_trace() {
+    bounded(|| {
+        let mutex = Arc::new(RawMutex::new());
+        let workers: Vec<_> = (0..8)
+            .map(|number: u64| {
+                let mutex = Arc::clone(&mutex);
+                thread::spawn(move || {
+                    for round in 0..3000 {
+                        let micros = (number * 13 + round) % 60;
+                        let deadline = Deadline::after(Duration::from_micros(micros));
+                        if number < 4 {
+                            mutex.lock();
+                        } else if !mutex.lock_until(&deadline) {
+                            continue;
+                        }
+                        let started = Instant::now();
+                        while started.elapsed() < Duration::from_micros(5) {}
+                        mutex.unlock();
+                    }
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert!(!mutex.is_locked());
+    });
+}
