@@ -4,7 +4,7 @@ use crate::layout::{Cond, Kind, Mutex};
 use crate::{glibc, shared_cond, time};
 use core::ffi::c_int;
 use furwock::Deadline;
-use furwock::lock::{self, CondvarWait, Outcome};
+use furwock::lock::{self, Outcome};
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
@@ -129,10 +129,10 @@ unsafe fn wait(
     if matches!(kind, Kind::Recursive | Kind::ErrorCheck) && !mutex.is_own() {
         return EPERM;
     }
-    lock::forget_interrupt();
     let mut old_type = glibc::PTHREAD_CANCEL_DEFERRED;
     // SAFETY: asynchronous cancellation must not unwind a thread that stands in a queue.
     unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut old_type) };
+    lock::forget_interrupt();
     // SAFETY: may unwind this frame, which has nothing to drop.
     unsafe { glibc::pthread_testcancel() };
     let result = match kind {
@@ -140,11 +140,7 @@ unsafe fn wait(
         Kind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
         _ => wait_with_own_mutex(cond, mutex, kind, deadline),
     };
-    let outcome = match result {
-        Ok(outcome) => outcome,
-        Err(errno) => return errno,
-    };
-    if outcome == Outcome::Interrupted {
+    if result == Ok(Outcome::Interrupted) {
         // SAFETY: as above.
         unsafe { glibc::pthread_testcancel() };
     }
@@ -152,7 +148,11 @@ unsafe fn wait(
         // SAFETY: as above; acts at once on a cancellation that came meanwhile.
         unsafe { glibc::pthread_setcanceltype(old_type, &mut old_type) };
     }
-    if outcome == Outcome::TimedOut { ETIMEDOUT } else { 0 }
+    match result {
+        Ok(Outcome::TimedOut) => ETIMEDOUT,
+        Ok(_) => 0,
+        Err(errno) => errno,
+    }
 }
 
 fn wait_with_own_mutex(
@@ -163,11 +163,22 @@ fn wait_with_own_mutex(
 ) -> Result<Outcome, c_int> {
     if mutex.is_nested() {
         // Undefined by POSIX; glibc takes off one lock and waits with the mutex held.
-        let wait = cond.raw.wait_released(None, || _ = mutex.is_last(), deadline, true);
+        let take_off = || {
+            mutex.take_off();
+            true
+        };
+        // SAFETY: `take_off` stores a number; no mutex to move to.
+        let wait = unsafe { cond.raw.wait_released(None, take_off, deadline, true) };
         mutex.lock_again();
         return Ok(wait.outcome());
     }
-    let wait = cond.raw.wait_released(Some(&mutex.raw), || mutex.release(), deadline, true);
+    let release = || {
+        mutex.release();
+        true
+    };
+    // SAFETY: a release neither unwinds nor waits; the program keeps the mutex as long as a thread
+    // waits with it.
+    let wait = unsafe { cond.raw.wait_released(Some(&mutex.raw), release, deadline, true) };
     let outcome = wait.relock(&mutex.raw);
     mutex.held_as(kind);
     Ok(outcome)
@@ -187,12 +198,16 @@ unsafe fn wait_with_glibcs_mutex(
     let release = || {
         // SAFETY: by this function's contract.
         unlocked = unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) };
+        unlocked == 0
     };
-    let wait: CondvarWait = cond.raw.wait_released(None, release, deadline, true);
-    let outcome = wait.outcome();
+    // SAFETY: glibc's unlock neither unwinds nor waits; no mutex to move to.
+    let wait = unsafe { cond.raw.wait_released(None, release, deadline, true) };
+    if wait.outcome() == Outcome::NotReleased {
+        return Err(unlocked);
+    }
     // SAFETY: by this function's contract.
     match unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) } {
-        0 => Ok(outcome),
+        0 => Ok(wait.outcome()),
         errno => Err(errno),
     }
 }

@@ -34,7 +34,6 @@ impl Function {
         address
     }
 
-    #[inline]
     fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
         if !known.is_null() {
@@ -80,6 +79,7 @@ macro_rules! functions {
             ///
             /// # Safety
             /// As POSIX has it.
+            #[cold]
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
                 type Signature = unsafe extern "C-unwind" fn($($type),*) -> c_int;
                 // SAFETY: the address of that very function, which has this type.
@@ -121,6 +121,26 @@ unsafe extern "C-unwind" {
     /// Acts on a cancellation that is pending, by unwinding the caller's stack.
     pub(crate) fn pthread_testcancel();
     pub(crate) fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
+}
+
+/// What a cleanup handler is registered by (`struct _pthread_cleanup_buffer`).
+#[repr(C)]
+pub(crate) struct CleanupHandler {
+    routine: unsafe extern "C" fn(*mut c_void),
+    argument: *mut c_void,
+    cancel_type: c_int,
+    previous: *mut CleanupHandler,
+}
+
+unsafe extern "C-unwind" {
+    /// Has `routine(argument)` called if the frame that this is called in is unwound.
+    pub(crate) fn _pthread_cleanup_push(
+        handler: *mut CleanupHandler,
+        routine: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+    );
+    /// Takes the last handler back, and calls it if `execute` isn't 0.
+    pub(crate) fn _pthread_cleanup_pop(handler: *mut CleanupHandler, execute: c_int);
 }
 
 pub(crate) const PTHREAD_CANCEL_DEFERRED: c_int = 0;

@@ -14,11 +14,17 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.is_plain() {
-        mutex.raw.lock();
+    if mutex.is_plain() && mutex.raw.try_lock() {
         mutex.held();
         return 0;
     }
+    lock_slow(mutex)
+}
+
+/// A mutex that is taken, or of a kind with rules of its own.
+#[cold]
+#[inline(never)]
+fn lock_slow(mutex: &Mutex) -> c_int {
     mutex.lock_checked(
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
@@ -92,11 +98,17 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_
         mutex.release();
         return 0;
     }
+    unlock_checked(mutex)
+}
+
+#[cold]
+#[inline(never)]
+fn unlock_checked(mutex: &Mutex) -> c_int {
     match mutex.kind() {
         // SAFETY: the program's mutex.
         Kind::Glibc => unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
         Kind::Recursive | Kind::ErrorCheck if !mutex.is_own() => EPERM,
-        Kind::Recursive if !mutex.is_last() => 0,
+        Kind::Recursive if !mutex.take_off() => 0,
         _ => {
             mutex.release();
             0
@@ -118,6 +130,25 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c
     }
     mutex.mark_destroyed();
     0
+}
+
+/// glibc's other names for four of them, which old programs call.
+macro_rules! other_names {
+    ($($other:ident = $name:ident;)*) => {$(
+        #[doc = concat!("The same as `", stringify!($name), "`.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $other(mutex: *mut pthread_mutex_t) -> c_int {
+            // SAFETY: by this function's contract.
+            unsafe { $name(mutex) }
+        }
+    )*};
+}
+
+other_names! {
+    __pthread_mutex_lock = pthread_mutex_lock;
+    __pthread_mutex_trylock = pthread_mutex_trylock;
+    __pthread_mutex_unlock = pthread_mutex_unlock;
+    __pthread_mutex_destroy = pthread_mutex_destroy;
 }
 
 impl Mutex {
@@ -194,12 +225,10 @@ impl Mutex {
         self.kind() == Kind::Recursive && self.count.load(Ordering::Relaxed) > 1
     }
 
-    /// Takes one lock off a recursive mutex. Whether it was the last.
-    pub(crate) fn is_last(&self) -> bool {
+    /// Takes one lock off a recursive mutex. Returns whether it was the last.
+    pub(crate) fn take_off(&self) -> bool {
         let count = self.count.load(Ordering::Relaxed);
-        if count > 1 {
-            self.count.store(count - 1, Ordering::Relaxed);
-        }
+        self.count.store(count.saturating_sub(1), Ordering::Relaxed);
         count <= 1
     }
 

@@ -8,7 +8,9 @@
 
 use crate::layout::{Kind, Mutex};
 use core::cell::UnsafeCell;
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{pthread_cond_t, pthread_mutex_t};
 
 use crate::glibc;
@@ -16,32 +18,61 @@ use crate::glibc;
 const STAND_INS: usize = 64;
 
 #[repr(align(64))]
-struct StandIn(UnsafeCell<pthread_mutex_t>);
+struct StandIn {
+    mutex: UnsafeCell<pthread_mutex_t>,
+    /// Whether a wait of this process has ever needed it. Until then signals needn't take it.
+    needed: AtomicBool,
+}
 
 // SAFETY: a pthread mutex is made for use by several threads.
 unsafe impl Sync for StandIn {}
 
-static STAND_IN: [StandIn; STAND_INS] =
-    [const { StandIn(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)) }; STAND_INS];
+static STAND_IN: [StandIn; STAND_INS] = [const {
+    StandIn {
+        mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),
+        needed: AtomicBool::new(false),
+    }
+}; STAND_INS];
 
-fn stand_in(cond: *mut pthread_cond_t) -> *mut pthread_mutex_t {
-    STAND_IN[(cond.addr() / size_of::<pthread_cond_t>()) % STAND_INS].0.get()
+fn stand_in(cond: *mut pthread_cond_t) -> &'static StandIn {
+    &STAND_IN[(cond.addr() / size_of::<pthread_cond_t>()) % STAND_INS]
 }
 
-/// Puts the mutexes as the program expects them, also when a cancellation unwinds the wait.
+/// In a forked child: threads of the parent may have held the stand-ins.
+pub(crate) extern "C" fn forget() {
+    for stand_in in &STAND_IN {
+        // SAFETY: the child has one thread, and it isn't in here.
+        unsafe { stand_in.mutex.get().write(libc::PTHREAD_MUTEX_INITIALIZER) };
+    }
+}
+
+/// The program's mutex, released for a wait with a stand-in.
 struct Exchanged<'m> {
     stand_in: *mut pthread_mutex_t,
     mutex: &'m Mutex,
     kind: Kind,
+    /// It is recursive and was held more than once: one lock was taken off, as glibc has it.
+    nested: bool,
 }
 
-impl Drop for Exchanged<'_> {
-    fn drop(&mut self) {
+impl Exchanged<'_> {
+    /// Puts the mutexes as the program expects them after the wait.
+    fn put_back(&self) {
         // SAFETY: glibc's wait has locked the stand-in again.
         unsafe { glibc::pthread_mutex_unlock(self.stand_in) };
-        self.mutex.raw.lock();
-        self.mutex.held_as(self.kind);
+        if self.nested {
+            self.mutex.lock_again();
+        } else {
+            self.mutex.raw.lock();
+            self.mutex.held_as(self.kind);
+        }
     }
+}
+
+/// A cleanup handler: a cancellation unwinds the wait.
+unsafe extern "C" fn put_back(exchanged: *mut c_void) {
+    // SAFETY: `wait` registered it with a pointer to its own `Exchanged`.
+    unsafe { &*exchanged.cast::<Exchanged<'_>>() }.put_back();
 }
 
 /// Waits on a shared condvar by `glibcs`, which is given a mutex of glibc's.
@@ -63,20 +94,42 @@ pub(crate) unsafe fn wait(
         return libc::EPERM;
     }
     let stand_in = stand_in(cond);
+    // Before the program's mutex is released: who has had that since takes the stand-in too.
+    stand_in.needed.store(true, Ordering::Relaxed);
+    let stand_in = stand_in.mutex.get();
     // SAFETY: a valid mutex, which no thread holds while it waits for the program's.
     unsafe { glibc::pthread_mutex_lock(stand_in) };
-    own.release();
-    let _exchanged = Exchanged { stand_in, mutex: own, kind };
-    glibcs(stand_in)
+    let nested = own.is_nested();
+    if nested {
+        own.take_off();
+    } else {
+        own.release();
+    }
+    let mut exchanged = Exchanged { stand_in, mutex: own, kind, nested };
+    let mut handler = MaybeUninit::uninit();
+    // SAFETY: both outlive the wait, which ends with the pop or in the handler.
+    unsafe {
+        glibc::_pthread_cleanup_push(
+            handler.as_mut_ptr(),
+            put_back,
+            (&raw mut exchanged).cast::<c_void>(),
+        );
+        let result = glibcs(stand_in);
+        glibc::_pthread_cleanup_pop(handler.as_mut_ptr(), 1);
+        result
+    }
 }
 
 /// Signals a shared condvar by `glibcs`.
 pub(crate) fn notify(cond: *mut pthread_cond_t, glibcs: impl FnOnce() -> c_int) -> c_int {
     let stand_in = stand_in(cond);
+    if !stand_in.needed.load(Ordering::Relaxed) {
+        return glibcs();
+    }
     // SAFETY: as in `wait`.
-    unsafe { glibc::pthread_mutex_lock(stand_in) };
+    unsafe { glibc::pthread_mutex_lock(stand_in.mutex.get()) };
     let result = glibcs();
     // SAFETY: locked above.
-    unsafe { glibc::pthread_mutex_unlock(stand_in) };
+    unsafe { glibc::pthread_mutex_unlock(stand_in.mutex.get()) };
     result
 }

@@ -1,6 +1,6 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout};
+use crate::{glibc, layout, shared_cond};
 use core::mem::MaybeUninit;
 
 /// In `.init_array` of a library that asks to be initialised first.
@@ -20,8 +20,10 @@ extern "C" fn start() {
             );
         }
     }
-    // The thread's id and the fork handler, while nothing can hold a lock that they need.
+    // The thread's id and the fork handlers, while nothing can hold a lock that they need.
     furwock::lock::forget_interrupt();
+    // SAFETY: a handler of the right type, in a library that is never unloaded.
+    unsafe { libc::pthread_atfork(None, None, Some(shared_cond::forget)) };
 }
 
 /// Which 32-bit word of a condvar glibc marks when it is told to use the monotonic clock.

@@ -52,7 +52,7 @@ pub fn wait<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>) 
 
 #[cold]
 fn wait_slow<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>) -> Waited {
-    let Some(thread) = lot::current() else {
+    let Some(node) = lot::node() else {
         nap();
         let passed = deadline.is_some_and(Deadline::has_passed);
         return if passed { Waited::TimedOut } else { Waited::Woken };
@@ -63,7 +63,7 @@ fn wait_slow<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>)
         bucket.retract();
         return Waited::Mismatch;
     }
-    let wait = Wait::enqueue(&mut bucket, thread, key, 0, Place::Back).until(deadline);
+    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(deadline);
     drop(bucket);
     match wait.sleep(|_was_last| {}) {
         Ended::Chosen(_) | Ended::Interrupted => Waited::Woken,

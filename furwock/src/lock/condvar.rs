@@ -11,7 +11,7 @@ use super::mutex::RawMutex;
 use crate::lot::{self, Ended, LockedPair, Place, Verdict, Wait};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::sys::clock::Deadline;
+use crate::sys::clock::{Clock, Deadline};
 use crate::sys::thread::nap;
 
 const NOBODY: u32 = 0;
@@ -45,6 +45,8 @@ pub enum Outcome {
     TimedOut,
     /// The thread was interrupted before any signal.
     Interrupted,
+    /// The mutex could not be released; nothing was waited for.
+    NotReleased,
 }
 
 impl CondvarWait {
@@ -92,42 +94,52 @@ impl RawCondvar {
     ///
     /// As with every condition variable the wait may end for no reason: check the condition.
     pub fn wait(&self, mutex: &RawMutex, deadline: Option<&Deadline>) -> Outcome {
-        self.wait_released(Some(mutex), || mutex.unlock(), deadline, false).relock(mutex)
+        let release = || {
+            mutex.unlock();
+            true
+        };
+        // SAFETY: unlocking neither unwinds nor waits; the mutex is borrowed until it is relocked.
+        let wait = unsafe { self.wait_released(Some(mutex), release, deadline, false) };
+        wait.relock(mutex)
     }
 
-    /// Queues the caller, calls `release`, which must release the mutex, and waits. The caller locks
-    /// the mutex again, by `relock` if it is a `RawMutex`.
+    /// Queues the caller, calls `release`, which must release the mutex, and waits. If `release`
+    /// can't, it returns false: then the wait is over, `NotReleased`.
     ///
     /// `mutex` is where a signal may move the waiter to; with `None` it is always woken. An
     /// `interruptible` wait ends when the thread is interrupted, unless it has been signalled.
-    pub fn wait_released(
+    ///
+    /// # Safety
+    /// `release` neither unwinds nor waits. If there is a `mutex`, it lives until the caller has
+    /// called `relock` with it on what this returns, which it does before anything else.
+    pub unsafe fn wait_released(
         &self,
         mutex: Option<&RawMutex>,
-        release: impl FnOnce(),
+        release: impl FnOnce() -> bool,
         deadline: Option<&Deadline>,
         interruptible: bool,
     ) -> CondvarWait {
         let key = self.key();
-        let token = mutex.map_or(0, |mutex| core::ptr::from_ref(mutex).addr());
-        let Some(thread) = lot::current() else {
-            release();
-            nap();
-            return CondvarWait::new(Outcome::Signalled, Verdict::WOKEN);
+        let token = mutex.map_or(0, |mutex| core::ptr::from_ref(mutex).expose_provenance());
+        let Some(node) = lot::node() else {
+            return wait_without_memory(release, deadline);
         };
         let mut release = Some(release);
         if mutant::active(Mutant::UnlockBeforeEnqueue) {
-            release.take().into_iter().for_each(|release| release());
+            release.take().map(|release| release());
         }
         let mut bucket = lot::announce(key);
         self.word.store(WAITERS, Ordering::Relaxed);
-        let wait = Wait::enqueue(&mut bucket, thread, key, token, Place::Back)
+        let mut wait = Wait::enqueue(&mut bucket, &node, key, token, Place::Back)
             .until(deadline)
             .interruptible(interruptible)
             .deadline_ends_when_moved();
         drop(bucket);
         // From here on a signal finds the waiter (C-1).
-        if let Some(release) = release {
-            release();
+        let released = release.is_none_or(|release| release());
+        let over = Deadline::at(Clock::Monotonic, 0, 0);
+        if !released {
+            wait = wait.until(over.as_ref());
         }
         // A waiter that leaves does so under the bucket lock, and doesn't touch the condvar again:
         // it may be destroyed once it counts as having no waiters (C-4).
@@ -137,6 +149,12 @@ impl RawCondvar {
             }
         });
         match ended {
+            Ended::Chosen(_) if !released => {
+                // The signal was for somebody who really waits.
+                self.notify_one();
+                CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN)
+            }
+            _ if !released => CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN),
             Ended::Chosen(verdict) => CondvarWait::new(Outcome::Signalled, verdict),
             Ended::TimedOut => CondvarWait::new(Outcome::TimedOut, Verdict::WOKEN),
             Ended::Interrupted => CondvarWait::new(Outcome::Interrupted, Verdict::WOKEN),
@@ -186,7 +204,7 @@ impl RawCondvar {
             if same(&pair) {
                 // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
                 // again: so it exists, as long as the bucket's lock keeps the waiter queued.
-                let mutex = unsafe { &*(mutex as *const RawMutex) };
+                let mutex = unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(mutex) };
                 let notified = move_or_wake(&mut pair, key, mutex, most);
                 self.forget_waiters_if_none_locked(&pair.from);
                 return notified;
@@ -198,10 +216,22 @@ impl RawCondvar {
     /// word may be written even if this lets the last waiter go: it can't return before the bucket
     /// lock is dropped.
     fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>) {
-        if !bucket.has(self.key()) {
+        if !bucket.has(self.key()) || mutant::active(Mutant::MarkClearedTooSoon) {
             self.word.store(NOBODY, Ordering::Relaxed);
         }
     }
+}
+
+/// A wait that ends soon and for no reason, since the kernel has no memory for the waiter's node.
+#[cold]
+fn wait_without_memory(release: impl FnOnce() -> bool, deadline: Option<&Deadline>) -> CondvarWait {
+    if !release() {
+        return CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN);
+    }
+    nap();
+    let timed_out = deadline.is_some_and(Deadline::has_passed);
+    let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Signalled };
+    CondvarWait::new(outcome, Verdict::WOKEN)
 }
 
 /// Woken by a claim on the mutex, which the waiter takes back.
@@ -219,7 +249,9 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
         while notified < wakes as usize && pair.from.choose_first(key, CLAIMED) {
             notified += 1;
         }
-        mutex.expect_moved_and_woken_waiters(notified as u32);
+        if pair.from.has_told(key, mutex.key()) {
+            mutex.expect_moved_and_woken_waiters(pair.to(), notified as u32);
+        }
     }
     let mut at = pair.from.first(key);
     while let Some(waiter) = at.filter(|_| notified < most) {

@@ -13,7 +13,7 @@ use super::mutex_state::{
     taken,
 };
 use super::spin::Spin;
-use crate::lot::{self, Ended, Locked, Place, Thread, Verdict, Wait};
+use crate::lot::{self, Ended, Locked, Node, Place, Verdict, Wait};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -55,6 +55,18 @@ impl RawMutex {
         Self { word: AtomicU32::new(FREE) }
     }
 
+    /// A free mutex whose word still speaks of a spinner in the parent of a forked child.
+    #[cfg(all(test, loom))]
+    pub(crate) fn with_stale_spinner() -> Self {
+        Self { word: AtomicU32::new(SPIN) }
+    }
+
+    /// Whether the word says nothing: no owner, no waiter, nobody on the way.
+    #[cfg(all(test, loom))]
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == FREE
+    }
+
     /// Takes the lock, waiting as long as it takes. Acquire.
     ///
     /// A thread that locks what it holds already waits for ever.
@@ -89,13 +101,10 @@ impl RawMutex {
     /// at once. Does nothing if nobody holds the lock; releases it, whoever holds it, otherwise.
     #[inline]
     pub fn unlock(&self) {
-        let ordering = release_ordering();
-        if let Err(word) = self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed)
-        {
-            // Beside a spinner there are bits, but still nothing to do but to release.
-            if !is_release_plain(word) || self.exchange(word, word & !OWNER, ordering).is_err() {
-                self.unlock_slow();
-            }
+        let word = self.word.load(Ordering::Relaxed);
+        let plain = is_release_plain(word);
+        if !plain || self.exchange(word, word & !OWNER, release_ordering()).is_err() {
+            self.unlock_slow();
         }
     }
 
@@ -144,7 +153,11 @@ impl RawMutex {
     /// began to wait elsewhere: a condvar's.
     pub(super) fn lock_chosen(&self, verdict: Verdict) {
         let mut contender = Contender::new(self, None);
-        if !contender.was_chosen(verdict) {
+        // It has waited in this mutex's queue: if it has to again, then in front.
+        contender.queued_ns = now_ns();
+        if contender.was_chosen(verdict) {
+            contender.took_it();
+        } else {
             contender.contend();
         }
     }
@@ -180,7 +193,12 @@ impl RawMutex {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
             let new = (word & !(OWNER | HANDOFF)) | next_owner;
-            match self.exchange(word, new, Ordering::Release) {
+            let ordering = if mutant::active(Mutant::HandOffRelaxed) {
+                Ordering::Relaxed
+            } else {
+                Ordering::Release
+            };
+            match self.exchange(word, new, ordering) {
                 Ok(_) => break,
                 Err(now) => word = now,
             }
@@ -228,9 +246,11 @@ impl RawMutex {
 
     /// The same for a mutex that may be free: claims `wakes` besides, for waiters that the caller
     /// chooses in the same breath, and that will look at the mutex.
-    pub(super) fn expect_moved_and_woken_waiters(&self, wakes: u32) {
+    pub(super) fn expect_moved_and_woken_waiters(&self, queue: &Locked<'_>, wakes: u32) {
+        let stale = stale_bits(queue, self.key());
         let mut word = self.word.load(Ordering::Relaxed);
-        while let Err(now) = self.exchange(word, expecting(word, wakes), Ordering::Relaxed) {
+        while let Err(now) = self.exchange(word, expecting(word & !stale, wakes), Ordering::Relaxed)
+        {
             word = now;
         }
     }
@@ -386,7 +406,7 @@ impl<'m> Contender<'m> {
 
     /// Whether this thread, a newcomer, has run past sleepers for long enough.
     fn turn_is_over(&self) -> bool {
-        match lot::current() {
+        match lot::own() {
             Some(thread) if !cfg!(any(loom, shuttle)) => {
                 let since = thread.active_since_ns.load(Ordering::Relaxed);
                 monotonic_ns().saturating_sub(since) > TURN_NS
@@ -396,15 +416,15 @@ impl<'m> Contender<'m> {
     }
 
     fn sleep(&mut self) -> Slept {
-        let Some(thread) = lot::current() else {
+        let Some(node) = lot::node() else {
             // No memory for a node. The role, if any, stays: this thread does look again.
             sys::thread::nap();
             return if self.has_timed_out() { Slept::TimedOut } else { Slept::LookAgain };
         };
-        let Some(ended) = self.queue_and_sleep(thread) else { return Slept::LookAgain };
+        let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
         match ended {
             Ended::Chosen(verdict) => {
-                self.came_awake(thread);
+                node.active_since_ns.store(now_ns(), Ordering::Relaxed);
                 if mutant::active(Mutant::TimedOutWakeDropped) && self.deadline.is_some() {
                     return Slept::TimedOut;
                 }
@@ -415,7 +435,7 @@ impl<'m> Contender<'m> {
     }
 
     /// Queues this thread and sleeps. `None` if the lock was seen free instead.
-    fn queue_and_sleep(&mut self, thread: &'static Thread) -> Option<Ended> {
+    fn queue_and_sleep(&mut self, node: &Node) -> Option<Ended> {
         let key = self.mutex.key();
         let woken_before = self.queued_ns != 0;
         let mut bucket = lot::announce(key);
@@ -438,7 +458,7 @@ impl<'m> Contender<'m> {
         }
         self.role = Role::Newcomer;
         let place = if woken_before { Place::Front } else { Place::Back };
-        let wait = Wait::enqueue(&mut bucket, thread, key, 0, place).until(self.deadline);
+        let wait = Wait::enqueue(&mut bucket, node, key, 0, place).until(self.deadline);
         drop(bucket);
         if !woken_before {
             self.queued_ns = now_ns();
@@ -453,10 +473,6 @@ impl<'m> Contender<'m> {
     fn has_waited_long(&self) -> bool {
         // A model has no time: there, whoever was woken in vain asks.
         cfg!(any(loom, shuttle)) || now_ns().saturating_sub(self.queued_ns) > HANDOFF_AFTER_NS
-    }
-
-    fn came_awake(&self, thread: &Thread) {
-        thread.active_since_ns.store(now_ns(), Ordering::Relaxed);
     }
 
     /// Takes note of a waker's verdict. Returns whether the lock came with it.

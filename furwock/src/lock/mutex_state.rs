@@ -104,10 +104,11 @@ pub(super) enum Release {
     To { word: u32, wakes: u32 },
 }
 
-/// Whether a release of this word need not look any further than at the word.
+/// Whether a release of this word wakes nobody, whatever the table says: nobody is queued, or
+/// somebody spins.
 #[inline]
 pub(super) const fn is_release_plain(word: u32) -> bool {
-    word & (PARKED | HANDOFF) == 0 && !is_free(word)
+    !is_free(word) && word & HANDOFF == 0 && word & (PARKED | SPIN) != PARKED
 }
 
 /// The release of `word`, with `ahead` (at least 1) wakes to be on their way after it.

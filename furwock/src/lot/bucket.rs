@@ -6,8 +6,8 @@ use super::table;
 use super::waiter::{Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
-use crate::prim::full_fence;
 use crate::prim::mutant::{self, Mutant};
+use crate::prim::{checker_has_failed, full_fence};
 
 /// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
 /// whether anybody waits doesn't disturb those who queue.
@@ -107,6 +107,18 @@ impl<'t> Locked<'t> {
         unsafe { (waiter.token_locked(), waiter.tid_locked()) }
     }
 
+    /// Whether a waiter is queued at `key` that said `token`.
+    pub(crate) fn has_told(&self, key: usize, token: usize) -> bool {
+        let mut at = self.first(key);
+        while let Some(waiter) = at {
+            if self.told_by(waiter).0 == token {
+                return true;
+            }
+            at = self.after(waiter);
+        }
+        false
+    }
+
     /// Queues an announced waiter behind all others.
     #[inline]
     pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: usize) {
@@ -169,6 +181,9 @@ impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
         drop(self.held.take());
+        if checker_has_failed() {
+            return;
+        }
         core::mem::replace(&mut self.chosen, WakeList::new()).notify();
     }
 }
@@ -188,7 +203,8 @@ pub(crate) fn lock_pair(from: usize, to: usize) -> LockedPair<'static> {
     if core::ptr::eq(from, to) {
         return LockedPair { from: Locked::new(from), to: None };
     }
-    let from_first = core::ptr::from_ref(from) < core::ptr::from_ref(to);
+    let from_first = core::ptr::from_ref(from) < core::ptr::from_ref(to)
+        || mutant::active(Mutant::PairInCallersOrder);
     if from_first {
         let from = Locked::new(from);
         LockedPair { from, to: Some(Locked::new(to)) }

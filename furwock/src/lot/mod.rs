@@ -23,9 +23,14 @@ mod waiter;
 mod wake_list;
 
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
-#[cfg(all(test, loom))]
-pub(crate) use bucket_lock::FutexLock;
 pub(crate) use table::processors;
-pub(crate) use thread::{Thread, current, forget_interrupt, interrupt as interrupt_thread, tid};
+#[cfg(any(loom, shuttle))]
+pub(crate) use thread::Thread;
+pub(crate) use thread::{Node, forget_interrupt, interrupt as interrupt_thread, node, own, tid};
 pub(crate) use wait::{Ended, Place, Wait};
 pub(crate) use waiter::Verdict;
+#[cfg(all(test, loom))]
+pub(crate) use {
+    bucket_lock::FutexLock,
+    parker::{Parker, Woke},
+};

@@ -8,7 +8,7 @@
 
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{Sleep, kernel_wait, kernel_wake_one, spin_loop};
+use crate::prim::{Sleep, full_fence, kernel_wait, kernel_wake_one, spin_loop};
 use crate::sys::clock::Deadline;
 
 const EMPTY: u32 = 0;
@@ -56,14 +56,17 @@ impl Parker {
             spin_loop();
         }
         loop {
-            // SeqCst: against `interrupt`, which stores its flag and then looks for SLEEPING.
             let slept =
-                self.state.compare_exchange(EMPTY, SLEEPING, Ordering::SeqCst, Ordering::Acquire);
+                self.state.compare_exchange(EMPTY, SLEEPING, Ordering::Relaxed, Ordering::Acquire);
             if slept == Err(NOTIFIED) {
                 return Woke::Notified;
             }
-            if interruptible && self.interrupted.load(Ordering::SeqCst) {
-                return self.awake_as(Woke::Interrupted);
+            if interruptible {
+                // Against `interrupt`, which stores its flag and then looks for SLEEPING (O-4).
+                full_fence();
+                if self.interrupted.load(Ordering::Relaxed) {
+                    return self.awake_as(Woke::Interrupted);
+                }
             }
             let sleep = kernel_wait(&self.state, SLEEPING, deadline);
             if self.is_notified() {
@@ -107,15 +110,19 @@ impl Parker {
 
     /// Wakes the thread from an interruptible sleep without choosing it.
     pub(crate) fn interrupt(&self) {
-        self.interrupted.store(true, Ordering::SeqCst);
-        if self.state.compare_exchange(SLEEPING, EMPTY, Ordering::SeqCst, Ordering::Relaxed).is_ok()
-        {
+        self.interrupted.store(true, Ordering::Relaxed);
+        if !mutant::active(Mutant::InterruptWithoutFence) {
+            full_fence();
+        }
+        let asleep =
+            self.state.compare_exchange(SLEEPING, EMPTY, Ordering::Relaxed, Ordering::Relaxed);
+        if asleep.is_ok() {
             kernel_wake_one(&self.state);
         }
     }
 
     /// Whether an interrupt came; forgets it.
     pub(crate) fn take_interrupt(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed) && self.interrupted.swap(false, Ordering::SeqCst)
+        self.interrupted.load(Ordering::Relaxed) && self.interrupted.swap(false, Ordering::Relaxed)
     }
 }

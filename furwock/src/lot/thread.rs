@@ -1,8 +1,8 @@
 //! What each thread owns here: one node, the place it sleeps, and what its locks learnt of it.
 
 use super::waiter::Waiter;
-use crate::prim::CheckedCell;
-use crate::prim::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::{CheckedCell, checker_has_failed};
 
 /// One thread's belongings. Lives in type-stable memory and serves another thread once this one has
 /// ended.
@@ -10,6 +10,8 @@ use crate::prim::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(super) waiter: Waiter,
+    /// Whether the node serves a wait. A signal handler that waits meanwhile takes another.
+    waiting: AtomicBool,
     /// pthread's name for the thread, for whoever wants to interrupt it.
     pthread: AtomicUsize,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
@@ -22,6 +24,7 @@ impl Thread {
     pub(crate) fn new() -> Self {
         Self {
             waiter: Waiter::new(),
+            waiting: AtomicBool::new(false),
             pthread: AtomicUsize::new(0),
             active_since_ns: AtomicU64::new(0),
             next_free: CheckedCell::new(None),
@@ -29,11 +32,64 @@ impl Thread {
     }
 }
 
+/// A node for one wait: the thread's own, or a spare one, inside a signal handler that came upon a
+/// wait of its thread, or in a thread that is ending.
+pub(crate) struct Node {
+    thread: &'static Thread,
+    spare: bool,
+}
+
+/// A node for a wait of the calling thread. `None` only when the kernel has no memory for one.
+#[inline]
+pub(crate) fn node() -> Option<Node> {
+    // Nobody else writes `waiting` but signal handlers of this thread, which leave it as it was.
+    match own().filter(|thread| !thread.waiting.load(Ordering::Relaxed)) {
+        Some(thread) => {
+            thread.waiting.store(true, Ordering::Relaxed);
+            Some(Node { thread, spare: false })
+        }
+        None => Some(Node { thread: spare()?, spare: true }),
+    }
+}
+
+impl core::ops::Deref for Node {
+    type Target = Thread;
+
+    fn deref(&self) -> &Thread {
+        self.thread
+    }
+}
+
+impl Node {
+    #[inline]
+    pub(super) fn waiter(&self) -> &'static Waiter {
+        &self.thread.waiter
+    }
+}
+
+impl Drop for Node {
+    #[inline]
+    fn drop(&mut self) {
+        if checker_has_failed() {
+            return;
+        }
+        if self.spare {
+            give_back(self.thread);
+        } else {
+            self.thread.waiting.store(false, Ordering::Relaxed);
+        }
+    }
+}
+
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{current, forget_interrupt, interrupt, tid};
+pub(crate) use native::{forget_interrupt, interrupt, own, tid};
+#[cfg(not(any(loom, shuttle)))]
+use native::{give_back, spare};
 
 #[cfg(any(loom, shuttle))]
-pub(crate) use model::{current, forget_interrupt, interrupt, tid};
+pub(crate) use model::{forget_interrupt, interrupt, own, tid};
+#[cfg(any(loom, shuttle))]
+use model::{give_back, spare};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
@@ -44,33 +100,55 @@ mod native {
 
     pub(crate) use sys::thread::tid;
 
-    /// The calling thread's belongings. `None` only when the kernel has no memory for them.
+    /// In the slot of a thread that has given its belongings back.
+    const ENDING: *const c_void = core::ptr::without_provenance(1);
+
+    /// The calling thread's belongings. `None` when the kernel has no memory for them, and once the
+    /// thread is ending.
     #[inline]
-    pub(crate) fn current() -> Option<&'static Thread> {
-        let known = sys::thread::slot().data.get().cast::<Thread>();
-        // SAFETY: null, or set by `register` to memory that is never unmapped.
-        unsafe { known.as_ref() }.or_else(register)
+    pub(crate) fn own() -> Option<&'static Thread> {
+        let known = sys::thread::slot().data.get();
+        if known.is_null() || known == ENDING {
+            return register();
+        }
+        // SAFETY: set by `register` to memory that is never unmapped.
+        Some(unsafe { &*known.cast::<Thread>() })
     }
 
     #[cold]
     fn register() -> Option<&'static Thread> {
+        if sys::thread::slot().data.get() == ENDING {
+            return None;
+        }
         sys::fork::on_child(forget);
-        let thread = pool::take()?;
-        thread.pthread.store(sys::thread::pthread(), Ordering::SeqCst);
-        thread.active_since_ns.store(0, Ordering::Relaxed);
+        let thread = spare()?;
         let pointer = core::ptr::from_ref(thread).cast::<c_void>();
         sys::thread::slot().data.set(pointer);
         sys::thread::at_exit(pointer, release);
         Some(thread)
     }
 
-    /// The thread ends. Other destructors may still lock and wait: they register it anew.
-    unsafe extern "C" fn release(thread: *mut c_void) {
-        sys::thread::slot().data.set(core::ptr::null());
-        // SAFETY: the pointer that `register` stored; never unmapped.
-        let thread = unsafe { &*thread.cast::<Thread>() };
-        thread.pthread.store(0, Ordering::SeqCst);
+    /// Belongings for the calling thread that nobody else uses.
+    #[cold]
+    pub(super) fn spare() -> Option<&'static Thread> {
+        let thread = pool::take()?;
+        thread.waiting.store(false, Ordering::Relaxed);
+        thread.active_since_ns.store(0, Ordering::Relaxed);
+        thread.pthread.store(sys::thread::pthread(), Ordering::Relaxed);
+        Some(thread)
+    }
+
+    pub(super) fn give_back(thread: &'static Thread) {
+        thread.pthread.store(0, Ordering::Relaxed);
         pool::give_back(thread);
+    }
+
+    /// The thread ends. Other destructors may still lock and wait: they take spare nodes, since
+    /// nothing would tell of the last of them.
+    unsafe extern "C" fn release(thread: *mut c_void) {
+        sys::thread::slot().data.set(ENDING);
+        // SAFETY: the pointer that `register` stored; never unmapped.
+        give_back(unsafe { &*thread.cast::<Thread>() });
     }
 
     /// In a forked child.
@@ -78,11 +156,13 @@ mod native {
         table::forget();
         pool::forget();
         sys::thread::slot().data.set(core::ptr::null());
+        // What the parent gave this thread isn't the child's pool's to take back.
+        sys::thread::not_at_exit();
     }
 
     /// Registers the calling thread and forgets an interrupt (O-4).
     pub(crate) fn forget_interrupt() {
-        if let Some(thread) = current() {
+        if let Some(thread) = own() {
             thread.waiter.parker.take_interrupt();
         }
         crate::prim::full_fence();
@@ -96,7 +176,7 @@ mod native {
     pub(crate) fn interrupt(pthread: usize) {
         crate::prim::full_fence();
         pool::for_each(|thread| {
-            if thread.pthread.load(Ordering::SeqCst) == pthread {
+            if thread.pthread.load(Ordering::Relaxed) == pthread {
                 thread.waiter.parker.interrupt();
             }
         });
@@ -109,16 +189,21 @@ mod model {
     use crate::prim::model_thread_id;
 
     /// Model threads are few and their belongings are left to the end of the process.
-    pub(crate) fn current() -> Option<&'static Thread> {
+    pub(crate) fn own() -> Option<&'static Thread> {
         Some(crate::prim::model_thread())
     }
 
+    /// Models have no signals.
+    pub(super) fn spare() -> Option<&'static Thread> {
+        None
+    }
+
+    pub(super) fn give_back(_thread: &'static Thread) {}
+
     pub(crate) fn forget_interrupt() {}
 
-    pub(crate) fn interrupt(pthread: usize) {
-        let thread = current().filter(|thread| thread.pthread.load(Ordering::SeqCst) == pthread);
-        thread.inspect(|thread| thread.waiter.parker.interrupt());
-    }
+    /// The parker's half is modelled by itself (`models::interrupt`).
+    pub(crate) fn interrupt(_pthread: usize) {}
 
     pub(crate) fn tid() -> u32 {
         model_thread_id()

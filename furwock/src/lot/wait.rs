@@ -2,7 +2,7 @@
 
 use super::bucket::{self, Locked};
 use super::parker::Woke;
-use super::thread::Thread;
+use super::thread::Node;
 use super::waiter::{Verdict, Waiter};
 use super::wake_list;
 use crate::sys::clock::Deadline;
@@ -37,18 +37,17 @@ pub(crate) enum Place {
 }
 
 impl<'d> Wait<'d> {
-    /// Queues `thread` at `key`, in the bucket that `announce(key)` locked.
+    /// Queues `node` at `key`, in the bucket that `announce(key)` locked.
     #[inline]
     pub(crate) fn enqueue(
         locked: &mut Locked<'_>,
-        thread: &'static Thread,
+        node: &Node,
         key: usize,
         token: usize,
         place: Place,
     ) -> Self {
-        let waiter = &thread.waiter;
-        // SAFETY: the calling thread's own node, which is queued nowhere: a thread waits for one
-        // thing at a time, and leaves a wait only unlinked.
+        let waiter = node.waiter();
+        // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
         unsafe { waiter.prepare(super::tid(), token) };
         match place {
             Place::Front => locked.push_front(waiter, key),

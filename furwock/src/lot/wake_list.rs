@@ -5,12 +5,13 @@
 //! calls (locks.md measured 3 us for the waker against 1113, with everybody awake no later).
 
 use super::waiter::Waiter;
+use crate::prim::mutant::{self, Mutant};
 
 /// How many a waker, or a woken waiter with heirs, notifies itself.
-const FAN_OUT: usize = 4;
+const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 
 /// Up to this many are notified one by one: fewer than two levels of a tree gain nothing.
-const PLAIN: usize = 8;
+const PLAIN: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 /// Chosen waiters, dealt to `FAN_OUT` chains in turn.
 pub(super) struct WakeList {
@@ -82,7 +83,7 @@ fn notify_chain(head: &'static Waiter) {
 pub(super) unsafe fn notify_heirs(waiter: &'static Waiter) {
     // SAFETY: the notification gave the (W) fields back to this thread.
     let heirs = unsafe { waiter.heirs.get() };
-    if let Some(first) = heirs {
+    if let Some(first) = heirs.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {
         deal(first);
     }
 }

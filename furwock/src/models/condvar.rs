@@ -48,16 +48,33 @@ impl Gate {
     }
 }
 
-fn signal(condvar: &RawCondvar) {
+pub(super) fn signal(condvar: &RawCondvar) {
     condvar.notify_one();
 }
 
-fn broadcast(condvar: &RawCondvar) {
+pub(super) fn broadcast(condvar: &RawCondvar) {
     condvar.notify_all();
 }
 
+/// As many signals as waiters, one after another.
+fn two_signals(condvar: &RawCondvar) {
+    condvar.notify_one();
+    condvar.notify_one();
+}
+
 fn waiters_pass(waiters: usize, notify: fn(&RawCondvar), held: bool) {
-    let gate = Arc::new(Gate::default());
+    waiters_pass_at(Gate::default(), waiters, notify, held);
+}
+
+/// The same, in a forked child whose mutex has the SPIN of one of its parent's threads.
+pub(super) fn waiters_pass_in_child(waiters: usize, notify: fn(&RawCondvar), held: bool) {
+    let mut gate = Gate::default();
+    gate.locks.a = RawMutex::with_stale_spinner();
+    waiters_pass_at(gate, waiters, notify, held);
+}
+
+fn waiters_pass_at(gate: Gate, waiters: usize, notify: fn(&RawCondvar), held: bool) {
+    let gate = Arc::new(gate);
     let waiters: Vec<_> = (0..waiters)
         .map(|_| {
             let gate = Arc::clone(&gate);
@@ -66,6 +83,7 @@ fn waiters_pass(waiters: usize, notify: fn(&RawCondvar), held: bool) {
         .collect();
     gate.open(notify, held);
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    assert!(gate.locks.a.is_quiet() || crate::sys::fork::is_child());
 }
 
 /// A signal and a deadline: if the signal says that it reached the waiter, the waiter was signalled.
@@ -99,6 +117,17 @@ fn a_broadcast_under_the_mutex_reaches_both() {
 #[test]
 fn a_broadcast_after_the_mutex_reaches_both() {
     explore(2, || waiters_pass(2, broadcast, false));
+}
+
+#[test]
+fn two_signals_reach_both() {
+    explore(2, || waiters_pass(2, two_signals, true));
+    explore(2, || waiters_pass(2, two_signals, false));
+}
+
+#[test]
+fn rejects_a_mark_that_is_cleared_too_soon() {
+    rejects(Mutant::MarkClearedTooSoon, 2, || waiters_pass(2, two_signals, true));
 }
 
 #[test]

@@ -6,6 +6,8 @@
 
 mod bucket_lock;
 mod condvar;
+mod forked;
+mod interrupt;
 mod mutex;
 mod park;
 mod requeue;

@@ -51,6 +51,8 @@ fn count(threads: usize, work: fn(&Counter, usize) -> usize) {
         .collect();
     let mut sum = work(&counter, 0);
     sum += others.into_iter().map(|other| other.join().unwrap()).sum::<usize>();
+    // Nobody is left, and the word says so: else every later lock would be slow.
+    assert!(counter.mutex.is_quiet());
     counter.mutex.lock();
     // SAFETY: under the mutex.
     assert_eq!(unsafe { counter.count.get() }, sum);
@@ -83,6 +85,24 @@ fn one_impatient_one_back(counter: &Counter, number: usize) -> usize {
     if number == 0 { add_twice(counter, number) } else { one_impatient(counter, number) }
 }
 
+/// Thread 1 asks for the lock to be handed over, and may be gone when it is.
+fn one_asks_and_leaves(counter: &Counter, number: usize) -> usize {
+    if number == 1 {
+        return usize::from(counter.add_timed()) + usize::from(counter.add_timed());
+    }
+    add_twice(counter, number)
+}
+
+#[test]
+fn a_hand_off_to_nobody_releases() {
+    explore(4, || count(2, one_asks_and_leaves));
+}
+
+#[test]
+fn rejects_a_relaxed_hand_off_to_nobody() {
+    rejects(Mutant::HandOffRelaxed, 5, || count(2, one_asks_and_leaves));
+}
+
 #[test]
 fn two_threads_twice() {
     explore(3, || count(2, add_twice));
@@ -90,12 +110,12 @@ fn two_threads_twice() {
 
 #[test]
 fn three_threads_once() {
-    explore(2, || count(3, add_once));
+    explore(3, || count(3, add_once));
 }
 
 #[test]
 fn three_threads_one_with_a_deadline() {
-    explore(2, || count(3, one_impatient));
+    explore(3, || count(3, one_impatient));
 }
 
 #[test]

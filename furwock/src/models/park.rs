@@ -11,9 +11,9 @@ use std::sync::Arc;
 const KEY: usize = 128;
 
 fn wait(deadline: Option<&Deadline>) -> Ended {
-    let thread = lot::current().unwrap();
+    let node = lot::node().unwrap();
     let mut bucket = lot::announce(KEY);
-    let wait = Wait::enqueue(&mut bucket, thread, KEY, 0, Place::Back).until(deadline);
+    let wait = Wait::enqueue(&mut bucket, &node, KEY, 0, Place::Back).until(deadline);
     drop(bucket);
     wait.sleep(|_was_last| {})
 }

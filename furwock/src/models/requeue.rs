@@ -42,6 +42,17 @@ fn opposite_directions() {
     assert_eq!(woken == 1, waiter.join().unwrap() == Waited::Woken);
 }
 
+/// Two compare-and-requeues in opposite directions lock both buckets whether anybody waits or not.
+fn opposite_locks() {
+    let words = Arc::new(Words::default());
+    let back = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || _ = compare_requeue(&words.b, 0, &words.a, 0, 1))
+    };
+    _ = compare_requeue(&words.a, 0, &words.b, 0, 1);
+    back.join().unwrap();
+}
+
 /// A deadline passes while the waiter is being moved: it leaves the queue that it is in.
 fn deadline_of_a_moved_waiter() {
     let words = Arc::new(Words::default());
@@ -66,6 +77,16 @@ fn opposite_requeues_neither_deadlock_nor_lose() {
 #[test]
 fn a_moved_waiter_times_out_where_it_is() {
     explore(3, deadline_of_a_moved_waiter);
+}
+
+#[test]
+fn opposite_locks_do_not_wait_for_one_another() {
+    explore(3, opposite_locks);
+}
+
+#[test]
+fn rejects_two_buckets_locked_in_the_callers_order() {
+    rejects(Mutant::PairInCallersOrder, 3, opposite_locks);
 }
 
 #[test]

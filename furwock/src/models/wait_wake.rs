@@ -64,6 +64,12 @@ fn woken_and_timed_out_exclude_one_another() {
     explore(4, wake_and_deadline_agree);
 }
 
+/// With more waiters than are notified one by one (in a model: two), the first notifies the rest.
+#[test]
+fn rejects_a_waiter_that_forgets_its_heirs() {
+    rejects(Mutant::HeirsForgotten, 2, two_waiters_one_wake_all);
+}
+
 #[test]
 fn rejects_a_waiter_without_its_fence() {
     rejects(Mutant::CountWithoutFence, 4, store_then_wake);

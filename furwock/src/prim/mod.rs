@@ -17,6 +17,12 @@ pub(crate) use model::*;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::*;
 
+/// Whether a model checker has found a failure and unwinds: it takes no more calls.
+#[inline(always)]
+pub(crate) fn checker_has_failed() -> bool {
+    cfg!(any(loom, shuttle)) && std::thread::panicking()
+}
+
 /// Why a sleep on a kernel futex ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sleep {

@@ -51,9 +51,16 @@ pub(crate) fn full_fence() {
 #[derive(Debug)]
 pub(crate) struct ModelLock(Mutex<()>);
 
-pub(crate) struct ModelHeld<'l>(
-    #[allow(dead_code, reason = "held until dropped")] MutexGuard<'l, ()>,
-);
+/// Held until dropped.
+pub(crate) struct ModelHeld<'l>(Option<MutexGuard<'l, ()>>);
+
+impl Drop for ModelHeld<'_> {
+    fn drop(&mut self) {
+        if super::checker_has_failed() {
+            core::mem::forget(self.0.take());
+        }
+    }
+}
 
 impl ModelLock {
     pub(crate) fn new() -> Self {
@@ -61,7 +68,7 @@ impl ModelLock {
     }
 
     pub(crate) fn lock(&self) -> ModelHeld<'_> {
-        ModelHeld(self.0.lock().unwrap())
+        ModelHeld(Some(self.0.lock().unwrap()))
     }
 }
 

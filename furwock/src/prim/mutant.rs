@@ -26,12 +26,22 @@ pub enum Mutant {
     StaleWakeKept,
     /// (M-5) unlock publishes nothing: a relaxed release.
     UnlockRelaxed,
+    /// (M-5) a hand-off that finds nobody releases relaxed.
+    HandOffRelaxed,
     /// (C-1) the condvar's waiter unlocks before it is queued.
     UnlockBeforeEnqueue,
     /// (C-2) waiters are moved to the mutex's queue without PARKED.
     MoveWithoutParked,
     /// (C-3) waiters are moved to a free mutex with nobody woken.
     MoveToFreeMutex,
+    /// (C-4) the condvar's mark is cleared while somebody waits.
+    MarkClearedTooSoon,
+    /// (O-3) a chosen waiter forgets those that it has to notify.
+    HeirsForgotten,
+    /// (O-4) the interrupter doesn't order its flag with the sleeper's state.
+    InterruptWithoutFence,
+    /// two buckets are locked in the caller's order.
+    PairInCallersOrder,
     /// (B-1) the bucket lock's unlocker doesn't look for sleepers.
     BucketUnlockWithoutWake,
     /// requeue moves waiters without moving their count.

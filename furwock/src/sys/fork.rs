@@ -1,17 +1,31 @@
 //! fork: what a child has to forget.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-static WATCHING: AtomicBool = AtomicBool::new(false);
+static WATCH: AtomicU32 = AtomicU32::new(UNWATCHED);
+const UNWATCHED: u32 = 0;
+const REGISTERING: u32 = 1;
+const WATCHED: u32 = 2;
 static FORKED: AtomicBool = AtomicBool::new(false);
 static FORGET: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Whether this process is the child of one that used furwock before it forked: lock words may then
 /// carry the bits of threads that don't exist here.
 #[inline]
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn is_child() -> bool {
+    #[cfg(all(test, loom))]
+    if pretend::CHILD.get() {
+        return true;
+    }
     FORKED.load(Ordering::Relaxed)
+}
+
+/// Models can't fork, but look at what a child finds.
+#[cfg(all(test, loom))]
+pub(crate) mod pretend {
+    std::thread_local! {
+        pub(crate) static CHILD: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    }
 }
 
 /// Sets what a child has to forget, beyond its thread's id.
@@ -20,14 +34,23 @@ pub(crate) fn on_child(forget: fn()) {
     watch();
 }
 
-/// Registers the handler, once a process.
+/// Registers the handler, once a process. Returns when it is registered, whoever did it: a caller
+/// may fork next.
 pub(crate) fn watch() {
-    if WATCHING.swap(true, Ordering::AcqRel) {
-        return;
+    match WATCH.compare_exchange(UNWATCHED, REGISTERING, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => {
+            // SAFETY: the handler is a function of the right type that lives as long as the
+            // process. Failure (no memory) leaves a process whose children must not use what their
+            // parent held.
+            unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+            WATCH.store(WATCHED, Ordering::Release);
+        }
+        Err(_) => {
+            while WATCH.load(Ordering::Acquire) == REGISTERING {
+                super::thread::nap();
+            }
+        }
     }
-    // SAFETY: the handler is a function of the right type that lives as long as the process. Failure
-    // (no memory) leaves a process whose children must not use what their parent held.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
 }
 
 extern "C" fn in_child() {

@@ -93,13 +93,15 @@ pub(crate) fn pthread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
+/// pthread's key for what is to be released when a thread ends.
+static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
+const NO_KEY: u32 = u32::MAX;
+
 /// Runs `release(value)` when this thread ends, after the destructors of ordinary thread-locals.
 ///
 /// Allocates nothing as long as one of the first 32 keys of the process is to be had. Does nothing
 /// when the process is out of keys: what was to be released then stays.
 pub(crate) fn at_exit(value: *const c_void, release: unsafe extern "C" fn(*mut c_void)) {
-    static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
-    const NO_KEY: u32 = u32::MAX;
     let mut key = KEY.load(Ordering::Acquire);
     if key == NO_KEY {
         let mut new = 0;
@@ -118,6 +120,15 @@ pub(crate) fn at_exit(value: *const c_void, release: unsafe extern "C" fn(*mut c
     }
     // SAFETY: the key is live: it is never deleted once published.
     unsafe { libc::pthread_setspecific(key, value) };
+}
+
+/// Takes back what `at_exit` promised.
+pub(crate) fn not_at_exit() {
+    let key = KEY.load(Ordering::Acquire);
+    if key != NO_KEY {
+        // SAFETY: the key is live.
+        unsafe { libc::pthread_setspecific(key, core::ptr::null()) };
+    }
 }
 
 /// Lets other threads run; for the rare wait that has nothing to sleep on.

@@ -1,0 +1,421 @@
+/*
+ * Destroying what was just in use. The memory is unmapped at once, so that a
+ * call that touches it after it let somebody else go ends by a signal.
+ */
+#include "harness.h"
+
+struct object {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	int references, waiting;
+	bool open;
+	long pad;
+};
+
+static struct object *map_object(enum kind kind)
+{
+	struct object *object = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(object != MAP_FAILED);
+	OK(make_mutex(&object->mutex, kind));
+	OK(pthread_cond_init(&object->cond, NULL));
+	return object;
+}
+
+/* Whatever maps there next is not this object: leave a hole, never reused. */
+static void unmap_object(struct object *object)
+{
+	CHECK(mmap(object, 4096, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		   0) == object);
+}
+
+/* ------------------------------------------------------------- errors -- */
+
+static void glibc_pthread_mutex_destroy__ebusy_when_locked(void)
+{
+	pthread_mutex_t mutex;
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++) {
+		OK(make_mutex(&mutex, kind));
+		OK(pthread_mutex_lock(&mutex));
+		CHECK_ERR(pthread_mutex_destroy(&mutex), EBUSY);
+		OK(pthread_mutex_unlock(&mutex));
+		OK(pthread_mutex_destroy(&mutex));
+	}
+}
+
+static void glibc_pthread_mutex__einval_after_destroy(void)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
+	pthread_mutex_t mutex;
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++) {
+		OK(make_mutex(&mutex, kind));
+		OK(pthread_mutex_destroy(&mutex));
+		CHECK_ERR(pthread_mutex_lock(&mutex), EINVAL);
+		CHECK_ERR(pthread_mutex_trylock(&mutex), EINVAL);
+		CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), EINVAL);
+		CHECK_ERR(pthread_mutex_clocklock(&mutex, CLOCK_REALTIME, &at),
+			  EINVAL);
+		CHECK_ERR(pthread_mutex_unlock(&mutex), EINVAL);
+		OK(pthread_mutex_destroy(&mutex));
+		OK(pthread_mutex_init(&mutex, NULL));
+		OK(pthread_mutex_lock(&mutex));
+		OK(pthread_mutex_unlock(&mutex));
+	}
+}
+
+/* It can't be released, so that there is nothing to wait for. */
+static void glibc_pthread_cond_wait__einval_at_once_with_a_destroyed_mutex(void)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
+	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+	pthread_mutex_t mutex;
+
+	OK(pthread_mutex_init(&mutex, NULL));
+	OK(pthread_mutex_destroy(&mutex));
+	CHECK_ERR(pthread_cond_timedwait(&cond, &mutex, &at), EINVAL);
+	CHECK(now_ns(CLOCK_REALTIME) < at.tv_sec * NS_PER_S + at.tv_nsec);
+}
+
+/* -------------------------------------------------- the reference count -- */
+
+/* POSIX's own example: who drops the last reference destroys the mutex. */
+static void *drop_reference(void *argument)
+{
+	struct object *object = argument;
+	int left;
+
+	OK(pthread_mutex_lock(&object->mutex));
+	left = --object->references;
+	OK(pthread_mutex_unlock(&object->mutex));
+	if (left == 0) {
+		OK(pthread_mutex_destroy(&object->mutex));
+		unmap_object(object);
+	}
+	return NULL;
+}
+
+static void posix_pthread_mutex_destroy__right_after_the_last_unlock(void)
+{
+	struct thread threads[4];
+	struct object *object;
+	int i, round;
+
+	for (round = 0; round < 800; round++) {
+		object = map_object(round % OWN_KINDS);
+		object->references = 4;
+		/* Held, so that they queue up and come out together. */
+		OK(pthread_mutex_lock(&object->mutex));
+		for (i = 0; i < 4; i++)
+			start(&threads[i], drop_reference, object);
+		if (round % 4 == 0)
+			usleep(100);
+		OK(pthread_mutex_unlock(&object->mutex));
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+	}
+}
+
+/* Long-lived threads, many objects: closer races than new threads have. */
+enum { OBJECTS = 6000, DROPPERS = 3 };
+static struct object *_Atomic objects[OBJECTS];
+
+static void *drop_all(void *argument UNUSED)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
+	struct object *object;
+	int i, left;
+
+	for (i = 0; i < OBJECTS; i++) {
+		while (!(object = objects[i]))
+			sched_yield();
+		if (i % 3)
+			OK(pthread_mutex_lock(&object->mutex));
+		else
+			OK(pthread_mutex_timedlock(&object->mutex, &at));
+		left = --object->references;
+		OK(pthread_mutex_unlock(&object->mutex));
+		if (left == 0) {
+			OK(pthread_mutex_destroy(&object->mutex));
+			unmap_object(object);
+		}
+	}
+	return NULL;
+}
+
+static void posix_pthread_mutex_destroy__races_of_long_lived_threads(void)
+{
+	struct thread threads[DROPPERS];
+	struct object *object;
+	int i;
+
+	for (i = 0; i < DROPPERS; i++)
+		start(&threads[i], drop_all, NULL);
+	for (i = 0; i < OBJECTS; i++) {
+		object = map_object(DEFAULT);
+		object->references = DROPPERS;
+		objects[i] = object;
+	}
+	for (i = 0; i < DROPPERS; i++)
+		join(&threads[i]);
+}
+
+/* ----------------------------------------------------------- condvars -- */
+
+static void *wait_until_open(void *argument)
+{
+	struct object *object = argument;
+
+	OK(pthread_mutex_lock(&object->mutex));
+	object->waiting++;
+	while (!object->open)
+		OK(pthread_cond_wait(&object->cond, &object->mutex));
+	object->waiting--;
+	OK(pthread_mutex_unlock(&object->mutex));
+	return NULL;
+}
+
+static void until_waiting(struct object *object, int count)
+{
+	int waiting;
+
+	do {
+		usleep(50);
+		OK(pthread_mutex_lock(&object->mutex));
+		waiting = object->waiting;
+		OK(pthread_mutex_unlock(&object->mutex));
+	} while (waiting != count);
+}
+
+/*
+ * POSIX: a condvar may be destroyed as soon as all that wait on it have been
+ * awakened. glibc waits in destroy until they have left.
+ */
+static void posix_pthread_cond_destroy__right_after_broadcast(void)
+{
+	struct thread threads[4];
+	struct object *object;
+	pthread_cond_t *cond;
+	int i, round;
+
+	for (round = 0; round < 300; round++) {
+		object = map_object(round % OWN_KINDS);
+		for (i = 0; i < 4; i++)
+			start(&threads[i], wait_until_open, object);
+		until_waiting(object, 4);
+		OK(pthread_mutex_lock(&object->mutex));
+		object->open = true;
+		OK(pthread_cond_broadcast(&object->cond));
+		cond = &object->cond;
+		OK(pthread_mutex_unlock(&object->mutex));
+		OK(pthread_cond_destroy(cond));
+		/* Nobody may mind what is there now. */
+		memset(cond, 0xff, sizeof(*cond));
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+		unmap_object(object);
+	}
+}
+
+static void posix_pthread_cond_destroy__with_the_mutex_held_after_broadcast(void)
+{
+	struct thread threads[4];
+	struct {
+		struct object *object;
+		pthread_cond_t *page;
+	} apart;
+	int i, round;
+
+	for (round = 0; round < 200; round++) {
+		apart.object = map_object(DEFAULT);
+		for (i = 0; i < 4; i++)
+			start(&threads[i], wait_until_open, apart.object);
+		until_waiting(apart.object, 4);
+		OK(pthread_mutex_lock(&apart.object->mutex));
+		apart.object->open = true;
+		OK(pthread_cond_broadcast(&apart.object->cond));
+		OK(pthread_cond_destroy(&apart.object->cond));
+		memset(&apart.object->cond, 0xff, sizeof(apart.object->cond));
+		OK(pthread_mutex_unlock(&apart.object->mutex));
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+		unmap_object(apart.object);
+	}
+}
+
+/* The waiter destroys: it knows that it was the last. */
+static void *wait_and_destroy(void *argument)
+{
+	struct object *object = argument;
+
+	OK(pthread_mutex_lock(&object->mutex));
+	object->waiting = 1;
+	while (!object->open)
+		OK(pthread_cond_wait(&object->cond, &object->mutex));
+	OK(pthread_mutex_unlock(&object->mutex));
+	OK(pthread_cond_destroy(&object->cond));
+	OK(pthread_mutex_destroy(&object->mutex));
+	unmap_object(object);
+	return NULL;
+}
+
+/* The signaller is still inside its calls when all of it is unmapped. */
+static void posix_pthread_cond_destroy__by_the_waiter_that_was_signalled(void)
+{
+	struct object *object;
+	struct thread waiter;
+	int round;
+
+	for (round = 0; round < 1500; round++) {
+		object = map_object(round % OWN_KINDS);
+		start(&waiter, wait_and_destroy, object);
+		until_waiting(object, 1);
+		OK(pthread_mutex_lock(&object->mutex));
+		object->open = true;
+		if (round % 2)
+			OK(pthread_cond_signal(&object->cond));
+		else
+			OK(pthread_cond_broadcast(&object->cond));
+		OK(pthread_mutex_unlock(&object->mutex));
+		join(&waiter);
+	}
+}
+
+/* ------------------------------------------- timed waiters that leave -- */
+
+struct timed {
+	pthread_mutex_t mutex;
+	pthread_cond_t *cond;
+	int waiting;
+	bool open;
+};
+
+static void *wait_timed(void *argument)
+{
+	struct timed *timed = argument;
+	struct timespec at = in_ms(CLOCK_REALTIME, 1);
+	int error = 0;
+
+	OK(pthread_mutex_lock(&timed->mutex));
+	timed->waiting++;
+	while (!timed->open && !error)
+		error = pthread_cond_timedwait(timed->cond, &timed->mutex, &at);
+	CHECK(error == 0 || error == ETIMEDOUT);
+	/* The others may still wait: only who opens destroys. */
+	timed->waiting--;
+	OK(pthread_mutex_unlock(&timed->mutex));
+	return NULL;
+}
+
+/* A waiter whose deadline passes while the condvar goes away. */
+static void posix_pthread_cond_destroy__as_timed_waiters_leave(void)
+{
+	struct thread threads[4];
+	struct timed timed;
+	int i, round;
+
+	for (round = 0; round < 300; round++) {
+		timed = (struct timed){ .mutex = PTHREAD_MUTEX_INITIALIZER };
+		timed.cond = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(timed.cond != MAP_FAILED);
+		for (i = 0; i < 4; i++)
+			start(&threads[i], wait_timed, &timed);
+		usleep(900 + round % 300);
+		OK(pthread_mutex_lock(&timed.mutex));
+		timed.open = true;
+		OK(pthread_cond_broadcast(timed.cond));
+		OK(pthread_mutex_unlock(&timed.mutex));
+		/* Late starters don't wait, since it is open. */
+		OK(pthread_cond_destroy(timed.cond));
+		munmap(timed.cond, 4096);
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+	}
+}
+
+/* Mutexes on the stack of a function that returns: the same, reused at once. */
+struct call {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	bool done;
+};
+
+static struct call *_Atomic pending;
+
+static void *answer(void *argument UNUSED)
+{
+	struct call *call;
+	int i;
+
+	for (i = 0; i < 8000; i++) {
+		while (!(call = pending))
+			sched_yield();
+		pending = NULL;
+		OK(pthread_mutex_lock(&call->mutex));
+		call->done = true;
+		OK(pthread_cond_signal(&call->cond));
+		OK(pthread_mutex_unlock(&call->mutex));
+	}
+	return NULL;
+}
+
+static __attribute__((noinline)) void ask(void)
+{
+	struct call call = {
+		.mutex = PTHREAD_MUTEX_INITIALIZER,
+		.cond = PTHREAD_COND_INITIALIZER,
+	};
+
+	OK(pthread_mutex_lock(&call.mutex));
+	pending = &call;
+	while (!call.done)
+		OK(pthread_cond_wait(&call.cond, &call.mutex));
+	OK(pthread_mutex_unlock(&call.mutex));
+	OK(pthread_cond_destroy(&call.cond));
+	OK(pthread_mutex_destroy(&call.mutex));
+}
+
+static __attribute__((noinline)) void scribble(void)
+{
+	volatile unsigned char stack[512];
+	size_t i;
+
+	for (i = 0; i < sizeof(stack); i++)
+		stack[i] = 0xa5;
+	for (i = 0; i < sizeof(stack); i++)
+		CHECK_EQ(stack[i], 0xa5);
+}
+
+static void posix_pthread_cond__on_the_stack_of_a_function_that_returns(void)
+{
+	struct thread other;
+	int i;
+
+	start(&other, answer, NULL);
+	for (i = 0; i < 8000; i++) {
+		ask();
+		scribble();
+	}
+	join(&other);
+}
+
+static const struct test tests[] = {
+	TEST(glibc_pthread_mutex_destroy__ebusy_when_locked),
+	TEST(glibc_pthread_mutex__einval_after_destroy),
+	TEST(glibc_pthread_cond_wait__einval_at_once_with_a_destroyed_mutex),
+	TEST(posix_pthread_mutex_destroy__right_after_the_last_unlock),
+	TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads),
+	TEST(posix_pthread_cond_destroy__right_after_broadcast),
+	TEST(posix_pthread_cond_destroy__with_the_mutex_held_after_broadcast),
+	TEST(posix_pthread_cond_destroy__by_the_waiter_that_was_signalled),
+	TEST(posix_pthread_cond_destroy__as_timed_waiters_leave),
+	TEST(posix_pthread_cond__on_the_stack_of_a_function_that_returns),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,137 @@
+/* Libraries that lock before main, while they are loaded, and at the end. */
+#include "harness.h"
+
+#include <link.h>
+
+int early_has_begun(void);
+void early_lock(void);
+void early_unlock(void);
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic bool stop;
+
+static const char *plugin(void)
+{
+	static char path[PATH_MAX];
+	const char *directory = getenv("CONFORMANCE_DIR");
+
+	CHECK(directory);
+	snprintf(path, sizeof(path), "%s/libplugin.so", directory);
+	return path;
+}
+
+static void check_load(int flags)
+{
+	int (*works)(void);
+	void *library;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		library = dlopen(plugin(), flags);
+		if (!library)
+			FAIL("%s", dlerror());
+		works = (int (*)(void))dlsym(library, "plugin_works");
+		CHECK(works && works() == 42);
+		CHECK_EQ(dlclose(library), 0);
+	}
+}
+
+static void glibc_dlopen__library_that_locks_as_it_is_loaded(void)
+{
+	check_load(RTLD_NOW | RTLD_LOCAL);
+}
+
+static void glibc_dlopen__globally_and_lazily(void)
+{
+	check_load(RTLD_LAZY | RTLD_GLOBAL);
+}
+
+/* Such a library is bound to glibc's functions, and to nobody else's. */
+static void glibc_dlopen__deepbind(void)
+{
+	check_load(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
+}
+
+static void glibc_library_linked__locks_before_main(void)
+{
+	CHECK(early_has_begun());
+	/* The lock that its constructor left. */
+	early_lock();
+	early_unlock();
+	early_unlock();
+}
+
+static int count_object(struct dl_phdr_info *info UNUSED, size_t size UNUSED,
+			void *count)
+{
+	OK(pthread_mutex_lock(&mutex));
+	++*(int *)count;
+	OK(pthread_mutex_unlock(&mutex));
+	return 0;
+}
+
+/* Locks the mutex inside the loader's lock, and the loader's inside none. */
+static void *walk(void *argument UNUSED)
+{
+	int count;
+
+	while (!stop) {
+		count = 0;
+		dl_iterate_phdr(count_object, &count);
+		CHECK(count > 1);
+	}
+	return NULL;
+}
+
+static void *load(void *argument UNUSED)
+{
+	void *library;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		library = dlopen(plugin(), RTLD_NOW);
+		CHECK(library);
+		CHECK(dlsym(library, "plugin_works"));
+		CHECK_EQ(dlclose(library), 0);
+	}
+	return NULL;
+}
+
+static void glibc_dlopen__by_threads_that_contend(void)
+{
+	struct thread walkers[2], loaders[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		start(&walkers[i], walk, NULL);
+		start(&loaders[i], load, NULL);
+	}
+	for (i = 0; i < 2; i++)
+		join(&loaders[i]);
+	stop = true;
+	for (i = 0; i < 2; i++)
+		join(&walkers[i]);
+}
+
+static void at_the_end(void)
+{
+	OK(pthread_mutex_lock(&mutex));
+	OK(pthread_mutex_unlock(&mutex));
+}
+
+static void posix_atexit__handlers_lock(void)
+{
+	CHECK_EQ(atexit(at_the_end), 0);
+	exit(0);
+}
+
+static const struct test tests[] = {
+	TEST(glibc_dlopen__library_that_locks_as_it_is_loaded),
+	TEST(glibc_dlopen__globally_and_lazily),
+	TEST(glibc_dlopen__deepbind),
+	TEST(glibc_library_linked__locks_before_main),
+	TEST(glibc_dlopen__by_threads_that_contend),
+	TEST(posix_atexit__handlers_lock),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,577 @@
+/*
+ * Mutexes and condvars that stay glibc's under the preload, alone, between
+ * processes, and each with a partner that doesn't.
+ */
+#include "harness.h"
+
+#include <threads.h>
+
+static const enum kind theirs[] = { PSHARED, ROBUST, PI, PP, PSHARED_ROBUST_PI };
+
+#define EACH_OF_THEIRS(kind)						\
+	size_t at_ = 0; at_ < sizeof(theirs) / sizeof(theirs[0]) &&	\
+			((kind) = theirs[at_], 1); at_++
+
+struct scene {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond, back;
+	int permits, turn;
+	_Atomic int stage, cleaned, in_cleanup;
+	long counter;
+};
+
+/*
+ * Only threads with a priority, which is a privilege, may lock a mutex with a
+ * ceiling. Those that this one starts have its own.
+ */
+static bool make_or_pass(pthread_mutex_t *mutex, enum kind kind)
+{
+	int policy = kind == PP ? SCHED_FIFO : SCHED_OTHER;
+	struct sched_param priority = {
+		.sched_priority = sched_get_priority_min(policy),
+	};
+	int error = pthread_setschedparam(pthread_self(), policy, &priority);
+
+	if (error == EPERM && kind == PP)
+		return false;
+	OK(error);
+	OK(make_mutex(mutex, kind));
+	return true;
+}
+
+static void *count(void *argument)
+{
+	struct scene *scene = argument;
+	struct timespec at;
+	int i, error;
+
+	for (i = 0; i < 500; i++) {
+		at = in_ms(CLOCK_REALTIME, 15000);
+		error = i % 3 == 0 ? pthread_mutex_timedlock(&scene->mutex, &at) :
+			i % 3 == 1 ? pthread_mutex_trylock(&scene->mutex) :
+				     pthread_mutex_lock(&scene->mutex);
+		if (error == EBUSY)
+			OK(pthread_mutex_lock(&scene->mutex));
+		else
+			OK(error);
+		scene->counter++;
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+	return NULL;
+}
+
+static void posix_pthread_mutex__every_kind_of_glibcs_excludes(void)
+{
+	struct thread threads[8];
+	struct scene scene;
+	enum kind kind;
+	int i;
+
+	for (EACH_OF_THEIRS(kind)) {
+		scene = (struct scene){ .counter = 0 };
+		if (!make_or_pass(&scene.mutex, kind))
+			continue;
+		OK(pthread_mutex_lock(&scene.mutex));
+		CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EBUSY);
+		for (i = 0; i < 8; i++)
+			start(&threads[i], count, &scene);
+		OK(pthread_mutex_unlock(&scene.mutex));
+		for (i = 0; i < 8; i++)
+			join(&threads[i]);
+		CHECK_EQ(scene.counter, 8 * 500);
+		OK(pthread_mutex_destroy(&scene.mutex));
+	}
+}
+
+/* ------------------------------------------------- a condvar of furwock's -- */
+
+static void *take_turns(void *argument)
+{
+	struct scene *scene = argument;
+	int i;
+
+	for (i = 0; i < 300; i++) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		while (scene->turn != 1)
+			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
+		scene->turn = 0;
+		OK(pthread_cond_signal(&scene->back));
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+	return NULL;
+}
+
+static void ping_pong(struct scene *scene)
+{
+	struct timespec at;
+	struct thread other;
+	int i;
+
+	start(&other, take_turns, scene);
+	for (i = 0; i < 300; i++) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		scene->turn = 1;
+		OK(pthread_cond_broadcast(&scene->cond));
+		at = in_ms(CLOCK_REALTIME, 15000);
+		while (scene->turn != 0)
+			OK(pthread_cond_timedwait(&scene->back, &scene->mutex,
+						  &at));
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+	join(&other);
+}
+
+static void check_pairs(bool shared_cond, enum kind kind)
+{
+	struct timespec at;
+	struct scene scene = { .turn = 0 };
+	int i, error = 0;
+
+	if (!make_or_pass(&scene.mutex, kind))
+		return;
+	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
+	make_cond(&scene.back, CLOCK_REALTIME, shared_cond);
+	ping_pong(&scene);
+	/* Timing out gives the mutex back too. */
+	OK(pthread_mutex_lock(&scene.mutex));
+	at = in_ms(CLOCK_REALTIME, 10);
+	for (i = 0; i < 100 && !error; i++)
+		error = pthread_cond_timedwait(&scene.cond, &scene.mutex, &at);
+	CHECK_ERR(error, ETIMEDOUT);
+	at = in_ms(CLOCK_MONOTONIC, 10);
+	for (i = 0, error = 0; i < 100 && !error; i++)
+		error = pthread_cond_clockwait(&scene.cond, &scene.mutex,
+					       CLOCK_MONOTONIC, &at);
+	CHECK_ERR(error, ETIMEDOUT);
+	at.tv_nsec = -1;
+	CHECK_ERR(pthread_cond_timedwait(&scene.cond, &scene.mutex, &at), EINVAL);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	OK(pthread_cond_destroy(&scene.cond));
+	OK(pthread_cond_destroy(&scene.back));
+	OK(pthread_mutex_destroy(&scene.mutex));
+}
+
+static void posix_pthread_cond__private_condvar_with_every_mutex(void)
+{
+	enum kind kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		check_pairs(false, kind);
+}
+
+static void posix_pthread_cond__shared_condvar_with_every_mutex(void)
+{
+	enum kind kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		check_pairs(true, kind);
+}
+
+static void unlock_checked(void *argument)
+{
+	struct scene *scene = argument;
+
+	scene->cleaned++;
+	OK(pthread_mutex_unlock(&scene->mutex));
+}
+
+static void *wait_to_be_cancelled(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	pthread_cleanup_push(unlock_checked, scene);
+	scene->stage = 1;
+	while (!scene->permits)
+		OK(pthread_cond_wait(&scene->cond, &scene->mutex));
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void check_cancel(bool shared_cond, enum kind kind)
+{
+	struct scene scene = { .turn = 0 };
+	struct thread waiter;
+
+	if (!make_or_pass(&scene.mutex, kind))
+		return;
+	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
+	start(&waiter, wait_to_be_cancelled, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	CHECK(join(&waiter) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.cleaned, 1);
+	OK(pthread_mutex_trylock(&scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	OK(pthread_cond_signal(&scene.cond));
+	OK(pthread_cond_destroy(&scene.cond));
+	OK(pthread_mutex_destroy(&scene.mutex));
+}
+
+static void posix_pthread_cancel__waiting_with_every_mutex(void)
+{
+	enum kind kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		check_cancel(false, kind);
+}
+
+static void posix_pthread_cancel__waiting_on_a_shared_condvar(void)
+{
+	enum kind kind;
+
+	for (kind = 0; kind < KINDS; kind++)
+		check_cancel(true, kind);
+}
+
+/* The holder is checked by glibc's unlock: its answer is the wait's. */
+static void check_not_owned(bool shared_cond, enum kind kind)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, 2000);
+	struct scene scene;
+
+	if (!make_or_pass(&scene.mutex, kind))
+		return;
+	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
+	CHECK_ERR(pthread_cond_timedwait(&scene.cond, &scene.mutex, &at), EPERM);
+	OK(pthread_mutex_trylock(&scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+}
+
+static void posix_pthread_cond_wait__eperm_when_a_robust_mutex_is_not_owned(void)
+{
+	check_not_owned(false, ROBUST);
+}
+
+static void glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned(void)
+{
+	check_not_owned(false, PI);
+}
+
+static void posix_pthread_cond_wait__eperm_shared_condvar_mutex_not_owned(void)
+{
+	check_not_owned(true, ROBUST);
+	check_not_owned(true, ERRORCHECK);
+	check_not_owned(true, RECURSIVE);
+}
+
+static void *signal_until_done(void *argument)
+{
+	struct scene *scene = argument;
+
+	while (!scene->stage) {
+		OK(pthread_cond_broadcast(&scene->cond));
+		usleep(500);
+	}
+	return NULL;
+}
+
+static void glibc_pthread_cond_wait__shared_nested_recursive_keeps_its_count(void)
+{
+	struct scene scene = { .turn = 0 };
+	struct thread signaller;
+	int i;
+
+	OK(make_mutex(&scene.mutex, RECURSIVE));
+	make_cond(&scene.cond, CLOCK_REALTIME, true);
+	for (i = 0; i < 3; i++)
+		OK(pthread_mutex_lock(&scene.mutex));
+	start(&signaller, signal_until_done, &scene);
+	OK(pthread_cond_wait(&scene.cond, &scene.mutex));
+	scene.stage = 1;
+	join(&signaller);
+	for (i = 0; i < 3; i++)
+		OK(pthread_mutex_unlock(&scene.mutex));
+	CHECK_ERR(pthread_mutex_unlock(&scene.mutex), EPERM);
+}
+
+/* ---------------------------------------------------------------- robust -- */
+
+static void *die_holding(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	return NULL;
+}
+
+static void posix_pthread_mutex_consistent__after_eownerdead(void)
+{
+	struct thread holder;
+	struct scene scene;
+
+	OK(make_mutex(&scene.mutex, ROBUST));
+	CHECK_ERR(pthread_mutex_consistent(&scene.mutex), EINVAL);
+	start(&holder, die_holding, &scene);
+	join(&holder);
+	CHECK_ERR(pthread_mutex_lock(&scene.mutex), EOWNERDEAD);
+	OK(pthread_mutex_consistent(&scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	start(&holder, die_holding, &scene);
+	join(&holder);
+	CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EOWNERDEAD);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	CHECK_ERR(pthread_mutex_lock(&scene.mutex), ENOTRECOVERABLE);
+	OK(pthread_mutex_destroy(&scene.mutex));
+}
+
+/* Dies with the mutex after it has signalled: the wait reports the death. */
+static void *signal_and_die(void *argument)
+{
+	struct scene *scene = argument;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->permits = 1;
+	OK(pthread_cond_signal(&scene->cond));
+	return NULL;
+}
+
+static void *wait_for_the_dead(void *argument)
+{
+	struct scene *scene = argument;
+	int error, old;
+
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->stage = 1;
+	do
+		error = pthread_cond_wait(&scene->cond, &scene->mutex);
+	while (!error && !scene->permits);
+	CHECK_ERR(error, EOWNERDEAD);
+	OK(pthread_mutex_consistent(&scene->mutex));
+	OK(pthread_mutex_unlock(&scene->mutex));
+	/* An error leaves the cancel type as it was, too. */
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
+	return NULL;
+}
+
+static void posix_pthread_cond_wait__eownerdead_from_a_robust_mutex(void)
+{
+	struct scene scene = { .cond = PTHREAD_COND_INITIALIZER };
+	struct thread waiter, dying;
+
+	OK(make_mutex(&scene.mutex, ROBUST));
+	start(&waiter, wait_for_the_dead, &scene);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+	start(&dying, signal_and_die, &scene);
+	join(&dying);
+	join(&waiter);
+	OK(pthread_mutex_lock(&scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+}
+
+static void posix_pthread_mutex__robust_holder_process_dies(void)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	pid_t child;
+
+	OK(make_mutex(&scene->mutex, PSHARED_ROBUST_PI));
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_ERR(pthread_mutex_lock(&scene->mutex), EOWNERDEAD);
+	OK(pthread_mutex_consistent(&scene->mutex));
+	OK(pthread_mutex_unlock(&scene->mutex));
+}
+
+/* ------------------------------------------------------ protect, inherit -- */
+
+static void posix_pthread_mutex_setprioceiling__changes_it(void)
+{
+	pthread_mutex_t mutex;
+	int ceiling = -1, old = -1;
+	int least = sched_get_priority_min(SCHED_FIFO);
+
+	if (!make_or_pass(&mutex, PP))
+		SKIP("no privilege to use priority-protected mutexes");
+	OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
+	CHECK_EQ(ceiling, least);
+	OK(pthread_mutex_setprioceiling(&mutex, least + 1, &old));
+	CHECK_EQ(old, least);
+	OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
+	CHECK_EQ(ceiling, least + 1);
+	OK(pthread_mutex_destroy(&mutex));
+}
+
+static void *lock_once(void *mutex)
+{
+	OK(pthread_mutex_lock(mutex));
+	OK(pthread_mutex_unlock(mutex));
+	return NULL;
+}
+
+/* The kernel hands a PI mutex over, so that it must know of the waiter. */
+static void glibc_pthread_mutex__pi_waiters_queue_in_the_kernel(void)
+{
+	struct thread waiter;
+	pthread_mutex_t mutex;
+
+	OK(make_mutex(&mutex, PI));
+	OK(pthread_mutex_lock(&mutex));
+	start(&waiter, lock_once, &mutex);
+	until_asleep(&waiter);
+	/* FUTEX_WAITERS, and the holder's thread id. */
+	CHECK_EQ((unsigned int)mutex.__data.__lock, 0x80000000u | gettid());
+	OK(pthread_mutex_unlock(&mutex));
+	join(&waiter);
+}
+
+/* ------------------------------------------------------ between processes -- */
+
+static void play(struct scene *scene, int own, int rounds)
+{
+	int i;
+
+	for (i = 0; i < rounds; i++) {
+		OK(pthread_mutex_lock(&scene->mutex));
+		while (scene->turn != own)
+			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
+		scene->turn = !own;
+		scene->counter++;
+		OK(pthread_cond_broadcast(&scene->cond));
+		OK(pthread_mutex_unlock(&scene->mutex));
+	}
+}
+
+static void posix_process_shared__ping_pong_between_processes(void)
+{
+	static const enum kind shared[] = { PSHARED, PSHARED_ROBUST_PI };
+	struct scene *scene = shared_memory(sizeof(*scene));
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		memset(scene, 0, sizeof(*scene));
+		OK(make_mutex(&scene->mutex, shared[i]));
+		make_cond(&scene->cond, CLOCK_MONOTONIC, true);
+		child = fork_watched();
+		if (child == 0) {
+			play(scene, 1, 500);
+			_exit(0);
+		}
+		play(scene, 0, 500);
+		REAP(child);
+		CHECK_EQ(scene->counter, 1000);
+	}
+}
+
+/* Mutual exclusion of threads of several processes. */
+static void posix_process_shared__mutex_excludes_between_processes(void)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	struct thread threads[2];
+	pid_t children[3];
+	int i, j;
+
+	OK(make_mutex(&scene->mutex, PSHARED));
+	for (i = 0; i < 3; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			for (j = 0; j < 2; j++)
+				start(&threads[j], count, scene);
+			for (j = 0; j < 2; j++)
+				join(&threads[j]);
+			_exit(0);
+		}
+	}
+	for (i = 0; i < 3; i++)
+		REAP(children[i]);
+	CHECK_EQ(scene->counter, 3 * 2 * 500);
+}
+
+/*
+ * A shared condvar that each process waits on with a private mutex of its own:
+ * a broadcast of either must reach the waiters of both.
+ */
+static void *wait_privately(void *argument)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct scene *scene = argument;
+	struct timespec at;
+
+	OK(pthread_mutex_lock(&mutex));
+	scene->stage++;
+	while (!__atomic_load_n(&scene->permits, __ATOMIC_SEQ_CST)) {
+		/* Not ordered with the other process: a look now and then. */
+		at = in_ms(CLOCK_REALTIME, 50);
+		pthread_cond_timedwait(&scene->cond, &mutex, &at);
+	}
+	OK(pthread_mutex_unlock(&mutex));
+	return NULL;
+}
+
+static void posix_process_shared__condvar_with_private_mutexes(void)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	struct thread threads[3];
+	pid_t child;
+	int i;
+
+	make_cond(&scene->cond, CLOCK_REALTIME, true);
+	child = fork_watched();
+	for (i = 0; i < 3; i++)
+		start(&threads[i], wait_privately, scene);
+	if (child != 0) {
+		UNTIL(scene->stage == 6);
+		__atomic_store_n(&scene->permits, 1, __ATOMIC_SEQ_CST);
+		OK(pthread_cond_broadcast(&scene->cond));
+	}
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+	if (child == 0)
+		_exit(0);
+	REAP(child);
+}
+
+/* One cond per address and yet all of a group: no two may block each other. */
+static void posix_pthread_cond__many_shared_condvars_with_private_mutexes(void)
+{
+	enum { SCENES = 200 };
+	static struct scene scenes[SCENES];
+	static struct thread threads[SCENES];
+	int i;
+
+	for (i = 0; i < SCENES; i++) {
+		OK(make_mutex(&scenes[i].mutex, i % OWN_KINDS));
+		make_cond(&scenes[i].cond, CLOCK_REALTIME, true);
+		start(&threads[i], wait_to_be_cancelled, &scenes[i]);
+	}
+	for (i = 0; i < SCENES; i++)
+		UNTIL(scenes[i].stage);
+	for (i = SCENES - 1; i >= 0; i--) {
+		OK(pthread_mutex_lock(&scenes[i].mutex));
+		scenes[i].permits = 1;
+		OK(pthread_cond_signal(&scenes[i].cond));
+		OK(pthread_mutex_unlock(&scenes[i].mutex));
+		join(&threads[i]);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(posix_pthread_mutex__every_kind_of_glibcs_excludes),
+	TEST(posix_pthread_cond__private_condvar_with_every_mutex),
+	TEST(posix_pthread_cond__shared_condvar_with_every_mutex),
+	TEST(posix_pthread_cancel__waiting_with_every_mutex),
+	TEST(posix_pthread_cancel__waiting_on_a_shared_condvar),
+	TEST(posix_pthread_cond_wait__eperm_when_a_robust_mutex_is_not_owned),
+	TEST(glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned),
+	TEST(posix_pthread_cond_wait__eperm_shared_condvar_mutex_not_owned),
+	TEST(glibc_pthread_cond_wait__shared_nested_recursive_keeps_its_count),
+	TEST(posix_pthread_mutex_consistent__after_eownerdead),
+	TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex),
+	TEST(posix_pthread_mutex__robust_holder_process_dies),
+	TEST(posix_pthread_mutex_setprioceiling__changes_it),
+	TEST(glibc_pthread_mutex__pi_waiters_queue_in_the_kernel),
+	TEST(posix_process_shared__ping_pong_between_processes),
+	TEST(posix_process_shared__mutex_excludes_between_processes),
+	TEST(posix_process_shared__condvar_with_private_mutexes),
+	TEST(posix_pthread_cond__many_shared_condvars_with_private_mutexes),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,193 @@
+/* Whether the library under test is in effect, and what it may cost. */
+#include "harness.h"
+
+#include <malloc.h>
+
+/* ------------------------------------------------- whose functions these are -- */
+
+static const char *const replaced[] = {
+	"pthread_mutex_lock",	  "pthread_mutex_trylock",
+	"pthread_mutex_timedlock", "pthread_mutex_clocklock",
+	"pthread_mutex_unlock",	  "pthread_mutex_destroy",
+	"pthread_cond_wait",	  "pthread_cond_timedwait",
+	"pthread_cond_clockwait", "pthread_cond_signal",
+	"pthread_cond_broadcast", "pthread_cond_destroy",
+	"mtx_lock",		  "mtx_trylock",
+	"mtx_timedlock",	  "mtx_unlock",
+	"mtx_destroy",		  "cnd_wait",
+	"cnd_timedwait",	  "cnd_signal",
+	"cnd_broadcast",	  "cnd_destroy",
+	"pthread_cancel",
+};
+
+static bool is_furwocks(const char *name, void *address)
+{
+	Dl_info info;
+
+	if (!address || !dladdr(address, &info))
+		FAIL("%s: defined nowhere", name);
+	return strstr(info.dli_fname, "furwock") != NULL;
+}
+
+static void conformance__functions_are_this_sides(void)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
+		if (is_furwocks(replaced[i], dlsym(RTLD_DEFAULT, replaced[i])) !=
+		    under_furwock())
+			FAIL("%s is the other side's", replaced[i]);
+	/* What the program itself has been bound to. */
+	CHECK_EQ(is_furwocks("lock", (void *)pthread_mutex_lock),
+		 under_furwock());
+	CHECK_EQ(is_furwocks("wait", (void *)pthread_cond_wait), under_furwock());
+}
+
+/* By version too, as a program linked with an older glibc asks. */
+static void conformance__versioned_names_are_this_sides(void)
+{
+	static const struct {
+		const char *name, *version;
+	} names[] = {
+		{ "pthread_mutex_lock", "GLIBC_2.2.5" },
+		{ "pthread_cond_wait", "GLIBC_2.3.2" },
+		{ "pthread_cond_clockwait", "GLIBC_2.30" },
+		{ "mtx_lock", "GLIBC_2.28" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		void *found = dlvsym(RTLD_DEFAULT, names[i].name,
+				     names[i].version);
+
+		if (is_furwocks(names[i].name, found) != under_furwock())
+			FAIL("%s@%s is the other side's", names[i].name,
+			     names[i].version);
+	}
+}
+
+static void conformance__library_is_mapped_on_this_side_only(void)
+{
+	char line[512];
+	bool mapped = false;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	CHECK(maps);
+	while (fgets(line, sizeof(line), maps))
+		if (strstr(line, "furwock_preload"))
+			mapped = true;
+	fclose(maps);
+	CHECK_EQ(mapped, under_furwock());
+}
+
+/* ------------------------------------------------------ nothing allocates -- */
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *block, size_t size);
+extern void __libc_free(void *block);
+
+static __thread bool forbidden __attribute__((tls_model("initial-exec")));
+
+static void no_allocation(void)
+{
+	if (forbidden)
+		FAIL("allocates on the way to waiting");
+}
+
+void *malloc(size_t size)
+{
+	no_allocation();
+	return __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	no_allocation();
+	return __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+	no_allocation();
+	return __libc_realloc(block, size);
+}
+
+void free(void *block)
+{
+	if (block)
+		no_allocation();
+	__libc_free(block);
+}
+
+struct scene {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	int permits;
+	_Atomic int stage;
+};
+
+static void *first_contact(void *argument)
+{
+	struct scene *scene = argument;
+	struct timespec at = in_ms(CLOCK_REALTIME, 10);
+
+	forbidden = true;
+	scene->stage++;
+	OK(pthread_mutex_lock(&scene->mutex));
+	while (pthread_cond_timedwait(&scene->cond, &scene->mutex, &at) == 0)
+		;
+	while (!scene->permits)
+		OK(pthread_cond_wait(&scene->cond, &scene->mutex));
+	scene->permits--;
+	OK(pthread_cond_signal(&scene->cond));
+	OK(pthread_mutex_unlock(&scene->mutex));
+	forbidden = false;
+	return NULL;
+}
+
+static void check_no_allocation(bool shared_cond, enum kind kind)
+{
+	struct thread threads[8];
+	struct scene scene = { .permits = 0 };
+	int i;
+
+	OK(make_mutex(&scene.mutex, kind));
+	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
+	OK(pthread_mutex_lock(&scene.mutex));
+	for (i = 0; i < 8; i++)
+		start(&threads[i], first_contact, &scene);
+	UNTIL(scene.stage == 8);
+	usleep(2000);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	sleep_ms(15);
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.permits = 8;
+	forbidden = true;
+	OK(pthread_cond_broadcast(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	forbidden = false;
+	for (i = 0; i < 8; i++)
+		join(&threads[i]);
+}
+
+static void conformance__waiting_allocates_nothing(void)
+{
+	enum kind kind;
+
+	for (kind = 0; kind < OWN_KINDS; kind++)
+		check_no_allocation(false, kind);
+	check_no_allocation(false, PSHARED);
+	check_no_allocation(false, PI);
+	check_no_allocation(true, DEFAULT);
+}
+
+static const struct test tests[] = {
+	TEST(conformance__functions_are_this_sides),
+	TEST_GLIBC_ONLY(conformance__versioned_names_are_this_sides,
+			"the preload's names carry no versions for dlvsym"),
+	TEST(conformance__library_is_mapped_on_this_side_only),
+	TEST(conformance__waiting_allocates_nothing),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,380 @@
+/* Threads that end: what they may still do, and what they leave behind. */
+#include "harness.h"
+
+#include <sys/resource.h>
+
+struct scene {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	long counter;
+	int waiting, permits;
+	_Atomic int destroyed, stage;
+	_Atomic bool stop;
+};
+
+static struct scene scene = {
+	.mutex = PTHREAD_MUTEX_INITIALIZER,
+	.cond = PTHREAD_COND_INITIALIZER,
+};
+static pthread_key_t key;
+
+/* -------------------------------------------------- thread-specific data -- */
+
+static void wait_briefly(void)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, 1);
+
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.counter++;
+	while (pthread_cond_timedwait(&scene.cond, &scene.mutex, &at) == 0)
+		;
+	OK(pthread_mutex_unlock(&scene.mutex));
+}
+
+/* Comes back for as many rounds as POSIX has of them. */
+static void destroy(void *value)
+{
+	intptr_t rounds = (intptr_t)value;
+
+	wait_briefly();
+	scene.destroyed++;
+	if (rounds > 1)
+		OK(pthread_setspecific(key, (void *)(rounds - 1)));
+}
+
+static void *set_and_end(void *argument)
+{
+	OK(pthread_setspecific(key, argument));
+	OK(pthread_mutex_lock(&scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	return NULL;
+}
+
+static void *contend(void *argument UNUSED)
+{
+	while (!scene.stop) {
+		OK(pthread_mutex_lock(&scene.mutex));
+		scene.counter++;
+		OK(pthread_mutex_unlock(&scene.mutex));
+		usleep(10);
+	}
+	return NULL;
+}
+
+static void check_destructors(intptr_t rounds, int threads)
+{
+	struct thread ending[10], contending[2];
+	int i, j;
+
+	OK(pthread_key_create(&key, destroy));
+	for (i = 0; i < 2; i++)
+		start(&contending[i], contend, NULL);
+	for (i = 0; i < threads; i += 10) {
+		for (j = 0; j < 10; j++)
+			start(&ending[j], set_and_end, (void *)rounds);
+		for (j = 0; j < 10; j++)
+			join(&ending[j]);
+	}
+	scene.stop = true;
+	for (i = 0; i < 2; i++)
+		join(&contending[i]);
+	CHECK_EQ(scene.destroyed, threads * rounds);
+}
+
+static void posix_pthread_key_create__destructors_lock_and_wait(void)
+{
+	check_destructors(1, 200);
+}
+
+static void posix_pthread_key_create__destructors_lock_and_wait_in_each_round(void)
+{
+	check_destructors(PTHREAD_DESTRUCTOR_ITERATIONS, 100);
+}
+
+/* ----------------------------------------------------------- many threads -- */
+
+static void *wait_once(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.waiting++;
+	while (!scene.permits)
+		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
+	scene.permits--;
+	OK(pthread_mutex_unlock(&scene.mutex));
+	return NULL;
+}
+
+static void come_and_go(int generations, const pthread_attr_t *attr)
+{
+	struct thread threads[20];
+	int i, j, waiting;
+
+	for (i = 0; i < generations; i++) {
+		for (j = 0; j < 20; j++)
+			start_with(&threads[j], attr, wait_once, NULL);
+		do {
+			usleep(50);
+			OK(pthread_mutex_lock(&scene.mutex));
+			waiting = scene.waiting;
+			OK(pthread_mutex_unlock(&scene.mutex));
+		} while (waiting != 20);
+		OK(pthread_mutex_lock(&scene.mutex));
+		scene.waiting = 0;
+		scene.permits = 20;
+		OK(pthread_cond_broadcast(&scene.cond));
+		OK(pthread_mutex_unlock(&scene.mutex));
+		for (j = 0; j < 20; j++)
+			join(&threads[j]);
+	}
+}
+
+static void check_growth(int generations)
+{
+	long before;
+
+	come_and_go(20, NULL);
+	before = resident_kb();
+	come_and_go(generations, NULL);
+	/* A node each would be 256 bytes times twenty a generation. */
+	CHECK(resident_kb() - before < 400);
+}
+
+static void posix_pthread_create__thousands_that_wait_once_leave_no_memory(void)
+{
+	check_growth(200);
+}
+
+/* Registered anew by the last destructors that run: given back all the same? */
+static void *set_wait_and_end(void *argument)
+{
+	OK(pthread_setspecific(key, argument));
+	return NULL;
+}
+
+static void posix_pthread_create__waiting_destructors_leave_no_memory(void)
+{
+	struct thread threads[20];
+	long before = 0;
+	int i, j;
+
+	OK(pthread_key_create(&key, destroy));
+	for (i = 0; i < 170; i++) {
+		if (i == 20)
+			before = resident_kb();
+		for (j = 0; j < 20; j++)
+			start(&threads[j], set_wait_and_end,
+			      (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
+		for (j = 0; j < 20; j++)
+			join(&threads[j]);
+	}
+	/* 3000 threads of 256 bytes are 750 KiB. */
+	CHECK(resident_kb() - before < 400);
+}
+
+static void unlock(void *mutex)
+{
+	OK(pthread_mutex_unlock(mutex));
+}
+
+static void *wait_to_be_cancelled(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&scene.mutex));
+	pthread_cleanup_push(unlock, &scene.mutex);
+	scene.stage++;
+	for (;;)
+		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+static void posix_pthread_cancel__thousands_leave_no_memory(void)
+{
+	struct thread threads[10];
+	long before = 0;
+	int i, j;
+
+	for (i = 0; i < 300; i++) {
+		if (i == 20)
+			before = resident_kb();
+		scene.stage = 0;
+		for (j = 0; j < 10; j++)
+			start(&threads[j], wait_to_be_cancelled, NULL);
+		UNTIL(scene.stage == 10);
+		for (j = 0; j < 10; j++)
+			OK(pthread_cancel(threads[j].pthread));
+		for (j = 0; j < 10; j++)
+			CHECK(join(&threads[j]) == PTHREAD_CANCELED);
+	}
+	CHECK(resident_kb() - before < 400);
+}
+
+static void *detached(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.counter++;
+	OK(pthread_mutex_unlock(&scene.mutex));
+	scene.stage++;
+	return NULL;
+}
+
+static void posix_pthread_detach__threads_that_lock_and_end(void)
+{
+	pthread_t thread;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		OK(pthread_create(&thread, NULL, detached, NULL));
+		OK(pthread_detach(thread));
+		UNTIL(scene.stage > i - 10);
+	}
+	UNTIL(scene.stage == 1000);
+	CHECK_EQ(scene.counter, 1000);
+}
+
+static void *unlock_for(void *argument)
+{
+	struct thread *holder = argument;
+
+	join(holder);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	return NULL;
+}
+
+static void *lock_and_end(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&scene.mutex));
+	return NULL;
+}
+
+/* A normal mutex stays locked when its holder ends. */
+static void posix_pthread_exit__leaves_its_mutexes_locked(void)
+{
+	struct thread holder, other;
+
+	start(&holder, lock_and_end, NULL);
+	start(&other, unlock_for, &holder);
+	join(&other);
+	OK(pthread_mutex_trylock(&scene.mutex));
+	start(&holder, lock_and_end, NULL);
+	until_asleep(&holder);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	join(&holder);
+	CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EBUSY);
+	/* A new thread may well have the old one's id: still locked. */
+	start(&holder, lock_and_end, NULL);
+	until_asleep(&holder);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	join(&holder);
+}
+
+/* --------------------------------------------------------- small resources -- */
+
+static void posix_pthread_attr_setstacksize__least_stack_is_enough(void)
+{
+	pthread_attr_t attr;
+
+	OK(pthread_attr_init(&attr));
+	OK(pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN));
+	come_and_go(20, &attr);
+	OK(pthread_attr_destroy(&attr));
+}
+
+static void *wait_without_end(void *argument UNUSED)
+{
+	while (!scene.stage)
+		usleep(1000);
+	/* First contact with a lock that somebody has. */
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.counter++;
+	while (!scene.permits)
+		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	return NULL;
+}
+
+static void *time_out(void *argument UNUSED)
+{
+	struct timespec at;
+	int error = 0;
+
+	while (scene.stage < 2)
+		usleep(1000);
+	at = in_ms(CLOCK_REALTIME, 100);
+	OK(pthread_mutex_lock(&scene.mutex));
+	while (!scene.permits && !error)
+		error = pthread_cond_timedwait(&scene.cond, &scene.mutex, &at);
+	/* A wait for which there is no memory has an end too. */
+	CHECK_ERR(error, ETIMEDOUT);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	scene.destroyed++;
+	return NULL;
+}
+
+/* Those who wait first use up whatever was mapped before. */
+static void posix_rlimit_as__exhausted_when_threads_first_wait(void)
+{
+	enum { THREADS = 340, TIMED = 20 };
+	static struct thread threads[THREADS + TIMED];
+	struct rlimit limit = { .rlim_cur = 1 << 20, .rlim_max = RLIM_INFINITY };
+	pthread_attr_t attr;
+	int i;
+
+	OK(pthread_attr_init(&attr));
+	OK(pthread_attr_setstacksize(&attr, 2 * PTHREAD_STACK_MIN));
+	for (i = 0; i < THREADS + TIMED; i++)
+		start_with(&threads[i], &attr,
+			   i < THREADS ? wait_without_end : time_out, NULL);
+	for (i = 0; i < THREADS + TIMED; i++)
+		UNTIL(threads[i].tid);
+	OK(pthread_mutex_lock(&scene.mutex));
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	CHECK(mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	      MAP_FAILED);
+	scene.stage = 1;
+	sleep_ms(50);
+	OK(pthread_mutex_unlock(&scene.mutex));
+	for (i = 0; i < THREADS;) {
+		usleep(1000);
+		OK(pthread_mutex_lock(&scene.mutex));
+		i = scene.counter;
+		OK(pthread_mutex_unlock(&scene.mutex));
+	}
+	scene.stage = 2;
+	UNTIL(scene.destroyed == TIMED);
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.permits = 1;
+	OK(pthread_cond_broadcast(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	limit.rlim_cur = RLIM_INFINITY;
+	setrlimit(RLIMIT_AS, &limit);
+	for (i = 0; i < THREADS + TIMED; i++)
+		join(&threads[i]);
+}
+
+/* All keys of the process taken by the program itself. */
+static void posix_pthread_key_create__none_left_when_threads_wait(void)
+{
+	pthread_key_t taken;
+	int count = 0;
+
+	while (pthread_key_create(&taken, NULL) == 0)
+		count++;
+	/* _POSIX_THREAD_KEYS_MAX is 128; glibc has 1024, less a few. */
+	CHECK(count > 1000);
+	come_and_go(20, NULL);
+}
+
+static const struct test tests[] = {
+	TEST(posix_pthread_key_create__destructors_lock_and_wait),
+	TEST(posix_pthread_key_create__destructors_lock_and_wait_in_each_round),
+	TEST(posix_pthread_create__thousands_that_wait_once_leave_no_memory),
+	TEST(posix_pthread_create__waiting_destructors_leave_no_memory),
+	TEST(posix_pthread_cancel__thousands_leave_no_memory),
+	TEST(posix_pthread_detach__threads_that_lock_and_end),
+	TEST(posix_pthread_exit__leaves_its_mutexes_locked),
+	TEST(posix_pthread_attr_setstacksize__least_stack_is_enough),
+	TEST(posix_rlimit_as__exhausted_when_threads_first_wait),
+	TEST(posix_pthread_key_create__none_left_when_threads_wait),
+};
+
+TEST_MAIN(tests)

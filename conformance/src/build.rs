@@ -1,0 +1,123 @@
+//! Compiles the C programs, and finds or builds the preload.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+const FLAGS: [&str; 5] = ["-O2", "-pthread", "-Wall", "-Wextra", "-Werror"];
+
+/// Where the C sources are.
+pub fn sources() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder of the caller's own for what it compiles, in the target folder.
+pub fn scratch(name: &str) -> PathBuf {
+    let folder = target().join("conformance").join(name);
+    fs::create_dir_all(&folder).expect("the target folder is writable");
+    folder
+}
+
+/// Something to compile.
+pub struct Artifact {
+    compiler: &'static str,
+    source: PathBuf,
+    output: PathBuf,
+    flags: Vec<String>,
+}
+
+impl Artifact {
+    /// A program in C.
+    pub fn program(source: &str, folder: &Path, name: &str) -> Self {
+        Self {
+            compiler: "cc",
+            source: sources().join(source),
+            output: folder.join(name),
+            flags: Vec::new(),
+        }
+    }
+
+    /// A shared library in C.
+    pub fn library(source: &str, folder: &Path, name: &str) -> Self {
+        let mut library = Self::program(source, folder, &format!("lib{name}.so"));
+        library.flags = vec!["-shared".into(), "-fPIC".into()];
+        library
+    }
+
+    /// Compiles it as C++.
+    pub fn cpp(mut self) -> Self {
+        self.compiler = "c++";
+        self
+    }
+
+    /// Links it with `lib<name>.so` in `folder`, found there when it runs.
+    pub fn linked_with(mut self, folder: &Path, name: &str) -> Self {
+        let folder = folder.display();
+        self.flags.extend([
+            format!("-L{folder}"),
+            format!("-Wl,-rpath,{folder}"),
+            format!("-l{name}"),
+        ]);
+        self
+    }
+
+    /// Whether its compiler can be called.
+    pub fn has_compiler(&self) -> bool {
+        Command::new(self.compiler).arg("--version").output().is_ok_and(|run| run.status.success())
+    }
+
+    /// Compiles it. Panics with what the compiler says.
+    pub fn build(&self) -> PathBuf {
+        let mut compile = Command::new(self.compiler);
+        compile.args(FLAGS).arg("-o").arg(&self.output).arg(&self.source).args(&self.flags);
+        let run = compile.output().unwrap_or_else(|error| panic!("{}: {error}", self.compiler));
+        let says = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{}: {says}", self.source.display());
+        self.output.clone()
+    }
+}
+
+/// The preload: `$FURWOCK_PRELOAD`, or else the one of this build, in whose target folder and
+/// profile the running program was built.
+pub fn preload() -> &'static Path {
+    static PRELOAD: OnceLock<PathBuf> = OnceLock::new();
+    PRELOAD.get_or_init(|| {
+        let path = match env::var_os("FURWOCK_PRELOAD") {
+            Some(path) => PathBuf::from(path),
+            None => build_preload(),
+        };
+        // The loader only warns of a file that it can't preload, and runs the program without.
+        path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    })
+}
+
+fn build_preload() -> PathBuf {
+    let release = profile().ends_with("release");
+    let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args(["build", "--quiet", "--package", "furwock-preload"]);
+    build.arg("--manifest-path").arg(sources().join("../Cargo.toml"));
+    build.arg("--target-dir").arg(target());
+    if release {
+        build.arg("--release");
+    }
+    let run = build.output().expect("cargo can be called");
+    let says = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "cargo build -p furwock-preload: {says}");
+    target().join(if release { "release" } else { "debug" }).join("libfurwock_preload.so")
+}
+
+/// The folder of the running program's profile: `target/debug` for `target/debug/deps/test-1234`.
+fn profile() -> PathBuf {
+    let program = env::current_exe().expect("/proc is mounted");
+    let folder = program.parent().expect("a file is in a folder");
+    match folder.file_name() {
+        Some(name) if name == "deps" => folder.parent().expect("cargo's layout").to_owned(),
+        _ => folder.to_owned(),
+    }
+}
+
+fn target() -> PathBuf {
+    profile().parent().expect("cargo's layout").to_owned()
+}

@@ -1,0 +1,9 @@
+//! Programs in C that check what POSIX and glibc promise of mutexes and condvars, compiled here and
+//! run on two sides: on glibc alone, which shows that a test asks no more than glibc gives, and on
+//! the preload.
+
+pub mod build;
+pub mod program;
+
+pub use build::{Artifact, preload, scratch};
+pub use program::{Ended, Side, Test, run};

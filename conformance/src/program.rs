@@ -1,0 +1,157 @@
+//! Runs the tests of one C program, each in a process of its own.
+
+use crate::build::preload;
+use std::fmt;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// The harness's word for a test that can't run here.
+const EXIT_SKIPPED: i32 = 77;
+
+/// The programs have watchdogs of their own, of 20 s. This is for those that don't get that far.
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// What stands beneath the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// glibc alone.
+    Glibc,
+    /// The preload.
+    Furwock,
+}
+
+impl Side {
+    /// The harness's name for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Side::Glibc => "glibc",
+            Side::Furwock => "furwock",
+        }
+    }
+
+    /// A command that runs `program` on this side.
+    pub fn command(self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env_remove("LD_PRELOAD").env("CONFORMANCE_SIDE", self.name());
+        if self == Side::Furwock {
+            command.env("LD_PRELOAD", preload());
+        }
+        command
+    }
+}
+
+/// One test, as its program lists it.
+#[derive(Clone, Debug)]
+pub struct Test {
+    /// What it checks.
+    pub name: String,
+    /// `both`, or the only side it holds on.
+    side: String,
+    /// Why it holds on that side only.
+    pub reason: String,
+}
+
+impl Test {
+    /// The tests of `program`.
+    pub fn list(program: &Path) -> Vec<Self> {
+        let run = Side::Glibc.command(program).output().expect("the program can be started");
+        assert!(run.status.success(), "{} lists no tests", program.display());
+        let lines = String::from_utf8(run.stdout).expect("names are ASCII");
+        lines.lines().map(Self::parse).collect()
+    }
+
+    fn parse(line: &str) -> Self {
+        let mut fields = line.split('\t').map(str::to_owned);
+        let mut next = || fields.next().unwrap_or_else(|| panic!("a line without fields: {line}"));
+        Self { name: next(), side: next(), reason: next() }
+    }
+
+    /// Whether it holds on `side`.
+    pub fn holds_on(&self, side: Side) -> bool {
+        self.side == "both" || self.side == side.name()
+    }
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// Well.
+    Passed,
+    /// It can't run here, for this reason.
+    Skipped(String),
+    /// By a failed check, a signal, or the watchdog.
+    Failed(String),
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Ended::Passed => write!(f, "passed"),
+            Ended::Skipped(why) => write!(f, "skipped: {why}"),
+            Ended::Failed(why) => write!(f, "{why}"),
+        }
+    }
+}
+
+/// Runs `test` of `program`, which lies in the folder of its libraries.
+pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
+    let mut command = side.command(program);
+    command.arg(&test.name).env("CONFORMANCE_DIR", program.parent().expect("a file's folder"));
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    command.process_group(0);
+    let mut child = command.spawn().expect("the program can be started");
+    let mut pipe = child.stderr.take().expect("piped above");
+    // A process that outlives the test, and still has the pipe, must not keep us waiting for more
+    // than the limit: the group is killed first.
+    let reader = thread::spawn(move || {
+        let mut says = String::new();
+        let _ = pipe.read_to_string(&mut says);
+        says
+    });
+    let status = wait(&mut child, LIMIT);
+    kill_group(&child);
+    let says = reader.join().unwrap_or_default().trim().replace('\n', "; ");
+    match status {
+        Ok(Some(status)) => judge(status, says),
+        Ok(None) => Ended::Failed(format!("still running after {} s; {says}", LIMIT.as_secs())),
+        Err(error) => Ended::Failed(error.to_string()),
+    }
+}
+
+fn judge(status: ExitStatus, says: String) -> Ended {
+    match (status.code(), status.signal()) {
+        (Some(0), _) => Ended::Passed,
+        (Some(EXIT_SKIPPED), _) => Ended::Skipped(says),
+        (_, Some(signal)) => Ended::Failed(format!("died of signal {signal}; {says}")),
+        _ => Ended::Failed(says),
+    }
+}
+
+/// Waits for at most `limit`; `None` if the child still runs then.
+pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + limit;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if Instant::now() > end {
+            return Ok(None);
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    }
+}
+
+/// Ends whatever the child left behind, and the child if it is still there.
+pub fn kill_group(child: &Child) {
+    // The shell's kill knows process groups, and std does not. Nobody there is no error.
+    let group = format!("-{}", child.id());
+    let mut kill = Command::new("kill");
+    kill.args(["-KILL", "--", &group]).stderr(Stdio::null());
+    let _ = kill.status();
+}

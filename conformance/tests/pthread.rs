@@ -1,0 +1,90 @@
+//! Every C program of `pthread/`, on both sides. A failure names the test within; run it alone with
+//! `LD_PRELOAD=... target/conformance/SIDE-PROGRAM/PROGRAM TEST`.
+
+use furwock_conformance::{Artifact, Ended, Side, Test, run, scratch};
+use std::path::PathBuf;
+
+fn check(name: &str, side: Side, program: PathBuf) {
+    let mut failures = Vec::new();
+    let mut held = 0;
+    for test in Test::list(&program) {
+        if !test.holds_on(side) {
+            println!("{}: not on {}: {}", test.name, side.name(), test.reason);
+            continue;
+        }
+        held += 1;
+        let ended = run(&program, &test, side);
+        println!("{}: {ended}", test.name);
+        if let Ended::Failed(why) = ended {
+            failures.push(format!("{}: {why}", test.name));
+        }
+    }
+    assert!(held > 0, "{name} has no tests for {}", side.name());
+    let of = format!("{} of {held} tests of {name}.c failed on {}", failures.len(), side.name());
+    assert!(failures.is_empty(), "{of}:\n  {}", failures.join("\n  "));
+}
+
+/// A folder for each program and side: tests run at the same time.
+fn folder(name: &str, side: Side) -> PathBuf {
+    scratch(&format!("{}-{name}", side.name()))
+}
+
+fn check_plain(name: &str, side: Side) {
+    let source = format!("pthread/{name}.c");
+    check(name, side, Artifact::program(&source, &folder(name, side), name).build());
+}
+
+fn check_dlopen(name: &str, side: Side) {
+    let folder = folder(name, side);
+    Artifact::library("pthread/lib/plugin.c", &folder, "plugin").build();
+    Artifact::library("pthread/lib/early.c", &folder, "early").build();
+    let source = format!("pthread/{name}.c");
+    let program = Artifact::program(&source, &folder, name).linked_with(&folder, "early");
+    check(name, side, program.build());
+}
+
+fn check_cpp(name: &str, side: Side) {
+    let source = format!("pthread/{name}.cpp");
+    let program = Artifact::program(&source, &folder(name, side), name).cpp();
+    if program.has_compiler() {
+        check(name, side, program.build());
+    } else {
+        println!("{name}: skipped: no C++ compiler");
+    }
+}
+
+macro_rules! programs {
+    ($($name:ident by $check:ident;)*) => {$(
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn on_glibc() {
+                $check(stringify!($name), Side::Glibc);
+            }
+
+            #[test]
+            fn on_furwock() {
+                $check(stringify!($name), Side::Furwock);
+            }
+        }
+    )*};
+}
+
+programs! {
+    c11 by check_plain;
+    cancel by check_plain;
+    cancel_cpp by check_cpp;
+    cond by check_plain;
+    destroy by check_plain;
+    dlopen by check_dlopen;
+    fork by check_plain;
+    misuse by check_plain;
+    mutex by check_plain;
+    mutex_types by check_plain;
+    passthrough by check_plain;
+    preload by check_plain;
+    signals by check_plain;
+    thread_exit by check_plain;
+    timed by check_plain;
+}
