@@ -117,6 +117,18 @@ functions! {
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 
+unsafe extern "C" {
+    static __libc_single_threaded: core::sync::atomic::AtomicU8;
+}
+
+/// Whether the process has one thread, as far as glibc knows. glibc's own mutexes do without locked
+/// instructions then.
+#[inline(always)]
+pub(crate) fn is_single_threaded() -> bool {
+    // SAFETY: a byte of glibc's, which it writes only while there is one thread.
+    unsafe { __libc_single_threaded.load(Ordering::Relaxed) != 0 }
+}
+
 unsafe extern "C-unwind" {
     /// Acts on a cancellation that is pending, by unwinding the caller's stack.
     pub(crate) fn pthread_testcancel();

@@ -14,9 +14,13 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.is_plain() && mutex.raw.try_lock() {
-        mutex.held();
-        return 0;
+    if mutex.is_plain() {
+        // SAFETY: glibc says that there is one thread.
+        let taken = glibc::is_single_threaded() && unsafe { mutex.raw.try_lock_alone() };
+        if taken || mutex.raw.try_lock() {
+            mutex.held();
+            return 0;
+        }
     }
     lock_slow(mutex)
 }
@@ -235,6 +239,9 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn release(&self) {
         self.owner.store(0, Ordering::Relaxed);
-        self.raw.unlock();
+        // SAFETY: glibc says that there is one thread.
+        if !(glibc::is_single_threaded() && unsafe { self.raw.try_unlock_alone() }) {
+            self.raw.unlock();
+        }
     }
 }

@@ -9,8 +9,7 @@
 
 use super::mutex_state::{
     FREE, HANDOFF, MOST_WAKES, OWNER, PARKED, Release, Role, SPIN, WAKES, asks_how_far_ahead,
-    expecting, is_free, is_release_plain, may_spin, queued, release, stale_when_nobody_is_queued,
-    taken,
+    expecting, is_free, is_release_plain, queued, release, stale_when_nobody_is_queued, taken,
 };
 use super::spin::Spin;
 use crate::lot::{self, Ended, Locked, Node, Place, Verdict, Wait};
@@ -22,8 +21,10 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// How long a waiter waits before it asks for the lock to be handed over.
 const HANDOFF_AFTER_NS: u64 = 5_000_000;
 
-/// How long a thread may run past sleepers before it changes places with the first of them.
-const TURN_NS: u64 = 1_000_000;
+/// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
+/// than the scheduler's slice, so that threads leave the processor before they are thrown off it,
+/// lock in hand; docs/experiments.md has the figures.
+const TURN_NS: u64 = 1_300_000;
 
 /// A mutex without data: one word, zero when free.
 ///
@@ -106,6 +107,36 @@ impl RawMutex {
         if !plain || self.exchange(word, word & !OWNER, release_ordering()).is_err() {
             self.unlock_slow();
         }
+    }
+
+    /// `try_lock` without a locked instruction. False if the word says anything: then the caller
+    /// takes the ordinary way.
+    ///
+    /// # Safety
+    /// The process has one thread.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    pub unsafe fn try_lock_alone(&self) -> bool {
+        let free = self.word.load(Ordering::Relaxed) == FREE;
+        if free {
+            self.word.store(lot::tid(), Ordering::Relaxed);
+        }
+        free
+    }
+
+    /// `unlock` without a locked instruction. False if there is more to do than to release: then the
+    /// caller takes the ordinary way.
+    ///
+    /// # Safety
+    /// The process has one thread.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    pub unsafe fn try_unlock_alone(&self) -> bool {
+        let plain = self.word.load(Ordering::Relaxed) & !OWNER == 0;
+        if plain {
+            self.word.store(FREE, Ordering::Relaxed);
+        }
+        plain
     }
 
     /// The kernel thread id of the holder, 0 if nobody holds it.
@@ -334,18 +365,34 @@ impl<'m> Contender<'m> {
     /// Takes the lock, or times out. Returns whether it was taken.
     fn contend(mut self) -> bool {
         loop {
-            let woken = self.role == Role::Woken;
-            let taken = self.try_take();
-            if woken {
-                learn(self.mutex.key(), taken);
+            if self.role == Role::Woken {
+                learn(self.mutex.key(), !self.mutex.is_locked());
             }
-            if taken || self.spin() {
+            if self.take_running() {
                 return self.took_it();
             }
             match self.sleep() {
                 Slept::LookAgain => {}
                 Slept::Granted => return self.took_it(),
                 Slept::TimedOut => return self.give_up(),
+            }
+        }
+    }
+
+    /// Tries to take the lock without sleeping. If it returns false, it is time to sleep; the thread
+    /// may then still be the spinner, and gives that up as it queues.
+    fn take_running(&mut self) -> bool {
+        let mut spin = Spin::new();
+        loop {
+            if self.try_take() {
+                return true;
+            }
+            let word = self.mutex.word.load(Ordering::Relaxed);
+            if is_free(word) {
+                continue;
+            }
+            if !self.is_spinner(word) || !spin.pause() {
+                return false;
             }
         }
     }
@@ -362,46 +409,22 @@ impl<'m> Contender<'m> {
         false
     }
 
-    /// Becomes the spinner, if nobody is, and spins. Returns whether it took the lock; if not, it
-    /// may still be the spinner, and gives that up as it queues.
-    fn spin(&mut self) -> bool {
-        if !self.become_spinner() {
+    /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
+    /// becomes if nobody else is.
+    fn is_spinner(&mut self, seen: u32) -> bool {
+        let over = self.role == Role::Newcomer && seen & PARKED != 0 && self.turn_is_over();
+        if over || seen & HANDOFF != 0 {
             return false;
         }
-        let mut spin = Spin::new();
-        while spin.pause() {
-            if self.try_take() {
-                return true;
+        if seen & SPIN == 0 {
+            // (If this thread is the spinner, somebody took its bit for stale.)
+            let new = self.role.given_up(seen) | SPIN;
+            if self.mutex.exchange(seen, new, Ordering::Relaxed).is_ok() {
+                self.role = Role::Spinner;
             }
-            let word = self.mutex.word.load(Ordering::Relaxed);
-            if word & HANDOFF != 0 {
-                return false;
-            }
-            if word & SPIN == 0 && !is_free(word) {
-                // Somebody took the bit for stale.
-                let _ = self.mutex.exchange(word, word | SPIN, Ordering::Relaxed);
-            }
+            return true;
         }
-        false
-    }
-
-    /// Trades the role this thread has for the spinner's.
-    fn become_spinner(&mut self) -> bool {
-        let mut word = self.mutex.word.load(Ordering::Relaxed);
-        if self.role == Role::Newcomer && word & PARKED != 0 && self.turn_is_over() {
-            return false;
-        }
-        while may_spin(word) && !is_free(word) {
-            let new = self.role.given_up(word) | SPIN;
-            match self.mutex.exchange(word, new, Ordering::Relaxed) {
-                Ok(_) => {
-                    self.role = Role::Spinner;
-                    return true;
-                }
-                Err(now) => word = now,
-            }
-        }
-        false
+        self.role == Role::Spinner
     }
 
     /// Whether this thread, a newcomer, has run past sleepers for long enough.
@@ -456,6 +479,7 @@ impl<'m> Contender<'m> {
                 Err(now) => word = now,
             }
         }
+
         self.role = Role::Newcomer;
         let place = if woken_before { Place::Front } else { Place::Back };
         let wait = Wait::enqueue(&mut bucket, node, key, 0, place).until(self.deadline);

@@ -81,12 +81,6 @@ pub(super) const fn is_free(word: u32) -> bool {
     owner(word) == 0
 }
 
-/// Whether a running waiter may become the spinner.
-#[inline]
-pub(super) const fn may_spin(word: u32) -> bool {
-    word & (SPIN | HANDOFF) == 0
-}
-
 /// The word after `tid` took a free lock.
 #[inline]
 pub(super) const fn taken(word: u32, tid: u32, role: Role) -> u32 {
@@ -269,13 +263,6 @@ mod tests {
                 assert_eq!(new & !(WAKES | PARKED), word & !(WAKES | PARKED));
                 assert!(new & PARKED != 0 && new & WAKES != 0);
             }
-        }
-    }
-
-    #[test]
-    fn nobody_spins_beside_a_spinner_or_a_hand_off() {
-        for word in valid() {
-            assert_eq!(may_spin(word), word & SPIN == 0 && word & HANDOFF == 0);
         }
     }
 }
