@@ -15,10 +15,11 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if mutex.is_plain() {
+        let tid = thread_id();
         // SAFETY: glibc says that there is one thread.
-        let taken = glibc::is_single_threaded() && unsafe { mutex.raw.try_lock_alone() };
-        if taken || mutex.raw.try_lock() {
-            mutex.held();
+        let taken = glibc::is_single_threaded() && unsafe { mutex.raw.try_lock_alone(tid) };
+        if taken || mutex.raw.try_lock_as(tid) {
+            mutex.owner.store(tid, Ordering::Relaxed);
             return 0;
         }
     }

@@ -81,7 +81,12 @@ impl RawMutex {
     /// Takes the lock if that is possible without waiting. Acquire on success.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        let tid = lot::tid();
+        self.try_lock_as(lot::tid())
+    }
+
+    /// `try_lock` by a caller that knows its thread's id, [`thread_id`](super::thread_id), already.
+    #[inline]
+    pub fn try_lock_as(&self, tid: u32) -> bool {
         match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => true,
             Err(word) => is_free(word) && self.try_steal(word, tid),
@@ -102,24 +107,27 @@ impl RawMutex {
     /// at once. Does nothing if nobody holds the lock; releases it, whoever holds it, otherwise.
     #[inline]
     pub fn unlock(&self) {
-        let word = self.word.load(Ordering::Relaxed);
-        let plain = is_release_plain(word);
-        if !plain || self.exchange(word, word & !OWNER, release_ordering()).is_err() {
+        let ordering = release_ordering();
+        let word = match self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed) {
+            Ok(_) => return,
+            Err(word) => word,
+        };
+        if !is_release_plain(word) || self.exchange(word, word & !OWNER, ordering).is_err() {
             self.unlock_slow();
         }
     }
 
-    /// `try_lock` without a locked instruction. False if the word says anything: then the caller
+    /// `try_lock_as` without a locked instruction. False if the word says anything: then the caller
     /// takes the ordinary way.
     ///
     /// # Safety
     /// The process has one thread.
     #[cfg(not(any(loom, shuttle)))]
     #[inline]
-    pub unsafe fn try_lock_alone(&self) -> bool {
+    pub unsafe fn try_lock_alone(&self, tid: u32) -> bool {
         let free = self.word.load(Ordering::Relaxed) == FREE;
         if free {
-            self.word.store(lot::tid(), Ordering::Relaxed);
+            self.word.store(tid, Ordering::Relaxed);
         }
         free
     }
