@@ -246,7 +246,7 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
             return pair.from.choose_many(key, 1);
         }
         let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
-        while notified < wakes as usize && pair.from.choose_first(key, CLAIMED) {
+        while notified < wakes as usize && pair.from.choose_near(key, CLAIMED) {
             notified += 1;
         }
         if pair.from.has_told(key, mutex.key()) {

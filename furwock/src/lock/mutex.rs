@@ -318,7 +318,7 @@ fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
 fn wake_some(key: usize, wakes: u32) {
     let mut bucket = lot::lock(key);
     for _ in 0..wakes {
-        if !bucket.choose_first(key, Verdict { holds_wake: true, ..Verdict::WOKEN }) {
+        if !bucket.choose_near(key, Verdict { holds_wake: true, ..Verdict::WOKEN }) {
             break;
         }
     }

@@ -7,7 +7,7 @@ use super::waiter::{Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{checker_has_failed, full_fence};
+use crate::prim::{checker_has_failed, current_cpu, full_fence};
 
 /// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
 /// whether anybody waits doesn't disturb those who queue.
@@ -25,6 +25,12 @@ pub(super) struct Bucket {
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(super) struct QueueLine(pub(super) Queue);
+
+/// How many waiters are looked at for one that last ran on the waker's processor.
+const NEAR: usize = 8;
+
+/// How often the first may be passed by for that.
+const MOST_PASSED_BY: u32 = 8;
 
 /// A bucket whose lock is held. Dropping it releases the lock and then notifies whom it has chosen.
 pub(crate) struct Locked<'t> {
@@ -162,6 +168,45 @@ impl<'t> Locked<'t> {
         let was_last = self.after(waiter).is_none();
         self.choose(waiter, Verdict { was_last, ..verdict });
         true
+    }
+
+    /// Chooses one of the first few waiters at `key`, if there is one: the first, or, among those that
+    /// came with a token, one that last ran on the caller's processor. If all processors are busy,
+    /// that one will run here next, without an interrupt to another; if one is idle, the scheduler
+    /// moves it there all the same.
+    ///
+    /// Threads that a condvar let go have little to do with the mutex and sleep again soon. Those
+    /// that contend for it stay in order: there the first should run at once, elsewhere.
+    pub(crate) fn choose_near(&mut self, key: usize, verdict: Verdict) -> bool {
+        let Some(first) = self.first(key) else { return false };
+        let was_last = self.after(first).is_none();
+        let moved = self.told_by(first).0 != 0;
+        let chosen = if moved && !was_last { self.near(first) } else { first };
+        self.choose(chosen, Verdict { was_last, ..verdict });
+        true
+    }
+
+    /// The first that last ran here, among `first` and those next to it, unless `first` has been
+    /// passed by too often.
+    fn near(&self, first: &'static Waiter) -> &'static Waiter {
+        let here = current_cpu();
+        // SAFETY: `self` holds the bucket lock, under which these waiters are queued.
+        unsafe {
+            let passed_by = first.passed_by.get();
+            if passed_by == MOST_PASSED_BY {
+                return first;
+            }
+            let mut at = Some(first);
+            for _ in 0..NEAR {
+                let Some(waiter) = at else { break };
+                if waiter.cpu.get() == here {
+                    first.passed_by.set(passed_by + 1);
+                    return waiter;
+                }
+                at = self.after(waiter);
+            }
+        }
+        first
     }
 
     /// Chooses up to `most` waiters at `key`, in order. Returns how many.

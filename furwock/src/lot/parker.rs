@@ -17,7 +17,7 @@ const NOTIFIED: u32 = 2;
 
 /// Probes before the thread sleeps: about a microsecond, enough for a waker that is already on its
 /// way and less than a sleep costs.
-const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 20 };
+const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 
 /// Why a thread came out of `sleep`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

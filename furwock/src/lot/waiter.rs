@@ -1,8 +1,8 @@
 //! One waiting thread's node in a queue.
 
 use super::parker::Parker;
-use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicUsize, Ordering};
+use crate::prim::{self, CheckedCell};
 
 /// What a waker tells the waiter it chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +37,9 @@ pub(crate) struct Waiter {
     token: CheckedCell<usize>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
+    /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
+    pub(super) cpu: CheckedCell<u32>,
+    pub(super) passed_by: CheckedCell<u32>,
     /// (W) what became of it.
     pub(super) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
@@ -53,6 +56,8 @@ impl Waiter {
             previous: CheckedCell::new(None),
             token: CheckedCell::new(0),
             tid: CheckedCell::new(0),
+            cpu: CheckedCell::new(0),
+            passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
             heirs: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
@@ -79,6 +84,8 @@ impl Waiter {
         // SAFETY: a node that isn't queued belongs to its thread.
         unsafe {
             self.tid.set(tid);
+            self.cpu.set(prim::current_cpu());
+            self.passed_by.set(0);
             self.token.set(token);
         }
     }

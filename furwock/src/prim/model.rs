@@ -47,6 +47,11 @@ pub(crate) fn full_fence() {
     atomic::fence(atomic::Ordering::SeqCst);
 }
 
+/// Models have one processor as far as placing goes.
+pub(crate) fn current_cpu() -> u32 {
+    0
+}
+
 /// A lock of the checker's own, where a model is not about the lock.
 #[derive(Debug)]
 pub(crate) struct ModelLock(Mutex<()>);

@@ -49,6 +49,12 @@ pub(crate) fn full_fence() {
     core::sync::atomic::fence(atomic::Ordering::SeqCst);
 }
 
+/// The processor that this thread runs on, or ran on a moment ago.
+#[inline]
+pub(crate) fn current_cpu() -> u32 {
+    sys::topology::current_cpu()
+}
+
 /// Sleeps while `word` holds `expected`, at most until `deadline`. May end early at any time.
 #[inline]
 pub(crate) fn kernel_wait(

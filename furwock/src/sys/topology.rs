@@ -14,6 +14,14 @@ pub(crate) fn processors() -> usize {
     (unsafe { libc::CPU_COUNT(&set) } as usize).max(1)
 }
 
+/// The processor that the caller runs on. glibc reads it from memory where the kernel keeps it
+/// (rseq), at about the cost of a load.
+#[inline]
+pub(crate) fn current_cpu() -> u32 {
+    // SAFETY: no arguments. The value may be old, and -1 where the kernel won't say.
+    unsafe { libc::sched_getcpu() as u32 }
+}
+
 /// Spreads the pages of a mapping over the memory nodes that this process may use, if there are
 /// several. Best effort: a table on one node works as well, only slower for the others.
 pub(crate) fn interleave(start: core::ptr::NonNull<u8>, size: usize) {
