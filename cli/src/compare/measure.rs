@@ -25,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 
 pub struct Launch<'a> {
     pub program: &'a Path,
-    /// From argv[0] on.
+    /// From the program's own name on.
     pub arguments: &'a [OsString],
     pub ld_preload: &'a OsStr,
     pub stdout: Stdout,

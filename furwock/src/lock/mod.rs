@@ -1,6 +1,8 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
+mod ahead;
 mod condvar;
+mod contender;
 mod mutex;
 mod mutex_state;
 mod spin;
