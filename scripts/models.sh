@@ -1,6 +1,9 @@
 #!/bin/sh
-# Explores the loom models, mutants included. About half a minute, most of it for the build.
+# Explores the loom models and shuttle's random schedules, mutants included. About 2 minutes, half of
+# it for the builds.
 set -eu
 cd "$(dirname "$0")/.."
 RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" \
     cargo test --release -p furwock --lib models
+RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/shuttle" \
+    cargo test --release -p furwock --lib random_schedules

@@ -22,6 +22,8 @@ mod lot;
 #[cfg(all(test, loom))]
 mod models;
 mod prim;
+#[cfg(all(test, shuttle))]
+mod random_schedules;
 #[cfg(not(any(loom, shuttle)))]
 mod sync;
 mod sys;
