@@ -57,10 +57,12 @@ impl Mutex {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// Whether it is a normal mutex of furwock's: the fast path's one question.
+    /// Whether it is a mutex of furwock's that checks nothing: the fast path's one question.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
-        self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed) == 0
+        let kind = self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed);
+        // Normal or adaptive: the two type bits are alike.
+        kind == 0 || (kind & GLIBC_BITS == 0 && (kind ^ (kind >> 1)) & 1 == 0)
     }
 
     pub(crate) fn kind(&self) -> Kind {

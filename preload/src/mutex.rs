@@ -4,7 +4,7 @@ use crate::layout::{Kind, Mutex};
 use crate::{glibc, time};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
-use furwock::lock::thread_id;
+use furwock::lock::{known_thread_id, thread_id};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_mutex_t, timespec};
@@ -14,19 +14,21 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.is_plain() {
-        let tid = thread_id();
-        // SAFETY: glibc says that there is one thread.
-        let taken = glibc::is_single_threaded() && unsafe { mutex.raw.try_lock_alone(tid) };
-        if taken || mutex.raw.try_lock_as(tid) {
-            mutex.owner.store(tid, Ordering::Relaxed);
-            return 0;
-        }
+    if mutex.is_plain() && mutex.try_take() { 0 } else { lock_typed(mutex) }
+}
+
+/// A mutex that is taken, or of a kind with rules of its own.
+#[inline(never)]
+fn lock_typed(mutex: &Mutex) -> c_int {
+    let kind = mutex.kind();
+    // What is free isn't this thread's own: no rule forbids it.
+    if kind != Kind::Glibc && mutex.try_take() {
+        mutex.first_of(kind);
+        return 0;
     }
     lock_slow(mutex)
 }
 
-/// A mutex that is taken, or of a kind with rules of its own.
 #[cold]
 #[inline(never)]
 fn lock_slow(mutex: &Mutex) -> c_int {
@@ -99,26 +101,30 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.is_plain() {
-        mutex.release();
-        return 0;
+    if !mutex.is_plain() {
+        return unlock_typed(mutex);
     }
-    unlock_checked(mutex)
+    mutex.owner.store(0, Ordering::Relaxed);
+    if mutex.try_give() { 0 } else { unlock_slow(mutex) }
+}
+
+#[inline(never)]
+fn unlock_typed(mutex: &Mutex) -> c_int {
+    match mutex.kind() {
+        // SAFETY: the program's mutex.
+        Kind::Glibc => return unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
+        Kind::Recursive | Kind::ErrorCheck if !mutex.is_own() => return EPERM,
+        Kind::Recursive if !mutex.take_off() => return 0,
+        _ => mutex.owner.store(0, Ordering::Relaxed),
+    }
+    if mutex.try_give() { 0 } else { unlock_slow(mutex) }
 }
 
 #[cold]
 #[inline(never)]
-fn unlock_checked(mutex: &Mutex) -> c_int {
-    match mutex.kind() {
-        // SAFETY: the program's mutex.
-        Kind::Glibc => unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
-        Kind::Recursive | Kind::ErrorCheck if !mutex.is_own() => EPERM,
-        Kind::Recursive if !mutex.take_off() => 0,
-        _ => {
-            mutex.release();
-            0
-        }
-    }
+fn unlock_slow(mutex: &Mutex) -> c_int {
+    mutex.raw.unlock();
+    0
 }
 
 /// POSIX `pthread_mutex_destroy`: EBUSY while it is held, as glibc has it.
@@ -195,20 +201,45 @@ impl Mutex {
         if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
     }
 
+    /// Takes it if it is free, and that takes no call: a fast path saves no register.
+    #[inline(always)]
+    fn try_take(&self) -> bool {
+        let tid = known_thread_id();
+        if tid == 0 {
+            return false;
+        }
+        // SAFETY: glibc says that there is one thread.
+        let taken = glibc::is_single_threaded() && unsafe { self.raw.try_lock_alone(tid) };
+        let taken = taken || self.raw.try_lock_as(tid);
+        if taken {
+            self.owner.store(tid, Ordering::Relaxed);
+        }
+        taken
+    }
+
+    /// Releases it if that takes no call.
+    #[inline(always)]
+    fn try_give(&self) -> bool {
+        let tid = known_thread_id();
+        // SAFETY: glibc says that there is one thread.
+        let given = glibc::is_single_threaded() && unsafe { self.raw.try_unlock_alone() };
+        given || (tid != 0 && self.raw.try_unlock_as(tid))
+    }
+
     /// Whether the calling thread holds it.
     pub(crate) fn is_own(&self) -> bool {
-        self.raw.owner() == thread_id()
+        self.owner.load(Ordering::Relaxed) == thread_id()
     }
 
-    /// Notes the holder where debuggers look.
-    #[inline(always)]
-    pub(crate) fn held(&self) {
-        self.owner.store(thread_id(), Ordering::Relaxed);
-    }
-
-    /// The same, and the first of a recursive mutex's locks.
+    /// Notes the holder where debuggers look, and the first of a recursive mutex's locks.
     pub(crate) fn held_as(&self, kind: Kind) {
-        self.held();
+        self.owner.store(thread_id(), Ordering::Relaxed);
+        self.first_of(kind);
+    }
+
+    /// Counts the first of a recursive mutex's locks.
+    #[inline(always)]
+    fn first_of(&self, kind: Kind) {
         if kind == Kind::Recursive {
             self.count.store(1, Ordering::Relaxed);
         }
@@ -240,8 +271,7 @@ impl Mutex {
     #[inline(always)]
     pub(crate) fn release(&self) {
         self.owner.store(0, Ordering::Relaxed);
-        // SAFETY: glibc says that there is one thread.
-        if !(glibc::is_single_threaded() && unsafe { self.raw.try_unlock_alone() }) {
+        if !self.try_give() {
             self.raw.unlock();
         }
     }

@@ -20,8 +20,9 @@ extern "C" fn start() {
             );
         }
     }
-    // The thread's id and the fork handlers, while nothing can hold a lock that they need.
-    furwock::lock::forget_interrupt();
+    // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
+    // can hold a lock that they need.
+    furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(shared_cond::forget)) };
 }

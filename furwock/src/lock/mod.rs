@@ -16,6 +16,20 @@ pub fn thread_id() -> u32 {
     crate::lot::tid()
 }
 
+/// The same if the thread has asked for it before, 0 otherwise. Calls nothing.
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+pub fn known_thread_id() -> u32 {
+    crate::sys::thread::known_tid()
+}
+
+/// Does what the first wait would do: maps the wait-queue table, and registers the calling thread and
+/// the fork handler. Worth calling where system calls may be forbidden later, or locks held that
+/// these need. Costs a few system calls and no memory.
+pub fn prepare() {
+    crate::lot::prepare();
+}
+
 /// Ends the interruptible wait that the thread with pthread's id `pthread` is in, or the next one
 /// it begins unless it calls [`forget_interrupt`] first.
 ///

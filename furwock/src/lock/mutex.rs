@@ -110,6 +110,12 @@ impl RawMutex {
         }
     }
 
+    /// Releases the lock if its word says no more than that `tid` holds it. Calls nothing.
+    #[inline]
+    pub fn try_unlock_as(&self, tid: u32) -> bool {
+        self.word.compare_exchange(tid, FREE, Ordering::Release, Ordering::Relaxed).is_ok()
+    }
+
     /// `try_lock_as` without a locked instruction. False if the word says anything: then the caller
     /// takes the ordinary way.
     ///

@@ -34,3 +34,9 @@ pub(crate) use {
     bucket_lock::FutexLock,
     parker::{Parker, Woke},
 };
+
+/// Makes the table and the calling thread's node now.
+pub(crate) fn prepare() {
+    table::bucket(0);
+    own();
+}

@@ -63,10 +63,16 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
     SLOT.with(|slot| unsafe { &*core::ptr::from_ref(slot) })
 }
 
+/// The kernel's id of this thread, or 0 if nobody has asked for it yet: without a call.
+#[inline(always)]
+pub(crate) fn known_tid() -> u32 {
+    slot().tid.get()
+}
+
 /// The kernel's id of this thread.
 #[inline(always)]
 pub(crate) fn tid() -> u32 {
-    match slot().tid.get() {
+    match known_tid() {
         0 => first_tid(),
         tid => tid,
     }
