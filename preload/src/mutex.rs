@@ -3,7 +3,7 @@
 use crate::layout::{Kind, Mutex};
 use crate::{glibc, time};
 use core::ffi::c_int;
-use core::sync::atomic::Ordering;
+use core::sync::atomic::{Ordering, compiler_fence};
 use furwock::lock::{known_thread_id, thread_id};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -14,7 +14,14 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.is_plain() && mutex.try_take() { 0 } else { lock_typed(mutex) }
+    if mutex.is_plain() {
+        let tid = mutex.try_take();
+        if tid != 0 {
+            mutex.owner.store(tid, Ordering::Relaxed);
+            return 0;
+        }
+    }
+    lock_typed(mutex)
 }
 
 /// A mutex that is taken, or of a kind with rules of its own.
@@ -22,9 +29,12 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
 fn lock_typed(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
     // What is free isn't this thread's own: no rule forbids it.
-    if kind != Kind::Glibc && mutex.try_take() {
-        mutex.first_of(kind);
-        return 0;
+    if kind != Kind::Glibc {
+        let tid = mutex.try_take();
+        if tid != 0 {
+            mutex.held_by(tid, kind);
+            return 0;
+        }
     }
     lock_slow(mutex)
 }
@@ -201,20 +211,17 @@ impl Mutex {
         if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
     }
 
-    /// Takes it if it is free, and that takes no call: a fast path saves no register.
+    /// Takes it if it is free and that takes no call, so that a fast path saves no register. Returns
+    /// the thread's id, or 0 if it didn't.
     #[inline(always)]
-    fn try_take(&self) -> bool {
+    fn try_take(&self) -> u32 {
         let tid = known_thread_id();
         if tid == 0 {
-            return false;
+            return 0;
         }
         // SAFETY: glibc says that there is one thread.
         let taken = glibc::is_single_threaded() && unsafe { self.raw.try_lock_alone(tid) };
-        let taken = taken || self.raw.try_lock_as(tid);
-        if taken {
-            self.owner.store(tid, Ordering::Relaxed);
-        }
-        taken
+        if taken || self.raw.try_lock_as(tid) { tid } else { 0 }
     }
 
     /// Releases it if that takes no call.
@@ -233,16 +240,17 @@ impl Mutex {
 
     /// Notes the holder where debuggers look, and the first of a recursive mutex's locks.
     pub(crate) fn held_as(&self, kind: Kind) {
-        self.owner.store(thread_id(), Ordering::Relaxed);
-        self.first_of(kind);
+        self.held_by(thread_id(), kind);
     }
 
-    /// Counts the first of a recursive mutex's locks.
+    /// The count comes before the owner: a signal handler that finds itself the owner counts on it.
     #[inline(always)]
-    fn first_of(&self, kind: Kind) {
+    fn held_by(&self, tid: u32, kind: Kind) {
         if kind == Kind::Recursive {
             self.count.store(1, Ordering::Relaxed);
         }
+        compiler_fence(Ordering::Release);
+        self.owner.store(tid, Ordering::Relaxed);
     }
 
     /// Locks a recursive mutex that the calling thread holds.

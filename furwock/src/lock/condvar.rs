@@ -149,10 +149,10 @@ impl RawCondvar {
             }
         });
         match ended {
-            Ended::Chosen(_) if !released => {
+            Ended::Chosen(verdict) if !released => {
                 // The signal was for somebody who really waits.
                 self.notify_one();
-                CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN)
+                CondvarWait::new(Outcome::NotReleased, verdict)
             }
             _ if !released => CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN),
             Ended::Chosen(verdict) => CondvarWait::new(Outcome::Signalled, verdict),
@@ -245,10 +245,7 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
         if most == 1 {
             return pair.from.choose_many(key, 1);
         }
-        let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
-        while notified < wakes as usize && pair.from.choose_near(key, CLAIMED) {
-            notified += 1;
-        }
+        notified = choose_claiming(pair, key, mutex);
         if pair.from.has_told(key, mutex.key()) {
             mutex.expect_moved_and_woken_waiters(pair.to(), notified as u32);
         }
@@ -264,4 +261,20 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
         notified += 1;
     }
     notified
+}
+
+/// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each
+/// takes back one claim. (A waiter with another mutex would leave the claim standing.)
+fn choose_claiming(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex) -> usize {
+    let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
+    let mut chosen = 0;
+    let mut at = pair.from.first(key);
+    while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
+        at = pair.from.after(waiter);
+        if pair.from.told_by(waiter).0 == mutex.key() {
+            pair.from.choose(waiter, CLAIMED);
+            chosen += 1;
+        }
+    }
+    chosen
 }

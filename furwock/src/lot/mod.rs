@@ -38,5 +38,6 @@ pub(crate) use {
 /// Makes the table and the calling thread's node now.
 pub(crate) fn prepare() {
     table::bucket(0);
+    tid();
     own();
 }

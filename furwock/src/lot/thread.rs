@@ -154,6 +154,12 @@ mod native {
     /// In a forked child.
     fn forget() {
         table::forget();
+        pool::for_each(|thread| {
+            if thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread() {
+                // SAFETY: the child's one thread; in its table nobody is queued any more.
+                unsafe { thread.waiter.end_wait_in_child() };
+            }
+        });
         pool::forget();
         sys::thread::slot().data.set(core::ptr::null());
         // What the parent gave this thread isn't the child's pool's to take back.

@@ -76,6 +76,24 @@ impl Waiter {
         self.key.store(key, Ordering::Relaxed);
     }
 
+    /// Ends the wait that a signal handler interrupted to fork: for the child its queue is gone.
+    ///
+    /// # Safety
+    /// The node's thread is the only one, in a forked child.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) unsafe fn end_wait_in_child(&self) {
+        if self.key() == 0 {
+            return;
+        }
+        self.set_key_locked(0);
+        // SAFETY: by this function's contract.
+        unsafe {
+            self.verdict.set(Verdict::WOKEN);
+            self.heirs.set(None);
+        }
+        self.parker.notify();
+    }
+
     /// # Safety
     /// The caller's own node, not queued.
     #[inline]
