@@ -234,9 +234,6 @@ fn wait_without_memory(release: impl FnOnce() -> bool, deadline: Option<&Deadlin
     CondvarWait::new(outcome, Verdict::WOKEN)
 }
 
-/// Woken by a claim on the mutex, which the waiter takes back.
-const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
-
 /// Lets up to `most` waiters at `key` go on to `mutex`. Returns how many.
 fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: usize) -> usize {
     let mut notified = 0;
@@ -272,7 +269,7 @@ fn choose_claiming(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex) -> u
     while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
         at = pair.from.after(waiter);
         if pair.from.told_by(waiter).0 == mutex.key() {
-            pair.from.choose(waiter, CLAIMED);
+            pair.from.choose(waiter, Verdict::CLAIMED);
             chosen += 1;
         }
     }

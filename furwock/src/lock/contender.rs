@@ -2,7 +2,7 @@
 
 use super::ahead::learn;
 use super::mutex::{RawMutex, stale_bits};
-use super::mutex_state::{HANDOFF, PARKED, Role, SPIN, is_free, queued, taken};
+use super::mutex_state::{HANDOFF, PARKED, Role, SPIN, is_free, queued};
 use super::spin::Spin;
 use crate::lot::{self, Ended, Node, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
@@ -90,16 +90,8 @@ impl<'m> Contender<'m> {
         }
     }
 
-    fn try_take(&mut self) -> bool {
-        let mut word = self.mutex.word.load(Ordering::Relaxed);
-        while is_free(word) {
-            let new = taken(word, lot::tid(), self.role);
-            match self.mutex.exchange(word, new, Ordering::Acquire) {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
-        }
-        false
+    fn try_take(&self) -> bool {
+        self.mutex.try_steal(self.mutex.word.load(Ordering::Relaxed), lot::tid(), self.role)
     }
 
     /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
@@ -172,7 +164,6 @@ impl<'m> Contender<'m> {
                 Err(now) => word = now,
             }
         }
-
         self.role = Role::Newcomer;
         let place = if woken_before { Place::Front } else { Place::Back };
         let wait = Wait::enqueue(&mut bucket, node, key, 0, place).until(self.deadline);

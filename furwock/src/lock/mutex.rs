@@ -11,7 +11,7 @@ use super::ahead::how_far_ahead;
 use super::contender::Contender;
 use super::mutex_state::{
     FREE, HANDOFF, OWNER, PARKED, Release, Role, WAKES, asks_how_far_ahead, expecting, is_free,
-    is_release_plain, queued, release, stale_when_nobody_is_queued,
+    is_release_plain, queued, release, stale_when_nobody_is_queued, taken,
 };
 use crate::lot::{self, Locked, Verdict};
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -82,7 +82,7 @@ impl RawMutex {
     pub fn try_lock_as(&self, tid: u32) -> bool {
         match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => true,
-            Err(word) => is_free(word) && self.try_steal(word, tid),
+            Err(word) => is_free(word) && self.try_steal(word, tid, Role::Newcomer),
         }
     }
 
@@ -158,12 +158,12 @@ impl RawMutex {
         self.owner() != 0
     }
 
-    /// The lock was seen free, with bits set: takes it unless it no longer is free.
+    /// The word was `seen`: takes the lock past the queue, giving up `role`, as long as it is free.
     #[inline]
-    fn try_steal(&self, seen: u32, tid: u32) -> bool {
+    pub(super) fn try_steal(&self, seen: u32, tid: u32, role: Role) -> bool {
         let mut word = seen;
         while is_free(word) {
-            match self.exchange(word, word | tid, Ordering::Acquire) {
+            match self.exchange(word, taken(word, tid, role), Ordering::Acquire) {
                 Ok(_) => return true,
                 Err(now) => word = now,
             }
@@ -310,7 +310,7 @@ pub(super) fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
 fn wake_some(key: usize, wakes: u32) {
     let mut bucket = lot::lock(key);
     for _ in 0..wakes {
-        if !bucket.choose_near(key, Verdict { holds_wake: true, ..Verdict::WOKEN }) {
+        if !bucket.choose_near(key, Verdict::CLAIMED) {
             break;
         }
     }

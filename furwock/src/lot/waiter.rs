@@ -18,6 +18,9 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) const WOKEN: Verdict =
         Verdict { granted: false, holds_wake: false, was_last: false };
+
+    /// Woken by a claim in a lock's word, which the waiter takes back.
+    pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
 /// A node. Lives in type-stable memory: references to it are valid for ever, what it stands for is
