@@ -83,13 +83,14 @@ static void *walk(void *argument UNUSED)
 	return NULL;
 }
 
-static void *load(void *argument UNUSED)
+/* The path comes from the thread that starts this: plugin() writes it anew at each call. */
+static void *load(void *path)
 {
 	void *library;
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		library = dlopen(plugin(), RTLD_NOW);
+		library = dlopen(path, RTLD_NOW);
 		CHECK(library);
 		CHECK(dlsym(library, "plugin_works"));
 		CHECK_EQ(dlclose(library), 0);
@@ -100,17 +101,21 @@ static void *load(void *argument UNUSED)
 static void glibc_dlopen__by_threads_that_contend(void)
 {
 	struct thread walkers[2], loaders[2];
+	char *path = strdup(plugin());
 	int i;
+
+	CHECK(path);
 
 	for (i = 0; i < 2; i++) {
 		start(&walkers[i], walk, NULL);
-		start(&loaders[i], load, NULL);
+		start(&loaders[i], load, path);
 	}
 	for (i = 0; i < 2; i++)
 		join(&loaders[i]);
 	stop = true;
 	for (i = 0; i < 2; i++)
 		join(&walkers[i]);
+	free(path);
 }
 
 static void at_the_end(void)
