@@ -26,8 +26,12 @@ pub(crate) fn checker_has_failed() -> bool {
 /// Why a sleep on a kernel futex ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sleep {
-    /// Woken, interrupted by a signal, or the word no longer held the expected value.
+    /// Woken, or the word no longer held the expected value.
     Ended,
+    /// A signal handler ran that doesn't ask for interrupted calls to go on (`SA_RESTART`), or
+    /// any while there was a deadline.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    Signalled,
     /// The deadline passed.
     TimedOut,
 }

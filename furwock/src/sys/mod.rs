@@ -4,5 +4,6 @@ pub mod clock;
 pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod memory;
+pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;

@@ -1,0 +1,79 @@
+//! System calls without libc's `syscall`: that one writes errno, which callers beneath pthread
+//! functions may not change, and the preload replaces it.
+
+/// A system call that failed, by its errno.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Errno(pub(crate) i32);
+
+/// Makes system call `number`. Leaves errno as it is.
+///
+/// # Safety
+/// Whatever the call does with its arguments must be sound.
+#[inline]
+pub(crate) unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Result<usize, Errno> {
+    // SAFETY: by this function's contract.
+    let result = unsafe { enter(number as usize, arguments) };
+    // The kernel's last page of values are errnos, negated.
+    if result > -4096isize as usize {
+        return Err(Errno(result.wrapping_neg() as i32));
+    }
+    Ok(result)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[inline]
+unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    let result;
+    // SAFETY: the kernel's calling convention: it preserves all but rax, rcx and r11.
+    unsafe {
+        core::arch::asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") a,
+            in("rsi") b,
+            in("rdx") c,
+            in("r10") d,
+            in("r8") e,
+            in("r9") f,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(target_arch = "aarch64")]
+#[inline]
+unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    let result;
+    // SAFETY: the kernel's calling convention: it preserves all but x0.
+    unsafe {
+        core::arch::asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") a => result,
+            in("x1") b,
+            in("x2") c,
+            in("x3") d,
+            in("x4") e,
+            in("x5") f,
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    // SAFETY: by the caller's contract; errno is this thread's own.
+    unsafe {
+        let errno = libc::__errno_location();
+        let saved = *errno;
+        let result = libc::syscall(number as libc::c_long, a, b, c, d, e, f);
+        if result != -1 {
+            return result as usize;
+        }
+        (core::mem::replace(&mut *errno, saved) as isize).wrapping_neg() as usize
+    }
+}
