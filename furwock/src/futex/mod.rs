@@ -44,3 +44,11 @@ pub use wait::{Waited, wait, wait_bitset};
 pub use wake::{wake, wake_all, wake_bitset};
 pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};
 pub use word::Word;
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use {
+    requeue::{compare_requeue_at, requeue_at},
+    wait::wait_at,
+    wake::wake_at,
+    wake_op::wake_op_at,
+};
