@@ -1,6 +1,7 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`futex`]: wait, wake and requeue on words of several widths;
 //! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
 //!
@@ -31,5 +32,8 @@ mod sys;
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
 #[cfg(not(any(loom, shuttle)))]
-pub use sync::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+pub use sync::{
+    Condvar, MappedMutexGuard, Mutex, MutexGuard, PiCondvar, PiMutex, PiMutexGuard,
+    WaitTimeoutResult,
+};
 pub use sys::clock::{Clock, Deadline};

@@ -10,6 +10,7 @@ mod forked;
 mod interrupt;
 mod mutex;
 mod park;
+mod pi_condvar;
 mod requeue;
 mod wait_wake;
 
