@@ -8,7 +8,7 @@
 #[cfg(any(loom, shuttle))]
 mod model;
 #[cfg(any(loom, shuttle))]
-mod model_pi;
+pub(crate) mod model_pi;
 #[cfg(not(any(loom, shuttle)))]
 mod native;
 
