@@ -207,6 +207,7 @@ fn a_word_of_the_robust_list_is_taken_over() {
     let mutex = unsafe { &*words.as_ptr().cast::<RawPiMutex>() };
     assert_eq!(mutex.scope(), Scope::Shared);
     assert_eq!(mutex.try_lock(), Some(Acquired::OwnerDied));
+    assert_eq!(words[0].load(Ordering::SeqCst), furwock::lock::thread_id());
     assert_eq!(mutex.unlock(), Ok(()));
     words[0].store(libc::FUTEX_OWNER_DIED, Ordering::SeqCst);
     assert_eq!(mutex.lock(), Ok(Acquired::OwnerDied));
