@@ -38,7 +38,8 @@ fn median(mut samples: Vec<f64>) -> f64 {
 fn main() {
     let second = std::thread::spawn(std::thread::park);
     let (ours, theirs) = (RawPiMutex::new(Scope::Private), pthread_mutex());
-    let mut samples = [Vec::new(), Vec::new()];
+    let plain = furwock::lock::RawMutex::new();
+    let mut samples = [Vec::new(), Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         samples[0].push(nanoseconds_a_pair(|| {
             let mutex = black_box(&ours);
@@ -53,10 +54,15 @@ fn main() {
                 libc::pthread_mutex_unlock(mutex);
             }
         }));
+        samples[2].push(nanoseconds_a_pair(|| {
+            let mutex = black_box(&plain);
+            mutex.lock();
+            mutex.unlock();
+        }));
     }
     second.thread().unpark();
     second.join().unwrap();
-    for (name, samples) in ["furwock", "glibc"].into_iter().zip(samples) {
-        println!("{name:<8} {:>6.1} ns", median(samples));
+    for (name, samples) in ["furwock", "glibc", "furwock, plain"].into_iter().zip(samples) {
+        println!("{name:<16} {:>6.1} ns", median(samples));
     }
 }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{bounded, eventually};
+use common::{bounded, eventually, is_asleep};
 use furwock::{Condvar, Mutex, PiCondvar, PiMutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, Thread};
@@ -65,9 +65,7 @@ impl Cue {
     }
 
     fn is_asleep(&self) -> bool {
-        let tid = self.tid.load(Ordering::SeqCst);
-        let status = std::fs::read_to_string(format!("/proc/self/task/{tid}/status"));
-        status.is_ok_and(|status| status.contains("\nState:\tS"))
+        is_asleep(self.tid.load(Ordering::SeqCst))
     }
 }
 
