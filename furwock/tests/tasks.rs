@@ -342,7 +342,8 @@ fn a_reactor_waits_for_a_descriptor() {
         let task = {
             let word = Arc::clone(&word);
             runtime.spawn(async move {
-                let mut fd = AsyncFd::register(wait_fd(&*word, 0).unwrap()).unwrap();
+                // SAFETY: the descriptor stays the same one until the wait is dropped.
+                let mut fd = unsafe { AsyncFd::register(wait_fd(&*word, 0).unwrap()) }.unwrap();
                 let ready = fd.readable_mut().await.map(|_| ());
                 ready.unwrap();
                 fd.get_mut().is_woken()

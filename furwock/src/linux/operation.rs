@@ -80,15 +80,17 @@ impl Operation {
         // A wait for what has happened already and a wake with nobody waiting come before all
         // else: they cost as much as finding out that they are.
         match self.op {
-            WAIT if user_memory::is_word(self.uaddr) && self.timeout_or_val2.is_null() => {
-                if user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) {
-                    return Err(libc::EAGAIN);
-                }
+            WAIT if user_memory::is_word(self.uaddr)
+                && self.timeout_or_val2.is_null()
+                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+            {
+                return Err(libc::EAGAIN);
             }
-            WAKE if user_memory::is_word(self.uaddr) => {
-                if lot::is_empty(self.key()) && !goes_on(face) {
-                    return Ok(0);
-                }
+            WAKE if user_memory::is_word(self.uaddr)
+                && lot::is_empty(self.key())
+                && !goes_on(face) =>
+            {
+                return Ok(0);
             }
             _ => {}
         }
