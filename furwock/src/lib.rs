@@ -1,10 +1,11 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: wait, wake and requeue on words of several widths;
 //! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
 //!
-//! Everything is for the threads of one process. A forked child may use whatever the thread that
+//! Everything but the robust locks is for the threads of one process. A forked child may use whatever the thread that
 //! forked could use; who waited in the parent doesn't wait in the child.
 //!
 //! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
@@ -32,4 +33,10 @@ mod sys;
 pub use prim::mutant;
 #[cfg(not(any(loom, shuttle)))]
 pub use sync::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+#[cfg(not(any(loom, shuttle)))]
+pub use sync::{
+    RobustError, RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockReadGuard,
+    RobustRwLockWriteGuard,
+};
 pub use sys::clock::{Clock, Deadline};
+pub use sys::unsupported::Unsupported;

@@ -110,6 +110,24 @@ pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     KERNEL.woken.notify_all();
 }
 
+pub(crate) fn full_fence_after_rmw() {
+    full_fence();
+}
+
+pub(crate) fn shared_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    kernel_wait(word, expected, deadline)
+}
+
+pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, _count: u32) {
+    let _guard = KERNEL.lock.lock().unwrap();
+    word.swap(new, atomic::Ordering::AcqRel);
+    KERNEL.woken.notify_all();
+}
+
 macro_rules! model_static {
     ($($rest:tt)*) => { crate::prim::lazy_static! { $($rest)* } };
 }

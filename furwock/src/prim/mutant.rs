@@ -46,6 +46,18 @@ pub enum Mutant {
     BucketUnlockWithoutWake,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
+    /// (RB-2) the turnstile is left without waking the next.
+    TurnstileWithoutWake,
+    /// (RB-2) the top waiter sleeps on a word that doesn't say so.
+    TopWaiterUnmarked,
+    /// (RB-2) unlock publishes nothing.
+    RobustUnlockRelaxed,
+    /// (RB-3) a reader looks for writers without a full fence after it took a slot.
+    ReaderWithoutFence,
+    /// (RB-3) a writer looks at the slots without a full fence after it changed the phase.
+    WriterWithoutFence,
+    /// (RB-3) a writer sleeps on a slot that doesn't say so.
+    SlotUnmarked,
 }
 
 #[cfg(not(any(loom, shuttle)))]

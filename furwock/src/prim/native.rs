@@ -73,3 +73,28 @@ pub(crate) fn kernel_wait(
 pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     sys::futex::wake(word, 1);
 }
+
+/// `full_fence` after an RMW of a lock's word: on x86-64 that was one.
+#[inline(always)]
+pub(crate) fn full_fence_after_rmw() {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    core::sync::atomic::compiler_fence(atomic::Ordering::SeqCst);
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    full_fence();
+}
+
+/// `kernel_wait` on a word that other processes may map too.
+#[inline]
+pub(crate) fn shared_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    sys::futex::wait_shared(word, expected, deadline)
+}
+
+/// Stores `new` (0 or all ones) and wakes `count` sleepers, in one step that a kill can't cut.
+#[inline]
+pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, count: u32) {
+    sys::futex::store_and_wake_shared(word, new, count);
+}

@@ -2,6 +2,12 @@
 
 mod condvar;
 mod mutex;
+mod robust;
+mod robust_mutex;
+mod robust_rwlock;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use robust::RobustError;
+pub use robust_mutex::{RobustMutex, RobustMutexGuard};
+pub use robust_rwlock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};

@@ -4,6 +4,8 @@ pub mod clock;
 pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod memory;
+pub(crate) mod robust_list;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;
+pub mod unsupported;
