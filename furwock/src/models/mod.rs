@@ -11,6 +11,8 @@ mod interrupt;
 mod mutex;
 mod park;
 mod requeue;
+mod robust_mutex;
+mod robust_rwlock;
 mod wait_wake;
 
 use crate::prim::mutant::{self, Mutant};

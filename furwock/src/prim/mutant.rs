@@ -48,6 +48,8 @@ pub enum Mutant {
     RequeueWithoutCount,
     /// (RB-2) the turnstile is left without waking the next.
     TurnstileWithoutWake,
+    /// (RB-2) the turnstile's word doesn't say that others may sleep on it.
+    TurnstileUnmarked,
     /// (RB-2) the top waiter sleeps on a word that doesn't say so.
     TopWaiterUnmarked,
     /// (RB-2) unlock publishes nothing.
@@ -58,6 +60,8 @@ pub enum Mutant {
     WriterWithoutFence,
     /// (RB-3) a writer sleeps on a slot that doesn't say so.
     SlotUnmarked,
+    /// (RB-4) a writer's death is taken for one that changed nothing.
+    DeadWriterForgotten,
 }
 
 #[cfg(not(any(loom, shuttle)))]

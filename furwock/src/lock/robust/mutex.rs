@@ -140,6 +140,21 @@ impl RawRobustMutex {
         self.lock.word.load(Ordering::Relaxed) == NOT_RECOVERABLE
     }
 
+    /// The calling thread dies: the kernel's part.
+    #[cfg(all(test, loom))]
+    pub(crate) fn die(&self) {
+        for entry in [&self.lock, &self.turnstile] {
+            crate::prim::kernel_marks_death(&entry.word, crate::lot::tid());
+        }
+    }
+
+    /// The calling thread dies in the turnstile.
+    #[cfg(all(test, loom))]
+    pub(crate) fn die_in_turnstile(&self) {
+        self.enter_turnstile(Me::new().unwrap(), Patience::Endless).unwrap();
+        self.die();
+    }
+
     /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten to
     /// unlock. Returns the thread id of a holder that remains, or 0.
     #[cfg(not(any(loom, shuttle)))]
@@ -239,7 +254,8 @@ impl RawRobustMutex {
             let word = self.turnstile.word.load(Ordering::Relaxed);
             if is_free(word) {
                 // WAITERS always: others may sleep here of whom the word says nothing (RB-2).
-                let mine = me.tid | WAITERS;
+                let unmarked = mutant::active(Mutant::TurnstileUnmarked);
+                let mine = if unmarked { me.tid } else { me.tid | WAITERS };
                 if self.turnstile.exchange(word, mine, Ordering::Acquire).is_ok() {
                     self.turnstile.link(me);
                     return Ok(());

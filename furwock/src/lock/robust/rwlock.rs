@@ -209,6 +209,15 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         self.slots.iter().filter(|slot| !is_free(slot.0.word.load(Ordering::Relaxed))).count()
     }
 
+    /// The calling thread dies: the kernel's part.
+    #[cfg(all(test, loom))]
+    pub(crate) fn die(&self) {
+        for slot in &self.slots {
+            crate::prim::kernel_marks_death(&slot.0.word, crate::lot::tid());
+        }
+        self.writers.die();
+    }
+
     /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten to
     /// unlock. Returns the thread id of a holder that remains, or 0.
     #[cfg(not(any(loom, shuttle)))]
@@ -311,7 +320,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         if self.writers.take(me, patience)? == Held::Acquired {
             return Ok(Held::Acquired);
         }
-        if self.phase.load(Ordering::Relaxed) == WRITING {
+        let changed = self.phase.load(Ordering::Relaxed) == WRITING;
+        if changed && !mutant::active(Mutant::DeadWriterForgotten) {
             return Ok(Held::OwnerDied);
         }
         self.let_readers_in();
