@@ -268,9 +268,10 @@ fn glibcs_and_furwocks_locks_share_a_list() {
                     match (which < EACH, held[which]) {
                         (true, false) => assert_eq!(theirs[which].lock(), 0),
                         (true, true) => theirs[which].unlock(),
-                        // SAFETY: the mutexes outlive this thread.
                         (false, false) => {
-                            assert_eq!(unsafe { mine[which - EACH].lock() }, Ok(Held::Acquired));
+                            // SAFETY: the mutexes outlive this thread.
+                            let result = unsafe { mine[which - EACH].lock() };
+                            assert_eq!(result, Ok(Held::Acquired));
                         }
                         (false, true) => mine[which - EACH].unlock(),
                     }

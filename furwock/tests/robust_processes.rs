@@ -3,21 +3,17 @@
 //! Not under libtest: a process that forks should have one thread. `FURWOCK_KILLS` sets how many
 //! processes are killed, `FURWOCK_SEED` repeats a run's choices (not its timing).
 
+mod processes;
+
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
-use furwock::{Deadline, RobustError, RobustMutex, RobustMutexGuard};
-use furwock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
-use std::mem::{MaybeUninit, forget};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use furwock::{Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLockWriteGuard};
+use processes::{
+    BOUND, CHILDREN, Random, Shared, fork, kill, lock_glibcs, map, reading, reap, with_mutex,
+    writing,
+};
+use std::mem::forget;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// After so long without progress a wait counts as one without end.
-const BOUND: Duration = Duration::from_secs(20);
-const CHILDREN: usize = 5;
-const READERS: usize = 3;
-
-type Mutex = RobustMutex<Data>;
-type RwLock = RobustRwLock<Data, READERS>;
 
 fn main() {
     // Run as `cargo test -- NAME` with another test's name: not this one.
@@ -37,165 +33,6 @@ fn main() {
             println!("ok");
         }
     }
-}
-
-/// What a lock protects: four equal numbers, and who wrote last.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C)]
-struct Data {
-    equal: [u64; 4],
-    writer: u32,
-}
-
-impl Data {
-    const NEW: Self = Data { equal: [0; 4], writer: 0 };
-
-    fn is_whole(&self) -> bool {
-        self.equal.iter().all(|&number| number == self.equal[0])
-    }
-
-    /// Not whole while it goes on; fails if anybody else wrote meanwhile.
-    fn write(&mut self, random: &mut Random, shared: &Shared) {
-        let this: *mut Data = self;
-        let before = self.equal[0];
-        // SAFETY: the lock's data; volatile, so that every step is there when the process dies.
-        unsafe {
-            (&raw mut (*this).writer).write_volatile(std::process::id());
-            for place in 0..4 {
-                (&raw mut (*this).equal[place]).write_volatile(before + 1);
-                pause(random);
-            }
-            let now = this.read_volatile();
-            if !now.is_whole() || now.equal[0] != before + 1 || now.writer != std::process::id() {
-                shared.violation("somebody else wrote", now);
-            }
-        }
-    }
-
-    fn read(&self, random: &mut Random, shared: &Shared) {
-        let this: *const Data = self;
-        // SAFETY: the lock's data.
-        let (before, after) = unsafe {
-            let before = this.read_volatile();
-            pause(random);
-            (before, this.read_volatile())
-        };
-        if !before.is_whole() || before != after {
-            shared.violation("a reader saw a writer's work", after);
-        }
-    }
-
-    fn repair(&mut self) {
-        let most = self.equal.into_iter().max().unwrap_or(0);
-        self.equal = [most; 4];
-    }
-}
-
-fn pause(random: &mut Random) {
-    for _ in 0..random.next() % 200 {
-        std::hint::spin_loop();
-    }
-}
-
-/// What the processes share.
-#[repr(C)]
-struct Shared {
-    mutex: Mutex,
-    lock: RwLock,
-    pthread: MaybeUninit<libc::pthread_mutex_t>,
-    progress: [AtomicU64; CHILDREN],
-    violations: AtomicU64,
-    /// Deaths that the mutex, a reader, and a writer were told of; and glibc's.
-    told: [AtomicU64; 4],
-    /// How often a reader, a writer, and the mutex's holder went all the way.
-    done: [AtomicU64; 3],
-}
-
-impl Shared {
-    /// In memory that children share.
-    fn new() -> &'static Shared {
-        // SAFETY: a new mapping, big enough, zero; pthread's own functions initialise its mutex.
-        unsafe {
-            let place = map(size_of::<Shared>(), -1).cast::<Shared>();
-            (&raw mut (*place).mutex).write(RobustMutex::new(Data::NEW));
-            (&raw mut (*place).lock).write(RobustRwLock::new(Data::NEW));
-            let mut attributes = std::mem::zeroed();
-            libc::pthread_mutexattr_init(&mut attributes);
-            libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
-            libc::pthread_mutexattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
-            let pthread = (&raw mut (*place).pthread).cast();
-            assert_eq!(libc::pthread_mutex_init(pthread, &attributes), 0);
-            &*place
-        }
-    }
-
-    fn mutex(&self) -> Pin<&Mutex> {
-        // SAFETY: mapped as long as the process lives.
-        unsafe { Mutex::at((&raw const self.mutex).cast_mut()) }
-    }
-
-    fn lock(&self) -> Pin<&RwLock> {
-        // SAFETY: mapped as long as the process lives.
-        unsafe { RwLock::at((&raw const self.lock).cast_mut()) }
-    }
-
-    fn pthread(&self) -> *mut libc::pthread_mutex_t {
-        self.pthread.as_ptr().cast_mut()
-    }
-
-    #[cold]
-    fn violation(&self, what: &str, data: Data) {
-        self.violations.fetch_add(1, Ordering::SeqCst);
-        eprintln!("process {}: {what}: {data:?}", std::process::id());
-    }
-}
-
-/// Maps `size` shared bytes, of a file unless `file` is -1.
-fn map(size: usize, file: i32) -> *mut u8 {
-    let flags = libc::MAP_SHARED | if file < 0 { libc::MAP_ANONYMOUS } else { 0 };
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping disturbs nothing.
-    let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, flags, file, 0) };
-    assert_ne!(place, libc::MAP_FAILED);
-    place.cast()
-}
-
-/// A child that runs `work` and ends; dies with its parent.
-fn fork(work: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the process has one thread, so that the child may do anything.
-    match unsafe { libc::fork() } {
-        0 => {
-            // SAFETY: no memory is involved.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            // SAFETY: ends the process.
-            unsafe { libc::_exit(i32::from(result.is_err())) }
-        }
-        child => {
-            assert!(child > 0);
-            child
-        }
-    }
-}
-
-/// Waits for a child's end, not for ever; returns its wait status.
-fn reap(child: libc::pid_t) -> i32 {
-    let started = Instant::now();
-    let mut status = 0;
-    // SAFETY: writes one int.
-    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if started.elapsed() > BOUND {
-            kill(child);
-            panic!("process {child} doesn't end");
-        }
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    status
-}
-
-fn kill(child: libc::pid_t) {
-    // SAFETY: a child of ours that nobody has waited for, so that the id is its own.
-    unsafe { libc::kill(child, libc::SIGKILL) };
 }
 
 fn in_a_child(work: impl FnOnce()) {
@@ -364,7 +201,7 @@ fn step(shared: &Shared, random: &mut Random) {
         _ => {
             let theirs = lock_glibcs(shared);
             with_mutex(shared, random, shared.mutex().lock());
-            if theirs && random.next() % 2 == 0 {
+            if theirs && random.next().is_multiple_of(2) {
                 reading(shared, random, shared.lock().read());
             }
             if theirs {
@@ -373,92 +210,6 @@ fn step(shared: &Shared, random: &mut Random) {
             }
         }
     }
-}
-
-fn lock_glibcs(shared: &Shared) -> bool {
-    // SAFETY: initialised, mapped for good.
-    unsafe {
-        match libc::pthread_mutex_trylock(shared.pthread()) {
-            0 => true,
-            libc::EOWNERDEAD => {
-                shared.told[3].fetch_add(1, Ordering::Relaxed);
-                libc::pthread_mutex_consistent(shared.pthread()) == 0
-            }
-            libc::EBUSY => false,
-            other => panic!("pthread_mutex_trylock: {other}"),
-        }
-    }
-}
-
-type MutexResult<'a> = Result<RobustMutexGuard<'a, Data>, RobustError<RobustMutexGuard<'a, Data>>>;
-type WriteGuard<'a> = RobustRwLockWriteGuard<'a, Data, READERS>;
-
-fn with_mutex(shared: &Shared, random: &mut Random, result: MutexResult<'_>) {
-    let mut guard = match result {
-        Ok(guard) => guard,
-        Err(RobustError::OwnerDied(mut guard)) => {
-            shared.told[0].fetch_add(1, Ordering::Relaxed);
-            guard.repair();
-            RobustMutexGuard::make_consistent(&mut guard);
-            guard
-        }
-        Err(RobustError::WouldBlock | RobustError::TimedOut) => return,
-        Err(other) => return shared.violation(&format!("mutex: {other}"), Data::NEW),
-    };
-    if !guard.is_whole() {
-        shared.violation("mutex: acquired what a dead one left", *guard);
-    }
-    guard.write(random, shared);
-    shared.done[2].fetch_add(1, Ordering::Relaxed);
-}
-
-/// The guard, if the lock was had. Repairs what a dead writer left.
-fn repaired<'a, G>(
-    shared: &Shared,
-    place: usize,
-    result: Result<G, RobustError<WriteGuard<'a>>>,
-) -> Option<Result<G, WriteGuard<'a>>> {
-    match result {
-        Ok(guard) => Some(Ok(guard)),
-        Err(RobustError::OwnerDied(mut guard)) => {
-            shared.told[place].fetch_add(1, Ordering::Relaxed);
-            guard.repair();
-            RobustRwLockWriteGuard::make_consistent(&mut guard);
-            Some(Err(guard))
-        }
-        Err(RobustError::WouldBlock | RobustError::TimedOut) => None,
-        Err(other) => {
-            shared.violation(&format!("rwlock: {other}"), Data::NEW);
-            None
-        }
-    }
-}
-
-fn writing(
-    shared: &Shared,
-    random: &mut Random,
-    result: Result<WriteGuard<'_>, RobustError<WriteGuard<'_>>>,
-) {
-    if let Some(Ok(mut guard) | Err(mut guard)) = repaired(shared, 2, result) {
-        if !guard.is_whole() {
-            shared.violation("writer: acquired what a dead one left", *guard);
-        }
-        guard.write(random, shared);
-        shared.done[1].fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-fn reading(
-    shared: &Shared,
-    random: &mut Random,
-    result: Result<RobustRwLockReadGuard<'_, Data, READERS>, RobustError<WriteGuard<'_>>>,
-) {
-    match repaired(shared, 1, result) {
-        Some(Ok(guard)) => guard.read(random, shared),
-        Some(Err(guard)) => guard.read(random, shared),
-        None => return,
-    }
-    shared.done[0].fetch_add(1, Ordering::Relaxed);
 }
 
 /// The children of a storm, each with when it was last seen to make progress.
@@ -559,16 +310,4 @@ fn kills_at_random_times() {
     println!("{killed} killed; deaths told by mutex, to readers, to writers, by glibc: {told:?}");
     println!("reads, writes, mutex holds: {done:?}");
     assert!(told.iter().all(|&count| count > 0) || kills < 1000, "the kills hit nothing");
-}
-
-/// xorshift: good enough to choose.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }
