@@ -8,6 +8,9 @@ use std::time::Instant;
 const ROUNDS: usize = 41;
 const PAIRS: u32 = 200_000;
 
+/// Locks and unlocks.
+type Pair = Box<dyn Fn()>;
+
 fn main() {
     static MUTEX: RobustMutex<u64> = RobustMutex::new(0);
     static LOCK: RobustRwLock<u64> = RobustRwLock::new(0);
@@ -22,7 +25,7 @@ fn main() {
         libc::pthread_mutex_init(theirs, &attributes);
         theirs
     };
-    let mut candidates: [(&str, Box<dyn Fn()>); 4] = [
+    let candidates: [(&str, Pair); 4] = [
         (
             "glibc, robust, pshared",
             // SAFETY: initialised above.
@@ -37,7 +40,7 @@ fn main() {
     ];
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
-        for (times, (_, pair)) in times.iter_mut().zip(&mut candidates) {
+        for (times, (_, pair)) in times.iter_mut().zip(&candidates) {
             let started = Instant::now();
             (0..PAIRS).for_each(|_| pair());
             times.push(started.elapsed().as_secs_f64() * 1e9 / f64::from(PAIRS));
