@@ -34,9 +34,9 @@ fn main() {
                 libc::pthread_mutex_unlock(theirs);
             }),
         ),
-        ("RobustMutex", Box::new(|| drop(mutex.lock()))),
-        ("RobustRwLock, read", Box::new(|| drop(lock.read()))),
-        ("RobustRwLock, write", Box::new(|| drop(lock.write()))),
+        ("RobustMutex", Box::new(move || drop(mutex.lock()))),
+        ("RobustRwLock, read", Box::new(move || drop(lock.read()))),
+        ("RobustRwLock, write", Box::new(move || drop(lock.write()))),
     ];
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
