@@ -14,12 +14,13 @@ type Sweep = fn() -> usize;
 
 fn main() {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&str, Sweep); 9] = [
+    let tests: [(&str, Sweep); 10] = [
         ("mutex_alone", mutex_alone),
         ("repair_alone", repair_alone),
         ("read_alone", read_alone),
         ("write_alone", write_alone),
         ("mutex_unlock_before_waiters", mutex_unlock_before_waiters),
+        ("mutex_unlock_before_a_thief", mutex_unlock_before_a_thief),
         ("top_waiter", top_waiter),
         ("second_waiter", second_waiter),
         ("read_unlock_before_writer", read_unlock_before_writer),
@@ -103,6 +104,20 @@ impl Victim {
 
     /// Kills it after `count` steps. `false` if it had ended by itself before.
     fn killed_after(mut self, count: usize) -> bool {
+        let lives = self.goes(count);
+        if lives {
+            self.dies();
+        }
+        lives
+    }
+
+    fn dies(self) {
+        kill(self.id);
+        reap(self.id);
+    }
+
+    /// Goes `count` steps. `false` if it ended before.
+    fn goes(&mut self, count: usize) -> bool {
         for _ in 0..count {
             match self.step() {
                 Step::Done => {}
@@ -111,8 +126,6 @@ impl Victim {
                 Step::Ended => return false,
             }
         }
-        kill(self.id);
-        reap(self.id);
         true
     }
 }
@@ -261,6 +274,27 @@ fn mutex_unlock_before_waiters() -> usize {
         let killed = victim.killed_after(count);
         finish(waiters);
         killed
+    })
+}
+
+/// Somebody takes the mutex past the waiter between the victim's last step and its death.
+fn mutex_unlock_before_a_thief() -> usize {
+    let shared = Shared::new();
+    sweep(shared, |count| {
+        let mut victim = Victim::new(|stop| {
+            let guard = shared.mutex().lock().unwrap();
+            stop();
+            drop(guard);
+        });
+        let waiter = waiter(|| use_mutex(shared));
+        let lives = victim.goes(count);
+        let stolen = shared.mutex().try_lock();
+        if lives {
+            victim.dies();
+        }
+        drop(stolen);
+        finish([waiter]);
+        lives
     })
 }
 

@@ -18,12 +18,13 @@ use std::time::{Duration, Instant};
 fn main() {
     // Run as `cargo test -- NAME` with another test's name: not this one.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&str, fn()); 6] = [
+    let tests: [(&str, fn()); 7] = [
         ("a_forked_child_holds_nothing", a_forked_child_holds_nothing),
         ("every_way_to_end_is_a_death", every_way_to_end_is_a_death),
         ("uncontended_locks_make_no_system_call", uncontended_locks_make_no_system_call),
         ("a_lost_lock_is_lost_in_all_processes", a_lost_lock_is_lost_in_all_processes),
         ("a_lock_serves_at_two_addresses", a_lock_serves_at_two_addresses),
+        ("dropping_what_another_thread_holds_aborts", dropping_what_another_thread_holds_aborts),
         ("kills_at_random_times", kills_at_random_times),
     ];
     for (name, test) in tests {
@@ -256,6 +257,29 @@ impl Children<'_> {
             }
         }
     }
+}
+
+fn dropping_what_another_thread_holds_aborts() {
+    let child = fork(|| {
+        let mutex = std::sync::Arc::pin(RobustMutex::new(0));
+        let (other, (held, is_held)) = (mutex.clone(), std::sync::mpsc::channel());
+        std::thread::spawn(move || {
+            forget(other.as_ref().lock().unwrap());
+            drop(other);
+            held.send(()).unwrap();
+            std::thread::sleep(BOUND);
+        });
+        is_held.recv().unwrap();
+        drop(mutex);
+    });
+    let status = reap(child);
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
+    // One that the parent's thread holds is no reason: the child has a copy.
+    let mutex = Box::pin(RobustMutex::new(0));
+    let guard = mutex.as_ref().lock().unwrap();
+    // SAFETY: the parent's original is in another process.
+    in_a_child(|| unsafe { drop(std::ptr::read(&mutex)) });
+    drop(guard);
 }
 
 fn kills_at_random_times() {
