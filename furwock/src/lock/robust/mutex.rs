@@ -104,8 +104,10 @@ impl RawRobustMutex {
     /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
     /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
     ///
-    /// The release is the last touch of the mutex's memory by this thread. Yet the kernel reads its
-    /// word once more if the thread is killed before it has returned from here.
+    /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is killed
+    /// before it has returned from here, the kernel looks at that place once more, and takes a word
+    /// that equals the thread's id for a lock: a weakness of the kernel's interface, which matters
+    /// where somebody else unmaps the mutex and maps other shared data there in that moment.
     #[inline]
     pub fn unlock(&self) {
         if let Ok(me) = Me::new()
