@@ -113,20 +113,20 @@ fn what_the_kernel_lacks_is_told() {
         let [monotonic, realtime] = deadlines(Duration::from_secs(60));
         refuse_futex_operations(libc::FUTEX_WAIT_REQUEUE_PI as u32);
         let guard = mutex.lock().unwrap();
-        assert_eq!(mutex.lock_until(&monotonic).err(), lacks("FUTEX_LOCK_PI2", "5.14"));
+        assert_eq!(mutex.lock_until(&monotonic).err(), lacks("FUTEX_LOCK_PI2", "Linux 5.14"));
         assert_eq!(mutex.lock_until(&realtime).err(), Some(PiError::Deadlock));
         let condvar = PiCondvar::new();
-        assert_eq!(condvar.wait(guard).err(), lacks("FUTEX_WAIT_REQUEUE_PI", "2.6.31"));
+        assert_eq!(condvar.wait(guard).err(), lacks("FUTEX_WAIT_REQUEUE_PI", "Linux 2.6.31"));
         assert!(!mutex.is_locked());
         assert_eq!(condvar.notify_one(), Ok(false));
         refuse_futex_operations(0);
         let guard = mutex.lock().unwrap();
-        assert_eq!(mutex.lock().err(), lacks("FUTEX_LOCK_PI", "2.6.18"));
+        assert_eq!(mutex.lock().err(), lacks("FUTEX_LOCK_PI", "Linux 2.6.18"));
         drop(guard);
     });
     assert_eq!(status, 0);
-    let text = pi::Unsupported { call: "FUTEX_LOCK_PI2", since: "5.14" }.to_string();
-    assert_eq!(text, "this kernel has no FUTEX_LOCK_PI2, which Linux 5.14 brought");
+    let text = pi::Unsupported { call: "FUTEX_LOCK_PI2", since: "Linux 5.14" }.to_string();
+    assert_eq!(text, "this system has no FUTEX_LOCK_PI2, which came with Linux 5.14");
 }
 
 /// From here on futex(2) doesn't know operations from `first` on.

@@ -133,6 +133,8 @@ impl<'s> Consumer<'s> {
     }
 }
 
+type Test = fn(Way, usize) -> f64;
+
 /// Where turn number `turn` produces.
 fn place(turn: usize, count: usize) -> usize {
     turn.wrapping_mul(7919) % count
@@ -184,8 +186,7 @@ pub fn run() {
         "{:>7} {:>6} {:>12} {:>12} {:>12} {:>12} {:>24}",
         "", "words", "once", "registered", "futex_waitv", "poll", "registered: x waitv, poll"
     );
-    let tests: [(&str, fn(Way, usize) -> f64); 2] = [("ready", ready), ("sleep", sleep)];
-    for (name, test) in tests {
+    for (name, test) in [("ready", ready as Test), ("sleep", sleep)] {
         for count in [2, 16, 64, 128, 1024] {
             let mut ways = vec![Way::Once, Way::Registered, Way::Poll];
             if count <= MOST_WAITV {

@@ -6,6 +6,7 @@ mod contender;
 mod mutex;
 mod mutex_state;
 pub mod pi;
+pub mod robust;
 mod spin;
 
 pub use condvar::{CondvarWait, Outcome, RawCondvar};

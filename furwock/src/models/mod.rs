@@ -13,6 +13,8 @@ mod mutex;
 mod park;
 mod pi_condvar;
 mod requeue;
+mod robust_mutex;
+mod robust_rwlock;
 mod task;
 mod wait_wake;
 

@@ -6,6 +6,7 @@ pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod memory;
 pub(crate) mod pi;
+pub(crate) mod robust_list;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;

@@ -34,8 +34,8 @@ impl Scope {
 /// `FUTEX_LOCK_PI` counts its deadline on `CLOCK_REALTIME`, whatever the flags.
 pub(crate) fn lock_operation(deadline: Option<&Deadline>) -> (i32, &'static str, &'static str) {
     match deadline.map(Deadline::clock) {
-        Some(Clock::Monotonic) => (libc::FUTEX_LOCK_PI2, "FUTEX_LOCK_PI2", "5.14"),
-        _ => (libc::FUTEX_LOCK_PI, "FUTEX_LOCK_PI", "2.6.18"),
+        Some(Clock::Monotonic) => (libc::FUTEX_LOCK_PI2, "FUTEX_LOCK_PI2", "Linux 5.14"),
+        _ => (libc::FUTEX_LOCK_PI, "FUTEX_LOCK_PI", "Linux 2.6.18"),
     }
 }
 

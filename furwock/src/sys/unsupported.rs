@@ -1,20 +1,20 @@
-//! What a kernel hasn't got.
+//! What this system can't do.
 
 use core::fmt;
 
-/// The kernel lacks a system call or operation that was needed.
+/// The kernel, or the C library, lacks what an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unsupported {
-    /// The call's name.
+    /// What is lacking: a system call or an operation of one, or what the C library registers by one.
     pub call: &'static str,
-    /// The Linux version that first had it.
+    /// What first had it, as in "Linux 5.16".
     pub since: &'static str,
 }
 
 impl fmt::Display for Unsupported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "this kernel has no {}, which Linux {} brought", self.call, self.since)
+        write!(f, "this system has no {}, which came with {}", self.call, self.since)
     }
 }
 
-impl std::error::Error for Unsupported {}
+impl core::error::Error for Unsupported {}

@@ -122,7 +122,7 @@ impl RawPiCondvar {
             }
             Err(errno) => {
                 mutex.unlock()?;
-                Err(PiError::of(errno, "FUTEX_WAIT_REQUEUE_PI", "2.6.31"))
+                Err(PiError::of(errno, "FUTEX_WAIT_REQUEUE_PI", "Linux 2.6.31"))
             }
         }
     }
@@ -181,7 +181,9 @@ impl RawPiCondvar {
                 // The mutex that was bound is gone, or others are here with another one.
                 Err(Errno(libc::EINVAL | libc::EFAULT | libc::ESRCH | libc::EPERM))
                     if self.bound.load(Ordering::Relaxed) != bound => {}
-                Err(errno) => return Err(PiError::of(errno, "FUTEX_CMP_REQUEUE_PI", "2.6.31")),
+                Err(errno) => {
+                    return Err(PiError::of(errno, "FUTEX_CMP_REQUEUE_PI", "Linux 2.6.31"));
+                }
             }
         }
     }

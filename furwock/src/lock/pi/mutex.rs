@@ -185,7 +185,7 @@ impl RawPiMutex {
                 // Somebody began or ceased to wait meanwhile.
                 Err(Errno(libc::EAGAIN | libc::EINTR)) => {}
                 Err(Errno(libc::EPERM)) => return Err(PiError::NotOwner),
-                Err(errno) => return Err(PiError::of(errno, "FUTEX_UNLOCK_PI", "2.6.18")),
+                Err(errno) => return Err(PiError::of(errno, "FUTEX_UNLOCK_PI", "Linux 2.6.18")),
             }
         }
     }

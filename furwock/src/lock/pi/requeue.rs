@@ -28,7 +28,7 @@ pub fn wait_requeue(
     match kernel::wait_requeue(word, expected, mutex.word(), mutex.scope(), deadline) {
         Ok(()) => Ok(mutex.given()),
         Err(Errno(libc::EINTR)) => Err(PiError::Mismatch),
-        Err(errno) => Err(PiError::of(errno, "FUTEX_WAIT_REQUEUE_PI", "2.6.31")),
+        Err(errno) => Err(PiError::of(errno, "FUTEX_WAIT_REQUEUE_PI", "Linux 2.6.31")),
     }
 }
 
@@ -50,7 +50,7 @@ pub fn compare_requeue(
         match kernel::compare_requeue(word, expected, others, address, mutex.scope()) {
             Ok(moved) => return Ok(moved),
             Err(Errno(libc::EINTR)) => {}
-            Err(errno) => return Err(PiError::of(errno, "FUTEX_CMP_REQUEUE_PI", "2.6.31")),
+            Err(errno) => return Err(PiError::of(errno, "FUTEX_CMP_REQUEUE_PI", "Linux 2.6.31")),
         }
     }
 }
