@@ -27,9 +27,11 @@
 mod requeue;
 mod wait;
 mod wake;
+mod wake_operation;
 mod word;
 
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
 pub use wait::{Waited, wait};
 pub use wake::{wake, wake_all};
+pub use wake_operation::{Comparison, Operand, Operation, OutOfRange, Unknown, WakeOperation};
 pub use word::Word;

@@ -3,6 +3,8 @@
 pub mod clock;
 pub(crate) mod fork;
 pub(crate) mod futex;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod futex2;
 pub(crate) mod memory;
 pub(crate) mod syscall;
 pub(crate) mod thread;
