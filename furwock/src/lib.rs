@@ -2,9 +2,10 @@
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
 //! - [`futex`]: wait, wake and requeue on words of several widths;
+//! - [`shared`]: the same, and waits for any of many, on words in memory that several processes map;
 //! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
 //!
-//! Everything is for the threads of one process. A forked child may use whatever the thread that
+//! All but [`shared`] is for the threads of one process. A forked child may use whatever the thread that
 //! forked could use; who waited in the parent doesn't wait in the child.
 //!
 //! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
@@ -24,6 +25,8 @@ mod models;
 mod prim;
 #[cfg(all(test, shuttle))]
 mod random_schedules;
+#[cfg(not(any(loom, shuttle)))]
+pub mod shared;
 #[cfg(not(any(loom, shuttle)))]
 mod sync;
 mod sys;
