@@ -31,8 +31,11 @@ pub enum Error {
     EmptyBitset,
     /// A wake-op that is to wake nobody on one of its words: the kernel would wake one.
     ZeroCount,
-    /// A wake-op whose words aren't plain, or not of one scope.
+    /// Two words of different scopes, or one with a node and one without: the kernel has no operation
+    /// on both.
     ScopesDiffer,
+    /// A wake-op on words with a node or a memory policy: futex2 has no such operation.
+    NotPlain,
     /// A number that a wake-op can't carry.
     OutOfRange(OutOfRange),
     /// Whatever else the kernel said.
@@ -56,6 +59,7 @@ impl Error {
             | Error::EmptyBitset
             | Error::ZeroCount
             | Error::ScopesDiffer
+            | Error::NotPlain
             | Error::OutOfRange(_) => libc::EINVAL,
         }
     }
@@ -114,8 +118,11 @@ impl core::fmt::Display for Error {
                 f.write_str("a wake-op wakes at least one waiter on each word: count from 1")
             }
             Error::ScopesDiffer => f.write_str(
-                "a wake-op takes two plain words of one scope, without node or memory policy: \
-                 change the word and wake in two steps instead",
+                "the words are of different scopes, or only one has a node: give both the same",
+            ),
+            Error::NotPlain => f.write_str(
+                "a wake-op takes no word with a node or memory policy: change it and wake in two \
+                 steps instead",
             ),
             Error::OutOfRange(number) => number.fmt(f),
             Error::Os { call, errno } => {

@@ -40,9 +40,9 @@
 //! - Counts above `i32::MAX` mean `i32::MAX`.
 //!
 //! # Kernels
-//! [`wait_any`] and [`wait64`] need Linux 5.16. Requeueing between scopes, or [`NumaWord`]s, needs
-//! Linux 6.7; nodes and memory policies need Linux 6.16. Everything else works on any Linux. What the
-//! kernel lacks, or a seccomp filter withholds, is [`Error::Unsupported`].
+//! [`wait_any`] and [`wait64`] need Linux 5.16; [`NumaWord`]s and memory policies need Linux 6.16.
+//! Everything else works on any Linux. What the kernel lacks, or a seccomp filter withholds, is
+//! [`Error::Unsupported`].
 
 mod error;
 mod numa_word;

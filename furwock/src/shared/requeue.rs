@@ -15,8 +15,9 @@ use crate::sys::syscall::Errno;
 /// at what `to` holds. Prefer [`compare_requeue`] where `from` may change meanwhile.
 ///
 /// # Errors
-/// `Os` with the kernel's errno; `Unsupported` on kernels before 6.7 if the words are of different
-/// scopes, or one is a [`super::NumaWord`] or has a memory policy.
+/// `ScopesDiffer` unless both words are of one scope, and both or neither a [`super::NumaWord`];
+/// `Unsupported` for nodes and memory policies on kernels that don't know them; `Os` with the
+/// kernel's errno.
 pub fn requeue<F: Word, T: Word>(
     from: &F,
     to: &T,
@@ -24,7 +25,7 @@ pub fn requeue<F: Word, T: Word>(
     relocate: usize,
 ) -> Result<Requeued, Error> {
     let (from, to) = (from.target(), to.target());
-    if by_futex2(&from, &to) {
+    if !is_plain(&from, &to)? {
         // futex2 always compares.
         loop {
             match requeue_by_futex2(&from, from.load(), &to, wake, relocate) {
@@ -49,15 +50,15 @@ pub fn compare_requeue<F: Word, T: Word>(
     relocate: usize,
 ) -> Result<Requeued, Error> {
     let (from, to, expected) = (from.target(), to.target(), F::bits(expected));
-    if by_futex2(&from, &to) {
+    if !is_plain(&from, &to)? {
         return requeue_by_futex2(&from, expected, &to, wake, relocate);
     }
     requeue_plain(libc::FUTEX_CMP_REQUEUE, &from, expected, &to, wake, relocate)
 }
 
-/// Whether only futex2 has flags for both words.
-fn by_futex2(from: &Target<'_>, to: &Target<'_>) -> bool {
-    !from.is_plain() || from.flags() != to.flags()
+/// Whether futex(2) has flags for both words. Neither interface has any for two that differ.
+fn is_plain(from: &Target<'_>, to: &Target<'_>) -> Result<bool, Error> {
+    if from.flags() != to.flags() { Err(Error::ScopesDiffer) } else { Ok(from.is_plain()) }
 }
 
 fn requeue_plain(
@@ -94,7 +95,7 @@ fn requeue_by_futex2(
     let answer = unsafe { futex2::requeue(&from_to, clamp(wake), clamp(relocate)) };
     answer.map(|reached| split(reached, wake)).map_err(|failure| match failure {
         Failure::Errno(Errno(libc::EAGAIN)) => Error::Mismatch,
-        other => Error::of_futex2(Call::Requeue, from.flags() | to.flags(), other),
+        other => Error::of_futex2(Call::Requeue, from.flags(), other),
     })
 }
 

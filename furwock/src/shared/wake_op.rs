@@ -15,8 +15,8 @@ use crate::sys::futex::futex;
 ///
 /// # Errors
 /// `OutOfRange` for a number that the operation can't carry; `ZeroCount` if one of the counts is 0;
-/// `ScopesDiffer` unless both words are plain and of one scope, as futex2 has no such operation; `Os`
-/// with the kernel's errno.
+/// `NotPlain` for words with a node or a memory policy; `ScopesDiffer` unless both are of one scope;
+/// `Os` with the kernel's errno.
 pub fn wake_op<W: Word, C: Word>(
     word: &W,
     count: usize,
@@ -29,7 +29,10 @@ pub fn wake_op<W: Word, C: Word>(
         return Err(Error::ZeroCount);
     }
     let (target, changed) = (word.target(), changed.target());
-    if !target.is_plain() || target.flags() != changed.flags() {
+    if !target.is_plain() || !changed.is_plain() {
+        return Err(Error::NotPlain);
+    }
+    if target.flags() != changed.flags() {
         return Err(Error::ScopesDiffer);
     }
     let op = target.op(libc::FUTEX_WAKE_OP);
