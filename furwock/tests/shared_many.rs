@@ -165,6 +165,7 @@ struct Race {
 
 const OVER: u32 = u32::MAX;
 
+/// One race at a time: a side without a processor of its own hits few moments.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 impl Race {
@@ -192,8 +193,6 @@ impl Race {
         reset: impl Fn(u32),
         times_out: impl Fn(u32) -> bool,
     ) -> Option<u32> {
-        // One race at a time: a side without a processor of its own hits few moments.
-        let _alone = ALONE.lock();
         let started = Instant::now();
         let rounds = (1..OVER).take_while(|_| started.elapsed() < time);
         let lost = rounds.into_iter().find(|round| {
@@ -215,7 +214,7 @@ impl Race {
 fn spin(spins: &mut u32) {
     *spins += 1;
     // The other side may need this processor.
-    if *spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+    if (*spins).is_multiple_of(1024) { std::thread::yield_now() } else { std::hint::spin_loop() }
 }
 
 /// One half changes, by turns; the other repeats.
@@ -245,6 +244,7 @@ fn wait_for_one_half(race: &Race) -> Option<u32> {
 #[test]
 fn a_change_of_one_half_by_another_process_is_noticed_at_any_moment() {
     bounded(|| {
+        let _alone = ALONE.lock();
         let race = shared::<Race>();
         let mut other = child(|| change_one_half(&race));
         assert_eq!(wait_for_one_half(&race), None, "a wake was lost in this round");
@@ -256,6 +256,7 @@ fn a_change_of_one_half_by_another_process_is_noticed_at_any_moment() {
 #[test]
 fn a_change_of_one_half_by_another_thread_is_noticed_at_any_moment() {
     bounded(|| {
+        let _alone = ALONE.lock();
         let race = shared::<Race>();
         std::thread::scope(|scope| {
             scope.spawn(|| change_one_half(&race));
@@ -267,12 +268,13 @@ fn a_change_of_one_half_by_another_thread_is_noticed_at_any_moment() {
 /// The first of 128 words changes, and `woken` is woken. As S-1's word, but with half B so far
 /// behind half A that the moment in between is easy to hit.
 fn first_of_many_changes(woken: usize, time: Duration, patience: Duration) -> Option<u32> {
+    let _alone = ALONE.lock();
     let words: [AtomicU32; MOST_WORDS] = std::array::from_fn(|_| AtomicU32::new(0));
     let all: Vec<_> = words.iter().map(|word| Awaited::new(word, 0)).collect();
     let race = shared::<Race>();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            race.change(600, |_| {
+            race.change(4_000, |_| {
                 words[0].store(1, Ordering::SeqCst);
                 wake(&words[woken], 1).unwrap()
             })
@@ -297,12 +299,12 @@ fn a_wake_on_the_word_queued_first_is_never_lost() {
 
 /// The mutant of S-1 in the kernel itself; every interleaving of it is in the crate's own tests.
 #[test]
+#[ignore = "a race that is won within seconds, given two processors with little else to do"]
 fn a_wake_on_the_word_queued_last_is_lost() {
     bounded(|| {
         let last = MOST_WORDS - 1;
-        let lost = first_of_many_changes(last, Duration::from_secs(15), Duration::from_millis(100));
-        let parallel = std::thread::available_parallelism().map_or(1, usize::from);
-        assert!(lost.is_some() || parallel == 1, "the order of queueing doesn't matter?");
+        let lost = first_of_many_changes(last, Duration::from_secs(20), Duration::from_millis(100));
+        assert!(lost.is_some(), "the order of queueing doesn't matter?");
     });
 }
 
