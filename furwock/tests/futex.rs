@@ -303,7 +303,7 @@ where
                 word.apply(Operation::Set, old);
                 let op =
                     WakeOp { operation, operand, comparison: Comparison::Equal, comparand: old };
-                assert_eq!(wake_op(&elsewhere, word, op, 1, 1), WokenBoth::default());
+                assert_eq!(wake_op(&elsewhere, 1, word, 1, op), WokenBoth::default());
                 let expected = change(old, operand);
                 assert_eq!(
                     word.apply(Operation::Set, old),
@@ -363,10 +363,10 @@ fn wake_op_wakes_at_both_words() {
         waiters.extend(queue_up(&changed, 2, &woken));
         let op =
             |comparison| WakeOp { operation: Operation::Add, operand: 5, comparison, comparand: 0 };
-        let first = wake_op(&*word, &*changed, op(Comparison::Greater), 1, 2);
+        let first = wake_op(&*word, 1, &*changed, 2, op(Comparison::Greater));
         assert_eq!(first, WokenBoth { woken: 1, woken_at_changed: 0 });
         assert_eq!(changed.load(Ordering::Relaxed), 5);
-        let second = wake_op(&*word, &*changed, op(Comparison::Greater), 9, 1);
+        let second = wake_op(&*word, 9, &*changed, 1, op(Comparison::Greater));
         assert_eq!(second, WokenBoth { woken: 1, woken_at_changed: 1 });
         assert_eq!(changed.load(Ordering::Relaxed), 10);
         assert_eq!(wake_all(&*changed), 1);

@@ -14,7 +14,6 @@ mod call;
 mod operation;
 mod user_memory;
 mod waitv;
-mod wake_op_code;
 
 pub use call::syscall;
 pub use operation::{Face, futex};
