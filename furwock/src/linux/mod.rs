@@ -17,4 +17,6 @@ mod waitv;
 
 pub use call::syscall;
 pub use operation::{Face, futex};
-pub use waitv::{Waitv, waitv};
+pub use waitv::waitv;
+
+pub use crate::sys::futex2::Waitv;

@@ -29,10 +29,10 @@ impl<'word> Awaited<'word> {
     }
 
     fn mismatches(&self) -> bool {
-        let word = core::ptr::with_exposed_provenance_mut(self.waitv.address as usize);
+        let word = core::ptr::with_exposed_provenance_mut(self.waitv.uaddr as usize);
         // SAFETY: the address of a live atomic of 32 bits, borrowed for as long as `self` lives.
         let word = unsafe { AtomicU32::from_ptr(word) };
-        u64::from(word.load(Ordering::SeqCst)) != self.waitv.expected
+        u64::from(word.load(Ordering::SeqCst)) != self.waitv.val
     }
 }
 

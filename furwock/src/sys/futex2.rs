@@ -17,20 +17,24 @@ pub(crate) const PRIVATE: u32 = 0x80;
 /// The most words one `futex_waitv` takes.
 pub(crate) const WAITV_MOST: usize = 128;
 
-/// A word to wait on: `struct futex_waitv`.
+/// `struct futex_waitv`: one word of a wait on many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waitv {
-    pub(crate) expected: u64,
-    pub(crate) address: u64,
-    pub(crate) flags: u32,
-    reserved: u32,
+pub struct Waitv {
+    /// What the word should hold.
+    pub val: u64,
+    /// The word's address.
+    pub uaddr: u64,
+    /// Its size (2 for 32 bits), and 128 for private words.
+    pub flags: u32,
+    /// 0.
+    pub reserved: u32,
 }
 
 impl Waitv {
     pub(crate) fn new(address: *const u32, expected: u32, flags: u32) -> Self {
-        let address = address.expose_provenance() as u64;
-        Self { expected: expected.into(), address, flags, reserved: 0 }
+        let uaddr = address.expose_provenance() as u64;
+        Self { val: expected.into(), uaddr, flags, reserved: 0 }
     }
 }
 
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn a_waitv_is_laid_out_as_the_kernel_reads_it() {
         assert_eq!(size_of::<Waitv>(), 24);
-        assert_eq!(core::mem::offset_of!(Waitv, address), 8);
+        assert_eq!(core::mem::offset_of!(Waitv, uaddr), 8);
         assert_eq!(core::mem::offset_of!(Waitv, flags), 16);
     }
 }
