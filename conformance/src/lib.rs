@@ -3,6 +3,7 @@
 //! the preload.
 
 pub mod build;
+pub mod differential;
 pub mod program;
 
 pub use build::{Artifact, preload, scratch};

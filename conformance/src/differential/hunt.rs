@@ -1,0 +1,153 @@
+//! Looks for a program that two implementations run differently, and makes it small.
+
+use super::Futex;
+use super::generate::program;
+use super::run::{Outcome, Stage};
+use super::step::Program;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// Shrinking stops after so many attempts.
+const MOST_ATTEMPTS: usize = 2000;
+
+/// What to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Hunt {
+    /// The first program's seed; the next one has the next.
+    pub seed: u64,
+    /// How many programs.
+    pub programs: u64,
+}
+
+/// What was run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tally {
+    /// Programs.
+    pub programs: u64,
+    /// Their steps.
+    pub steps: u64,
+    /// The time it took.
+    pub time: Duration,
+}
+
+/// A program that two implementations run differently.
+#[derive(Debug)]
+pub struct Disagreement {
+    /// The seed that it grew from.
+    pub seed: u64,
+    /// The program.
+    pub program: Program,
+    outcomes: [(&'static str, Outcome); 2],
+}
+
+impl Hunt {
+    /// Runs programs on both. `watch` is told of each, and of the seed that it grew from, before it
+    /// runs.
+    ///
+    /// # Errors
+    /// The smallest program that could be found on which they disagree.
+    pub fn run(
+        &self,
+        stage: &mut Stage,
+        both: [&'static dyn Futex; 2],
+        mut watch: impl FnMut(u64, &Program),
+    ) -> Result<Tally, Box<Disagreement>> {
+        let start = Instant::now();
+        let mut tally = Tally::default();
+        let strategy = program();
+        for seed in (self.seed..).take(self.programs as usize) {
+            let mut tree =
+                strategy.new_tree(&mut runner(seed)).expect("nothing is filtered for long");
+            let program = tree.current();
+            watch(seed, &program);
+            tally.programs += 1;
+            tally.steps += program.len() as u64;
+            if let Some(found) = compare(stage, both, seed, program) {
+                return Err(shrink(stage, both, &mut tree, found, watch));
+            }
+        }
+        tally.time = start.elapsed();
+        Ok(tally)
+    }
+}
+
+fn runner(seed: u64) -> TestRunner {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config { failure_persistence: None, ..Config::default() };
+    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
+}
+
+fn compare(
+    stage: &mut Stage,
+    both: [&'static dyn Futex; 2],
+    seed: u64,
+    program: Program,
+) -> Option<Box<Disagreement>> {
+    let outcomes = both.map(|one| (one.name(), stage.run(one, &program)));
+    let differ = outcomes[0].1 != outcomes[1].1;
+    differ.then(|| Box::new(Disagreement { seed, program, outcomes }))
+}
+
+fn shrink(
+    stage: &mut Stage,
+    both: [&'static dyn Futex; 2],
+    tree: &mut impl ValueTree<Value = Program>,
+    mut found: Box<Disagreement>,
+    mut watch: impl FnMut(u64, &Program),
+) -> Box<Disagreement> {
+    let mut differ = true;
+    for _ in 0..MOST_ATTEMPTS {
+        if !(if differ { tree.simplify() } else { tree.complicate() }) {
+            break;
+        }
+        let program = tree.current();
+        watch(found.seed, &program);
+        let smaller = compare(stage, both, found.seed, program);
+        differ = smaller.is_some();
+        found = smaller.unwrap_or(found);
+    }
+    // What had to stay while others were there may have become superfluous.
+    let mut without = 0;
+    while without < found.program.len() {
+        let mut program = found.program.clone();
+        program.remove(without);
+        watch(found.seed, &program);
+        match compare(stage, both, found.seed, program) {
+            Some(smaller) => (found, without) = (smaller, 0),
+            None => without += 1,
+        }
+    }
+    found
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "seed {:#x}: a program that two implementations run differently", self.seed)?;
+        let lines = self.outcomes.iter().map(|(_, outcome)| outcome.lines.len()).max();
+        for number in 0..lines.unwrap_or(0) {
+            match self.program.get(number) {
+                Some(step) => writeln!(f, "  {number:2}. {step:?}")?,
+                None => writeln!(f, "  at the end")?,
+            }
+            let seen = self.outcomes.each_ref().map(|(_, outcome)| outcome.lines.get(number));
+            let same = seen[0] == seen[1];
+            let marker = if same { ' ' } else { '!' };
+            for ((name, _), line) in self.outcomes.iter().zip(seen).take(if same { 1 } else { 2 }) {
+                let name = if same { "both" } else { name };
+                match line {
+                    Some(line) => writeln!(f, "    {marker} {name}: {line}")?,
+                    None => writeln!(f, "    {marker} {name}: -")?,
+                }
+            }
+        }
+        for (name, outcome) in &self.outcomes {
+            if !outcome.forgotten.is_empty() {
+                writeln!(f, "    ! {name}: nobody can wake threads {:?}", outcome.forgotten)?;
+            }
+        }
+        Ok(())
+    }
+}
