@@ -4,6 +4,7 @@
 
 pub mod build;
 pub mod differential;
+pub mod hostile;
 pub mod program;
 
 pub use build::{Artifact, preload, scratch};

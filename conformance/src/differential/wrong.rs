@@ -99,7 +99,7 @@ impl Futex for Wrong {
                 requeue(ASIDE.as_ptr(), uaddr2, before)?;
                 return result;
             }
-            Fault::LosesMoved if moves => uaddr2 = LOST.as_ptr(),
+            Fault::LosesMoved if moves && uaddr2.is_aligned() => uaddr2 = LOST.as_ptr(),
             // SAFETY: the harness gives a timespec or null.
             Fault::ForgetsDeadline if wait => match unsafe { timeout_or_val2.as_ref() } {
                 Some(time) if time.tv_sec >= 0 && (0..1_000_000_000).contains(&time.tv_nsec) => {
