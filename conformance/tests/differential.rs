@@ -8,7 +8,7 @@ use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::{BuildHasher, Hasher};
 
-const PROGRAMS: u64 = 150_000;
+const PROGRAMS: u64 = 100_000;
 
 fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
@@ -26,7 +26,7 @@ fn hunt(programs: u64) -> Hunt {
 
 fn agree(both: [&'static dyn Futex; 2], hunt: Hunt) {
     println!("{hunt:?}");
-    match hunt.run(&mut Stage::new(), both, |_, _| {}) {
+    match hunt.run(&mut Stage::new(), both) {
         Ok(tally) => println!("{tally:?}"),
         Err(found) => panic!("{found}"),
     }
@@ -47,7 +47,7 @@ fn every_fault_is_found_and_made_small() {
     let mut stage = Stage::new();
     for fault in Fault::ALL {
         let wrong: &'static Wrong = Box::leak(Box::new(Wrong(fault)));
-        let found = hunt(5000).run(&mut stage, [&Kernel, wrong], |_, _| {});
+        let found = hunt(5000).run(&mut stage, [&Kernel, wrong]);
         let found = found.expect_err(&format!("{fault:?} is not found"));
         println!("{fault:?}: {found}");
         assert!(found.program.len() <= 5, "{fault:?} takes too long to tell: {found}");

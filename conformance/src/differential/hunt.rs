@@ -1,9 +1,9 @@
 //! Looks for a program that two implementations run differently, and makes it small.
 
-use super::Futex;
 use super::generate::program;
-use super::run::{Outcome, Stage};
+use super::run::{Did, Outcome, Stage};
 use super::step::Program;
+use super::{Futex, last_words};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt;
@@ -28,6 +28,12 @@ pub struct Tally {
     pub programs: u64,
     /// Their steps.
     pub steps: u64,
+    /// Calls that slept.
+    pub slept: u64,
+    /// Calls that somebody else's step ended.
+    pub woken: u64,
+    /// Calls that failed, not counting those that slept first.
+    pub failed: u64,
     /// The time it took.
     pub time: Duration,
 }
@@ -43,8 +49,7 @@ pub struct Disagreement {
 }
 
 impl Hunt {
-    /// Runs programs on both. `watch` is told of each, and of the seed that it grew from, before it
-    /// runs.
+    /// Runs programs on both.
     ///
     /// # Errors
     /// The smallest program that could be found on which they disagree.
@@ -52,8 +57,8 @@ impl Hunt {
         &self,
         stage: &mut Stage,
         both: [&'static dyn Futex; 2],
-        mut watch: impl FnMut(u64, &Program),
     ) -> Result<Tally, Box<Disagreement>> {
+        last_words::prepare();
         let start = Instant::now();
         let mut tally = Tally::default();
         let strategy = program();
@@ -61,11 +66,11 @@ impl Hunt {
             let mut tree =
                 strategy.new_tree(&mut runner(seed)).expect("nothing is filtered for long");
             let program = tree.current();
-            watch(seed, &program);
-            tally.programs += 1;
-            tally.steps += program.len() as u64;
-            if let Some(found) = compare(stage, both, seed, program) {
-                return Err(shrink(stage, both, &mut tree, found, watch));
+            let outcomes = both.map(|one| run(stage, one, seed, &program));
+            tally.add(&program, &outcomes[0]);
+            if outcomes[0] != outcomes[1] {
+                let found = Disagreement::new(seed, program, both, outcomes);
+                return Err(shrink(stage, both, &mut tree, found));
             }
         }
         tally.time = start.elapsed();
@@ -80,15 +85,22 @@ fn runner(seed: u64) -> TestRunner {
     TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
+fn run(stage: &mut Stage, one: &'static dyn Futex, seed: u64, program: &Program) -> Outcome {
+    last_words::begin(seed);
+    let outcome = stage.run(one, program);
+    last_words::end();
+    outcome
+}
+
 fn compare(
     stage: &mut Stage,
     both: [&'static dyn Futex; 2],
     seed: u64,
     program: Program,
 ) -> Option<Box<Disagreement>> {
-    let outcomes = both.map(|one| (one.name(), stage.run(one, &program)));
-    let differ = outcomes[0].1 != outcomes[1].1;
-    differ.then(|| Box::new(Disagreement { seed, program, outcomes }))
+    let outcomes = both.map(|one| run(stage, one, seed, &program));
+    let differ = outcomes[0] != outcomes[1];
+    differ.then(|| Disagreement::new(seed, program, both, outcomes))
 }
 
 fn shrink(
@@ -96,7 +108,6 @@ fn shrink(
     both: [&'static dyn Futex; 2],
     tree: &mut impl ValueTree<Value = Program>,
     mut found: Box<Disagreement>,
-    mut watch: impl FnMut(u64, &Program),
 ) -> Box<Disagreement> {
     let mut differ = true;
     for _ in 0..MOST_ATTEMPTS {
@@ -104,7 +115,6 @@ fn shrink(
             break;
         }
         let program = tree.current();
-        watch(found.seed, &program);
         let smaller = compare(stage, both, found.seed, program);
         differ = smaller.is_some();
         found = smaller.unwrap_or(found);
@@ -114,13 +124,36 @@ fn shrink(
     while without < found.program.len() {
         let mut program = found.program.clone();
         program.remove(without);
-        watch(found.seed, &program);
         match compare(stage, both, found.seed, program) {
             Some(smaller) => (found, without) = (smaller, 0),
             None => without += 1,
         }
     }
     found
+}
+
+impl Tally {
+    fn add(&mut self, program: &Program, outcome: &Outcome) {
+        self.programs += 1;
+        self.steps += program.len() as u64;
+        for line in outcome.lines.iter().take(program.len()) {
+            self.slept += u64::from(matches!(line.did, Did::Waits(_)));
+            self.failed += u64::from(matches!(line.did, Did::Returned(Err(_))));
+            self.woken += line.ended.len() as u64;
+        }
+    }
+}
+
+impl Disagreement {
+    fn new(
+        seed: u64,
+        program: Program,
+        both: [&'static dyn Futex; 2],
+        [first, second]: [Outcome; 2],
+    ) -> Box<Self> {
+        let outcomes = [(both[0].name(), first), (both[1].name(), second)];
+        Box::new(Self { seed, program, outcomes })
+    }
 }
 
 impl fmt::Display for Disagreement {

@@ -9,6 +9,7 @@ mod engine;
 mod generate;
 mod hunt;
 mod kernel;
+mod last_words;
 mod places;
 mod run;
 mod step;

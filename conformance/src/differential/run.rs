@@ -11,8 +11,31 @@ use std::time::{Duration, Instant};
 
 const WORKERS: usize = 6;
 
-/// What is called "at once" takes at most this long.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long to wait for what should happen at once: so long, and so many turns of the processor that
+/// all share, which a busy machine may take longer to give.
+struct Patience {
+    start: Instant,
+    turns: u32,
+}
+
+impl Patience {
+    const TIME: Duration = Duration::from_millis(100);
+    const TURNS: u32 = 200;
+
+    fn new() -> Self {
+        Self { start: Instant::now(), turns: 0 }
+    }
+
+    /// Gives the others a turn.
+    fn wait(&mut self) {
+        thread::yield_now();
+        self.turns += 1;
+    }
+
+    fn is_over(&self) -> bool {
+        self.turns > Self::TURNS && self.start.elapsed() > Self::TIME
+    }
+}
 
 /// What can be observed of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -137,19 +160,19 @@ impl Stage {
         };
         let worker = &mut self.workers[index];
         worker.give(implementation, call);
-        thread::yield_now();
-        let start = Instant::now();
+        let mut patience = Patience::new();
+        patience.wait();
         let did = loop {
             match worker.look() {
                 Seen::Returned(result) => break Did::Returned(result),
                 Seen::Blocked if !time.ends_at_once() => break Did::Waits(index),
-                Seen::Blocked if start.elapsed() > PATIENCE => break Did::Waits(index),
-                Seen::Running if start.elapsed() > PATIENCE => break Did::Spins(index),
-                _ => thread::yield_now(),
+                Seen::Blocked if patience.is_over() => break Did::Waits(index),
+                Seen::Running if patience.is_over() => break Did::Spins(index),
+                _ => patience.wait(),
             }
         };
         if time == Time::Soon && did == Did::Waits(index) {
-            self.soon[index] = Some(start + SOON);
+            self.soon[index] = Some(patience.start + SOON);
         }
         (did, self.collect())
     }
@@ -157,7 +180,7 @@ impl Stage {
     /// Lets everybody who can do something do it.
     fn settle(&mut self) -> Ended {
         let mut ended = Vec::new();
-        let start = Instant::now();
+        let mut patience = Patience::new();
         loop {
             let before = ended.len();
             let mut running = false;
@@ -173,10 +196,10 @@ impl Stage {
             }
             // Whoever returned may have woken others on its way.
             let calm = !running && ended.len() == before;
-            if calm || start.elapsed() > PATIENCE {
+            if calm || patience.is_over() {
                 break;
             }
-            thread::yield_now();
+            patience.wait();
         }
         self.note(&ended);
         ended
@@ -208,8 +231,9 @@ impl Stage {
         let Some(last) = self.soon.iter().flatten().max().copied() else { return Vec::new() };
         thread::sleep(last.saturating_duration_since(Instant::now()));
         let mut ended = Vec::new();
-        while self.soon.iter().any(Option::is_some) && last.elapsed() < PATIENCE {
-            thread::yield_now();
+        let mut patience = Patience::new();
+        while self.soon.iter().any(Option::is_some) && !patience.is_over() {
+            patience.wait();
             ended.extend(self.collect());
         }
         self.soon = [None; WORKERS];
