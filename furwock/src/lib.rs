@@ -1,7 +1,9 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
-//! - [`futex`]: wait, wake and requeue on words of several widths;
+//! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
+//!   descriptors;
+//! - [`linux`]: the same under the kernel's own names and numbers;
 //! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
 //!
 //! Everything is for the threads of one process. A forked child may use whatever the thread that
@@ -17,6 +19,8 @@
 compile_error!("furwock's engine sleeps on Linux's futexes: build it for a Linux target");
 
 pub mod futex;
+#[cfg(not(any(loom, shuttle)))]
+pub mod linux;
 pub mod lock;
 mod lot;
 #[cfg(all(test, loom))]

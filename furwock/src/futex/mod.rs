@@ -21,15 +21,34 @@
 //! });
 //! ```
 //!
-//! Words are *private*: their waiters are threads of one process. A word needs no initialisation
-//! and no clean-up. Two words of different widths at one address share their waiters.
+//! Besides threads, tasks ([`wait_async`]) and file descriptors ([`wait_fd`]) wait in the same queues;
+//! and one thread can wait on many words at once ([`wait_any`]).
+//!
+//! Words are *private*: their waiters live in one process. A word needs no initialisation and no
+//! clean-up. Two words of different widths at one address share their waiters.
 
+mod any;
+mod fd;
+mod future;
 mod requeue;
 mod wait;
 mod wake;
+mod wake_op;
 mod word;
 
+pub use any::{AnyWaited, Expected, Registration, wait_any};
+pub use fd::{WaitFd, WaitFdError, wait_fd};
+pub use future::{WaitFuture, wait_async, wait_async_bitset};
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
-pub use wait::{Waited, wait};
-pub use wake::{wake, wake_all};
+pub use wait::{Waited, wait, wait_bitset};
+pub use wake::{wake, wake_all, wake_bitset};
+pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};
 pub use word::Word;
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use {
+    requeue::{compare_requeue_at, requeue_at},
+    wait::wait_at,
+    wake::wake_at,
+    wake_op::wake_op_at,
+};

@@ -31,11 +31,7 @@ impl core::error::Error for Mismatch {}
 /// Nobody looks at what `to` holds. With one word for both, those who would be moved are counted and
 /// stay.
 pub fn requeue<F: Word, T: Word>(from: &F, to: &T, wake: usize, relocate: usize) -> Requeued {
-    if lot::is_empty(from.key()) {
-        return Requeued::default();
-    }
-    let mut pair = lot::lock_pair(from.key(), to.key());
-    requeue_locked(&mut pair, from.key(), to.key(), wake, relocate)
+    requeue_at(from.key(), to.key(), wake, relocate)
 }
 
 /// The same, provided that `from` holds `expected`.
@@ -51,11 +47,27 @@ pub fn compare_requeue<F: Word, T: Word>(
     wake: usize,
     relocate: usize,
 ) -> Result<Requeued, Mismatch> {
-    let mut pair = lot::lock_pair(from.key(), to.key());
-    if from.value() != expected {
-        return Err(Mismatch);
+    let look = || if from.value() == expected { Ok(()) } else { Err(Mismatch) };
+    compare_requeue_at(from.key(), look, to.key(), wake, relocate)
+}
+
+pub(crate) fn requeue_at(from: usize, to: usize, wake: usize, relocate: usize) -> Requeued {
+    if lot::is_empty(from) {
+        return Requeued::default();
     }
-    Ok(requeue_locked(&mut pair, from.key(), to.key(), wake, relocate))
+    requeue_locked(&mut lot::lock_pair(from, to), from, to, wake, relocate)
+}
+
+pub(crate) fn compare_requeue_at<E>(
+    from: usize,
+    look: impl FnOnce() -> Result<(), E>,
+    to: usize,
+    wake: usize,
+    relocate: usize,
+) -> Result<Requeued, E> {
+    let mut pair = lot::lock_pair(from, to);
+    look()?;
+    Ok(requeue_locked(&mut pair, from, to, wake, relocate))
 }
 
 fn requeue_locked(
@@ -65,11 +77,14 @@ fn requeue_locked(
     wake: usize,
     relocate: usize,
 ) -> Requeued {
-    let woken = pair.from.choose_many(from, wake);
+    let woken = pair.from.choose_many(from, wake, lot::ANY);
     let mut moved = 0;
     let mut at = pair.from.first(from);
     while let Some(waiter) = at.filter(|_| moved < relocate) {
         at = pair.from.after(waiter);
+        if !pair.from.waits(waiter) {
+            continue;
+        }
         if from != to {
             pair.move_waiter(waiter, to);
         }

@@ -44,29 +44,63 @@ pub enum Waited {
 /// A deadline that has passed already gives `TimedOut`, after the check for a mismatch. Signals
 /// don't end the wait.
 pub fn wait<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>) -> Waited {
+    wait_bitset(word, expected, deadline, lot::ANY)
+}
+
+/// `wait` for wakes that have a bit in common with `bitset` (futex(2): `FUTEX_WAIT_BITSET`).
+///
+/// Wakes without a bitset wake everybody. A bitset of 0 hears only the deadline: futex(2) refuses
+/// it.
+#[inline]
+pub fn wait_bitset<W: Word>(
+    word: &W,
+    expected: W::Value,
+    deadline: Option<&Deadline>,
+    bitset: u32,
+) -> Waited {
     if word.value() != expected {
         return Waited::Mismatch;
     }
-    wait_slow(word, expected, deadline)
+    wait_slow(word, expected, deadline, bitset)
 }
 
 #[cold]
-fn wait_slow<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>) -> Waited {
+fn wait_slow<W: Word>(
+    word: &W,
+    expected: W::Value,
+    deadline: Option<&Deadline>,
+    bitset: u32,
+) -> Waited {
+    let look = || if word.value() == expected { Ok(()) } else { Err(Waited::Mismatch) };
+    match wait_at(word.key(), look, deadline, bitset, false) {
+        Ok(Ended::Chosen(_) | Ended::Interrupted | Ended::Signalled) => Waited::Woken,
+        Ok(Ended::TimedOut) => Waited::TimedOut,
+        Err(why) => why,
+    }
+}
+
+/// Waits at `key`, if `look` has no objection under the bucket's lock.
+pub(crate) fn wait_at<E>(
+    key: usize,
+    look: impl FnOnce() -> Result<(), E>,
+    deadline: Option<&Deadline>,
+    bitset: u32,
+    ends_on_signal: bool,
+) -> Result<Ended, E> {
     let Some(node) = lot::node() else {
+        look()?;
         nap();
         let passed = deadline.is_some_and(Deadline::has_passed);
-        return if passed { Waited::TimedOut } else { Waited::Woken };
+        return Ok(if passed { Ended::TimedOut } else { Ended::Interrupted });
     };
-    let key = word.key();
     let mut bucket = lot::announce(key);
-    if word.value() != expected {
+    if let Err(why) = look() {
         bucket.retract();
-        return Waited::Mismatch;
+        return Err(why);
     }
-    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(deadline);
+    let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset)
+        .until(deadline)
+        .ends_on_signal(ends_on_signal);
     drop(bucket);
-    match wait.sleep(|_was_last| {}) {
-        Ended::Chosen(_) | Ended::Interrupted => Waited::Woken,
-        Ended::TimedOut => Waited::TimedOut,
-    }
+    Ok(wait.sleep(|_was_last| {}))
 }

@@ -1,24 +1,39 @@
-//! `FUTEX_WAKE`.
+//! `FUTEX_WAKE` and `FUTEX_WAKE_BITSET`.
 
 use super::Word;
 use crate::lot;
 
-/// Wakes up to `count` threads that wait on `word`, those first that have waited longest. Returns
-/// how many.
+/// Wakes up to `count` waiters of `word`, those first that have waited longest. Returns how many.
 ///
-/// Change the word first. With nobody waiting this is a fence and a load. Many are woken by
+/// Change the word first. With nobody waiting this is a fence and a load. Many threads are woken by
 /// fan-out: the caller wakes a few, which wake the others.
 #[inline]
 pub fn wake<W: Word>(word: &W, count: usize) -> usize {
-    let key = word.key();
-    if lot::is_empty(key) || count == 0 {
-        return 0;
-    }
-    lot::lock(key).choose_many(key, count)
+    wake_at(word.key(), count, lot::ANY)
 }
 
-/// Wakes all threads that wait on `word`. Returns how many.
+/// Wakes all who wait on `word`. Returns how many.
 #[inline]
 pub fn wake_all<W: Word>(word: &W) -> usize {
     wake(word, usize::MAX)
+}
+
+/// Wakes up to `count` waiters of `word` that wait with a bitset that has a bit in common with
+/// `bitset`. Who waits without one has all bits.
+#[inline]
+pub fn wake_bitset<W: Word>(word: &W, count: usize, bitset: u32) -> usize {
+    wake_at(word.key(), count, bitset)
+}
+
+#[inline]
+pub(crate) fn wake_at(key: usize, count: usize, bitset: u32) -> usize {
+    if lot::is_empty(key) || count == 0 {
+        return 0;
+    }
+    wake_waiting(key, count, bitset)
+}
+
+#[cold]
+fn wake_waiting(key: usize, count: usize, bitset: u32) -> usize {
+    lot::lock(key).choose_many(key, count, bitset)
 }

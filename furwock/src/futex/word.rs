@@ -1,17 +1,25 @@
 //! What can be waited on.
 
 use crate::prim::atomic::{
-    AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 
-mod sealed {
-    pub trait Sealed {}
+pub(super) mod sealed {
+    /// A word of whatever width, as waits on many see it.
+    pub trait Bits: Sync {
+        /// Where its waiters queue.
+        fn key(&self) -> usize;
+
+        /// What it holds now, read with `SeqCst`, in the low bits.
+        fn bits(&self) -> u64;
+    }
 }
 
-/// An atomic that threads can wait on: 32 and 64 bits wide, and pointers.
+/// An atomic that threads can wait on: 8, 16, 32 or 64 bits wide, or a pointer.
 ///
 /// Sealed: the engine relies on a word's address being its own for as long as it is borrowed.
-pub trait Word: sealed::Sealed + Sync {
+pub trait Word: sealed::Bits {
     /// What the word holds.
     type Value: Copy + PartialEq;
 
@@ -19,17 +27,28 @@ pub trait Word: sealed::Sealed + Sync {
     #[doc(hidden)]
     fn value(&self) -> Self::Value;
 
-    /// Where its waiters queue.
     #[doc(hidden)]
-    #[inline]
-    fn key(&self) -> usize {
-        core::ptr::from_ref(self).cast::<()>().addr()
-    }
+    fn to_bits(value: Self::Value) -> u64;
+}
+
+#[inline]
+fn address<W>(word: &W) -> usize {
+    core::ptr::from_ref(word).cast::<()>().addr()
 }
 
 macro_rules! words {
     ($($atomic:ty => $value:ty),* $(,)?) => {$(
-        impl sealed::Sealed for $atomic {}
+        impl sealed::Bits for $atomic {
+            #[inline]
+            fn key(&self) -> usize {
+                address(self)
+            }
+
+            #[inline]
+            fn bits(&self) -> u64 {
+                Self::to_bits(self.value())
+            }
+        }
 
         impl Word for $atomic {
             type Value = $value;
@@ -38,11 +57,21 @@ macro_rules! words {
             fn value(&self) -> $value {
                 self.load(Ordering::SeqCst)
             }
+
+            #[inline]
+            fn to_bits(value: $value) -> u64 {
+                value as u64
+            }
         }
     )*};
 }
 
 words! {
+    AtomicBool => bool,
+    AtomicU8 => u8,
+    AtomicI8 => i8,
+    AtomicU16 => u16,
+    AtomicI16 => i16,
     AtomicU32 => u32,
     AtomicI32 => i32,
     AtomicU64 => u64,
@@ -51,7 +80,17 @@ words! {
     AtomicIsize => isize,
 }
 
-impl<T> sealed::Sealed for AtomicPtr<T> {}
+impl<T> sealed::Bits for AtomicPtr<T> {
+    #[inline]
+    fn key(&self) -> usize {
+        address(self)
+    }
+
+    #[inline]
+    fn bits(&self) -> u64 {
+        Self::to_bits(self.value())
+    }
+}
 
 impl<T> Word for AtomicPtr<T> {
     type Value = *mut T;
@@ -59,5 +98,10 @@ impl<T> Word for AtomicPtr<T> {
     #[inline]
     fn value(&self) -> *mut T {
         self.load(Ordering::SeqCst)
+    }
+
+    #[inline]
+    fn to_bits(value: *mut T) -> u64 {
+        value.addr() as u64
     }
 }

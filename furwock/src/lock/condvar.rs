@@ -157,7 +157,9 @@ impl RawCondvar {
             _ if !released => CondvarWait::new(Outcome::NotReleased, Verdict::WOKEN),
             Ended::Chosen(verdict) => CondvarWait::new(Outcome::Signalled, verdict),
             Ended::TimedOut => CondvarWait::new(Outcome::TimedOut, Verdict::WOKEN),
-            Ended::Interrupted => CondvarWait::new(Outcome::Interrupted, Verdict::WOKEN),
+            Ended::Interrupted | Ended::Signalled => {
+                CondvarWait::new(Outcome::Interrupted, Verdict::WOKEN)
+            }
         }
     }
 
@@ -190,7 +192,7 @@ impl RawCondvar {
                 let mut bucket = lot::lock(key);
                 let mutex = bucket.first(key).map_or(0, |waiter| bucket.told_by(waiter).0);
                 if mutex == 0 {
-                    let chosen = bucket.choose_many(key, most);
+                    let chosen = bucket.choose_many(key, most, lot::ANY);
                     self.forget_waiters_if_none_locked(&bucket);
                     return chosen;
                 }
@@ -240,7 +242,7 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
     if !mutex.expect_moved_waiters(pair.to()) {
         // The mutex is free: some may have it at once. The rest follows them.
         if most == 1 {
-            return pair.from.choose_many(key, 1);
+            return pair.from.choose_many(key, 1, lot::ANY);
         }
         notified = choose_claiming(pair, key, mutex);
         if pair.from.has_told(key, mutex.key()) {

@@ -138,7 +138,7 @@ impl<'m> Contender<'m> {
                 }
                 if self.was_chosen(verdict) { Slept::Granted } else { Slept::LookAgain }
             }
-            Ended::TimedOut | Ended::Interrupted => Slept::TimedOut,
+            Ended::TimedOut | Ended::Interrupted | Ended::Signalled => Slept::TimedOut,
         }
     }
 

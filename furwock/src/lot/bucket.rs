@@ -3,11 +3,11 @@
 use super::bucket_lock::{TableHeld, TableLock};
 use super::queue::{Queue, Start};
 use super::table;
-use super::waiter::{Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Kind, Stay, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{checker_has_failed, current_cpu, full_fence};
+use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
 
 /// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
 /// whether anybody waits doesn't disturb those who queue.
@@ -49,7 +49,7 @@ pub(crate) fn announce(key: usize) -> Locked<'static> {
     let bucket = table::bucket(key);
     bucket.waiters.fetch_add(1, Ordering::Relaxed);
     if !mutant::active(Mutant::CountWithoutFence) {
-        full_fence();
+        full_fence_after_rmw();
     }
     Locked::new(bucket)
 }
@@ -67,6 +67,23 @@ pub(crate) fn lock(key: usize) -> Locked<'static> {
     Locked::new(table::bucket(key))
 }
 
+/// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
+/// the waker wrote may be read then.
+pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {
+    while !waiter.is_chosen() {
+        let key = waiter.key();
+        if key == 0 {
+            continue;
+        }
+        let mut locked = lock(key);
+        if waiter.key() == key {
+            locked.remove(waiter);
+            return true;
+        }
+    }
+    false
+}
+
 /// Whether surely nobody waits at `key`: no lock, no system call. Call it after the store that
 /// waiters wait for (O-1).
 #[inline]
@@ -81,6 +98,11 @@ impl<'t> Locked<'t> {
     #[inline]
     fn new(bucket: &'t Bucket) -> Self {
         Self { bucket, held: Some(bucket.lock.lock()), chosen: WakeList::new() }
+    }
+
+    #[inline]
+    fn release(&mut self) {
+        drop(self.held.take());
     }
 
     /// Undoes `announce`.
@@ -141,7 +163,7 @@ impl<'t> Locked<'t> {
         unsafe { self.bucket.queue.0.push_front(waiter) };
     }
 
-    /// Takes the caller's own node out of the queue: a wait that ends without a waker.
+    /// Takes a node out of the queue.
     pub(super) fn remove(&mut self, waiter: &'static Waiter) {
         // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
         unsafe { self.bucket.queue.0.unlink(waiter) };
@@ -149,15 +171,44 @@ impl<'t> Locked<'t> {
         self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Takes `waiter` out of the queue and notifies it once the lock is dropped.
+    /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and nothing
+    /// done, if it is one of several nodes that a wait on many words has, and another was chosen or
+    /// its thread isn't waiting.
     #[inline]
-    pub(crate) fn choose(&mut self, waiter: &'static Waiter, verdict: Verdict) {
-        self.remove(waiter);
-        // SAFETY: just unlinked under the lock: the (W) fields are this thread's until it notifies,
-        // which `Drop` does once.
+    pub(crate) fn choose(&mut self, waiter: &'static Waiter, verdict: Verdict) -> bool {
+        self.choose_by(waiter, verdict, ANY)
+    }
+
+    #[inline]
+    fn choose_by(&mut self, waiter: &'static Waiter, verdict: Verdict, bitset: u32) -> bool {
+        // SAFETY: `self` holds the bucket lock under which the waiter is queued. Once it is chosen
+        // the (W) fields are this thread's, until it notifies, which `Drop` does once.
         unsafe {
+            let kind = waiter.kind.get();
+            if let Kind::Member { head, index, .. } = kind
+                && !head.claim.try_claim(index)
+            {
+                return false;
+            }
             waiter.verdict.set(verdict);
+            waiter.chosen.set(Chosen { key: waiter.key(), bitset });
+            if let Kind::Member { stay: Stay::Registered, .. } = kind {
+                self.bucket.queue.0.unlink(waiter);
+                self.bucket.queue.0.push_back(waiter);
+            } else {
+                self.remove(waiter);
+            }
             self.chosen.push(waiter);
+        }
+        true
+    }
+
+    /// Whether `waiter`, queued here, waits at this moment: what is only registered doesn't.
+    pub(crate) fn waits(&self, waiter: &'static Waiter) -> bool {
+        // SAFETY: `self` holds the bucket lock.
+        match unsafe { waiter.kind.get() } {
+            Kind::Member { head, .. } => head.claim.is_armed(),
+            Kind::Thread | Kind::Task(_) => true,
         }
     }
 
@@ -209,14 +260,17 @@ impl<'t> Locked<'t> {
         first
     }
 
-    /// Chooses up to `most` waiters at `key`, in order. Returns how many.
-    pub(crate) fn choose_many(&mut self, key: usize, most: usize) -> usize {
+    /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.
+    pub(crate) fn choose_many(&mut self, key: usize, most: usize, bitset: u32) -> usize {
         let mut chosen = 0;
         let mut at = self.first(key);
         while let Some(waiter) = at.filter(|_| chosen < most) {
             at = self.after(waiter);
-            self.choose(waiter, Verdict::WOKEN);
-            chosen += 1;
+            // SAFETY: `self` holds the bucket lock.
+            let listens = unsafe { waiter.bitset.get() } & bitset != 0;
+            if listens && self.choose_by(waiter, Verdict::WOKEN, bitset) {
+                chosen += 1;
+            }
         }
         chosen
     }
@@ -225,7 +279,7 @@ impl<'t> Locked<'t> {
 impl Drop for Locked<'_> {
     #[inline]
     fn drop(&mut self) {
-        drop(self.held.take());
+        self.release();
         if checker_has_failed() {
             return;
         }
@@ -235,7 +289,7 @@ impl Drop for Locked<'_> {
 
 /// Two addresses' buckets, both locked, or the one that they share.
 ///
-/// Waiters are chosen through `from`. Dropping the pair releases both locks before it notifies.
+/// Dropping the pair releases both locks before it notifies whom it chose.
 pub(crate) struct LockedPair<'t> {
     pub(crate) from: Locked<'t>,
     to: Option<Locked<'t>>,
@@ -266,10 +320,20 @@ impl LockedPair<'_> {
         self.to.as_ref().unwrap_or(&self.from)
     }
 
+    /// `choose_many` at `key` in the bucket that waiters are moved to.
+    pub(crate) fn choose_at_other(&mut self, key: usize, most: usize) -> usize {
+        self.to.as_mut().unwrap_or(&mut self.from).choose_many(key, most, ANY)
+    }
+
     /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
     pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: usize) {
         // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
-        unsafe { self.from.bucket.queue.0.unlink(waiter) };
+        unsafe {
+            if let Kind::Member { head, .. } = waiter.kind.get() {
+                head.claim.note_move();
+            }
+            self.from.bucket.queue.0.unlink(waiter);
+        }
         let Some(to) = &mut self.to else {
             self.from.push_back(waiter, to_key);
             return;
@@ -285,6 +349,9 @@ impl LockedPair<'_> {
 
 impl Drop for LockedPair<'_> {
     fn drop(&mut self) {
-        drop(self.to.take());
+        if let Some(to) = &mut self.to {
+            to.release();
+        }
+        self.from.release();
     }
 }

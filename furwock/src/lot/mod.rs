@@ -9,6 +9,7 @@
 //! when it has been.** So nothing touches a node after its notification, and a notification never
 //! reaches a wait that it wasn't meant for.
 
+mod any;
 mod bucket;
 mod bucket_lock;
 mod hash;
@@ -17,18 +18,22 @@ mod parker;
 mod pool;
 mod queue;
 mod table;
+mod task;
 mod thread;
 mod wait;
 mod waiter;
 mod wake_list;
 
+pub(crate) use any::{AnyEnded, Group};
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
+pub(crate) use parker::Until;
 pub(crate) use table::processors;
+pub(crate) use task::{Sink, TaskNode, TaskWait};
 #[cfg(any(loom, shuttle))]
 pub(crate) use thread::Thread;
 pub(crate) use thread::{Node, forget_interrupt, interrupt as interrupt_thread, node, own, tid};
 pub(crate) use wait::{Ended, Place, Wait};
-pub(crate) use waiter::Verdict;
+pub(crate) use waiter::{ANY, Verdict};
 #[cfg(all(test, loom))]
 pub(crate) use {
     bucket_lock::FutexLock,

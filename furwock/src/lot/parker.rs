@@ -5,6 +5,7 @@
 //! | EMPTY | awake, not yet notified | the thread, before it queues itself; whoever interrupts it |
 //! | SLEEPING | in the kernel, or about to be | the thread |
 //! | NOTIFIED | chosen; what the waker wrote may be read | the one waker that chose it |
+//! | ABANDONED | nobody waits for the notification any more | a task's owner, chosen and not yet notified |
 
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -14,6 +15,7 @@ use crate::sys::clock::Deadline;
 const EMPTY: u32 = 0;
 const SLEEPING: u32 = 1;
 const NOTIFIED: u32 = 2;
+const ABANDONED: u32 = 3;
 
 /// Probes before the thread sleeps: about a microsecond, enough for a waker that is already on its
 /// way and less than a sleep costs.
@@ -25,6 +27,17 @@ pub(crate) enum Woke {
     Notified,
     TimedOut,
     Interrupted,
+    /// A signal handler ran.
+    Signalled,
+}
+
+/// What besides the notification ends a sleep.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Until<'d> {
+    pub(crate) deadline: Option<&'d Deadline>,
+    pub(crate) interrupts: bool,
+    /// Signals, as far as they end futex(2)'s waits.
+    pub(crate) signals: bool,
 }
 
 /// One thread's place to sleep.
@@ -46,9 +59,9 @@ impl Parker {
         self.state.store(EMPTY, Ordering::Relaxed);
     }
 
-    /// Sleeps until notified, until the deadline, or, where the caller asks for it, until somebody
-    /// interrupts. May be called again after anything but `Notified`.
-    pub(crate) fn sleep(&self, deadline: Option<&Deadline>, interruptible: bool) -> Woke {
+    /// Sleeps until notified, or until what the caller names. May be called again after anything
+    /// but `Notified`.
+    pub(crate) fn sleep(&self, until: Until<'_>) -> Woke {
         for _ in 0..SPINS {
             if self.is_notified() {
                 return Woke::Notified;
@@ -61,19 +74,21 @@ impl Parker {
             if slept == Err(NOTIFIED) {
                 return Woke::Notified;
             }
-            if interruptible {
+            if until.interrupts {
                 // Against `interrupt`, which stores its flag and then looks for SLEEPING (O-4).
                 full_fence();
                 if self.interrupted.load(Ordering::Relaxed) {
                     return self.awake_as(Woke::Interrupted);
                 }
             }
-            let sleep = kernel_wait(&self.state, SLEEPING, deadline);
+            let sleep = kernel_wait(&self.state, SLEEPING, until.deadline);
             if self.is_notified() {
                 return Woke::Notified;
             }
-            if sleep == Sleep::TimedOut {
-                return self.awake_as(Woke::TimedOut);
+            match sleep {
+                Sleep::TimedOut => return self.awake_as(Woke::TimedOut),
+                Sleep::Signalled if until.signals => return self.awake_as(Woke::Signalled),
+                Sleep::Signalled | Sleep::Ended => {}
             }
         }
     }
@@ -106,6 +121,19 @@ impl Parker {
         {
             kernel_wake_one(&self.state);
         }
+    }
+
+    /// A task's `notify`: it sleeps elsewhere. `false` if its owner abandoned it, and the node is now
+    /// the caller's to give back.
+    #[inline]
+    pub(super) fn notify_task(&self) -> bool {
+        self.state.swap(NOTIFIED, Ordering::AcqRel) != ABANDONED
+    }
+
+    /// Gives up waiting for the notification of a task that has been chosen. `false` if it had come,
+    /// and the node is the caller's; otherwise the notifier has it.
+    pub(super) fn abandon(&self) -> bool {
+        self.state.swap(ABANDONED, Ordering::AcqRel) != NOTIFIED
     }
 
     /// Wakes the thread from an interruptible sleep without choosing it.

@@ -37,9 +37,27 @@ impl Pool {
     }
 }
 
-/// A `Thread` that nobody else uses; `None` when the kernel has no memory.
-pub(super) fn take() -> Option<&'static Thread> {
+/// `count` of them that nobody else uses, linked through `next_free`; `None` when the kernel has no
+/// memory.
+pub(super) fn take(count: usize) -> Option<&'static Thread> {
     let _held = POOL.lock.lock();
+    let mut first = None;
+    for _ in 0..count {
+        let Some(thread) = take_one() else {
+            if let Some(first) = first {
+                put_back(first);
+            }
+            return None;
+        };
+        // SAFETY: just taken.
+        unsafe { thread.next_free.set(first) };
+        first = Some(thread);
+    }
+    first
+}
+
+/// Under the pool's lock.
+fn take_one() -> Option<&'static Thread> {
     // SAFETY: under the pool's lock.
     unsafe {
         if let Some(thread) = POOL.free.get() {
@@ -69,13 +87,22 @@ fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
     POOL.newest()
 }
 
-/// Takes back what `take` gave. Its thread must not use it again.
-pub(super) fn give_back(thread: &'static Thread) {
+/// Takes back what `take` gave. Nobody may use them again.
+pub(super) fn give_back(first: &'static Thread) {
     let _held = POOL.lock.lock();
-    // SAFETY: under the pool's lock.
+    put_back(first);
+}
+
+/// Under the pool's lock.
+fn put_back(first: &'static Thread) {
+    // SAFETY: under the pool's lock; the chain is the caller's.
     unsafe {
-        thread.next_free.set(POOL.free.get());
-        POOL.free.set(Some(thread));
+        let mut last = first;
+        while let Some(next) = last.next_free.get() {
+            last = next;
+        }
+        last.next_free.set(POOL.free.get());
+        POOL.free.set(Some(first));
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) struct Thread {
     pthread: AtomicUsize,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
     pub(crate) active_since_ns: AtomicU64,
-    /// The pool's, under the pool's lock.
+    /// The pool's, under the pool's lock; of spare nodes, whoever's they are.
     pub(super) next_free: CheckedCell<Option<&'static Thread>>,
 }
 
@@ -48,7 +48,11 @@ pub(crate) fn node() -> Option<Node> {
             thread.waiting.store(true, Ordering::Relaxed);
             Some(Node { thread, spare: false })
         }
-        None => Some(Node { thread: spare()?, spare: true }),
+        None => {
+            let thread = spares(1)?;
+            thread.pthread.store(pthread(), Ordering::Relaxed);
+            Some(Node { thread, spare: true })
+        }
     }
 }
 
@@ -74,6 +78,7 @@ impl Drop for Node {
             return;
         }
         if self.spare {
+            self.thread.pthread.store(0, Ordering::Relaxed);
             give_back(self.thread);
         } else {
             self.thread.waiting.store(false, Ordering::Relaxed);
@@ -82,14 +87,18 @@ impl Drop for Node {
 }
 
 #[cfg(not(any(loom, shuttle)))]
+use crate::sys::thread::pthread;
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{forget_interrupt, interrupt, own, tid};
 #[cfg(not(any(loom, shuttle)))]
-use native::{give_back, spare};
+pub(super) use native::{give_back, spares};
 
+#[cfg(any(loom, shuttle))]
+use model::pthread;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{forget_interrupt, interrupt, own, tid};
 #[cfg(any(loom, shuttle))]
-use model::{give_back, spare};
+pub(super) use model::{give_back, spares};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
@@ -121,26 +130,25 @@ mod native {
             return None;
         }
         sys::fork::on_child(forget);
-        let thread = spare()?;
+        let thread = spares(1)?;
+        thread.waiting.store(false, Ordering::Relaxed);
+        thread.active_since_ns.store(0, Ordering::Relaxed);
+        thread.pthread.store(sys::thread::pthread(), Ordering::Relaxed);
         let pointer = core::ptr::from_ref(thread).cast::<c_void>();
         sys::thread::slot().data.set(pointer);
         sys::thread::at_exit(pointer, release);
         Some(thread)
     }
 
-    /// Belongings for the calling thread that nobody else uses.
+    /// `count` nodes that nobody else uses, at least one, linked through `next_free`.
     #[cold]
-    pub(super) fn spare() -> Option<&'static Thread> {
-        let thread = pool::take()?;
-        thread.waiting.store(false, Ordering::Relaxed);
-        thread.active_since_ns.store(0, Ordering::Relaxed);
-        thread.pthread.store(sys::thread::pthread(), Ordering::Relaxed);
-        Some(thread)
+    pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
+        pool::take(count)
     }
 
-    pub(super) fn give_back(thread: &'static Thread) {
-        thread.pthread.store(0, Ordering::Relaxed);
-        pool::give_back(thread);
+    /// Takes back what `spares` gave.
+    pub(crate) fn give_back(first: &'static Thread) {
+        pool::give_back(first);
     }
 
     /// The thread ends. Other destructors may still lock and wait: they take spare nodes, since
@@ -148,7 +156,9 @@ mod native {
     unsafe extern "C" fn release(thread: *mut c_void) {
         sys::thread::slot().data.set(ENDING);
         // SAFETY: the pointer that `register` stored; never unmapped.
-        give_back(unsafe { &*thread.cast::<Thread>() });
+        let thread = unsafe { &*thread.cast::<Thread>() };
+        thread.pthread.store(0, Ordering::Relaxed);
+        give_back(thread);
     }
 
     /// In a forked child.
@@ -199,12 +209,22 @@ mod model {
         Some(crate::prim::model_thread())
     }
 
-    /// Models have no signals.
-    pub(super) fn spare() -> Option<&'static Thread> {
-        None
+    pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
+        let mut first = None;
+        for _ in 0..count {
+            let thread: &'static Thread = Box::leak(Box::new(Thread::new()));
+            // SAFETY: nobody else knows it.
+            unsafe { thread.next_free.set(first) };
+            first = Some(thread);
+        }
+        first
     }
 
-    pub(super) fn give_back(_thread: &'static Thread) {}
+    pub(crate) fn give_back(_first: &'static Thread) {}
+
+    pub(super) fn pthread() -> usize {
+        0
+    }
 
     pub(crate) fn forget_interrupt() {}
 

@@ -1,9 +1,9 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
 use super::bucket::{self, Locked};
-use super::parker::Woke;
+use super::parker::{Until, Woke};
 use super::thread::Node;
-use super::waiter::{Verdict, Waiter};
+use super::waiter::{ANY, Kind, Verdict, Waiter};
 use super::wake_list;
 use crate::sys::clock::Deadline;
 
@@ -17,6 +17,8 @@ pub(crate) enum Ended {
     /// Somebody interrupted it while it was queued where it had queued itself. It is queued no
     /// longer.
     Interrupted,
+    /// A signal handler ran. It is queued no longer.
+    Signalled,
 }
 
 /// A wait that has been queued: at `key`, in a bucket whose lock has been dropped since.
@@ -24,8 +26,7 @@ pub(crate) enum Ended {
 pub(crate) struct Wait<'d> {
     waiter: &'static Waiter,
     key: usize,
-    deadline: Option<&'d Deadline>,
-    interruptible: bool,
+    until: Until<'d>,
     ends_when_moved: bool,
 }
 
@@ -46,27 +47,47 @@ impl<'d> Wait<'d> {
         token: usize,
         place: Place,
     ) -> Self {
+        Self::enqueue_for(locked, node, key, token, place, ANY)
+    }
+
+    /// The same, listening only to wakes that have a bit in common with `bitset`.
+    #[inline]
+    pub(crate) fn enqueue_for(
+        locked: &mut Locked<'_>,
+        node: &Node,
+        key: usize,
+        token: usize,
+        place: Place,
+        bitset: u32,
+    ) -> Self {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe { waiter.prepare(super::tid(), token) };
+        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset) };
         match place {
             Place::Front => locked.push_front(waiter, key),
             Place::Back => locked.push_back(waiter, key),
         }
-        Self { waiter, key, deadline: None, interruptible: false, ends_when_moved: false }
+        Self { waiter, key, until: Until::default(), ends_when_moved: false }
     }
 
     /// Ends the wait with `TimedOut` at `deadline`.
     #[inline]
     pub(crate) fn until(mut self, deadline: Option<&'d Deadline>) -> Self {
-        self.deadline = deadline;
+        self.until.deadline = deadline;
         self
     }
 
     /// Lets an interrupt end the wait, as long as the waiter hasn't been moved.
     #[inline]
     pub(crate) fn interruptible(mut self, yes: bool) -> Self {
-        self.interruptible = yes;
+        self.until.interrupts = yes;
+        self
+    }
+
+    /// Ends the wait with `Signalled` where a signal would end futex(2)'s.
+    #[inline]
+    pub(crate) fn ends_on_signal(mut self, yes: bool) -> Self {
+        self.until.signals = yes;
         self
     }
 
@@ -84,11 +105,16 @@ impl<'d> Wait<'d> {
     /// somebody waits. Afterwards whatever was waited on may be gone.
     pub(crate) fn sleep(mut self, mut on_leave: impl FnMut(bool)) -> Ended {
         loop {
-            match self.waiter.parker.sleep(self.deadline, self.interruptible) {
+            match self.waiter.parker.sleep(self.until) {
                 Woke::Notified => return self.chosen(),
                 Woke::TimedOut => {
                     if self.leave(self.ends_when_moved, &mut on_leave) {
                         return Ended::TimedOut;
+                    }
+                }
+                Woke::Signalled => {
+                    if self.leave(false, &mut on_leave) {
+                        return Ended::Signalled;
                     }
                 }
                 Woke::Interrupted => {
@@ -109,8 +135,7 @@ impl<'d> Wait<'d> {
             let key = self.waiter.key();
             let moved = key != self.key;
             if key == 0 || (moved && unless_moved) {
-                self.deadline = None;
-                self.interruptible = false;
+                self.until = Until::default();
                 return false;
             }
             let mut locked = bucket::lock(key);

@@ -1,7 +1,11 @@
-//! One waiting thread's node in a queue.
+//! One node in a queue: a thread's, one of several of a wait on many words, or a task's.
 
+use super::any::Claim;
 use super::parker::Parker;
+use super::task;
+use super::thread::Thread;
 use crate::prim::atomic::{AtomicUsize, Ordering};
+use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
 
 /// What a waker tells the waiter it chose.
@@ -23,6 +27,36 @@ impl Verdict {
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
+/// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
+pub(crate) const ANY: u32 = u32::MAX;
+
+/// What waits behind a node.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// The thread whose parker stands in the node.
+    Thread,
+    /// One of the nodes of a wait on many words, whose head has the claim and the parker.
+    Member { head: &'static Waiter, index: u32, stay: Stay },
+    /// A future or a file descriptor.
+    Task(&'static Thread),
+}
+
+/// What becomes of a member that was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stay {
+    /// It leaves the queue.
+    Once,
+    /// It stays registered, behind all others.
+    Registered,
+}
+
+/// Where and by which bitset a node was chosen: for whoever has to pass the wake on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) key: usize,
+    pub(super) bitset: u32,
+}
+
 /// A node. Lives in type-stable memory: references to it are valid for ever, what it stands for is
 /// not.
 ///
@@ -31,8 +65,12 @@ impl Verdict {
 #[derive(Debug)]
 pub(crate) struct Waiter {
     /// The address it is queued at; 0 when it isn't. Written under the bucket lock (when moved:
-    /// under both); read by its own thread to find the bucket.
+    /// under both); read by its owner to find the bucket.
     key: AtomicUsize,
+    /// (B) what waits here.
+    pub(super) kind: CheckedCell<Kind>,
+    /// (B) the wakes that it listens to.
+    pub(super) bitset: CheckedCell<u32>,
     /// (B) neighbours in the bucket's queue.
     pub(super) next: CheckedCell<Option<&'static Waiter>>,
     pub(super) previous: CheckedCell<Option<&'static Waiter>>,
@@ -43,18 +81,25 @@ pub(crate) struct Waiter {
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(super) cpu: CheckedCell<u32>,
     pub(super) passed_by: CheckedCell<u32>,
-    /// (W) what became of it.
+    /// (W) what became of it. Complete once `key` is 0.
     pub(super) verdict: CheckedCell<Verdict>,
+    pub(super) chosen: CheckedCell<Chosen>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
     pub(super) heirs: CheckedCell<Option<&'static Waiter>>,
     pub(super) next_chosen: CheckedCell<Option<&'static Waiter>>,
     pub(super) parker: Parker,
+    /// Of the head of a wait on many words: whether it can be chosen, and which member was.
+    pub(super) claim: Claim,
+    /// (B) what to call or write to, of a task's node.
+    pub(super) sink: task::Cell,
 }
 
 impl Waiter {
     pub(super) fn new() -> Self {
         Self {
             key: AtomicUsize::new(0),
+            kind: CheckedCell::new(Kind::Thread),
+            bitset: CheckedCell::new(ANY),
             next: CheckedCell::new(None),
             previous: CheckedCell::new(None),
             token: CheckedCell::new(0),
@@ -62,9 +107,12 @@ impl Waiter {
             cpu: CheckedCell::new(0),
             passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
+            chosen: CheckedCell::new(Chosen { key: 0, bitset: 0 }),
             heirs: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
+            claim: Claim::new(),
+            sink: task::Cell::new(),
         }
     }
 
@@ -74,9 +122,38 @@ impl Waiter {
         self.key.load(Ordering::Relaxed)
     }
 
+    /// Whether it has been chosen; if so, `verdict` and `chosen` may be read (T-1).
+    ///
+    /// Only for the node's owner, who knows that it was queued.
+    #[inline]
+    pub(super) fn is_chosen(&self) -> bool {
+        self.key.load(Ordering::Acquire) == 0
+    }
+
+    /// Releases what the waker wrote before it set the key to 0 (T-1).
     #[inline]
     pub(super) fn set_key_locked(&self, key: usize) {
-        self.key.store(key, Ordering::Relaxed);
+        let ordering = if mutant::active(Mutant::ChosenUnpublished) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        self.key.store(key, ordering);
+    }
+
+    /// Tells whoever waits behind a chosen node. The last permitted touch.
+    ///
+    /// # Safety
+    /// The caller chose the node, or was given it to notify; nobody has notified it.
+    #[inline]
+    pub(super) unsafe fn notify(&'static self) {
+        // SAFETY: not yet notified, so that the node's kind is stable.
+        match unsafe { self.kind.get() } {
+            Kind::Thread => self.parker.notify(),
+            Kind::Member { head, .. } => head.parker.notify(),
+            // SAFETY: by this function's contract.
+            Kind::Task(thread) => unsafe { task::notify(thread) },
+        }
     }
 
     /// Ends the wait that a signal handler interrupted to fork: for the child its queue is gone.
@@ -100,10 +177,12 @@ impl Waiter {
     /// # Safety
     /// The caller's own node, not queued.
     #[inline]
-    pub(super) unsafe fn prepare(&self, tid: u32, token: usize) {
+    pub(super) unsafe fn prepare(&self, tid: u32, token: usize, kind: Kind, bitset: u32) {
         self.parker.prepare();
-        // SAFETY: a node that isn't queued belongs to its thread.
+        // SAFETY: a node that isn't queued belongs to its owner.
         unsafe {
+            self.kind.set(kind);
+            self.bitset.set(bitset);
             self.tid.set(tid);
             self.cpu.set(prim::current_cpu());
             self.passed_by.set(0);

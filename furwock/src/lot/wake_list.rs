@@ -4,7 +4,7 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (locks.md measured 3 us for the waker against 1113, with everybody awake no later).
 
-use super::waiter::Waiter;
+use super::waiter::{Kind, Waiter};
 use crate::prim::mutant::{self, Mutant};
 
 /// How many a waker, or a woken waiter with heirs, notifies itself.
@@ -18,16 +18,25 @@ pub(super) struct WakeList {
     heads: [Option<&'static Waiter>; FAN_OUT],
     tails: [Option<&'static Waiter>; FAN_OUT],
     len: usize,
+    /// Tasks: nobody knows when they will run, so that they get no heirs. The latest comes first.
+    tasks: Option<&'static Waiter>,
 }
 
 impl WakeList {
     pub(super) const fn new() -> Self {
-        Self { heads: [None; FAN_OUT], tails: [None; FAN_OUT], len: 0 }
+        Self { heads: [None; FAN_OUT], tails: [None; FAN_OUT], len: 0, tasks: None }
     }
 
     /// # Safety
     /// The caller has just chosen `waiter`, and nobody has notified it.
     pub(super) unsafe fn push(&mut self, waiter: &'static Waiter) {
+        // SAFETY: chosen and not yet notified.
+        if let Kind::Task(_) = unsafe { waiter.kind.get() } {
+            // SAFETY: as above.
+            unsafe { waiter.next_chosen.set(self.tasks) };
+            self.tasks = Some(waiter);
+            return;
+        }
         let chain = self.len % FAN_OUT;
         // SAFETY: chosen and not yet notified: the node's (W) fields are the waker's, and so are
         // those of the chain's last.
@@ -47,19 +56,24 @@ impl WakeList {
     #[inline]
     pub(super) fn notify(self) {
         if self.len != 0 {
-            self.notify_some();
+            self.notify_threads();
+        }
+        if let Some(last) = self.tasks {
+            notify_tasks(last);
         }
     }
 
-    fn notify_some(self) {
+    fn notify_threads(&self) {
         let plain = self.len <= PLAIN;
-        for head in self.heads.into_iter().flatten() {
+        for head in self.heads.iter().copied().flatten() {
             if plain {
                 notify_chain(head);
             } else {
                 // SAFETY: not yet notified, so that the (W) fields are this thread's.
-                unsafe { head.heirs.set(head.next_chosen.get()) };
-                head.parker.notify();
+                unsafe {
+                    head.heirs.set(head.next_chosen.get());
+                    head.notify();
+                }
             }
         }
     }
@@ -70,8 +84,24 @@ fn notify_chain(head: &'static Waiter) {
     while let Some(waiter) = at {
         // SAFETY: not yet notified, so that the (W) fields are this thread's; read before the
         // notification, after which the node isn't.
-        at = unsafe { waiter.next_chosen.get() };
-        waiter.parker.notify();
+        unsafe {
+            at = waiter.next_chosen.get();
+            waiter.notify();
+        }
+    }
+}
+
+#[cold]
+fn notify_tasks(last: &'static Waiter) {
+    let mut reversed = None;
+    let mut at = Some(last);
+    while let Some(waiter) = at {
+        // SAFETY: not yet notified, so that the (W) fields are this thread's.
+        unsafe { at = waiter.next_chosen.replace(reversed) };
+        reversed = Some(waiter);
+    }
+    if let Some(first) = reversed {
+        notify_chain(first);
     }
 }
 

@@ -1,7 +1,7 @@
 //! An interrupt ends an interruptible sleep, whenever it comes (O-4).
 
 use super::{explore, rejects};
-use crate::lot::{Parker, Woke};
+use crate::lot::{Parker, Until, Woke};
 use crate::prim::mutant::Mutant;
 use loom::thread;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ fn interrupted() {
     let parker = Arc::new(Parker::new());
     let sleeper = {
         let parker = Arc::clone(&parker);
-        thread::spawn(move || parker.sleep(None, true))
+        thread::spawn(move || parker.sleep(Until { interrupts: true, ..Until::default() }))
     };
     parker.interrupt();
     assert_eq!(sleeper.join().unwrap(), Woke::Interrupted);
@@ -22,7 +22,7 @@ fn interrupted_and_notified() {
     let sleeper = {
         let parker = Arc::clone(&parker);
         thread::spawn(move || {
-            while parker.sleep(None, true) != Woke::Notified {
+            while parker.sleep(Until { interrupts: true, ..Until::default() }) != Woke::Notified {
                 parker.take_interrupt();
             }
         })

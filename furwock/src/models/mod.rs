@@ -4,6 +4,7 @@
 //! schedule up to a number of preemptions, and every value that a load may return under C11's
 //! rules. A lost wakeup shows as a deadlock, a missing ordering as a data race on a cell.
 
+mod any;
 mod bucket_lock;
 mod condvar;
 mod forked;
@@ -11,6 +12,7 @@ mod interrupt;
 mod mutex;
 mod park;
 mod requeue;
+mod task;
 mod wait_wake;
 
 use crate::prim::mutant::{self, Mutant};

@@ -60,6 +60,18 @@ impl<T: Copy> CheckedCell<T> {
     }
 
     /// # Safety
+    /// As for `set`.
+    #[inline]
+    pub(crate) unsafe fn replace(&self, value: T) -> T {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let old = self.get();
+            self.set(value);
+            old
+        }
+    }
+
+    /// # Safety
     /// No other thread may be reading or writing the cell: the caller holds what protects it.
     #[inline]
     pub(crate) unsafe fn set(&self, value: T) {

@@ -15,8 +15,8 @@ pub(crate) use checker::hint::spin_loop;
 
 pub(crate) mod atomic {
     pub(crate) use super::checker::sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64,
-        AtomicUsize, Ordering, fence,
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+        AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
 }
 
@@ -45,6 +45,10 @@ impl<T> UnsafeCell<T> {
 
 pub(crate) fn full_fence() {
     atomic::fence(atomic::Ordering::SeqCst);
+}
+
+pub(crate) fn full_fence_after_rmw() {
+    full_fence();
 }
 
 /// Models have one processor as far as placing goes.

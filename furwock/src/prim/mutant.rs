@@ -44,6 +44,14 @@ pub enum Mutant {
     PairInCallersOrder,
     /// (B-1) the bucket lock's unlocker doesn't look for sleepers.
     BucketUnlockWithoutWake,
+    /// a registered wait looks at its words without a full fence after it armed its claim.
+    ArmWithoutFence,
+    /// a waker takes the claim of a wait on many words without looking whether it has gone.
+    ClaimWithoutCompare,
+    /// (T-1) that a node was chosen is published without what the waker wrote.
+    ChosenUnpublished,
+    /// (T-2) a task that is dropped keeps the wake that it got.
+    DroppedTaskKeepsWake,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
 }

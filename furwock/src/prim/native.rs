@@ -8,8 +8,8 @@ pub(crate) use core::hint::spin_loop;
 
 pub(crate) mod atomic {
     pub(crate) use core::sync::atomic::{
-        AtomicBool, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64,
-        AtomicUsize, Ordering,
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+        AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
     };
 }
 
@@ -47,6 +47,15 @@ pub(crate) fn full_fence() {
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     core::sync::atomic::fence(atomic::Ordering::SeqCst);
+}
+
+/// A full fence right after a read-modify-write of any ordering, which on x86-64 is one itself.
+#[inline(always)]
+pub(crate) fn full_fence_after_rmw() {
+    #[cfg(target_arch = "x86_64")]
+    core::sync::atomic::compiler_fence(atomic::Ordering::SeqCst);
+    #[cfg(not(target_arch = "x86_64"))]
+    full_fence();
 }
 
 /// The processor that this thread runs on, or ran on a moment ago.

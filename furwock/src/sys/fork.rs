@@ -1,12 +1,12 @@
 //! fork: what a child has to forget.
 
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static WATCH: AtomicU32 = AtomicU32::new(UNWATCHED);
 const UNWATCHED: u32 = 0;
 const REGISTERING: u32 = 1;
 const WATCHED: u32 = 2;
-static FORKED: AtomicBool = AtomicBool::new(false);
+static GENERATION: AtomicU32 = AtomicU32::new(0);
 static FORGET: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Whether this process is the child of one that used furwock before it forked: lock words may then
@@ -17,7 +17,14 @@ pub(crate) fn is_child() -> bool {
     if pretend::CHILD.get() {
         return true;
     }
-    FORKED.load(Ordering::Relaxed)
+    generation() != 0
+}
+
+/// Counts this process's forks among its ancestors: who finds another number than before is in a
+/// child, whose wait-queue table started empty.
+#[inline]
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
 }
 
 /// Models can't fork, but look at what a child finds.
@@ -54,7 +61,7 @@ pub(crate) fn watch() {
 }
 
 extern "C" fn in_child() {
-    FORKED.store(true, Ordering::Relaxed);
+    GENERATION.fetch_add(1, Ordering::Relaxed);
     super::thread::refresh_tid();
     let forget = FORGET.load(Ordering::Acquire);
     if !forget.is_null() {

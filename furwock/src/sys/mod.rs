@@ -1,6 +1,7 @@
 //! Linux: one typed function a call, one file a subject. Nothing here knows of queues or locks.
 
 pub mod clock;
+pub(crate) mod eventfd;
 pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod memory;

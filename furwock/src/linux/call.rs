@@ -1,0 +1,137 @@
+//! System calls by number: futex(2), futex_waitv(2), and the three that Linux 6.7 added.
+
+use super::operation::{Face, Operation};
+use super::user_memory;
+use super::waitv::{Call, Waitv};
+use crate::sys::syscall;
+use core::ptr::{null, null_mut, with_exposed_provenance, with_exposed_provenance_mut};
+use core::sync::atomic::{AtomicU8, Ordering};
+
+const FUTEX_WAITV: libc::c_long = 449;
+const FUTEX_WAKE: libc::c_long = 454;
+const FUTEX_WAIT: libc::c_long = 455;
+const FUTEX_REQUEUE: libc::c_long = 456;
+
+/// futex2's flags for a private word of 32 bits.
+const PRIVATE_32: u32 = libc::FUTEX_PRIVATE_FLAG as u32 | 2;
+
+/// Makes the futex call with this number and these arguments, as a program does that believes it is
+/// calling the kernel. `None` if it isn't a futex call or has to go to the kernel whole; otherwise
+/// its result, or its errno.
+///
+/// # Safety
+/// As for the system call.
+#[inline]
+pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
+    let [a, b, c, d, e, f] = arguments;
+    match number {
+        libc::SYS_futex => {
+            if b as i32 & libc::FUTEX_PRIVATE_FLAG == 0 {
+                return None;
+            }
+            let operation = Operation {
+                uaddr: with_exposed_provenance_mut(a),
+                op: b as i32,
+                val: c as u32,
+                timeout_or_val2: with_exposed_provenance(d),
+                uaddr2: with_exposed_provenance_mut(e),
+                val3: f as u32,
+            };
+            // SAFETY: by this function's contract.
+            Some(unsafe { operation.run(Face::SystemCall) })
+        }
+        FUTEX_WAITV => {
+            let call = Call {
+                waiters: with_exposed_provenance(a),
+                count: b as u32,
+                flags: c as u32,
+                timeout: with_exposed_provenance(d),
+                clock: e as libc::clockid_t,
+            };
+            // SAFETY: by this function's contract.
+            kernel_has(number).then(|| unsafe { call.run(Face::SystemCall) })
+        }
+        // futex_wake(uaddr, mask, count, flags)
+        FUTEX_WAKE if d as u32 == PRIVATE_32 && b <= MASK && c as i32 > 0 && kernel_has(number) => {
+            let wake = Operation {
+                uaddr: with_exposed_provenance_mut(a),
+                op: libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG,
+                val: c as u32,
+                timeout_or_val2: null(),
+                uaddr2: null_mut(),
+                val3: b as u32,
+            };
+            // SAFETY: by this function's contract.
+            Some(unsafe { wake.run(Face::SystemCall) })
+        }
+        // futex_wait(uaddr, val, mask, flags, timeout, clock)
+        FUTEX_WAIT if d as u32 == PRIVATE_32 && b <= MASK && c <= MASK && kernel_has(number) => {
+            let clock = match f as libc::clockid_t {
+                _ if e == 0 => 0,
+                libc::CLOCK_MONOTONIC => 0,
+                libc::CLOCK_REALTIME => libc::FUTEX_CLOCK_REALTIME,
+                _ => return None,
+            };
+            let wait = Operation {
+                uaddr: with_exposed_provenance_mut(a),
+                op: libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | clock,
+                val: b as u32,
+                timeout_or_val2: with_exposed_provenance(e),
+                uaddr2: null_mut(),
+                val3: c as u32,
+            };
+            // SAFETY: by this function's contract.
+            Some(unsafe { wait.run(Face::SystemCall) })
+        }
+        // futex_requeue(waiters, flags, wake, requeue)
+        FUTEX_REQUEUE if b as u32 == 0 && kernel_has(number) => {
+            let waiters: *const Waitv = with_exposed_provenance(a);
+            let from = user_memory::copy(waiters).ok()?;
+            let to = user_memory::copy(waiters.wrapping_add(1)).ok()?;
+            let plain = |waiter: Waitv| waiter.flags == PRIVATE_32 && waiter.reserved == 0;
+            if !plain(from) || !plain(to) || from.val >> 32 != 0 || to.val >> 32 != 0 {
+                return None;
+            }
+            let requeue = Operation {
+                uaddr: with_exposed_provenance_mut(from.uaddr as usize),
+                op: libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG,
+                val: c as u32,
+                timeout_or_val2: core::ptr::without_provenance(d),
+                uaddr2: with_exposed_provenance_mut(to.uaddr as usize),
+                val3: from.val as u32,
+            };
+            // SAFETY: by this function's contract.
+            Some(unsafe { requeue.run(Face::SystemCall) })
+        }
+        _ => None,
+    }
+}
+
+/// The widest value, or bitset, of a word of 32 bits.
+const MASK: usize = u32::MAX as usize;
+
+/// Whether the kernel has a call: a program that asks must not be told otherwise.
+fn kernel_has(number: libc::c_long) -> bool {
+    const UNKNOWN: u8 = 0;
+    const HAS: u8 = 1;
+    const LACKS: u8 = 2;
+    static CALLS: [AtomicU8; 4] = [const { AtomicU8::new(UNKNOWN) }; 4];
+    let known = match number {
+        FUTEX_WAITV => &CALLS[0],
+        FUTEX_WAKE => &CALLS[1],
+        FUTEX_WAIT => &CALLS[2],
+        FUTEX_REQUEUE => &CALLS[3],
+        _ => return false,
+    };
+    if known.load(Ordering::Relaxed) == UNKNOWN {
+        // Flags that no kernel knows: refused before anything else is looked at.
+        let everything = usize::MAX;
+        // SAFETY: refused.
+        let answer = unsafe {
+            syscall::syscall(number, [0, everything, everything, everything, everything, 0])
+        };
+        let lacks = matches!(answer, Err(errno) if errno.0 != libc::EINVAL);
+        known.store(if lacks { LACKS } else { HAS }, Ordering::Relaxed);
+    }
+    known.load(Ordering::Relaxed) == HAS
+}

@@ -1,0 +1,21 @@
+//! futex(2) and its successors, as the kernel has them, on the engine.
+//!
+//! Here words are addresses and operations are numbers, as in `<linux/futex.h>`; results and errnos
+//! are the kernel's. Well-formed operations on private words run on the engine, where they meet the
+//! typed operations of [`futex`](crate::futex) on the same words. Everything else goes to the
+//! kernel: shared words, priority inheritance, and whatever is malformed, which is the kernel's to
+//! refuse.
+//!
+//! What differs from the kernel, by design: waiters queue in order of arrival, whatever their
+//! real-time priority; and a `futex_waitv` with a timeout that a signal interrupts ends with
+//! `EINTR` even if the handler was installed with `SA_RESTART`.
+
+mod call;
+mod operation;
+mod user_memory;
+mod waitv;
+mod wake_op_code;
+
+pub use call::syscall;
+pub use operation::{Face, futex};
+pub use waitv::{Waitv, waitv};

@@ -1,0 +1,300 @@
+//! One operation of futex(2).
+
+use super::user_memory::{self, Fault};
+use super::wake_op_code::WakeOpCode;
+use crate::futex::{Requeued, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at};
+use crate::lot::Ended;
+use crate::sys::clock::{Clock, Deadline};
+use crate::sys::futex as kernel;
+use core::sync::atomic::{AtomicU32, Ordering};
+use core::time::Duration;
+
+/// Where a call comes from, which decides how far it may be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// A caller who chose furwock: only furwock's waiters wait on private words, waits may cover
+    /// any number of words, and words of 8, 16 and 64 bits may be waited on among them.
+    Library,
+    /// A program that believes it is calling the kernel: a wake goes on to the kernel for those that
+    /// it didn't find here, since other code may wait there; limits are the kernel's.
+    SystemCall,
+}
+
+/// Threads that wait in the kernel on private words, beside shared ones.
+pub(super) static WAITING_IN_KERNEL: AtomicU32 = AtomicU32::new(0);
+
+/// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`. `Err` holds the errno; the calling
+/// thread's own errno stays as it is.
+///
+/// # Safety
+/// As for futex(2): an operation that writes (`FUTEX_WAKE_OP`, those on PI words) must be allowed to
+/// write there. Addresses need not be valid: the answer is the kernel's `EFAULT` or `EINVAL`. (A
+/// page that is unmapped after it was used for a futex is noticed by a `SIGSEGV` handler, which the
+/// first operation that reads a word puts before the program's.)
+pub unsafe fn futex(
+    uaddr: *mut u32,
+    op: i32,
+    val: u32,
+    timeout_or_val2: *const libc::timespec,
+    uaddr2: *mut u32,
+    val3: u32,
+) -> Result<usize, i32> {
+    let operation = Operation { uaddr, op, val, timeout_or_val2, uaddr2, val3 };
+    // SAFETY: by this function's contract.
+    unsafe { operation.run(Face::Library) }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Operation {
+    pub(super) uaddr: *mut u32,
+    pub(super) op: i32,
+    pub(super) val: u32,
+    pub(super) timeout_or_val2: *const libc::timespec,
+    pub(super) uaddr2: *mut u32,
+    pub(super) val3: u32,
+}
+
+const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
+
+/// Why the engine didn't do it.
+pub(super) enum Refused {
+    /// The errno.
+    Errno(i32),
+    /// Malformed: the kernel says how.
+    Malformed,
+}
+
+impl From<Fault> for Refused {
+    fn from(_: Fault) -> Self {
+        Self::Errno(libc::EFAULT)
+    }
+}
+
+impl Operation {
+    /// # Safety
+    /// As for [`futex`].
+    #[inline]
+    pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        let private = self.op & libc::FUTEX_PRIVATE_FLAG != 0;
+        let done = if private && user_memory::is_word(self.uaddr) {
+            // SAFETY: by this function's contract.
+            unsafe { self.run_here(face) }
+        } else {
+            Err(Refused::Malformed)
+        };
+        match done {
+            Ok(result) => Ok(result),
+            Err(Refused::Errno(errno)) => Err(errno),
+            // SAFETY: by this function's contract.
+            Err(Refused::Malformed) => unsafe { self.run_in_kernel() },
+        }
+    }
+
+    /// # Safety
+    /// As for [`futex`].
+    #[cold]
+    unsafe fn run_in_kernel(self) -> Result<usize, i32> {
+        // SAFETY: by this function's contract.
+        unsafe {
+            kernel::futex(
+                self.uaddr,
+                self.op,
+                self.val,
+                self.timeout_or_val2.expose_provenance(),
+                self.uaddr2,
+                self.val3,
+            )
+        }
+        .map_err(|errno| errno.0)
+    }
+
+    /// The clock flag is known to be allowed only where it is looked at.
+    #[inline]
+    unsafe fn run_here(self, face: Face) -> Result<usize, Refused> {
+        let realtime = self.op & libc::FUTEX_CLOCK_REALTIME != 0;
+        match self.op & libc::FUTEX_CMD_MASK {
+            libc::FUTEX_WAIT if !realtime => self.wait(ANY, || self.relative_deadline()),
+            libc::FUTEX_WAIT_BITSET => self.wait(self.val3, || self.absolute_deadline(realtime)),
+            libc::FUTEX_WAKE if !realtime => self.wake(ANY, face),
+            libc::FUTEX_WAKE_BITSET if !realtime => self.wake(self.val3, face),
+            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if !realtime => self.requeue(face),
+            // SAFETY: by this function's contract.
+            libc::FUTEX_WAKE_OP if !realtime => unsafe { self.wake_op(face) },
+            _ => Err(Refused::Malformed),
+        }
+    }
+
+    fn key(self) -> usize {
+        self.uaddr.addr()
+    }
+
+    /// Whether the word holds `expected`, which costs it nothing to be asked.
+    #[inline]
+    fn look(self, expected: u32) -> Result<(), Refused> {
+        if user_memory::load(self.uaddr)? == expected {
+            Ok(())
+        } else {
+            Err(Refused::Errno(libc::EAGAIN))
+        }
+    }
+
+    #[inline]
+    fn wait(
+        self,
+        bitset: u32,
+        deadline: impl FnOnce() -> Result<Option<Deadline>, Refused>,
+    ) -> Result<usize, Refused> {
+        let deadline = match self.timeout_or_val2.is_null() {
+            true => None,
+            false => deadline()?,
+        };
+        if bitset == 0 {
+            return Err(Refused::Malformed);
+        }
+        self.look(self.val)?;
+        self.wait_slow(bitset, deadline)
+    }
+
+    #[cold]
+    fn wait_slow(self, bitset: u32, deadline: Option<Deadline>) -> Result<usize, Refused> {
+        let look = || self.look(self.val);
+        match wait_at(self.key(), look, deadline.as_ref(), bitset, true)? {
+            Ended::Chosen(_) | Ended::Interrupted => Ok(0),
+            Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
+            Ended::Signalled => Err(Refused::Errno(libc::EINTR)),
+        }
+    }
+
+    fn relative_deadline(self) -> Result<Option<Deadline>, Refused> {
+        let timeout = user_memory::load_timespec(self.timeout_or_val2)?;
+        let (Ok(seconds), Ok(nanoseconds @ 0..1_000_000_000)) =
+            (u64::try_from(timeout.tv_sec), u32::try_from(timeout.tv_nsec))
+        else {
+            return Err(Refused::Malformed);
+        };
+        Ok(Some(Deadline::after(Duration::new(seconds, nanoseconds))))
+    }
+
+    fn absolute_deadline(self, realtime: bool) -> Result<Option<Deadline>, Refused> {
+        let clock = if realtime { Clock::Realtime } else { Clock::Monotonic };
+        deadline(user_memory::load_timespec(self.timeout_or_val2)?, clock).map(Some)
+    }
+
+    /// At least one, as the kernel has it: it counts after it has woken.
+    fn count(self) -> usize {
+        usize::try_from(self.val.cast_signed()).unwrap_or(0).max(1)
+    }
+
+    #[inline]
+    fn wake(self, bitset: u32, face: Face) -> Result<usize, Refused> {
+        if bitset == 0 {
+            return Err(Refused::Malformed);
+        }
+        let count = self.count();
+        let woken = wake_at(self.key(), count, bitset);
+        if woken < count && goes_on(face) {
+            return wake_rest(self.uaddr, woken, count, bitset);
+        }
+        Ok(woken)
+    }
+
+    fn requeue(self, face: Face) -> Result<usize, Refused> {
+        let compare = self.op & libc::FUTEX_CMD_MASK == libc::FUTEX_CMP_REQUEUE;
+        let val2 = self.timeout_or_val2.addr() as u32;
+        let (Ok(wake), Ok(relocate)) =
+            (usize::try_from(self.val.cast_signed()), usize::try_from(val2.cast_signed()))
+        else {
+            return Err(Refused::Malformed);
+        };
+        if !user_memory::is_word(self.uaddr2) {
+            return Err(Refused::Malformed);
+        }
+        let Requeued { woken, moved } = if compare {
+            self.look(self.val3)?;
+            let look = || self.look(self.val3);
+            compare_requeue_at(self.key(), look, self.uaddr2.addr(), wake, relocate)?
+        } else {
+            requeue_at(self.key(), self.uaddr2.addr(), wake, relocate)
+        };
+        if (woken < wake || moved < relocate) && goes_on(face) {
+            let rest = Operation {
+                val: (wake - woken) as u32,
+                timeout_or_val2: core::ptr::without_provenance(relocate - moved),
+                ..self
+            };
+            // SAFETY: requeueing writes nothing.
+            return match unsafe { rest.run_in_kernel() } {
+                Ok(more) => Ok(woken + moved + more),
+                // The word changed after this part was done: that part stands.
+                Err(libc::EAGAIN) if compare => Ok(woken + moved),
+                Err(errno) => Err(Refused::Errno(errno)),
+            };
+        }
+        Ok(woken + moved)
+    }
+
+    /// # Safety
+    /// The program may write to `uaddr2`.
+    unsafe fn wake_op(self, face: Face) -> Result<usize, Refused> {
+        if !user_memory::is_word(self.uaddr2) {
+            return Err(Refused::Malformed);
+        }
+        let code = WakeOpCode::decode(self.val3).ok_or(Refused::Malformed)?;
+        let count = self.count();
+        let val2 = self.timeout_or_val2.addr() as u32;
+        let count2 = usize::try_from(val2.cast_signed()).unwrap_or(0).max(1);
+        let mut holds = false;
+        let change = || {
+            // SAFETY: by this function's contract.
+            let old = unsafe { user_memory::update(self.uaddr2, |old| code.apply(old)) }?;
+            holds = code.holds(old);
+            Ok::<_, Refused>(holds)
+        };
+        let both = wake_op_at(self.key(), self.uaddr2.addr(), change, count, count2)?;
+        let (mut first, mut second) = (both.woken, both.woken_at_changed);
+        if goes_on(face) {
+            if first < count {
+                first = wake_rest(self.uaddr, first, count, ANY)?;
+            }
+            if holds && second < count2 {
+                second = wake_rest(self.uaddr2, second, count2, ANY)?;
+            }
+        }
+        Ok(first + second)
+    }
+}
+
+/// A deadline at a point in time.
+pub(super) fn deadline(at: libc::timespec, clock: Clock) -> Result<Deadline, Refused> {
+    if at.tv_sec < 0 {
+        return Err(Refused::Malformed);
+    }
+    Deadline::at(clock, at.tv_sec, at.tv_nsec).ok_or(Refused::Malformed)
+}
+
+/// Whether others than the engine's waiters may wait. Called after the engine's own look, whose
+/// fence orders this load after the caller's store; `WAITING_IN_KERNEL` rises before the kernel
+/// checks the words of who waits there.
+#[inline]
+pub(super) fn goes_on(face: Face) -> bool {
+    face == Face::SystemCall || WAITING_IN_KERNEL.load(Ordering::Relaxed) != 0
+}
+
+/// Wakes in the kernel as many as are missing to `count`. Returns how many there are then.
+#[cold]
+pub(super) fn wake_rest(
+    uaddr: *const u32,
+    woken: usize,
+    count: usize,
+    bitset: u32,
+) -> Result<usize, Refused> {
+    let op = libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    let missing = (count - woken) as u32;
+    // SAFETY: waking writes nothing.
+    match unsafe { kernel::futex(uaddr, op, missing, 0, core::ptr::null(), bitset) } {
+        Ok(more) => Ok(woken + more),
+        // Priority-inheriting waiters: the kernel won't wake them so.
+        Err(errno) if woken == 0 => Err(Refused::Errno(errno.0)),
+        Err(_) => Ok(woken),
+    }
+}

@@ -1,0 +1,177 @@
+//! `futex_waitv(2)`.
+
+use super::operation::{Face, Refused, WAITING_IN_KERNEL, deadline};
+use super::user_memory;
+use crate::lot::{AnyEnded, Group, Until};
+use crate::sys::clock::{Clock, Deadline};
+use crate::sys::syscall;
+use core::sync::atomic::Ordering;
+
+/// `struct futex_waitv`: one word of a wait on many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Waitv {
+    /// What the word should hold.
+    pub val: u64,
+    /// The word's address.
+    pub uaddr: u64,
+    /// Its size (2 for 32 bits), and 128 for private words.
+    pub flags: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+const PRIVATE: u32 = libc::FUTEX_PRIVATE_FLAG as u32;
+const SIZE: u32 = 3;
+const SIZE_32: u32 = 2;
+
+/// The kernel's limit.
+const MOST_IN_KERNEL: u32 = 128;
+
+/// Words that are copied to the stack; more need memory.
+const FEW: usize = MOST_IN_KERNEL as usize;
+
+const SYS_FUTEX_WAITV: libc::c_long = 449;
+
+/// `futex_waitv(waiters, count, flags, timeout, clock)`. `Err` holds the errno.
+///
+/// With private words only, any number of them, and of 8, 16, 32 and 64 bits (sizes 0 to 3 in
+/// `flags`). With shared words among them the kernel waits, for at most 128 words of 32 bits;
+/// private ones are then woken by [`futex`](super::futex), but not by the typed operations.
+///
+/// # Safety
+/// As for the system call: addresses need not be valid.
+pub unsafe fn waitv(
+    waiters: *const Waitv,
+    count: u32,
+    flags: u32,
+    timeout: *const libc::timespec,
+    clock: libc::clockid_t,
+) -> Result<usize, i32> {
+    let call = Call { waiters, count, flags, timeout, clock };
+    // SAFETY: by this function's contract.
+    unsafe { call.run(Face::Library) }
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) waiters: *const Waitv,
+    pub(super) count: u32,
+    pub(super) flags: u32,
+    pub(super) timeout: *const libc::timespec,
+    pub(super) clock: libc::clockid_t,
+}
+
+impl Call {
+    /// # Safety
+    /// As for [`waitv`].
+    pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        let done = match face {
+            Face::SystemCall if self.count > MOST_IN_KERNEL => Err(Refused::Malformed),
+            _ => self.run_here(face),
+        };
+        match done {
+            Ok(index) => Ok(index),
+            Err(Refused::Errno(errno)) => Err(errno),
+            Err(Refused::Malformed) => self.run_in_kernel(),
+        }
+    }
+
+    fn run_in_kernel(self) -> Result<usize, i32> {
+        let arguments = [
+            self.waiters.expose_provenance(),
+            self.count as usize,
+            self.flags as usize,
+            self.timeout.expose_provenance(),
+            self.clock as usize,
+            0,
+        ];
+        WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: reads what it is pointed to, as far as it can be read.
+        let result = unsafe { syscall::syscall(SYS_FUTEX_WAITV, arguments) };
+        WAITING_IN_KERNEL.fetch_sub(1, Ordering::Relaxed);
+        result.map_err(|errno| errno.0)
+    }
+
+    fn run_here(self, face: Face) -> Result<usize, Refused> {
+        if self.flags != 0 || self.count == 0 || self.waiters.is_null() {
+            return Err(Refused::Malformed);
+        }
+        let deadline = self.deadline()?;
+        let count = self.count as usize;
+        if count <= FEW {
+            let mut few = [Waitv::default(); FEW];
+            let words = &mut few[..count];
+            for (index, word) in words.iter_mut().enumerate() {
+                *word = self.waiter(index, face)?;
+            }
+            return wait(words, deadline.as_ref());
+        }
+        let mut words = Vec::new();
+        // Not one allocation of a size that nobody has checked.
+        words.try_reserve_exact(count).map_err(|_| Refused::Errno(libc::ENOMEM))?;
+        for index in 0..count {
+            words.push(self.waiter(index, face)?);
+        }
+        wait(&words, deadline.as_ref())
+    }
+
+    fn deadline(self) -> Result<Option<Deadline>, Refused> {
+        if self.timeout.is_null() {
+            return Ok(None);
+        }
+        let clock = match self.clock {
+            libc::CLOCK_MONOTONIC => Clock::Monotonic,
+            libc::CLOCK_REALTIME => Clock::Realtime,
+            _ => return Err(Refused::Malformed),
+        };
+        deadline(user_memory::load_timespec(self.timeout)?, clock).map(Some)
+    }
+
+    fn waiter(self, index: usize, face: Face) -> Result<Waitv, Refused> {
+        let waiter = user_memory::copy(self.waiters.wrapping_add(index))?;
+        let size = waiter.flags & SIZE;
+        let bits = 8u32 << size;
+        let fits = bits == 64 || waiter.val >> bits == 0;
+        let address = waiter.uaddr as usize;
+        let whole = address.is_multiple_of(bits as usize / 8);
+        let word: *const u32 = core::ptr::without_provenance(address & !7);
+        let supported = size == SIZE_32 || face == Face::Library;
+        let private = waiter.flags & !SIZE == PRIVATE;
+        if supported
+            && private
+            && waiter.reserved == 0
+            && fits
+            && whole
+            && user_memory::is_word(word)
+        {
+            Ok(waiter)
+        } else {
+            Err(Refused::Malformed)
+        }
+    }
+}
+
+fn wait(words: &[Waitv], deadline: Option<&Deadline>) -> Result<usize, Refused> {
+    words.iter().try_for_each(look)?;
+    let keys = words.iter().map(|word| word.uaddr as usize);
+    let until = Until { deadline, signals: true, ..Until::default() };
+    match Group::once(keys, |index| look(&words[index]), until) {
+        Some(AnyEnded::Chosen(index)) => Ok(index),
+        Some(AnyEnded::Refused(why)) => Err(why),
+        Some(AnyEnded::TimedOut) => Err(Refused::Errno(libc::ETIMEDOUT)),
+        Some(AnyEnded::Signalled) => Err(Refused::Errno(libc::EINTR)),
+        None => Err(Refused::Errno(libc::ENOMEM)),
+    }
+}
+
+fn look(waiter: &Waitv) -> Result<(), Refused> {
+    let address = waiter.uaddr as usize;
+    let held = match waiter.flags & SIZE {
+        0 => user_memory::load::<u8>(core::ptr::with_exposed_provenance(address))?.into(),
+        1 => user_memory::load::<u16>(core::ptr::with_exposed_provenance(address))?.into(),
+        2 => user_memory::load::<u32>(core::ptr::with_exposed_provenance(address))?.into(),
+        _ => user_memory::load::<u64>(core::ptr::with_exposed_provenance(address))?,
+    };
+    if held == waiter.val { Ok(()) } else { Err(Refused::Errno(libc::EAGAIN)) }
+}

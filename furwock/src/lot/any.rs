@@ -1,0 +1,264 @@
+//! A wait on many words: one node a word, and one claim for them all.
+//!
+//! Each word's node (a *member*) is queued like a thread's, but whoever wants to choose it has to
+//! claim its *head* first: so one wake chooses one member, and a wake that comes second goes on to
+//! the next waiter of its word. The claim's states, in one word:
+//!
+//! | state | meaning | set by |
+//! |---|---|---|
+//! | IDLE | nobody waits: members, if queued, are passed over | the owner |
+//! | ARMED | may be claimed | the owner, before it looks at the words |
+//! | CLAIMED + n | member n was chosen; its notification is on the way | the one waker |
+//!
+//! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
+//! makes the next wait a store, a fence and a load for each word.
+
+use super::bucket::{self, Locked};
+use super::parker::{Until, Woke};
+use super::thread::{self, Node, Thread};
+use super::waiter::{ANY, Kind, Stay, Waiter};
+use super::wake_list;
+use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::prim::{checker_has_failed, full_fence};
+use crate::sys::fork;
+
+const IDLE: u32 = 0;
+const ARMED: u32 = 1;
+const CLAIMED: u32 = 2;
+
+/// Members that a claim can tell apart.
+const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
+
+/// The head's state.
+#[derive(Debug)]
+pub(super) struct Claim {
+    state: AtomicU32,
+    /// A registered member was requeued and isn't where it was registered.
+    moved: AtomicBool,
+}
+
+impl Claim {
+    pub(super) fn new() -> Self {
+        Self { state: AtomicU32::new(IDLE), moved: AtomicBool::new(false) }
+    }
+
+    /// Claims the wait for `member`. Called under the lock of that member's bucket.
+    #[inline]
+    pub(super) fn try_claim(&self, member: u32) -> bool {
+        if mutant::active(Mutant::ClaimWithoutCompare) {
+            self.state.store(CLAIMED + member, Ordering::Relaxed);
+            return true;
+        }
+        // Acquire: the head's parker was made ready before ARMED.
+        self.state
+            .compare_exchange(ARMED, CLAIMED + member, Ordering::Acquire, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    pub(super) fn is_armed(&self) -> bool {
+        self.state.load(Ordering::Relaxed) == ARMED
+    }
+
+    pub(super) fn note_move(&self) {
+        self.moved.store(true, Ordering::Relaxed);
+    }
+
+    /// `false` if a waker claimed first, and its notification has to be waited for.
+    fn disarm(&self) -> bool {
+        self.state.compare_exchange(ARMED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    fn claimed_member(&self) -> Option<usize> {
+        self.state.load(Ordering::Relaxed).checked_sub(CLAIMED).map(|member| member as usize)
+    }
+}
+
+/// How a wait on many words ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnyEnded<E> {
+    /// A waker chose the member with this index. After a fork in a signal handler: any.
+    Chosen(usize),
+    /// What looked at the words said not to wait.
+    Refused(E),
+    TimedOut,
+    Signalled,
+}
+
+/// Nodes for a wait on many words, given back when dropped.
+pub(crate) struct Group {
+    head: Head,
+    /// Linked through `Thread::next_free`.
+    members: Option<&'static Thread>,
+    generation: u32,
+}
+
+enum Head {
+    /// The calling thread's own node, for one wait.
+    Own(Node),
+    Spare(&'static Thread),
+}
+
+impl Group {
+    /// Waits once: queues a member at each word of `words` in turn, after `look` has agreed to its
+    /// waiting there under the bucket's lock. `None` when the kernel has no memory for the nodes.
+    pub(crate) fn once<E>(
+        words: impl ExactSizeIterator<Item = usize>,
+        mut look: impl FnMut(usize) -> Result<(), E>,
+        until: Until<'_>,
+    ) -> Option<AnyEnded<E>> {
+        let group = Self::of(Head::Own(thread::node()?), words.len())?;
+        let head = group.head();
+        // For a child forked by a signal handler during the wait: this thread is in one.
+        head.set_key_locked(usize::MAX);
+        group.arm();
+        let mut refused = None;
+        for (index, (member, key)) in group.members().zip(words).enumerate() {
+            let mut locked = bucket::announce(key);
+            if let Err(why) = look(index) {
+                locked.retract();
+                refused = Some(why);
+                break;
+            }
+            group.enqueue(&mut locked, member, index, key, Stay::Once);
+            drop(locked);
+            if !head.claim.is_armed() {
+                break;
+            }
+        }
+        let ended = match refused {
+            Some(why) => group.refuse(why),
+            None => group.sleep(until),
+        };
+        head.set_key_locked(0);
+        Some(ended)
+    }
+
+    /// Queues a member at each word of `words`, to stay. `None` when the kernel has no memory.
+    pub(crate) fn register(words: impl ExactSizeIterator<Item = usize>) -> Option<Self> {
+        let group = Self::of(Head::Spare(thread::spares(1)?), words.len())?;
+        for (index, (member, key)) in group.members().zip(words).enumerate() {
+            group.enqueue(&mut bucket::announce(key), member, index, key, Stay::Registered);
+        }
+        Some(group)
+    }
+
+    /// Whether the members are queued where they were registered: not if one was requeued, and not
+    /// in a forked child.
+    pub(crate) fn is_in_place(&self) -> bool {
+        self.generation == fork::generation() && !self.head().claim.moved.load(Ordering::Relaxed)
+    }
+
+    /// Waits, with registered members, unless `look` finds a reason not to.
+    ///
+    /// ARMED, a full fence, and then the look at the words: against a waker's store, fence and look
+    /// at the claim.
+    pub(crate) fn wait<E>(
+        &mut self,
+        look: impl FnOnce() -> Result<(), E>,
+        until: Until<'_>,
+    ) -> AnyEnded<E> {
+        self.arm();
+        if !mutant::active(Mutant::ArmWithoutFence) {
+            full_fence();
+        }
+        match look() {
+            Err(why) => self.refuse(why),
+            Ok(()) => self.sleep(until),
+        }
+    }
+
+    fn of(head: Head, count: usize) -> Option<Self> {
+        // Complete before the members are asked for, so that dropping it gives the head back.
+        let mut group = Self { head, members: None, generation: fork::generation() };
+        if count > MOST_MEMBERS {
+            return None;
+        }
+        if count != 0 {
+            group.members = Some(thread::spares(count)?);
+        }
+        Some(group)
+    }
+
+    fn head(&self) -> &'static Waiter {
+        match &self.head {
+            Head::Own(node) => node.waiter(),
+            Head::Spare(thread) => &thread.waiter,
+        }
+    }
+
+    fn members(&self) -> impl Iterator<Item = &'static Thread> + use<> {
+        // SAFETY: the chain is the group's own.
+        core::iter::successors(self.members, |member| unsafe { member.next_free.get() })
+    }
+
+    fn arm(&self) {
+        let head = self.head();
+        head.parker.prepare();
+        head.claim.state.store(ARMED, Ordering::Release);
+    }
+
+    fn enqueue(
+        &self,
+        locked: &mut Locked<'_>,
+        member: &'static Thread,
+        index: usize,
+        key: usize,
+        stay: Stay,
+    ) {
+        let kind = Kind::Member { head: self.head(), index: index as u32, stay };
+        // SAFETY: a spare node, not queued yet.
+        unsafe { member.waiter.prepare(super::tid(), 0, kind, ANY) };
+        locked.push_back(&member.waiter, key);
+    }
+
+    fn sleep<E>(&self, until: Until<'_>) -> AnyEnded<E> {
+        let head = self.head();
+        match head.parker.sleep(until) {
+            Woke::Notified => self.chosen(),
+            Woke::TimedOut if head.claim.disarm() => AnyEnded::TimedOut,
+            Woke::Signalled if head.claim.disarm() => AnyEnded::Signalled,
+            _ => self.notification(),
+        }
+    }
+
+    fn refuse<E>(&self, why: E) -> AnyEnded<E> {
+        if self.head().claim.disarm() { AnyEnded::Refused(why) } else { self.notification() }
+    }
+
+    /// Claimed: the notification is on the way.
+    fn notification<E>(&self) -> AnyEnded<E> {
+        while self.head().parker.sleep(Until::default()) != Woke::Notified {}
+        self.chosen()
+    }
+
+    fn chosen<E>(&self) -> AnyEnded<E> {
+        let Some(index) = self.head().claim.claimed_member() else {
+            return AnyEnded::Chosen(0);
+        };
+        if let Some(member) = self.members().nth(index) {
+            // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
+            unsafe { wake_list::notify_heirs(&member.waiter) };
+        }
+        AnyEnded::Chosen(index)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if checker_has_failed() || self.generation != fork::generation() {
+            return;
+        }
+        self.head().claim.state.store(IDLE, Ordering::Relaxed);
+        self.head().claim.moved.store(false, Ordering::Relaxed);
+        for member in self.members() {
+            bucket::remove_if_queued(&member.waiter);
+        }
+        if let Some(members) = self.members {
+            thread::give_back(members);
+        }
+        if let Head::Spare(head) = self.head {
+            thread::give_back(head);
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Waiters that aren't threads: a future's task, and a file descriptor.
+//!
+//! Their nodes stand in the same queues. A waker that chose one calls the task's `Waker`, or writes
+//! to the eventfd, where it would let a thread's parker go. The node isn't bound to a thread, and its
+//! owner may lose interest at any moment: between the choice and the notification the parker's state
+//! decides whose the node is (T-2).
+
+use super::bucket::{self, Locked};
+use super::thread::{self, Thread};
+use super::waiter::{Chosen, Kind, Waiter};
+use crate::prim::checker_has_failed;
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::{eventfd, fork};
+use core::ffi::c_int;
+use core::task::Waker;
+
+/// What a notification does.
+#[derive(Debug)]
+pub(crate) enum Sink {
+    Waker(Waker),
+    /// An eventfd: becomes readable.
+    Fd(c_int),
+}
+
+/// Where a node keeps its sink. Under the bucket's lock while queued; then the waker's.
+#[derive(Debug)]
+pub(super) struct Cell(crate::prim::UnsafeCell<Option<Sink>>);
+
+impl Cell {
+    pub(super) fn new() -> Self {
+        Self(crate::prim::UnsafeCell::new(None))
+    }
+
+    /// # Safety
+    /// Nobody else may access the cell meanwhile.
+    unsafe fn replace(&self, sink: Option<Sink>) -> Option<Sink> {
+        // SAFETY: by this function's contract.
+        self.0.with_mut(|cell| unsafe { core::mem::replace(&mut *cell, sink) })
+    }
+
+    /// # Safety
+    /// Nobody may write the cell meanwhile.
+    unsafe fn is_woken_by(&self, waker: &Waker) -> bool {
+        // SAFETY: by this function's contract.
+        self.0.with(|cell| match unsafe { &*cell } {
+            Some(Sink::Waker(own)) => own.will_wake(waker),
+            _ => false,
+        })
+    }
+}
+
+// SAFETY: access goes through the unsafe methods, whose callers uphold exclusion.
+unsafe impl Sync for Cell {}
+
+/// Tells the owner of a chosen node, and sees to the node if there is no owner any more.
+///
+/// # Safety
+/// The caller chose the node, and nobody has notified it.
+pub(super) unsafe fn notify(thread: &'static Thread) {
+    let parker = &thread.waiter.parker;
+    // SAFETY: chosen and not yet notified: the sink is the waker's.
+    match unsafe { thread.waiter.sink.replace(None) } {
+        Some(Sink::Fd(fd)) => {
+            // First, since the descriptor is its owner's to close once notified.
+            eventfd::signal(fd);
+            if !parker.notify_task() {
+                eventfd::close(fd);
+                thread::give_back(thread);
+            }
+        }
+        Some(Sink::Waker(waker)) => {
+            if parker.notify_task() {
+                waker.wake();
+            } else {
+                thread::give_back(thread);
+            }
+        }
+        None => unreachable!("a task's node is queued with its sink"),
+    }
+}
+
+/// A queued task. Dropped, it leaves the queue; a wake that it got and didn't use goes on to the
+/// next.
+#[derive(Debug)]
+pub(crate) struct TaskWait {
+    /// `None` once the node is somebody else's.
+    thread: Option<&'static Thread>,
+    /// The eventfd, if that is what is written to.
+    fd: Option<c_int>,
+    woken: bool,
+    generation: u32,
+}
+
+impl TaskWait {
+    /// Queues a node at `key`, in the bucket that `announce(key)` locked. `Err` gives the sink back
+    /// when the kernel has no memory for a node.
+    pub(crate) fn enqueue(
+        locked: &mut Locked<'_>,
+        node: TaskNode,
+        key: usize,
+        bitset: u32,
+        sink: Sink,
+    ) -> Self {
+        let thread = node.take();
+        let fd = match sink {
+            Sink::Fd(fd) => Some(fd),
+            Sink::Waker(_) => None,
+        };
+        // SAFETY: a spare node that isn't queued yet.
+        unsafe {
+            thread.waiter.prepare(0, 0, Kind::Task(thread), bitset);
+            thread.waiter.sink.replace(Some(sink));
+        }
+        locked.push_back(&thread.waiter, key);
+        Self { thread: Some(thread), fd, woken: false, generation: fork::generation() }
+    }
+
+    /// Whether it was woken; if so, the wake is used. Otherwise `waker` will be called.
+    pub(crate) fn poll(&mut self, waker: &Waker) -> bool {
+        let Some(waiter) = self.waiter() else {
+            self.woken = true;
+            return true;
+        };
+        while !waiter.is_chosen() {
+            let key = waiter.key();
+            let locked = (key != 0).then(|| bucket::lock(key));
+            if locked.is_some() && waiter.key() == key {
+                // SAFETY: queued, under its bucket's lock.
+                unsafe {
+                    if !waiter.sink.is_woken_by(waker) {
+                        let old = waiter.sink.replace(Some(Sink::Waker(waker.clone())));
+                        // Not under the lock: whoever made the waker wrote its drop.
+                        drop(locked);
+                        drop(old);
+                    }
+                }
+                return false;
+            }
+        }
+        self.woken = true;
+        self.leave_chosen();
+        true
+    }
+
+    /// Whether it was woken; if so, the wake is used.
+    pub(crate) fn is_woken(&mut self) -> bool {
+        self.woken |= self.waiter().is_none_or(Waiter::is_chosen);
+        self.woken
+    }
+
+    pub(crate) fn fd(&self) -> Option<c_int> {
+        self.fd
+    }
+
+    /// The node, unless it has gone: used up, or left behind by a fork.
+    fn waiter(&self) -> Option<&'static Waiter> {
+        self.thread.filter(|_| self.generation == fork::generation()).map(|thread| &thread.waiter)
+    }
+
+    /// Gives the chosen node up: to the pool if it has been notified, to the notifier if not.
+    fn leave_chosen(&mut self) -> Option<Chosen> {
+        let thread = self.thread.take()?;
+        // SAFETY: chosen, which the acquiring load of the key has shown: complete (T-1).
+        let chosen = unsafe { thread.waiter.chosen.get() };
+        if thread.waiter.parker.abandon() {
+            thread::give_back(thread);
+        } else {
+            // The notifier closes it.
+            self.fd = None;
+        }
+        Some(chosen)
+    }
+}
+
+impl Drop for TaskWait {
+    fn drop(&mut self) {
+        if checker_has_failed() {
+            return;
+        }
+        match self.waiter() {
+            Some(waiter) if !bucket::remove_if_queued(waiter) => {
+                let chosen = self.leave_chosen();
+                if let Some(chosen) = chosen.filter(|_| !self.woken)
+                    && !mutant::active(Mutant::DroppedTaskKeepsWake)
+                {
+                    bucket::lock(chosen.key).choose_many(chosen.key, 1, chosen.bitset);
+                }
+            }
+            Some(waiter) => {
+                // SAFETY: in no queue any more, and never chosen: the owner's alone.
+                let sink = unsafe { waiter.sink.replace(None) };
+                if let Some(thread) = self.thread.take() {
+                    thread::give_back(thread);
+                }
+                drop(sink);
+            }
+            None => {}
+        }
+        if let Some(fd) = self.fd {
+            eventfd::close(fd);
+        }
+    }
+}
+
+/// A node for a task, not yet queued.
+pub(crate) struct TaskNode(Option<&'static Thread>);
+
+impl TaskNode {
+    /// `None` when the kernel has no memory.
+    pub(crate) fn new() -> Option<Self> {
+        thread::spares(1).map(|thread| Self(Some(thread)))
+    }
+
+    fn take(mut self) -> &'static Thread {
+        self.0.take().expect("a node is taken once, by value")
+    }
+}
+
+impl Drop for TaskNode {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0 {
+            thread::give_back(thread);
+        }
+    }
+}

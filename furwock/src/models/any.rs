@@ -1,0 +1,148 @@
+//! Waiting on many words: one wake wakes at one of them, and no wake is lost.
+
+use super::{Apart, explore, rejects};
+use crate::futex::{AnyWaited, Expected, Registration, Waited, wait, wait_any, wake};
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::Mutant;
+use crate::sys::clock::{Clock, Deadline};
+use loom::thread;
+use std::sync::Arc;
+
+type Words = Apart<AtomicU32, AtomicU32>;
+
+fn both(words: &Words) -> [Expected<'_>; 2] {
+    [Expected::new(&words.a, 0), Expected::new(&words.b, 0)]
+}
+
+fn store_and_wake(word: &AtomicU32) -> usize {
+    word.store(1, Ordering::Relaxed);
+    wake(word, 1)
+}
+
+/// Whatever word the waker changes, the waiter comes back.
+fn either_word() {
+    let words = Arc::new(Words::default());
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || wait_any(&both(&words), None))
+    };
+    let woken = store_and_wake(&words.b);
+    let expected = if woken == 1 { AnyWaited::Woken(1) } else { AnyWaited::Mismatch(1) };
+    assert_eq!(waiter.join().unwrap(), expected);
+}
+
+/// Two wakers at two words: at most one of them says that it woke the waiter.
+fn two_wakers() {
+    let words = Arc::new(Words::default());
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || wait_any(&both(&words), None))
+    };
+    let other = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || store_and_wake(&words.a))
+    };
+    let woken = [0, store_and_wake(&words.b)];
+    let woken = [other.join().unwrap(), woken[1]];
+    assert!(woken[0] + woken[1] <= 1, "one waiter, woken twice");
+    match waiter.join().unwrap() {
+        AnyWaited::Woken(index) => assert_eq!(woken[index], 1),
+        AnyWaited::Mismatch(_) => assert_eq!(woken, [0, 0]),
+        AnyWaited::TimedOut => unreachable!("there is no deadline"),
+    }
+}
+
+/// A wait on both words whose deadline passes, and another that waits for the second: the wake goes
+/// to one of the two that still waits.
+fn a_wake_passes_by_who_has_left() {
+    let words = Arc::new(Words::default());
+    let any = {
+        let words = Arc::clone(&words);
+        let passed = Deadline::at(Clock::Monotonic, 0, 0);
+        thread::spawn(move || wait_any(&both(&words), passed.as_ref()))
+    };
+    let other = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || wait(&words.b, 0, None))
+    };
+    let woken = store_and_wake(&words.b);
+    let any = any.join().unwrap();
+    if woken == 0 || any == AnyWaited::Woken(1) {
+        wake(&words.b, 1);
+    }
+    let other = other.join().unwrap();
+    if woken == 1 && any != AnyWaited::Woken(1) {
+        assert_eq!(other, Waited::Woken, "the wake reached neither");
+    }
+}
+
+/// A registration waits, again and again, until the word has changed.
+fn registered() {
+    let words = Arc::new(Words::default());
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || {
+            let mut registration = Registration::new(both(&words).to_vec());
+            while words.b.load(Ordering::Relaxed) == 0 {
+                registration.wait(None);
+            }
+        })
+    };
+    store_and_wake(&words.b);
+    waiter.join().unwrap();
+}
+
+/// A registration that was moved is found where it was moved to, and takes its place again.
+fn registered_and_moved() {
+    let words = Arc::new(Words::default());
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || {
+            let mut registration = Registration::new(vec![Expected::new(&words.a, 0)]);
+            while words.a.load(Ordering::Relaxed) == 0 {
+                registration.wait(None);
+            }
+        })
+    };
+    let moved = crate::futex::requeue(&words.a, &words.b, 0, 1).moved;
+    assert!(moved <= 1);
+    words.a.store(1, Ordering::Relaxed);
+    wake(&words.a, 1);
+    wake(&words.b, 1);
+    waiter.join().unwrap();
+}
+
+#[test]
+fn a_wake_at_either_word_is_enough() {
+    explore(3, either_word);
+}
+
+#[test]
+fn one_waiter_is_woken_once() {
+    explore(2, two_wakers);
+}
+
+#[test]
+fn a_wake_goes_to_somebody_who_waits() {
+    explore(2, a_wake_passes_by_who_has_left);
+}
+
+#[test]
+fn a_registration_loses_no_wake() {
+    explore(3, registered);
+}
+
+#[test]
+fn a_moved_registration_loses_no_wake() {
+    explore(2, registered_and_moved);
+}
+
+#[test]
+fn rejects_a_registration_without_its_fence() {
+    rejects(Mutant::ArmWithoutFence, 3, registered);
+}
+
+#[test]
+fn rejects_a_claim_taken_without_looking() {
+    rejects(Mutant::ClaimWithoutCompare, 2, two_wakers);
+}
