@@ -3,12 +3,14 @@
 //! `DIFFERENTIAL_PROGRAMS` says how many, `DIFFERENTIAL_SEED` where to start: a failure names the
 //! seed of its program, which runs again with that seed and one program.
 
-use furwock_conformance::differential::{Engine, Fault, Futex, Hunt, Kernel, Stage, Wrong};
+use furwock_conformance::differential::{
+    Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wrong,
+};
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::{BuildHasher, Hasher};
 
-const PROGRAMS: u64 = 100_000;
+const PROGRAMS: u64 = 50_000;
 
 fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;
@@ -22,6 +24,10 @@ fn number(name: &str) -> Option<u64> {
 fn hunt(programs: u64) -> Hunt {
     let random = || RandomState::new().build_hasher().finish() >> 16;
     Hunt { seed: number("DIFFERENTIAL_SEED").unwrap_or_else(random), programs }
+}
+
+fn programs() -> u64 {
+    number("DIFFERENTIAL_PROGRAMS").unwrap_or(PROGRAMS)
 }
 
 fn agree(both: [&'static dyn Futex; 2], hunt: Hunt) {
@@ -38,8 +44,13 @@ fn the_kernel_agrees_with_itself() {
 }
 
 #[test]
-fn furwock_agrees_with_the_kernel() {
-    agree([&Kernel, &Engine], hunt(number("DIFFERENTIAL_PROGRAMS").unwrap_or(PROGRAMS)));
+fn furwock_agrees_with_the_kernel_as_a_system_call() {
+    agree([&Kernel, &SystemCall], hunt(programs()));
+}
+
+#[test]
+fn furwock_agrees_with_the_kernel_as_a_library() {
+    agree([&Kernel, &Library], hunt(programs()));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A crash or a hang names the program that it happened in.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// No program takes as long.
@@ -7,8 +8,14 @@ const LIMIT_SECONDS: u32 = 60;
 
 static SEED: AtomicU64 = AtomicU64::new(0);
 
-/// From now on a deadly signal says which program was running.
+/// From now on a deadly signal says which program was running. Once in a process, and before the
+/// engine has put its own handler before this one.
 pub(super) fn prepare() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(install);
+}
+
+fn install() {
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGABRT, libc::SIGALRM] {
         let handler = speak as extern "C" fn(i32);
         // SAFETY: the handler only makes calls that handlers may make; an all-zero action has no

@@ -16,26 +16,13 @@ mod step;
 mod worker;
 mod wrong;
 
-pub use engine::Engine;
+pub use engine::{Library, SystemCall};
+pub use furwock::linux::Waitv;
 pub use hunt::{Disagreement, Hunt, Tally};
 pub use kernel::Kernel;
 pub use run::{Outcome, Stage};
 pub use step::{Program, Step};
 pub use wrong::{Fault, Wrong};
-
-/// `struct futex_waitv`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waitv {
-    /// What the word must hold.
-    pub val: u64,
-    /// The word.
-    pub uaddr: u64,
-    /// The word's size, and whether it is private.
-    pub flags: u32,
-    /// Must be 0.
-    pub reserved: u32,
-}
 
 /// `FUTEX2_SIZE_U32 | FUTEX2_PRIVATE`.
 pub const PRIVATE_U32: u32 = 0x82;
