@@ -117,10 +117,12 @@ impl Stage {
         for step in program {
             let (did, mut ended) = self.step(implementation, step);
             ended.sort_unstable();
-            in_time &= step == &Step::Expire || self.is_in_time();
+            in_time &= self.is_in_time();
             lines.push(Line { did, ended, words: self.places.contents() });
         }
         self.drain(implementation, &mut lines);
+        in_time &= self.is_in_time();
+        self.soon = [None; WORKERS];
         let forgotten = self.replace_forgotten();
         if in_time { Ok(Outcome { lines, forgotten }) } else { Err(TooLate) }
     }
@@ -133,10 +135,10 @@ impl Stage {
             }
             Step::Expire => (Did::Nothing, self.expire()),
             Step::Futex(call) if call.waits() => {
-                self.wait(implementation, call.raw(&self.places), call.timeout)
+                self.wait(implementation, |places| call.raw(places), call.timeout)
             }
             Step::Waitv(vector) => {
-                self.wait(implementation, vector.raw(&self.places), vector.timeout)
+                self.wait(implementation, |places| vector.raw(places), vector.timeout)
             }
             Step::Futex(call) => self.call(implementation, &call.raw(&self.places)),
         }
@@ -154,10 +156,19 @@ impl Stage {
     }
 
     /// Has the first idle worker call what may block.
-    fn wait(&mut self, implementation: &'static dyn Futex, call: Raw, time: Time) -> (Did, Ended) {
+    fn wait(
+        &mut self,
+        implementation: &'static dyn Futex,
+        call: impl FnOnce(&Places) -> Raw,
+        time: Time,
+    ) -> (Did, Ended) {
         let Some(index) = self.workers.iter().position(Worker::is_idle) else {
             return (Did::Nothing, Vec::new());
         };
+        if time == Time::Soon {
+            self.soon[index] = Some(Instant::now() + SOON);
+        }
+        let call = call(&self.places);
         let worker = &mut self.workers[index];
         worker.give(implementation, call);
         let mut patience = Patience::new();
@@ -171,9 +182,6 @@ impl Stage {
                 _ => patience.wait(),
             }
         };
-        if time == Time::Soon && did == Did::Waits(index) {
-            self.soon[index] = Some(patience.start + SOON);
-        }
         (did, self.collect())
     }
 
@@ -201,29 +209,24 @@ impl Stage {
             }
             patience.wait();
         }
-        self.note(&ended);
         ended
     }
 
     /// Who has returned already.
     fn collect(&mut self) -> Ended {
         let workers = self.workers.iter_mut().enumerate();
-        let ended = workers.filter_map(|(index, worker)| Some((index, worker.returned()?)));
-        let ended = ended.collect();
-        self.note(&ended);
-        ended
+        workers.filter_map(|(index, worker)| Some((index, worker.returned()?))).collect()
     }
 
-    fn note(&mut self, ended: &Ended) {
-        for (index, _) in ended {
-            self.soon[*index] = None;
-        }
-    }
-
-    /// Whether no deadline has passed yet that `Expire` is to wait for.
-    fn is_in_time(&self) -> bool {
+    /// Whether no deadline has passed yet that `Expire` is to wait for. Forgets those of waits that
+    /// have ended.
+    fn is_in_time(&mut self) -> bool {
         let first = self.soon.iter().flatten().min();
-        first.is_none_or(|first| Instant::now() < *first)
+        let in_time = first.is_none_or(|first| Instant::now() < *first);
+        for (soon, worker) in self.soon.iter_mut().zip(&self.workers) {
+            soon.take_if(|_| worker.is_idle());
+        }
+        in_time
     }
 
     /// Waits until those have returned who can by themselves.
@@ -232,7 +235,11 @@ impl Stage {
         thread::sleep(last.saturating_duration_since(Instant::now()));
         let mut ended = Vec::new();
         let mut patience = Patience::new();
-        while self.soon.iter().any(Option::is_some) && !patience.is_over() {
+        let waits = |stage: &Self| {
+            let mut pairs = stage.soon.iter().zip(&stage.workers);
+            pairs.any(|(soon, worker)| soon.is_some() && !worker.is_idle())
+        };
+        while waits(self) && !patience.is_over() {
             patience.wait();
             ended.extend(self.collect());
         }
@@ -266,7 +273,6 @@ impl Stage {
                 }
             }
         }
-        self.soon = [None; WORKERS];
     }
 
     /// Leaves those to themselves who didn't return, and starts others in their places.
