@@ -87,7 +87,8 @@ pub(crate) fn wait_at<E>(
     bitset: u32,
     ends_on_signal: bool,
 ) -> Result<Ended, E> {
-    let Some(node) = lot::node() else {
+    // A handler that may take no lock can't queue itself.
+    let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
         look()?;
         nap();
         let passed = deadline.is_some_and(Deadline::has_passed);

@@ -2,6 +2,7 @@
 //! there too. One call where a condvar's signal with the mutex held takes three.
 
 use super::Word;
+use super::wake::wake_at;
 use crate::lot;
 use crate::prim::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
@@ -133,6 +134,12 @@ pub(crate) fn wake_op_at<E>(
     count: usize,
     count_at_changed: usize,
 ) -> Result<WokenBoth, E> {
+    if lot::may_not_lock() {
+        let holds = change()?;
+        let woken = wake_at(word, count, lot::ANY);
+        let woken_at_changed = if holds { wake_at(changed, count_at_changed, lot::ANY) } else { 0 };
+        return Ok(WokenBoth { woken, woken_at_changed });
+    }
     let mut pair = lot::lock_pair(word, changed);
     let holds = change()?;
     let woken = pair.from.choose_many(word, count, lot::ANY);

@@ -3,7 +3,7 @@
 use super::user_memory::{self, Fault};
 use super::wake_op_code::WakeOpCode;
 use crate::futex::{Requeued, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at};
-use crate::lot::Ended;
+use crate::lot::{self, Ended};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +20,7 @@ pub enum Face {
     SystemCall,
 }
 
-/// Threads that wait in the kernel on private words, beside shared ones.
+/// Threads that wait in the kernel on private words: beside shared ones, or inside a handler.
 pub(super) static WAITING_IN_KERNEL: AtomicU32 = AtomicU32::new(0);
 
 /// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`. `Err` holds the errno; the calling
@@ -157,12 +157,24 @@ impl Operation {
 
     #[cold]
     fn wait_slow(self, bitset: u32, deadline: Option<Deadline>) -> Result<usize, Refused> {
+        if lot::may_not_lock() {
+            return self.wait_in_kernel();
+        }
         let look = || self.look(self.val);
         match wait_at(self.key(), look, deadline.as_ref(), bitset, true)? {
             Ended::Chosen(_) | Ended::Interrupted => Ok(0),
             Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
             Ended::Signalled => Err(Refused::Errno(libc::EINTR)),
         }
+    }
+
+    /// From a signal handler that has come upon its own thread inside the engine.
+    fn wait_in_kernel(self) -> Result<usize, Refused> {
+        WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: waiting writes nothing.
+        let result = unsafe { self.run_in_kernel() };
+        WAITING_IN_KERNEL.fetch_sub(1, Ordering::Relaxed);
+        result.map_err(Refused::Errno)
     }
 
     fn relative_deadline(self) -> Result<Option<Deadline>, Refused> {

@@ -2,7 +2,7 @@
 
 use super::operation::{Face, Refused, WAITING_IN_KERNEL, deadline};
 use super::user_memory;
-use crate::lot::{AnyEnded, Group, Until};
+use crate::lot::{AnyEnded, Group, Until, may_not_lock};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::syscall;
 use core::sync::atomic::Ordering;
@@ -68,6 +68,7 @@ impl Call {
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
         let done = match face {
             Face::SystemCall if self.count > MOST_IN_KERNEL => Err(Refused::Malformed),
+            _ if may_not_lock() => Err(Refused::Malformed),
             _ => self.run_here(face),
         };
         match done {
