@@ -4,11 +4,15 @@
 //! seed of its program, which runs again with that seed and one program.
 
 use furwock_conformance::differential::{
-    Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wrong,
+    Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wakes, Wrong,
 };
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::{BuildHasher, Hasher};
+
+/// Furwock spends each wake on a wait of its own, so that this has to be
+/// `Wakes::OneForEachWait` if that is to stay.
+const WAKES: Wakes = Wakes::AllCount;
 
 const PROGRAMS: u64 = 50_000;
 
@@ -23,7 +27,7 @@ fn number(name: &str) -> Option<u64> {
 
 fn hunt(programs: u64) -> Hunt {
     let random = || RandomState::new().build_hasher().finish() >> 16;
-    Hunt { seed: number("DIFFERENTIAL_SEED").unwrap_or_else(random), programs }
+    Hunt { seed: number("DIFFERENTIAL_SEED").unwrap_or_else(random), programs, wakes: WAKES }
 }
 
 fn programs() -> u64 {

@@ -1,12 +1,14 @@
 //! Looks for a program that two implementations run differently, and makes it small.
 
 use super::generate::program;
+use super::places::WORDS;
 use super::run::{Did, Outcome, Stage};
-use super::step::Program;
+use super::step::{At, Program, Step};
 use super::{Futex, last_words};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt;
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// Shrinking stops after so many attempts.
@@ -19,6 +21,19 @@ pub struct Hunt {
     pub seed: u64,
     /// How many programs.
     pub programs: u64,
+    /// What counts.
+    pub wakes: Wakes,
+}
+
+/// What to make of a call that wakes one wait on many words by two of them: by a word that it
+/// names twice, or by both words of a `FUTEX_WAKE_OP`. The kernel counts it twice and says that the
+/// last of the words was woken; another may spend the second wake on somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wakes {
+    /// That all must do as the first.
+    AllCount,
+    /// That anything may happen from there on, except that somebody can't be woken any more.
+    OneForEachWait,
 }
 
 /// What was run.
@@ -32,6 +47,8 @@ pub struct Tally {
     pub slept: u64,
     /// Calls that somebody else's step ended.
     pub woken: u64,
+    /// Programs that weren't compared to their end, for `Wakes::OneForEachWait`.
+    pub cut: u64,
     /// Calls that failed, not counting those that slept first.
     pub failed: u64,
     /// The time it took.
@@ -67,14 +84,45 @@ impl Hunt {
                 strategy.new_tree(&mut runner(seed)).expect("nothing is filtered for long");
             let program = tree.current();
             let outcomes = both.map(|one| run(stage, one, seed, &program));
-            tally.add(&program, &outcomes[0]);
-            if outcomes[0] != outcomes[1] {
+            let agreement = self.wakes.compare(&program, &outcomes);
+            tally.add(&program, &outcomes[0], agreement);
+            if agreement == Agreement::No {
                 let found = Disagreement::new(seed, program, both, outcomes);
-                return Err(shrink(stage, both, &mut tree, found));
+                return Err(self.shrink(stage, both, &mut tree, found));
             }
         }
         tally.time = start.elapsed();
         Ok(tally)
+    }
+
+    fn shrink(
+        &self,
+        stage: &mut Stage,
+        both: [&'static dyn Futex; 2],
+        tree: &mut impl ValueTree<Value = Program>,
+        mut found: Box<Disagreement>,
+    ) -> Box<Disagreement> {
+        let mut differ = true;
+        for _ in 0..MOST_ATTEMPTS {
+            if !(if differ { tree.simplify() } else { tree.complicate() }) {
+                break;
+            }
+            let program = tree.current();
+            let smaller = compare(self.wakes, stage, both, found.seed, program);
+            differ = smaller.is_some();
+            found = smaller.unwrap_or(found);
+        }
+        // What had to stay while others were there may have become superfluous.
+        let mut without = 0;
+        while without < found.program.len() {
+            let mut program = found.program.clone();
+            program.remove(without);
+            match compare(self.wakes, stage, both, found.seed, program) {
+                Some(smaller) => (found, without) = (smaller, 0),
+                None => without += 1,
+            }
+        }
+        found
     }
 }
 
@@ -92,48 +140,63 @@ fn run(stage: &mut Stage, one: &'static dyn Futex, seed: u64, program: &Program)
     outcome
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Agreement {
+    Yes,
+    UpTo(usize),
+    No,
+}
+
+impl Wakes {
+    fn compare(self, program: &Program, outcomes: &[Outcome; 2]) -> Agreement {
+        let [first, second] = outcomes;
+        if first == second {
+            return Agreement::Yes;
+        }
+        let cut = match self {
+            Wakes::AllCount => None,
+            Wakes::OneForEachWait => first_double(program, first),
+        };
+        match cut {
+            Some(cut)
+                if second.lines.get(..cut) == Some(&first.lines[..cut])
+                    && second.forgotten == first.forgotten =>
+            {
+                Agreement::UpTo(cut)
+            }
+            _ => Agreement::No,
+        }
+    }
+}
+
+/// The first step that woke more waits than threads.
+fn first_double(program: &Program, outcome: &Outcome) -> Option<usize> {
+    let mut words = [0; WORDS];
+    program.iter().zip(&outcome.lines).position(|(step, line)| {
+        let before = mem::replace(&mut words, line.words);
+        let (Step::Futex(call), Did::Returned(Ok(result))) = (step, line.did) else {
+            return false;
+        };
+        let held = if let At::Word(word) = call.at { before[word] } else { 0 };
+        call.woken(result, held) > line.ended.len() as i64
+    })
+}
+
 fn compare(
+    wakes: Wakes,
     stage: &mut Stage,
     both: [&'static dyn Futex; 2],
     seed: u64,
     program: Program,
 ) -> Option<Box<Disagreement>> {
     let outcomes = both.map(|one| run(stage, one, seed, &program));
-    let differ = outcomes[0] != outcomes[1];
+    let differ = wakes.compare(&program, &outcomes) == Agreement::No;
     differ.then(|| Disagreement::new(seed, program, both, outcomes))
 }
 
-fn shrink(
-    stage: &mut Stage,
-    both: [&'static dyn Futex; 2],
-    tree: &mut impl ValueTree<Value = Program>,
-    mut found: Box<Disagreement>,
-) -> Box<Disagreement> {
-    let mut differ = true;
-    for _ in 0..MOST_ATTEMPTS {
-        if !(if differ { tree.simplify() } else { tree.complicate() }) {
-            break;
-        }
-        let program = tree.current();
-        let smaller = compare(stage, both, found.seed, program);
-        differ = smaller.is_some();
-        found = smaller.unwrap_or(found);
-    }
-    // What had to stay while others were there may have become superfluous.
-    let mut without = 0;
-    while without < found.program.len() {
-        let mut program = found.program.clone();
-        program.remove(without);
-        match compare(stage, both, found.seed, program) {
-            Some(smaller) => (found, without) = (smaller, 0),
-            None => without += 1,
-        }
-    }
-    found
-}
-
 impl Tally {
-    fn add(&mut self, program: &Program, outcome: &Outcome) {
+    fn add(&mut self, program: &Program, outcome: &Outcome, agreement: Agreement) {
+        self.cut += u64::from(matches!(agreement, Agreement::UpTo(_)));
         self.programs += 1;
         self.steps += program.len() as u64;
         for line in outcome.lines.iter().take(program.len()) {

@@ -18,7 +18,7 @@ mod wrong;
 
 pub use engine::{Library, SystemCall};
 pub use furwock::linux::Waitv;
-pub use hunt::{Disagreement, Hunt, Tally};
+pub use hunt::{Disagreement, Hunt, Tally, Wakes};
 pub use kernel::Kernel;
 pub use run::{Outcome, Stage};
 pub use step::{Program, Step};

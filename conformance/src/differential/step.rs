@@ -141,6 +141,18 @@ impl Call {
         matches!(self.command(), libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET)
     }
 
+    /// How many it woke if it returned `result`, counting a wait on many words once for each word.
+    /// `held` is what its first word held before.
+    pub(super) fn woken(&self, result: i64, held: u32) -> i64 {
+        match self.command() {
+            libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_WAKE_OP => result,
+            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE => {
+                result.min(i64::from(self.value.given(held)))
+            }
+            _ => 0,
+        }
+    }
+
     /// The clock that an absolute deadline is counted on.
     fn clock(&self) -> Option<libc::clockid_t> {
         match self.command() {
