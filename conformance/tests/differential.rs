@@ -4,7 +4,7 @@
 //! seed of its program, which runs again with that seed and one program.
 
 use furwock_conformance::differential::{
-    Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wakes, Wrong,
+    Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wakes, Wrong, compare, pinned,
 };
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -55,6 +55,21 @@ fn furwock_agrees_with_the_kernel_as_a_system_call() {
 #[test]
 fn furwock_agrees_with_the_kernel_as_a_library() {
     agree([&Kernel, &Library], hunt(programs()));
+}
+
+#[test]
+fn pinned_programs_run_alike() {
+    let mut stage = Stage::new();
+    let others: [&'static dyn Futex; 3] = [&Kernel, &SystemCall, &Library];
+    let found: Vec<_> = pinned()
+        .into_iter()
+        .flat_map(|(about, program)| others.map(|other| (about, program.clone(), other)))
+        .filter_map(|(about, program, other)| {
+            let found = compare(Wakes::AllCount, &mut stage, [&Kernel, other], 0, program)?;
+            Some(format!("{about}: {found}"))
+        })
+        .collect();
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn step(passing: BoxedStrategy<Time>) -> impl Strategy<Value = Step> {
     ]
 }
 
-fn call(op: i32) -> Call {
+pub(super) fn call(op: i32) -> Call {
     Call {
         op: op | PRIVATE,
         at: At::Word(0),

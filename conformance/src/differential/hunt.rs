@@ -2,7 +2,7 @@
 
 use super::generate::program;
 use super::places::WORDS;
-use super::run::{Did, Outcome, Stage};
+use super::run::{Did, Outcome, Stage, WORKERS};
 use super::step::{At, Program, Step};
 use super::{Futex, last_words};
 use proptest::strategy::{Strategy, ValueTree};
@@ -169,20 +169,31 @@ impl Wakes {
     }
 }
 
-/// The first step that woke more waits than threads.
+/// The first step that woke more waits than threads, or that may have moved what it had woken by
+/// another word.
 fn first_double(program: &Program, outcome: &Outcome) -> Option<usize> {
     let mut words = [0; WORDS];
+    let mut on_many = [false; WORKERS];
     program.iter().zip(&outcome.lines).position(|(step, line)| {
         let before = mem::replace(&mut words, line.words);
-        let (Step::Futex(call), Did::Returned(Ok(result))) = (step, line.did) else {
-            return false;
-        };
-        let held = if let At::Word(word) = call.at { before[word] } else { 0 };
-        call.woken(result, held) > line.ended.len() as i64
+        match (step, line.did) {
+            (_, Did::Waits(worker)) => {
+                on_many[worker] = matches!(step, Step::Waitv(vector) if vector.waiters.len() > 1);
+                false
+            }
+            (Step::Futex(call), Did::Returned(Ok(result))) => {
+                let held = if let At::Word(word) = call.at { before[word] } else { 0 };
+                let woken = call.woken(result, held);
+                let woke_on_many = line.ended.iter().any(|(worker, _)| on_many[*worker]);
+                woken > line.ended.len() as i64 || (result > woken && woke_on_many)
+            }
+            _ => false,
+        }
     })
 }
 
-fn compare(
+/// Runs one program on both, and says how they differ.
+pub fn compare(
     wakes: Wakes,
     stage: &mut Stage,
     both: [&'static dyn Futex; 2],

@@ -10,6 +10,7 @@ mod generate;
 mod hunt;
 mod kernel;
 mod last_words;
+mod pinned;
 mod places;
 mod run;
 mod step;
@@ -18,8 +19,9 @@ mod wrong;
 
 pub use engine::{Library, SystemCall};
 pub use furwock::linux::Waitv;
-pub use hunt::{Disagreement, Hunt, Tally, Wakes};
+pub use hunt::{Disagreement, Hunt, Tally, Wakes, compare};
 pub use kernel::Kernel;
+pub use pinned::pinned;
 pub use run::{Outcome, Stage};
 pub use step::{Program, Step};
 pub use wrong::{Fault, Wrong};

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const WORKERS: usize = 6;
+pub(super) const WORKERS: usize = 6;
 
 /// How long to wait for what should happen at once: so long, and so many turns of the processor that
 /// all share, which a busy machine may take longer to give.
