@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hasher};
 /// `Wakes::OneForEachWait` if that is to stay.
 const WAKES: Wakes = Wakes::AllCount;
 
-const PROGRAMS: u64 = 50_000;
+const PROGRAMS: u64 = 40_000;
 
 fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;

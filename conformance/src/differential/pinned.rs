@@ -9,14 +9,14 @@ pub fn pinned() -> [(&'static str, Program); 3] {
         |to| vec![wait(At::Word(0), Time::Soon), requeue(At::Word(0), to), Step::Expire, wake(to)];
     [
         (
-            "one of many words is moved to null, another is woken",
+            "some of many words are moved to null, another is woken",
             vec![
-                wait_many(&[0, 1]),
+                wait_many(&[0, 1, 2]),
                 requeue(At::Word(0), At::Null),
+                requeue(At::Word(2), At::Null),
                 wake(At::Word(1)),
-                wake(At::Null),
-                // Whatever the first wait left behind serves the next.
-                wait_many(&[2, 3]),
+                // Whatever the first wait left behind must not be found by the next.
+                wait_many(&[3]),
                 wake(At::Null),
             ],
         ),
