@@ -1,6 +1,7 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
 //!   descriptors;
 //! - [`linux`]: the same under the kernel's own names and numbers;
@@ -35,5 +36,8 @@ mod sys;
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
 #[cfg(not(any(loom, shuttle)))]
-pub use sync::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+pub use sync::{
+    Condvar, MappedMutexGuard, Mutex, MutexGuard, PiCondvar, PiMutex, PiMutexGuard,
+    WaitTimeoutResult,
+};
 pub use sys::clock::{Clock, Deadline};

@@ -75,6 +75,33 @@ impl Operation {
     /// As for [`futex`].
     #[inline]
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // A wait for what has happened already and a wake with nobody waiting come before all
+        // else: they cost as much as finding out that they are.
+        match self.op {
+            WAIT if user_memory::is_word(self.uaddr)
+                && self.timeout_or_val2.is_null()
+                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+            {
+                return Err(libc::EAGAIN);
+            }
+            WAKE if user_memory::is_word(self.uaddr)
+                && lot::is_empty(self.key())
+                && !goes_on(face) =>
+            {
+                return Ok(0);
+            }
+            _ => {}
+        }
+        // SAFETY: by this function's contract.
+        unsafe { self.run_whole(face) }
+    }
+
+    /// # Safety
+    /// As for [`futex`].
+    #[inline(never)]
+    unsafe fn run_whole(self, face: Face) -> Result<usize, i32> {
         let private = self.op & libc::FUTEX_PRIVATE_FLAG != 0;
         let done = if private && user_memory::is_word(self.uaddr) {
             // SAFETY: by this function's contract.

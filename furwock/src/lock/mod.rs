@@ -5,6 +5,7 @@ mod condvar;
 mod contender;
 mod mutex;
 mod mutex_state;
+pub mod pi;
 mod spin;
 
 pub use condvar::{CondvarWait, Outcome, RawCondvar};

@@ -11,6 +11,7 @@ mod forked;
 mod interrupt;
 mod mutex;
 mod park;
+mod pi_condvar;
 mod requeue;
 mod task;
 mod wait_wake;

@@ -11,6 +11,7 @@ use shuttle as checker;
 
 use checker::sync::{Condvar, Mutex, MutexGuard};
 
+pub(crate) use super::model_pi as pi;
 pub(crate) use checker::hint::spin_loop;
 
 pub(crate) mod atomic {

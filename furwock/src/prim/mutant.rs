@@ -54,6 +54,16 @@ pub enum Mutant {
     DroppedTaskKeepsWake,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
+    /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.
+    SequenceReadUnlocked,
+    /// (P-2) a PI condvar's notification leaves the sequence as it is.
+    SequenceKept,
+    /// (P-2) a PI condvar's notification that met another gives up.
+    RequeueNotRepeated,
+    /// (P-3) a waiter that was moved and then timed out says that nobody notified it.
+    NotificationTimedOut,
+    /// (P-4) a PI condvar's mutex is forgotten while others wait.
+    UnboundByAnyWaiter,
 }
 
 #[cfg(not(any(loom, shuttle)))]

@@ -4,6 +4,7 @@ use super::Sleep;
 use crate::sys;
 use crate::sys::clock::Deadline;
 
+pub(crate) use crate::sys::pi;
 pub(crate) use core::hint::spin_loop;
 
 pub(crate) mod atomic {

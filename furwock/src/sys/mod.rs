@@ -5,6 +5,8 @@ pub(crate) mod eventfd;
 pub(crate) mod fork;
 pub(crate) mod futex;
 pub(crate) mod memory;
+pub(crate) mod pi;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;
+pub(crate) mod unsupported;
