@@ -130,8 +130,8 @@ impl Parker {
         self.state.swap(NOTIFIED, Ordering::AcqRel) != ABANDONED
     }
 
-    /// Gives up waiting for the notification of a task that has been chosen. `false` if it had come,
-    /// and the node is the caller's; otherwise the notifier has it.
+    /// Gives up waiting for the notification of a task that has been chosen: the node is the notifier's
+    /// to give back. `false` if it had come, and the node is still the caller's.
     pub(super) fn abandon(&self) -> bool {
         self.state.swap(ABANDONED, Ordering::AcqRel) != NOTIFIED
     }

@@ -162,11 +162,11 @@ impl TaskWait {
         let thread = self.thread.take()?;
         // SAFETY: chosen, which the acquiring load of the key has shown: complete (T-1).
         let chosen = unsafe { thread.waiter.chosen.get() };
-        if thread.waiter.parker.abandon() {
-            thread::give_back(thread);
-        } else {
+        if thread.waiter.parker.abandon() && !mutant::active(Mutant::TaskGivenBackByBoth) {
             // The notifier closes it.
             self.fd = None;
+        } else {
+            thread::give_back(thread);
         }
         Some(chosen)
     }

@@ -143,3 +143,8 @@ fn rejects_a_dropped_future_that_keeps_its_wake() {
 fn rejects_a_choice_that_publishes_nothing() {
     rejects(Mutant::ChosenUnpublished, 3, polled_until_woken);
 }
+
+#[test]
+fn rejects_a_node_that_both_give_back() {
+    rejects(Mutant::TaskGivenBackByBoth, 4, dropped);
+}

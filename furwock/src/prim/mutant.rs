@@ -52,6 +52,8 @@ pub enum Mutant {
     ChosenUnpublished,
     /// (T-2) a task that is dropped keeps the wake that it got.
     DroppedTaskKeepsWake,
+    /// (T-2) a task gives back a node that its notifier gives back too.
+    TaskGivenBackByBoth,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.
