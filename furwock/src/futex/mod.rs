@@ -41,7 +41,7 @@ pub use fd::{WaitFd, WaitFdError, wait_fd};
 pub use future::{WaitFuture, wait_async, wait_async_bitset};
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
 pub use wait::{Waited, wait, wait_bitset};
-pub use wake::{wake, wake_all, wake_bitset};
+pub use wake::{wake, wake_address, wake_all, wake_bitset};
 pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};
 pub use word::Word;
 
