@@ -5,5 +5,5 @@
 pub mod build;
 pub mod program;
 
-pub use build::{Artifact, preload, scratch};
+pub use build::{Artifact, built, preload, scratch};
 pub use program::{Ended, Side, Test, run};
