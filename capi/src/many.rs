@@ -79,10 +79,8 @@ pub unsafe extern "C" fn furwock_register(
         }
         let mut place = Vec::new();
         place.try_reserve_exact(1).map_err(|_| ENOMEM)?;
-        place.push(furwock_registration {
-            registration: Registration::new(expected),
-            words: named,
-        });
+        place
+            .push(furwock_registration { registration: Registration::new(expected), words: named });
         Ok(Box::into_raw(place.into_boxed_slice()).cast())
     }
     if registration.is_null() {
