@@ -5,6 +5,7 @@
 //!
 //! Nothing here panics, whatever the arguments: `extern "C"` would abort the process.
 
+#![deny(missing_docs)]
 #![allow(non_camel_case_types, reason = "C's names")]
 #![allow(clippy::missing_safety_doc, reason = "the contracts stand in the header, in C's terms")]
 
