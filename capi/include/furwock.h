@@ -2,8 +2,7 @@
  * furwock: futexes, a mutex and a condition variable in user space, for Linux.
  *
  * furwock_futex and furwock_waitv are the system calls: they return -1 and set errno. All other
- * functions that return an int return 0 or an error number, as pthread's do, and leave errno
- * undefined.
+ * functions that return an int return 0 or an error number, as pthread's do, and may change errno.
  *
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
@@ -271,7 +270,7 @@ int furwock_compare_requeue(const volatile void *from,
  * Waits until woken at any of `count` words, if all of them hold their values. Any number of words,
  * of different widths. With no words at all, waits for the deadline.
  *
- * 0 when woken, EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
+ * 0 when woken (rarely, for no reason), EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
  * tells which. ETIMEDOUT; ENOMEM; EINVAL for a malformed word or deadline, and for no words without
  * a deadline.
  */

@@ -21,7 +21,7 @@ pub struct furwock_expected {
 /// Waits until woken at any of `count` words, if all of them hold their values. Any number of words,
 /// of different widths. With no words at all, waits for the deadline.
 ///
-/// 0 when woken, EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
+/// 0 when woken (rarely, for no reason), EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
 /// tells which. ETIMEDOUT; ENOMEM; EINVAL for a malformed word or deadline, and for no words without
 /// a deadline.
 #[unsafe(no_mangle)]

@@ -311,6 +311,66 @@ static void waitv__what_is_malformed_is_refused(void)
 	CHECK_ERRNO(furwock_waitv(&one, 1, 0, NULL, 0), EINVAL);
 }
 
+/* The kernel takes crooked pointers to what is no futex word. */
+static void futex__pointers_need_no_alignment(void)
+{
+	char bytes[2 * sizeof(struct futex_waitv)] = { 0 };
+	struct timespec soon = { .tv_nsec = NS_PER_MS };
+	uint32_t word = 0;
+	struct futex_waitv one = {
+		.val = 1,
+		.uaddr = (uintptr_t)&word,
+		.flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE,
+	};
+
+	memcpy(bytes + 1, &soon, sizeof(soon));
+	CHECK_ERRNO(wait32(&word, 0, (void *)(bytes + 1)), ETIMEDOUT);
+	memcpy(bytes + 3, &one, sizeof(one));
+	CHECK_ERRNO(furwock_waitv((void *)(bytes + 3), 1, 0, NULL, 0), EAGAIN);
+}
+
+static void waitv__shared_words_go_to_the_kernel(void)
+{
+	uint32_t *word = shared_memory(sizeof(*word));
+	struct futex_waitv one = {
+		.val = 1, .uaddr = (uintptr_t)word, .flags = FUTEX2_SIZE_U32,
+	};
+
+	errno = 0;
+	CHECK_EQ(furwock_waitv(&one, 1, 0, NULL, 0), -1);
+	if (errno == ENOSYS)
+		SKIP("a kernel without futex_waitv");
+	CHECK_EQ(errno, EAGAIN);
+	one.flags = FUTEX2_SIZE_U64;
+	CHECK_ERRNO(furwock_waitv(&one, 1, 0, NULL, 0), EINVAL);
+}
+
+static void *waitv_one(void *word)
+{
+	struct futex_waitv one = {
+		.uaddr = (uintptr_t)word, .flags = FUTEX2_SIZE_U64 | FUTEX2_PRIVATE,
+	};
+	long result = furwock_waitv(&one, 1, 0, NULL, 0);
+
+	return (void *)(intptr_t)(result < 0 ? -errno : result);
+}
+
+static void waitv__a_signal_is_eintr(void)
+{
+	struct thread waiter;
+	uint64_t word = 0;
+
+	handle_sigusr1(0);
+	start(&waiter, waitv_one, &word);
+	until_asleep(&waiter);
+	OK(pthread_kill(waiter.pthread, SIGUSR1));
+	CHECK_EQ((intptr_t)join(&waiter), -EINTR);
+	start(&waiter, waitv_one, &word);
+	until_asleep(&waiter);
+	CHECK_EQ(furwock_wake(&word, 2), 1);
+	CHECK_EQ((intptr_t)join(&waiter), 0);
+}
+
 static void wait__every_width(void)
 {
 	furwock_deadline over = past();
@@ -732,6 +792,9 @@ static const struct test tests[] = {
 	TEST(waitv__has_no_cap),
 	TEST(waitv__every_width),
 	TEST(waitv__what_is_malformed_is_refused),
+	TEST(waitv__shared_words_go_to_the_kernel),
+	TEST(waitv__a_signal_is_eintr),
+	TEST(futex__pointers_need_no_alignment),
 	TEST(wait__every_width),
 	TEST(wait__what_is_malformed_is_einval),
 	TEST(wait__a_signal_does_not_end_it),

@@ -14,8 +14,7 @@ const HEAD: &str = "\
  * furwock: futexes, a mutex and a condition variable in user space, for Linux.
  *
  * furwock_futex and furwock_waitv are the system calls: they return -1 and set errno. All other
- * functions that return an int return 0 or an error number, as pthread's do, and leave errno
- * undefined.
+ * functions that return an int return 0 or an error number, as pthread's do, and may change errno.
  *
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
