@@ -117,6 +117,17 @@ functions! {
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 
+static SYSCALL: Function = Function {
+    name: c"syscall",
+    version: c"GLIBC_2.2.5",
+    address: AtomicPtr::new(core::ptr::null_mut()),
+};
+
+/// Where glibc's `syscall` is.
+pub(crate) fn syscall() -> *mut c_void {
+    SYSCALL.address()
+}
+
 unsafe extern "C" {
     static __libc_single_threaded: core::sync::atomic::AtomicU8;
 }

@@ -7,6 +7,8 @@
 //! and what only the kernel can do (process-shared, priority-inheriting, priority-protected and
 //! robust objects), goes to glibc's own code.
 //!
+//! `syscall(SYS_futex, ...)` on private words goes to the engine as well.
+//!
 //! Functions that aren't here need no replacement: `pthread_mutex_init` writes what `layout` reads,
 //! and `pthread_mutex_consistent` or `_setprioceiling` concern glibc's own kinds alone.
 
@@ -23,4 +25,5 @@ mod layout;
 mod mutex;
 mod shared_cond;
 mod start;
+mod syscall;
 mod time;

@@ -1,15 +1,25 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout, shared_cond};
+use crate::{glibc, layout, shared_cond, syscall};
+use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
 /// In `.init_array` of a library that asks to be initialised first.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
+static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
 
-extern "C" fn start() {
+/// # Safety
+/// `environment` is what the loader gives to constructors: libc's `environ` isn't set yet.
+unsafe extern "C" fn start(
+    _argc: c_int,
+    _argv: *const *const c_char,
+    environment: *const *const c_char,
+) {
     glibc::look_up();
+    // SAFETY: by this function's contract.
+    let off = unsafe { variable(environment, c"FURWOCK_FUTEX") } == Some(c"0");
+    syscall::start(!off);
     match find_cond_flags() {
         Some(word) if mutex_kinds_are_where_expected() => layout::set_cond_flags_at(word),
         _ => {
@@ -25,6 +35,26 @@ extern "C" fn start() {
     furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(shared_cond::forget)) };
+}
+
+/// What the environment says of `name`.
+///
+/// # Safety
+/// `environment` is an array of strings, with a null behind the last.
+unsafe fn variable<'e>(environment: *const *const c_char, name: &CStr) -> Option<&'e CStr> {
+    let mut at = environment;
+    // SAFETY: by this function's contract; never past the null.
+    unsafe {
+        while !at.is_null() && !(*at).is_null() {
+            let entry = CStr::from_ptr(*at);
+            let value = entry.to_bytes_with_nul().strip_prefix(name.to_bytes());
+            if let Some([b'=', value @ ..]) = value {
+                return CStr::from_bytes_with_nul(value).ok();
+            }
+            at = at.add(1);
+        }
+    }
+    None
 }
 
 /// Which 32-bit word of a condvar glibc marks when it is told to use the monotonic clock.

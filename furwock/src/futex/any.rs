@@ -2,7 +2,7 @@
 
 use super::Word;
 use super::word::sealed::Bits;
-use crate::lot::{AnyEnded, Group, Until};
+use crate::lot::{AnyEnded, Group, Until, may_not_lock};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -62,7 +62,10 @@ pub fn wait_any(words: &[Expected<'_>], deadline: Option<&Deadline>) -> AnyWaite
     let keys = words.iter().map(|expected| expected.word.key());
     let look = |index: usize| if words[index].holds() { Ok(()) } else { Err(index) };
     let until = Until { deadline, ..Until::default() };
-    Group::once(keys, look, until).map_or_else(|| out_of_memory(deadline), ended)
+    if may_not_lock() {
+        return cannot_queue(deadline);
+    }
+    Group::once(keys, look, false, until).map_or_else(|| cannot_queue(deadline), ended)
 }
 
 /// Words to wait on again and again: queued once, and left in the queues between waits.
@@ -110,8 +113,7 @@ impl<'w> Registration<'w> {
             self.register();
         }
         let Some(group) = &mut self.group else {
-            return look(&self.words)
-                .map_or_else(AnyWaited::Mismatch, |()| out_of_memory(deadline));
+            return look(&self.words).map_or_else(AnyWaited::Mismatch, |()| cannot_queue(deadline));
         };
         let words = &self.words;
         ended(group.wait(|| look(words), Until { deadline, ..Until::default() }))
@@ -145,7 +147,7 @@ fn ended(how: AnyEnded<usize>) -> AnyWaited {
 }
 
 #[cold]
-fn out_of_memory(deadline: Option<&Deadline>) -> AnyWaited {
+fn cannot_queue(deadline: Option<&Deadline>) -> AnyWaited {
     nap();
     let passed = deadline.is_some_and(Deadline::has_passed);
     if passed { AnyWaited::TimedOut } else { AnyWaited::Woken(0) }

@@ -27,6 +27,9 @@ impl core::error::Error for Mismatch {}
 /// Wakes up to `wake` threads that wait on `from`, and moves up to `relocate` of the others to the
 /// end of those who wait on `to`, in order.
 ///
+/// From a signal handler that has come upon its own thread inside the engine, wakes everybody who
+/// waits on `from` instead.
+///
 /// Who was moved waits on, with the deadline it has, until `to` is woken; it notices nothing else.
 /// Nobody looks at what `to` holds. With one word for both, those who would be moved are counted and
 /// stay.
@@ -52,7 +55,7 @@ pub fn compare_requeue<F: Word, T: Word>(
 }
 
 pub(crate) fn requeue_at(from: usize, to: usize, wake: usize, relocate: usize) -> Requeued {
-    if lot::is_empty(from) {
+    if lot::is_empty(from) || lot::leave_wake(from, usize::MAX, lot::ANY) {
         return Requeued::default();
     }
     requeue_locked(&mut lot::lock_pair(from, to), from, to, wake, relocate)
@@ -65,6 +68,10 @@ pub(crate) fn compare_requeue_at<E>(
     wake: usize,
     relocate: usize,
 ) -> Result<Requeued, E> {
+    if lot::may_not_lock() {
+        look()?;
+        return Ok(requeue_at(from, to, wake, relocate));
+    }
     let mut pair = lot::lock_pair(from, to);
     look()?;
     Ok(requeue_locked(&mut pair, from, to, wake, relocate))

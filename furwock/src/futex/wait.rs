@@ -64,6 +64,16 @@ pub fn wait_bitset<W: Word>(
     wait_slow(word, expected, deadline, bitset)
 }
 
+/// `wait` without the check that needs no lock: for measuring the bucket's part of a wait.
+#[doc(hidden)]
+pub fn wait_in_bucket<W: Word>(
+    word: &W,
+    expected: W::Value,
+    deadline: Option<&Deadline>,
+) -> Waited {
+    wait_slow(word, expected, deadline, lot::ANY)
+}
+
 #[cold]
 fn wait_slow<W: Word>(
     word: &W,
@@ -87,7 +97,8 @@ pub(crate) fn wait_at<E>(
     bitset: u32,
     ends_on_signal: bool,
 ) -> Result<Ended, E> {
-    let Some(node) = lot::node() else {
+    // A handler that may take no lock can't queue itself.
+    let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
         look()?;
         nap();
         let passed = deadline.is_some_and(Deadline::has_passed);

@@ -2,6 +2,7 @@
 //! there too. One call where a condvar's signal with the mutex held takes three.
 
 use super::Word;
+use super::wake::wake_at;
 use crate::lot;
 use crate::prim::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
@@ -9,7 +10,7 @@ use crate::prim::atomic::{
 };
 
 /// What is done to the word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// It becomes the operand.
     Set,
@@ -24,7 +25,7 @@ pub enum Operation {
 }
 
 /// How what the word held before compares with the comparand, in the word's own type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they say it")]
 pub enum Comparison {
     Equal,
@@ -113,10 +114,10 @@ integer_words! {
 /// The change and both wakes are one step for everybody who waits on, wakes or requeues either word.
 pub fn wake_op<W: Word, C: IntegerWord>(
     word: &W,
-    changed: &C,
-    op: WakeOp<C::Value>,
     count: usize,
+    changed: &C,
     count_at_changed: usize,
+    op: WakeOp<C::Value>,
 ) -> WokenBoth {
     let change = || {
         let old = changed.apply(op.operation, op.operand);
@@ -133,6 +134,12 @@ pub(crate) fn wake_op_at<E>(
     count: usize,
     count_at_changed: usize,
 ) -> Result<WokenBoth, E> {
+    if lot::may_not_lock() {
+        let holds = change()?;
+        let woken = wake_at(word, count, lot::ANY);
+        let woken_at_changed = if holds { wake_at(changed, count_at_changed, lot::ANY) } else { 0 };
+        return Ok(WokenBoth { woken, woken_at_changed });
+    }
     let mut pair = lot::lock_pair(word, changed);
     let holds = change()?;
     let woken = pair.from.choose_many(word, count, lot::ANY);

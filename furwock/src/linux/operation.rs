@@ -1,9 +1,10 @@
 //! One operation of futex(2).
 
 use super::user_memory::{self, Fault};
-use super::wake_op_code::WakeOpCode;
-use crate::futex::{Requeued, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at};
-use crate::lot::Ended;
+use crate::futex::{
+    Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
+};
+use crate::lot::{self, Ended};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -20,7 +21,7 @@ pub enum Face {
     SystemCall,
 }
 
-/// Threads that wait in the kernel on private words, beside shared ones.
+/// Threads that wait in the kernel on private words: beside shared ones, or inside a handler.
 pub(super) static WAITING_IN_KERNEL: AtomicU32 = AtomicU32::new(0);
 
 /// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`. `Err` holds the errno; the calling
@@ -75,6 +76,33 @@ impl Operation {
     /// As for [`futex`].
     #[inline]
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+        // A wait for what has happened already and a wake with nobody waiting come before all
+        // else: they cost as much as finding out that they are.
+        match self.op {
+            WAIT if user_memory::is_word(self.uaddr)
+                && self.timeout_or_val2.is_null()
+                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+            {
+                return Err(libc::EAGAIN);
+            }
+            WAKE if user_memory::is_word(self.uaddr)
+                && lot::is_empty(self.key())
+                && !goes_on(face) =>
+            {
+                return Ok(0);
+            }
+            _ => {}
+        }
+        // SAFETY: by this function's contract.
+        unsafe { self.run_whole(face) }
+    }
+
+    /// # Safety
+    /// As for [`futex`].
+    #[inline(never)]
+    unsafe fn run_whole(self, face: Face) -> Result<usize, i32> {
         let private = self.op & libc::FUTEX_PRIVATE_FLAG != 0;
         let done = if private && user_memory::is_word(self.uaddr) {
             // SAFETY: by this function's contract.
@@ -157,12 +185,24 @@ impl Operation {
 
     #[cold]
     fn wait_slow(self, bitset: u32, deadline: Option<Deadline>) -> Result<usize, Refused> {
+        if lot::may_not_lock() {
+            return self.wait_in_kernel();
+        }
         let look = || self.look(self.val);
         match wait_at(self.key(), look, deadline.as_ref(), bitset, true)? {
             Ended::Chosen(_) | Ended::Interrupted => Ok(0),
             Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
             Ended::Signalled => Err(Refused::Errno(libc::EINTR)),
         }
+    }
+
+    /// From a signal handler that has come upon its own thread inside the engine.
+    fn wait_in_kernel(self) -> Result<usize, Refused> {
+        WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
+        // SAFETY: waiting writes nothing.
+        let result = unsafe { self.run_in_kernel() };
+        WAITING_IN_KERNEL.fetch_sub(1, Ordering::Relaxed);
+        result.map_err(Refused::Errno)
     }
 
     fn relative_deadline(self) -> Result<Option<Deadline>, Refused> {
@@ -239,15 +279,19 @@ impl Operation {
         if !user_memory::is_word(self.uaddr2) {
             return Err(Refused::Malformed);
         }
-        let code = WakeOpCode::decode(self.val3).ok_or(Refused::Malformed)?;
+        let op = WakeOp::decode(self.val3).map_err(|_| Refused::Malformed)?;
         let count = self.count();
         let val2 = self.timeout_or_val2.addr() as u32;
         let count2 = usize::try_from(val2.cast_signed()).unwrap_or(0).max(1);
         let mut holds = false;
         let change = || {
             // SAFETY: by this function's contract.
-            let old = unsafe { user_memory::update(self.uaddr2, |old| code.apply(old)) }?;
-            holds = code.holds(old);
+            let old = unsafe {
+                user_memory::update(self.uaddr2, |old| {
+                    op.applied_to(old.cast_signed()).cast_unsigned()
+                })
+            }?;
+            holds = op.comparison.holds(old.cast_signed(), op.comparand);
             Ok::<_, Refused>(holds)
         };
         let both = wake_op_at(self.key(), self.uaddr2.addr(), change, count, count2)?;

@@ -6,6 +6,8 @@
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_wait, kernel_wake_one, spin_loop};
+#[cfg(not(any(loom, shuttle)))]
+use crate::sys::thread;
 
 /// What the table's buckets are locked with. A model of what is built on the table takes the
 /// checker's own mutex instead; `FutexLock` has a model of its own.
@@ -43,8 +45,12 @@ impl FutexLock {
         Self { state: AtomicU32::new(FREE) }
     }
 
+    /// A signal handler that came upon its own thread in here, or holding any such lock, would wait
+    /// for itself: it asks `deferred::must` first.
     #[inline]
     pub(crate) fn lock(&self) -> Held<'_> {
+        #[cfg(not(any(loom, shuttle)))]
+        thread::will_hold();
         if self.state.compare_exchange(FREE, HELD, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.lock_slow();
         }
@@ -75,6 +81,10 @@ impl FutexLock {
             && !mutant::active(Mutant::BucketUnlockWithoutWake)
         {
             kernel_wake_one(&self.state);
+        }
+        #[cfg(not(any(loom, shuttle)))]
+        if thread::has_released() {
+            super::deferred::run();
         }
     }
 

@@ -12,6 +12,8 @@
 mod any;
 mod bucket;
 mod bucket_lock;
+#[cfg(not(any(loom, shuttle)))]
+mod deferred;
 mod hash;
 mod parker;
 #[cfg(not(any(loom, shuttle)))]
@@ -26,6 +28,8 @@ mod wake_list;
 
 pub(crate) use any::{AnyEnded, Group};
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use deferred::{leave_wake, may_not_lock};
 pub(crate) use parker::Until;
 pub(crate) use table::processors;
 pub(crate) use task::{Sink, TaskNode, TaskWait};
@@ -45,4 +49,15 @@ pub(crate) fn prepare() {
     table::bucket(0);
     tid();
     own();
+}
+
+/// Models have no signal handlers.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn leave_wake(_key: usize, _count: usize, _bitset: u32) -> bool {
+    false
+}
+
+#[cfg(any(loom, shuttle))]
+pub(crate) fn may_not_lock() -> bool {
+    false
 }

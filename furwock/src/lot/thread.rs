@@ -159,6 +159,7 @@ mod native {
         let thread = unsafe { &*thread.cast::<Thread>() };
         thread.pthread.store(0, Ordering::Relaxed);
         give_back(thread);
+        super::super::deferred::release();
     }
 
     /// In a forked child.

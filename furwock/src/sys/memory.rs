@@ -1,4 +1,4 @@
-//! Zeroed pages from the kernel, never given back.
+//! Zeroed pages from the kernel.
 
 use core::ptr::NonNull;
 
@@ -34,4 +34,13 @@ pub(crate) fn map_zeroed(size: usize) -> Option<NonNull<u8>> {
         )
     };
     if pages == libc::MAP_FAILED { None } else { NonNull::new(pages.cast()) }
+}
+
+/// Gives back what `map_zeroed` gave.
+///
+/// # Safety
+/// Nobody may use the pages any more.
+pub(crate) unsafe fn unmap(start: NonNull<u8>, size: usize) {
+    // SAFETY: by this function's contract.
+    unsafe { libc::munmap(start.as_ptr().cast(), size) };
 }

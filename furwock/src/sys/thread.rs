@@ -7,16 +7,24 @@
 
 use core::cell::Cell;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, compiler_fence};
 
 /// This thread's own storage. All zero in a new thread.
 #[repr(C)]
 pub(crate) struct Slot {
     /// The kernel's thread id; 0 before anybody asked.
     tid: Cell<u32>,
-    _unused: u32,
+    /// Short locks that this thread holds or is about to take: a signal handler that finds any may
+    /// not take one.
+    holding: Cell<u16>,
+    /// A signal handler left something to be done once none is held.
+    pub(crate) has_deferred: Cell<bool>,
+    _unused: u8,
     /// What the layers above hang on a thread.
     pub(crate) data: Cell<*const c_void>,
+    /// What signal handlers left to be done.
+    pub(crate) deferred: AtomicPtr<c_void>,
+    _padding: usize,
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -25,10 +33,10 @@ core::arch::global_asm!(
     ".hidden furwock_thread_slot_0_1",
     ".globl furwock_thread_slot_0_1",
     ".type furwock_thread_slot_0_1, @object",
-    ".size furwock_thread_slot_0_1, 16",
+    ".size furwock_thread_slot_0_1, 32",
     ".p2align 4",
     "furwock_thread_slot_0_1:",
-    ".zero 16",
+    ".zero 32",
     ".popsection",
 );
 
@@ -56,7 +64,15 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
 pub(crate) fn slot<'thread>() -> &'thread Slot {
     std::thread_local! {
         static SLOT: Slot = const {
-            Slot { tid: Cell::new(0), _unused: 0, data: Cell::new(core::ptr::null()) }
+            Slot {
+                tid: Cell::new(0),
+                holding: Cell::new(0),
+                has_deferred: Cell::new(false),
+                _unused: 0,
+                data: Cell::new(core::ptr::null()),
+                deferred: AtomicPtr::new(core::ptr::null_mut()),
+                _padding: 0,
+            }
         };
     }
     // SAFETY: a const-initialised thread-local without a destructor lives as long as its thread.
@@ -91,6 +107,39 @@ pub(crate) fn refresh_tid() -> u32 {
     let tid = unsafe { libc::gettid() } as u32;
     slot().tid.set(tid);
     tid
+}
+
+/// Notes that this thread is about to take a short lock.
+#[inline(always)]
+pub(crate) fn will_hold() {
+    let holding = &slot().holding;
+    holding.set(holding.get() + 1);
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// Notes that it has released one. `true` if it holds none any more and something was deferred.
+#[inline(always)]
+pub(crate) fn has_released() -> bool {
+    compiler_fence(Ordering::SeqCst);
+    let slot = slot();
+    let holding = slot.holding.get() - 1;
+    slot.holding.set(holding);
+    compiler_fence(Ordering::SeqCst);
+    slot.has_deferred.get() && holding == 0
+}
+
+/// Whether this thread holds a short lock: then the caller is a signal handler that came upon it.
+#[inline(always)]
+pub(crate) fn holds() -> bool {
+    slot().holding.get() != 0
+}
+
+/// Whether thread `tid` is one of this process.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn is_ours(tid: u32) -> bool {
+    let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];
+    // SAFETY: signal 0 only asks whether the thread is there.
+    unsafe { super::syscall::syscall(libc::SYS_tgkill, arguments) }.is_ok()
 }
 
 /// pthread's own name for this thread.

@@ -1,0 +1,96 @@
+//! Wakes from signal handlers.
+//!
+//! futex(2) may be called from a handler at any moment. Here the handler may have come upon its own
+//! thread inside a bucket lock, and would wait for itself. So each thread counts the locks that it
+//! holds or is taking; a handler that finds any leaves its wake to that thread, which carries it out
+//! as soon as it holds none: a few instructions after the handler has returned.
+//!
+//! Everything here is between a thread and its own handlers, which end before it goes on.
+
+use crate::sys::memory;
+use crate::sys::thread::{holds, slot};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Wake {
+    key: usize,
+    count: u32,
+    bitset: u32,
+}
+
+/// Handlers that come upon the same few instructions can leave this many wakes.
+const MOST: usize = 255;
+
+/// A thread's deferred wakes: a page, mapped with the first of them. Zero is an empty one.
+#[repr(C)]
+struct Deferred {
+    len: AtomicUsize,
+    wakes: [Cell<Wake>; MOST],
+}
+
+/// The calling thread's, if it ever had any.
+fn known<'thread>() -> Option<&'thread Deferred> {
+    // SAFETY: null, or the page that `leave` mapped and that only this thread unmaps, as it ends.
+    unsafe { slot().deferred.load(Ordering::Relaxed).cast::<Deferred>().as_ref() }
+}
+
+/// Whether the caller is a handler that may take no lock.
+#[inline]
+pub(crate) fn may_not_lock() -> bool {
+    holds()
+}
+
+/// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock. `false`
+/// if it isn't (or if there is no memory to leave it in).
+#[inline]
+pub(crate) fn leave_wake(key: usize, count: usize, bitset: u32) -> bool {
+    may_not_lock() && leave(key, count, bitset)
+}
+
+#[cold]
+fn leave(key: usize, count: usize, bitset: u32) -> bool {
+    if known().is_none() {
+        let Some(page) = memory::map_zeroed(size_of::<Deferred>()) else { return false };
+        let (null, new) = (core::ptr::null_mut(), page.as_ptr().cast());
+        let place = &slot().deferred;
+        if place.compare_exchange(null, new, Ordering::Relaxed, Ordering::Relaxed).is_err() {
+            // A handler interrupted this one, and mapped one too.
+            // SAFETY: mapped above, and known to nobody.
+            unsafe { memory::unmap(page, size_of::<Deferred>()) };
+        }
+    }
+    let Some(deferred) = known() else { return false };
+    // A handler that interrupts this one takes the next place, and is done with it first.
+    let index = deferred.len.fetch_add(1, Ordering::Relaxed);
+    let Some(place) = deferred.wakes.get(index) else {
+        deferred.len.fetch_sub(1, Ordering::Relaxed);
+        return false;
+    };
+    place.set(Wake { key, count: u32::try_from(count).unwrap_or(u32::MAX), bitset });
+    slot().has_deferred.set(true);
+    true
+}
+
+/// Carries them out. The thread holds no lock, so that its handlers leave nothing meanwhile, but for
+/// what they leave during a wake.
+#[cold]
+pub(super) fn run() {
+    let Some(deferred) = known() else { return };
+    slot().has_deferred.set(false);
+    while let Some(last) = deferred.len.load(Ordering::Relaxed).checked_sub(1) {
+        let Wake { key, count, bitset } = deferred.wakes[last].get();
+        deferred.len.store(last, Ordering::Relaxed);
+        super::lock(key).choose_many(key, count as usize, bitset);
+    }
+}
+
+/// The calling thread ends.
+pub(super) fn release() {
+    let page = slot().deferred.swap(core::ptr::null_mut(), Ordering::Relaxed);
+    if let Some(page) = core::ptr::NonNull::new(page) {
+        // SAFETY: mapped by `leave`, and known to nobody any more.
+        unsafe { memory::unmap(page.cast(), size_of::<Deferred>()) };
+    }
+}

@@ -1,0 +1,96 @@
+//! libc's `syscall`, for the sake of futex(2): libstdc++'s atomic waits, Rust's std and many a home-made
+//! lock call it by number.
+//!
+//! Every other number goes to glibc by a jump, with all registers and the stack as they were, so that
+//! nothing about it can differ. Futex calls on private words run on the engine; a wake goes on to the
+//! kernel for those that it didn't find there, since other code may wait with a system call of its
+//! own. (A waiter here and a waker with a system call of its own don't meet: `FURWOCK_FUTEX=0` is
+//! for programs that mix the two on one word.)
+
+use crate::glibc;
+use core::ffi::{c_long, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+
+/// Where calls go that aren't for the engine: glibc's `syscall`.
+static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(before_start as *mut c_void);
+
+/// Where futex calls go: `futex_call`, or glibc as well.
+static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(before_start as *mut c_void);
+
+/// Finds glibc's function, and takes futex calls over if asked to.
+pub(crate) fn start(takes_futex: bool) {
+    let glibc = glibc::syscall();
+    ELSEWHERE.store(glibc, Ordering::Release);
+    FUTEX.store(if takes_futex { futex_call as *mut c_void } else { glibc }, Ordering::Release);
+}
+
+/// `syscall(2)`'s wrapper.
+///
+/// SYS_futex is 202; futex_waitv is 449, futex_wake, futex_wait and futex_requeue are 454 to 456, and
+/// what lies between them finds its way in `futex_call`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
+    core::arch::naked_asm!(
+        "cmp rdi, {futex}",
+        "je 2f",
+        "lea r11, [rdi - {waitv}]",
+        "cmp r11, {requeue} - {waitv}",
+        "jbe 2f",
+        "jmp qword ptr [rip + {elsewhere}]",
+        "2:",
+        "jmp qword ptr [rip + {taken}]",
+        futex = const libc::SYS_futex,
+        waitv = const 449,
+        requeue = const 456,
+        elsewhere = sym ELSEWHERE,
+        taken = sym FUTEX,
+    )
+}
+
+/// Entered by a jump from `syscall`: six arguments in registers and the seventh on the stack, as for
+/// any function of seven, whether or not the caller gave as many.
+unsafe extern "C" fn futex_call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: by the system call's contract, which is the program's to keep.
+    match unsafe { furwock::linux::syscall(number, [a, b, c, d, e, f]) } {
+        Some(Ok(result)) => result as c_long,
+        Some(Err(errno)) => {
+            // SAFETY: this thread's own errno.
+            unsafe { *libc::__errno_location() = errno };
+            -1
+        }
+        None => {
+            let elsewhere = ELSEWHERE.load(Ordering::Acquire);
+            // SAFETY: glibc's function of that type, or `before_start`, which takes the same.
+            let elsewhere: Syscall = unsafe { core::mem::transmute(elsewhere) };
+            // SAFETY: the program's own call.
+            unsafe { elsewhere(number, a, b, c, d, e, f) }
+        }
+    }
+}
+
+/// A call from code that runs before this library's constructor.
+unsafe extern "C" fn before_start(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: glibc's function has this type.
+    let glibc: Syscall = unsafe { core::mem::transmute(glibc::syscall()) };
+    // SAFETY: the program's own call.
+    unsafe { glibc(number, a, b, c, d, e, f) }
+}
