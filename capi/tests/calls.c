@@ -4,6 +4,7 @@
 #include <furwock.h>
 #include <poll.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #define PRIVATE(op) ((op) | FUTEX_PRIVATE_FLAG)
 #define NUMBER(n) ((const struct timespec *)(uintptr_t)(n))
@@ -558,6 +559,26 @@ static void registration__serves_wait_after_wait(void)
 	CHECK_ERR(furwock_register(words, 2, &mixed.registration), EINVAL);
 }
 
+static void registration__gives_back_what_it_took(void)
+{
+	static uint32_t values[MANY];
+	static furwock_expected words[MANY];
+	furwock_registration *registration;
+	long resident = 0;
+	int i;
+
+	for (i = 0; i < MANY; i++)
+		words[i] = (furwock_expected){ .word = &values[i], .size = 4 };
+	for (i = 0; i < 200; i++) {
+		OK(furwock_register(words, MANY, &registration));
+		furwock_registration_free(registration);
+		if (i == 20)
+			resident = resident_kb();
+	}
+	/* 180 times 1000 nodes would be tens of megabytes. */
+	CHECK(resident_kb() - resident < 4096);
+}
+
 static bool is_readable(int fd)
 {
 	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
@@ -603,10 +624,11 @@ static void wait_fd__an_unused_wake_goes_on(void)
 
 static void wait_fd__out_of_descriptors_is_emfile(void)
 {
+	struct rlimit none_more = { .rlim_cur = 0 };
 	furwock_waitfd *waitfd;
 	uint32_t word = 0;
 
-	UNTIL(dup(STDERR_FILENO) < 0);
+	CHECK(setrlimit(RLIMIT_NOFILE, &none_more) == 0);
 	CHECK_ERR(furwock_wait_fd(&word, 4, 0, &waitfd), EMFILE);
 	CHECK_EQ(furwock_wake(&word, 1), 0);
 }
@@ -803,6 +825,7 @@ static const struct test tests[] = {
 	TEST(requeue__counts_woken_and_moved),
 	TEST(wait_any__tells_which),
 	TEST(registration__serves_wait_after_wait),
+	TEST(registration__gives_back_what_it_took),
 	TEST(wait_fd__polls_once_woken),
 	TEST(wait_fd__an_unused_wake_goes_on),
 	TEST(wait_fd__out_of_descriptors_is_emfile),
