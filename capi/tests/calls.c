@@ -798,6 +798,135 @@ static void fork__the_child_starts_afresh(void)
 	join(&waiter);
 }
 
+/* ----------------------------------------------------------- nonsense -- */
+
+static char *addresses[12];
+static uint32_t state;
+
+static uint32_t any(uint32_t below)
+{
+	return next_random(&state) % below;
+}
+
+static void *any_address(void)
+{
+	return addresses[any(sizeof(addresses) / sizeof(addresses[0]))];
+}
+
+static uint32_t any_value(void)
+{
+	const uint32_t values[] = { 0, 1, ~0u, 1u << 31, INT_MAX, any(~0u) };
+
+	return values[any(6)];
+}
+
+static struct timespec any_time(void)
+{
+	static const struct timespec times[] = {
+		{ 0, 1000 },	   { -1, 0 }, { 0, -1 }, { 0, NS_PER_S },
+		{ 0, 50000 },	   { 0, 0 },
+	};
+
+	return times[any(6)];
+}
+
+static void any_futex_call(void)
+{
+	/* No priority inheritance: the kernel's, which may wait for nobody. */
+	static const int ops[] = { 0, 1, 2, 3, 4, 5, 9, 10, 14, 99 };
+	int op = ops[any(10)] | (any(4) ? FUTEX_PRIVATE_FLAG : 0) |
+		 (any(6) ? 0 : FUTEX_CLOCK_REALTIME);
+	struct timespec time = any_time();
+	bool waits = (op & FUTEX_CMD_MASK) == FUTEX_WAIT ||
+		     (op & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET;
+	void *fourth = waits || any(2) ? (void *)&time : any_address();
+
+	furwock_futex(any_address(), op, any_value(), fourth, any_address(),
+		      any(~0u));
+}
+
+static void any_waitv_call(void)
+{
+	struct timespec time = any_time();
+	struct futex_waitv waiters[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		waiters[i] = (struct futex_waitv){
+			.val = any(3) ? 0 : (uint64_t)any(~0u) << 20,
+			.uaddr = (uintptr_t)any_address(),
+			.flags = any(2) ? FUTEX2_PRIVATE | any(4) : any(~0u),
+			.__reserved = any(9) == 0,
+		};
+	furwock_waitv(any(5) ? waiters : any_address(), any(6), any(7) == 0,
+		      &time, any(5));
+}
+
+/* Words that are there, or nowhere: these calls may read them. */
+static void any_typed_call(char *bytes)
+{
+	furwock_deadline until = { .clock = any(5) - 1, .at = any_time() };
+	furwock_registration *registration;
+	furwock_expected words[3];
+	furwock_requeued done;
+	furwock_waitfd *waitfd;
+	size_t index, i;
+
+	for (i = 0; i < 3; i++)
+		words[i] = (furwock_expected){
+			.word = any(4) ? bytes + any(32) : NULL,
+			.size = any(10),
+			.value = any(3) ? 0 : any(300),
+		};
+	furwock_wait_any(words, any(4), &until, &index);
+	furwock_wait_bitset(words[0].word, words[0].size, words[0].value,
+			    any_value(), &until);
+	furwock_wake_bitset(any_address(), any_value(), any_value());
+	furwock_requeue(words[0].word, words[1].word, any_value(), any_value(),
+			&done);
+	furwock_compare_requeue(words[0].word, words[0].size, words[0].value,
+				words[1].word, any_value(), any_value(), NULL);
+	if (!furwock_register(words, any(4), &registration)) {
+		furwock_registration_expect(registration, any(5), any_value());
+		furwock_registration_wait(registration, &until, NULL);
+		furwock_registration_free(registration);
+	}
+	if (!furwock_wait_fd(words[0].word, words[0].size, words[0].value,
+			     &waitfd)) {
+		furwock_wake(words[0].word, any(2));
+		furwock_waitfd_woken(waitfd);
+		furwock_waitfd_close(waitfd);
+	}
+}
+
+/* An error number for each, and no abort. */
+static void nonsense__is_refused(void)
+{
+	static _Alignas(8) char bytes[64];
+	long page = sysconf(_SC_PAGESIZE);
+	char *gone = mmap(NULL, 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	char *read_only = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS,
+			       -1, 0);
+	char *const some[] = {
+		NULL, bytes, bytes + 1, bytes + 4, gone, gone + page - 2, read_only,
+		(char *)-1, (char *)-4, (char *)(1ul << 47),
+		(char *)((1ul << 47) - 8), (char *)8,
+	};
+	uint32_t seed = now_ns(CLOCK_REALTIME) | 1;
+	int i;
+
+	memcpy(addresses, some, sizeof(some));
+	fprintf(stderr, "seed %u\n", seed);
+	state = seed;
+	for (i = 0; i < 5000; i++) {
+		any_futex_call();
+		any_waitv_call();
+		any_typed_call(bytes);
+		memset(bytes, 0, sizeof(bytes));
+	}
+}
+
 static const struct test tests[] = {
 	TEST(futex_wait__a_mismatch_is_eagain),
 	TEST(futex_wait__a_deadline_is_etimedout),
@@ -835,6 +964,7 @@ static const struct test tests[] = {
 	TEST(condvar__times_out_with_the_mutex_held),
 	TEST(after_ns__lies_ahead),
 	TEST(fork__the_child_starts_afresh),
+	TEST(nonsense__is_refused),
 };
 
 TEST_MAIN(tests)
