@@ -1,9 +1,19 @@
 # Installs from source: `make install`, or `make install PREFIX=$HOME/.local`.
+#
+# Installs the command with its preload, and the C library with its header and manual pages.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 BIN = $(DESTDIR)$(PREFIX)/bin
-LIB = $(DESTDIR)$(PREFIX)/lib/furwock
+LIB = $(DESTDIR)$(PREFIX)/lib
+INCLUDE = $(DESTDIR)$(PREFIX)/include
+MAN = $(DESTDIR)$(PREFIX)/share/man/man3
+
+BUILT = $(or $(CARGO_TARGET_DIR),target)/release
+VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
+PAGES = $(notdir $(wildcard docs/man/*.3))
+# The part of the version that has to match when a program is run.
+SONAME = libfurwock.so.0
 
 .PHONY: all install uninstall
 
@@ -11,9 +21,21 @@ all:
 	cargo build --release
 
 install: all
-	install -D -m 755 target/release/furwock $(BIN)/furwock
-	install -D -m 644 target/release/libfurwock_preload.so $(LIB)/libfurwock_preload.so
+	install -D -m 755 $(BUILT)/furwock $(BIN)/furwock
+	install -D -m 644 $(BUILT)/libfurwock_preload.so $(LIB)/furwock/libfurwock_preload.so
+	install -D -m 755 $(BUILT)/libfurwock.so $(LIB)/libfurwock.so.$(VERSION)
+	ln -sf libfurwock.so.$(VERSION) $(LIB)/$(SONAME)
+	ln -sf $(SONAME) $(LIB)/libfurwock.so
+	install -D -m 644 $(BUILT)/libfurwock.a $(LIB)/libfurwock.a
+	install -D -m 644 capi/include/furwock.h $(INCLUDE)/furwock.h
+	install -d $(LIB)/pkgconfig $(MAN)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
+		>$(LIB)/pkgconfig/furwock.pc
+	install -m 644 $(addprefix docs/man/,$(PAGES)) $(MAN)
 
 uninstall:
-	rm -f $(BIN)/furwock $(LIB)/libfurwock_preload.so
-	-rmdir $(LIB)
+	rm -f $(BIN)/furwock $(LIB)/furwock/libfurwock_preload.so
+	rm -f $(LIB)/libfurwock.so.$(VERSION) $(LIB)/$(SONAME) $(LIB)/libfurwock.so
+	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
+	rm -f $(addprefix $(MAN)/,$(PAGES))
+	-rmdir $(LIB)/furwock

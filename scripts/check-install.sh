@@ -1,14 +1,43 @@
 #!/bin/sh
-# Installs into an empty folder, and runs a program by what was installed.
+# Installs into an empty folder, runs a program by what was installed, and builds programs on it.
 set -eu
 cd "$(dirname "$0")/.."
 
-sh scripts/packages.sh make
+sh scripts/packages.sh make gcc libc6-dev pkg-config man-db
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-make --silent install PREFIX="$folder"
-seen=$("$folder/bin/furwock" run -- sh -c 'cat /proc/self/maps' | grep -c "$folder/lib/furwock/libfurwock_preload.so")
+
+# Packages are built so: into one folder, for another.
+make --silent install PREFIX=/usr DESTDIR="$folder/package"
+grep -q '^prefix=/usr$' "$folder/package/usr/lib/pkgconfig/furwock.pc"
+
+prefix=$folder/prefix
+make --silent install PREFIX="$prefix"
+seen=$("$prefix/bin/furwock" run -- sh -c 'cat /proc/self/maps' | grep -c "$prefix/lib/furwock/libfurwock_preload.so")
 [ "$seen" -gt 0 ]
-make --silent uninstall PREFIX="$folder"
-[ -z "$(find "$folder" -type f)" ]
-echo "install: the installed command runs programs on the installed preload"
+
+export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
+example=capi/examples/queue.c
+# shellcheck disable=SC2046 # lists of words
+{
+    cc -O2 -pthread -o "$folder/shared" $example $(pkg-config --cflags --libs furwock)
+    cc -O2 -pthread -o "$folder/static" $example $(pkg-config --cflags furwock) \
+        "$prefix/lib/libfurwock.a" $(pkg-config --static --libs-only-l furwock | sed 's/-lfurwock//')
+    cc -O2 -pthread -static -o "$folder/all-static" $example \
+        $(pkg-config --static --cflags --libs furwock)
+}
+LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/shared"
+timeout 60 "$folder/static"
+timeout 60 "$folder/all-static"
+LD_LIBRARY_PATH=$prefix/lib ldd "$folder/shared" | grep -q "$prefix/lib/libfurwock.so.0"
+
+if command -v man >/dev/null; then
+    # By its own name, and by a sibling's page.
+    for page in furwock furwock_futex furwock_wait64; do
+        MANPATH=$prefix/share/man man --pager=cat 3 $page | grep -q furwock.h
+    done
+fi
+
+make --silent uninstall PREFIX="$prefix"
+[ -z "$(find "$prefix" ! -type d)" ]
+echo "install: the installed command and libraries work, and leave nothing behind"

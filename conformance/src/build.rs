@@ -1,4 +1,4 @@
-//! Compiles the C programs, and finds or builds the preload.
+//! Compiles the C programs, and finds or builds the libraries beneath them.
 
 use std::env;
 use std::fs;
@@ -63,6 +63,12 @@ impl Artifact {
         self
     }
 
+    /// Adds arguments to the compiler's, after the source.
+    pub fn with(mut self, flags: &[&str]) -> Self {
+        self.flags.extend(flags.iter().map(|flag| flag.to_string()));
+        self
+    }
+
     /// Whether its compiler can be called.
     pub fn has_compiler(&self) -> bool {
         Command::new(self.compiler).arg("--version").output().is_ok_and(|run| run.status.success())
@@ -86,17 +92,18 @@ pub fn preload() -> &'static Path {
     PRELOAD.get_or_init(|| {
         let path = match env::var_os("FURWOCK_PRELOAD") {
             Some(path) => PathBuf::from(path),
-            None => build_preload(),
+            None => built("furwock-preload", "libfurwock_preload.so"),
         };
         // The loader only warns of a file that it can't preload, and runs the program without.
         path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     })
 }
 
-fn build_preload() -> PathBuf {
+/// A file that `package` builds, made now in the running program's target folder and profile.
+pub fn built(package: &str, file: &str) -> PathBuf {
     let release = profile().ends_with("release");
     let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    build.args(["build", "--quiet", "--package", "furwock-preload"]);
+    build.args(["build", "--quiet", "--package", package]);
     build.arg("--manifest-path").arg(sources().join("../Cargo.toml"));
     build.arg("--target-dir").arg(target());
     if release {
@@ -104,8 +111,8 @@ fn build_preload() -> PathBuf {
     }
     let run = build.output().expect("cargo can be called");
     let says = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success(), "cargo build -p furwock-preload: {says}");
-    target().join(if release { "release" } else { "debug" }).join("libfurwock_preload.so")
+    assert!(run.status.success(), "cargo build -p {package}: {says}");
+    target().join(if release { "release" } else { "debug" }).join(file)
 }
 
 /// The folder of the running program's profile: `target/debug` for `target/debug/deps/test-1234`.

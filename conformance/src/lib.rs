@@ -7,5 +7,5 @@ pub mod differential;
 pub mod hostile;
 pub mod program;
 
-pub use build::{Artifact, preload, scratch};
+pub use build::{Artifact, built, preload, scratch};
 pub use program::{Ended, Side, Test, run};

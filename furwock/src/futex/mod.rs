@@ -44,7 +44,7 @@ pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
 #[doc(hidden)]
 pub use wait::wait_in_bucket;
 pub use wait::{Waited, wait, wait_bitset};
-pub use wake::{wake, wake_all, wake_bitset};
+pub use wake::{wake, wake_address, wake_all, wake_bitset};
 pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};
 pub use wake_op_code::{OutOfRange, Unknown};
 pub use word::Word;

@@ -26,6 +26,14 @@ pub fn wake_bitset<W: Word>(word: &W, count: usize, bitset: u32) -> usize {
     wake_at(word.key(), count, bitset)
 }
 
+/// Wakes waiters of the word at this address: for callers to whom the word need not exist any more,
+/// since a waiter may free it as soon as it has seen it change. Reads nothing there. A `bitset` of
+/// `u32::MAX` wakes everybody.
+#[inline]
+pub fn wake_address(word: *const (), count: usize, bitset: u32) -> usize {
+    wake_at(word.addr(), count, bitset)
+}
+
 #[inline]
 pub(crate) fn wake_at(key: usize, count: usize, bitset: u32) -> usize {
     if lot::is_empty(key) || count == 0 {

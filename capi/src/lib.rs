@@ -1,0 +1,24 @@
+//! The C face of furwock: `furwock.h`, `libfurwock.so` and `libfurwock.a`.
+//!
+//! The doc comments of what is exported are the header's: they speak to a reader of C. The header is
+//! made of them by `tests/header.rs`.
+//!
+//! Nothing here panics, whatever the arguments: `extern "C"` would abort the process.
+
+#![deny(missing_docs)]
+#![allow(non_camel_case_types, reason = "C's names")]
+#![allow(clippy::missing_safety_doc, reason = "the contracts stand in the header, in C's terms")]
+
+#[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+compile_error!("the C face passes struct timespec and futex words as 64-bit Linux has them");
+
+mod condvar;
+mod deadline;
+mod fd;
+mod kernel;
+mod many;
+mod mutex;
+mod prepare;
+mod wait;
+mod wake;
+mod word;

@@ -1,0 +1,116 @@
+//! What the shared library shows to a linker, a loader, and a reader of manual pages.
+
+mod common;
+
+use common::{package, shared_library};
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Stdio};
+
+fn output(program: &str, arguments: &[&str]) -> String {
+    let run = Command::new(program).args(arguments).arg(shared_library()).output();
+    let run = run.unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(run.status.success(), "{program}: {}", String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).expect("names are ASCII")
+}
+
+fn exported() -> BTreeSet<String> {
+    let symbols = output("nm", &["--dynamic", "--defined-only", "--format=posix"]);
+    symbols.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn nothing_but_furwock_is_exported() {
+    let exported = exported();
+    assert!(exported.contains("furwock_futex"));
+    let others: Vec<_> = exported.iter().filter(|name| !name.starts_with("furwock_")).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// By the preprocessor, so that comments don't count.
+#[test]
+fn what_is_exported_is_declared() {
+    let header = package().join("include/furwock.h");
+    let declared = Command::new("cc").args(["-E", "-P"]).arg(header).output().expect("cc");
+    let declared = String::from_utf8(declared.stdout).expect("the header is ASCII");
+    let declared: BTreeSet<_> = declared
+        .split('(')
+        .filter_map(|before| before.rsplit([' ', '*', '\n']).next())
+        .filter(|name| name.starts_with("furwock_"))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(declared, exported());
+}
+
+#[test]
+fn the_loader_is_told_what_matters() {
+    let dynamic = output("readelf", &["--wide", "--dynamic"]);
+    assert!(dynamic.contains("[libfurwock.so.0]"), "soname:\n{dynamic}");
+    assert!(dynamic.contains("BIND_NOW"), "lazy binding:\n{dynamic}");
+    assert!(dynamic.contains("NODELETE"), "may be unloaded:\n{dynamic}");
+    assert!(!dynamic.contains("TEXTREL"), "text relocations:\n{dynamic}");
+    let segments = output("readelf", &["--wide", "--segments"]);
+    let stack = segments.lines().find(|line| line.contains("GNU_STACK"));
+    assert!(stack.is_some_and(|line| !line.contains("RWE")), "executable stack:\n{segments}");
+}
+
+/// What glibc can give to a library that is loaded late is little, and shared with others.
+#[test]
+fn static_thread_local_storage_is_small() {
+    let segments = output("readelf", &["--wide", "--segments"]);
+    let line = segments.lines().find(|line| line.trim_start().starts_with("TLS"));
+    let Some(line) = line else { return };
+    let size = line.split_whitespace().nth(5).expect("the size in memory");
+    let size = size.strip_prefix("0x").and_then(|size| u64::from_str_radix(size, 16).ok());
+    assert!(size.is_some_and(|size| size <= 256), "thread-local storage: {line}");
+}
+
+#[test]
+fn each_function_has_a_manual_page_that_names_it() {
+    let pages = package().join("../docs/man");
+    for name in exported() {
+        let page = fs::read_to_string(pages.join(format!("{name}.3")));
+        let page = page.unwrap_or_else(|error| panic!("docs/man/{name}.3: {error}"));
+        let text = match page.strip_prefix(".so man3/") {
+            Some(other) => fs::read_to_string(pages.join(other.trim())).expect("a page"),
+            None => page,
+        };
+        let described = text.lines().any(|line| line.contains(&format!("{name}(")));
+        assert!(described, "docs/man/{name}.3 leads to a page without {name}'s prototype");
+    }
+}
+
+#[test]
+fn each_manual_page_is_well_formed() {
+    const SECTIONS: [&str; 6] =
+        ["NAME", "SYNOPSIS", "DESCRIPTION", "RETURN VALUE", "EXAMPLES", "SEE ALSO"];
+    let groff = Command::new("groff").arg("--version").stdout(Stdio::null()).status().is_ok();
+    if !groff {
+        println!("warnings not looked for: no groff");
+    }
+    for page in fs::read_dir(package().join("../docs/man")).expect("it is there") {
+        let page = page.expect("it can be read").path();
+        let text = fs::read_to_string(&page).expect("a text file");
+        if let Some(other) = text.strip_prefix(".so man3/") {
+            assert!(page.with_file_name(other.trim()).exists(), "{}", page.display());
+            continue;
+        }
+        if groff {
+            let check = Command::new("groff")
+                .args(["-t", "-man", "-ww", "-z", "-Tutf8"])
+                .arg(&page)
+                .output();
+            let says = check.expect("it has just been there").stderr;
+            assert!(says.is_empty(), "{}", String::from_utf8_lossy(&says));
+        }
+        if page.file_name().is_some_and(|name| name == "furwock.3") {
+            continue;
+        }
+        let mut lines = text.lines();
+        for section in SECTIONS {
+            let heading = [format!(".SH {section}"), format!(".SH \"{section}\"")];
+            let found = lines.any(|line| heading.iter().any(|heading| line == heading));
+            assert!(found, "{}: no {section}, or not in its place", page.display());
+        }
+    }
+}

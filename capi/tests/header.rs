@@ -1,0 +1,112 @@
+//! `include/furwock.h` says what the sources say. `FURWOCK_WRITE_HEADER=1` writes it anew.
+
+use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
+use std::collections::HashMap;
+use std::path::Path;
+use std::{env, fs};
+
+/// In the order of the header's sections.
+const SOURCES: [&str; 9] =
+    ["kernel", "deadline", "wait", "wake", "many", "fd", "mutex", "condvar", "prepare"];
+
+const HEAD: &str = "\
+/*
+ * furwock: futexes, a mutex and a condition variable in user space, for Linux.
+ *
+ * furwock_futex and furwock_waitv are the system calls: they return -1 and set errno. All other
+ * functions that return an int return 0 or an error number, as pthread's do, and may change errno.
+ *
+ * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
+ * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
+ * clean-up. Whoever changes it wakes those who wait for the change, afterwards. Words are private:
+ * their waiters are threads of one process. furwock_futex and furwock_waitv answer EFAULT for a word
+ * that isn't there; the other functions that read one crash.
+ *
+ * No function is a cancellation point, and none may be cancelled asynchronously. Unlike the system
+ * calls, none but furwock_mutex_trylock may be called from a signal handler that may have
+ * interrupted another one.
+ *
+ * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
+ */";
+
+/// What older kernel headers lack, and the initialisers.
+const BEFORE: &str = "
+#ifndef FUTEX_32 /* before Linux 5.16 */
+struct futex_waitv {
+  uint64_t val;
+  uint64_t uaddr;
+  uint32_t flags;
+  uint32_t __reserved;
+};
+#endif
+
+#ifndef FUTEX2_PRIVATE /* before Linux 6.7 */
+#define FUTEX2_SIZE_U8 0
+#define FUTEX2_SIZE_U16 1
+#define FUTEX2_SIZE_U32 2
+#define FUTEX2_SIZE_U64 3
+#define FUTEX2_PRIVATE FUTEX_PRIVATE_FLAG
+#endif
+
+#define FURWOCK_MUTEX_INIT { 0 }
+#define FURWOCK_CONDVAR_INIT { 0 }";
+
+fn config() -> Config {
+    let owned = |text: &str| Some(text.to_owned());
+    let mut config = Config {
+        language: Language::C,
+        style: Style::Both,
+        cpp_compat: true,
+        include_guard: owned("FURWOCK_H"),
+        no_includes: true,
+        sys_includes: [
+            "linux/futex.h",
+            "stdbool.h",
+            "stddef.h",
+            "stdint.h",
+            "sys/types.h",
+            "time.h",
+        ]
+        .map(str::to_owned)
+        .into(),
+        header: owned(HEAD),
+        after_includes: owned(BEFORE),
+        usize_is_size_t: true,
+        line_length: 100,
+        documentation_style: DocumentationStyle::Doxy,
+        ..Config::default()
+    };
+    config.export.rename = HashMap::from(
+        [
+            ("timespec", "struct timespec"),
+            ("Waitv", "struct futex_waitv"),
+            ("Word", "volatile void"),
+        ]
+        .map(|(rust, c)| (rust.to_owned(), c.to_owned())),
+    );
+    config
+}
+
+fn generate() -> String {
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut builder = Builder::new().with_config(config());
+    for name in SOURCES {
+        builder = builder.with_src(sources.join(name).with_extension("rs"));
+    }
+    let bindings = builder.generate().expect("the sources can be parsed");
+    let mut header = Vec::new();
+    bindings.write(&mut header);
+    String::from_utf8(header).expect("comments are UTF-8")
+}
+
+#[test]
+fn the_header_is_up_to_date() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("include/furwock.h");
+    let header = generate();
+    if env::var_os("FURWOCK_WRITE_HEADER").is_some() {
+        fs::write(&path, &header).expect("the header can be written");
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    let how = "FURWOCK_WRITE_HEADER=1 cargo test -p furwock-capi --test header";
+    assert!(committed == header, "the sources say something else than furwock.h: {how}");
+}

@@ -1,0 +1,96 @@
+//! Programs in C and C++ on the header and the libraries: the tests of `calls.c`, the examples, and
+//! a plug-in that is loaded at run time.
+
+mod common;
+
+use common::{SYSTEM_LIBRARIES, folder, library_folder, program, run, static_library};
+use furwock_conformance::{Ended, Side, Test};
+use std::path::Path;
+
+fn check_calls(program: &Path) {
+    let tests = Test::list(program);
+    assert!(!tests.is_empty());
+    let mut failures = Vec::new();
+    for test in tests {
+        let ended = furwock_conformance::run(program, &test, Side::Glibc);
+        println!("{}: {ended}", test.name);
+        if let Ended::Failed(why) = ended {
+            failures.push(format!("{}: {why}", test.name));
+        }
+    }
+    assert!(failures.is_empty(), "failed:\n  {}", failures.join("\n  "));
+}
+
+#[test]
+fn calls_on_the_shared_library() {
+    let folder = folder("calls-shared");
+    let libraries = library_folder(&folder);
+    check_calls(&program("tests/calls.c", &folder).linked_with(libraries, "furwock").build());
+}
+
+#[test]
+fn calls_on_the_static_library() {
+    let folder = folder("calls-static");
+    common::shared_library();
+    let library = static_library();
+    let library = library.to_str().expect("the checkout's path is UTF-8");
+    let program = program("tests/calls.c", &folder).with(&[library]).with(&SYSTEM_LIBRARIES);
+    check_calls(&program.build());
+}
+
+#[test]
+fn a_library_that_is_loaded_at_run_time() {
+    let folder = folder("dlopen");
+    let libraries = library_folder(&folder);
+    let library = libraries.join("libfurwock.so.0");
+    let library = library.to_str().expect("the checkout's path is UTF-8");
+    run(&program("tests/dlopen.c", &folder).with(&["-ldl"]).build(), &[library]);
+}
+
+/// The header alone, as each standard has it.
+#[test]
+fn the_header_is_clean() {
+    let folder = folder("header");
+    for standard in ["-std=c11", "-std=gnu11", "-std=c17"] {
+        let unit = program("tests/header.c", &folder);
+        unit.with(&["-pedantic", "-Wconversion", "-c", standard]).build();
+    }
+    for standard in ["-std=c++11", "-std=c++17", "-std=gnu++20"] {
+        let unit = program("tests/header.cpp", &folder);
+        if !unit.has_compiler() {
+            println!("skipped: no C++ compiler");
+            return;
+        }
+        unit.with(&["-pedantic", "-Wconversion", "-c", standard]).build();
+    }
+}
+
+macro_rules! examples {
+    ($($test:ident: $source:literal;)*) => {$(
+        #[test]
+        fn $test() {
+            let folder = folder(concat!("example-", stringify!($test)));
+            let example = program(concat!("examples/", $source), &folder).with(&["-pedantic"]);
+            if example.has_compiler() {
+                run(&example.linked_with(library_folder(&folder), "furwock").build(), &[]);
+            } else {
+                println!("skipped: no compiler");
+            }
+        }
+    )*};
+}
+
+examples! {
+    latch: "latch.cpp";
+    many_words: "many_words.c";
+    poll: "poll.c";
+    producer_consumer: "producer_consumer.c";
+    queue: "queue.c";
+    wide_word: "wide_word.c";
+}
+
+#[test]
+fn every_example_is_run() {
+    let examples = std::fs::read_dir(common::package().join("examples")).expect("it is there");
+    assert_eq!(examples.count(), 6, "an example that `examples!` doesn't name");
+}
