@@ -43,6 +43,12 @@ fn check_dlopen(name: &str, side: Side) {
     check(name, side, program.build());
 }
 
+fn check_with_caller(name: &str, side: Side) {
+    let folder = folder(name, side);
+    Artifact::library("pthread/lib/caller.c", &folder, "caller").build();
+    check_plain(name, side);
+}
+
 fn check_cpp(name: &str, side: Side) {
     let source = format!("pthread/{name}.cpp");
     let program = Artifact::program(&source, &folder(name, side), name).cpp();
@@ -79,6 +85,8 @@ programs! {
     destroy by check_plain;
     dlopen by check_dlopen;
     fork by check_plain;
+    futex_kernel by check_with_caller;
+    futex_syscall by check_plain;
     misuse by check_plain;
     mutex by check_plain;
     mutex_types by check_plain;
