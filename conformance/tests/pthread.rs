@@ -50,8 +50,16 @@ fn check_with_caller(name: &str, side: Side) {
 }
 
 fn check_cpp(name: &str, side: Side) {
+    check_standard_cpp(name, side, "c++17");
+}
+
+fn check_cpp20(name: &str, side: Side) {
+    check_standard_cpp(name, side, "c++20");
+}
+
+fn check_standard_cpp(name: &str, side: Side, standard: &str) {
     let source = format!("pthread/{name}.cpp");
-    let program = Artifact::program(&source, &folder(name, side), name).cpp();
+    let program = Artifact::program(&source, &folder(name, side), name).cpp().standard(standard);
     if program.has_compiler() {
         check(name, side, program.build());
     } else {
@@ -82,10 +90,13 @@ programs! {
     cancel by check_plain;
     cancel_cpp by check_cpp;
     cond by check_plain;
+    cxx20 by check_cpp20;
     destroy by check_plain;
     dlopen by check_dlopen;
     fork by check_plain;
+    futex_faults by check_plain;
     futex_kernel by check_with_caller;
+    futex_signals by check_plain;
     futex_syscall by check_plain;
     misuse by check_plain;
     mutex by check_plain;
