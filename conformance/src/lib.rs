@@ -3,6 +3,8 @@
 //! the preload.
 
 pub mod build;
+pub mod differential;
+pub mod hostile;
 pub mod program;
 
 pub use build::{Artifact, preload, scratch};

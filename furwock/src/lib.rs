@@ -1,13 +1,17 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
 //! - [`Mutex`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
+//! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
 //!   descriptors;
+//! - [`shared`]: the same on words in memory that several processes map;
 //! - [`linux`]: the same under the kernel's own names and numbers;
 //! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
 //!
-//! Everything is for the threads of one process. A forked child may use whatever the thread that
-//! forked could use; who waited in the parent doesn't wait in the child.
+//! Everything but [`shared`], the robust and the PI locks is for the threads of one process. A forked
+//! child may use whatever the thread that forked could use; who waited in the parent doesn't wait in
+//! the child.
 //!
 //! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
 //! and at the ground `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).
@@ -29,11 +33,18 @@ mod prim;
 #[cfg(all(test, shuttle))]
 mod random_schedules;
 #[cfg(not(any(loom, shuttle)))]
+pub mod shared;
+#[cfg(not(any(loom, shuttle)))]
 mod sync;
 mod sys;
 
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
 #[cfg(not(any(loom, shuttle)))]
-pub use sync::{Condvar, MappedMutexGuard, Mutex, MutexGuard, WaitTimeoutResult};
+pub use sync::{
+    Condvar, MappedMutexGuard, Mutex, MutexGuard, PiCondvar, PiMutex, PiMutexGuard, RobustError,
+    RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard,
+    WaitTimeoutResult,
+};
 pub use sys::clock::{Clock, Deadline};
+pub use sys::unsupported::Unsupported;

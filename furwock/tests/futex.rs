@@ -4,13 +4,15 @@ mod common;
 
 use common::{bounded, eventually};
 use furwock::futex::{
-    Mismatch, Requeued, Waited, Word, compare_requeue, requeue, wait, wake, wake_all,
+    Comparison, IntegerWord, Mismatch, Operation, Requeued, Waited, WakeOp, WokenBoth, Word,
+    compare_requeue, requeue, wait, wait_bitset, wake, wake_all, wake_bitset, wake_op,
 };
 use furwock::{Clock, Deadline};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{
-    AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering,
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -55,6 +57,11 @@ fn mismatch_and_timeout<W: Word>(word: &W, holds: W::Value, other: W::Value) {
 #[test]
 fn every_width_is_compared_whole() {
     bounded(|| {
+        mismatch_and_timeout(&AtomicBool::new(true), true, false);
+        mismatch_and_timeout(&AtomicU8::new(200), 200, 100);
+        mismatch_and_timeout(&AtomicI8::new(-1), -1, 1);
+        mismatch_and_timeout(&AtomicU16::new(0x0101), 0x0101, 0x0001);
+        mismatch_and_timeout(&AtomicI16::new(-300), -300, 300);
         mismatch_and_timeout(&AtomicU32::new(7), 7, 8);
         mismatch_and_timeout(&AtomicI32::new(-1), -1, 1);
         mismatch_and_timeout(&AtomicUsize::new(7), 7, 8);
@@ -251,5 +258,118 @@ fn wakes_and_deadlines_add_up() {
         stop.store(1, Ordering::Relaxed);
         let woken: usize = waiters.into_iter().map(|waiter| waiter.join().unwrap()).sum();
         assert_eq!(woken, said);
+    });
+}
+
+/// A waiter of `bitset` on `word` while that is 0, queued.
+fn queue_bitset(word: &Arc<AtomicU8>, bitset: u32) -> JoinHandle<Waited> {
+    let before = requeue(&**word, &**word, 0, usize::MAX).moved;
+    let waiter = {
+        let word = Arc::clone(word);
+        thread::spawn(move || wait_bitset(&*word, 0, None, bitset))
+    };
+    eventually("the waiter is queued", || {
+        requeue(&**word, &**word, 0, usize::MAX).moved == before + 1
+    });
+    waiter
+}
+
+#[test]
+fn a_bitset_chooses_among_the_waiters_in_order() {
+    bounded(|| {
+        let word = Arc::new(AtomicU8::new(0));
+        let [low, high, both, any] = [1, 2, 3, u32::MAX].map(|bitset| queue_bitset(&word, bitset));
+        assert_eq!(wake_bitset(&*word, usize::MAX, 4), 1, "only the one that hears everything");
+        assert_eq!(any.join().unwrap(), Waited::Woken);
+        assert_eq!(wake_bitset(&*word, 1, 2), 1);
+        assert_eq!(high.join().unwrap(), Waited::Woken);
+        assert_eq!(wake_bitset(&*word, usize::MAX, 2), 1);
+        assert_eq!(both.join().unwrap(), Waited::Woken);
+        assert_eq!(wake_bitset(&*word, usize::MAX, 0), 0);
+        assert_eq!(wake(&*word, 1), 1, "a wake without a bitset is for everybody");
+        assert_eq!(low.join().unwrap(), Waited::Woken);
+    });
+}
+
+/// All operations and comparisons on one type, with nobody waiting, against plain arithmetic.
+fn wake_op_changes_the_word<W: IntegerWord>(word: &W, values: &[W::Value], model: Model<W::Value>)
+where
+    W::Value: std::fmt::Debug,
+{
+    let elsewhere = AtomicU32::new(0);
+    for &old in values {
+        for &operand in values {
+            for (operation, change) in model {
+                word.apply(Operation::Set, old);
+                let op =
+                    WakeOp { operation, operand, comparison: Comparison::Equal, comparand: old };
+                assert_eq!(wake_op(&elsewhere, 1, word, 1, op), WokenBoth::default());
+                let expected = change(old, operand);
+                assert_eq!(
+                    word.apply(Operation::Set, old),
+                    expected,
+                    "{operation:?} {operand:?} of {old:?}"
+                );
+            }
+        }
+    }
+}
+
+type Model<V> = [(Operation, fn(V, V) -> V); 5];
+
+#[test]
+fn wake_op_does_each_operation_on_each_width() {
+    macro_rules! check {
+        ($($atomic:ident $value:ident),*) => {$({
+            let values = [0, 1, 2, 0x55, $value::MAX, $value::MIN];
+            wake_op_changes_the_word(&$atomic::new(0), &values, [
+                (Operation::Set, |_, operand| operand),
+                (Operation::Add, $value::wrapping_add),
+                (Operation::Or, |old, operand| old | operand),
+                (Operation::AndNot, |old, operand| old & !operand),
+                (Operation::Xor, |old, operand| old ^ operand),
+            ]);
+        })*};
+    }
+    check!(
+        AtomicU8 u8, AtomicI8 i8, AtomicU16 u16, AtomicI16 i16, AtomicU32 u32, AtomicI32 i32,
+        AtomicU64 u64, AtomicI64 i64, AtomicUsize usize, AtomicIsize isize
+    );
+}
+
+#[test]
+fn each_comparison_is_made_in_the_words_own_type() {
+    use Comparison::*;
+    let table = [
+        (Equal, [false, true, false]),
+        (NotEqual, [true, false, true]),
+        (Less, [true, false, false]),
+        (LessOrEqual, [true, true, false]),
+        (Greater, [false, false, true]),
+        (GreaterOrEqual, [false, true, true]),
+    ];
+    for (comparison, holds) in table {
+        assert_eq!([-1i8, 0, 1].map(|old| comparison.holds(old, 0)), holds, "{comparison:?}");
+        assert_eq!([1u64, 2, u64::MAX].map(|old| comparison.holds(old, 2)), holds);
+    }
+}
+
+#[test]
+fn wake_op_wakes_at_both_words() {
+    bounded(|| {
+        let woken = Arc::new(AtomicUsize::new(0));
+        let [word, changed] = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
+        let mut waiters = queue_up(&word, 2, &woken);
+        waiters.extend(queue_up(&changed, 2, &woken));
+        let op =
+            |comparison| WakeOp { operation: Operation::Add, operand: 5, comparison, comparand: 0 };
+        let first = wake_op(&*word, 1, &*changed, 2, op(Comparison::Greater));
+        assert_eq!(first, WokenBoth { woken: 1, woken_at_changed: 0 });
+        assert_eq!(changed.load(Ordering::Relaxed), 5);
+        let second = wake_op(&*word, 9, &*changed, 1, op(Comparison::Greater));
+        assert_eq!(second, WokenBoth { woken: 1, woken_at_changed: 1 });
+        assert_eq!(changed.load(Ordering::Relaxed), 10);
+        assert_eq!(wake_all(&*changed), 1);
+        waiters.into_iter().for_each(|waiter| assert_eq!(waiter.join().unwrap().0, Waited::Woken));
     });
 }

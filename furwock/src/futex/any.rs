@@ -65,7 +65,7 @@ pub fn wait_any(words: &[Expected<'_>], deadline: Option<&Deadline>) -> AnyWaite
     if may_not_lock() {
         return cannot_queue(deadline);
     }
-    Group::once(keys, look, until).map_or_else(|| cannot_queue(deadline), ended)
+    Group::once(keys, look, false, until).map_or_else(|| cannot_queue(deadline), ended)
 }
 
 /// Words to wait on again and again: queued once, and left in the queues between waits.

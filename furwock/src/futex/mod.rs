@@ -34,15 +34,19 @@ mod requeue;
 mod wait;
 mod wake;
 mod wake_op;
+mod wake_op_code;
 mod word;
 
 pub use any::{AnyWaited, Expected, Registration, wait_any};
 pub use fd::{WaitFd, WaitFdError, wait_fd};
 pub use future::{WaitFuture, wait_async, wait_async_bitset};
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
+#[doc(hidden)]
+pub use wait::wait_in_bucket;
 pub use wait::{Waited, wait, wait_bitset};
 pub use wake::{wake, wake_all, wake_bitset};
 pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};
+pub use wake_op_code::{OutOfRange, Unknown};
 pub use word::Word;
 
 #[cfg(not(any(loom, shuttle)))]

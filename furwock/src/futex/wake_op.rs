@@ -10,7 +10,7 @@ use crate::prim::atomic::{
 };
 
 /// What is done to the word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// It becomes the operand.
     Set,
@@ -25,7 +25,7 @@ pub enum Operation {
 }
 
 /// How what the word held before compares with the comparand, in the word's own type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they say it")]
 pub enum Comparison {
     Equal,
@@ -114,10 +114,10 @@ integer_words! {
 /// The change and both wakes are one step for everybody who waits on, wakes or requeues either word.
 pub fn wake_op<W: Word, C: IntegerWord>(
     word: &W,
-    changed: &C,
-    op: WakeOp<C::Value>,
     count: usize,
+    changed: &C,
     count_at_changed: usize,
+    op: WakeOp<C::Value>,
 ) -> WokenBoth {
     let change = || {
         let old = changed.apply(op.operation, op.operand);

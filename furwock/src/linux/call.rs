@@ -2,18 +2,19 @@
 
 use super::operation::{Face, Operation};
 use super::user_memory;
-use super::waitv::{Call, Waitv};
+use super::waitv::Call;
+use crate::sys::futex2::{PRIVATE, SIZE_U32, Waitv};
 use crate::sys::syscall;
 use core::ptr::{null, null_mut, with_exposed_provenance, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-const FUTEX_WAITV: libc::c_long = 449;
-const FUTEX_WAKE: libc::c_long = 454;
-const FUTEX_WAIT: libc::c_long = 455;
-const FUTEX_REQUEUE: libc::c_long = 456;
+const FUTEX_WAITV: libc::c_long = libc::SYS_futex_waitv;
+const FUTEX_WAKE: libc::c_long = FUTEX_WAITV + 5;
+const FUTEX_WAIT: libc::c_long = FUTEX_WAITV + 6;
+const FUTEX_REQUEUE: libc::c_long = FUTEX_WAITV + 7;
 
 /// futex2's flags for a private word of 32 bits.
-const PRIVATE_32: u32 = libc::FUTEX_PRIVATE_FLAG as u32 | 2;
+const PRIVATE_32: u32 = PRIVATE | SIZE_U32;
 
 /// Makes the futex call with this number and these arguments, as a program does that believes it is
 /// calling the kernel. `None` if it isn't a futex call or has to go to the kernel whole; otherwise

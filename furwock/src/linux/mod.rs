@@ -14,8 +14,9 @@ mod call;
 mod operation;
 mod user_memory;
 mod waitv;
-mod wake_op_code;
 
 pub use call::syscall;
 pub use operation::{Face, futex};
-pub use waitv::{Waitv, waitv};
+pub use waitv::waitv;
+
+pub use crate::sys::futex2::Waitv;

@@ -1,8 +1,9 @@
 //! One operation of futex(2).
 
 use super::user_memory::{self, Fault};
-use super::wake_op_code::WakeOpCode;
-use crate::futex::{Requeued, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at};
+use crate::futex::{
+    Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
+};
 use crate::lot::{self, Ended};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
@@ -84,15 +85,17 @@ impl Operation {
         // A wait for what has happened already and a wake with nobody waiting come before all
         // else: they cost as much as finding out that they are.
         match self.op {
-            WAIT if user_memory::is_word(self.uaddr) && self.timeout_or_val2.is_null() => {
-                if user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) {
-                    return Err(libc::EAGAIN);
-                }
+            WAIT if user_memory::is_word(self.uaddr)
+                && self.timeout_or_val2.is_null()
+                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+            {
+                return Err(libc::EAGAIN);
             }
-            WAKE if user_memory::is_word(self.uaddr) => {
-                if lot::is_empty(self.key()) && !goes_on(face) {
-                    return Ok(0);
-                }
+            WAKE if user_memory::is_word(self.uaddr)
+                && lot::is_empty(self.key())
+                && !goes_on(face) =>
+            {
+                return Ok(0);
             }
             _ => {}
         }
@@ -280,15 +283,19 @@ impl Operation {
         if !user_memory::is_word(self.uaddr2) {
             return Err(Refused::Malformed);
         }
-        let code = WakeOpCode::decode(self.val3).ok_or(Refused::Malformed)?;
+        let op = WakeOp::decode(self.val3).map_err(|_| Refused::Malformed)?;
         let count = self.count();
         let val2 = self.timeout_or_val2.addr() as u32;
         let count2 = usize::try_from(val2.cast_signed()).unwrap_or(0).max(1);
         let mut holds = false;
         let change = || {
             // SAFETY: by this function's contract.
-            let old = unsafe { user_memory::update(self.uaddr2, |old| code.apply(old)) }?;
-            holds = code.holds(old);
+            let old = unsafe {
+                user_memory::update(self.uaddr2, |old| {
+                    op.applied_to(old.cast_signed()).cast_unsigned()
+                })
+            }?;
+            holds = op.comparison.holds(old.cast_signed(), op.comparand);
             Ok::<_, Refused>(holds)
         };
         let both = wake_op_at(self.key(), self.uaddr2.addr(), change, count, count2)?;

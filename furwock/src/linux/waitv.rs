@@ -4,34 +4,14 @@ use super::operation::{Face, Refused, WAITING_IN_KERNEL, deadline};
 use super::user_memory;
 use crate::lot::{AnyEnded, Group, Until, may_not_lock};
 use crate::sys::clock::{Clock, Deadline};
+use crate::sys::futex2::{PRIVATE, SIZE_U32, WAITV_MOST, Waitv};
 use crate::sys::syscall;
 use core::sync::atomic::Ordering;
 
-/// `struct futex_waitv`: one word of a wait on many.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(C)]
-pub struct Waitv {
-    /// What the word should hold.
-    pub val: u64,
-    /// The word's address.
-    pub uaddr: u64,
-    /// Its size (2 for 32 bits), and 128 for private words.
-    pub flags: u32,
-    /// 0.
-    pub reserved: u32,
-}
-
-const PRIVATE: u32 = libc::FUTEX_PRIVATE_FLAG as u32;
 const SIZE: u32 = 3;
-const SIZE_32: u32 = 2;
-
-/// The kernel's limit.
-const MOST_IN_KERNEL: u32 = 128;
 
 /// Words that are copied to the stack; more need memory.
-const FEW: usize = MOST_IN_KERNEL as usize;
-
-const SYS_FUTEX_WAITV: libc::c_long = 449;
+const FEW: usize = WAITV_MOST;
 
 /// `futex_waitv(waiters, count, flags, timeout, clock)`. `Err` holds the errno.
 ///
@@ -67,7 +47,7 @@ impl Call {
     /// As for [`waitv`].
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
         let done = match face {
-            Face::SystemCall if self.count > MOST_IN_KERNEL => Err(Refused::Malformed),
+            Face::SystemCall if self.count as usize > WAITV_MOST => Err(Refused::Malformed),
             _ if may_not_lock() => Err(Refused::Malformed),
             _ => self.run_here(face),
         };
@@ -89,7 +69,7 @@ impl Call {
         ];
         WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
         // SAFETY: reads what it is pointed to, as far as it can be read.
-        let result = unsafe { syscall::syscall(SYS_FUTEX_WAITV, arguments) };
+        let result = unsafe { syscall::syscall(libc::SYS_futex_waitv, arguments) };
         WAITING_IN_KERNEL.fetch_sub(1, Ordering::Relaxed);
         result.map_err(|errno| errno.0)
     }
@@ -137,7 +117,7 @@ impl Call {
         let address = waiter.uaddr as usize;
         let whole = address.is_multiple_of(bits as usize / 8);
         let word: *const u32 = core::ptr::without_provenance(address & !7);
-        let supported = size == SIZE_32 || face == Face::Library;
+        let supported = size == SIZE_U32 || face == Face::Library;
         let private = waiter.flags & !SIZE == PRIVATE;
         if supported
             && private
@@ -157,7 +137,7 @@ fn wait(words: &[Waitv], deadline: Option<&Deadline>) -> Result<usize, Refused> 
     words.iter().try_for_each(look)?;
     let keys = words.iter().map(|word| word.uaddr as usize);
     let until = Until { deadline, signals: true, ..Until::default() };
-    match Group::once(keys, |index| look(&words[index]), until) {
+    match Group::once(keys, |index| look(&words[index]), true, until) {
         Some(AnyEnded::Chosen(index)) => Ok(index),
         Some(AnyEnded::Refused(why)) => Err(why),
         Some(AnyEnded::TimedOut) => Err(Refused::Errno(libc::ETIMEDOUT)),

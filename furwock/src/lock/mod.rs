@@ -5,6 +5,8 @@ mod condvar;
 mod contender;
 mod mutex;
 mod mutex_state;
+pub mod pi;
+pub mod robust;
 mod spin;
 
 pub use condvar::{CondvarWait, Outcome, RawCondvar};

@@ -16,7 +16,7 @@
 use super::bucket::{self, Locked};
 use super::parker::{Until, Woke};
 use super::thread::{self, Node, Thread};
-use super::waiter::{ANY, Kind, Stay, Waiter};
+use super::waiter::{ANY, Counts, Kind, NOWHERE, Waiter};
 use super::wake_list;
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -27,6 +27,9 @@ const IDLE: u32 = 0;
 const ARMED: u32 = 1;
 const CLAIMED: u32 = 2;
 
+/// A head's key while it waits: no word lies there.
+const WAITING_AT_MANY: usize = usize::MAX - 1;
+
 /// Members that a claim can tell apart.
 const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
 
@@ -34,26 +37,48 @@ const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
 #[derive(Debug)]
 pub(super) struct Claim {
     state: AtomicU32,
+    /// The highest member that was chosen, where each counts.
+    highest: AtomicU32,
     /// A registered member was requeued and isn't where it was registered.
     moved: AtomicBool,
 }
 
 impl Claim {
     pub(super) fn new() -> Self {
-        Self { state: AtomicU32::new(IDLE), moved: AtomicBool::new(false) }
+        Self {
+            state: AtomicU32::new(IDLE),
+            highest: AtomicU32::new(0),
+            moved: AtomicBool::new(false),
+        }
     }
 
     /// Claims the wait for `member`. Called under the lock of that member's bucket.
     #[inline]
-    pub(super) fn try_claim(&self, member: u32) -> bool {
+    pub(super) fn try_claim(&self, member: u32, counts: Counts) -> Claimed {
         if mutant::active(Mutant::ClaimWithoutCompare) {
             self.state.store(CLAIMED + member, Ordering::Relaxed);
-            return true;
+            return Claimed::First;
         }
         // Acquire: the head's parker was made ready before ARMED.
-        self.state
-            .compare_exchange(ARMED, CLAIMED + member, Ordering::Acquire, Ordering::Relaxed)
-            .is_ok()
+        let claimed = self.state.compare_exchange(
+            ARMED,
+            CLAIMED + member,
+            Ordering::Acquire,
+            Ordering::Relaxed,
+        );
+        match claimed {
+            Ok(_) => Claimed::First,
+            Err(CLAIMED..) if counts == Counts::Each => {
+                self.highest.fetch_max(member, Ordering::Relaxed);
+                Claimed::Again
+            }
+            Err(_) => Claimed::Not,
+        }
+    }
+
+    pub(super) fn takes_wakes(&self, counts: Counts) -> bool {
+        let state = self.state.load(Ordering::Relaxed);
+        state == ARMED || (state >= CLAIMED && counts == Counts::Each)
     }
 
     pub(super) fn is_armed(&self) -> bool {
@@ -72,6 +97,17 @@ impl Claim {
     fn claimed_member(&self) -> Option<usize> {
         self.state.load(Ordering::Relaxed).checked_sub(CLAIMED).map(|member| member as usize)
     }
+}
+
+/// What came of claiming a wait on many words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Claimed {
+    /// The wait is over, by this member.
+    First,
+    /// It was over already; this member counts all the same.
+    Again,
+    /// It was over already, or nobody waits.
+    Not,
 }
 
 /// How a wait on many words ended.
@@ -101,16 +137,19 @@ enum Head {
 
 impl Group {
     /// Waits once: queues a member at each word of `words` in turn, after `look` has agreed to its
-    /// waiting there under the bucket's lock. `None` when the kernel has no memory for the nodes.
+    /// waiting there under the bucket's lock. With `each_counts`, wakes at several of them count each,
+    /// and the highest is told. `None` when the kernel has no memory for the nodes.
     pub(crate) fn once<E>(
         words: impl ExactSizeIterator<Item = usize>,
         mut look: impl FnMut(usize) -> Result<(), E>,
+        each_counts: bool,
         until: Until<'_>,
     ) -> Option<AnyEnded<E>> {
+        let counts = if each_counts { Counts::Each } else { Counts::Once };
         let group = Self::of(Head::Own(thread::node()?), words.len())?;
         let head = group.head();
         // For a child forked by a signal handler during the wait: this thread is in one.
-        head.set_key_locked(usize::MAX);
+        head.set_key_locked(WAITING_AT_MANY);
         group.arm();
         let mut refused = None;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
@@ -120,7 +159,7 @@ impl Group {
                 refused = Some(why);
                 break;
             }
-            group.enqueue(&mut locked, member, index, key, Stay::Once);
+            group.enqueue(&mut locked, member, index, key, counts);
             drop(locked);
             if !head.claim.is_armed() {
                 break;
@@ -130,7 +169,7 @@ impl Group {
             Some(why) => group.refuse(why),
             None => group.sleep(until),
         };
-        head.set_key_locked(0);
+        head.set_key_locked(NOWHERE);
         Some(ended)
     }
 
@@ -138,7 +177,7 @@ impl Group {
     pub(crate) fn register(words: impl ExactSizeIterator<Item = usize>) -> Option<Self> {
         let group = Self::of(Head::Spare(thread::spares(1)?), words.len())?;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
-            group.enqueue(&mut bucket::announce(key), member, index, key, Stay::Registered);
+            group.enqueue(&mut bucket::announce(key), member, index, key, Counts::Registered);
         }
         Some(group)
     }
@@ -204,9 +243,9 @@ impl Group {
         member: &'static Thread,
         index: usize,
         key: usize,
-        stay: Stay,
+        counts: Counts,
     ) {
-        let kind = Kind::Member { head: self.head(), index: index as u32, stay };
+        let kind = Kind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
         unsafe { member.waiter.prepare(super::tid(), 0, kind, ANY) };
         locked.push_back(&member.waiter, key);
@@ -240,7 +279,7 @@ impl Group {
             // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
             unsafe { wake_list::notify_heirs(&member.waiter) };
         }
-        AnyEnded::Chosen(index)
+        AnyEnded::Chosen(index.max(self.head().claim.highest.load(Ordering::Relaxed) as usize))
     }
 }
 
@@ -250,10 +289,12 @@ impl Drop for Group {
             return;
         }
         self.head().claim.state.store(IDLE, Ordering::Relaxed);
-        self.head().claim.moved.store(false, Ordering::Relaxed);
         for member in self.members() {
             bucket::remove_if_queued(&member.waiter);
         }
+        // No waker knows of the head any more.
+        self.head().claim.highest.store(0, Ordering::Relaxed);
+        self.head().claim.moved.store(false, Ordering::Relaxed);
         if let Some(members) = self.members {
             thread::give_back(members);
         }

@@ -1,9 +1,10 @@
 //! One bucket, and what may be done under its lock.
 
+use super::any::Claimed;
 use super::bucket_lock::{TableHeld, TableLock};
 use super::queue::{Queue, Start};
 use super::table;
-use super::waiter::{ANY, Chosen, Kind, Stay, Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Counts, Kind, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -72,7 +73,7 @@ pub(crate) fn lock(key: usize) -> Locked<'static> {
 pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
-        if key == 0 {
+        if key == NOWHERE {
             continue;
         }
         let mut locked = lock(key);
@@ -167,7 +168,7 @@ impl<'t> Locked<'t> {
     pub(super) fn remove(&mut self, waiter: &'static Waiter) {
         // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
         unsafe { self.bucket.queue.0.unlink(waiter) };
-        waiter.set_key_locked(0);
+        waiter.set_key_locked(NOWHERE);
         self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
     }
 
@@ -185,14 +186,19 @@ impl<'t> Locked<'t> {
         // the (W) fields are this thread's, until it notifies, which `Drop` does once.
         unsafe {
             let kind = waiter.kind.get();
-            if let Kind::Member { head, index, .. } = kind
-                && !head.claim.try_claim(index)
-            {
-                return false;
+            if let Kind::Member { head, index, counts } = kind {
+                match head.claim.try_claim(index, counts) {
+                    Claimed::First => {}
+                    Claimed::Again => {
+                        self.remove(waiter);
+                        return true;
+                    }
+                    Claimed::Not => return false,
+                }
             }
             waiter.verdict.set(verdict);
             waiter.chosen.set(Chosen { key: waiter.key(), bitset });
-            if let Kind::Member { stay: Stay::Registered, .. } = kind {
+            if let Kind::Member { counts: Counts::Registered, .. } = kind {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {
@@ -207,7 +213,7 @@ impl<'t> Locked<'t> {
     pub(crate) fn waits(&self, waiter: &'static Waiter) -> bool {
         // SAFETY: `self` holds the bucket lock.
         match unsafe { waiter.kind.get() } {
-            Kind::Member { head, .. } => head.claim.is_armed(),
+            Kind::Member { head, counts, .. } => head.claim.takes_wakes(counts),
             Kind::Thread | Kind::Task(_) => true,
         }
     }

@@ -7,7 +7,7 @@
 
 use super::bucket::{self, Locked};
 use super::thread::{self, Thread};
-use super::waiter::{Chosen, Kind, Waiter};
+use super::waiter::{Chosen, Kind, NOWHERE, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
@@ -123,7 +123,7 @@ impl TaskWait {
         };
         while !waiter.is_chosen() {
             let key = waiter.key();
-            let locked = (key != 0).then(|| bucket::lock(key));
+            let locked = (key != NOWHERE).then(|| bucket::lock(key));
             if locked.is_some() && waiter.key() == key {
                 // SAFETY: queued, under its bucket's lock.
                 unsafe {

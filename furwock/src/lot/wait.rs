@@ -3,7 +3,7 @@
 use super::bucket::{self, Locked};
 use super::parker::{Until, Woke};
 use super::thread::Node;
-use super::waiter::{ANY, Kind, Verdict, Waiter};
+use super::waiter::{ANY, Kind, NOWHERE, Verdict, Waiter};
 use super::wake_list;
 use crate::sys::clock::Deadline;
 
@@ -134,7 +134,7 @@ impl<'d> Wait<'d> {
         loop {
             let key = self.waiter.key();
             let moved = key != self.key;
-            if key == 0 || (moved && unless_moved) {
+            if key == NOWHERE || (moved && unless_moved) {
                 self.until = Until::default();
                 return false;
             }

@@ -27,6 +27,9 @@ impl Verdict {
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
+/// The key of what is in no queue. (Not 0: a requeue may name the null address.)
+pub(super) const NOWHERE: usize = usize::MAX;
+
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
@@ -36,17 +39,20 @@ pub(super) enum Kind {
     /// The thread whose parker stands in the node.
     Thread,
     /// One of the nodes of a wait on many words, whose head has the claim and the parker.
-    Member { head: &'static Waiter, index: u32, stay: Stay },
+    Member { head: &'static Waiter, index: u32, counts: Counts },
     /// A future or a file descriptor.
     Task(&'static Thread),
 }
 
-/// What becomes of a member that was chosen.
+/// Which wakes a member takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stay {
-    /// It leaves the queue.
+pub(super) enum Counts {
+    /// One for all the members of its wait, after which it leaves the queue.
     Once,
-    /// It stays registered, behind all others.
+    /// One for each member, as futex_waitv(2) has it: those after the first are counted, and wake
+    /// nobody.
+    Each,
+    /// One a wait. It stays queued for the next, behind all others.
     Registered,
 }
 
@@ -64,7 +70,7 @@ pub(super) struct Chosen {
 /// Those marked (W) pass to the waker that chose it, and with its notification back to the thread.
 #[derive(Debug)]
 pub(crate) struct Waiter {
-    /// The address it is queued at; 0 when it isn't. Written under the bucket lock (when moved:
+    /// The address it is queued at; `NOWHERE` when it isn't. Written under the bucket lock (when moved:
     /// under both); read by its owner to find the bucket.
     key: AtomicUsize,
     /// (B) what waits here.
@@ -81,7 +87,7 @@ pub(crate) struct Waiter {
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(super) cpu: CheckedCell<u32>,
     pub(super) passed_by: CheckedCell<u32>,
-    /// (W) what became of it. Complete once `key` is 0.
+    /// (W) what became of it. Complete once `key` is `NOWHERE`.
     pub(super) verdict: CheckedCell<Verdict>,
     pub(super) chosen: CheckedCell<Chosen>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
@@ -97,7 +103,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     pub(super) fn new() -> Self {
         Self {
-            key: AtomicUsize::new(0),
+            key: AtomicUsize::new(NOWHERE),
             kind: CheckedCell::new(Kind::Thread),
             bitset: CheckedCell::new(ANY),
             next: CheckedCell::new(None),
@@ -116,7 +122,7 @@ impl Waiter {
         }
     }
 
-    /// The address it waits at, 0 if none. Stable only under that address's bucket lock.
+    /// The address it waits at, `NOWHERE` if none. Stable only under that address's bucket lock.
     #[inline]
     pub(crate) fn key(&self) -> usize {
         self.key.load(Ordering::Relaxed)
@@ -127,10 +133,10 @@ impl Waiter {
     /// Only for the node's owner, who knows that it was queued.
     #[inline]
     pub(super) fn is_chosen(&self) -> bool {
-        self.key.load(Ordering::Acquire) == 0
+        self.key.load(Ordering::Acquire) == NOWHERE
     }
 
-    /// Releases what the waker wrote before it set the key to 0 (T-1).
+    /// Releases what the waker wrote before it set the key to `NOWHERE` (T-1).
     #[inline]
     pub(super) fn set_key_locked(&self, key: usize) {
         let ordering = if mutant::active(Mutant::ChosenUnpublished) {
@@ -162,10 +168,10 @@ impl Waiter {
     /// The node's thread is the only one, in a forked child.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) unsafe fn end_wait_in_child(&self) {
-        if self.key() == 0 {
+        if self.key() == NOWHERE {
             return;
         }
-        self.set_key_locked(0);
+        self.set_key_locked(NOWHERE);
         // SAFETY: by this function's contract.
         unsafe {
             self.verdict.set(Verdict::WOKEN);

@@ -11,7 +11,10 @@ mod forked;
 mod interrupt;
 mod mutex;
 mod park;
+mod pi_condvar;
 mod requeue;
+mod robust_mutex;
+mod robust_rwlock;
 mod task;
 mod wait_wake;
 

@@ -7,6 +7,8 @@
 
 #[cfg(any(loom, shuttle))]
 mod model;
+#[cfg(any(loom, shuttle))]
+pub(crate) mod model_pi;
 #[cfg(not(any(loom, shuttle)))]
 mod native;
 

@@ -11,6 +11,7 @@ use shuttle as checker;
 
 use checker::sync::{Condvar, Mutex, MutexGuard};
 
+pub(crate) use super::model_pi as pi;
 pub(crate) use checker::hint::spin_loop;
 
 pub(crate) mod atomic {
@@ -112,6 +113,36 @@ pub(crate) fn kernel_wait(
 pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     let _guard = KERNEL.lock.lock().unwrap();
     KERNEL.woken.notify_all();
+}
+
+pub(crate) fn shared_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    kernel_wait(word, expected, deadline)
+}
+
+pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, _count: u32) {
+    let _guard = KERNEL.lock.lock().unwrap();
+    word.swap(new, atomic::Ordering::AcqRel);
+    KERNEL.woken.notify_all();
+}
+
+/// What the kernel does to a word that it finds in the list of thread `tid`, which died.
+#[cfg(test)]
+pub(crate) fn kernel_marks_death(word: &atomic::AtomicU32, tid: u32) {
+    const WAITERS: u32 = libc::FUTEX_WAITERS;
+    let mut seen = word.load(atomic::Ordering::Relaxed);
+    while seen & libc::FUTEX_TID_MASK == tid {
+        let dead = (seen & WAITERS) | libc::FUTEX_OWNER_DIED;
+        let ordering = atomic::Ordering::AcqRel;
+        match word.compare_exchange(seen, dead, ordering, atomic::Ordering::Relaxed) {
+            Ok(_) if seen & WAITERS != 0 => return kernel_wake_one(word),
+            Ok(_) => return,
+            Err(now) => seen = now,
+        }
+    }
 }
 
 macro_rules! model_static {

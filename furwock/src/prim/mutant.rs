@@ -54,6 +54,32 @@ pub enum Mutant {
     DroppedTaskKeepsWake,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
+    /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.
+    SequenceReadUnlocked,
+    /// (P-2) a PI condvar's notification leaves the sequence as it is.
+    SequenceKept,
+    /// (P-2) a PI condvar's notification that met another gives up.
+    RequeueNotRepeated,
+    /// (P-3) a waiter that was moved and then timed out says that nobody notified it.
+    NotificationTimedOut,
+    /// (P-4) a PI condvar's mutex is forgotten while others wait.
+    UnboundByAnyWaiter,
+    /// (RB-2) the turnstile is left without waking the next.
+    TurnstileWithoutWake,
+    /// (RB-2) the turnstile's word doesn't say that others may sleep on it.
+    TurnstileUnmarked,
+    /// (RB-2) the top waiter sleeps on a word that doesn't say so.
+    TopWaiterUnmarked,
+    /// (RB-2) unlock publishes nothing.
+    RobustUnlockRelaxed,
+    /// (RB-3) a reader looks for writers without a full fence after it took a slot.
+    ReaderWithoutFence,
+    /// (RB-3) a writer looks at the slots without a full fence after it changed the phase.
+    WriterWithoutFence,
+    /// (RB-3) a writer sleeps on a slot that doesn't say so.
+    SlotUnmarked,
+    /// (RB-4) a writer's death is taken for one that changed nothing.
+    DeadWriterForgotten,
 }
 
 #[cfg(not(any(loom, shuttle)))]

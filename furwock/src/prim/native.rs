@@ -4,6 +4,7 @@ use super::Sleep;
 use crate::sys;
 use crate::sys::clock::Deadline;
 
+pub(crate) use crate::sys::pi;
 pub(crate) use core::hint::spin_loop;
 
 pub(crate) mod atomic {
@@ -52,9 +53,9 @@ pub(crate) fn full_fence() {
 /// A full fence right after a read-modify-write of any ordering, which on x86-64 is one itself.
 #[inline(always)]
 pub(crate) fn full_fence_after_rmw() {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
     core::sync::atomic::compiler_fence(atomic::Ordering::SeqCst);
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
     full_fence();
 }
 
@@ -81,4 +82,20 @@ pub(crate) fn kernel_wait(
 #[inline]
 pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     sys::futex::wake(word, 1);
+}
+
+/// `kernel_wait` on a word that other processes may map too.
+#[inline]
+pub(crate) fn shared_wait(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    sys::futex::wait_shared(word, expected, deadline)
+}
+
+/// Stores `new` (0 or all ones) and wakes `count` sleepers, in one step that a kill can't cut.
+#[inline]
+pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, count: u32) {
+    sys::futex::store_and_wake_shared(word, new, count);
 }

@@ -31,7 +31,7 @@ pub struct Condvar {
 
 /// Whether a timed wait ended because its time was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WaitTimeoutResult(bool);
+pub struct WaitTimeoutResult(pub(super) bool);
 
 impl WaitTimeoutResult {
     /// Whether it did.

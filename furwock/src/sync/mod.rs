@@ -2,6 +2,16 @@
 
 mod condvar;
 mod mutex;
+mod pi_condvar;
+mod pi_mutex;
+mod robust;
+mod robust_mutex;
+mod robust_rwlock;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use pi_condvar::PiCondvar;
+pub use pi_mutex::{PiMutex, PiMutexGuard};
+pub use robust::RobustError;
+pub use robust_mutex::{RobustMutex, RobustMutexGuard};
+pub use robust_rwlock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};

@@ -34,7 +34,17 @@ pub(crate) unsafe fn futex(
 /// The parker's sleep: waits while `word`, private to the process, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    let mut op = libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG;
+    wait_by(libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG, word, expected, deadline)
+}
+
+/// Waits while `word`, which other processes may map too, holds `expected`.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) fn wait_shared(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
+    wait_by(libc::FUTEX_WAIT_BITSET, word, expected, deadline)
+}
+
+fn wait_by(op: i32, word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
+    let mut op = op;
     if deadline.is_some_and(|deadline| deadline.clock() == Clock::Realtime) {
         op |= libc::FUTEX_CLOCK_REALTIME;
     }
@@ -55,4 +65,25 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
     let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: the kernel uses the address only to find sleepers. It can't fail.
     _ = unsafe { futex(word.as_ptr(), op, count, 0, core::ptr::null(), 0) };
+}
+
+/// Stores `new` and wakes `count` of those who sleep on the shared `word`, in one system call: a
+/// thread that is killed has done both or neither. Orders like a swap.
+///
+/// `FUTEX_WAKE_OP` carries twelve bits, sign-extended: `new` is 0 or all ones.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) fn store_and_wake_shared(word: &AtomicU32, new: u32, count: u32) {
+    debug_assert!(new == 0 || new == u32::MAX);
+    // Its second wake, of those on the word if that was 0, is not wanted: nobody calls this then.
+    let set_to =
+        (libc::FUTEX_OP_SET << 28 | libc::FUTEX_OP_CMP_EQ << 24) as u32 | (new & 0xfff) << 12;
+    // SAFETY: the word is live, and may be written through a shared reference.
+    let result =
+        unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE_OP, count, 0, word.as_ptr(), set_to) };
+    if result.is_err() {
+        // A filter that forbids it: the same in two steps.
+        word.swap(new, core::sync::atomic::Ordering::AcqRel);
+        // SAFETY: the kernel uses the address only to find sleepers.
+        _ = unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE, count, 0, core::ptr::null(), 0) };
+    }
 }

@@ -4,7 +4,12 @@ pub mod clock;
 pub(crate) mod eventfd;
 pub(crate) mod fork;
 pub(crate) mod futex;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod futex2;
 pub(crate) mod memory;
+pub(crate) mod pi;
+pub(crate) mod robust_list;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;
+pub(crate) mod unsupported;

@@ -134,6 +134,14 @@ pub(crate) fn holds() -> bool {
     slot().holding.get() != 0
 }
 
+/// Whether thread `tid` is one of this process.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn is_ours(tid: u32) -> bool {
+    let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];
+    // SAFETY: signal 0 only asks whether the thread is there.
+    unsafe { super::syscall::syscall(libc::SYS_tgkill, arguments) }.is_ok()
+}
+
 /// pthread's own name for this thread.
 pub(crate) fn pthread() -> usize {
     // SAFETY: always succeeds, no arguments.

@@ -22,6 +22,16 @@ pub(crate) fn current_cpu() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
+/// The memory node of the processor that the caller runs on; 0 where the kernel won't say.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn current_node() -> u32 {
+    let mut node = 0u32;
+    let arguments = [0, (&raw mut node).expose_provenance(), 0, 0, 0, 0];
+    // SAFETY: the kernel writes one number, and nothing through the null pointers.
+    _ = unsafe { super::syscall::syscall(libc::SYS_getcpu, arguments) };
+    node
+}
+
 /// Spreads the pages of a mapping over the memory nodes that this process may use, if there are
 /// several. Best effort: a table on one node works as well, only slower for the others.
 pub(crate) fn interleave(start: core::ptr::NonNull<u8>, size: usize) {

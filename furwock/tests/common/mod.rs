@@ -1,7 +1,8 @@
 //! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang.
 
+use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
@@ -26,4 +27,27 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         std::thread::sleep(Duration::from_millis(1));
     }
     panic!("not within 10 s: {what}");
+}
+
+/// A deadline on each clock, `timeout` ahead.
+#[allow(dead_code, reason = "not every test file has deadlines")]
+pub fn deadlines(timeout: Duration) -> [Deadline; 2] {
+    let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() + timeout;
+    let (seconds, nanoseconds) = (time.as_secs() as i64, i64::from(time.subsec_nanos()));
+    [
+        Deadline::after(timeout),
+        Deadline::at(Clock::Realtime, seconds, nanoseconds).expect("a time of day"),
+    ]
+}
+
+/// What the kernel says of one of this process's threads; `None` once it has ended.
+#[allow(dead_code, reason = "not every test file looks at threads")]
+pub fn task_status(tid: u32) -> Option<String> {
+    std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()
+}
+
+/// Whether one of this process's threads sleeps.
+#[allow(dead_code, reason = "not every test file looks at threads")]
+pub fn is_asleep(tid: u32) -> bool {
+    task_status(tid).is_some_and(|status| status.contains("\nState:\tS"))
 }

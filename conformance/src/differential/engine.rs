@@ -1,0 +1,122 @@
+//! furwock's two faces with futex(2)'s signature.
+
+use super::{Futex, Kernel, PRIVATE_U32, Waitv};
+use furwock::linux;
+
+/// For programs that believe they call the kernel: everything as there.
+#[derive(Debug)]
+pub struct SystemCall;
+
+/// For callers who chose furwock: more sizes of words, and more words in one wait.
+#[derive(Debug)]
+pub struct Library;
+
+impl Futex for SystemCall {
+    fn name(&self) -> &'static str {
+        "furwock, as a system call"
+    }
+
+    unsafe fn futex(
+        &self,
+        uaddr: *mut u32,
+        op: i32,
+        val: u32,
+        timeout_or_val2: *const libc::timespec,
+        uaddr2: *mut u32,
+        val3: u32,
+    ) -> Result<i64, i32> {
+        let arguments = [
+            uaddr.expose_provenance(),
+            op as usize,
+            val as usize,
+            timeout_or_val2.expose_provenance(),
+            uaddr2.expose_provenance(),
+            val3 as usize,
+        ];
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match linux::syscall(libc::SYS_futex, arguments) {
+                Some(result) => result.map(|value| value as i64),
+                None => Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3),
+            }
+        }
+    }
+
+    unsafe fn waitv(
+        &self,
+        waiters: *const Waitv,
+        count: u32,
+        flags: u32,
+        timeout: *const libc::timespec,
+        clock: libc::clockid_t,
+    ) -> Result<i64, i32> {
+        let (first, last) = (waiters.expose_provenance(), timeout.expose_provenance());
+        let arguments = [first, count as usize, flags as usize, last, clock as usize, 0];
+        // SAFETY: by the caller's promise.
+        unsafe {
+            match linux::syscall(libc::SYS_futex_waitv, arguments) {
+                Some(result) => result.map(|value| value as i64),
+                None => Kernel.waitv(waiters, count, flags, timeout, clock),
+            }
+        }
+    }
+}
+
+impl Futex for Library {
+    fn name(&self) -> &'static str {
+        "furwock, as a library"
+    }
+
+    unsafe fn futex(
+        &self,
+        uaddr: *mut u32,
+        op: i32,
+        val: u32,
+        timeout_or_val2: *const libc::timespec,
+        uaddr2: *mut u32,
+        val3: u32,
+    ) -> Result<i64, i32> {
+        // SAFETY: by the caller's promise.
+        let result = unsafe { linux::futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
+        result.map(|value| value as i64)
+    }
+
+    unsafe fn waitv(
+        &self,
+        waiters: *const Waitv,
+        count: u32,
+        flags: u32,
+        timeout: *const libc::timespec,
+        clock: libc::clockid_t,
+    ) -> Result<i64, i32> {
+        if extends(waiters, count) {
+            // SAFETY: by the caller's promise.
+            return unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) };
+        }
+        // SAFETY: by the caller's promise.
+        let result = unsafe { linux::waitv(waiters, count, flags, timeout, clock) };
+        result.map(|value| value as i64)
+    }
+}
+
+const SIZE: u32 = 3;
+const MOST_IN_KERNEL: usize = 128;
+
+/// Whether it is a call that the library offers and the kernel doesn't: many words, or private ones
+/// of other sizes. There, nothing is to be compared.
+fn extends(waiters: *const Waitv, count: u32) -> bool {
+    let count = count as usize;
+    if count > MOST_IN_KERNEL {
+        return true;
+    }
+    let mut copies = [Waitv::default(); MOST_IN_KERNEL];
+    let length = count * size_of::<Waitv>();
+    let local = libc::iovec { iov_base: copies.as_mut_ptr().cast(), iov_len: length };
+    let remote = libc::iovec { iov_base: waiters.cast_mut().cast(), iov_len: length };
+    // SAFETY: the kernel copies into `copies` what can be read.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    let readable = usize::try_from(copied).unwrap_or(0) / size_of::<Waitv>();
+    copies[..readable].iter().any(|waiter| {
+        waiter.flags & !SIZE == PRIVATE_U32 & !SIZE && waiter.flags & SIZE != PRIVATE_U32 & SIZE
+    })
+}

@@ -1,0 +1,63 @@
+//! One random program of futex calls after another, run on the kernel and on the engine, each step
+//! alone, so that there is one right outcome; whatever a caller can observe must be the same.
+//!
+//! A program is a list of steps: a store, or a call of futex(2) or futex_waitv(2), on a few words.
+//! Calls that may block are made by idle workers. After each step everybody has either returned or
+//! sleeps; at the end all are woken one by one, which shows in what order they queued.
+
+mod engine;
+mod generate;
+mod hunt;
+mod kernel;
+mod last_words;
+mod pinned;
+mod places;
+mod run;
+mod step;
+mod worker;
+mod wrong;
+
+pub use engine::{Library, SystemCall};
+pub use furwock::linux::Waitv;
+pub use hunt::{Disagreement, Hunt, Tally, Wakes, compare};
+pub use kernel::Kernel;
+pub use pinned::pinned;
+pub use run::{Outcome, Stage};
+pub use step::{Program, Step};
+pub use wrong::{Fault, Wrong};
+
+/// `FUTEX2_SIZE_U32 | FUTEX2_PRIVATE`.
+pub const PRIVATE_U32: u32 = 0x82;
+
+/// An implementation of futex(2) and futex_waitv(2). What fails gives its errno.
+pub trait Futex: Sync {
+    /// What to call it.
+    fn name(&self) -> &'static str;
+
+    /// futex(2).
+    ///
+    /// # Safety
+    /// The operation may write only what is the caller's to write.
+    unsafe fn futex(
+        &self,
+        uaddr: *mut u32,
+        op: i32,
+        val: u32,
+        timeout_or_val2: *const libc::timespec,
+        uaddr2: *mut u32,
+        val3: u32,
+    ) -> Result<i64, i32>;
+
+    /// futex_waitv(2).
+    ///
+    /// # Safety
+    /// As for `futex`; it writes nothing, unless a waiter's flags ask for `FUTEX2_NUMA`.
+    unsafe fn waitv(
+        &self,
+        waiters: *const Waitv,
+        count: u32,
+        flags: u32,
+        timeout: *const libc::timespec,
+        clock: libc::clockid_t,
+    ) -> Result<i64, i32>;
+}

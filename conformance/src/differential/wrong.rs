@@ -1,0 +1,158 @@
+//! Implementations with one fault each, which the comparison must find.
+
+use super::{Futex, Kernel, Waitv};
+use std::sync::atomic::AtomicU32;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Wakes those first that came last.
+    WakesLast,
+    /// Says one more than it woke.
+    CountsOneMore,
+    /// Wakes one more than asked.
+    WakesOneMore,
+    /// Wakes nobody where the kernel wakes one: for a count of 0.
+    WakesNobodyForZero,
+    /// Waits although the word holds something else.
+    MissesMismatch,
+    /// Wakes whoever waits, whatever the bits.
+    ForgetsBitset,
+    /// Moves waiters before those that queue there already.
+    MovesToFront,
+    /// Moves waiters to where nobody finds them.
+    LosesMoved,
+    /// Says that the first word of many was woken, whichever it was.
+    NamesFirst,
+    /// Takes a deadline that is a valid timespec for one that isn't there.
+    ForgetsDeadline,
+}
+
+/// The kernel with a fault.
+#[derive(Debug)]
+pub struct Wrong(pub Fault);
+
+/// Where waiters are put aside.
+static ASIDE: AtomicU32 = AtomicU32::new(0);
+static LOST: AtomicU32 = AtomicU32::new(0);
+
+const PRIVATE: i32 = libc::FUTEX_PRIVATE_FLAG;
+
+fn requeue(from: *mut u32, to: *mut u32, most: i64) -> Result<i64, i32> {
+    let most = std::ptr::without_provenance(most as usize);
+    // SAFETY: writes nothing.
+    unsafe { Kernel.futex(from, libc::FUTEX_REQUEUE | PRIVATE, 0, most, to, 0) }
+}
+
+fn wake_last(word: *mut u32, most: i32) -> Result<i64, i32> {
+    let mut woken = 0;
+    while woken < i64::from(most.max(1)) {
+        let waiting = requeue(word, ASIDE.as_ptr(), i64::from(i32::MAX))?;
+        if waiting == 0 {
+            break;
+        }
+        requeue(ASIDE.as_ptr(), word, waiting - 1)?;
+        let none = std::ptr::null_mut();
+        // SAFETY: writes nothing.
+        let one = unsafe {
+            Kernel.futex(ASIDE.as_ptr(), libc::FUTEX_WAKE | PRIVATE, 1, std::ptr::null(), none, 0)
+        }?;
+        woken += one;
+    }
+    Ok(woken)
+}
+
+impl Futex for Wrong {
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+
+    unsafe fn futex(
+        &self,
+        uaddr: *mut u32,
+        op: i32,
+        mut val: u32,
+        mut timeout_or_val2: *const libc::timespec,
+        mut uaddr2: *mut u32,
+        mut val3: u32,
+    ) -> Result<i64, i32> {
+        let wake = op == libc::FUTEX_WAKE | PRIVATE;
+        let wait = op == libc::FUTEX_WAIT | PRIVATE;
+        let moves = op == libc::FUTEX_REQUEUE | PRIVATE;
+        let aligned = uaddr.is_aligned() && !uaddr.is_null();
+        match self.0 {
+            Fault::WakesLast if wake => return wake_last(uaddr, val.cast_signed()),
+            Fault::WakesOneMore if wake => val = val.wrapping_add(1),
+            Fault::WakesNobodyForZero if wake && val == 0 && aligned => return Ok(0),
+            Fault::MissesMismatch if wait && aligned => {
+                // A word that can't be read gives EFAULT as before.
+                // SAFETY: reads a word if there is one.
+                val = unsafe { peek(uaddr) }.unwrap_or(val);
+            }
+            Fault::ForgetsBitset if op == libc::FUTEX_WAKE_BITSET | PRIVATE && val3 != 0 => {
+                val3 = u32::MAX;
+            }
+            Fault::MovesToFront if moves && uaddr != uaddr2 => {
+                let before = requeue(uaddr2, ASIDE.as_ptr(), i64::from(i32::MAX))?;
+                // SAFETY: by the caller's promise.
+                let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
+                requeue(ASIDE.as_ptr(), uaddr2, before)?;
+                return result;
+            }
+            Fault::LosesMoved if moves && uaddr2.is_aligned() => uaddr2 = LOST.as_ptr(),
+            // SAFETY: the harness gives a timespec or null.
+            Fault::ForgetsDeadline if wait => match unsafe { timeout_or_val2.as_ref() } {
+                Some(time) if time.tv_sec >= 0 && (0..1_000_000_000).contains(&time.tv_nsec) => {
+                    timeout_or_val2 = std::ptr::null();
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        // SAFETY: by the caller's promise.
+        let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
+        match (self.0, result) {
+            (Fault::CountsOneMore, Ok(woken @ 1..)) if wake => Ok(woken + 1),
+            _ => result,
+        }
+    }
+
+    unsafe fn waitv(
+        &self,
+        waiters: *const Waitv,
+        count: u32,
+        flags: u32,
+        timeout: *const libc::timespec,
+        clock: libc::clockid_t,
+    ) -> Result<i64, i32> {
+        // SAFETY: by the caller's promise.
+        let result = unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) };
+        if self.0 == Fault::NamesFirst { result.map(|_| 0) } else { result }
+    }
+}
+
+/// What a word holds, unless it can't be read.
+unsafe fn peek(word: *mut u32) -> Option<u32> {
+    let mut value = 0u32;
+    let local = libc::iovec { iov_base: (&raw mut value).cast(), iov_len: 4 };
+    let remote = libc::iovec { iov_base: word.cast(), iov_len: 4 };
+    // SAFETY: the kernel copies four bytes, or says that it can't.
+    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
+    (copied == 4).then_some(value)
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Fault::WakesLast,
+        Fault::CountsOneMore,
+        Fault::WakesOneMore,
+        Fault::WakesNobodyForZero,
+        Fault::MissesMismatch,
+        Fault::ForgetsBitset,
+        Fault::MovesToFront,
+        Fault::LosesMoved,
+        Fault::NamesFirst,
+        Fault::ForgetsDeadline,
+    ];
+}

@@ -1,0 +1,109 @@
+//! furwock's futex(2) and futex_waitv(2) with operands that no sane caller gives.
+//!
+//! `HOSTILE_CASES` says how many random ones, `HOSTILE_SEED` which.
+
+use furwock_conformance::differential::{Futex, Kernel, Library, SystemCall, Waitv};
+use furwock_conformance::hostile::{Case, Failure, What, check, grid, random};
+use std::collections::hash_map::RandomState;
+use std::env;
+use std::hash::{BuildHasher, Hasher};
+
+const CASES: u64 = 150_000;
+
+fn number(name: &str) -> Option<u64> {
+    let text = env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
+}
+
+fn random_cases() -> Vec<Case> {
+    let seed = number("HOSTILE_SEED");
+    let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 16);
+    let count = number("HOSTILE_CASES").unwrap_or(CASES);
+    println!("{count} random cases of seed {seed}");
+    random(seed, count as usize)
+}
+
+fn agree(other: &'static dyn Futex, cases: &[Case]) {
+    let failures = check(other, cases, 20);
+    let list: Vec<_> = failures.iter().map(Failure::to_string).collect();
+    let count = cases.len();
+    assert!(list.is_empty(), "of {count} cases, these fail:\n  {}", list.join("\n  "));
+    println!("{count} cases");
+}
+
+#[test]
+fn the_kernel_agrees_with_itself() {
+    agree(&Kernel, &grid());
+    agree(&Kernel, &random(1, 10_000));
+}
+
+#[test]
+fn every_operation_at_every_spot_as_a_system_call() {
+    agree(&SystemCall, &grid());
+}
+
+#[test]
+fn every_operation_at_every_spot_as_a_library() {
+    agree(&Library, &grid());
+}
+
+#[test]
+fn random_operands_as_a_system_call() {
+    agree(&SystemCall, &random_cases());
+}
+
+#[test]
+fn random_operands_as_a_library() {
+    agree(&Library, &random_cases());
+}
+
+/// Reads the word itself, and takes any count.
+struct Careless;
+
+impl Futex for Careless {
+    fn name(&self) -> &'static str {
+        "careless"
+    }
+
+    unsafe fn futex(
+        &self,
+        uaddr: *mut u32,
+        op: i32,
+        val: u32,
+        timeout_or_val2: *const libc::timespec,
+        uaddr2: *mut u32,
+        val3: u32,
+    ) -> Result<i64, i32> {
+        let wait = op == libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+        // SAFETY: that it isn't is the point.
+        if wait && uaddr.is_aligned() && unsafe { uaddr.read_volatile() } != val {
+            return Err(libc::EAGAIN);
+        }
+        let requeue = op == libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+        let val = if requeue { val & i32::MAX as u32 } else { val };
+        // SAFETY: by the caller's promise.
+        unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) }
+    }
+
+    unsafe fn waitv(
+        &self,
+        waiters: *const Waitv,
+        count: u32,
+        flags: u32,
+        timeout: *const libc::timespec,
+        clock: libc::clockid_t,
+    ) -> Result<i64, i32> {
+        // SAFETY: by the caller's promise.
+        unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) }
+    }
+}
+
+#[test]
+fn a_crash_and_a_missed_check_are_found() {
+    let whats = |cases: &[Case]| -> Vec<_> {
+        check(&Careless, cases, 40).iter().map(|failure| failure.what).collect()
+    };
+    assert!(whats(&grid()).contains(&What::Died(libc::SIGSEGV, "careless")));
+    let missed = |what: &What| matches!(what, What::Differs([Err(libc::EINVAL), Ok(0)]));
+    assert!(whats(&random(1, 20_000)).iter().any(missed));
+}

@@ -1,0 +1,45 @@
+//! Robust locks: the kernel tells of a holder's death (set_robust_list(2)).
+//!
+//! `state` has the words, `entry` one word with its place in the thread's robust list, `mutex` and
+//! `rwlock` what is made of them. They sleep on the kernel's futexes and use nothing of the lot:
+//! only the kernel survives the death of any party.
+
+mod entry;
+mod mutex;
+mod rwlock;
+mod state;
+
+pub use mutex::RawRobustMutex;
+pub use rwlock::{RawRobustRwLock, ReadHeld, ReadSlot};
+
+use crate::sys::unsupported::Unsupported;
+
+/// How a robust lock was had. The caller holds it either way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "who finds its owner dead has something to repair"]
+pub enum Held {
+    /// As if nothing had happened.
+    Acquired,
+    /// A holder died. What the lock protects may be half done: the caller repairs it and calls
+    /// `make_consistent`, or else unlocks, and nobody will have the lock again.
+    OwnerDied,
+}
+
+/// Why a robust lock was not had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// Somebody unlocked it without having made it consistent: it is lost for good.
+    NotRecoverable,
+    /// Somebody else has it, and the caller wouldn't wait.
+    WouldBlock,
+    /// The deadline passed.
+    TimedOut,
+    /// The kernel or the C library keeps no robust list that furwock could share.
+    Unsupported(Unsupported),
+}
+
+impl From<Unsupported> for Refused {
+    fn from(unsupported: Unsupported) -> Self {
+        Refused::Unsupported(unsupported)
+    }
+}

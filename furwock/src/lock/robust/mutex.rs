@@ -1,0 +1,330 @@
+//! The robust mutex: a word that the kernel marks when its holder dies, and a turnstile before it.
+//!
+//! Anybody may take a free mutex. Who has to wait takes the *turnstile* first, a robust word of its
+//! own, so that at most one thread sleeps on the mutex's word: the top waiter. Whoever takes the
+//! turnstile wakes a successor when it leaves it, and the kernel does when it dies there. So no
+//! death, of a holder or of a waiter that was just woken, leaves others asleep (ORDERING.md, RB-2):
+//! what a killed waiter had been told, its successor sees for itself.
+
+use super::entry::{Entry, Me, Patience};
+use super::state::{
+    FREE, NOT_RECOVERABLE, OWNER_DIED, WAITERS, is_free, is_inconsistent, owner, taken,
+};
+use super::{Held, Refused};
+use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+use crate::prim::spin_loop;
+use crate::sys::clock::{Deadline, monotonic_ns};
+
+/// A mutex that survives the death of its holder, between processes or threads. All zero when free.
+///
+/// It may lie in memory that several processes map, at different addresses too; zeroed memory is a
+/// free mutex. The kernel marks it when the thread that holds it ends in any way: by returning, by
+/// `exit`, by a signal, by `exec`. The next one to lock it gets [`Held::OwnerDied`].
+///
+/// States: free; held; held by one that found it [`Held::OwnerDied`] (*inconsistent*, until
+/// [`make_consistent`](Self::make_consistent)); not recoverable, for ever, once it was unlocked
+/// inconsistent.
+///
+/// It uses the list that the C library has registered for the calling thread, beside the robust
+/// mutexes of pthreads. The kernel looks at a thread's first 2048 entries only. Not recursive, and
+/// not for signal handlers.
+///
+/// A forked child holds nothing: what its parent's thread held stays the parent's, and unlocking it
+/// in the child does nothing.
+///
+/// # Promises
+/// A lock that is held for bounded times is had in bounded time: threads may take a free lock past
+/// those who wait, but once the top waiter has waited 5 ms everybody waits behind it.
+///
+/// A thread that was woken and is killed before it could take the lock passes the wake on, by the
+/// kernel's hand: since Linux 5.5, and earlier stable kernels that have the fix "Prevent robust
+/// futex exit race". Before, such a wake may be lost.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RawRobustMutex {
+    /// The note: whether the top waiter starves.
+    lock: Entry,
+    turnstile: Entry,
+}
+
+/// How long the top waiter lets others past.
+const STARVING_NS: u64 = 5_000_000;
+
+/// Looks at a held lock before a thread goes to the turnstile.
+const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 60 };
+
+impl RawRobustMutex {
+    /// A free mutex.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self { lock: Entry::new(), turnstile: Entry::new() }
+    }
+
+    /// A free mutex.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the lock, waiting as long as it takes. Acquire, in whatever way the lock was had.
+    ///
+    /// A thread that locks what it holds already waits for ever.
+    ///
+    /// # Safety
+    /// From a successful call on, until it is unlocked or its thread has ended, the mutex stays
+    /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
+    /// its address.
+    #[inline]
+    pub unsafe fn lock(&self) -> Result<Held, Refused> {
+        self.take(Me::new()?, Patience::Endless)
+    }
+
+    /// Takes the lock if that is possible without waiting, or says [`Refused::WouldBlock`].
+    ///
+    /// # Safety
+    /// As for [`lock`](Self::lock).
+    #[inline]
+    pub unsafe fn try_lock(&self) -> Result<Held, Refused> {
+        self.take(Me::new()?, Patience::None)
+    }
+
+    /// Takes the lock, or says [`Refused::TimedOut`] at `deadline`. One that has passed still takes a
+    /// lock that is to be had at once.
+    ///
+    /// # Safety
+    /// As for [`lock`](Self::lock).
+    #[inline]
+    pub unsafe fn lock_until(&self, deadline: &Deadline) -> Result<Held, Refused> {
+        self.take(Me::new()?, Patience::Until(deadline))
+    }
+
+    /// Releases the lock. Release. Does nothing unless the calling thread holds it.
+    ///
+    /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
+    /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
+    ///
+    /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is killed
+    /// before it has returned from here, the kernel looks at that place once more, and takes a word
+    /// that equals the thread's id for a lock: a weakness of the kernel's interface, which matters
+    /// where somebody else unmaps the mutex and maps other shared data there in that moment.
+    #[inline]
+    pub fn unlock(&self) {
+        if let Ok(me) = Me::new()
+            && self.is_held_by(me)
+        {
+            self.release(me);
+        }
+    }
+
+    /// The data is in order again. Does nothing unless the calling thread holds the lock, and holds
+    /// it as [`Held::OwnerDied`]. Returns whether it did something.
+    pub fn make_consistent(&self) -> bool {
+        let inconsistent = self.is_mine() && self.is_inconsistent();
+        if inconsistent {
+            self.lock.word.fetch_and(!OWNER_DIED, Ordering::Relaxed);
+        }
+        inconsistent
+    }
+
+    /// The kernel thread id of the holder, as the holder's process names it; 0 if nobody holds it.
+    pub fn owner(&self) -> u32 {
+        owner(self.lock.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether somebody holds it.
+    pub fn is_locked(&self) -> bool {
+        self.owner() != 0
+    }
+
+    /// Whether nobody can ever lock it again.
+    pub fn is_not_recoverable(&self) -> bool {
+        self.lock.word.load(Ordering::Relaxed) == NOT_RECOVERABLE
+    }
+
+    /// The calling thread dies: the kernel's part.
+    #[cfg(all(test, loom))]
+    pub(crate) fn die(&self) {
+        for entry in [&self.lock, &self.turnstile] {
+            crate::prim::kernel_marks_death(&entry.word, crate::lot::tid());
+        }
+    }
+
+    /// The calling thread dies in the turnstile.
+    #[cfg(all(test, loom))]
+    pub(crate) fn die_in_turnstile(&self) {
+        self.enter_turnstile(Me::new().unwrap(), Patience::Endless).unwrap();
+        self.die();
+    }
+
+    /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten to
+    /// unlock. Returns the thread id of a holder that remains, or 0.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn abandon(&self) -> u32 {
+        self.unlock();
+        self.owner()
+    }
+
+    /// Whether a holder has died and nobody has made the data consistent since.
+    pub(super) fn is_inconsistent(&self) -> bool {
+        is_inconsistent(self.lock.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether the calling thread holds it.
+    pub(crate) fn is_mine(&self) -> bool {
+        Me::new().is_ok_and(|me| self.is_held_by(me))
+    }
+
+    #[inline]
+    pub(super) fn is_held_by(&self, me: Me) -> bool {
+        self.lock.is_held_by(me)
+    }
+
+    #[inline]
+    pub(super) fn take(&self, me: Me, patience: Patience<'_>) -> Result<Held, Refused> {
+        self.lock.begin(me);
+        if !self.is_starving() && self.lock.exchange(FREE, me.tid, Ordering::Acquire).is_ok() {
+            self.lock.link(me);
+            me.list.end();
+            return Ok(Held::Acquired);
+        }
+        let result = self.take_slow(me, patience);
+        me.list.end();
+        result
+    }
+
+    /// The caller is the holder.
+    #[inline]
+    pub(super) fn release(&self, me: Me) {
+        self.lock.begin(me);
+        self.lock.unlink(me);
+        let ordering = if mutant::active(Mutant::RobustUnlockRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        if let Err(word) = self.lock.exchange(me.tid, FREE, ordering) {
+            if is_inconsistent(word) {
+                self.lock.release_and_wake(NOT_RECOVERABLE, i32::MAX as u32);
+            } else {
+                self.lock.release_and_wake(FREE, 1);
+            }
+        }
+        me.list.end();
+    }
+
+    #[inline]
+    fn is_starving(&self) -> bool {
+        self.lock.note.load(Ordering::Relaxed) != 0
+    }
+
+    /// Takes the mutex if its word is still the free `word`. `begin` has named it.
+    fn take_free(&self, me: Me, word: u32) -> Option<Held> {
+        self.lock.exchange(word, taken(word, me.tid), Ordering::Acquire).ok()?;
+        self.lock.link(me);
+        Some(if is_inconsistent(word) { Held::OwnerDied } else { Held::Acquired })
+    }
+
+    #[cold]
+    fn take_slow(&self, me: Me, patience: Patience<'_>) -> Result<Held, Refused> {
+        for _ in 0..=SPINS {
+            let word = self.lock.word.load(Ordering::Relaxed);
+            if word == NOT_RECOVERABLE {
+                return Err(Refused::NotRecoverable);
+            }
+            if is_free(word)
+                && !self.is_starving()
+                && let Some(held) = self.take_free(me, word)
+            {
+                return Ok(held);
+            }
+            if matches!(patience, Patience::None) && !is_free(word) {
+                return Err(Refused::WouldBlock);
+            }
+            spin_loop();
+        }
+        self.enter_turnstile(me, patience)?;
+        self.lock.begin(me);
+        let result = self.take_as_top_waiter(me, patience);
+        self.leave_turnstile(me);
+        result
+    }
+
+    fn enter_turnstile(&self, me: Me, patience: Patience<'_>) -> Result<(), Refused> {
+        self.turnstile.begin(me);
+        loop {
+            let word = self.turnstile.word.load(Ordering::Relaxed);
+            if is_free(word) {
+                // WAITERS always: others may sleep here of whom the word says nothing (RB-2).
+                let unmarked = mutant::active(Mutant::TurnstileUnmarked);
+                let mine = if unmarked { me.tid } else { me.tid | WAITERS };
+                if self.turnstile.exchange(word, mine, Ordering::Acquire).is_ok() {
+                    self.turnstile.link(me);
+                    return Ok(());
+                }
+            } else if self.turnstile.sleep(word, patience).is_err() {
+                return Err(refused(patience));
+            }
+        }
+    }
+
+    fn leave_turnstile(&self, me: Me) {
+        self.turnstile.begin(me);
+        self.turnstile.unlink(me);
+        if mutant::active(Mutant::TurnstileWithoutWake) {
+            self.turnstile.word.store(FREE, Ordering::Release);
+        } else {
+            self.turnstile.release_and_wake(FREE, 1);
+        }
+    }
+
+    /// The caller holds the turnstile, and nobody else can sleep on the mutex's word.
+    fn take_as_top_waiter(&self, me: Me, patience: Patience<'_>) -> Result<Held, Refused> {
+        let result = self.wait_as_top_waiter(me, patience);
+        if self.is_starving() {
+            self.lock.note.store(0, Ordering::Relaxed);
+        }
+        result
+    }
+
+    fn wait_as_top_waiter(&self, me: Me, patience: Patience<'_>) -> Result<Held, Refused> {
+        let mut since_ns = None;
+        loop {
+            let word = self.lock.word.load(Ordering::Relaxed);
+            if word == NOT_RECOVERABLE {
+                return Err(Refused::NotRecoverable);
+            }
+            if is_free(word) {
+                match self.take_free(me, word) {
+                    Some(held) => return Ok(held),
+                    None => continue,
+                }
+            }
+            if matches!(patience, Patience::None) {
+                return Err(Refused::WouldBlock);
+            }
+            let slept = if mutant::active(Mutant::TopWaiterUnmarked) {
+                self.lock.sleep(word, patience)
+            } else if let Ok(marked) = self.lock.marked(word) {
+                self.lock.sleep(marked, patience)
+            } else {
+                continue;
+            };
+            if slept.is_err() {
+                return Err(refused(patience));
+            }
+            // It was woken and may be too late again: how long has that been so?
+            let now = monotonic_ns();
+            if now - *since_ns.get_or_insert(now) >= STARVING_NS {
+                self.lock.note.store(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+fn refused(patience: Patience<'_>) -> Refused {
+    match patience {
+        Patience::None => Refused::WouldBlock,
+        _ => Refused::TimedOut,
+    }
+}

@@ -1,0 +1,82 @@
+//! The states of a robust word. Pure: no atomics, no waiting.
+//!
+//! The kernel prescribes them, and writes them when a thread dies.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0..=29 | owner | kernel thread id of the holder; 0 when free |
+//! | 30 | OWNER_DIED | a holder died; set until somebody has made the data consistent |
+//! | 31 | WAITERS | somebody may sleep on the word |
+//!
+//! Transitions of the mutex's word (what isn't named stays):
+//!
+//! | from | to | who | ordering |
+//! |---|---|---|---|
+//! | owner 0 | owner = me, -WAITERS | anybody; past the turnstile unless somebody starves | Acquire |
+//! | owner = other | +WAITERS | the turnstile's holder, before it sleeps | Relaxed |
+//! | owner = me, neither bit | 0 | holder | Release |
+//! | owner = me, WAITERS | 0, and one wake in the same step | holder | a swap's |
+//! | owner = me, OWNER_DIED | -OWNER_DIED | holder, `make_consistent` | Relaxed |
+//! | owner = me, OWNER_DIED | all ones, and all woken in the same step | holder, who gives up | a swap's |
+//! | owner = the dying | owner 0, +OWNER_DIED, one woken if WAITERS | kernel | a full barrier |
+//!
+//! The turnstile's word is the same without meaning in OWNER_DIED, except that whoever takes it sets
+//! WAITERS, so that every release and every death wakes the next. A reader's slot is a word that is
+//! only ever taken if it is to be had at once, and on which only the mutex's holder sleeps.
+//!
+//! Invalid: WAITERS with owner 0 and no OWNER_DIED: a release stores a plain 0, the one value at which
+//! the kernel passes on the wake of a thread that was woken and then killed.
+
+pub(super) const FREE: u32 = 0;
+pub(super) const OWNER: u32 = (1 << 30) - 1;
+pub(super) const OWNER_DIED: u32 = 1 << 30;
+pub(super) const WAITERS: u32 = 1 << 31;
+
+/// Nobody's thread id, so that it is never free, and no death changes it.
+pub(super) const NOT_RECOVERABLE: u32 = u32::MAX;
+
+/// The holder's thread id; 0 if nobody holds it or ever will again.
+pub(super) const fn owner(word: u32) -> u32 {
+    if word == NOT_RECOVERABLE { 0 } else { word & OWNER }
+}
+
+pub(super) const fn is_free(word: u32) -> bool {
+    word & OWNER == 0
+}
+
+/// A free word, taken by `tid`.
+pub(super) const fn taken(word: u32, tid: u32) -> u32 {
+    tid | (word & OWNER_DIED)
+}
+
+pub(super) const fn is_inconsistent(word: u32) -> bool {
+    word & OWNER_DIED != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_lock_is_neither_free_nor_owned() {
+        assert!(!is_free(NOT_RECOVERABLE));
+        assert_eq!(owner(NOT_RECOVERABLE), 0);
+    }
+
+    #[test]
+    fn what_a_death_leaves_is_free_and_stays_inconsistent() {
+        for word in [OWNER_DIED, OWNER_DIED | WAITERS] {
+            assert!(is_free(word));
+            assert_eq!(taken(word, 7), 7 | OWNER_DIED);
+            assert!(is_inconsistent(taken(word, 7)));
+        }
+        assert!(!is_inconsistent(taken(FREE, 7)));
+    }
+
+    #[test]
+    fn the_bits_are_the_kernels() {
+        assert_eq!(OWNER, libc::FUTEX_TID_MASK);
+        assert_eq!(OWNER_DIED, libc::FUTEX_OWNER_DIED);
+        assert_eq!(WAITERS, libc::FUTEX_WAITERS);
+    }
+}

@@ -1,0 +1,58 @@
+//! Words of 64 bits, by `futex_waitv` over their halves. Why no wake is lost: ORDERING.md, S-1.
+
+use super::error::Error;
+use super::wait::{Waited, ended};
+use super::wake::wake_target;
+use super::word::Word64;
+use crate::sys::clock::Deadline;
+use crate::sys::futex2::{self, Call, Waitv};
+
+/// Waits until woken by [`wake64`], if `word` holds `expected`; without a deadline, as long as it
+/// takes.
+///
+/// A mismatch comes before a deadline that has passed already, and needs no system call. The word
+/// is read with `SeqCst` ordering; load it with `Acquire` once the wait is over.
+///
+/// The halves are checked one after the other. So a wait whose word changes just then may be woken
+/// although `expected` was never there in full: take `Woken` for what it is, one wake used up, and
+/// look at the word again. A mismatch never hides a wake.
+///
+/// # Errors
+/// `Unsupported` on kernels before 5.16, or before 6.16 with a memory policy; `Os` with the kernel's
+/// errno.
+pub fn wait64<W: Word64>(
+    word: &W,
+    expected: W::Value,
+    deadline: Option<&Deadline>,
+) -> Result<Waited, Error> {
+    let (target, expected) = (word.target(), W::bits(expected));
+    if target.load() != expected {
+        return Ok(Waited::Mismatch);
+    }
+    let halves = target.halves();
+    let [first, second] = halves_of(expected);
+    // In the order of their addresses: wakes go to the half that is queued first.
+    let vector = [
+        Waitv::new(halves[0].address(), first, halves[0].flags()),
+        Waitv::new(halves[1].address(), second, halves[1].flags()),
+    ];
+    // SAFETY: the word is borrowed meanwhile, and has no node.
+    let answer = unsafe { futex2::waitv(&vector, deadline) };
+    ended(answer, Call::Waitv, halves[0].flags()).map(|(waited, _half)| waited)
+}
+
+/// Wakes up to `count` who wait on `word` by [`wait64`], in whatever process. Returns how many.
+///
+/// Change the word first, all of it in one store. This is a plain wake, which every kernel has.
+///
+/// # Errors
+/// As [`super::wake`].
+pub fn wake64<W: Word64>(word: &W, count: usize) -> Result<usize, Error> {
+    wake_target(&word.target().halves()[0], count, u32::MAX)
+}
+
+/// The halves of a value in the order of their addresses.
+fn halves_of(value: u64) -> [u32; 2] {
+    let (low, high) = (value as u32, (value >> 32) as u32);
+    if cfg!(target_endian = "little") { [low, high] } else { [high, low] }
+}

@@ -1,0 +1,80 @@
+//! What the typed robust locks have in common.
+
+use crate::lock::robust::Refused;
+use crate::sys::unsupported::Unsupported;
+use core::fmt;
+
+/// Why a robust lock was not simply locked.
+///
+/// Dropping [`OwnerDied`](Self::OwnerDied)'s guard without making the data consistent gives the lock
+/// up for ever, for everybody.
+#[non_exhaustive]
+pub enum RobustError<G> {
+    /// A holder died; the caller has the lock, exclusively, by this guard, and what it protects may
+    /// be half done. Repair it, then call the guard's `make_consistent`.
+    OwnerDied(G),
+    /// Somebody gave the lock up after a death: nobody will ever have it again.
+    NotRecoverable,
+    /// Somebody else has it, and the caller wouldn't wait.
+    WouldBlock,
+    /// The deadline passed.
+    TimedOut,
+    /// The kernel or the C library keeps no robust list that furwock could share.
+    Unsupported(Unsupported),
+}
+
+impl<G> RobustError<G> {
+    /// The guard of a lock whose holder died.
+    pub fn into_guard(self) -> Option<G> {
+        match self {
+            RobustError::OwnerDied(guard) => Some(guard),
+            _ => None,
+        }
+    }
+
+    pub(super) fn from_refused(refused: Refused) -> Self {
+        match refused {
+            Refused::NotRecoverable => RobustError::NotRecoverable,
+            Refused::WouldBlock => RobustError::WouldBlock,
+            Refused::TimedOut => RobustError::TimedOut,
+            Refused::Unsupported(what) => RobustError::Unsupported(what),
+        }
+    }
+}
+
+impl<G> fmt::Debug for RobustError<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RobustError::OwnerDied(_) => f.write_str("OwnerDied(..)"),
+            RobustError::NotRecoverable => f.write_str("NotRecoverable"),
+            RobustError::WouldBlock => f.write_str("WouldBlock"),
+            RobustError::TimedOut => f.write_str("TimedOut"),
+            RobustError::Unsupported(what) => f.debug_tuple("Unsupported").field(what).finish(),
+        }
+    }
+}
+
+impl<G> fmt::Display for RobustError<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RobustError::OwnerDied(_) => f.write_str("a holder of the lock died"),
+            RobustError::NotRecoverable => {
+                f.write_str("the lock was given up after a holder's death")
+            }
+            RobustError::WouldBlock => f.write_str("the lock is held"),
+            RobustError::TimedOut => f.write_str("the lock was held until the deadline"),
+            RobustError::Unsupported(what) => what.fmt(f),
+        }
+    }
+}
+
+impl<G> core::error::Error for RobustError<G> {}
+
+/// A lock's memory goes while thread `holder` holds it, having forgotten its guard. If that thread is
+/// one of this process its list would lead into freed memory: there is no way on.
+pub(super) fn assert_not_held(holder: u32) {
+    if holder != 0 && crate::sys::thread::is_ours(holder) {
+        eprintln!("furwock: a robust lock was dropped while thread {holder} held it");
+        std::process::abort();
+    }
+}

@@ -1,0 +1,485 @@
+//! The PI mutex and condvar: what other locks do too, and what only the kernel can.
+//! `pi_inversion` shows that priorities are inherited; `pi_processes` looks across fork.
+
+mod common;
+
+use common::{bounded, deadlines, eventually, is_asleep, task_status};
+use furwock::lock::Outcome;
+use furwock::lock::pi::{self, Acquired, PiError, RawPiCondvar, RawPiMutex, Scope};
+use furwock::{Clock, Deadline, PiCondvar, PiMutex, PiMutexGuard};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+fn shared_in(scope: Scope) {
+    bounded(move || {
+        let count = Arc::new(PiMutex::with_scope(scope, 0u64));
+        let workers: Vec<_> = (0..8)
+            .map(|number: usize| {
+                let count = Arc::clone(&count);
+                thread::spawn(move || {
+                    for round in 0..5_000 {
+                        let short = Duration::from_micros(50);
+                        let guard = match (round + number) % 3 {
+                            0 => count.lock().ok(),
+                            1 => count.try_lock(),
+                            _ => count.lock_for(short).ok(),
+                        };
+                        *guard.unwrap_or_else(|| count.lock().unwrap()) += 1;
+                    }
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(*count.lock().unwrap(), 8 * 5_000);
+    });
+}
+
+#[test]
+fn eight_threads_count_together() {
+    shared_in(Scope::Private);
+    shared_in(Scope::Shared);
+}
+
+#[test]
+fn a_held_mutex_is_not_to_be_had_on_either_clock() {
+    bounded(|| {
+        let mutex = Arc::new(PiMutex::new(()));
+        let guard = mutex.lock().unwrap();
+        assert!(mutex.is_locked());
+        let other = Arc::clone(&mutex);
+        thread::spawn(move || {
+            assert!(other.try_lock().is_none());
+            for deadline in deadlines(Duration::from_millis(30)) {
+                assert_eq!(other.lock_until(&deadline).err(), Some(PiError::TimedOut));
+                assert!(deadline.has_passed());
+            }
+            let passed = Deadline::at(Clock::Realtime, 0, 0).unwrap();
+            assert_eq!(other.lock_until(&passed).err(), Some(PiError::TimedOut));
+        })
+        .join()
+        .unwrap();
+        drop(guard);
+        assert!(mutex.lock_for(Duration::ZERO).is_ok());
+        assert!(!mutex.is_locked());
+    });
+}
+
+#[test]
+fn only_the_owner_releases() {
+    bounded(|| {
+        let mutex = Arc::new(RawPiMutex::new(Scope::Private));
+        assert_eq!(mutex.unlock(), Err(PiError::NotOwner));
+        assert_eq!(mutex.lock(), Ok(Acquired::Properly));
+        assert_eq!(mutex.owner(), furwock::lock::thread_id());
+        let other = Arc::clone(&mutex);
+        thread::spawn(move || assert_eq!(other.unlock(), Err(PiError::NotOwner))).join().unwrap();
+        assert_eq!(mutex.unlock(), Ok(()));
+        assert_eq!(mutex.owner(), 0);
+    });
+}
+
+#[test]
+fn a_panic_releases_without_poison() {
+    let mutex = Arc::new(PiMutex::new(1));
+    let other = Arc::clone(&mutex);
+    let result = thread::spawn(move || {
+        let _guard = other.lock().unwrap();
+        panic!("on purpose, with the lock held");
+    })
+    .join();
+    assert!(result.is_err());
+    assert_eq!(*mutex.lock().unwrap(), 1);
+}
+
+#[test]
+fn relocking_is_a_deadlock_that_is_told() {
+    bounded(|| {
+        let mutex = PiMutex::new(());
+        let guard = mutex.lock().unwrap();
+        assert_eq!(mutex.lock().err(), Some(PiError::Deadlock));
+        for deadline in deadlines(Duration::from_secs(60)) {
+            assert_eq!(mutex.lock_until(&deadline).err(), Some(PiError::Deadlock));
+        }
+        assert!(mutex.try_lock().is_none());
+        drop(guard);
+        assert!(mutex.try_lock().is_some());
+    });
+}
+
+/// Two threads that take two mutexes in opposite orders: one of them is told, and gives way.
+#[test]
+fn a_circle_of_two_is_a_deadlock_that_is_told() {
+    bounded(|| {
+        let mutexes = Arc::new([PiMutex::new(()), PiMutex::new(())]);
+        let told = Arc::new(AtomicUsize::new(0));
+        let both = Arc::new(Barrier::new(2));
+        let threads = [0, 1].map(|first| {
+            let (mutexes, told, both) =
+                (Arc::clone(&mutexes), Arc::clone(&told), Arc::clone(&both));
+            thread::spawn(move || {
+                let own = mutexes[first].lock().unwrap();
+                both.wait();
+                match mutexes[1 - first].lock() {
+                    Ok(_) => {}
+                    Err(error) => {
+                        assert_eq!(error, PiError::Deadlock);
+                        told.fetch_add(1, Ordering::SeqCst);
+                    }
+                }
+                drop(own);
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        assert_eq!(told.load(Ordering::SeqCst), 1);
+        assert!(mutexes.iter().all(|mutex| !mutex.is_locked()));
+    });
+}
+
+#[test]
+fn an_owner_that_ended_is_told() {
+    bounded(|| {
+        let mutex = Arc::new(PiMutex::new(()));
+        let waits = Arc::new(AtomicU32::new(0));
+        // With a waiter in the kernel the lock passes to it.
+        let (owner, word) = (Arc::clone(&mutex), Arc::clone(&waits));
+        let dies = thread::spawn(move || {
+            std::mem::forget(owner.lock().unwrap());
+            word.store(u32::MAX, Ordering::SeqCst);
+            eventually("the other waits", || is_asleep(word.load(Ordering::SeqCst)));
+        });
+        eventually("it is locked", || waits.load(Ordering::SeqCst) == u32::MAX);
+        waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+        let guard = mutex.lock().unwrap();
+        assert!(PiMutexGuard::owner_died(&guard));
+        dies.join().unwrap();
+        drop(guard);
+        assert!(!PiMutexGuard::owner_died(&mutex.lock().unwrap()));
+        // Without one it stays where it is.
+        let owner = Arc::clone(&mutex);
+        let tid = thread::spawn(move || {
+            std::mem::forget(owner.lock().unwrap());
+            furwock::lock::thread_id()
+        });
+        let tid = tid.join().unwrap();
+        eventually("the kernel has forgotten the thread", || task_status(tid).is_none());
+        assert_eq!(mutex.lock().err(), Some(PiError::OwnerGone));
+        assert!(mutex.try_lock().is_none());
+    });
+}
+
+#[test]
+fn a_word_of_the_robust_list_is_taken_over() {
+    // What the kernel leaves in a word that it found on a dead owner's robust list. Zeroed memory
+    // is a mutex, so that one with such a word can be made up.
+    let words = [AtomicU32::new(libc::FUTEX_OWNER_DIED), AtomicU32::new(0)];
+    // SAFETY: repr(C) with two 32-bit words, of which the second is 0: shared.
+    let mutex = unsafe { &*words.as_ptr().cast::<RawPiMutex>() };
+    assert_eq!(mutex.scope(), Scope::Shared);
+    assert_eq!(mutex.try_lock(), Some(Acquired::OwnerDied));
+    assert_eq!(words[0].load(Ordering::SeqCst), furwock::lock::thread_id());
+    assert_eq!(mutex.unlock(), Ok(()));
+    words[0].store(libc::FUTEX_OWNER_DIED, Ordering::SeqCst);
+    assert_eq!(mutex.lock(), Ok(Acquired::OwnerDied));
+    assert_eq!(mutex.unlock(), Ok(()));
+    assert_eq!(words[0].load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn raw_requeueing_moves_to_the_mutex_named() {
+    bounded(|| {
+        let word = AtomicU32::new(7);
+        let mutexes = [0, 1].map(|_| RawPiMutex::new(Scope::Private));
+        assert_eq!(pi::wait_requeue(&word, 8, &mutexes[0], None), Err(PiError::Mismatch));
+        assert_eq!(pi::compare_requeue(&word, 8, 0, &mutexes[0]), Err(PiError::Mismatch));
+        assert_eq!(pi::compare_requeue(&word, 7, 0, &mutexes[0]), Ok(0));
+        for deadline in deadlines(Duration::from_millis(10)) {
+            let waited = pi::wait_requeue(&word, 7, &mutexes[0], Some(&deadline));
+            assert_eq!(waited, Err(PiError::TimedOut));
+        }
+        let waits = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                assert_eq!(pi::wait_requeue(&word, 7, &mutexes[0], None), Ok(Acquired::Properly));
+                assert_eq!(mutexes[0].owner(), furwock::lock::thread_id());
+                mutexes[0].unlock().unwrap();
+            });
+            eventually("it waits", || is_asleep(waits.load(Ordering::SeqCst)));
+            let elsewhere = pi::compare_requeue(&word, 7, 0, &mutexes[1]);
+            assert_eq!(elsewhere, Err(PiError::Corrupt));
+            assert_eq!(pi::compare_requeue(&word, 7, 0, &mutexes[0]), Ok(1));
+        });
+        assert!(!mutexes[0].is_locked());
+    });
+}
+
+#[test]
+fn waits_end_by_notification_or_time_on_either_clock() {
+    bounded(|| {
+        let (mutex, condvar) = (PiMutex::new(()), PiCondvar::new());
+        assert_eq!(condvar.notify_one(), Ok(false));
+        assert_eq!(condvar.notify_all(), Ok(0));
+        let mut guard = mutex.lock().unwrap();
+        for deadline in deadlines(Duration::from_millis(20)) {
+            let result;
+            (guard, result) = condvar.wait_until(guard, &deadline).unwrap();
+            assert!(result.timed_out() && deadline.has_passed());
+        }
+        let short = Duration::from_millis(20);
+        let (guard, result) = condvar.wait_while_for(guard, |()| true, short).unwrap();
+        assert!(result.timed_out());
+        let (guard, result) = condvar.wait_while_for(guard, |()| false, short).unwrap();
+        assert!(!result.timed_out() && mutex.is_locked());
+        drop(guard);
+    });
+}
+
+#[test]
+fn a_wait_without_the_mutex_is_refused() {
+    let (mutex, condvar) = (RawPiMutex::new(Scope::Private), RawPiCondvar::new());
+    assert_eq!(condvar.wait(&mutex, None), Err(PiError::NotOwner));
+    assert_eq!(condvar.notify_all(), Ok(0));
+}
+
+/// `count` threads wait; `notify` lets them go, called with the mutex held or not.
+fn let_go(count: usize, held: bool, scope: Scope, notify: fn(&PiCondvar, usize)) {
+    bounded(move || {
+        let shared = Arc::new((PiMutex::with_scope(scope, (0, false)), PiCondvar::new()));
+        let waiters: Vec<_> = (0..count)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let mut state = shared.0.lock().unwrap();
+                    state.0 += 1;
+                    drop(shared.1.wait_while(state, |state| !state.1).unwrap());
+                })
+            })
+            .collect();
+        eventually("all wait", || shared.0.lock().unwrap().0 == count);
+        let mut state = shared.0.lock().unwrap();
+        state.1 = true;
+        if held {
+            notify(&shared.1, count);
+            drop(state);
+        } else {
+            drop(state);
+            notify(&shared.1, count);
+        }
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        assert!(!shared.0.is_locked());
+        assert_eq!(shared.1.notify_all(), Ok(0));
+    });
+}
+
+#[test]
+fn a_broadcast_lets_all_go() {
+    for count in [1, 2, 40] {
+        for scope in [Scope::Private, Scope::Shared] {
+            for held in [false, true] {
+                let_go(count, held, scope, |condvar, count| {
+                    assert!(condvar.notify_all().unwrap() <= count);
+                });
+            }
+        }
+    }
+}
+
+#[test]
+fn as_many_signals_as_waiters_let_all_go() {
+    for held in [false, true] {
+        let_go(20, held, Scope::Private, |condvar, count| {
+            (0..count).for_each(|_| _ = condvar.notify_one().unwrap());
+        });
+    }
+}
+
+/// A broadcast under the mutex wakes nobody; the mutex then goes from one to the next.
+#[test]
+fn a_broadcast_wakes_no_swarm() {
+    const WAITERS: usize = 8;
+    bounded(|| {
+        let shared = Arc::new((PiMutex::new(Vec::new()), PiCondvar::new()));
+        let waiters: Vec<_> = (0..WAITERS)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                thread::spawn(move || {
+                    let mut tids = shared.0.lock().unwrap();
+                    tids.push(furwock::lock::thread_id());
+                    drop(shared.1.wait(tids).unwrap());
+                })
+            })
+            .collect();
+        eventually("all wait", || shared.0.lock().unwrap().len() == WAITERS);
+        let tids = shared.0.lock().unwrap().clone();
+        let switches = || -> Vec<_> { tids.iter().map(|tid| voluntary_switches(*tid)).collect() };
+        eventually("all sleep", || {
+            let before = switches();
+            thread::sleep(Duration::from_millis(5));
+            tids.iter().all(|tid| is_asleep(*tid)) && switches() == before
+        });
+        let guard = shared.0.lock().unwrap();
+        let before = switches();
+        assert_eq!(shared.1.notify_all(), Ok(WAITERS));
+        thread::sleep(Duration::from_millis(30));
+        assert!(tids.iter().all(|tid| is_asleep(*tid)));
+        assert_eq!(switches(), before);
+        drop(guard);
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    });
+}
+
+/// One condvar, two mutexes: who comes second is told. When nobody waits any more it is free for the
+/// other, and may have been moved.
+#[test]
+fn a_second_mutex_is_refused_while_somebody_waits() {
+    bounded(|| {
+        let (mutexes, condvar) = ([0, 1].map(PiMutex::new), PiCondvar::new());
+        let waits = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let guard = mutexes[0].lock().unwrap();
+                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                drop(condvar.wait_while(guard, |value| *value == 0).unwrap());
+            });
+            eventually("it waits", || is_asleep(waits.load(Ordering::SeqCst)));
+            let refused = condvar.wait(mutexes[1].lock().unwrap()).err();
+            assert_eq!(refused, Some(PiError::OtherMutex));
+            assert!(!mutexes[1].is_locked());
+            *mutexes[0].lock().unwrap() = 1;
+            condvar.notify_one().unwrap();
+        });
+        let moved = Box::new(condvar);
+        let short = Duration::from_millis(1);
+        assert!(moved.wait_for(mutexes[1].lock().unwrap(), short).unwrap().1.timed_out());
+    });
+}
+
+/// Producers and consumers, some of whose waits are too short: every item arrives once. Notified
+/// outside the mutex, so that notifications meet one another and waiters on their way to sleep.
+#[test]
+fn a_bounded_queue_loses_nothing() {
+    const ITEMS: u64 = 8_000;
+    struct Queue {
+        items: PiMutex<Vec<u64>>,
+        not_empty: PiCondvar,
+        not_full: PiCondvar,
+    }
+    bounded(|| {
+        let queue = Arc::new(Queue {
+            items: PiMutex::new(Vec::new()),
+            not_empty: PiCondvar::new(),
+            not_full: PiCondvar::new(),
+        });
+        let producers = (0..4).map(|part| {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || {
+                for item in (part..ITEMS).step_by(4) {
+                    let items = queue.items.lock().unwrap();
+                    let full = |items: &mut Vec<_>| items.len() == 8;
+                    queue.not_full.wait_while(items, full).unwrap().push(item);
+                    queue.not_empty.notify_one().unwrap();
+                }
+                0
+            })
+        });
+        let consumers = (0..4).map(|part| {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || {
+                let mut sum = 0;
+                for _ in (part..ITEMS).step_by(4) {
+                    let mut items = queue.items.lock().unwrap();
+                    while items.is_empty() {
+                        // Two of them wait without a deadline: a signal that a timed-out waiter
+                        // swallowed would leave one asleep.
+                        items = if part < 2 {
+                            queue.not_empty.wait(items).unwrap()
+                        } else {
+                            let short = Duration::from_micros(30);
+                            queue.not_empty.wait_for(items, short).unwrap().0
+                        };
+                    }
+                    sum += items.pop().unwrap();
+                    drop(items);
+                    queue.not_full.notify_one().unwrap();
+                }
+                sum
+            })
+        });
+        let threads: Vec<_> = producers.chain(consumers).collect();
+        let sum: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        assert_eq!(sum, ITEMS * (ITEMS - 1) / 2);
+    });
+}
+
+/// A handler that interrupts waiters, before and after they have been moved.
+#[test]
+fn signal_handlers_lose_no_notification() {
+    extern "C" fn handler(_: libc::c_int) {}
+    // SAFETY: a handler that does nothing, for a signal that nothing else here uses.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut());
+    }
+    bounded(|| {
+        const ROUNDS: u32 = 800;
+        let shared = Arc::new((PiMutex::new(0u32), PiCondvar::new(), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let waiter = thread::spawn(move || {
+            // SAFETY: always succeeds.
+            other.2.store(unsafe { libc::pthread_self() } as usize, Ordering::SeqCst);
+            for round in 1..=ROUNDS {
+                let turn = other.0.lock().unwrap();
+                let mut turn = other.1.wait_while(turn, |turn| *turn != 2 * round - 1).unwrap();
+                *turn += 1;
+                drop(turn);
+                other.1.notify_all().unwrap();
+            }
+        });
+        eventually("it has started", || shared.2.load(Ordering::SeqCst) != 0);
+        let pthread = shared.2.load(Ordering::SeqCst) as libc::pthread_t;
+        for round in 1..=ROUNDS {
+            let mut turn = shared.0.lock().unwrap();
+            *turn += 1;
+            shared.1.notify_one().unwrap();
+            // SAFETY: the thread can't end before this turn is over.
+            unsafe { libc::pthread_kill(pthread, libc::SIGUSR2) };
+            drop(shared.1.wait_while(turn, |turn| *turn != 2 * round).unwrap());
+        }
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_timed_wait_tells_of_a_notification() {
+    bounded(|| {
+        // The waiter is moved to a mutex that stays held beyond its deadline.
+        let (mutex, condvar) = (RawPiMutex::new(Scope::Private), RawPiCondvar::new());
+        let waits = AtomicU32::new(0);
+        thread::scope(|scope| {
+            let waiter = scope.spawn(|| {
+                mutex.lock().unwrap();
+                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                let deadline = Deadline::after(Duration::from_millis(200));
+                let waited = condvar.wait(&mutex, Some(&deadline)).unwrap();
+                mutex.unlock().unwrap();
+                waited.outcome
+            });
+            eventually("it waits", || is_asleep(waits.load(Ordering::SeqCst)));
+            mutex.lock().unwrap();
+            let moved = condvar.notify_one().unwrap();
+            thread::sleep(Duration::from_millis(250));
+            mutex.unlock().unwrap();
+            let outcome = waiter.join().unwrap();
+            assert!(!moved || outcome == Outcome::Signalled);
+        });
+    });
+}
+
+fn voluntary_switches(tid: u32) -> u64 {
+    let status = task_status(tid).expect("a live thread");
+    let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches:"));
+    line.and_then(|line| line.split_whitespace().nth(1)?.parse().ok()).expect("a count")
+}

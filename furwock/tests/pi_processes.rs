@@ -1,0 +1,208 @@
+//! The PI mutex and condvar in processes of their own: shared between several, and where system
+//! calls are forbidden or missing.
+
+mod common;
+
+use common::{bounded, deadlines, eventually, is_asleep};
+use furwock::lock::pi::{self, Acquired, PiError, RawPiMutex, Scope};
+use furwock::{PiCondvar, PiMutex};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Locks and unlocks where every system call but `_exit` kills.
+#[test]
+fn uncontended_means_no_system_call() {
+    let (mutex, condvar) = (PiMutex::new(0), PiCondvar::new());
+    drop(mutex.lock().unwrap());
+    let status = in_child(|| {
+        // SAFETY: the child does no more than what follows.
+        unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) };
+        for _ in 0..1000 {
+            let mut guard = mutex.lock().unwrap();
+            *guard += 1;
+            assert!(mutex.try_lock().is_none());
+            assert!(!condvar.notify_one().unwrap() && condvar.notify_all().unwrap() == 0);
+            drop(guard);
+        }
+    });
+    assert_eq!(status, 0);
+}
+
+/// Parent and children count together, and hand a turn around, in memory that they share.
+#[test]
+fn processes_share() {
+    bounded(|| {
+        const CHILDREN: u32 = 3;
+        const ROUNDS: u32 = 200;
+        struct Shared {
+            mutex: PiMutex<(u32, u32)>,
+            condvar: PiCondvar,
+        }
+        let pages = map_shared(size_of::<Shared>()).cast::<Shared>();
+        // SAFETY: new pages, large and aligned enough.
+        unsafe {
+            let mutex = PiMutex::with_scope(Scope::Shared, (0, 0));
+            pages.write(Shared { mutex, condvar: PiCondvar::new() });
+        }
+        // SAFETY: just written; never unmapped.
+        let shared: &'static Shared = unsafe { &*pages };
+        furwock::lock::thread_id();
+        let children: Vec<_> = (0..CHILDREN)
+            .map(|number| {
+                fork(move || {
+                    for _ in 0..ROUNDS {
+                        let guard = shared.mutex.lock().unwrap();
+                        let not_mine = |state: &mut (u32, u32)| state.0 % CHILDREN != number;
+                        let mut guard = shared.condvar.wait_while(guard, not_mine).unwrap();
+                        guard.0 += 1;
+                        drop(guard);
+                        shared.condvar.notify_all().unwrap();
+                        shared.mutex.lock().unwrap().1 += 1;
+                    }
+                })
+            })
+            .collect();
+        children.into_iter().for_each(|child| assert_eq!(ended(child), 0));
+        assert_eq!(*shared.mutex.lock().unwrap(), (CHILDREN * ROUNDS, CHILDREN * ROUNDS));
+    });
+}
+
+/// A waiting process inherits from one that is killed with the lock held.
+#[test]
+fn a_killed_process_passes_the_lock_on() {
+    bounded(|| {
+        let pages = map_shared(size_of::<RawPiMutex>()).cast::<RawPiMutex>();
+        // SAFETY: zeroed pages, never unmapped; zeroes are a mutex.
+        let mutex: &'static RawPiMutex = unsafe { &*pages };
+        furwock::lock::thread_id();
+        let child = fork(move || {
+            mutex.lock().unwrap();
+            loop {
+                // SAFETY: waits for the signal that kills.
+                unsafe { libc::pause() };
+            }
+        });
+        eventually("the child has it", || mutex.owner() == child as u32);
+        let own = AtomicU32::new(0);
+        thread::scope(|scope| {
+            let heir = scope.spawn(|| {
+                own.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                let acquired = mutex.lock();
+                mutex.unlock().unwrap();
+                acquired
+            });
+            eventually("the heir waits", || is_asleep(own.load(Ordering::SeqCst)));
+            // SAFETY: kills the child just made.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            assert_ne!(ended(child), 0);
+            assert_eq!(heir.join().unwrap(), Ok(Acquired::OwnerDied));
+        });
+        assert_eq!(mutex.lock(), Ok(Acquired::Properly));
+    });
+}
+
+/// A kernel without the later operations, played by a filter: typed errors, and nothing is left
+/// locked, waited for or lost.
+#[test]
+fn what_the_kernel_lacks_is_told() {
+    let lacks = |call, since| Some(PiError::Unsupported(pi::Unsupported { call, since }));
+    let mutex = PiMutex::new(());
+    drop(mutex.lock().unwrap());
+    let status = in_child(|| {
+        let [monotonic, realtime] = deadlines(Duration::from_secs(60));
+        refuse_futex_operations(libc::FUTEX_WAIT_REQUEUE_PI as u32);
+        let guard = mutex.lock().unwrap();
+        assert_eq!(mutex.lock_until(&monotonic).err(), lacks("FUTEX_LOCK_PI2", "Linux 5.14"));
+        assert_eq!(mutex.lock_until(&realtime).err(), Some(PiError::Deadlock));
+        let condvar = PiCondvar::new();
+        assert_eq!(condvar.wait(guard).err(), lacks("FUTEX_WAIT_REQUEUE_PI", "Linux 2.6.31"));
+        assert!(!mutex.is_locked());
+        assert_eq!(condvar.notify_one(), Ok(false));
+        refuse_futex_operations(0);
+        let guard = mutex.lock().unwrap();
+        assert_eq!(mutex.lock().err(), lacks("FUTEX_LOCK_PI", "Linux 2.6.18"));
+        drop(guard);
+    });
+    assert_eq!(status, 0);
+    let text = pi::Unsupported { call: "FUTEX_LOCK_PI2", since: "Linux 5.14" }.to_string();
+    assert_eq!(text, "this system has no FUTEX_LOCK_PI2, which came with Linux 5.14");
+}
+
+/// From here on futex(2) doesn't know operations from `first` on.
+fn refuse_futex_operations(first: u32) {
+    // Where seccomp's data have the call's number, and its second argument on a machine that keeps
+    // a number's low half first.
+    const NUMBER: u32 = 0;
+    const OPERATION: u32 = 24;
+    let step = |code: u32, k: u32, yes: u8, no: u8| libc::sock_filter {
+        code: code as u16,
+        jt: yes,
+        jf: no,
+        k,
+    };
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let jump = libc::BPF_JMP | libc::BPF_K;
+    let mut filter = [
+        step(load, NUMBER, 0, 0),
+        step(jump | libc::BPF_JEQ, libc::SYS_futex as u32, 0, 4),
+        step(load, OPERATION, 0, 0),
+        step(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0x7f, 0, 0),
+        step(jump | libc::BPF_JGE, first, 0, 1),
+        step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32, 0, 0),
+        step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: reads the program, which outlives the calls.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        let filtered = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program);
+        assert_eq!(filtered, 0);
+    }
+}
+
+/// Maps `size` bytes that children will share.
+fn map_shared(size: usize) -> *mut u8 {
+    // SAFETY: a new mapping at an address of the kernel's choice.
+    let pages = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    assert_ne!(pages, libc::MAP_FAILED);
+    pages.cast()
+}
+
+/// Runs `child` in a process of its own, which ends with status 0 if it returns, and differently if
+/// it panics or takes more than 30 s.
+fn fork(child: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the child calls nothing that another thread may have left locked: futexes only.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0);
+    if pid == 0 {
+        // SAFETY: as above. The exit call works under seccomp too; alarm's signal kills.
+        unsafe {
+            libc::alarm(30);
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
+            libc::syscall(libc::SYS_exit, i32::from(result.is_err()));
+        }
+    }
+    pid
+}
+
+/// The status that `child` ended with.
+fn ended(child: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: writes one status.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    status
+}
+
+fn in_child(child: impl FnOnce()) -> i32 {
+    ended(fork(child))
+}

@@ -1,0 +1,276 @@
+//! Processes that share robust locks, and what they do with them.
+
+#![allow(dead_code, reason = "not every test file uses everything")]
+
+use furwock::{RobustError, RobustMutex, RobustMutexGuard};
+use furwock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
+use std::mem::MaybeUninit;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// After so long without progress a wait counts as one without end.
+pub const BOUND: Duration = Duration::from_secs(20);
+pub const CHILDREN: usize = 5;
+pub const READERS: usize = 3;
+
+pub type Mutex = RobustMutex<Data>;
+pub type RwLock = RobustRwLock<Data, READERS>;
+
+/// What a lock protects: four equal numbers, and who wrote last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Data {
+    equal: [u64; 4],
+    writer: u32,
+}
+
+impl Data {
+    pub const NEW: Self = Data { equal: [0; 4], writer: 0 };
+
+    pub fn is_whole(&self) -> bool {
+        self.equal.iter().all(|&number| number == self.equal[0])
+    }
+
+    /// Not whole while it goes on; fails if anybody else wrote meanwhile.
+    pub fn write(&mut self, random: &mut Random, shared: &Shared) {
+        let this: *mut Data = self;
+        let before = self.equal[0];
+        // SAFETY: the lock's data; volatile, so that every step is there when the process dies.
+        unsafe {
+            (&raw mut (*this).writer).write_volatile(std::process::id());
+            for place in 0..4 {
+                (&raw mut (*this).equal[place]).write_volatile(before + 1);
+                pause(random);
+            }
+            let now = this.read_volatile();
+            if !now.is_whole() || now.equal[0] != before + 1 || now.writer != std::process::id() {
+                shared.violation("somebody else wrote", now);
+            }
+        }
+    }
+
+    pub fn read(&self, random: &mut Random, shared: &Shared) {
+        let this: *const Data = self;
+        // SAFETY: the lock's data.
+        let (before, after) = unsafe {
+            let before = this.read_volatile();
+            pause(random);
+            (before, this.read_volatile())
+        };
+        if !before.is_whole() || before != after {
+            shared.violation("a reader saw a writer's work", after);
+        }
+    }
+
+    pub fn repair(&mut self) {
+        let most = self.equal.into_iter().max().unwrap_or(0);
+        self.equal = [most; 4];
+    }
+}
+
+pub fn pause(random: &mut Random) {
+    for _ in 0..random.next() % 200 {
+        std::hint::spin_loop();
+    }
+}
+
+/// What the processes share.
+#[repr(C)]
+pub struct Shared {
+    pub mutex: Mutex,
+    pub lock: RwLock,
+    pub pthread: MaybeUninit<libc::pthread_mutex_t>,
+    pub progress: [AtomicU64; CHILDREN],
+    pub violations: AtomicU64,
+    /// Deaths that the mutex, a reader, and a writer were told of; and glibc's.
+    pub told: [AtomicU64; 4],
+    /// How often a reader, a writer, and the mutex's holder went all the way.
+    pub done: [AtomicU64; 3],
+}
+
+impl Shared {
+    /// In memory that children share.
+    pub fn new() -> &'static Shared {
+        // SAFETY: a new mapping, big enough, zero; pthread's own functions initialise its mutex.
+        unsafe {
+            let place = map(size_of::<Shared>(), -1).cast::<Shared>();
+            (&raw mut (*place).mutex).write(RobustMutex::new(Data::NEW));
+            (&raw mut (*place).lock).write(RobustRwLock::new(Data::NEW));
+            let mut attributes = std::mem::zeroed();
+            libc::pthread_mutexattr_init(&mut attributes);
+            libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+            libc::pthread_mutexattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
+            let pthread = (&raw mut (*place).pthread).cast();
+            assert_eq!(libc::pthread_mutex_init(pthread, &attributes), 0);
+            &*place
+        }
+    }
+
+    pub fn mutex(&self) -> Pin<&Mutex> {
+        // SAFETY: mapped as long as the process lives.
+        unsafe { Mutex::at((&raw const self.mutex).cast_mut()) }
+    }
+
+    pub fn lock(&self) -> Pin<&RwLock> {
+        // SAFETY: mapped as long as the process lives.
+        unsafe { RwLock::at((&raw const self.lock).cast_mut()) }
+    }
+
+    pub fn pthread(&self) -> *mut libc::pthread_mutex_t {
+        self.pthread.as_ptr().cast_mut()
+    }
+
+    #[cold]
+    pub fn violation(&self, what: &str, data: Data) {
+        self.violations.fetch_add(1, Ordering::SeqCst);
+        eprintln!("process {}: {what}: {data:?}", std::process::id());
+    }
+}
+
+/// Maps `size` shared bytes, of a file unless `file` is -1.
+pub fn map(size: usize, file: i32) -> *mut u8 {
+    let flags = libc::MAP_SHARED | if file < 0 { libc::MAP_ANONYMOUS } else { 0 };
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping disturbs nothing.
+    let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, flags, file, 0) };
+    assert_ne!(place, libc::MAP_FAILED);
+    place.cast()
+}
+
+/// A child that runs `work` and ends; dies with its parent.
+pub fn fork(work: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: the process has one thread, so that the child may do anything.
+    match unsafe { libc::fork() } {
+        0 => {
+            // SAFETY: no memory is involved.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
+            // SAFETY: ends the process.
+            unsafe { libc::_exit(i32::from(result.is_err())) }
+        }
+        child => {
+            assert!(child > 0);
+            child
+        }
+    }
+}
+
+/// Waits for a child's end, not for ever; returns its wait status.
+pub fn reap(child: libc::pid_t) -> i32 {
+    let started = Instant::now();
+    let mut status = 0;
+    // SAFETY: writes one int.
+    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
+        if started.elapsed() > BOUND {
+            kill(child);
+            panic!("process {child} doesn't end");
+        }
+        std::thread::sleep(Duration::from_micros(100));
+    }
+    status
+}
+
+pub fn kill(child: libc::pid_t) {
+    // SAFETY: a child of ours that nobody has waited for, so that the id is its own.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+}
+
+pub fn lock_glibcs(shared: &Shared) -> bool {
+    // SAFETY: initialised, mapped for good.
+    unsafe {
+        match libc::pthread_mutex_trylock(shared.pthread()) {
+            0 => true,
+            libc::EOWNERDEAD => {
+                shared.told[3].fetch_add(1, Ordering::Relaxed);
+                libc::pthread_mutex_consistent(shared.pthread()) == 0
+            }
+            libc::EBUSY => false,
+            other => panic!("pthread_mutex_trylock: {other}"),
+        }
+    }
+}
+
+pub type MutexResult<'a> =
+    Result<RobustMutexGuard<'a, Data>, RobustError<RobustMutexGuard<'a, Data>>>;
+pub type WriteGuard<'a> = RobustRwLockWriteGuard<'a, Data, READERS>;
+
+pub fn with_mutex(shared: &Shared, random: &mut Random, result: MutexResult<'_>) {
+    let mut guard = match result {
+        Ok(guard) => guard,
+        Err(RobustError::OwnerDied(mut guard)) => {
+            shared.told[0].fetch_add(1, Ordering::Relaxed);
+            guard.repair();
+            RobustMutexGuard::make_consistent(&mut guard);
+            guard
+        }
+        Err(RobustError::WouldBlock | RobustError::TimedOut) => return,
+        Err(other) => return shared.violation(&format!("mutex: {other}"), Data::NEW),
+    };
+    if !guard.is_whole() {
+        shared.violation("mutex: acquired what a dead one left", *guard);
+    }
+    guard.write(random, shared);
+    shared.done[2].fetch_add(1, Ordering::Relaxed);
+}
+
+/// The guard, if the lock was had. Repairs what a dead writer left.
+pub fn repaired<'a, G>(
+    shared: &Shared,
+    place: usize,
+    result: Result<G, RobustError<WriteGuard<'a>>>,
+) -> Option<Result<G, WriteGuard<'a>>> {
+    match result {
+        Ok(guard) => Some(Ok(guard)),
+        Err(RobustError::OwnerDied(mut guard)) => {
+            shared.told[place].fetch_add(1, Ordering::Relaxed);
+            guard.repair();
+            RobustRwLockWriteGuard::make_consistent(&mut guard);
+            Some(Err(guard))
+        }
+        Err(RobustError::WouldBlock | RobustError::TimedOut) => None,
+        Err(other) => {
+            shared.violation(&format!("rwlock: {other}"), Data::NEW);
+            None
+        }
+    }
+}
+
+pub fn writing(
+    shared: &Shared,
+    random: &mut Random,
+    result: Result<WriteGuard<'_>, RobustError<WriteGuard<'_>>>,
+) {
+    if let Some(Ok(mut guard) | Err(mut guard)) = repaired(shared, 2, result) {
+        if !guard.is_whole() {
+            shared.violation("writer: acquired what a dead one left", *guard);
+        }
+        guard.write(random, shared);
+        shared.done[1].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub fn reading(
+    shared: &Shared,
+    random: &mut Random,
+    result: Result<RobustRwLockReadGuard<'_, Data, READERS>, RobustError<WriteGuard<'_>>>,
+) {
+    match repaired(shared, 1, result) {
+        Some(Ok(guard)) => guard.read(random, shared),
+        Some(Err(guard)) => guard.read(random, shared),
+        None => return,
+    }
+    shared.done[0].fetch_add(1, Ordering::Relaxed);
+}
+
+/// xorshift: good enough to choose.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}

@@ -1,0 +1,518 @@
+//! Robust locks between threads: deaths, recovery, and glibc's robust mutexes in the same list.
+
+mod common;
+
+use common::{bounded, eventually};
+use furwock::lock::robust::{Held, RawRobustMutex, Refused};
+use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
+use furwock::{RobustRwLock, RobustRwLockWriteGuard};
+use std::mem::{forget, size_of};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Runs `work` in a thread that has ended when this returns.
+fn in_a_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
+    thread::spawn(work).join().unwrap()
+}
+
+fn die_holding(mutex: &Pin<Arc<RobustMutex<u32>>>, value: u32) {
+    let mutex = mutex.clone();
+    in_a_thread(move || {
+        let mut guard = mutex.as_ref().lock().unwrap();
+        *guard = value;
+        forget(guard);
+    });
+}
+
+#[test]
+fn a_mutex_excludes() {
+    bounded(|| {
+        let count = Arc::pin(RobustMutex::new(0u32));
+        let workers: Vec<_> = (0..8)
+            .map(|number| {
+                let count = count.clone();
+                thread::spawn(move || {
+                    let count = count.as_ref();
+                    for round in 0..20_000 {
+                        let guard = match (round + number) % 3 {
+                            0 => count.lock(),
+                            1 => count.try_lock(),
+                            _ => count.try_lock_for(Duration::from_micros(50)),
+                        };
+                        match guard {
+                            Ok(mut guard) => *guard += 1,
+                            Err(RobustError::WouldBlock | RobustError::TimedOut) => {
+                                *count.lock().unwrap() += 1;
+                            }
+                            Err(other) => panic!("{other}"),
+                        }
+                    }
+                })
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(*count.as_ref().lock().unwrap(), 8 * 20_000);
+        assert!(!count.is_locked());
+    });
+}
+
+#[test]
+fn a_held_mutex_is_not_to_be_had() {
+    bounded(|| {
+        let mutex = Arc::pin(RobustMutex::new(0u32));
+        let guard = mutex.as_ref().lock().unwrap();
+        let other = mutex.clone();
+        in_a_thread(move || {
+            let other = other.as_ref();
+            assert!(matches!(other.try_lock(), Err(RobustError::WouldBlock)));
+            let started = Instant::now();
+            let timeout = Duration::from_millis(20);
+            assert!(matches!(other.try_lock_for(timeout), Err(RobustError::TimedOut)));
+            assert!(started.elapsed() >= timeout);
+            for clock in [Clock::Monotonic, Clock::Realtime] {
+                let passed = Deadline::at(clock, 1, 0).unwrap();
+                assert!(matches!(other.try_lock_until(&passed), Err(RobustError::TimedOut)));
+            }
+        });
+        drop(guard);
+        let passed = Deadline::at(Clock::Realtime, 1, 0).unwrap();
+        assert!(mutex.as_ref().try_lock_until(&passed).is_ok());
+    });
+}
+
+#[test]
+fn a_death_is_told_until_it_is_repaired() {
+    bounded(|| {
+        let mutex = Arc::pin(RobustMutex::new(0u32));
+        die_holding(&mutex, 5);
+        // The repairer dies as well.
+        let other = mutex.clone();
+        in_a_thread(move || {
+            let mut guard = other.as_ref().lock().unwrap_err().into_guard().unwrap();
+            assert_eq!(*guard, 5);
+            *guard = 6;
+            forget(guard);
+        });
+        let mut guard = mutex.as_ref().try_lock().unwrap_err().into_guard().unwrap();
+        assert_eq!(*guard, 6);
+        assert!(RobustMutexGuard::make_consistent(&mut guard));
+        assert!(!RobustMutexGuard::make_consistent(&mut guard));
+        drop(guard);
+        assert_eq!(*mutex.as_ref().lock().unwrap(), 6);
+    });
+}
+
+#[test]
+fn who_waits_hears_of_the_death() {
+    bounded(|| {
+        for sleepers in [1, 5] {
+            let mutex = Arc::pin(RobustMutex::new(0u32));
+            let started = Arc::new(AtomicUsize::new(0));
+            let deaths = Arc::new(AtomicUsize::new(0));
+            let holder = {
+                let (mutex, started) = (mutex.clone(), Arc::clone(&started));
+                thread::spawn(move || {
+                    forget(mutex.as_ref().lock().unwrap());
+                    started.fetch_add(1, Ordering::SeqCst);
+                    eventually("all wait", || started.load(Ordering::SeqCst) == sleepers + 1);
+                    thread::sleep(Duration::from_millis(30));
+                })
+            };
+            eventually("it is held", || mutex.is_locked());
+            let waiters: Vec<_> = (0..sleepers)
+                .map(|_| {
+                    let (mutex, started) = (mutex.clone(), Arc::clone(&started));
+                    let deaths = Arc::clone(&deaths);
+                    thread::spawn(move || {
+                        started.fetch_add(1, Ordering::SeqCst);
+                        if let Err(RobustError::OwnerDied(mut guard)) = mutex.as_ref().lock() {
+                            RobustMutexGuard::make_consistent(&mut guard);
+                            deaths.fetch_add(1, Ordering::SeqCst);
+                        }
+                    })
+                })
+                .collect();
+            holder.join().unwrap();
+            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            assert_eq!(deaths.load(Ordering::SeqCst), 1);
+        }
+    });
+}
+
+#[test]
+fn a_lock_that_is_given_up_is_lost_for_all() {
+    bounded(|| {
+        let mutex = Arc::pin(RobustMutex::new(0u32));
+        die_holding(&mutex, 1);
+        let guard = mutex.as_ref().lock().unwrap_err().into_guard().unwrap();
+        let waiters: Vec<_> = (0..4)
+            .map(|_| {
+                let mutex = mutex.clone();
+                thread::spawn(move || {
+                    matches!(mutex.as_ref().lock(), Err(RobustError::NotRecoverable))
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(20));
+        drop(guard);
+        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()));
+        assert!(mutex.is_not_recoverable());
+        assert!(matches!(mutex.as_ref().try_lock(), Err(RobustError::NotRecoverable)));
+        let short = Duration::from_millis(1);
+        assert!(matches!(mutex.as_ref().try_lock_for(short), Err(RobustError::NotRecoverable)));
+    });
+}
+
+#[test]
+fn only_the_holder_unlocks() {
+    let mutex = Arc::new(RawRobustMutex::new());
+    // SAFETY: the mutex outlives the holding.
+    assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
+    let other = Arc::clone(&mutex);
+    in_a_thread(move || {
+        other.unlock();
+        assert!(!other.make_consistent());
+        // SAFETY: as above.
+        assert_eq!(unsafe { other.try_lock() }, Err(Refused::WouldBlock));
+    });
+    assert_eq!(mutex.owner(), furwock::lock::thread_id());
+    mutex.unlock();
+    mutex.unlock();
+    assert!(!mutex.is_locked());
+}
+
+/// A guard forgotten, the memory reused: the list must not lead there any more.
+#[test]
+fn a_dropped_lock_leaves_the_list() {
+    bounded(|| {
+        let around = Box::pin(RobustMutex::new(0u32));
+        let outer = around.as_ref().lock().unwrap();
+        for _ in 0..100 {
+            let mutex = Box::pin(RobustMutex::new([7u64; 4]));
+            forget(mutex.as_ref().lock().unwrap());
+            let lock = Box::pin(RobustRwLock::<u64, 3>::new(0));
+            forget(lock.as_ref().read().unwrap());
+            forget(lock.as_ref().read().unwrap());
+            drop(mutex);
+            drop(lock);
+            let noise = vec![u64::MAX; 32];
+            assert_eq!(noise.iter().filter(|&&word| word == u64::MAX).count(), 32);
+            let next = pin!(RobustMutex::new(0u8));
+            *next.as_ref().lock().unwrap() = 1;
+        }
+        drop(outer);
+        assert!(around.as_ref().try_lock().is_ok());
+    });
+}
+
+/// glibc's own robust mutex.
+struct Pthread(std::cell::UnsafeCell<libc::pthread_mutex_t>);
+
+// SAFETY: a pthread mutex is made for several threads.
+unsafe impl Sync for Pthread {}
+// SAFETY: it is moved before its first use only.
+unsafe impl Send for Pthread {}
+
+impl Pthread {
+    fn new() -> Arc<Self> {
+        let mutex = Arc::new(Self(libc::PTHREAD_MUTEX_INITIALIZER.into()));
+        // SAFETY: attribute and mutex are live; the mutex stays where the Arc has put it.
+        unsafe {
+            let mut attributes = std::mem::zeroed();
+            libc::pthread_mutexattr_init(&mut attributes);
+            libc::pthread_mutexattr_setrobust(&mut attributes, libc::PTHREAD_MUTEX_ROBUST);
+            libc::pthread_mutexattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
+            assert_eq!(libc::pthread_mutex_init(mutex.0.get(), &attributes), 0);
+        }
+        mutex
+    }
+
+    fn lock(&self) -> i32 {
+        // SAFETY: initialised, and outlives its holding.
+        unsafe { libc::pthread_mutex_lock(self.0.get()) }
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the caller holds it.
+        assert_eq!(unsafe { libc::pthread_mutex_unlock(self.0.get()) }, 0);
+    }
+
+    fn make_consistent(&self) {
+        // SAFETY: the caller holds it.
+        assert_eq!(unsafe { libc::pthread_mutex_consistent(self.0.get()) }, 0);
+    }
+}
+
+/// Takes a random sequence of steps on glibc's and furwock's mutexes, and dies with some held: those
+/// are reported, and no others.
+#[test]
+fn glibcs_and_furwocks_locks_share_a_list() {
+    bounded(|| {
+        const EACH: usize = 6;
+        let seed = seed();
+        println!("seed {seed}");
+        let mut random = Random(seed);
+        let pthreads: Arc<Vec<_>> = Arc::new((0..EACH).map(|_| Pthread::new()).collect());
+        let ours: Arc<Vec<_>> = Arc::new((0..EACH).map(|_| RawRobustMutex::new()).collect());
+        for _ in 0..200 {
+            let seed = random.next();
+            let (theirs, mine) = (Arc::clone(&pthreads), Arc::clone(&ours));
+            let held: [bool; 2 * EACH] = in_a_thread(move || {
+                let mut random = Random(seed);
+                let mut held = [false; 2 * EACH];
+                for _ in 0..random.next() % 60 {
+                    let which = random.next() as usize % (2 * EACH);
+                    match (which < EACH, held[which]) {
+                        (true, false) => assert_eq!(theirs[which].lock(), 0),
+                        (true, true) => theirs[which].unlock(),
+                        (false, false) => {
+                            // SAFETY: the mutexes outlive this thread.
+                            let result = unsafe { mine[which - EACH].lock() };
+                            assert_eq!(result, Ok(Held::Acquired));
+                        }
+                        (false, true) => mine[which - EACH].unlock(),
+                    }
+                    held[which] ^= true;
+                }
+                held
+            });
+            for which in 0..EACH {
+                let expected = if held[which] { libc::EOWNERDEAD } else { 0 };
+                assert_eq!(pthreads[which].lock(), expected, "glibc's {which}, seed {seed}");
+                if held[which] {
+                    pthreads[which].make_consistent();
+                }
+                let expected = if held[EACH + which] { Held::OwnerDied } else { Held::Acquired };
+                // SAFETY: as above.
+                let result = unsafe { ours[which].lock() };
+                assert_eq!(result, Ok(expected), "furwock's {which}, seed {seed}");
+                ours[which].make_consistent();
+            }
+            pthreads.iter().for_each(|mutex| mutex.unlock());
+            ours.iter().for_each(RawRobustMutex::unlock);
+        }
+    });
+}
+
+#[test]
+fn readers_share_and_writers_exclude() {
+    bounded(|| {
+        let lock = Arc::pin(RobustRwLock::<[u64; 2], 4>::new([0; 2]));
+        let workers: Vec<_> = (0..8u64)
+            .map(|number| {
+                let lock = lock.clone();
+                thread::spawn(move || {
+                    let lock = lock.as_ref();
+                    let mut written = 0;
+                    for round in 0..4000 {
+                        let short = Duration::from_micros(100);
+                        match (round * 7 + number) % 8 {
+                            0 => *lock.write().unwrap() = [1; 2],
+                            1 => {
+                                if let Ok(mut data) = lock.try_write() {
+                                    data[0] += 1;
+                                    data[1] += 1;
+                                    written += 1;
+                                }
+                            }
+                            2 => {
+                                if let Ok(mut data) = lock.try_write_for(short) {
+                                    data[0] += 1;
+                                    data[1] += 1;
+                                    written += 1;
+                                }
+                            }
+                            3 => drop(lock.try_read().map(|data| assert_eq!(data[0], data[1]))),
+                            4 => drop(
+                                lock.try_read_for(short).map(|data| assert_eq!(data[0], data[1])),
+                            ),
+                            _ => {
+                                let data = lock.read().unwrap();
+                                assert_eq!(data[0], data[1]);
+                            }
+                        }
+                    }
+                    written
+                })
+            })
+            .collect();
+        let written: u64 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+        assert!(written > 0);
+        assert!(lock.as_ref().try_write().is_ok());
+    });
+}
+
+#[test]
+fn a_dead_reader_is_forgotten() {
+    bounded(|| {
+        let lock = Arc::pin(RobustRwLock::<u32, 2>::new(3));
+        for _ in 0..6 {
+            let dying = lock.clone();
+            in_a_thread(move || {
+                forget(dying.as_ref().read().unwrap());
+                forget(dying.as_ref().read().unwrap());
+            });
+            assert_eq!(*lock.as_ref().read().unwrap(), 3);
+        }
+        assert_eq!(*lock.as_ref().try_write().unwrap(), 3);
+
+        // Also by a writer and by a reader without a slot that sleep meanwhile.
+        for writes in [true, false] {
+            let (dying, waiting) = (lock.clone(), lock.clone());
+            let dying = thread::spawn(move || {
+                forget(dying.as_ref().read().unwrap());
+                forget(dying.as_ref().read().unwrap());
+                thread::sleep(Duration::from_millis(50));
+            });
+            eventually("two read", || format!("{lock:?}").contains("readers: 2"));
+            in_a_thread(move || {
+                let lock = waiting.as_ref();
+                let short = Duration::from_millis(5);
+                assert!(matches!(lock.try_write(), Err(RobustError::WouldBlock)));
+                assert!(matches!(lock.try_read(), Err(RobustError::WouldBlock)));
+                assert!(matches!(lock.try_write_for(short), Err(RobustError::TimedOut)));
+                assert!(matches!(lock.try_read_for(short), Err(RobustError::TimedOut)));
+                if writes {
+                    drop(lock.write().unwrap());
+                } else {
+                    drop(lock.read().unwrap());
+                }
+            });
+            dying.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_dead_writer_is_reported_to_reader_and_writer() {
+    bounded(|| {
+        let lock = Arc::pin(RobustRwLock::<u32>::new(0));
+        for round in 0..4 {
+            let dying = lock.clone();
+            in_a_thread(move || {
+                let mut guard = dying.as_ref().write().unwrap();
+                *guard = 1;
+                forget(guard);
+            });
+            let locked = lock.as_ref();
+            let short = Duration::from_millis(50);
+            let error = match round {
+                0 => locked.read().unwrap_err(),
+                1 => locked.try_read().unwrap_err(),
+                2 => locked.write().unwrap_err(),
+                _ => locked.try_read_for(short).unwrap_err(),
+            };
+            let mut guard = error.into_guard().unwrap();
+            let other = lock.clone();
+            in_a_thread(move || {
+                assert!(matches!(other.as_ref().try_read(), Err(RobustError::WouldBlock)));
+            });
+            *guard = 0;
+            assert!(RobustRwLockWriteGuard::make_consistent(&mut guard));
+            drop(guard);
+            assert_eq!(*locked.read().unwrap(), 0);
+        }
+    });
+}
+
+#[test]
+fn an_rwlock_that_is_given_up_is_lost_for_all() {
+    bounded(|| {
+        let lock = Arc::pin(RobustRwLock::<u32>::new(0));
+        let dying = lock.clone();
+        in_a_thread(move || forget(dying.as_ref().write().unwrap()));
+        let guard = lock.as_ref().read().unwrap_err().into_guard().unwrap();
+        let waiters: Vec<_> = (0..4)
+            .map(|number| {
+                let lock = lock.clone();
+                thread::spawn(move || {
+                    let lost = |error| matches!(error, RobustError::NotRecoverable);
+                    match number % 2 {
+                        0 => lost(lock.as_ref().read().unwrap_err()),
+                        _ => lost(lock.as_ref().write().unwrap_err()),
+                    }
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(20));
+        drop(guard);
+        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()));
+        assert!(matches!(lock.as_ref().try_read(), Err(RobustError::NotRecoverable)));
+        assert!(lock.is_not_recoverable());
+    });
+}
+
+/// With readers that never leave all at once a writer still gets in, and a reader among writers.
+#[test]
+fn neither_side_starves() {
+    bounded(|| {
+        for greedy_write in [false, true] {
+            let lock = Arc::pin(RobustRwLock::<bool>::new(false));
+            let greedy: Vec<_> = (0..6)
+                .map(|_| {
+                    let lock = lock.clone();
+                    thread::spawn(move || {
+                        loop {
+                            let started = Instant::now();
+                            let spin = || while started.elapsed() < Duration::from_micros(200) {};
+                            if greedy_write {
+                                let stop = lock.as_ref().write().unwrap();
+                                spin();
+                                if *stop {
+                                    break;
+                                }
+                            } else {
+                                let stop = lock.as_ref().read().unwrap();
+                                spin();
+                                if *stop {
+                                    break;
+                                }
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for _ in 0..10 {
+                thread::sleep(Duration::from_millis(3));
+                if greedy_write {
+                    drop(lock.as_ref().read().unwrap());
+                } else {
+                    drop(lock.as_ref().write().unwrap());
+                }
+            }
+            *lock.as_ref().write().unwrap() = true;
+            greedy.into_iter().for_each(|thread| thread.join().unwrap());
+        }
+    });
+}
+
+#[test]
+fn the_raw_types_have_no_hidden_state() {
+    assert_eq!(size_of::<RawRobustMutex>(), 80);
+    // SAFETY: all zero is a free mutex, as promised.
+    let mutex: RawRobustMutex = unsafe { std::mem::zeroed() };
+    // SAFETY: it doesn't move until it is unlocked.
+    assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
+    mutex.unlock();
+}
+
+fn seed() -> u64 {
+    std::env::var("FURWOCK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
+        Instant::now().elapsed().subsec_nanos() as u64 ^ u64::from(std::process::id()) << 20 | 1
+    })
+}
+
+/// xorshift: good enough to mix steps.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}

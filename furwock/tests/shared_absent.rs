@@ -1,0 +1,203 @@
+//! Kernels that lack a call, played by seccomp filters in children: a clear error where there is no
+//! other way, and everything else as ever.
+
+mod common;
+mod process;
+
+use common::{bounded, eventually};
+use furwock::Deadline;
+use furwock::shared::{
+    Awaited, Error, NumaWord, Scope, Waited, requeue, wait, wait_any, wait64, wake, wake_all,
+    wake64,
+};
+use process::{Shared, child};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+const FUTEX_WAITV: u32 = libc::SYS_futex_waitv as u32;
+const FUTEX_WAKE: u32 = FUTEX_WAITV + 5;
+const FUTEX_REQUEUE: u32 = FUTEX_WAITV + 7;
+
+fn statement(code: u32, k: u32) -> libc::sock_filter {
+    jump(code, k, 0, 0)
+}
+
+fn jump(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// The filter's loads are from `struct seccomp_data`: the call's number is at 0.
+const NUMBER: u32 = 0;
+/// The low half of the fourth argument, in which `futex_wake` and `futex_wait` take flags.
+const FLAGS: u32 = if cfg!(target_endian = "little") { 40 } else { 44 };
+
+const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
+const ABOVE: u32 = libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K;
+const ANY_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
+const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+
+/// From now on this process lives under `filter`. For children.
+fn live_under(filter: &mut [libc::sock_filter]) -> bool {
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: the kernel copies the program.
+    unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
+    }
+}
+
+/// A kernel before 5.16, if `errno` is ENOSYS; or a container's filter that knows no such calls.
+fn without_new_calls(errno: i32) -> bool {
+    live_under(&mut [
+        statement(LOAD, NUMBER),
+        jump(EQUAL, FUTEX_WAITV, 2, 0),
+        jump(AT_LEAST, FUTEX_WAKE, 0, 2),
+        jump(ABOVE, FUTEX_REQUEUE, 1, 0),
+        statement(RETURN, libc::SECCOMP_RET_ERRNO | errno as u32),
+        statement(RETURN, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+/// A kernel from 6.7 to 6.15: futex2 without nodes and memory policies.
+fn without_new_flags() -> bool {
+    live_under(&mut [
+        statement(LOAD, NUMBER),
+        jump(AT_LEAST, FUTEX_WAKE, 0, 4),
+        jump(AT_LEAST, FUTEX_REQUEUE, 3, 0),
+        statement(LOAD, FLAGS),
+        jump(ANY_BIT, 0x0c, 0, 1),
+        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
+        statement(RETURN, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
+struct Words {
+    plain: AtomicU32,
+    other: AtomicU32,
+    wide: AtomicU64,
+    numa: NumaWord,
+}
+
+fn words() -> Shared<Words> {
+    // SAFETY: atomics all.
+    unsafe { Shared::zeroed() }
+}
+
+/// The number of the first of `checks` that fails, or 0.
+fn first_failure(checks: &[bool]) -> i32 {
+    checks.iter().position(|passed| !passed).map_or(0, |index| index as i32 + 1)
+}
+
+const fn unsupported(call: &'static str, since: &'static str) -> Error {
+    Error::Unsupported { call, since }
+}
+
+const WAITV: Error = unsupported("futex_waitv", "Linux 5.16");
+const WAKE: Error = unsupported("futex_wake", "Linux 6.7");
+const WAIT: Error = unsupported("futex_wait", "Linux 6.7");
+const REQUEUE: Error = unsupported("futex_requeue", "Linux 6.7");
+
+#[test]
+fn a_missing_call_is_named() {
+    bounded(|| {
+        for errno in [libc::ENOSYS, libc::EPERM] {
+            let words = words();
+            let mut old = child(|| {
+                let checks = |words: &Words| {
+                    [
+                        wait_any(&[Awaited::new(&words.plain, 0)], None) == Err(WAITV),
+                        wait64(&words.wide, 0, None) == Err(WAITV),
+                        wait64(&words.wide, 1, None) == Ok(Waited::Mismatch),
+                        wake64(&words.wide, 1) == Ok(0),
+                        wake(&words.numa, 1) == Err(WAKE),
+                        wait(&words.numa, 0, None) == Err(WAIT),
+                        wait(&words.numa, 1, None) == Ok(Waited::Mismatch),
+                        requeue(&words.numa, &words.numa, 0, 1) == Err(REQUEUE),
+                        wake(&Scope::SHARED.by_memory_policy().of(&words.plain), 1) == Err(WAKE),
+                    ]
+                };
+                if !without_new_calls(errno) {
+                    return 100;
+                }
+                // The second time, nothing is asked of the kernel.
+                first_failure(&checks(&words)) * 16 + first_failure(&checks(&words))
+            });
+            assert_eq!(old.end(), 0, "16 times the check that failed, or the check again");
+        }
+    });
+}
+
+#[test]
+fn plain_words_need_no_new_call() {
+    bounded(|| {
+        let words = words();
+        let mut old = child(|| {
+            if !without_new_calls(libc::ENOSYS) {
+                return 100;
+            }
+            let deadline = Deadline::after(Duration::from_millis(1));
+            let checks = [
+                wait(&words.plain, 1, None) == Ok(Waited::Mismatch),
+                wait(&words.plain, 0, Some(&deadline)) == Ok(Waited::TimedOut),
+                wait(&words.plain, 0, None) == Ok(Waited::Woken),
+            ];
+            first_failure(&checks)
+        });
+        eventually("moved", || requeue(&words.plain, &words.other, 0, 1).unwrap().moved == 1);
+        // It may have been the wait with the deadline.
+        eventually("woken", || {
+            requeue(&words.plain, &words.other, 0, 1).unwrap();
+            wake_all(&words.other).unwrap();
+            words.plain.load(Ordering::Relaxed) == 0 && old.has_ended()
+        });
+        assert!([0, 2].contains(&old.end()));
+    });
+}
+
+#[test]
+fn a_64_bit_wake_is_an_old_call() {
+    bounded(|| {
+        let words = words();
+        let mut waiter =
+            child(|| if wait64(&words.wide, 0, None) == Ok(Waited::Woken) { 0 } else { 1 });
+        let mut old = child(|| {
+            if !without_new_calls(libc::ENOSYS) {
+                return 100;
+            }
+            loop {
+                match wake64(&words.wide, 1) {
+                    Ok(0) => std::thread::yield_now(),
+                    Ok(1) => return 0,
+                    _ => return 1,
+                }
+            }
+        });
+        assert_eq!((waiter.end(), old.end()), (0, 0));
+    });
+}
+
+#[test]
+fn a_missing_flag_is_named() {
+    const NUMA: Error = unsupported("FUTEX2_NUMA", "Linux 6.16");
+    const MPOL: Error = unsupported("FUTEX2_MPOL", "Linux 6.16");
+    bounded(|| {
+        let words = words();
+        let mut old = child(|| {
+            if !without_new_flags() {
+                return 100;
+            }
+            let by_policy = Scope::SHARED.by_memory_policy().of(&words.plain);
+            let checks = [
+                wake(&words.numa, 1) == Err(NUMA),
+                wait(&words.numa, 0, None) == Err(NUMA),
+                wake(&by_policy, 1) == Err(MPOL),
+                wait(&by_policy, 0, None) == Err(MPOL),
+                wake(&words.plain, 1) == Ok(0),
+            ];
+            first_failure(&checks)
+        });
+        assert_eq!(old.end(), 0, "the number of the check that failed");
+    });
+}

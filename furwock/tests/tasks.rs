@@ -1,0 +1,389 @@
+//! Waiters that aren't threads: futures, under an executor and polled by hand, and descriptors under
+//! poll, epoll and an executor's reactor.
+
+mod common;
+
+use common::{bounded, eventually};
+use furwock::futex::{
+    WaitFd, WaitFdError, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd, wake,
+    wake_all, wake_bitset,
+};
+use std::future::Future;
+use std::os::fd::{AsRawFd, RawFd};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+use tokio::io::unix::AsyncFd;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::timeout;
+
+fn waiting_at(word: &AtomicU32) -> usize {
+    requeue(word, word, 0, usize::MAX).moved
+}
+
+/// Counts how often it was called.
+#[derive(Default)]
+struct Calls(AtomicUsize);
+
+impl Wake for Calls {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn poll(future: &mut (impl Future<Output = Waited> + Unpin), waker: &Waker) -> Poll<Waited> {
+    Pin::new(future).poll(&mut Context::from_waker(waker))
+}
+
+#[test]
+fn the_latest_waker_is_called_once() {
+    let word = AtomicU32::new(0);
+    let [first, second] = [(); 2].map(|()| Arc::new(Calls::default()));
+    let mut future = wait_async(&word, 0);
+    assert!(poll(&mut future, &Waker::from(Arc::clone(&first))).is_pending());
+    assert!(poll(&mut future, &Waker::from(Arc::clone(&second))).is_pending());
+    assert_eq!(wake(&word, 9), 1);
+    assert_eq!(first.0.load(Ordering::Relaxed), 0);
+    assert_eq!(second.0.load(Ordering::Relaxed), 1);
+    assert_eq!(poll(&mut future, Waker::noop()), Poll::Ready(Waited::Woken));
+    assert_eq!(Arc::strong_count(&second), 1, "the waker is kept no longer than needed");
+    assert!(poll(&mut future, Waker::noop()).is_pending(), "polled again, it waits anew");
+    drop(future);
+    assert_eq!(wake(&word, 1), 0);
+}
+
+#[test]
+fn a_mismatch_is_ready_at_once() {
+    let word = AtomicU64::new(1 << 40);
+    assert_eq!(poll(&mut wait_async(&word, 0), Waker::noop()), Poll::Ready(Waited::Mismatch));
+}
+
+#[test]
+fn tasks_threads_and_descriptors_are_woken_in_order_of_arrival() {
+    bounded(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let start_thread = |queued| {
+            let thread = {
+                let word = Arc::clone(&word);
+                thread::spawn(move || wait(&*word, 0, None))
+            };
+            eventually("the thread is queued", || waiting_at(&word) == queued);
+            thread
+        };
+        let mut first = wait_async(&*word, 0);
+        assert!(poll(&mut first, Waker::noop()).is_pending());
+        let second = start_thread(2);
+        let mut third = wait_fd(&*word, 0).unwrap();
+        let mut fourth = wait_async(&*word, 0);
+        assert!(poll(&mut fourth, Waker::noop()).is_pending());
+        let fifth = start_thread(5);
+
+        assert_eq!(wake(&*word, 1), 1);
+        assert!(poll(&mut first, Waker::noop()).is_ready());
+        assert!(poll(&mut fourth, Waker::noop()).is_pending());
+        assert_eq!(wake(&*word, 1), 1);
+        assert_eq!(second.join().unwrap(), Waited::Woken);
+        assert!(!third.is_woken());
+        assert_eq!(wake(&*word, 1), 1);
+        assert!(third.is_woken());
+        assert!(poll(&mut fourth, Waker::noop()).is_pending());
+        assert_eq!(wake_all(&*word), 2);
+        assert!(poll(&mut fourth, Waker::noop()).is_ready());
+        assert_eq!(fifth.join().unwrap(), Waited::Woken);
+    });
+}
+
+#[test]
+fn a_dropped_future_passes_its_wake_on_with_its_bitset() {
+    let word = AtomicU32::new(0);
+    let mut woken = wait_async(&word, 0);
+    let mut deaf = wait_async_bitset(&word, 0, 1);
+    let mut listens = wait_async_bitset(&word, 0, 2);
+    for future in [&mut woken, &mut deaf, &mut listens] {
+        assert!(poll(future, Waker::noop()).is_pending());
+    }
+    assert_eq!(wake_bitset(&word, 1, 2), 1);
+    drop(woken);
+    assert!(poll(&mut deaf, Waker::noop()).is_pending());
+    assert_eq!(poll(&mut listens, Waker::noop()), Poll::Ready(Waited::Woken));
+}
+
+#[test]
+fn a_requeued_future_is_woken_and_passes_on_where_it_went() {
+    let words = [(); 2].map(|()| AtomicU32::new(0));
+    let [mut moved, mut behind] = [wait_async(&words[0], 0), wait_async(&words[1], 0)];
+    assert!(poll(&mut moved, Waker::noop()).is_pending());
+    assert_eq!(requeue(&words[0], &words[1], 0, 1).moved, 1);
+    assert!(poll(&mut behind, Waker::noop()).is_pending());
+    assert_eq!(wake(&words[1], 1), 1);
+    drop(moved);
+    assert!(poll(&mut behind, Waker::noop()).is_ready());
+}
+
+#[test]
+fn a_future_that_reported_its_wake_does_not_pass_it_on() {
+    let word = AtomicU32::new(0);
+    let [mut first, mut second] = [(); 2].map(|()| wait_async(&word, 0));
+    assert!(poll(&mut first, Waker::noop()).is_pending());
+    assert!(poll(&mut second, Waker::noop()).is_pending());
+    assert_eq!(wake(&word, 1), 1);
+    assert!(poll(&mut first, Waker::noop()).is_ready());
+    drop(first);
+    assert!(poll(&mut second, Waker::noop()).is_pending());
+}
+
+fn runtime() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+/// An asynchronous lock on one word, from nothing but `wait_async`.
+struct Lock(AtomicU32);
+
+impl Lock {
+    async fn lock(&self) {
+        while self.0.swap(1, Ordering::Acquire) != 0 {
+            wait_async(&self.0, 1).await;
+        }
+    }
+
+    fn unlock(&self) {
+        self.0.store(0, Ordering::Release);
+        wake(&self.0, 1);
+    }
+}
+
+/// Tasks contend for a lock; some give up at random moments. Were the wake of one that gave up lost,
+/// the others would wait for ever.
+#[test]
+fn tasks_that_give_up_lose_no_wake() {
+    bounded(|| {
+        const TASKS: usize = 32;
+        const ROUNDS: usize = 200;
+        let lock = Arc::new((Lock(AtomicU32::new(0)), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let runtime = runtime();
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|task| {
+                let shared = Arc::clone(&lock);
+                runtime.spawn(async move {
+                    let (lock, inside, taken) = &*shared;
+                    for round in 0..ROUNDS {
+                        let patience = Duration::from_micros((task * 7 + round * 13) as u64 % 97);
+                        let got = if task % 2 == 0 {
+                            timeout(patience, lock.lock()).await.is_ok()
+                        } else {
+                            lock.lock().await;
+                            true
+                        };
+                        if got {
+                            assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
+                            if round % 8 == 0 {
+                                tokio::task::yield_now().await;
+                            }
+                            inside.fetch_sub(1, Ordering::Relaxed);
+                            taken.fetch_add(1, Ordering::Relaxed);
+                            lock.unlock();
+                        }
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            runtime.block_on(task).unwrap();
+        }
+        let (lock, _, taken) = &*lock;
+        assert!(taken.load(Ordering::Relaxed) >= TASKS / 2 * ROUNDS);
+        assert_eq!(wake_all(&lock.0), 0, "nobody stayed in the queue");
+    });
+}
+
+#[test]
+fn a_thread_and_a_task_hand_a_token_to_and_fro() {
+    bounded(|| {
+        const ROUNDS: u32 = 20_000;
+        let token = Arc::new(AtomicU32::new(0));
+        let runtime = runtime();
+        let task = {
+            let token = Arc::clone(&token);
+            runtime.spawn(async move {
+                for round in (0..ROUNDS).map(|round| round * 2) {
+                    while token.load(Ordering::Acquire) != round + 1 {
+                        wait_async(&*token, round).await;
+                    }
+                    token.store(round + 2, Ordering::Release);
+                    wake(&*token, 1);
+                }
+            })
+        };
+        for round in (0..ROUNDS).map(|round| round * 2) {
+            token.store(round + 1, Ordering::Release);
+            wake(&*token, 1);
+            while token.load(Ordering::Acquire) == round + 1 {
+                wait(&*token, round + 1, None);
+            }
+        }
+        runtime.block_on(task).unwrap();
+    });
+}
+
+/// Wakes at one word while futures come, are polled and go in other threads: as many report a wake
+/// as wakes were sent, since a dropped one's goes on, until nobody is left.
+#[test]
+fn no_wake_is_lost_or_doubled_by_drops() {
+    bounded(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let stop = Arc::new(AtomicBool::new(false));
+        let pollers: Vec<_> = (1..=3usize)
+            .map(|seed| {
+                let (word, stop) = (Arc::clone(&word), Arc::clone(&stop));
+                thread::spawn(move || {
+                    let (mut random, mut reported) = (seed, 0);
+                    while !stop.load(Ordering::Relaxed) {
+                        let mut future = pin!(wait_async(&*word, 0));
+                        for _ in 0..2 {
+                            random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
+                            let mut context = Context::from_waker(Waker::noop());
+                            if future.as_mut().poll(&mut context).is_ready() {
+                                reported += 1;
+                                break;
+                            }
+                            if random >> 60 < 4 {
+                                break;
+                            }
+                        }
+                    }
+                    reported
+                })
+            })
+            .collect();
+        // Never in a hurry: one that always waits takes what the others pass on.
+        let last = {
+            let word = Arc::clone(&word);
+            thread::spawn(move || {
+                let mut reported = 0;
+                loop {
+                    match wait(&*word, 0, None) {
+                        Waited::Mismatch => return reported,
+                        _ => reported += 1,
+                    }
+                }
+            })
+        };
+        let mut sent = 0;
+        for _ in 0..100_000 {
+            sent += wake(&*word, 1);
+        }
+        stop.store(true, Ordering::Relaxed);
+        let mut reported: usize = pollers.into_iter().map(|poller| poller.join().unwrap()).sum();
+        word.store(1, Ordering::Relaxed);
+        sent += wake_all(&*word);
+        reported += last.join().unwrap();
+        assert!(reported <= sent, "{reported} of {sent}");
+        // What may be missing: a wake passed on while nobody waited.
+        assert!(reported > 0);
+    });
+}
+
+fn readable(fd: RawFd, patience_ms: i32) -> bool {
+    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry.
+    unsafe { libc::poll(&mut poll, 1, patience_ms) == 1 }
+}
+
+#[test]
+fn a_descriptor_polls_as_readable_once_woken() {
+    bounded(|| {
+        let word = AtomicU32::new(0);
+        let mut wait = wait_fd(&word, 0).unwrap();
+        let fd = wait.as_raw_fd();
+        assert!(!readable(fd, 0) && !wait.is_woken());
+        assert_eq!(wake(&word, 1), 1);
+        assert!(readable(fd, 10_000) && wait.is_woken());
+        drop(wait);
+        assert_eq!(wake(&word, 1), 0);
+        assert!(matches!(wait_fd(&word, 7), Err(WaitFdError::Mismatch)));
+    });
+}
+
+#[test]
+fn epoll_reports_the_word_that_was_woken() {
+    bounded(|| {
+        let words: Vec<_> = (0..8).map(|_| AtomicU32::new(0)).collect();
+        let mut waits: Vec<WaitFd> = words.iter().map(|word| wait_fd(word, 0).unwrap()).collect();
+        // SAFETY: makes a descriptor.
+        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
+        for (index, wait) in waits.iter().enumerate() {
+            let events = libc::EPOLLIN as u32;
+            let mut event = libc::epoll_event { events, u64: index as u64 };
+            // SAFETY: reads one event.
+            let added = unsafe {
+                libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, wait.as_raw_fd(), &mut event)
+            };
+            assert_eq!(added, 0);
+        }
+        assert_eq!(wake(&words[5], 1), 1);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        // SAFETY: writes one event.
+        assert_eq!(unsafe { libc::epoll_wait(epoll, &mut event, 1, 10_000) }, 1);
+        assert_eq!({ event.u64 }, 5);
+        assert!(waits[5].is_woken() && !waits[4].is_woken());
+        // SAFETY: made above.
+        unsafe { libc::close(epoll) };
+    });
+}
+
+#[test]
+fn a_reactor_waits_for_a_descriptor() {
+    bounded(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let runtime = runtime();
+        let task = {
+            let word = Arc::clone(&word);
+            runtime.spawn(async move {
+                // SAFETY: the descriptor stays the same one until the wait is dropped.
+                let mut fd = unsafe { AsyncFd::register(wait_fd(&*word, 0).unwrap()) }.unwrap();
+                let ready = fd.readable_mut().await.map(|_| ());
+                ready.unwrap();
+                fd.get_mut().is_woken()
+            })
+        };
+        eventually("the task is woken", || wake(&*word, 1) == 1);
+        assert!(runtime.block_on(task).unwrap());
+    });
+}
+
+#[test]
+fn a_closed_descriptor_passes_its_wake_on() {
+    let word = AtomicU32::new(0);
+    let [unasked, asked, mut last] = [(); 3].map(|()| wait_fd(&word, 0).unwrap());
+    assert_eq!(wake(&word, 1), 1);
+    drop(unasked);
+    let mut asked = asked;
+    assert!(asked.is_woken(), "the wake went on to the second");
+    drop(asked);
+    assert!(!last.is_woken(), "and stayed there");
+}
+
+#[test]
+fn running_out_of_descriptors_is_an_error_and_leaves_nobody_queued() {
+    let word = AtomicU32::new(0);
+    // In a process of its own: the limit is the process's.
+    // SAFETY: the child calls what furwock allows there, and leaves.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: reads one limit.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) };
+        let refused = matches!(wait_fd(&word, 0), Err(WaitFdError::Os(error))
+            if error.raw_os_error() == Some(libc::EMFILE));
+        let good = refused && wake(&word, 1) == 0;
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(!good)) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child made above.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(status, 0);
+}
