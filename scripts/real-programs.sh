@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 
 seconds=${1:-5}
 furwock=$PWD/target/release/furwock
-[ -x "$furwock" ] || cargo build --release
+std_sync=$PWD/target/release/furwock-std-sync
+{ [ -x "$furwock" ] && [ -x "$std_sync" ]; } || cargo build --release
 
 sh scripts/packages.sh pigz xz-utils pbzip2 zstd redis-server redis-tools stress-ng python3
 
@@ -38,12 +39,16 @@ report() {
     printf '%-28s %s\n' "$1" "$2"
 }
 
+# What may differ in the output of the two sides, as a script for sed.
+blur=
+
 # both NAME COMMAND...: runs the command on each side; its standard output must be the same.
 both() {
     name=$1
     shift
     if bounded "$@" >"$folder/glibc" 2>"$folder/glibc.err" &&
         bounded "$furwock" run -- "$@" >"$folder/furwock" 2>"$folder/furwock.err" &&
+        { [ -z "$blur" ] || sed -E -i "$blur" "$folder/glibc" "$folder/furwock"; } &&
         cmp -s "$folder/glibc" "$folder/furwock"; then
         report "$name" equal
     else
@@ -94,6 +99,24 @@ print(sum(done.get() for _ in range(ITEMS)), done.qsize())
 PYTHON
 both "python3, 40 threads" python3 "$folder/threads.py"
 
+# Rust's standard library, which calls futex(2) by number.
+both "Rust's std, 8 threads" "$std_sync"
+
+# So do perf's benchmarks, which count whom they wake: times, rates and addresses differ.
+if perf bench futex wake --threads 1 >/dev/null 2>&1; then
+    blur='s/0x[0-9a-f]+|PID [0-9]+|[0-9]+ op[a-z]*\/sec|[0-9]+\.[0-9]+|nan/-/g'
+    both "perf bench futex hash" perf bench futex hash --runtime 1 --threads 4
+    both "perf bench futex wake" perf bench futex wake --threads 64
+    both "perf bench futex wake, 7" perf bench futex wake --threads 64 --nwakes 7
+    both "perf bench futex wake-parallel" perf bench futex wake-parallel --threads 64 --nwakers 8
+    both "perf bench futex requeue" perf bench futex requeue --threads 64
+    both "perf bench futex requeue, all" perf bench futex requeue --threads 64 --broadcast
+    both "perf bench futex lock-pi" perf bench futex lock-pi --runtime 1 --threads 4
+    blur=
+else
+    echo "perf bench futex: skipped: no perf here"
+fi
+
 # A server with I/O threads, loaded by its own tool; what it holds afterwards must be the same.
 redis_side() {
     socket=$folder/$1.socket
@@ -127,8 +150,8 @@ fi
 
 # stress-ng checks itself; on both sides it must end with status 0.
 stress() {
-    bounded "$@" stress-ng --pthread 2 --mutex 2 --sem 2 --fifo 2 --verify --timeout "$seconds" \
-        --quiet --temp-path "$folder"
+    bounded "$@" stress-ng --pthread 2 --mutex 2 --futex 2 --sem 2 --fifo 2 --verify \
+        --timeout "$seconds" --quiet --temp-path "$folder"
 }
 if stress env && stress "$furwock" run --; then
     report "stress-ng --verify, $seconds s" equal

@@ -26,7 +26,8 @@ pub enum Command {
 ///
 /// Becomes PROGRAM (by exec, so its exit status, signals and standard streams are its own) with
 /// furwock's library put first in LD_PRELOAD. Its pthread mutexes and condition variables are
-/// then furwock's. A program that a preload cannot reach is not started.
+/// then furwock's, and so are the futexes that it uses by libc's syscall. A program that a preload
+/// cannot reach is not started.
 #[derive(Args)]
 #[command(after_help = RUN_NOTES, after_long_help = RUN_NOTES)]
 pub struct RunArguments {
@@ -111,6 +112,9 @@ const RUN_NOTES: &str = "\
 Environment:
   FURWOCK_PRELOAD  path of furwock's library. Without it, libfurwock_preload.so is looked for
                    beside this executable, then in ../lib/furwock/ from the executable's folder.
+  FURWOCK_FUTEX    0 leaves the program's calls of syscall(SYS_futex, ...) to the kernel. Otherwise
+                   those on private words are furwock's too. 0 is for programs that wait on a word
+                   so and wake it by a system call of their own, which furwock doesn't see.
   LD_PRELOAD       kept: furwock's library is put before what it already names.
 
 Exit status:
@@ -132,7 +136,7 @@ Waits:
   its threads fared. Each call is timed; only one in 64 where both sections are empty.
 
 Environment:
-  FURWOCK_PRELOAD  path of furwock's library, see `furwock run --help`
+  FURWOCK_PRELOAD, FURWOCK_FUTEX  see `furwock run --help`
 
 Exit status:
   0    compared

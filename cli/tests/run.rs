@@ -117,7 +117,7 @@ fn bad_usage_is_125() {
     }
     let help = scratch.furwock(&["run", "--help"]).output().unwrap();
     assert_eq!(help.status.code(), Some(0));
-    for word in ["FURWOCK_PRELOAD", "125", "126", "127"] {
+    for word in ["FURWOCK_PRELOAD", "FURWOCK_FUTEX", "125", "126", "127"] {
         assert!(help.out().contains(word), "{}", help.out());
     }
 }

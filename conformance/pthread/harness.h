@@ -204,6 +204,12 @@ static UNUSED void *join(struct thread *thread)
 	return result;
 }
 
+/* futex, futex_waitv, futex_wait. */
+static bool is_futex_wait(int number)
+{
+	return number == SYS_futex || number == 449 || number == 455;
+}
+
 /* Whether the thread sleeps in the kernel, on a futex where that is shown. */
 static bool UNUSED is_asleep(pid_t tid)
 {
@@ -218,7 +224,7 @@ static bool UNUSED is_asleep(pid_t tid)
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);
 		if (got > 0)
-			return atoi(text) == SYS_futex && strncmp(text, "run", 3);
+			return is_futex_wait(atoi(text));
 	}
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -52,6 +52,12 @@ impl Artifact {
         self
     }
 
+    /// Compiles it for this standard of its language.
+    pub fn standard(mut self, name: &str) -> Self {
+        self.flags.push(format!("-std={name}"));
+        self
+    }
+
     /// Links it with `lib<name>.so` in `folder`, found there when it runs.
     pub fn linked_with(mut self, folder: &Path, name: &str) -> Self {
         let folder = folder.display();

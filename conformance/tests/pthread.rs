@@ -43,9 +43,23 @@ fn check_dlopen(name: &str, side: Side) {
     check(name, side, program.build());
 }
 
+fn check_with_caller(name: &str, side: Side) {
+    let folder = folder(name, side);
+    Artifact::library("pthread/lib/caller.c", &folder, "caller").build();
+    check_plain(name, side);
+}
+
 fn check_cpp(name: &str, side: Side) {
+    check_standard_cpp(name, side, "c++17");
+}
+
+fn check_cpp20(name: &str, side: Side) {
+    check_standard_cpp(name, side, "c++20");
+}
+
+fn check_standard_cpp(name: &str, side: Side, standard: &str) {
     let source = format!("pthread/{name}.cpp");
-    let program = Artifact::program(&source, &folder(name, side), name).cpp();
+    let program = Artifact::program(&source, &folder(name, side), name).cpp().standard(standard);
     if program.has_compiler() {
         check(name, side, program.build());
     } else {
@@ -76,9 +90,14 @@ programs! {
     cancel by check_plain;
     cancel_cpp by check_cpp;
     cond by check_plain;
+    cxx20 by check_cpp20;
     destroy by check_plain;
     dlopen by check_dlopen;
     fork by check_plain;
+    futex_faults by check_plain;
+    futex_kernel by check_with_caller;
+    futex_signals by check_plain;
+    futex_syscall by check_plain;
     misuse by check_plain;
     mutex by check_plain;
     mutex_types by check_plain;

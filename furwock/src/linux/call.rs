@@ -53,7 +53,9 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
             kernel_has(number).then(|| unsafe { call.run(Face::SystemCall) })
         }
         // futex_wake(uaddr, mask, count, flags)
-        FUTEX_WAKE if d as u32 == PRIVATE_32 && b <= MASK && c as i32 > 0 && kernel_has(number) => {
+        FUTEX_WAKE
+            if d as u32 == PRIVATE_32 && b <= MASK && c as i32 != 0 && kernel_has(number) =>
+        {
             let wake = Operation {
                 uaddr: with_exposed_provenance_mut(a),
                 op: libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG,

@@ -7,8 +7,8 @@
 //! refuse.
 //!
 //! What differs from the kernel, by design: waiters queue in order of arrival, whatever their
-//! real-time priority; and a `futex_waitv` with a timeout that a signal interrupts ends with
-//! `EINTR` even if the handler was installed with `SA_RESTART`.
+//! real-time priority; and a `futex_waitv` or futex2's `futex_wait` with a timeout, interrupted by a
+//! signal, ends with `EINTR` even if the handler was installed with `SA_RESTART`.
 
 mod call;
 mod operation;

@@ -57,6 +57,10 @@ pub(super) struct Operation {
 
 const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
 
+/// What isn't the command. (libc's mask takes away flags of later kernels too, which would then be
+/// ignored here: with them the kernel is to be asked.)
+const COMMAND: i32 = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+
 /// Why the engine didn't do it.
 pub(super) enum Refused {
     /// The errno.
@@ -140,7 +144,7 @@ impl Operation {
     #[inline]
     unsafe fn run_here(self, face: Face) -> Result<usize, Refused> {
         let realtime = self.op & libc::FUTEX_CLOCK_REALTIME != 0;
-        match self.op & libc::FUTEX_CMD_MASK {
+        match self.op & COMMAND {
             libc::FUTEX_WAIT if !realtime => self.wait(ANY, || self.relative_deadline()),
             libc::FUTEX_WAIT_BITSET => self.wait(self.val3, || self.absolute_deadline(realtime)),
             libc::FUTEX_WAKE if !realtime => self.wake(ANY, face),
@@ -239,7 +243,7 @@ impl Operation {
     }
 
     fn requeue(self, face: Face) -> Result<usize, Refused> {
-        let compare = self.op & libc::FUTEX_CMD_MASK == libc::FUTEX_CMP_REQUEUE;
+        let compare = self.op & COMMAND == libc::FUTEX_CMP_REQUEUE;
         let val2 = self.timeout_or_val2.addr() as u32;
         let (Ok(wake), Ok(relocate)) =
             (usize::try_from(self.val.cast_signed()), usize::try_from(val2.cast_signed()))

@@ -1,8 +1,8 @@
 //! Reading and changing words at addresses that a caller of a system call names, valid or not.
 //!
 //! The kernel answers an address where there is nothing with `EFAULT`. So does this, in two steps.
-//! The first access to a page asks the kernel, which looks without effect; pages that it found are
-//! remembered. Later accesses are plain instructions, a few of which stand in a table: should one
+//! The first access to a page (and the first write) asks the kernel, which looks without effect;
+//! pages that it found are remembered. Later accesses are plain instructions, a few of which stand in a table: should one
 //! of those fault, since the page has been unmapped since, a signal handler lets it fail instead (as
 //! the kernel's own exception table does). Any other `SIGSEGV` or `SIGBUS` it leaves to whoever
 //! handled them before. A program that installs a handler of its own later takes this one's place:
@@ -28,21 +28,43 @@ pub(super) fn is_word(word: *const u32) -> bool {
 const PAGE_BITS: u32 = 12;
 const KNOWN_PAGES: usize = 256;
 
-/// Pages that have been read from, each in one place; 0 (which nobody may map) in empty ones.
-static KNOWN: [AtomicUsize; KNOWN_PAGES] = [const { AtomicUsize::new(0) }; KNOWN_PAGES];
+/// Pages, each in one place; 0 (which nobody may map) in empty ones.
+struct Pages([AtomicUsize; KNOWN_PAGES]);
 
-#[inline]
-fn place(page: usize) -> &'static AtomicUsize {
-    &KNOWN[(page ^ (page >> 8)) % KNOWN_PAGES]
+/// Those that have been read from.
+static KNOWN: Pages = Pages::new();
+
+/// Those that have been written to: not all that can be read can be.
+static WRITABLE: Pages = Pages::new();
+
+impl Pages {
+    const fn new() -> Self {
+        Self([const { AtomicUsize::new(0) }; KNOWN_PAGES])
+    }
+
+    #[inline]
+    fn place(&self, page: usize) -> &AtomicUsize {
+        &self.0[(page ^ (page >> 8)) % KNOWN_PAGES]
+    }
+
+    #[inline]
+    fn has(&self, address: usize) -> bool {
+        let page = address >> PAGE_BITS;
+        page != 0 && self.place(page).load(Ordering::Relaxed) == page
+    }
+
+    /// Unless the next fault there wouldn't be caught.
+    fn remember(&self, address: usize) {
+        if fixup::install() {
+            let page = address >> PAGE_BITS;
+            self.place(page).store(page, Ordering::Relaxed);
+        }
+    }
 }
 
 #[inline]
 fn know(address: usize) -> Result<(), Fault> {
-    let page = address >> PAGE_BITS;
-    if page != 0 && place(page).load(Ordering::Relaxed) == page {
-        return Ok(());
-    }
-    ask_kernel(address)
+    if KNOWN.has(address) { Ok(()) } else { ask_kernel(address) }
 }
 
 #[cold]
@@ -55,10 +77,7 @@ fn ask_kernel(address: usize) -> Result<(), Fault> {
     {
         return Err(Fault);
     }
-    if fixup::install() {
-        let page = address >> PAGE_BITS;
-        place(page).store(page, Ordering::Relaxed);
-    }
+    KNOWN.remember(address);
     Ok(())
 }
 
@@ -105,7 +124,7 @@ pub(super) fn load_timespec(from: *const libc::timespec) -> Result<libc::timespe
 /// If the word can be written, the caller may.
 pub(super) unsafe fn update(word: *mut u32, f: impl Fn(u32) -> u32) -> Result<u32, Fault> {
     let mut seen = load(word)?;
-    if !fixup::install() {
+    if !WRITABLE.has(word.addr()) {
         ask_kernel_to_write(word)?;
     }
     loop {
@@ -129,7 +148,10 @@ fn ask_kernel_to_write(word: *const u32) -> Result<(), Fault> {
     // SAFETY: leaves the word as it is. At worst it wakes somebody who waits in the kernel.
     match unsafe { kernel::futex(nobody, op, 0, 0, word, OR | IF_EQUAL_TO_MINUS_2048) } {
         Err(errno) if errno.0 == libc::EFAULT => Err(Fault),
-        _ => Ok(()),
+        _ => {
+            WRITABLE.remember(word.addr());
+            Ok(())
+        }
     }
 }
 

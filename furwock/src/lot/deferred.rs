@@ -8,7 +8,7 @@
 //! Everything here is between a thread and its own handlers, which end before it goes on.
 
 use crate::sys::memory;
-use crate::sys::thread::{holds, slot};
+use crate::sys::thread::{has_released, holds, slot, will_hold};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,10 +20,11 @@ struct Wake {
     bitset: u32,
 }
 
-/// Handlers that come upon the same few instructions can leave this many wakes.
-const MOST: usize = 255;
+/// Handlers that come upon the same few instructions can leave this many wakes: a handler may wake
+/// many words. Pages that aren't needed aren't touched.
+const MOST: usize = (1 << 16) / size_of::<Wake>() - 1;
 
-/// A thread's deferred wakes: a page, mapped with the first of them. Zero is an empty one.
+/// A thread's deferred wakes, mapped with the first of them. Zero is an empty one.
 #[repr(C)]
 struct Deferred {
     len: AtomicUsize,
@@ -32,7 +33,7 @@ struct Deferred {
 
 /// The calling thread's, if it ever had any.
 fn known<'thread>() -> Option<&'thread Deferred> {
-    // SAFETY: null, or the page that `leave` mapped and that only this thread unmaps, as it ends.
+    // SAFETY: null, or what `leave` mapped and that only this thread unmaps, as it ends.
     unsafe { slot().deferred.load(Ordering::Relaxed).cast::<Deferred>().as_ref() }
 }
 
@@ -73,17 +74,34 @@ fn leave(key: usize, count: usize, bitset: u32) -> bool {
     true
 }
 
-/// Carries them out. The thread holds no lock, so that its handlers leave nothing meanwhile, but for
-/// what they leave during a wake.
+/// Carries them out, in the order in which they were left. The thread holds no lock, but goes on as
+/// if it did: its handlers leave what they have behind what is here.
 #[cold]
 pub(super) fn run() {
     let Some(deferred) = known() else { return };
-    slot().has_deferred.set(false);
-    while let Some(last) = deferred.len.load(Ordering::Relaxed).checked_sub(1) {
-        let Wake { key, count, bitset } = deferred.wakes[last].get();
-        deferred.len.store(last, Ordering::Relaxed);
-        super::lock(key).choose_many(key, count as usize, bitset);
+    loop {
+        will_hold();
+        slot().has_deferred.set(false);
+        let mut next = 0;
+        loop {
+            let len = deferred.len.load(Ordering::Relaxed);
+            if next < len {
+                let Wake { key, count, bitset } = deferred.wakes[next].get();
+                next += 1;
+                super::lock(key).choose_many(key, count as usize, bitset);
+            } else if empty(deferred, len) {
+                break;
+            }
+        }
+        if !has_released() {
+            return;
+        }
     }
+}
+
+/// `false` if a handler has left something behind the first `len`.
+fn empty(deferred: &Deferred, len: usize) -> bool {
+    deferred.len.compare_exchange(len, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
 }
 
 /// The calling thread ends.

@@ -1,0 +1,351 @@
+/*
+ * Addresses where nothing can be read or written: EFAULT, whatever a program
+ * does about SIGSEGV. And what it does about SIGSEGV works as before.
+ */
+#include "futex.h"
+
+#include <setjmp.h>
+
+#define PAGE 4096
+
+static char *map(int protection)
+{
+	char *page = mmap(NULL, PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	CHECK(page != MAP_FAILED);
+	return page;
+}
+
+static char *unmapped(void)
+{
+	char *page = map(PROT_READ);
+
+	CHECK_EQ(munmap(page, PAGE), 0);
+	return page;
+}
+
+#define ADD_1 FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 0)
+
+static word good;
+
+static void check_unreadable(void *bad)
+{
+	struct waitv waitv = { .uaddr = (uintptr_t)bad, .flags = PRIVATE_32 };
+
+	CHECK_EQ(futex(bad, FUTEX_WAIT | PRIVATE, 0, NULL, NULL, 0), -EFAULT);
+	CHECK_EQ(futex(bad, FUTEX_WAIT_BITSET | PRIVATE, 0, NULL, NULL, 1),
+		 -EFAULT);
+	/* Nobody can wait there, and there is no need to look. */
+	CHECK_EQ(wake(bad, 1), 0);
+	CHECK_EQ(futex(bad, FUTEX_REQUEUE | PRIVATE, 1, VAL2(1), &good, 0), 0);
+	CHECK_EQ(futex(bad, FUTEX_CMP_REQUEUE | PRIVATE, 1, VAL2(1), &good, 0),
+		 -EFAULT);
+	CHECK_EQ(futex(&good, FUTEX_CMP_REQUEUE | PRIVATE, 1, VAL2(1), bad, 0),
+		 0);
+	CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), bad, ADD_1),
+		 -EFAULT);
+	if (bad)
+		CHECK_EQ(futex(&good, FUTEX_WAIT | PRIVATE, 0, bad, NULL, 0),
+			 -EFAULT);
+	if (!kernel_has(SYS_WAITV))
+		return;
+	CHECK_EQ(libc_call(SYS_WAITV, (long)&waitv, 1, 0, 0, 0, 0), -EFAULT);
+	CHECK_EQ(libc_call(SYS_WAITV, (long)bad, 1, 0, 0, 0, 0),
+		 bad ? -EFAULT : -EINVAL);
+}
+
+static void check_unwritable(void *bad)
+{
+	CHECK_EQ(futex(bad, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0), -EAGAIN);
+	CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), bad, ADD_1),
+		 -EFAULT);
+	CHECK_EQ(futex(bad, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0), -EAGAIN);
+}
+
+/* Addresses that were never any good. */
+static void check_bad_addresses(void)
+{
+	char *edge;
+
+	check_unreadable(NULL);
+	check_unreadable(map(PROT_NONE));
+	check_unreadable(unmapped());
+	check_unwritable(map(PROT_READ));
+	/* A structure that begins well. */
+	edge = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(edge != MAP_FAILED);
+	CHECK_EQ(munmap(edge + PAGE, PAGE), 0);
+	CHECK_EQ(futex(&good, FUTEX_WAIT | PRIVATE, 0, edge + PAGE - 8, NULL, 0),
+		 -EFAULT);
+}
+
+static void use_futexes(void)
+{
+	struct timespec ns = { .tv_nsec = 1 };
+
+	CHECK_EQ(futex(&good, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0), -EAGAIN);
+	CHECK_EQ(futex(&good, FUTEX_WAIT | PRIVATE, 0, &ns, NULL, 0), -ETIMEDOUT);
+	CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), &good, 0), 0);
+}
+
+static void futex__bad_addresses(void)
+{
+	check_bad_addresses();
+	use_futexes();
+	check_bad_addresses();
+}
+
+/* Pages that were good at first. */
+static void futex__pages_that_go_away(void)
+{
+	char *page = map(PROT_READ | PROT_WRITE);
+	word *at = (word *)(page + 64);
+	int fd, i;
+
+	for (i = 0; i < 3; i++) {
+		CHECK_EQ(futex(at, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0),
+			 -EAGAIN);
+		CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), at, 0),
+			 0);
+		CHECK_EQ(mprotect(page, PAGE, PROT_READ), 0);
+		check_unwritable(at);
+		CHECK_EQ(mprotect(page, PAGE, PROT_NONE), 0);
+		check_unreadable(at);
+		CHECK_EQ(mprotect(page, PAGE, PROT_READ | PROT_WRITE), 0);
+	}
+	CHECK_EQ(munmap(page, PAGE), 0);
+	check_unreadable(at);
+	/* A file's page beyond its end: SIGBUS, to who reads it. */
+	fd = memfd_create("short", MFD_CLOEXEC);
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, PAGE), 0);
+	page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(page != MAP_FAILED);
+	CHECK_EQ(futex(page, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0), -EAGAIN);
+	CHECK_EQ(ftruncate(fd, 0), 0);
+	check_unreadable(page);
+}
+
+/* ------------------------------------------------- the program's handler -- */
+
+static sigjmp_buf back;
+static void *expected_fault;
+static _Atomic int seen, wants_altstack;
+static char *altstack;
+
+static void jump_back(int signal)
+{
+	char here;
+
+	CHECK_EQ(signal, SIGSEGV);
+	if (wants_altstack)
+		CHECK(&here >= altstack && &here < altstack + 16 * PAGE);
+	seen++;
+	siglongjmp(back, 1);
+}
+
+static void jump_back_informed(int signal, siginfo_t *info, void *context)
+{
+	CHECK(context);
+	CHECK_EQ(info->si_signo, SIGSEGV);
+	CHECK(info->si_addr == expected_fault);
+	jump_back(signal);
+}
+
+/* Mends what faulted, and returns to it. */
+static void mend(int signal UNUSED, siginfo_t *info, void *context UNUSED)
+{
+	CHECK(info->si_addr == expected_fault);
+	seen++;
+	CHECK_EQ(mprotect(expected_fault, PAGE, PROT_READ | PROT_WRITE), 0);
+}
+
+enum style { PLAIN, INFORMED, ONSTACK, MENDING, ONCE, STYLES };
+
+static void install(enum style style)
+{
+	struct sigaction action = { .sa_flags = 0 };
+	stack_t stack = { .ss_size = 16 * PAGE };
+
+	if (style == INFORMED || style == ONSTACK) {
+		action.sa_sigaction = jump_back_informed;
+		action.sa_flags = SA_SIGINFO;
+	} else if (style == MENDING) {
+		action.sa_sigaction = mend;
+		action.sa_flags = SA_SIGINFO;
+	} else {
+		action.sa_handler = jump_back;
+		action.sa_flags = style == ONCE ? SA_RESETHAND : 0;
+	}
+	wants_altstack = style == ONSTACK;
+	if (style == ONSTACK) {
+		altstack = malloc(stack.ss_size);
+		CHECK(altstack);
+		stack.ss_sp = altstack;
+		CHECK_EQ(sigaltstack(&stack, NULL), 0);
+		action.sa_flags |= SA_ONSTACK;
+	}
+	CHECK_EQ(sigaction(SIGSEGV, &action, NULL), 0);
+}
+
+static void check_handled(enum style style)
+{
+	char *page = map(PROT_NONE);
+	int i;
+
+	expected_fault = page;
+	for (i = 0; i < (style == ONCE ? 1 : 3); i++) {
+		seen = 0;
+		if (style == MENDING) {
+			CHECK_EQ(mprotect(page, PAGE, PROT_NONE), 0);
+			*(volatile char *)page = 1;
+		} else if (!sigsetjmp(back, 1)) {
+			*(volatile char *)page = 1;
+			FAIL("written to what can't be");
+		}
+		CHECK_EQ(seen, 1);
+	}
+}
+
+/* In a child each: the first use of a futex in a process matters. */
+static void in_a_child(void (*run)(enum style), enum style style)
+{
+	pid_t child = fork_watched();
+
+	if (child == 0) {
+		run(style);
+		_exit(0);
+	}
+	REAP(child);
+}
+
+static void handler_first(enum style style)
+{
+	install(style);
+	check_bad_addresses();
+	use_futexes();
+	check_bad_addresses();
+	check_handled(style);
+	if (style == ONCE)
+		return;
+	futex__pages_that_go_away();
+	check_handled(style);
+}
+
+static void futex_first(enum style style)
+{
+	use_futexes();
+	install(style);
+	check_bad_addresses();
+	check_handled(style);
+	if (style == ONCE)
+		return;
+	check_bad_addresses();
+	use_futexes();
+	check_handled(style);
+}
+
+static void signal_sigsegv__handler_before_the_first_futex(void)
+{
+	enum style style;
+
+	for (style = 0; style < STYLES; style++)
+		in_a_child(handler_first, style);
+}
+
+static void signal_sigsegv__handler_after_the_first_futex(void)
+{
+	enum style style;
+
+	for (style = 0; style < STYLES; style++)
+		in_a_child(futex_first, style);
+}
+
+/* ------------------------------------------------------- no handler -- */
+
+static void crash(void)
+{
+	*(volatile char *)map(PROT_NONE) = 1;
+}
+
+static void be_sent_it(void)
+{
+	kill(getpid(), SIGSEGV);
+	sleep_ms(15000);
+}
+
+static void raise_it(void)
+{
+	raise(SIGSEGV);
+}
+
+static void *crash_elsewhere(void *unused UNUSED)
+{
+	crash();
+	return NULL;
+}
+
+static void crash_in_a_thread(void)
+{
+	struct thread thread;
+
+	start(&thread, crash_elsewhere, NULL);
+	join(&thread);
+}
+
+static void trap(void)
+{
+	/* A fault without an address: a general protection. */
+	*(volatile char *)0x8000000000000000 = 1;
+}
+
+static void dies_by_sigsegv(void (*run)(void), void (*disposition)(int))
+{
+	pid_t child;
+	int status;
+
+	child = fork_watched();
+	if (child == 0) {
+		signal(SIGSEGV, disposition);
+		use_futexes();
+		check_bad_addresses();
+		run();
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
+		FAIL("the child ended with status %#x", status);
+}
+
+static void signal_sigsegv__default_is_death(void)
+{
+	dies_by_sigsegv(crash, SIG_DFL);
+	dies_by_sigsegv(trap, SIG_DFL);
+	dies_by_sigsegv(be_sent_it, SIG_DFL);
+	dies_by_sigsegv(raise_it, SIG_DFL);
+	dies_by_sigsegv(crash_in_a_thread, SIG_DFL);
+	/* What is ignored can be sent, but not caused. */
+	dies_by_sigsegv(crash, SIG_IGN);
+}
+
+static void signal_sigsegv__ignored_when_sent(void)
+{
+	signal(SIGSEGV, SIG_IGN);
+	use_futexes();
+	CHECK_EQ(raise(SIGSEGV), 0);
+	CHECK_EQ(kill(getpid(), SIGSEGV), 0);
+	CHECK_EQ(raise(SIGSEGV), 0);
+	check_bad_addresses();
+}
+
+static const struct test tests[] = {
+	TEST(futex__bad_addresses),
+	TEST(futex__pages_that_go_away),
+	TEST(signal_sigsegv__handler_before_the_first_futex),
+	TEST(signal_sigsegv__handler_after_the_first_futex),
+	TEST(signal_sigsegv__default_is_death),
+	TEST(signal_sigsegv__ignored_when_sent),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,497 @@
+/* Signals and futex(2): what ends a wait, and calls from handlers. */
+#include "futex.h"
+
+#include <stdatomic.h>
+#include <sys/time.h>
+
+static _Atomic long handled;
+
+static void on_signal(int signal UNUSED)
+{
+	handled++;
+}
+
+static void handle(int signal, void (*handler)(int), int flags)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
+
+	CHECK_EQ(sigaction(signal, &action, NULL), 0);
+}
+
+static void shoot(struct waiter *waiter)
+{
+	long before = handled;
+
+	OK(pthread_kill(waiter->thread.pthread, SIGUSR1));
+	UNTIL(handled != before);
+}
+
+/* ------------------------------------------------------------- EINTR -- */
+
+static word at;
+static struct waitv pair[2];
+static struct timespec far_off, long_time = { .tv_sec = 60 };
+
+struct wait {
+	long number, arguments[6];
+	/* With a handler that says SA_RESTART. */
+	bool restarts;
+};
+
+static struct wait waits[] = {
+	{ SYS_futex, { (long)&at, FUTEX_WAIT | PRIVATE }, true },
+	{ SYS_futex, { (long)&at, FUTEX_WAIT | PRIVATE, 0, (long)&long_time },
+	  false },
+	{ SYS_futex, { (long)&at, FUTEX_WAIT_BITSET | PRIVATE, 0, 0, 0, 1 },
+	  true },
+	{ SYS_futex,
+	  { (long)&at, FUTEX_WAIT_BITSET | PRIVATE, 0, (long)&far_off, 0, 1 },
+	  false },
+	{ SYS_futex,
+	  { (long)&at, FUTEX_WAIT_BITSET | PRIVATE | REALTIME, 0,
+	    (long)&far_off, 0, 1 },
+	  false },
+	{ SYS_WAITV, { (long)pair, 2 }, true },
+	{ SYS_WAIT, { (long)&at, 0, 1, PRIVATE_32 }, true },
+};
+
+/* How the newer calls end with a timeout and SA_RESTART is documented to differ. */
+static struct wait timed_waits[] = {
+	{ SYS_WAITV, { (long)pair, 2, 0, (long)&far_off, CLOCK_MONOTONIC },
+	  false },
+	{ SYS_WAIT,
+	  { (long)&at, 0, 1, PRIVATE_32, (long)&far_off, CLOCK_MONOTONIC },
+	  false },
+};
+
+static void check_interrupted(const struct wait *wait, int flags)
+{
+	const long *a = wait->arguments;
+	struct waiter waiter;
+	int i;
+
+	if (!kernel_has(wait->number))
+		return;
+	start_call(&waiter, libc_call, wait->number, a[0], a[1], a[2], a[3],
+		   a[4], a[5]);
+	if (flags & SA_RESTART && wait->restarts) {
+		for (i = 0; i < 20; i++) {
+			shoot(&waiter);
+			until_asleep(&waiter.thread);
+		}
+		CHECK_EQ(waiter.turn, 0);
+		CHECK_EQ(wake(&at, 1), 1);
+		CHECK_EQ(finish(&waiter), 0);
+		return;
+	}
+	shoot(&waiter);
+	CHECK_EQ(finish(&waiter), -EINTR);
+	/* It is no longer there to be woken. */
+	CHECK_EQ(wake(&at, 1), 0);
+}
+
+static void check_interruptions(int flags)
+{
+	size_t i;
+
+	handle(SIGUSR1, on_signal, flags);
+	far_off = in_ms(CLOCK_REALTIME, 60000);
+	pair[0] = (struct waitv){ .uaddr = (uintptr_t)&at, .flags = PRIVATE_32 };
+	pair[1] = pair[0];
+	for (i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+		check_interrupted(&waits[i], flags);
+	for (i = 0; i < 2 && !(flags & SA_RESTART); i++)
+		check_interrupted(&timed_waits[i], flags);
+}
+
+static void futex_wait__ended_by_a_handler(void)
+{
+	check_interruptions(0);
+}
+
+static void futex_wait__restarted_after_a_handler(void)
+{
+	check_interruptions(SA_RESTART);
+}
+
+/* Stopping, and what nobody handles, ends no wait. */
+static void futex_wait__not_ended_by_a_stop(void)
+{
+	struct waiter waiter;
+	pid_t parent = getpid(), child;
+	int i;
+
+	start_call(&waiter, libc_call, SYS_futex, (long)&at,
+		   FUTEX_WAIT | PRIVATE, 0, (long)&long_time, 0, 0);
+	child = fork_watched();
+	if (child == 0) {
+		for (i = 0; i < 5; i++) {
+			CHECK_EQ(kill(parent, SIGSTOP), 0);
+			sleep_ms(2);
+			CHECK_EQ(kill(parent, SIGCONT), 0);
+			sleep_ms(2);
+		}
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_EQ(waiter.turn, 0);
+	CHECK_EQ(wake(&at, 1), 1);
+	CHECK_EQ(finish(&waiter), 0);
+}
+
+/* ------------------------------------------------------ from handlers -- */
+
+static word inner;
+static _Atomic long inner_result;
+
+static void wait_inside(int signal UNUSED)
+{
+	handled++;
+	inner_result = futex(&inner, FUTEX_WAIT | PRIVATE, 0, NULL, NULL, 0);
+}
+
+/* A handler that waits, on the thread that waits. */
+static void futex_wait__inside_a_wait(void)
+{
+	struct waiter waiter;
+	int i;
+
+	handle(SIGUSR1, wait_inside, SA_RESTART);
+	for (i = 0; i < 10; i++) {
+		inner_result = 1;
+		start_wait(&waiter, libc_call, &at);
+		shoot(&waiter);
+		until_asleep(&waiter.thread);
+		CHECK_EQ(wake(&inner, INT_MAX), 1);
+		UNTIL(inner_result == 0);
+		CHECK_EQ(waiter.turn, 0);
+		until_asleep(&waiter.thread);
+		CHECK_EQ(wake(&at, INT_MAX), 1);
+		CHECK_EQ(finish(&waiter), 0);
+	}
+}
+
+/* Woken outside while the handler waits inside. */
+static void futex_wait__woken_during_a_handler(void)
+{
+	struct waiter waiter;
+
+	handle(SIGUSR1, wait_inside, 0);
+	start_wait(&waiter, libc_call, &at);
+	shoot(&waiter);
+	until_asleep(&waiter.thread);
+	/* The kernel has taken it off the queue by then, or not. */
+	CHECK(wake(&at, INT_MAX) <= 1);
+	CHECK_EQ(wake(&inner, 1), 1);
+	CHECK(finish(&waiter) == 0 || waiter.result == -EINTR);
+}
+
+/*
+ * The storm: permits at two words. Whoever wants one takes it, or waits for
+ * it, perhaps moved on to a third word. Handlers and threads hand permits out,
+ * at any moment. At the end as many were taken as were handed out, without a
+ * further wake: a lost one hangs.
+ */
+#define WORDS 2
+#define TAKERS 4
+
+static word permits[WORDS], elsewhere;
+static _Atomic long given, taken;
+/* Nothing is given any more; nobody has to take any more. */
+static _Atomic bool over, done;
+/* Handlers that may still give. */
+static _Atomic int giving;
+static struct thread takers[TAKERS], givers[2], shooter;
+
+static void give(int where)
+{
+	given++;
+	permits[where]++;
+	futex(&permits[where], FUTEX_WAKE | PRIVATE, 1, NULL, NULL, 0);
+	futex(&elsewhere, FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* As long as the takers keep up. */
+static bool may_give(void)
+{
+	return given - taken < 50;
+}
+
+static void give_inside(int signal UNUSED)
+{
+	static _Atomic uint32_t turn;
+	int saved = errno;
+
+	giving++;
+	handled++;
+	if (!over && may_give())
+		give(turn++ % WORDS);
+	giving--;
+	errno = saved;
+}
+
+static void *take(void *number)
+{
+	uint32_t random = 77 + (uintptr_t)number, seen;
+	int where = (uintptr_t)number % WORDS;
+	struct timespec soon = { .tv_nsec = 100000 };
+
+	for (;;) {
+		seen = permits[where];
+		while (seen)
+			if (atomic_compare_exchange_weak(&permits[where], &seen,
+							 seen - 1))
+				break;
+		if (seen) {
+			taken++;
+			if (done)
+				return NULL;
+			continue;
+		}
+		/* A limit now and then, but not when it would hide a loss. */
+		futex(&permits[where], FUTEX_WAIT | PRIVATE, 0,
+		      !over && next_random(&random) % 4 == 0 ? &soon : NULL,
+		      NULL, 0);
+	}
+}
+
+static void *give_and_move(void *number)
+{
+	uint32_t random = 99 + (uintptr_t)number;
+
+	while (!over) {
+		int where = next_random(&random) % WORDS;
+
+		switch (next_random(&random) % 4) {
+		case 0:
+			futex(&permits[where], FUTEX_CMP_REQUEUE | PRIVATE, 0,
+			      VAL2(1), &elsewhere, 0);
+			break;
+		case 1:
+			futex(&permits[where], FUTEX_WAKE | PRIVATE, INT_MAX,
+			      NULL, NULL, 0);
+			break;
+		default:
+			if (may_give())
+				give(where);
+			else
+				sched_yield();
+		}
+	}
+	return NULL;
+}
+
+static void *shoot_all(void *unused UNUSED)
+{
+	int i;
+
+	while (!over) {
+		for (i = 0; i < TAKERS; i++)
+			pthread_kill(takers[i].pthread, SIGUSR1);
+		for (i = 0; i < 2; i++)
+			pthread_kill(givers[i].pthread, SIGUSR1);
+		usleep(20);
+	}
+	return NULL;
+}
+
+static void futex__a_storm_of_handlers(void)
+{
+	struct itimerval often = { { 0, 250 }, { 0, 250 } }, never = { 0 };
+	intptr_t i;
+
+	handle(SIGUSR1, give_inside, 0);
+	/* Interrupts the other handler as well. */
+	handle(SIGVTALRM, give_inside, SA_RESTART);
+	for (i = 0; i < TAKERS; i++)
+		start(&takers[i], take, (void *)i);
+	for (i = 0; i < 2; i++)
+		start(&givers[i], give_and_move, (void *)i);
+	start(&shooter, shoot_all, NULL);
+	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &often, NULL), 0);
+	sleep_ms(2000);
+	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &never, NULL), 0);
+	over = true;
+	join(&shooter);
+	for (i = 0; i < 2; i++)
+		join(&givers[i]);
+	UNTIL(!giving);
+	/* All that was given is taken, by those who were woken for it. */
+	UNTIL(taken == given);
+	CHECK_EQ(permits[0] + permits[1], 0);
+	CHECK(handled > 100 && given > 100);
+	/* The last permits, which say that there are no others. */
+	done = true;
+	for (i = 0; i < WORDS; i++) {
+		permits[i] = TAKERS;
+		futex(&permits[i], FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
+	}
+	futex(&elsewhere, FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
+	for (i = 0; i < TAKERS; i++)
+		join(&takers[i]);
+}
+
+/*
+ * One permit at a time, from handlers only: the next is given when this one has
+ * been taken, so that a single lost wakeup stops everything. Whoever is
+ * interrupted is busy at the same word, and wakes nobody.
+ */
+static void give_one_inside(int signal UNUSED)
+{
+	long last = taken;
+
+	giving++;
+	handled++;
+	if (!over && atomic_compare_exchange_strong(&given, &last, last + 1)) {
+		permits[0]++;
+		futex(&permits[0], FUTEX_WAKE | PRIVATE, 1, NULL, NULL, 0);
+	}
+	giving--;
+}
+
+static void *take_each(void *unused UNUSED)
+{
+	uint32_t one;
+
+	while (!done) {
+		one = 1;
+		if (atomic_compare_exchange_strong(&permits[0], &one, 0))
+			taken++;
+		else
+			futex(&permits[0], FUTEX_WAIT | PRIVATE, 0, NULL, NULL,
+			      0);
+	}
+	return NULL;
+}
+
+static void *wake_nobody(void *unused UNUSED)
+{
+	while (!over)
+		CHECK_EQ(futex(&permits[0], FUTEX_REQUEUE | PRIVATE, 0, VAL2(0),
+			       &elsewhere, 0),
+			 0);
+	return NULL;
+}
+
+static void *shoot_givers(void *unused UNUSED)
+{
+	while (!over) {
+		pthread_kill(givers[0].pthread, SIGUSR1);
+		usleep(20);
+	}
+	return NULL;
+}
+
+static void futex_wake__by_a_handler_is_not_lost(void)
+{
+	int i;
+
+	handle(SIGUSR1, give_one_inside, 0);
+	for (i = 0; i < 2; i++)
+		start(&takers[i], take_each, NULL);
+	start(&givers[0], wake_nobody, NULL);
+	start(&shooter, shoot_givers, NULL);
+	sleep_ms(1500);
+	over = true;
+	join(&shooter);
+	join(&givers[0]);
+	UNTIL(!giving && taken == given);
+	CHECK(taken > 10);
+	done = true;
+	permits[0] = 2;
+	CHECK(wake(&permits[0], INT_MAX) <= 2);
+	for (i = 0; i < 2; i++)
+		join(&takers[i]);
+}
+
+/* Without handlers' wakes a handler's wait, and others' wakes, on one word. */
+static void *wait_and_wake(void *unused UNUSED)
+{
+	while (!over) {
+		struct timespec soon = { .tv_nsec = 50000 };
+
+		futex(&at, FUTEX_WAIT | PRIVATE, 0, &soon, NULL, 0);
+		futex(&at, FUTEX_WAKE | PRIVATE, 1, NULL, NULL, 0);
+	}
+	return NULL;
+}
+
+static void wait_briefly_inside(int signal UNUSED)
+{
+	struct timespec soon = { .tv_nsec = 20000 };
+	int saved = errno;
+
+	handled++;
+	futex(&at, FUTEX_WAIT | PRIVATE, 0, &soon, NULL, 0);
+	errno = saved;
+}
+
+static void futex__a_storm_of_waits_in_handlers(void)
+{
+	intptr_t i;
+
+	handle(SIGUSR1, wait_briefly_inside, 0);
+	for (i = 0; i < TAKERS; i++)
+		start(&takers[i], wait_and_wake, NULL);
+	for (i = 0; i < 2; i++)
+		start(&givers[i], wait_and_wake, NULL);
+	start(&shooter, shoot_all, NULL);
+	sleep_ms(1000);
+	over = true;
+	join(&shooter);
+	for (i = 0; i < TAKERS; i++)
+		join(&takers[i]);
+	for (i = 0; i < 2; i++)
+		join(&givers[i]);
+	CHECK(handled > 20);
+	CHECK_EQ(wake(&at, INT_MAX), 0);
+}
+
+/* ----------------------------------------- many wakes in one handler -- */
+
+#define MANY 1000
+
+static _Atomic long found;
+
+static void wake_many_inside(int signal UNUSED)
+{
+	int i;
+
+	handled++;
+	for (i = 0; i < MANY; i++)
+		found += futex(&at, FUTEX_WAKE_BITSET | PRIVATE, 1, NULL, NULL,
+			       2);
+}
+
+/* Whoever is interrupted is busy at the same word. */
+static void futex_wake__many_in_a_handler(void)
+{
+	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
+	struct waiter waiter;
+
+	handle(SIGVTALRM, wake_many_inside, SA_RESTART);
+	start_wait_for(&waiter, libc_call, &at, 1, NULL);
+	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &often, NULL), 0);
+	while (handled < 300)
+		found += futex(&at, FUTEX_WAKE_BITSET | PRIVATE, 1, NULL, NULL,
+			       4);
+	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &never, NULL), 0);
+	CHECK_EQ(found, 0);
+	CHECK_EQ(waiter.turn, 0);
+	CHECK_EQ(wake(&at, INT_MAX), 1);
+	CHECK_EQ(finish(&waiter), 0);
+}
+
+static const struct test tests[] = {
+	TEST(futex_wait__ended_by_a_handler),
+	TEST(futex_wait__restarted_after_a_handler),
+	TEST(futex_wait__not_ended_by_a_stop),
+	TEST(futex_wait__inside_a_wait),
+	TEST(futex_wait__woken_during_a_handler),
+	TEST(futex_wake__many_in_a_handler),
+	TEST(futex_wake__by_a_handler_is_not_lost),
+	TEST(futex__a_storm_of_handlers),
+	TEST(futex__a_storm_of_waits_in_handlers),
+};
+
+TEST_MAIN(tests)
