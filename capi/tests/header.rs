@@ -22,9 +22,9 @@ const HEAD: &str = "\
  * their waiters are threads of one process. furwock_futex and furwock_waitv answer EFAULT for a word
  * that isn't there; the other functions that read one crash.
  *
- * No function is a cancellation point, and none may be cancelled asynchronously. Unlike the system
- * calls, none but furwock_mutex_trylock may be called from a signal handler that may have
- * interrupted another one.
+ * No function is a cancellation point, and none may be cancelled asynchronously. From a signal handler
+ * that may have interrupted one of them, only furwock_futex, furwock_wake, furwock_wake_bitset and
+ * furwock_mutex_trylock may be called.
  *
  * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
  */";

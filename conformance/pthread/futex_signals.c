@@ -52,16 +52,12 @@ static struct wait waits[] = {
 	    (long)&far_off, 0, 1 },
 	  false },
 	{ SYS_WAITV, { (long)pair, 2 }, true },
-	{ SYS_WAIT, { (long)&at, 0, 1, PRIVATE_32 }, true },
-};
-
-/* How the newer calls end with a timeout and SA_RESTART is documented to differ. */
-static struct wait timed_waits[] = {
 	{ SYS_WAITV, { (long)pair, 2, 0, (long)&far_off, CLOCK_MONOTONIC },
-	  false },
+	  true },
+	{ SYS_WAIT, { (long)&at, 0, 1, PRIVATE_32 }, true },
 	{ SYS_WAIT,
 	  { (long)&at, 0, 1, PRIVATE_32, (long)&far_off, CLOCK_MONOTONIC },
-	  false },
+	  true },
 };
 
 static void check_interrupted(const struct wait *wait, int flags)
@@ -100,8 +96,6 @@ static void check_interruptions(int flags)
 	pair[1] = pair[0];
 	for (i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
 		check_interrupted(&waits[i], flags);
-	for (i = 0; i < 2 && !(flags & SA_RESTART); i++)
-		check_interrupted(&timed_waits[i], flags);
 }
 
 static void futex_wait__ended_by_a_handler(void)

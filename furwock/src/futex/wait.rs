@@ -18,7 +18,7 @@
 //! argument as O-1.
 
 use super::Word;
-use crate::lot::{self, Ended, Place, Wait};
+use crate::lot::{self, Ended, Place, Signals, Wait};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -82,7 +82,7 @@ fn wait_slow<W: Word>(
     bitset: u32,
 ) -> Waited {
     let look = || if word.value() == expected { Ok(()) } else { Err(Waited::Mismatch) };
-    match wait_at(word.key(), look, deadline, bitset, false) {
+    match wait_at(word.key(), look, deadline, bitset, Signals::Ignored) {
         Ok(Ended::Chosen(_) | Ended::Interrupted | Ended::Signalled) => Waited::Woken,
         Ok(Ended::TimedOut) => Waited::TimedOut,
         Err(why) => why,
@@ -95,7 +95,7 @@ pub(crate) fn wait_at<E>(
     look: impl FnOnce() -> Result<(), E>,
     deadline: Option<&Deadline>,
     bitset: u32,
-    ends_on_signal: bool,
+    signals: Signals,
 ) -> Result<Ended, E> {
     // A handler that may take no lock can't queue itself.
     let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
@@ -111,7 +111,7 @@ pub(crate) fn wait_at<E>(
     }
     let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset)
         .until(deadline)
-        .ends_on_signal(ends_on_signal);
+        .ends_on(signals);
     drop(bucket);
     Ok(wait.sleep(|_was_last| {}))
 }

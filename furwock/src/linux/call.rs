@@ -3,6 +3,7 @@
 use super::operation::{Face, Operation};
 use super::user_memory;
 use super::waitv::Call;
+use crate::lot::Signals;
 use crate::sys::futex2::{PRIVATE, SIZE_U32, Waitv};
 use crate::sys::syscall;
 use core::ptr::{null, null_mut, with_exposed_provenance, with_exposed_provenance_mut};
@@ -37,6 +38,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 timeout_or_val2: with_exposed_provenance(d),
                 uaddr2: with_exposed_provenance_mut(e),
                 val3: f as u32,
+                signals: Signals::AsFutex,
             };
             // SAFETY: by this function's contract.
             Some(unsafe { operation.run(Face::SystemCall) })
@@ -63,6 +65,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 timeout_or_val2: null(),
                 uaddr2: null_mut(),
                 val3: b as u32,
+                signals: Signals::AsFutex,
             };
             // SAFETY: by this function's contract.
             Some(unsafe { wake.run(Face::SystemCall) })
@@ -82,6 +85,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 timeout_or_val2: with_exposed_provenance(e),
                 uaddr2: null_mut(),
                 val3: c as u32,
+                signals: Signals::AsWaitv,
             };
             // SAFETY: by this function's contract.
             Some(unsafe { wait.run(Face::SystemCall) })
@@ -102,6 +106,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 timeout_or_val2: core::ptr::without_provenance(d),
                 uaddr2: with_exposed_provenance_mut(to.uaddr as usize),
                 val3: from.val as u32,
+                signals: Signals::AsFutex,
             };
             // SAFETY: by this function's contract.
             Some(unsafe { requeue.run(Face::SystemCall) })

@@ -7,8 +7,7 @@
 //! refuse.
 //!
 //! What differs from the kernel, by design: waiters queue in order of arrival, whatever their
-//! real-time priority; and a `futex_waitv` or futex2's `futex_wait` with a timeout, interrupted by a
-//! signal, ends with `EINTR` even if the handler was installed with `SA_RESTART`.
+//! real-time priority.
 
 mod call;
 mod operation;

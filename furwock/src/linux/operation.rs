@@ -4,7 +4,7 @@ use super::user_memory::{self, Fault};
 use crate::futex::{
     Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
 };
-use crate::lot::{self, Ended};
+use crate::lot::{self, Ended, Signals};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -40,7 +40,8 @@ pub unsafe fn futex(
     uaddr2: *mut u32,
     val3: u32,
 ) -> Result<usize, i32> {
-    let operation = Operation { uaddr, op, val, timeout_or_val2, uaddr2, val3 };
+    let signals = Signals::AsFutex;
+    let operation = Operation { uaddr, op, val, timeout_or_val2, uaddr2, val3, signals };
     // SAFETY: by this function's contract.
     unsafe { operation.run(Face::Library) }
 }
@@ -53,6 +54,8 @@ pub(super) struct Operation {
     pub(super) timeout_or_val2: *const libc::timespec,
     pub(super) uaddr2: *mut u32,
     pub(super) val3: u32,
+    /// Which signals end it, if it waits.
+    pub(super) signals: Signals,
 }
 
 const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
@@ -193,7 +196,7 @@ impl Operation {
             return self.wait_in_kernel();
         }
         let look = || self.look(self.val);
-        match wait_at(self.key(), look, deadline.as_ref(), bitset, true)? {
+        match wait_at(self.key(), look, deadline.as_ref(), bitset, self.signals)? {
             Ended::Chosen(_) | Ended::Interrupted => Ok(0),
             Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
             Ended::Signalled => Err(Refused::Errno(libc::EINTR)),

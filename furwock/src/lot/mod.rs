@@ -30,7 +30,7 @@ pub(crate) use any::{AnyEnded, Group};
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use deferred::{leave_wake, may_not_lock};
-pub(crate) use parker::Until;
+pub(crate) use parker::{Signals, Until};
 pub(crate) use table::processors;
 pub(crate) use task::{Sink, TaskNode, TaskWait};
 #[cfg(any(loom, shuttle))]

@@ -9,7 +9,9 @@
 
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{Sleep, full_fence, kernel_wait, kernel_wake_one, spin_loop};
+use crate::prim::{
+    Sleep, full_fence, kernel_wait, kernel_wait_restarting, kernel_wake_one, spin_loop,
+};
 use crate::sys::clock::Deadline;
 
 const EMPTY: u32 = 0;
@@ -36,8 +38,20 @@ pub(crate) enum Woke {
 pub(crate) struct Until<'d> {
     pub(crate) deadline: Option<&'d Deadline>,
     pub(crate) interrupts: bool,
-    /// Signals, as far as they end futex(2)'s waits.
-    pub(crate) signals: bool,
+    pub(crate) signals: Signals,
+}
+
+/// Which signal handlers end a sleep by having run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Signals {
+    /// None.
+    #[default]
+    Ignored,
+    /// As in futex(2): without a deadline those that don't ask for interrupted calls to go on
+    /// (`SA_RESTART`); with one, all.
+    AsFutex,
+    /// As in futex_waitv(2): those that don't ask for it.
+    AsWaitv,
 }
 
 /// One thread's place to sleep.
@@ -81,13 +95,20 @@ impl Parker {
                     return self.awake_as(Woke::Interrupted);
                 }
             }
-            let sleep = kernel_wait(&self.state, SLEEPING, until.deadline);
+            let wait = if until.signals == Signals::AsWaitv {
+                kernel_wait_restarting
+            } else {
+                kernel_wait
+            };
+            let sleep = wait(&self.state, SLEEPING, until.deadline);
             if self.is_notified() {
                 return Woke::Notified;
             }
             match sleep {
                 Sleep::TimedOut => return self.awake_as(Woke::TimedOut),
-                Sleep::Signalled if until.signals => return self.awake_as(Woke::Signalled),
+                Sleep::Signalled if until.signals != Signals::Ignored => {
+                    return self.awake_as(Woke::Signalled);
+                }
                 Sleep::Signalled | Sleep::Ended => {}
             }
         }

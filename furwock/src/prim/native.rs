@@ -75,6 +75,16 @@ pub(crate) fn kernel_wait(
     sys::futex::wait(word, expected, deadline)
 }
 
+/// The same, but a signal handler with `SA_RESTART` doesn't end it even if there is a deadline.
+#[inline]
+pub(crate) fn kernel_wait_restarting(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    sys::futex::wait_restarting(word, expected, deadline)
+}
+
 /// Wakes one thread that sleeps on `word`.
 ///
 /// The word's owner may have left meanwhile; its memory is type-stable, so that a wake too many is

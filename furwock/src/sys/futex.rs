@@ -1,6 +1,7 @@
 //! futex(2).
 
 use super::clock::{Clock, Deadline};
+use super::futex2::{self, Failure, Waitv};
 use super::syscall::{Errno, syscall};
 use crate::prim::Sleep;
 use core::sync::atomic::AtomicU32;
@@ -35,6 +36,24 @@ pub(crate) unsafe fn futex(
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
     wait_by(libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG, word, expected, deadline)
+}
+
+/// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or not.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+pub(crate) fn wait_restarting(
+    word: &AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    let waitv = Waitv::new(word.as_ptr(), expected, futex2::PRIVATE | futex2::SIZE_U32);
+    // SAFETY: the word outlives the call.
+    match unsafe { futex2::waitv(&[waitv], deadline) } {
+        Ok(_) => Sleep::Ended,
+        Err(Failure::Errno(Errno(libc::ETIMEDOUT))) => Sleep::TimedOut,
+        Err(Failure::Errno(Errno(libc::EINTR))) => Sleep::Signalled,
+        Err(Failure::Errno(_)) => Sleep::Ended,
+        Err(Failure::Absent) => wait(word, expected, deadline),
+    }
 }
 
 /// Waits while `word`, which other processes may map too, holds `expected`.
