@@ -1,0 +1,224 @@
+//! Accesses that may fault, on x86-64, and the signal handler that lets them fail instead.
+
+use super::Fault;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU8, Ordering};
+use std::sync::OnceLock;
+
+// Each function's instruction that may fault comes with a label; the handler goes on at
+// `furwock_user_fault`, which returns to the function's caller. So none may move the stack.
+core::arch::global_asm!(
+    ".pushsection .text.furwock_user_0_1,\"ax\",@progbits",
+    ".hidden furwock_user_load8_0_1",
+    ".hidden furwock_user_load16_0_1",
+    ".hidden furwock_user_load32_0_1",
+    ".hidden furwock_user_load64_0_1",
+    ".hidden furwock_user_cas32_0_1",
+    ".hidden furwock_user_cas32_at_0_1",
+    ".hidden furwock_user_copy_0_1",
+    ".hidden furwock_user_copy_at_0_1",
+    ".hidden furwock_user_fault_0_1",
+    ".globl furwock_user_load8_0_1",
+    ".globl furwock_user_load16_0_1",
+    ".globl furwock_user_load32_0_1",
+    ".globl furwock_user_load64_0_1",
+    ".globl furwock_user_cas32_0_1",
+    ".globl furwock_user_cas32_at_0_1",
+    ".globl furwock_user_copy_0_1",
+    ".globl furwock_user_copy_at_0_1",
+    ".globl furwock_user_fault_0_1",
+    ".p2align 4",
+    "furwock_user_load8_0_1:",
+    "movzx eax, byte ptr [rdi]",
+    "xor edx, edx",
+    "ret",
+    ".p2align 4",
+    "furwock_user_load16_0_1:",
+    "movzx eax, word ptr [rdi]",
+    "xor edx, edx",
+    "ret",
+    ".p2align 4",
+    "furwock_user_load32_0_1:",
+    "mov eax, dword ptr [rdi]",
+    "xor edx, edx",
+    "ret",
+    ".p2align 4",
+    "furwock_user_load64_0_1:",
+    "mov rax, qword ptr [rdi]",
+    "xor edx, edx",
+    "ret",
+    ".p2align 4",
+    "furwock_user_cas32_0_1:",
+    "mov eax, esi",
+    "furwock_user_cas32_at_0_1:",
+    "lock cmpxchg dword ptr [rdi], edx",
+    "mov edx, 0",
+    "ret",
+    ".p2align 4",
+    "furwock_user_copy_0_1:",
+    "mov rcx, rdx",
+    "furwock_user_copy_at_0_1:",
+    "rep movsb",
+    "xor edx, edx",
+    "ret",
+    ".p2align 4",
+    "furwock_user_fault_0_1:",
+    "mov edx, 1",
+    "ret",
+    ".popsection",
+);
+
+/// In rax and rdx.
+#[repr(C)]
+struct Loaded {
+    value: u64,
+    faulted: u64,
+}
+
+impl Loaded {
+    #[inline]
+    fn get(self) -> Result<u64, Fault> {
+        if self.faulted == 0 { Ok(self.value) } else { Err(Fault) }
+    }
+}
+
+unsafe extern "C" {
+    fn furwock_user_load8_0_1(word: *const u8) -> Loaded;
+    fn furwock_user_load16_0_1(word: *const u16) -> Loaded;
+    fn furwock_user_load32_0_1(word: *const u32) -> Loaded;
+    fn furwock_user_load64_0_1(word: *const u64) -> Loaded;
+    fn furwock_user_cas32_0_1(word: *mut u32, old: u32, new: u32) -> Loaded;
+    fn furwock_user_cas32_at_0_1();
+    fn furwock_user_copy_0_1(to: *mut u8, from: *const u8, bytes: usize) -> Loaded;
+    fn furwock_user_copy_at_0_1();
+    fn furwock_user_fault_0_1();
+}
+
+#[inline]
+pub(super) unsafe fn load8(word: *const u8) -> Result<u8, Fault> {
+    // SAFETY: by the caller's contract, as in the others.
+    unsafe { furwock_user_load8_0_1(word) }.get().map(|value| value as u8)
+}
+
+#[inline]
+pub(super) unsafe fn load16(word: *const u16) -> Result<u16, Fault> {
+    // SAFETY: see `load8`.
+    unsafe { furwock_user_load16_0_1(word) }.get().map(|value| value as u16)
+}
+
+#[inline]
+pub(super) unsafe fn load32(word: *const u32) -> Result<u32, Fault> {
+    // SAFETY: see `load8`.
+    unsafe { furwock_user_load32_0_1(word) }.get().map(|value| value as u32)
+}
+
+#[inline]
+pub(super) unsafe fn load64(word: *const u64) -> Result<u64, Fault> {
+    // SAFETY: see `load8`.
+    unsafe { furwock_user_load64_0_1(word) }.get()
+}
+
+/// Returns what the word held.
+pub(super) unsafe fn compare_exchange(word: *mut u32, old: u32, new: u32) -> Result<u32, Fault> {
+    // SAFETY: see `load8`.
+    unsafe { furwock_user_cas32_0_1(word, old, new) }.get().map(|found| found as u32)
+}
+
+pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) -> Result<(), Fault> {
+    // SAFETY: see `load8`.
+    unsafe { furwock_user_copy_0_1(to, from, bytes) }.get().map(|_| ())
+}
+
+static STATE: AtomicU8 = AtomicU8::new(NOT_YET);
+const NOT_YET: u8 = 0;
+const INSTALLING: u8 = 1;
+const INSTALLED: u8 = 2;
+const NOT_OURS: u8 = 3;
+
+/// Whether faults are caught.
+pub(super) fn install() -> bool {
+    match STATE.load(Ordering::Acquire) {
+        NOT_YET => {
+            let first =
+                STATE.compare_exchange(NOT_YET, INSTALLING, Ordering::Relaxed, Ordering::Relaxed);
+            if first.is_err() {
+                return false;
+            }
+            let caught = take_over(libc::SIGSEGV);
+            take_over(libc::SIGBUS);
+            STATE.store(if caught { INSTALLED } else { NOT_OURS }, Ordering::Release);
+            caught
+        }
+        state => state == INSTALLED,
+    }
+}
+
+/// Who handled the signals before, SIGSEGV first.
+static BEFORE: [OnceLock<libc::sigaction>; 2] = [const { OnceLock::new() }; 2];
+
+fn before(signal: c_int) -> &'static OnceLock<libc::sigaction> {
+    &BEFORE[usize::from(signal != libc::SIGSEGV)]
+}
+
+/// Goes before whoever handles `signal`.
+fn take_over(signal: c_int) -> bool {
+    // SAFETY: zero is a valid sigaction; the handler is one of three arguments, as SA_SIGINFO
+    // says, and does only what a signal handler may.
+    unsafe {
+        let mut old: libc::sigaction = core::mem::zeroed();
+        if libc::sigaction(signal, core::ptr::null(), &mut old) != 0
+            || old.sa_flags & libc::SA_RESETHAND != 0
+            || before(signal).set(old).is_err()
+        {
+            return false;
+        }
+        let mut new = old;
+        new.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
+        new.sa_flags |= libc::SA_SIGINFO | libc::SA_ONSTACK;
+        libc::sigaction(signal, &new, core::ptr::null_mut()) == 0
+    }
+}
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let catches = [
+        furwock_user_load8_0_1 as *const () as usize,
+        furwock_user_load16_0_1 as *const () as usize,
+        furwock_user_load32_0_1 as *const () as usize,
+        furwock_user_load64_0_1 as *const () as usize,
+        furwock_user_cas32_at_0_1 as *const () as usize,
+        furwock_user_copy_at_0_1 as *const () as usize,
+    ];
+    // SAFETY: the kernel's own arguments.
+    let (at, sent) = unsafe {
+        let context = &mut *context.cast::<libc::ucontext_t>();
+        (&mut context.uc_mcontext.gregs[libc::REG_RIP as usize], (*info).si_code <= 0)
+    };
+    if !sent && catches.contains(&(*at as usize)) {
+        *at = furwock_user_fault_0_1 as *const () as i64;
+        return;
+    }
+    let old = before(signal).get().expect("set before the handler was installed");
+    match old.sa_sigaction {
+        libc::SIG_IGN if sent => {}
+        // As if there had been no handler: what faulted faults again, what was sent is sent
+        // again.
+        // SAFETY: resets a disposition and signals the calling thread.
+        libc::SIG_DFL | libc::SIG_IGN => unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            if sent {
+                libc::raise(signal);
+            }
+        },
+        // SAFETY: the handler that stood there, called as its flags say, with its mask.
+        handler => unsafe {
+            if old.sa_flags & libc::SA_SIGINFO != 0 {
+                let handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void) =
+                    core::mem::transmute(handler);
+                handler(signal, info, context);
+            } else {
+                let handler: extern "C" fn(c_int) = core::mem::transmute(handler);
+                handler(signal);
+            }
+        },
+    }
+}

@@ -1,0 +1,176 @@
+//! Reading and changing words at addresses that a caller of a system call names, valid or not.
+//!
+//! The kernel answers an address where there is nothing with `EFAULT`. So does this, in two steps.
+//! The first access to a page (and the first write) asks the kernel, which looks without effect;
+//! pages that it found are remembered. Later accesses are plain instructions, a few of which stand in
+//! a table: should one of those fault, since the page has been unmapped since, a signal handler lets
+//! it fail instead (as the kernel's own exception table does). Any other `SIGSEGV` or `SIGBUS` it
+//! leaves to whoever handled them before. A program that installs a handler of its own later takes
+//! this one's place: then a page that was unmapped after its first use is not caught.
+
+use crate::sys::futex as kernel;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+#[cfg(target_arch = "x86_64")]
+mod fixup;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "unchecked.rs"]
+mod fixup;
+
+/// Nothing can be read, or written, there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fault;
+
+/// Above this the kernel has to say whether an address is a program's: 47 bits and less are, on
+/// every 64-bit machine that Linux runs on.
+const SURELY_USER: usize = 1 << 47;
+
+/// Whether an address may be a futex word's: aligned, and a program's.
+#[inline]
+pub(super) fn is_word(word: *const u32) -> bool {
+    word.is_aligned() && word.addr() < SURELY_USER - 4096
+}
+
+const PAGE_BITS: u32 = 12;
+const KNOWN_PAGES: usize = 256;
+
+/// Pages, each in one place; 0 (which nobody may map) in empty ones.
+struct Pages([AtomicUsize; KNOWN_PAGES]);
+
+/// Those that have been read from.
+static KNOWN: Pages = Pages::new();
+
+/// Those that have been written to: not all that can be read can be.
+static WRITABLE: Pages = Pages::new();
+
+impl Pages {
+    const fn new() -> Self {
+        Self([const { AtomicUsize::new(0) }; KNOWN_PAGES])
+    }
+
+    #[inline]
+    fn place(&self, page: usize) -> &AtomicUsize {
+        &self.0[(page ^ (page >> 8)) % KNOWN_PAGES]
+    }
+
+    #[inline]
+    fn has(&self, address: usize) -> bool {
+        let page = address >> PAGE_BITS;
+        page != 0 && self.place(page).load(Ordering::Relaxed) == page
+    }
+
+    /// Unless the next fault there wouldn't be caught.
+    fn remember(&self, address: usize) {
+        if fixup::install() {
+            let page = address >> PAGE_BITS;
+            self.place(page).store(page, Ordering::Relaxed);
+        }
+    }
+}
+
+#[inline]
+fn know(address: usize) -> Result<(), Fault> {
+    if KNOWN.has(address) { Ok(()) } else { ask_kernel(address) }
+}
+
+#[cold]
+fn ask_kernel(address: usize) -> Result<(), Fault> {
+    let word: *const u32 = core::ptr::with_exposed_provenance(address & !3);
+    let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: reads the word and moves nobody.
+    if let Err(errno) = unsafe { kernel::futex(word, op, 0, 0, word, 0) }
+        && errno.0 == libc::EFAULT
+    {
+        return Err(Fault);
+    }
+    KNOWN.remember(address);
+    Ok(())
+}
+
+/// What can be loaded in one access.
+pub(super) trait Loadable: Copy {
+    /// # Safety
+    /// The access may fault where it says so, and nowhere else.
+    unsafe fn load_or_fault(word: *const Self) -> Result<Self, Fault>;
+}
+
+/// Loads a word, with `SeqCst`.
+#[inline]
+pub(super) fn load<T: Loadable>(word: *const T) -> Result<T, Fault> {
+    know(word.addr())?;
+    // SAFETY: readable a moment ago; if no more, the fault is caught.
+    unsafe { T::load_or_fault(word) }
+}
+
+/// Copies what lies there: plain memory, which others may be writing.
+pub(super) fn copy<T: Copy>(from: *const T) -> Result<T, Fault> {
+    let bytes = from.cast::<u8>();
+    let last = bytes.wrapping_add(size_of::<T>() - 1);
+    if last.addr() >= SURELY_USER || last.addr() < bytes.addr() {
+        return Err(Fault);
+    }
+    know(bytes.addr())?;
+    know(last.addr())?;
+    let mut copy = core::mem::MaybeUninit::<T>::uninit();
+    // SAFETY: readable a moment ago; if no more, the fault is caught. All of it is written, and the
+    // types copied here are made of integers.
+    unsafe {
+        fixup::copy(copy.as_mut_ptr().cast(), bytes, size_of::<T>())?;
+        Ok(copy.assume_init())
+    }
+}
+
+pub(super) fn load_timespec(from: *const libc::timespec) -> Result<libc::timespec, Fault> {
+    copy(from)
+}
+
+/// Replaces what a word holds by `f` of it, in one step. Returns what it held.
+///
+/// # Safety
+/// If the word can be written, the caller may.
+pub(super) unsafe fn update(word: *mut u32, f: impl Fn(u32) -> u32) -> Result<u32, Fault> {
+    let mut seen = load(word)?;
+    if !WRITABLE.has(word.addr()) {
+        ask_kernel_to_write(word)?;
+    }
+    loop {
+        // SAFETY: by this function's contract; if it can't be written, the fault is caught.
+        let found = unsafe { fixup::compare_exchange(word, seen, f(seen))? };
+        if found == seen {
+            return Ok(seen);
+        }
+        seen = found;
+    }
+}
+
+/// Has the kernel OR nothing into the word.
+#[cold]
+fn ask_kernel_to_write(word: *const u32) -> Result<(), Fault> {
+    static NOBODY: AtomicUsize = AtomicUsize::new(0);
+    const OR: u32 = 2 << 28;
+    const IF_EQUAL_TO_MINUS_2048: u32 = 0x800;
+    let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
+    let nobody = NOBODY.as_ptr().cast::<u32>();
+    // SAFETY: leaves the word as it is. At worst it wakes somebody who waits in the kernel.
+    match unsafe { kernel::futex(nobody, op, 0, 0, word, OR | IF_EQUAL_TO_MINUS_2048) } {
+        Err(errno) if errno.0 == libc::EFAULT => Err(Fault),
+        _ => {
+            WRITABLE.remember(word.addr());
+            Ok(())
+        }
+    }
+}
+
+macro_rules! loadable {
+    ($($word:ty => $load:ident),* $(,)?) => {$(
+        impl Loadable for $word {
+            #[inline]
+            unsafe fn load_or_fault(word: *const Self) -> Result<Self, Fault> {
+                // SAFETY: by this function's contract.
+                unsafe { fixup::$load(word) }
+            }
+        }
+    )*};
+}
+
+loadable! { u8 => load8, u16 => load16, u32 => load32, u64 => load64 }
