@@ -2,113 +2,23 @@
 //!
 //! Each word's node (a *member*) is queued like a thread's, but whoever wants to choose it has to
 //! claim its *head* first: so one wake chooses one member, and a wake that comes second goes on to
-//! the next waiter of its word. The claim's states, in one word:
-//!
-//! | state | meaning | set by |
-//! |---|---|---|
-//! | IDLE | nobody waits: members, if queued, are passed over | the owner |
-//! | ARMED | may be claimed | the owner, before it looks at the words |
-//! | CLAIMED + n | member n was chosen; its notification is on the way | the one waker |
+//! the next waiter of its word (`claim`).
 //!
 //! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
 //! makes the next wait a store, a fence and a load for each word.
 
 use super::bucket::{self, Locked};
+use super::claim::{Counts, MOST_MEMBERS};
 use super::parker::{Until, Woke};
 use super::thread::{self, Node, Thread};
-use super::waiter::{ANY, Counts, Kind, NOWHERE, Waiter};
+use super::waiter::{ANY, Kind, NOWHERE, Waiter};
 use super::wake_list;
-use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
 
-const IDLE: u32 = 0;
-const ARMED: u32 = 1;
-const CLAIMED: u32 = 2;
-
 /// A head's key while it waits: no word lies there.
 const WAITING_AT_MANY: usize = usize::MAX - 1;
-
-/// Members that a claim can tell apart.
-const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
-
-/// The head's state.
-#[derive(Debug)]
-pub(super) struct Claim {
-    state: AtomicU32,
-    /// The highest member that was chosen, where each counts.
-    highest: AtomicU32,
-    /// A registered member was requeued and isn't where it was registered.
-    moved: AtomicBool,
-}
-
-impl Claim {
-    pub(super) fn new() -> Self {
-        Self {
-            state: AtomicU32::new(IDLE),
-            highest: AtomicU32::new(0),
-            moved: AtomicBool::new(false),
-        }
-    }
-
-    /// Claims the wait for `member`. Called under the lock of that member's bucket.
-    #[inline]
-    pub(super) fn try_claim(&self, member: u32, counts: Counts) -> Claimed {
-        if mutant::active(Mutant::ClaimWithoutCompare) {
-            self.state.store(CLAIMED + member, Ordering::Relaxed);
-            return Claimed::First;
-        }
-        // Acquire: the head's parker was made ready before ARMED.
-        let claimed = self.state.compare_exchange(
-            ARMED,
-            CLAIMED + member,
-            Ordering::Acquire,
-            Ordering::Relaxed,
-        );
-        match claimed {
-            Ok(_) => Claimed::First,
-            Err(CLAIMED..) if counts == Counts::Each => {
-                self.highest.fetch_max(member, Ordering::Relaxed);
-                Claimed::Again
-            }
-            Err(_) => Claimed::Not,
-        }
-    }
-
-    pub(super) fn takes_wakes(&self, counts: Counts) -> bool {
-        let state = self.state.load(Ordering::Relaxed);
-        state == ARMED || (state >= CLAIMED && counts == Counts::Each)
-    }
-
-    pub(super) fn is_armed(&self) -> bool {
-        self.state.load(Ordering::Relaxed) == ARMED
-    }
-
-    pub(super) fn note_move(&self) {
-        self.moved.store(true, Ordering::Relaxed);
-    }
-
-    /// `false` if a waker claimed first, and its notification has to be waited for.
-    fn disarm(&self) -> bool {
-        self.state.compare_exchange(ARMED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-    }
-
-    fn claimed_member(&self) -> Option<usize> {
-        self.state.load(Ordering::Relaxed).checked_sub(CLAIMED).map(|member| member as usize)
-    }
-}
-
-/// What came of claiming a wait on many words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Claimed {
-    /// The wait is over, by this member.
-    First,
-    /// It was over already; this member counts all the same.
-    Again,
-    /// It was over already, or nobody waits.
-    Not,
-}
 
 /// How a wait on many words ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,7 +95,7 @@ impl Group {
     /// Whether the members are queued where they were registered: not if one was requeued, and not
     /// in a forked child.
     pub(crate) fn is_in_place(&self) -> bool {
-        self.generation == fork::generation() && !self.head().claim.moved.load(Ordering::Relaxed)
+        self.generation == fork::generation() && !self.head().claim.has_moved()
     }
 
     /// Waits, with registered members, unless `look` finds a reason not to.
@@ -234,7 +144,7 @@ impl Group {
     fn arm(&self) {
         let head = self.head();
         head.parker.prepare();
-        head.claim.state.store(ARMED, Ordering::Release);
+        head.claim.arm();
     }
 
     fn enqueue(
@@ -279,7 +189,7 @@ impl Group {
             // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
             unsafe { wake_list::notify_heirs(&member.waiter) };
         }
-        AnyEnded::Chosen(index.max(self.head().claim.highest.load(Ordering::Relaxed) as usize))
+        AnyEnded::Chosen(index.max(self.head().claim.highest()))
     }
 }
 
@@ -288,13 +198,12 @@ impl Drop for Group {
         if checker_has_failed() || self.generation != fork::generation() {
             return;
         }
-        self.head().claim.state.store(IDLE, Ordering::Relaxed);
+        self.head().claim.end();
         for member in self.members() {
             bucket::remove_if_queued(&member.waiter);
         }
         // No waker knows of the head any more.
-        self.head().claim.highest.store(0, Ordering::Relaxed);
-        self.head().claim.moved.store(false, Ordering::Relaxed);
+        self.head().claim.reset();
         if let Some(members) = self.members {
             thread::give_back(members);
         }

@@ -1,10 +1,10 @@
 //! One bucket, and what may be done under its lock.
 
-use super::any::Claimed;
 use super::bucket_lock::{TableHeld, TableLock};
+use super::claim::{Claimed, Counts};
 use super::queue::{Queue, Start};
 use super::table;
-use super::waiter::{ANY, Chosen, Counts, Kind, NOWHERE, Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Kind, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};

@@ -12,6 +12,7 @@
 mod any;
 mod bucket;
 mod bucket_lock;
+mod claim;
 #[cfg(not(any(loom, shuttle)))]
 mod deferred;
 mod hash;

@@ -1,6 +1,6 @@
 //! One node in a queue: a thread's, one of several of a wait on many words, or a task's.
 
-use super::any::Claim;
+use super::claim::{Claim, Counts};
 use super::parker::Parker;
 use super::task;
 use super::thread::Thread;
@@ -42,18 +42,6 @@ pub(super) enum Kind {
     Member { head: &'static Waiter, index: u32, counts: Counts },
     /// A future or a file descriptor.
     Task(&'static Thread),
-}
-
-/// Which wakes a member takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Counts {
-    /// One for all the members of its wait, after which it leaves the queue.
-    Once,
-    /// One for each member, as futex_waitv(2) has it: those after the first are counted, and wake
-    /// nobody.
-    Each,
-    /// One a wait. It stays queued for the next, behind all others.
-    Registered,
 }
 
 /// Where and by which bitset a node was chosen: for whoever has to pass the wake on.

@@ -1,6 +1,7 @@
 //! futex(2).
 
 use super::clock::{Clock, Deadline};
+#[cfg(not(any(loom, shuttle)))]
 use super::futex2::{self, Failure, Waitv};
 use super::syscall::{Errno, syscall};
 use crate::prim::Sleep;
@@ -39,7 +40,7 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>)
 }
 
 /// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or not.
-#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) fn wait_restarting(
     word: &AtomicU32,
     expected: u32,
