@@ -5,6 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
+#[allow(dead_code, reason = "not every test file runs its tests by it")]
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
     let (done, ended) = channel();
     let thread = std::thread::spawn(move || {
