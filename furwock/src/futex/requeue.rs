@@ -2,6 +2,8 @@
 
 use super::Word;
 use crate::lot::{self, LockedPair};
+use crate::prim::full_fence_after_rmw;
+use crate::prim::mutant::{self, Mutant};
 
 /// What a requeue did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -74,6 +76,10 @@ pub(crate) fn compare_requeue_at<E>(
     }
     let mut pair = lot::lock_pair(from, to);
     look()?;
+    if !mutant::active(Mutant::CompareWithoutFence) {
+        // Between the caller's store and the claim of a registered wait. The lock was an RMW.
+        full_fence_after_rmw();
+    }
     Ok(requeue_locked(&mut pair, from, to, wake, relocate))
 }
 

@@ -8,6 +8,8 @@ use crate::prim::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
     AtomicU64, AtomicUsize, Ordering,
 };
+use crate::prim::full_fence_after_rmw;
+use crate::prim::mutant::{self, Mutant};
 
 /// What is done to the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +144,10 @@ pub(crate) fn wake_op_at<E>(
     }
     let mut pair = lot::lock_pair(word, changed);
     let holds = change()?;
+    if !mutant::active(Mutant::ChangeWithoutFence) {
+        // Between the change and the claim of a registered wait.
+        full_fence_after_rmw();
+    }
     let woken = pair.from.choose_many(word, count, lot::ANY);
     let woken_at_changed = if holds { pair.choose_at_other(changed, count_at_changed) } else { 0 };
     Ok(WokenBoth { woken, woken_at_changed })

@@ -238,6 +238,11 @@ impl Operation {
             return Err(Refused::Malformed);
         }
         let count = self.count();
+        if goes_on(Face::Library) {
+            // First, since one of them may be a handler that keeps a bucket's lock from being released.
+            let woken = wake_rest(self.uaddr, 0, count, bitset)?;
+            return Ok(woken + wake_at(self.key(), count - woken, bitset));
+        }
         let woken = wake_at(self.key(), count, bitset);
         if woken < count && goes_on(face) {
             return wake_rest(self.uaddr, woken, count, bitset);

@@ -75,11 +75,16 @@ impl Group {
                 break;
             }
         }
-        let ended = match refused {
+        let mut ended = match refused {
             Some(why) => group.refuse(why),
             None => group.sleep(until),
         };
         head.set_key_locked(NOWHERE);
+        if let AnyEnded::Chosen(index) = &mut ended {
+            // What counts until the last has left is told.
+            group.unqueue();
+            *index = (*index).max(head.claim.highest());
+        }
         Some(ended)
     }
 
@@ -107,14 +112,24 @@ impl Group {
         look: impl FnOnce() -> Result<(), E>,
         until: Until<'_>,
     ) -> AnyEnded<E> {
+        // As the head of `once`.
+        self.head().set_key_locked(WAITING_AT_MANY);
+        if let Head::Spare(thread) = &self.head {
+            thread.serves_this_thread(true);
+        }
         self.arm();
         if !mutant::active(Mutant::ArmWithoutFence) {
             full_fence();
         }
-        match look() {
+        let ended = match look() {
             Err(why) => self.refuse(why),
             Ok(()) => self.sleep(until),
+        };
+        if let Head::Spare(thread) = &self.head {
+            thread.serves_this_thread(false);
         }
+        self.head().set_key_locked(NOWHERE);
+        ended
     }
 
     fn of(head: Head, count: usize) -> Option<Self> {
@@ -171,6 +186,14 @@ impl Group {
         }
     }
 
+    fn unqueue(&self) {
+        if self.generation == fork::generation() {
+            for member in self.members() {
+                bucket::remove_if_queued(&member.waiter);
+            }
+        }
+    }
+
     fn refuse<E>(&self, why: E) -> AnyEnded<E> {
         if self.head().claim.disarm() { AnyEnded::Refused(why) } else { self.notification() }
     }
@@ -189,19 +212,20 @@ impl Group {
             // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
             unsafe { wake_list::notify_heirs(&member.waiter) };
         }
-        AnyEnded::Chosen(index.max(self.head().claim.highest()))
+        AnyEnded::Chosen(index)
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if checker_has_failed() || self.generation != fork::generation() {
+        if checker_has_failed() {
             return;
         }
         self.head().claim.end();
-        for member in self.members() {
-            bucket::remove_if_queued(&member.waiter);
+        if self.generation != fork::generation() {
+            return;
         }
+        self.unqueue();
         // No waker knows of the head any more.
         self.head().claim.reset();
         if let Some(members) = self.members {

@@ -109,7 +109,15 @@ impl<'t> Locked<'t> {
     /// Undoes `announce`.
     #[inline]
     pub(crate) fn retract(&mut self) {
-        self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
+        self.count_out();
+    }
+
+    /// In a child that a signal handler forked while its thread held the lock, the count is gone.
+    #[inline]
+    fn count_out(&self) {
+        if self.bucket.waiters.fetch_sub(1, Ordering::Relaxed) == 0 {
+            self.bucket.waiters.store(0, Ordering::Relaxed);
+        }
     }
 
     #[inline]
@@ -169,7 +177,7 @@ impl<'t> Locked<'t> {
         // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
         unsafe { self.bucket.queue.0.unlink(waiter) };
         waiter.set_key_locked(NOWHERE);
-        self.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
+        self.count_out();
     }
 
     /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and nothing
@@ -223,8 +231,7 @@ impl<'t> Locked<'t> {
     pub(crate) fn choose_first(&mut self, key: usize, verdict: Verdict) -> bool {
         let Some(waiter) = self.first(key) else { return false };
         let was_last = self.after(waiter).is_none();
-        self.choose(waiter, Verdict { was_last, ..verdict });
-        true
+        self.choose(waiter, Verdict { was_last, ..verdict })
     }
 
     /// Chooses one of the first few waiters at `key`, if there is one: the first, or, among those that
@@ -239,8 +246,7 @@ impl<'t> Locked<'t> {
         let was_last = self.after(first).is_none();
         let moved = self.told_by(first).0 != 0;
         let chosen = if moved && !was_last { self.near(first) } else { first };
-        self.choose(chosen, Verdict { was_last, ..verdict });
-        true
+        self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
     /// The first that last ran here, among `first` and those next to it, unless `first` has been

@@ -67,7 +67,15 @@ fn leave(key: usize, count: usize, bitset: u32) -> bool {
     let index = deferred.len.fetch_add(1, Ordering::Relaxed);
     let Some(place) = deferred.wakes.get(index) else {
         deferred.len.fetch_sub(1, Ordering::Relaxed);
-        return false;
+        // One of those already there may do for both.
+        let same = deferred.wakes.iter().find(|place| {
+            let wake = place.get();
+            wake.key == key && wake.bitset == bitset
+        });
+        return same.is_some_and(|place| {
+            place.set(Wake { key, count: u32::MAX, bitset });
+            true
+        });
     };
     place.set(Wake { key, count: u32::try_from(count).unwrap_or(u32::MAX), bitset });
     slot().has_deferred.set(true);

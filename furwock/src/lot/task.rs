@@ -13,6 +13,9 @@ use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
 use core::ffi::c_int;
 use core::task::Waker;
+#[cfg(not(any(loom, shuttle)))]
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What a notification does.
 #[derive(Debug)]
@@ -70,7 +73,8 @@ pub(super) unsafe fn notify(thread: &'static Thread) {
         }
         Some(Sink::Waker(waker)) => {
             if parker.notify_task() {
-                waker.wake();
+                // A panic must not keep the wake from those behind. Its message has been printed.
+                _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
             } else {
                 thread::give_back(thread);
             }
@@ -121,21 +125,28 @@ impl TaskWait {
             self.woken = true;
             return true;
         };
+        // Whoever made the waker wrote its clone and drop: neither is called under the lock.
+        let mut replacement = None;
         while !waiter.is_chosen() {
             let key = waiter.key();
             let locked = (key != NOWHERE).then(|| bucket::lock(key));
-            if locked.is_some() && waiter.key() == key {
-                // SAFETY: queued, under its bucket's lock.
-                unsafe {
-                    if !waiter.sink.is_woken_by(waker) {
-                        let old = waiter.sink.replace(Some(Sink::Waker(waker.clone())));
-                        // Not under the lock: whoever made the waker wrote its drop.
-                        drop(locked);
-                        drop(old);
-                    }
-                }
-                return false;
+            if locked.is_none() || waiter.key() != key {
+                continue;
             }
+            // SAFETY: queued, under its bucket's lock.
+            unsafe {
+                if waiter.sink.is_woken_by(waker) {
+                    return false;
+                }
+                if replacement.is_some() {
+                    let old = waiter.sink.replace(replacement.take());
+                    drop(locked);
+                    drop(old);
+                    return false;
+                }
+            }
+            drop(locked);
+            replacement = Some(Sink::Waker(waker.clone()));
         }
         self.woken = true;
         self.leave_chosen();
@@ -183,7 +194,7 @@ impl Drop for TaskWait {
                 if let Some(chosen) = chosen.filter(|_| !self.woken)
                     && !mutant::active(Mutant::DroppedTaskKeepsWake)
                 {
-                    bucket::lock(chosen.key).choose_many(chosen.key, 1, chosen.bitset);
+                    pass_on(chosen);
                 }
             }
             Some(waiter) => {
@@ -200,6 +211,53 @@ impl Drop for TaskWait {
             eventfd::close(fd);
         }
     }
+}
+
+/// Wakes the next waiter instead of a task that was dropped.
+///
+/// That may be a task whose waker drops it, and so on: the wakes that come up meanwhile wait for the
+/// first to return, so that the stack doesn't grow with them.
+#[cfg(not(any(loom, shuttle)))]
+fn pass_on(chosen: Chosen) {
+    std::thread_local! {
+        static WAITING: RefCell<Option<Vec<Chosen>>> = const { RefCell::new(None) };
+    }
+    let wake = |Chosen { key, bitset }: Chosen| bucket::lock(key).choose_many(key, 1, bitset);
+    let outermost = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
+        Some(waiting) => {
+            waiting.push(chosen);
+            false
+        }
+        none => {
+            *none = Some(Vec::new());
+            true
+        }
+    });
+    match outermost {
+        Ok(false) => {}
+        Ok(true) => {
+            let mut next = Some(chosen);
+            while let Some(chosen) = next {
+                wake(chosen);
+                next = WAITING.with(|waiting| {
+                    let mut waiting = waiting.borrow_mut();
+                    let next = waiting.as_mut().and_then(Vec::pop);
+                    if next.is_none() {
+                        *waiting = None;
+                    }
+                    next
+                });
+            }
+        }
+        // The thread ends, and has no list any more.
+        Err(_) => _ = wake(chosen),
+    }
+}
+
+/// Model threads share one thread's locals.
+#[cfg(any(loom, shuttle))]
+fn pass_on(Chosen { key, bitset }: Chosen) {
+    bucket::lock(key).choose_many(key, 1, bitset);
 }
 
 /// A node for a task, not yet queued.

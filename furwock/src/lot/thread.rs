@@ -32,6 +32,13 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// Notes whose wait a spare node serves, for a child that a signal handler forks meanwhile.
+    pub(super) fn serves_this_thread(&self, yes: bool) {
+        self.pthread.store(if yes { pthread() } else { 0 }, Ordering::Relaxed);
+    }
+}
+
 /// A node for one wait: the thread's own, or a spare one, inside a signal handler that came upon a
 /// wait of its thread, or in a thread that is ending.
 pub(crate) struct Node {
@@ -50,7 +57,7 @@ pub(crate) fn node() -> Option<Node> {
         }
         None => {
             let thread = spares(1)?;
-            thread.pthread.store(pthread(), Ordering::Relaxed);
+            thread.serves_this_thread(true);
             Some(Node { thread, spare: true })
         }
     }
@@ -78,7 +85,7 @@ impl Drop for Node {
             return;
         }
         if self.spare {
-            self.thread.pthread.store(0, Ordering::Relaxed);
+            self.thread.serves_this_thread(false);
             give_back(self.thread);
         } else {
             self.thread.waiting.store(false, Ordering::Relaxed);
@@ -129,7 +136,6 @@ mod native {
         if sys::thread::slot().data.get() == ENDING {
             return None;
         }
-        sys::fork::on_child(forget);
         let thread = spares(1)?;
         thread.waiting.store(false, Ordering::Relaxed);
         thread.active_since_ns.store(0, Ordering::Relaxed);
@@ -143,6 +149,8 @@ mod native {
     /// `count` nodes that nobody else uses, at least one, linked through `next_free`.
     #[cold]
     pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
+        // Before anything can be queued: whose child forgets nothing finds its parent's waiters.
+        sys::fork::on_child(forget);
         pool::take(count)
     }
 

@@ -150,19 +150,20 @@ impl Waiter {
         }
     }
 
-    /// Ends the wait that a signal handler interrupted to fork: for the child its queue is gone.
+    /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its queue
+    /// is gone, and whoever chose it but hasn't notified it.
     ///
     /// # Safety
     /// The node's thread is the only one, in a forked child.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) unsafe fn end_wait_in_child(&self) {
-        if self.key() == NOWHERE {
-            return;
-        }
+        let chosen = self.key() == NOWHERE;
         self.set_key_locked(NOWHERE);
         // SAFETY: by this function's contract.
         unsafe {
-            self.verdict.set(Verdict::WOKEN);
+            if !chosen {
+                self.verdict.set(Verdict::WOKEN);
+            }
             self.heirs.set(None);
         }
         self.parker.notify();

@@ -1,7 +1,10 @@
 //! Waiting on many words: one wake wakes at one of them, and no wake is lost.
 
 use super::{Apart, explore, rejects};
-use crate::futex::{AnyWaited, Expected, Registration, Waited, wait, wait_any, wake};
+use crate::futex::{
+    AnyWaited, Comparison, Expected, Operation, Registration, Waited, WakeOp, compare_requeue,
+    wait, wait_any, wake, wake_op,
+};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -112,6 +115,37 @@ fn registered_and_moved() {
     waiter.join().unwrap();
 }
 
+/// A registration, against a waker that stores and then wakes by `wake`.
+fn registered_against(wake: fn(&Words)) {
+    let words = Arc::new(Words::default());
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || {
+            let mut registration = Registration::new(vec![Expected::new(&words.a, 0)]);
+            while words.a.load(Ordering::Relaxed) == 0 {
+                registration.wait(None);
+            }
+        })
+    };
+    wake(&words);
+    waiter.join().unwrap();
+}
+
+fn registered_and_compared() {
+    registered_against(|words| {
+        words.a.store(1, Ordering::Relaxed);
+        assert!(compare_requeue(&words.a, 1, &words.b, 1, 0).is_ok());
+    });
+}
+
+fn registered_and_changed() {
+    registered_against(|words| {
+        let (operation, comparison) = (Operation::Set, Comparison::Equal);
+        let op = WakeOp { operation, operand: 1, comparison, comparand: 0 };
+        wake_op(&words.b, 0, &words.a, 1, op);
+    });
+}
+
 #[test]
 fn a_wake_at_either_word_is_enough() {
     explore(3, either_word);
@@ -145,4 +179,24 @@ fn rejects_a_registration_without_its_fence() {
 #[test]
 fn rejects_a_claim_taken_without_looking() {
     rejects(Mutant::ClaimWithoutCompare, 2, two_wakers);
+}
+
+#[test]
+fn a_registration_loses_no_wake_by_a_compare_requeue() {
+    explore(3, registered_and_compared);
+}
+
+#[test]
+fn a_registration_loses_no_wake_by_a_wake_op() {
+    explore(3, registered_and_changed);
+}
+
+#[test]
+fn rejects_a_compare_requeue_without_its_fence() {
+    rejects(Mutant::CompareWithoutFence, 3, registered_and_compared);
+}
+
+#[test]
+fn rejects_a_wake_op_without_its_fence() {
+    rejects(Mutant::ChangeWithoutFence, 3, registered_and_changed);
 }

@@ -46,6 +46,10 @@ pub enum Mutant {
     BucketUnlockWithoutWake,
     /// a registered wait looks at its words without a full fence after it armed its claim.
     ArmWithoutFence,
+    /// a compare-and-requeue claims without a full fence after its caller's store.
+    CompareWithoutFence,
+    /// a wake-op claims without a full fence after its change.
+    ChangeWithoutFence,
     /// a waker takes the claim of a wait on many words without looking whether it has gone.
     ClaimWithoutCompare,
     /// (T-1) that a node was chosen is published without what the waker wrote.

@@ -37,13 +37,18 @@ pub(crate) mod pretend {
 
 /// Sets what a child has to forget, beyond its thread's id.
 pub(crate) fn on_child(forget: fn()) {
-    FORGET.store(forget as *mut (), Ordering::Release);
+    if FORGET.load(Ordering::Relaxed).is_null() {
+        FORGET.store(forget as *mut (), Ordering::Release);
+    }
     watch();
 }
 
 /// Registers the handler, once a process. Returns when it is registered, whoever did it: a caller
 /// may fork next.
 pub(crate) fn watch() {
+    if WATCH.load(Ordering::Acquire) == WATCHED {
+        return;
+    }
     match WATCH.compare_exchange(UNWATCHED, REGISTERING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
             // SAFETY: the handler is a function of the right type that lives as long as the
