@@ -5,8 +5,8 @@ mod common;
 
 use common::{bounded, eventually};
 use furwock::futex::{
-    WaitFd, WaitFdError, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd, wake,
-    wake_all, wake_bitset,
+    WaitFd, WaitFdError, WaitFuture, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd,
+    wake, wake_all, wake_bitset,
 };
 use std::future::Future;
 use std::os::fd::{AsRawFd, RawFd};
@@ -133,6 +133,79 @@ fn a_future_that_reported_its_wake_does_not_pass_it_on() {
     assert!(poll(&mut first, Waker::noop()).is_ready());
     drop(first);
     assert!(poll(&mut second, Waker::noop()).is_pending());
+}
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("this waker always panics, and this is its message");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_keeps_no_wake_from_those_behind() {
+    let word = AtomicU32::new(0);
+    let calls = Arc::new(Calls::default());
+    let [mut first, mut second] = [(); 2].map(|()| wait_async(&word, 0));
+    assert!(poll(&mut first, &Waker::from(Arc::new(Panics))).is_pending());
+    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert_eq!(wake_all(&word), 2);
+    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert!(poll(&mut first, Waker::noop()).is_ready());
+}
+
+/// Drops the future that it wakes, as an executor does that has shut down.
+struct DropsItsFuture(std::sync::Mutex<Option<WaitFuture<'static, AtomicU32>>>);
+
+impl Wake for DropsItsFuture {
+    fn wake(self: Arc<Self>) {
+        let future = self.0.lock().unwrap().take();
+        drop(future);
+    }
+}
+
+/// One wake goes from each to the next, tens of thousands of times, on one small stack.
+#[test]
+fn wakers_that_drop_their_futures_pass_a_wake_on_without_end() {
+    const TASKS: usize = 50_000;
+    let word: &'static AtomicU32 = Box::leak(Box::default());
+    let wakers: Vec<_> =
+        (0..TASKS).map(|_| Arc::new(DropsItsFuture(std::sync::Mutex::new(None)))).collect();
+    for waker in &wakers {
+        let mut future = wait_async(word, 0);
+        assert!(poll(&mut future, &Waker::from(Arc::clone(waker))).is_pending());
+        *waker.0.lock().unwrap() = Some(future);
+    }
+    let mut last = wait_async(word, 0);
+    assert!(poll(&mut last, Waker::noop()).is_pending());
+    assert_eq!(wake(word, 1), 1);
+    assert!(poll(&mut last, Waker::noop()).is_ready());
+}
+
+/// The clone of this one's waker polls another future at the same word.
+#[test]
+fn a_wakers_clone_may_use_the_word() {
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    static TABLE: std::task::RawWakerVTable = std::task::RawWakerVTable::new(
+        |_| {
+            let mut other = wait_async(&WORD, 0);
+            assert!(poll(&mut other, Waker::noop()).is_pending());
+            std::task::RawWaker::new(std::ptr::null(), &TABLE)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    bounded(|| {
+        // SAFETY: the table's functions use no data.
+        let waker = unsafe { Waker::new(std::ptr::null(), &TABLE) };
+        let mut future = wait_async(&WORD, 0);
+        assert!(poll(&mut future, Waker::noop()).is_pending());
+        assert!(poll(&mut future, &waker).is_pending());
+        assert_eq!(wake(&WORD, 1), 1);
+        assert!(poll(&mut future, &waker).is_ready());
+    });
 }
 
 fn runtime() -> Runtime {

@@ -11,6 +11,9 @@ use core::task::{Context, Poll};
 /// As [`wait`](super::wait), for tasks of any executor: they stand in one queue with threads, in
 /// order of arrival. Gives `Waited::Woken` or `Waited::Mismatch`; for a deadline, drop the future.
 ///
+/// The task's waker is called by whoever wakes, after the engine's locks are released. One that panics
+/// has its message printed and disturbs nobody else.
+///
 /// Cancel-safe: dropped, it leaves the queue, and a wake that had reached it but that it never
 /// reported goes on to the next waiter. After it has given its result it may be polled again, and
 /// waits anew.

@@ -6,7 +6,8 @@ use crate::lot;
 /// Wakes up to `count` waiters of `word`, those first that have waited longest. Returns how many.
 ///
 /// Change the word first. May be called from a signal handler; one that has come upon its own thread
-/// inside the engine leaves the wake to that thread, and returns 0. With nobody waiting this is a fence and a load. Many threads are woken by
+/// inside the engine leaves the wake to that thread, and returns 0. (Unless tasks wait on the word: their
+/// wakers are called here, and few are made for handlers.) With nobody waiting this is a fence and a load. Many threads are woken by
 /// fan-out: the caller wakes a few, which wake the others.
 #[inline]
 pub fn wake<W: Word>(word: &W, count: usize) -> usize {

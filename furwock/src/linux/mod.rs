@@ -6,8 +6,15 @@
 //! kernel: shared words, priority inheritance, and whatever is malformed, which is the kernel's to
 //! refuse.
 //!
-//! What differs from the kernel, by design: waiters queue in order of arrival, whatever their
-//! real-time priority.
+//! What differs from the kernel, by design:
+//! - Waiters queue in order of arrival, whatever their real-time priority.
+//! - A wake of more than eight lets four go, which let the others go: one that is held up, in a signal
+//!   handler for example, holds up those that it has to wake.
+//! - A private word that is waited on in the kernel all the same (a `futex_waitv` that names shared
+//!   words too, a wait inside a handler that interrupted the engine) is woken by the operations here,
+//!   not by the typed ones of [`futex`](crate::futex).
+//! - A page that is unmapped after its first use is noticed by a `SIGSEGV` handler; a thread that blocks
+//!   that signal, or a program that replaces the handler, crashes where the kernel says `EFAULT`.
 
 mod call;
 mod operation;
