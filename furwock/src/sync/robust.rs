@@ -1,6 +1,7 @@
 //! What the typed robust locks have in common.
 
 use crate::lock::robust::Refused;
+use crate::sys::thread::is_ours;
 use crate::sys::unsupported::Unsupported;
 use core::fmt;
 
@@ -70,10 +71,10 @@ impl<G> fmt::Display for RobustError<G> {
 
 impl<G> core::error::Error for RobustError<G> {}
 
-/// A lock's memory goes while thread `holder` holds it, having forgotten its guard. If that thread is
-/// one of this process its list would lead into freed memory: there is no way on.
-pub(super) fn assert_not_held(holder: u32) {
-    if holder != 0 && crate::sys::thread::is_ours(holder) {
+/// A lock's memory goes while `holders` hold it, having forgotten their guards. If any of them is a
+/// thread of this process its list would lead into freed memory: there is no way on.
+pub(super) fn assert_not_held(mut holders: impl Iterator<Item = u32>) {
+    if let Some(holder) = holders.find(|&holder| holder != 0 && is_ours(holder)) {
         eprintln!("furwock: a robust lock was dropped while thread {holder} held it");
         std::process::abort();
     }

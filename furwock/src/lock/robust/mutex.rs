@@ -158,11 +158,11 @@ impl RawRobustMutex {
     }
 
     /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread id of a holder that remains, or 0.
+    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
-    pub(crate) fn abandon(&self) -> u32 {
+    pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
         self.unlock();
-        self.owner()
+        core::iter::once(self.owner())
     }
 
     /// Whether a holder has died and nobody has made the data consistent since.

@@ -219,13 +219,13 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     }
 
     /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread id of a holder that remains, or 0.
+    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
-    pub(crate) fn abandon(&self) -> u32 {
+    pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + '_ {
         (0..READERS).for_each(|slot| self.unlock_read(ReadSlot(slot)));
         self.unlock_write();
         let readers = self.slots.iter().map(|slot| owner(slot.0.word.load(Ordering::Relaxed)));
-        readers.chain([self.writers.owner()]).max().unwrap_or(0)
+        readers.chain([self.writers.owner()])
     }
 
     #[inline]
