@@ -167,21 +167,37 @@ fn a_lock_that_is_given_up_is_lost_for_all() {
 }
 
 #[test]
-fn only_the_holder_unlocks() {
+fn a_raw_mutex_names_its_holder() {
     let mutex = Arc::new(RawRobustMutex::new());
     // SAFETY: the mutex outlives the holding.
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
     let other = Arc::clone(&mutex);
     in_a_thread(move || {
-        other.unlock();
         assert!(!other.make_consistent());
         // SAFETY: as above.
         assert_eq!(unsafe { other.try_lock() }, Err(Refused::WouldBlock));
     });
     assert_eq!(mutex.owner(), furwock::lock::thread_id());
-    mutex.unlock();
-    mutex.unlock();
+    // SAFETY: held.
+    unsafe { mutex.unlock() };
     assert!(!mutex.is_locked());
+}
+
+/// The kernel gave up before it came to this one, and the holder's id was given to the caller.
+#[test]
+fn an_earlier_thread_with_the_same_id_is_somebody_else() {
+    let me = furwock::lock::thread_id();
+    let mutex = Box::pin(RobustMutex::new(0u32));
+    let lock = Box::pin(RobustRwLock::<u32, 3>::new(0));
+    let around = Box::pin(RobustMutex::new(0u32));
+    let outer = around.as_ref().lock().unwrap();
+    for place in [(&raw const *mutex).cast::<u32>(), (&raw const *lock).cast()] {
+        // SAFETY: the locks begin with their word. Nobody uses them meanwhile.
+        unsafe { place.cast_mut().write(me) };
+    }
+    drop(mutex);
+    drop(lock);
+    drop(outer);
 }
 
 /// A guard forgotten, the memory reused: the list must not lead there any more.
@@ -273,7 +289,8 @@ fn glibcs_and_furwocks_locks_share_a_list() {
                             let result = unsafe { mine[which - EACH].lock() };
                             assert_eq!(result, Ok(Held::Acquired));
                         }
-                        (false, true) => mine[which - EACH].unlock(),
+                        // SAFETY: held.
+                        (false, true) => unsafe { mine[which - EACH].unlock() },
                     }
                     held[which] ^= true;
                 }
@@ -292,7 +309,8 @@ fn glibcs_and_furwocks_locks_share_a_list() {
                 ours[which].make_consistent();
             }
             pthreads.iter().for_each(|mutex| mutex.unlock());
-            ours.iter().for_each(RawRobustMutex::unlock);
+            // SAFETY: all are held.
+            ours.iter().for_each(|mutex| unsafe { mutex.unlock() });
         }
     });
 }
@@ -496,7 +514,8 @@ fn the_raw_types_have_no_hidden_state() {
     let mutex: RawRobustMutex = unsafe { std::mem::zeroed() };
     // SAFETY: it doesn't move until it is unlocked.
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
-    mutex.unlock();
+    // SAFETY: held.
+    unsafe { mutex.unlock() };
 }
 
 fn seed() -> u64 {

@@ -190,7 +190,8 @@ impl<T> DerefMut for RobustMutexGuard<'_, T> {
 impl<T> Drop for RobustMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.mutex.raw.unlock();
+        // SAFETY: the guard's thread holds the lock, or is a forked child's.
+        unsafe { self.mutex.raw.unlock() };
     }
 }
 

@@ -262,7 +262,8 @@ impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.lock.raw.unlock_read(slot);
+            // SAFETY: the guard's thread has the slot, or is a forked child's.
+            unsafe { self.lock.raw.unlock_read(slot) };
         }
     }
 }
@@ -270,7 +271,8 @@ impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
 impl<T, const READERS: usize> Drop for RobustRwLockWriteGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.raw.unlock_write();
+        // SAFETY: the guard's thread holds the lock, or is a forked child's.
+        unsafe { self.lock.raw.unlock_write() };
     }
 }
 

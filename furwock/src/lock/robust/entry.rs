@@ -132,6 +132,12 @@ impl Entry {
         owner(self.word.load(Ordering::Relaxed)) == me.tid
     }
 
+    /// Whether it is `me` that has linked it, and not an earlier thread with the same id.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_linked_by(&self, me: Me) -> bool {
+        self.is_held_by(me) && me.list.contains(&self.links)
+    }
+
     /// The word with WAITERS set, for `sleep`; `Err` with the word if nobody holds it.
     pub(super) fn marked(&self, word: u32) -> Result<u32, u32> {
         debug_assert!(!is_free(word));

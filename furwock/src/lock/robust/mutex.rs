@@ -33,6 +33,9 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// A forked child holds nothing: what its parent's thread held stays the parent's, and unlocking it
 /// in the child does nothing.
 ///
+/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody has
+/// them again.
+///
 /// # Promises
 /// A lock that is held for bounded times is had in bounded time: threads may take a free lock past
 /// those who wait, but once the top waiter has waited 5 ms everybody waits behind it.
@@ -99,7 +102,7 @@ impl RawRobustMutex {
         self.take(Me::new()?, Patience::Until(deadline))
     }
 
-    /// Releases the lock. Release. Does nothing unless the calling thread holds it.
+    /// Releases the lock. Release.
     ///
     /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
     /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
@@ -108,8 +111,13 @@ impl RawRobustMutex {
     /// before it has returned from here, the kernel looks at that place once more, and takes a word
     /// that equals the thread's id for a lock: a weakness of the kernel's interface, which matters
     /// where somebody else unmaps the mutex and maps other shared data there in that moment.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock. Or it is a forked child's, and has it from its parent: then
+    /// nothing happens. That [`owner`](Self::owner) names the caller is not enough: it may be an
+    /// earlier thread with the same id that the kernel has not marked.
     #[inline]
-    pub fn unlock(&self) {
+    pub unsafe fn unlock(&self) {
         if let Ok(me) = Me::new()
             && self.is_held_by(me)
         {
@@ -161,7 +169,11 @@ impl RawRobustMutex {
     /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
-        self.unlock();
+        if let Ok(me) = Me::new()
+            && self.is_linked_by(me)
+        {
+            self.release(me);
+        }
         core::iter::once(self.owner())
     }
 
@@ -173,6 +185,11 @@ impl RawRobustMutex {
     /// Whether the calling thread holds it.
     pub(crate) fn is_mine(&self) -> bool {
         Me::new().is_ok_and(|me| self.is_held_by(me))
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_linked_by(&self, me: Me) -> bool {
+        self.lock.is_linked_by(me)
     }
 
     #[inline]

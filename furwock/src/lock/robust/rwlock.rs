@@ -166,8 +166,11 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     }
 
     /// Releases a read lock. Release. Does nothing in a forked child.
+    ///
+    /// # Safety
+    /// The calling thread, or its forked parent's, has got `slot` from this lock.
     #[inline]
-    pub fn unlock_read(&self, slot: ReadSlot) {
+    pub unsafe fn unlock_read(&self, slot: ReadSlot) {
         let entry = &self.slots[slot.0].0;
         if let Ok(me) = Me::new()
             && entry.is_held_by(me)
@@ -176,21 +179,30 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         }
     }
 
-    /// Releases a write lock. Release. Does nothing unless the calling thread holds it.
+    /// Releases a write lock. Release. Does nothing in a forked child.
     ///
     /// If it was had as [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`] and not made consistent since,
     /// nobody will ever have the lock again.
+    ///
+    /// # Safety
+    /// The calling thread, or its forked parent's, holds the lock exclusively.
     #[inline]
-    pub fn unlock_write(&self) {
+    pub unsafe fn unlock_write(&self) {
         if let Ok(me) = Me::new()
             && self.writers.is_held_by(me)
         {
-            // A lock that is lost keeps its phase: readers have to find out.
-            if !self.writers.is_inconsistent() {
-                self.let_readers_in();
-            }
-            self.writers.release(me);
+            self.release(me);
         }
+    }
+
+    /// The caller has the lock exclusively.
+    #[inline]
+    fn release(&self, me: Me) {
+        // A lock that is lost keeps its phase: readers have to find out.
+        if !self.writers.is_inconsistent() {
+            self.let_readers_in();
+        }
+        self.writers.release(me);
     }
 
     /// The data is in order again. Does nothing unless the calling thread has the lock exclusively
@@ -222,8 +234,13 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + '_ {
-        (0..READERS).for_each(|slot| self.unlock_read(ReadSlot(slot)));
-        self.unlock_write();
+        if let Ok(me) = Me::new() {
+            let mine = self.slots.iter().filter(|slot| slot.0.is_linked_by(me));
+            mine.for_each(|slot| slot.0.unclaim(me));
+            if self.writers.is_linked_by(me) {
+                self.release(me);
+            }
+        }
         let readers = self.slots.iter().map(|slot| owner(slot.0.word.load(Ordering::Relaxed)));
         readers.chain([self.writers.owner()])
     }
