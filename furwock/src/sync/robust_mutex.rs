@@ -70,6 +70,8 @@ impl<T> RobustMutex<T> {
     ///   one that [`new`](Self::new) made and was written there before anybody used it, or zeroed
     ///   memory if zeroes are a valid `T`. Nobody accesses it but through the mutex.
     /// - It stays there, mapped, as long as this process holds it, leaked guards included.
+    /// - All processes that use it are in one PID namespace: it names its holder by an id that is one
+    ///   thread's there, and another's elsewhere.
     /// - Every process that uses it means the same `T` by it, in layout and in content: no pointers
     ///   or references, no file descriptors, no other locks that aren't made for several processes.
     pub unsafe fn at<'a>(place: *mut Self) -> Pin<&'a Self> {

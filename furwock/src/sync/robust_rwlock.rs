@@ -61,7 +61,7 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// The lock at `place`, in shared memory for example.
     ///
     /// # Safety
-    /// As for [`RobustMutex::at`](crate::RobustMutex::at).
+    /// As for [`RobustMutex::at`](crate::RobustMutex::at), the one PID namespace included.
     pub unsafe fn at<'a>(place: *mut Self) -> Pin<&'a Self> {
         // SAFETY: by the contract.
         unsafe { Pin::new_unchecked(&*place) }

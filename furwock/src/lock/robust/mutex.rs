@@ -78,6 +78,10 @@ impl RawRobustMutex {
     /// From a successful call on, until it is unlocked or its thread has ended, the mutex stays
     /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
     /// its address.
+    ///
+    /// All processes that use it are in one PID namespace. Its words name threads by their ids there:
+    /// in two namespaces two threads may have the same, and the death or the unlock of one would
+    /// release what the other holds.
     #[inline]
     pub unsafe fn lock(&self) -> Result<Held, Refused> {
         self.take(Me::new()?, Patience::Endless)

@@ -113,6 +113,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// From a successful call on, until it is unlocked or its thread has ended, the lock stays where
     /// it is, mapped, and nobody else writes its memory: the kernel and the C library hold its
     /// address.
+    ///
+    /// All processes that use it are in one PID namespace, as for [`RawRobustMutex::lock`].
     #[inline]
     pub unsafe fn read(&self) -> Result<ReadHeld, Refused> {
         self.read_within(Patience::Endless)
