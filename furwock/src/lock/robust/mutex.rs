@@ -40,9 +40,11 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// A lock that is held for bounded times is had in bounded time: threads may take a free lock past
 /// those who wait, but once the top waiter has waited 5 ms everybody waits behind it.
 ///
-/// A thread that was woken and is killed before it could take the lock passes the wake on, by the
-/// kernel's hand: since Linux 5.5, and earlier stable kernels that have the fix "Prevent robust
-/// futex exit race". Before, such a wake may be lost.
+/// A thread that was woken and is killed before it could go on passes the wake on, by the kernel's
+/// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex
+/// exit race"), after another death in Linux 6.2 ("futex: Resend potentially swallowed owner death
+/// notification"), and in stable kernels that have these fixes, such as 5.15.86. On older ones such
+/// a wake may be lost: those who wait then sleep until another thread has had to wait too.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawRobustMutex {
