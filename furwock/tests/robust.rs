@@ -8,8 +8,8 @@ use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
 use std::mem::{forget, size_of};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -516,6 +516,61 @@ fn the_raw_types_have_no_hidden_state() {
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
     // SAFETY: held.
     unsafe { mutex.unlock() };
+}
+
+/// Whichever reader leaves, the one that found no slot gets in, and those behind it.
+#[test]
+fn a_reader_without_a_slot_takes_any_that_becomes_free() {
+    bounded(|| {
+        for stays in 0..2 {
+            let lock = Arc::pin(RobustRwLock::<u32, 2>::new(0));
+            let readers = [0, 1].map(|_| Reader::enter(&lock));
+            assert!(matches!(lock.as_ref().try_read(), Err(RobustError::WouldBlock)));
+            let start = Instant::now();
+            let short = Duration::from_millis(7);
+            assert!(matches!(lock.as_ref().try_read_for(short), Err(RobustError::TimedOut)));
+            assert!(start.elapsed() >= short);
+            let waiters = [0, 1, 2].map(|_| {
+                let lock = lock.clone();
+                thread::spawn(move || drop(lock.as_ref().read().unwrap()))
+            });
+            thread::sleep(Duration::from_millis(20));
+            assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+            let [first, second] = readers;
+            let (stays, leaves) = if stays == 0 { (first, second) } else { (second, first) };
+            leaves.leave();
+            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            drop(lock.as_ref().try_read().unwrap());
+            stays.leave();
+            drop(lock.as_ref().try_write().unwrap());
+        }
+    });
+}
+
+/// A thread that reads until it is told to leave.
+struct Reader {
+    leave: mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Reader {
+    fn enter(lock: &Pin<Arc<RobustRwLock<u32, 2>>>) -> Self {
+        let lock = lock.clone();
+        let ((leave, told), (entered, is_in)) = (mpsc::channel(), mpsc::channel());
+        let thread = thread::spawn(move || {
+            let guard = lock.as_ref().read().unwrap();
+            entered.send(()).unwrap();
+            told.recv().unwrap();
+            drop(guard);
+        });
+        is_in.recv().unwrap();
+        Self { leave, thread }
+    }
+
+    fn leave(self) {
+        self.leave.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
 }
 
 fn seed() -> u64 {
