@@ -37,8 +37,10 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// them again.
 ///
 /// # Promises
-/// A lock that is held for bounded times is had in bounded time: threads may take a free lock past
-/// those who wait, but once the top waiter has waited 5 ms everybody waits behind it.
+/// If the lock is held for bounded times, the top waiter has it in bounded time: threads may take a
+/// free lock past it, but once it has been too late for 5 ms everybody goes behind it. There is no
+/// order among those behind it: each time one of them becomes the top waiter, it may be one that has
+/// just come. So somebody always gets on, but no bound is promised to a thread that has company there.
 ///
 /// A thread that was woken and is killed before it could go on passes the wake on, by the kernel's
 /// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex

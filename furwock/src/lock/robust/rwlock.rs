@@ -66,9 +66,10 @@ pub struct ReadSlot(usize);
 ///   [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`], and makes the data consistent, or else the
 ///   lock is lost: [`Refused::NotRecoverable`]. A writer that died before it had the lock is no
 ///   such event.
-/// - Writers don't starve: once a writer has reached the front, no reader enters before it.
-/// - Readers don't starve: one that finds a writer waits in the writers' line, with the bound that
-///   [`RawRobustMutex`] gives.
+/// - Writers are not put behind readers: once a writer has reached the front, no reader enters before
+///   it.
+/// - Readers are not put behind writers: one that finds a writer waits in the writers' line, like any
+///   other there. What that promises, and doesn't, is said at [`RawRobustMutex`].
 /// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and everybody
 ///   else behind it. It is in at most about 2 ms after any reader has left or died.
 ///
