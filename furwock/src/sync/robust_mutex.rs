@@ -23,7 +23,8 @@ use core::time::Duration;
 /// it by [`RobustMutex::at`]: the layout is C's, the raw mutex first, and zeroed memory is a free one.
 ///
 /// Dropping it while the same thread holds it (having forgotten the guard) unlocks it; dropping it
-/// while another thread of the process does aborts.
+/// while another thread of the process does aborts. So it may if the kernel left it to a dead thread
+/// (see the raw mutex) whose id another thread has now.
 ///
 /// ```
 /// use furwock::{RobustError, RobustMutex, RobustMutexGuard};

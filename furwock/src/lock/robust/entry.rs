@@ -75,7 +75,8 @@ impl Entry {
     /// Before the word is released.
     #[inline]
     pub(super) fn unlink(&self, me: Me) {
-        // SAFETY: the word names the caller, so that it has linked the entry.
+        // SAFETY: the callers hold the word, so that they have linked the entry: by the contract of
+        // the raw locks' methods, or because the list has it.
         unsafe { me.list.unlink(&self.links) };
     }
 
