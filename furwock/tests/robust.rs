@@ -8,8 +8,8 @@ use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
 use std::mem::{forget, size_of};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -167,21 +167,37 @@ fn a_lock_that_is_given_up_is_lost_for_all() {
 }
 
 #[test]
-fn only_the_holder_unlocks() {
+fn a_raw_mutex_names_its_holder() {
     let mutex = Arc::new(RawRobustMutex::new());
     // SAFETY: the mutex outlives the holding.
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
     let other = Arc::clone(&mutex);
     in_a_thread(move || {
-        other.unlock();
         assert!(!other.make_consistent());
         // SAFETY: as above.
         assert_eq!(unsafe { other.try_lock() }, Err(Refused::WouldBlock));
     });
     assert_eq!(mutex.owner(), furwock::lock::thread_id());
-    mutex.unlock();
-    mutex.unlock();
+    // SAFETY: held.
+    unsafe { mutex.unlock() };
     assert!(!mutex.is_locked());
+}
+
+/// The kernel gave up before it came to this one, and the holder's id was given to the caller.
+#[test]
+fn an_earlier_thread_with_the_same_id_is_somebody_else() {
+    let me = furwock::lock::thread_id();
+    let mutex = Box::pin(RobustMutex::new(0u32));
+    let lock = Box::pin(RobustRwLock::<u32, 3>::new(0));
+    let around = Box::pin(RobustMutex::new(0u32));
+    let outer = around.as_ref().lock().unwrap();
+    for place in [(&raw const *mutex).cast::<u32>(), (&raw const *lock).cast()] {
+        // SAFETY: the locks begin with their word. Nobody uses them meanwhile.
+        unsafe { place.cast_mut().write(me) };
+    }
+    drop(mutex);
+    drop(lock);
+    drop(outer);
 }
 
 /// A guard forgotten, the memory reused: the list must not lead there any more.
@@ -273,7 +289,8 @@ fn glibcs_and_furwocks_locks_share_a_list() {
                             let result = unsafe { mine[which - EACH].lock() };
                             assert_eq!(result, Ok(Held::Acquired));
                         }
-                        (false, true) => mine[which - EACH].unlock(),
+                        // SAFETY: held.
+                        (false, true) => unsafe { mine[which - EACH].unlock() },
                     }
                     held[which] ^= true;
                 }
@@ -292,7 +309,8 @@ fn glibcs_and_furwocks_locks_share_a_list() {
                 ours[which].make_consistent();
             }
             pthreads.iter().for_each(|mutex| mutex.unlock());
-            ours.iter().for_each(RawRobustMutex::unlock);
+            // SAFETY: all are held.
+            ours.iter().for_each(|mutex| unsafe { mutex.unlock() });
         }
     });
 }
@@ -496,7 +514,63 @@ fn the_raw_types_have_no_hidden_state() {
     let mutex: RawRobustMutex = unsafe { std::mem::zeroed() };
     // SAFETY: it doesn't move until it is unlocked.
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
-    mutex.unlock();
+    // SAFETY: held.
+    unsafe { mutex.unlock() };
+}
+
+/// Whichever reader leaves, the one that found no slot gets in, and those behind it.
+#[test]
+fn a_reader_without_a_slot_takes_any_that_becomes_free() {
+    bounded(|| {
+        for stays in 0..2 {
+            let lock = Arc::pin(RobustRwLock::<u32, 2>::new(0));
+            let readers = [0, 1].map(|_| Reader::enter(&lock));
+            assert!(matches!(lock.as_ref().try_read(), Err(RobustError::WouldBlock)));
+            let start = Instant::now();
+            let short = Duration::from_millis(7);
+            assert!(matches!(lock.as_ref().try_read_for(short), Err(RobustError::TimedOut)));
+            assert!(start.elapsed() >= short);
+            let waiters = [0, 1, 2].map(|_| {
+                let lock = lock.clone();
+                thread::spawn(move || drop(lock.as_ref().read().unwrap()))
+            });
+            thread::sleep(Duration::from_millis(20));
+            assert!(waiters.iter().all(|waiter| !waiter.is_finished()));
+            let [first, second] = readers;
+            let (stays, leaves) = if stays == 0 { (first, second) } else { (second, first) };
+            leaves.leave();
+            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            drop(lock.as_ref().try_read().unwrap());
+            stays.leave();
+            drop(lock.as_ref().try_write().unwrap());
+        }
+    });
+}
+
+/// A thread that reads until it is told to leave.
+struct Reader {
+    leave: mpsc::Sender<()>,
+    thread: thread::JoinHandle<()>,
+}
+
+impl Reader {
+    fn enter(lock: &Pin<Arc<RobustRwLock<u32, 2>>>) -> Self {
+        let lock = lock.clone();
+        let ((leave, told), (entered, is_in)) = (mpsc::channel(), mpsc::channel());
+        let thread = thread::spawn(move || {
+            let guard = lock.as_ref().read().unwrap();
+            entered.send(()).unwrap();
+            told.recv().unwrap();
+            drop(guard);
+        });
+        is_in.recv().unwrap();
+        Self { leave, thread }
+    }
+
+    fn leave(self) {
+        self.leave.send(()).unwrap();
+        self.thread.join().unwrap();
+    }
 }
 
 fn seed() -> u64 {

@@ -6,7 +6,9 @@
 mod processes;
 
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
-use furwock::{Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLockWriteGuard};
+use furwock::{
+    Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockWriteGuard,
+};
 use processes::{
     BOUND, CHILDREN, Random, Shared, fork, kill, lock_glibcs, map, reading, reap, with_mutex,
     writing,
@@ -18,13 +20,14 @@ use std::time::{Duration, Instant};
 fn main() {
     // Run as `cargo test -- NAME` with another test's name: not this one.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&str, fn()); 7] = [
+    let tests: [(&str, fn()); 8] = [
         ("a_forked_child_holds_nothing", a_forked_child_holds_nothing),
         ("every_way_to_end_is_a_death", every_way_to_end_is_a_death),
         ("uncontended_locks_make_no_system_call", uncontended_locks_make_no_system_call),
         ("a_lost_lock_is_lost_in_all_processes", a_lost_lock_is_lost_in_all_processes),
         ("a_lock_serves_at_two_addresses", a_lock_serves_at_two_addresses),
         ("dropping_what_another_thread_holds_aborts", dropping_what_another_thread_holds_aborts),
+        ("a_dead_reader_does_not_hide_a_live_one", a_dead_reader_does_not_hide_a_live_one),
         ("kills_at_random_times", kills_at_random_times),
     ];
     for (name, test) in tests {
@@ -272,14 +275,61 @@ fn dropping_what_another_thread_holds_aborts() {
         is_held.recv().unwrap();
         drop(mutex);
     });
-    let status = reap(child);
-    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
+    assert_aborted(reap(child));
     // One that the parent's thread holds is no reason: the child has a copy.
     let mutex = Box::pin(RobustMutex::new(0));
     let guard = mutex.as_ref().lock().unwrap();
     // SAFETY: the parent's original is in another process.
     in_a_child(|| unsafe { drop(std::ptr::read(&mutex)) });
     drop(guard);
+}
+
+fn assert_aborted(status: i32) {
+    assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
+}
+
+/// The kernel gave up before it came to a dead reader's slot. That one, whatever its id, says nothing
+/// of the other readers.
+fn a_dead_reader_does_not_hide_a_live_one() {
+    for live_first in [true, false] {
+        let child = fork(|| {
+            let lock = std::sync::Arc::pin(RobustRwLock::<u32>::new(0));
+            let live = || {
+                let (other, (held, is_held)) = (lock.clone(), std::sync::mpsc::channel());
+                std::thread::spawn(move || {
+                    forget(other.as_ref().read().unwrap());
+                    drop(other);
+                    held.send(()).unwrap();
+                    std::thread::sleep(BOUND);
+                });
+                is_held.recv().unwrap();
+            };
+            let dead = || {
+                let other = lock.clone();
+                let work = move || {
+                    forget(other.as_ref().read().unwrap());
+                    drop(other);
+                    hold_more_than_the_kernel_looks_at();
+                };
+                std::thread::spawn(work).join().unwrap();
+            };
+            if live_first {
+                live();
+                dead();
+            } else {
+                dead();
+                live();
+            }
+            drop(lock);
+        });
+        assert_aborted(reap(child));
+    }
+}
+
+fn hold_more_than_the_kernel_looks_at() {
+    for _ in 0..2100 {
+        forget(Box::leak(Box::new(Box::pin(RobustMutex::new(())))).as_ref().lock().unwrap());
+    }
 }
 
 fn kills_at_random_times() {

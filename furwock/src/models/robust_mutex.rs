@@ -25,7 +25,12 @@ impl Counter {
             assert!(self.mutex.make_consistent());
         }
         self.add_locked();
-        self.mutex.unlock();
+        self.unlock();
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the callers hold it.
+        unsafe { self.mutex.unlock() };
     }
 
     fn add_locked(&self) {
@@ -38,7 +43,7 @@ impl Counter {
         // SAFETY: the Arc keeps it in place.
         if unsafe { self.mutex.lock_until(&passed) }.is_ok() {
             self.add_locked();
-            self.mutex.unlock();
+            self.unlock();
         }
     }
 

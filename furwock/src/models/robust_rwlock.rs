@@ -21,7 +21,8 @@ impl<const READERS: usize> Pair<READERS> {
         match unsafe { self.lock.read() }.unwrap() {
             ReadHeld::Shared(slot) => {
                 self.assert_whole();
-                self.lock.unlock_read(slot);
+                // SAFETY: had just now.
+                unsafe { self.lock.unlock_read(slot) };
             }
             ReadHeld::OwnerDied => self.repair(),
         }
@@ -42,7 +43,7 @@ impl<const READERS: usize> Pair<READERS> {
                 self.assert_whole();
                 self.half(0);
                 self.half(1);
-                self.lock.unlock_write();
+                self.unlock_write();
             }
             Held::OwnerDied => self.repair(),
         }
@@ -59,7 +60,12 @@ impl<const READERS: usize> Pair<READERS> {
         self.half(1);
         self.assert_whole();
         assert!(self.lock.make_consistent());
-        self.lock.unlock_write();
+        self.unlock_write();
+    }
+
+    fn unlock_write(&self) {
+        // SAFETY: the callers hold it exclusively.
+        unsafe { self.lock.unlock_write() };
     }
 
     fn half(&self, which: usize) {

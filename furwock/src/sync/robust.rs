@@ -1,6 +1,7 @@
 //! What the typed robust locks have in common.
 
 use crate::lock::robust::Refused;
+use crate::sys::thread::is_ours;
 use crate::sys::unsupported::Unsupported;
 use core::fmt;
 
@@ -70,10 +71,13 @@ impl<G> fmt::Display for RobustError<G> {
 
 impl<G> core::error::Error for RobustError<G> {}
 
-/// A lock's memory goes while thread `holder` holds it, having forgotten its guard. If that thread is
-/// one of this process its list would lead into freed memory: there is no way on.
-pub(super) fn assert_not_held(holder: u32) {
-    if holder != 0 && crate::sys::thread::is_ours(holder) {
+/// A lock's memory goes while `holders` hold it, having forgotten their guards. If any of them is a
+/// thread of this process its list would lead into freed memory: there is no way on. Not the caller's:
+/// what it held has been released, and a word that still names it means a dead one with the same id.
+pub(super) fn assert_not_held(mut holders: impl Iterator<Item = u32>) {
+    let me = crate::lot::tid();
+    let is_other = |&holder: &u32| holder != 0 && holder != me && is_ours(holder);
+    if let Some(holder) = holders.find(is_other) {
         eprintln!("furwock: a robust lock was dropped while thread {holder} held it");
         std::process::abort();
     }

@@ -23,7 +23,8 @@ use core::time::Duration;
 /// it by [`RobustMutex::at`]: the layout is C's, the raw mutex first, and zeroed memory is a free one.
 ///
 /// Dropping it while the same thread holds it (having forgotten the guard) unlocks it; dropping it
-/// while another thread of the process does aborts.
+/// while another thread of the process does aborts. So it may if the kernel left it to a dead thread
+/// (see the raw mutex) whose id another thread has now.
 ///
 /// ```
 /// use furwock::{RobustError, RobustMutex, RobustMutexGuard};
@@ -70,6 +71,8 @@ impl<T> RobustMutex<T> {
     ///   one that [`new`](Self::new) made and was written there before anybody used it, or zeroed
     ///   memory if zeroes are a valid `T`. Nobody accesses it but through the mutex.
     /// - It stays there, mapped, as long as this process holds it, leaked guards included.
+    /// - All processes that use it are in one PID namespace: it names its holder by an id that is one
+    ///   thread's there, and another's elsewhere.
     /// - Every process that uses it means the same `T` by it, in layout and in content: no pointers
     ///   or references, no file descriptors, no other locks that aren't made for several processes.
     pub unsafe fn at<'a>(place: *mut Self) -> Pin<&'a Self> {
@@ -190,7 +193,8 @@ impl<T> DerefMut for RobustMutexGuard<'_, T> {
 impl<T> Drop for RobustMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        self.mutex.raw.unlock();
+        // SAFETY: the guard's thread holds the lock, or is a forked child's.
+        unsafe { self.mutex.raw.unlock() };
     }
 }
 

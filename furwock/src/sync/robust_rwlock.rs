@@ -61,7 +61,7 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// The lock at `place`, in shared memory for example.
     ///
     /// # Safety
-    /// As for [`RobustMutex::at`](crate::RobustMutex::at).
+    /// As for [`RobustMutex::at`](crate::RobustMutex::at), the one PID namespace included.
     pub unsafe fn at<'a>(place: *mut Self) -> Pin<&'a Self> {
         // SAFETY: by the contract.
         unsafe { Pin::new_unchecked(&*place) }
@@ -262,7 +262,8 @@ impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
-            self.lock.raw.unlock_read(slot);
+            // SAFETY: the guard's thread has the slot, or is a forked child's.
+            unsafe { self.lock.raw.unlock_read(slot) };
         }
     }
 }
@@ -270,7 +271,8 @@ impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
 impl<T, const READERS: usize> Drop for RobustRwLockWriteGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
-        self.lock.raw.unlock_write();
+        // SAFETY: the guard's thread holds the lock, or is a forked child's.
+        unsafe { self.lock.raw.unlock_write() };
     }
 }
 

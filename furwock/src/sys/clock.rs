@@ -78,6 +78,14 @@ impl Deadline {
         (now.tv_sec, now.tv_nsec) >= (self.at.tv_sec, self.at.tv_nsec)
     }
 
+    /// Whether it has passed once `time`, less than a second, is over.
+    pub(crate) fn is_within(&self, time: Duration) -> bool {
+        let now = self.clock.now();
+        let nanos = now.tv_nsec + i64::from(time.subsec_nanos());
+        let then = (now.tv_sec + nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
+        then >= (self.at.tv_sec, self.at.tv_nsec)
+    }
+
     pub(crate) fn timespec(&self) -> &libc::timespec {
         &self.at
     }
@@ -105,6 +113,14 @@ mod tests {
     #[test]
     fn a_negative_time_has_passed() {
         assert!(Deadline::at(Clock::Monotonic, -5, 1).unwrap().has_passed());
+    }
+
+    #[test]
+    fn a_deadline_is_near_or_far() {
+        let time = Duration::from_millis(950);
+        assert!(Deadline::after(Duration::from_millis(900)).is_within(time));
+        assert!(!Deadline::after(Duration::from_secs(100)).is_within(time));
+        assert!(!Deadline::after(Duration::MAX).is_within(time));
     }
 
     #[test]

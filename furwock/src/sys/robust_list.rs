@@ -196,6 +196,20 @@ mod native {
             unsafe { next_of(prev) }.store(next, Ordering::Relaxed);
             compiler_fence(Ordering::SeqCst);
         }
+
+        /// Whether an entry is in the list, by a walk: its word alone may still name an earlier
+        /// thread with the same id, which the kernel hasn't marked. Entries that the list leads
+        /// through are only read.
+        pub(crate) fn contains(self, links: &Links) -> bool {
+            let head = self.head.expose_provenance();
+            let entry = address(links);
+            let mut link = self.head().next.load(Ordering::Relaxed) & !PI;
+            while link != head && link != entry {
+                // SAFETY: reached from the head.
+                link = unsafe { next_of(link) }.load(Ordering::Relaxed) & !PI;
+            }
+            link == entry
+        }
     }
 }
 

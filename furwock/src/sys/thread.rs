@@ -134,12 +134,14 @@ pub(crate) fn holds() -> bool {
     slot().holding.get() != 0
 }
 
-/// Whether thread `tid` is one of this process.
+/// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn is_ours(tid: u32) -> bool {
+    use super::syscall::{Errno, syscall};
     let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];
     // SAFETY: signal 0 only asks whether the thread is there.
-    unsafe { super::syscall::syscall(libc::SYS_tgkill, arguments) }.is_ok()
+    let answer = unsafe { syscall(libc::SYS_tgkill, arguments) };
+    answer != Err(Errno(libc::ESRCH))
 }
 
 /// pthread's own name for this thread.

@@ -75,7 +75,8 @@ impl Entry {
     /// Before the word is released.
     #[inline]
     pub(super) fn unlink(&self, me: Me) {
-        // SAFETY: the word names the caller, so that it has linked the entry.
+        // SAFETY: the callers hold the word, so that they have linked the entry: by the contract of
+        // the raw locks' methods, or because the list has it.
         unsafe { me.list.unlink(&self.links) };
     }
 
@@ -130,6 +131,12 @@ impl Entry {
     #[inline]
     pub(super) fn is_held_by(&self, me: Me) -> bool {
         owner(self.word.load(Ordering::Relaxed)) == me.tid
+    }
+
+    /// Whether it is `me` that has linked it, and not an earlier thread with the same id.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_linked_by(&self, me: Me) -> bool {
+        self.is_held_by(me) && me.list.contains(&self.links)
     }
 
     /// The word with WAITERS set, for `sleep`; `Err` with the word if nobody holds it.

@@ -33,13 +33,20 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// A forked child holds nothing: what its parent's thread held stays the parent's, and unlocking it
 /// in the child does nothing.
 ///
-/// # Promises
-/// A lock that is held for bounded times is had in bounded time: threads may take a free lock past
-/// those who wait, but once the top waiter has waited 5 ms everybody waits behind it.
+/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody has
+/// them again.
 ///
-/// A thread that was woken and is killed before it could take the lock passes the wake on, by the
-/// kernel's hand: since Linux 5.5, and earlier stable kernels that have the fix "Prevent robust
-/// futex exit race". Before, such a wake may be lost.
+/// # Promises
+/// If the lock is held for bounded times, the top waiter has it in bounded time: threads may take a
+/// free lock past it, but once it has been too late for 5 ms everybody goes behind it. There is no
+/// order among those behind it: each time one of them becomes the top waiter, it may be one that has
+/// just come. So somebody always gets on, but no bound is promised to a thread that has company there.
+///
+/// A thread that was woken and is killed before it could go on passes the wake on, by the kernel's
+/// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex
+/// exit race"), after another death in Linux 6.2 ("futex: Resend potentially swallowed owner death
+/// notification"), and in stable kernels that have these fixes, such as 5.15.86. On older ones such
+/// a wake may be lost: those who wait then sleep until another thread has had to wait too.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawRobustMutex {
@@ -75,6 +82,10 @@ impl RawRobustMutex {
     /// From a successful call on, until it is unlocked or its thread has ended, the mutex stays
     /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
     /// its address.
+    ///
+    /// All processes that use it are in one PID namespace. Its words name threads by their ids there:
+    /// in two namespaces two threads may have the same, and the death or the unlock of one would
+    /// release what the other holds.
     #[inline]
     pub unsafe fn lock(&self) -> Result<Held, Refused> {
         self.take(Me::new()?, Patience::Endless)
@@ -99,7 +110,7 @@ impl RawRobustMutex {
         self.take(Me::new()?, Patience::Until(deadline))
     }
 
-    /// Releases the lock. Release. Does nothing unless the calling thread holds it.
+    /// Releases the lock. Release.
     ///
     /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
     /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
@@ -108,8 +119,13 @@ impl RawRobustMutex {
     /// before it has returned from here, the kernel looks at that place once more, and takes a word
     /// that equals the thread's id for a lock: a weakness of the kernel's interface, which matters
     /// where somebody else unmaps the mutex and maps other shared data there in that moment.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock. Or it is a forked child's, and has it from its parent: then
+    /// nothing happens. That [`owner`](Self::owner) names the caller is not enough: it may be an
+    /// earlier thread with the same id that the kernel has not marked.
     #[inline]
-    pub fn unlock(&self) {
+    pub unsafe fn unlock(&self) {
         if let Ok(me) = Me::new()
             && self.is_held_by(me)
         {
@@ -158,11 +174,15 @@ impl RawRobustMutex {
     }
 
     /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread id of a holder that remains, or 0.
+    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
-    pub(crate) fn abandon(&self) -> u32 {
-        self.unlock();
-        self.owner()
+    pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
+        if let Ok(me) = Me::new()
+            && self.is_linked_by(me)
+        {
+            self.release(me);
+        }
+        core::iter::once(self.owner())
     }
 
     /// Whether a holder has died and nobody has made the data consistent since.
@@ -173,6 +193,11 @@ impl RawRobustMutex {
     /// Whether the calling thread holds it.
     pub(crate) fn is_mine(&self) -> bool {
         Me::new().is_ok_and(|me| self.is_held_by(me))
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_linked_by(&self, me: Me) -> bool {
+        self.lock.is_linked_by(me)
     }
 
     #[inline]

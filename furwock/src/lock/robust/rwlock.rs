@@ -25,10 +25,14 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{full_fence, full_fence_after_rmw};
 use crate::sys::clock::Deadline;
+use core::time::Duration;
 
 const IDLE: u32 = 0;
 const DRAINING: u32 = 1;
 const WRITING: u32 = 2;
+
+/// How long a reader that finds all slots taken sleeps on one of them.
+const TURN: Duration = Duration::from_millis(2);
 
 /// A reader's word, on cache lines of its own.
 #[derive(Debug, Default)]
@@ -62,13 +66,15 @@ pub struct ReadSlot(usize);
 ///   [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`], and makes the data consistent, or else the
 ///   lock is lost: [`Refused::NotRecoverable`]. A writer that died before it had the lock is no
 ///   such event.
-/// - Writers don't starve: once a writer has reached the front, no reader enters before it.
-/// - Readers don't starve: one that finds a writer waits in the writers' line, with the bound that
-///   [`RawRobustMutex`] gives.
-/// - Up to `READERS` readers are inside at once. One more waits at the head of the line until one
-///   particular reader has left or died.
+/// - Writers are not put behind readers: once a writer has reached the front, no reader enters before
+///   it.
+/// - Readers are not put behind writers: one that finds a writer waits in the writers' line, like any
+///   other there. What that promises, and doesn't, is said at [`RawRobustMutex`].
+/// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and everybody
+///   else behind it. It is in at most about 2 ms after any reader has left or died.
 ///
-/// A thread that reads may read again, but if a writer waits it waits for itself then.
+/// A thread that reads may read again, into another slot. It waits for itself then if a writer waits,
+/// or if it and others have taken all slots.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawRobustRwLock<const READERS: usize = 64> {
@@ -113,6 +119,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// From a successful call on, until it is unlocked or its thread has ended, the lock stays where
     /// it is, mapped, and nobody else writes its memory: the kernel and the C library hold its
     /// address.
+    ///
+    /// All processes that use it are in one PID namespace, as for [`RawRobustMutex::lock`].
     #[inline]
     pub unsafe fn read(&self) -> Result<ReadHeld, Refused> {
         self.read_within(Patience::Endless)
@@ -166,8 +174,11 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     }
 
     /// Releases a read lock. Release. Does nothing in a forked child.
+    ///
+    /// # Safety
+    /// The calling thread, or its forked parent's, has got `slot` from this lock.
     #[inline]
-    pub fn unlock_read(&self, slot: ReadSlot) {
+    pub unsafe fn unlock_read(&self, slot: ReadSlot) {
         let entry = &self.slots[slot.0].0;
         if let Ok(me) = Me::new()
             && entry.is_held_by(me)
@@ -176,21 +187,30 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         }
     }
 
-    /// Releases a write lock. Release. Does nothing unless the calling thread holds it.
+    /// Releases a write lock. Release. Does nothing in a forked child.
     ///
     /// If it was had as [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`] and not made consistent since,
     /// nobody will ever have the lock again.
+    ///
+    /// # Safety
+    /// The calling thread, or its forked parent's, holds the lock exclusively.
     #[inline]
-    pub fn unlock_write(&self) {
+    pub unsafe fn unlock_write(&self) {
         if let Ok(me) = Me::new()
             && self.writers.is_held_by(me)
         {
-            // A lock that is lost keeps its phase: readers have to find out.
-            if !self.writers.is_inconsistent() {
-                self.let_readers_in();
-            }
-            self.writers.release(me);
+            self.release(me);
         }
+    }
+
+    /// The caller has the lock exclusively.
+    #[inline]
+    fn release(&self, me: Me) {
+        // A lock that is lost keeps its phase: readers have to find out.
+        if !self.writers.is_inconsistent() {
+            self.let_readers_in();
+        }
+        self.writers.release(me);
     }
 
     /// The data is in order again. Does nothing unless the calling thread has the lock exclusively
@@ -219,13 +239,18 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     }
 
     /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread id of a holder that remains, or 0.
+    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
-    pub(crate) fn abandon(&self) -> u32 {
-        (0..READERS).for_each(|slot| self.unlock_read(ReadSlot(slot)));
-        self.unlock_write();
+    pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + '_ {
+        if let Ok(me) = Me::new() {
+            let mine = self.slots.iter().filter(|slot| slot.0.is_linked_by(me));
+            mine.for_each(|slot| slot.0.unclaim(me));
+            if self.writers.is_linked_by(me) {
+                self.release(me);
+            }
+        }
         let readers = self.slots.iter().map(|slot| owner(slot.0.word.load(Ordering::Relaxed)));
-        readers.chain([self.writers.owner()]).max().unwrap_or(0)
+        readers.chain([self.writers.owner()])
     }
 
     #[inline]
@@ -286,12 +311,34 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         Ok(ReadHeld::Shared(ReadSlot(slot?)))
     }
 
+    /// Sleeps on one slot after the other, on each for a short time: any may become free. A WAITERS
+    /// that stays behind costs the slot's reader a needless wake.
     fn wait_for_a_slot(&self, me: Me, patience: Patience<'_>) -> Result<usize, Refused> {
+        let mut at = home::<READERS>(me.tid);
         loop {
             if let Some(slot) = self.claim(me) {
                 return Ok(slot);
             }
-            self.wait_at(&self.slots[home::<READERS>(me.tid)].0, patience)?;
+            if let Err(refused) = self.wait_a_turn_at(&self.slots[at].0, patience) {
+                return self.claim(me).ok_or(refused);
+            }
+            at = (at + 1) % READERS;
+        }
+    }
+
+    fn wait_a_turn_at(&self, slot: &Entry, patience: Patience<'_>) -> Result<(), Refused> {
+        let is_last = match patience {
+            Patience::None => true,
+            Patience::Until(deadline) => deadline.is_within(TURN),
+            // In a model a deadline has always passed: turns would never end.
+            Patience::Endless => cfg!(any(loom, shuttle)),
+        };
+        if is_last {
+            return self.wait_at(slot, patience);
+        }
+        match self.wait_at(slot, Patience::Until(&Deadline::after(TURN))) {
+            Err(Refused::TimedOut) => Ok(()),
+            other => other,
         }
     }
 
