@@ -356,6 +356,34 @@ fn a_second_mutex_is_refused_while_somebody_waits() {
     });
 }
 
+/// A waiter whose mutex comes back as a deadlock leaves nothing in the condvar.
+#[test]
+fn a_waiter_that_is_told_of_a_deadlock_is_not_counted() {
+    bounded(|| {
+        let (mutex, held, condvar) = (PiMutex::new(()), PiMutex::new(()), PiCondvar::new());
+        let waits = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let held = held.lock().unwrap();
+                let guard = mutex.lock().unwrap();
+                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                let soon = Duration::from_millis(300);
+                assert_eq!(condvar.wait_for(guard, soon).err(), Some(PiError::Deadlock));
+                drop(held);
+            });
+            eventually("it waits", || waits.load(Ordering::SeqCst) != 0);
+            let guard = mutex.lock().unwrap();
+            // Closes the circle once the waiter wants the mutex back.
+            drop(held.lock().unwrap());
+            drop(guard);
+        });
+        assert!(!mutex.is_locked());
+        let other = PiMutex::new(());
+        let short = Duration::from_millis(1);
+        assert!(condvar.wait_for(other.lock().unwrap(), short).unwrap().1.timed_out());
+    });
+}
+
 /// Producers and consumers, some of whose waits are too short: every item arrives once. Notified
 /// outside the mutex, so that notifications meet one another and waiters on their way to sleep.
 #[test]
