@@ -3,7 +3,7 @@
 
 use super::clock::{Clock, Deadline};
 use super::syscall::{Errno, syscall};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 /// `FUTEX2_SIZE_U32`: the only width that any kernel knows so far.
 pub(crate) const SIZE_U32: u32 = 0x02;
