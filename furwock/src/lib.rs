@@ -11,7 +11,9 @@
 //!
 //! Everything but [`shared`], the robust and the PI locks is for the threads of one process. A forked
 //! child may use whatever the thread that forked could use; who waited in the parent doesn't wait in
-//! the child.
+//! the child. That goes for children of `fork` whose handlers have run: those of `_Fork` or a bare
+//! `clone`, and handlers registered with `pthread_atfork` before furwock's first use, still see the
+//! parent's thread id, and must use nothing of furwock.
 //!
 //! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
 //! and at the ground `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).

@@ -356,6 +356,86 @@ fn a_second_mutex_is_refused_while_somebody_waits() {
     });
 }
 
+/// A waiter whose mutex comes back as a deadlock leaves nothing in the condvar.
+#[test]
+fn a_waiter_that_is_told_of_a_deadlock_is_not_counted() {
+    bounded(|| {
+        let (mutex, held, condvar) = (PiMutex::new(()), PiMutex::new(()), PiCondvar::new());
+        let waits = AtomicU32::new(0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let held = held.lock().unwrap();
+                let guard = mutex.lock().unwrap();
+                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
+                let soon = Duration::from_millis(300);
+                assert_eq!(condvar.wait_for(guard, soon).err(), Some(PiError::Deadlock));
+                drop(held);
+            });
+            eventually("it waits", || waits.load(Ordering::SeqCst) != 0);
+            let guard = mutex.lock().unwrap();
+            // Closes the circle once the waiter wants the mutex back.
+            drop(held.lock().unwrap());
+            drop(guard);
+        });
+        assert!(!mutex.is_locked());
+        let other = PiMutex::new(());
+        let short = Duration::from_millis(1);
+        assert!(condvar.wait_for(other.lock().unwrap(), short).unwrap().1.timed_out());
+    });
+}
+
+/// A waiter gets the mutex from an owner who died, finds that it has to wait on, and is told of the
+/// death when its wait is over.
+#[test]
+fn a_wait_on_a_condition_tells_of_a_death_on_the_way() {
+    type Wait = fn(&PiCondvar, PiMutexGuard<'_, bool>, &dyn Fn()) -> bool;
+    let waits: [Wait; 2] = [
+        |condvar, guard, look| {
+            let shut = |open: &mut bool| {
+                look();
+                !*open
+            };
+            PiMutexGuard::owner_died(&condvar.wait_while(guard, shut).unwrap())
+        },
+        |condvar, guard, look| {
+            let shut = |open: &mut bool| {
+                look();
+                !*open
+            };
+            let long = Duration::from_secs(60);
+            PiMutexGuard::owner_died(&condvar.wait_while_for(guard, shut, long).unwrap().0)
+        },
+    ];
+    for wait in waits {
+        bounded(move || {
+            let gate = Arc::new((PiMutex::new(false), PiCondvar::new(), AtomicU32::new(0)));
+            let looks = |gate: &(_, _, AtomicU32), count| {
+                eventually("it has looked", || gate.2.load(Ordering::SeqCst) == count);
+            };
+            let waiter = {
+                let gate = Arc::clone(&gate);
+                thread::spawn(move || {
+                    let look = || _ = gate.2.fetch_add(1, Ordering::SeqCst);
+                    wait(&gate.1, gate.0.lock().unwrap(), &look)
+                })
+            };
+            looks(&gate, 1);
+            let dying = Arc::clone(&gate);
+            thread::spawn(move || {
+                let guard = dying.0.lock().unwrap();
+                // As soon as the waiter sleeps: it is in the mutex's queue at this thread's end.
+                eventually("moved", || dying.1.notify_one() == Ok(true));
+                std::mem::forget(guard);
+            });
+            looks(&gate, 2);
+            *gate.0.lock().unwrap() = true;
+            gate.1.notify_one().unwrap();
+            assert!(waiter.join().unwrap());
+            assert!(!PiMutexGuard::owner_died(&gate.0.lock().unwrap()));
+        });
+    }
+}
+
 /// Producers and consumers, some of whose waits are too short: every item arrives once. Notified
 /// outside the mutex, so that notifications meet one another and waiters on their way to sleep.
 #[test]

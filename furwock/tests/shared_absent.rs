@@ -7,8 +7,8 @@ mod process;
 use common::{bounded, eventually};
 use furwock::Deadline;
 use furwock::shared::{
-    Awaited, Error, NumaWord, Scope, Waited, requeue, wait, wait_any, wait64, wake, wake_all,
-    wake64,
+    Awaited, Error, NumaWord, Scope, Waited, WaitedAny, requeue, wait, wait_any, wait64, wake,
+    wake_all, wake64,
 };
 use process::{Shared, child};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -60,6 +60,20 @@ fn without_new_calls(errno: i32) -> bool {
     ])
 }
 
+/// A kernel from 5.16 to 6.6: `futex_waitv`, which refuses whatever flag it is given here, without the
+/// rest of futex2.
+fn without_futex2() -> bool {
+    live_under(&mut [
+        statement(LOAD, NUMBER),
+        jump(EQUAL, FUTEX_WAITV, 2, 0),
+        jump(AT_LEAST, FUTEX_WAKE, 0, 3),
+        jump(ABOVE, FUTEX_REQUEUE, 2, 1),
+        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
+        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
+        statement(RETURN, libc::SECCOMP_RET_ALLOW),
+    ])
+}
+
 /// A kernel from 6.7 to 6.15: futex2 without nodes and memory policies.
 fn without_new_flags() -> bool {
     live_under(&mut [
@@ -95,6 +109,8 @@ const fn unsupported(call: &'static str, since: &'static str) -> Error {
 }
 
 const WAITV: Error = unsupported("futex_waitv", "Linux 5.16");
+const NUMA: Error = unsupported("FUTEX2_NUMA", "Linux 6.16");
+const MPOL: Error = unsupported("FUTEX2_MPOL", "Linux 6.16");
 const WAKE: Error = unsupported("futex_wake", "Linux 6.7");
 const WAIT: Error = unsupported("futex_wait", "Linux 6.7");
 const REQUEUE: Error = unsupported("futex_requeue", "Linux 6.7");
@@ -121,7 +137,6 @@ fn a_missing_call_is_named() {
                 if !without_new_calls(errno) {
                     return 100;
                 }
-                // The second time, nothing is asked of the kernel.
                 first_failure(&checks(&words)) * 16 + first_failure(&checks(&words))
             });
             assert_eq!(old.end(), 0, "16 times the check that failed, or the check again");
@@ -180,8 +195,6 @@ fn a_64_bit_wake_is_an_old_call() {
 
 #[test]
 fn a_missing_flag_is_named() {
-    const NUMA: Error = unsupported("FUTEX2_NUMA", "Linux 6.16");
-    const MPOL: Error = unsupported("FUTEX2_MPOL", "Linux 6.16");
     bounded(|| {
         let words = words();
         let mut old = child(|| {
@@ -199,5 +212,45 @@ fn a_missing_flag_is_named() {
             first_failure(&checks)
         });
         assert_eq!(old.end(), 0, "the number of the check that failed");
+    });
+}
+
+#[test]
+fn a_flag_that_an_older_wait_refuses_is_named() {
+    bounded(|| {
+        let words = words();
+        let mut old = child(|| {
+            if !without_futex2() {
+                return 100;
+            }
+            let by_policy = Scope::SHARED.by_memory_policy();
+            let checks = [
+                wait_any(&[Awaited::new(&words.numa, 0)], None) == Err(NUMA),
+                wait_any(&[Awaited::new(&by_policy.of(&words.plain), 0)], None) == Err(MPOL),
+                wait64(&by_policy.of(&words.wide), 0, None) == Err(MPOL),
+                wait(&words.numa, 0, None) == Err(WAIT),
+            ];
+            first_failure(&checks)
+        });
+        assert_eq!(old.end(), 0, "the number of the check that failed");
+    });
+}
+
+/// A filter is its thread's own: what it takes from one, others still have.
+#[test]
+fn one_threads_filter_is_not_anothers() {
+    bounded(|| {
+        let past = Deadline::after(Duration::ZERO);
+        let by_any = |word| wait_any(&[Awaited::new(word, 0)], Some(&past));
+        let word = AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            let filtered = scope.spawn(|| {
+                assert!(without_new_calls(libc::ENOSYS));
+                assert_eq!(by_any(&word), Err(WAITV));
+            });
+            filtered.join().unwrap();
+        });
+        assert_eq!(by_any(&word), Ok(WaitedAny::TimedOut));
+        assert_eq!(wake(&NumaWord::new(0), 1), Ok(0));
     });
 }

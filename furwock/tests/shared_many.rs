@@ -5,7 +5,8 @@ mod process;
 
 use common::{bounded, eventually};
 use furwock::shared::{
-    Awaited, Error, MOST_WORDS, NumaWord, Scope, Waited, WaitedAny, wait_any, wait64, wake, wake64,
+    Awaited, Error, MOST_WORDS, NumaWord, Scope, Waited, WaitedAny, requeue, wait, wait_any,
+    wait64, wake, wake64,
 };
 use furwock::{Clock, Deadline};
 use process::{Shared, child};
@@ -151,6 +152,30 @@ fn a_64_bit_wake_reaches_other_processes_in_order() {
             child(|| if wait64(&by_policy, 0, None) == Ok(Waited::Woken) { 0 } else { 1 });
         eventually("woken", || wake64(&by_policy, 1) == Ok(1));
         assert_eq!(waiter.end(), 0);
+    });
+}
+
+/// What S-1 stands on, half by half: a 64-bit wake is a wake of half A.
+#[test]
+fn a_64_bit_wake_is_half_a_s() {
+    bounded(|| {
+        let word = shared::<[AtomicU32; 2]>();
+        // SAFETY: of the size of the halves, at the start of a page; both are atomics throughout.
+        let whole = unsafe { AtomicU64::from_ptr(word.as_ptr().cast_mut().cast()) };
+        let queued = |half: usize| requeue(&word[half], &word[half], 0, 9).unwrap().moved == 1;
+        let sleeper = |half: usize| {
+            let waiter = child(|| (wait(&word[half], 0, None) != Ok(Waited::Woken)).into());
+            eventually("queued", || queued(half));
+            waiter
+        };
+        let mut on_b = sleeper(1);
+        assert_eq!(wake64(whole, usize::MAX), Ok(0));
+        let mut on_a = sleeper(0);
+        assert_eq!(wake64(whole, usize::MAX), Ok(1));
+        assert_eq!(on_a.end(), 0);
+        assert!(queued(1) && !on_b.has_ended());
+        assert_eq!(wake(&word[1], 1), Ok(1));
+        assert_eq!(on_b.end(), 0);
     });
 }
 

@@ -33,6 +33,11 @@ impl Gate {
         self.mutex.unlock().unwrap();
     }
 
+    /// Nobody uses it any more: nothing is left of those who did.
+    fn is_quiet(&self) -> bool {
+        !self.mutex.is_locked() && self.changed.nobody_is_counted()
+    }
+
     fn open(&self, count: u32, notify: fn(&RawPiCondvar), held: bool) {
         self.mutex.lock().unwrap();
         // SAFETY: under the mutex; loom checks it.
@@ -68,7 +73,7 @@ fn mutual_exclusion() {
     let thread = thread::spawn(move || add(&other));
     add(&gate);
     thread.join().unwrap();
-    assert!(!gate.mutex.is_locked());
+    assert!(gate.is_quiet());
     // SAFETY: the other thread has ended.
     assert_eq!(unsafe { gate.open.get() }, 2);
 }
@@ -83,7 +88,7 @@ fn waiters_pass(waiters: u32, notify: fn(&RawPiCondvar), held: bool) {
         .collect();
     gate.open(waiters.len() as u32, notify, held);
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-    assert!(!gate.mutex.is_locked());
+    assert!(gate.is_quiet());
     assert_eq!(gate.changed.notify_all(), Ok(0));
 }
 
@@ -100,6 +105,7 @@ fn two_notifiers() {
     threads.push(thread::spawn(move || other.open(1, one, false)));
     gate.open(1, one, false);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert!(gate.is_quiet());
 }
 
 /// A notification and a deadline: if the notification moved the waiter, the waiter hasn't timed out.
@@ -120,6 +126,7 @@ fn notification_or_deadline() {
     gate.mutex.unlock().unwrap();
     let outcome = waiter.join().unwrap();
     assert!(!moved || outcome == Outcome::Signalled);
+    assert!(gate.is_quiet());
 }
 
 /// One thread waits with the gate's mutex, one with another: it waits, or is told.
@@ -146,6 +153,38 @@ fn two_mutexes() {
     }
     other.join().unwrap();
     assert_eq!(gate.changed.notify_one(), Ok(false));
+    assert!(gate.is_quiet());
+}
+
+/// A waiter's deadline passes while a thread that holds its mutex waits for what the waiter holds:
+/// the waiter may be told of the circle, and leave while the other, tired of waiting, waits on the
+/// condvar too.
+fn circle() {
+    let gate = Gate::new();
+    let other = Arc::new(RawPiMutex::new(Scope::Private));
+    let passed = Deadline::at(Clock::Monotonic, 0, 0).unwrap();
+    let waiter = {
+        let (gate, other) = (Arc::clone(&gate), Arc::clone(&other));
+        thread::spawn(move || {
+            other.lock().unwrap();
+            let waited =
+                gate.mutex.lock().and_then(|_| gate.changed.wait(&gate.mutex, Some(&passed)));
+            match waited {
+                Ok(_) => gate.mutex.unlock().unwrap(),
+                Err(error) => assert_eq!(error, PiError::Deadlock),
+            }
+            other.unlock().unwrap();
+        })
+    };
+    gate.mutex.lock().unwrap();
+    match other.lock_until(&passed) {
+        Ok(_) => other.unlock().unwrap(),
+        Err(error) => assert!([PiError::Deadlock, PiError::TimedOut].contains(&error)),
+    }
+    gate.changed.wait(&gate.mutex, Some(&passed)).unwrap();
+    gate.mutex.unlock().unwrap();
+    waiter.join().unwrap();
+    assert!(!other.is_locked() && gate.is_quiet());
 }
 
 #[test]
@@ -182,6 +221,21 @@ fn a_notified_waiter_has_not_timed_out() {
 #[test]
 fn a_second_mutex_is_refused_or_waits() {
     explore(3, two_mutexes);
+}
+
+#[test]
+fn a_waiter_that_cannot_come_back_is_not_counted() {
+    explore(3, circle);
+}
+
+#[test]
+fn rejects_counting_in_two_steps() {
+    rejects(Mutant::CountedInTwoSteps, 5, circle);
+}
+
+#[test]
+fn rejects_counting_who_cannot_come_back() {
+    rejects(Mutant::ErrorStaysCounted, 3, circle);
 }
 
 #[test]

@@ -51,6 +51,20 @@ fn take_or_mark(mutex: &AtomicU32, tid: u32, waiters: u32) -> bool {
     }
 }
 
+/// Whether `mutex` is the caller's, or its owner waits, through others, for one that is.
+fn closes_a_circle(queue: &[Waiter], mut mutex: &AtomicU32) -> bool {
+    loop {
+        let holder = owner(mutex.load(Ordering::Relaxed));
+        if holder == me() {
+            return true;
+        }
+        let waits = queue.iter().find(|waiter| waiter.tid == holder && waiter.on.is_null());
+        let Some(waiter) = waits else { return false };
+        // SAFETY: its waiter keeps the word alive while it is queued.
+        mutex = unsafe { &*waiter.mutex };
+    }
+}
+
 /// Sleeps until the caller's waiter has left the queue, owning its mutex. With a deadline it passes
 /// at some moment: unless the caller owns its mutex by then, it leaves.
 fn sleep(deadline: bool) -> Result<(), Errno> {
@@ -71,7 +85,7 @@ pub(crate) fn lock(
     deadline: Option<&Deadline>,
 ) -> Result<(), Errno> {
     let mut waiters = queue();
-    if owner(word.load(Ordering::Relaxed)) == me() {
+    if closes_a_circle(&waiters, word) {
         return Err(Errno(libc::EDEADLK));
     }
     if take_or_mark(word, me(), 0) {

@@ -70,6 +70,10 @@ pub enum Mutant {
     NotificationTimedOut,
     /// (P-4) a PI condvar's mutex is forgotten while others wait.
     UnboundByAnyWaiter,
+    /// (P-4) a PI condvar's count is read and written back in two steps.
+    CountedInTwoSteps,
+    /// (P-4) a waiter that can't lock its mutex again stays counted.
+    ErrorStaysCounted,
     /// (RB-2) the turnstile is left without waking the next.
     TurnstileWithoutWake,
     /// (RB-2) the turnstile's word doesn't say that others may sleep on it.

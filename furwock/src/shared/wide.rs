@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::wait::{Waited, ended};
 use super::wake::wake_target;
-use super::word::Word64;
+use super::word::{Target64, Word64};
 use crate::sys::clock::Deadline;
 use crate::sys::futex2::{self, Call, Waitv};
 
@@ -29,16 +29,10 @@ pub fn wait64<W: Word64>(
     if target.load() != expected {
         return Ok(Waited::Mismatch);
     }
-    let halves = target.halves();
-    let [first, second] = halves_of(expected);
-    // In the order of their addresses: wakes go to the half that is queued first.
-    let vector = [
-        Waitv::new(halves[0].address(), first, halves[0].flags()),
-        Waitv::new(halves[1].address(), second, halves[1].flags()),
-    ];
+    let vector = vector(&target, expected);
     // SAFETY: the word is borrowed meanwhile, and has no node.
     let answer = unsafe { futex2::waitv(&vector, deadline) };
-    ended(answer, Call::Waitv, halves[0].flags()).map(|(waited, _half)| waited)
+    ended(answer, Call::Waitv, vector[0].flags).map(|(waited, _half)| waited)
 }
 
 /// Wakes up to `count` who wait on `word` by [`wait64`], in whatever process. Returns how many.
@@ -51,8 +45,32 @@ pub fn wake64<W: Word64>(word: &W, count: usize) -> Result<usize, Error> {
     wake_target(&word.target().halves()[0], count, u32::MAX)
 }
 
+/// The halves, in the order of their addresses: wakes go to the half that is queued first.
+fn vector(target: &Target64<'_>, expected: u64) -> [Waitv; 2] {
+    let ([a, b], [first, second]) = (target.halves(), halves_of(expected));
+    [Waitv::new(a.address(), first, a.flags()), Waitv::new(b.address(), second, b.flags())]
+}
+
 /// The halves of a value in the order of their addresses.
 fn halves_of(value: u64) -> [u32; 2] {
     let (low, high) = (value as u32, (value >> 32) as u32);
     if cfg!(target_endian = "little") { [low, high] } else { [high, low] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::AtomicU64;
+
+    #[test]
+    fn half_a_is_queued_first() {
+        let halves = [0x0102_0304u32, 0x0506_0708];
+        // SAFETY: of the same size, and any bits will do.
+        let value: u64 = unsafe { core::mem::transmute(halves) };
+        let word = AtomicU64::new(value);
+        let address = core::ptr::from_ref(&word).expose_provenance() as u64;
+        let vector = vector(&word.target(), value);
+        assert_eq!(vector.map(|half| half.uaddr), [address, address + 4]);
+        assert_eq!(vector.map(|half| half.val), halves.map(u64::from));
+    }
 }

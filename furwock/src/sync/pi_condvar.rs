@@ -68,13 +68,17 @@ impl PiCondvar {
     }
 
     /// Waits as long as `condition` is true of what the mutex protects.
+    ///
+    /// If the owner died at any lock on the way, `guard`'s own among them, the guard given back says
+    /// so; here as in the other `wait_while`s.
     pub fn wait_while<'a, T: ?Sized>(
         &self,
         mut guard: PiMutexGuard<'a, T>,
         mut condition: impl FnMut(&mut T) -> bool,
     ) -> Result<PiMutexGuard<'a, T>, PiError> {
         while condition(&mut *guard) {
-            guard = self.wait(guard)?;
+            let died = PiMutexGuard::owner_died(&guard);
+            guard = PiMutexGuard::after_death(self.wait(guard)?, died);
         }
         Ok(guard)
     }
@@ -110,8 +114,9 @@ impl PiCondvar {
             if timed_out {
                 return Ok((guard, WaitTimeoutResult(true)));
             }
-            let result;
-            (guard, result) = self.wait_until(guard, deadline)?;
+            let died = PiMutexGuard::owner_died(&guard);
+            let (again, result) = self.wait_until(guard, deadline)?;
+            guard = PiMutexGuard::after_death(again, died);
             timed_out = result.timed_out();
         }
         Ok((guard, WaitTimeoutResult(false)))

@@ -141,6 +141,14 @@ impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
         guard.acquired == Acquired::OwnerDied
     }
 
+    /// The same guard, of which the owner died if `died` says so or it was so anyway.
+    pub(super) fn after_death(mut guard: Self, died: bool) -> Self {
+        if died {
+            guard.acquired = Acquired::OwnerDied;
+        }
+        guard
+    }
+
     /// The mutex it locks.
     pub fn mutex(guard: &Self) -> &'a PiMutex<T> {
         guard.mutex

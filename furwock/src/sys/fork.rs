@@ -1,11 +1,11 @@
 //! fork: what a child has to forget.
 
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
-static WATCH: AtomicU32 = AtomicU32::new(UNWATCHED);
-const UNWATCHED: u32 = 0;
-const REGISTERING: u32 = 1;
-const WATCHED: u32 = 2;
+/// Whether the handlers are registered.
+static WATCHED: AtomicBool = AtomicBool::new(false);
+/// Whether a handler has run in this child.
+static TOLD: AtomicBool = AtomicBool::new(false);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static FORGET: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -43,29 +43,31 @@ pub(crate) fn on_child(forget: fn()) {
     watch();
 }
 
-/// Registers the handler, once a process. Returns when it is registered, whoever did it: a caller
-/// may fork next.
+/// Registers the handlers. Returns when they are registered, whoever did it: a caller may fork next.
 pub(crate) fn watch() {
-    if WATCH.load(Ordering::Acquire) == WATCHED {
-        return;
-    }
-    match WATCH.compare_exchange(UNWATCHED, REGISTERING, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {
-            // SAFETY: the handler is a function of the right type that lives as long as the
-            // process. Failure (no memory) leaves a process whose children must not use what their
-            // parent held.
-            unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-            WATCH.store(WATCHED, Ordering::Release);
-        }
-        Err(_) => {
-            while WATCH.load(Ordering::Acquire) == REGISTERING {
-                super::thread::nap();
-            }
-        }
+    if !WATCHED.load(Ordering::Acquire) {
+        register();
     }
 }
 
+/// Whoever comes first registers, and so does everybody else who comes before that is done: a child
+/// that was forked meanwhile has no thread left that would do it. Registered twice is told once.
+#[cold]
+fn register() {
+    // SAFETY: the handlers are functions of the right type that live as long as the process. Failure
+    // (no memory) leaves a process whose children must not use what their parent held.
+    unsafe { libc::pthread_atfork(Some(before_fork), None, Some(in_child)) };
+    WATCHED.store(true, Ordering::Release);
+}
+
+extern "C" fn before_fork() {
+    TOLD.store(false, Ordering::Relaxed);
+}
+
 extern "C" fn in_child() {
+    if TOLD.swap(true, Ordering::Relaxed) {
+        return;
+    }
     GENERATION.fetch_add(1, Ordering::Relaxed);
     super::thread::refresh_tid();
     let forget = FORGET.load(Ordering::Acquire);
@@ -73,5 +75,56 @@ extern "C" fn in_child() {
         // SAFETY: the pointer was a `fn()` in `on_child`.
         let forget: fn() = unsafe { core::mem::transmute(forget) };
         forget();
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// The code with which a child of this one's child ends, each having run `check`.
+    fn in_two_generations(check: fn(u32) -> bool) -> i32 {
+        let mut status = 0;
+        // SAFETY: the children only count and wait, and end at once.
+        unsafe {
+            match libc::fork() {
+                0 => {
+                    let told = check(1);
+                    match libc::fork() {
+                        0 => libc::_exit(if told && check(2) { 7 } else { 1 }),
+                        child => libc::waitpid(child, &mut status, 0),
+                    };
+                    libc::_exit(libc::WEXITSTATUS(status));
+                }
+                child => libc::waitpid(child, &mut status, 0),
+            };
+        }
+        if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -1 }
+    }
+
+    #[test]
+    fn a_child_is_told_once_however_often_it_is_watched() {
+        watch();
+        register();
+        register();
+        assert_eq!(generation(), 0);
+        let ended = in_two_generations(|depth| {
+            // SAFETY: no arguments.
+            let tid = unsafe { libc::gettid() } as u32;
+            generation() == depth && super::super::thread::known_tid() == tid
+        });
+        assert_eq!(ended, 7);
+    }
+
+    /// A child of a process in which another thread was about to register.
+    #[test]
+    fn a_child_that_nobody_watches_yet_registers_itself() {
+        watch();
+        let ended = in_two_generations(|_| {
+            WATCHED.store(false, Ordering::Relaxed);
+            watch();
+            WATCHED.load(Ordering::Relaxed)
+        });
+        assert_eq!(ended, 7);
     }
 }

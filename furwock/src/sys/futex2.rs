@@ -3,7 +3,7 @@
 
 use super::clock::{Clock, Deadline};
 use super::syscall::{Errno, syscall};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::AtomicU32;
 
 /// `FUTEX2_SIZE_U32`: the only width that any kernel knows so far.
 pub(crate) const SIZE_U32: u32 = 0x02;
@@ -84,44 +84,25 @@ pub(crate) enum Failure {
     Errno(Errno),
 }
 
-/// Which calls turned out to be absent. A kernel gains none while it runs, and a filter can't be
-/// taken off: once absent, absent for good, and for the children too.
-struct Absent(AtomicU32);
-
-impl Absent {
-    const fn new() -> Self {
-        Self(AtomicU32::new(0))
-    }
-
-    /// Makes the call by `enter`, unless it is known to be absent.
-    fn or_enter(
-        &self,
-        call: Call,
-        enter: impl FnOnce() -> Result<usize, Errno>,
-    ) -> Result<usize, Failure> {
-        let bit = 1 << call as u32;
-        if self.0.load(Ordering::Relaxed) & bit != 0 {
-            return Err(Failure::Absent);
-        }
-        enter().map_err(|errno| match errno {
+impl Failure {
+    fn of(errno: Errno) -> Self {
+        match errno {
             // None of these calls fails with EPERM by itself: that is a filter's answer.
-            Errno(libc::ENOSYS | libc::EPERM) => {
-                self.0.fetch_or(bit, Ordering::Relaxed);
-                Failure::Absent
-            }
+            Errno(libc::ENOSYS | libc::EPERM) => Failure::Absent,
             other => Failure::Errno(other),
-        })
+        }
     }
 }
 
-static ABSENT: Absent = Absent::new();
-
+/// Always asks the kernel: a filter is its thread's own, so that what one thread lacks another may
+/// have.
+///
 /// # Safety
 /// Addresses among the arguments must be of live memory, and a word with `NUMA` must be followed by
 /// a node that the kernel may write.
 unsafe fn call(call: Call, arguments: [usize; 6]) -> Result<usize, Failure> {
     // SAFETY: by this function's contract; beyond it the calls only read.
-    ABSENT.or_enter(call, || unsafe { syscall(call.number(), arguments) })
+    unsafe { syscall(call.number(), arguments) }.map_err(Failure::of)
 }
 
 fn timeout(deadline: Option<&Deadline>) -> (usize, usize) {
@@ -195,7 +176,7 @@ pub(crate) unsafe fn requeue(
 }
 
 /// Whether the kernel knows `flags` (Linux 6.16 has `NUMA` and `MPOL`): asked by a wake that nobody
-/// waits for.
+/// waits for. A kernel without that call is older.
 pub(crate) fn knows(flags: u32) -> bool {
     #[repr(C, align(8))]
     struct Pair(AtomicU32, AtomicU32);
@@ -203,7 +184,7 @@ pub(crate) fn knows(flags: u32) -> bool {
     let word = core::ptr::from_ref(&pair).cast();
     // SAFETY: the word is followed by a node of this function's own.
     let answer = unsafe { wake(word, u32::MAX, 1, flags | SIZE_U32 | PRIVATE) };
-    answer != Err(Failure::Errno(Errno(libc::EINVAL)))
+    !matches!(answer, Err(Failure::Absent | Failure::Errno(Errno(libc::EINVAL))))
 }
 
 #[cfg(test)]
@@ -211,28 +192,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_absent_call_is_asked_for_once() {
+    fn what_a_filter_answers_is_absence() {
         for errno in [libc::ENOSYS, libc::EPERM] {
-            let absent = Absent::new();
-            let mut asked = 0;
-            for _ in 0..3 {
-                let answer = absent.or_enter(Call::Wake, || {
-                    asked += 1;
-                    Err(Errno(errno))
-                });
-                assert_eq!(answer, Err(Failure::Absent));
-            }
-            assert_eq!(asked, 1);
-            assert_eq!(absent.or_enter(Call::Wait, || Ok(3)), Ok(3));
+            assert_eq!(Failure::of(Errno(errno)), Failure::Absent);
         }
-    }
-
-    #[test]
-    fn other_errnos_are_kept_and_not_remembered() {
-        let absent = Absent::new();
-        let answer = absent.or_enter(Call::Waitv, || Err(Errno(libc::ENOMEM)));
-        assert_eq!(answer, Err(Failure::Errno(Errno(libc::ENOMEM))));
-        assert_eq!(absent.or_enter(Call::Waitv, || Ok(0)), Ok(0));
+        let full = Errno(libc::ENOMEM);
+        assert_eq!(Failure::of(full), Failure::Errno(full));
     }
 
     #[test]

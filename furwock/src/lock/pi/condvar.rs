@@ -8,12 +8,11 @@
 //! | word | changed by | means |
 //! |---|---|---|
 //! | sequence | every notification | a waiter that saw an older one doesn't fall asleep (P-2) |
-//! | waiters | waiters, under their mutex | how many have begun to wait and not ended |
-//! | bound | the first and the last waiter, under their mutex | where the mutex is; 0 if nobody waits (P-4) |
+//! | bound | waiters, when they begin and when they have ended | where the mutex is, and how many wait with it; 0 if nobody does (P-4) |
 
-use super::{Acquired, PiError, RawPiMutex, Scope};
+use super::{Acquired, PiError, RawPiMutex, Scope, Unsupported};
 use crate::lock::Outcome;
-use crate::prim::atomic::{AtomicIsize, AtomicU32, Ordering};
+use crate::prim::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::pi as kernel;
 use crate::sys::clock::Deadline;
@@ -26,13 +25,15 @@ use crate::sys::thread::nap;
 /// mutex if both lie in one mapping. It must live until every wait has returned, and may be moved
 /// only while nobody uses it.
 ///
+/// It counts up to 65,534 waiters at a time, among them those that were killed during a wait. Once
+/// there have been more, or while there are killed ones, it belongs to their mutex for good.
+///
 /// Needs Linux 2.6.31 with its PI futexes; what lacks them gives [`PiError::Unsupported`].
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawPiCondvar {
     sequence: AtomicU32,
-    waiters: AtomicU32,
-    bound: AtomicIsize,
+    bound: AtomicU64,
 }
 
 /// How a wait ended: with the mutex locked again.
@@ -45,11 +46,14 @@ pub struct PiWaited {
     pub acquired: Acquired,
 }
 
-/// Nobody waits. The bound mutex's distance from the condition variable is never 0, and as a
-/// distance it is the same in every process. Its lowest bit, being free, says whether the mutex is
-/// private.
-const UNBOUND: isize = 0;
-const PRIVATE: isize = 1;
+/// Nobody waits. Otherwise there are, from the top: the bound mutex's distance from the condition
+/// variable, the same in every process, in 32-bit words; whether the mutex is private; how many wait.
+const UNBOUND: u64 = 0;
+const PRIVATE: u64 = 1 << 16;
+const WAITERS: u64 = PRIVATE - 1;
+const DISTANCE: u32 = 17;
+/// From here on the count stands still.
+const COUNTLESS: u64 = WAITERS;
 
 impl Default for RawPiCondvar {
     fn default() -> Self {
@@ -61,21 +65,13 @@ impl RawPiCondvar {
     /// A condition variable that nobody waits on.
     #[cfg(not(any(loom, shuttle)))]
     pub const fn new() -> Self {
-        Self {
-            sequence: AtomicU32::new(0),
-            waiters: AtomicU32::new(0),
-            bound: AtomicIsize::new(UNBOUND),
-        }
+        Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
     }
 
     /// A condition variable that nobody waits on.
     #[cfg(any(loom, shuttle))]
     pub fn new() -> Self {
-        Self {
-            sequence: AtomicU32::new(0),
-            waiters: AtomicU32::new(0),
-            bound: AtomicIsize::new(UNBOUND),
-        }
+        Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
     }
 
     /// Releases `mutex`, which the caller holds, waits for a notification or the deadline, and locks
@@ -85,7 +81,7 @@ impl RawPiCondvar {
     /// deadline bounds the wait for a notification, and not the lock that follows.
     ///
     /// After an error the caller does *not* hold the mutex, whatever it held before. The errors are
-    /// `NotOwner`; `OtherMutex`; `Unsupported`; and those of [`RawPiMutex::lock`] when locking again,
+    /// `NotOwner`; `OtherMutex`; `Unsupported`, also for a mutex 2^48 bytes away; and those of [`RawPiMutex::lock`] when locking again,
     /// except for `NoMemory`, which is waited out.
     pub fn wait(
         &self,
@@ -100,18 +96,24 @@ impl RawPiCondvar {
             return Err(error);
         }
         let mut sequence = self.sequence.load(Ordering::Relaxed);
-        // What an error leaves is a mutex that nobody can use; the waiter stays counted.
-        mutex.unlock()?;
+        if let Err(error) = mutex.unlock() {
+            self.leave();
+            return Err(error);
+        }
         if mutant::active(Mutant::SequenceReadUnlocked) {
             sequence = self.sequence.load(Ordering::Relaxed);
         }
         let slept =
             kernel::wait_requeue(&self.sequence, sequence, mutex.word(), mutex.scope(), deadline);
-        let acquired = match slept {
-            Ok(()) => mutex.given(),
-            Err(_) => lock_again(mutex)?,
+        let locked = match slept {
+            Ok(()) => Ok(mutex.given()),
+            Err(_) => lock_again(mutex),
         };
-        self.leave();
+        // Not before: until it has the mutex again it is to hear of notifications (P-3).
+        if locked.is_ok() || !mutant::active(Mutant::ErrorStaysCounted) {
+            self.leave();
+        }
+        let acquired = locked?;
         match slept {
             Err(Errno(libc::ETIMEDOUT)) if self.no_notification_since(sequence) => {
                 Ok(PiWaited { outcome: Outcome::TimedOut, acquired })
@@ -180,7 +182,7 @@ impl RawPiCondvar {
                 Err(Errno(libc::EAGAIN | libc::EINTR)) => {}
                 // The mutex that was bound is gone, or others are here with another one.
                 Err(Errno(libc::EINVAL | libc::EFAULT | libc::ESRCH | libc::EPERM))
-                    if self.bound.load(Ordering::Relaxed) != bound => {}
+                    if !same(self.bound.load(Ordering::Relaxed), bound) => {}
                 Err(errno) => {
                     return Err(PiError::of(errno, "FUTEX_CMP_REQUEUE_PI", "Linux 2.6.31"));
                 }
@@ -190,24 +192,52 @@ impl RawPiCondvar {
 
     /// The caller holds `mutex` and is about to wait with it.
     fn enter(&self, mutex: &RawPiMutex) -> Result<(), PiError> {
-        let bound = self.binding(mutex);
-        // Acquire: the last who waited with another mutex has left `waiters` at 0 (P-4).
-        match self.bound.compare_exchange(UNBOUND, bound, Ordering::Acquire, Ordering::Relaxed) {
-            Err(other) if other != bound => return Err(PiError::OtherMutex),
-            _ => {}
+        let binding = self.binding(mutex)?;
+        // Relaxed, as in `leave`: nothing else says who waits with what (P-4).
+        let mut bound = self.bound.load(Ordering::Relaxed);
+        loop {
+            let new = match bound {
+                UNBOUND => binding | 1,
+                other if !same(other, binding) => return Err(PiError::OtherMutex),
+                countless if countless & WAITERS == COUNTLESS => return Ok(()),
+                counted => counted + 1,
+            };
+            match self.exchange(bound, new) {
+                Ok(_) => return Ok(()),
+                Err(now) => bound = now,
+            }
         }
-        // The bound mutex is held: nobody else writes.
-        self.waiters.store(self.waiters.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        Ok(())
     }
 
-    /// The caller holds the mutex again.
+    /// The caller's wait has ended. It may not hold the mutex.
     fn leave(&self) {
-        let waiters = self.waiters.load(Ordering::Relaxed) - 1;
-        self.waiters.store(waiters, Ordering::Relaxed);
-        if waiters == 0 || mutant::active(Mutant::UnboundByAnyWaiter) {
-            self.bound.store(UNBOUND, Ordering::Release);
+        let mut bound = self.bound.load(Ordering::Relaxed);
+        loop {
+            assert!(cfg!(not(any(loom, shuttle))) || bound & WAITERS != 0);
+            let new = match bound & WAITERS {
+                COUNTLESS => return,
+                1 => UNBOUND,
+                _ if mutant::active(Mutant::UnboundByAnyWaiter) => UNBOUND,
+                _ => bound - 1,
+            };
+            match self.exchange(bound, new) {
+                Ok(_) => return,
+                Err(now) => bound = now,
+            }
         }
+    }
+
+    fn exchange(&self, old: u64, new: u64) -> Result<u64, u64> {
+        if mutant::active(Mutant::CountedInTwoSteps) {
+            self.bound.store(new, Ordering::Relaxed);
+            return Ok(old);
+        }
+        self.bound.compare_exchange_weak(old, new, Ordering::Relaxed, Ordering::Relaxed)
+    }
+
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn nobody_is_counted(&self) -> bool {
+        self.bound.load(Ordering::Relaxed) == UNBOUND
     }
 
     /// A notification may have chosen a waiter that its deadline then took out of the mutex's queue:
@@ -217,20 +247,33 @@ impl RawPiCondvar {
             || mutant::active(Mutant::NotificationTimedOut)
     }
 
-    fn binding(&self, mutex: &RawPiMutex) -> isize {
+    /// What `bound` holds while a wait with `mutex` goes on, apart from the count.
+    fn binding(&self, mutex: &RawPiMutex) -> Result<u64, PiError> {
         let address = core::ptr::from_ref(mutex.word()).expose_provenance();
-        let distance = address.wrapping_sub(self.address()) as isize;
-        distance | if mutex.scope() == Scope::Private { PRIVATE } else { 0 }
+        let words = (address.wrapping_sub(self.address()) as isize / 4) as i64;
+        let distance = (words as u64) << DISTANCE;
+        if distance as i64 >> DISTANCE != words {
+            let call = "condition variable that far from its mutex";
+            return Err(Unsupported { call, since: "nothing so far" }.into());
+        }
+        let private = if mutex.scope() == Scope::Private { PRIVATE } else { 0 };
+        Ok(distance | private)
     }
 
-    fn mutex_of(&self, bound: isize) -> (usize, Scope) {
+    fn mutex_of(&self, bound: u64) -> (usize, Scope) {
         let scope = if bound & PRIVATE == 0 { Scope::Shared } else { Scope::Private };
-        (self.address().wrapping_add((bound & !PRIVATE) as usize), scope)
+        let distance = (bound as i64 >> DISTANCE) as isize * 4;
+        (self.address().wrapping_add(distance as usize), scope)
     }
 
     fn address(&self) -> usize {
         core::ptr::from_ref(self).addr()
     }
+}
+
+/// Whether both are bound to the same mutex.
+fn same(bound: u64, other: u64) -> bool {
+    (bound ^ other) & !WAITERS == 0
 }
 
 /// Locks a mutex that the kernel hasn't given back.

@@ -22,7 +22,9 @@ use crate::sys::thread::nap;
 /// been given the same id since.
 ///
 /// The word holds thread ids, so that all processes that share a lock must be in one PID namespace.
-/// What a thread holds when it forks stays the parent's: the child must not touch it.
+/// What a thread holds when it forks stays the parent's: the child must not touch it. A child that
+/// wasn't made by `fork`, or whose handlers haven't run yet, takes itself for its parent's thread:
+/// see the crate's documentation.
 ///
 /// Its memory may be freed as soon as it has been unlocked for the last time, even while `unlock` is
 /// still returning in another thread. It may be moved only while nobody uses it.

@@ -31,7 +31,8 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// not for signal handlers.
 ///
 /// A forked child holds nothing: what its parent's thread held stays the parent's, and unlocking it
-/// in the child does nothing.
+/// in the child does nothing. A child that wasn't made by `fork`, or whose handlers haven't run yet,
+/// takes itself for its parent's thread: see the crate's documentation.
 ///
 /// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody has
 /// them again.
