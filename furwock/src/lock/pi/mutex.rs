@@ -46,6 +46,9 @@ pub enum Acquired {
     OwnerDied,
 }
 
+/// How often, a millisecond apart, a word may contradict the kernel before it counts as corrupt.
+const CONTRADICTIONS: u32 = 20;
+
 impl RawPiMutex {
     /// A free mutex.
     #[cfg(not(any(loom, shuttle)))]
@@ -145,10 +148,17 @@ impl RawPiMutex {
 
     #[cold]
     fn lock_slow(&self, deadline: Option<&Deadline>) -> Result<Acquired, PiError> {
+        let mut contradictions = 0;
         loop {
             match kernel::lock(&self.word, self.scope(), deadline) {
                 Ok(()) => return Ok(self.given()),
                 Err(Errno(libc::EINTR)) => {}
+                // For a moment after an owner's death, before its heir runs, the word contradicts the
+                // kernel's state without being corrupt.
+                Err(Errno(libc::EINVAL)) if contradictions < CONTRADICTIONS => {
+                    contradictions += 1;
+                    nap();
+                }
                 // The owner is ending (kernels before 5.5): sleep, since a caller of a higher
                 // priority that only tried again would keep it from getting there.
                 Err(Errno(libc::EAGAIN)) => {
