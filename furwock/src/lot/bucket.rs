@@ -205,7 +205,9 @@ impl<'t> Locked<'t> {
                 }
             }
             waiter.verdict.set(verdict);
-            waiter.chosen.set(Chosen { key: waiter.key(), bitset });
+            if let Kind::Task(_) = kind {
+                waiter.chosen.set(Chosen { key: waiter.key(), bitset });
+            }
             if let Kind::Member { counts: Counts::Registered, .. } = kind {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);

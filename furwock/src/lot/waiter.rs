@@ -56,34 +56,41 @@ pub(super) struct Chosen {
 ///
 /// Fields marked (B) belong to whoever holds the lock of the bucket that the node is queued in.
 /// Those marked (W) pass to the waker that chose it, and with its notification back to the thread.
+///
+/// In order of use: a cache line for whoever looks through the queue, one for whoever chooses and
+/// notifies, and what few need.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub(crate) struct Waiter {
     /// The address it is queued at; `NOWHERE` when it isn't. Written under the bucket lock (when moved:
     /// under both); read by its owner to find the bucket.
     key: AtomicUsize,
-    /// (B) what waits here.
-    pub(super) kind: CheckedCell<Kind>,
-    /// (B) the wakes that it listens to.
-    pub(super) bitset: CheckedCell<u32>,
     /// (B) neighbours in the bucket's queue.
     pub(super) next: CheckedCell<Option<&'static Waiter>>,
     pub(super) previous: CheckedCell<Option<&'static Waiter>>,
+    /// (B) what waits here.
+    pub(super) kind: CheckedCell<Kind>,
     /// (B) what the waiter wants a waker to know: a condvar's mutex, or 0.
     token: CheckedCell<usize>,
+    /// (B) the wakes that it listens to.
+    pub(super) bitset: CheckedCell<u32>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(super) cpu: CheckedCell<u32>,
     pub(super) passed_by: CheckedCell<u32>,
+
+    pub(super) parker: Parker,
     /// (W) what became of it. Complete once `key` is `NOWHERE`.
     pub(super) verdict: CheckedCell<Verdict>,
-    pub(super) chosen: CheckedCell<Chosen>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
     pub(super) heirs: CheckedCell<Option<&'static Waiter>>,
     pub(super) next_chosen: CheckedCell<Option<&'static Waiter>>,
-    pub(super) parker: Parker,
+    /// (W) of a task: where it was chosen. Complete once `key` is `NOWHERE`.
+    pub(super) chosen: CheckedCell<Chosen>,
     /// Of the head of a wait on many words: whether it can be chosen, and which member was.
     pub(super) claim: Claim,
+
     /// (B) what to call or write to, of a task's node.
     pub(super) sink: task::Cell,
 }
