@@ -27,7 +27,7 @@ install: all
 	ln -sf libfurwock.so.$(VERSION) $(LIB)/$(SONAME)
 	ln -sf $(SONAME) $(LIB)/libfurwock.so
 	install -D -m 644 $(BUILT)/libfurwock.a $(LIB)/libfurwock.a
-	install -D -m 644 capi/include/furwock.h $(INCLUDE)/furwock.h
+	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
 	install -d $(LIB)/pkgconfig $(MAN)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
 		>$(LIB)/pkgconfig/furwock.pc

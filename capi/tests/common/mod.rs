@@ -53,7 +53,7 @@ pub fn program(source: &str, folder: &Path) -> Artifact {
     let program = Artifact::program(source, folder, name);
     let program = if cpp { program.cpp().with(&["-std=c++17"]) } else { program };
     program.with(&[
-        &format!("-I{}", package().join("include").display()),
+        &format!("-I{}", package().join("../include").display()),
         &format!("-I{}", package().join("../conformance/pthread").display()),
     ])
 }
