@@ -22,7 +22,7 @@ mod user_memory;
 mod waitv;
 
 pub use call::syscall;
-pub use operation::{Face, futex};
+pub use operation::futex;
 pub use waitv::waitv;
 
 pub use crate::sys::futex2::Waitv;

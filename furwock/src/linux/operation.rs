@@ -12,7 +12,7 @@ use core::time::Duration;
 
 /// Where a call comes from, which decides how far it may be taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Face {
+pub(super) enum Face {
     /// A caller who chose furwock: only furwock's waiters wait on private words, waits may cover
     /// any number of words, and words of 8, 16 and 64 bits may be waited on among them.
     Library,
