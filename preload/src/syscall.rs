@@ -14,10 +14,10 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
 
 /// Where calls go that aren't for the engine: glibc's `syscall`.
-static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(before_start as *mut c_void);
+static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
 
 /// Where futex calls go: `futex_call`, or glibc as well.
-static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(before_start as *mut c_void);
+static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
 
 /// Finds glibc's function, and takes futex calls over if asked to.
 pub(crate) fn start(takes_futex: bool) {
@@ -69,18 +69,14 @@ unsafe extern "C" fn futex_call(
             unsafe { *libc::__errno_location() = errno };
             -1
         }
-        None => {
-            let elsewhere = ELSEWHERE.load(Ordering::Acquire);
-            // SAFETY: glibc's function of that type, or `before_start`, which takes the same.
-            let elsewhere: Syscall = unsafe { core::mem::transmute(elsewhere) };
-            // SAFETY: the program's own call.
-            unsafe { elsewhere(number, a, b, c, d, e, f) }
-        }
+        // SAFETY: the program's own call.
+        None => unsafe { glibc_call(number, a, b, c, d, e, f) },
     }
 }
 
-/// A call from code that runs before this library's constructor.
-unsafe extern "C" fn before_start(
+/// glibc's function, for what `futex_call` leaves to it and for code that runs before this library's
+/// constructor.
+unsafe extern "C" fn glibc_call(
     number: c_long,
     a: usize,
     b: usize,

@@ -3,7 +3,7 @@
 use super::{Apart, explore, rejects};
 use crate::futex::{
     AnyWaited, Comparison, Expected, Operation, Registration, Waited, WakeOp, compare_requeue,
-    wait, wait_any, wake, wake_op,
+    requeue, wait, wait_any, wake, wake_op,
 };
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::Mutant;
@@ -95,27 +95,7 @@ fn registered() {
     waiter.join().unwrap();
 }
 
-/// A registration that was moved is found where it was moved to, and takes its place again.
-fn registered_and_moved() {
-    let words = Arc::new(Words::default());
-    let waiter = {
-        let words = Arc::clone(&words);
-        thread::spawn(move || {
-            let mut registration = Registration::new(vec![Expected::new(&words.a, 0)]);
-            while words.a.load(Ordering::Relaxed) == 0 {
-                registration.wait(None);
-            }
-        })
-    };
-    let moved = crate::futex::requeue(&words.a, &words.b, 0, 1).moved;
-    assert!(moved <= 1);
-    words.a.store(1, Ordering::Relaxed);
-    wake(&words.a, 1);
-    wake(&words.b, 1);
-    waiter.join().unwrap();
-}
-
-/// A registration, against a waker that stores and then wakes by `wake`.
+/// A registration at the first word, until that has changed, against what `wake` does.
 fn registered_against(wake: fn(&Words)) {
     let words = Arc::new(Words::default());
     let waiter = {
@@ -129,6 +109,17 @@ fn registered_against(wake: fn(&Words)) {
     };
     wake(&words);
     waiter.join().unwrap();
+}
+
+/// A registration that was moved is found where it was moved to, and takes its place again.
+fn registered_and_moved() {
+    registered_against(|words| {
+        let moved = requeue(&words.a, &words.b, 0, 1).moved;
+        assert!(moved <= 1);
+        words.a.store(1, Ordering::Relaxed);
+        wake(&words.a, 1);
+        wake(&words.b, 1);
+    });
 }
 
 fn registered_and_compared() {

@@ -1,13 +1,13 @@
 //! A future in the queue: woken like a thread, and dropped without loss (T-1, T-2).
 
 use super::{Apart, explore, rejects};
-use crate::futex::{Waited, wait, wait_async, wake};
+use crate::futex::{WaitFuture, Waited, wait, wait_async, wake};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::Mutant;
 use loom::future::block_on;
 use loom::thread;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -34,9 +34,7 @@ fn store_then_wake() {
 /// behind it. One wake is enough for that thread.
 fn dropped_before_a_thread() {
     let words = Arc::new(Words::default());
-    let mut future = Box::pin(wait_async(extend(&words), 0));
-    let mut context = Context::from_waker(Waker::noop());
-    assert_eq!(future.as_mut().poll(&mut context), Poll::Pending);
+    let future = polled_once(&words);
     let waiter = {
         let words = Arc::clone(&words);
         thread::spawn(move || {
@@ -60,9 +58,7 @@ fn dropped_before_a_thread() {
 /// Dropped while a wake is on its way, with nobody behind it.
 fn dropped() {
     let words = Arc::new(Words::default());
-    let mut future = Box::pin(wait_async(extend(&words), 0));
-    let mut context = Context::from_waker(Waker::noop());
-    assert_eq!(future.as_mut().poll(&mut context), Poll::Pending);
+    let future = polled_once(&words);
     let waker = {
         let words = Arc::clone(&words);
         thread::spawn(move || wake(&words.a, 1))
@@ -75,32 +71,35 @@ fn dropped() {
 /// Polled until woken, without the waker's help.
 fn polled_until_woken() {
     let words = Arc::new(Words::default());
-    let mut future = Box::pin(wait_async(extend(&words), 0));
-    let mut context = Context::from_waker(Waker::noop());
-    assert_eq!(future.as_mut().poll(&mut context), Poll::Pending);
+    let mut future = polled_once(&words);
     let waker = {
         let words = Arc::clone(&words);
         thread::spawn(move || wake(&words.a, 1))
     };
-    while future.as_mut().poll(&mut context).is_pending() {
+    while poll(future.as_mut()).is_pending() {
         thread::yield_now();
     }
     assert_eq!(waker.join().unwrap(), 1);
 }
 
-/// The words outlive the future, which is dropped in the same function.
-fn extend(words: &Arc<Words>) -> &'static AtomicU32 {
-    // SAFETY: every scenario keeps its `Arc` until its future is gone.
-    unsafe { &*std::ptr::from_ref(&words.a) }
+/// A future at the first word, queued. Every scenario keeps its `Arc` until its future is gone.
+fn polled_once(words: &Arc<Words>) -> Pin<Box<WaitFuture<'static, AtomicU32>>> {
+    // SAFETY: as said: the words outlive the future.
+    let word: &'static AtomicU32 = unsafe { &*std::ptr::from_ref(&words.a) };
+    let mut future = Box::pin(wait_async(word, 0));
+    assert_eq!(poll(future.as_mut()), Poll::Pending);
+    future
+}
+
+fn poll(future: Pin<&mut impl Future<Output = Waited>>) -> Poll<Waited> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// Polled while the wake is on its way, with another waker than before: it is done, or that waker
 /// is called.
 fn polled_while_woken() {
     let words = Arc::new(Words::default());
-    let mut future = pin!(wait_async(&words.a, 0));
-    let mut context = Context::from_waker(Waker::noop());
-    assert_eq!(future.as_mut().poll(&mut context), Poll::Pending);
+    let future = polled_once(&words);
     let waker = {
         let words = Arc::clone(&words);
         thread::spawn(move || wake(&words.a, 1))
