@@ -15,6 +15,8 @@ mod pi_condvar;
 mod requeue;
 mod robust_mutex;
 mod robust_rwlock;
+mod rwlock;
+mod rwlock_bias;
 mod task;
 mod wait_wake;
 

@@ -136,7 +136,6 @@ pub(crate) fn holds() -> bool {
 }
 
 /// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.
-#[cfg(not(any(loom, shuttle)))]
 pub(crate) fn is_ours(tid: u32) -> bool {
     use super::syscall::{Errno, syscall};
     let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];

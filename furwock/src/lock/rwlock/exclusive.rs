@@ -3,8 +3,8 @@
 use super::RawRwLock;
 use super::settle::settle;
 use super::state::{
-    HANDOFF, Kind, OWNER, PARKED, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER, given_up,
-    has_room_for, is_available, owner, queued, revoked, spun_for, taken,
+    Cause, HANDOFF, Kind, OWNER, PARKED, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER, given_up,
+    has_room_for, is_available, owner, queued, spun_for, taken,
 };
 use crate::lock::contender::{Contended, Role};
 use crate::lot::Locked;
@@ -97,12 +97,12 @@ impl Contended for Exclusive<'_> {
     }
 
     fn queued(&self, word: u64, role: Role, hand_off: bool) -> u64 {
-        queued(revoked(word), self.kind, role, hand_off)
+        queued(word, self.kind, role, hand_off)
     }
 
     fn has_queued_giving_up(&self, queue: &mut Locked<'_>) {
         if !mutant::active(Mutant::RoleGivenUpUnsettled) {
-            settle(&raw const self.lock.word, queue, false);
+            settle(&raw const self.lock.word, queue, Cause::QueuedUp);
         }
     }
 

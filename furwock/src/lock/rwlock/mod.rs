@@ -24,9 +24,9 @@ use exclusive::Exclusive;
 use settle::{settle, settle_at};
 use shared::Reader;
 use state::{
-    HANDOFF, Kind, ONE_READER, PARKED, REVOKED, UPGRADING, WRITER, free, is_available, is_biased,
-    is_to_be_settled, is_to_be_settled_by_reader, is_written, may_be_published, owner, policy,
-    read_at_once, readers, taken, upgradable_left, written,
+    Cause, HANDOFF, Kind, ONE_READER, PARKED, REVOKED, UPGRADING, WRITER, free, is_available,
+    is_biased, is_to_be_settled, is_to_be_settled_by_reader, is_written, may_be_published, owner,
+    policy, read_at_once, readers, taken, upgradable_left, written,
 };
 
 pub use state::Policy;
@@ -93,6 +93,25 @@ impl RawRwLock {
     #[cfg(any(loom, shuttle))]
     pub fn with_policy(policy: Policy) -> Self {
         Self { word: AtomicU64::new(free(policy)) }
+    }
+
+    /// A free lock that readers enter by their slots.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn biased() -> Self {
+        Self { word: AtomicU64::new(state::BIASED) }
+    }
+
+    /// A lock that only says what threads of a forked child's parent did.
+    #[cfg(all(test, loom))]
+    pub(crate) fn with_stale_bits() -> Self {
+        Self { word: AtomicU64::new(HANDOFF | PARKED | state::STALE_IN_CHILD) }
+    }
+
+    /// Whether the word says that nobody is inside or waits.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn is_quiet(&self) -> bool {
+        let quiet = state::HEAT | state::BIASED | state::REVOKED | state::POLICY;
+        self.word.load(Ordering::Relaxed) & !quiet == 0
     }
 
     /// Who goes first.
@@ -197,8 +216,11 @@ impl RawRwLock {
         }
         // After the release the lock may be gone; its address still names the queue.
         let word = &raw const self.word;
-        let left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;
-        if is_to_be_settled_by_reader(left) { settle_at(word, false) } else { 0 }
+        let mut left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;
+        if mutant::active(Mutant::UpgraderForgotten) {
+            left &= !UPGRADING;
+        }
+        if is_to_be_settled_by_reader(left) { settle_at(word, Cause::Left) } else { 0 }
     }
 
     /// Enters if nothing is in the way, by the word or by a slot.
@@ -245,7 +267,7 @@ impl RawRwLock {
     /// Enters as the writer unless it would have to wait. Acquire on success.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
-        self.try_own(Kind::Writer)
+        self.own_fast(Kind::Writer) || self.try_own_slow(Kind::Writer)
     }
 
     /// Enters as the writer, or gives up at `deadline`. Returns whether it entered; Acquire if so.
@@ -272,13 +294,44 @@ impl RawRwLock {
     /// `unlock_exclusive`; returns how many waiters it let in or woke.
     #[inline]
     pub fn unlock_exclusive_counting(&self) -> usize {
-        self.leave(is_written, written, true)
+        self.leave(is_written, written, Cause::Written)
     }
 
     #[cold]
     fn write_slow(&self, options: &Options) -> Option<Status> {
         let status = self.contend(Kind::Writer, options)?;
-        self.drained(options.deadline.as_ref()).then_some(status)
+        if self.is_locked_exclusive() || self.become_writer(options) {
+            return Some(status);
+        }
+        self.unlock_upgradable();
+        None
+    }
+
+    /// Turns the owner, who calls and is no writer yet, into the writer once all readers have left,
+    /// those in slots first. False if the deadline comes first: then it is the upgradable reader.
+    fn become_writer(&self, options: &Options) -> bool {
+        let drained = self.drain(options.deadline.as_ref());
+        if drained && self.contend(Kind::Upgrader, options).is_some() {
+            return true;
+        }
+        self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+        self.settle_after_leaving();
+        false
+    }
+
+    /// Waits until no reader is in a slot. The caller owns the lock, and UPGRADING says that it is to
+    /// become the writer: so nobody else drains, and nobody biases the lock.
+    fn drain(&self, deadline: Option<&Deadline>) -> bool {
+        let published = may_be_published(self.word.load(Ordering::Relaxed));
+        if !published || mutant::active(Mutant::GrantedWriterDrainsNothing) {
+            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+            return true;
+        }
+        let drained = slots::wait_until_withdrawn(self.key(), deadline);
+        if drained {
+            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+        }
+        drained
     }
 }
 
@@ -297,7 +350,7 @@ impl RawRwLock {
     /// Enters as the upgradable reader unless it would have to wait. Acquire on success.
     #[inline]
     pub fn try_lock_upgradable(&self) -> bool {
-        self.try_own(Kind::Upgradable)
+        self.own_fast(Kind::Upgradable) || self.try_own_slow(Kind::Upgradable)
     }
 
     /// Enters as the upgradable reader, or gives up at `deadline`. Acquire on success.
@@ -311,7 +364,7 @@ impl RawRwLock {
     #[inline]
     pub fn unlock_upgradable(&self) -> usize {
         let held = |word| owner(word) != 0 && !is_written(word);
-        self.leave(held, upgradable_left, false)
+        self.leave(held, upgradable_left, Cause::Left)
     }
 
     /// Turns the upgradable reader, who calls, into the writer, once all readers have left; none
@@ -323,7 +376,11 @@ impl RawRwLock {
 
     /// The same if there are no readers. Acquire on success.
     pub fn try_upgrade(&self) -> bool {
-        self.try_own(Kind::Upgrader)
+        if self.own_fast(Kind::Upgrader) {
+            return true;
+        }
+        self.prepare_upgrade();
+        self.try_become_writer()
     }
 
     /// The same, or gives up at `deadline`: then the caller is the upgradable reader still.
@@ -335,19 +392,16 @@ impl RawRwLock {
         if self.own_fast(Kind::Upgrader) {
             return true;
         }
-        // From here on nobody comes in (W-4).
+        self.prepare_upgrade();
+        self.become_writer(options)
+    }
+
+    /// From here on nobody comes in but who must not wait (W-4).
+    fn prepare_upgrade(&self) {
         let mut word = self.word.load(Ordering::Relaxed);
-        while let Err(now) =
-            self.exchange(word, state::revoked(word) | UPGRADING, Ordering::Relaxed)
-        {
+        while let Err(now) = self.exchange(word, state::drained_by(word), Ordering::Relaxed) {
             word = now;
         }
-        if self.contend(Kind::Upgrader, options).is_none() {
-            self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
-            self.settle_after_leaving();
-            return false;
-        }
-        self.drained_for(Kind::Upgrader, options.deadline.as_ref())
     }
 
     /// Turns the upgradable reader, who calls, into a reader. Release.
@@ -375,7 +429,7 @@ impl RawRwLock {
         }
         // The caller is inside: the lock is still there.
         if word & PARKED != 0 {
-            settle_at(&raw const self.word, true);
+            settle_at(&raw const self.word, Cause::Written);
         }
     }
 }
@@ -441,30 +495,23 @@ impl RawRwLock {
         let word = self.word.load(Ordering::Relaxed);
         let new = taken(word, kind, lot::tid(), Role::Newcomer);
         is_available(word, kind)
-            && !(may_be_published(word) && kind != Kind::Upgradable)
+            && !(may_be_published(word) && kind == Kind::Writer)
             && self.exchange(word, new, Ordering::Acquire).is_ok()
     }
 
-    #[inline]
-    fn try_own(&self, kind: Kind) -> bool {
-        self.own_fast(kind) || self.try_own_slow(kind)
-    }
-
-    /// Takes it if that is possible without waiting: also without waiting for readers in slots.
     #[cold]
     fn try_own_slow(&self, kind: Kind) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
         while is_available(word, kind) {
             let new = taken(word, kind, lot::tid(), Role::Newcomer);
             match self.exchange(word, new, Ordering::Acquire) {
-                Ok(_) if kind == Kind::Upgradable || new & REVOKED == 0 => return true,
-                Ok(_) if slots::is_published(self.key()) => {
-                    self.back_out(kind);
-                    return false;
-                }
+                Ok(_) if kind == Kind::Upgradable || is_written(new) => return true,
                 Ok(_) => {
-                    self.word.fetch_and(!REVOKED, Ordering::Relaxed);
-                    return true;
+                    let wrote = self.try_become_writer();
+                    if !wrote {
+                        self.unlock_upgradable();
+                    }
+                    return wrote;
                 }
                 Err(now) => word = now,
             }
@@ -472,40 +519,37 @@ impl RawRwLock {
         false
     }
 
+    /// `become_writer` if there are no readers.
+    fn try_become_writer(&self) -> bool {
+        if !slots::is_published(self.key()) {
+            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+            let mut word = self.word.load(Ordering::Relaxed);
+            while is_available(word, Kind::Upgrader) {
+                let new = taken(word, Kind::Upgrader, 0, Role::Newcomer);
+                match self.exchange(word, new, Ordering::Acquire) {
+                    Ok(_) => return true,
+                    Err(now) => word = now,
+                }
+            }
+        }
+        self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+        self.settle_after_leaving();
+        false
+    }
+
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
-        Contender::new(Exclusive { lock: self, kind }, options).contend()
-    }
-
-    /// The writer is inside by the word: waits for the readers that are in slots. False, and not
-    /// inside any more, if the deadline comes first.
-    fn drained(&self, deadline: Option<&Deadline>) -> bool {
-        self.drained_for(Kind::Writer, deadline)
-    }
-
-    fn drained_for(&self, kind: Kind, deadline: Option<&Deadline>) -> bool {
-        let revoked = self.word.load(Ordering::Relaxed) & REVOKED != 0;
-        if !revoked || mutant::active(Mutant::GrantedWriterDrainsNothing) {
-            return true;
+        let status = Contender::new(Exclusive { lock: self, kind }, options).contend()?;
+        let word = self.word.load(Ordering::Relaxed);
+        if word & PARKED != 0 && !is_written(word) {
+            // Others may be inside besides, and have not been woken for this one's sake.
+            settle_at(&raw const self.word, Cause::QueuedUp);
         }
-        if !slots::wait_until_withdrawn(self.key(), deadline) {
-            self.back_out(kind);
-            return false;
-        }
-        self.word.fetch_and(!REVOKED, Ordering::Relaxed);
-        true
-    }
-
-    /// Gives the write lock back, to be what the caller was before.
-    fn back_out(&self, kind: Kind) {
-        match kind {
-            Kind::Upgrader => self.downgrade_to_upgradable(),
-            _ => self.unlock_exclusive(),
-        }
+        Some(status)
     }
 
     /// Releases what `held` says is held, as `left` says, and sees to those who wait.
     #[inline]
-    fn leave(&self, held: impl Fn(u64) -> bool, left: impl Fn(u64) -> u64, wrote: bool) -> usize {
+    fn leave(&self, held: impl Fn(u64) -> bool, left: impl Fn(u64) -> u64, cause: Cause) -> usize {
         let pointer = &raw const self.word;
         let mut word = self.word.load(Ordering::Relaxed);
         while held(word) {
@@ -513,8 +557,10 @@ impl RawRwLock {
             match self.exchange(word, new, Ordering::Release) {
                 // Who is on the way sees to the others; if it is a writer that comes, and an
                 // upgradable reader that left, it may have to wait all the same.
-                Ok(_) if is_to_be_settled(new) || (!wrote && new & PARKED != 0) => {
-                    return settle_at(pointer, wrote);
+                Ok(_)
+                    if is_to_be_settled(new) || (cause != Cause::Written && new & PARKED != 0) =>
+                {
+                    return settle_at(pointer, cause);
                 }
                 Ok(_) => return 0,
                 Err(now) => word = now,
@@ -528,7 +574,7 @@ impl RawRwLock {
     fn settle_after_leaving(&self) {
         let mut queue = lot::lock(self.key());
         if queue.has(self.key()) {
-            settle(&raw const self.word, &mut queue, false);
+            settle(&raw const self.word, &mut queue, Cause::Left);
         } else {
             self.word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
         }

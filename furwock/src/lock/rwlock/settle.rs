@@ -1,8 +1,8 @@
 //! Who is let in, or woken, when a release or a departure makes room.
 
 use super::state::{
-    HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING, WRITERS_PARKED,
-    Waiting, next, room, taken,
+    Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
+    WRITERS_PARKED, Waiting, next, room, taken,
 };
 use crate::lock::ahead::how_far_ahead;
 use crate::lock::contender::Role;
@@ -17,17 +17,13 @@ const GRANTED: Verdict = Verdict { granted: true, ..Verdict::WOKEN };
 /// `word` is where it is, or was. It is looked at only while somebody is queued there: who waits for a
 /// lock keeps it alive.
 #[cold]
-pub(super) fn settle_at(word: *const AtomicU64, after_write: bool) -> usize {
+pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
     let mut queue = lot::lock(word.addr());
-    settle(word, &mut queue, after_write)
+    settle(word, &mut queue, cause)
 }
 
 /// Lets in or wakes whoever's turn it is, under the bucket's lock.
-pub(super) fn settle(
-    word: *const AtomicU64,
-    queue: &mut Locked<'_>,
-    mut after_write: bool,
-) -> usize {
+pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
     let key = word.addr();
     let mut count = 0;
     while let Some(first) = queue.first(key) {
@@ -38,7 +34,7 @@ pub(super) fn settle(
         let Some(waiting) = look(queue, first, seen) else { break };
         // What a word claims to wait isn't always there.
         let seen_right = without_absent(seen, waiting);
-        let turn = next(seen_right, waiting, after_write, u64::from(how_far_ahead(key)));
+        let turn = next(seen_right, waiting, cause, u64::from(how_far_ahead(key)));
         let (new, choice) = match turn {
             Next::Nothing => break,
             Next::Readers => {
@@ -73,7 +69,9 @@ pub(super) fn settle(
         if word.compare_exchange(seen, new, acquire, Ordering::Relaxed).is_err() {
             continue;
         }
-        after_write = false;
+        if cause == Cause::Written {
+            cause = Cause::Left;
+        }
         count += choose(queue, first, choice);
         if !queue.has(key) {
             word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);

@@ -187,7 +187,6 @@ impl<'o> Reader<'o> {
     /// How long to sleep before looking again, if the deadline doesn't come first.
     fn slice(&self, stop: Stop) -> Option<Deadline> {
         let slice = match () {
-            () if cfg!(any(loom, shuttle)) => return None,
             () if self.is_forbearing(stop) => FORBEARANCE,
             () if self.options.owner_death => LOOKS_FOR_OWNER,
             () => return None,

@@ -6,7 +6,7 @@
 //! | 22 | WRITER | the owner writes: nobody else is inside |
 //! | 23 | SPIN | a running writer spins for the lock and will look at it again |
 //! | 24 | HANDOFF | the lock goes to the queue's first; nobody may steal it |
-//! | 25 | UPGRADING | the owner waits for the readers to leave: none comes in |
+//! | 25 | UPGRADING | the owner isn't inside as a writer yet: it waits for the readers to leave |
 //! | 26 | READERS_PARKED | readers may be queued at the word's address |
 //! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
 //! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`bias`) |
@@ -24,9 +24,9 @@
 //! | SPIN | by a running writer that sees the lock unavailable and SPIN and HANDOFF clear | by the spinner, in an RMW that takes the lock or sees it unavailable |
 //! | wakes | raised under the bucket lock by whoever chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
-//! | UPGRADING | by the upgradable reader | by itself, or as it is granted the write lock |
-//! | BIASED | by a reader that enters counted, with no WRITER and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
-//! | REVOKED | as above | by a writer inside that has seen all slots without the lock; as BIASED is set again |
+//! | UPGRADING | by the upgradable reader; by a writer that takes a lock whose slots may hold readers | by itself, or as it is granted the write lock |
+//! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
+//! | REVOKED | as above | by the owner, with UPGRADING set, once it has seen all slots without the lock; as BIASED is set again |
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has):
 //!
@@ -34,9 +34,11 @@
 //! |---|---|---|---|
 //! | nobody inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
 //! | no WRITER, no UPGRADING, and the policy lets it | the same | a reader past sleepers | Acquire |
-//! | free | owner = me, WRITER, heat = 0, BIASED to REVOKED, less mine | a writer | Acquire |
+//! | free, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0, less mine | a writer | Acquire |
+//! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
+//! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, who has seen the slots empty | Relaxed |
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
-//! | owner = me, no readers | WRITER, -UPGRADING, BIASED to REVOKED | the upgradable reader | Acquire |
+//! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
 //! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
@@ -64,14 +66,14 @@ pub(super) const REVOKED: u64 = 1 << 29;
 pub(super) const ONE_WAKE: u64 = 1 << 30;
 pub(super) const WAKES: u64 = 0xf << 30;
 const ONE_HEAT: u64 = 1 << 34;
-const HEAT: u64 = 0xff << 34;
+pub(super) const HEAT: u64 = 0xff << 34;
 /// The heat that biases a lock: 128 reads since the last write.
 const HOT: u64 = 1 << 41;
 pub(super) const ONE_READER: u64 = 1 << 42;
 pub(super) const READERS: u64 = 0xf_ffff << 42;
 /// The counter is never that full: what lies above it is safe from it.
 const TOO_MANY_READERS: u64 = 1 << 61;
-const POLICY: u64 = 3 << 62;
+pub(super) const POLICY: u64 = 3 << 62;
 
 /// A reader that sees none of these is in by one exchange.
 const STOPS_READERS: u64 =
@@ -166,7 +168,7 @@ pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
         Kind::Reader => word & (WRITER | UPGRADING) == 0,
         Kind::Writer => word & (OWNER | READERS) == 0,
         Kind::Upgradable => word & OWNER == 0,
-        Kind::Upgrader => word & READERS == 0,
+        Kind::Upgrader => word & READERS == 0 && !may_be_published(word),
     }
 }
 
@@ -260,14 +262,13 @@ pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
     if word & WRITER != 0 {
         return Some(Stop::Closed);
     }
-    if forced {
+    if forced || matches!(policy(word), Policy::PreferReaders) {
         return None;
     }
     if word & (UPGRADING | HANDOFF) != 0 {
         return Some(Stop::Closed);
     }
     match policy(word) {
-        Policy::PreferReaders => None,
         Policy::PreferWriters if word & (SPIN | WAKES | WRITERS_PARKED) != 0 => {
             Some(Stop::WritersFirst)
         }
@@ -301,15 +302,24 @@ pub(super) const fn revoked(word: u64) -> u64 {
     if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
 }
 
-/// The word after `tid` took the lock as `kind`.
+/// The word when its owner is to wait for the readers in slots, and then to become the writer: as an
+/// upgradable reader does, so that others who read may go on in the meantime.
+#[inline]
+pub(super) const fn drained_by(word: u64) -> u64 {
+    revoked(word) | UPGRADING
+}
+
+/// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold readers:
+/// then it has the upgradable reader's place.
 #[inline]
 pub(super) const fn taken(word: u64, kind: Kind, tid: u32, role: Role) -> u64 {
     let word = given_up(word, role);
     match kind {
-        Kind::Writer => (revoked(word) & !HEAT) | WRITER | tid as u64,
+        Kind::Writer if may_be_published(word) => drained_by(word) | tid as u64,
+        Kind::Writer => (word & !HEAT) | WRITER | tid as u64,
         Kind::Upgradable => word | tid as u64,
         // Whose lock it is, is known.
-        Kind::Upgrader => (revoked(word) & !(HEAT | UPGRADING)) | WRITER | (word & OWNER),
+        Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
         Kind::Reader => word,
     }
@@ -338,7 +348,7 @@ pub(super) const fn queued(word: u64, kind: Kind, role: Role, hand_off: bool) ->
     word | WRITERS_PARKED | asked
 }
 
-/// The word after the writer left; also of one that failed to drain the slots.
+/// The word after the writer left.
 #[inline]
 pub(super) const fn written(word: u64) -> u64 {
     word & !(OWNER | WRITER)
@@ -393,33 +403,52 @@ pub(super) enum Next {
     WakeOther,
 }
 
-/// Whose turn it is. `after_write`: a writer has just left. `ahead`: as many woken writers may be on
-/// their way at once.
-pub(super) const fn next(word: u64, waiting: Waiting, after_write: bool, ahead: u64) -> Next {
+/// What has made room, or left those who wait to themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cause {
+    /// A writer left, or became a reader.
+    Written,
+    /// A reader left, or somebody who waited in vain.
+    Left,
+    /// A writer on its way to the lock found it taken, and queued up.
+    QueuedUp,
+}
+
+/// Whose turn it is. As many woken writers may be on their way at once as `ahead` says.
+pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) -> Next {
     if word & WRITER != 0 {
         return Next::Nothing;
     }
+    let readers_join = match policy(word) {
+        Policy::PreferReaders => waiting.reader,
+        // A reader that has come past it may wait for one that sleeps, which must not wait for a
+        // writer on top. (Those that came after the writer wake up by themselves, before long.)
+        Policy::Recursive => {
+            waiting.reader && matches!(cause, Cause::QueuedUp) && word & (READERS | REVOKED) != 0
+        }
+        Policy::PhaseFair | Policy::PreferWriters => false,
+    };
     if word & UPGRADING != 0 {
-        // Nobody else can enter before; if it isn't queued it is awake.
-        let may = waiting.upgrader && word & READERS == 0;
-        return if may { Next::Upgrader } else { Next::Nothing };
+        // If it isn't queued it is awake.
+        return match () {
+            () if readers_join => Next::Readers,
+            () if waiting.upgrader && has_room_for(word, Kind::Upgrader) => Next::Upgrader,
+            () => Next::Nothing,
+        };
     }
-    // Who waits for a reader that waits here must not have to wait for a writer as well.
-    let readers_join = matches!(policy(word), Policy::Recursive) && word & READERS != 0;
     if word & HANDOFF != 0 {
         return match waiting.first {
             Kind::Reader => Next::Readers,
             kind if has_room_for(word, kind) => Next::Give(kind),
-            _ if readers_join && waiting.reader => Next::Readers,
+            _ if readers_join => Next::Readers,
             _ => Next::Nothing,
         };
     }
     let first_reads = matches!(waiting.first, Kind::Reader);
     let readers_turn = match policy(word) {
-        Policy::PreferReaders => waiting.reader,
         Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
-        Policy::PhaseFair | Policy::Recursive => {
-            first_reads || (waiting.reader && (after_write || readers_join))
+        Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders => {
+            first_reads || readers_join || (waiting.reader && matches!(cause, Cause::Written))
         }
     };
     if readers_turn {

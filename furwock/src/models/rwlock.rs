@@ -1,0 +1,321 @@
+//! The rwlock excludes, publishes what writers wrote, and leaves nobody waiting who could be inside
+//! (W-1, W-2, W-4).
+//!
+//! As in the mutex's models a spinner probes once, a deadline has always passed, and who was woken in
+//! vain asks for the hand-off. A reader that may not steal stops at sleeping writers at once, since a
+//! model has no turns.
+
+use super::{explore, rejects};
+use crate::lock::{Options, Policy, RawRwLock};
+use crate::prim::CheckedCell;
+use crate::prim::atomic::{AtomicBool, Ordering};
+use crate::prim::mutant::Mutant;
+use crate::sys::clock::{Clock, Deadline};
+use crate::sys::fork::pretend;
+use loom::thread;
+use std::sync::Arc;
+
+#[derive(Default)]
+pub(super) struct Shared {
+    pub(super) lock: RawRwLock,
+    pub(super) data: CheckedCell<usize>,
+    flag: AtomicBool,
+}
+
+pub(super) fn passed() -> Deadline {
+    Deadline::at(Clock::Monotonic, 0, 0).unwrap()
+}
+
+impl Shared {
+    pub(super) fn with(lock: RawRwLock) -> Self {
+        Self { lock, ..Self::default() }
+    }
+
+    /// Looks at the data, inside as a reader.
+    pub(super) fn look(&self) -> usize {
+        // SAFETY: inside; loom checks it.
+        unsafe { self.data.get() }
+    }
+
+    /// Changes the data, inside as the writer.
+    pub(super) fn change(&self) {
+        // SAFETY: inside; loom checks it.
+        unsafe { self.data.set(self.data.get() + 1) };
+    }
+
+    pub(super) fn read(&self) {
+        self.lock.lock_shared();
+        self.look();
+        self.lock.unlock_shared();
+    }
+
+    fn read_politely(&self) {
+        self.lock.lock_shared_with(&Options::new().steal(false));
+        self.look();
+        self.lock.unlock_shared();
+    }
+
+    pub(super) fn write(&self) {
+        self.lock.lock_exclusive();
+        self.change();
+        self.lock.unlock_exclusive();
+    }
+
+    pub(super) fn read_timed(&self) {
+        if self.lock.lock_shared_until(&passed()) {
+            self.look();
+            self.lock.unlock_shared();
+        }
+    }
+
+    pub(super) fn write_timed(&self) {
+        if self.lock.lock_exclusive_until(&passed()) {
+            self.change();
+            self.lock.unlock_exclusive();
+        }
+    }
+
+    fn upgrade(&self) {
+        self.lock.lock_upgradable();
+        let seen = self.look();
+        self.lock.upgrade();
+        assert_eq!(self.look(), seen, "somebody wrote beside the upgradable reader");
+        self.change();
+        self.lock.unlock_exclusive();
+    }
+
+    fn upgrade_timed(&self) {
+        self.lock.lock_upgradable();
+        self.look();
+        if self.lock.upgrade_until(&passed()) {
+            self.change();
+            self.lock.unlock_exclusive();
+        } else {
+            self.lock.unlock_upgradable();
+        }
+    }
+
+    fn step_down(&self) {
+        self.lock.lock_exclusive();
+        self.change();
+        self.lock.downgrade_to_upgradable();
+        self.look();
+        self.lock.downgrade_upgradable();
+        self.look();
+        self.lock.unlock_shared();
+    }
+
+    /// Raises the flag as a reader.
+    fn show(&self) {
+        self.lock.lock_shared();
+        self.flag.store(true, Ordering::Relaxed);
+        self.lock.unlock_shared();
+    }
+
+    fn wait_for_flag(&self) {
+        while !self.flag.load(Ordering::Relaxed) {
+            thread::yield_now();
+        }
+    }
+}
+
+pub(super) type Work = fn(&Shared);
+
+/// Each of `works` in a thread of its own, the first in this one. In the end nobody is left, and the
+/// word says so.
+pub(super) fn together(lock: RawRwLock, works: &[Work]) {
+    let shared = Arc::new(Shared::with(lock));
+    let others: Vec<_> = works[1..]
+        .iter()
+        .map(|&work| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || work(&shared))
+        })
+        .collect();
+    works[0](&shared);
+    others.into_iter().for_each(|other| other.join().unwrap());
+    assert!(shared.lock.is_quiet(), "{:?}", shared.lock);
+    assert!(shared.lock.try_lock_exclusive());
+    shared.look();
+    shared.lock.unlock_exclusive();
+}
+
+fn twice(work: Work, shared: &Shared) {
+    work(shared);
+    work(shared);
+}
+
+#[test]
+fn writers_twice() {
+    explore(3, || {
+        together(
+            RawRwLock::new(),
+            &[|shared| twice(Shared::write, shared), |shared| twice(Shared::write, shared)],
+        );
+    });
+}
+
+#[test]
+fn two_writers_and_a_reader() {
+    for policy in [Policy::PhaseFair, Policy::PreferReaders, Policy::PreferWriters] {
+        explore(2, move || {
+            let works: [Work; 3] = [Shared::write, Shared::write, Shared::read];
+            together(RawRwLock::with_policy(policy), &works);
+        });
+    }
+}
+
+#[test]
+fn a_writer_and_two_readers() {
+    for policy in [Policy::PhaseFair, Policy::Recursive, Policy::PreferWriters] {
+        explore(2, move || {
+            let works: [Work; 3] = [Shared::read, Shared::write, Shared::read_politely];
+            together(RawRwLock::with_policy(policy), &works);
+        });
+    }
+}
+
+#[test]
+fn impatient_ones_come_and_go() {
+    for works in [
+        [Shared::write as Work, Shared::write_timed, Shared::read_politely],
+        [Shared::write, Shared::read_timed, Shared::write],
+        [Shared::read, Shared::write_timed, Shared::read_timed],
+    ] {
+        explore(2, move || together(RawRwLock::new(), &works));
+    }
+}
+
+#[test]
+fn an_upgradable_reader_among_others() {
+    for works in [
+        [Shared::upgrade as Work, Shared::upgrade, Shared::read],
+        [Shared::upgrade, Shared::write, Shared::read],
+        [Shared::upgrade_timed, Shared::read, Shared::write],
+        [Shared::upgrade_timed, Shared::read_politely, Shared::upgrade],
+    ] {
+        explore(2, move || together(RawRwLock::new(), &works));
+    }
+}
+
+#[test]
+fn a_writer_that_steps_down() {
+    explore(2, || {
+        together(RawRwLock::new(), &[Shared::step_down, Shared::write, Shared::read]);
+    });
+    explore(2, || {
+        together(RawRwLock::new(), &[Shared::step_down, Shared::upgrade, Shared::read]);
+    });
+}
+
+/// A reader inside waits for another that is queued, though a writer waits too: where nobody may be
+/// made to wait for a waiting writer, that ends.
+fn readers_meet() {
+    let works: [Work; 3] = [
+        |shared| {
+            shared.lock.lock_exclusive();
+            shared.change();
+            shared.lock.unlock_exclusive();
+            shared.lock.lock_shared();
+            shared.wait_for_flag();
+            shared.lock.unlock_shared();
+        },
+        |shared| {
+            shared.lock.lock_shared();
+            shared.look();
+            shared.flag.store(true, Ordering::Relaxed);
+            shared.lock.unlock_shared();
+        },
+        Shared::write,
+    ];
+    together(RawRwLock::with_policy(Policy::Recursive), &works);
+}
+
+#[test]
+fn readers_meet_though_a_writer_waits() {
+    explore(2, readers_meet);
+}
+
+#[test]
+fn rejects_a_role_given_up_with_nobody_let_in() {
+    rejects(Mutant::RoleGivenUpUnsettled, 3, readers_meet);
+}
+
+#[test]
+fn rejects_a_relaxed_grant() {
+    rejects(Mutant::GrantRelaxed, 3, readers_meet);
+}
+
+/// A reader behind a writer that gives up gets in though another reader stays.
+fn reader_behind_a_leaver() {
+    let works: [Work; 3] = [
+        |shared| {
+            shared.lock.lock_shared();
+            shared.wait_for_flag();
+            shared.lock.unlock_shared();
+        },
+        |shared| {
+            shared.lock.lock_shared_with(&Options::new().steal(false));
+            shared.flag.store(true, Ordering::Relaxed);
+            shared.lock.unlock_shared();
+        },
+        Shared::write_timed,
+    ];
+    together(RawRwLock::new(), &works);
+}
+
+#[test]
+fn a_reader_behind_a_writer_that_gives_up() {
+    explore(3, reader_behind_a_leaver);
+}
+
+#[test]
+fn rejects_a_writer_that_gives_up_with_nobody_let_in() {
+    rejects(Mutant::LeaverSettlesNothing, 3, reader_behind_a_leaver);
+}
+
+#[test]
+fn rejects_a_reader_that_queues_at_an_open_lock() {
+    rejects(Mutant::ReaderParksOnOpenLock, 3, || {
+        together(RawRwLock::new(), &[Shared::read, Shared::write]);
+    });
+}
+
+#[test]
+fn rejects_a_relaxed_release_by_a_reader() {
+    rejects(Mutant::ReadUnlockRelaxed, 2, || {
+        together(RawRwLock::new(), &[Shared::read, Shared::write]);
+    });
+}
+
+#[test]
+fn rejects_a_reader_that_leaves_the_upgrader_asleep() {
+    rejects(Mutant::UpgraderForgotten, 3, || {
+        together(RawRwLock::new(), &[Shared::read, Shared::upgrade, Shared::write]);
+    });
+}
+
+/// A child finds a lock that says what its parent's threads waited for.
+#[test]
+fn a_child_believes_nothing_of_its_parents_threads() {
+    pretend::CHILD.set(true);
+    explore(2, || {
+        together(RawRwLock::with_stale_bits(), &[Shared::write, Shared::read, Shared::upgrade]);
+    });
+    pretend::CHILD.set(false);
+}
+
+#[test]
+fn readers_show_one_another() {
+    explore(2, || {
+        let works: [Work; 2] = [
+            |shared| {
+                shared.lock.lock_shared();
+                shared.wait_for_flag();
+                shared.lock.unlock_shared();
+            },
+            Shared::show,
+        ];
+        together(RawRwLock::new(), &works);
+    });
+}
