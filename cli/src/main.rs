@@ -9,6 +9,7 @@ mod args;
 mod compare;
 mod elf;
 mod failure;
+mod measuring;
 mod obstacle;
 mod preload;
 mod program;
