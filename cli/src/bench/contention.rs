@@ -259,7 +259,7 @@ impl Runner<'_> {
         let contestants = &self.roster.contestants;
         let mut text = format!("{machine}\n");
         text += &format!(
-            "Medians of {} rounds of {} s. {}\n\n",
+            "Medians of up to {} rounds of {} s. {}\n\n",
             self.rounds,
             self.seconds.as_secs_f64(),
             self.benchmark.case_key

@@ -37,15 +37,22 @@ pub const CPU: Figure =
 /// What a cell shows that has no figure.
 const NOTHING: &str = "-";
 
+/// Cases in which nobody has the figure are left out: with no writes nobody waits to write.
 pub fn render(figure: &Figure, contestants: &[Contestant], results: &[CaseResults]) -> String {
+    let says_something =
+        |entry: &Entry| entry.failure.is_some() || entry.spread(figure.name).is_some();
+    let shown = |results: &&CaseResults| results.entries.iter().any(says_something);
     let mut header = vec!["case".to_owned()];
     header.extend(contestants.iter().map(|contestant| contestant.heading().to_owned()));
     let mut rows = vec![header];
-    rows.extend(results.iter().map(|results| {
+    rows.extend(results.iter().filter(shown).map(|results| {
         let mut row = vec![results.case.name.clone()];
         row.extend(results.entries.iter().map(|entry| cell(figure, entry)));
         row
     }));
+    if rows.len() == 1 {
+        return String::new();
+    }
     let mut align = vec![Align::Left];
     align.resize(1 + contestants.len(), Align::Right);
     format!("{}\n{}\n", figure.title, render_rows(&align, &rows))
@@ -55,9 +62,7 @@ fn cell(figure: &Figure, entry: &Entry) -> String {
     if entry.failure.is_some() {
         return failed();
     }
-    entry
-        .spread(figure.name)
-        .map_or_else(|| NOTHING.to_owned(), |spread| shown(figure.unit, spread))
+    entry.spread(figure.name).map_or_else(|| NOTHING.to_owned(), |spread| text(figure.unit, spread))
 }
 
 /// What a failed contestant's cell shows; the reason is told below the tables.
@@ -65,7 +70,7 @@ pub fn failed() -> String {
     paint("FAILED", AnsiColor::Red)
 }
 
-fn shown(unit: Unit, spread: Spread) -> String {
+fn text(unit: Unit, spread: Spread) -> String {
     match unit {
         Unit::PerSecond => format!("{} ±{:.0}", compact(spread.median), spread.percent()),
         Unit::Time => with_unit(spread.median, number::Unit::Seconds),

@@ -26,8 +26,11 @@ use crate::workload::pair::{FLOOR, KINDS, figure};
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Processes run again for noise, of each kind.
 const RETRIES: usize = 5;
-/// What a process with one implementation takes, and what each further one adds.
-const PROCESS: Duration = Duration::from_millis(100);
+/// Slices of each implementation, where all are in one process. Fewer in a process have more of them,
+/// so that every process lasts as long and sees as much of the machine's moods.
+const SLICES: usize = 100;
+/// What starting a process takes and looking for noise, and what an implementation adds.
+const PROCESS: Duration = Duration::from_millis(30);
 const IMPLEMENTATION: Duration = Duration::from_millis(60);
 
 /// The contestants that one process measures together.
@@ -48,8 +51,7 @@ struct Results<'a> {
     noisy_rounds: &'a NoiseFilter,
     absent: &'a [Absent],
     groups: &'a [Group],
-    floor_ns: Option<Spread>,
-    /// By contestant, then by kind of pair.
+    /// By contestant, then by kind of pair or `floor`, as the contestant's own process saw it.
     nanoseconds: BTreeMap<&'static str, BTreeMap<&'static str, Option<Spread>>>,
     standings: Vec<Standing>,
     means: Vec<Mean>,
@@ -62,7 +64,8 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     let mut groups = groups(&roster.contestants);
     let rounds = arguments.rounds;
     let implementations = u32::try_from(roster.contestants.len()).unwrap_or(u32::MAX);
-    let round = PROCESS * 2 + IMPLEMENTATION * implementations;
+    let processes = u32::try_from(groups.len()).unwrap_or(u32::MAX);
+    let round = (PROCESS + IMPLEMENTATION * implementations) * processes;
     anstream::eprintln!(
         "furwock: {implementations} implementations x {rounds} rounds: about {}",
         minutes(round * rounds)
@@ -78,7 +81,9 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
     output.text(&render(&machine, &roster, &groups, &speeds, &noise, rounds));
     let spreads = |contestant: &Contestant| {
         let of_kind = |kind| (kind, spread_of(&groups, *contestant, kind));
-        (contestant.name(), KINDS.map(of_kind).into())
+        let mut spreads: BTreeMap<_, _> = KINDS.map(of_kind).into();
+        spreads.insert("floor", floor_of(&groups, *contestant));
+        (contestant.name(), spreads)
     };
     let document = Results {
         benchmark: "pair",
@@ -86,7 +91,6 @@ pub fn run(arguments: &PairArguments) -> Result<i32, Failure> {
         noisy_rounds: &noise,
         absent: &roster.absent,
         groups: &groups,
-        floor_ns: floor(&groups),
         nanoseconds: roster.contestants.iter().map(spreads).collect(),
         standings: speeds.standings(),
         means: speeds.means(),
@@ -124,13 +128,17 @@ fn collect(
     noise: &mut NoiseFilter,
 ) -> Result<bool, Failure> {
     let bar = progress_bar(rounds * groups.len());
-    for _ in 0..rounds {
+    let slices_in_all = SLICES * roster.contestants.len();
+    for round in 0..rounds {
+        // Who comes first alternates.
+        groups.rotate_left(usize::from(round > 0 && groups.len() > 1));
         for group in groups.iter_mut() {
             while group.failure.is_none() {
                 let names: Vec<&str> =
                     group.contestants.iter().map(|each| each.implementation().name()).collect();
                 let ld_preload = roster.ld_preload(group.contestants[0]);
-                let parameters = [format!("impl={}", names.join(","))];
+                let slices = slices_in_all / names.len();
+                let parameters = [format!("impl={}", names.join(",")), format!("slices={slices}")];
                 match workloads.run("pair", parameters, &ld_preload) {
                     Ok(run) if noise.accepts(&mut group.retries_left) => {
                         group.runs.push(run);
@@ -154,9 +162,9 @@ fn spread_of(groups: &[Group], contestant: Contestant, kind: &str) -> Option<Spr
     spread(group, &figure(kind, contestant.implementation().name()))
 }
 
-/// The floor as the first process saw it.
-fn floor(groups: &[Group]) -> Option<Spread> {
-    spread(groups.first()?, FLOOR)
+/// The floor that a contestant's own process saw.
+fn floor_of(groups: &[Group], contestant: Contestant) -> Option<Spread> {
+    spread(groups.iter().find(|group| group.contestants.contains(&contestant))?, FLOOR)
 }
 
 fn spread(group: &Group, figure: &str) -> Option<Spread> {
@@ -184,14 +192,15 @@ fn render(
     noise: &NoiseFilter,
     rounds: u32,
 ) -> String {
-    let floor = floor(groups);
     let mut rows = vec![
-        ["nanoseconds", "mutex", "/floor", "read", "/floor", "write", "/floor"]
+        ["nanoseconds", "floor", "mutex", "/floor", "read", "/floor", "write", "/floor"]
             .map(str::to_owned)
             .to_vec(),
     ];
     for contestant in &roster.contestants {
         let mut row = vec![contestant.name().to_owned()];
+        let floor = floor_of(groups, *contestant);
+        row.push(floor.map_or("-".to_owned(), |floor| digits(floor.median)));
         for kind in KINDS {
             match spread_of(groups, *contestant, kind) {
                 Some(spread) => row.extend([
@@ -210,17 +219,12 @@ fn render(
         rows.push(row);
     }
     let mut align = vec![Align::Left];
-    align.resize(7, Align::Right);
+    align.resize(8, Align::Right);
     let mut text = format!(
         "{machine}\nMedians of {rounds} rounds; ±: half their range, in percent. One thread, nobody \
-         else wants the lock.\n\n"
+         else wants the lock.\nfloor: a bare compare-and-exchange and an exchange, in the same \
+         process.\n\n"
     );
-    if let Some(floor) = floor {
-        text += &format!(
-            "floor: a bare compare-and-exchange and an exchange take {} ns\n",
-            digits(floor.median)
-        );
-    }
     text += &render_rows(&align, &rows);
     text += &format!("\n{}\n", speeds.render());
     for group in groups {
