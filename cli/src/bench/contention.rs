@@ -122,9 +122,9 @@ pub fn run(benchmark: &Benchmark, arguments: &Common) -> Result<i32, Failure> {
         rounds: rounds as usize,
         seconds: arguments.seconds,
     };
+    interrupt::watch();
     anstream::eprintln!("furwock: {}", runner.announcement());
 
-    interrupt::watch();
     let entries = || runner.roster.contestants.iter().copied().map(Entry::new).collect();
     let mut results: Vec<CaseResults> =
         benchmark.cases.iter().map(|case| CaseResults { case, entries: entries() }).collect();
@@ -259,7 +259,7 @@ impl Runner<'_> {
         let contestants = &self.roster.contestants;
         let mut text = format!("{machine}\n");
         text += &format!(
-            "Medians of up to {} rounds of {} s. {}\n\n",
+            "Medians of up to {} rounds of {} s.\n{}\n\n",
             self.rounds,
             self.seconds.as_secs_f64(),
             self.benchmark.case_key

@@ -54,8 +54,7 @@ pub fn benchmark(arguments: &RwlockArguments) -> Benchmark {
         name: "rwlock",
         workload: "rwlock",
         draws: true,
-        case_key: "Cases: percentage of writes, microseconds of work inside/outside of the lock x \
-                   threads.",
+        case_key: "Cases: percentage of writes, microseconds of work inside/outside of the lock x threads.",
         figures: &FIGURES,
         cases,
     }
