@@ -1,16 +1,22 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
 mod ahead;
+mod attempt;
 mod condvar;
 mod contender;
 mod mutex;
 mod mutex_state;
+mod options;
 pub mod pi;
 pub mod robust;
+mod rwlock;
 mod spin;
 
+pub use attempt::{Attempt, Turn};
 pub use condvar::{CondvarWait, Outcome, RawCondvar};
 pub use mutex::RawMutex;
+pub use options::{HAND_OFF_AFTER, How, Options, Status};
+pub use rwlock::{Policy, RawRwLock};
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.
 #[inline(always)]

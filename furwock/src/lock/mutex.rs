@@ -8,11 +8,13 @@
 //! The states and transitions are in `mutex_state`, the ordering arguments in ORDERING.md (M-1 ff.).
 
 use super::ahead::how_far_ahead;
-use super::contender::Contender;
+use super::attempt::Attempt;
+use super::contender::{Contended, Contender, Role};
 use super::mutex_state::{
-    FREE, HANDOFF, OWNER, PARKED, Release, Role, WAKES, asks_how_far_ahead, expecting, is_free,
-    is_release_plain, queued, release, stale_when_nobody_is_queued, taken,
+    FREE, HANDOFF, OWNER, PARKED, Release, SPIN, WAKES, asks_how_far_ahead, expecting, given_up,
+    is_free, is_release_plain, owner, queued, release, stale_when_nobody_is_queued, taken,
 };
+use super::options::{Options, Status};
 use crate::lot::{self, Locked, Verdict};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -67,8 +69,25 @@ impl RawMutex {
     #[inline]
     pub fn lock(&self) {
         if !self.try_lock() {
-            self.lock_slow(None);
+            self.lock_slow(&const { Options::new() });
         }
+    }
+
+    /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline. Acquire.
+    ///
+    /// Costs no more than `lock`: what is told is known anyway.
+    #[inline]
+    pub fn lock_with(&self, options: &Options) -> Option<Status> {
+        let tid = lot::tid();
+        if self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Some(Status::FAST);
+        }
+        self.lock_slow(options)
+    }
+
+    /// Begins an attempt whose last step is the caller's: see [`Attempt`].
+    pub fn attempt<'o>(&'o self, options: &'o Options) -> Attempt<'o> {
+        Attempt::new(self, options)
     }
 
     /// Takes the lock if that is possible without waiting. Acquire on success.
@@ -91,7 +110,7 @@ impl RawMutex {
     /// A deadline that has passed still takes a lock that is free.
     #[inline]
     pub fn lock_until(&self, deadline: &Deadline) -> bool {
-        self.try_lock() || self.lock_slow(Some(deadline))
+        self.try_lock() || self.lock_slow(&Options::new().until(*deadline)).is_some()
     }
 
     /// Releases the lock. Release.
@@ -100,14 +119,32 @@ impl RawMutex {
     /// at once. Does nothing if nobody holds the lock; releases it, whoever holds it, otherwise.
     #[inline]
     pub fn unlock(&self) {
+        self.unlock_counting();
+    }
+
+    /// `unlock`; returns how many waiters it woke, or gave the lock to.
+    #[inline]
+    pub fn unlock_counting(&self) -> usize {
         let ordering = release_ordering();
         let word = match self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed) {
-            Ok(_) => return,
+            Ok(_) => return 0,
             Err(word) => word,
         };
-        if !is_release_plain(word) || self.exchange(word, word & !OWNER, ordering).is_err() {
-            self.unlock_slow();
+        if is_release_plain(word) && self.exchange(word, word & !OWNER, ordering).is_ok() {
+            return 0;
         }
+        self.unlock_slow()
+    }
+
+    /// Releases the lock to whoever has waited longest, if anybody has, and not to whoever comes
+    /// first. Returns whether there was one. Release.
+    pub fn unlock_fair(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        if word & PARKED == 0 || is_free(word) {
+            self.unlock();
+            return false;
+        }
+        self.hand_off() != 0
     }
 
     /// Releases the lock if its word says no more than that `tid` holds it. Calls nothing.
@@ -160,7 +197,7 @@ impl RawMutex {
 
     /// The word was `seen`: takes the lock past the queue, giving up `role`, as long as it is free.
     #[inline]
-    pub(super) fn try_steal(&self, seen: u32, tid: u32, role: Role) -> bool {
+    fn try_steal(&self, seen: u32, tid: u32, role: Role) -> bool {
         let mut word = seen;
         while is_free(word) {
             match self.exchange(word, taken(word, tid, role), Ordering::Acquire) {
@@ -172,7 +209,7 @@ impl RawMutex {
     }
 
     #[inline]
-    pub(super) fn exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+    fn exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
         self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
     }
 
@@ -183,40 +220,40 @@ impl RawMutex {
     }
 
     #[cold]
-    fn lock_slow(&self, deadline: Option<&Deadline>) -> bool {
-        Contender::new(self, deadline).contend()
+    fn lock_slow(&self, options: &Options) -> Option<Status> {
+        Contender::new(self, options).contend()
     }
 
     /// Goes on as a waiter that was chosen from this mutex's queue, or claimed WAKE on it, though it
     /// began to wait elsewhere: a condvar's.
     pub(super) fn lock_chosen(&self, verdict: Verdict) {
-        Contender::new(self, None).go_on(verdict);
+        Contender::new(self, &const { Options::new() }).go_on(verdict);
     }
 
     #[cold]
-    fn unlock_slow(&self) {
+    fn unlock_slow(&self) -> usize {
         let mut word = self.word.load(Ordering::Relaxed);
         // After the release the mutex may be gone (M-6); its address still names the queue.
         let key = self.key();
         loop {
             let ahead = if asks_how_far_ahead(word) { how_far_ahead(key) } else { 1 };
             let (new, wakes) = match release(word, ahead) {
-                Release::NotHeld => return,
+                Release::NotHeld => return 0,
                 Release::HandOff => return self.hand_off(),
                 Release::To { word, wakes } => (word, wakes),
             };
             match self.exchange(word, new, release_ordering()) {
                 Ok(_) if wakes != 0 => return wake_some(key, wakes),
-                Ok(_) => return,
+                Ok(_) => return 0,
                 Err(now) => word = now,
             }
         }
     }
 
-    /// Gives the lock to the first waiter. The bucket lock is taken before the release, while the
-    /// caller still holds the mutex.
+    /// Gives the lock to the first waiter, if there is one. The bucket lock is taken before the
+    /// release, while the caller still holds the mutex.
     #[cold]
-    fn hand_off(&self) {
+    fn hand_off(&self) -> usize {
         let key = self.key();
         let mut bucket = lot::lock(key);
         let first = bucket.first(key);
@@ -234,12 +271,14 @@ impl RawMutex {
                 Err(now) => word = now,
             }
         }
-        if first.is_some() {
-            bucket.choose_first(key, Verdict { granted: true, ..Verdict::WOKEN });
+        if first.is_none() {
+            return 0;
         }
+        bucket.choose_first(key, Verdict { granted: true, ..Verdict::WOKEN });
+        1
     }
 
-    pub(super) fn clear_parked_if_nobody_is_queued(&self) {
+    fn clear_parked_if_nobody_is_queued(&self) {
         let bucket = lot::lock(self.key());
         if !bucket.has(self.key()) {
             self.nobody_is_queued();
@@ -248,7 +287,7 @@ impl RawMutex {
 
     /// The caller holds the bucket lock, has seen that nobody is queued, and is still inside a call
     /// that locks this mutex, so that the word exists.
-    pub(super) fn nobody_is_queued(&self) {
+    fn nobody_is_queued(&self) {
         if !mutant::active(Mutant::StaleWakeKept) {
             self.word.fetch_and(!(PARKED | WAKES), Ordering::Relaxed);
         }
@@ -265,7 +304,7 @@ impl RawMutex {
             let new = if mutant::active(Mutant::MoveWithoutParked) {
                 word
             } else {
-                queued(word, Role::Newcomer, stale, false)
+                queued(word & !stale, Role::Newcomer, false)
             };
             match self.exchange(word, new, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -297,7 +336,7 @@ fn release_ordering() -> Ordering {
     if mutant::active(Mutant::UnlockRelaxed) { Ordering::Relaxed } else { Ordering::Release }
 }
 
-pub(super) fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
+fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
     if queue.has(key) || mutant::active(Mutant::StaleWakeKept) {
         0
     } else {
@@ -307,11 +346,89 @@ pub(super) fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
 
 /// Wakes the first waiters, for whom so many wakes have been claimed. If there are fewer, whoever
 /// left last has cleared the claims, or whoever queues next will (M-4).
-fn wake_some(key: usize, wakes: u32) {
+fn wake_some(key: usize, wakes: u32) -> usize {
     let mut bucket = lot::lock(key);
-    for _ in 0..wakes {
-        if !bucket.choose_near(key, Verdict::CLAIMED) {
-            break;
+    (0..wakes).take_while(|_| bucket.choose_near(key, Verdict::CLAIMED)).count()
+}
+
+impl Contended for &RawMutex {
+    type Word = u32;
+
+    fn key(&self) -> usize {
+        RawMutex::key(self)
+    }
+
+    fn token(&self) -> usize {
+        0
+    }
+
+    fn load(&self) -> u32 {
+        self.word.load(Ordering::Relaxed)
+    }
+
+    fn exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+        RawMutex::exchange(self, old, new, success)
+    }
+
+    fn is_available(&self, word: u32) -> bool {
+        is_free(word)
+    }
+
+    fn is_promised(&self, word: u32) -> bool {
+        word & HANDOFF != 0
+    }
+
+    fn is_parked(&self, word: u32) -> bool {
+        word & PARKED != 0
+    }
+
+    fn has_spinner(&self, word: u32) -> bool {
+        word & SPIN != 0
+    }
+
+    fn is_somebody_on_the_way(&self, word: u32) -> bool {
+        word & (SPIN | WAKES) != 0
+    }
+
+    fn owner(&self, word: u32) -> u32 {
+        owner(word)
+    }
+
+    fn taken(&self, word: u32, tid: u32, role: Role) -> u32 {
+        taken(word, tid, role)
+    }
+
+    fn seized(&self, word: u32, tid: u32) -> u32 {
+        (word & !OWNER) | tid
+    }
+
+    fn spun_for(&self, word: u32, role: Role) -> u32 {
+        given_up(word, role) | SPIN
+    }
+
+    fn given_up(&self, word: u32, role: Role) -> u32 {
+        given_up(word, role)
+    }
+
+    fn cleaned(&self, word: u32, queue: &Locked<'_>) -> u32 {
+        word & !stale_bits(queue, self.key())
+    }
+
+    fn queued(&self, word: u32, role: Role, hand_off: bool) -> u32 {
+        queued(word, role, hand_off)
+    }
+
+    fn has_queued_giving_up(&self, _queue: &mut Locked<'_>) {}
+
+    fn is_leaving(&self, was_last: bool) {
+        if was_last {
+            self.nobody_is_queued();
         }
+    }
+
+    fn has_left(&self) {}
+
+    fn was_last(&self) {
+        self.clear_parked_if_nobody_is_queued();
     }
 }

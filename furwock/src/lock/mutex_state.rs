@@ -17,7 +17,7 @@
 //! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when nobody is queued |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds nobody |
 //!
-//! Transitions (what isn't named stays; "mine" is the role that the thread has, see `Role`):
+//! Transitions (what isn't named stays; "mine" is the role that the thread has, see `contender::Role`):
 //!
 //! | from | to | who | ordering |
 //! |---|---|---|---|
@@ -33,6 +33,8 @@
 //! Invalid: free with HANDOFF. Free with somebody queued and neither SPIN nor wakes: that is a lost
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
+use super::contender::Role;
+
 pub(super) const OWNER: u32 = (1 << 22) - 1;
 pub(super) const PARKED: u32 = 1 << 22;
 pub(super) const SPIN: u32 = 1 << 23;
@@ -45,29 +47,15 @@ pub(super) const FREE: u32 = 0;
 /// The most wakes that may be on their way at once.
 pub(super) const MOST_WAKES: u32 = WAKES / ONE_WAKE;
 
-/// What a running waiter has promised in the word, and takes back as it takes the lock or goes on to
-/// another role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Nothing.
-    Newcomer,
-    /// SPIN is its bit.
-    Spinner,
-    /// One of the wakes is its own.
-    Woken,
-}
-
-impl Role {
-    /// The word without this role. Somebody may have taken a wake for stale: then there may be none
-    /// left to take back.
-    #[inline]
-    pub(super) const fn given_up(self, word: u32) -> u32 {
-        match self {
-            Role::Newcomer => word,
-            Role::Spinner => word & !SPIN,
-            Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
-            Role::Woken => word,
-        }
+/// The word without `role`. Somebody may have taken a wake for stale: then there may be none left to
+/// take back.
+#[inline]
+pub(super) const fn given_up(word: u32, role: Role) -> u32 {
+    match role {
+        Role::Newcomer => word,
+        Role::Spinner => word & !SPIN,
+        Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
+        Role::Woken => word,
     }
 }
 
@@ -84,7 +72,7 @@ pub(super) const fn is_free(word: u32) -> bool {
 /// The word after `tid` took a free lock.
 #[inline]
 pub(super) const fn taken(word: u32, tid: u32, role: Role) -> u32 {
-    role.given_up(word) | tid
+    given_up(word, role) | tid
 }
 
 /// What a release leaves behind.
@@ -129,12 +117,11 @@ pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
     word & (PARKED | SPIN | HANDOFF) == PARKED
 }
 
-/// The word after a waiter queued itself on a held lock, giving up its role, and clearing the bits in
-/// `stale`, which it knows to stand for nobody.
+/// The word after a waiter queued itself on a held lock, giving up its role.
 #[inline]
-pub(super) const fn queued(word: u32, role: Role, stale: u32, hand_off: bool) -> u32 {
+pub(super) const fn queued(word: u32, role: Role, hand_off: bool) -> u32 {
     let asked = if hand_off { HANDOFF } else { 0 };
-    (role.given_up(word) & !stale) | PARKED | asked
+    given_up(word, role) | PARKED | asked
 }
 
 /// The word of a free lock for whose waiters `wakes` are claimed, and others moved to its queue.
@@ -220,7 +207,7 @@ mod tests {
             for role in ROLES {
                 let new = taken(word, 77, role);
                 assert_eq!(owner(new), 77);
-                assert_eq!(new & !OWNER, role.given_up(word));
+                assert_eq!(new & !OWNER, given_up(word, role));
             }
         }
     }
@@ -228,9 +215,9 @@ mod tests {
     #[test]
     fn giving_up_a_role_never_reaches_another_field() {
         for word in words() {
-            assert_eq!(Role::Newcomer.given_up(word), word);
-            assert_eq!(Role::Spinner.given_up(word), word & !SPIN);
-            let woken = Role::Woken.given_up(word);
+            assert_eq!(given_up(word, Role::Newcomer), word);
+            assert_eq!(given_up(word, Role::Spinner), word & !SPIN);
+            let woken = given_up(word, Role::Woken);
             assert_eq!(woken & !WAKES, word & !WAKES);
             assert_eq!(woken / ONE_WAKE, (word / ONE_WAKE).saturating_sub(1));
         }
@@ -243,7 +230,7 @@ mod tests {
                 for (stale, hand_off) in
                     [(0, false), (0, true), (WAKES, false), (WAKES | SPIN, false)]
                 {
-                    let new = queued(word, role, stale, hand_off);
+                    let new = queued(word & !stale, role, hand_off);
                     assert_eq!(owner(new), owner(word));
                     assert!(new & PARKED != 0);
                     assert_eq!(new & HANDOFF != 0, hand_off || word & HANDOFF != 0);

@@ -20,6 +20,7 @@ mod parker;
 #[cfg(not(any(loom, shuttle)))]
 mod pool;
 mod queue;
+pub(crate) mod slots;
 mod table;
 mod task;
 mod thread;
@@ -38,7 +39,7 @@ pub(crate) use task::{Sink, TaskNode, TaskWait};
 pub(crate) use thread::Thread;
 pub(crate) use thread::{Node, forget_interrupt, interrupt as interrupt_thread, node, own, tid};
 pub(crate) use wait::{Ended, Place, Wait};
-pub(crate) use waiter::{ANY, Verdict};
+pub(crate) use waiter::{ANY, Verdict, Waiter};
 #[cfg(all(test, loom))]
 pub(crate) use {
     bucket_lock::FutexLock,

@@ -109,7 +109,7 @@ pub(super) use model::{give_back, spares};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
-    use super::super::{pool, table};
+    use super::super::{pool, slots, table};
     use super::*;
     use crate::sys;
     use core::ffi::c_void;
@@ -166,6 +166,7 @@ mod native {
         // SAFETY: the pointer that `register` stored; never unmapped.
         let thread = unsafe { &*thread.cast::<Thread>() };
         thread.pthread.store(0, Ordering::Relaxed);
+        slots::release();
         give_back(thread);
         super::super::deferred::release();
     }
@@ -173,6 +174,7 @@ mod native {
     /// In a forked child.
     fn forget() {
         table::forget();
+        slots::forget_others();
         pool::for_each(|thread| {
             if thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread() {
                 // SAFETY: the child's one thread; in its table nobody is queued any more.

@@ -58,6 +58,26 @@ pub enum Mutant {
     DroppedTaskKeepsWake,
     /// (T-2) a task gives back a node that its notifier gives back too.
     TaskGivenBackByBoth,
+    /// (W-1) a waiter that gives up its role doesn't see to those that it kept from being woken.
+    RoleGivenUpUnsettled,
+    /// (W-1) a waiter that leaves at its deadline doesn't see to those behind it.
+    LeaverSettlesNothing,
+    /// (W-1) a reader queues itself though it could enter.
+    ReaderParksOnOpenLock,
+    /// (W-2) whoever lets readers in doesn't acquire what the last writer wrote.
+    GrantRelaxed,
+    /// (W-2) a reader's release publishes nothing.
+    ReadUnlockRelaxed,
+    /// (W-3) a slot is published without a full fence before the look at the bias.
+    PublishWithoutFence,
+    /// (W-3) a writer looks at the slots without a full fence after it took the bias away.
+    DrainWithoutFence,
+    /// (W-3) a writer sleeps for a slot without a full fence after it said so.
+    AwaitWithoutFence,
+    /// (W-3) a writer that was given the lock doesn't look at the slots.
+    GrantedWriterDrainsNothing,
+    /// (W-4) the last reader leaves an upgrader asleep.
+    UpgraderForgotten,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.

@@ -7,6 +7,7 @@ mod pi_mutex;
 mod robust;
 mod robust_mutex;
 mod robust_rwlock;
+mod rwlock;
 
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
@@ -15,3 +16,7 @@ pub use pi_mutex::{PiMutex, PiMutexGuard};
 pub use robust::RobustError;
 pub use robust_mutex::{RobustMutex, RobustMutexGuard};
 pub use robust_rwlock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
+pub use rwlock::{
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard,
+};

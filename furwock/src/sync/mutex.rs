@@ -76,3 +76,10 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
             .then(Marker::default)
     }
 }
+
+// SAFETY: this releases as the plain one does.
+unsafe impl lock_api::RawMutexFair for RawMutex {
+    unsafe fn unlock_fair(&self, _guard: Marker) {
+        RawMutex::unlock_fair(self);
+    }
+}

@@ -24,7 +24,8 @@ pub(crate) struct Slot {
     pub(crate) data: Cell<*const c_void>,
     /// What signal handlers left to be done.
     pub(crate) deferred: AtomicPtr<c_void>,
-    _padding: usize,
+    /// Where it publishes what it uses.
+    pub(crate) row: Cell<*const c_void>,
 }
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -71,7 +72,7 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
                 _unused: 0,
                 data: Cell::new(core::ptr::null()),
                 deferred: AtomicPtr::new(core::ptr::null_mut()),
-                _padding: 0,
+                row: Cell::new(core::ptr::null()),
             }
         };
     }

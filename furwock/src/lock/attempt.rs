@@ -1,0 +1,80 @@
+//! A lock that its caller takes by itself, once it is its turn.
+
+use super::contender::{Came, Contender};
+use super::mutex::RawMutex;
+use super::options::{Options, Status};
+
+/// What a wait for one's turn came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// The lock was free a moment ago: [`Attempt::try_take`] it.
+    Try,
+    /// It was handed over: the caller holds it.
+    Held(Status),
+    /// The deadline passed first. The attempt is over.
+    TimedOut,
+}
+
+/// An attempt to take a mutex whose last step is the caller's (Long 2017: the kernel returns
+/// `EAGAIN`, and the caller takes the lock in user space).
+///
+/// [`wait`](Self::wait) returns when the lock has been seen free; it doesn't take it. The caller may
+/// look around once more, and then either takes it, waits again, or drops the attempt: others who wait
+/// are seen to in any case. A thread whose turn it is holds up those behind it until it does one of
+/// these.
+///
+/// ```
+/// use furwock::lock::{Options, RawMutex, Turn};
+///
+/// let mutex = RawMutex::new();
+/// let options = Options::new();
+/// let mut attempt = mutex.attempt(&options);
+/// let status = loop {
+///     match attempt.wait() {
+///         Turn::Held(status) => break status,
+///         Turn::Try => {
+///             if let Some(status) = attempt.try_take() {
+///                 break status;
+///             }
+///         }
+///         Turn::TimedOut => unreachable!("there is no deadline"),
+///     }
+/// };
+/// assert_eq!(status.sleeps, 0);
+/// mutex.unlock();
+/// ```
+#[derive(Debug)]
+pub struct Attempt<'o> {
+    mutex: &'o RawMutex,
+    contender: Contender<'o, &'o RawMutex>,
+}
+
+impl<'o> Attempt<'o> {
+    pub(super) fn new(mutex: &'o RawMutex, options: &'o Options) -> Self {
+        Self { mutex, contender: Contender::new(mutex, options) }
+    }
+
+    /// Waits until the lock is seen free, is handed over, or the deadline passes.
+    pub fn wait(&mut self) -> Turn {
+        match self.contender.advance(false) {
+            Came::Taken => Turn::Held(self.contender.status()),
+            Came::SeenFree => Turn::Try,
+            Came::TimedOut => Turn::TimedOut,
+        }
+    }
+
+    /// Takes the lock if it is free. Acquire on success.
+    pub fn try_take(&mut self) -> Option<Status> {
+        self.contender.try_take_at_last().then(|| self.contender.status())
+    }
+}
+
+impl Drop for Attempt<'_> {
+    /// Whoever has been woken, or spins, leaves only once others are seen to: by taking the lock and
+    /// releasing it, if need be.
+    fn drop(&mut self) {
+        if self.contender.give_up() == Came::Taken {
+            self.mutex.unlock();
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The side of those who want the lock, or the right to upgrade, to themselves.
+
+use super::RawRwLock;
+use super::settle::settle;
+use super::state::{
+    HANDOFF, Kind, OWNER, PARKED, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER, given_up,
+    has_room_for, is_available, owner, queued, revoked, spun_for, taken,
+};
+use crate::lock::contender::{Contended, Role};
+use crate::lot::Locked;
+use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+use crate::sys;
+
+/// A rwlock as one kind of owner wants it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Exclusive<'l> {
+    pub(super) lock: &'l RawRwLock,
+    pub(super) kind: Kind,
+}
+
+/// The word without what stands for nobody, if nobody is queued: bits of the queue that a forked
+/// child's parent has, or whose last waiter is about to clear them; and in such a child, of threads
+/// that it doesn't have.
+pub(super) fn cleaned(word: u64, queue: &Locked<'_>, key: usize) -> u64 {
+    if queue.has(key) {
+        return word;
+    }
+    let absent = if sys::fork::is_child() { STALE_IN_CHILD } else { 0 };
+    word & !(PARKED | HANDOFF | absent)
+}
+
+impl Contended for Exclusive<'_> {
+    type Word = u64;
+
+    fn key(&self) -> usize {
+        self.lock.key()
+    }
+
+    fn token(&self) -> usize {
+        self.kind.token()
+    }
+
+    fn load(&self) -> u64 {
+        self.lock.word.load(Ordering::Relaxed)
+    }
+
+    fn exchange(&self, old: u64, new: u64, success: Ordering) -> Result<u64, u64> {
+        self.lock.exchange(old, new, success)
+    }
+
+    fn is_available(&self, word: u64) -> bool {
+        is_available(word, self.kind)
+    }
+
+    fn is_promised(&self, word: u64) -> bool {
+        word & HANDOFF != 0 && self.kind != Kind::Upgrader
+    }
+
+    fn is_parked(&self, word: u64) -> bool {
+        // Nobody can be let in before an upgrader.
+        word & PARKED != 0 && self.kind != Kind::Upgrader
+    }
+
+    fn has_spinner(&self, word: u64) -> bool {
+        word & SPIN != 0
+    }
+
+    fn is_somebody_on_the_way(&self, word: u64) -> bool {
+        word & (SPIN | WAKES) != 0
+    }
+
+    fn owner(&self, word: u64) -> u32 {
+        let dead_weight =
+            if word & WRITER != 0 { word & !OWNER } else { word & !(OWNER | UPGRADING) };
+        if has_room_for(dead_weight, self.kind) { owner(word) } else { 0 }
+    }
+
+    fn taken(&self, word: u64, tid: u32, role: Role) -> u64 {
+        taken(word, self.kind, tid, role)
+    }
+
+    fn seized(&self, word: u64, tid: u32) -> u64 {
+        taken(word & !(OWNER | WRITER | UPGRADING), self.kind, tid, Role::Newcomer)
+    }
+
+    fn spun_for(&self, word: u64, role: Role) -> u64 {
+        spun_for(word, self.kind, role)
+    }
+
+    fn given_up(&self, word: u64, role: Role) -> u64 {
+        given_up(word, role)
+    }
+
+    fn cleaned(&self, word: u64, queue: &Locked<'_>) -> u64 {
+        cleaned(word, queue, self.key())
+    }
+
+    fn queued(&self, word: u64, role: Role, hand_off: bool) -> u64 {
+        queued(revoked(word), self.kind, role, hand_off)
+    }
+
+    fn has_queued_giving_up(&self, queue: &mut Locked<'_>) {
+        if !mutant::active(Mutant::RoleGivenUpUnsettled) {
+            settle(&raw const self.lock.word, queue, false);
+        }
+    }
+
+    fn is_leaving(&self, _was_last: bool) {}
+
+    fn has_left(&self) {
+        self.lock.settle_after_leaving();
+    }
+
+    fn was_last(&self) {}
+}

@@ -1,0 +1,549 @@
+//! The rwlock: one 64-bit word, readers that scale, writers that don't starve.
+//!
+//! All there is to know of a lock is in its word (Drepper 2008), so that a reader enters or leaves by
+//! one read-modify-write and nobody needs an inner lock. Locks that are mostly read become *biased*:
+//! then readers publish themselves in slots of their own threads and write to nothing they share
+//! (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a mutex's waiters are
+//! (Long 2017); readers that have slept are let in together.
+//!
+//! `state` has the word and its transitions, `exclusive` and `shared` the two sides' waits, `settle`
+//! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
+
+mod exclusive;
+mod settle;
+mod shared;
+mod state;
+
+use super::contender::{Contender, Role};
+use super::options::{Options, Status};
+use crate::lot::{self, slots};
+use crate::prim::atomic::{AtomicU64, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::clock::Deadline;
+use exclusive::Exclusive;
+use settle::{settle, settle_at};
+use shared::Reader;
+use state::{
+    HANDOFF, Kind, ONE_READER, PARKED, REVOKED, UPGRADING, WRITER, free, is_available, is_biased,
+    is_to_be_settled, is_to_be_settled_by_reader, is_written, may_be_published, owner, policy,
+    read_at_once, readers, taken, upgradable_left, written,
+};
+
+pub use state::Policy;
+
+/// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
+///
+/// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be
+/// inside, who can become the writer without letting go. For threads of one process. Up to 524,287
+/// readers are counted at once; one more waits until another leaves.
+///
+/// Who goes first is its [`Policy`]. Whatever it is, a running thread may take a free lock past
+/// sleepers for about a millisecond before it queues up itself, and a writer that has waited for 5 ms
+/// and finds the lock taken yet again has it handed over.
+///
+/// # Cost
+/// A lock that was read 128 times without a write becomes biased. Reading then takes one locked
+/// instruction on memory of the thread's own. The next writer pays for it: it looks at one cache line
+/// for each thread that ever read a biased lock, of at most 512, and waits for those that read this
+/// one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads more
+/// locks at once than it has free slots is counted in the word instead.
+///
+/// It may be moved only while nobody uses it. Its memory may be freed as soon as it has been
+/// unlocked for the last time, even while that unlock is still returning in another thread.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct RawRwLock {
+    word: AtomicU64,
+}
+
+impl Default for RawRwLock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RawRwLock {
+    /// A free lock, phase-fair.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self::with_policy(Policy::PhaseFair)
+    }
+
+    /// A free lock.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self::with_policy(Policy::PhaseFair)
+    }
+
+    /// A free lock under `policy`.
+    ///
+    /// ```
+    /// use furwock::lock::{Policy, RawRwLock};
+    ///
+    /// let settings =
+    ///     furwock::RwLock::from_raw(RawRwLock::with_policy(Policy::PreferWriters), vec![1, 2]);
+    /// assert_eq!(settings.read().len(), 2);
+    /// ```
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn with_policy(policy: Policy) -> Self {
+        Self { word: AtomicU64::new(free(policy)) }
+    }
+
+    /// A free lock under `policy`.
+    #[cfg(any(loom, shuttle))]
+    pub fn with_policy(policy: Policy) -> Self {
+        Self { word: AtomicU64::new(free(policy)) }
+    }
+
+    /// Who goes first.
+    #[inline]
+    pub fn policy(&self) -> Policy {
+        policy(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Sets who goes first, from the next lock call on.
+    pub fn set_policy(&self, new: Policy) {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, state::under(word, new), Ordering::Relaxed) {
+            word = now;
+        }
+    }
+
+    #[inline]
+    fn exchange(&self, old: u64, new: u64, success: Ordering) -> Result<u64, u64> {
+        self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
+    }
+
+    /// The address that waiters queue at.
+    #[inline]
+    fn key(&self) -> usize {
+        core::ptr::from_ref(&self.word).addr()
+    }
+}
+
+/// Reading.
+impl RawRwLock {
+    /// Enters as a reader, waiting as long as it takes. Acquire.
+    ///
+    /// A thread that reads already may wait for itself, if a writer waits: see
+    /// [`lock_shared_recursive`](Self::lock_shared_recursive).
+    #[inline]
+    pub fn lock_shared(&self) {
+        if !self.read_fast() {
+            self.read_slow(&const { Options::new() }, false);
+        }
+    }
+
+    /// Enters as a reader unless it would have to wait. Acquire on success.
+    ///
+    /// Under the fair policies it would have to, too, while writers wait; not at all times: a
+    /// running thread has its turn.
+    #[inline]
+    pub fn try_lock_shared(&self) -> bool {
+        self.read_fast() || Reader::new(self, &const { Options::new() }, false).try_enter()
+    }
+
+    /// Enters as a reader, or gives up at `deadline`. Returns whether it entered; Acquire if so.
+    #[inline]
+    pub fn lock_shared_until(&self, deadline: &Deadline) -> bool {
+        self.read_fast() || self.read_slow(&Options::new().until(*deadline), false).is_some()
+    }
+
+    /// Enters as a reader as `options` has it, and tells how; `None` at the deadline. Acquire.
+    #[inline]
+    pub fn lock_shared_with(&self, options: &Options) -> Option<Status> {
+        if self.read_fast() { Some(Status::FAST) } else { self.read_slow(options, false) }
+    }
+
+    /// Enters as a reader, past all writers but one that is inside: for threads that read already,
+    /// and mustn't wait for a writer that waits for them. Acquire.
+    #[inline]
+    pub fn lock_shared_recursive(&self) {
+        if !self.read_fast() {
+            self.read_slow(&const { Options::new() }, true);
+        }
+    }
+
+    /// The same, if no writer is inside. Acquire on success.
+    #[inline]
+    pub fn try_lock_shared_recursive(&self) -> bool {
+        self.read_fast() || Reader::new(self, &const { Options::new() }, true).try_enter()
+    }
+
+    /// The same, or gives up at `deadline`.
+    #[inline]
+    pub fn lock_shared_recursive_until(&self, deadline: &Deadline) -> bool {
+        self.read_fast() || self.read_slow(&Options::new().until(*deadline), true).is_some()
+    }
+
+    /// Leaves as a reader. Release.
+    ///
+    /// Touches the word once and never again. The caller is a reader.
+    #[inline]
+    pub fn unlock_shared(&self) {
+        self.unlock_shared_counting();
+    }
+
+    /// `unlock_shared`; returns how many waiters it let in or woke.
+    #[inline]
+    pub fn unlock_shared_counting(&self) -> usize {
+        let ordering = if mutant::active(Mutant::ReadUnlockRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        if slots::withdraw(self.key()) {
+            return 0;
+        }
+        // After the release the lock may be gone; its address still names the queue.
+        let word = &raw const self.word;
+        let left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;
+        if is_to_be_settled_by_reader(left) { settle_at(word, false) } else { 0 }
+    }
+
+    /// Enters if nothing is in the way, by the word or by a slot.
+    #[inline]
+    fn read_fast(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        match read_at_once(word) {
+            Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),
+            None => is_biased(word) && self.read_biased(),
+        }
+    }
+
+    /// Publishes this thread as a reader, and is in if the lock is still biased then (W-3).
+    #[inline]
+    fn read_biased(&self) -> bool {
+        if !slots::publish(self.key()) {
+            return false;
+        }
+        let biased = is_biased(self.word.load(Ordering::Acquire));
+        if !biased {
+            slots::withdraw(self.key());
+        }
+        biased
+    }
+
+    #[cold]
+    fn read_slow(&self, options: &Options, forced: bool) -> Option<Status> {
+        Reader::new(self, options, forced).enter()
+    }
+}
+
+/// Writing.
+impl RawRwLock {
+    /// Enters as the writer, waiting as long as it takes. Acquire.
+    ///
+    /// A thread that is inside already waits for ever.
+    #[inline]
+    pub fn lock_exclusive(&self) {
+        if !self.own_fast(Kind::Writer) {
+            self.write_slow(&const { Options::new() });
+        }
+    }
+
+    /// Enters as the writer unless it would have to wait. Acquire on success.
+    #[inline]
+    pub fn try_lock_exclusive(&self) -> bool {
+        self.try_own(Kind::Writer)
+    }
+
+    /// Enters as the writer, or gives up at `deadline`. Returns whether it entered; Acquire if so.
+    #[inline]
+    pub fn lock_exclusive_until(&self, deadline: &Deadline) -> bool {
+        self.lock_exclusive_with(&Options::new().until(*deadline)).is_some()
+    }
+
+    /// Enters as the writer as `options` has it, and tells how; `None` at the deadline. Acquire.
+    #[inline]
+    pub fn lock_exclusive_with(&self, options: &Options) -> Option<Status> {
+        if self.own_fast(Kind::Writer) { Some(Status::FAST) } else { self.write_slow(options) }
+    }
+
+    /// Leaves as the writer. Release.
+    ///
+    /// Touches the word once and never again. Does nothing if nobody writes; ends the writing,
+    /// whoever writes, otherwise.
+    #[inline]
+    pub fn unlock_exclusive(&self) {
+        self.unlock_exclusive_counting();
+    }
+
+    /// `unlock_exclusive`; returns how many waiters it let in or woke.
+    #[inline]
+    pub fn unlock_exclusive_counting(&self) -> usize {
+        self.leave(is_written, written, true)
+    }
+
+    #[cold]
+    fn write_slow(&self, options: &Options) -> Option<Status> {
+        let status = self.contend(Kind::Writer, options)?;
+        self.drained(options.deadline.as_ref()).then_some(status)
+    }
+}
+
+/// Upgradable reading.
+impl RawRwLock {
+    /// Enters as the upgradable reader, waiting as long as it takes. Acquire.
+    ///
+    /// It shares the lock with readers, and excludes the writer and other upgradable readers.
+    #[inline]
+    pub fn lock_upgradable(&self) {
+        if !self.own_fast(Kind::Upgradable) {
+            self.contend(Kind::Upgradable, &const { Options::new() });
+        }
+    }
+
+    /// Enters as the upgradable reader unless it would have to wait. Acquire on success.
+    #[inline]
+    pub fn try_lock_upgradable(&self) -> bool {
+        self.try_own(Kind::Upgradable)
+    }
+
+    /// Enters as the upgradable reader, or gives up at `deadline`. Acquire on success.
+    #[inline]
+    pub fn lock_upgradable_until(&self, deadline: &Deadline) -> bool {
+        self.own_fast(Kind::Upgradable)
+            || self.contend(Kind::Upgradable, &Options::new().until(*deadline)).is_some()
+    }
+
+    /// Leaves as the upgradable reader. Release. Returns how many waiters it let in or woke.
+    #[inline]
+    pub fn unlock_upgradable(&self) -> usize {
+        let held = |word| owner(word) != 0 && !is_written(word);
+        self.leave(held, upgradable_left, false)
+    }
+
+    /// Turns the upgradable reader, who calls, into the writer, once all readers have left; none
+    /// enters meanwhile. Acquire.
+    #[inline]
+    pub fn upgrade(&self) {
+        self.upgrade_with(&const { Options::new() });
+    }
+
+    /// The same if there are no readers. Acquire on success.
+    pub fn try_upgrade(&self) -> bool {
+        self.try_own(Kind::Upgrader)
+    }
+
+    /// The same, or gives up at `deadline`: then the caller is the upgradable reader still.
+    pub fn upgrade_until(&self, deadline: &Deadline) -> bool {
+        self.upgrade_with(&Options::new().until(*deadline))
+    }
+
+    fn upgrade_with(&self, options: &Options) -> bool {
+        if self.own_fast(Kind::Upgrader) {
+            return true;
+        }
+        // From here on nobody comes in (W-4).
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) =
+            self.exchange(word, state::revoked(word) | UPGRADING, Ordering::Relaxed)
+        {
+            word = now;
+        }
+        if self.contend(Kind::Upgrader, options).is_none() {
+            self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+            self.settle_after_leaving();
+            return false;
+        }
+        self.drained_for(Kind::Upgrader, options.deadline.as_ref())
+    }
+
+    /// Turns the upgradable reader, who calls, into a reader. Release.
+    pub fn downgrade_upgradable(&self) {
+        self.downgrade_by(|word| upgradable_left(word) + ONE_READER);
+    }
+}
+
+/// Less than before, without letting go.
+impl RawRwLock {
+    /// Turns the writer, who calls, into a reader. Release.
+    pub fn downgrade(&self) {
+        self.downgrade_by(|word| written(word) + ONE_READER);
+    }
+
+    /// Turns the writer, who calls, into the upgradable reader. Release.
+    pub fn downgrade_to_upgradable(&self) {
+        self.downgrade_by(|word| word & !WRITER);
+    }
+
+    fn downgrade_by(&self, change: impl Fn(u64) -> u64) {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, change(word), Ordering::Release) {
+            word = now;
+        }
+        // The caller is inside: the lock is still there.
+        if word & PARKED != 0 {
+            settle_at(&raw const self.word, true);
+        }
+    }
+}
+
+/// Fair releases: the lock goes to whoever has waited longest, not to whoever comes first.
+impl RawRwLock {
+    /// `unlock_shared`, after which nobody gets past those who wait.
+    pub fn unlock_shared_fair(&self) {
+        self.ask_for_hand_off();
+        self.unlock_shared();
+    }
+
+    /// `unlock_exclusive`, after which nobody gets past those who wait.
+    pub fn unlock_exclusive_fair(&self) {
+        self.ask_for_hand_off();
+        self.unlock_exclusive();
+    }
+
+    /// `unlock_upgradable`, after which nobody gets past those who wait.
+    pub fn unlock_upgradable_fair(&self) {
+        self.ask_for_hand_off();
+        self.unlock_upgradable();
+    }
+
+    /// The caller is inside. Under the bucket's lock: somebody has to be queued.
+    fn ask_for_hand_off(&self) {
+        if self.word.load(Ordering::Relaxed) & PARKED != 0 {
+            let queue = lot::lock(self.key());
+            if queue.has(self.key()) {
+                self.word.fetch_or(HANDOFF, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// What can be seen of it. Out of date at once, unless the caller is inside.
+impl RawRwLock {
+    /// Whether anybody is inside.
+    pub fn is_locked(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        owner(word) != 0
+            || readers(word) != 0
+            || (may_be_published(word) && slots::is_published(self.key()))
+    }
+
+    /// Whether a writer is inside.
+    #[inline]
+    pub fn is_locked_exclusive(&self) -> bool {
+        is_written(self.word.load(Ordering::Relaxed))
+    }
+
+    /// The kernel thread id of the writer or the upgradable reader, 0 if there is neither.
+    #[inline]
+    pub fn owner(&self) -> u32 {
+        owner(self.word.load(Ordering::Relaxed))
+    }
+}
+
+/// What the kinds of owner have in common.
+impl RawRwLock {
+    #[inline]
+    fn own_fast(&self, kind: Kind) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        let new = taken(word, kind, lot::tid(), Role::Newcomer);
+        is_available(word, kind)
+            && !(may_be_published(word) && kind != Kind::Upgradable)
+            && self.exchange(word, new, Ordering::Acquire).is_ok()
+    }
+
+    #[inline]
+    fn try_own(&self, kind: Kind) -> bool {
+        self.own_fast(kind) || self.try_own_slow(kind)
+    }
+
+    /// Takes it if that is possible without waiting: also without waiting for readers in slots.
+    #[cold]
+    fn try_own_slow(&self, kind: Kind) -> bool {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while is_available(word, kind) {
+            let new = taken(word, kind, lot::tid(), Role::Newcomer);
+            match self.exchange(word, new, Ordering::Acquire) {
+                Ok(_) if kind == Kind::Upgradable || new & REVOKED == 0 => return true,
+                Ok(_) if slots::is_published(self.key()) => {
+                    self.back_out(kind);
+                    return false;
+                }
+                Ok(_) => {
+                    self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
+        Contender::new(Exclusive { lock: self, kind }, options).contend()
+    }
+
+    /// The writer is inside by the word: waits for the readers that are in slots. False, and not
+    /// inside any more, if the deadline comes first.
+    fn drained(&self, deadline: Option<&Deadline>) -> bool {
+        self.drained_for(Kind::Writer, deadline)
+    }
+
+    fn drained_for(&self, kind: Kind, deadline: Option<&Deadline>) -> bool {
+        let revoked = self.word.load(Ordering::Relaxed) & REVOKED != 0;
+        if !revoked || mutant::active(Mutant::GrantedWriterDrainsNothing) {
+            return true;
+        }
+        if !slots::wait_until_withdrawn(self.key(), deadline) {
+            self.back_out(kind);
+            return false;
+        }
+        self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+        true
+    }
+
+    /// Gives the write lock back, to be what the caller was before.
+    fn back_out(&self, kind: Kind) {
+        match kind {
+            Kind::Upgrader => self.downgrade_to_upgradable(),
+            _ => self.unlock_exclusive(),
+        }
+    }
+
+    /// Releases what `held` says is held, as `left` says, and sees to those who wait.
+    #[inline]
+    fn leave(&self, held: impl Fn(u64) -> bool, left: impl Fn(u64) -> u64, wrote: bool) -> usize {
+        let pointer = &raw const self.word;
+        let mut word = self.word.load(Ordering::Relaxed);
+        while held(word) {
+            let new = left(word);
+            match self.exchange(word, new, Ordering::Release) {
+                // Who is on the way sees to the others; if it is a writer that comes, and an
+                // upgradable reader that left, it may have to wait all the same.
+                Ok(_) if is_to_be_settled(new) || (!wrote && new & PARKED != 0) => {
+                    return settle_at(pointer, wrote);
+                }
+                Ok(_) => return 0,
+                Err(now) => word = now,
+            }
+        }
+        0
+    }
+
+    /// The caller has waited in vain, and is inside no longer than its call on this lock: lets those
+    /// go on that it held up.
+    fn settle_after_leaving(&self) {
+        let mut queue = lot::lock(self.key());
+        if queue.has(self.key()) {
+            settle(&raw const self.word, &mut queue, false);
+        } else {
+            self.word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for RawRwLock {
+    /// A reader's guard may have been forgotten: its slot mustn't speak of whatever comes to lie at
+    /// this address.
+    fn drop(&mut self) {
+        if crate::prim::checker_has_failed() {
+            return;
+        }
+        if may_be_published(self.word.load(Ordering::Relaxed)) {
+            slots::forget(self.key());
+        }
+    }
+}

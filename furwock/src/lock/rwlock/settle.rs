@@ -1,0 +1,163 @@
+//! Who is let in, or woken, when a release or a departure makes room.
+
+use super::state::{
+    HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING, WRITERS_PARKED,
+    Waiting, next, room, taken,
+};
+use crate::lock::ahead::how_far_ahead;
+use crate::lock::contender::Role;
+use crate::lot::{self, Locked, Verdict, Waiter};
+use crate::prim::atomic::{AtomicU64, Ordering};
+use crate::prim::mutant::{self, Mutant};
+
+const GRANTED: Verdict = Verdict { granted: true, ..Verdict::WOKEN };
+
+/// Settles at a lock that may be gone. Returns how many were let in or woken.
+///
+/// `word` is where it is, or was. It is looked at only while somebody is queued there: who waits for a
+/// lock keeps it alive.
+#[cold]
+pub(super) fn settle_at(word: *const AtomicU64, after_write: bool) -> usize {
+    let mut queue = lot::lock(word.addr());
+    settle(word, &mut queue, after_write)
+}
+
+/// Lets in or wakes whoever's turn it is, under the bucket's lock.
+pub(super) fn settle(
+    word: *const AtomicU64,
+    queue: &mut Locked<'_>,
+    mut after_write: bool,
+) -> usize {
+    let key = word.addr();
+    let mut count = 0;
+    while let Some(first) = queue.first(key) {
+        // SAFETY: `first` is queued, and stays so as long as the bucket's lock is held: its thread is
+        // inside a call on this lock.
+        let word = unsafe { &*word };
+        let seen = word.load(Ordering::Relaxed);
+        let Some(waiting) = look(queue, first, seen) else { break };
+        // What a word claims to wait isn't always there.
+        let seen_right = without_absent(seen, waiting);
+        let turn = next(seen_right, waiting, after_write, u64::from(how_far_ahead(key)));
+        let (new, choice) = match turn {
+            Next::Nothing => break,
+            Next::Readers => {
+                let (readers, all) = count_readers(queue, first, room(seen));
+                if readers == 0 {
+                    break;
+                }
+                let handed_over = if waiting.first == Kind::Reader { HANDOFF } else { 0 };
+                let new = (seen_right & !handed_over) + readers * ONE_READER;
+                let new = if all { new & !READERS_PARKED } else { new };
+                (new, Choice::Readers(readers))
+            }
+            Next::Upgrader => {
+                let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
+                (new, Choice::One(|kind| kind == Kind::Upgrader, GRANTED))
+            }
+            Next::Give(kind) => {
+                let tid = queue.told_by(first).1;
+                let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
+                (new, Choice::One(|kind| kind != Kind::Reader, GRANTED))
+            }
+            Next::WakeOther => {
+                let is_other: fn(Kind) -> bool = |kind| kind != Kind::Reader;
+                (seen_right + ONE_WAKE, Choice::One(is_other, Verdict::CLAIMED))
+            }
+        };
+        let acquire = if mutant::active(Mutant::GrantRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        };
+        if word.compare_exchange(seen, new, acquire, Ordering::Relaxed).is_err() {
+            continue;
+        }
+        after_write = false;
+        count += choose(queue, first, choice);
+        if !queue.has(key) {
+            word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
+        }
+    }
+    count
+}
+
+/// Whom to choose.
+enum Choice {
+    /// So many readers, from the front.
+    Readers(u64),
+    /// The first for whom this holds.
+    One(fn(Kind) -> bool, Verdict),
+}
+
+fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Option<Kind> {
+    Kind::from_token(queue.told_by(waiter).0)
+}
+
+/// All who are queued at the address of `first`, which is the first of them.
+fn waiters<'q>(
+    queue: &'q Locked<'_>,
+    first: &'static Waiter,
+) -> impl Iterator<Item = (&'static Waiter, Option<Kind>)> + 'q {
+    core::iter::successors(Some(first), |waiter| queue.after(waiter))
+        .map(|waiter| (waiter, kind(queue, waiter)))
+}
+
+/// Looks as far as `word` says that there is something to be found. `None` if what is queued here
+/// doesn't wait for a rwlock.
+fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Option<Waiting> {
+    let first_kind = kind(queue, first)?;
+    let mut waiting = Waiting { first: first_kind, reader: false, other: None, upgrader: false };
+    for (_, kind) in waiters(queue, first) {
+        match kind? {
+            Kind::Reader => waiting.reader = true,
+            kind => {
+                waiting.other = waiting.other.or(Some(kind));
+                waiting.upgrader |= kind == Kind::Upgrader;
+            }
+        }
+        let found = (word & READERS_PARKED == 0 || waiting.reader)
+            && (word & WRITERS_PARKED == 0 || waiting.other.is_some())
+            && (word & UPGRADING == 0 || waiting.upgrader);
+        if found {
+            break;
+        }
+    }
+    Some(waiting)
+}
+
+/// The word without the bits for kinds of waiters that there aren't.
+fn without_absent(word: u64, waiting: Waiting) -> u64 {
+    let mut word = word;
+    if !waiting.reader {
+        word &= !READERS_PARKED;
+    }
+    if waiting.other.is_none() {
+        word &= !WRITERS_PARKED;
+    }
+    word
+}
+
+/// Readers that wait, `most` at most, and whether that is all of them.
+fn count_readers(queue: &Locked<'_>, first: &'static Waiter, most: u64) -> (u64, bool) {
+    let readers =
+        waiters(queue, first).filter(|(_, kind)| *kind == Some(Kind::Reader)).count() as u64;
+    (readers.min(most), readers <= most)
+}
+
+fn choose(queue: &mut Locked<'_>, first: &'static Waiter, choice: Choice) -> usize {
+    let (chosen, verdict, most): (fn(Kind) -> bool, _, _) = match choice {
+        Choice::Readers(count) => (|kind| kind == Kind::Reader, GRANTED, count as usize),
+        Choice::One(which, verdict) => (which, verdict, 1),
+    };
+    let mut count = 0;
+    let mut at = Some(first);
+    while let Some(waiter) = at.filter(|_| count < most) {
+        at = queue.after(waiter);
+        if kind(queue, waiter).is_some_and(chosen) {
+            queue.choose(waiter, verdict);
+            count += 1;
+        }
+    }
+    count
+}

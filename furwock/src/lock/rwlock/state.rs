@@ -1,0 +1,435 @@
+//! The states of a rwlock's word: all of it, 64 bits (Drepper 2008). Pure: no atomics, no waiting.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0..=21 | owner | kernel thread id of the writer or the upgradable reader; 0 if there is neither |
+//! | 22 | WRITER | the owner writes: nobody else is inside |
+//! | 23 | SPIN | a running writer spins for the lock and will look at it again |
+//! | 24 | HANDOFF | the lock goes to the queue's first; nobody may steal it |
+//! | 25 | UPGRADING | the owner waits for the readers to leave: none comes in |
+//! | 26 | READERS_PARKED | readers may be queued at the word's address |
+//! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
+//! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`bias`) |
+//! | 29 | REVOKED | slots may still hold readers, though nobody enters that way any more |
+//! | 30..=33 | wakes | writers that have been chosen, and will look at the lock again |
+//! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
+//! | 42..=61 | readers | readers inside that aren't published in slots; the top bit stays free |
+//! | 62..=63 | policy | who goes first (`Policy`) |
+//!
+//! When a bit may be set, and when it may be left out or cleared:
+//!
+//! | bit | set | cleared |
+//! |---|---|---|
+//! | parked bits | under the bucket lock, in an RMW that sees the lock unavailable, or somebody on the way to it | under the bucket lock, when nobody is queued at the address, or the last is chosen |
+//! | SPIN | by a running writer that sees the lock unavailable and SPIN and HANDOFF clear | by the spinner, in an RMW that takes the lock or sees it unavailable |
+//! | wakes | raised under the bucket lock by whoever chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
+//! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
+//! | UPGRADING | by the upgradable reader | by itself, or as it is granted the write lock |
+//! | BIASED | by a reader that enters counted, with no WRITER and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
+//! | REVOKED | as above | by a writer inside that has seen all slots without the lock; as BIASED is set again |
+//!
+//! Transitions (what isn't named stays; "mine" is the role that the thread has):
+//!
+//! | from | to | who | ordering |
+//! |---|---|---|---|
+//! | nobody inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
+//! | no WRITER, no UPGRADING, and the policy lets it | the same | a reader past sleepers | Acquire |
+//! | free | owner = me, WRITER, heat = 0, BIASED to REVOKED, less mine | a writer | Acquire |
+//! | no owner | owner = me, less mine | an upgradable reader | Acquire |
+//! | owner = me, no readers | WRITER, -UPGRADING, BIASED to REVOKED | the upgradable reader | Acquire |
+//! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
+//! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
+//! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
+//! | WRITER | -owner, -WRITER; then settles, if others wait and nobody is on the way | the writer | Release |
+//! | no WRITER, readers queued whose turn it is | readers + n | who settles | Acquire |
+//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | who settles | Acquire |
+//!
+//! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
+//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody queued
+//! could be inside, then a spinner or a woken writer will look at the lock, or somebody is on the way
+//! to settle (ORDERING.md, W-1).
+
+use crate::lock::contender::Role;
+
+pub(super) const OWNER: u64 = (1 << 22) - 1;
+pub(super) const WRITER: u64 = 1 << 22;
+pub(super) const SPIN: u64 = 1 << 23;
+pub(super) const HANDOFF: u64 = 1 << 24;
+pub(super) const UPGRADING: u64 = 1 << 25;
+pub(super) const READERS_PARKED: u64 = 1 << 26;
+pub(super) const WRITERS_PARKED: u64 = 1 << 27;
+pub(super) const PARKED: u64 = READERS_PARKED | WRITERS_PARKED;
+pub(super) const BIASED: u64 = 1 << 28;
+pub(super) const REVOKED: u64 = 1 << 29;
+pub(super) const ONE_WAKE: u64 = 1 << 30;
+pub(super) const WAKES: u64 = 0xf << 30;
+const ONE_HEAT: u64 = 1 << 34;
+const HEAT: u64 = 0xff << 34;
+/// The heat that biases a lock: 128 reads since the last write.
+const HOT: u64 = 1 << 41;
+pub(super) const ONE_READER: u64 = 1 << 42;
+pub(super) const READERS: u64 = 0xf_ffff << 42;
+/// The counter is never that full: what lies above it is safe from it.
+const TOO_MANY_READERS: u64 = 1 << 61;
+const POLICY: u64 = 3 << 62;
+
+/// A reader that sees none of these is in by one exchange.
+const STOPS_READERS: u64 =
+    WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED | HOT | TOO_MANY_READERS;
+
+/// Who goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Policy {
+    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does; when
+    /// a writer leaves, all readers that wait enter together, before the next writer.
+    #[default]
+    PhaseFair = 0,
+    /// The same, except that no reader waits for waiting writers for more than a few milliseconds:
+    /// so that a thread may read what it, or a thread that it waits for, reads already. What POSIX
+    /// asks of a rwlock.
+    Recursive = 1,
+    /// Readers never wait for writers that wait. Writers starve if readers never leave.
+    PreferReaders = 2,
+    /// Readers wait as long as any writer waits. They starve if writers never leave.
+    PreferWriters = 3,
+}
+
+/// A free lock under `policy`.
+pub(super) const fn free(policy: Policy) -> u64 {
+    (policy as u64) << 62
+}
+
+/// The word under another policy.
+pub(super) const fn under(word: u64, policy: Policy) -> u64 {
+    (word & !POLICY) | free(policy)
+}
+
+#[inline]
+pub(super) const fn policy(word: u64) -> Policy {
+    match word >> 62 {
+        0 => Policy::PhaseFair,
+        1 => Policy::Recursive,
+        2 => Policy::PreferReaders,
+        _ => Policy::PreferWriters,
+    }
+}
+
+/// The lock as one kind of waiter wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Kind {
+    Reader = 1,
+    Writer = 2,
+    /// An upgradable reader.
+    Upgradable = 3,
+    /// An upgradable reader that wants to write.
+    Upgrader = 4,
+}
+
+impl Kind {
+    /// What a waiter of this kind tells those who look through the queue.
+    pub(super) const fn token(self) -> usize {
+        self as usize
+    }
+
+    pub(super) const fn from_token(token: usize) -> Option<Self> {
+        match token {
+            1 => Some(Kind::Reader),
+            2 => Some(Kind::Writer),
+            3 => Some(Kind::Upgradable),
+            4 => Some(Kind::Upgrader),
+            _ => None,
+        }
+    }
+}
+
+#[inline]
+pub(super) const fn owner(word: u64) -> u32 {
+    (word & OWNER) as u32
+}
+
+#[inline]
+pub(super) const fn readers(word: u64) -> u64 {
+    (word & READERS) / ONE_READER
+}
+
+/// Readers that may still be counted in.
+pub(super) const fn room(word: u64) -> u64 {
+    (TOO_MANY_READERS - 1) / ONE_READER - readers(word)
+}
+
+/// Whether `kind` could be inside at once, were nobody else waiting.
+#[inline]
+pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
+    match kind {
+        Kind::Reader => word & (WRITER | UPGRADING) == 0,
+        Kind::Writer => word & (OWNER | READERS) == 0,
+        Kind::Upgradable => word & OWNER == 0,
+        Kind::Upgrader => word & READERS == 0,
+    }
+}
+
+/// Whether a writer or an upgradable reader may take it, past those who wait.
+#[inline]
+pub(super) const fn is_available(word: u64, kind: Kind) -> bool {
+    // An upgrader is inside already: nobody can be handed the lock before it has left.
+    (word & HANDOFF == 0 || matches!(kind, Kind::Upgrader)) && has_room_for(word, kind)
+}
+
+/// The word without `role`.
+#[inline]
+pub(super) const fn given_up(word: u64, role: Role) -> u64 {
+    match role {
+        Role::Newcomer => word,
+        Role::Spinner => word & !SPIN,
+        Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
+        Role::Woken => word,
+    }
+}
+
+/// The word after a reader that saw nothing in its way entered; `None` if there is more to it.
+#[inline]
+pub(super) const fn read_at_once(word: u64) -> Option<u64> {
+    if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
+}
+
+/// The word after a reader entered, whatever else is so. It biases the lock if that has become hot,
+/// nobody waits, and `may_bias`.
+#[inline]
+pub(super) const fn read(word: u64, may_bias: bool) -> u64 {
+    let in_use = word & (WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED);
+    if word & HOT == 0 {
+        let heat = if in_use == 0 { ONE_HEAT } else { 0 };
+        return word + ONE_READER + heat;
+    }
+    let cold = word & !HEAT;
+    let word = if may_bias && in_use == 0 { (cold & !REVOKED) | BIASED } else { cold };
+    word + ONE_READER
+}
+
+#[inline]
+pub(super) const fn is_biased(word: u64) -> bool {
+    word & BIASED != 0
+}
+
+/// Whether slots may hold readers.
+#[inline]
+pub(super) const fn may_be_published(word: u64) -> bool {
+    word & (BIASED | REVOKED) != 0
+}
+
+#[inline]
+pub(super) const fn is_written(word: u64) -> bool {
+    word & WRITER != 0
+}
+
+/// Whether a writer is inside, who may leave soon, and this thread isn't to let sleepers go first.
+#[inline]
+pub(super) fn is_worth_a_spin(word: u64, turn_is_over: impl FnOnce() -> bool) -> bool {
+    word & WRITER != 0 && word & HANDOFF == 0 && !(word & PARKED != 0 && turn_is_over())
+}
+
+/// The word after a reader entered in place of the writer.
+#[inline]
+pub(super) const fn seized_by_reader(word: u64) -> Option<u64> {
+    if word & WRITER != 0 { Some(written(word) + ONE_READER) } else { None }
+}
+
+/// Why a reader may not enter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// A writer is inside, or an upgrade or a hand-off is due: it can't enter.
+    Closed,
+    /// A running writer spins for the lock: let it have it, if that is soon.
+    Spinner,
+    /// Writers sleep: it may enter as long as its turn lasts.
+    Sleepers,
+    /// Writers wait, and go first, however long it takes.
+    WritersFirst,
+    /// There are more readers than can be counted.
+    TooMany,
+}
+
+/// What keeps a reader from entering. With `forced` it waits for nobody who waits.
+#[inline]
+pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
+    if word & TOO_MANY_READERS != 0 {
+        return Some(Stop::TooMany);
+    }
+    if word & WRITER != 0 {
+        return Some(Stop::Closed);
+    }
+    if forced {
+        return None;
+    }
+    if word & (UPGRADING | HANDOFF) != 0 {
+        return Some(Stop::Closed);
+    }
+    match policy(word) {
+        Policy::PreferReaders => None,
+        Policy::PreferWriters if word & (SPIN | WAKES | WRITERS_PARKED) != 0 => {
+            Some(Stop::WritersFirst)
+        }
+        _ if word & SPIN != 0 => Some(Stop::Spinner),
+        // Nobody is inside: whoever sleeps will be woken once this reader leaves.
+        _ if word & WRITERS_PARKED != 0 && word & (READERS | OWNER) != 0 => Some(Stop::Sleepers),
+        _ => None,
+    }
+}
+
+/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and then
+/// settle. (A spinner may give up without either.)
+#[inline]
+pub(super) const fn may_park_reader(stop: Stop) -> bool {
+    match stop {
+        Stop::Closed => true,
+        Stop::Sleepers | Stop::WritersFirst => true,
+        Stop::Spinner | Stop::TooMany => false,
+    }
+}
+
+/// The word after a reader queued itself.
+#[inline]
+pub(super) const fn reader_queued(word: u64) -> u64 {
+    word | READERS_PARKED
+}
+
+/// The word when nobody may enter by a slot any more.
+#[inline]
+pub(super) const fn revoked(word: u64) -> u64 {
+    if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
+}
+
+/// The word after `tid` took the lock as `kind`.
+#[inline]
+pub(super) const fn taken(word: u64, kind: Kind, tid: u32, role: Role) -> u64 {
+    let word = given_up(word, role);
+    match kind {
+        Kind::Writer => (revoked(word) & !HEAT) | WRITER | tid as u64,
+        Kind::Upgradable => word | tid as u64,
+        // Whose lock it is, is known.
+        Kind::Upgrader => (revoked(word) & !(HEAT | UPGRADING)) | WRITER | (word & OWNER),
+        // Readers have a way of their own.
+        Kind::Reader => word,
+    }
+}
+
+/// The word after a waiter of `kind` went over from `role` to spinning.
+#[inline]
+pub(super) const fn spun_for(word: u64, kind: Kind, role: Role) -> u64 {
+    let word = given_up(word, role);
+    let word = match kind {
+        Kind::Upgradable => word,
+        _ => revoked(word),
+    };
+    word | SPIN
+}
+
+/// The word after a writer, an upgradable reader or an upgrader queued itself.
+#[inline]
+pub(super) const fn queued(word: u64, kind: Kind, role: Role, hand_off: bool) -> u64 {
+    let word = given_up(word, role);
+    let word = match kind {
+        Kind::Upgradable => word,
+        _ => revoked(word),
+    };
+    let asked = if hand_off { HANDOFF } else { 0 };
+    word | WRITERS_PARKED | asked
+}
+
+/// The word after the writer left; also of one that failed to drain the slots.
+#[inline]
+pub(super) const fn written(word: u64) -> u64 {
+    word & !(OWNER | WRITER)
+}
+
+/// The word after the upgradable reader left.
+#[inline]
+pub(super) const fn upgradable_left(word: u64) -> u64 {
+    word & !(OWNER | UPGRADING)
+}
+
+/// Whether somebody may be waiting for a release that left this word, and nobody else sees to it.
+#[inline]
+pub(super) const fn is_to_be_settled(word: u64) -> bool {
+    (word & PARKED != 0 && word & (SPIN | WAKES) == 0) || word & (HANDOFF | UPGRADING) != 0
+}
+
+/// The same after a counted reader left: only the last has to see to others.
+#[inline]
+pub(super) const fn is_to_be_settled_by_reader(word: u64) -> bool {
+    word & READERS == 0 && is_to_be_settled(word)
+}
+
+/// The bits that stand for nobody when nobody is queued in a forked child.
+pub(super) const STALE_IN_CHILD: u64 = SPIN | WAKES;
+
+/// What is waiting at a lock's address, as far as `next` wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Waiting {
+    /// The first in the queue.
+    pub(super) first: Kind,
+    /// Whether a reader is.
+    pub(super) reader: bool,
+    /// The first that isn't a reader.
+    pub(super) other: Option<Kind>,
+    /// Whether the upgrader is.
+    pub(super) upgrader: bool,
+}
+
+/// What has to be done for those who wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Nothing: it is nobody's turn, or somebody is on the way.
+    Nothing,
+    /// Let readers in: all that wait.
+    Readers,
+    /// Let the upgrader write.
+    Upgrader,
+    /// Give the lock to the first, which isn't a reader.
+    Give(Kind),
+    /// Wake the first that isn't a reader: it takes the lock by itself.
+    WakeOther,
+}
+
+/// Whose turn it is. `after_write`: a writer has just left. `ahead`: as many woken writers may be on
+/// their way at once.
+pub(super) const fn next(word: u64, waiting: Waiting, after_write: bool, ahead: u64) -> Next {
+    if word & WRITER != 0 {
+        return Next::Nothing;
+    }
+    if word & UPGRADING != 0 {
+        // Nobody else can enter before; if it isn't queued it is awake.
+        let may = waiting.upgrader && word & READERS == 0;
+        return if may { Next::Upgrader } else { Next::Nothing };
+    }
+    // Who waits for a reader that waits here must not have to wait for a writer as well.
+    let readers_join = matches!(policy(word), Policy::Recursive) && word & READERS != 0;
+    if word & HANDOFF != 0 {
+        return match waiting.first {
+            Kind::Reader => Next::Readers,
+            kind if has_room_for(word, kind) => Next::Give(kind),
+            _ if readers_join && waiting.reader => Next::Readers,
+            _ => Next::Nothing,
+        };
+    }
+    let first_reads = matches!(waiting.first, Kind::Reader);
+    let readers_turn = match policy(word) {
+        Policy::PreferReaders => waiting.reader,
+        Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
+        Policy::PhaseFair | Policy::Recursive => {
+            first_reads || (waiting.reader && (after_write || readers_join))
+        }
+    };
+    if readers_turn {
+        return Next::Readers;
+    }
+    match waiting.other {
+        Some(kind) if !has_room_for(word, kind) => Next::Nothing,
+        // Whoever is on the way may want to write, and wait for longer than this one.
+        Some(Kind::Upgradable) if word & WAKES != WAKES => Next::WakeOther,
+        Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
+        _ => Next::Nothing,
+    }
+}

@@ -1,0 +1,313 @@
+//! Slots in which a thread publishes the address of what it is using, for others to wait until it
+//! doesn't: what lets readers of a lock enter without writing to anything they share (Dice and Kogan
+//! 2019, "BRAVO").
+//!
+//! Each thread has a row of slots of its own, on cache lines of its own; an address picks one of them.
+//! To publish costs one locked instruction on that line, to withdraw a store. Whoever waits looks at
+//! one slot of each row that was ever used: 64 KiB hold the rows of all threads, and threads for
+//! which there is none publish nothing.
+//!
+//! The orderings are argued in ORDERING.md (W-3).
+
+use super::bucket::{announce, is_empty, lock};
+use super::thread::node;
+use super::wait::{Place, Wait};
+use super::waiter::ANY;
+use crate::prim::atomic::{AtomicU32, AtomicUsize, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::prim::{full_fence, full_fence_after_rmw, spin_loop};
+use crate::sys::clock::Deadline;
+use core::time::Duration;
+
+/// Slots in a row: addresses that a thread can publish at once, if they pick different ones.
+const SLOTS: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
+
+/// Probes before a sleep, each after 16 pauses: some 20 us, about what a sleep and a wake cost.
+const PROBES: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 100 };
+const PAUSES: u32 = 16;
+
+/// How long a sleep may last before the slot is looked at again.
+const SLICE: Duration = Duration::from_millis(1);
+
+#[repr(C, align(128))]
+#[derive(Debug)]
+pub(super) struct Row {
+    slots: [AtomicUsize; SLOTS],
+    /// How many wait for a slot of this row; on another line than the slots.
+    awaited: AtomicU32,
+    /// Whether a thread has the row.
+    taken: AtomicU32,
+}
+
+impl Row {
+    #[cfg(not(any(loom, shuttle)))]
+    const fn new() -> Self {
+        Self {
+            slots: [const { AtomicUsize::new(0) }; SLOTS],
+            awaited: AtomicU32::new(0),
+            taken: AtomicU32::new(0),
+        }
+    }
+
+    #[cfg(any(loom, shuttle))]
+    fn new() -> Self {
+        Self {
+            slots: core::array::from_fn(|_| AtomicUsize::new(0)),
+            awaited: AtomicU32::new(0),
+            taken: AtomicU32::new(0),
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, address: usize) -> &AtomicUsize {
+        &self.slots[index(address)]
+    }
+}
+
+#[inline(always)]
+fn index(address: usize) -> usize {
+    (address >> 3 ^ address >> 6 ^ address >> 9 ^ address >> 12) % SLOTS
+}
+
+/// Publishes `address` for the calling thread. False if its slot is in use, or it has none.
+///
+/// Afterwards a full fence has passed: who now finds that nobody has begun to wait for `address` has
+/// published in time.
+#[inline(always)]
+pub(crate) fn publish(address: usize) -> bool {
+    let Some(row) = own() else { return false };
+    let slot = row.slot(address);
+    if slot.load(Ordering::Relaxed) != 0 {
+        return false;
+    }
+    if mutant::active(Mutant::PublishWithoutFence) {
+        slot.store(address, Ordering::Relaxed);
+    } else {
+        slot.swap(address, Ordering::Relaxed);
+        full_fence_after_rmw();
+    }
+    true
+}
+
+/// Withdraws `address`, and releases what the thread did meanwhile. False if it isn't published by
+/// this thread.
+#[inline(always)]
+pub(crate) fn withdraw(address: usize) -> bool {
+    let Some(row) = known() else { return false };
+    let slot = row.slot(address);
+    if slot.load(Ordering::Relaxed) != address {
+        return false;
+    }
+    slot.store(0, Ordering::Release);
+    order_withdrawal();
+    if row.awaited.load(Ordering::Relaxed) != 0 {
+        wake(slot);
+    }
+    true
+}
+
+/// Between a slot's store and the look for those who wait for it. The processor may still turn them
+/// round: then the waiter, which doesn't sleep for long, finds out by itself (W-3). A model has no
+/// time for that, and full fences instead.
+#[inline(always)]
+fn order_withdrawal() {
+    if cfg!(any(loom, shuttle)) {
+        full_fence();
+    } else {
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[cold]
+fn wake(slot: &'static AtomicUsize) {
+    let key = core::ptr::from_ref(slot).addr();
+    if !is_empty(key) {
+        lock(key).choose_many(key, usize::MAX, ANY);
+    }
+}
+
+/// Whether any thread has published `address`. The caller has changed what publishers look at; what
+/// those that have withdrawn did is visible if the answer is no.
+pub(crate) fn is_published(address: usize) -> bool {
+    full_fence();
+    rows().any(|row| row.slot(address).load(Ordering::Acquire) == address)
+}
+
+/// Waits until no thread has published `address` any more, or the deadline passes: then false. As
+/// `is_published` otherwise.
+///
+/// A look at one cache line for each thread that ever published, and whatever time those need to
+/// withdraw that have published it.
+pub(crate) fn wait_until_withdrawn(address: usize, deadline: Option<&Deadline>) -> bool {
+    if !mutant::active(Mutant::DrainWithoutFence) {
+        full_fence();
+    }
+    rows().all(|row| is_withdrawn(row, address, deadline))
+}
+
+fn is_withdrawn(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> bool {
+    let slot = row.slot(address);
+    for _ in 0..PROBES {
+        if slot.load(Ordering::Acquire) != address {
+            return true;
+        }
+        (0..PAUSES).for_each(|_| spin_loop());
+    }
+    if slot.load(Ordering::Acquire) != address {
+        return true;
+    }
+    row.awaited.fetch_add(1, Ordering::Relaxed);
+    if !mutant::active(Mutant::AwaitWithoutFence) {
+        full_fence_after_rmw();
+    }
+    let mut withdrawn = slot.load(Ordering::Acquire) != address;
+    while !withdrawn && !deadline.is_some_and(Deadline::has_passed) {
+        sleep(slot, address, deadline);
+        withdrawn = slot.load(Ordering::Acquire) != address;
+    }
+    row.awaited.fetch_sub(1, Ordering::Relaxed);
+    withdrawn
+}
+
+/// Sleeps until the slot's thread has withdrawn, at most for a slice.
+fn sleep(slot: &'static AtomicUsize, address: usize, deadline: Option<&Deadline>) {
+    let Some(node) = node() else { return crate::sys::thread::nap() };
+    let key = core::ptr::from_ref(slot).addr();
+    let mut bucket = announce(key);
+    if slot.load(Ordering::Relaxed) != address {
+        return bucket.retract();
+    }
+    let slice = Deadline::after(SLICE);
+    let until = match deadline {
+        _ if cfg!(any(loom, shuttle)) => deadline,
+        Some(deadline) if deadline.is_within(SLICE) => Some(deadline),
+        _ => Some(&slice),
+    };
+    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(until);
+    drop(bucket);
+    wait.sleep(|_was_last| {});
+}
+
+/// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
+pub(crate) fn forget(address: usize) {
+    for row in rows() {
+        let _ =
+            row.slot(address).compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
+    }
+}
+
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use native::{forget_others, release};
+#[cfg(not(any(loom, shuttle)))]
+use native::{known, own, rows};
+
+#[cfg(any(loom, shuttle))]
+use model::{own, own as known, rows};
+
+#[cfg(not(any(loom, shuttle)))]
+mod native {
+    use super::*;
+    use crate::sys::thread::slot;
+
+    const ROWS: usize = 512;
+
+    static TABLE: [Row; ROWS] = [const { Row::new() }; ROWS];
+
+    /// Rows beyond this one were never used.
+    static USED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Instead of a row, in a thread that gets none.
+    const NONE: *const core::ffi::c_void = core::ptr::without_provenance(1);
+
+    pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
+        TABLE[..USED.load(Ordering::Relaxed)].iter()
+    }
+
+    /// The calling thread's row, if it has one.
+    #[inline(always)]
+    pub(super) fn known() -> Option<&'static Row> {
+        let row = slot().row.get();
+        if row.addr() <= NONE.addr() {
+            return None;
+        }
+        // SAFETY: `take` stored a reference into the table.
+        Some(unsafe { &*row.cast::<Row>() })
+    }
+
+    /// The calling thread's row, a new one if need be.
+    #[inline(always)]
+    pub(super) fn own() -> Option<&'static Row> {
+        if slot().row.get().is_null() {
+            take();
+        }
+        known()
+    }
+
+    #[cold]
+    fn take() {
+        slot().row.set(NONE);
+        // Registers what gives the row back when the thread ends.
+        if super::super::own().is_none() {
+            return;
+        }
+        let free = |(_, row): &(usize, &'static Row)| {
+            let taken =
+                row.taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+            taken && row.is_empty_or_give_back()
+        };
+        let Some((index, row)) = TABLE.iter().enumerate().find(free) else { return };
+        // Before anything is published in it.
+        USED.fetch_max(index + 1, Ordering::Relaxed);
+        slot().row.set(core::ptr::from_ref(row).cast());
+    }
+
+    impl Row {
+        /// Whether nothing is published in a row that was taken just now. A thread that ended while it
+        /// used something has left it behind, in use for ever.
+        fn is_empty_or_give_back(&self) -> bool {
+            let empty = self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) == 0);
+            if !empty {
+                self.taken.store(0, Ordering::Release);
+            }
+            empty
+        }
+    }
+
+    /// The thread ends.
+    pub(in super::super) fn release() {
+        if let Some(row) = known() {
+            row.taken.store(0, Ordering::Release);
+        }
+        slot().row.set(NONE);
+    }
+
+    /// In a forked child: other threads use nothing any more.
+    pub(in super::super) fn forget_others() {
+        let own = known();
+        for row in rows() {
+            row.awaited.store(0, Ordering::Relaxed);
+            if !own.is_some_and(|own| core::ptr::eq(own, row)) {
+                row.slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
+                row.taken.store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+#[cfg(any(loom, shuttle))]
+mod model {
+    use super::*;
+
+    crate::prim::model_static! {
+        static ref TABLE: [Row; 3] = core::array::from_fn(|_| Row::new());
+    }
+
+    pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
+        let rows: &'static [Row; 3] = crate::prim::for_ever(&TABLE);
+        rows.iter()
+    }
+
+    pub(super) fn own() -> Option<&'static Row> {
+        rows().nth(crate::prim::model_thread_id() as usize % 3)
+    }
+}

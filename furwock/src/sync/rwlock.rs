@@ -1,0 +1,222 @@
+//! `RwLock`: the raw rwlock behind lock_api's guards.
+
+use crate::lock::RawRwLock;
+use crate::sys::clock::Deadline;
+use core::time::Duration;
+use std::time::Instant;
+
+/// A reader-writer lock for data: `lock_api`'s interface over [`RawRwLock`].
+///
+/// Neither readers nor writers starve; a lock that is read mostly lets readers on different
+/// processors in without writing to anything they share. Guards for reading, writing and upgradable
+/// reading, each with `try_`, timed, fair and mapped variants, and atomic downgrades. There is no
+/// poisoning. Locking acquires, unlocking releases.
+///
+/// A thread that reads already and reads again may wait for itself, if a writer waits meanwhile. Where
+/// that happens, make the lock with [`Policy::Recursive`](crate::lock::Policy::Recursive).
+///
+/// ```
+/// let map = furwock::RwLock::new(std::collections::HashMap::new());
+/// map.write().insert("furwock", 2002);
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| assert_eq!(map.read()["furwock"], 2002));
+///     }
+/// });
+/// let upgradable = map.upgradable_read();
+/// if upgradable.len() < 2 {
+///     furwock::RwLockUpgradableReadGuard::upgrade(upgradable).insert("futex", 2003);
+/// }
+/// assert_eq!(map.into_inner().len(), 2);
+/// ```
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+
+/// What `RwLock::read` returns; dropping it unlocks.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+
+/// What `RwLock::write` returns; dropping it unlocks.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+
+/// What `RwLock::upgradable_read` returns; dropping it unlocks.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
+
+/// A reader's guard of a part of what the lock protects.
+pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>;
+
+/// A writer's guard of a part of what the lock protects.
+pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
+
+/// What guards carry: they aren't sent, since the word names the writer, and a slot the thread that
+/// reads.
+type Marker = lock_api::GuardNoSend;
+
+/// A guard for what was taken.
+fn guard(taken: bool) -> Option<Marker> {
+    taken.then(Marker::default)
+}
+
+// SAFETY: the writer excludes everybody, readers exclude the writer, and the upgradable reader its
+// like; RawRwLock's models and tests show it.
+unsafe impl lock_api::RawRwLock for RawRwLock {
+    #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
+    const INIT: Self = RawRwLock::new();
+
+    type SharedGuard = Marker;
+    type ExclusiveGuard = Marker;
+
+    #[inline]
+    fn lock_shared(&self) -> Marker {
+        RawRwLock::lock_shared(self);
+        Marker::default()
+    }
+
+    #[inline]
+    fn try_lock_shared(&self) -> Option<Marker> {
+        guard(RawRwLock::try_lock_shared(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_shared(&self, _guard: Marker) {
+        RawRwLock::unlock_shared(self);
+    }
+
+    #[inline]
+    fn lock_exclusive(&self) -> Marker {
+        RawRwLock::lock_exclusive(self);
+        Marker::default()
+    }
+
+    #[inline]
+    fn try_lock_exclusive(&self) -> Option<Marker> {
+        guard(RawRwLock::try_lock_exclusive(self))
+    }
+
+    #[inline]
+    unsafe fn unlock_exclusive(&self, _guard: Marker) {
+        RawRwLock::unlock_exclusive(self);
+    }
+
+    fn is_locked(&self) -> bool {
+        RawRwLock::is_locked(self)
+    }
+
+    fn is_locked_exclusive(&self) -> bool {
+        RawRwLock::is_locked_exclusive(self)
+    }
+}
+
+// SAFETY: these release as the plain ones do.
+unsafe impl lock_api::RawRwLockFair for RawRwLock {
+    unsafe fn unlock_shared_fair(&self, _guard: Marker) {
+        RawRwLock::unlock_shared_fair(self);
+    }
+
+    unsafe fn unlock_exclusive_fair(&self, _guard: Marker) {
+        RawRwLock::unlock_exclusive_fair(self);
+    }
+}
+
+// SAFETY: as for RawRwLock.
+unsafe impl lock_api::RawRwLockTimed for RawRwLock {
+    type Duration = Duration;
+    type Instant = Instant;
+
+    fn try_lock_shared_for(&self, timeout: Duration) -> Option<Marker> {
+        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(&Deadline::after(timeout)))
+    }
+
+    fn try_lock_shared_until(&self, timeout: Instant) -> Option<Marker> {
+        let until = || Deadline::from_instant(timeout);
+        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(&until()))
+    }
+
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<Marker> {
+        let until = || Deadline::after(timeout);
+        guard(RawRwLock::try_lock_exclusive(self) || self.lock_exclusive_until(&until()))
+    }
+
+    fn try_lock_exclusive_until(&self, timeout: Instant) -> Option<Marker> {
+        let until = || Deadline::from_instant(timeout);
+        guard(RawRwLock::try_lock_exclusive(self) || self.lock_exclusive_until(&until()))
+    }
+}
+
+// SAFETY: the writer becomes a reader without letting go.
+unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
+    unsafe fn downgrade(&self, guard: Marker) -> Marker {
+        RawRwLock::downgrade(self);
+        guard
+    }
+}
+
+// SAFETY: as for RawRwLock.
+unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
+    type UpgradableGuard = Marker;
+
+    fn lock_upgradable(&self) -> Marker {
+        RawRwLock::lock_upgradable(self);
+        Marker::default()
+    }
+
+    fn try_lock_upgradable(&self) -> Option<Marker> {
+        guard(RawRwLock::try_lock_upgradable(self))
+    }
+
+    unsafe fn unlock_upgradable(&self, _guard: Marker) {
+        RawRwLock::unlock_upgradable(self);
+    }
+
+    unsafe fn upgrade(&self, guard: Marker) -> Marker {
+        RawRwLock::upgrade(self);
+        guard
+    }
+
+    unsafe fn try_upgrade(&self, guard: Marker) -> Result<Marker, Marker> {
+        if RawRwLock::try_upgrade(self) { Ok(guard) } else { Err(guard) }
+    }
+}
+
+// SAFETY: this releases as the plain one does.
+unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
+    unsafe fn unlock_upgradable_fair(&self, _guard: Marker) {
+        RawRwLock::unlock_upgradable_fair(self);
+    }
+}
+
+// SAFETY: as for RawRwLock.
+unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<Marker> {
+        let until = || Deadline::after(timeout);
+        guard(RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(&until()))
+    }
+
+    fn try_lock_upgradable_until(&self, timeout: Instant) -> Option<Marker> {
+        let until = || Deadline::from_instant(timeout);
+        guard(RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(&until()))
+    }
+
+    unsafe fn try_upgrade_for(&self, guard: Marker, timeout: Duration) -> Result<Marker, Marker> {
+        let upgraded =
+            RawRwLock::try_upgrade(self) || self.upgrade_until(&Deadline::after(timeout));
+        if upgraded { Ok(guard) } else { Err(guard) }
+    }
+
+    unsafe fn try_upgrade_until(&self, guard: Marker, timeout: Instant) -> Result<Marker, Marker> {
+        let upgraded =
+            RawRwLock::try_upgrade(self) || self.upgrade_until(&Deadline::from_instant(timeout));
+        if upgraded { Ok(guard) } else { Err(guard) }
+    }
+}
+
+// SAFETY: nothing is let go in between.
+unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
+    unsafe fn downgrade_upgradable(&self, guard: Marker) -> Marker {
+        RawRwLock::downgrade_upgradable(self);
+        guard
+    }
+
+    unsafe fn downgrade_to_upgradable(&self, guard: Marker) -> Marker {
+        RawRwLock::downgrade_to_upgradable(self);
+        guard
+    }
+}

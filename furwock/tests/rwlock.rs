@@ -1,0 +1,699 @@
+//! The rwlock: who may be inside with whom, under every policy, and who gets in at all.
+
+mod common;
+
+use common::{bounded, eventually};
+use furwock::lock::{How, Options, Policy, RawRwLock};
+use furwock::{Deadline, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const POLICIES: [Policy; 4] =
+    [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders, Policy::PreferWriters];
+
+/// Reads of a lock that make it biased.
+const READS_THAT_BIAS: usize = 200;
+
+fn in_ms(ms: u64) -> Deadline {
+    Deadline::after(Duration::from_millis(ms))
+}
+
+fn bias(lock: &RawRwLock) {
+    for _ in 0..READS_THAT_BIAS {
+        lock.lock_shared();
+        lock.unlock_shared();
+    }
+}
+
+/// What the lock under test protects; every access checks that it may be.
+#[derive(Default)]
+struct Guarded {
+    lock: RawRwLock,
+    inside: AtomicU32,
+    upgradable: AtomicU32,
+    writers: AtomicU32,
+    /// Two counts that only writers change, together.
+    pair: UnsafeCell<(u64, u64)>,
+}
+
+// SAFETY: the pair is reached under the lock.
+unsafe impl Sync for Guarded {}
+
+impl Guarded {
+    fn read(&self) {
+        self.inside.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(self.writers.load(Ordering::Relaxed), 0, "a reader beside a writer");
+        // SAFETY: inside as a reader.
+        let (one, other) = unsafe { *self.pair.get() };
+        assert_eq!(one, other, "a reader saw half a write");
+        self.inside.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn write(&self) {
+        assert_eq!(self.writers.fetch_add(1, Ordering::Relaxed), 0, "two writers");
+        assert_eq!(self.inside.load(Ordering::Relaxed), 0, "a writer beside readers");
+        // SAFETY: inside as the writer.
+        let pair = unsafe { &mut *self.pair.get() };
+        pair.0 += 1;
+        std::hint::black_box(&mut *pair);
+        pair.1 += 1;
+        self.writers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// One access of the `choice`th sort. Returns how many writes it made.
+    fn access(&self, choice: u32) -> u64 {
+        let lock = &self.lock;
+        let soon = Deadline::after(Duration::from_micros(u64::from(choice % 7) * 30));
+        match choice % 24 {
+            0..=9 => {
+                lock.lock_shared();
+                self.read();
+                lock.unlock_shared();
+            }
+            10 if lock.try_lock_shared() => {
+                self.read();
+                lock.unlock_shared();
+            }
+            11 | 12 if lock.lock_shared_until(&soon) => {
+                self.read();
+                lock.unlock_shared();
+            }
+            13 => {
+                lock.lock_shared();
+                lock.lock_shared_recursive();
+                self.read();
+                lock.unlock_shared_fair();
+                self.read();
+                lock.unlock_shared();
+            }
+            14 => {
+                lock.lock_exclusive();
+                self.write();
+                lock.unlock_exclusive();
+                return 1;
+            }
+            15 if lock.try_lock_exclusive() => {
+                self.write();
+                lock.unlock_exclusive_fair();
+                return 1;
+            }
+            16 | 17 if lock.lock_exclusive_until(&soon) => {
+                self.write();
+                lock.unlock_exclusive();
+                return 1;
+            }
+            18 | 19 => {
+                lock.lock_upgradable();
+                assert_eq!(self.upgradable.fetch_add(1, Ordering::Relaxed), 0, "two upgradable");
+                self.read();
+                let upgraded = match choice % 3 {
+                    0 => lock.try_upgrade(),
+                    1 => lock.upgrade_until(&soon),
+                    _ => {
+                        lock.upgrade();
+                        true
+                    }
+                };
+                self.upgradable.fetch_sub(1, Ordering::Relaxed);
+                if !upgraded {
+                    self.read();
+                    lock.unlock_upgradable();
+                    return 0;
+                }
+                self.write();
+                lock.unlock_exclusive();
+                return 1;
+            }
+            20 if lock.lock_upgradable_until(&soon) => {
+                self.read();
+                lock.downgrade_upgradable();
+                self.read();
+                lock.unlock_shared();
+            }
+            21 => {
+                lock.lock_exclusive();
+                self.write();
+                lock.downgrade();
+                self.read();
+                lock.unlock_shared();
+                return 1;
+            }
+            22 => {
+                lock.lock_exclusive();
+                self.write();
+                lock.downgrade_to_upgradable();
+                self.read();
+                lock.unlock_upgradable_fair();
+                return 1;
+            }
+            _ => thread::yield_now(),
+        }
+        0
+    }
+}
+
+fn random(state: &mut u64) -> u32 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 16) as u32
+}
+
+/// Everything at once, on one lock: `FURWOCK_STORM_SECONDS` lengthens it.
+fn storm(policy: Policy, threads: u64) {
+    let seconds = std::env::var("FURWOCK_STORM_SECONDS").ok().and_then(|text| text.parse().ok());
+    let length = Duration::from_secs_f64(seconds.unwrap_or(0.7));
+    let guarded = Arc::new(Guarded { lock: RawRwLock::with_policy(policy), ..Guarded::default() });
+    let started = Instant::now();
+    let workers: Vec<_> = (0..threads)
+        .map(|number| {
+            let guarded = Arc::clone(&guarded);
+            thread::spawn(move || {
+                let mut state = 0x9e37_79b9_7f4a_7c15 ^ (number + 1) << 32;
+                let mut writes = 0;
+                while started.elapsed() < length {
+                    // Mostly readers for a while, so that the lock becomes biased.
+                    if random(&mut state).is_multiple_of(64) {
+                        (0..300).for_each(|_| _ = guarded.access(0));
+                    }
+                    writes += guarded.access(random(&mut state));
+                }
+                writes
+            })
+        })
+        .collect();
+    let writes: u64 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+    guarded.lock.lock_exclusive();
+    // SAFETY: inside as the writer.
+    assert_eq!(unsafe { *guarded.pair.get() }, (writes, writes));
+    guarded.lock.unlock_exclusive();
+    assert!(!guarded.lock.is_locked());
+}
+
+#[test]
+fn a_storm_is_weathered_under_every_policy() {
+    let bound = std::env::var("FURWOCK_STORM_SECONDS").is_ok();
+    let storms = || {
+        for policy in POLICIES {
+            [2, 5, 16].into_iter().for_each(|threads| storm(policy, threads));
+        }
+    };
+    if bound { storms() } else { bounded(storms) }
+}
+
+#[test]
+fn the_types_guards_do_what_they_say() {
+    bounded(|| {
+        let lock = RwLock::new(1);
+        {
+            let (one, other) = (lock.read(), lock.read());
+            assert_eq!(*one + *other, 2);
+            assert!(lock.try_write().is_none());
+            let upgradable = lock.upgradable_read();
+            assert!(lock.try_upgradable_read().is_none());
+            assert!(RwLockUpgradableReadGuard::try_upgrade(upgradable).is_err());
+        }
+        let mut write = RwLockUpgradableReadGuard::upgrade(lock.upgradable_read());
+        *write = 2;
+        assert!(lock.try_read().is_none() && lock.is_locked_exclusive());
+        let upgradable = RwLockWriteGuard::downgrade_to_upgradable(write);
+        assert_eq!(*lock.read(), 2);
+        let read = RwLockUpgradableReadGuard::downgrade(upgradable);
+        assert!(lock.try_write_for(Duration::from_millis(5)).is_none());
+        drop(read);
+        assert!(!lock.is_locked());
+        assert_eq!(*RwLockWriteGuard::downgrade(lock.write()), 2);
+        assert_eq!(lock.into_inner(), 2);
+    });
+}
+
+#[test]
+fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
+    bounded(|| {
+        for policy in POLICIES {
+            for biased in [false, true] {
+                let lock = Arc::new(RawRwLock::with_policy(policy));
+                if biased {
+                    bias(&lock);
+                }
+                lock.lock_shared();
+                let other = Arc::clone(&lock);
+                thread::spawn(move || {
+                    let started = Instant::now();
+                    assert!(!other.try_lock_exclusive());
+                    assert!(!other.lock_exclusive_until(&in_ms(20)));
+                    assert!(started.elapsed() >= Duration::from_millis(20));
+                    assert!(other.try_lock_upgradable());
+                    assert!(!other.try_upgrade());
+                    assert!(!other.upgrade_until(&in_ms(20)));
+                    other.lock_shared();
+                    other.unlock_shared();
+                    other.unlock_upgradable();
+                })
+                .join()
+                .unwrap();
+                lock.unlock_shared();
+                lock.lock_exclusive();
+                let other = Arc::clone(&lock);
+                thread::spawn(move || {
+                    assert!(!other.try_lock_shared());
+                    assert!(!other.lock_shared_until(&in_ms(20)));
+                    assert!(!other.try_lock_upgradable());
+                    assert!(!other.lock_upgradable_until(&in_ms(20)));
+                })
+                .join()
+                .unwrap();
+                lock.unlock_exclusive();
+                assert!(!lock.is_locked());
+                assert!(lock.try_lock_exclusive());
+                lock.unlock_exclusive();
+            }
+        }
+    });
+}
+
+/// A writer whose deadline passes lets those in that it held up.
+#[test]
+fn a_writer_that_gives_up_holds_nobody_up() {
+    bounded(|| {
+        for policy in POLICIES {
+            let lock = Arc::new(RawRwLock::with_policy(policy));
+            lock.lock_shared();
+            let writer = {
+                let lock = Arc::clone(&lock);
+                thread::spawn(move || assert!(!lock.lock_exclusive_until(&in_ms(100))))
+            };
+            thread::sleep(Duration::from_millis(30));
+            let readers: Vec<_> = (0..3)
+                .map(|_| {
+                    let lock = Arc::clone(&lock);
+                    thread::spawn(move || {
+                        lock.lock_shared();
+                        lock.unlock_shared();
+                    })
+                })
+                .collect();
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
+            writer.join().unwrap();
+            lock.unlock_shared();
+        }
+    });
+}
+
+/// Whether a newcomer can read while one thread reads and another waits to write.
+fn reads_past_a_waiting_writer(policy: Policy) -> bool {
+    let lock = Arc::new(RawRwLock::with_policy(policy));
+    lock.lock_shared();
+    let writer = {
+        let lock = Arc::clone(&lock);
+        thread::spawn(move || {
+            lock.lock_exclusive();
+            lock.unlock_exclusive();
+        })
+    };
+    thread::sleep(Duration::from_millis(50));
+    let newcomer = Arc::clone(&lock);
+    let entered = thread::spawn(move || {
+        let entered = newcomer.lock_shared_until(&in_ms(200));
+        if entered {
+            newcomer.unlock_shared();
+        }
+        entered
+    });
+    let entered = entered.join().unwrap();
+    lock.unlock_shared();
+    writer.join().unwrap();
+    entered
+}
+
+#[test]
+fn who_goes_first_is_the_policys_choice() {
+    bounded(|| {
+        assert!(!reads_past_a_waiting_writer(Policy::PhaseFair));
+        assert!(!reads_past_a_waiting_writer(Policy::PreferWriters));
+        assert!(reads_past_a_waiting_writer(Policy::PreferReaders));
+        assert!(reads_past_a_waiting_writer(Policy::Recursive));
+    });
+}
+
+#[test]
+fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
+    bounded(|| {
+        for biased in [false, true] {
+            let lock = Arc::new(RawRwLock::new());
+            if biased {
+                bias(&lock);
+            }
+            lock.lock_shared();
+            let other = Arc::clone(&lock);
+            let writer = thread::spawn(move || {
+                other.lock_exclusive();
+                other.unlock_exclusive();
+            });
+            thread::sleep(Duration::from_millis(20));
+            if !biased {
+                // (A writer that waits for slots is inside already.)
+                lock.lock_shared_recursive();
+                assert!(lock.try_lock_shared_recursive());
+                lock.unlock_shared();
+                lock.unlock_shared();
+            }
+            lock.unlock_shared();
+            writer.join().unwrap();
+        }
+    });
+}
+
+/// When a writer leaves, all readers that wait enter together, before the next writer.
+#[test]
+fn readers_that_wait_enter_together() {
+    bounded(|| {
+        let lock = Arc::new(RawRwLock::new());
+        lock.lock_exclusive();
+        let together = Arc::new(Barrier::new(4));
+        let readers: Vec<_> = (0..4)
+            .map(|_| {
+                let (lock, together) = (Arc::clone(&lock), Arc::clone(&together));
+                thread::spawn(move || {
+                    lock.lock_shared();
+                    // Only if all four are inside at once does this end.
+                    together.wait();
+                    lock.unlock_shared();
+                })
+            })
+            .collect();
+        thread::sleep(Duration::from_millis(30));
+        let writer = {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || {
+                lock.lock_exclusive();
+                lock.unlock_exclusive();
+            })
+        };
+        thread::sleep(Duration::from_millis(30));
+        assert_eq!(lock.unlock_exclusive_counting(), 4);
+        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        writer.join().unwrap();
+    });
+}
+
+/// The longest that one writer, or one reader, waited beside threads that never stop.
+fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool) -> Duration {
+    let lock = Arc::new(RawRwLock::with_policy(policy));
+    let stop = Arc::new(AtomicBool::new(false));
+    let others: Vec<_> = (0..greedy)
+        .map(|_| {
+            let (lock, stop) = (Arc::clone(&lock), Arc::clone(&stop));
+            thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    if greedy_write {
+                        lock.lock_exclusive()
+                    } else {
+                        lock.lock_shared()
+                    }
+                    let started = Instant::now();
+                    while started.elapsed() < Duration::from_micros(50) {}
+                    if greedy_write { lock.unlock_exclusive() } else { lock.unlock_shared() }
+                }
+            })
+        })
+        .collect();
+    let mut longest = Duration::ZERO;
+    for _ in 0..20 {
+        thread::sleep(Duration::from_millis(3));
+        let started = Instant::now();
+        if writes {
+            lock.lock_exclusive();
+            lock.unlock_exclusive();
+        } else {
+            lock.lock_shared();
+            lock.unlock_shared();
+        }
+        longest = longest.max(started.elapsed());
+    }
+    stop.store(true, Ordering::Relaxed);
+    others.into_iter().for_each(|other| other.join().unwrap());
+    longest
+}
+
+/// The bounds are some hundred times what was measured (docs/experiments.md): a starved thread would
+/// wait until the others end, that is for ever.
+#[test]
+fn nobody_starves_under_the_fair_policies() {
+    bounded(|| {
+        let generous = Duration::from_secs(3);
+        for policy in [Policy::PhaseFair, Policy::Recursive] {
+            for (greedy_write, writes) in [(false, true), (true, false), (true, true)] {
+                let longest = longest_wait(policy, 8, greedy_write, writes);
+                println!("{policy:?}, greedy writers {greedy_write}, writer {writes}: {longest:?}");
+                assert!(longest < generous, "{policy:?}: {longest:?}");
+            }
+        }
+        assert!(longest_wait(Policy::PreferWriters, 8, false, true) < generous);
+        assert!(longest_wait(Policy::PreferReaders, 8, true, false) < generous);
+    });
+}
+
+#[test]
+fn it_tells_how_it_was_got() {
+    bounded(|| {
+        let lock = Arc::new(RawRwLock::new());
+        let options = Options::new();
+        assert_eq!(lock.lock_shared_with(&options).unwrap().how, How::Fast);
+        lock.unlock_shared();
+        let fast = lock.lock_exclusive_with(&options).unwrap();
+        assert_eq!((fast.how, fast.sleeps, fast.owner_died), (How::Fast, 0, false));
+        let waiters: Vec<_> = [true, false]
+            .map(|writes| {
+                let lock = Arc::clone(&lock);
+                thread::spawn(move || {
+                    let options = Options::new();
+                    if writes {
+                        let status = lock.lock_exclusive_with(&options);
+                        lock.unlock_exclusive();
+                        status
+                    } else {
+                        let status = lock.lock_shared_with(&options);
+                        lock.unlock_shared();
+                        status
+                    }
+                })
+            })
+            .into();
+        thread::sleep(Duration::from_millis(30));
+        lock.unlock_exclusive();
+        for waiter in waiters {
+            let status = waiter.join().unwrap().unwrap();
+            assert!(matches!(status.how, How::Slept | How::HandedOver), "{status:?}");
+            assert!(status.sleeps >= 1);
+        }
+    });
+}
+
+#[test]
+fn a_dead_writers_lock_is_taken_over_and_said_so() {
+    bounded(|| {
+        for writes in [true, false] {
+            let lock = Arc::new(RawRwLock::new());
+            let dying = Arc::clone(&lock);
+            thread::spawn(move || dying.lock_exclusive()).join().unwrap();
+            let options = Options::new().owner_death(true);
+            let status = if writes {
+                lock.lock_exclusive_with(&options)
+            } else {
+                lock.lock_shared_with(&options)
+            };
+            assert!(status.unwrap().owner_died);
+            if writes {
+                lock.unlock_exclusive()
+            } else {
+                lock.unlock_shared()
+            }
+            assert!(!lock.is_locked());
+        }
+    });
+}
+
+/// A reader's guard that was forgotten must not speak of what comes to lie at its lock's address.
+#[test]
+fn a_forgotten_guard_holds_no_other_lock() {
+    bounded(|| {
+        let mut place = Box::new(RwLock::new(0));
+        for round in 0..50 {
+            for _ in 0..READS_THAT_BIAS {
+                drop(place.read());
+            }
+            std::mem::forget(place.read());
+            *place = RwLock::new(round);
+            *place.write() += 1;
+            assert_eq!(*place.read(), round + 1);
+        }
+    });
+}
+
+/// A thread that ends inside stays inside, whatever other threads are given its slots.
+#[test]
+fn who_ends_inside_stays_inside() {
+    bounded(|| {
+        let lock = Arc::new(RawRwLock::new());
+        bias(&lock);
+        let ending = Arc::clone(&lock);
+        thread::spawn(move || ending.lock_shared()).join().unwrap();
+        for _ in 0..20 {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || {
+                let others = RawRwLock::new();
+                bias(&others);
+                others.lock_shared();
+                assert!(!lock.try_lock_exclusive());
+                others.unlock_shared();
+            })
+            .join()
+            .unwrap();
+        }
+        assert!(!lock.lock_exclusive_until(&in_ms(10)));
+        assert!(lock.is_locked());
+    });
+}
+
+/// More locks at once than there are slots, and the same one often.
+#[test]
+fn a_thread_reads_many_biased_locks_at_once() {
+    bounded(|| {
+        let locks: Arc<Vec<RawRwLock>> = Arc::new((0..100).map(|_| RawRwLock::new()).collect());
+        locks.iter().for_each(bias);
+        for _ in 0..3 {
+            locks.iter().for_each(|lock| {
+                lock.lock_shared();
+                lock.lock_shared();
+            });
+            let others = Arc::clone(&locks);
+            thread::spawn(move || {
+                assert!(others.iter().all(|lock| !lock.try_lock_exclusive()));
+            })
+            .join()
+            .unwrap();
+            locks.iter().for_each(|lock| {
+                lock.unlock_shared();
+                lock.unlock_shared();
+            });
+            assert!(locks.iter().all(|lock| !lock.is_locked()));
+            locks.iter().for_each(bias);
+        }
+    });
+}
+
+/// A writer that sleeps until readers withdraw is woken by them.
+#[test]
+fn a_writer_waits_for_long_biased_readers() {
+    bounded(|| {
+        let lock = Arc::new(RawRwLock::new());
+        let inside = Arc::new(AtomicUsize::new(0));
+        for _ in 0..5 {
+            bias(&lock);
+            let readers: Vec<_> = (0..6)
+                .map(|_| {
+                    let (lock, inside) = (Arc::clone(&lock), Arc::clone(&inside));
+                    thread::spawn(move || {
+                        lock.lock_shared();
+                        inside.fetch_add(1, Ordering::SeqCst);
+                        thread::sleep(Duration::from_millis(20));
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        lock.unlock_shared();
+                    })
+                })
+                .collect();
+            eventually("a reader is inside", || inside.load(Ordering::SeqCst) != 0);
+            lock.lock_exclusive();
+            assert_eq!(inside.load(Ordering::SeqCst), 0);
+            lock.unlock_exclusive();
+            readers.into_iter().for_each(|reader| reader.join().unwrap());
+        }
+    });
+}
+
+/// A forked child has the locks that its thread has, and not those of threads that it hasn't.
+#[test]
+fn a_child_keeps_its_own_reads() {
+    bounded(|| {
+        let (own, others) = (Arc::new(RawRwLock::new()), Arc::new(RawRwLock::new()));
+        bias(&own);
+        bias(&others);
+        let release = Arc::new(Barrier::new(2));
+        let reading = Arc::new(Barrier::new(2));
+        let other = {
+            let (others, reading, release) =
+                (Arc::clone(&others), Arc::clone(&reading), Arc::clone(&release));
+            thread::spawn(move || {
+                others.lock_shared();
+                reading.wait();
+                release.wait();
+                others.unlock_shared();
+            })
+        };
+        own.lock_shared();
+        reading.wait();
+        // SAFETY: the child calls only what furwock allows there, and leaves.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let mut good = !own.try_lock_exclusive();
+            own.unlock_shared();
+            good &= own.try_lock_exclusive();
+            good &= others.try_lock_exclusive();
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!good)) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child made above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+        assert!(!own.try_lock_exclusive() && !others.try_lock_exclusive());
+        own.unlock_shared();
+        release.wait();
+        other.join().unwrap();
+        assert!(own.try_lock_exclusive() && others.try_lock_exclusive());
+    });
+}
+
+/// A child that was forked while others waited may use the lock.
+#[test]
+fn a_child_forgets_its_parents_waiters() {
+    bounded(|| {
+        let lock = Arc::new(RawRwLock::new());
+        lock.lock_exclusive();
+        let waiters: Vec<_> = [false, true, false]
+            .map(|writes| {
+                let lock = Arc::clone(&lock);
+                thread::spawn(move || {
+                    if writes {
+                        lock.lock_exclusive();
+                        lock.unlock_exclusive();
+                    } else {
+                        lock.lock_shared();
+                        lock.unlock_shared();
+                    }
+                })
+            })
+            .into();
+        thread::sleep(Duration::from_millis(30));
+        // SAFETY: as above.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            lock.unlock_exclusive();
+            let good = lock.lock_exclusive_until(&in_ms(2000));
+            lock.unlock_exclusive();
+            let good = good && lock.lock_shared_until(&in_ms(2000));
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(!good)) };
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child made above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+        lock.unlock_exclusive();
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    });
+}
