@@ -2,8 +2,6 @@
 
 use super::{Family, Furwock, Mutex, Padded, RwLock};
 
-use stand_in::RwLock as CrateRwLock; // the crate's RwLock: `use ::furwock::RwLock as CrateRwLock;`
-
 impl Family for Furwock {
     type Mutex<T: Send + Sync + 'static> = FurwockMutex<T>;
     type RwLock<T: Send + Sync + 'static> = FurwockRwLock<T>;
@@ -22,11 +20,11 @@ impl<T: Send + 'static> Mutex<T> for FurwockMutex<T> {
     }
 }
 
-pub struct FurwockRwLock<T>(Padded<CrateRwLock<T>>);
+pub struct FurwockRwLock<T>(Padded<::furwock::RwLock<T>>);
 
 impl<T: Send + Sync + 'static> RwLock<T> for FurwockRwLock<T> {
     fn new(data: T) -> Self {
-        FurwockRwLock(Padded(CrateRwLock::new(data)))
+        FurwockRwLock(Padded(::furwock::RwLock::new(data)))
     }
 
     #[inline]
@@ -37,26 +35,5 @@ impl<T: Send + Sync + 'static> RwLock<T> for FurwockRwLock<T> {
     #[inline]
     fn write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         section(&mut self.0.0.write())
-    }
-}
-
-/// A mutex in the place of the crate's `RwLock`, for as long as there is none.
-mod stand_in {
-    pub struct RwLock<T>(::furwock::Mutex<T>);
-
-    impl<T> RwLock<T> {
-        pub fn new(data: T) -> Self {
-            RwLock(::furwock::Mutex::new(data))
-        }
-
-        #[inline]
-        pub fn read(&self) -> ::furwock::MutexGuard<'_, T> {
-            self.0.lock()
-        }
-
-        #[inline]
-        pub fn write(&self) -> ::furwock::MutexGuard<'_, T> {
-            self.0.lock()
-        }
     }
 }
