@@ -87,7 +87,7 @@ pub struct Common {
     #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// The whole grid, about 7 to 13 minutes; lists that are given still replace its own
+    /// The whole grid, 6 to 9 minutes on a quiet machine; lists that are given replace its own
     #[arg(long)]
     pub full: bool,
 

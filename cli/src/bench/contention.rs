@@ -28,7 +28,7 @@ const RETRIES: usize = 1;
 /// How much longer than it measures a round may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What a round takes beside what it measures: a process, its threads, a look for noise.
-const OVERHEAD: Duration = Duration::from_millis(45);
+const OVERHEAD: Duration = Duration::from_millis(30);
 
 /// What is to be run, and what to be shown of it.
 pub struct Benchmark {
@@ -200,7 +200,8 @@ impl Runner<'_> {
         for round in 0..self.rounds {
             for (index, results) in results.iter_mut().enumerate() {
                 for step in 0..contestants {
-                    let entry = &mut results.entries[rotated(round + index + step, contestants)];
+                    // Who comes first rotates, so that a drift of the machine favours nobody.
+                    let entry = &mut results.entries[(round + index + step) % contestants];
                     bar.set_message(format!("{} {}", results.case.name, entry.contestant));
                     match self.round(round, results.case, entry, noise) {
                         Ok(()) => {}
@@ -259,9 +260,9 @@ impl Runner<'_> {
         let contestants = &self.roster.contestants;
         let mut text = format!("{machine}\n");
         text += &format!(
-            "Medians of up to {} rounds of {} s.\n{}\n\n",
-            self.rounds,
+            "Medians over rounds of {} s, up to {} of each implementation in each case.\n{}\n\n",
             self.seconds.as_secs_f64(),
+            self.rounds,
             self.benchmark.case_key
         );
         for figure in self.benchmark.figures {
@@ -279,11 +280,6 @@ impl Runner<'_> {
         }
         text
     }
-}
-
-/// Who comes first rotates, so that a drift of the machine favours nobody.
-fn rotated(step: usize, contestants: usize) -> usize {
-    step % contestants
 }
 
 fn failures(results: &[CaseResults]) -> String {

@@ -62,7 +62,9 @@ fn cell(figure: &Figure, entry: &Entry) -> String {
     if entry.failure.is_some() {
         return failed();
     }
-    entry.spread(figure.name).map_or_else(|| NOTHING.to_owned(), |spread| text(figure.unit, spread))
+    entry
+        .spread(figure.name)
+        .map_or_else(|| NOTHING.to_owned(), |spread| text(figure.unit, spread, entry.runs.len()))
 }
 
 /// What a failed contestant's cell shows; the reason is told below the tables.
@@ -70,8 +72,10 @@ pub fn failed() -> String {
     paint("FAILED", AnsiColor::Red)
 }
 
-fn text(unit: Unit, spread: Spread) -> String {
+fn text(unit: Unit, spread: Spread, rounds: usize) -> String {
     match unit {
+        // One round says nothing of how far rounds lie apart.
+        Unit::PerSecond if rounds == 1 => compact(spread.median),
         Unit::PerSecond => format!("{} ±{:.0}", compact(spread.median), spread.percent()),
         Unit::Time => with_unit(spread.median, number::Unit::Seconds),
         Unit::Nanoseconds => with_unit(spread.median / 1e9, number::Unit::Seconds),

@@ -30,32 +30,26 @@ impl Roster {
     /// asked for by name.
     pub fn of(asked: &[Contestant], workloads: &Workloads) -> Result<Self, Failure> {
         let wanted = if asked.is_empty() { &Contestant::ALL[..] } else { asked };
-        let found = Preload::find();
-        let mut roster = Roster { contestants: Vec::new(), absent: Vec::new(), preload: None };
+        let (preload, missing) = match Preload::find() {
+            Ok(preload) => (Some(preload), None),
+            Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error.into()),
+            Err(error) => (None, Some(error.to_string())),
+        };
+        let mut roster = Roster { contestants: Vec::new(), absent: Vec::new(), preload };
         for contestant in wanted.iter().copied() {
-            let mut absent = contestant.implementation().absent();
-            if contestant == Contestant::FurwockPreload {
-                let obstacle = match &found {
-                    Err(error) => Some(error.to_string()),
-                    Ok(_) => None,
-                };
-                absent = absent.or(obstacle);
-                if absent.is_none() {
-                    obstacle::check(workloads.executable())?;
-                }
-            }
+            let absent = match contestant {
+                Contestant::FurwockPreload => missing.clone(),
+                _ => contestant.implementation().absent(),
+            };
             match absent {
+                Some(reason) => roster.absent.push(Absent { contestant, reason }),
+                // Named twice, it is measured once.
                 None if roster.contestants.contains(&contestant) => {}
                 None => roster.contestants.push(contestant),
-                Some(reason) => roster.absent.push(Absent { contestant, reason }),
             }
         }
-        if let Err(error) = found {
-            if asked.contains(&Contestant::FurwockPreload) {
-                return Err(error.into());
-            }
-        } else {
-            roster.preload = found.ok();
+        if roster.preload_path().is_some() {
+            obstacle::check(workloads.executable())?;
         }
         Ok(roster)
     }
