@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::bench::arguments::BenchArguments;
+
 /// Pthread mutexes and condition variables on furwock, under unmodified programs.
 #[derive(Parser)]
 #[command(name = "furwock", version, arg_required_else_help = true)]
@@ -18,6 +20,7 @@ pub struct Arguments {
 pub enum Command {
     Run(RunArguments),
     Compare(CompareArguments),
+    Bench(BenchArguments),
     #[command(hide = true)]
     Workload(WorkloadArguments),
 }
@@ -99,7 +102,8 @@ pub struct WorkloadArguments {
     pub parameters: Vec<String>,
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+/// A number of seconds above 0.
+pub fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
     if seconds > 0.0 {
         Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())

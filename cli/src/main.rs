@@ -1,4 +1,4 @@
-//! The `furwock` command: run a program on furwock, compare it with glibc.
+//! The `furwock` command: run a program on furwock, compare it with glibc, measure locks.
 //!
 //! Rust's own start-up is left out of the command (`no_main`). It would ignore SIGPIPE and open
 //! closed standard streams, and the program that `furwock run` becomes would inherit both.
@@ -6,9 +6,11 @@
 #![cfg_attr(not(test), no_main)]
 
 mod args;
+mod bench;
 mod compare;
 mod elf;
 mod failure;
+mod measuring;
 mod obstacle;
 mod preload;
 mod program;
@@ -42,6 +44,7 @@ fn furwock() -> i32 {
     let done = match arguments.command {
         Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
         Command::Compare(arguments) => compare::compare(&arguments),
+        Command::Bench(arguments) => bench::bench(&arguments),
         Command::Workload(arguments) => Ok(workload::workload(&arguments)),
     };
     done.unwrap_or_else(|failure: Failure| {

@@ -33,6 +33,17 @@ impl Spread {
             max: at(1.0),
         }
     }
+
+    /// Half the range, in percent of the median.
+    pub fn percent(&self) -> f64 {
+        let range = self.max - self.min;
+        if range == 0.0 { 0.0 } else { range / (2.0 * self.median) * 100.0 }
+    }
+}
+
+/// Of at least one value, all above 0.
+pub fn geometric_mean(values: &[f64]) -> f64 {
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
 
 pub fn median(values: &[f64]) -> f64 {
@@ -118,6 +129,19 @@ mod tests {
         let spread = Spread::of(&[f64::INFINITY, 1.0, f64::INFINITY]);
         assert_eq!((spread.min, spread.median), (1.0, f64::INFINITY));
         assert_eq!(spread.upper_quartile, f64::INFINITY);
+    }
+
+    #[test]
+    fn spread_in_percent_of_the_median() {
+        assert_eq!(Spread::of(&[90.0, 100.0, 130.0]).percent(), 20.0);
+        assert_eq!(Spread::of(&[5.0]).percent(), 0.0);
+    }
+
+    #[test]
+    fn geometric_means_weigh_a_half_as_much_as_a_double() {
+        assert!((geometric_mean(&[2.0, 0.5]) - 1.0).abs() < 1e-12);
+        assert!((geometric_mean(&[1.0, 4.0]) - 2.0).abs() < 1e-12);
+        assert!((geometric_mean(&[3.0]) - 3.0).abs() < 1e-12);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The built-in workloads, each in a process of its own on glibc's locks.
+//! The built-in workloads, each in a process of its own.
 
 mod common;
 
@@ -68,6 +68,46 @@ fn mutex_with_empty_sections_and_sampling() {
 }
 
 #[test]
+fn every_mutex_and_rwlock_excludes() {
+    for implementation in ["pthread", "furwock", "std", "parking_lot", "usync"] {
+        let implementation = format!("impl={implementation}");
+        let common = ["threads=3", "seconds=0.05", implementation.as_str()];
+        figures(&[&["mutex", "cs=0.5", "pin=1"], &common[..]].concat(), &["ops_per_second"]);
+        let names = ["read_wait_p999_s", "write_wait_p999_s", "write_wait_max_s", "jain"];
+        let figures = figures(&[&["rwlock", "writes=20", "cs=0.5"], &common[..]].concat(), &names);
+        let figure = |name: &str| figures[name].as_f64().unwrap();
+        let sum = figure("reads_per_second") + figure("writes_per_second");
+        assert!((sum / figure("ops_per_second") - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn locks_that_exclude_nobody_fail() {
+    for workload in ["mutex", "rwlock"] {
+        let run = workload_on_broken_locks(workload);
+        assert_eq!(run.status.code(), Some(1), "{}", run.out());
+        assert!(run.out().contains("did not exclude"), "{}", run.out());
+    }
+}
+
+fn workload_on_broken_locks(name: &str) -> Output {
+    workload(&[name, "impl=broken", "threads=2", "cs=5", "seconds=0.1"])
+}
+
+#[test]
+fn rwlock_of_readers_only_says_nothing_of_writes() {
+    let figures = figures(&["rwlock", "writes=0", "seconds=0.05"], &["read_wait_max_s"]);
+    assert!(figures.get("write_wait_max_s").is_none(), "{figures}");
+}
+
+#[test]
+fn pair_measures_beside_the_floor() {
+    let arguments = ["pair", "slices=5", "pairs=1000", "impl=pthread,furwock"];
+    let figures = figures(&arguments, &["floor_ns", "mutex_furwock_ns", "write_pthread_ns"]);
+    assert_eq!(figures.as_object().unwrap().len(), 7);
+}
+
+#[test]
 fn queue_delivers_each_item_once() {
     let arguments = ["queue", "producers=3", "consumers=2", "items=1000", "capacity=4"];
     figures(&arguments, &["items_per_second", "voluntary_per_op"]);
@@ -85,7 +125,14 @@ fn a_hang_is_reported_with_how_far_it_got() {
 
 #[test]
 fn bad_parameters_are_refused() {
-    let bad = [&["no-such"][..], &["pp", "games"], &["pp", "gmes=1"], &["queue", "items=0"]];
+    let bad = [
+        &["no-such"][..],
+        &["pp", "games"],
+        &["pp", "gmes=1"],
+        &["queue", "items=0"],
+        &["mutex", "impl=no-such"],
+        &["rwlock", "writes=101"],
+    ];
     for arguments in bad {
         let run = workload(arguments);
         assert_eq!(run.status.code(), Some(2), "{arguments:?}");

@@ -1,32 +1,27 @@
 //! Runs the built-in workloads in interleaved rounds: each round has one pair of every cell.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Serialize;
 
 use super::builtin_table::{Summary, render};
 use super::cells::{self, Cell};
-use super::json::Document;
-use super::machine::Machine;
-use super::measure::{self, Ending, Launch, Outcome, Sample, Stdout};
-use super::noise::NoiseFilter;
 use super::side::{Both, Side};
-use super::{Output, STATUS_INTERRUPTED, interrupt, progress_bar, system_failure};
 use crate::args::CompareArguments;
 use crate::failure::{Failure, STATUS_FAILED, STATUS_USAGE};
+use crate::measuring::document::Document;
+use crate::measuring::machine::Machine;
+use crate::measuring::noise::NoiseFilter;
+use crate::measuring::output::Output;
+use crate::measuring::workload_run::{Run, Stop, Workloads};
+use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::obstacle;
 use crate::preload::Preload;
-use crate::workload::report::Report;
-use crate::workload::work::calibrate;
 
 const PAIRS: u32 = 5;
 /// For each cell: bounds the time that a noisy machine can cost.
 const RETRIES: usize = 1;
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// What a workload's own watchdog gets to report a hang before the workload is killed.
-const REPORTING: Duration = Duration::from_secs(5);
 
 /// All that is known of a cell.
 #[derive(Serialize)]
@@ -49,25 +44,14 @@ pub struct Pair {
 }
 
 #[derive(Serialize)]
-pub struct Run {
-    pub report: Report,
-    process: Sample,
-}
-
-#[derive(Serialize)]
 pub struct CellFailure {
     pub side: Side,
     pub reason: String,
 }
 
-enum Stop {
-    Interrupted,
-    Cell(CellFailure),
-    System(Failure),
-}
-
 #[derive(Serialize)]
 struct Results<'a> {
+    noisy_pairs: &'a NoiseFilter,
     loops_per_us: f64,
     workloads: &'a [Series],
     summary: &'a [Summary],
@@ -84,12 +68,16 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let machine = Machine::this();
     let summary: Vec<Summary> = series.iter().flat_map(Summary::of).collect();
     output.text(&render(&machine, &series, &summary, runner.preload.path()));
-    if let Some(noise) = noise.summary() {
+    if let Some(noise) = noise.summary("pairs") {
         output.text(&format!("{noise}\n"));
     }
-    let loops_per_us = runner.loops_per_us;
-    let results = Results { loops_per_us, workloads: &series, summary: &summary };
-    output.json(&Document::new(&machine, runner.preload.path(), &noise, results))?;
+    let results = Results {
+        noisy_pairs: &noise,
+        loops_per_us: runner.workloads.loops_per_us,
+        workloads: &series,
+        summary: &summary,
+    };
+    output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
     Ok(match interrupted {
         true => STATUS_INTERRUPTED,
         false if series.iter().any(|series| series.failure.is_some()) => STATUS_FAILED,
@@ -116,22 +104,18 @@ fn select(arguments: &CompareArguments) -> Result<Vec<Series>, Failure> {
 }
 
 struct Runner {
-    executable: PathBuf,
+    workloads: Workloads,
     preload: Preload,
-    timeout: Duration,
-    loops_per_us: f64,
 }
 
 impl Runner {
     fn new(arguments: &CompareArguments) -> Result<Self, Failure> {
         let preload = Preload::find()?;
-        let executable = std::env::current_exe()
-            .map_err(|error| system_failure("cannot find furwock's own executable", error))?;
+        let workloads = Workloads::new(arguments.timeout.unwrap_or(TIMEOUT))?;
         if !arguments.force {
-            obstacle::check(&executable)?;
+            obstacle::check(workloads.executable())?;
         }
-        let timeout = arguments.timeout.unwrap_or(TIMEOUT);
-        Ok(Runner { executable, preload, timeout, loops_per_us: calibrate() })
+        Ok(Runner { workloads, preload })
     }
 
     /// Says whether it was interrupted.
@@ -149,9 +133,11 @@ impl Runner {
                 bar.set_message(series.cell.name.clone());
                 match self.round(round, round >= warmups, series, noise) {
                     Ok(()) => {}
-                    Err(Stop::Cell(failure)) => series.failure = Some(failure),
-                    Err(Stop::Interrupted) => return Ok(true),
-                    Err(Stop::System(failure)) => return Err(failure),
+                    Err((side, Stop::Failed(reason))) => {
+                        series.failure = Some(CellFailure { side, reason });
+                    }
+                    Err((_, Stop::Interrupted)) => return Ok(true),
+                    Err((_, Stop::System(failure))) => return Err(failure),
                 }
                 bar.inc(1);
             }
@@ -166,10 +152,12 @@ impl Runner {
         counts: bool,
         series: &mut Series,
         noise: &mut NoiseFilter,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), (Side, Stop)> {
         while series.failure.is_none() {
             let order = Side::order(round);
-            let runs = Both::try_in_order(round, |side| self.run(side, &series.cell))?;
+            let runs = Both::try_in_order(round, |side| {
+                self.run(side, &series.cell).map_err(|stop| (side, stop))
+            })?;
             let quiet = noise.accepts(&mut series.retries_left);
             if counts && quiet {
                 series.pairs.push(Pair { order, runs });
@@ -182,79 +170,11 @@ impl Runner {
     }
 
     fn run(&self, side: Side, cell: &Cell) -> Result<Run, Stop> {
-        if interrupt::asked() {
-            return Err(Stop::Interrupted);
-        }
-        let outcome = measure::run(&Launch {
-            program: &self.executable,
-            arguments: &self.command(cell),
-            ld_preload: &side.ld_preload(&self.preload),
-            stdout: Stdout::Keep,
-            timeout: Some(self.timeout + REPORTING),
-        });
-        let outcome = outcome.map_err(|error| Stop::System(system_failure(&cell.name, error)))?;
-        if outcome.ending == Ending::Interrupted {
-            return Err(Stop::Interrupted);
-        }
-        judge(&outcome).map_err(|reason| Stop::Cell(CellFailure { side, reason }))
-    }
-
-    fn command(&self, cell: &Cell) -> Vec<OsString> {
-        let assignment = |key: &str, value: f64| OsString::from(format!("{key}={value}"));
-        let mut words: Vec<OsString> =
-            ["furwock", "workload", cell.workload].map(Into::into).into();
-        words.extend(cell.parameters.iter().map(|(key, value)| assignment(key, *value)));
-        words.push(assignment("watchdog", self.timeout.as_secs_f64()));
+        let mut parameters: Vec<String> =
+            cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
         if cell.workload == "mutex" {
-            words.push(assignment("loops_per_us", self.loops_per_us));
+            parameters.push(format!("loops_per_us={}", self.workloads.loops_per_us));
         }
-        words
-    }
-}
-
-/// The run's report, or why there is none that counts.
-fn judge(outcome: &Outcome) -> Result<Run, String> {
-    let Ok(report) = serde_json::from_slice::<Report>(&outcome.stdout) else {
-        let stderr = String::from_utf8_lossy(&outcome.stderr);
-        return Err(format!("{} {}", outcome.ending, stderr.trim()).trim_end().to_owned());
-    };
-    match report {
-        Report { ok: true, .. } if outcome.ending == Ending::Exited(0) => {
-            Ok(Run { report, process: outcome.sample })
-        }
-        Report { ok: true, .. } => Err(format!("{} after its report", outcome.ending)),
-        Report { reason, figures, .. } => {
-            let mut reason = reason.unwrap_or_default();
-            figures.iter().for_each(|(name, value)| reason += &format!(", {name} {value}"));
-            Err(reason)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn judged(ending: Ending, stdout: &str) -> Result<Run, String> {
-        let sample = Sample {
-            wall_s: 0.0,
-            user_s: 0.0,
-            system_s: 0.0,
-            voluntary_switches: 0.0,
-            involuntary_switches: 0.0,
-            peak_rss_kib: 0.0,
-        };
-        judge(&Outcome { sample, ending, stdout: stdout.into(), stderr: b"oh\n".to_vec() })
-    }
-
-    #[test]
-    fn only_a_clean_end_after_a_good_report_counts() {
-        let good = r#"{"ok":true,"reason":null,"locks_from":"","figures":{}}"#;
-        let hang = r#"{"ok":false,"reason":"hang","locks_from":"","figures":{"turns":3.0}}"#;
-        assert!(judged(Ending::Exited(0), good).is_ok());
-        let reason = |ending, stdout| judged(ending, stdout).err().unwrap();
-        assert_eq!(reason(Ending::Killed(6), good), "killed by signal 6 after its report");
-        assert_eq!(reason(Ending::Exited(3), hang), "hang, turns 3");
-        assert_eq!(reason(Ending::Killed(11), ""), "killed by signal 11 oh");
+        self.workloads.run(cell.workload, parameters, &side.ld_preload(&self.preload))
     }
 }

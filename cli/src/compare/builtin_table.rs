@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style};
+use anstyle::AnsiColor;
 use serde::Serialize;
 
 use super::builtin::Series;
 use super::cells::{Better, Row};
-use super::machine::Machine;
-use super::number::{digits, multiple, times, with_unit};
 use super::side::Both;
-use super::table::{Align, render as render_rows};
+use crate::measuring::machine::Machine;
+use crate::measuring::number::{digits, multiple, times, with_unit};
+use crate::measuring::table::{Align, paint, render as render_rows};
+use crate::measuring::workload_run::Run;
 use crate::statistics::{Spread, Verdict, median, ratio, verdict};
 
 const HEADER: [&str; 10] = [
@@ -78,8 +79,7 @@ impl Measured {
 
 fn values(series: &Series, figure: &str) -> Both<Vec<f64>> {
     // A figure that a report lacks is no number.
-    let of =
-        |run: &super::builtin::Run| run.report.figures.get(figure).copied().unwrap_or(f64::NAN);
+    let of = |run: &Run| run.report.figures.get(figure).copied().unwrap_or(f64::NAN);
     Both {
         glibc: series.pairs.iter().map(|pair| of(&pair.runs.glibc)).collect(),
         furwock: series.pairs.iter().map(|pair| of(&pair.runs.furwock)).collect(),
@@ -153,11 +153,6 @@ fn word(verdict: Verdict, [better, worse]: [&str; 2]) -> String {
         Verdict::NoDifference => "no difference".to_owned(),
         Verdict::TooFewPairs => "too few pairs".to_owned(),
     }
-}
-
-fn paint(text: &str, color: AnsiColor) -> String {
-    let style = Style::new().fg_color(Some(color.into()));
-    format!("{style}{text}{style:#}")
 }
 
 /// What switches are counted per, each named once.

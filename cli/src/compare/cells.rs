@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::number::Unit;
+use crate::measuring::number::Unit;
 
 /// How much shorter the cells of `--quick` are.
 const QUICK: f64 = 0.25;

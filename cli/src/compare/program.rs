@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::json::Document;
-use super::machine::Machine;
-use super::measure::{self, Ending, Launch, Outcome, Sample, Stdout};
-use super::noise::NoiseFilter;
 use super::program_table::{Summary, render};
 use super::side::{Both, Side};
-use super::{Output, STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::args::CompareArguments;
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::measuring::child::{self, Ending, Launch, Outcome, Sample, Stdout};
+use crate::measuring::document::Document;
+use crate::measuring::machine::Machine;
+use crate::measuring::noise::NoiseFilter;
+use crate::measuring::output::Output;
+use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::preload::Preload;
 use crate::program::{ProgramError, words};
 use crate::{obstacle, program};
@@ -32,6 +33,7 @@ pub struct Pair {
 
 #[derive(Serialize)]
 struct Results<'a> {
+    noisy_pairs: &'a NoiseFilter,
     command: Vec<String>,
     pairs: &'a [Pair],
     summary: Option<Summary>,
@@ -57,8 +59,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         output.text(&render(&machine, &pairs, summary, &noise));
     }
     let command = arguments.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let results = Results { command: command.collect(), pairs: &pairs, summary };
-    output.json(&Document::new(&machine, runner.preload.path(), &noise, results))?;
+    let command = command.collect();
+    let results = Results { noisy_pairs: &noise, command, pairs: &pairs, summary };
+    output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
     match stopped {
         None => Ok(0),
         Some(Stop::Interrupted) if pairs.is_empty() => {
@@ -118,7 +121,7 @@ impl<'a> Runner<'a> {
             return Err(Stop::Interrupted);
         }
         let stdout = if self.arguments.show_output { Stdout::Show } else { Stdout::Discard };
-        let outcome = measure::run(&Launch {
+        let outcome = child::run(&Launch {
             program: &self.program,
             arguments: &self.arguments.command,
             ld_preload: &side.ld_preload(&self.preload),

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::machine::Machine;
-use super::measure::Sample;
-use super::noise::NoiseFilter;
-use super::number::{Unit, multiple, times, with_unit};
 use super::program::Pair;
 use super::side::Both;
-use super::table::{Align, render as render_rows};
+use crate::measuring::child::Sample;
+use crate::measuring::machine::Machine;
+use crate::measuring::noise::NoiseFilter;
+use crate::measuring::number::{Unit, multiple, times, with_unit};
+use crate::measuring::table::{Align, render as render_rows};
 use crate::statistics::{PAIRS_MIN, Spread, Verdict, median, ratio, verdict};
 
 /// All of them costs: the less the better.
@@ -86,7 +86,7 @@ pub fn render(machine: &Machine, pairs: &[Pair], summary: &Summary, noise: &Nois
     let align = [Align::Left; 1].into_iter().chain([Align::Right; 5]).collect::<Vec<_>>();
     let mut text = format!("{machine}\n\n{}\n", render_rows(&align, &rows));
     text += &format!("{}\n", sentence(summary, pairs));
-    if let Some(noise) = noise.summary() {
+    if let Some(noise) = noise.summary("pairs") {
         text += &format!("{noise}\n");
     }
     text

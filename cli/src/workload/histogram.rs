@@ -11,6 +11,12 @@ pub struct Histogram {
     max_ns: u64,
 }
 
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
 impl Histogram {
     pub fn new() -> Self {
         Histogram { counts: Box::new([0; BUCKETS]), total: 0, max_ns: 0 }

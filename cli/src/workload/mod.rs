@@ -1,16 +1,21 @@
-//! `furwock workload`: one built-in workload in this process, on whichever pthread library the
-//! process was started with. Written against the plain pthread interface, so that a preload finds
-//! here what it finds in any program.
+//! `furwock workload`: one built-in workload in this process. Most are written against the plain
+//! pthread interface, on whichever library the process was started with, so that a preload finds
+//! here what it finds in any program. Those that measure locks alone take other implementations too.
 
 mod cond_perf;
+mod contest;
+mod die;
 mod gate;
 mod histogram;
+pub mod locks;
 mod mutex;
+pub mod pair;
 mod parameters;
 mod pp;
 mod pthread;
 mod queue;
 pub mod report;
+mod rwlock;
 pub mod usage;
 mod watchdog;
 pub mod work;
@@ -22,8 +27,14 @@ use report::{Figures, Report};
 
 type Workload = fn(Parameters) -> Result<Result<Figures, String>, BadParameter>;
 
-const WORKLOADS: [(&str, Workload); 4] =
-    [("cond-perf", cond_perf::run), ("pp", pp::run), ("mutex", mutex::run), ("queue", queue::run)];
+const WORKLOADS: [(&str, Workload); 6] = [
+    ("cond-perf", cond_perf::run),
+    ("pp", pp::run),
+    ("mutex", mutex::run),
+    ("rwlock", rwlock::run),
+    ("pair", pair::run),
+    ("queue", queue::run),
+];
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.
 pub fn workload(arguments: &WorkloadArguments) -> i32 {
@@ -45,5 +56,6 @@ fn run(arguments: &WorkloadArguments) -> Result<Report, BadParameter> {
         .iter()
         .find(|(name, _)| *name == arguments.name)
         .ok_or_else(|| BadParameter("no such workload".to_owned()))?;
-    Ok(Report::new(workload(parameters)?))
+    let result = workload(parameters)?;
+    Ok(if arguments.name == "rwlock" { Report::of_rwlocks(result) } else { Report::new(result) })
 }

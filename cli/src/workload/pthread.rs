@@ -14,11 +14,16 @@ use super::report::fail_now;
 #[repr(align(128))]
 struct Padded<T>(UnsafeCell<T>);
 
-/// A mutex with the data it protects. It is boxed because its address must never change.
-pub struct Mutex<T> {
-    raw: Box<Padded<libc::pthread_mutex_t>>,
+/// A lock with the data it protects beside it, as programs have them, and nothing else on the
+/// cache lines.
+#[repr(align(128))]
+struct Locked<Raw, T> {
+    raw: UnsafeCell<Raw>,
     data: UnsafeCell<T>,
 }
+
+/// A mutex with the data it protects. It is boxed because its address must never change.
+pub struct Mutex<T>(Box<Locked<libc::pthread_mutex_t, T>>);
 
 // SAFETY: the data is reached only through a guard, that is by one thread at a time.
 unsafe impl<T: Send> Send for Mutex<T> {}
@@ -33,14 +38,14 @@ pub struct Guard<'a, T> {
 
 impl<T> Mutex<T> {
     pub fn new(data: T) -> Self {
-        let raw = Box::new(Padded(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER)));
-        Mutex { raw, data: UnsafeCell::new(data) }
+        let raw = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
+        Mutex(Box::new(Locked { raw, data: UnsafeCell::new(data) }))
     }
 
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         // SAFETY: `raw` is initialised, and stays where it is for as long as `self` lives.
-        expect("pthread_mutex_lock", unsafe { libc::pthread_mutex_lock(self.raw.0.get()) });
+        expect("pthread_mutex_lock", unsafe { libc::pthread_mutex_lock(self.0.raw.get()) });
         Guard { mutex: self, not_send: PhantomData }
     }
 }
@@ -48,7 +53,7 @@ impl<T> Mutex<T> {
 impl<T> Drop for Mutex<T> {
     fn drop(&mut self) {
         // SAFETY: guards borrow the mutex, so none is left and nobody holds it.
-        expect("pthread_mutex_destroy", unsafe { libc::pthread_mutex_destroy(self.raw.0.get()) });
+        expect("pthread_mutex_destroy", unsafe { libc::pthread_mutex_destroy(self.0.raw.get()) });
     }
 }
 
@@ -58,7 +63,7 @@ impl<T> Deref for Guard<'_, T> {
     #[inline]
     fn deref(&self) -> &T {
         // SAFETY: this thread holds the mutex for as long as the guard lives.
-        unsafe { &*self.mutex.data.get() }
+        unsafe { &*self.mutex.0.data.get() }
     }
 }
 
@@ -66,7 +71,7 @@ impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as for `deref`, and the guard is borrowed exclusively.
-        unsafe { &mut *self.mutex.data.get() }
+        unsafe { &mut *self.mutex.0.data.get() }
     }
 }
 
@@ -74,8 +79,62 @@ impl<T> Drop for Guard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: this thread locked the mutex when it made the guard.
-        let code = unsafe { libc::pthread_mutex_unlock(self.mutex.raw.0.get()) };
+        let code = unsafe { libc::pthread_mutex_unlock(self.mutex.0.raw.get()) };
         expect("pthread_mutex_unlock", code);
+    }
+}
+
+/// A reader-writer lock with the data it protects, boxed as the mutex is.
+pub struct RwLock<T>(Box<Locked<libc::pthread_rwlock_t, T>>);
+
+// SAFETY: a pthread rwlock may be used by any thread, and the data goes along.
+unsafe impl<T: Send> Send for RwLock<T> {}
+// SAFETY: readers share the data, a writer has it alone.
+unsafe impl<T: Send + Sync> Sync for RwLock<T> {}
+
+impl<T> RwLock<T> {
+    pub fn new(data: T) -> Self {
+        let raw = UnsafeCell::new(libc::PTHREAD_RWLOCK_INITIALIZER);
+        RwLock(Box::new(Locked { raw, data: UnsafeCell::new(data) }))
+    }
+
+    /// Runs `section` as a reader.
+    #[inline]
+    pub fn read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
+        // SAFETY: `raw` is initialised, and stays where it is for as long as `self` lives.
+        let code = unsafe { libc::pthread_rwlock_rdlock(self.0.raw.get()) };
+        expect("pthread_rwlock_rdlock", code);
+        // SAFETY: this thread is a reader until `unlock`, and readers only look.
+        let result = section(unsafe { &*self.0.data.get() });
+        self.unlock();
+        result
+    }
+
+    /// Runs `section` as the writer.
+    #[inline]
+    pub fn write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: as in `read`.
+        let code = unsafe { libc::pthread_rwlock_wrlock(self.0.raw.get()) };
+        expect("pthread_rwlock_wrlock", code);
+        // SAFETY: this thread is the writer, and alone, until `unlock`.
+        let result = section(unsafe { &mut *self.0.data.get() });
+        self.unlock();
+        result
+    }
+
+    #[inline]
+    fn unlock(&self) {
+        // SAFETY: both callers hold the lock.
+        let code = unsafe { libc::pthread_rwlock_unlock(self.0.raw.get()) };
+        expect("pthread_rwlock_unlock", code);
+    }
+}
+
+impl<T> Drop for RwLock<T> {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has the lock any more, and all sections are over.
+        let code = unsafe { libc::pthread_rwlock_destroy(self.0.raw.get()) };
+        expect("pthread_rwlock_destroy", code);
     }
 }
 
@@ -93,7 +152,7 @@ impl Condvar {
     }
 
     pub fn wait<T>(&self, guard: &mut Guard<'_, T>) {
-        let mutex = guard.mutex.raw.0.get();
+        let mutex = guard.mutex.0.raw.get();
         // SAFETY: both objects are initialised and stay in place; the guard proves that this
         // thread holds the mutex, and it holds it again when the call returns.
         expect("pthread_cond_wait", unsafe { libc::pthread_cond_wait(self.0.0.get(), mutex) });

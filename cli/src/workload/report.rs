@@ -14,7 +14,7 @@ pub struct Report {
     /// Did the workload's own check of its result succeed?
     pub ok: bool,
     pub reason: Option<String>,
-    /// The file whose pthread_mutex_lock the workload called.
+    /// The file whose pthread_mutex_lock (or pthread_rwlock_wrlock) a workload on pthreads called.
     pub locks_from: String,
     pub figures: Figures,
 }
@@ -25,7 +25,15 @@ impl Report {
             Ok(figures) => (figures, None),
             Err(reason) => (Figures::new(), Some(reason)),
         };
-        Report { ok: reason.is_none(), reason, locks_from: locks_from(), figures }
+        // A preload that was asked for, but replaces nothing, shows here.
+        let lock = libc::pthread_mutex_lock as *const () as *const libc::c_void;
+        Report { ok: reason.is_none(), reason, locks_from: file_of(lock), figures }
+    }
+
+    /// Of a workload that uses rwlocks, not mutexes.
+    pub fn of_rwlocks(result: Result<Figures, String>) -> Self {
+        let wrlock = libc::pthread_rwlock_wrlock as *const () as *const libc::c_void;
+        Report { locks_from: file_of(wrlock), ..Report::new(result) }
     }
 
     pub fn hang(progress: Figures) -> Self {
@@ -51,11 +59,10 @@ pub fn figures<const N: usize>(named: [(&str, f64); N]) -> Figures {
     named.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// A preload that was asked for, but replaces nothing, shows here.
-fn locks_from() -> String {
+/// The file that a function is in.
+fn file_of(function: *const libc::c_void) -> String {
     // SAFETY: an all-zero Dl_info (null pointers) is a valid value.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
-    let function = libc::pthread_mutex_lock as *const () as *const libc::c_void;
     // SAFETY: dladdr takes any address, and `found` is ours to write.
     if unsafe { libc::dladdr(function, &mut found) } == 0 || found.dli_fname.is_null() {
         return String::new();

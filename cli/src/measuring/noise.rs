@@ -10,7 +10,7 @@ use serde::Serialize;
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
 
-/// Decides which pairs count. A noisy pair is dropped, to be run again, for as long as whoever ran
+/// Decides which pairs (or single runs) count. A noisy one is dropped, to be run again, for as long as whoever ran
 /// it has retries left.
 #[derive(Serialize)]
 pub struct NoiseFilter {
@@ -25,7 +25,7 @@ impl NoiseFilter {
         NoiseFilter { quiet_before: quiet(), dropped: 0, kept: 0 }
     }
 
-    /// Probes again after a pair: the probe before it was the one after the last pair.
+    /// Probes again after a pair or run: the probe before it was the one after the last.
     pub fn accepts(&mut self, retries_left: &mut usize) -> bool {
         self.judge(quiet(), retries_left)
     }
@@ -42,11 +42,11 @@ impl NoiseFilter {
         true
     }
 
-    /// A line for people, if there is anything to say.
-    pub fn summary(&self) -> Option<String> {
+    /// A line for people, if there is anything to say; `what` is counted.
+    pub fn summary(&self, what: &str) -> Option<String> {
         (self.dropped + self.kept > 0).then(|| {
             format!(
-                "noise: a CPU was away for more than {GAP_MAX:?} around {} pairs; {} were dropped \
+                "noise: a CPU was away for more than {GAP_MAX:?} around {} {what}; {} were dropped \
                  and run again, {} kept for want of retries",
                 self.dropped + self.kept,
                 self.dropped,

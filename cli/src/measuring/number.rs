@@ -28,6 +28,16 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
     }
 }
 
+/// `92.1k`: as short as can be.
+pub fn compact(value: f64) -> String {
+    match value {
+        above if above >= 999.5e6 => format!("{}G", digits(above / 1e9)),
+        above if above >= 999.5e3 => format!("{}M", digits(above / 1e6)),
+        above if above >= 999.5 => format!("{}k", digits(above / 1e3)),
+        _ => digits(value),
+    }
+}
+
 /// Three digits that matter.
 pub fn digits(value: f64) -> String {
     let decimals = match value.abs() {
@@ -60,6 +70,9 @@ mod tests {
         assert_eq!(with_unit(2048.0, Unit::Kibibytes), "2.00 MiB");
         assert_eq!(with_unit(12345.0, Unit::Count), "12345");
         assert_eq!(digits(99.96), "100");
+        assert_eq!(compact(92_123.0), "92.1k");
+        assert_eq!(compact(999_700.0), "1.00M");
+        assert_eq!(compact(12.0), "12.0");
         assert_eq!(times(f64::INFINITY), "∞x");
         assert_eq!(times(0.624), "0.62x");
     }

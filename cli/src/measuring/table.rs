@@ -1,5 +1,7 @@
 //! Tables of plain text: the first column to the left, figures to the right.
 
+use anstyle::{AnsiColor, Style};
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Align {
     Left,
@@ -26,6 +28,11 @@ fn pad(cell: &str, align: Align, width: usize) -> String {
         Align::Left => format!("{cell}{blank}"),
         Align::Right => format!("{blank}{cell}"),
     }
+}
+
+pub fn paint(text: &str, color: AnsiColor) -> String {
+    let style = Style::new().fg_color(Some(color.into()));
+    format!("{style}{text}{style:#}")
 }
 
 /// Columns that a text takes on a terminal: colours take none.

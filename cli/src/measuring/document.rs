@@ -1,0 +1,23 @@
+//! The document that `--json` writes: the machine, every sample, and the summary.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::machine::Machine;
+
+#[derive(Serialize)]
+pub struct Document<'a, Results> {
+    version: &'static str,
+    machine: &'a Machine,
+    /// The library that was put beneath programs, if any.
+    preload: Option<&'a Path>,
+    #[serde(flatten)]
+    results: Results,
+}
+
+impl<'a, Results: Serialize> Document<'a, Results> {
+    pub fn new(machine: &'a Machine, preload: Option<&'a Path>, results: Results) -> Self {
+        Document { version: env!("CARGO_PKG_VERSION"), machine, preload, results }
+    }
+}

@@ -1,0 +1,29 @@
+//! What the commands that measure have in common: child processes and what they took, whether the
+//! machine was disturbed meanwhile, and how the figures are shown.
+
+pub mod child;
+pub mod document;
+pub mod interrupt;
+pub mod machine;
+pub mod noise;
+pub mod number;
+pub mod output;
+pub mod table;
+pub mod workload_run;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::failure::{Failure, STATUS_FAILED};
+
+/// The exit status after Ctrl-C.
+pub const STATUS_INTERRUPTED: i32 = 130;
+
+/// On standard error, and hidden if that is no terminal.
+pub fn progress_bar(steps: usize) -> ProgressBar {
+    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} (about {eta} left)");
+    ProgressBar::new(steps as u64).with_style(style.expect("a valid template"))
+}
+
+pub fn system_failure(what: &str, error: std::io::Error) -> Failure {
+    Failure::new(STATUS_FAILED, format!("{what}: {error}"))
+}

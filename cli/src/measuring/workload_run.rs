@@ -1,0 +1,124 @@
+//! Runs one of furwock's own workloads in a process of its own, and judges what it reported.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::child::{self, Ending, Launch, Outcome, Sample, Stdout};
+use super::{interrupt, system_failure};
+use crate::failure::Failure;
+use crate::workload::report::Report;
+use crate::workload::work::calibrate;
+
+/// What a workload's own watchdog gets to report a hang before the workload is killed.
+const REPORTING: Duration = Duration::from_secs(5);
+
+/// A run whose check succeeded.
+#[derive(Serialize)]
+pub struct Run {
+    pub report: Report,
+    process: Sample,
+}
+
+/// Why there is no run.
+pub enum Stop {
+    Interrupted,
+    /// The workload's check or its watchdog said so, or it ended otherwise than it should.
+    Failed(String),
+    System(Failure),
+}
+
+pub struct Workloads {
+    executable: PathBuf,
+    timeout: Duration,
+    /// The same for all runs, so that the same length of work is the same work.
+    pub loops_per_us: f64,
+}
+
+impl Workloads {
+    pub fn new(timeout: Duration) -> Result<Self, Failure> {
+        let executable = std::env::current_exe()
+            .map_err(|error| system_failure("cannot find furwock's own executable", error))?;
+        Ok(Workloads { executable, timeout, loops_per_us: calibrate() })
+    }
+
+    pub fn executable(&self) -> &PathBuf {
+        &self.executable
+    }
+
+    /// Runs `workload` with `parameters`, each `key=value`.
+    pub fn run(
+        &self,
+        workload: &str,
+        parameters: impl IntoIterator<Item = String>,
+        ld_preload: &OsStr,
+    ) -> Result<Run, Stop> {
+        if interrupt::asked() {
+            return Err(Stop::Interrupted);
+        }
+        let mut words: Vec<OsString> = ["furwock", "workload", workload].map(Into::into).into();
+        words.extend(parameters.into_iter().map(OsString::from));
+        words.push(format!("watchdog={}", self.timeout.as_secs_f64()).into());
+        let outcome = child::run(&Launch {
+            program: &self.executable,
+            arguments: &words,
+            ld_preload,
+            stdout: Stdout::Keep,
+            timeout: Some(self.timeout + REPORTING),
+        });
+        let outcome = outcome.map_err(|error| Stop::System(system_failure(workload, error)))?;
+        if outcome.ending == Ending::Interrupted {
+            return Err(Stop::Interrupted);
+        }
+        judge(&outcome).map_err(Stop::Failed)
+    }
+}
+
+/// The run's report, or why there is none that counts.
+fn judge(outcome: &Outcome) -> Result<Run, String> {
+    let Ok(report) = serde_json::from_slice::<Report>(&outcome.stdout) else {
+        let stderr = String::from_utf8_lossy(&outcome.stderr);
+        return Err(format!("{} {}", outcome.ending, stderr.trim()).trim_end().to_owned());
+    };
+    match report {
+        Report { ok: true, .. } if outcome.ending == Ending::Exited(0) => {
+            Ok(Run { report, process: outcome.sample })
+        }
+        Report { ok: true, .. } => Err(format!("{} after its report", outcome.ending)),
+        Report { reason, figures, .. } => {
+            let mut reason = reason.unwrap_or_default();
+            figures.iter().for_each(|(name, value)| reason += &format!(", {name} {value}"));
+            Err(reason)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(ending: Ending, stdout: &str) -> Result<Run, String> {
+        let sample = Sample {
+            wall_s: 0.0,
+            user_s: 0.0,
+            system_s: 0.0,
+            voluntary_switches: 0.0,
+            involuntary_switches: 0.0,
+            peak_rss_kib: 0.0,
+        };
+        judge(&Outcome { sample, ending, stdout: stdout.into(), stderr: b"oh\n".to_vec() })
+    }
+
+    #[test]
+    fn only_a_clean_end_after_a_good_report_counts() {
+        let good = r#"{"ok":true,"reason":null,"locks_from":"","figures":{}}"#;
+        let hang = r#"{"ok":false,"reason":"hang","locks_from":"","figures":{"turns":3.0}}"#;
+        assert!(judged(Ending::Exited(0), good).is_ok());
+        let reason = |ending, stdout| judged(ending, stdout).err().unwrap();
+        assert_eq!(reason(Ending::Killed(6), good), "killed by signal 6 after its report");
+        assert_eq!(reason(Ending::Exited(3), hang), "hang, turns 3");
+        assert_eq!(reason(Ending::Killed(11), ""), "killed by signal 11 oh");
+    }
+}

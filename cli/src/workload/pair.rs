@@ -1,0 +1,128 @@
+//! pair: what one thread pays for locking and unlocking when nobody else wants the lock.
+
+use std::hint::black_box;
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed, Release},
+};
+use std::time::{Duration, Instant};
+
+use super::gate::Gate;
+use super::locks::{Family, Implementation, Mutex, RwLock, for_family};
+use super::parameters::{BadParameter, Parameters};
+use super::pthread::spawn;
+use super::report::Figures;
+use super::watchdog;
+use crate::statistics::median;
+
+/// The figure of what no lock can go below: a compare-and-exchange and an exchange.
+pub const FLOOR: &str = "floor_ns";
+
+/// The kinds of pairs, as figures name them: `KIND_IMPLEMENTATION_ns`.
+pub const KINDS: [&str; 3] = ["mutex", "read", "write"];
+
+/// One of the things measured: runs as many pairs as it is told.
+struct Subject {
+    figure: String,
+    pairs: Box<dyn Fn(u64)>,
+}
+
+pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
+    let all = Implementation::ALL.map(Implementation::name).join(",");
+    let names = parameters.take("impl", all)?;
+    let implementations =
+        names.split(',').map(Implementation::named).collect::<Result<Vec<_>, _>>()?;
+    let slices = parameters.take_count("slices", 100)?;
+    let pairs = parameters.take_count("pairs", 10_000)? as u64;
+    let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
+    parameters.finish()?;
+    if let Some(reason) = implementations.iter().find_map(|each| each.absent()) {
+        return Ok(Err(reason));
+    }
+    // The watchdog is one thread more, but others must not rely on that.
+    watchdog::start(limit_s, Figures::new);
+    keep_company();
+    Ok(Ok(measure(&implementations, slices, pairs)))
+}
+
+/// Locks may do without locked instructions in a process of one thread. This isn't one: a second
+/// thread sleeps for as long as the process lives.
+fn keep_company() {
+    let gate: &'static Gate = Box::leak(Box::new(Gate::new(1)));
+    spawn(0, || gate.pass());
+    gate.wait_for_all();
+}
+
+/// Slices of all subjects in turn, so that whatever disturbs the machine disturbs all alike.
+fn measure(implementations: &[Implementation], slices: usize, pairs: u64) -> Figures {
+    let mut subjects = vec![Subject { figure: FLOOR.to_owned(), pairs: floor() }];
+    for implementation in implementations {
+        let of_each_kind = for_family!(*implementation, kinds());
+        subjects.extend(
+            KINDS.into_iter().zip(of_each_kind).map(|(kind, pairs)| Subject {
+                figure: figure(kind, implementation.name()),
+                pairs,
+            }),
+        );
+    }
+    subjects.iter().for_each(|subject| (subject.pairs)(pairs));
+    let mut times: Vec<Vec<f64>> = subjects.iter().map(|_| Vec::with_capacity(slices)).collect();
+    for _ in 0..slices {
+        for (subject, times) in subjects.iter().zip(&mut times) {
+            let start = Instant::now();
+            (subject.pairs)(pairs);
+            times.push(nanoseconds(start.elapsed()) / pairs as f64);
+        }
+    }
+    subjects
+        .into_iter()
+        .zip(times)
+        .map(|(subject, times)| (subject.figure, median(&times)))
+        .collect()
+}
+
+pub fn figure(kind: &str, implementation: &str) -> String {
+    format!("{kind}_{implementation}_ns")
+}
+
+fn nanoseconds(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e9
+}
+
+fn floor() -> Box<dyn Fn(u64)> {
+    let word = Box::new(AtomicU32::new(0));
+    Box::new(move |pairs| {
+        for _ in 0..pairs {
+            assert!(word.compare_exchange(0, 1, Acquire, Relaxed).is_ok());
+            // Looked at, as an unlock does: a compiler may turn other exchanges into stores.
+            assert!(word.swap(0, Release) == 1);
+        }
+    })
+}
+
+/// Mutex, reader, writer.
+fn kinds<F: Family>() -> [Box<dyn Fn(u64)>; 3] {
+    let (mutex, reading, writing) =
+        (F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0), F::RwLock::<u64>::new(0));
+    [
+        Box::new(move |pairs| (0..pairs).for_each(|_| mutex.with(|data| *data += 1))),
+        Box::new(move |pairs| {
+            (0..pairs).for_each(|_| {
+                reading.read(|data| black_box(*data));
+            });
+        }),
+        Box::new(move |pairs| (0..pairs).for_each(|_| writing.write(|data| *data += 1))),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_each_kind_of_each_implementation_and_the_floor() {
+        let figures = measure(&[Implementation::Std, Implementation::Furwock], 3, 10);
+        assert_eq!(figures.len(), 7);
+        assert!(figures[FLOOR] > 0.0 && figures["write_furwock_ns"] > 0.0, "{figures:?}");
+    }
+}
