@@ -103,6 +103,7 @@ programs! {
     mutex_types by check_plain;
     passthrough by check_plain;
     preload by check_plain;
+    rwlock by check_plain;
     signals by check_plain;
     thread_exit by check_plain;
     timed by check_plain;
