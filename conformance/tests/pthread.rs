@@ -105,6 +105,7 @@ programs! {
     preload by check_plain;
     rwlock by check_plain;
     rwlock_kinds by check_plain;
+    rwlock_timed by check_plain;
     signals by check_plain;
     thread_exit by check_plain;
     timed by check_plain;
