@@ -104,7 +104,9 @@ programs! {
     passthrough by check_plain;
     preload by check_plain;
     rwlock by check_plain;
+    rwlock_fairness by check_plain;
     rwlock_kinds by check_plain;
+    rwlock_storm by check_plain;
     rwlock_timed by check_plain;
     signals by check_plain;
     thread_exit by check_plain;
