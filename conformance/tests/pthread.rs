@@ -108,6 +108,7 @@ programs! {
     rwlock_kinds by check_plain;
     rwlock_storm by check_plain;
     rwlock_timed by check_plain;
+    shared_mutex by check_cpp;
     signals by check_plain;
     thread_exit by check_plain;
     timed by check_plain;
