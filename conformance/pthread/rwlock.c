@@ -673,11 +673,21 @@ static void unmap_object(struct object *object)
 }
 
 /* Who leaves last destroys it, right after the others' unlocks let it in. */
-static void *use_and_leave(void *argument)
+static void leave(struct object *object)
 {
-	bool reads_first = argument;
+	int left = --object->users;
+
+	OK(pthread_rwlock_unlock(&object->lock));
+	if (left == 0) {
+		OK(pthread_rwlock_destroy(&object->lock));
+		unmap_object(object);
+	}
+}
+
+static void *use_and_leave(void *reads_first)
+{
 	struct object *object;
-	int i, left;
+	int i;
 
 	for (i = 0; i < OBJECTS; i++) {
 		while (!(object = objects[i]))
@@ -687,12 +697,7 @@ static void *use_and_leave(void *argument)
 			OK(pthread_rwlock_unlock(&object->lock));
 		}
 		OK(take(&object->lock, i % 3 ? WRLOCK : CLOCKWRLOCK, LONG_MS));
-		left = --object->users;
-		OK(pthread_rwlock_unlock(&object->lock));
-		if (left == 0) {
-			OK(pthread_rwlock_destroy(&object->lock));
-			unmap_object(object);
-		}
+		leave(object);
 	}
 	return NULL;
 }
@@ -707,8 +712,13 @@ static void check_users(void *reads_first)
 		start(&threads[i], use_and_leave, reads_first);
 	for (i = 0; i < OBJECTS; i++) {
 		object = map_object(i % RW_KINDS);
-		object->users = USERS;
+		object->users = 1 + USERS;
+		/* Held, so that they queue up and come out together. */
+		OK(pthread_rwlock_wrlock(&object->lock));
 		objects[i] = object;
+		if (i % 4 == 0)
+			usleep(50);
+		leave(object);
 	}
 	for (i = 0; i < USERS; i++)
 		join(&threads[i]);

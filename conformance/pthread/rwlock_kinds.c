@@ -333,61 +333,85 @@ static void glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it(void)
 	}
 }
 
+/* Writers and readers that wait for a writer to go, in that order or the other. */
+struct queue {
+	pthread_rwlock_t lock;
+	struct holder readers[3], writers[2];
+	_Atomic int turns;
+};
+
+static void queue_readers(struct queue *queue)
+{
+	for (int i = 0; i < 3; i++)
+		wait_in_turn(&queue->readers[i], &queue->lock, RDLOCK,
+			     &queue->turns);
+}
+
+static void queue_writers(struct queue *queue)
+{
+	for (int i = 0; i < 2; i++)
+		wait_in_turn(&queue->writers[i], &queue->lock, WRLOCK,
+			     &queue->turns);
+}
+
+static void let_all_go(struct queue *queue)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		queue->readers[i].release = true;
+	for (i = 0; i < 2; i++)
+		queue->writers[i].release = true;
+	for (i = 0; i < 3; i++)
+		let_go(&queue->readers[i]);
+	for (i = 0; i < 2; i++)
+		let_go(&queue->writers[i]);
+	check_free(&queue->lock);
+}
+
 /*
  * From a writer to the next, before readers that have waited for longer: here
  * PREFER_WRITER does differ from PREFER_READER.
  */
 static void glibc_PREFER_WRITER__writers_before_waiting_readers(void)
 {
-	struct holder readers[3], writers[2];
-	_Atomic int turns;
-	pthread_rwlock_t lock;
+	struct queue queue;
 	enum rw_kind kind;
-	int i;
+	int round;
 
-	for (kind = PREFER_WRITER; kind <= NONRECURSIVE; kind++) {
-		make_rwlock(&lock, kind, false);
-		turns = 0;
-		OK(pthread_rwlock_wrlock(&lock));
-		for (i = 0; i < 3; i++)
-			wait_in_turn(&readers[i], &lock, RDLOCK, &turns);
-		for (i = 0; i < 2; i++)
-			wait_in_turn(&writers[i], &lock, WRLOCK, &turns);
-		OK(pthread_rwlock_unlock(&lock));
-		writers[0].release = writers[1].release = true;
-		for (i = 0; i < 2; i++)
-			let_go(&writers[i]);
-		for (i = 0; i < 3; i++)
-			let_go(&readers[i]);
-		CHECK_EQ(writers[0].turn + writers[1].turn, 1 + 2);
-		check_free(&lock);
-	}
+	for (kind = PREFER_WRITER; kind <= NONRECURSIVE; kind++)
+		for (round = 0; round < 15; round++) {
+			queue.turns = 0;
+			make_rwlock(&queue.lock, kind, round % 2);
+			OK(pthread_rwlock_wrlock(&queue.lock));
+			queue_readers(&queue);
+			queue_writers(&queue);
+			OK(pthread_rwlock_unlock(&queue.lock));
+			let_all_go(&queue);
+			CHECK_EQ(queue.writers[0].turn + queue.writers[1].turn,
+				 1 + 2);
+		}
 }
 
 /* And here they come in before writers that have waited for longer. */
 static void glibc_PREFER_READER__waiting_readers_before_writers(void)
 {
-	struct holder readers[3], writers[2];
-	_Atomic int turns = 0;
-	pthread_rwlock_t lock;
-	int i;
+	struct queue queue;
+	int i, round;
 
-	OK(pthread_rwlock_init(&lock, NULL));
-	OK(pthread_rwlock_wrlock(&lock));
-	for (i = 0; i < 2; i++)
-		wait_in_turn(&writers[i], &lock, WRLOCK, &turns);
-	for (i = 0; i < 3; i++)
-		wait_in_turn(&readers[i], &lock, RDLOCK, &turns);
-	OK(pthread_rwlock_unlock(&lock));
-	for (i = 0; i < 3; i++)
-		UNTIL(readers[i].done);
-	CHECK_EQ(turns, 3);
-	writers[0].release = writers[1].release = true;
-	for (i = 0; i < 3; i++)
-		let_go(&readers[i]);
-	for (i = 0; i < 2; i++)
-		let_go(&writers[i]);
-	check_free(&lock);
+	for (round = 0; round < 15; round++) {
+		queue.turns = 0;
+		make_rwlock(&queue.lock, PREFER_READER, round % 2);
+		OK(pthread_rwlock_wrlock(&queue.lock));
+		queue_writers(&queue);
+		queue_readers(&queue);
+		OK(pthread_rwlock_unlock(&queue.lock));
+		for (i = 0; i < 3; i++)
+			UNTIL(queue.readers[i].done);
+		CHECK(!queue.writers[0].done && !queue.writers[1].done);
+		let_all_go(&queue);
+		CHECK_EQ(queue.writers[0].turn + queue.writers[1].turn, 4 + 5);
+	}
 }
 
 /* ------------------------------------------------------ shared memory -- */
