@@ -409,7 +409,7 @@ struct counted {
 	_Atomic long seen;
 };
 
-enum { COUNTERS = 6, COUNTS = 4000 };
+enum { COUNTERS = 6, COUNTS = 1200 };
 
 static void *count_or_look(void *argument)
 {
@@ -652,8 +652,29 @@ struct object {
 	int users;
 };
 
-enum { OBJECTS = 4000, USERS = 3 };
+enum { OBJECTS = 4000, USERS = 3, OBJECTS_MS = 3000 };
 static struct object *_Atomic objects[OBJECTS];
+static _Atomic int object_count = OBJECTS;
+
+/* On a machine with more to do, as many as there is time for. */
+static bool makes_another(int at, int64_t began)
+{
+	if (at < OBJECTS &&
+	    now_ns(CLOCK_MONOTONIC) < began + OBJECTS_MS * NS_PER_MS)
+		return true;
+	object_count = at;
+	return false;
+}
+
+/* NULL where no more are made. */
+static struct object *await_object(int at)
+{
+	struct object *object = NULL;
+
+	while (at < object_count && !(object = objects[at]))
+		sched_yield();
+	return object;
+}
 
 static struct object *map_object(enum rw_kind kind)
 {
@@ -689,9 +710,7 @@ static void *use_and_leave(void *reads_first)
 	struct object *object;
 	int i;
 
-	for (i = 0; i < OBJECTS; i++) {
-		while (!(object = objects[i]))
-			sched_yield();
+	for (i = 0; (object = await_object(i)); i++) {
 		if (reads_first && i % 2) {
 			OK(pthread_rwlock_rdlock(&object->lock));
 			OK(pthread_rwlock_unlock(&object->lock));
@@ -704,13 +723,14 @@ static void *use_and_leave(void *reads_first)
 
 static void check_users(void *reads_first)
 {
+	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct thread threads[USERS];
 	struct object *object;
 	int i;
 
 	for (i = 0; i < USERS; i++)
 		start(&threads[i], use_and_leave, reads_first);
-	for (i = 0; i < OBJECTS; i++) {
+	for (i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		object->users = 1 + USERS;
 		/* Held, so that they queue up and come out together. */
@@ -741,9 +761,7 @@ static void *read_and_leave(void *argument UNUSED)
 	struct object *object;
 	int i;
 
-	for (i = 0; i < OBJECTS; i++) {
-		while (!(object = objects[i]))
-			sched_yield();
+	for (i = 0; (object = await_object(i)); i++) {
 		OK(pthread_rwlock_rdlock(&object->lock));
 		object->taken = true;
 		if (i % 2)
@@ -755,12 +773,13 @@ static void *read_and_leave(void *argument UNUSED)
 
 static void posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in(void)
 {
+	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct thread reader;
 	struct object *object;
 	int i;
 
 	start(&reader, read_and_leave, NULL);
-	for (i = 0; i < OBJECTS; i++) {
+	for (i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		objects[i] = object;
 		while (!object->taken)
@@ -775,10 +794,11 @@ static void posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in(void)
 
 static void *write_and_leave(void *argument UNUSED)
 {
+	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct object *object;
 	int i;
 
-	for (i = 0; i < OBJECTS; i++) {
+	for (i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		OK(pthread_rwlock_wrlock(&object->lock));
 		objects[i] = object;
@@ -796,9 +816,7 @@ static void posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in(void)
 	int i;
 
 	start(&writer, write_and_leave, NULL);
-	for (i = 0; i < OBJECTS; i++) {
-		while (!(object = objects[i]))
-			sched_yield();
+	for (i = 0; (object = await_object(i)); i++) {
 		OK(pthread_rwlock_rdlock(&object->lock));
 		OK(pthread_rwlock_unlock(&object->lock));
 		OK(pthread_rwlock_destroy(&object->lock));

@@ -437,7 +437,7 @@ static void *work_on_common(void *argument)
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	int i;
 
-	for (i = 0; i < 1500; i++) {
+	for (i = 0; i < 600; i++) {
 		if (next_random(&random) % 4) {
 			OK(pthread_rwlock_rdlock(&common->lock));
 			common->inside++;
