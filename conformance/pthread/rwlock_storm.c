@@ -18,6 +18,7 @@ struct storm {
 	struct cell cells[CELLS];
 	bool nested_reads;
 	_Atomic long reads, writes, failures;
+	_Atomic int ended;
 	_Atomic bool stop;
 };
 
@@ -135,7 +136,27 @@ static void *storm_along(void *argument)
 		once(storm, &random);
 		dawdle(&random);
 	}
+	storm->ended++;
 	return NULL;
+}
+
+/* Says more than the watchdog would: what the locks of those that wait hold. */
+static void await_end(struct storm *storm, int count)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + 8000 * NS_PER_MS;
+	const unsigned int *w;
+
+	while (storm->ended < count && now_ns(CLOCK_MONOTONIC) < end)
+		usleep(500);
+	if (storm->ended >= count)
+		return;
+	for (int i = 0; i < CELLS; i++) {
+		w = (const unsigned int *)&storm->cells[i].lock;
+		fprintf(stderr, "lock %d: %x %x %x %x %x %x %x flags %x; %d %d\n",
+			i, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[12],
+			storm->cells[i].readers, storm->cells[i].writers);
+	}
+	FAIL("%d of %d threads have ended", storm->ended, count);
 }
 
 /* Every thread has come back from its wait, and left nothing. */
@@ -144,6 +165,7 @@ static void check_storm(struct storm *storm, struct thread *threads, int count)
 	int i;
 
 	storm->stop = true;
+	await_end(storm, count);
 	for (i = 0; i < count; i++)
 		join(&threads[i]);
 	for (i = 0; i < CELLS; i++) {
