@@ -210,6 +210,15 @@ static void posix_pthread_rwlock__storm_nonrecursive(void)
 	run_storm(NONRECURSIVE, false);
 }
 
+/*
+ * glibc 2.36 loses wakes in NONRECURSIVE locks under load, rarely: the lock is
+ * in its read phase, its readers sleep on a phase futex that says the other.
+ */
+static enum rw_kind kinds_that_hold(void)
+{
+	return under_furwock() ? RW_KINDS : RECURSIVE_READER_KINDS;
+}
+
 /* ------------------------------------------------------------- signals -- */
 
 static _Atomic long handled;
@@ -228,7 +237,7 @@ static void posix_pthread_rwlock__storm_with_signals(void)
 	enum rw_kind kind;
 	int64_t end;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (kind = 0; kind < kinds_that_hold(); kind++) {
 		action.sa_flags = kind == PREFER_WRITER ? SA_RESTART : 0;
 		CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
 		handled = 0;
@@ -257,7 +266,7 @@ static void posix_pthread_rwlock__storm_of_processes(void)
 	enum rw_kind kind;
 	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (kind = 0; kind < kinds_that_hold(); kind++) {
 		make_storm(storm, kind, true);
 		for (i = 0; i < CHILDREN; i++) {
 			children[i] = fork_watched();
@@ -291,7 +300,7 @@ static void posix_fork__storm_in_the_parent(void)
 	start_storm(&storm, threads, THREADS);
 	for (i = 0; i < FORKS; i++) {
 		make_rwlock(&held, i % RW_KINDS, false);
-		make_storm(&childs, i % RW_KINDS, false);
+		make_storm(&childs, i % kinds_that_hold(), false);
 		OK(pthread_rwlock_rdlock(&held));
 		OK(pthread_rwlock_rdlock(&childs.cells[1].lock));
 		usleep(2000);
@@ -497,7 +506,8 @@ static void posix_fork__child_changes_nothing_in_the_parent(void)
 static const struct test tests[] = {
 	TEST(posix_pthread_rwlock__storm_prefer_reader),
 	TEST(posix_pthread_rwlock__storm_prefer_writer),
-	TEST(posix_pthread_rwlock__storm_nonrecursive),
+	TEST_FURWOCK_ONLY(posix_pthread_rwlock__storm_nonrecursive,
+			  "glibc 2.36 loses a wake now and then"),
 	TEST(posix_pthread_rwlock__storm_with_signals),
 	TEST(posix_pthread_rwlock__storm_of_processes),
 	TEST(posix_fork__storm_in_the_parent),
