@@ -1,0 +1,280 @@
+/*
+ * Nobody waits for ever. POSIX leaves the order to the implementation; these
+ * are the bounds that each kind's name promises on glibc, and generous ones.
+ */
+#include "rwlock.h"
+
+enum { CROWD = 4 };
+
+struct scene {
+	pthread_rwlock_t lock;
+	/* Readers that have the lock. */
+	_Atomic int inside;
+	_Atomic long turns[CROWD];
+	_Atomic bool stop;
+};
+
+static struct scene scene;
+
+static void make_scene(enum rw_kind kind, bool pshared)
+{
+	memset(&scene, 0, sizeof(scene));
+	make_rwlock(&scene.lock, kind, pshared);
+}
+
+static void start_crowd(struct thread *threads, int count,
+			void *(*run)(void *))
+{
+	long i;
+
+	for (i = 0; i < count; i++)
+		start(&threads[i], run, (void *)i);
+}
+
+static void end_crowd(struct thread *threads, int count)
+{
+	int i;
+
+	scene.stop = true;
+	for (i = 0; i < count; i++)
+		join(&threads[i]);
+	check_free(&scene.lock);
+}
+
+/*
+ * Goes only when another one is there: the lock is never free. Not for ever,
+ * as a waiting writer may keep the other one out.
+ */
+static void *read_overlapping(void *argument)
+{
+	long me = (long)argument;
+	int waited;
+
+	while (!scene.stop) {
+		OK(pthread_rwlock_rdlock(&scene.lock));
+		scene.inside++;
+		scene.turns[me]++;
+		for (waited = 0; waited < 50; waited++) {
+			usleep(100);
+			if (scene.inside > 1 && waited > 3)
+				break;
+		}
+		scene.inside--;
+		OK(pthread_rwlock_unlock(&scene.lock));
+	}
+	return NULL;
+}
+
+static void *write_endlessly(void *argument)
+{
+	long me = (long)argument;
+
+	while (!scene.stop) {
+		OK(pthread_rwlock_wrlock(&scene.lock));
+		CHECK_EQ(scene.inside, 0);
+		scene.turns[me]++;
+		if (scene.turns[me] % 8 == 0)
+			usleep(50);
+		OK(pthread_rwlock_unlock(&scene.lock));
+	}
+	return NULL;
+}
+
+/* --------------------------------------------------- a writer's turn -- */
+
+/* Readers that never all leave: a writer's wait makes them. */
+static void glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers(void)
+{
+	static const enum rw_call calls[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
+	struct thread readers[CROWD];
+	int i, pshared;
+
+	for (pshared = 0; pshared < 2; pshared++) {
+		make_scene(NONRECURSIVE, pshared);
+		start_crowd(readers, CROWD, read_overlapping);
+		for (i = 0; i < 30; i++) {
+			UNTIL(scene.inside > 1);
+			OK(take(&scene.lock, calls[i % 3], LONG_MS));
+			CHECK_EQ(scene.inside, 0);
+			OK(pthread_rwlock_unlock(&scene.lock));
+		}
+		end_crowd(readers, CROWD);
+	}
+}
+
+/* And they come back when it has gone. */
+static void glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back(void)
+{
+	struct thread readers[CROWD];
+	long before;
+	int i, r;
+
+	make_scene(NONRECURSIVE, false);
+	start_crowd(readers, CROWD, read_overlapping);
+	for (i = 0; i < 20; i++) {
+		OK(pthread_rwlock_wrlock(&scene.lock));
+		OK(pthread_rwlock_unlock(&scene.lock));
+		r = i % CROWD;
+		before = scene.turns[r];
+		UNTIL(scene.turns[r] > before);
+	}
+	end_crowd(readers, CROWD);
+}
+
+/*
+ * The other kinds promise a writer nothing while readers are there; but it gets
+ * in where they all leave at times.
+ */
+static void *read_now_and_then(void *argument)
+{
+	uint32_t random = (uint32_t)gettid() * 2654435761u | 1;
+	long me = (long)argument;
+
+	while (!scene.stop) {
+		OK(pthread_rwlock_rdlock(&scene.lock));
+		scene.inside++;
+		scene.turns[me]++;
+		usleep(next_random(&random) % 200);
+		scene.inside--;
+		OK(pthread_rwlock_unlock(&scene.lock));
+		usleep(next_random(&random) % 800);
+	}
+	return NULL;
+}
+
+static void posix_pthread_rwlock_wrlock__gets_in_when_readers_leave(void)
+{
+	struct thread readers[CROWD];
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		make_scene(kind, false);
+		start_crowd(readers, CROWD, read_now_and_then);
+		for (i = 0; i < 50; i++) {
+			OK(take(&scene.lock, i % 2 ? WRLOCK : TIMEDWRLOCK,
+				LONG_MS));
+			CHECK_EQ(scene.inside, 0);
+			OK(pthread_rwlock_unlock(&scene.lock));
+		}
+		end_crowd(readers, CROWD);
+	}
+}
+
+/* Nor does one writer keep the others out for ever. */
+static void posix_pthread_rwlock_wrlock__every_writer_has_its_turns(void)
+{
+	struct thread writers[CROWD];
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		make_scene(kind, kind == PREFER_WRITER);
+		start_crowd(writers, CROWD, write_endlessly);
+		for (i = 0; i < CROWD; i++)
+			UNTIL(scene.turns[i] >= 50);
+		end_crowd(writers, CROWD);
+	}
+}
+
+/* --------------------------------------------------- a reader's turn -- */
+
+/* Writers that never all leave: the next one to unlock lets readers in. */
+static void glibc_PREFER_READER__readers_among_endless_writers(void)
+{
+	static const enum rw_call calls[] = { RDLOCK, TIMEDRDLOCK, CLOCKRDLOCK };
+	struct thread writers[CROWD];
+	int i, pshared;
+
+	for (pshared = 0; pshared < 2; pshared++) {
+		make_scene(PREFER_READER, pshared);
+		start_crowd(writers, CROWD, write_endlessly);
+		for (i = 0; i < CROWD; i++)
+			UNTIL(scene.turns[i]);
+		for (i = 0; i < 60; i++) {
+			OK(take(&scene.lock, calls[i % 3], LONG_MS));
+			scene.inside++;
+			OK(elsewhere(&scene.lock, RDLOCK));
+			scene.inside--;
+			OK(pthread_rwlock_unlock(&scene.lock));
+		}
+		end_crowd(writers, CROWD);
+	}
+}
+
+/*
+ * Where writers go first they may keep readers out for as long as one waits;
+ * one that goes away between its turns leaves room.
+ */
+static void *write_now_and_then(void *argument)
+{
+	uint32_t random = (uint32_t)gettid() * 2654435761u | 1;
+	long me = (long)argument;
+
+	while (!scene.stop) {
+		OK(pthread_rwlock_wrlock(&scene.lock));
+		CHECK_EQ(scene.inside, 0);
+		scene.turns[me]++;
+		usleep(next_random(&random) % 100);
+		OK(pthread_rwlock_unlock(&scene.lock));
+		usleep(next_random(&random) % 1500);
+	}
+	return NULL;
+}
+
+static void posix_pthread_rwlock_rdlock__gets_in_when_writers_leave(void)
+{
+	struct thread writers[CROWD];
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		make_scene(kind, false);
+		start_crowd(writers, CROWD, write_now_and_then);
+		for (i = 0; i < 50; i++) {
+			OK(take(&scene.lock, i % 2 ? RDLOCK : CLOCKRDLOCK,
+				LONG_MS));
+			scene.inside++;
+			usleep(50);
+			scene.inside--;
+			OK(pthread_rwlock_unlock(&scene.lock));
+		}
+		end_crowd(writers, CROWD);
+	}
+}
+
+/* ------------------------------------------------------------- both -- */
+
+/* Two of each, and each has its turns. */
+static void *read_or_write(void *argument)
+{
+	return (long)argument % 2 ? write_now_and_then(argument) :
+				    read_now_and_then(argument);
+}
+
+static void posix_pthread_rwlock__readers_and_writers_have_their_turns(void)
+{
+	struct thread threads[CROWD];
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		make_scene(kind, false);
+		start_crowd(threads, CROWD, read_or_write);
+		for (i = 0; i < CROWD; i++)
+			UNTIL(scene.turns[i] >= 100);
+		end_crowd(threads, CROWD);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers),
+	TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back),
+	TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave),
+	TEST(posix_pthread_rwlock_wrlock__every_writer_has_its_turns),
+	TEST(glibc_PREFER_READER__readers_among_endless_writers),
+	TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave),
+	TEST(posix_pthread_rwlock__readers_and_writers_have_their_turns),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,666 @@
+/*
+ * The attributes of rwlocks: whom a waiting writer keeps out, and locks that
+ * several processes share.
+ */
+#include "rwlock.h"
+
+/* ---------------------------------------------------------- attributes -- */
+
+static void glibc_pthread_rwlockattr_setkind_np__is_what_getkind_np_says(void)
+{
+	pthread_rwlockattr_t attr;
+	enum rw_kind kind;
+	int got = -1;
+
+	CHECK_EQ(PTHREAD_RWLOCK_DEFAULT_NP, PREFER_READER);
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_getkind_np(&attr, &got));
+	CHECK_EQ(got, PTHREAD_RWLOCK_DEFAULT_NP);
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		OK(pthread_rwlockattr_setkind_np(&attr, kind));
+		OK(pthread_rwlockattr_getkind_np(&attr, &got));
+		CHECK_EQ(got, kind);
+	}
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+static void glibc_pthread_rwlockattr_setkind_np__einval_bad_kind(void)
+{
+	static const int bad[] = { -1, 3, 4, 256, INT_MAX, INT_MIN };
+	pthread_rwlockattr_t attr;
+	int got = -1;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
+	for (EACH(i, bad)) {
+		CHECK_ERR(pthread_rwlockattr_setkind_np(&attr, bad[i]), EINVAL);
+		OK(pthread_rwlockattr_getkind_np(&attr, &got));
+		CHECK_EQ(got, NONRECURSIVE);
+	}
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+/* pthread_rwlockattr_setpshared: private unless asked; may fail with EINVAL. */
+static void posix_pthread_rwlockattr_setpshared__default_and_einval(void)
+{
+	static const int bad[] = { -1, 2, 3, INT_MAX, INT_MIN };
+	pthread_rwlockattr_t attr;
+	int got = -1;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_getpshared(&attr, &got));
+	CHECK_EQ(got, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	for (EACH(i, bad)) {
+		CHECK_ERR(pthread_rwlockattr_setpshared(&attr, bad[i]), EINVAL);
+		OK(pthread_rwlockattr_getpshared(&attr, &got));
+		CHECK_EQ(got, PTHREAD_PROCESS_SHARED);
+	}
+	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
+	OK(pthread_rwlockattr_getpshared(&attr, &got));
+	CHECK_EQ(got, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+/* pthread_rwlockattr_destroy: what was made with the attributes stays as it is. */
+static void posix_pthread_rwlockattr__later_changes_touch_no_lock(void)
+{
+	struct holder reader, writer;
+	pthread_rwlockattr_t attr;
+	pthread_rwlock_t locks[2];
+	int i;
+
+	OK(pthread_rwlockattr_init(&attr));
+	for (i = 0; i < 2; i++) {
+		OK(pthread_rwlockattr_setkind_np(&attr, i ? NONRECURSIVE :
+							    PREFER_READER));
+		OK(pthread_rwlock_init(&locks[i], &attr));
+	}
+	OK(pthread_rwlockattr_setkind_np(&attr, PREFER_WRITER));
+	OK(pthread_rwlockattr_destroy(&attr));
+	memset(&attr, 0xff, sizeof(attr));
+	for (i = 0; i < 2; i++) {
+		hold_elsewhere(&reader, &locks[i], RDLOCK);
+		wait_elsewhere(&writer, &locks[i], WRLOCK);
+		CHECK_ERR(elsewhere(&locks[i], TRYRDLOCK), i ? EBUSY : 0);
+		let_go(&reader);
+		let_go(&writer);
+	}
+}
+
+/* ------------------------------------------------------- reader's kinds -- */
+
+static const enum rw_call read_calls[] = { RDLOCK, TRYRDLOCK, TIMEDRDLOCK,
+					   CLOCKRDLOCK };
+static const enum rw_call write_waits[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
+
+/*
+ * pthread_rwlock_rdlock: who has a read lock may take it again. Where a
+ * waiting writer stopped that, both would wait for ever.
+ */
+static void posix_pthread_rwlock_rdlock__again_while_a_writer_waits(void)
+{
+	struct holder writers[2];
+	pthread_rwlock_t lock;
+	enum rw_kind kind;
+	int times;
+
+	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
+		for (EACH(w, write_waits)) {
+			make_rwlock(&lock, kind, false);
+			OK(pthread_rwlock_rdlock(&lock));
+			wait_elsewhere(&writers[0], &lock, write_waits[w]);
+			wait_elsewhere(&writers[1], &lock, WRLOCK);
+			for (times = 0; times < 100; times++)
+				for (EACH(r, read_calls))
+					OK(take(&lock, read_calls[r], LONG_MS));
+			CHECK(!writers[0].done && !writers[1].done);
+			for (times = 0; times < 100; times++)
+				for (EACH(r, read_calls))
+					OK(pthread_rwlock_unlock(&lock));
+			CHECK(!writers[0].done && !writers[1].done);
+			writers[0].release = writers[1].release = true;
+			OK(pthread_rwlock_unlock(&lock));
+			let_go(&writers[0]);
+			let_go(&writers[1]);
+			check_free(&lock);
+		}
+}
+
+/*
+ * Those are the kinds in which readers go first: all of them, not only those
+ * that have the lock. Programs have one reader wait for another.
+ */
+static void glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits(void)
+{
+	struct holder readers[4], writer;
+	pthread_rwlock_t lock;
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
+		for (EACH(w, write_waits)) {
+			make_rwlock(&lock, kind, false);
+			OK(pthread_rwlock_rdlock(&lock));
+			wait_elsewhere(&writer, &lock, write_waits[w]);
+			for (i = 0; i < 4; i++)
+				hold_elsewhere(&readers[i], &lock, read_calls[i]);
+			/* The first one goes, and there are new ones still. */
+			OK(pthread_rwlock_unlock(&lock));
+			for (EACH(r, read_calls))
+				OK(elsewhere(&lock, read_calls[r]));
+			CHECK(!writer.done);
+			for (i = 0; i < 4; i++)
+				let_go(&readers[i]);
+			UNTIL(writer.done);
+			let_go(&writer);
+			check_free(&lock);
+		}
+}
+
+/* A deadline's past ends no wait where there is nothing to wait for. */
+static void glibc_pthread_rwlock_timedrdlock__past_deadline_while_a_writer_waits(
+	void)
+{
+	struct holder writer;
+	pthread_rwlock_t lock;
+	enum rw_kind kind;
+
+	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++) {
+		make_rwlock(&lock, kind, false);
+		OK(pthread_rwlock_rdlock(&lock));
+		wait_elsewhere(&writer, &lock, WRLOCK);
+		OK(elsewhere_in(&lock, TIMEDRDLOCK, -1000));
+		OK(elsewhere_in(&lock, CLOCKRDLOCK, -1000));
+		OK(pthread_rwlock_unlock(&lock));
+		let_go(&writer);
+	}
+}
+
+/* A reader that waits for what another reader does. */
+struct relay {
+	pthread_rwlock_t lock;
+	_Atomic int asked, answered;
+};
+
+static void *answer(void *argument)
+{
+	struct relay *relay = argument;
+	int i;
+
+	for (i = 1; i <= 300; i++) {
+		UNTIL(relay->asked == i);
+		OK(pthread_rwlock_rdlock(&relay->lock));
+		relay->answered = i;
+		OK(pthread_rwlock_unlock(&relay->lock));
+	}
+	return NULL;
+}
+
+static void *write_on(void *argument)
+{
+	struct relay *relay = argument;
+
+	while (relay->answered < 300) {
+		OK(pthread_rwlock_wrlock(&relay->lock));
+		OK(pthread_rwlock_unlock(&relay->lock));
+		usleep(50);
+	}
+	return NULL;
+}
+
+static void glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another(void)
+{
+	struct thread writers[2], reader;
+	struct relay relay;
+	enum rw_kind kind;
+	int i;
+
+	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++) {
+		relay = (struct relay){ .asked = 0 };
+		make_rwlock(&relay.lock, kind, false);
+		start(&reader, answer, &relay);
+		start(&writers[0], write_on, &relay);
+		start(&writers[1], write_on, &relay);
+		for (i = 1; i <= 300; i++) {
+			OK(pthread_rwlock_rdlock(&relay.lock));
+			if (i % 2)
+				usleep(100);
+			relay.asked = i;
+			UNTIL(relay.answered == i);
+			OK(pthread_rwlock_unlock(&relay.lock));
+		}
+		join(&reader);
+		join(&writers[0]);
+		join(&writers[1]);
+		check_free(&relay.lock);
+	}
+}
+
+/* ------------------------------------------------------- writer's kind -- */
+
+/* Not only locks made by init have it. */
+static void make_nonrecursive(pthread_rwlock_t *lock, int how)
+{
+	static const pthread_rwlock_t initial =
+		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+
+	if (how == 0)
+		*lock = initial;
+	else
+		make_rwlock(lock, NONRECURSIVE, how == 2);
+}
+
+enum { HOWS = 3 };
+
+/* No writer, no difference: read locks nest. */
+static void glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers(void)
+{
+	struct holder other;
+	pthread_rwlock_t lock;
+	int how, times;
+
+	for (how = 0; how < HOWS; how++) {
+		make_nonrecursive(&lock, how);
+		hold_elsewhere(&other, &lock, RDLOCK);
+		for (times = 0; times < 50; times++)
+			for (EACH(r, read_calls))
+				OK(take(&lock, read_calls[r], LONG_MS));
+		let_go(&other);
+		for (times = 0; times < 50 * 4; times++)
+			OK(pthread_rwlock_unlock(&lock));
+		check_free(&lock);
+	}
+}
+
+/* A waiting writer stops new readers, though the lock is held for reading. */
+static void glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers(void)
+{
+	struct holder reader, writer, late[3];
+	_Atomic int turns;
+	pthread_rwlock_t lock;
+	int how, i;
+
+	for (how = 0; how < HOWS; how++)
+		for (EACH(w, write_waits)) {
+			make_nonrecursive(&lock, how);
+			turns = 0;
+			hold_elsewhere(&reader, &lock, RDLOCK);
+			wait_in_turn(&writer, &lock, write_waits[w], &turns);
+			CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
+			CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, 5), ETIMEDOUT);
+			CHECK_ERR(elsewhere_in(&lock, CLOCKRDLOCK, 5), ETIMEDOUT);
+			CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, -5), ETIMEDOUT);
+			for (i = 0; i < 3; i++)
+				wait_in_turn(&late[i], &lock,
+					     (const enum rw_call[]){
+						     RDLOCK, TIMEDRDLOCK,
+						     CLOCKRDLOCK }[i], &turns);
+			CHECK_EQ(turns, 0);
+			let_go(&reader);
+			UNTIL(writer.done);
+			CHECK_EQ(writer.turn, 1);
+			usleep(1000);
+			CHECK_EQ(turns, 1);
+			let_go(&writer);
+			/* Now all of them, at once. */
+			for (i = 0; i < 3; i++)
+				UNTIL(late[i].done);
+			for (i = 0; i < 3; i++)
+				let_go(&late[i]);
+			check_free(&lock);
+		}
+}
+
+/* Nor does it matter that the reader has the lock: hence the kind's name. */
+static void glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it(void)
+{
+	struct holder writer;
+	pthread_rwlock_t lock;
+	int how;
+
+	for (how = 0; how < HOWS; how++) {
+		make_nonrecursive(&lock, how);
+		OK(pthread_rwlock_rdlock(&lock));
+		wait_elsewhere(&writer, &lock, WRLOCK);
+		CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
+		CHECK_ERR(take(&lock, TIMEDRDLOCK, 5), ETIMEDOUT);
+		CHECK_ERR(take(&lock, CLOCKRDLOCK, 5), ETIMEDOUT);
+		CHECK(!writer.done);
+		OK(pthread_rwlock_unlock(&lock));
+		let_go(&writer);
+		check_free(&lock);
+	}
+}
+
+/* Writers and readers that wait for a writer to go, in that order or the other. */
+struct queue {
+	pthread_rwlock_t lock;
+	struct holder readers[3], writers[2];
+	_Atomic int turns;
+};
+
+static void queue_readers(struct queue *queue)
+{
+	for (int i = 0; i < 3; i++)
+		wait_in_turn(&queue->readers[i], &queue->lock, RDLOCK,
+			     &queue->turns);
+}
+
+static void queue_writers(struct queue *queue)
+{
+	for (int i = 0; i < 2; i++)
+		wait_in_turn(&queue->writers[i], &queue->lock, WRLOCK,
+			     &queue->turns);
+}
+
+static void let_all_go(struct queue *queue)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		queue->readers[i].release = true;
+	for (i = 0; i < 2; i++)
+		queue->writers[i].release = true;
+	for (i = 0; i < 3; i++)
+		let_go(&queue->readers[i]);
+	for (i = 0; i < 2; i++)
+		let_go(&queue->writers[i]);
+	check_free(&queue->lock);
+}
+
+/*
+ * From a writer to the next, before readers that have waited for longer: here
+ * PREFER_WRITER does differ from PREFER_READER.
+ */
+static void glibc_PREFER_WRITER__writers_before_waiting_readers(void)
+{
+	struct queue queue;
+	enum rw_kind kind;
+	int round;
+
+	for (kind = PREFER_WRITER; kind <= NONRECURSIVE; kind++)
+		for (round = 0; round < 15; round++) {
+			queue.turns = 0;
+			make_rwlock(&queue.lock, kind, round % 2);
+			OK(pthread_rwlock_wrlock(&queue.lock));
+			queue_readers(&queue);
+			queue_writers(&queue);
+			OK(pthread_rwlock_unlock(&queue.lock));
+			let_all_go(&queue);
+			CHECK_EQ(queue.writers[0].turn + queue.writers[1].turn,
+				 1 + 2);
+		}
+}
+
+/* And here they come in before writers that have waited for longer. */
+static void glibc_PREFER_READER__waiting_readers_before_writers(void)
+{
+	struct queue queue;
+	int i, round;
+
+	for (round = 0; round < 15; round++) {
+		queue.turns = 0;
+		make_rwlock(&queue.lock, PREFER_READER, round % 2);
+		OK(pthread_rwlock_wrlock(&queue.lock));
+		queue_writers(&queue);
+		queue_readers(&queue);
+		OK(pthread_rwlock_unlock(&queue.lock));
+		for (i = 0; i < 3; i++)
+			UNTIL(queue.readers[i].done);
+		CHECK(!queue.writers[0].done && !queue.writers[1].done);
+		let_all_go(&queue);
+		CHECK_EQ(queue.writers[0].turn + queue.writers[1].turn, 4 + 5);
+	}
+}
+
+/* ------------------------------------------------------ shared memory -- */
+
+struct common {
+	pthread_rwlock_t lock;
+	_Atomic int stage;
+	_Atomic int inside;
+	long one, other;
+};
+
+static struct common *make_common(enum rw_kind kind)
+{
+	struct common *common = shared_memory(sizeof(*common));
+
+	make_rwlock(&common->lock, kind, true);
+	return common;
+}
+
+static void *work_on_common(void *argument)
+{
+	struct common *common = argument;
+	uint32_t random = (uint32_t)gettid() * 2654435761u;
+	int i;
+
+	for (i = 0; i < 600; i++) {
+		if (next_random(&random) % 4) {
+			OK(pthread_rwlock_rdlock(&common->lock));
+			common->inside++;
+			CHECK_EQ(common->one, common->other);
+			common->inside--;
+		} else {
+			OK(pthread_rwlock_wrlock(&common->lock));
+			CHECK_EQ(common->inside, 0);
+			common->one++;
+			if (i % 16 == 0)
+				sched_yield();
+			common->other++;
+		}
+		OK(pthread_rwlock_unlock(&common->lock));
+	}
+	return NULL;
+}
+
+/* pthread_rwlockattr_setpshared: by any thread that can reach the memory. */
+static void posix_pthread_rwlock__shared_by_processes_excludes(void)
+{
+	enum { CHILDREN = 3, THREADS = 2 };
+	struct thread threads[THREADS];
+	struct common *common;
+	pid_t children[CHILDREN];
+	enum rw_kind kind;
+	int i, t;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		common = make_common(kind);
+		for (i = 0; i < CHILDREN; i++) {
+			children[i] = fork_watched();
+			if (children[i])
+				continue;
+			for (t = 0; t < THREADS; t++)
+				start(&threads[t], work_on_common, common);
+			for (t = 0; t < THREADS; t++)
+				join(&threads[t]);
+			_exit(0);
+		}
+		work_on_common(common);
+		for (i = 0; i < CHILDREN; i++)
+			REAP(children[i]);
+		check_free(&common->lock);
+		OK(pthread_rwlock_destroy(&common->lock));
+	}
+}
+
+/* Whether a process's only thread sleeps: as until_asleep, for children. */
+static void until_child_asleep(pid_t child)
+{
+	char path[64], text[512];
+	const char *state;
+	int fd, seen = 0;
+	ssize_t got;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", child);
+	while (seen < 3) {
+		usleep(300);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		CHECK(fd >= 0);
+		got = read(fd, text, sizeof(text) - 1);
+		close(fd);
+		CHECK(got > 0);
+		text[got] = '\0';
+		state = strrchr(text, ')');
+		seen = state && state[2] == 'S' ? seen + 1 : 0;
+	}
+}
+
+static pid_t fork_to_take(struct common *common, enum rw_call call)
+{
+	int had = common->stage;
+	pid_t child = fork_watched();
+
+	if (child == 0) {
+		common->stage++;
+		OK(take(&common->lock, call, LONG_MS));
+		common->stage++;
+		OK(pthread_rwlock_unlock(&common->lock));
+		_exit(0);
+	}
+	UNTIL(common->stage == had + 1);
+	until_child_asleep(child);
+	CHECK_EQ(common->stage, had + 1);
+	return child;
+}
+
+/* Sleepers of one process are woken by another one's unlock. */
+static void posix_pthread_rwlock__shared_by_processes_wakes(void)
+{
+	static const enum rw_call held[] = { RDLOCK, WRLOCK, WRLOCK, WRLOCK };
+	static const enum rw_call waits[] = { WRLOCK, RDLOCK, WRLOCK,
+					      CLOCKRDLOCK };
+	struct common *common;
+	enum rw_kind kind;
+	pid_t child;
+
+	for (kind = 0; kind < RW_KINDS; kind++)
+		for (EACH(i, held)) {
+			common = make_common(kind);
+			OK(take(&common->lock, held[i], 0));
+			child = fork_to_take(common, waits[i]);
+			OK(pthread_rwlock_unlock(&common->lock));
+			REAP(child);
+			CHECK_EQ(common->stage, 2);
+			check_free(&common->lock);
+		}
+}
+
+/* EDEADLK is for the thread that has it, EBUSY for those of other processes. */
+static void posix_pthread_rwlock__shared_by_processes_errors(void)
+{
+	struct common *common;
+	enum rw_kind kind;
+	pid_t child;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		common = make_common(kind);
+		OK(pthread_rwlock_wrlock(&common->lock));
+		child = fork_watched();
+		if (child == 0) {
+			CHECK_ERR(pthread_rwlock_tryrdlock(&common->lock), EBUSY);
+			CHECK_ERR(pthread_rwlock_trywrlock(&common->lock), EBUSY);
+			CHECK_ERR(take(&common->lock, TIMEDRDLOCK, 5), ETIMEDOUT);
+			CHECK_ERR(take(&common->lock, CLOCKWRLOCK, 5), ETIMEDOUT);
+			_exit(0);
+		}
+		REAP(child);
+		CHECK_ERR(pthread_rwlock_rdlock(&common->lock), EDEADLK);
+		CHECK_ERR(pthread_rwlock_wrlock(&common->lock), EDEADLK);
+		OK(pthread_rwlock_unlock(&common->lock));
+
+		/* The child's read lock is still there when the child isn't. */
+		child = fork_watched();
+		if (child == 0) {
+			OK(pthread_rwlock_rdlock(&common->lock));
+			_exit(0);
+		}
+		REAP(child);
+		CHECK_ERR(pthread_rwlock_trywrlock(&common->lock), EBUSY);
+		OK(pthread_rwlock_tryrdlock(&common->lock));
+		OK(pthread_rwlock_unlock(&common->lock));
+	}
+}
+
+/* A writer that waits in one process, readers that come in another. */
+static void glibc_pthread_rwlock__shared_by_processes_has_its_kind(void)
+{
+	struct common *common;
+	enum rw_kind kind;
+	pid_t child;
+
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		common = make_common(kind);
+		OK(pthread_rwlock_rdlock(&common->lock));
+		child = fork_to_take(common, WRLOCK);
+		CHECK_ERR(elsewhere(&common->lock, TRYRDLOCK),
+			  kind == NONRECURSIVE ? EBUSY : 0);
+		CHECK_ERR(take(&common->lock, TIMEDRDLOCK,
+			       kind == NONRECURSIVE ? 5 : LONG_MS),
+			  kind == NONRECURSIVE ? ETIMEDOUT : 0);
+		if (kind != NONRECURSIVE)
+			OK(pthread_rwlock_unlock(&common->lock));
+		CHECK_EQ(common->stage, 1);
+		OK(pthread_rwlock_unlock(&common->lock));
+		REAP(child);
+		check_free(&common->lock);
+	}
+}
+
+/* One lock at two addresses, as for processes that map it where they like. */
+static void posix_pthread_rwlock__shared_lock_has_no_address(void)
+{
+	struct holder reader, writer;
+	struct common *here, *there;
+	enum rw_kind kind;
+	int file;
+
+	file = memfd_create("rwlock", MFD_CLOEXEC);
+	CHECK(file >= 0);
+	CHECK_EQ(ftruncate(file, sizeof(*here)), 0);
+	here = mmap(NULL, sizeof(*here), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    file, 0);
+	there = mmap(NULL, sizeof(*here), PROT_READ | PROT_WRITE, MAP_SHARED,
+		     file, 0);
+	CHECK(here != MAP_FAILED && there != MAP_FAILED && here != there);
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		make_rwlock(&here->lock, kind, true);
+		OK(pthread_rwlock_wrlock(&here->lock));
+		CHECK_ERR(pthread_rwlock_wrlock(&there->lock), EDEADLK);
+		CHECK_ERR(elsewhere(&there->lock, TRYRDLOCK), EBUSY);
+		wait_elsewhere(&reader, &there->lock, RDLOCK);
+		OK(pthread_rwlock_unlock(&here->lock));
+		UNTIL(reader.done);
+		wait_elsewhere(&writer, &here->lock, WRLOCK);
+		let_go(&reader);
+		UNTIL(writer.done);
+		CHECK_ERR(pthread_rwlock_tryrdlock(&there->lock), EBUSY);
+		let_go(&writer);
+		check_free(&there->lock);
+	}
+}
+
+static const struct test tests[] = {
+	TEST(glibc_pthread_rwlockattr_setkind_np__is_what_getkind_np_says),
+	TEST(glibc_pthread_rwlockattr_setkind_np__einval_bad_kind),
+	TEST(posix_pthread_rwlockattr_setpshared__default_and_einval),
+	TEST(posix_pthread_rwlockattr__later_changes_touch_no_lock),
+	TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits),
+	TEST(glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits),
+	TEST(glibc_pthread_rwlock_timedrdlock__past_deadline_while_a_writer_waits),
+	TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another),
+	TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers),
+	TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers),
+	TEST(glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it),
+	TEST(glibc_PREFER_WRITER__writers_before_waiting_readers),
+	TEST(glibc_PREFER_READER__waiting_readers_before_writers),
+	TEST(posix_pthread_rwlock__shared_by_processes_excludes),
+	TEST(posix_pthread_rwlock__shared_by_processes_wakes),
+	TEST(posix_pthread_rwlock__shared_by_processes_errors),
+	TEST(glibc_pthread_rwlock__shared_by_processes_has_its_kind),
+	TEST(posix_pthread_rwlock__shared_lock_has_no_address),
+};
+
+TEST_MAIN(tests)
