@@ -5,21 +5,46 @@
 //! vain asks for the hand-off. A reader that may not steal stops at sleeping writers at once, since a
 //! model has no turns.
 
-use super::{explore, rejects};
+use super::{Gap, explore, rejects};
 use crate::lock::{Options, Policy, RawRwLock};
 use crate::prim::CheckedCell;
-use crate::prim::atomic::{AtomicBool, Ordering};
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::fork::pretend;
+use loom::sync::{Condvar, Mutex};
 use loom::thread;
 use std::sync::Arc;
 
+/// The lock's word lies in another bucket than the slots, in every execution: loom can't repeat one
+/// that depends on where memory came from.
+#[repr(C, align(128))]
 #[derive(Default)]
 pub(super) struct Shared {
+    _gap: Gap,
     pub(super) lock: RawRwLock,
     pub(super) data: CheckedCell<usize>,
-    flag: AtomicBool,
+    flag: Flag,
+}
+
+/// What a thread waits for without running: a probing one would have loom try all of its probes.
+#[derive(Default)]
+struct Flag {
+    raised: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Flag {
+    fn raise(&self) {
+        *self.raised.lock().unwrap() = true;
+        self.changed.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut raised = self.raised.lock().unwrap();
+        while !*raised {
+            raised = self.changed.wait(raised).unwrap();
+        }
+    }
 }
 
 pub(super) fn passed() -> Deadline {
@@ -108,14 +133,8 @@ impl Shared {
     /// Raises the flag as a reader.
     fn show(&self) {
         self.lock.lock_shared();
-        self.flag.store(true, Ordering::Relaxed);
+        self.flag.raise();
         self.lock.unlock_shared();
-    }
-
-    fn wait_for_flag(&self) {
-        while !self.flag.load(Ordering::Relaxed) {
-            thread::yield_now();
-        }
     }
 }
 
@@ -217,13 +236,13 @@ fn readers_meet() {
             shared.change();
             shared.lock.unlock_exclusive();
             shared.lock.lock_shared();
-            shared.wait_for_flag();
+            shared.flag.wait();
             shared.lock.unlock_shared();
         },
         |shared| {
             shared.lock.lock_shared();
             shared.look();
-            shared.flag.store(true, Ordering::Relaxed);
+            shared.flag.raise();
             shared.lock.unlock_shared();
         },
         Shared::write,
@@ -251,12 +270,12 @@ fn reader_behind_a_leaver() {
     let works: [Work; 3] = [
         |shared| {
             shared.lock.lock_shared();
-            shared.wait_for_flag();
+            shared.flag.wait();
             shared.lock.unlock_shared();
         },
         |shared| {
             shared.lock.lock_shared_with(&Options::new().steal(false));
-            shared.flag.store(true, Ordering::Relaxed);
+            shared.flag.raise();
             shared.lock.unlock_shared();
         },
         Shared::write_timed,
@@ -311,7 +330,7 @@ fn readers_show_one_another() {
         let works: [Work; 2] = [
             |shared| {
                 shared.lock.lock_shared();
-                shared.wait_for_flag();
+                shared.flag.wait();
                 shared.lock.unlock_shared();
             },
             Shared::show,

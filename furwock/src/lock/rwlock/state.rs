@@ -77,7 +77,7 @@ pub(super) const POLICY: u64 = 3 << 62;
 
 /// A reader that sees none of these is in by one exchange.
 const STOPS_READERS: u64 =
-    WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED | HOT | TOO_MANY_READERS;
+    WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | HOT | TOO_MANY_READERS;
 
 /// Who goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -156,9 +156,9 @@ pub(super) const fn readers(word: u64) -> u64 {
     (word & READERS) / ONE_READER
 }
 
-/// Readers that may still be counted in.
+/// Readers that may still be counted in. (A downgrade asks nobody whether there is room.)
 pub(super) const fn room(word: u64) -> u64 {
-    (TOO_MANY_READERS - 1) / ONE_READER - readers(word)
+    ((TOO_MANY_READERS - 1) / ONE_READER).saturating_sub(readers(word))
 }
 
 /// Whether `kind` could be inside at once, were nobody else waiting.
@@ -456,9 +456,14 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     }
     match waiting.other {
         Some(kind) if !has_room_for(word, kind) => Next::Nothing,
+        // No more can be counted.
+        Some(_) if word & WAKES == WAKES => Next::Nothing,
         // Whoever is on the way may want to write, and wait for longer than this one.
-        Some(Kind::Upgradable) if word & WAKES != WAKES => Next::WakeOther,
+        Some(Kind::Upgradable) => Next::WakeOther,
         Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
         _ => Next::Nothing,
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;

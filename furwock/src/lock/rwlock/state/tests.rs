@@ -1,0 +1,485 @@
+//! Every transition, for all that a word can say.
+
+use super::*;
+
+const ROLES: [Role; 3] = [Role::Newcomer, Role::Spinner, Role::Woken];
+const OWNERS: [Kind; 3] = [Kind::Writer, Kind::Upgradable, Kind::Upgrader];
+const POLICIES: [Policy; 4] =
+    [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders, Policy::PreferWriters];
+const FLAGS: [u64; 8] =
+    [WRITER, SPIN, HANDOFF, UPGRADING, READERS_PARKED, WRITERS_PARKED, BIASED, REVOKED];
+const MOST_READERS: u64 = (TOO_MANY_READERS - 1) / ONE_READER;
+const MOST_WAKES: u64 = WAKES / ONE_WAKE;
+
+/// What a role stands for in the word.
+const ROLE_BITS: u64 = SPIN | WAKES;
+/// What keeps track of readers in slots.
+const BIAS: u64 = BIASED | REVOKED;
+
+fn flags() -> impl Iterator<Item = u64> {
+    (0..1u32 << FLAGS.len()).map(|set| {
+        FLAGS.iter().enumerate().filter(|(bit, _)| set & (1 << bit) != 0).map(|(_, flag)| flag).sum()
+    })
+}
+
+fn words_of(owners: &[u64], heats: &[u64]) -> Vec<u64> {
+    let mut words = Vec::new();
+    for flags in flags() {
+        for &owner in owners {
+            for readers in [0, 1, 2, MOST_READERS, MOST_READERS + 1] {
+                for wakes in [0, 1, MOST_WAKES] {
+                    for heat in heats {
+                        for policy in POLICIES {
+                            let counts = readers * ONE_READER + wakes * ONE_WAKE;
+                            words.push(free(policy) | flags | owner | counts | heat);
+                        }
+                    }
+                }
+            }
+        }
+    }
+    words
+}
+
+/// Any bits at all.
+fn words() -> Vec<u64> {
+    words_of(&[0, 1, OWNER], &[0, ONE_HEAT, HOT - ONE_HEAT, HOT])
+}
+
+/// What may come about.
+fn is_valid(word: u64) -> bool {
+    let owned = owner(word) != 0;
+    let writes = is_written(word);
+    let upgrades = word & UPGRADING != 0;
+    let biased = is_biased(word);
+    (owned || !(writes || upgrades))
+        && !(writes && (upgrades || readers(word) != 0 || may_be_published(word)))
+        && !(biased && (upgrades || word & REVOKED != 0))
+}
+
+fn valid() -> Vec<u64> {
+    words().into_iter().filter(|&word| is_valid(word)).collect()
+}
+
+#[track_caller]
+fn assert_changes(word: u64, new: u64, fields: u64) {
+    assert_eq!((word ^ new) & !fields, 0, "{word:#x} -> {new:#x}");
+    assert!(is_valid(new), "{word:#x} -> {new:#x}");
+}
+
+#[test]
+fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
+    let fields = [OWNER, WAKES, HEAT, READERS, POLICY];
+    let all = fields.iter().chain(&FLAGS);
+    assert_eq!(all.clone().map(|field| u128::from(*field)).sum::<u128>(), u128::from(u64::MAX));
+    assert_eq!(all.fold(0, |all, field| all | field), u64::MAX);
+    const PID_MAX_LIMIT: u64 = 4 * 1024 * 1024;
+    const { assert!(OWNER == PID_MAX_LIMIT - 1) };
+    const { assert!(HOT & HEAT == HOT && HOT > HEAT / 2 && ONE_HEAT & HEAT == ONE_HEAT) };
+    const { assert!(TOO_MANY_READERS & READERS != 0 && TOO_MANY_READERS > READERS / 2) };
+}
+
+#[test]
+fn a_policy_is_what_it_was_set_to_and_touches_nothing_else() {
+    for word in words() {
+        for policy_then in POLICIES {
+            let new = under(word, policy_then);
+            assert_eq!(policy(new), policy_then);
+            assert_eq!(new & !POLICY, word & !POLICY);
+        }
+    }
+    for policy_then in POLICIES {
+        assert_eq!(free(policy_then) & !POLICY, 0);
+        assert!(is_valid(free(policy_then)));
+    }
+}
+
+#[test]
+fn kinds_survive_as_tokens_and_nothing_else_does() {
+    for kind in OWNERS.into_iter().chain([Kind::Reader]) {
+        assert_eq!(Kind::from_token(kind.token()), Some(kind));
+        assert_ne!(kind.token(), 0);
+    }
+    assert_eq!(Kind::from_token(0), None);
+    assert_eq!(Kind::from_token(5), None);
+}
+
+#[test]
+fn giving_up_a_role_never_reaches_another_field() {
+    for word in words() {
+        assert_eq!(given_up(word, Role::Newcomer), word);
+        assert_eq!(given_up(word, Role::Spinner), word & !SPIN);
+        let woken = given_up(word, Role::Woken);
+        assert_eq!(woken & !WAKES, word & !WAKES);
+        assert_eq!((woken & WAKES) / ONE_WAKE, ((word & WAKES) / ONE_WAKE).saturating_sub(1));
+    }
+}
+
+#[test]
+fn a_reader_that_enters_at_once_was_stopped_by_nothing() {
+    for word in words() {
+        let Some(new) = read_at_once(word) else { continue };
+        assert_eq!(stops_reader(word, false), None, "{word:#x}");
+        assert_eq!(new, read(word, true), "{word:#x}: the slow path would do otherwise");
+        assert_eq!(word & (WRITER | UPGRADING | BIASED), 0);
+    }
+}
+
+#[test]
+fn a_reader_enters_beside_no_writer_and_is_counted_once() {
+    for word in valid() {
+        for forced in [false, true] {
+            if stops_reader(word, forced).is_some() {
+                continue;
+            }
+            assert!(!is_written(word));
+            assert!(readers(word) <= MOST_READERS);
+            for may_bias in [false, true] {
+                let new = read(word, may_bias);
+                assert_changes(word, new, READERS | HEAT | BIAS);
+                assert_eq!(readers(new), readers(word) + 1);
+                assert!(new & HEAT <= HOT);
+                let heated = (word & HEAT) + ONE_HEAT;
+                assert!(new & HEAT == 0 || [word & HEAT, heated].contains(&(new & HEAT)));
+                if may_be_published(word) {
+                    assert!(may_be_published(new), "{word:#x}: readers in slots were forgotten");
+                }
+                if is_biased(new) && !is_biased(word) {
+                    let waits = SPIN | HANDOFF | UPGRADING | PARKED;
+                    assert!(may_bias && word & HOT != 0 && word & waits == 0, "{word:#x}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn readers_wait_for_whom_their_policy_says() {
+    for word in valid().into_iter().filter(|&word| readers(word) <= MOST_READERS) {
+        let stop = stops_reader(word, false);
+        let somebody_writes_soon = word & (SPIN | WAKES | WRITERS_PARKED | HANDOFF | UPGRADING);
+        match policy(word) {
+            _ if is_written(word) => assert_eq!(stop, Some(Stop::Closed)),
+            Policy::PreferReaders => assert_eq!(stop, None),
+            Policy::PreferWriters => assert_eq!(stop.is_some(), somebody_writes_soon != 0),
+            Policy::PhaseFair | Policy::Recursive => {
+                let closed = word & (UPGRADING | HANDOFF) != 0;
+                assert_eq!(stop == Some(Stop::Closed), closed);
+                assert_ne!(stop, Some(Stop::WritersFirst));
+            }
+        }
+        assert_eq!(stops_reader(word, true).is_some(), is_written(word));
+        if stop.is_none() && policy(word) != Policy::PreferReaders {
+            assert!(has_room_for(word, Kind::Reader));
+        }
+    }
+}
+
+/// Somebody is inside, on the way or due, who settles: else a reader would sleep for ever.
+#[test]
+fn a_reader_queues_only_where_somebody_will_settle() {
+    for word in valid() {
+        for forced in [false, true] {
+            let Some(stop) = stops_reader(word, forced) else { continue };
+            if may_park_reader(stop) {
+                let inside = word & (OWNER | READERS) != 0;
+                let on_the_way = word & (SPIN | WAKES) != 0;
+                // Queued, and not inside: whoever let it come to that settles.
+                let due = word & (HANDOFF | WRITERS_PARKED) != 0;
+                assert!(inside || on_the_way || due, "{word:#x}");
+                assert_changes(word, reader_queued(word), READERS_PARKED);
+                assert!(reader_queued(word) & READERS_PARKED != 0);
+            }
+            if stop == Stop::Sleepers {
+                assert!(word & (OWNER | READERS) != 0, "{word:#x}: nobody inside wakes it");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reader_seizes_the_lock_from_a_writer_only() {
+    for word in valid() {
+        match seized_by_reader(word) {
+            None => assert!(!is_written(word)),
+            Some(new) => {
+                assert!(is_written(word) && owner(new) == 0 && readers(new) == 1);
+                assert_changes(word, new, OWNER | WRITER | READERS);
+            }
+        }
+    }
+}
+
+#[test]
+fn whoever_takes_the_lock_shares_it_with_nobody_it_excludes() {
+    for word in valid() {
+        for kind in OWNERS {
+            // An upgrader is the upgradable reader.
+            let is_owner = owner(word) != 0 && !is_written(word);
+            if !is_available(word, kind) || (kind == Kind::Upgrader && !is_owner) {
+                continue;
+            }
+            assert!(kind == Kind::Upgrader || word & (HANDOFF | OWNER) == 0);
+            assert!(!is_written(word));
+            for role in ROLES {
+                let new = taken(word, kind, 77, role);
+                let mine = given_up(word, role) & ROLE_BITS;
+                assert_eq!(new & ROLE_BITS, mine, "{word:#x}: more than its role");
+                let expected = if kind == Kind::Upgrader { owner(word) } else { 77 };
+                assert_eq!(owner(new), expected);
+                match kind {
+                    Kind::Writer if may_be_published(word) => {
+                        assert_changes(word, new, OWNER | ROLE_BITS | UPGRADING | BIAS);
+                        assert_eq!(new & (WRITER | UPGRADING | BIAS), UPGRADING | REVOKED);
+                    }
+                    Kind::Writer => {
+                        assert_changes(word, new, OWNER | ROLE_BITS | WRITER | HEAT);
+                        assert_eq!(new & (WRITER | HEAT), WRITER);
+                    }
+                    Kind::Upgrader => {
+                        assert_changes(word, new, ROLE_BITS | WRITER | UPGRADING | HEAT);
+                        assert_eq!(new & (WRITER | UPGRADING | HEAT), WRITER);
+                    }
+                    _ => {
+                        assert_changes(word, new, OWNER | ROLE_BITS);
+                        assert!(!is_written(new));
+                    }
+                }
+                if is_written(new) {
+                    assert_eq!(readers(new), 0);
+                    assert!(!may_be_published(new), "{word:#x}: readers may be in slots");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn who_waits_to_write_ends_the_bias_and_gives_up_only_its_role() {
+    for word in valid() {
+        for kind in OWNERS {
+            for role in ROLES {
+                let spins = spun_for(word, kind, role);
+                assert_changes(word, spins, ROLE_BITS | BIAS);
+                assert_eq!(spins & ROLE_BITS, (given_up(word, role) & ROLE_BITS) | SPIN);
+                for hand_off in [false, true] {
+                    let sleeps = queued(word, kind, role, hand_off);
+                    assert_changes(word, sleeps, ROLE_BITS | BIAS | WRITERS_PARKED | HANDOFF);
+                    assert_eq!(sleeps & ROLE_BITS, given_up(word, role) & ROLE_BITS);
+                    assert!(sleeps & WRITERS_PARKED != 0);
+                    assert_eq!(sleeps & HANDOFF != 0, hand_off || word & HANDOFF != 0);
+                    assert_eq!(may_be_published(sleeps), may_be_published(word));
+                    assert!(!is_biased(sleeps) || kind == Kind::Upgradable);
+                }
+                assert_eq!(may_be_published(spins), may_be_published(word));
+                assert!(!is_biased(spins) || kind == Kind::Upgradable);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
+    for word in valid() {
+        assert_changes(word, revoked(word), BIAS);
+        assert!(!is_biased(revoked(word)));
+        assert_eq!(may_be_published(revoked(word)), may_be_published(word));
+        if owner(word) == 0 || is_written(word) {
+            continue;
+        }
+        let new = drained_by(word);
+        assert_changes(word, new, UPGRADING | BIAS);
+        assert!(new & UPGRADING != 0 && !is_biased(new));
+        assert_eq!(may_be_published(new), may_be_published(word));
+        // From here on nobody can set the bias: the owner would wait for readers who come later.
+        for may_bias in [false, true] {
+            assert!(!is_biased(read(new, may_bias)));
+        }
+        assert!(!has_room_for(new, Kind::Writer) && !has_room_for(new, Kind::Upgradable));
+    }
+}
+
+#[test]
+fn a_release_that_leaves_sleepers_to_nobody_is_settled() {
+    for word in valid() {
+        let left = match () {
+            () if is_written(word) => written(word),
+            () if owner(word) != 0 => upgradable_left(word),
+            () => continue,
+        };
+        assert_changes(word, left, OWNER | WRITER | UPGRADING);
+        assert!(owner(left) == 0 && !is_written(left) && left & UPGRADING == 0);
+        assert_changes(word, left + ONE_READER, OWNER | WRITER | UPGRADING | READERS);
+        let on_the_way = left & (SPIN | WAKES) != 0;
+        assert!(is_to_be_settled(left) || on_the_way || left & PARKED == 0, "{left:#x}");
+        assert!(is_to_be_settled(left) || left & HANDOFF == 0, "{left:#x}");
+    }
+}
+
+#[test]
+fn the_last_reader_sees_to_the_upgrader_and_to_sleepers() {
+    for word in valid().into_iter().filter(|&word| readers(word) != 0) {
+        let left = word - ONE_READER;
+        assert_changes(word, left, READERS);
+        let waits = left & (HANDOFF | UPGRADING) != 0
+            || (left & PARKED != 0 && left & (SPIN | WAKES) == 0);
+        assert_eq!(is_to_be_settled_by_reader(left), readers(left) == 0 && waits, "{left:#x}");
+    }
+}
+
+#[test]
+fn there_is_room_for_as_many_readers_as_the_field_has() {
+    for word in words() {
+        let full = word + room(word) * ONE_READER;
+        assert_eq!(full & !READERS, word & !READERS);
+        assert_eq!(readers(full), readers(word).max(MOST_READERS));
+    }
+}
+
+/// Every queue that somebody may be found in, as `next` sees it.
+fn queues() -> Vec<Waiting> {
+    let mut queues = Vec::new();
+    let some_first = OWNERS.into_iter().chain([Kind::Reader]);
+    for first in some_first {
+        for reader in [false, true] {
+            for other in OWNERS.into_iter().map(Some).chain([None]) {
+                for upgrader in [false, true] {
+                    let first_fits = match first {
+                        Kind::Reader => reader,
+                        kind => other == Some(kind),
+                    };
+                    let upgrader_fits = match other {
+                        None => !upgrader,
+                        Some(Kind::Upgrader) => upgrader,
+                        Some(_) => true,
+                    };
+                    if first_fits && upgrader_fits {
+                        queues.push(Waiting { first, reader, other, upgrader });
+                    }
+                }
+            }
+        }
+    }
+    queues
+}
+
+/// Valid words, with the bits that say who is in `waiting`, each with all that `next` is asked.
+fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
+    let words: Vec<_> =
+        words_of(&[0, 1], &[0]).into_iter().filter(|&word| is_valid(word)).collect();
+    queues().into_iter().flat_map(move |waiting| {
+        // Who waits to upgrade is the owner, has drained the slots, and no writer.
+        let fits = move |word: u64| {
+            let upgrades = word & UPGRADING != 0 && !may_be_published(word);
+            (word & READERS_PARKED != 0) == waiting.reader
+                && (word & WRITERS_PARKED != 0) == waiting.other.is_some()
+                && (upgrades || !waiting.upgrader)
+        };
+        let words: Vec<_> = words.iter().copied().filter(|&word| fits(word)).collect();
+        words.into_iter().flat_map(move |word| {
+            [Cause::Written, Cause::Left, Cause::QueuedUp].into_iter().flat_map(move |cause| {
+                // A machine with many processors asks for more wakes than can be counted.
+                [1, 2, MOST_WAKES, MOST_WAKES + 1, 127].into_iter().map(move |ahead| {
+                    (word, waiting, cause, ahead, next(word, waiting, cause, ahead))
+                })
+            })
+        })
+    })
+}
+
+#[test]
+fn nobody_is_let_in_for_whom_there_is_no_room() {
+    for (word, waiting, cause, ahead, next) in turns() {
+        let context = format!("{word:#x} {waiting:?} {cause:?} {ahead}");
+        if next != Next::Nothing {
+            assert!(!is_written(word), "{context}");
+        }
+        match next {
+            Next::Nothing => {}
+            Next::Readers => {
+                assert!(waiting.reader, "{context}");
+                let closed = word & UPGRADING != 0;
+                let may_pass = matches!(policy(word), Policy::PreferReaders | Policy::Recursive);
+                assert!(!closed || may_pass, "{context}");
+                assert!(room(word) == 0 || is_valid(word + ONE_READER), "{context}");
+            }
+            Next::Upgrader => {
+                assert!(waiting.upgrader && word & UPGRADING != 0, "{context}");
+                assert_changes(
+                    word,
+                    taken(word, Kind::Upgrader, 0, Role::Newcomer),
+                    WRITER | UPGRADING | HEAT,
+                );
+            }
+            Next::Give(kind) => {
+                assert!(word & HANDOFF != 0 && waiting.first == kind, "{context}");
+                assert!(has_room_for(word, kind) && kind != Kind::Reader, "{context}");
+                let new = taken(word & !HANDOFF, kind, 77, Role::Newcomer);
+                let fields = HANDOFF | OWNER | WRITER | UPGRADING | HEAT | BIAS;
+                assert_changes(word, new, fields);
+            }
+            Next::WakeOther => {
+                assert_eq!(word & (HANDOFF | UPGRADING), 0, "{context}");
+                assert!(waiting.other.is_some_and(|kind| has_room_for(word, kind)), "{context}");
+                assert_changes(word, word + ONE_WAKE, WAKES);
+            }
+        }
+    }
+}
+
+/// Whether somebody who waits is next, and could be inside.
+fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
+    if is_written(word) {
+        return false;
+    }
+    if word & UPGRADING != 0 {
+        let readers_go_on = policy(word) == Policy::PreferReaders && waiting.reader;
+        return readers_go_on || (waiting.upgrader && has_room_for(word, Kind::Upgrader));
+    }
+    let others = waiting.other.is_some_and(|kind| has_room_for(word, kind));
+    match policy(word) {
+        _ if word & HANDOFF != 0 => has_room_for(word, waiting.first),
+        Policy::PreferReaders => waiting.reader || others,
+        Policy::PhaseFair | Policy::Recursive => waiting.first == Kind::Reader || others,
+        Policy::PreferWriters => (waiting.reader && waiting.other.is_none()) || others,
+    }
+}
+
+#[test]
+fn nobody_whose_turn_it_is_is_left_to_nobody() {
+    for (word, waiting, cause, ahead, next) in turns() {
+        let on_the_way = word & (SPIN | WAKES) != 0;
+        if next == Next::Nothing {
+            let forgotten = is_somebodys_turn(word, waiting) && !on_the_way;
+            assert!(!forgotten, "{word:#x} {waiting:?} {cause:?} {ahead}");
+            // At the least somebody has to be there who will settle once more.
+            assert!(word & (OWNER | READERS) != 0 || on_the_way, "{word:#x} {waiting:?}");
+        }
+    }
+}
+
+#[test]
+fn readers_that_queued_enter_together_after_a_writer() {
+    for (word, waiting, cause, _, next) in turns() {
+        let shared_turns = matches!(policy(word), Policy::PhaseFair | Policy::Recursive);
+        let open = word & (WRITER | UPGRADING | HANDOFF) == 0;
+        if shared_turns && open && waiting.reader && cause == Cause::Written {
+            assert_eq!(next, Next::Readers, "{word:#x} {waiting:?}");
+        }
+        // Each phase lets in those that wait: only a writer's end begins one.
+        if policy(word) == Policy::PhaseFair && next == Next::Readers && cause != Cause::Written {
+            assert_eq!(waiting.first, Kind::Reader, "{word:#x} {waiting:?}");
+        }
+    }
+}
+
+#[test]
+fn spinners_are_worth_it_only_behind_a_writer_that_may_be_overtaken() {
+    for word in words() {
+        for over in [false, true] {
+            let spins = is_worth_a_spin(word, || over);
+            assert!(!spins || (is_written(word) && word & HANDOFF == 0));
+            assert!(!spins || !over || word & PARKED == 0);
+        }
+    }
+}
