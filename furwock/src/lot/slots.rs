@@ -156,10 +156,8 @@ fn is_withdrawn(row: &'static Row, address: usize, deadline: Option<&Deadline>) 
     if slot.load(Ordering::Acquire) != address {
         return true;
     }
+    // `sleep` looks at the slot once more after a full fence: that of `announce`.
     row.awaited.fetch_add(1, Ordering::Relaxed);
-    if !mutant::active(Mutant::AwaitWithoutFence) {
-        full_fence_after_rmw();
-    }
     let mut withdrawn = slot.load(Ordering::Acquire) != address;
     while !withdrawn && !deadline.is_some_and(Deadline::has_passed) {
         sleep(slot, address, deadline);

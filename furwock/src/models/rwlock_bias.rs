@@ -1,8 +1,8 @@
 //! Readers in slots exclude writers, and no writer sleeps for one that has left (W-3).
 
-use super::rwlock::{Shared, Work, together};
+use super::rwlock::{Shared, Work, together, together_after};
 use super::{explore, rejects};
-use crate::lock::RawRwLock;
+use crate::lock::{Policy, RawRwLock};
 use crate::prim::mutant::Mutant;
 
 fn reader_and_writer() {
@@ -21,36 +21,89 @@ fn readers_and_a_writer() {
 
 #[test]
 fn a_reader_and_two_writers() {
-    explore(2, || together(RawRwLock::biased(), &[Shared::read, Shared::write, Shared::write]));
+    explore(1, || together(RawRwLock::biased(), &[Shared::read, Shared::write, Shared::write]));
+}
+
+#[test]
+fn a_reader_and_a_writer_that_comes_back() {
+    let twice: Work = |shared| {
+        shared.write();
+        shared.write();
+    };
+    explore(3, move || together(RawRwLock::biased(), &[Shared::read, twice]));
+}
+
+#[test]
+fn impatient_ones() {
+    for works in [
+        [Shared::read as Work, Shared::write_timed],
+        [Shared::read_timed, Shared::write],
+        [Shared::read, Shared::upgrade_timed],
+    ] {
+        explore(3, move || together(RawRwLock::biased(), &works));
+    }
 }
 
 #[test]
 fn an_impatient_writer_leaves_the_slots_to_the_next() {
     let works: [Work; 3] = [Shared::read, Shared::write_timed, Shared::write];
-    explore(2, move || together(RawRwLock::biased(), &works));
+    explore(1, move || together(RawRwLock::biased(), &works));
+}
+
+fn try_to_write(shared: &Shared) {
+    if shared.lock.try_lock_exclusive() {
+        shared.change();
+        shared.lock.unlock_exclusive();
+    }
 }
 
 #[test]
 fn one_that_only_tries() {
-    let tries: Work = |shared| {
-        if shared.lock.try_lock_exclusive() {
-            shared.change();
-            shared.lock.unlock_exclusive();
-        }
-    };
-    explore(2, move || together(RawRwLock::biased(), &[Shared::read, tries, Shared::write]));
+    explore(3, || together(RawRwLock::biased(), &[Shared::read, try_to_write]));
+    explore(3, || together(RawRwLock::biased(), &[try_to_write, Shared::write]));
+    explore(1, || together(RawRwLock::biased(), &[Shared::read, try_to_write, Shared::write]));
 }
 
 #[test]
 fn an_upgrade_waits_for_slots() {
-    let upgrades: Work = |shared| {
-        shared.lock.lock_upgradable();
-        shared.look();
-        shared.lock.upgrade();
-        shared.change();
-        shared.lock.unlock_exclusive();
-    };
-    explore(3, move || together(RawRwLock::biased(), &[Shared::read, upgrades]));
+    explore(3, || together(RawRwLock::biased(), &[Shared::read, Shared::upgrade]));
+    explore(1, || together(RawRwLock::biased(), &[Shared::read, Shared::upgrade, Shared::write]));
+}
+
+fn read_and_upgrade_hot() {
+    together(RawRwLock::hot(), &[Shared::read, Shared::upgrade]);
+}
+
+#[test]
+fn a_lock_becomes_biased_as_others_come() {
+    explore(3, read_and_upgrade_hot);
+    explore(3, || together(RawRwLock::hot(), &[Shared::read, Shared::write]));
+    explore(2, || together(RawRwLock::hot(), &[Shared::read, Shared::write, Shared::read]));
+}
+
+#[test]
+fn rejects_an_upgrade_that_lets_readers_bias_the_lock() {
+    rejects(Mutant::UpgradeLeftOpen, 3, read_and_upgrade_hot);
+}
+
+/// A reader in a slot waits for another, that comes once a writer waits for the slot.
+#[test]
+fn readers_in_slots_meet_though_a_writer_waits() {
+    let works: [Work; 3] = [
+        |shared| {
+            shared.flag.wait();
+            shared.lock.unlock_shared();
+        },
+        Shared::show,
+        Shared::write,
+    ];
+    for policy in [Policy::Recursive, Policy::PreferReaders] {
+        explore(2, move || {
+            let lock = RawRwLock::biased();
+            lock.set_policy(policy);
+            together_after(lock, |shared| shared.lock.lock_shared(), &works);
+        });
+    }
 }
 
 #[test]
@@ -78,7 +131,7 @@ fn rejects_a_look_at_the_slots_without_a_fence() {
 
 #[test]
 fn rejects_a_sleep_for_a_slot_without_a_fence() {
-    rejects(Mutant::AwaitWithoutFence, 3, reader_and_writer);
+    rejects(Mutant::CountWithoutFence, 3, reader_and_writer);
 }
 
 #[test]

@@ -62,6 +62,8 @@ pub enum Mutant {
     RoleGivenUpUnsettled,
     /// (W-1) a waiter that leaves at its deadline doesn't see to those behind it.
     LeaverSettlesNothing,
+    /// (W-1) an upgradable reader enters past readers that are queued, and leaves them there.
+    UpgradableEntersAlone,
     /// (W-1) a reader queues itself though it could enter.
     ReaderParksOnOpenLock,
     /// (W-2) whoever lets readers in doesn't acquire what the last writer wrote.
@@ -72,12 +74,12 @@ pub enum Mutant {
     PublishWithoutFence,
     /// (W-3) a writer looks at the slots without a full fence after it took the bias away.
     DrainWithoutFence,
-    /// (W-3) a writer sleeps for a slot without a full fence after it said so.
-    AwaitWithoutFence,
     /// (W-3) a writer that was given the lock doesn't look at the slots.
     GrantedWriterDrainsNothing,
     /// (W-4) the last reader leaves an upgrader asleep.
     UpgraderForgotten,
+    /// (W-4) an upgrade doesn't say so, and readers go on entering and biasing the lock.
+    UpgradeLeftOpen,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.

@@ -109,7 +109,9 @@ impl Contended for Exclusive<'_> {
     fn is_leaving(&self, _was_last: bool) {}
 
     fn has_left(&self) {
-        self.lock.settle_after_leaving();
+        if !mutant::active(Mutant::LeaverSettlesNothing) {
+            self.lock.settle_after_leaving();
+        }
     }
 
     fn was_last(&self) {}

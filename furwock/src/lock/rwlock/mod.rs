@@ -101,6 +101,12 @@ impl RawRwLock {
         Self { word: AtomicU64::new(state::BIASED) }
     }
 
+    /// A free lock that the next reader biases.
+    #[cfg(all(test, loom))]
+    pub(crate) fn hot() -> Self {
+        Self { word: AtomicU64::new(state::HOT) }
+    }
+
     /// A lock that only says what threads of a forked child's parent did.
     #[cfg(all(test, loom))]
     pub(crate) fn with_stale_bits() -> Self {
@@ -216,9 +222,9 @@ impl RawRwLock {
         }
         // After the release the lock may be gone; its address still names the queue.
         let word = &raw const self.word;
-        let mut left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;
-        if mutant::active(Mutant::UpgraderForgotten) {
-            left &= !UPGRADING;
+        let left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;
+        if mutant::active(Mutant::UpgraderForgotten) && left & UPGRADING != 0 {
+            return 0;
         }
         if is_to_be_settled_by_reader(left) { settle_at(word, Cause::Left) } else { 0 }
     }
@@ -398,6 +404,9 @@ impl RawRwLock {
 
     /// From here on nobody comes in but who must not wait (W-4).
     fn prepare_upgrade(&self) {
+        if mutant::active(Mutant::UpgradeLeftOpen) {
+            return;
+        }
         let mut word = self.word.load(Ordering::Relaxed);
         while let Err(now) = self.exchange(word, state::drained_by(word), Ordering::Relaxed) {
             word = now;
@@ -540,7 +549,8 @@ impl RawRwLock {
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
         let status = Contender::new(Exclusive { lock: self, kind }, options).contend()?;
         let word = self.word.load(Ordering::Relaxed);
-        if word & PARKED != 0 && !is_written(word) {
+        let alone = mutant::active(Mutant::UpgradableEntersAlone);
+        if word & PARKED != 0 && !is_written(word) && !alone {
             // Others may be inside besides, and have not been woken for this one's sake.
             settle_at(&raw const self.word, Cause::QueuedUp);
         }

@@ -68,7 +68,7 @@ pub(super) const WAKES: u64 = 0xf << 30;
 const ONE_HEAT: u64 = 1 << 34;
 pub(super) const HEAT: u64 = 0xff << 34;
 /// The heat that biases a lock: 128 reads since the last write.
-const HOT: u64 = 1 << 41;
+pub(super) const HOT: u64 = 1 << 41;
 pub(super) const ONE_READER: u64 = 1 << 42;
 pub(super) const READERS: u64 = 0xf_ffff << 42;
 /// The counter is never that full: what lies above it is safe from it.
