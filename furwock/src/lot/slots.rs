@@ -296,16 +296,19 @@ mod native {
 mod model {
     use super::*;
 
+    /// As many as any model has threads: a row is for one. Each is one more for loom to look at.
+    const ROWS: usize = if cfg!(loom) { 3 } else { 10 };
+
     crate::prim::model_static! {
-        static ref TABLE: [Row; 3] = core::array::from_fn(|_| Row::new());
+        static ref TABLE: [Row; ROWS] = core::array::from_fn(|_| Row::new());
     }
 
     pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
-        let rows: &'static [Row; 3] = crate::prim::for_ever(&TABLE);
+        let rows: &'static [Row; ROWS] = crate::prim::for_ever(&TABLE);
         rows.iter()
     }
 
     pub(super) fn own() -> Option<&'static Row> {
-        rows().nth(crate::prim::model_thread_id() as usize % 3)
+        rows().nth(crate::prim::model_thread_id() as usize % ROWS)
     }
 }

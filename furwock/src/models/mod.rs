@@ -41,13 +41,11 @@ fn explore(preemptions: usize, scenario: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(preemptions);
     builder.max_branches = 100_000;
-    if let Ok(v) = std::env::var("PB") { builder.preemption_bound = Some(v.parse().unwrap()); }
-    let n = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
-    struct P(std::sync::Arc<std::sync::atomic::AtomicUsize>, std::time::Instant);
-    impl Drop for P { fn drop(&mut self) { std::println!("EXPLORED {} in {:?}", self.0.load(std::sync::atomic::Ordering::SeqCst), self.1.elapsed()); } }
-    let _p = P(n.clone(), std::time::Instant::now());
-    builder.check(move || { n.fetch_add(1, std::sync::atomic::Ordering::SeqCst); scenario() });
+    builder.check(scenario);
 }
+
+/// What loom says where it can't follow a model, whatever the code does.
+const LOOMS_OWN: [&str; 3] = ["deterministic", "left != right", "loom internal bug"];
 
 /// Fails unless exploring `scenario` fails with `mutant` in the code.
 #[track_caller]
@@ -55,9 +53,11 @@ fn rejects(mutant: Mutant, preemptions: usize, scenario: impl Fn() + Sync + Send
     mutant::choose(Some(mutant));
     let result = catch_unwind(AssertUnwindSafe(|| explore(preemptions, scenario)));
     mutant::choose(None);
-    if let Err(e) = &result {
-        std::println!("REJECTED {:?}", e.downcast_ref::<String>().map(|s| &s[..s.len().min(300)]));
-        std::println!("REJECTED {:?}", e.downcast_ref::<&str>());
-    }
-    assert!(result.is_err(), "{mutant:?} passed the model: the model proves nothing");
+    let Err(reason) = result else {
+        panic!("{mutant:?} passed the model: the model proves nothing");
+    };
+    let said = reason.downcast_ref::<String>().map(String::as_str);
+    let said = said.or(reason.downcast_ref::<&str>().copied()).unwrap_or_default();
+    let looms = LOOMS_OWN.iter().any(|own| said.contains(own));
+    assert!(!looms, "{mutant:?}: loom gave up, which proves nothing: {said}");
 }

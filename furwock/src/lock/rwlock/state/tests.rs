@@ -18,7 +18,12 @@ const BIAS: u64 = BIASED | REVOKED;
 
 fn flags() -> impl Iterator<Item = u64> {
     (0..1u32 << FLAGS.len()).map(|set| {
-        FLAGS.iter().enumerate().filter(|(bit, _)| set & (1 << bit) != 0).map(|(_, flag)| flag).sum()
+        FLAGS
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| set & (1 << bit) != 0)
+            .map(|(_, flag)| flag)
+            .sum()
     })
 }
 
@@ -321,8 +326,8 @@ fn the_last_reader_sees_to_the_upgrader_and_to_sleepers() {
     for word in valid().into_iter().filter(|&word| readers(word) != 0) {
         let left = word - ONE_READER;
         assert_changes(word, left, READERS);
-        let waits = left & (HANDOFF | UPGRADING) != 0
-            || (left & PARKED != 0 && left & (SPIN | WAKES) == 0);
+        let waits =
+            left & (HANDOFF | UPGRADING) != 0 || (left & PARKED != 0 && left & (SPIN | WAKES) == 0);
         assert_eq!(is_to_be_settled_by_reader(left), readers(left) == 0 && waits, "{left:#x}");
     }
 }
