@@ -645,6 +645,39 @@ static void rwlock__excludes(void)
 	}
 }
 
+/* The child is inside as the thread was that forked; others of the parent's aren't. */
+static void fork__the_child_is_inside_as_its_parent_was(void)
+{
+	struct call reader = { .function = furwock_rwlock_rdlock,
+			       .leave = furwock_rwlock_rdunlock, .stay = true };
+	furwock_rwlock written = FURWOCK_RWLOCK_INIT;
+	pid_t child;
+
+	bias();
+	begin(&reader);
+	UNTIL(reader.result == 0);
+	OK(furwock_rwlock_rdlock(&lock));
+	OK(furwock_rwlock_wrlock(&written));
+	child = fork_watched();
+	if (child == 0) {
+		OK(furwock_rwlock_downgrade_to_upgradable(&written));
+		OK(furwock_rwlock_upgrade(&written));
+		OK(furwock_rwlock_wrunlock(&written));
+		OK(furwock_rwlock_wrlock(&written));
+		CHECK_EQ(furwock_rwlock_owner(&written), gettid());
+		CHECK_EQ(wr(), EBUSY);
+		OK(furwock_rwlock_rdunlock(&lock));
+		check_admits("ruw");
+		_exit(0);
+	}
+	REAP(child);
+	OK(furwock_rwlock_wrunlock(&written));
+	OK(end(&reader));
+	CHECK_EQ(wr(), EBUSY);
+	OK(furwock_rwlock_rdunlock(&lock));
+	check_admits("ruw");
+}
+
 /* --------------------------------------------------- options and status -- */
 
 /* A locker by furwock_mutex_lock_with. */
@@ -1154,6 +1187,7 @@ static const struct test tests[] = {
 	TEST(rwlock__unlocks_count_whom_they_let_in),
 	TEST(rwlock__a_fair_unlock_is_for_who_waits),
 	TEST(rwlock__excludes),
+	TEST(fork__the_child_is_inside_as_its_parent_was),
 	TEST(mutex__a_free_one_is_had_fast),
 	TEST(mutex__a_sleeper_is_woken),
 	TEST(mutex__a_fair_unlock_hands_over),
