@@ -188,11 +188,26 @@ fn sleep(slot: &'static AtomicUsize, address: usize, deadline: Option<&Deadline>
     wait.sleep(|_was_last| {});
 }
 
+/// Withdraws `address` from one slot of whichever thread. False if nobody has published it.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn withdraw_anothers(address: usize) -> bool {
+    let found = rows().map(|row| (row, row.slot(address))).find(|(_, slot)| {
+        slot.compare_exchange(address, 0, Ordering::Release, Ordering::Relaxed).is_ok()
+    });
+    if let Some((row, slot)) = found {
+        full_fence_after_rmw();
+        if row.awaited.load(Ordering::Relaxed) != 0 {
+            wake(slot);
+        }
+    }
+    found.is_some()
+}
+
 /// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
 pub(crate) fn forget(address: usize) {
     for row in rows() {
-        let _ =
-            row.slot(address).compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let slot = row.slot(address);
+        let _ = slot.compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 

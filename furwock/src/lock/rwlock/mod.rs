@@ -34,7 +34,7 @@ pub use state::Policy;
 /// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
 ///
 /// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be
-/// inside, who can become the writer without letting go. For threads of one process. Up to 524,287
+/// inside, who can become the writer without letting go. For threads of one process. Up to 262,143
 /// readers are counted at once; one more waits until another leaves.
 ///
 /// Who goes first is its [`Policy`]. Whatever it is, a running thread may take a free lock past
@@ -223,9 +223,49 @@ impl RawRwLock {
         if is_to_be_settled_by_reader(left) { settle_at(word, Cause::Left) } else { 0 }
     }
 
-    /// Enters if nothing is in the way, by the word or by a slot.
-    #[inline]
-    fn read_fast(&self) -> bool {
+    /// Whether so many readers are inside that no more can be counted. One more waits.
+    pub fn is_full(&self) -> bool {
+        state::room(self.word.load(Ordering::Relaxed)) == 0
+    }
+
+    /// Leaves in the place of any reader, who may be another thread than the caller. Release. False if
+    /// there is none.
+    ///
+    /// For callers that can't know who calls: `unlock_shared` relies on its caller being a reader.
+    #[cfg(not(any(loom, shuttle)))]
+    pub fn unlock_shared_of_any(&self) -> bool {
+        if slots::withdraw(self.key()) {
+            return true;
+        }
+        let pointer = &raw const self.word;
+        let mut word = self.word.load(Ordering::Relaxed);
+        while readers(word) != 0 {
+            let left = word - ONE_READER;
+            match self.exchange(word, left, Ordering::Release) {
+                Ok(_) => {
+                    if is_to_be_settled_by_reader(left) {
+                        settle_at(pointer, Cause::Left);
+                    }
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        may_be_published(word) && slots::withdraw_anothers(self.key())
+    }
+
+    /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
+    /// another use without the lock being dropped.
+    pub fn forget_readers(&self) {
+        if may_be_published(self.word.load(Ordering::Relaxed)) {
+            slots::forget(self.key());
+        }
+    }
+
+    /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
+    /// may mean nothing: the caller takes another way then.
+    #[inline(always)]
+    pub fn read_fast(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         match read_at_once(word) {
             Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),
@@ -295,6 +335,13 @@ impl RawRwLock {
     #[inline]
     pub fn unlock_exclusive_counting(&self) -> usize {
         self.leave(is_written, written, Cause::Written)
+    }
+
+    /// Enters as the writer if nothing is in the way. Acquire on success. False may mean nothing: the
+    /// caller takes another way then.
+    #[inline(always)]
+    pub fn write_fast(&self) -> bool {
+        self.own_fast(Kind::Writer)
     }
 
     #[cold]
@@ -588,8 +635,6 @@ impl Drop for RawRwLock {
         if crate::prim::checker_has_failed() {
             return;
         }
-        if may_be_published(self.word.load(Ordering::Relaxed)) {
-            slots::forget(self.key());
-        }
+        self.forget_readers();
     }
 }
