@@ -1,7 +1,7 @@
 //! glibc's objects, and where furwock's state lives in them.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
-use furwock::lock::{Policy, RawCondvar, RawMutex, RawRwLock, thread_id};
+use furwock::lock::{Policy, RawCondvar, RawMutex, RawRwLock};
 
 /// `pthread_mutex_t` (and `mtx_t`), x86-64.
 #[repr(C)]
@@ -183,14 +183,8 @@ impl RwLock {
         self.shared.load(Ordering::Relaxed) | RWLOCKS_OFF.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it is furwock's and has been used before: the fast paths' one question.
-    #[inline(always)]
-    pub(crate) fn is_ready(&self) -> bool {
-        self.is_ours() && self.raw.policy() != Policy::PhaseFair
-    }
-
-    /// Tells a lock that was never used who goes first: its word is zero, which is a policy that no
-    /// kind of glibc's stands for.
+    /// Tells a lock whose word doesn't who goes first: it was zero at first, a policy that no kind of
+    /// glibc's stands for. Before anybody waits; whoever needn't wait doesn't care.
     pub(crate) fn make_ready(&self) {
         if self.raw.policy() == Policy::PhaseFair {
             self.raw.set_policy(match self.kind.load(Ordering::Relaxed) {
@@ -202,8 +196,8 @@ impl RwLock {
     }
 
     #[inline(always)]
-    pub(crate) fn note_writer(&self) {
-        self.writer.store(thread_id(), Ordering::Relaxed);
+    pub(crate) fn note_writer(&self, tid: u32) {
+        self.writer.store(tid, Ordering::Relaxed);
     }
 
     #[inline(always)]

@@ -7,7 +7,7 @@
 use crate::layout::RwLock;
 use crate::{glibc, time};
 use core::ffi::c_int;
-use furwock::lock::{Policy, reads, thread_id};
+use furwock::lock::{Policy, known_thread_id, reads, thread_id};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT};
 use libc::{clockid_t, pthread_rwlock_t, timespec};
@@ -17,14 +17,13 @@ use libc::{clockid_t, pthread_rwlock_t, timespec};
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if this.is_ready() && this.raw.read_fast() {
+    if this.is_ours() && this.raw.read_fast() {
         reads::began();
         return 0;
     }
     rdlock_slow(this)
 }
 
-#[cold]
 #[inline(never)]
 fn rdlock_slow(lock: &RwLock) -> c_int {
     if !lock.is_ours() {
@@ -95,8 +94,9 @@ pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
 pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if this.is_ready() && this.raw.write_fast() {
-        this.note_writer();
+    let tid = known_thread_id();
+    if this.is_ours() && tid != 0 && this.raw.write_fast_as(tid) {
+        this.note_writer(tid);
         return 0;
     }
     wrlock_slow(this)
@@ -125,7 +125,7 @@ pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -
     if !this.raw.try_lock_exclusive() {
         return EBUSY;
     }
-    this.note_writer();
+    this.note_writer(thread_id());
     0
 }
 
@@ -170,16 +170,25 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if !this.is_ours() {
-        // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_unlock(lock) };
+    if this.is_ours() && this.raw.unlock_published() {
+        reads::ended();
+        return 0;
     }
-    if this.raw.is_locked_exclusive() {
-        this.forget_writer();
-        this.raw.unlock_exclusive();
+    unlock_counted(this)
+}
+
+#[inline(never)]
+fn unlock_counted(lock: &RwLock) -> c_int {
+    if !lock.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_unlock(lock.as_ptr()) };
+    }
+    if lock.raw.is_locked_exclusive() {
+        lock.forget_writer();
+        lock.raw.unlock_exclusive();
     } else {
         reads::ended();
-        this.raw.unlock_shared_of_any();
+        lock.raw.unlock_shared_of_any();
     }
     0
 }
@@ -269,7 +278,7 @@ impl RwLock {
         if !entered {
             return ETIMEDOUT;
         }
-        self.note_writer();
+        self.note_writer(thread_id());
         0
     }
 }

@@ -80,6 +80,9 @@ const POLICY_AT: u32 = 61;
 const STOPS_READERS: u64 =
     WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED | HOT | TOO_MANY_READERS;
 
+/// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
+const STOPS_WRITERS: u64 = !(HEAT | POLICY);
+
 /// Who goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -206,6 +209,19 @@ pub(super) const fn given_up(word: u64, role: Role) -> u64 {
 #[inline]
 pub(super) const fn read_at_once(word: u64) -> Option<u64> {
     if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
+}
+
+/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more to
+/// it.
+#[inline]
+pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
+    if word & STOPS_WRITERS == 0 { Some(word & POLICY | WRITER | tid as u64) } else { None }
+}
+
+/// The word of a phase-fair lock in which `tid` writes, and nobody waits.
+#[inline]
+pub(super) const fn only_writer(tid: u32) -> u64 {
+    WRITER | tid as u64
 }
 
 /// The word after a reader entered, whatever else is so. It biases the lock if that has become hot,
