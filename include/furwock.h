@@ -47,9 +47,10 @@ struct futex_waitv {
 #define FURWOCK_MUTEX_INIT { 0 }
 #define FURWOCK_CONDVAR_INIT { 0 }
 #define FURWOCK_RWLOCK_INIT { 0 }
-#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 62 }
-#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 62 }
-#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 62 }
+#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 61 }
+#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }
 
 /**
  * A flag of furwock_lock_options: doesn't take the lock past a waiter that has been woken for it.
@@ -95,6 +96,11 @@ struct futex_waitv {
  * A policy: readers wait as long as any writer waits. They starve if writers never leave.
  */
 #define FURWOCK_RWLOCK_PREFER_WRITERS 3
+
+/**
+ * A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
+ */
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE 4
 
 /**
  * The way by which a lock was got.
@@ -267,9 +273,9 @@ typedef struct furwock_condvar {
  * threads.
  *
  * FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
- * FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT and
- * FURWOCK_RWLOCK_PREFER_WRITERS_INIT the others. It needs no clean-up once everybody who entered
- * has left: see furwock_rwlock_destroy.
+ * FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
+ * FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
+ * It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
  *
  * For threads of one process; who entered leaves in the same thread. It may not be moved while it
  * is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
@@ -612,8 +618,9 @@ int furwock_condvar_broadcast(struct furwock_condvar *condvar);
 
 /**
  * Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
- * FURWOCK_RWLOCK_PREFER_READERS or FURWOCK_RWLOCK_PREFER_WRITERS. 0, or EINVAL for another, or a
- * lock that is NULL or not aligned.
+ * FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
+ * FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
+ * aligned.
  */
 int furwock_rwlock_init(struct furwock_rwlock *lock, int policy);
 
@@ -641,8 +648,9 @@ int furwock_rwlock_set_policy(struct furwock_rwlock *lock, int policy);
  * Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
  * aligned.
  *
- * A thread that reads already may wait for itself if a writer waits, except under
- * FURWOCK_RWLOCK_RECURSIVE and FURWOCK_RWLOCK_PREFER_READERS: see furwock_rwlock_rdlock_recursive.
+ * A thread that reads already may wait for itself if a writer waits, under
+ * FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
+ * furwock_rwlock_rdlock_recursive.
  */
 int furwock_rwlock_rdlock(struct furwock_rwlock *lock);
 

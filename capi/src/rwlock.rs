@@ -24,15 +24,18 @@ pub const FURWOCK_RWLOCK_PREFER_READERS: c_int = 2;
 /// A policy: readers wait as long as any writer waits. They starve if writers never leave.
 pub const FURWOCK_RWLOCK_PREFER_WRITERS: c_int = 3;
 
+/// A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
+pub const FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE: c_int = 4;
+
 /// A reader-writer lock of eight bytes: shared by readers, or held by one writer. Besides the
 /// readers one upgradable reader may be inside, who can become the writer without letting go. Who
 /// goes first is its policy. Locks that are mostly read let readers in by memory of their own
 /// threads.
 ///
 /// FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
-/// FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT and
-/// FURWOCK_RWLOCK_PREFER_WRITERS_INIT the others. It needs no clean-up once everybody who entered
-/// has left: see furwock_rwlock_destroy.
+/// FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
+/// FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
+/// It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
 ///
 /// For threads of one process; who entered leaves in the same thread. It may not be moved while it
 /// is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
@@ -44,8 +47,9 @@ pub struct furwock_rwlock {
 }
 
 /// Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
-/// FURWOCK_RWLOCK_PREFER_READERS or FURWOCK_RWLOCK_PREFER_WRITERS. 0, or EINVAL for another, or a
-/// lock that is NULL or not aligned.
+/// FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
+/// FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
+/// aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: c_int) -> c_int {
     let place = lock.cast::<RawRwLock>();
@@ -67,11 +71,7 @@ pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_destroy(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    let checked = unsafe { raw(lock) }.map(|_| ());
-    errno_of(checked.map(|()| {
-        // SAFETY: it is there, and nobody's any more. It owns no memory.
-        unsafe { lock.cast::<RawRwLock>().drop_in_place() }
-    }))
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::forget_readers))
 }
 
 /// The policy; -1 for NULL.
@@ -83,6 +83,7 @@ pub unsafe extern "C" fn furwock_rwlock_policy(lock: *const furwock_rwlock) -> c
         Policy::Recursive => FURWOCK_RWLOCK_RECURSIVE,
         Policy::PreferReaders => FURWOCK_RWLOCK_PREFER_READERS,
         Policy::PreferWriters => FURWOCK_RWLOCK_PREFER_WRITERS,
+        Policy::PreferWritersRecursive => FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE,
     })
 }
 
@@ -100,8 +101,9 @@ pub unsafe extern "C" fn furwock_rwlock_set_policy(
 /// Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
 /// aligned.
 ///
-/// A thread that reads already may wait for itself if a writer waits, except under
-/// FURWOCK_RWLOCK_RECURSIVE and FURWOCK_RWLOCK_PREFER_READERS: see furwock_rwlock_rdlock_recursive.
+/// A thread that reads already may wait for itself if a writer waits, under
+/// FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
+/// furwock_rwlock_rdlock_recursive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
@@ -386,6 +388,7 @@ fn policy_of(policy: c_int) -> Result<Policy, c_int> {
         FURWOCK_RWLOCK_RECURSIVE => Ok(Policy::Recursive),
         FURWOCK_RWLOCK_PREFER_READERS => Ok(Policy::PreferReaders),
         FURWOCK_RWLOCK_PREFER_WRITERS => Ok(Policy::PreferWriters),
+        FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE => Ok(Policy::PreferWritersRecursive),
         _ => Err(EINVAL),
     }
 }

@@ -16,6 +16,7 @@ int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain
 	furwock_rwlock locks[] = {
 		FURWOCK_RWLOCK_INIT, FURWOCK_RWLOCK_RECURSIVE_INIT,
 		FURWOCK_RWLOCK_PREFER_READERS_INIT, FURWOCK_RWLOCK_PREFER_WRITERS_INIT,
+		FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT,
 	};
 	furwock_deadline soon = furwock_after_ns(1);
 	furwock_lock_options options = {};

@@ -53,9 +53,10 @@ struct futex_waitv {
 #define FURWOCK_MUTEX_INIT { 0 }
 #define FURWOCK_CONDVAR_INIT { 0 }
 #define FURWOCK_RWLOCK_INIT { 0 }
-#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 62 }
-#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 62 }
-#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 62 }";
+#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 61 }
+#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }";
 
 fn config() -> Config {
     let owned = |text: &str| Some(text.to_owned());

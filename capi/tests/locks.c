@@ -383,29 +383,31 @@ static void rwlock__initialisers_are_policies(void)
 		FURWOCK_RWLOCK_INIT, FURWOCK_RWLOCK_RECURSIVE_INIT,
 		FURWOCK_RWLOCK_PREFER_READERS_INIT,
 		FURWOCK_RWLOCK_PREFER_WRITERS_INIT,
+		FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT,
 	};
 	static const int policies[] = {
 		FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
 		FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS,
+		FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE,
 	};
 	int i;
 
-	for (i = 0; i < 4; i++) {
+	for (i = 0; i < 5; i++) {
 		furwock_rwlock own = { ~0ull };
 
 		CHECK_EQ(furwock_rwlock_policy(&made[i]), policies[i]);
 		OK(furwock_rwlock_init(&own, policies[i]));
 		CHECK(own.word == made[i].word);
 		OK(furwock_rwlock_wrlock(&made[i]));
-		OK(furwock_rwlock_set_policy(&made[i], policies[3 - i]));
-		CHECK_EQ(furwock_rwlock_policy(&made[i]), policies[3 - i]);
+		OK(furwock_rwlock_set_policy(&made[i], policies[4 - i]));
+		CHECK_EQ(furwock_rwlock_policy(&made[i]), policies[4 - i]);
 		CHECK(furwock_rwlock_is_write_locked(&made[i]));
 		OK(furwock_rwlock_wrunlock(&made[i]));
 		OK(furwock_rwlock_destroy(&made[i]));
 	}
-	CHECK_ERR(furwock_rwlock_init(&lock, 4), EINVAL);
+	CHECK_ERR(furwock_rwlock_init(&lock, 5), EINVAL);
 	CHECK_ERR(furwock_rwlock_init(&lock, -1), EINVAL);
-	CHECK_ERR(furwock_rwlock_set_policy(&lock, 4), EINVAL);
+	CHECK_ERR(furwock_rwlock_set_policy(&lock, 5), EINVAL);
 	CHECK_EQ(lock.word, 0);
 }
 
@@ -448,12 +450,12 @@ static void rwlock__preferred_writers_hold_up_readers(void)
 }
 
 /* The caller reads what it reads already, before a writer that waits for it. */
-static void rwlock__recursive_readers_get_in(void)
+static void check_recursion(int policy)
 {
 	struct call writer = { .function = furwock_rwlock_wrlock,
 			       .leave = furwock_rwlock_wrunlock };
 
-	OK(furwock_rwlock_init(&lock, FURWOCK_RWLOCK_RECURSIVE));
+	OK(furwock_rwlock_init(&lock, policy));
 	OK(furwock_rwlock_rdlock(&lock));
 	begin(&writer);
 	until_asleep(&writer.thread);
@@ -462,6 +464,12 @@ static void rwlock__recursive_readers_get_in(void)
 	OK(furwock_rwlock_rdunlock(&lock));
 	OK(furwock_rwlock_rdunlock(&lock));
 	OK(end(&writer));
+}
+
+static void rwlock__recursive_readers_get_in(void)
+{
+	check_recursion(FURWOCK_RWLOCK_RECURSIVE);
+	check_recursion(FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE);
 }
 
 static void *read_and_vanish(void *unused)
@@ -633,7 +641,7 @@ static void rwlock__excludes(void)
 	int policy;
 	uintptr_t i;
 
-	for (policy = 0; policy < 4; policy++) {
+	for (policy = 0; policy < 5; policy++) {
 		OK(furwock_rwlock_init(&lock, policy));
 		for (i = 0; i < 4; i++)
 			start(&threads[i], use, (void *)(i + 1));
@@ -702,11 +710,19 @@ static void *lock_and_unlock(void *argument)
 	return NULL;
 }
 
-static void start_locker(struct locker *locker)
+static void start_locker_with(struct locker *locker, uint64_t hand_off_after_ns)
 {
-	*locker = (struct locker){ .options.flags = FURWOCK_NO_SPIN };
+	*locker = (struct locker){
+		.options = { .hand_off_after_ns = hand_off_after_ns,
+			     .flags = FURWOCK_NO_SPIN },
+	};
 	start(&locker->thread, lock_and_unlock, locker);
 	until_asleep(&locker->thread);
+}
+
+static void start_locker(struct locker *locker)
+{
+	start_locker_with(locker, 0);
 }
 
 static void mutex__a_free_one_is_had_fast(void)
@@ -783,36 +799,51 @@ static void mutex__stealing_is_told_and_can_be_left(void)
 	}
 }
 
-static _Atomic bool stop;
-
-/* Has the mutex nearly all the time. */
-static void *hog(void *unused)
+/*
+ * How the waiter gets a mutex that is taken past it once, after it has slept for
+ * so long.
+ */
+static furwock_lock_status robbed(uint64_t hand_off_after_ns, int64_t sleep)
 {
-	while (!stop) {
+	furwock_lock_status status = { 0 };
+	struct locker locker;
+
+	for (;;) {
 		OK(furwock_mutex_lock(&mutex));
-		usleep(500);
+		start_locker_with(&locker, hand_off_after_ns);
+		sleep_ms(sleep);
 		OK(furwock_mutex_unlock(&mutex));
+		OK(furwock_mutex_lock_with(&mutex, NULL, &status));
+		if (status.how == FURWOCK_HOW_STOLEN && !locker.had_it)
+			break;
+		OK(furwock_mutex_unlock(&mutex));
+		join(&locker.thread);
 	}
-	return unused;
+	/* It finds the mutex taken, and sleeps again. */
+	sleep_ms(10);
+	until_asleep(&locker.thread);
+	OK(furwock_mutex_unlock(&mutex));
+	join(&locker.thread);
+	OK(locker.result);
+	CHECK_EQ(mutex.word, 0);
+	return locker.status;
 }
 
-/* Who asks at once, when it is woken in vain, is given the mutex by the next release. */
+/*
+ * Who asks at once is given the mutex by the next release; who would ask in some
+ * centuries isn't, however long it has waited.
+ */
 static void mutex__asks_for_a_hand_off_when_told_to(void)
 {
-	furwock_lock_options options = { .hand_off_after_ns = 1,
-					 .flags = FURWOCK_NO_SPIN };
-	furwock_lock_status status = { 0 };
-	struct thread other;
+	furwock_lock_status status = robbed(1, 0);
 
-	start(&other, hog, NULL);
-	while (status.how != FURWOCK_HOW_HANDED_OVER) {
-		OK(furwock_mutex_lock_with(&mutex, &options, &status));
-		OK(furwock_mutex_unlock(&mutex));
-		usleep(700);
-	}
+	CHECK_EQ(status.how, FURWOCK_HOW_HANDED_OVER);
 	CHECK_EQ(status.sleeps, 2);
-	stop = true;
-	join(&other);
+	status = robbed(UINT64_MAX, 10);
+	CHECK_EQ(status.how, FURWOCK_HOW_SLEPT);
+	CHECK_EQ(status.sleeps, 2);
+	status = robbed(0, 10);
+	CHECK_EQ(status.how, FURWOCK_HOW_HANDED_OVER);
 }
 
 static void with__deadlines_pass_and_nonsense_is_einval(void)
