@@ -1,5 +1,5 @@
 /*
- * furwock: futexes, a mutex and a condition variable in user space, for Linux.
+ * furwock: futexes and locks in user space, for Linux.
  *
  * furwock_futex and furwock_waitv are the system calls: they return -1 and set errno. All other
  * functions that return an int return 0 or an error number, as pthread's do, and may change errno.
@@ -46,6 +46,87 @@ struct futex_waitv {
 
 #define FURWOCK_MUTEX_INIT { 0 }
 #define FURWOCK_CONDVAR_INIT { 0 }
+#define FURWOCK_RWLOCK_INIT { 0 }
+#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 61 }
+#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }
+
+/**
+ * A flag of furwock_lock_options: doesn't take the lock past a waiter that has been woken for it.
+ * The caller still takes a free lock that nobody is about to take.
+ */
+#define FURWOCK_NO_STEAL 1
+
+/**
+ * A flag of furwock_lock_options: sleeps without having spun.
+ */
+#define FURWOCK_NO_SPIN 2
+
+/**
+ * A flag of furwock_lock_options: looks, while waiting, if the thread that holds the lock has
+ * ended without releasing it, and takes it over if so. The call then returns EOWNERDEAD, and the
+ * lock is held: what it protects may be half done.
+ *
+ * A waiter looks about every 20 ms. A new thread that was given the dead one's kernel id looks
+ * like it for as long as it lives; a dead reader leaves no name and is not found.
+ */
+#define FURWOCK_OWNER_DEATH 4
+
+/**
+ * A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
+ * for a writer that waits, for longer the longer it does; when a writer leaves, all readers that
+ * wait enter together, before the next writer.
+ */
+#define FURWOCK_RWLOCK_PHASE_FAIR 0
+
+/**
+ * A policy: FURWOCK_RWLOCK_PHASE_FAIR, except that no reader waits for waiting writers for more
+ * than a few milliseconds, so that a thread may read what it, or a thread that it waits for, reads
+ * already. What POSIX asks of a rwlock.
+ */
+#define FURWOCK_RWLOCK_RECURSIVE 1
+
+/**
+ * A policy: readers never wait for writers that wait. Writers starve if readers never leave.
+ */
+#define FURWOCK_RWLOCK_PREFER_READERS 2
+
+/**
+ * A policy: readers wait as long as any writer waits. They starve if writers never leave.
+ */
+#define FURWOCK_RWLOCK_PREFER_WRITERS 3
+
+/**
+ * A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
+ */
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE 4
+
+/**
+ * The way by which a lock was got.
+ */
+typedef enum furwock_lock_how {
+  /**
+   * It was free, with nobody waiting for it.
+   */
+  FURWOCK_HOW_FAST,
+  /**
+   * It was free, though others waited for it or had just had it: taken past them.
+   */
+  FURWOCK_HOW_STOLEN,
+  /**
+   * The caller spun until it was free.
+   */
+  FURWOCK_HOW_SPUN,
+  /**
+   * The caller slept, was woken, and took it.
+   */
+  FURWOCK_HOW_SLEPT,
+  /**
+   * It was given to the caller, who slept.
+   */
+  FURWOCK_HOW_HANDED_OVER,
+} furwock_lock_how;
 
 /**
  * Words that stay registered between waits, which makes each wait cheap: for who waits on the same
@@ -121,6 +202,58 @@ typedef struct furwock_mutex {
 } furwock_mutex;
 
 /**
+ * How a lock is to be taken by one call. NULL instead, or zero bytes, is what the plain call does.
+ */
+typedef struct furwock_lock_options {
+  /**
+   * When to give up; NULL: never.
+   */
+  const struct furwock_deadline *until;
+  /**
+   * How long to wait, from the first sleep on, before asking for the lock to be handed over: it
+   * then goes to whoever is first in the queue. 0: as long as the plain call does, 5 ms.
+   */
+  uint64_t hand_off_after_ns;
+  /**
+   * FURWOCK_NO_STEAL, FURWOCK_NO_SPIN, FURWOCK_OWNER_DEATH, or none.
+   */
+  unsigned int flags;
+} furwock_lock_options;
+
+/**
+ * How one call got a lock. To know it costs nothing: it is stored only where the lock was got.
+ */
+typedef struct furwock_lock_status {
+  /**
+   * By which way.
+   */
+  enum furwock_lock_how how;
+  /**
+   * How often the caller went to sleep for it.
+   */
+  uint32_t sleeps;
+  /**
+   * Its owner had ended without releasing it (FURWOCK_OWNER_DEATH).
+   */
+  bool owner_died;
+} furwock_lock_status;
+
+/**
+ * An attempt to take a mutex whose last step is the caller's: it waits until the mutex has been
+ * seen free, may look around once more, and then takes it, waits again, or leaves it.
+ *
+ * In the memory of the caller, which neither moves nor copies it between
+ * furwock_mutex_attempt_begin and furwock_mutex_attempt_end, and uses it in one thread. Nothing is
+ * allocated.
+ */
+typedef struct furwock_mutex_attempt {
+  /**
+   * furwock's own.
+   */
+  uint64_t own[16];
+} furwock_mutex_attempt;
+
+/**
  * A condition variable of four bytes whose waiters are moved to the mutex instead of being woken to
  * block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
  *
@@ -132,6 +265,28 @@ typedef struct furwock_condvar {
    */
   uint32_t word;
 } furwock_condvar;
+
+/**
+ * A reader-writer lock of eight bytes: shared by readers, or held by one writer. Besides the
+ * readers one upgradable reader may be inside, who can become the writer without letting go. Who
+ * goes first is its policy. Locks that are mostly read let readers in by memory of their own
+ * threads.
+ *
+ * FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
+ * FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
+ * FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
+ * It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
+ *
+ * For threads of one process; who entered leaves in the same thread. It may not be moved while it
+ * is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
+ * that unlock is still returning in another thread.
+ */
+typedef struct furwock_rwlock {
+  /**
+   * furwock's own. A free lock's is not always 0.
+   */
+  uint64_t word;
+} furwock_rwlock;
 
 #ifdef __cplusplus
 extern "C" {
@@ -360,9 +515,31 @@ int furwock_mutex_trylock(struct furwock_mutex *mutex);
 int furwock_mutex_lock_until(struct furwock_mutex *mutex, const struct furwock_deadline *until);
 
 /**
+ * Takes the lock as `options` has it (NULL: as furwock_mutex_lock), and stores how it was got in
+ * `*status`, unless that is NULL. Costs no more than furwock_mutex_lock.
+ *
+ * 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the lock is held, and
+ * whoever held it before has ended without releasing it (FURWOCK_OWNER_DEATH).
+ */
+int furwock_mutex_lock_with(struct furwock_mutex *mutex,
+                            const struct furwock_lock_options *options,
+                            struct furwock_lock_status *status);
+
+/**
  * Releases the lock. 0 or EINVAL. Who unlocks what another thread holds releases it all the same.
  */
 int furwock_mutex_unlock(struct furwock_mutex *mutex);
+
+/**
+ * furwock_mutex_unlock that returns how many waiters it woke, or gave the lock to. 0 for NULL.
+ */
+size_t furwock_mutex_unlock_counting(struct furwock_mutex *mutex);
+
+/**
+ * furwock_mutex_unlock that gives the lock to whoever has waited longest, if anybody has, and not
+ * to whoever comes first.
+ */
+int furwock_mutex_unlock_fair(struct furwock_mutex *mutex);
 
 /**
  * The kernel's id of the thread that holds it, 0 if nobody does. Out of date at once, unless it is
@@ -374,6 +551,42 @@ pid_t furwock_mutex_owner(const struct furwock_mutex *mutex);
  * Whether somebody holds it.
  */
 bool furwock_mutex_is_locked(const struct furwock_mutex *mutex);
+
+/**
+ * Begins an attempt, with options or NULL. Takes nothing yet and waits for nothing. 0, or EINVAL,
+ * also for malformed options: then there is nothing to end. The options may be gone afterwards.
+ */
+int furwock_mutex_attempt_begin(struct furwock_mutex_attempt *attempt,
+                                struct furwock_mutex *mutex,
+                                const struct furwock_lock_options *options);
+
+/**
+ * Waits until it is the caller's turn. EAGAIN: the mutex was free a moment ago, and is there to be
+ * taken by furwock_mutex_attempt_try_take. A thread whose turn it is holds up those behind it
+ * until it takes the mutex, waits again, or ends the attempt.
+ *
+ * 0: the mutex was handed over, and the caller holds it; EOWNERDEAD: the same, as
+ * FURWOCK_OWNER_DEATH has it; both store how in `*status`, unless that is NULL. ETIMEDOUT. After
+ * these three the attempt is over, and only furwock_mutex_attempt_end is left to call. EINVAL for
+ * an attempt that is over, or hasn't begun.
+ */
+int furwock_mutex_attempt_wait(struct furwock_mutex_attempt *attempt,
+                               struct furwock_lock_status *status);
+
+/**
+ * Takes the mutex if it is free, and stores how in `*status`, unless that is NULL. 0: the caller
+ * holds it, and the attempt is over. EBUSY: somebody else was faster; wait again. EINVAL as
+ * furwock_mutex_attempt_wait.
+ */
+int furwock_mutex_attempt_try_take(struct furwock_mutex_attempt *attempt,
+                                   struct furwock_lock_status *status);
+
+/**
+ * Ends an attempt, whatever it came to. If it didn't get the mutex, those who wait behind it are
+ * seen to; if it did, the caller goes on holding the mutex, for furwock_mutex_unlock to release.
+ * 0, or EINVAL for one that hasn't begun, or has ended.
+ */
+int furwock_mutex_attempt_end(struct furwock_mutex_attempt *attempt);
 
 /**
  * Releases the mutex, waits for a signal, and locks the mutex again. As with every condition
@@ -402,6 +615,228 @@ int furwock_condvar_signal(struct furwock_condvar *condvar);
  * furwock_condvar_signal for all waiters.
  */
 int furwock_condvar_broadcast(struct furwock_condvar *condvar);
+
+/**
+ * Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
+ * FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
+ * FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
+ * aligned.
+ */
+int furwock_rwlock_init(struct furwock_rwlock *lock, int policy);
+
+/**
+ * Forgets readers that entered and never left: whose threads have ended inside, say. 0 or EINVAL.
+ *
+ * They may still be named in places outside the lock, by its address, and the writers of a lock
+ * that is made there later would wait for them. If all who entered have left, there is nothing to
+ * forget, and this need not be called. Nobody may use the lock any more, except
+ * furwock_rwlock_init.
+ */
+int furwock_rwlock_destroy(struct furwock_rwlock *lock);
+
+/**
+ * The policy; -1 for NULL.
+ */
+int furwock_rwlock_policy(const struct furwock_rwlock *lock);
+
+/**
+ * Sets the policy, for calls that begin from now on; the lock may be in use. 0 or EINVAL.
+ */
+int furwock_rwlock_set_policy(struct furwock_rwlock *lock, int policy);
+
+/**
+ * Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
+ * aligned.
+ *
+ * A thread that reads already may wait for itself if a writer waits, under
+ * FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
+ * furwock_rwlock_rdlock_recursive.
+ */
+int furwock_rwlock_rdlock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as a reader unless it would have to wait. 0, EBUSY or EINVAL. Where readers wait for
+ * writers that wait, this one may give up for their sake, too.
+ */
+int furwock_rwlock_tryrdlock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as a reader, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
+ * deadline. A lock that is open is entered whether or not the deadline has passed.
+ */
+int furwock_rwlock_rdlock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
+
+/**
+ * Enters as a reader as `options` has it (NULL: as furwock_rwlock_rdlock), and stores how in
+ * `*status`, unless that is NULL.
+ *
+ * 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the caller is inside as a
+ * reader, in the place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Readers
+ * that enter besides are not told.
+ */
+int furwock_rwlock_rdlock_with(struct furwock_rwlock *lock,
+                               const struct furwock_lock_options *options,
+                               struct furwock_lock_status *status);
+
+/**
+ * Enters as a reader past all writers but one that is inside: for threads that read already, and
+ * mustn't wait for a writer that waits for them. Left by furwock_rwlock_rdunlock. 0 or EINVAL.
+ */
+int furwock_rwlock_rdlock_recursive(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_rdlock_recursive, unless a writer is inside: EBUSY.
+ */
+int furwock_rwlock_tryrdlock_recursive(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_rdlock_recursive, up to the deadline: ETIMEDOUT.
+ */
+int furwock_rwlock_rdlock_recursive_until(struct furwock_rwlock *lock,
+                                          const struct furwock_deadline *until);
+
+/**
+ * Leaves as a reader, which the calling thread is. 0 or EINVAL. Who isn't a reader destroys the
+ * lock.
+ */
+int furwock_rwlock_rdunlock(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_rdunlock that returns how many waiters it let in or woke. 0 for NULL.
+ */
+size_t furwock_rwlock_rdunlock_counting(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_rdunlock after which nobody gets past those who wait.
+ */
+int furwock_rwlock_rdunlock_fair(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the writer, waiting as long as it takes. 0 or EINVAL. A thread that is inside already
+ * waits for ever.
+ */
+int furwock_rwlock_wrlock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the writer unless it would have to wait. 0, EBUSY or EINVAL.
+ */
+int furwock_rwlock_trywrlock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the writer, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+ */
+int furwock_rwlock_wrlock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
+
+/**
+ * Enters as the writer as `options` has it (NULL: as furwock_rwlock_wrlock), and stores how in
+ * `*status`, unless that is NULL.
+ *
+ * 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in the place of a writer or an
+ * upgradable reader that has ended without leaving (FURWOCK_OWNER_DEATH).
+ */
+int furwock_rwlock_wrlock_with(struct furwock_rwlock *lock,
+                               const struct furwock_lock_options *options,
+                               struct furwock_lock_status *status);
+
+/**
+ * Leaves as the writer. 0 or EINVAL. Does nothing if nobody writes; ends the writing, whoever
+ * writes, otherwise.
+ */
+int furwock_rwlock_wrunlock(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_wrunlock that returns how many waiters it let in or woke. 0 for NULL.
+ */
+size_t furwock_rwlock_wrunlock_counting(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_wrunlock after which nobody gets past those who wait.
+ */
+int furwock_rwlock_wrunlock_fair(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the upgradable reader, waiting as long as it takes. It shares the lock with readers,
+ * and excludes the writer and other upgradable readers. 0 or EINVAL.
+ */
+int furwock_rwlock_uplock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the upgradable reader unless it would have to wait. 0, EBUSY or EINVAL.
+ */
+int furwock_rwlock_tryuplock(struct furwock_rwlock *lock);
+
+/**
+ * Enters as the upgradable reader, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+ */
+int furwock_rwlock_uplock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
+
+/**
+ * Leaves as the upgradable reader. 0 or EINVAL. Does nothing if there is none.
+ */
+int furwock_rwlock_upunlock(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_upunlock that returns how many waiters it let in or woke. 0 for NULL.
+ */
+size_t furwock_rwlock_upunlock_counting(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_upunlock after which nobody gets past those who wait.
+ */
+int furwock_rwlock_upunlock_fair(struct furwock_rwlock *lock);
+
+/**
+ * Turns the upgradable reader, who calls, into the writer, once all readers have left; none enters
+ * meanwhile, and no writer comes between. 0; EPERM if there is no upgradable reader; EINVAL. A
+ * thread that is inside as a reader besides waits for ever.
+ */
+int furwock_rwlock_upgrade(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_upgrade if there are no readers: EBUSY otherwise, and the caller is the
+ * upgradable reader still.
+ */
+int furwock_rwlock_tryupgrade(struct furwock_rwlock *lock);
+
+/**
+ * furwock_rwlock_upgrade, up to the deadline: ETIMEDOUT, and the caller is the upgradable reader
+ * still.
+ */
+int furwock_rwlock_upgrade_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
+
+/**
+ * Turns the writer, who calls, into a reader, without letting go. 0; EPERM if there is no writer;
+ * EINVAL.
+ */
+int furwock_rwlock_downgrade(struct furwock_rwlock *lock);
+
+/**
+ * Turns the writer, who calls, into the upgradable reader, without letting go. 0; EPERM if there
+ * is no writer; EINVAL.
+ */
+int furwock_rwlock_downgrade_to_upgradable(struct furwock_rwlock *lock);
+
+/**
+ * Turns the upgradable reader, who calls, into a reader, without letting go. 0; EPERM if there is
+ * no upgradable reader; EINVAL.
+ */
+int furwock_rwlock_downgrade_upgradable(struct furwock_rwlock *lock);
+
+/**
+ * The kernel's id of the thread that is the writer or the upgradable reader, 0 if there is
+ * neither. Out of date at once, unless it is the caller.
+ */
+pid_t furwock_rwlock_owner(const struct furwock_rwlock *lock);
+
+/**
+ * Whether anybody is inside.
+ */
+bool furwock_rwlock_is_locked(const struct furwock_rwlock *lock);
+
+/**
+ * Whether a writer is inside.
+ */
+bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
 
 /**
  * Does what the first wait of a process would do: maps the wait queues, and registers the calling

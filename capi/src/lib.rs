@@ -12,13 +12,16 @@
 #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
 compile_error!("the C face passes struct timespec and futex words as 64-bit Linux has them");
 
+mod attempt;
 mod condvar;
 mod deadline;
 mod fd;
 mod kernel;
 mod many;
 mod mutex;
+mod options;
 mod prepare;
+mod rwlock;
 mod wait;
 mod wake;
 mod word;

@@ -1,6 +1,7 @@
 //! The throughput-optimized mutex.
 
 use crate::deadline::{deadline, errno_of, furwock_deadline};
+use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_options};
 use crate::word;
 use core::ffi::c_int;
 use engine::lock::RawMutex;
@@ -51,11 +52,46 @@ pub unsafe extern "C" fn furwock_mutex_lock_until(
     }))
 }
 
+/// Takes the lock as `options` has it (NULL: as furwock_mutex_lock), and stores how it was got in
+/// `*status`, unless that is NULL. Costs no more than furwock_mutex_lock.
+///
+/// 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the lock is held, and
+/// whoever held it before has ended without releasing it (FURWOCK_OWNER_DEATH).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_mutex_lock_with(
+    mutex: *mut furwock_mutex,
+    options: *const furwock_lock_options,
+    status: *mut furwock_lock_status,
+) -> c_int {
+    // SAFETY: the caller's mutex and options, and its place for the answer.
+    unsafe {
+        let arguments = raw(mutex).and_then(|raw| Ok((raw, read_options(options)?)));
+        answer(arguments.map(|(raw, options)| raw.lock_with(&options)), status)
+    }
+}
+
 /// Releases the lock. 0 or EINVAL. Who unlocks what another thread holds releases it all the same.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     errno_of(unsafe { raw(mutex) }.map(RawMutex::unlock))
+}
+
+/// furwock_mutex_unlock that returns how many waiters it woke, or gave the lock to. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_mutex_unlock_counting(mutex: *mut furwock_mutex) -> usize {
+    // SAFETY: the caller's mutex.
+    unsafe { raw(mutex) }.map_or(0, RawMutex::unlock_counting)
+}
+
+/// furwock_mutex_unlock that gives the lock to whoever has waited longest, if anybody has, and not
+/// to whoever comes first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_mutex_unlock_fair(mutex: *mut furwock_mutex) -> c_int {
+    // SAFETY: the caller's mutex.
+    errno_of(unsafe { raw(mutex) }.map(|raw| {
+        raw.unlock_fair();
+    }))
 }
 
 /// The kernel's id of the thread that holds it, 0 if nobody does. Out of date at once, unless it is

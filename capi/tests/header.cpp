@@ -4,6 +4,7 @@
 #include <atomic>
 
 static_assert(sizeof(furwock_mutex) == 4, "a mutex is a word");
+static_assert(sizeof(furwock_rwlock) == 8, "a rwlock is a wide word");
 
 int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain, void *&pointer);
 
@@ -12,12 +13,24 @@ int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain
 	furwock_expected words[] = { { &atomic, 8, 1 }, { &shared, 4, 2 }, { &plain, 1, 3 } };
 	furwock_mutex mutex = FURWOCK_MUTEX_INIT;
 	furwock_condvar condvar = FURWOCK_CONDVAR_INIT;
+	furwock_rwlock locks[] = {
+		FURWOCK_RWLOCK_INIT, FURWOCK_RWLOCK_RECURSIVE_INIT,
+		FURWOCK_RWLOCK_PREFER_READERS_INIT, FURWOCK_RWLOCK_PREFER_WRITERS_INIT,
+		FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT,
+	};
 	furwock_deadline soon = furwock_after_ns(1);
+	furwock_lock_options options = {};
+	furwock_lock_status status = {};
+	furwock_mutex_attempt attempt;
 	futex_waitv one = {};
 
 	return furwock_wait64(&atomic, 1, &soon) + furwock_wait32(&shared, 2, nullptr) +
 	       furwock_wait8(&plain, 3, nullptr) + furwock_wait_pointer(&pointer, &plain, nullptr) +
 	       furwock_wait_any(words, 3, nullptr, nullptr) + furwock_mutex_lock(&mutex) +
 	       furwock_condvar_wait(&condvar, &mutex) +
+	       furwock_rwlock_init(locks, FURWOCK_RWLOCK_RECURSIVE) +
+	       furwock_rwlock_rdlock_with(locks, &options, &status) +
+	       furwock_mutex_attempt_begin(&attempt, &mutex, &options) +
+	       (status.how == FURWOCK_HOW_FAST) +
 	       int(furwock_waitv(&one, 1, 0, &soon.at, soon.clock));
 }

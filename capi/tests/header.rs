@@ -6,12 +6,14 @@ use std::path::Path;
 use std::{env, fs};
 
 /// In the order of the header's sections.
-const SOURCES: [&str; 9] =
-    ["kernel", "deadline", "wait", "wake", "many", "fd", "mutex", "condvar", "prepare"];
+const SOURCES: [&str; 12] = [
+    "kernel", "deadline", "wait", "wake", "many", "fd", "options", "mutex", "attempt", "condvar",
+    "rwlock", "prepare",
+];
 
 const HEAD: &str = "\
 /*
- * furwock: futexes, a mutex and a condition variable in user space, for Linux.
+ * furwock: futexes and locks in user space, for Linux.
  *
  * furwock_futex and furwock_waitv are the system calls: they return -1 and set errno. All other
  * functions that return an int return 0 or an error number, as pthread's do, and may change errno.
@@ -49,7 +51,12 @@ struct futex_waitv {
 #endif
 
 #define FURWOCK_MUTEX_INIT { 0 }
-#define FURWOCK_CONDVAR_INIT { 0 }";
+#define FURWOCK_CONDVAR_INIT { 0 }
+#define FURWOCK_RWLOCK_INIT { 0 }
+#define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 61 }
+#define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }";
 
 fn config() -> Config {
     let owned = |text: &str| Some(text.to_owned());

@@ -1,5 +1,5 @@
-//! Programs in C and C++ on the header and the libraries: the tests of `calls.c`, the examples, and
-//! a plug-in that is loaded at run time.
+//! Programs in C and C++ on the header and the libraries: the tests of `calls.c` and `locks.c`, the
+//! examples, and a plug-in that is loaded at run time.
 
 mod common;
 
@@ -7,7 +7,7 @@ use common::{SYSTEM_LIBRARIES, folder, library_folder, program, run, static_libr
 use furwock_conformance::{Ended, Side, Test};
 use std::path::Path;
 
-fn check_calls(program: &Path) {
+fn check_all(program: &Path) {
     let tests = Test::list(program);
     assert!(!tests.is_empty());
     let mut failures = Vec::new();
@@ -21,21 +21,36 @@ fn check_calls(program: &Path) {
     assert!(failures.is_empty(), "failed:\n  {}", failures.join("\n  "));
 }
 
+fn check_on_the_shared_library(source: &str, folder: &Path) {
+    let libraries = library_folder(folder);
+    check_all(&program(source, folder).linked_with(libraries, "furwock").build());
+}
+
+fn check_on_the_static_library(source: &str, folder: &Path) {
+    common::shared_library();
+    let library = static_library();
+    let library = library.to_str().expect("the checkout's path is UTF-8");
+    check_all(&program(source, folder).with(&[library]).with(&SYSTEM_LIBRARIES).build());
+}
+
 #[test]
 fn calls_on_the_shared_library() {
-    let folder = folder("calls-shared");
-    let libraries = library_folder(&folder);
-    check_calls(&program("tests/calls.c", &folder).linked_with(libraries, "furwock").build());
+    check_on_the_shared_library("tests/calls.c", &folder("calls-shared"));
 }
 
 #[test]
 fn calls_on_the_static_library() {
-    let folder = folder("calls-static");
-    common::shared_library();
-    let library = static_library();
-    let library = library.to_str().expect("the checkout's path is UTF-8");
-    let program = program("tests/calls.c", &folder).with(&[library]).with(&SYSTEM_LIBRARIES);
-    check_calls(&program.build());
+    check_on_the_static_library("tests/calls.c", &folder("calls-static"));
+}
+
+#[test]
+fn locks_on_the_shared_library() {
+    check_on_the_shared_library("tests/locks.c", &folder("locks-shared"));
+}
+
+#[test]
+fn locks_on_the_static_library() {
+    check_on_the_static_library("tests/locks.c", &folder("locks-static"));
 }
 
 #[test]
@@ -81,16 +96,19 @@ macro_rules! examples {
 }
 
 examples! {
+    cache: "cache.c";
+    last_look: "last_look.c";
     latch: "latch.cpp";
     many_words: "many_words.c";
     poll: "poll.c";
     producer_consumer: "producer_consumer.c";
     queue: "queue.c";
+    settings: "settings.cpp";
     wide_word: "wide_word.c";
 }
 
 #[test]
 fn every_example_is_run() {
     let examples = std::fs::read_dir(common::package().join("examples")).expect("it is there");
-    assert_eq!(examples.count(), 6, "an example that `examples!` doesn't name");
+    assert_eq!(examples.count(), 9, "an example that `examples!` doesn't name");
 }

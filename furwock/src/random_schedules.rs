@@ -170,9 +170,13 @@ fn crowded_rwlock(policy: Policy, biased: bool) {
 
 #[test]
 fn a_crowded_rwlock_loses_nobody_under_any_policy() {
-    for policy in
-        [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders, Policy::PreferWriters]
-    {
+    for policy in [
+        Policy::PhaseFair,
+        Policy::Recursive,
+        Policy::PreferReaders,
+        Policy::PreferWriters,
+        Policy::PreferWritersRecursive,
+    ] {
         for biased in [false, true] {
             explore(move || crowded_rwlock(policy, biased));
         }

@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
-use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_t, timespec};
+use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, timespec};
 
 unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
@@ -114,6 +114,18 @@ functions! {
         clock: clockid_t, at: *const timespec) @ "GLIBC_2.30";
     pthread_cond_signal(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
     pthread_cond_broadcast(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
+    pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, at: *const timespec) @ "GLIBC_2.2.5";
+    pthread_rwlock_clockrdlock(lock: *mut pthread_rwlock_t, clock: clockid_t, at: *const timespec)
+        @ "GLIBC_2.30";
+    pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, at: *const timespec) @ "GLIBC_2.2.5";
+    pthread_rwlock_clockwrlock(lock: *mut pthread_rwlock_t, clock: clockid_t, at: *const timespec)
+        @ "GLIBC_2.30";
+    pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 

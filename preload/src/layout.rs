@@ -1,7 +1,7 @@
 //! glibc's objects, and where furwock's state lives in them.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
-use furwock::lock::{RawCondvar, RawMutex};
+use furwock::lock::{Policy, RawCondvar, RawMutex, RawRwLock};
 
 /// `pthread_mutex_t` (and `mtx_t`), x86-64.
 #[repr(C)]
@@ -42,6 +42,7 @@ static OFF: AtomicI32 = AtomicI32::new(0);
 pub(crate) fn turn_off() {
     OFF.store(GLIBC_BITS, Ordering::Relaxed);
     COND_FLAGS_AT.store(COND_OFF, Ordering::Relaxed);
+    turn_off_rwlocks();
 }
 
 impl Mutex {
@@ -138,3 +139,87 @@ impl Cond {
         }
     }
 }
+
+/// `pthread_rwlock_t`, x86-64.
+#[repr(C)]
+pub(crate) struct RwLock {
+    /// glibc's `__readers` and `__writers`.
+    pub(crate) raw: RawRwLock,
+    _futexes: [u32; 4],
+    /// The writer, where debuggers look for it.
+    writer: AtomicU32,
+    shared: AtomicU32,
+    _elision: [u32; 4],
+    kind: AtomicU32,
+}
+
+const _: () = assert!(size_of::<RwLock>() <= size_of::<libc::pthread_rwlock_t>());
+const _: () = assert!(align_of::<RwLock>() <= align_of::<libc::pthread_rwlock_t>());
+
+/// Set when all rwlocks are glibc's.
+static RWLOCKS_OFF: AtomicU32 = AtomicU32::new(0);
+
+/// Leaves every rwlock to glibc.
+pub(crate) fn turn_off_rwlocks() {
+    RWLOCKS_OFF.store(1, Ordering::Relaxed);
+}
+
+impl RwLock {
+    /// # Safety
+    /// `lock` points to a `pthread_rwlock_t`, as POSIX asks of the program.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr<'l>(lock: *mut libc::pthread_rwlock_t) -> &'l Self {
+        // SAFETY: all fields are atomics or unused, and the layout is glibc's.
+        unsafe { &*lock.cast::<Self>() }
+    }
+
+    pub(crate) fn as_ptr(&self) -> *mut libc::pthread_rwlock_t {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
+    /// Whether it is furwock's: not shared between processes, and furwock isn't off.
+    #[inline(always)]
+    pub(crate) fn is_ours(&self) -> bool {
+        self.shared.load(Ordering::Relaxed) | RWLOCKS_OFF.load(Ordering::Relaxed) == 0
+    }
+
+    /// Tells a lock whose word doesn't who goes first: it was zero at first, a policy that no kind of
+    /// glibc's stands for. Before anybody waits; whoever needn't wait doesn't care.
+    pub(crate) fn make_ready(&self) {
+        if self.raw.policy() == Policy::PhaseFair {
+            self.raw.set_policy(match self.kind.load(Ordering::Relaxed) {
+                RWLOCK_PREFER_WRITER => Policy::PreferWritersRecursive,
+                RWLOCK_PREFER_WRITER_NONRECURSIVE => Policy::PreferWriters,
+                _ => Policy::Recursive,
+            });
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn note_writer(&self, tid: u32) {
+        self.writer.store(tid, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    pub(crate) fn forget_writer(&self) {
+        self.writer.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether its attributes say that processes share it; `None` if they say neither.
+    pub(crate) fn is_shared(&self) -> Option<bool> {
+        match self.shared.load(Ordering::Relaxed) {
+            0 => Some(false),
+            1 => Some(true),
+            _ => None,
+        }
+    }
+
+    /// The kind that the program asked for, for who checks the layout.
+    pub(crate) fn kind(&self) -> u32 {
+        self.kind.load(Ordering::Relaxed)
+    }
+}
+
+/// `PTHREAD_RWLOCK_PREFER_WRITER_NP` and `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
+pub(crate) const RWLOCK_PREFER_WRITER: u32 = 1;
+pub(crate) const RWLOCK_PREFER_WRITER_NONRECURSIVE: u32 = 2;

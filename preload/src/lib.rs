@@ -1,8 +1,8 @@
-//! The pthread face of furwock: glibc's mutexes and condition variables, replaced beneath a program
+//! The pthread face of furwock: glibc's mutexes, rwlocks and condition variables, replaced beneath a program
 //! that was not built for it.
 //!
 //! `LD_PRELOAD=libfurwock_preload.so PROGRAM`, or `furwock run PROGRAM`. The locks live inside the
-//! program's own `pthread_mutex_t` and `pthread_cond_t`, in glibc's sizes and with glibc's static
+//! program's own `pthread_mutex_t`, `pthread_rwlock_t` and `pthread_cond_t`, in glibc's sizes and with glibc's static
 //! initialisers, so that an object works whoever initialised it. What other processes may share,
 //! and what only the kernel can do (process-shared, priority-inheriting, priority-protected and
 //! robust objects), goes to glibc's own code.
@@ -23,6 +23,7 @@ mod cond;
 mod glibc;
 mod layout;
 mod mutex;
+mod rwlock;
 mod shared_cond;
 mod start;
 mod syscall;

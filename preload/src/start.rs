@@ -30,6 +30,13 @@ unsafe extern "C" fn start(
             );
         }
     }
+    if !rwlocks_are_laid_out_as_expected() {
+        layout::turn_off_rwlocks();
+        eprintln!(
+            "furwock: this glibc lays out its rwlocks in a way that furwock doesn't know: they stay \
+             glibc's own"
+        );
+    }
     // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
     // can hold a lock that they need.
     furwock::lock::prepare();
@@ -86,5 +93,31 @@ fn mutex_kinds_are_where_expected() -> bool {
         libc::pthread_mutex_init(mutex.as_mut_ptr(), attr.as_ptr());
         libc::pthread_mutexattr_destroy(attr.as_mut_ptr());
         layout::Mutex::from_ptr(mutex.as_mut_ptr()).kind() == layout::Kind::Recursive
+    }
+}
+
+unsafe extern "C" {
+    fn pthread_rwlockattr_setkind_np(attr: *mut libc::pthread_rwlockattr_t, kind: c_int) -> c_int;
+}
+
+/// Whether what glibc makes of an attribute is what furwock reads of it.
+fn rwlocks_are_laid_out_as_expected() -> bool {
+    let kind = layout::RWLOCK_PREFER_WRITER_NONRECURSIVE;
+    let mut attr = MaybeUninit::uninit();
+    let mut private = MaybeUninit::<libc::pthread_rwlock_t>::zeroed();
+    let mut shared = MaybeUninit::<libc::pthread_rwlock_t>::zeroed();
+    // SAFETY: as in `find_cond_flags`. The locks are never locked.
+    unsafe {
+        libc::pthread_rwlockattr_init(attr.as_mut_ptr());
+        pthread_rwlockattr_setkind_np(attr.as_mut_ptr(), kind as c_int);
+        libc::pthread_rwlock_init(private.as_mut_ptr(), attr.as_ptr());
+        libc::pthread_rwlockattr_setpshared(attr.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED);
+        libc::pthread_rwlock_init(shared.as_mut_ptr(), attr.as_ptr());
+        libc::pthread_rwlockattr_destroy(attr.as_mut_ptr());
+        let private = layout::RwLock::from_ptr(private.as_mut_ptr());
+        let shared = layout::RwLock::from_ptr(shared.as_mut_ptr());
+        private.kind() == kind
+            && private.is_shared() == Some(false)
+            && shared.is_shared() == Some(true)
     }
 }

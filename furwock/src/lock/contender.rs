@@ -334,8 +334,12 @@ impl<'o, L: Contended> Contender<'o, L> {
         if owner == 0 || sys::thread::is_ours(owner) {
             return false;
         }
-        let new = self.lock.seized(word, lot::tid());
+        // (Only for want of memory for a node there is a role to give up here.)
+        let new = self.lock.seized(self.lock.given_up(word, self.role), lot::tid());
         let taken = self.lock.exchange(word, new, Ordering::Acquire).is_ok();
+        if taken {
+            self.role = Role::Newcomer;
+        }
         self.status.owner_died = taken;
         taken
     }

@@ -31,6 +31,31 @@ pub fn known_thread_id() -> u32 {
     crate::sys::thread::known_tid()
 }
 
+/// What a thread that reads a rwlock may be asked later: whether it reads any. Counted by callers that
+/// need it, since locks don't.
+#[cfg(not(any(loom, shuttle)))]
+pub mod reads {
+    use crate::sys::thread;
+
+    /// Counts a read lock of the calling thread in.
+    #[inline(always)]
+    pub fn began() {
+        thread::began_to_read();
+    }
+
+    /// Counts a read lock of the calling thread out.
+    #[inline(always)]
+    pub fn ended() {
+        thread::ended_reading();
+    }
+
+    /// Whether the calling thread has one.
+    #[inline(always)]
+    pub fn any() -> bool {
+        thread::reads()
+    }
+}
+
 /// Does what the first wait would do: maps the wait-queue table, and registers the calling thread and
 /// the fork handler. Worth calling where system calls may be forbidden later, or locks held that
 /// these need. Costs a few system calls and no memory.

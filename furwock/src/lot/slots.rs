@@ -66,16 +66,17 @@ impl Row {
 
 #[inline(always)]
 fn index(address: usize) -> usize {
-    (address >> 3 ^ address >> 6 ^ address >> 9 ^ address >> 12) % SLOTS
+    (address >> 3 ^ address >> 7 ^ address >> 12) % SLOTS
 }
 
-/// Publishes `address` for the calling thread. False if its slot is in use, or it has none.
+/// Publishes `address` for the calling thread. False if its slot is in use, or it has none; the first
+/// time it gets one for the next.
 ///
 /// Afterwards a full fence has passed: who now finds that nobody has begun to wait for `address` has
 /// published in time.
 #[inline(always)]
 pub(crate) fn publish(address: usize) -> bool {
-    let Some(row) = own() else { return false };
+    let Some(row) = known() else { return take() };
     let slot = row.slot(address);
     if slot.load(Ordering::Relaxed) != 0 {
         return false;
@@ -186,21 +187,36 @@ fn sleep(slot: &'static AtomicUsize, address: usize, deadline: Option<&Deadline>
     wait.sleep(|_was_last| {});
 }
 
+/// Withdraws `address` from one slot of whichever thread. False if nobody has published it.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn withdraw_anothers(address: usize) -> bool {
+    let found = rows().map(|row| (row, row.slot(address))).find(|(_, slot)| {
+        slot.compare_exchange(address, 0, Ordering::Release, Ordering::Relaxed).is_ok()
+    });
+    if let Some((row, slot)) = found {
+        full_fence_after_rmw();
+        if row.awaited.load(Ordering::Relaxed) != 0 {
+            wake(slot);
+        }
+    }
+    found.is_some()
+}
+
 /// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
 pub(crate) fn forget(address: usize) {
     for row in rows() {
-        let _ =
-            row.slot(address).compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let slot = row.slot(address);
+        let _ = slot.compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use native::{forget_others, release};
 #[cfg(not(any(loom, shuttle)))]
-use native::{known, own, rows};
+use native::{known, rows, take};
 
 #[cfg(any(loom, shuttle))]
-use model::{own, own as known, rows};
+use model::{known, rows, take};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
@@ -228,21 +244,21 @@ mod native {
         if row.addr() <= NONE.addr() {
             return None;
         }
-        // SAFETY: `take` stored a reference into the table.
+        // SAFETY: `take_one` stored a reference into the table.
         Some(unsafe { &*row.cast::<Row>() })
     }
 
-    /// The calling thread's row, a new one if need be.
-    #[inline(always)]
-    pub(super) fn own() -> Option<&'static Row> {
+    /// Gets the calling thread a row, if it never asked for one. False in any case, for `publish`.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take() -> bool {
         if slot().row.get().is_null() {
-            take();
+            take_one();
         }
-        known()
+        false
     }
 
-    #[cold]
-    fn take() {
+    fn take_one() {
         slot().row.set(NONE);
         // Registers what gives the row back when the thread ends.
         if super::super::own().is_none() {
@@ -308,7 +324,11 @@ mod model {
         rows.iter()
     }
 
-    pub(super) fn own() -> Option<&'static Row> {
+    pub(super) fn take() -> bool {
+        false
+    }
+
+    pub(super) fn known() -> Option<&'static Row> {
         rows().nth(crate::prim::model_thread_id() as usize % ROWS)
     }
 }

@@ -145,8 +145,13 @@ impl Shared {
 
 pub(super) type Work = fn(&Shared);
 
-const POLICIES: [Policy; 4] =
-    [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders, Policy::PreferWriters];
+const POLICIES: [Policy; 5] = [
+    Policy::PhaseFair,
+    Policy::Recursive,
+    Policy::PreferReaders,
+    Policy::PreferWriters,
+    Policy::PreferWritersRecursive,
+];
 
 /// Each of `works` in a thread of its own, the first in this one. In the end nobody is left, and the
 /// word says so.

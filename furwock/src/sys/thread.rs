@@ -19,7 +19,8 @@ pub(crate) struct Slot {
     holding: Cell<u16>,
     /// A signal handler left something to be done once none is held.
     pub(crate) has_deferred: Cell<bool>,
-    _unused: u8,
+    /// Read locks that it holds, as far as a caller counts them; 255 stands for that many or more.
+    reads: Cell<u8>,
     /// What the layers above hang on a thread.
     pub(crate) data: Cell<*const c_void>,
     /// What signal handlers left to be done.
@@ -69,7 +70,7 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
                 tid: Cell::new(0),
                 holding: Cell::new(0),
                 has_deferred: Cell::new(false),
-                _unused: 0,
+                reads: Cell::new(0),
                 data: Cell::new(core::ptr::null()),
                 deferred: AtomicPtr::new(core::ptr::null_mut()),
                 row: Cell::new(core::ptr::null()),
@@ -133,6 +134,29 @@ pub(crate) fn has_released() -> bool {
 #[inline(always)]
 pub(crate) fn holds() -> bool {
     slot().holding.get() != 0
+}
+
+/// Whether this thread holds a read lock, as far as it was counted.
+#[inline(always)]
+pub(crate) fn reads() -> bool {
+    slot().reads.get() != 0
+}
+
+/// Counts a read lock in.
+#[inline(always)]
+pub(crate) fn began_to_read() {
+    let reads = &slot().reads;
+    reads.set(reads.get().saturating_add(1));
+}
+
+/// Counts a read lock out. (Once there were too many to count, the thread is taken for a reader for
+/// good.)
+#[inline(always)]
+pub(crate) fn ended_reading() {
+    let reads = &slot().reads;
+    if !matches!(reads.get(), 0 | u8::MAX) {
+        reads.set(reads.get() - 1);
+    }
 }
 
 /// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.

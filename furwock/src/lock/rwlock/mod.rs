@@ -25,8 +25,9 @@ use settle::{settle, settle_at};
 use shared::Reader;
 use state::{
     Cause, HANDOFF, Kind, ONE_READER, PARKED, REVOKED, UPGRADING, WRITER, free, is_available,
-    is_biased, is_to_be_settled, is_to_be_settled_by_reader, is_written, may_be_published, owner,
-    policy, read_at_once, readers, taken, upgradable_left, written,
+    is_biased, is_to_be_settled, is_to_be_settled_by_reader, is_written, may_be_published,
+    only_writer, owner, policy, read_at_once, readers, taken, upgradable_left, written,
+    written_at_once,
 };
 
 pub use state::Policy;
@@ -34,7 +35,7 @@ pub use state::Policy;
 /// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
 ///
 /// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be
-/// inside, who can become the writer without letting go. For threads of one process. Up to 524,287
+/// inside, who can become the writer without letting go. For threads of one process. Up to 262,143
 /// readers are counted at once; one more waits until another leaves.
 ///
 /// Who goes first is its [`Policy`]. Whatever it is, a running thread may take a free lock past
@@ -217,7 +218,7 @@ impl RawRwLock {
         } else {
             Ordering::Release
         };
-        if slots::withdraw(self.key()) {
+        if self.unlock_published() {
             return 0;
         }
         // After the release the lock may be gone; its address still names the queue.
@@ -229,9 +230,56 @@ impl RawRwLock {
         if is_to_be_settled_by_reader(left) { settle_at(word, Cause::Left) } else { 0 }
     }
 
-    /// Enters if nothing is in the way, by the word or by a slot.
-    #[inline]
-    fn read_fast(&self) -> bool {
+    /// Whether so many readers are inside that no more can be counted. One more waits.
+    pub fn is_full(&self) -> bool {
+        state::room(self.word.load(Ordering::Relaxed)) == 0
+    }
+
+    /// Leaves as a reader that published itself. False if the caller isn't one. Calls nothing, but
+    /// where a writer sleeps for it.
+    #[inline(always)]
+    pub fn unlock_published(&self) -> bool {
+        slots::withdraw(self.key())
+    }
+
+    /// Leaves in the place of any reader, who may be another thread than the caller. Release. False if
+    /// there is none.
+    ///
+    /// For callers that can't know who calls: `unlock_shared` relies on its caller being a reader.
+    #[cfg(not(any(loom, shuttle)))]
+    pub fn unlock_shared_of_any(&self) -> bool {
+        if self.unlock_published() {
+            return true;
+        }
+        let pointer = &raw const self.word;
+        let mut word = self.word.load(Ordering::Relaxed);
+        while readers(word) != 0 {
+            let left = word - ONE_READER;
+            match self.exchange(word, left, Ordering::Release) {
+                Ok(_) => {
+                    if is_to_be_settled_by_reader(left) {
+                        settle_at(pointer, Cause::Left);
+                    }
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        may_be_published(word) && slots::withdraw_anothers(self.key())
+    }
+
+    /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
+    /// another use without the lock being dropped.
+    pub fn forget_readers(&self) {
+        if may_be_published(self.word.load(Ordering::Relaxed)) {
+            slots::forget(self.key());
+        }
+    }
+
+    /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
+    /// may mean nothing: the caller takes another way then.
+    #[inline(always)]
+    pub fn read_fast(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         match read_at_once(word) {
             Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),
@@ -240,16 +288,20 @@ impl RawRwLock {
     }
 
     /// Publishes this thread as a reader, and is in if the lock is still biased then (W-3).
-    #[inline]
+    #[inline(always)]
     fn read_biased(&self) -> bool {
         if !slots::publish(self.key()) {
             return false;
         }
-        let biased = is_biased(self.word.load(Ordering::Acquire));
-        if !biased {
-            slots::withdraw(self.key());
-        }
-        biased
+        is_biased(self.word.load(Ordering::Acquire)) || self.take_back()
+    }
+
+    /// The bias went away while this thread published itself. False, for `read_biased`.
+    #[cold]
+    #[inline(never)]
+    fn take_back(&self) -> bool {
+        slots::withdraw(self.key());
+        false
     }
 
     #[cold]
@@ -265,7 +317,7 @@ impl RawRwLock {
     /// A thread that is inside already waits for ever.
     #[inline]
     pub fn lock_exclusive(&self) {
-        if !self.own_fast(Kind::Writer) {
+        if !self.write_fast_as(lot::tid()) {
             self.write_slow(&const { Options::new() });
         }
     }
@@ -273,7 +325,7 @@ impl RawRwLock {
     /// Enters as the writer unless it would have to wait. Acquire on success.
     #[inline]
     pub fn try_lock_exclusive(&self) -> bool {
-        self.own_fast(Kind::Writer) || self.try_own_slow(Kind::Writer)
+        self.write_fast_as(lot::tid()) || self.try_own_slow(Kind::Writer)
     }
 
     /// Enters as the writer, or gives up at `deadline`. Returns whether it entered; Acquire if so.
@@ -285,7 +337,7 @@ impl RawRwLock {
     /// Enters as the writer as `options` has it, and tells how; `None` at the deadline. Acquire.
     #[inline]
     pub fn lock_exclusive_with(&self, options: &Options) -> Option<Status> {
-        if self.own_fast(Kind::Writer) { Some(Status::FAST) } else { self.write_slow(options) }
+        if self.write_fast_as(lot::tid()) { Some(Status::FAST) } else { self.write_slow(options) }
     }
 
     /// Leaves as the writer. Release.
@@ -300,7 +352,30 @@ impl RawRwLock {
     /// `unlock_exclusive`; returns how many waiters it let in or woke.
     #[inline]
     pub fn unlock_exclusive_counting(&self) -> usize {
+        if self.try_unlock_exclusive_as(lot::tid()) {
+            return 0;
+        }
         self.leave(is_written, written, Cause::Written)
+    }
+
+    /// Enters as the writer if nobody is around; `tid` is the caller's
+    /// [`thread_id`](super::thread_id). Acquire on success. False may mean nothing: the caller takes
+    /// another way then.
+    #[inline(always)]
+    pub fn write_fast_as(&self, tid: u32) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        written_at_once(word, tid)
+            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+    }
+
+    /// Leaves as the writer if the word says no more than that `tid` writes a phase-fair lock. Calls
+    /// nothing.
+    #[inline(always)]
+    pub fn try_unlock_exclusive_as(&self, tid: u32) -> bool {
+        let word = only_writer(tid);
+        self.word
+            .compare_exchange(word, free(Policy::PhaseFair), Ordering::Release, Ordering::Relaxed)
+            .is_ok()
     }
 
     #[cold]
@@ -503,9 +578,7 @@ impl RawRwLock {
     fn own_fast(&self, kind: Kind) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let new = taken(word, kind, lot::tid(), Role::Newcomer);
-        is_available(word, kind)
-            && !(may_be_published(word) && kind == Kind::Writer)
-            && self.exchange(word, new, Ordering::Acquire).is_ok()
+        is_available(word, kind) && self.exchange(word, new, Ordering::Acquire).is_ok()
     }
 
     #[cold]
@@ -558,7 +631,7 @@ impl RawRwLock {
     }
 
     /// Releases what `held` says is held, as `left` says, and sees to those who wait.
-    #[inline]
+    #[cold]
     fn leave(&self, held: impl Fn(u64) -> bool, left: impl Fn(u64) -> u64, cause: Cause) -> usize {
         let pointer = &raw const self.word;
         let mut word = self.word.load(Ordering::Relaxed);
@@ -598,8 +671,6 @@ impl Drop for RawRwLock {
         if crate::prim::checker_has_failed() {
             return;
         }
-        if may_be_published(self.word.load(Ordering::Relaxed)) {
-            slots::forget(self.key());
-        }
+        self.forget_readers();
     }
 }

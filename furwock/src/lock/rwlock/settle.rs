@@ -26,6 +26,8 @@ pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
 pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
     let key = word.addr();
     let mut count = 0;
+    // Whoever is woken takes the lock by itself, and then sees to those behind it.
+    let mut woken = false;
     while let Some(first) = queue.first(key) {
         // SAFETY: `first` is queued, and stays so as long as the bucket's lock is held: its thread is
         // inside a call on this lock.
@@ -37,6 +39,7 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
         let turn = next(seen_right, waiting, cause, u64::from(how_far_ahead(key)));
         let (new, choice) = match turn {
             Next::Nothing => break,
+            turn if woken && turn != Next::WakeOther => break,
             Next::Readers => {
                 let (readers, all) = count_readers(queue, first, room(seen));
                 if readers == 0 {
@@ -72,6 +75,7 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
         if cause == Cause::Written {
             cause = Cause::Left;
         }
+        woken |= turn == Next::WakeOther;
         count += choose(queue, first, choice);
         if !queue.has(key) {
             word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);

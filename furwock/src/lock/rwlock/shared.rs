@@ -3,7 +3,7 @@
 use super::RawRwLock;
 use super::exclusive::cleaned;
 use super::state::{
-    Kind, Policy, Stop, is_biased, is_worth_a_spin, is_written, may_park_reader, owner, read,
+    Kind, Stop, is_biased, is_worth_a_spin, is_written, may_park_reader, owner, read,
     reader_queued, seized_by_reader, stops_reader,
 };
 use crate::lock::contender::turn_is_over;
@@ -71,7 +71,8 @@ impl<'o> Reader<'o> {
                     return Some(self.status);
                 }
                 Slept::TimedOut if self.takes_over() => return Some(self.status),
-                Slept::TimedOut if self.has_timed_out() => return None,
+                // Whoever waited for nobody but waiting writers could have been inside all the time.
+                Slept::TimedOut if self.has_timed_out() => return self.enters_at_last(),
                 Slept::TimedOut => {}
             }
         }
@@ -80,7 +81,7 @@ impl<'o> Reader<'o> {
     /// Enters if that is possible without waiting for anybody.
     pub(super) fn try_enter(mut self) -> bool {
         // Who doesn't wait for writers needn't refuse itself for their sake.
-        self.forced |= self.lock.policy() == Policy::Recursive;
+        self.forced |= self.lock.policy().lets_readers_recurse();
         self.deferred = 0;
         loop {
             let word = self.lock.word.load(Ordering::Relaxed);
@@ -181,7 +182,7 @@ impl<'o> Reader<'o> {
     /// Whether it waits for writers that wait, only so long.
     fn is_forbearing(&self, stop: Stop) -> bool {
         let writer_is_inside = is_written(self.lock.word.load(Ordering::Relaxed));
-        self.lock.policy() == Policy::Recursive && (stop == Stop::Sleepers || !writer_is_inside)
+        self.lock.policy().lets_readers_recurse() && (stop == Stop::Sleepers || !writer_is_inside)
     }
 
     /// How long to sleep before looking again, if the deadline doesn't come first.
@@ -208,6 +209,12 @@ impl<'o> Reader<'o> {
         let taken = self.lock.exchange(word, new, Ordering::Acquire).is_ok();
         self.status.owner_died = taken;
         taken
+    }
+
+    fn enters_at_last(self) -> Option<Status> {
+        let status = self.status;
+        let may_recurse = self.lock.policy().lets_readers_recurse();
+        (may_recurse && self.try_enter()).then_some(status)
     }
 
     fn has_timed_out(&self) -> bool {

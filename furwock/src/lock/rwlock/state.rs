@@ -13,8 +13,8 @@
 //! | 29 | REVOKED | slots may still hold readers, though nobody enters that way any more |
 //! | 30..=33 | wakes | writers that have been chosen, and will look at the lock again |
 //! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
-//! | 42..=61 | readers | readers inside that aren't published in slots; the top bit stays free |
-//! | 62..=63 | policy | who goes first (`Policy`) |
+//! | 42..=60 | readers | readers inside that aren't published in slots; the top bit stays free |
+//! | 61..=63 | policy | who goes first (`Policy`) |
 //!
 //! When a bit may be set, and when it may be left out or cleared:
 //!
@@ -70,14 +70,18 @@ pub(super) const HEAT: u64 = 0xff << 34;
 /// The heat that biases a lock: 128 reads since the last write.
 pub(super) const HOT: u64 = 1 << 41;
 pub(super) const ONE_READER: u64 = 1 << 42;
-pub(super) const READERS: u64 = 0xf_ffff << 42;
+pub(super) const READERS: u64 = 0x7_ffff << 42;
 /// The counter is never that full: what lies above it is safe from it.
-const TOO_MANY_READERS: u64 = 1 << 61;
-pub(super) const POLICY: u64 = 3 << 62;
+const TOO_MANY_READERS: u64 = 1 << 60;
+pub(super) const POLICY: u64 = 7 << POLICY_AT;
+const POLICY_AT: u32 = 61;
 
 /// A reader that sees none of these is in by one exchange.
 const STOPS_READERS: u64 =
     WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | HOT | TOO_MANY_READERS;
+
+/// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
+const STOPS_WRITERS: u64 = !(HEAT | POLICY);
 
 /// Who goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -95,11 +99,13 @@ pub enum Policy {
     PreferReaders = 2,
     /// Readers wait as long as any writer waits. They starve if writers never leave.
     PreferWriters = 3,
+    /// As [`Recursive`](Self::Recursive), but when a writer leaves, the next writer goes first.
+    PreferWritersRecursive = 4,
 }
 
 /// A free lock under `policy`.
 pub(super) const fn free(policy: Policy) -> u64 {
-    (policy as u64) << 62
+    (policy as u64) << POLICY_AT
 }
 
 /// The word under another policy.
@@ -109,11 +115,12 @@ pub(super) const fn under(word: u64, policy: Policy) -> u64 {
 
 #[inline]
 pub(super) const fn policy(word: u64) -> Policy {
-    match word >> 62 {
-        0 => Policy::PhaseFair,
+    match word >> POLICY_AT {
         1 => Policy::Recursive,
         2 => Policy::PreferReaders,
-        _ => Policy::PreferWriters,
+        3 => Policy::PreferWriters,
+        4 => Policy::PreferWritersRecursive,
+        _ => Policy::PhaseFair,
     }
 }
 
@@ -127,6 +134,14 @@ pub(super) enum Kind {
     Upgradable = 3,
     /// An upgradable reader that wants to write.
     Upgrader = 4,
+}
+
+impl Policy {
+    /// Whether no reader may be made to wait for ever for a writer that only waits.
+    #[inline]
+    pub(super) const fn lets_readers_recurse(self) -> bool {
+        matches!(self, Policy::Recursive | Policy::PreferWritersRecursive)
+    }
 }
 
 impl Kind {
@@ -194,6 +209,19 @@ pub(super) const fn given_up(word: u64, role: Role) -> u64 {
 #[inline]
 pub(super) const fn read_at_once(word: u64) -> Option<u64> {
     if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
+}
+
+/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more to
+/// it.
+#[inline]
+pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
+    if word & STOPS_WRITERS == 0 { Some(word & POLICY | WRITER | tid as u64) } else { None }
+}
+
+/// The word of a phase-fair lock in which `tid` writes, and nobody waits.
+#[inline]
+pub(super) const fn only_writer(tid: u32) -> u64 {
+    WRITER | tid as u64
 }
 
 /// The word after a reader entered, whatever else is so. It biases the lock if that has become hot,
@@ -423,7 +451,7 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         Policy::PreferReaders => waiting.reader,
         // A reader that has come past it may wait for one that sleeps, which must not wait for a
         // writer on top. (Those that came after the writer wake up by themselves, before long.)
-        Policy::Recursive => {
+        Policy::Recursive | Policy::PreferWritersRecursive => {
             waiting.reader && matches!(cause, Cause::QueuedUp) && word & (READERS | REVOKED) != 0
         }
         Policy::PhaseFair | Policy::PreferWriters => false,
@@ -447,6 +475,12 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     let first_reads = matches!(waiting.first, Kind::Reader);
     let readers_turn = match policy(word) {
         Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
+        // A writer that became a reader leaves no room for the next: readers don't wait for both.
+        Policy::PreferWritersRecursive if matches!(cause, Cause::Written) => match waiting.other {
+            None => true,
+            Some(kind) => first_reads && !has_room_for(word, kind),
+        },
+        Policy::PreferWritersRecursive => first_reads || readers_join,
         Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders => {
             first_reads || readers_join || (waiting.reader && matches!(cause, Cause::Written))
         }

@@ -4,8 +4,13 @@ use super::*;
 
 const ROLES: [Role; 3] = [Role::Newcomer, Role::Spinner, Role::Woken];
 const OWNERS: [Kind; 3] = [Kind::Writer, Kind::Upgradable, Kind::Upgrader];
-const POLICIES: [Policy; 4] =
-    [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders, Policy::PreferWriters];
+const POLICIES: [Policy; 5] = [
+    Policy::PhaseFair,
+    Policy::Recursive,
+    Policy::PreferReaders,
+    Policy::PreferWriters,
+    Policy::PreferWritersRecursive,
+];
 const FLAGS: [u64; 8] =
     [WRITER, SPIN, HANDOFF, UPGRADING, READERS_PARKED, WRITERS_PARKED, BIASED, REVOKED];
 const MOST_READERS: u64 = (TOO_MANY_READERS - 1) / ONE_READER;
@@ -167,7 +172,7 @@ fn readers_wait_for_whom_their_policy_says() {
             _ if is_written(word) => assert_eq!(stop, Some(Stop::Closed)),
             Policy::PreferReaders => assert_eq!(stop, None),
             Policy::PreferWriters => assert_eq!(stop.is_some(), somebody_writes_soon != 0),
-            Policy::PhaseFair | Policy::Recursive => {
+            Policy::PhaseFair | Policy::Recursive | Policy::PreferWritersRecursive => {
                 let closed = word & (UPGRADING | HANDOFF) != 0;
                 assert_eq!(stop == Some(Stop::Closed), closed);
                 assert_ne!(stop, Some(Stop::WritersFirst));
@@ -404,7 +409,8 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
             Next::Readers => {
                 assert!(waiting.reader, "{context}");
                 let closed = word & UPGRADING != 0;
-                let may_pass = matches!(policy(word), Policy::PreferReaders | Policy::Recursive);
+                let policy = policy(word);
+                let may_pass = policy == Policy::PreferReaders || policy.lets_readers_recurse();
                 assert!(!closed || may_pass, "{context}");
                 assert!(room(word) == 0 || is_valid(word + ONE_READER), "{context}");
             }
@@ -445,7 +451,9 @@ fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
     match policy(word) {
         _ if word & HANDOFF != 0 => has_room_for(word, waiting.first),
         Policy::PreferReaders => waiting.reader || others,
-        Policy::PhaseFair | Policy::Recursive => waiting.first == Kind::Reader || others,
+        Policy::PhaseFair | Policy::Recursive | Policy::PreferWritersRecursive => {
+            waiting.first == Kind::Reader || others
+        }
         Policy::PreferWriters => (waiting.reader && waiting.other.is_none()) || others,
     }
 }
@@ -486,5 +494,16 @@ fn spinners_are_worth_it_only_behind_a_writer_that_may_be_overtaken() {
             assert!(!spins || (is_written(word) && word & HANDOFF == 0));
             assert!(!spins || !over || word & PARKED == 0);
         }
+    }
+}
+
+#[test]
+fn a_writer_enters_at_once_only_where_nobody_is_around() {
+    for word in valid() {
+        let Some(new) = written_at_once(word, 77) else { continue };
+        assert!(is_available(word, Kind::Writer) && word & (PARKED | SPIN | WAKES | BIAS) == 0);
+        assert_eq!(new, taken(word, Kind::Writer, 77, Role::Newcomer));
+        assert_eq!(written(new), word & POLICY);
+        assert_eq!(new == only_writer(77), policy(word) == Policy::PhaseFair);
     }
 }

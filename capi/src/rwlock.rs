@@ -1,0 +1,460 @@
+//! The rwlock.
+
+use crate::deadline::{deadline, errno_of, furwock_deadline};
+use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_options};
+use crate::word;
+use core::ffi::c_int;
+use engine::Deadline;
+use engine::lock::{Options, Policy, RawRwLock, Status};
+use libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, pid_t};
+
+/// A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
+/// for a writer that waits, for longer the longer it does; when a writer leaves, all readers that
+/// wait enter together, before the next writer.
+pub const FURWOCK_RWLOCK_PHASE_FAIR: c_int = 0;
+
+/// A policy: FURWOCK_RWLOCK_PHASE_FAIR, except that no reader waits for waiting writers for more
+/// than a few milliseconds, so that a thread may read what it, or a thread that it waits for, reads
+/// already. What POSIX asks of a rwlock.
+pub const FURWOCK_RWLOCK_RECURSIVE: c_int = 1;
+
+/// A policy: readers never wait for writers that wait. Writers starve if readers never leave.
+pub const FURWOCK_RWLOCK_PREFER_READERS: c_int = 2;
+
+/// A policy: readers wait as long as any writer waits. They starve if writers never leave.
+pub const FURWOCK_RWLOCK_PREFER_WRITERS: c_int = 3;
+
+/// A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
+pub const FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE: c_int = 4;
+
+/// A reader-writer lock of eight bytes: shared by readers, or held by one writer. Besides the
+/// readers one upgradable reader may be inside, who can become the writer without letting go. Who
+/// goes first is its policy. Locks that are mostly read let readers in by memory of their own
+/// threads.
+///
+/// FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
+/// FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
+/// FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
+/// It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
+///
+/// For threads of one process; who entered leaves in the same thread. It may not be moved while it
+/// is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
+/// that unlock is still returning in another thread.
+#[repr(C)]
+pub struct furwock_rwlock {
+    /// furwock's own. A free lock's is not always 0.
+    pub word: u64,
+}
+
+/// Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
+/// FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
+/// FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
+/// aligned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: c_int) -> c_int {
+    let place = lock.cast::<RawRwLock>();
+    if place.is_null() || !place.is_aligned() {
+        return EINVAL;
+    }
+    errno_of(policy_of(policy).map(|policy| {
+        // SAFETY: the caller's memory, which a raw rwlock fits.
+        unsafe { place.write(RawRwLock::with_policy(policy)) }
+    }))
+}
+
+/// Forgets readers that entered and never left: whose threads have ended inside, say. 0 or EINVAL.
+///
+/// They may still be named in places outside the lock, by its address, and the writers of a lock
+/// that is made there later would wait for them. If all who entered have left, there is nothing to
+/// forget, and this need not be called. Nobody may use the lock any more, except
+/// furwock_rwlock_init.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_destroy(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::forget_readers))
+}
+
+/// The policy; -1 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_policy(lock: *const furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.map_or(-1, |raw| match raw.policy() {
+        Policy::PhaseFair => FURWOCK_RWLOCK_PHASE_FAIR,
+        Policy::Recursive => FURWOCK_RWLOCK_RECURSIVE,
+        Policy::PreferReaders => FURWOCK_RWLOCK_PREFER_READERS,
+        Policy::PreferWriters => FURWOCK_RWLOCK_PREFER_WRITERS,
+        Policy::PreferWritersRecursive => FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE,
+    })
+}
+
+/// Sets the policy, for calls that begin from now on; the lock may be in use. 0 or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_set_policy(
+    lock: *mut furwock_rwlock,
+    policy: c_int,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    let arguments = unsafe { raw(lock) }.and_then(|raw| Ok((raw, policy_of(policy)?)));
+    errno_of(arguments.map(|(raw, policy)| raw.set_policy(policy)))
+}
+
+/// Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
+/// aligned.
+///
+/// A thread that reads already may wait for itself if a writer waits, under
+/// FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
+/// furwock_rwlock_rdlock_recursive.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_shared))
+}
+
+/// Enters as a reader unless it would have to wait. 0, EBUSY or EINVAL. Where readers wait for
+/// writers that wait, this one may give up for their sake, too.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_tryrdlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { tried(raw(lock), RawRwLock::try_lock_shared) }
+}
+
+/// Enters as a reader, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
+/// deadline. A lock that is open is entered whether or not the deadline has passed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdlock_until(
+    lock: *mut furwock_rwlock,
+    until: *const furwock_deadline,
+) -> c_int {
+    // SAFETY: the caller's lock and deadline.
+    unsafe { timed(raw(lock), until, RawRwLock::lock_shared, RawRwLock::lock_shared_until) }
+}
+
+/// Enters as a reader as `options` has it (NULL: as furwock_rwlock_rdlock), and stores how in
+/// `*status`, unless that is NULL.
+///
+/// 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the caller is inside as a
+/// reader, in the place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Readers
+/// that enter besides are not told.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdlock_with(
+    lock: *mut furwock_rwlock,
+    options: *const furwock_lock_options,
+    status: *mut furwock_lock_status,
+) -> c_int {
+    // SAFETY: the caller's lock and options, and its place for the answer.
+    unsafe { with(lock, options, status, RawRwLock::lock_shared_with) }
+}
+
+/// Enters as a reader past all writers but one that is inside: for threads that read already, and
+/// mustn't wait for a writer that waits for them. Left by furwock_rwlock_rdunlock. 0 or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_shared_recursive))
+}
+
+/// furwock_rwlock_rdlock_recursive, unless a writer is inside: EBUSY.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_tryrdlock_recursive(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { tried(raw(lock), RawRwLock::try_lock_shared_recursive) }
+}
+
+/// furwock_rwlock_rdlock_recursive, up to the deadline: ETIMEDOUT.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive_until(
+    lock: *mut furwock_rwlock,
+    until: *const furwock_deadline,
+) -> c_int {
+    let (forever, timely): (fn(&_), fn(&_, &_) -> _) =
+        (RawRwLock::lock_shared_recursive, RawRwLock::lock_shared_recursive_until);
+    // SAFETY: the caller's lock and deadline.
+    unsafe { timed(raw(lock), until, forever, timely) }
+}
+
+/// Leaves as a reader, which the calling thread is. 0 or EINVAL. Who isn't a reader destroys the
+/// lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdunlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared))
+}
+
+/// furwock_rwlock_rdunlock that returns how many waiters it let in or woke. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdunlock_counting(lock: *mut furwock_rwlock) -> usize {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_shared_counting)
+}
+
+/// furwock_rwlock_rdunlock after which nobody gets past those who wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_rdunlock_fair(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared_fair))
+}
+
+/// Enters as the writer, waiting as long as it takes. 0 or EINVAL. A thread that is inside already
+/// waits for ever.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_exclusive))
+}
+
+/// Enters as the writer unless it would have to wait. 0, EBUSY or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_trywrlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { tried(raw(lock), RawRwLock::try_lock_exclusive) }
+}
+
+/// Enters as the writer, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrlock_until(
+    lock: *mut furwock_rwlock,
+    until: *const furwock_deadline,
+) -> c_int {
+    // SAFETY: the caller's lock and deadline.
+    unsafe { timed(raw(lock), until, RawRwLock::lock_exclusive, RawRwLock::lock_exclusive_until) }
+}
+
+/// Enters as the writer as `options` has it (NULL: as furwock_rwlock_wrlock), and stores how in
+/// `*status`, unless that is NULL.
+///
+/// 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in the place of a writer or an
+/// upgradable reader that has ended without leaving (FURWOCK_OWNER_DEATH).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrlock_with(
+    lock: *mut furwock_rwlock,
+    options: *const furwock_lock_options,
+    status: *mut furwock_lock_status,
+) -> c_int {
+    // SAFETY: the caller's lock and options, and its place for the answer.
+    unsafe { with(lock, options, status, RawRwLock::lock_exclusive_with) }
+}
+
+/// Leaves as the writer. 0 or EINVAL. Does nothing if nobody writes; ends the writing, whoever
+/// writes, otherwise.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrunlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_exclusive))
+}
+
+/// furwock_rwlock_wrunlock that returns how many waiters it let in or woke. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrunlock_counting(lock: *mut furwock_rwlock) -> usize {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_exclusive_counting)
+}
+
+/// furwock_rwlock_wrunlock after which nobody gets past those who wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_wrunlock_fair(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_exclusive_fair))
+}
+
+/// Enters as the upgradable reader, waiting as long as it takes. It shares the lock with readers,
+/// and excludes the writer and other upgradable readers. 0 or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_uplock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_upgradable))
+}
+
+/// Enters as the upgradable reader unless it would have to wait. 0, EBUSY or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_tryuplock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { tried(raw(lock), RawRwLock::try_lock_upgradable) }
+}
+
+/// Enters as the upgradable reader, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_uplock_until(
+    lock: *mut furwock_rwlock,
+    until: *const furwock_deadline,
+) -> c_int {
+    // SAFETY: the caller's lock and deadline.
+    unsafe { timed(raw(lock), until, RawRwLock::lock_upgradable, RawRwLock::lock_upgradable_until) }
+}
+
+/// Leaves as the upgradable reader. 0 or EINVAL. Does nothing if there is none.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_upunlock(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(|raw| {
+        raw.unlock_upgradable();
+    }))
+}
+
+/// furwock_rwlock_upunlock that returns how many waiters it let in or woke. 0 for NULL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_upunlock_counting(lock: *mut furwock_rwlock) -> usize {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_upgradable)
+}
+
+/// furwock_rwlock_upunlock after which nobody gets past those who wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_upunlock_fair(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_upgradable_fair))
+}
+
+/// Turns the upgradable reader, who calls, into the writer, once all readers have left; none enters
+/// meanwhile, and no writer comes between. 0; EPERM if there is no upgradable reader; EINVAL. A
+/// thread that is inside as a reader besides waits for ever.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_upgrade(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { upgradable(lock) }.map(RawRwLock::upgrade))
+}
+
+/// furwock_rwlock_upgrade if there are no readers: EBUSY otherwise, and the caller is the
+/// upgradable reader still.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_tryupgrade(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    unsafe { tried(upgradable(lock), RawRwLock::try_upgrade) }
+}
+
+/// furwock_rwlock_upgrade, up to the deadline: ETIMEDOUT, and the caller is the upgradable reader
+/// still.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_upgrade_until(
+    lock: *mut furwock_rwlock,
+    until: *const furwock_deadline,
+) -> c_int {
+    // SAFETY: the caller's lock and deadline.
+    unsafe { timed(upgradable(lock), until, RawRwLock::upgrade, RawRwLock::upgrade_until) }
+}
+
+/// Turns the writer, who calls, into a reader, without letting go. 0; EPERM if there is no writer;
+/// EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_downgrade(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { written(lock) }.map(RawRwLock::downgrade))
+}
+
+/// Turns the writer, who calls, into the upgradable reader, without letting go. 0; EPERM if there
+/// is no writer; EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_downgrade_to_upgradable(
+    lock: *mut furwock_rwlock,
+) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { written(lock) }.map(RawRwLock::downgrade_to_upgradable))
+}
+
+/// Turns the upgradable reader, who calls, into a reader, without letting go. 0; EPERM if there is
+/// no upgradable reader; EINVAL.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_downgrade_upgradable(lock: *mut furwock_rwlock) -> c_int {
+    // SAFETY: the caller's lock.
+    errno_of(unsafe { upgradable(lock) }.map(RawRwLock::downgrade_upgradable))
+}
+
+/// The kernel's id of the thread that is the writer or the upgradable reader, 0 if there is
+/// neither. Out of date at once, unless it is the caller.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_owner(lock: *const furwock_rwlock) -> pid_t {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.map_or(0, |raw| raw.owner() as pid_t)
+}
+
+/// Whether anybody is inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_is_locked(lock: *const furwock_rwlock) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.is_ok_and(RawRwLock::is_locked)
+}
+
+/// Whether a writer is inside.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_rwlock_is_write_locked(lock: *const furwock_rwlock) -> bool {
+    // SAFETY: the caller's lock.
+    unsafe { raw(lock) }.is_ok_and(RawRwLock::is_locked_exclusive)
+}
+
+const _: () = assert!(size_of::<furwock_rwlock>() == size_of::<RawRwLock>());
+
+fn policy_of(policy: c_int) -> Result<Policy, c_int> {
+    match policy {
+        FURWOCK_RWLOCK_PHASE_FAIR => Ok(Policy::PhaseFair),
+        FURWOCK_RWLOCK_RECURSIVE => Ok(Policy::Recursive),
+        FURWOCK_RWLOCK_PREFER_READERS => Ok(Policy::PreferReaders),
+        FURWOCK_RWLOCK_PREFER_WRITERS => Ok(Policy::PreferWriters),
+        FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE => Ok(Policy::PreferWritersRecursive),
+        _ => Err(EINVAL),
+    }
+}
+
+/// # Safety
+/// The lock is null, or there.
+#[inline]
+unsafe fn raw<'l>(lock: *const furwock_rwlock) -> Result<&'l RawRwLock, c_int> {
+    // SAFETY: by this function's contract; a raw rwlock is its word.
+    unsafe { word::at(lock.cast()) }
+}
+
+/// A lock that has a writer, as far as can be seen.
+///
+/// # Safety
+/// As for [`raw`].
+unsafe fn written<'l>(lock: *const furwock_rwlock) -> Result<&'l RawRwLock, c_int> {
+    // SAFETY: by this function's contract.
+    let raw = unsafe { raw(lock) }?;
+    if raw.is_locked_exclusive() { Ok(raw) } else { Err(EPERM) }
+}
+
+/// A lock that has an upgradable reader, as far as can be seen.
+///
+/// # Safety
+/// As for [`raw`].
+unsafe fn upgradable<'l>(lock: *const furwock_rwlock) -> Result<&'l RawRwLock, c_int> {
+    // SAFETY: by this function's contract.
+    let raw = unsafe { raw(lock) }?;
+    if raw.owner() != 0 && !raw.is_locked_exclusive() { Ok(raw) } else { Err(EPERM) }
+}
+
+fn tried(lock: Result<&RawRwLock, c_int>, attempt: impl FnOnce(&RawRwLock) -> bool) -> c_int {
+    errno_of(lock.and_then(|lock| attempt(lock).then_some(()).ok_or(EBUSY)))
+}
+
+/// # Safety
+/// NULL, or a pointer to a deadline.
+unsafe fn timed(
+    lock: Result<&RawRwLock, c_int>,
+    until: *const furwock_deadline,
+    forever: impl FnOnce(&RawRwLock),
+    timely: impl FnOnce(&RawRwLock, &Deadline) -> bool,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    let arguments = lock.and_then(|lock| Ok((lock, unsafe { deadline(until) }?)));
+    errno_of(arguments.and_then(|(lock, until)| match until {
+        Some(until) => timely(lock, &until).then_some(()).ok_or(ETIMEDOUT),
+        None => {
+            forever(lock);
+            Ok(())
+        }
+    }))
+}
+
+/// # Safety
+/// The lock and the options are null, or there; `status` is NULL or may be written to.
+unsafe fn with(
+    lock: *mut furwock_rwlock,
+    options: *const furwock_lock_options,
+    status: *mut furwock_lock_status,
+    enter: impl FnOnce(&RawRwLock, &Options) -> Option<Status>,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe {
+        let arguments = raw(lock).and_then(|raw| Ok((raw, read_options(options)?)));
+        answer(arguments.map(|(raw, options)| enter(raw, &options)), status)
+    }
+}

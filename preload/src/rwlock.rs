@@ -1,0 +1,284 @@
+//! `pthread_rwlock_*`.
+//!
+//! A default lock lets readers past writers that only wait, before long: a thread may read again what
+//! it reads already, and wait for others that read. Threads that hold no read lock are more patient
+//! with writers than glibc's are, so that writers don't starve; the patience ends after 10 ms.
+
+use crate::layout::RwLock;
+use crate::{glibc, time};
+use core::ffi::c_int;
+use furwock::lock::{Policy, known_thread_id, reads, thread_id};
+use furwock::{Clock, Deadline};
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT};
+use libc::{clockid_t, pthread_rwlock_t, timespec};
+
+/// POSIX `pthread_rwlock_rdlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if this.is_ours() && this.raw.read_fast() {
+        reads::began();
+        return 0;
+    }
+    rdlock_slow(this)
+}
+
+#[inline(never)]
+fn rdlock_slow(lock: &RwLock) -> c_int {
+    if !lock.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_rdlock(lock.as_ptr()) };
+    }
+    lock.read_until(None)
+}
+
+/// POSIX `pthread_rwlock_tryrdlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_tryrdlock(lock) };
+    }
+    this.make_ready();
+    match this.raw.try_lock_shared() {
+        true => {
+            reads::began();
+            0
+        }
+        false if this.raw.is_full() => EAGAIN,
+        false => EBUSY,
+    }
+}
+
+/// POSIX `pthread_rwlock_timedrdlock`: a deadline on CLOCK_REALTIME.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
+    lock: *mut pthread_rwlock_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock and timespec.
+        return unsafe { glibc::pthread_rwlock_timedrdlock(lock, at) };
+    }
+    // SAFETY: the program's timespec.
+    unsafe { time::deadline(Clock::Realtime, at) }
+        .map_or(EINVAL, |deadline| this.read_until(Some(&deadline)))
+}
+
+/// POSIX.1-2024 `pthread_rwlock_clockrdlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
+    lock: *mut pthread_rwlock_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    let Some(clock_known) = time::clock(clock) else { return EINVAL };
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock and timespec.
+        return unsafe { glibc::pthread_rwlock_clockrdlock(lock, clock, at) };
+    }
+    // SAFETY: the program's timespec.
+    unsafe { time::deadline(clock_known, at) }
+        .map_or(EINVAL, |deadline| this.read_until(Some(&deadline)))
+}
+
+/// POSIX `pthread_rwlock_wrlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    let tid = known_thread_id();
+    if this.is_ours() && tid != 0 && this.raw.write_fast_as(tid) {
+        this.note_writer(tid);
+        return 0;
+    }
+    wrlock_slow(this)
+}
+
+#[cold]
+#[inline(never)]
+fn wrlock_slow(lock: &RwLock) -> c_int {
+    if !lock.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_wrlock(lock.as_ptr()) };
+    }
+    lock.write_until(None)
+}
+
+/// POSIX `pthread_rwlock_trywrlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_trywrlock(lock) };
+    }
+    this.make_ready();
+    if !this.raw.try_lock_exclusive() {
+        return EBUSY;
+    }
+    this.note_writer(thread_id());
+    0
+}
+
+/// POSIX `pthread_rwlock_timedwrlock`: a deadline on CLOCK_REALTIME.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
+    lock: *mut pthread_rwlock_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock and timespec.
+        return unsafe { glibc::pthread_rwlock_timedwrlock(lock, at) };
+    }
+    // SAFETY: the program's timespec.
+    unsafe { time::deadline(Clock::Realtime, at) }
+        .map_or(EINVAL, |deadline| this.write_until(Some(&deadline)))
+}
+
+/// POSIX.1-2024 `pthread_rwlock_clockwrlock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut pthread_rwlock_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    let Some(clock_known) = time::clock(clock) else { return EINVAL };
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock and timespec.
+        return unsafe { glibc::pthread_rwlock_clockwrlock(lock, clock, at) };
+    }
+    // SAFETY: the program's timespec.
+    unsafe { time::deadline(clock_known, at) }
+        .map_or(EINVAL, |deadline| this.write_until(Some(&deadline)))
+}
+
+/// POSIX `pthread_rwlock_unlock`: by whoever is inside, in whichever way.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if this.is_ours() && this.raw.unlock_published() {
+        reads::ended();
+        return 0;
+    }
+    unlock_counted(this)
+}
+
+#[inline(never)]
+fn unlock_counted(lock: &RwLock) -> c_int {
+    if !lock.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_unlock(lock.as_ptr()) };
+    }
+    if lock.raw.is_locked_exclusive() {
+        lock.forget_writer();
+        lock.raw.unlock_exclusive();
+    } else {
+        reads::ended();
+        lock.raw.unlock_shared_of_any();
+    }
+    0
+}
+
+/// POSIX `pthread_rwlock_destroy`. As glibc's it refuses nothing.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
+    // SAFETY: the program's lock.
+    let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_destroy(lock) };
+    }
+    this.raw.forget_readers();
+    0
+}
+
+/// glibc's other names, which old programs call.
+macro_rules! other_names {
+    ($($other:ident = $name:ident;)*) => {$(
+        #[doc = concat!("The same as `", stringify!($name), "`.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $other(lock: *mut pthread_rwlock_t) -> c_int {
+            // SAFETY: by this function's contract.
+            unsafe { $name(lock) }
+        }
+    )*};
+}
+
+other_names! {
+    __pthread_rwlock_rdlock = pthread_rwlock_rdlock;
+    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock;
+    __pthread_rwlock_wrlock = pthread_rwlock_wrlock;
+    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock;
+    __pthread_rwlock_unlock = pthread_rwlock_unlock;
+    __pthread_rwlock_destroy = pthread_rwlock_destroy;
+}
+
+impl RwLock {
+    /// Whether the calling thread writes.
+    fn is_own(&self) -> bool {
+        self.raw.is_locked_exclusive() && self.raw.owner() == thread_id()
+    }
+
+    fn read_until(&self, deadline: Option<&Deadline>) -> c_int {
+        self.make_ready();
+        if self.is_own() {
+            return EDEADLK;
+        }
+        if self.raw.is_full() {
+            return EAGAIN;
+        }
+        // A thread that reads something may be inside already: it waits for nobody who waits, unless
+        // the program asked for that.
+        let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
+        let entered = match (deadline, recursive) {
+            (None, false) => {
+                self.raw.lock_shared();
+                true
+            }
+            (None, true) => {
+                self.raw.lock_shared_recursive();
+                true
+            }
+            (Some(deadline), false) => self.raw.lock_shared_until(deadline),
+            (Some(deadline), true) => self.raw.lock_shared_recursive_until(deadline),
+        };
+        if !entered {
+            return ETIMEDOUT;
+        }
+        reads::began();
+        0
+    }
+
+    fn write_until(&self, deadline: Option<&Deadline>) -> c_int {
+        self.make_ready();
+        if self.is_own() {
+            return EDEADLK;
+        }
+        let entered = match deadline {
+            None => {
+                self.raw.lock_exclusive();
+                true
+            }
+            Some(deadline) => self.raw.lock_exclusive_until(deadline),
+        };
+        if !entered {
+            return ETIMEDOUT;
+        }
+        self.note_writer(thread_id());
+        0
+    }
+}
