@@ -33,7 +33,7 @@ pub(super) enum Role {
 
 /// A lock's word as its contenders see it. Each lock's state module says what the steps mean.
 pub(super) trait Contended {
-    type Word: Copy;
+    type Word: Copy + PartialEq;
 
     /// The address that waiters queue at.
     fn key(&self) -> usize;
@@ -280,16 +280,17 @@ impl<'o, L: Contended> Contender<'o, L> {
         let mut word = self.lock.load();
         loop {
             let cleaned = self.lock.cleaned(word, &bucket);
-            if self.lock.is_available(word)
-                && !self.is_to_queue(cleaned)
-                && !mutant::active(Mutant::ParkOnFreeLock)
-            {
+            let queues = !self.lock.is_available(cleaned)
+                || self.is_to_queue(cleaned)
+                || mutant::active(Mutant::ParkOnFreeLock);
+            if !queues && cleaned == word {
                 bucket.retract();
                 return None;
             }
-            let new = self.lock.queued(cleaned, self.role, hand_off);
+            let new = if queues { self.lock.queued(cleaned, self.role, hand_off) } else { cleaned };
             match self.lock.exchange(word, new, Ordering::Relaxed) {
-                Ok(_) => break,
+                Ok(_) if queues => break,
+                Ok(_) => word = new,
                 Err(now) => word = now,
             }
         }

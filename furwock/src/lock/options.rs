@@ -121,4 +121,15 @@ impl Status {
     pub(super) const fn new(how: How) -> Self {
         Self { how, sleeps: 0, owner_died: false }
     }
+
+    /// Of a lock that took two waits to get.
+    pub(super) fn and_then(self, then: Self) -> Self {
+        // The ways are in the order of how long they take.
+        let how = if then.how as u8 > self.how as u8 { then.how } else { self.how };
+        Self {
+            how,
+            sleeps: self.sleeps + then.sleeps,
+            owner_died: self.owner_died || then.owner_died,
+        }
+    }
 }

@@ -62,6 +62,11 @@ impl Row {
     fn slot(&self, address: usize) -> &AtomicUsize {
         &self.slots[index(address)]
     }
+
+    /// Whether its thread has published `address`. Acquires what the thread did before it withdrew.
+    fn holds(&self, address: usize) -> bool {
+        self.slot(address).load(Ordering::Acquire) & !DEPTH == address
+    }
 }
 
 #[inline(always)]
@@ -69,17 +74,32 @@ fn index(address: usize) -> usize {
     (address >> 3 ^ address >> 7 ^ address >> 12) % SLOTS
 }
 
-/// Publishes `address` for the calling thread. False if its slot is in use, or it has none; the first
-/// time it gets one for the next.
+/// Whether a thread has published an address by a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Published {
+    /// It has, and hadn't before.
+    First,
+    /// It had, and has to withdraw once more.
+    Again,
+    /// Its slot is in use, or it has none.
+    Not,
+}
+
+/// How often a slot's address is published besides, in the bits that an aligned address leaves.
+const DEPTH: usize = align_of::<u64>() - 1;
+
+/// Publishes `address`, a multiple of eight, for the calling thread. The first time the thread only
+/// gets its slots, for the next.
 ///
-/// Afterwards a full fence has passed: who now finds that nobody has begun to wait for `address` has
-/// published in time.
+/// After `First` a full fence has passed: who now finds that nobody has begun to wait for `address` has
+/// published in time. Signal handlers that leave what they find may do the same in between.
 #[inline(always)]
-pub(crate) fn publish(address: usize) -> bool {
+pub(crate) fn publish(address: usize) -> Published {
     let Some(row) = known() else { return take() };
     let slot = row.slot(address);
-    if slot.load(Ordering::Relaxed) != 0 {
-        return false;
+    let value = slot.load(Ordering::Relaxed);
+    if value != 0 {
+        return publish_again(slot, value, address);
     }
     if mutant::active(Mutant::PublishWithoutFence) {
         slot.store(address, Ordering::Relaxed);
@@ -87,17 +107,31 @@ pub(crate) fn publish(address: usize) -> bool {
         slot.swap(address, Ordering::Relaxed);
         full_fence_after_rmw();
     }
-    true
+    Published::First
 }
 
-/// Withdraws `address`, and releases what the thread did meanwhile. False if it isn't published by
+#[cold]
+fn publish_again(slot: &AtomicUsize, value: usize, address: usize) -> Published {
+    if value & !DEPTH != address || value & DEPTH == DEPTH {
+        return Published::Not;
+    }
+    slot.store(value + 1, Ordering::Relaxed);
+    Published::Again
+}
+
+/// Withdraws `address` once, and releases what the thread did meanwhile. False if it isn't published by
 /// this thread.
 #[inline(always)]
 pub(crate) fn withdraw(address: usize) -> bool {
     let Some(row) = known() else { return false };
     let slot = row.slot(address);
-    if slot.load(Ordering::Relaxed) != address {
+    let value = slot.load(Ordering::Relaxed);
+    if value & !DEPTH != address {
         return false;
+    }
+    if value != address {
+        slot.store(value - 1, Ordering::Release);
+        return true;
     }
     slot.store(0, Ordering::Release);
     order_withdrawal();
@@ -131,49 +165,53 @@ fn wake(slot: &'static AtomicUsize) {
 /// those that have withdrawn did is visible if the answer is no.
 pub(crate) fn is_published(address: usize) -> bool {
     full_fence();
-    rows().any(|row| row.slot(address).load(Ordering::Acquire) == address)
+    rows().any(|row| row.holds(address))
 }
 
-/// Waits until no thread has published `address` any more, or the deadline passes: then false. As
-/// `is_published` otherwise.
+/// Waits until no thread has published `address` any more; `None` if the deadline passes first. Returns
+/// how often it slept. As `is_published` otherwise.
 ///
 /// A look at one cache line for each thread that ever published, and whatever time those need to
 /// withdraw that have published it.
-pub(crate) fn wait_until_withdrawn(address: usize, deadline: Option<&Deadline>) -> bool {
+pub(crate) fn wait_until_withdrawn(address: usize, deadline: Option<&Deadline>) -> Option<u32> {
     if !mutant::active(Mutant::DrainWithoutFence) {
         full_fence();
     }
-    rows().all(|row| is_withdrawn(row, address, deadline))
+    rows().try_fold(0, |sleeps, row| Some(sleeps + wait_for(row, address, deadline)?))
 }
 
-fn is_withdrawn(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> bool {
-    let slot = row.slot(address);
+fn wait_for(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> Option<u32> {
     for _ in 0..PROBES {
-        if slot.load(Ordering::Acquire) != address {
-            return true;
+        if !row.holds(address) {
+            return Some(0);
         }
         (0..PAUSES).for_each(|_| spin_loop());
     }
-    if slot.load(Ordering::Acquire) != address {
-        return true;
+    if !row.holds(address) {
+        return Some(0);
     }
-    // `sleep` looks at the slot once more after a full fence: that of `announce`.
+    // Before the full fence of `announce`, after which the slot is looked at again.
     row.awaited.fetch_add(1, Ordering::Relaxed);
-    let mut withdrawn = slot.load(Ordering::Acquire) != address;
-    while !withdrawn && !deadline.is_some_and(Deadline::has_passed) {
-        sleep(slot, address, deadline);
-        withdrawn = slot.load(Ordering::Acquire) != address;
+    let mut sleeps = 0;
+    let mut held = true;
+    while held && !(sleeps != 0 && deadline.is_some_and(Deadline::has_passed)) {
+        sleep(row, address, deadline);
+        sleeps += 1;
+        held = row.holds(address);
     }
-    row.awaited.fetch_sub(1, Ordering::Relaxed);
-    withdrawn
+    // (A child that a signal handler forked meanwhile starts at 0.)
+    let _ = row
+        .awaited
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |awaited| awaited.checked_sub(1));
+    (!held).then_some(sleeps)
 }
 
-/// Sleeps until the slot's thread has withdrawn, at most for a slice.
-fn sleep(slot: &'static AtomicUsize, address: usize, deadline: Option<&Deadline>) {
+/// Sleeps until the row's thread has withdrawn, at most for a slice.
+fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>) {
     let Some(node) = node() else { return crate::sys::thread::nap() };
-    let key = core::ptr::from_ref(slot).addr();
+    let key = core::ptr::from_ref(row.slot(address)).addr();
     let mut bucket = announce(key);
-    if slot.load(Ordering::Relaxed) != address {
+    if !row.holds(address) {
         return bucket.retract();
     }
     let slice = Deadline::after(SLICE);
@@ -191,7 +229,12 @@ fn sleep(slot: &'static AtomicUsize, address: usize, deadline: Option<&Deadline>
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn withdraw_anothers(address: usize) -> bool {
     let found = rows().map(|row| (row, row.slot(address))).find(|(_, slot)| {
-        slot.compare_exchange(address, 0, Ordering::Release, Ordering::Relaxed).is_ok()
+        let once_less = |value| match value {
+            value if value & !DEPTH != address => None,
+            value if value == address => Some(0),
+            value => Some(value - 1),
+        };
+        slot.fetch_update(Ordering::Release, Ordering::Relaxed, once_less).is_ok()
     });
     if let Some((row, slot)) = found {
         full_fence_after_rmw();
@@ -205,8 +248,9 @@ pub(crate) fn withdraw_anothers(address: usize) -> bool {
 /// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
 pub(crate) fn forget(address: usize) {
     for row in rows() {
-        let slot = row.slot(address);
-        let _ = slot.compare_exchange(address, 0, Ordering::Relaxed, Ordering::Relaxed);
+        let _ = row.slot(address).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |value| {
+            (value & !DEPTH == address).then_some(0)
+        });
     }
 }
 
@@ -248,14 +292,14 @@ mod native {
         Some(unsafe { &*row.cast::<Row>() })
     }
 
-    /// Gets the calling thread a row, if it never asked for one. False in any case, for `publish`.
+    /// Gets the calling thread a row, if it never asked for one. Nothing is published, for `publish`.
     #[cold]
     #[inline(never)]
-    pub(super) fn take() -> bool {
+    pub(super) fn take() -> Published {
         if slot().row.get().is_null() {
             take_one();
         }
-        false
+        Published::Not
     }
 
     fn take_one() {
@@ -265,9 +309,7 @@ mod native {
             return;
         }
         let free = |(_, row): &(usize, &'static Row)| {
-            let taken =
-                row.taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-            taken && row.is_empty_or_give_back()
+            row.taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
         };
         let Some((index, row)) = TABLE.iter().enumerate().find(free) else { return };
         // Before anything is published in it.
@@ -276,23 +318,21 @@ mod native {
     }
 
     impl Row {
-        /// Whether nothing is published in a row that was taken just now. A thread that ended while it
-        /// used something has left it behind, in use for ever.
-        fn is_empty_or_give_back(&self) -> bool {
-            let empty = self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) == 0);
-            if !empty {
-                self.taken.store(0, Ordering::Release);
-            }
-            empty
+        /// Whether nothing is published in it. Nobody takes the row of a thread that ended while it used
+        /// something: that is in use for ever.
+        fn is_empty(&self) -> bool {
+            self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) == 0)
         }
     }
 
-    /// The thread ends.
+    /// The thread ends. A row in use stays its own: what runs later may withdraw yet.
     pub(in super::super) fn release() {
-        if let Some(row) = known() {
-            row.taken.store(0, Ordering::Release);
+        if known().is_none_or(|row| row.is_empty()) {
+            if let Some(row) = known() {
+                row.taken.store(0, Ordering::Release);
+            }
+            slot().row.set(NONE);
         }
-        slot().row.set(NONE);
     }
 
     /// In a forked child: other threads use nothing any more.
@@ -324,8 +364,8 @@ mod model {
         rows.iter()
     }
 
-    pub(super) fn take() -> bool {
-        false
+    pub(super) fn take() -> Published {
+        Published::Not
     }
 
     pub(super) fn known() -> Option<&'static Row> {

@@ -102,7 +102,7 @@ impl Contended for Exclusive<'_> {
 
     fn has_queued_giving_up(&self, queue: &mut Locked<'_>) {
         if !mutant::active(Mutant::RoleGivenUpUnsettled) {
-            settle(&raw const self.lock.word, queue, Cause::QueuedUp);
+            settle(&raw const self.lock.word, queue, Cause::Left);
         }
     }
 

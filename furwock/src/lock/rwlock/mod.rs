@@ -15,8 +15,9 @@ mod shared;
 mod state;
 
 use super::contender::{Contender, Role};
-use super::options::{Options, Status};
-use crate::lot::{self, slots};
+use super::options::{How, Options, Status};
+use crate::lot::slots::{self, Published};
+use crate::lot::{self};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -35,7 +36,7 @@ pub use state::Policy;
 /// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
 ///
 /// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be
-/// inside, who can become the writer without letting go. For threads of one process. Up to 262,143
+/// inside, who can become the writer without letting go. For threads of one process. Up to 262,144
 /// readers are counted at once; one more waits until another leaves.
 ///
 /// Who goes first is its [`Policy`]. Whatever it is, a running thread may take a free lock past
@@ -117,7 +118,8 @@ impl RawRwLock {
     /// Whether the word says that nobody is inside or waits.
     #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn is_quiet(&self) -> bool {
-        let quiet = state::HEAT | state::BIASED | state::REVOKED | state::POLICY;
+        let quiet =
+            state::HEAT | state::BIASED | state::WAS_BIASED | state::REVOKED | state::POLICY;
         self.word.load(Ordering::Relaxed) & !quiet == 0
     }
 
@@ -290,10 +292,12 @@ impl RawRwLock {
     /// Publishes this thread as a reader, and is in if the lock is still biased then (W-3).
     #[inline(always)]
     fn read_biased(&self) -> bool {
-        if !slots::publish(self.key()) {
-            return false;
+        match slots::publish(self.key()) {
+            Published::First => is_biased(self.word.load(Ordering::Acquire)) || self.take_back(),
+            // The thread is inside.
+            Published::Again => true,
+            Published::Not => false,
         }
-        is_biased(self.word.load(Ordering::Acquire)) || self.take_back()
     }
 
     /// The bias went away while this thread published itself. False, for `read_biased`.
@@ -381,38 +385,41 @@ impl RawRwLock {
     #[cold]
     fn write_slow(&self, options: &Options) -> Option<Status> {
         let status = self.contend(Kind::Writer, options)?;
-        if self.is_locked_exclusive() || self.become_writer(options) {
+        if self.is_locked_exclusive() {
             return Some(status);
         }
-        self.unlock_upgradable();
-        None
+        let waited = self.become_writer(options);
+        if waited.is_none() {
+            self.unlock_upgradable();
+        }
+        waited.map(|waited| status.and_then(waited))
     }
 
     /// Turns the owner, who calls and is no writer yet, into the writer once all readers have left,
-    /// those in slots first. False if the deadline comes first: then it is the upgradable reader.
-    fn become_writer(&self, options: &Options) -> bool {
-        let drained = self.drain(options.deadline.as_ref());
-        if drained && self.contend(Kind::Upgrader, options).is_some() {
-            return true;
+    /// those in slots first. `None` if the deadline comes first: then it is the upgradable reader.
+    fn become_writer(&self, options: &Options) -> Option<Status> {
+        let sleeps = self.drain(options.deadline.as_ref());
+        let status = sleeps.and_then(|sleeps| {
+            let status = self.contend(Kind::Upgrader, options)?;
+            let how = if sleeps == 0 { status.how } else { How::Slept };
+            Some(Status { how, sleeps, ..Status::FAST }.and_then(status))
+        });
+        if status.is_none() {
+            self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+            self.settle_after_leaving();
         }
-        self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
-        self.settle_after_leaving();
-        false
+        status
     }
 
-    /// Waits until no reader is in a slot. The caller owns the lock, and UPGRADING says that it is to
-    /// become the writer: so nobody else drains, and nobody biases the lock.
-    fn drain(&self, deadline: Option<&Deadline>) -> bool {
+    /// Waits until no reader is in a slot; `None` at the deadline. Returns how often it slept. The
+    /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else drains,
+    /// and nobody biases the lock.
+    fn drain(&self, deadline: Option<&Deadline>) -> Option<u32> {
         let published = may_be_published(self.word.load(Ordering::Relaxed));
-        if !published || mutant::active(Mutant::GrantedWriterDrainsNothing) {
-            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
-            return true;
-        }
-        let drained = slots::wait_until_withdrawn(self.key(), deadline);
-        if drained {
-            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
-        }
-        drained
+        let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);
+        let sleeps = if drains { slots::wait_until_withdrawn(self.key(), deadline)? } else { 0 };
+        self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+        Some(sleeps)
     }
 }
 
@@ -474,7 +481,7 @@ impl RawRwLock {
             return true;
         }
         self.prepare_upgrade();
-        self.become_writer(options)
+        self.become_writer(options).is_some()
     }
 
     /// From here on nobody comes in but who must not wait (W-4).
@@ -583,6 +590,7 @@ impl RawRwLock {
 
     #[cold]
     fn try_own_slow(&self, kind: Kind) -> bool {
+        self.forget_parents();
         let mut word = self.word.load(Ordering::Relaxed);
         while is_available(word, kind) {
             let new = taken(word, kind, lot::tid(), Role::Newcomer);
@@ -625,7 +633,7 @@ impl RawRwLock {
         let alone = mutant::active(Mutant::UpgradableEntersAlone);
         if word & PARKED != 0 && !is_written(word) && !alone {
             // Others may be inside besides, and have not been woken for this one's sake.
-            settle_at(&raw const self.word, Cause::QueuedUp);
+            settle_at(&raw const self.word, Cause::Left);
         }
         Some(status)
     }
@@ -650,6 +658,24 @@ impl RawRwLock {
             }
         }
         0
+    }
+
+    /// In a forked child: takes back what the word says of threads that only the parent has, if nobody
+    /// is queued. Whoever queues does so anyway; for callers that won't.
+    fn forget_parents(&self) {
+        let speaks_of_others = state::PARKED | HANDOFF | state::STALE_IN_CHILD;
+        if !crate::sys::fork::is_child()
+            || self.word.load(Ordering::Relaxed) & speaks_of_others == 0
+        {
+            return;
+        }
+        let queue = lot::lock(self.key());
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) =
+            self.exchange(word, exclusive::cleaned(word, &queue, self.key()), Ordering::Relaxed)
+        {
+            word = now;
+        }
     }
 
     /// The caller has waited in vain, and is inside no longer than its call on this lock: lets those

@@ -2,7 +2,7 @@
 
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
-    WRITERS_PARKED, Waiting, next, room, taken,
+    WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
 use crate::lock::ahead::how_far_ahead;
 use crate::lock::contender::Role;
@@ -29,8 +29,12 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
     // Whoever is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
     while let Some(first) = queue.first(key) {
-        // SAFETY: `first` is queued, and stays so as long as the bucket's lock is held: its thread is
-        // inside a call on this lock.
+        if kind(queue, first).is_none() {
+            // The lock is gone, and something else waits where it was.
+            break;
+        }
+        // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held: its
+        // thread is inside a call on the lock.
         let word = unsafe { &*word };
         let seen = word.load(Ordering::Relaxed);
         let Some(waiting) = look(queue, first, seen) else { break };
@@ -40,28 +44,33 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
         let (new, choice) = match turn {
             Next::Nothing => break,
             turn if woken && turn != Next::WakeOther => break,
-            Next::Readers => {
-                let (readers, all) = count_readers(queue, first, room(seen));
+            Next::Readers | Next::StuckReaders => {
+                let which: fn(Kind) -> bool = match turn {
+                    Next::Readers => Kind::reads,
+                    _ => |kind| kind == Kind::Reader,
+                };
+                let (readers, all) = count_readers(queue, first, which, room(seen));
                 if readers == 0 {
                     break;
                 }
-                let handed_over = if waiting.first == Kind::Reader { HANDOFF } else { 0 };
+                let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
                 let new = (seen_right & !handed_over) + readers * ONE_READER;
                 let new = if all { new & !READERS_PARKED } else { new };
-                (new, Choice::Readers(readers))
+                (new, Choice { which, verdict: GRANTED, most: readers as usize })
             }
             Next::Upgrader => {
                 let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
-                (new, Choice::One(|kind| kind == Kind::Upgrader, GRANTED))
+                (new, Choice { which: |kind| kind == Kind::Upgrader, verdict: GRANTED, most: 1 })
             }
             Next::Give(kind) => {
                 let tid = queue.told_by(first).1;
                 let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
-                (new, Choice::One(|kind| kind != Kind::Reader, GRANTED))
+                (new, Choice { which: |kind| !kind.reads(), verdict: GRANTED, most: 1 })
             }
             Next::WakeOther => {
-                let is_other: fn(Kind) -> bool = |kind| kind != Kind::Reader;
-                (seen_right + ONE_WAKE, Choice::One(is_other, Verdict::CLAIMED))
+                let choice =
+                    Choice { which: |kind| !kind.reads(), verdict: Verdict::CLAIMED, most: 1 };
+                (seen_right + ONE_WAKE, choice)
             }
         };
         let acquire = if mutant::active(Mutant::GrantRelaxed) {
@@ -84,12 +93,11 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
     count
 }
 
-/// Whom to choose.
-enum Choice {
-    /// So many readers, from the front.
-    Readers(u64),
-    /// The first for whom this holds.
-    One(fn(Kind) -> bool, Verdict),
+/// Whom to choose: the first ones that `which` holds for.
+struct Choice {
+    which: fn(Kind) -> bool,
+    verdict: Verdict,
+    most: usize,
 }
 
 fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Option<Kind> {
@@ -109,16 +117,21 @@ fn waiters<'q>(
 /// doesn't wait for a rwlock.
 fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Option<Waiting> {
     let first_kind = kind(queue, first)?;
-    let mut waiting = Waiting { first: first_kind, reader: false, other: None, upgrader: false };
+    let mut waiting =
+        Waiting { first: first_kind, reader: false, stuck: false, other: None, upgrader: false };
+    let recursive = policy(word).lets_readers_recurse();
     for (_, kind) in waiters(queue, first) {
         match kind? {
-            Kind::Reader => waiting.reader = true,
+            kind if kind.reads() => {
+                waiting.reader = true;
+                waiting.stuck |= kind == Kind::Reader;
+            }
             kind => {
                 waiting.other = waiting.other.or(Some(kind));
                 waiting.upgrader |= kind == Kind::Upgrader;
             }
         }
-        let found = (word & READERS_PARKED == 0 || waiting.reader)
+        let found = (word & READERS_PARKED == 0 || waiting.stuck || (waiting.reader && !recursive))
             && (word & WRITERS_PARKED == 0 || waiting.other.is_some())
             && (word & UPGRADING == 0 || waiting.upgrader);
         if found {
@@ -140,24 +153,27 @@ fn without_absent(word: u64, waiting: Waiting) -> u64 {
     word
 }
 
-/// Readers that wait, `most` at most, and whether that is all of them.
-fn count_readers(queue: &Locked<'_>, first: &'static Waiter, most: u64) -> (u64, bool) {
-    let readers =
-        waiters(queue, first).filter(|(_, kind)| *kind == Some(Kind::Reader)).count() as u64;
-    (readers.min(most), readers <= most)
+/// Readers that wait and that `which` holds for, `most` at most, and whether those are all readers.
+fn count_readers(
+    queue: &Locked<'_>,
+    first: &'static Waiter,
+    which: fn(Kind) -> bool,
+    most: u64,
+) -> (u64, bool) {
+    let count = |counts: fn(Kind) -> bool| {
+        waiters(queue, first).filter(|(_, kind)| kind.is_some_and(counts)).count() as u64
+    };
+    let readers = count(which).min(most);
+    (readers, readers == count(Kind::reads))
 }
 
 fn choose(queue: &mut Locked<'_>, first: &'static Waiter, choice: Choice) -> usize {
-    let (chosen, verdict, most): (fn(Kind) -> bool, _, _) = match choice {
-        Choice::Readers(count) => (|kind| kind == Kind::Reader, GRANTED, count as usize),
-        Choice::One(which, verdict) => (which, verdict, 1),
-    };
     let mut count = 0;
     let mut at = Some(first);
-    while let Some(waiter) = at.filter(|_| count < most) {
+    while let Some(waiter) = at.filter(|_| count < choice.most) {
         at = queue.after(waiter);
-        if kind(queue, waiter).is_some_and(chosen) {
-            queue.choose(waiter, verdict);
+        if kind(queue, waiter).is_some_and(choice.which) {
+            queue.choose(waiter, choice.verdict);
             count += 1;
         }
     }

@@ -3,13 +3,13 @@
 use super::RawRwLock;
 use super::exclusive::cleaned;
 use super::state::{
-    Kind, Stop, is_biased, is_worth_a_spin, is_written, may_park_reader, owner, read,
-    reader_queued, seized_by_reader, stops_reader,
+    Kind, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader,
+    owner, policy, read, reader_queued, seized_by_reader, stops_reader,
 };
 use crate::lock::contender::turn_is_over;
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::Spin;
-use crate::lot::{self, Ended, Node, Place, Verdict, Wait};
+use crate::lot::{self, Ended, Node, Place, Verdict, Wait, slots};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -33,6 +33,8 @@ pub(super) struct Reader<'o> {
     forced: bool,
     /// Has let a spinning writer go first for long enough.
     deferred: u32,
+    /// Waits for writers that wait, for no longer than `FORBEARANCE`.
+    brief: bool,
     status: Status,
 }
 
@@ -46,7 +48,7 @@ enum Slept {
 
 impl<'o> Reader<'o> {
     pub(super) fn new(lock: &'o RawRwLock, options: &'o Options, forced: bool) -> Self {
-        Self { lock, options, forced, deferred: 0, status: Status::new(How::Stolen) }
+        Self { lock, options, forced, deferred: 0, brief: false, status: Status::new(How::Stolen) }
     }
 
     /// Enters, or times out.
@@ -82,7 +84,7 @@ impl<'o> Reader<'o> {
     pub(super) fn try_enter(mut self) -> bool {
         // Who doesn't wait for writers needn't refuse itself for their sake.
         self.forced |= self.lock.policy().lets_readers_recurse();
-        self.deferred = 0;
+        self.lock.forget_parents();
         loop {
             let word = self.lock.word.load(Ordering::Relaxed);
             match stops_reader(word, self.forced) {
@@ -112,6 +114,11 @@ impl<'o> Reader<'o> {
 
     /// Enters a lock that was seen open.
     fn count_in(&self, seen: u64) -> bool {
+        if is_to_be_biased_first(seen) {
+            // Nobody can have published this lock yet; but a guard of one that lay here before may have
+            // been forgotten.
+            slots::forget(self.lock.key());
+        }
         // It may have become biased since.
         (is_biased(seen) && self.lock.read_biased())
             || self.lock.exchange(seen, read(seen, true), Ordering::Acquire).is_ok()
@@ -132,9 +139,10 @@ impl<'o> Reader<'o> {
                 sys::thread::nap();
             }
             self.deferred = DEFERENCE;
+            self.forced |= self.is_forbearing(self.lock.word.load(Ordering::Relaxed));
             return if self.has_timed_out() { Slept::TimedOut } else { Slept::LookAgain };
         };
-        let Some(ended) = self.queue_and_sleep(&node, stop) else { return Slept::LookAgain };
+        let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
         match ended {
             Ended::Chosen(verdict) => {
                 node.active_since_ns.store(now_ns(), Ordering::Relaxed);
@@ -144,14 +152,14 @@ impl<'o> Reader<'o> {
                 if !mutant::active(Mutant::LeaverSettlesNothing) {
                     self.lock.settle_after_leaving();
                 }
-                self.forced |= self.is_forbearing(stop);
+                self.forced |= self.brief;
                 Slept::TimedOut
             }
         }
     }
 
     /// Queues this thread and sleeps. `None` if it may enter instead.
-    fn queue_and_sleep(&mut self, node: &Node, stop: Stop) -> Option<Ended> {
+    fn queue_and_sleep(&mut self, node: &Node) -> Option<Ended> {
         let key = self.lock.key();
         let mut bucket = lot::announce(key);
         let mut word = self.lock.word.load(Ordering::Relaxed);
@@ -160,6 +168,7 @@ impl<'o> Reader<'o> {
             let stopped = stops_reader(clean, self.forced).is_some_and(may_park_reader);
             let parks = stopped || mutant::active(Mutant::ReaderParksOnOpenLock);
             let new = if parks { reader_queued(clean) } else { clean };
+            self.brief = self.is_forbearing(clean);
             match self.lock.exchange(word, new, Ordering::Relaxed) {
                 Ok(_) if parks => break,
                 Ok(_) => {
@@ -171,24 +180,23 @@ impl<'o> Reader<'o> {
         }
         self.status.how = How::Slept;
         self.status.sleeps += 1;
-        let slice = self.slice(stop);
+        let slice = self.slice();
+        let kind = if self.brief { Kind::BriefReader } else { Kind::Reader };
         let until = slice.as_ref().or(self.options.deadline.as_ref());
-        let wait =
-            Wait::enqueue(&mut bucket, node, key, Kind::Reader.token(), Place::Back).until(until);
+        let wait = Wait::enqueue(&mut bucket, node, key, kind.token(), Place::Back).until(until);
         drop(bucket);
         Some(wait.sleep(|_was_last| {}))
     }
 
-    /// Whether it waits for writers that wait, only so long.
-    fn is_forbearing(&self, stop: Stop) -> bool {
-        let writer_is_inside = is_written(self.lock.word.load(Ordering::Relaxed));
-        self.lock.policy().lets_readers_recurse() && (stop == Stop::Sleepers || !writer_is_inside)
+    /// Whether it waits for nobody but writers that wait, where it may not be made to for ever.
+    fn is_forbearing(&self, word: u64) -> bool {
+        policy(word).lets_readers_recurse() && !is_written(word)
     }
 
     /// How long to sleep before looking again, if the deadline doesn't come first.
-    fn slice(&self, stop: Stop) -> Option<Deadline> {
+    fn slice(&self) -> Option<Deadline> {
         let slice = match () {
-            () if self.is_forbearing(stop) => FORBEARANCE,
+            () if self.brief => FORBEARANCE,
             () if self.options.owner_death => LOOKS_FOR_OWNER,
             () => return None,
         };

@@ -11,7 +11,8 @@
 //! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
 //! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`bias`) |
 //! | 29 | REVOKED | slots may still hold readers, though nobody enters that way any more |
-//! | 30..=33 | wakes | writers that have been chosen, and will look at the lock again |
+//! | 30..=32 | wakes | writers that have been chosen, and will look at the lock again |
+//! | 33 | WAS_BIASED | the lock has been biased before |
 //! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
 //! | 42..=60 | readers | readers inside that aren't published in slots; the top bit stays free |
 //! | 61..=63 | policy | who goes first (`Policy`) |
@@ -26,6 +27,7 @@
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
 //! | UPGRADING | by the upgradable reader; by a writer that takes a lock whose slots may hold readers | by itself, or as it is granted the write lock |
 //! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
+//! | WAS_BIASED | with the first BIASED | never |
 //! | REVOKED | as above | by the owner, with UPGRADING set, once it has seen all slots without the lock; as BIASED is set again |
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has):
@@ -64,7 +66,8 @@ pub(super) const PARKED: u64 = READERS_PARKED | WRITERS_PARKED;
 pub(super) const BIASED: u64 = 1 << 28;
 pub(super) const REVOKED: u64 = 1 << 29;
 pub(super) const ONE_WAKE: u64 = 1 << 30;
-pub(super) const WAKES: u64 = 0xf << 30;
+pub(super) const WAKES: u64 = 7 << 30;
+pub(super) const WAS_BIASED: u64 = 1 << 33;
 const ONE_HEAT: u64 = 1 << 34;
 pub(super) const HEAT: u64 = 0xff << 34;
 /// The heat that biases a lock: 128 reads since the last write.
@@ -81,7 +84,7 @@ const STOPS_READERS: u64 =
     WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | HOT | TOO_MANY_READERS;
 
 /// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
-const STOPS_WRITERS: u64 = !(HEAT | POLICY);
+const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 
 /// Who goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -134,6 +137,8 @@ pub(super) enum Kind {
     Upgradable = 3,
     /// An upgradable reader that wants to write.
     Upgrader = 4,
+    /// A reader that waits for waiting writers, and wakes up by itself if that takes long.
+    BriefReader = 5,
 }
 
 impl Policy {
@@ -150,12 +155,18 @@ impl Kind {
         self as usize
     }
 
+    /// Whether it wants to read, and no more.
+    pub(super) const fn reads(self) -> bool {
+        matches!(self, Kind::Reader | Kind::BriefReader)
+    }
+
     pub(super) const fn from_token(token: usize) -> Option<Self> {
         match token {
             1 => Some(Kind::Reader),
             2 => Some(Kind::Writer),
             3 => Some(Kind::Upgradable),
             4 => Some(Kind::Upgrader),
+            5 => Some(Kind::BriefReader),
             _ => None,
         }
     }
@@ -173,16 +184,17 @@ pub(super) const fn readers(word: u64) -> u64 {
 
 /// Readers that may still be counted in. (A downgrade asks nobody whether there is room.)
 pub(super) const fn room(word: u64) -> u64 {
-    ((TOO_MANY_READERS - 1) / ONE_READER).saturating_sub(readers(word))
+    (TOO_MANY_READERS / ONE_READER).saturating_sub(readers(word))
 }
 
 /// Whether `kind` could be inside at once, were nobody else waiting.
 #[inline]
 pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
     match kind {
-        Kind::Reader => word & (WRITER | UPGRADING) == 0,
+        Kind::Reader | Kind::BriefReader => word & (WRITER | UPGRADING) == 0,
         Kind::Writer => word & (OWNER | READERS) == 0,
-        Kind::Upgradable => word & OWNER == 0,
+        // It may become a reader, who has to be counted.
+        Kind::Upgradable => word & (OWNER | TOO_MANY_READERS) == 0,
         Kind::Upgrader => word & READERS == 0 && !may_be_published(word),
     }
 }
@@ -215,7 +227,11 @@ pub(super) const fn read_at_once(word: u64) -> Option<u64> {
 /// it.
 #[inline]
 pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
-    if word & STOPS_WRITERS == 0 { Some(word & POLICY | WRITER | tid as u64) } else { None }
+    if word & STOPS_WRITERS == 0 {
+        Some(word & (POLICY | WAS_BIASED) | WRITER | tid as u64)
+    } else {
+        None
+    }
 }
 
 /// The word of a phase-fair lock in which `tid` writes, and nobody waits.
@@ -234,8 +250,15 @@ pub(super) const fn read(word: u64, may_bias: bool) -> u64 {
         return word + ONE_READER + heat;
     }
     let cold = word & !HEAT;
-    let word = if may_bias && in_use == 0 { (cold & !REVOKED) | BIASED } else { cold };
+    let hot = may_bias && in_use == 0;
+    let word = if hot { (cold & !REVOKED) | BIASED | WAS_BIASED } else { cold };
     word + ONE_READER
+}
+
+/// Whether `read` gives the lock its first bias.
+#[inline]
+pub(super) const fn is_to_be_biased_first(word: u64) -> bool {
+    word & HOT != 0 && word & WAS_BIASED == 0
 }
 
 #[inline]
@@ -349,7 +372,7 @@ pub(super) const fn taken(word: u64, kind: Kind, tid: u32, role: Role) -> u64 {
         // Whose lock it is, is known.
         Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
-        Kind::Reader => word,
+        Kind::Reader | Kind::BriefReader => word,
     }
 }
 
@@ -410,6 +433,8 @@ pub(super) struct Waiting {
     pub(super) first: Kind,
     /// Whether a reader is.
     pub(super) reader: bool,
+    /// Whether one is that doesn't wake up by itself.
+    pub(super) stuck: bool,
     /// The first that isn't a reader.
     pub(super) other: Option<Kind>,
     /// Whether the upgrader is.
@@ -421,8 +446,10 @@ pub(super) struct Waiting {
 pub(super) enum Next {
     /// Nothing: it is nobody's turn, or somebody is on the way.
     Nothing,
-    /// Let readers in: all that wait.
+    /// Let all readers in that wait.
     Readers,
+    /// Let those in that don't wake up by themselves.
+    StuckReaders,
     /// Let the upgrader write.
     Upgrader,
     /// Give the lock to the first, which isn't a reader.
@@ -436,10 +463,8 @@ pub(super) enum Next {
 pub(super) enum Cause {
     /// A writer left, or became a reader.
     Written,
-    /// A reader left, or somebody who waited in vain.
+    /// Anything else.
     Left,
-    /// A writer on its way to the lock found it taken, and queued up.
-    QueuedUp,
 }
 
 /// Whose turn it is. As many woken writers may be on their way at once as `ahead` says.
@@ -447,46 +472,47 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     if word & WRITER != 0 {
         return Next::Nothing;
     }
+    // A reader that is inside may wait for one that sleeps here, which must not wait for a writer on top
+    // of that.
+    let somebody_reads = word & (READERS | OWNER | REVOKED) != 0;
     let readers_join = match policy(word) {
-        Policy::PreferReaders => waiting.reader,
-        // A reader that has come past it may wait for one that sleeps, which must not wait for a
-        // writer on top. (Those that came after the writer wake up by themselves, before long.)
-        Policy::Recursive | Policy::PreferWritersRecursive => {
-            waiting.reader && matches!(cause, Cause::QueuedUp) && word & (READERS | REVOKED) != 0
+        Policy::PreferReaders if waiting.reader => Next::Readers,
+        Policy::Recursive | Policy::PreferWritersRecursive if waiting.stuck && somebody_reads => {
+            Next::StuckReaders
         }
-        Policy::PhaseFair | Policy::PreferWriters => false,
+        _ => Next::Nothing,
     };
     if word & UPGRADING != 0 {
         // If it isn't queued it is awake.
-        return match () {
-            () if readers_join => Next::Readers,
-            () if waiting.upgrader && has_room_for(word, Kind::Upgrader) => Next::Upgrader,
-            () => Next::Nothing,
-        };
+        let may_write = waiting.upgrader && has_room_for(word, Kind::Upgrader);
+        return if may_write { Next::Upgrader } else { readers_join };
     }
     if word & HANDOFF != 0 {
         return match waiting.first {
-            Kind::Reader => Next::Readers,
+            kind if kind.reads() => Next::Readers,
             kind if has_room_for(word, kind) => Next::Give(kind),
-            _ if readers_join => Next::Readers,
-            _ => Next::Nothing,
+            _ => readers_join,
         };
     }
-    let first_reads = matches!(waiting.first, Kind::Reader);
+    let first_reads = waiting.first.reads();
+    let written = matches!(cause, Cause::Written);
     let readers_turn = match policy(word) {
         Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
         // A writer that became a reader leaves no room for the next: readers don't wait for both.
-        Policy::PreferWritersRecursive if matches!(cause, Cause::Written) => match waiting.other {
+        Policy::PreferWritersRecursive if written => match waiting.other {
             None => true,
             Some(kind) => first_reads && !has_room_for(word, kind),
         },
-        Policy::PreferWritersRecursive => first_reads || readers_join,
+        Policy::PreferWritersRecursive => first_reads,
         Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders => {
-            first_reads || readers_join || (waiting.reader && matches!(cause, Cause::Written))
+            first_reads || (waiting.reader && written)
         }
     };
     if readers_turn {
         return Next::Readers;
+    }
+    if !matches!(readers_join, Next::Nothing) {
+        return readers_join;
     }
     match waiting.other {
         Some(kind) if !has_room_for(word, kind) => Next::Nothing,

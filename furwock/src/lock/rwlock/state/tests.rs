@@ -13,7 +13,8 @@ const POLICIES: [Policy; 5] = [
 ];
 const FLAGS: [u64; 8] =
     [WRITER, SPIN, HANDOFF, UPGRADING, READERS_PARKED, WRITERS_PARKED, BIASED, REVOKED];
-const MOST_READERS: u64 = (TOO_MANY_READERS - 1) / ONE_READER;
+const READS: [Kind; 2] = [Kind::Reader, Kind::BriefReader];
+const MOST_READERS: u64 = TOO_MANY_READERS / ONE_READER;
 const MOST_WAKES: u64 = WAKES / ONE_WAKE;
 
 /// What a role stands for in the word.
@@ -79,7 +80,7 @@ fn assert_changes(word: u64, new: u64, fields: u64) {
 
 #[test]
 fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
-    let fields = [OWNER, WAKES, HEAT, READERS, POLICY];
+    let fields = [OWNER, WAKES, WAS_BIASED, HEAT, READERS, POLICY];
     let all = fields.iter().chain(&FLAGS);
     assert_eq!(all.clone().map(|field| u128::from(*field)).sum::<u128>(), u128::from(u64::MAX));
     assert_eq!(all.fold(0, |all, field| all | field), u64::MAX);
@@ -106,7 +107,7 @@ fn a_policy_is_what_it_was_set_to_and_touches_nothing_else() {
 
 #[test]
 fn kinds_survive_as_tokens_and_nothing_else_does() {
-    for kind in OWNERS.into_iter().chain([Kind::Reader]) {
+    for kind in OWNERS.into_iter().chain(READS) {
         assert_eq!(Kind::from_token(kind.token()), Some(kind));
         assert_ne!(kind.token(), 0);
     }
@@ -349,13 +350,14 @@ fn there_is_room_for_as_many_readers_as_the_field_has() {
 /// Every queue that somebody may be found in, as `next` sees it.
 fn queues() -> Vec<Waiting> {
     let mut queues = Vec::new();
-    let some_first = OWNERS.into_iter().chain([Kind::Reader]);
+    let some_first = OWNERS.into_iter().chain(READS);
     for first in some_first {
-        for reader in [false, true] {
+        for (reader, stuck) in [(false, false), (true, false), (true, true)] {
             for other in OWNERS.into_iter().map(Some).chain([None]) {
                 for upgrader in [false, true] {
                     let first_fits = match first {
-                        Kind::Reader => reader,
+                        Kind::Reader => stuck,
+                        Kind::BriefReader => reader,
                         kind => other == Some(kind),
                     };
                     let upgrader_fits = match other {
@@ -364,7 +366,7 @@ fn queues() -> Vec<Waiting> {
                         Some(_) => true,
                     };
                     if first_fits && upgrader_fits {
-                        queues.push(Waiting { first, reader, other, upgrader });
+                        queues.push(Waiting { first, reader, stuck, other, upgrader });
                     }
                 }
             }
@@ -387,7 +389,7 @@ fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
         };
         let words: Vec<_> = words.iter().copied().filter(|&word| fits(word)).collect();
         words.into_iter().flat_map(move |word| {
-            [Cause::Written, Cause::Left, Cause::QueuedUp].into_iter().flat_map(move |cause| {
+            [Cause::Written, Cause::Left].into_iter().flat_map(move |cause| {
                 // A machine with many processors asks for more wakes than can be counted.
                 [1, 2, MOST_WAKES, MOST_WAKES + 1, 127].into_iter().map(move |ahead| {
                     (word, waiting, cause, ahead, next(word, waiting, cause, ahead))
@@ -406,8 +408,9 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
         }
         match next {
             Next::Nothing => {}
-            Next::Readers => {
+            Next::Readers | Next::StuckReaders => {
                 assert!(waiting.reader, "{context}");
+                assert!(waiting.stuck || next == Next::Readers, "{context}");
                 let closed = word & UPGRADING != 0;
                 let policy = policy(word);
                 let may_pass = policy == Policy::PreferReaders || policy.lets_readers_recurse();
@@ -424,7 +427,7 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
             }
             Next::Give(kind) => {
                 assert!(word & HANDOFF != 0 && waiting.first == kind, "{context}");
-                assert!(has_room_for(word, kind) && kind != Kind::Reader, "{context}");
+                assert!(has_room_for(word, kind) && !kind.reads(), "{context}");
                 let new = taken(word & !HANDOFF, kind, 77, Role::Newcomer);
                 let fields = HANDOFF | OWNER | WRITER | UPGRADING | HEAT | BIAS;
                 assert_changes(word, new, fields);
@@ -443,6 +446,11 @@ fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
     if is_written(word) {
         return false;
     }
+    // Who reads may wait for readers that sleep.
+    let somebody_reads = word & (OWNER | READERS | REVOKED) != 0;
+    if policy(word).lets_readers_recurse() && waiting.stuck && somebody_reads {
+        return true;
+    }
     if word & UPGRADING != 0 {
         let readers_go_on = policy(word) == Policy::PreferReaders && waiting.reader;
         return readers_go_on || (waiting.upgrader && has_room_for(word, Kind::Upgrader));
@@ -452,7 +460,7 @@ fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
         _ if word & HANDOFF != 0 => has_room_for(word, waiting.first),
         Policy::PreferReaders => waiting.reader || others,
         Policy::PhaseFair | Policy::Recursive | Policy::PreferWritersRecursive => {
-            waiting.first == Kind::Reader || others
+            waiting.first.reads() || others
         }
         Policy::PreferWriters => (waiting.reader && waiting.other.is_none()) || others,
     }
@@ -481,7 +489,7 @@ fn readers_that_queued_enter_together_after_a_writer() {
         }
         // Each phase lets in those that wait: only a writer's end begins one.
         if policy(word) == Policy::PhaseFair && next == Next::Readers && cause != Cause::Written {
-            assert_eq!(waiting.first, Kind::Reader, "{word:#x} {waiting:?}");
+            assert!(waiting.first.reads(), "{word:#x} {waiting:?}");
         }
     }
 }
@@ -503,7 +511,7 @@ fn a_writer_enters_at_once_only_where_nobody_is_around() {
         let Some(new) = written_at_once(word, 77) else { continue };
         assert!(is_available(word, Kind::Writer) && word & (PARKED | SPIN | WAKES | BIAS) == 0);
         assert_eq!(new, taken(word, Kind::Writer, 77, Role::Newcomer));
-        assert_eq!(written(new), word & POLICY);
-        assert_eq!(new == only_writer(77), policy(word) == Policy::PhaseFair);
+        assert_eq!(written(new), word & (POLICY | WAS_BIASED));
+        assert_eq!(new == only_writer(77), word & (POLICY | WAS_BIASED) == 0);
     }
 }
