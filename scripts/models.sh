@@ -1,6 +1,6 @@
 #!/bin/sh
-# Explores the loom models and shuttle's random schedules, mutants included. About 2 minutes, half of
-# it for the builds.
+# Explores the loom models and shuttle's random schedules, mutants included. About 4 minutes, a third
+# of it for the builds.
 set -eu
 cd "$(dirname "$0")/.."
 RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" \
