@@ -4,7 +4,7 @@
 use super::ahead::learn;
 use super::options::{How, Options, Status};
 use super::spin::Spin;
-use crate::lot::{self, Ended, Locked, Node, Place, Verdict, Wait};
+use crate::lot::{self, Ended, Locked, Node, Place, Verdict, Wait, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -18,6 +18,9 @@ const TURN_NS: u64 = 1_300_000;
 
 /// How often a waiter that asked for it looks whether the lock's owner is alive.
 const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
+
+/// A waiter that has rung for that long in vain, in ever longer intervals, rings no more.
+const LONGEST_PATIENCE: Duration = Duration::from_millis(700);
 
 /// What a running waiter has promised in the word, and takes back as it takes the lock or goes on to
 /// another role.
@@ -74,6 +77,11 @@ pub(super) trait Contended {
 
     /// A waiter that had a role has queued itself, under the bucket's lock.
     fn has_queued_giving_up(&self, queue: &mut Locked<'_>);
+    /// Whether a waiter may be passed by for ever without ever being woken. Then it rings, once it has
+    /// waited for long: `has_waited_long`.
+    fn may_be_passed_by(&self) -> bool;
+    /// A waiter has waited for long without having been woken, under the bucket's lock.
+    fn has_waited_long(&self, queue: &mut Locked<'_>, waiter: &'static Waiter);
     /// A waiter has left the queue unchosen, under the bucket's lock.
     fn is_leaving(&self, was_last: bool);
     /// A waiter has left the queue unchosen, or given up its role unqueued. Called without any lock.
@@ -308,7 +316,19 @@ impl<'o, L: Contended> Contender<'o, L> {
         if !woken_before {
             self.queued_ns = now_ns();
         }
-        Some(wait.sleep(|was_last| self.lock.is_leaving(was_last)))
+        let mut patience = Duration::from_nanos(self.options.hand_off_after_ns);
+        let rings = self.lock.may_be_passed_by()
+            && patience < LONGEST_PATIENCE
+            && !self.options.deadline.as_ref().is_some_and(|deadline| deadline.is_within(patience));
+        let alarm = rings.then(|| Deadline::after(patience));
+        let ring = |queue: &mut Locked<'_>, waiter| {
+            self.lock.has_waited_long(queue, waiter);
+            patience *= 2;
+            let deadline = slice.as_ref().or(self.options.deadline.as_ref());
+            let ends = deadline.is_some_and(|deadline| deadline.is_within(patience));
+            (!ends && patience < LONGEST_PATIENCE).then(|| Deadline::after(patience))
+        };
+        Some(wait.sleep_ringing(alarm, ring, |was_last| self.lock.is_leaving(was_last)))
     }
 
     fn has_waited_long(&self) -> bool {

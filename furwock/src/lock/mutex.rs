@@ -15,7 +15,7 @@ use super::mutex_state::{
     is_free, is_release_plain, owner, queued, release, stale_when_nobody_is_queued, taken,
 };
 use super::options::{Options, Status};
-use crate::lot::{self, Locked, Verdict};
+use crate::lot::{self, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -419,6 +419,13 @@ impl Contended for &RawMutex {
     }
 
     fn has_queued_giving_up(&self, _queue: &mut Locked<'_>) {}
+
+    fn may_be_passed_by(&self) -> bool {
+        // Every release that leaves nobody on the way wakes the first.
+        false
+    }
+
+    fn has_waited_long(&self, _queue: &mut Locked<'_>, _waiter: &'static Waiter) {}
 
     fn is_leaving(&self, was_last: bool) {
         if was_last {

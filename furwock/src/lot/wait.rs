@@ -127,6 +127,37 @@ impl<'d> Wait<'d> {
         }
     }
 
+    /// `sleep`, during which `ring` is called if the wait lasts until `alarm`, under the lock of the
+    /// bucket that the waiter is queued in, and again at the times that it names.
+    pub(crate) fn sleep_ringing(
+        self,
+        alarm: Option<Deadline>,
+        mut ring: impl FnMut(&mut Locked<'_>, &'static Waiter) -> Option<Deadline>,
+        mut on_leave: impl FnMut(bool),
+    ) -> Ended {
+        let mut next = alarm;
+        while let Some(alarm) = next {
+            match self.waiter.parker.sleep(Until { deadline: Some(&alarm), ..self.until }) {
+                Woke::Notified => return self.chosen(),
+                Woke::TimedOut => next = self.ring(&mut ring),
+                Woke::Signalled | Woke::Interrupted => next = None,
+            }
+        }
+        self.sleep(&mut on_leave)
+    }
+
+    /// Calls `ring` if the waiter is queued still.
+    fn ring(
+        &self,
+        ring: &mut impl FnMut(&mut Locked<'_>, &'static Waiter) -> Option<Deadline>,
+    ) -> Option<Deadline> {
+        if self.waiter.key() != self.key {
+            return None;
+        }
+        let mut locked = bucket::lock(self.key);
+        if self.waiter.key() == self.key { ring(&mut locked, self.waiter) } else { None }
+    }
+
     /// Takes the node out of whichever queue it is in. `false` when it must wait on: it has been
     /// chosen, and its notification is on the way, or it has been moved and `unless_moved` says
     /// that moved waiters stay.

@@ -1,13 +1,13 @@
 //! The side of those who want the lock, or the right to upgrade, to themselves.
 
 use super::RawRwLock;
-use super::settle::settle;
+use super::settle::{is_first_that_writes, settle};
 use super::state::{
-    Cause, HANDOFF, Kind, OWNER, PARKED, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER, given_up,
-    has_room_for, is_available, owner, queued, spun_for, taken,
+    Cause, HANDOFF, Kind, OWNER, PARKED, Policy, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER,
+    given_up, has_room_for, is_available, owner, queued, spun_for, taken,
 };
 use crate::lock::contender::{Contended, Role};
-use crate::lot::Locked;
+use crate::lot::{Locked, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -102,6 +102,20 @@ impl Contended for Exclusive<'_> {
 
     fn has_queued_giving_up(&self, queue: &mut Locked<'_>) {
         if !mutant::active(Mutant::RoleGivenUpUnsettled) {
+            settle(&raw const self.lock.word, queue, Cause::Left);
+        }
+    }
+
+    fn may_be_passed_by(&self) -> bool {
+        // Readers may take turns without ever leaving the lock empty. (A model has no time.)
+        !cfg!(any(loom, shuttle))
+            && self.lock.policy() != Policy::PreferReaders
+            && self.kind != Kind::Upgrader
+    }
+
+    fn has_waited_long(&self, queue: &mut Locked<'_>, waiter: &'static Waiter) {
+        if is_first_that_writes(queue, waiter) {
+            self.lock.word.fetch_or(HANDOFF, Ordering::Relaxed);
             settle(&raw const self.lock.word, queue, Cause::Left);
         }
     }

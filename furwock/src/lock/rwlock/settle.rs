@@ -113,6 +113,14 @@ fn waiters<'q>(
         .map(|waiter| (waiter, kind(queue, waiter)))
 }
 
+/// Whether nobody but readers is queued before `waiter`.
+pub(super) fn is_first_that_writes(queue: &Locked<'_>, waiter: &'static Waiter) -> bool {
+    let first = queue.first(waiter.key());
+    let writes = |(_, kind): &(_, Option<Kind>)| kind.is_some_and(|kind| !kind.reads());
+    let found = first.and_then(|first| waiters(queue, first).find(writes));
+    found.is_some_and(|(first, _)| core::ptr::eq(first, waiter))
+}
+
 /// Looks as far as `word` says that there is something to be found. `None` if what is queued here
 /// doesn't wait for a rwlock.
 fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Option<Waiting> {
