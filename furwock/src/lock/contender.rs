@@ -40,6 +40,8 @@ pub(super) trait Contended {
 
     /// The address that waiters queue at.
     fn key(&self) -> usize;
+    /// How long to spin, in nanoseconds.
+    fn spin_budget_ns(&self) -> u64;
     /// What a waiter tells those who look through the queue.
     fn token(&self) -> usize;
     fn load(&self) -> Self::Word;
@@ -183,7 +185,7 @@ impl<'o, L: Contended> Contender<'o, L> {
     /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then still
     /// be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Came> {
-        let mut spin = Spin::new();
+        let mut spin = Spin::new(self.lock.spin_budget_ns());
         loop {
             if self.is_to_queue(self.lock.load()) {
                 return None;
@@ -237,7 +239,8 @@ impl<'o, L: Contended> Contender<'o, L> {
     /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
     /// becomes if nobody else is.
     fn is_spinner(&mut self, seen: L::Word) -> bool {
-        let over = self.role == Role::Newcomer && self.lock.is_parked(seen) && turn_is_over();
+        let over =
+            self.role == Role::Newcomer && self.lock.is_parked(seen) && turn_is_over(TURN_NS);
         if over || self.lock.is_promised(seen) || !self.options.spin {
             return false;
         }
@@ -419,12 +422,12 @@ impl<'o, L: Contended> Contender<'o, L> {
     }
 }
 
-/// Whether this thread has run past sleepers for long enough.
-pub(super) fn turn_is_over() -> bool {
+/// Whether this thread has run past sleepers for `turn_ns`.
+pub(super) fn turn_is_over(turn_ns: u64) -> bool {
     match lot::own() {
         Some(thread) if !cfg!(any(loom, shuttle)) => {
             let since = thread.active_since_ns.load(Ordering::Relaxed);
-            monotonic_ns().saturating_sub(since) > TURN_NS
+            monotonic_ns().saturating_sub(since) > turn_ns
         }
         _ => false,
     }

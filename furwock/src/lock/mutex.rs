@@ -15,6 +15,7 @@ use super::mutex_state::{
     is_free, is_release_plain, owner, queued, release, stale_when_nobody_is_queued, taken,
 };
 use super::options::{Options, Status};
+use super::spin::BUDGET_NS;
 use crate::lot::{self, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -419,6 +420,10 @@ impl Contended for &RawMutex {
     }
 
     fn has_queued_giving_up(&self, _queue: &mut Locked<'_>) {}
+
+    fn spin_budget_ns(&self) -> u64 {
+        BUDGET_NS
+    }
 
     fn may_be_passed_by(&self) -> bool {
         // Every release that leaves nobody on the way wakes the first.

@@ -5,7 +5,11 @@ use crate::sys::clock::monotonic_ns;
 
 /// A spinner's patience: about twice what a sleep and a wake across processors take (locks.md
 /// measured 10 to 15 us from wake to run).
-const BUDGET_NS: u64 = 25_000;
+pub(super) const BUDGET_NS: u64 = 25_000;
+
+/// The same where a lock is mostly read. There a preempted reader may be what is waited for, who needs
+/// the processor.
+pub(super) const RWLOCK_BUDGET_NS: u64 = 10_000;
 
 /// Pauses between two probes: 0.2 to 0.35 us. A probe takes the cache line away from the holder, and
 /// one that comes late costs only its own delay.
@@ -22,11 +26,12 @@ const BLIND_PROBES: u32 = 4;
 pub(super) struct Spin {
     probes: u32,
     ends_ns: u64,
+    budget_ns: u64,
 }
 
 impl Spin {
-    pub(super) fn new() -> Self {
-        Self { probes: 0, ends_ns: 0 }
+    pub(super) fn new(budget_ns: u64) -> Self {
+        Self { probes: 0, ends_ns: 0, budget_ns }
     }
 
     /// Pauses before the next probe. False when it is time to sleep.
@@ -42,7 +47,7 @@ impl Spin {
         match self.probes {
             ..BLIND_PROBES => true,
             BLIND_PROBES => {
-                self.ends_ns = monotonic_ns() + BUDGET_NS;
+                self.ends_ns = monotonic_ns() + self.budget_ns;
                 true
             }
             _ => monotonic_ns() < self.ends_ns,

@@ -7,6 +7,7 @@ use super::state::{
     given_up, has_room_for, is_available, owner, queued, spun_for, taken,
 };
 use crate::lock::contender::{Contended, Role};
+use crate::lock::spin::RWLOCK_BUDGET_NS;
 use crate::lot::{Locked, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -104,6 +105,10 @@ impl Contended for Exclusive<'_> {
         if !mutant::active(Mutant::RoleGivenUpUnsettled) {
             settle(&raw const self.lock.word, queue, Cause::Left);
         }
+    }
+
+    fn spin_budget_ns(&self) -> u64 {
+        RWLOCK_BUDGET_NS
     }
 
     fn may_be_passed_by(&self) -> bool {

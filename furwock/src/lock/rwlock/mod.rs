@@ -241,7 +241,8 @@ impl RawRwLock {
     /// where a writer sleeps for it.
     #[inline(always)]
     pub fn unlock_published(&self) -> bool {
-        slots::withdraw(self.key())
+        // Who is in a slot keeps these bits set; a slot of a lock that lay here before doesn't.
+        may_be_published(self.word.load(Ordering::Relaxed)) && slots::withdraw(self.key())
     }
 
     /// Leaves in the place of any reader, who may be another thread than the caller. Release. False if

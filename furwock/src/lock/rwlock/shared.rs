@@ -6,9 +6,9 @@ use super::state::{
     Kind, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader,
     owner, policy, read, reader_queued, seized_by_reader, stops_reader,
 };
-use crate::lock::contender::turn_is_over;
+use crate::lock::contender;
 use crate::lock::options::{How, Options, Status};
-use crate::lock::spin::Spin;
+use crate::lock::spin::{RWLOCK_BUDGET_NS, Spin};
 use crate::lot::{self, Ended, Node, Place, Verdict, Wait, slots};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -17,7 +17,11 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 use core::time::Duration;
 
 /// Probes for which a reader lets a spinning writer go first, some 0.3 us each.
-const DEFERENCE: u32 = 12;
+const DEFERENCE: u32 = 4;
+
+/// How long a thread may read past sleeping writers before it queues up behind them: a little shorter
+/// than what they wait before they ask for the lock.
+const TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for ever.
 const FORBEARANCE: Duration = Duration::from_millis(10);
@@ -53,7 +57,7 @@ impl<'o> Reader<'o> {
 
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
-        let mut spin = Spin::new();
+        let mut spin = Spin::new(RWLOCK_BUDGET_NS);
         loop {
             let word = self.lock.word.load(Ordering::Relaxed);
             let Some(stop) = self.stop(word) else {
@@ -67,7 +71,7 @@ impl<'o> Reader<'o> {
                 continue;
             }
             match self.sleep(stop) {
-                Slept::LookAgain => spin = Spin::new(),
+                Slept::LookAgain => spin = Spin::new(RWLOCK_BUDGET_NS),
                 Slept::Granted => {
                     self.status.how = How::HandedOver;
                     return Some(self.status);
@@ -238,4 +242,9 @@ impl<'o> Reader<'o> {
 
 fn now_ns() -> u64 {
     if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
+}
+
+/// Whether this thread has read past sleeping writers for long enough.
+fn turn_is_over() -> bool {
+    contender::turn_is_over(TURN_NS)
 }

@@ -277,10 +277,13 @@ pub(super) const fn is_written(word: u64) -> bool {
     word & WRITER != 0
 }
 
-/// Whether a writer is inside, who may leave soon, and this thread isn't to let sleepers go first.
+/// Whether a writer is inside, or about to be, who may leave soon, and this thread isn't to let
+/// sleepers go first.
 #[inline]
 pub(super) fn is_worth_a_spin(word: u64, turn_is_over: impl FnOnce() -> bool) -> bool {
-    word & WRITER != 0 && word & HANDOFF == 0 && !(word & PARKED != 0 && turn_is_over())
+    word & (WRITER | UPGRADING) != 0
+        && word & HANDOFF == 0
+        && !(word & PARKED != 0 && turn_is_over())
 }
 
 /// The word after a reader entered in place of the writer.

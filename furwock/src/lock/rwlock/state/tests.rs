@@ -499,7 +499,7 @@ fn spinners_are_worth_it_only_behind_a_writer_that_may_be_overtaken() {
     for word in words() {
         for over in [false, true] {
             let spins = is_worth_a_spin(word, || over);
-            assert!(!spins || (is_written(word) && word & HANDOFF == 0));
+            assert!(!spins || (word & (WRITER | UPGRADING) != 0 && word & HANDOFF == 0));
             assert!(!spins || !over || word & PARKED == 0);
         }
     }
