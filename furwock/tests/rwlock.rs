@@ -447,6 +447,11 @@ fn nobody_starves_under_the_fair_policies() {
                 assert!(longest < generous, "{policy:?}: {longest:?}");
             }
         }
+        for (greedy_write, writes) in [(false, true), (true, false), (true, true)] {
+            let longest = longest_wait(Policy::PhaseFair, 63, greedy_write, writes);
+            println!("among 63, greedy writers {greedy_write}, writer {writes}: {longest:?}");
+            assert!(longest < generous, "{longest:?}");
+        }
         assert!(longest_wait(Policy::PreferWriters, 8, false, true) < generous);
         assert!(longest_wait(Policy::PreferReaders, 8, true, false) < generous);
     });

@@ -19,6 +19,10 @@ const TURN_NS: u64 = 1_300_000;
 /// How often a waiter that asked for it looks whether the lock's owner is alive.
 const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
 
+/// How often a caller that may not steal steps back, for a millisecond, for somebody who seems to have
+/// been woken.
+const MOST_COURTESIES: u32 = 8;
+
 /// A waiter that has rung for that long in vain, in ever longer intervals, rings no more.
 const LONGEST_PATIENCE: Duration = Duration::from_millis(700);
 
@@ -103,6 +107,8 @@ pub(super) struct Contender<'o, L> {
     queued_ns: u64,
     /// It was the last in the queue when it was chosen: PARKED may stand for nobody.
     check_parked: bool,
+    /// How often it has stepped back for somebody who was woken.
+    courtesies: u32,
     status: Status,
 }
 
@@ -133,6 +139,7 @@ impl<'o, L: Contended> Contender<'o, L> {
             role: Role::Newcomer,
             queued_ns: 0,
             check_parked: false,
+            courtesies: 0,
             status: Status::new(How::Stolen),
         }
     }
@@ -230,6 +237,7 @@ impl<'o, L: Contended> Contender<'o, L> {
     /// Whether this thread, which may not steal, has to queue up behind somebody who has been woken.
     fn is_to_queue(&self, word: L::Word) -> bool {
         !self.options.steal
+            && self.courtesies < MOST_COURTESIES
             && self.role == Role::Newcomer
             && self.queued_ns == 0
             && self.lock.is_parked(word)
@@ -294,6 +302,14 @@ impl<'o, L: Contended> Contender<'o, L> {
             let queues = !self.lock.is_available(cleaned)
                 || self.is_to_queue(cleaned)
                 || mutant::active(Mutant::ParkOnFreeLock);
+            if !queues && self.is_to_queue(word) {
+                // Somebody seems to be on the way, but nobody is queued: that may not be true.
+                self.courtesies += 1;
+                bucket.retract();
+                drop(bucket);
+                sys::thread::nap();
+                return None;
+            }
             if !queues && cleaned == word {
                 bucket.retract();
                 return None;

@@ -490,15 +490,21 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         let may_write = waiting.upgrader && has_room_for(word, Kind::Upgrader);
         return if may_write { Next::Upgrader } else { readers_join };
     }
+    let written = matches!(cause, Cause::Written);
     if word & HANDOFF != 0 {
+        let readers_phase = match policy(word) {
+            Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders => written,
+            Policy::PreferWriters | Policy::PreferWritersRecursive => false,
+        };
         return match waiting.first {
             kind if kind.reads() => Next::Readers,
+            // Nobody steals the lock, but it is the readers' turn.
+            _ if readers_phase && waiting.reader => Next::Readers,
             kind if has_room_for(word, kind) => Next::Give(kind),
             _ => readers_join,
         };
     }
     let first_reads = waiting.first.reads();
-    let written = matches!(cause, Cause::Written);
     let readers_turn = match policy(word) {
         Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
         // A writer that became a reader leaves no room for the next: readers don't wait for both.
