@@ -50,7 +50,9 @@ pub use state::Policy;
 /// one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads more
 /// locks at once than it has free slots is counted in the word instead.
 ///
-/// It may be moved only while nobody uses it. Its memory may be freed as soon as it has been
+/// It may be moved only while nobody uses it, which includes a read guard that was forgotten: a biased
+/// lock that is moved to where another lay whose forgotten reader was never dropped waits for that
+/// reader. Its memory may be freed as soon as it has been
 /// unlocked for the last time, even while that unlock is still returning in another thread.
 #[derive(Debug)]
 #[repr(transparent)]
