@@ -192,7 +192,7 @@ impl<'o, L: Contended> Contender<'o, L> {
     /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then still
     /// be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Came> {
-        let mut spin = Spin::new(self.lock.spin_budget_ns());
+        let mut spin = Spin::learnt(self.lock.spin_budget_ns());
         loop {
             if self.is_to_queue(self.lock.load()) {
                 return None;
@@ -207,7 +207,12 @@ impl<'o, L: Contended> Contender<'o, L> {
                 }
                 return Some(Came::SeenFree);
             }
-            if !self.is_spinner(word) || !spin.pause() {
+            // Nobody sleeps: who steps aside for a moment needn't say so.
+            let unseen = spin.steps_aside()
+                && self.role == Role::Newcomer
+                && !self.lock.is_parked(word)
+                && !self.lock.is_promised(word);
+            if !(unseen || self.is_spinner(word)) || !spin.pause() {
                 return None;
             }
         }

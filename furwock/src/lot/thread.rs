@@ -1,7 +1,7 @@
 //! What each thread owns here: one node, the place it sleeps, and what its locks learnt of it.
 
 use super::waiter::Waiter;
-use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::prim::{CheckedCell, checker_has_failed};
 
 /// One thread's belongings. Lives in type-stable memory and serves another thread once this one has
@@ -16,8 +16,21 @@ pub(crate) struct Thread {
     pthread: AtomicUsize,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
     pub(crate) active_since_ns: AtomicU64,
+    /// What its contentions taught it: its own business, too.
+    pub(crate) pace: Pace,
     /// The pool's, under the pool's lock; of spare nodes, whoever's they are.
     pub(super) next_free: CheckedCell<Option<&'static Thread>>,
+}
+
+/// How fast a thread meets contention.
+#[derive(Debug, Default)]
+pub(crate) struct Pace {
+    /// When it did last, in monotonic nanoseconds.
+    pub(crate) contended_ns: AtomicU64,
+    /// How often it has.
+    pub(crate) spells: AtomicU32,
+    /// How often in a row it soon did again.
+    pub(crate) short: AtomicU32,
 }
 
 impl Thread {
@@ -27,6 +40,7 @@ impl Thread {
             waiting: AtomicBool::new(false),
             pthread: AtomicUsize::new(0),
             active_since_ns: AtomicU64::new(0),
+            pace: Pace::default(),
             next_free: CheckedCell::new(None),
         }
     }
