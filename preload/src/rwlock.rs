@@ -59,15 +59,16 @@ pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
     lock: *mut pthread_rwlock_t,
     at: *const timespec,
 ) -> c_int {
-    // SAFETY: the program's lock.
-    let this = unsafe { RwLock::from_ptr(lock) };
-    if !this.is_ours() {
-        // SAFETY: the program's lock and timespec.
-        return unsafe { glibc::pthread_rwlock_timedrdlock(lock, at) };
+    // SAFETY: the program's lock and timespec.
+    unsafe {
+        timed(
+            lock,
+            Clock::Realtime,
+            at,
+            || glibc::pthread_rwlock_timedrdlock(lock, at),
+            |lock, deadline| lock.read_until(Some(deadline)),
+        )
     }
-    // SAFETY: the program's timespec.
-    unsafe { time::deadline(Clock::Realtime, at) }
-        .map_or(EINVAL, |deadline| this.read_until(Some(&deadline)))
 }
 
 /// POSIX.1-2024 `pthread_rwlock_clockrdlock`.
@@ -78,15 +79,37 @@ pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
     at: *const timespec,
 ) -> c_int {
     let Some(clock_known) = time::clock(clock) else { return EINVAL };
-    // SAFETY: the program's lock.
+    // SAFETY: the program's lock and timespec.
+    unsafe {
+        timed(
+            lock,
+            clock_known,
+            at,
+            || glibc::pthread_rwlock_clockrdlock(lock, clock, at),
+            |lock, deadline| lock.read_until(Some(deadline)),
+        )
+    }
+}
+
+/// A call with a deadline. As glibc does, it refuses a malformed one before it looks at the lock.
+///
+/// # Safety
+/// `lock` and `at` are the program's lock and timespec; `glibcs` is glibc's function with them.
+unsafe fn timed(
+    lock: *mut pthread_rwlock_t,
+    clock: Clock,
+    at: *const timespec,
+    glibcs: impl FnOnce() -> c_int,
+    ours: impl FnOnce(&RwLock, &Deadline) -> c_int,
+) -> c_int {
+    // SAFETY: by this function's contract.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
-        // SAFETY: the program's lock and timespec.
-        return unsafe { glibc::pthread_rwlock_clockrdlock(lock, clock, at) };
+        return glibcs();
     }
-    // SAFETY: the program's timespec.
-    unsafe { time::deadline(clock_known, at) }
-        .map_or(EINVAL, |deadline| this.read_until(Some(&deadline)))
+    // SAFETY: by this function's contract.
+    let deadline = unsafe { time::deadline(clock, at) };
+    deadline.map_or(EINVAL, |deadline| ours(this, &deadline))
 }
 
 /// POSIX `pthread_rwlock_wrlock`.
@@ -135,15 +158,16 @@ pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
     lock: *mut pthread_rwlock_t,
     at: *const timespec,
 ) -> c_int {
-    // SAFETY: the program's lock.
-    let this = unsafe { RwLock::from_ptr(lock) };
-    if !this.is_ours() {
-        // SAFETY: the program's lock and timespec.
-        return unsafe { glibc::pthread_rwlock_timedwrlock(lock, at) };
+    // SAFETY: the program's lock and timespec.
+    unsafe {
+        timed(
+            lock,
+            Clock::Realtime,
+            at,
+            || glibc::pthread_rwlock_timedwrlock(lock, at),
+            |lock, deadline| lock.write_until(Some(deadline)),
+        )
     }
-    // SAFETY: the program's timespec.
-    unsafe { time::deadline(Clock::Realtime, at) }
-        .map_or(EINVAL, |deadline| this.write_until(Some(&deadline)))
 }
 
 /// POSIX.1-2024 `pthread_rwlock_clockwrlock`.
@@ -154,15 +178,16 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
     at: *const timespec,
 ) -> c_int {
     let Some(clock_known) = time::clock(clock) else { return EINVAL };
-    // SAFETY: the program's lock.
-    let this = unsafe { RwLock::from_ptr(lock) };
-    if !this.is_ours() {
-        // SAFETY: the program's lock and timespec.
-        return unsafe { glibc::pthread_rwlock_clockwrlock(lock, clock, at) };
+    // SAFETY: the program's lock and timespec.
+    unsafe {
+        timed(
+            lock,
+            clock_known,
+            at,
+            || glibc::pthread_rwlock_clockwrlock(lock, clock, at),
+            |lock, deadline| lock.write_until(Some(deadline)),
+        )
     }
-    // SAFETY: the program's timespec.
-    unsafe { time::deadline(clock_known, at) }
-        .map_or(EINVAL, |deadline| this.write_until(Some(&deadline)))
 }
 
 /// POSIX `pthread_rwlock_unlock`: by whoever is inside, in whichever way.
