@@ -20,8 +20,18 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
             mutex.owner.store(tid, Ordering::Relaxed);
             return 0;
         }
+        return lock_plain_slow(mutex);
     }
     lock_typed(mutex)
+}
+
+/// A plain mutex that is taken. Trying again at once would only take its cache line from the holder.
+#[cold]
+#[inline(never)]
+fn lock_plain_slow(mutex: &Mutex) -> c_int {
+    mutex.raw.lock_contended();
+    mutex.held_as(Kind::Plain);
+    0
 }
 
 /// A mutex that is taken, or of a kind with rules of its own.

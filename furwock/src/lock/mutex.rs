@@ -74,6 +74,12 @@ impl RawMutex {
         }
     }
 
+    /// `lock` for a caller that has just tried in vain: without another try at first. Acquire.
+    #[cold]
+    pub fn lock_contended(&self) {
+        self.lock_slow(&const { Options::new() });
+    }
+
     /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline. Acquire.
     ///
     /// Costs no more than `lock`: what is told is known anyway.

@@ -27,7 +27,7 @@ use std::time::Instant;
 /// if upgradable.len() < 2 {
 ///     furwock::RwLockUpgradableReadGuard::upgrade(upgradable).insert("futex", 2003);
 /// }
-/// assert_eq!(map.into_inner().len(), 2);
+/// assert_eq!(map.read().len(), 2);
 /// ```
 pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
 
