@@ -17,7 +17,7 @@ use core::time::Duration;
 const TURN_NS: u64 = 1_300_000;
 
 /// How often a waiter that asked for it looks whether the lock's owner is alive.
-const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
+pub(super) const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
 
 /// How often a caller that may not steal steps back, for a millisecond, for somebody who seems to have
 /// been woken.
@@ -454,6 +454,6 @@ pub(super) fn turn_is_over(turn_ns: u64) -> bool {
     }
 }
 
-fn now_ns() -> u64 {
+pub(super) fn now_ns() -> u64 {
     if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
 }

@@ -5,12 +5,10 @@
 //! lines.
 
 mod broken;
-mod furwock;
+mod guards;
 mod nsync;
-mod parking_lot;
 mod pthread;
 mod std;
-mod usync;
 
 use super::parameters::BadParameter;
 

@@ -16,8 +16,8 @@ mod state;
 
 use super::contender::{Contender, Role};
 use super::options::{How, Options, Status};
+use crate::lot;
 use crate::lot::slots::{self, Published};
-use crate::lot::{self};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -39,9 +39,9 @@ pub use state::Policy;
 /// inside, who can become the writer without letting go. For threads of one process. Up to 262,144
 /// readers are counted at once; one more waits until another leaves.
 ///
-/// Who goes first is its [`Policy`]. Whatever it is, a running thread may take a free lock past
-/// sleepers for about a millisecond before it queues up itself, and a writer that has waited for 5 ms
-/// and finds the lock taken yet again has it handed over.
+/// Who goes first is its [`Policy`]. Under the fair ones a running writer may take a free lock past
+/// sleepers for about a millisecond, and a reader read past them for about four, before it queues up
+/// itself; a writer that has waited for 5 ms asks for the lock to be handed over.
 ///
 /// # Cost
 /// A lock that was read 128 times without a write becomes biased. Reading then takes one locked
@@ -52,8 +52,8 @@ pub use state::Policy;
 ///
 /// It may be moved only while nobody uses it, which includes a read guard that was forgotten: a biased
 /// lock that is moved to where another lay whose forgotten reader was never dropped waits for that
-/// reader. Its memory may be freed as soon as it has been
-/// unlocked for the last time, even while that unlock is still returning in another thread.
+/// reader. Its memory may be freed as soon as it has been unlocked for the last time, even while that
+/// unlock is still returning in another thread.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct RawRwLock {

@@ -6,17 +6,17 @@ use super::state::{
     Kind, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader,
     owner, policy, read, reader_queued, seized_by_reader, stops_reader,
 };
-use crate::lock::contender;
+use crate::lock::contender::{self, LOOKS_FOR_OWNER, now_ns};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{RWLOCK_BUDGET_NS, Spin};
 use crate::lot::{self, Ended, Node, Place, Verdict, Wait, slots};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
-use crate::sys::clock::{Deadline, monotonic_ns};
+use crate::sys::clock::Deadline;
 use core::time::Duration;
 
-/// Probes for which a reader lets a spinning writer go first, some 0.3 us each.
+/// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
 const DEFERENCE: u32 = 4;
 
 /// How long a thread may read past sleeping writers before it queues up behind them: a little shorter
@@ -25,9 +25,6 @@ const TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for ever.
 const FORBEARANCE: Duration = Duration::from_millis(10);
-
-/// How often a reader that asked for it looks whether the writer is alive.
-const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
 
 /// One reader's attempt to enter.
 pub(super) struct Reader<'o> {
@@ -238,10 +235,6 @@ impl<'o> Reader<'o> {
             self.status.how = how;
         }
     }
-}
-
-fn now_ns() -> u64 {
-    if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
 }
 
 /// Whether this thread has read past sleeping writers for long enough.
