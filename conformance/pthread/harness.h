@@ -5,7 +5,8 @@
  * The harness synchronises by atomics and sleeps only. The functions under
  * test must not also decide whether the test of them works.
  *
- *	PROGRAM			lists the tests, a line each: name, side, reason
+ *	PROGRAM			lists the tests, a line each: name, side, reason, and the
+ *				page, section and sense of the clause it is named by
  *	PROGRAM TEST		runs one; exit 0 passed, 1 failed, 77 skipped
  */
 #ifndef CONFORMANCE_HARNESS_H
@@ -408,11 +409,26 @@ struct test {
 	/* "both", or the only side on which the test holds, and why. */
 	const char *side;
 	const char *reason;
+	/* The clause of the standard that it checks, in our words. */
+	const char *page;
+	const char *section;
+	const char *says;
 };
 
-#define TEST(test) { #test, test, "both", "" }
-#define TEST_FURWOCK_ONLY(test, why) { #test, test, "furwock", why }
-#define TEST_GLIBC_ONLY(test, why) { #test, test, "glibc", why }
+#define TEST(test) { #test, test, "both", "", "", "", "" }
+#define TEST_FURWOCK_ONLY(test, why) { #test, test, "furwock", why, "", "", "" }
+#define TEST_GLIBC_ONLY(test, why) { #test, test, "glibc", why, "", "", "" }
+
+/*
+ * A test of one clause: CLAUSE(name, "pthread_mutex_lock", "DESCRIPTION 2",
+ * "what it says"). Those of one side only say which, and why the other differs.
+ */
+#define CLAUSE(test, page, section, says)				\
+	{ #test, test, "both", "", page, section, says }
+#define CLAUSE_FURWOCK_ONLY(test, page, section, says, why)		\
+	{ #test, test, "furwock", why, page, section, says }
+#define CLAUSE_GLIBC_ONLY(test, page, section, says, why)		\
+	{ #test, test, "glibc", why, page, section, says }
 
 static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 			    char **argv)
@@ -421,8 +437,10 @@ static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 
 	if (argc < 2) {
 		for (at = 0; at < count; at++)
-			printf("%s\t%s\t%s\n", tests[at].name, tests[at].side,
-			       tests[at].reason);
+			printf("%s\t%s\t%s\t%s\t%s\t%s\n",
+			       tests[at].name, tests[at].side,
+			       tests[at].reason, tests[at].page,
+			       tests[at].section, tests[at].says);
 		return 0;
 	}
 	for (at = 0; at < count; at++) {

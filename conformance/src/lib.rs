@@ -3,9 +3,10 @@
 //! the preload.
 
 pub mod build;
+pub mod check;
 pub mod differential;
 pub mod hostile;
 pub mod program;
 
 pub use build::{Artifact, built, preload, scratch};
-pub use program::{Ended, Side, Test, run};
+pub use program::{Clause, Ended, Side, Test, run};

@@ -53,6 +53,19 @@ pub struct Test {
     side: String,
     /// Why it holds on that side only.
     pub reason: String,
+    /// The clause that it is named by, if it is one of a standard's.
+    pub clause: Option<Clause>,
+}
+
+/// A clause of the standard, as a test cites it.
+#[derive(Clone, Debug)]
+pub struct Clause {
+    /// The function's page.
+    pub page: String,
+    /// Where on the page.
+    pub section: String,
+    /// What it says, in our words.
+    pub says: String,
 }
 
 impl Test {
@@ -67,7 +80,10 @@ impl Test {
     fn parse(line: &str) -> Self {
         let mut fields = line.split('\t').map(str::to_owned);
         let mut next = || fields.next().unwrap_or_else(|| panic!("a line without fields: {line}"));
-        Self { name: next(), side: next(), reason: next() }
+        let (name, side, reason) = (next(), next(), next());
+        let clause = Clause { page: next(), section: next(), says: next() };
+        let clause = (!clause.page.is_empty()).then_some(clause);
+        Self { name, side, reason, clause }
     }
 
     /// Whether it holds on `side`.

@@ -1,33 +1,8 @@
 //! Every C program of `pthread/`, on both sides. A failure names the test within; run it alone with
 //! `LD_PRELOAD=... target/conformance/SIDE-PROGRAM/PROGRAM TEST`.
 
-use furwock_conformance::{Artifact, Ended, Side, Test, run, scratch};
-use std::path::PathBuf;
-
-fn check(name: &str, side: Side, program: PathBuf) {
-    let mut failures = Vec::new();
-    let mut held = 0;
-    for test in Test::list(&program) {
-        if !test.holds_on(side) {
-            println!("{}: not on {}: {}", test.name, side.name(), test.reason);
-            continue;
-        }
-        held += 1;
-        let ended = run(&program, &test, side);
-        println!("{}: {ended}", test.name);
-        if let Ended::Failed(why) = ended {
-            failures.push(format!("{}: {why}", test.name));
-        }
-    }
-    assert!(held > 0, "{name} has no tests for {}", side.name());
-    let of = format!("{} of {held} tests of {name}.c failed on {}", failures.len(), side.name());
-    assert!(failures.is_empty(), "{of}:\n  {}", failures.join("\n  "));
-}
-
-/// A folder for each program and side: tests run at the same time.
-fn folder(name: &str, side: Side) -> PathBuf {
-    scratch(&format!("{}-{name}", side.name()))
-}
+use furwock_conformance::check::{check, folder};
+use furwock_conformance::{Artifact, Side};
 
 fn check_plain(name: &str, side: Side) {
     let source = format!("pthread/{name}.c");
