@@ -31,6 +31,9 @@ macro_rules! pages {
 
 pages! {
     mutex;
+    mutexattr;
+    cond;
+    condattr;
 }
 
 fn program(name: &str, side: Side) -> PathBuf {
