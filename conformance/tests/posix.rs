@@ -33,6 +33,7 @@ pages! {
     mutex;
     mutexattr;
     cond;
+    c11;
     condattr;
 }
 
