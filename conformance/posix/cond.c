@@ -555,6 +555,46 @@ static void pthread_cond_wait__err_EINVAL__destroyed_mutex(void)
 	}
 }
 
+/* In the wait it doesn't hold the mutex, and runs at its own priority. */
+static void *wait_below_the_ceiling(void *argument)
+{
+	struct gate *gate = argument;
+	int least = sched_get_priority_min(SCHED_FIFO);
+
+	OK(pthread_mutex_lock(&gate->mutex));
+	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
+	gate->waiting++;
+	while (!gate->permits)
+		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
+	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
+	gate->passed++;
+	OK(pthread_mutex_unlock(&gate->mutex));
+	CHECK_EQ(priority_of(gettid()), -1 - least);
+	return NULL;
+}
+
+static void pthread_cond_wait__desc_1__protected_mutex(void)
+{
+	int least = sched_get_priority_min(SCHED_FIFO);
+	struct thread waiter;
+	struct gate gate;
+	int shared;
+
+	become_realtime(least);
+	for (shared = 0; shared < 2; shared++) {
+		make_gate(&gate, DEFAULT);
+		make_protected(&gate.mutex, PTHREAD_MUTEX_NORMAL, least + 5);
+		make_cond(&gate.cond, CLOCK_REALTIME, shared);
+		start(&waiter, wait_below_the_ceiling, &gate);
+		until_waiting(&gate, 1);
+		until_asleep(&waiter);
+		CHECK_EQ(priority_of(waiter.tid), -1 - least);
+		permit(&gate, 1);
+		join(&waiter);
+		CHECK_EQ(gate.passed, 1);
+	}
+}
+
 /* -------------------------------------------------- robust: owners that die -- */
 
 struct robust_scene {
@@ -1389,6 +1429,67 @@ static void pthread_cond_signal__desc_5__without_waiters(void)
 	OK(pthread_mutex_unlock(&gate.mutex));
 }
 
+struct rank {
+	struct gate *gate;
+	int place;
+};
+
+static void *take_place(void *argument)
+{
+	struct rank *rank = argument;
+	struct gate *gate = rank->gate;
+
+	OK(pthread_mutex_lock(&gate->mutex));
+	gate->waiting++;
+	while (!gate->permits)
+		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
+	gate->permits--;
+	rank->place = gate->passed++;
+	OK(pthread_mutex_unlock(&gate->mutex));
+	return NULL;
+}
+
+static void check_ranks(bool shared)
+{
+	int least = sched_get_priority_min(SCHED_FIFO);
+	struct thread waiters[3];
+	struct rank ranks[3];
+	struct gate gate;
+	int i;
+
+	for (EACH(k, kinds)) {
+		make_gate(&gate, kinds[k]);
+		make_cond(&gate.cond, CLOCK_REALTIME, shared);
+		for (i = 0; i < 3; i++) {
+			ranks[i] = (struct rank){ &gate, -1 };
+			become_realtime(least + i);
+			start(&waiters[i], take_place, &ranks[i]);
+			until_waiting(&gate, i + 1);
+			until_asleep(&waiters[i]);
+		}
+		become_realtime(least + 9);
+		for (i = 0; i < 3; i++) {
+			OK(pthread_mutex_lock(&gate.mutex));
+			gate.permits++;
+			OK(pthread_cond_signal(&gate.cond));
+			OK(pthread_mutex_unlock(&gate.mutex));
+			UNTIL(passed(&gate) > i);
+		}
+		for (i = 0; i < 3; i++)
+			join(&waiters[i]);
+		for (i = 0; i < 3; i++)
+			if (ranks[i].place != 2 - i)
+				FAIL("%s: waiter %d was number %d",
+				     kind_names[kinds[k]], i, ranks[i].place);
+	}
+}
+
+static void pthread_cond_signal__desc_3__by_priority(void)
+{
+	check_ranks(false);
+	check_ranks(true);
+}
+
 static void check_broadcast(bool held, bool shared)
 {
 	struct thread waiters[WAITERS];
@@ -1424,7 +1525,6 @@ static void pthread_cond_broadcast__desc_4__without_the_mutex(void)
 struct crowd {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
-	enum call calls[CALLS];
 	_Atomic int next;
 	int waiting, inside, passed;
 	bool open;
@@ -1609,6 +1709,10 @@ static const struct test tests[] = {
 	CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex, "pthread_cond_wait",
 	       "ERRORS EINVAL",
 	       "glibc's: the mutex is destroyed; there is nothing to wait for then"),
+	CLAUSE(pthread_cond_wait__desc_1__protected_mutex, "pthread_cond_wait",
+	       "DESCRIPTION 1",
+	       "with a priority-protected mutex, the wait gives back the mutex's "
+	       "ceiling, and has it again afterwards"),
 	CLAUSE(pthread_cond_wait__err_EOWNERDEAD__last_owner_died, "pthread_cond_wait",
 	       "ERRORS EOWNERDEAD",
 	       "who had the robust mutex when the wait was to end has died; the caller "
@@ -1762,6 +1866,10 @@ static const struct test tests[] = {
 	CLAUSE(pthread_cond_signal__desc_5__without_waiters, "pthread_cond_signal",
 	       "DESCRIPTION 5",
 	       "it has no effect when nobody waits: it isn't kept for later"),
+	CLAUSE(pthread_cond_signal__desc_3__by_priority, "pthread_cond_signal",
+	       "DESCRIPTION 3",
+	       "of real-time threads that wait, the one with the highest priority is "
+	       "unblocked first, however late it came"),
 	CLAUSE(pthread_cond_broadcast__desc_1__unblocks_all, "pthread_cond_broadcast",
 	       "DESCRIPTION 1",
 	       "it unblocks all waiters, called with the mutex"),

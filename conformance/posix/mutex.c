@@ -1093,6 +1093,53 @@ static void pthread_mutex_unlock__desc_4__recursive_waits_for_zero(void)
 	CHECK_EQ(entry.entered, 2);
 }
 
+struct rank {
+	pthread_mutex_t *mutex;
+	_Atomic int *next;
+	int place;
+};
+
+static void *take_place(void *argument)
+{
+	struct rank *rank = argument;
+
+	OK(pthread_mutex_lock(rank->mutex));
+	rank->place = (*rank->next)++;
+	OK(pthread_mutex_unlock(rank->mutex));
+	return NULL;
+}
+
+static void pthread_mutex_unlock__desc_4__by_priority(void)
+{
+	int least = sched_get_priority_min(SCHED_FIFO);
+	struct thread waiters[3];
+	struct rank ranks[3];
+	pthread_mutex_t mutex;
+	_Atomic int next;
+	enum kind kind;
+	int i;
+
+	for (EACH_KIND_BUT_PROTECTED(kind)) {
+		next = 0;
+		OK(make_mutex(&mutex, kind));
+		become_realtime(least + 9);
+		OK(pthread_mutex_lock(&mutex));
+		for (i = 0; i < 3; i++) {
+			ranks[i] = (struct rank){ &mutex, &next, -1 };
+			become_realtime(least + i);
+			start(&waiters[i], take_place, &ranks[i]);
+			until_asleep(&waiters[i]);
+		}
+		OK(pthread_mutex_unlock(&mutex));
+		for (i = 0; i < 3; i++)
+			join(&waiters[i]);
+		for (i = 0; i < 3; i++)
+			if (ranks[i].place != 2 - i)
+				FAIL("%s: waiter %d was number %d",
+				     kind_names[kind], i, ranks[i].place);
+	}
+}
+
 static void *unlock_eperm(void *mutex)
 {
 	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
@@ -2240,6 +2287,10 @@ static const struct test tests[] = {
 	       "DESCRIPTION 4",
 	       "a recursive mutex becomes available when the count is zero, not "
 	       "before, and its waiters sleep on till then"),
+	CLAUSE(pthread_mutex_unlock__desc_4__by_priority, "pthread_mutex_unlock",
+	       "DESCRIPTION 4",
+	       "of real-time threads that wait, the one with the highest priority gets "
+	       "the mutex first, however late it came"),
 	CLAUSE(pthread_mutex_unlock__err_EPERM__errorcheck, "pthread_mutex_unlock",
 	       "ERRORS EPERM",
 	       "an error-checking mutex that the caller doesn't own, another's or "
