@@ -508,6 +508,7 @@ static void pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority(void
 	ranks.stage = 2;
 	UNTIL(ranks.stage == 3);
 	ranks.stage = 4;
+	UNTIL(ranks.stage == 5);
 	join(&waiter);
 	ranks.stage = 6;
 	join(&holder);

@@ -19,6 +19,17 @@ static const int types[] UNUSED = {
 
 #define TYPES 5
 
+/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
+static const enum kind ordinary[] UNUSED = {
+	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI,
+	PSHARED_ROBUST_PI,
+};
+
+#define EACH_ORDINARY(kind)						\
+	size_t at_ = 0;							\
+	at_ < sizeof(ordinary) / sizeof(ordinary[0]) &&			\
+	((kind) = ordinary[at_], true); at_++
+
 static void UNUSED make_robust(pthread_mutex_t *mutex, int type, bool shared)
 {
 	pthread_mutexattr_t attr;
