@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
-use libc::{clockid_t, timespec};
+use libc::{clockid_t, pid_t, sched_param, timespec};
 use libc::{
     pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t,
 };
@@ -140,6 +140,12 @@ functions! {
     sem_post(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
     pthread_barrier_wait(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
     pthread_barrier_destroy(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
+    pthread_setschedparam(thread: pthread_t, policy: c_int, parameters: *const sched_param)
+        @ "GLIBC_2.2.5";
+    pthread_setschedprio(thread: pthread_t, priority: c_int) @ "GLIBC_2.3.4";
+    sched_setscheduler(thread: pid_t, policy: c_int, parameters: *const sched_param)
+        @ "GLIBC_2.2.5";
+    sched_setparam(thread: pid_t, parameters: *const sched_param) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 

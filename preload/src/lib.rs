@@ -26,6 +26,7 @@ mod layout;
 mod longjmp;
 mod mutex;
 mod once;
+mod priority;
 mod rwlock;
 mod sem;
 mod shared_cond;

@@ -60,6 +60,16 @@ pub mod reads {
     }
 }
 
+/// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all without) by
+/// arrival, as the kernel orders a futex's.
+///
+/// A thread that has a real-time policy when it first waits has it seen to by itself. Call this where a
+/// thread may get one later. From then on each sleep costs one or two system calls more.
+#[cfg(not(any(loom, shuttle)))]
+pub fn mind_priorities() {
+    crate::sys::priority::there_are_ranks();
+}
+
 /// Lets other threads run, for whoever spins on a word that it can't sleep on: gives the processor
 /// away, and from the fiftieth round on sleeps for 50 us, so that a thread of lower priority gets to run.
 /// Leaves errno alone, and is no cancellation point.

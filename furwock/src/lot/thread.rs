@@ -71,7 +71,17 @@ impl Thread {
 /// wait of its thread, or in a thread that is ending.
 pub(crate) struct Node {
     thread: &'static Thread,
+    rank: u32,
     spare: bool,
+}
+
+/// The calling thread's place among others: its real-time priority, 0 if it has none.
+///
+/// Asks the kernel, which is asked only where a thread was seen with a real-time policy, or is said to
+/// have one.
+#[inline]
+pub(crate) fn rank() -> u32 {
+    if are_there_ranks() { realtime_priority() } else { 0 }
 }
 
 /// A node for a wait of the calling thread. `None` only when the kernel has no memory for one.
@@ -81,13 +91,13 @@ pub(crate) fn node() -> Option<Node> {
     match own().filter(|thread| !thread.is_waiting()) {
         Some(thread) => {
             thread.begin_wait();
-            Some(Node { thread, spare: false })
+            Some(Node { thread, rank: rank(), spare: false })
         }
         None => {
             let thread = spares(1)?;
             thread.serves_this_thread(true);
             thread.begin_wait();
-            Some(Node { thread, spare: true })
+            Some(Node { thread, rank: rank(), spare: true })
         }
     }
 }
@@ -104,6 +114,12 @@ impl Node {
     #[inline]
     pub(super) fn waiter(&self) -> &'static Waiter {
         &self.thread.waiter
+    }
+
+    /// As of the node's taking.
+    #[inline]
+    pub(super) fn rank(&self) -> u32 {
+        self.rank
     }
 }
 
@@ -122,6 +138,8 @@ impl Drop for Node {
 }
 
 #[cfg(not(any(loom, shuttle)))]
+use crate::sys::priority::{are_there_ranks, realtime_priority};
+#[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, own, tid};
@@ -129,7 +147,7 @@ pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, 
 pub(super) use native::{give_back, spares};
 
 #[cfg(any(loom, shuttle))]
-use model::pthread;
+use model::{are_there_ranks, pthread, realtime_priority};
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{forget_interrupt, interrupt, own, tid};
 #[cfg(any(loom, shuttle))]
@@ -171,6 +189,9 @@ mod native {
         let pointer = core::ptr::from_ref(thread).cast::<c_void>();
         sys::thread::slot().data.set(pointer);
         sys::thread::at_exit(pointer, release);
+        if sys::priority::realtime_priority() != 0 {
+            sys::priority::there_are_ranks();
+        }
         Some(thread)
     }
 
@@ -308,6 +329,15 @@ mod model {
     }
 
     pub(super) fn pthread() -> usize {
+        0
+    }
+
+    /// Models know no priorities.
+    pub(super) fn are_there_ranks() -> bool {
+        false
+    }
+
+    pub(super) fn realtime_priority() -> u32 {
         0
     }
 

@@ -62,7 +62,7 @@ impl<'d> Wait<'d> {
     ) -> Self {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset) };
+        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset, node.rank()) };
         waiter.stands_at(key);
         match place {
             Place::Front => locked.push_front(waiter, key),

@@ -83,6 +83,8 @@ pub(crate) struct Waiter {
     pub(super) bitset: CheckedCell<u32>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
+    /// (B) its thread's real-time priority, 0 if it has none: who goes before whom.
+    pub(super) rank: CheckedCell<u32>,
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(super) cpu: CheckedCell<u32>,
     pub(super) passed_by: CheckedCell<u32>,
@@ -116,6 +118,7 @@ impl Waiter {
             previous: CheckedCell::new(None),
             token: CheckedCell::new(0),
             tid: CheckedCell::new(0),
+            rank: CheckedCell::new(0),
             cpu: CheckedCell::new(0),
             passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
@@ -190,10 +193,16 @@ impl Waiter {
     }
 
     /// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
-    /// if it has to stay: others stand at its gate.
+    /// if it has to stay as it is: others stand at its gate, or members of a wait on many words know it.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn abandon(&'static self) -> bool {
         let stood_at = self.stands_at.load(Ordering::Relaxed);
+        if self.key() == super::any::WAITING_AT_MANY {
+            // Its members stay queued, and know it: wakers are to pass them by for good.
+            self.claim.disarm();
+            self.stands_at(super::any::WAITING_AT_MANY);
+            return false;
+        }
         if stood_at == NOWHERE {
             return true;
         }
@@ -246,13 +255,21 @@ impl Waiter {
     /// # Safety
     /// The caller's own node, not queued.
     #[inline]
-    pub(super) unsafe fn prepare(&self, tid: u32, token: usize, kind: Kind, bitset: u32) {
+    pub(super) unsafe fn prepare(
+        &self,
+        tid: u32,
+        token: usize,
+        kind: Kind,
+        bitset: u32,
+        rank: u32,
+    ) {
         self.parker.prepare();
         // SAFETY: a node that isn't queued belongs to its owner.
         unsafe {
             self.kind.set(kind);
             self.bitset.set(bitset);
             self.tid.set(tid);
+            self.rank.set(rank);
             self.cpu.set(prim::current_cpu());
             self.passed_by.set(0);
             self.token.set(token);
