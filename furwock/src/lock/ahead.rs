@@ -9,7 +9,12 @@ use crate::prim::atomic::Ordering;
 /// One, as long as those who were woken find the lock taken: more would be a swarm. If they find it
 /// free, critical sections are short beside a wake, and with one wake at a time processors stand
 /// idle between a release and the next waiter's start. The bucket remembers (`learn`).
+///
+/// One where priorities count: of two that are woken, the wrong one may be first.
 pub(super) fn how_far_ahead(key: usize) -> u32 {
+    if lot::are_there_ranks() {
+        return 1;
+    }
     let most = (2 * lot::processors() as u32).min(MOST_WAKES);
     (1 + lot::hint(key).load(Ordering::Relaxed)).min(most)
 }

@@ -42,7 +42,7 @@ pub(crate) use task::{Sink, TaskNode, TaskWait};
 #[cfg(any(loom, shuttle))]
 pub(crate) use thread::Thread;
 pub(crate) use thread::{
-    Node, forget_interrupt, interrupt as interrupt_thread, node, own, rank, tid,
+    Node, are_there_ranks, forget_interrupt, interrupt as interrupt_thread, node, own, rank, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use thread::{abandon_waits, is_waiting};

@@ -138,7 +138,9 @@ impl Drop for Node {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-use crate::sys::priority::{are_there_ranks, realtime_priority};
+pub(crate) use crate::sys::priority::are_there_ranks;
+#[cfg(not(any(loom, shuttle)))]
+use crate::sys::priority::realtime_priority;
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
@@ -147,11 +149,13 @@ pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, 
 pub(super) use native::{give_back, spares};
 
 #[cfg(any(loom, shuttle))]
-use model::{are_there_ranks, pthread, realtime_priority};
+pub(crate) use model::are_there_ranks;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{forget_interrupt, interrupt, own, tid};
 #[cfg(any(loom, shuttle))]
 pub(super) use model::{give_back, spares};
+#[cfg(any(loom, shuttle))]
+use model::{pthread, realtime_priority};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
@@ -333,7 +337,7 @@ mod model {
     }
 
     /// Models know no priorities.
-    pub(super) fn are_there_ranks() -> bool {
+    pub(crate) fn are_there_ranks() -> bool {
         false
     }
 
