@@ -34,25 +34,10 @@ impl Function {
         address
     }
 
+    /// Null if this C library has none: an older one, then, than the program was built for.
     fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
-        if !known.is_null() {
-            return known;
-        }
-        let found = self.look_up();
-        if found.is_null() {
-            self.missing();
-        }
-        found
-    }
-
-    #[cold]
-    fn missing(&self) -> ! {
-        eprintln!(
-            "furwock: this C library has no {}: run the program without furwock",
-            self.name.to_string_lossy()
-        );
-        std::process::abort()
+        if !known.is_null() { known } else { self.look_up() }
     }
 }
 
@@ -75,17 +60,21 @@ macro_rules! functions {
         }
 
         $(
-            /// glibc's function of that name.
+            /// glibc's function of that name; ENOSYS if it has none.
             ///
             /// # Safety
             /// As POSIX has it.
             #[cold]
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
                 type Signature = unsafe extern "C-unwind" fn($($type),*) -> c_int;
-                // SAFETY: the address of that very function, which has this type.
-                let function: Signature = unsafe { core::mem::transmute(table::$name.address()) };
-                // SAFETY: by this function's contract.
-                unsafe { function($($argument),*) }
+                // SAFETY: null, or the address of that very function, which has this type.
+                let function: Option<Signature> =
+                    unsafe { core::mem::transmute(table::$name.address()) };
+                match function {
+                    // SAFETY: by this function's contract.
+                    Some(function) => unsafe { function($($argument),*) },
+                    None => libc::ENOSYS,
+                }
             }
         )*
 
