@@ -92,6 +92,24 @@ fn prepends_to_ld_preload() {
 }
 
 #[test]
+fn no_children_is_a_word_to_the_library() {
+    let scratch = Scratch::new("no_children_is_a_word_to_the_library");
+    let printed = |options: &[&str], inherited: Option<&str>| {
+        let show = ["sh", "-c", "echo ${FURWOCK_CHILDREN-unset}"];
+        let mut command = scratch.furwock(&[&["run"], options, &["--"], &show].concat());
+        command.env_remove("FURWOCK_CHILDREN");
+        if let Some(value) = inherited {
+            command.env("FURWOCK_CHILDREN", value);
+        }
+        command.output().unwrap().out()
+    };
+    assert_eq!(printed(&["--no-children"], None), "0\n");
+    assert_eq!(printed(&["--no-children"], Some("1")), "0\n");
+    assert_eq!(printed(&[], None), "unset\n");
+    assert_eq!(printed(&[], Some("0")), "0\n");
+}
+
+#[test]
 fn the_library_gets_loaded() {
     let scratch = Scratch::new("the_library_gets_loaded");
     let run = scratch.furwock(&["run", "cat", "/proc/self/maps"]).output().unwrap();
