@@ -130,7 +130,8 @@ Environment:
 
 Exit status:
   125  furwock itself failed: bad usage, library missing, or a program that a preload cannot
-       reach (static, setuid, other architecture, linked with musl) and no --force
+       reach (static, setuid, other architecture, linked with musl) or would be in the way of
+       (ThreadSanitizer, AddressSanitizer, valgrind), and no --force
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
   else PROGRAM's own";

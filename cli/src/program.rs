@@ -74,11 +74,7 @@ pub fn become_program(path: &Path, arguments: &[OsString], changes: &Changes<'_>
     }
 }
 
-fn exec(
-    path: &Path,
-    arguments: &[OsString],
-    changes: &Changes<'_>,
-) -> Result<io::Error, NulError> {
+fn exec(path: &Path, arguments: &[OsString], changes: &Changes<'_>) -> Result<io::Error, NulError> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let arguments = strings(arguments.iter().cloned())?;
     let environment = strings(environment(changes))?;

@@ -5,6 +5,7 @@
 //! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
 //! the loader's lock while the thread that holds that waits for the program's.
 
+use crate::tools;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, timespec};
@@ -22,11 +23,14 @@ struct Function {
 
 impl Function {
     fn look_up(&self) -> *mut c_void {
-        // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
-        let mut address =
-            unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+        let mut address = core::ptr::null_mut();
+        if !tools::has_thread_sanitizer() {
+            // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
+            address = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+        }
         if address.is_null() {
-            // Added under another version than here, in whichever glibc this is.
+            // Added under another version than here, in whichever glibc this is; or ThreadSanitizer's,
+            // whose names carry none, and which comes before glibc's.
             // SAFETY: as above.
             address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
@@ -66,10 +70,9 @@ macro_rules! functions {
             /// As POSIX has it.
             #[cold]
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
-                type Signature = unsafe extern "C-unwind" fn($($type),*) -> c_int;
+                type Signature = Option<unsafe extern "C-unwind" fn($($type),*) -> c_int>;
                 // SAFETY: null, or the address of that very function, which has this type.
-                let function: Option<Signature> =
-                    unsafe { core::mem::transmute(table::$name.address()) };
+                let function: Signature = unsafe { core::mem::transmute(table::$name.address()) };
                 match function {
                     // SAFETY: by this function's contract.
                     Some(function) => unsafe { function($($argument),*) },

@@ -30,3 +30,4 @@ mod shared_cond;
 mod start;
 mod syscall;
 mod time;
+mod tools;

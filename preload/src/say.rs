@@ -25,6 +25,7 @@ pub(crate) fn say(message: &str) {
         line[length..length + taken].copy_from_slice(&part.as_bytes()[..taken]);
         length += taken;
     }
+    // Not by `write`, which a tool in the program may have replaced and not set up yet.
     // SAFETY: reads that many bytes of the buffer. Nobody is left to tell if it fails.
-    unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), length) };
+    unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.as_ptr(), length) };
 }

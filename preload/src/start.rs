@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::say::say;
-use crate::{glibc, layout, say, shared_cond, syscall};
+use crate::{glibc, layout, say, shared_cond, syscall, tools};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::lock::Unprepared;
@@ -29,7 +29,7 @@ unsafe extern "C" fn start(
     }
     glibc::look_up();
     let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");
-    match take_over() {
+    match tools::find(&environment).map_or_else(take_over, Err) {
         Ok(()) => syscall::start(takes_futex),
         Err(why) => {
             layout::turn_off();
@@ -44,8 +44,10 @@ fn take_over() -> Result<(), &'static str> {
     match find_cond_flags() {
         Some(word) if mutex_kinds_are_where_expected() => layout::set_cond_flags_at(word),
         _ => {
-            return Err("this glibc lays out its mutexes or condvars in a way that furwock doesn't \
-                 know: the program runs on glibc's own");
+            return Err(
+                "this glibc lays out its mutexes or condvars in a way that furwock doesn't \
+                 know: the program runs on glibc's own",
+            );
         }
     }
     // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
@@ -60,7 +62,9 @@ fn take_over() -> Result<(), &'static str> {
     })?;
     if !rwlocks_are_laid_out_as_expected() {
         layout::turn_off_rwlocks();
-        say("this glibc lays out its rwlocks in a way that furwock doesn't know: they stay glibc's own");
+        say(
+            "this glibc lays out its rwlocks in a way that furwock doesn't know: they stay glibc's own",
+        );
     }
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(shared_cond::forget)) };

@@ -12,9 +12,9 @@ pub(crate) use native::processors;
 pub(super) use native::{bucket, forget, has_full_size};
 
 #[cfg(any(loom, shuttle))]
-pub(super) use model::{bucket, has_full_size};
-#[cfg(any(loom, shuttle))]
 pub(crate) use model::processors;
+#[cfg(any(loom, shuttle))]
+pub(super) use model::{bucket, has_full_size};
 
 /// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
