@@ -24,6 +24,7 @@ mod environment;
 mod glibc;
 mod layout;
 mod mutex;
+mod probes;
 mod rwlock;
 mod say;
 mod shared_cond;
