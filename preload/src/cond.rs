@@ -181,6 +181,7 @@ fn wait_with_own_mutex(
         mutex.lock_again();
         return Ok(wait.outcome());
     }
+    mutex.expect_waiter();
     let release = || {
         mutex.release();
         probes::mutex_release(mutex);
@@ -191,6 +192,7 @@ fn wait_with_own_mutex(
     let wait = unsafe { cond.raw.wait_released(Some(&mutex.raw), release, deadline, true) };
     probes::mutex_entry(mutex);
     let outcome = wait.relock(&mutex.raw);
+    mutex.waiter_is_back();
     mutex.held_as(kind);
     probes::mutex_acquired(mutex);
     Ok(outcome)

@@ -17,6 +17,7 @@
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
 compile_error!("the preload knows glibc's object layouts on x86-64 Linux only");
 
+mod barrier;
 mod c11;
 mod cancel;
 mod cond;
@@ -24,10 +25,13 @@ mod environment;
 mod glibc;
 mod layout;
 mod mutex;
+mod once;
 mod probes;
 mod rwlock;
 mod say;
+mod sem;
 mod shared_cond;
+mod spin;
 mod start;
 mod syscall;
 mod time;

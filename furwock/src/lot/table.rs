@@ -45,6 +45,7 @@ mod native {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
             hint: AtomicU32::new(0),
+            patience: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
     }; BUCKETS_A_PROCESSOR];
@@ -132,6 +133,7 @@ mod model {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
             hint: AtomicU32::new(0),
+            patience: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
     }
