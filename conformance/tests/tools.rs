@@ -76,14 +76,15 @@ fn check_left_alone(program: &Path, says: &str) {
 
 #[test]
 fn thread_sanitizer_as_a_library() {
-    if let Some(program) = watched("thread", &["-g", "-fsanitize=thread"]) {
+    if let Some(program) = watched("thread", &["-g", "-DONCE", "-fsanitize=thread"]) {
         check_left_alone(&program, "ThreadSanitizer");
     }
 }
 
 #[test]
 fn thread_sanitizer_linked_in() {
-    if let Some(program) = watched("thread-static", &["-g", "-fsanitize=thread", "-static-libtsan"])
+    if let Some(program) =
+        watched("thread-static", &["-g", "-DONCE", "-fsanitize=thread", "-static-libtsan"])
     {
         check_left_alone(&program, "of its own");
     }
@@ -91,7 +92,7 @@ fn thread_sanitizer_linked_in() {
 
 #[test]
 fn address_sanitizer_linked_in() {
-    let flags = ["-g", "-fsanitize=address", "-static-libasan"];
+    let flags = ["-g", "-DONCE", "-fsanitize=address", "-static-libasan"];
     if let Some(program) = watched("address-static", &flags) {
         let run = run(Side::Furwock.command(&program));
         assert_eq!(run.status, Some(0), "{}", run.stderr);
@@ -101,7 +102,7 @@ fn address_sanitizer_linked_in() {
 /// What `furwock run` advises for a program on AddressSanitizer's library.
 #[test]
 fn address_sanitizer_as_a_library_goes_before_furwock() {
-    let Some(program) = watched("address", &["-g", "-fsanitize=address"]) else { return };
+    let Some(program) = watched("address", &["-g", "-DONCE", "-fsanitize=address"]) else { return };
     let refused = run(Side::Furwock.command(&program));
     assert_ne!(refused.status, Some(0), "the sanitizer no longer asks to be the first");
 

@@ -5,6 +5,7 @@
 //! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
 //! the loader's lock while the thread that holds that waits for the program's.
 
+use crate::once::Routine;
 use crate::tools;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -128,6 +129,8 @@ functions! {
     sem_post(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
     pthread_barrier_wait(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
     pthread_barrier_destroy(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
+    pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) @ "GLIBC_2.2.5";
+    pthread_once(control: *mut libc::pthread_once_t, routine: Routine) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 

@@ -48,6 +48,12 @@ pub(crate) fn turn_off() {
     turn_off_barriers();
 }
 
+/// Whether furwock is off, for functions whose objects can't tell.
+#[inline(always)]
+pub(crate) fn is_off() -> bool {
+    OFF.load(Ordering::Relaxed) != 0
+}
+
 impl Mutex {
     /// # Safety
     /// `mutex` points to a `pthread_mutex_t`, as POSIX asks of the program.

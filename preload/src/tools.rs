@@ -2,7 +2,6 @@
 //! their way: beneath it they would take every lock for a race.
 
 use crate::environment::Environment;
-use crate::mutex::pthread_mutex_lock;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -67,9 +66,8 @@ fn program_has_own_locks() -> bool {
     // as the object they are in, which never goes.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, c"pthread_mutex_lock".as_ptr());
-        if first.is_null() || first == pthread_mutex_lock as *mut c_void {
-            return false;
-        }
+        // (Not to be compared with this library's own by address: the linker may bind that to the
+        // program's as well.)
         let found =
             libc::dladdr1(first, info.as_mut_ptr(), (&raw mut symbol).cast(), RTLD_DL_SYMENT);
         if found == 0 || symbol.is_null() {
