@@ -24,6 +24,7 @@ mod cond;
 mod environment;
 mod glibc;
 mod layout;
+mod longjmp;
 mod mutex;
 mod once;
 mod probes;

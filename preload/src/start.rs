@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::say::say;
-use crate::{glibc, layout, once, say, shared_cond, syscall, tools};
+use crate::{glibc, layout, longjmp, once, say, shared_cond, syscall, tools};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::lock::Unprepared;
@@ -28,6 +28,7 @@ unsafe extern "C" fn start(
         environment.forget_this_library();
     }
     glibc::look_up();
+    longjmp::look_up();
     let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");
     match tools::find(&environment).map_or_else(take_over, Err) {
         Ok(()) => syscall::start(takes_futex),
