@@ -38,6 +38,10 @@ pub struct RunArguments {
     #[arg(long)]
     pub force: bool,
 
+    /// Leave the programs that PROGRAM starts to glibc
+    #[arg(long)]
+    pub no_children: bool,
+
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
@@ -119,11 +123,15 @@ Environment:
   FURWOCK_FUTEX    0 leaves the program's calls of syscall(SYS_futex, ...) to the kernel. Otherwise
                    those on private words are furwock's too. 0 is for programs that wait on a word
                    so and wake it by a system call of their own, which furwock doesn't see.
+  FURWOCK_CHILDREN 0 takes furwock out of LD_PRELOAD in the program's environment, so that programs
+                   which it starts don't inherit furwock. --no-children sets it.
+  FURWOCK_QUIET    1 keeps furwock's library from saying on stderr that it left the program to glibc.
   LD_PRELOAD       kept: furwock's library is put before what it already names.
 
 Exit status:
   125  furwock itself failed: bad usage, library missing, or a program that a preload cannot
-       reach (static, setuid, other architecture, linked with musl) and no --force
+       reach (static, setuid, other architecture, linked with musl) or would be in the way of
+       (ThreadSanitizer, AddressSanitizer, valgrind), and no --force
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
   else PROGRAM's own";

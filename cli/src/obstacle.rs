@@ -1,5 +1,6 @@
-//! Can a preload act on a program? Only through the dynamic loader of the same libc, and only if
-//! the kernel does not start the program in secure mode.
+//! Can a preload act on a program? Only through the dynamic loader of the same libc, only if the
+//! kernel does not start the program in secure mode, and not together with tools that have to be the
+//! first beneath a program.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{getgid, getuid};
 
-use crate::elf::{self, Elf, Platform};
+use crate::elf::{self, Elf, Platform, Sanitizer};
 use crate::program;
 
 /// How often the kernel follows `#!` from one interpreter to the next.
@@ -31,6 +32,10 @@ pub enum Obstacle {
     ChangesUser,
     ChangesGroup,
     Capabilities,
+    ThreadSanitizer,
+    /// The name of the runtime's library.
+    AddressSanitizer(String),
+    Valgrind,
 }
 
 /// The file that is in the way (the program, or the interpreter of its script), and why.
@@ -44,6 +49,9 @@ pub struct Blocked {
 pub fn check(program: &Path) -> Result<(), Blocked> {
     let mut file = program.to_owned();
     for _ in 0..INTERPRETERS_MAX {
+        if file.file_name() == Some(OsStr::new("valgrind")) {
+            return Err(Blocked { file, obstacle: Obstacle::Valgrind });
+        }
         match look_at(&file) {
             Some(Finding::Script(interpreter)) => file = interpreter,
             Some(Finding::Blocked(obstacle)) => return Err(Blocked { file, obstacle }),
@@ -76,7 +84,10 @@ fn unreachable_loader(elf: Elf) -> Option<Obstacle> {
     match elf.interpreter {
         None => Some(Obstacle::Static),
         Some(loader) if loader.contains("ld-musl") => Some(Obstacle::Musl),
-        Some(_) => None,
+        Some(_) => elf.sanitizer.map(|sanitizer| match sanitizer {
+            Sanitizer::Thread => Obstacle::ThreadSanitizer,
+            Sanitizer::Address(library) => Obstacle::AddressSanitizer(library),
+        }),
     }
 }
 
@@ -143,13 +154,29 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Obstacle::Static => f.write_str("it is statically linked and has no dynamic loader"),
-            Obstacle::Musl => f.write_str("it is linked with musl, not with glibc"),
+            Obstacle::Musl => f.write_str(
+                "it is linked with musl, whose locks have other layouts: furwock serves programs of \
+                 glibc's only",
+            ),
             Obstacle::Foreign(platform) => write!(f, "it is built for {platform}"),
             Obstacle::ChangesUser => f.write_str("it is setuid, so the loader ignores LD_PRELOAD"),
             Obstacle::ChangesGroup => f.write_str("it is setgid, so the loader ignores LD_PRELOAD"),
             Obstacle::Capabilities => {
                 f.write_str("it has file capabilities, so the loader ignores LD_PRELOAD")
             }
+            Obstacle::ThreadSanitizer => f.write_str(
+                "it is built with ThreadSanitizer, which has to see glibc's own locks: run it without \
+                 furwock",
+            ),
+            Obstacle::AddressSanitizer(library) => write!(
+                f,
+                "it is built with AddressSanitizer, whose library has to be the first: run it with \
+                 LD_PRELOAD={library}:PATH/libfurwock_preload.so"
+            ),
+            Obstacle::Valgrind => f.write_str(
+                "it has to see glibc's own locks, and those of the program that it runs: run it \
+                 without furwock",
+            ),
         }
     }
 }

@@ -62,19 +62,22 @@ fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, ProgramError> {
     }
 }
 
+/// What a program's environment says differently from this one's.
+pub type Changes<'a> = [(&'a str, &'a OsStr)];
+
 /// Becomes the program at `path`; returns only if that fails. Unlike `Command::exec` of the
 /// standard library it leaves SIGPIPE as it was inherited.
-pub fn become_program(path: &Path, arguments: &[OsString], ld_preload: &OsStr) -> ProgramError {
-    match exec(path, arguments, ld_preload) {
+pub fn become_program(path: &Path, arguments: &[OsString], changes: &Changes<'_>) -> ProgramError {
+    match exec(path, arguments, changes) {
         Ok(error) => ProgramError::NotExecutable { path: path.to_owned(), reason: words(&error) },
         Err(_) => ProgramError::NulByte,
     }
 }
 
-fn exec(path: &Path, arguments: &[OsString], ld_preload: &OsStr) -> Result<io::Error, NulError> {
+fn exec(path: &Path, arguments: &[OsString], changes: &Changes<'_>) -> Result<io::Error, NulError> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let arguments = strings(arguments.iter().cloned())?;
-    let environment = strings(environment(ld_preload))?;
+    let environment = strings(environment(changes))?;
     let (arguments, environment) = (pointers(&arguments), pointers(&environment));
     // SAFETY: the path and all strings end in NUL, both arrays end in a null pointer, and all of
     // them outlive the call.
@@ -82,11 +85,11 @@ fn exec(path: &Path, arguments: &[OsString], ld_preload: &OsStr) -> Result<io::E
     Ok(io::Error::last_os_error())
 }
 
-fn environment(ld_preload: &OsStr) -> impl Iterator<Item = OsString> {
+fn environment(changes: &Changes<'_>) -> impl Iterator<Item = OsString> {
     let assignment = |name: &OsStr, value: &OsStr| [name, value].join(OsStr::new("="));
-    let kept = env::vars_os().filter(|(name, _)| name != "LD_PRELOAD");
+    let kept = env::vars_os().filter(|(name, _)| changes.iter().all(|(other, _)| name != other));
     kept.map(move |(name, value)| assignment(&name, &value))
-        .chain([assignment(OsStr::new("LD_PRELOAD"), ld_preload)])
+        .chain(changes.iter().map(move |(name, value)| assignment(OsStr::new(name), value)))
 }
 
 fn strings(words: impl Iterator<Item = OsString>) -> Result<Vec<CString>, NulError> {

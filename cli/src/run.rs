@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::env;
+use std::ffi::OsStr;
 
 use crate::args::RunArguments;
 use crate::failure::Failure;
@@ -16,5 +17,10 @@ pub fn run(arguments: &RunArguments) -> Result<Infallible, Failure> {
         obstacle::check(&program)?;
     }
     let ld_preload = preload.prepended_to(env::var_os("LD_PRELOAD").as_deref());
-    Err(program::become_program(&program, &arguments.command, &ld_preload).into())
+    let mut changes = vec![("LD_PRELOAD", ld_preload.as_os_str())];
+    if arguments.no_children {
+        // The library does it: only from inside the program is it known what it starts.
+        changes.push(("FURWOCK_CHILDREN", OsStr::new("0")));
+    }
+    Err(program::become_program(&program, &arguments.command, &changes).into())
 }

@@ -92,6 +92,24 @@ fn prepends_to_ld_preload() {
 }
 
 #[test]
+fn no_children_is_a_word_to_the_library() {
+    let scratch = Scratch::new("no_children_is_a_word_to_the_library");
+    let printed = |options: &[&str], inherited: Option<&str>| {
+        let show = ["sh", "-c", "echo ${FURWOCK_CHILDREN-unset}"];
+        let mut command = scratch.furwock(&[&["run"], options, &["--"], &show].concat());
+        command.env_remove("FURWOCK_CHILDREN");
+        if let Some(value) = inherited {
+            command.env("FURWOCK_CHILDREN", value);
+        }
+        command.output().unwrap().out()
+    };
+    assert_eq!(printed(&["--no-children"], None), "0\n");
+    assert_eq!(printed(&["--no-children"], Some("1")), "0\n");
+    assert_eq!(printed(&[], None), "unset\n");
+    assert_eq!(printed(&[], Some("0")), "0\n");
+}
+
+#[test]
 fn the_library_gets_loaded() {
     let scratch = Scratch::new("the_library_gets_loaded");
     let run = scratch.furwock(&["run", "cat", "/proc/self/maps"]).output().unwrap();
@@ -237,7 +255,62 @@ fn a_program_linked_with_musl_is_refused() {
         bytes[loader..loader + 8].copy_from_slice(b"/ld-musl");
     });
     let run = scratch.furwock(&["run", &musl]).output().unwrap();
-    assert_refused(&run, 125, "musl");
+    assert_refused(&run, 125, "linked with musl");
+    assert!(run.err().contains("glibc's only"), "{}", run.err());
+}
+
+#[test]
+fn a_program_on_a_sanitizers_library_is_refused() {
+    let scratch = Scratch::new("a_program_on_a_sanitizers_library_is_refused");
+    for (library, says) in [
+        ("libtsan.so.2", "ThreadSanitizer"),
+        ("libclang_rt.tsan-x86_64.so", "ThreadSanitizer"),
+        ("libasan.so.8", "AddressSanitizer"),
+        ("libclang_rt.asan-x86_64.so", "AddressSanitizer"),
+    ] {
+        // The needed name is the library's own, if it has one.
+        let soname = format!("-Wl,-soname,{library}");
+        assert!(scratch.compile("int nothing;", library, &["-shared", "-fPIC", &soname]));
+        let name = format!("needs-{library}");
+        let path = scratch.path(library);
+        let flags = ["-Wl,--no-as-needed", path.to_str().unwrap()];
+        assert!(scratch.compile("int main(void) { return 0; }", &name, &flags));
+        let program = scratch.path(&name);
+        let run = scratch.furwock(&["run", program.to_str().unwrap()]).output().unwrap();
+        assert_refused(&run, 125, says);
+        assert!(!says.starts_with('A') || run.err().contains(library), "{}", run.err());
+    }
+}
+
+#[test]
+fn a_program_with_thread_sanitizer_linked_in_is_refused() {
+    let scratch = Scratch::new("a_program_with_thread_sanitizer_linked_in_is_refused");
+    let source = "void __tsan_init(void) {}\nint main(void) { return 0; }";
+    assert!(scratch.compile(source, "linked-in", &[]));
+    let program = scratch.path("linked-in");
+    let program = program.to_str().unwrap();
+    let run = scratch.furwock(&["run", program]).output().unwrap();
+    assert_refused(&run, 125, "ThreadSanitizer");
+    let forced = scratch.furwock(&["run", "--force", program]).output().unwrap();
+    assert_eq!((forced.status.code(), forced.err()), (Some(0), String::new()));
+
+    let only_calls = "extern void __tsan_init(void) __attribute__((weak));\n\
+                      int main(void) { return __tsan_init ? 1 : 0; }";
+    assert!(scratch.compile(only_calls, "only-calls", &[]));
+    let program = scratch.path("only-calls");
+    let run = scratch.furwock(&["run", program.to_str().unwrap()]).output().unwrap();
+    assert_eq!((run.status.code(), run.err()), (Some(0), String::new()));
+}
+
+#[test]
+fn valgrind_is_refused_unless_forced() {
+    let scratch = Scratch::new("valgrind_is_refused_unless_forced");
+    let valgrind = scratch.executable("#!/bin/sh\necho ran\n", "valgrind");
+    let valgrind = valgrind.to_str().unwrap();
+    let run = scratch.furwock(&["run", valgrind, "true"]).output().unwrap();
+    assert_refused(&run, 125, "without furwock");
+    let forced = scratch.furwock(&["run", "--force", valgrind, "true"]).output().unwrap();
+    assert_eq!(forced.out(), "ran\n");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `pthread_cond_*`.
 
 use crate::layout::{Cond, Kind, Mutex};
-use crate::{glibc, shared_cond, time};
+use crate::{glibc, probes, shared_cond, time};
 use core::ffi::c_int;
 use furwock::Deadline;
 use furwock::lock::{self, Outcome};
@@ -69,6 +69,7 @@ pub unsafe extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int
         // SAFETY: the program's condvar.
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_signal(cond) });
     }
+    probes::cond_signal(cond);
     own.raw.notify_one();
     0
 }
@@ -82,6 +83,7 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_
         // SAFETY: the program's condvar.
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_broadcast(cond) });
     }
+    probes::cond_broadcast(cond);
     own.raw.notify_all();
     0
 }
@@ -91,7 +93,13 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_cond_destroy(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condvar.
-    unsafe { if Cond::from_ptr(cond).is_ours() { 0 } else { glibc::pthread_cond_destroy(cond) } }
+    unsafe {
+        if !Cond::from_ptr(cond).is_ours() {
+            return glibc::pthread_cond_destroy(cond);
+        }
+    }
+    probes::cond_destroy(cond);
+    0
 }
 
 /// # Safety
@@ -123,6 +131,7 @@ unsafe fn wait(
     mutex: *mut pthread_mutex_t,
     deadline: Option<&Deadline>,
 ) -> c_int {
+    probes::cond_wait(cond, mutex);
     // SAFETY: by this function's contract.
     let (cond, mutex) = unsafe { (Cond::from_ptr(cond), Mutex::from_ptr(mutex)) };
     let kind = mutex.kind();
@@ -175,14 +184,17 @@ fn wait_with_own_mutex(
     mutex.expect_waiter();
     let release = || {
         mutex.release();
+        probes::mutex_release(mutex);
         true
     };
     // SAFETY: a release neither unwinds nor waits; the program keeps the mutex as long as a thread
     // waits with it.
     let wait = unsafe { cond.raw.wait_released(Some(&mutex.raw), release, deadline, true) };
+    probes::mutex_entry(mutex);
     let outcome = wait.relock(&mutex.raw);
     mutex.waiter_is_back();
     mutex.held_as(kind);
+    probes::mutex_acquired(mutex);
     Ok(outcome)
 }
 

@@ -5,6 +5,8 @@
 //! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
 //! the loader's lock while the thread that holds that waits for the program's.
 
+use crate::once::Routine;
+use crate::tools;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pid_t, sched_param, timespec};
@@ -29,11 +31,14 @@ impl Function {
     }
 
     fn look_up(&self) -> *mut c_void {
-        // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
-        let mut address =
-            unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+        let mut address = core::ptr::null_mut();
+        if !tools::has_thread_sanitizer() {
+            // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
+            address = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+        }
         if address.is_null() {
-            // Added under another version than here, in whichever glibc this is.
+            // Added under another version than here, in whichever glibc this is; or ThreadSanitizer's,
+            // whose names carry none, and which comes before glibc's.
             // SAFETY: as above.
             address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
@@ -41,25 +46,10 @@ impl Function {
         address
     }
 
+    /// Null if this C library has none: an older one, then, than the program was built for.
     fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
-        if !known.is_null() {
-            return known;
-        }
-        let found = self.look_up();
-        if found.is_null() {
-            self.missing();
-        }
-        found
-    }
-
-    #[cold]
-    fn missing(&self) -> ! {
-        eprintln!(
-            "furwock: this C library has no {}: run the program without furwock",
-            self.name.to_string_lossy()
-        );
-        std::process::abort()
+        if !known.is_null() { known } else { self.look_up() }
     }
 }
 
@@ -82,17 +72,20 @@ macro_rules! functions {
         }
 
         $(
-            /// glibc's function of that name.
+            /// glibc's function of that name; ENOSYS if it has none.
             ///
             /// # Safety
             /// As POSIX has it.
             #[cold]
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
-                type Signature = unsafe extern "C-unwind" fn($($type),*) -> c_int;
-                // SAFETY: the address of that very function, which has this type.
+                type Signature = Option<unsafe extern "C-unwind" fn($($type),*) -> c_int>;
+                // SAFETY: null, or the address of that very function, which has this type.
                 let function: Signature = unsafe { core::mem::transmute(table::$name.address()) };
-                // SAFETY: by this function's contract.
-                unsafe { function($($argument),*) }
+                match function {
+                    // SAFETY: by this function's contract.
+                    Some(function) => unsafe { function($($argument),*) },
+                    None => libc::ENOSYS,
+                }
             }
         )*
 
@@ -146,6 +139,8 @@ functions! {
     sched_setscheduler(thread: pid_t, policy: c_int, parameters: *const sched_param)
         @ "GLIBC_2.2.5";
     sched_setparam(thread: pid_t, parameters: *const sched_param) @ "GLIBC_2.2.5";
+    pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) @ "GLIBC_2.2.5";
+    pthread_once(control: *mut libc::pthread_once_t, routine: Routine) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 

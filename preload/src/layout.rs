@@ -48,6 +48,12 @@ pub(crate) fn turn_off() {
     turn_off_barriers();
 }
 
+/// Whether furwock is off, for functions whose objects can't tell.
+#[inline(always)]
+pub(crate) fn is_off() -> bool {
+    OFF.load(Ordering::Relaxed) != 0
+}
+
 impl Mutex {
     /// # Safety
     /// `mutex` points to a `pthread_mutex_t`, as POSIX asks of the program.
@@ -189,10 +195,6 @@ impl RwLock {
     pub(crate) unsafe fn from_ptr<'l>(lock: *mut libc::pthread_rwlock_t) -> &'l Self {
         // SAFETY: all fields are atomics or unused, and the layout is glibc's.
         unsafe { &*lock.cast::<Self>() }
-    }
-
-    pub(crate) fn as_ptr(&self) -> *mut libc::pthread_rwlock_t {
-        core::ptr::from_ref(self).cast_mut().cast()
     }
 
     /// Whether it is furwock's: not shared between processes, and furwock isn't off.

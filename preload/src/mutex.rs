@@ -1,7 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::layout::{Kind, Mutex};
-use crate::{glibc, time};
+use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, compiler_fence};
 use furwock::lock::{known_thread_id, thread_id};
@@ -15,9 +15,11 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if mutex.is_plain() {
+        probes::mutex_entry(mutex);
         let tid = mutex.try_take();
         if tid != 0 {
             mutex.owner.store(tid, Ordering::Relaxed);
+            probes::mutex_acquired(mutex);
             return 0;
         }
         return lock_plain_slow(mutex);
@@ -29,8 +31,10 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
 #[cold]
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
+    probes::lll_lock_wait(mutex);
     mutex.raw.lock_contended();
     mutex.held_as(Kind::Plain);
+    probes::mutex_acquired(mutex);
     0
 }
 
@@ -40,9 +44,11 @@ fn lock_typed(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
     // What is free isn't this thread's own: no rule forbids it.
     if kind != Kind::Glibc {
+        probes::mutex_entry(mutex);
         let tid = mutex.try_take();
         if tid != 0 {
             mutex.held_by(tid, kind);
+            probes::mutex_acquired(mutex);
             return 0;
         }
     }
@@ -56,9 +62,13 @@ fn lock_slow(mutex: &Mutex) -> c_int {
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
         |mutex| {
-            mutex.raw.lock();
+            if !mutex.raw.try_lock() {
+                probes::lll_lock_wait(mutex);
+                mutex.raw.lock();
+            }
             0
         },
+        probes::mutex_acquired,
     )
 }
 
@@ -90,11 +100,15 @@ pub unsafe extern "C" fn pthread_mutex_timedlock(
 ) -> c_int {
     // SAFETY: the program's mutex and timespec.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if mutex.kind() != Kind::Glibc {
+        probes::mutex_timedlock_entry(mutex, at);
+    }
     mutex.lock_checked(
         // SAFETY: the program's mutex and timespec.
         |mutex| unsafe { glibc::pthread_mutex_timedlock(mutex, at) },
         // SAFETY: the program's timespec.
         |mutex| unsafe { mutex.lock_timed(Clock::Realtime, at) },
+        probes::mutex_timedlock_acquired,
     )
 }
 
@@ -108,11 +122,15 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
     let Some(clock_known) = time::clock(clock) else { return EINVAL };
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if mutex.kind() != Kind::Glibc {
+        probes::mutex_clocklock_entry(mutex, clock, at);
+    }
     mutex.lock_checked(
         // SAFETY: the program's mutex and timespec.
         |mutex| unsafe { glibc::pthread_mutex_clocklock(mutex, clock, at) },
         // SAFETY: the program's timespec.
         |mutex| unsafe { mutex.lock_timed(clock_known, at) },
+        probes::mutex_timedlock_acquired,
     )
 }
 
@@ -125,7 +143,11 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_
         return unlock_typed(mutex);
     }
     mutex.owner.store(0, Ordering::Relaxed);
-    if mutex.try_give() { 0 } else { unlock_slow(mutex) }
+    if !mutex.try_give() {
+        return unlock_slow(mutex);
+    }
+    probes::mutex_release(mutex);
+    0
 }
 
 #[inline(never)]
@@ -137,13 +159,18 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
         Kind::Recursive if !mutex.take_off() => return 0,
         _ => mutex.owner.store(0, Ordering::Relaxed),
     }
-    if mutex.try_give() { 0 } else { unlock_slow(mutex) }
+    if !mutex.try_give() {
+        return unlock_slow(mutex);
+    }
+    probes::mutex_release(mutex);
+    0
 }
 
 #[cold]
 #[inline(never)]
 fn unlock_slow(mutex: &Mutex) -> c_int {
     mutex.raw.unlock();
+    probes::mutex_release(mutex);
     0
 }
 
@@ -157,6 +184,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_destroy(mutex.as_ptr()) };
     }
+    probes::mutex_destroy(mutex);
     if mutex.is_in_use() {
         return EBUSY;
     }
@@ -184,11 +212,13 @@ other_names! {
 }
 
 impl Mutex {
-    /// Locks a mutex of any kind: `glibcs` if it is glibc's, `ours` once no error forbids it.
+    /// Locks a mutex of any kind: `glibcs` if it is glibc's, `ours` once no error forbids it. Tells
+    /// `acquired` of the latter's success.
     fn lock_checked(
         &self,
         glibcs: impl FnOnce(*mut pthread_mutex_t) -> c_int,
         ours: impl FnOnce(&Self) -> c_int,
+        acquired: impl FnOnce(&Self),
     ) -> c_int {
         let kind = self.kind();
         match kind {
@@ -200,6 +230,7 @@ impl Mutex {
         let result = ours(self);
         if result == 0 {
             self.held_as(kind);
+            acquired(self);
         }
         result
     }

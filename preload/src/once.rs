@@ -10,6 +10,7 @@
 //! a thread that the child doesn't have, begins anew there. glibc's words are the same, so that a
 //! control it has finished with is finished here.
 
+use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, Ordering};
 use furwock::futex;
@@ -26,7 +27,7 @@ pub(crate) fn begin_generation() {
     CURRENT.fetch_add(GENERATION, Ordering::Relaxed);
 }
 
-type Routine = unsafe extern "C-unwind" fn();
+pub(crate) type Routine = unsafe extern "C-unwind" fn();
 
 /// POSIX `pthread_once`. No cancellation point itself; if `routine` is cancelled, or leaves by an
 /// exception, it counts as not called.
@@ -35,6 +36,10 @@ pub unsafe extern "C-unwind" fn pthread_once(
     control: *mut libc::pthread_once_t,
     routine: Routine,
 ) -> c_int {
+    if layout::is_off() {
+        // SAFETY: by this function's contract.
+        return unsafe { glibc::pthread_once(control, routine) };
+    }
     // SAFETY: the program's control, an int.
     let word = unsafe { &*control.cast::<AtomicU32>() };
     if word.load(Ordering::Acquire) & CALLED == 0 {
@@ -88,7 +93,6 @@ fn end(word: &AtomicU32, how: u32) {
 }
 
 /// The routine was left by an unwind, which goes on after this.
-#[unsafe(no_mangle)]
 extern "C" fn furwock_once_was_left(word: &AtomicU32) {
     end(word, NEVER);
 }

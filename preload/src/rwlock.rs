@@ -5,7 +5,7 @@
 //! with writers than glibc's are, so that writers don't starve; the patience ends after 10 ms.
 
 use crate::layout::RwLock;
-use crate::{glibc, time};
+use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Policy, known_thread_id, reads, thread_id};
 use furwock::{Clock, Deadline};
@@ -17,8 +17,14 @@ use libc::{clockid_t, pthread_rwlock_t, timespec};
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if this.is_ours() && this.raw.read_fast() {
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_rdlock(lock) };
+    }
+    probes::rdlock_entry(this);
+    if this.raw.read_fast() {
         reads::began();
+        probes::rdlock_acquire_read(this);
         return 0;
     }
     rdlock_slow(this)
@@ -26,11 +32,11 @@ pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c
 
 #[inline(never)]
 fn rdlock_slow(lock: &RwLock) -> c_int {
-    if !lock.is_ours() {
-        // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_rdlock(lock.as_ptr()) };
+    let result = lock.read_until(None);
+    if result == 0 {
+        probes::rdlock_acquire_read(lock);
     }
-    lock.read_until(None)
+    result
 }
 
 /// POSIX `pthread_rwlock_tryrdlock`.
@@ -117,9 +123,15 @@ unsafe fn timed(
 pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_wrlock(lock) };
+    }
+    probes::wrlock_entry(this);
     let tid = known_thread_id();
-    if this.is_ours() && tid != 0 && this.raw.write_fast_as(tid) {
+    if tid != 0 && this.raw.write_fast_as(tid) {
         this.note_writer(tid);
+        probes::wrlock_acquire_write(this);
         return 0;
     }
     wrlock_slow(this)
@@ -128,11 +140,11 @@ pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c
 #[cold]
 #[inline(never)]
 fn wrlock_slow(lock: &RwLock) -> c_int {
-    if !lock.is_ours() {
-        // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_wrlock(lock.as_ptr()) };
+    let result = lock.write_until(None);
+    if result == 0 {
+        probes::wrlock_acquire_write(lock);
     }
-    lock.write_until(None)
+    result
 }
 
 /// POSIX `pthread_rwlock_trywrlock`.
@@ -195,7 +207,12 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if this.is_ours() && this.raw.unlock_published() {
+    if !this.is_ours() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_rwlock_unlock(lock) };
+    }
+    probes::rwlock_unlock(this);
+    if this.raw.unlock_published() {
         reads::ended();
         return 0;
     }
@@ -204,10 +221,6 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c
 
 #[inline(never)]
 fn unlock_counted(lock: &RwLock) -> c_int {
-    if !lock.is_ours() {
-        // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_unlock(lock.as_ptr()) };
-    }
     if lock.raw.is_locked_exclusive() {
         lock.forget_writer();
         lock.raw.unlock_exclusive();
@@ -227,6 +240,7 @@ pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> 
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_destroy(lock) };
     }
+    probes::rwlock_destroy(this);
     this.raw.forget_readers();
     0
 }

@@ -5,6 +5,7 @@
 //! while, and sleeps if that doesn't help: a holder of lower priority gets to run. It can't be
 //! queued: nothing says whether other processes share the lock.
 
+use crate::{glibc, layout};
 use core::ffi::c_int;
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicI32, Ordering};
@@ -18,6 +19,10 @@ const PROBES: u32 = 400;
 /// POSIX `pthread_spin_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) -> c_int {
+    if layout::is_off() {
+        // SAFETY: the program's lock.
+        return unsafe { glibc::pthread_spin_lock(lock) };
+    }
     // SAFETY: the program's lock, an int.
     let word = unsafe { &*lock.cast::<AtomicI32>() };
     if word.swap(TAKEN, Ordering::Acquire) != FREE {

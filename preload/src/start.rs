@@ -1,88 +1,95 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout, longjmp, once, shared_cond, syscall};
-use core::ffi::{CStr, c_char, c_int};
+use crate::environment::Environment;
+use crate::say::say;
+use crate::{glibc, layout, longjmp, once, say, shared_cond, syscall, tools};
+use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
+use furwock::lock::Unprepared;
 
 /// In `.init_array` of a library that asks to be initialised first.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
+static START: unsafe extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = start;
 
 /// # Safety
-/// `environment` is what the loader gives to constructors: libc's `environ` isn't set yet.
+/// `environment` is what the loader gives to constructors.
 unsafe extern "C" fn start(
     _argc: c_int,
     _argv: *const *const c_char,
-    environment: *const *const c_char,
+    environment: *mut *mut c_char,
 ) {
+    // SAFETY: by this function's contract; nothing else runs yet.
+    let mut environment = unsafe { Environment::new(environment) };
+    if environment.get(c"FURWOCK_QUIET") == Some(c"1") {
+        say::be_quiet();
+    }
+    if environment.get(c"FURWOCK_CHILDREN") == Some(c"0") {
+        environment.forget_this_library();
+    }
     glibc::look_up();
     longjmp::look_up();
-    // SAFETY: by this function's contract.
-    let off = unsafe { variable(environment, c"FURWOCK_FUTEX") } == Some(c"0");
-    syscall::start(!off);
+    let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");
+    match tools::find(&environment).map_or_else(take_over, Err) {
+        Ok(()) => syscall::start(takes_futex),
+        Err(why) => {
+            layout::turn_off();
+            syscall::start(false);
+            say(why);
+        }
+    }
+}
+
+/// Makes furwock ready to serve the program, unless something speaks against it.
+fn take_over() -> Result<(), &'static str> {
     match find_cond_flags() {
         Some(word) if mutex_kinds_are_where_expected() => layout::set_cond_flags_at(word),
         _ => {
-            layout::turn_off();
-            eprintln!(
-                "furwock: this glibc lays out its mutexes or condvars in a way that furwock \
-                 doesn't know: the program runs on glibc's own"
+            return Err(
+                "this glibc lays out its mutexes or condvars in a way that furwock doesn't \
+                 know: the program runs on glibc's own",
             );
         }
     }
+    // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
+    // can hold a lock that they need.
+    furwock::lock::try_prepare().map_err(|why| match why {
+        Unprepared::NoMemory => {
+            "the kernel gives no memory for the wait queues: the program runs on glibc's own locks"
+        }
+        Unprepared::NoFutex => {
+            "the kernel refuses private futexes: the program runs on glibc's own locks"
+        }
+    })?;
     if !rwlocks_are_laid_out_as_expected() {
         layout::turn_off_rwlocks();
-        eprintln!(
-            "furwock: this glibc lays out its rwlocks in a way that furwock doesn't know: they stay \
-             glibc's own"
+        say(
+            "this glibc lays out its rwlocks in a way that furwock doesn't know: they stay glibc's own",
         );
     }
     if !semaphores_are_laid_out_as_expected() {
         layout::turn_off_semaphores();
-        eprintln!(
-            "furwock: this glibc lays out its semaphores in a way that furwock doesn't know: they \
-             stay glibc's own"
+        say(
+            "this glibc lays out its semaphores in a way that furwock doesn't know: they stay glibc's \
+             own",
         );
     }
     if !barriers_are_laid_out_as_expected() {
         layout::turn_off_barriers();
-        eprintln!(
-            "furwock: this glibc lays out its barriers in a way that furwock doesn't know: they stay \
-             glibc's own"
+        say(
+            "this glibc lays out its barriers in a way that furwock doesn't know: they stay glibc's \
+             own",
         );
     }
-    // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
-    // can hold a lock that they need.
-    furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    Ok(())
 }
 
 /// In a forked child.
 unsafe extern "C" fn forked() {
     shared_cond::forget();
     once::begin_generation();
-}
-
-/// What the environment says of `name`.
-///
-/// # Safety
-/// `environment` is an array of strings, with a null behind the last.
-unsafe fn variable<'e>(environment: *const *const c_char, name: &CStr) -> Option<&'e CStr> {
-    let mut at = environment;
-    // SAFETY: by this function's contract; never past the null.
-    unsafe {
-        while !at.is_null() && !(*at).is_null() {
-            let entry = CStr::from_ptr(*at);
-            let value = entry.to_bytes_with_nul().strip_prefix(name.to_bytes());
-            if let Some([b'=', value @ ..]) = value {
-                return CStr::from_bytes_with_nul(value).ok();
-            }
-            at = at.add(1);
-        }
-    }
-    None
 }
 
 /// Which 32-bit word of a condvar glibc marks when it is told to use the monotonic clock.

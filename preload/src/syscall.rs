@@ -22,6 +22,9 @@ static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
 /// Finds glibc's function, and takes futex calls over if asked to.
 pub(crate) fn start(takes_futex: bool) {
     let glibc = glibc::syscall();
+    if glibc.is_null() {
+        return;
+    }
     ELSEWHERE.store(glibc, Ordering::Release);
     FUTEX.store(if takes_futex { futex_call as *mut c_void } else { glibc }, Ordering::Release);
 }
@@ -85,8 +88,15 @@ unsafe extern "C" fn glibc_call(
     e: usize,
     f: usize,
 ) -> c_long {
-    // SAFETY: glibc's function has this type.
-    let glibc: Syscall = unsafe { core::mem::transmute(glibc::syscall()) };
-    // SAFETY: the program's own call.
-    unsafe { glibc(number, a, b, c, d, e, f) }
+    // SAFETY: null, or glibc's function, which has this type.
+    let glibc: Option<Syscall> = unsafe { core::mem::transmute(glibc::syscall()) };
+    match glibc {
+        // SAFETY: the program's own call.
+        Some(glibc) => unsafe { glibc(number, a, b, c, d, e, f) },
+        None => {
+            // SAFETY: this thread's own errno.
+            unsafe { *libc::__errno_location() = libc::ENOSYS };
+            -1
+        }
+    }
 }

@@ -88,8 +88,39 @@ pub fn give_way(rounds: u32) {
 /// the fork handler. Worth calling where system calls may be forbidden later, or locks held that
 /// these need. Costs a few system calls and no memory.
 pub fn prepare() {
-    crate::lot::prepare();
+    // Without memory the first waits are slow, as they are without this call.
+    _ = crate::lot::prepare();
 }
+
+/// Does the same, and says if the system refuses what waits need: then whoever has other locks to turn
+/// to should. furwock's work all the same if it is memory that is lacking, but slowly.
+#[cfg(not(any(loom, shuttle)))]
+pub fn try_prepare() -> Result<(), Unprepared> {
+    if !crate::sys::futex::is_allowed() {
+        return Err(Unprepared::NoFutex);
+    }
+    if crate::lot::prepare() { Ok(()) } else { Err(Unprepared::NoMemory) }
+}
+
+/// What [`try_prepare`] found lacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unprepared {
+    /// The kernel gives no memory for the wait-queue table.
+    NoMemory,
+    /// The kernel has no private futexes, or a sandbox forbids them.
+    NoFutex,
+}
+
+impl core::fmt::Display for Unprepared {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::NoMemory => "the kernel gives no memory for the wait queues",
+            Self::NoFutex => "the kernel refuses private futexes",
+        })
+    }
+}
+
+impl core::error::Error for Unprepared {}
 
 /// Ends the interruptible wait that the thread with pthread's id `pthread` is in, or the next one
 /// it begins unless it calls [`forget_interrupt`] first.

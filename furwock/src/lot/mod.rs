@@ -54,11 +54,13 @@ pub(crate) use {
     parker::{Parker, Woke},
 };
 
-/// Makes the table and the calling thread's node now.
-pub(crate) fn prepare() {
+/// Makes the table and the calling thread's node now. Whether the kernel gave memory for both: without
+/// it waits are slow.
+pub(crate) fn prepare() -> bool {
     table::bucket(0);
     tid();
-    own();
+    let has_node = own().is_some();
+    has_node && table::has_full_size()
 }
 
 /// Models have no signal handlers.

@@ -9,12 +9,12 @@ use super::bucket::Bucket;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::processors;
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::{bucket, forget};
+pub(super) use native::{bucket, forget, has_full_size};
 
 #[cfg(any(loom, shuttle))]
-pub(super) use model::bucket;
-#[cfg(any(loom, shuttle))]
 pub(crate) use model::processors;
+#[cfg(any(loom, shuttle))]
+pub(super) use model::{bucket, has_full_size};
 
 /// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
@@ -60,6 +60,11 @@ mod native {
         let index = bucket_index(key, (table & BITS_MASK) as u32);
         // SAFETY: the table has 1 << bits buckets, is never unmapped, and zero is a valid bucket.
         unsafe { &*((table & !BITS_MASK) as *const Bucket).add(index) }
+    }
+
+    /// Whether there was address space for the table, once it is made.
+    pub(in super::super) fn has_full_size() -> bool {
+        TABLE.load(Ordering::Acquire) & !BITS_MASK != core::ptr::from_ref(&RESERVE).addr()
     }
 
     static PROCESSORS: AtomicUsize = AtomicUsize::new(1);
@@ -135,6 +140,10 @@ mod model {
 
     pub(crate) fn processors() -> usize {
         1
+    }
+
+    pub(in super::super) fn has_full_size() -> bool {
+        true
     }
 
     /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and

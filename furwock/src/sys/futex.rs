@@ -33,6 +33,16 @@ pub(crate) unsafe fn futex(
     unsafe { syscall(libc::SYS_futex, arguments) }
 }
 
+/// Whether the kernel wakes waiters of private words: old ones don't know them, and a sandbox may forbid
+/// the call.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn is_allowed() -> bool {
+    let word = AtomicU32::new(0);
+    let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: a wake touches nothing; nobody waits.
+    unsafe { futex(word.as_ptr(), wake, 1, 0, core::ptr::null(), 0) }.is_ok()
+}
+
 /// The parker's sleep: waits while `word`, private to the process, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {

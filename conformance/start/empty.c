@@ -1,0 +1,3 @@
+/* A library that does nothing. */
+extern int nothing;
+int nothing;

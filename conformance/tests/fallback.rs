@@ -1,0 +1,210 @@
+//! Where furwock can't work it leaves the program to glibc, and says so in one line, or not at all.
+
+use furwock_conformance::program::{kill_group, wait};
+use furwock_conformance::{Artifact, Side, Test, scratch};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(40);
+
+/// What a run said and how it ended: `None` for a signal or the limit.
+struct Run {
+    status: Option<i32>,
+    stderr: String,
+}
+
+fn run(mut command: Command) -> Run {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().expect("the program can be started");
+    let mut pipe = child.stderr.take().expect("piped above");
+    let reader = std::thread::spawn(move || {
+        let mut says = String::new();
+        let _ = pipe.read_to_string(&mut says);
+        says
+    });
+    let status = wait(&mut child, LIMIT).expect("a child can be waited for");
+    kill_group(&child);
+    Run { status: status.and_then(|status| status.code()), stderr: reader.join().unwrap() }
+}
+
+fn program(name: &str, folder: &Path) -> PathBuf {
+    Artifact::program(&format!("pthread/{name}.c"), folder, name).build()
+}
+
+/// A jump of a filter program: to the next instruction if equal, else over `otherwise` of them.
+fn jump_if(operation: u32, value: u32, otherwise: u8) -> libc::sock_filter {
+    let code = (libc::BPF_JMP | libc::BPF_K | operation) as u16;
+    libc::sock_filter { code, jt: 0, jf: otherwise, k: value }
+}
+
+fn load(offset: usize) -> libc::sock_filter {
+    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    libc::sock_filter { code, jt: 0, jf: 0, k: offset as u32 }
+}
+
+fn answer(value: u32) -> libc::sock_filter {
+    libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: value }
+}
+
+const NUMBER: usize = 0;
+const ARGUMENTS: usize = 16;
+const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
+const REFUSE: u32 = libc::SECCOMP_RET_ERRNO;
+
+/// Refuses mappings that ask for pages to write on and reserve no memory for them: furwock's. (glibc's
+/// heaps are mapped without access first.)
+fn no_tables() -> Vec<libc::sock_filter> {
+    vec![
+        load(NUMBER),
+        jump_if(libc::BPF_JEQ, libc::SYS_mmap as u32, 5),
+        load(ARGUMENTS + 2 * 8),
+        jump_if(libc::BPF_JSET, libc::PROT_WRITE as u32, 3),
+        load(ARGUMENTS + 3 * 8),
+        jump_if(libc::BPF_JSET, libc::MAP_NORESERVE as u32, 1),
+        answer(REFUSE | libc::ENOMEM as u32),
+        answer(ALLOW),
+    ]
+}
+
+/// Refuses wakes of private words of up to one waiter, as a kernel would that doesn't know them. (Threads
+/// end by a wake of a shared word.)
+fn no_private_wakes() -> Vec<libc::sock_filter> {
+    let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+    vec![
+        load(NUMBER),
+        jump_if(libc::BPF_JEQ, libc::SYS_futex as u32, 3),
+        load(ARGUMENTS + 8),
+        jump_if(libc::BPF_JEQ, wake as u32, 1),
+        answer(REFUSE | libc::ENOSYS as u32),
+        answer(ALLOW),
+    ]
+}
+
+/// Has `command` start under a filter.
+fn under(mut command: Command, filter: Vec<libc::sock_filter>) -> Command {
+    let install = move || {
+        let program =
+            libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
+        // SAFETY: in the forked child; the filter outlives the calls.
+        let failed = unsafe {
+            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
+                || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) != 0
+        };
+        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+    };
+    // SAFETY: two system calls.
+    unsafe { command.pre_exec(install) };
+    command
+}
+
+fn assert_says_once(stderr: &str, what: &str) {
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("furwock: ") && stderr.contains(what), "{stderr}");
+}
+
+/// All of a program's tests that glibc passes pass on a furwock that is off: its objects are glibc's.
+fn check_all(name: &str, filter: fn() -> Vec<libc::sock_filter>) {
+    let folder = scratch(&format!("fallback-{name}"));
+    let program = program(name, &folder);
+    let tests = Test::list(&program);
+    assert!(!tests.is_empty());
+    for test in tests.iter().filter(|test| test.holds_on(Side::Glibc)) {
+        let mut command = under(Side::Furwock.command(&program), filter());
+        command.arg(&test.name).env("CONFORMANCE_SIDE", Side::Glibc.name());
+        let run = run(command);
+        let why = format!("{}: {}", test.name, run.stderr);
+        assert!(matches!(run.status, Some(0 | 77)), "{why}");
+        assert!(run.stderr.starts_with("furwock: the kernel gives no memory"), "{why}");
+    }
+}
+
+#[test]
+fn mutexes_are_glibcs_when_the_table_cannot_be_mapped() {
+    check_all("mutex_types", no_tables);
+}
+
+#[test]
+fn condvars_are_glibcs_when_the_table_cannot_be_mapped() {
+    check_all("cond", no_tables);
+}
+
+#[test]
+fn rwlocks_are_glibcs_when_the_table_cannot_be_mapped() {
+    check_all("rwlock_timed", no_tables);
+}
+
+fn first_test(name: &str, folder: &str) -> (PathBuf, Test) {
+    let program = program(name, &scratch(folder));
+    let test = Test::list(&program).remove(0);
+    (program, test)
+}
+
+#[test]
+fn quiet_is_quiet() {
+    let (program, test) = first_test("c11", "fallback-quiet");
+    let with = |quiet: Option<&str>| {
+        let mut command = under(Side::Furwock.command(&program), no_tables());
+        command.arg(&test.name);
+        if let Some(value) = quiet {
+            command.env("FURWOCK_QUIET", value);
+        }
+        run(command)
+    };
+    let loud = with(None);
+    assert_eq!(loud.status, Some(0));
+    assert_says_once(&loud.stderr, "memory");
+    assert_says_once(&with(Some("0")).stderr, "memory");
+    let quiet = with(Some("1"));
+    assert_eq!((quiet.status, quiet.stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_kernel_without_private_futexes_is_told_of() {
+    let (program, test) = first_test("c11", "fallback-futex");
+    let mut command = under(Side::Furwock.command(&program), no_private_wakes());
+    command.arg(&test.name);
+    assert_says_once(&run(command).stderr, "private futexes");
+}
+
+#[test]
+fn nothing_is_said_when_all_is_well() {
+    let (program, test) = first_test("c11", "fallback-well");
+    let mut command = Side::Furwock.command(&program);
+    command.arg(&test.name);
+    let run = run(command);
+    assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+}
+
+/// With just as much address space as the program itself needs, there is none for the table.
+#[test]
+fn a_limit_on_address_space_is_survived() {
+    let folder = scratch("fallback-limit");
+    let program = Artifact::program("start/lean.c", &folder, "lean").build();
+    let limited = |pages: u64| {
+        let mut command = Side::Furwock.command(&program);
+        let limit = libc::rlimit { rlim_cur: pages * 4096, rlim_max: libc::RLIM_INFINITY };
+        let set = move || {
+            // SAFETY: reads one struct.
+            let failed = unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) } != 0;
+            if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
+        };
+        // SAFETY: one system call.
+        unsafe { command.pre_exec(set) };
+        run(command)
+    };
+    // The least that the loader, the libraries and the program run in, to the page.
+    let (mut too_few, mut enough) = (16, 1 << 20);
+    let ample = limited(enough);
+    assert_eq!((ample.status, ample.stderr.as_str()), (Some(0), ""));
+    while enough - too_few > 1 {
+        let pages = too_few + (enough - too_few) / 2;
+        match limited(pages).status {
+            Some(0) => enough = pages,
+            _ => too_few = pages,
+        }
+    }
+    assert_says_once(&limited(enough).stderr, "memory");
+}

@@ -1,0 +1,113 @@
+//! `docs/symbols.md` has every function that the headers declare, and says of each what the library's
+//! symbol table says.
+
+use furwock_conformance::build::sources;
+use furwock_conformance::preload;
+use object::{Object, ObjectSymbol};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+const HEADERS: [&str; 3] = ["pthread.h", "semaphore.h", "threads.h"];
+const TAKEN_OVER: &str = "taken over";
+const FATES: [&str; 3] = [TAKEN_OVER, "passed to glibc", "not concerned"];
+
+fn page() -> String {
+    fs::read_to_string(sources().join("../docs/symbols.md")).expect("the page is there")
+}
+
+/// The rows of the tables in `text`: the functions of each, and the columns behind them.
+fn rows(text: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    let lines = text.lines().filter(|line| line.starts_with("| `"));
+    lines
+        .map(|line| {
+            let mut columns = line.trim_matches('|').split('|').map(str::trim);
+            let functions = columns.next().expect("a row has columns");
+            let functions = functions.split(", ").map(|name| name.trim_matches('`').to_owned());
+            (functions.collect(), columns.map(str::to_owned).collect())
+        })
+        .collect()
+}
+
+/// What becomes of each function.
+fn table() -> BTreeMap<String, String> {
+    let page = page();
+    let (declared, _) = page.split_once("## Other names").expect("the page has two tables");
+    let mut table = BTreeMap::new();
+    for (functions, columns) in rows(declared) {
+        assert!(FATES.contains(&columns[0].as_str()), "{functions:?}: {columns:?}");
+        for function in functions {
+            let before = table.insert(function.clone(), columns[0].clone());
+            assert_eq!(before, None, "{function} has two rows");
+        }
+    }
+    table
+}
+
+fn other_names() -> BTreeSet<String> {
+    let page = page();
+    let (_, others) = page.split_once("## Other names").expect("the page has two tables");
+    rows(others).into_iter().flat_map(|(functions, _)| functions).collect()
+}
+
+fn exported() -> BTreeSet<String> {
+    let file = fs::read(preload()).expect("the library is there");
+    let file = object::File::parse(file.as_slice()).expect("the library is an ELF file");
+    let symbols = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    symbols.map(|symbol| symbol.name().expect("names are text").to_owned()).collect()
+}
+
+/// The functions that `header` declares itself, with all of its extensions.
+fn declared(header: &str) -> BTreeSet<String> {
+    let mut cc = Command::new("cc");
+    cc.args(["-E", "-x", "c", "-D_GNU_SOURCE", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = cc.spawn().expect("cc can be called");
+    let source = format!("#include <{header}>\n");
+    child.stdin.take().expect("piped above").write_all(source.as_bytes()).expect("cc reads it");
+    let run = child.wait_with_output().expect("cc ends");
+    assert!(run.status.success(), "cc has no <{header}>");
+
+    let text = String::from_utf8(run.stdout).expect("headers are text");
+    let ending = format!("/{header}\"");
+    let (mut inside, mut own) = (false, String::new());
+    for line in text.lines() {
+        match line.strip_prefix("# ") {
+            // Where the lines that follow come from.
+            Some(marker) => {
+                let file = marker.split_whitespace().nth(1);
+                inside = file.is_some_and(|file| file.ends_with(&ending));
+            }
+            None if inside => own.extend([line, " "]),
+            None => {}
+        }
+    }
+    let declarations = own.split([';', '{', '}']).map(str::trim);
+    let functions = declarations.filter_map(|text| text.strip_prefix("extern ")?.split_once('('));
+    functions
+        .filter_map(|(head, _)| head.split_whitespace().last())
+        .map(|name| name.trim_start_matches('*').to_owned())
+        .collect()
+}
+
+#[test]
+fn every_declared_function_has_a_row() {
+    let table = table();
+    for header in HEADERS {
+        let declared = declared(header);
+        assert!(declared.len() > 10, "{header} is read wrongly: {declared:?}");
+        let missing: Vec<_> = declared.iter().filter(|name| !table.contains_key(*name)).collect();
+        assert!(missing.is_empty(), "{header}: {missing:?}");
+    }
+}
+
+#[test]
+fn what_is_taken_over_is_exported_and_nothing_else() {
+    let mut expected = other_names();
+    for (function, fate) in table() {
+        if fate == TAKEN_OVER {
+            assert!(expected.insert(function.clone()), "{function} is in both tables");
+        }
+    }
+    assert_eq!(exported(), expected);
+}

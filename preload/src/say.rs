@@ -1,0 +1,31 @@
+//! What the preload has to tell the person who runs the program: one line on stderr, or nothing at all
+//! under `FURWOCK_QUIET=1`.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+const LINE_MAX: usize = 512;
+
+/// Says nothing from now on.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Prints `furwock: ` and the message. By one system call, so that the line stays in one piece, and
+/// without memory, since that may be what is lacking.
+pub(crate) fn say(message: &str) {
+    if QUIET.load(Ordering::Relaxed) {
+        return;
+    }
+    let mut line = [0u8; LINE_MAX];
+    let mut length = 0;
+    for part in ["furwock: ", message, "\n"] {
+        let taken = part.len().min(LINE_MAX - length);
+        line[length..length + taken].copy_from_slice(&part.as_bytes()[..taken]);
+        length += taken;
+    }
+    // Not by `write`, which a tool in the program may have replaced and not set up yet.
+    // SAFETY: reads that many bytes of the buffer. Nobody is left to tell if it fails.
+    unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.as_ptr(), length) };
+}
