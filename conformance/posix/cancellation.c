@@ -235,7 +235,7 @@ static void race(bool if_wakes)
 	void *result;
 	sem_t sem;
 
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 200; i++) {
 		SEM_INIT(&sem, 0);
 		for (j = 0; j < 2; j++) {
 			takers[j] = (struct taker){

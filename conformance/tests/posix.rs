@@ -31,6 +31,14 @@ macro_rules! pages {
 
 pages! {
     mutex;
+    semaphore;
+    barrier;
+    spin;
+    once;
+    rwlock;
+    rwlockattr;
+    cancellation;
+    process;
 }
 
 fn program(name: &str, side: Side) -> PathBuf {
