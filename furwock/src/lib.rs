@@ -1,6 +1,6 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
-//! - [`Mutex`], [`RwLock`] and [`Condvar`]: the types that people know from std and parking_lot;
+//! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types that people know from std and parking_lot;
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
@@ -40,14 +40,16 @@ pub mod shared;
 mod sync;
 mod sys;
 
+pub use lock::TooManyPermits;
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
 #[cfg(not(any(loom, shuttle)))]
 pub use sync::{
-    Condvar, MappedMutexGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard,
-    PiCondvar, PiMutex, PiMutexGuard, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock,
-    RobustRwLockReadGuard, RobustRwLockWriteGuard, RwLock, RwLockReadGuard,
-    RwLockUpgradableReadGuard, RwLockWriteGuard, WaitTimeoutResult,
+    Barrier, BarrierWaitResult, Condvar, MappedMutexGuard, MappedRwLockReadGuard,
+    MappedRwLockWriteGuard, Mutex, MutexGuard, PiCondvar, PiMutex, PiMutexGuard, RobustError,
+    RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard,
+    RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, Semaphore,
+    WaitTimeoutResult,
 };
 pub use sys::clock::{Clock, Deadline};
 pub use sys::unsupported::Unsupported;

@@ -172,6 +172,7 @@ fn wait_with_own_mutex(
         mutex.lock_again();
         return Ok(wait.outcome());
     }
+    mutex.expect_waiter();
     let release = || {
         mutex.release();
         true
@@ -180,6 +181,7 @@ fn wait_with_own_mutex(
     // waits with it.
     let wait = unsafe { cond.raw.wait_released(Some(&mutex.raw), release, deadline, true) };
     let outcome = wait.relock(&mutex.raw);
+    mutex.waiter_is_back();
     mutex.held_as(kind);
     Ok(outcome)
 }

@@ -7,7 +7,10 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
-use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, timespec};
+use libc::{clockid_t, timespec};
+use libc::{
+    pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t,
+};
 
 unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
@@ -126,6 +129,13 @@ functions! {
         @ "GLIBC_2.30";
     pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
     pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) @ "GLIBC_2.2.5";
+    sem_wait(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
+    sem_timedwait(semaphore: *mut sem_t, at: *const timespec) @ "GLIBC_2.2.5";
+    sem_clockwait(semaphore: *mut sem_t, clock: clockid_t, at: *const timespec) @ "GLIBC_2.30";
+    sem_trywait(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
+    sem_post(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
+    pthread_barrier_wait(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
+    pthread_barrier_destroy(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 

@@ -1,7 +1,7 @@
 //! glibc's objects, and where furwock's state lives in them.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
-use furwock::lock::{Policy, RawCondvar, RawMutex, RawRwLock};
+use furwock::lock::{Policy, RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
 
 /// `pthread_mutex_t` (and `mtx_t`), x86-64.
 #[repr(C)]
@@ -12,7 +12,8 @@ pub(crate) struct Mutex {
     pub(crate) count: AtomicU32,
     /// The holder, where debuggers look for it.
     pub(crate) owner: AtomicU32,
-    _nusers: u32,
+    /// glibc counts holders and condvars' waiters here; furwock counts the latter.
+    users: AtomicU32,
     kind: AtomicI32,
     _spins_and_elision: [i16; 2],
     _list: [usize; 2],
@@ -43,6 +44,8 @@ pub(crate) fn turn_off() {
     OFF.store(GLIBC_BITS, Ordering::Relaxed);
     COND_FLAGS_AT.store(COND_OFF, Ordering::Relaxed);
     turn_off_rwlocks();
+    turn_off_semaphores();
+    turn_off_barriers();
 }
 
 impl Mutex {
@@ -74,6 +77,21 @@ impl Mutex {
             libc::PTHREAD_MUTEX_ERRORCHECK => Kind::ErrorCheck,
             _ => Kind::Plain,
         }
+    }
+
+    /// Counts a condvar's waiter in, which will lock it again. By the holder.
+    pub(crate) fn expect_waiter(&self) {
+        self.users.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts it out. By the holder.
+    pub(crate) fn waiter_is_back(&self) {
+        self.users.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether it is held, or a condvar's waiter will lock it.
+    pub(crate) fn is_in_use(&self) -> bool {
+        self.raw.is_locked() || self.users.load(Ordering::Relaxed) != 0
     }
 
     /// What glibc's `pthread_mutex_destroy` leaves: a kind that no operation accepts.
@@ -223,3 +241,81 @@ impl RwLock {
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NP` and `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
 pub(crate) const RWLOCK_PREFER_WRITER: u32 = 1;
 pub(crate) const RWLOCK_PREFER_WRITER_NONRECURSIVE: u32 = 2;
+
+/// `sem_t`, since glibc 2.21.
+#[repr(C)]
+pub(crate) struct Semaphore {
+    pub(crate) raw: RawSemaphore,
+    /// 0 unless processes share it.
+    shared: AtomicI32,
+}
+
+const _: () = assert!(size_of::<Semaphore>() <= size_of::<libc::sem_t>());
+const _: () = assert!(align_of::<Semaphore>() <= align_of::<libc::sem_t>());
+
+/// Ored into what semaphores say: not 0 when all are glibc's.
+static SEMAPHORES_OFF: AtomicI32 = AtomicI32::new(0);
+
+/// Leaves every semaphore to glibc.
+pub(crate) fn turn_off_semaphores() {
+    SEMAPHORES_OFF.store(1, Ordering::Relaxed);
+}
+
+impl Semaphore {
+    /// # Safety
+    /// `semaphore` points to a `sem_t`, as POSIX asks of the program.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr<'s>(semaphore: *mut libc::sem_t) -> &'s Self {
+        // SAFETY: all fields are atomics, and the layout is glibc's.
+        unsafe { &*semaphore.cast::<Self>() }
+    }
+
+    /// Whether it is furwock's: not shared between processes, and furwock isn't off.
+    #[inline(always)]
+    pub(crate) fn is_ours(&self) -> bool {
+        self.shared.load(Ordering::Relaxed) | SEMAPHORES_OFF.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// `pthread_barrier_t`, since glibc 2.23.
+#[repr(C)]
+pub(crate) struct Barrier {
+    /// glibc's `in` and `current_round`.
+    pub(crate) raw: RawBarrier,
+    count: AtomicU32,
+    /// 0 unless processes share it.
+    shared: AtomicI32,
+}
+
+const _: () = assert!(size_of::<Barrier>() <= size_of::<libc::pthread_barrier_t>());
+const _: () = assert!(align_of::<Barrier>() <= align_of::<libc::pthread_barrier_t>());
+
+/// Ored into what barriers say: not 0 when all are glibc's.
+static BARRIERS_OFF: AtomicI32 = AtomicI32::new(0);
+
+/// Leaves every barrier to glibc.
+pub(crate) fn turn_off_barriers() {
+    BARRIERS_OFF.store(1, Ordering::Relaxed);
+}
+
+impl Barrier {
+    /// # Safety
+    /// `barrier` points to a `pthread_barrier_t`, as POSIX asks of the program.
+    #[inline(always)]
+    pub(crate) unsafe fn from_ptr<'b>(barrier: *mut libc::pthread_barrier_t) -> &'b Self {
+        // SAFETY: all fields are atomics, and the layout is glibc's.
+        unsafe { &*barrier.cast::<Self>() }
+    }
+
+    /// Whether it is furwock's: not shared between processes, and furwock isn't off.
+    #[inline(always)]
+    pub(crate) fn is_ours(&self) -> bool {
+        self.shared.load(Ordering::Relaxed) | BARRIERS_OFF.load(Ordering::Relaxed) == 0
+    }
+
+    /// How many threads meet.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u32 {
+        self.count.load(Ordering::Relaxed)
+    }
+}

@@ -17,14 +17,18 @@
 #[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
 compile_error!("the preload knows glibc's object layouts on x86-64 Linux only");
 
+mod barrier;
 mod c11;
 mod cancel;
 mod cond;
 mod glibc;
 mod layout;
 mod mutex;
+mod once;
 mod rwlock;
+mod sem;
 mod shared_cond;
+mod spin;
 mod start;
 mod syscall;
 mod time;

@@ -147,7 +147,8 @@ fn unlock_slow(mutex: &Mutex) -> c_int {
     0
 }
 
-/// POSIX `pthread_mutex_destroy`: EBUSY while it is held, as glibc has it.
+/// POSIX `pthread_mutex_destroy`: EBUSY while it is held or a condvar's waiter will
+/// lock it again, as glibc has it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
@@ -156,7 +157,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_destroy(mutex.as_ptr()) };
     }
-    if mutex.raw.is_locked() {
+    if mutex.is_in_use() {
         return EBUSY;
     }
     mutex.mark_destroyed();

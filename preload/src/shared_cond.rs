@@ -64,6 +64,7 @@ impl Exchanged<'_> {
             self.mutex.lock_again();
         } else {
             self.mutex.raw.lock();
+            self.mutex.waiter_is_back();
             self.mutex.held_as(self.kind);
         }
     }
@@ -103,6 +104,7 @@ pub(crate) unsafe fn wait(
     if nested {
         own.take_off();
     } else {
+        own.expect_waiter();
         own.release();
     }
     let mut exchanged = Exchanged { stand_in, mutex: own, kind, nested };

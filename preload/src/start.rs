@@ -1,6 +1,6 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout, shared_cond, syscall};
+use crate::{glibc, layout, once, shared_cond, syscall};
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
@@ -37,11 +37,31 @@ unsafe extern "C" fn start(
              glibc's own"
         );
     }
+    if !semaphores_are_laid_out_as_expected() {
+        layout::turn_off_semaphores();
+        eprintln!(
+            "furwock: this glibc lays out its semaphores in a way that furwock doesn't know: they \
+             stay glibc's own"
+        );
+    }
+    if !barriers_are_laid_out_as_expected() {
+        layout::turn_off_barriers();
+        eprintln!(
+            "furwock: this glibc lays out its barriers in a way that furwock doesn't know: they stay \
+             glibc's own"
+        );
+    }
     // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
     // can hold a lock that they need.
     furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
-    unsafe { libc::pthread_atfork(None, None, Some(shared_cond::forget)) };
+    unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+}
+
+/// In a forked child.
+unsafe extern "C" fn forked() {
+    shared_cond::forget();
+    once::begin_generation();
 }
 
 /// What the environment says of `name`.
@@ -119,5 +139,39 @@ fn rwlocks_are_laid_out_as_expected() -> bool {
         private.kind() == kind
             && private.is_shared() == Some(false)
             && shared.is_shared() == Some(true)
+    }
+}
+
+/// Whether what `sem_init` writes is what furwock reads.
+fn semaphores_are_laid_out_as_expected() -> bool {
+    const PERMITS: u32 = 5;
+    let mut private = MaybeUninit::<libc::sem_t>::zeroed();
+    let mut shared = MaybeUninit::<libc::sem_t>::zeroed();
+    // SAFETY: as in `find_cond_flags`.
+    unsafe {
+        libc::sem_init(private.as_mut_ptr(), 0, PERMITS);
+        libc::sem_init(shared.as_mut_ptr(), 1, PERMITS);
+        let private = layout::Semaphore::from_ptr(private.as_mut_ptr());
+        let shared = layout::Semaphore::from_ptr(shared.as_mut_ptr());
+        private.is_ours() && !shared.is_ours() && private.raw.available() == PERMITS
+    }
+}
+
+/// Whether what `pthread_barrier_init` writes is what furwock reads.
+fn barriers_are_laid_out_as_expected() -> bool {
+    const COUNT: u32 = 5;
+    let mut attr = MaybeUninit::uninit();
+    let mut private = MaybeUninit::<libc::pthread_barrier_t>::zeroed();
+    let mut shared = MaybeUninit::<libc::pthread_barrier_t>::zeroed();
+    // SAFETY: as in `find_cond_flags`.
+    unsafe {
+        libc::pthread_barrier_init(private.as_mut_ptr(), core::ptr::null(), COUNT);
+        libc::pthread_barrierattr_init(attr.as_mut_ptr());
+        libc::pthread_barrierattr_setpshared(attr.as_mut_ptr(), libc::PTHREAD_PROCESS_SHARED);
+        libc::pthread_barrier_init(shared.as_mut_ptr(), attr.as_ptr(), COUNT);
+        libc::pthread_barrierattr_destroy(attr.as_mut_ptr());
+        let private = layout::Barrier::from_ptr(private.as_mut_ptr());
+        let shared = layout::Barrier::from_ptr(shared.as_mut_ptr());
+        private.is_ours() && !shared.is_ours() && private.count() == COUNT
     }
 }

@@ -49,10 +49,10 @@ pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op
 pub use wake_op_code::{OutOfRange, Unknown};
 pub use word::Word;
 
+pub(crate) use wait::wait_at;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use {
     requeue::{compare_requeue_at, requeue_at},
-    wait::wait_at,
     wake::wake_at,
     wake_op::wake_op_at,
 };

@@ -18,7 +18,7 @@
 //! argument as O-1.
 
 use super::Word;
-use crate::lot::{self, Ended, Place, Signals, Wait};
+use crate::lot::{self, Ended, Place, Until, Wait};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -82,7 +82,7 @@ fn wait_slow<W: Word>(
     bitset: u32,
 ) -> Waited {
     let look = || if word.value() == expected { Ok(()) } else { Err(Waited::Mismatch) };
-    match wait_at(word.key(), look, deadline, bitset, Signals::Ignored) {
+    match wait_at(word.key(), look, Until { deadline, ..Until::default() }, bitset) {
         Ok(Ended::Chosen(_) | Ended::Interrupted | Ended::Signalled) => Waited::Woken,
         Ok(Ended::TimedOut) => Waited::TimedOut,
         Err(why) => why,
@@ -93,15 +93,14 @@ fn wait_slow<W: Word>(
 pub(crate) fn wait_at<E>(
     key: usize,
     look: impl FnOnce() -> Result<(), E>,
-    deadline: Option<&Deadline>,
+    until: Until<'_>,
     bitset: u32,
-    signals: Signals,
 ) -> Result<Ended, E> {
     // A handler that may take no lock can't queue itself.
     let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
         look()?;
         nap();
-        let passed = deadline.is_some_and(Deadline::has_passed);
+        let passed = until.deadline.is_some_and(Deadline::has_passed);
         return Ok(if passed { Ended::TimedOut } else { Ended::Interrupted });
     };
     let mut bucket = lot::announce(key);
@@ -109,9 +108,7 @@ pub(crate) fn wait_at<E>(
         bucket.retract();
         return Err(why);
     }
-    let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset)
-        .until(deadline)
-        .ends_on(signals);
+    let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset).ends_by(until);
     drop(bucket);
     Ok(wait.sleep(|_was_last| {}))
 }

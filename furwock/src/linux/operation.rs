@@ -4,7 +4,7 @@ use super::user_memory::{self, Fault};
 use crate::futex::{
     Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
 };
-use crate::lot::{self, Ended, Signals};
+use crate::lot::{self, Ended, Signals, Until};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -196,7 +196,9 @@ impl Operation {
             return self.wait_in_kernel();
         }
         let look = || self.look(self.val);
-        match wait_at(self.key(), look, deadline.as_ref(), bitset, self.signals)? {
+        let until =
+            Until { deadline: deadline.as_ref(), signals: self.signals, ..Until::default() };
+        match wait_at(self.key(), look, until, bitset)? {
             Ended::Chosen(_) | Ended::Interrupted => Ok(0),
             Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
             Ended::Signalled => Err(Refused::Errno(libc::EINTR)),

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod attempt;
+mod barrier;
 mod condvar;
 mod contender;
 mod mutex;
@@ -10,13 +11,16 @@ mod options;
 pub mod pi;
 pub mod robust;
 mod rwlock;
+mod semaphore;
 mod spin;
 
 pub use attempt::{Attempt, Turn};
+pub use barrier::RawBarrier;
 pub use condvar::{CondvarWait, Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
 pub use rwlock::{Policy, RawRwLock};
+pub use semaphore::{Acquired, RawSemaphore, TooManyPermits};
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.
 #[inline(always)]
@@ -53,6 +57,20 @@ pub mod reads {
     #[inline(always)]
     pub fn any() -> bool {
         thread::reads()
+    }
+}
+
+/// Lets other threads run, for whoever spins on a word that it can't sleep on: gives the processor
+/// away, and from the fiftieth round on sleeps for 50 us, so that a thread of lower priority gets to run.
+/// Leaves errno alone, and is no cancellation point.
+#[cfg(not(any(loom, shuttle)))]
+pub fn give_way(rounds: u32) {
+    const YIELDS: u32 = 50;
+    const NAP_NS: u32 = 50_000;
+    if rounds < YIELDS {
+        crate::sys::thread::yield_now();
+    } else {
+        crate::sys::thread::nap_for(NAP_NS);
     }
 }
 

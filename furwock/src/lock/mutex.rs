@@ -281,7 +281,7 @@ impl RawMutex {
         if first.is_none() {
             return 0;
         }
-        bucket.choose_first(key, Verdict { granted: true, ..Verdict::WOKEN });
+        bucket.choose_first(key, Verdict::GRANTED);
         1
     }
 

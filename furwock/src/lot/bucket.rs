@@ -2,8 +2,10 @@
 
 use super::bucket_lock::{TableHeld, TableLock};
 use super::claim::{Claimed, Counts};
+use super::gate::Gate;
 use super::queue::{Queue, Start};
 use super::table;
+use super::thread::Node;
 use super::waiter::{ANY, Chosen, Kind, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -20,6 +22,8 @@ pub(super) struct Bucket {
     pub(super) waiters: AtomicU32,
     /// What locks learnt here: no more than advice, and shared by those that collide.
     pub(super) hint: AtomicU32,
+    /// What `patience` learnt here, in the same way.
+    pub(super) patience: AtomicU32,
     pub(super) queue: QueueLine,
 }
 
@@ -60,6 +64,12 @@ pub(crate) fn announce(key: usize) -> Locked<'static> {
 #[inline]
 pub(crate) fn hint(key: usize) -> &'static AtomicU32 {
     &table::bucket(key).hint
+}
+
+/// `patience`'s word for `key`.
+#[inline]
+pub(super) fn patience(key: usize) -> &'static AtomicU32 {
+    &table::bucket(key).patience
 }
 
 /// Takes the lock of `key`'s bucket.
@@ -272,6 +282,29 @@ impl<'t> Locked<'t> {
             }
         }
         first
+    }
+
+    /// Queues an announced `node` at `key` as the first at its gate, which no wake reaches.
+    pub(crate) fn stand_first(&mut self, node: &Node, key: usize) -> &'static Gate {
+        const NO_WAKE: u32 = 0;
+        let waiter = node.waiter();
+        // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
+        unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE) };
+        self.push_back(waiter, key);
+        &waiter.gate
+    }
+
+    /// The gate of whoever stands first at `key`.
+    pub(crate) fn gate(&self, key: usize) -> Option<&'static Gate> {
+        self.first(key).map(|first| &first.gate)
+    }
+
+    /// Takes whoever stands first at `key` out of the queue. His gate is the caller's to open, once it
+    /// has dropped the lock.
+    pub(crate) fn dismiss_first(&mut self, key: usize) -> Option<&'static Gate> {
+        let first = self.first(key)?;
+        self.remove(first);
+        Some(&first.gate)
     }
 
     /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.

@@ -15,8 +15,10 @@ mod bucket_lock;
 mod claim;
 #[cfg(not(any(loom, shuttle)))]
 mod deferred;
+mod gate;
 mod hash;
 mod parker;
+mod patience;
 #[cfg(not(any(loom, shuttle)))]
 mod pool;
 mod queue;
@@ -32,7 +34,9 @@ pub(crate) use any::{AnyEnded, Group};
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use deferred::{leave_wake, may_not_lock};
+pub(crate) use gate::Gate;
 pub(crate) use parker::{Signals, Until};
+pub(crate) use patience::look_first;
 pub(crate) use table::processors;
 pub(crate) use task::{Sink, TaskNode, TaskWait};
 #[cfg(any(loom, shuttle))]

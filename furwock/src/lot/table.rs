@@ -45,6 +45,7 @@ mod native {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
             hint: AtomicU32::new(0),
+            patience: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
     }; BUCKETS_A_PROCESSOR];
@@ -127,6 +128,7 @@ mod model {
             lock: TableLock::new(),
             waiters: AtomicU32::new(0),
             hint: AtomicU32::new(0),
+            patience: AtomicU32::new(0),
             queue: QueueLine(Queue::new()),
         }
     }

@@ -1,7 +1,7 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
 use super::bucket::{self, Locked};
-use super::parker::{Signals, Until, Woke};
+use super::parker::{Until, Woke};
 use super::thread::Node;
 use super::waiter::{ANY, Kind, NOWHERE, Verdict, Waiter};
 use super::wake_list;
@@ -84,10 +84,10 @@ impl<'d> Wait<'d> {
         self
     }
 
-    /// Ends the wait with `Signalled` by these signals.
+    /// Names at once all that ends the wait.
     #[inline]
-    pub(crate) fn ends_on(mut self, signals: Signals) -> Self {
-        self.until.signals = signals;
+    pub(crate) fn ends_by(mut self, until: Until<'d>) -> Self {
+        self.until = until;
         self
     }
 

@@ -1,6 +1,7 @@
 //! One node in a queue: a thread's, one of several of a wait on many words, or a task's.
 
 use super::claim::{Claim, Counts};
+use super::gate::Gate;
 use super::parker::Parker;
 use super::task;
 use super::thread::Thread;
@@ -22,6 +23,9 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) const WOKEN: Verdict =
         Verdict { granted: false, holds_wake: false, was_last: false };
+
+    /// Given what it waits for.
+    pub(crate) const GRANTED: Verdict = Verdict { granted: true, ..Verdict::WOKEN };
 
     /// Woken by a claim in a lock's word, which the waiter takes back.
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
@@ -81,6 +85,8 @@ pub(crate) struct Waiter {
     pub(super) passed_by: CheckedCell<u32>,
 
     pub(super) parker: Parker,
+    /// Where those wait who came after it, until all are let go at once.
+    pub(super) gate: Gate,
     /// (W) what became of it. Complete once `key` is `NOWHERE`.
     pub(super) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
@@ -112,6 +118,7 @@ impl Waiter {
             heirs: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
+            gate: Gate::new(),
             claim: Claim::new(),
             sink: task::Cell::new(),
         }

@@ -5,6 +5,7 @@
 //! rules. A lost wakeup shows as a deadlock, a missing ordering as a data race on a cell.
 
 mod any;
+mod barrier;
 mod bucket_lock;
 mod condvar;
 mod forked;
@@ -17,6 +18,7 @@ mod robust_mutex;
 mod robust_rwlock;
 mod rwlock;
 mod rwlock_bias;
+mod semaphore;
 mod task;
 mod wait_wake;
 

@@ -117,6 +117,10 @@ pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     KERNEL.woken.notify_all();
 }
 
+pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
+    kernel_wake_one(word);
+}
+
 pub(crate) fn shared_wait(
     word: &atomic::AtomicU32,
     expected: u32,

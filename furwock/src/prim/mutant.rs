@@ -80,6 +80,18 @@ pub enum Mutant {
     UpgraderForgotten,
     /// (W-4) an upgrade doesn't say so, and readers go on entering and biasing the lock.
     UpgradeLeftOpen,
+    /// (SE-1) a semaphore's waiter doesn't count itself in before it looks for a permit.
+    WaiterUncounted,
+    /// (SE-1) a release looks for waiters before it makes its permit, not in the same step.
+    WaitersReadBefore,
+    /// (SE-1) a permit publishes nothing.
+    PermitRelaxed,
+    /// (BA-1) a thread counts as arrived at a barrier before it is in its queue.
+    ArrivalBeforeQueue,
+    /// (BA-1) a gate is opened without what came before.
+    GateRelaxed,
+    /// (BA-1) a gate is opened, and those who sleep at it aren't woken.
+    GateForgetsSleepers,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.

@@ -94,6 +94,12 @@ pub(crate) fn kernel_wake_one(word: &atomic::AtomicU32) {
     sys::futex::wake(word, 1);
 }
 
+/// Wakes all threads that sleep on `word`, in the same way.
+#[inline]
+pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
+    sys::futex::wake(word, i32::MAX as u32);
+}
+
 /// `kernel_wait` on a word that other processes may map too.
 #[inline]
 pub(crate) fn shared_wait(

@@ -1,5 +1,6 @@
 //! The types that people know from std and parking_lot.
 
+mod barrier;
 mod condvar;
 mod mutex;
 mod pi_condvar;
@@ -8,7 +9,9 @@ mod robust;
 mod robust_mutex;
 mod robust_rwlock;
 mod rwlock;
+mod semaphore;
 
+pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use pi_condvar::PiCondvar;
@@ -20,3 +23,4 @@ pub use rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard,
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
+pub use semaphore::Semaphore;

@@ -5,6 +5,7 @@
 //! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
 //! declares it, and two instructions find it.
 
+use super::syscall::syscall;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, compiler_fence};
@@ -214,7 +215,20 @@ pub(crate) fn not_at_exit() {
 
 /// Lets other threads run; for the rare wait that has nothing to sleep on.
 pub(crate) fn nap() {
-    let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-    // SAFETY: reads one timespec.
-    unsafe { libc::nanosleep(&millisecond, core::ptr::null_mut()) };
+    nap_for(1_000_000);
+}
+
+/// Sleeps for that long, below a second; less if a signal handler runs. Unlike libc's it is no
+/// cancellation point.
+pub(crate) fn nap_for(nanoseconds: u32) {
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
+    let arguments = [core::ptr::from_ref(&time).expose_provenance(), 0, 0, 0, 0, 0];
+    // SAFETY: reads one timespec. Ending early is no failure.
+    _ = unsafe { syscall(libc::SYS_nanosleep, arguments) };
+}
+
+/// Gives the processor away to whoever waits for it with the same priority.
+pub(crate) fn yield_now() {
+    // SAFETY: takes nothing. Linux's never fails.
+    _ = unsafe { syscall(libc::SYS_sched_yield, [0; 6]) };
 }

@@ -10,8 +10,6 @@ use crate::lot::{self, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
-const GRANTED: Verdict = Verdict { granted: true, ..Verdict::WOKEN };
-
 /// Settles at a lock that may be gone. Returns how many were let in or woken.
 ///
 /// `word` is where it is, or was. It is looked at only while somebody is queued there: who waits for a
@@ -56,16 +54,23 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
                 let new = (seen_right & !handed_over) + readers * ONE_READER;
                 let new = if all { new & !READERS_PARKED } else { new };
-                (new, Choice { which, verdict: GRANTED, most: readers as usize })
+                (new, Choice { which, verdict: Verdict::GRANTED, most: readers as usize })
             }
             Next::Upgrader => {
                 let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
-                (new, Choice { which: |kind| kind == Kind::Upgrader, verdict: GRANTED, most: 1 })
+                (
+                    new,
+                    Choice {
+                        which: |kind| kind == Kind::Upgrader,
+                        verdict: Verdict::GRANTED,
+                        most: 1,
+                    },
+                )
             }
             Next::Give(kind) => {
                 let tid = queue.told_by(first).1;
                 let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
-                (new, Choice { which: |kind| !kind.reads(), verdict: GRANTED, most: 1 })
+                (new, Choice { which: |kind| !kind.reads(), verdict: Verdict::GRANTED, most: 1 })
             }
             Next::WakeOther => {
                 let choice =

@@ -1,0 +1,117 @@
+//! A barrier that its last arrival opens.
+//!
+//! | arrived | by | to |
+//! |---|---|---|
+//! | 0 | an arrival | 1, and its node is queued as the first; it waits at the node's gate |
+//! | n < count - 1 | an arrival | n + 1, and it waits at the gate of the first |
+//! | count - 1 | an arrival | 0; the first is dismissed, the gate opened; the arrival leads |
+//!
+//! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be freed,
+//! or serve the next round, before those that were let go have run. They look at the gate, whose
+//! memory stays. One system call wakes all, which costs less than one each: nobody has anything to
+//! block on afterwards. ORDERING.md, BA-1.
+
+use crate::lot::{self, Gate};
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::thread::nap;
+
+/// Threads wait for each other here. The caller keeps in mind how many they are.
+///
+/// Zero in both words is a barrier that nobody has arrived at. Its memory may be freed as soon as a
+/// round is complete and no other has begun.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RawBarrier {
+    /// Written under the bucket lock.
+    arrived: AtomicU32,
+    /// The number of the round, for threads that there is no gate for.
+    round: AtomicU32,
+}
+
+/// How an arrival goes on.
+enum Arrival {
+    /// Once the gate has been opened again.
+    Waits { gate: &'static Gate, openings: u32 },
+    /// As the leader, who opens the gate, if anybody waits at one.
+    Leads(Option<&'static Gate>),
+    /// Once the round is over: the kernel has no memory for a node.
+    Polls { round: u32 },
+}
+
+impl RawBarrier {
+    /// A barrier that nobody has arrived at.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self { arrived: AtomicU32::new(0), round: AtomicU32::new(0) }
+    }
+
+    /// A barrier that nobody has arrived at.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Waits until `count` threads, the caller among them, have called this. Returns true to one of
+    /// them, the last to arrive.
+    ///
+    /// All that they did before is visible to all of them after it. Every call of a round gives the
+    /// same `count`; 0 is taken for 1. Who comes while a round is complete belongs to the next.
+    pub fn wait(&self, count: u32) -> bool {
+        let key = self.key();
+        // Until the gate is open: others look at it through this thread's node.
+        let node = if lot::may_not_lock() { None } else { lot::node() };
+        match self.arrive(key, count, node.as_ref()) {
+            Arrival::Leads(gate) => {
+                if let Some(gate) = gate {
+                    gate.open();
+                }
+                return true;
+            }
+            Arrival::Waits { gate, openings } => {
+                if !lot::look_first(key, || gate.is_open(openings)) {
+                    gate.wait(openings);
+                }
+            }
+            Arrival::Polls { round } => {
+                while self.round.load(Ordering::Acquire) == round {
+                    nap();
+                }
+            }
+        }
+        false
+    }
+
+    fn arrive(&self, key: usize, count: u32, node: Option<&lot::Node>) -> Arrival {
+        if mutant::active(Mutant::ArrivalBeforeQueue) {
+            self.arrived.fetch_add(1, Ordering::Relaxed);
+        }
+        let mut bucket = lot::announce(key);
+        let arrived = self.arrived.load(Ordering::Relaxed)
+            + if mutant::active(Mutant::ArrivalBeforeQueue) { 0 } else { 1 };
+        let round = self.round.load(Ordering::Relaxed);
+        if arrived >= count {
+            bucket.retract();
+            self.arrived.store(0, Ordering::Relaxed);
+            self.round.store(round.wrapping_add(1), Ordering::Release);
+            return Arrival::Leads(bucket.dismiss_first(key));
+        }
+        self.arrived.store(arrived, Ordering::Relaxed);
+        let gate = match (bucket.gate(key), node) {
+            (Some(gate), _) => {
+                bucket.retract();
+                gate
+            }
+            (None, Some(node)) if arrived == 1 => bucket.stand_first(node, key),
+            _ => {
+                bucket.retract();
+                return Arrival::Polls { round };
+            }
+        };
+        Arrival::Waits { gate, openings: gate.openings() }
+    }
+
+    fn key(&self) -> usize {
+        core::ptr::from_ref(&self.arrived).addr()
+    }
+}

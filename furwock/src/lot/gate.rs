@@ -1,0 +1,60 @@
+//! A gate that many threads wait at and one opens, for all of them by one system call.
+//!
+//! It stands in the node of whoever came first, who is queued for it; the others find it through him.
+//! A node's memory is never unmapped, so that they may look at the gate after the first has gone,
+//! and whatever brought them there too. The word counts the openings, in steps of two, and is never
+//! set back: who knows the number of his opening can't miss it (ORDERING.md, BA-1).
+
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::prim::{kernel_wait, kernel_wake_all};
+
+/// Somebody sleeps, or is about to.
+const SLEEPERS: u32 = 1;
+const OPENING: u32 = 2;
+
+/// The gate in a node.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    word: AtomicU32,
+}
+
+impl Gate {
+    pub(super) fn new() -> Self {
+        Self { word: AtomicU32::new(0) }
+    }
+
+    /// How often it has been opened, for `wait`. Under the lock of the bucket that the first is queued
+    /// in, so that the opening meant is still to come.
+    pub(crate) fn openings(&self) -> u32 {
+        self.word.load(Ordering::Relaxed) & !SLEEPERS
+    }
+
+    /// Whether it has been opened since `openings` were counted. Acquires what came before.
+    #[inline]
+    pub(crate) fn is_open(&self, openings: u32) -> bool {
+        self.word.load(Ordering::Acquire) & !SLEEPERS != openings
+    }
+
+    /// Waits for the opening that follows after `openings`. Acquires what came before it.
+    pub(crate) fn wait(&self, openings: u32) {
+        while !self.is_open(openings) {
+            let (free, order) = (openings, Ordering::Relaxed);
+            let marked = self.word.compare_exchange(free, openings | SLEEPERS, order, order);
+            if marked.is_ok() || marked == Err(openings | SLEEPERS) {
+                kernel_wait(&self.word, openings | SLEEPERS, None);
+            }
+        }
+    }
+
+    /// Lets all go on that wait. By one thread at a time, who took the first out of his queue.
+    pub(crate) fn open(&self) {
+        let publish =
+            if mutant::active(Mutant::GateRelaxed) { Ordering::Relaxed } else { Ordering::Release };
+        let next = self.openings().wrapping_add(OPENING);
+        let slept = self.word.swap(next, publish) & SLEEPERS != 0;
+        if slept && !mutant::active(Mutant::GateForgetsSleepers) {
+            kernel_wake_all(&self.word);
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The semaphore: permits are neither lost nor made, however threads come and go.
+
+use furwock::lock::{Acquired, RawSemaphore};
+use furwock::{Clock, Deadline, Semaphore, TooManyPermits};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(20);
+
+#[test]
+fn permits_are_counted() {
+    let semaphore = Semaphore::new(2).unwrap();
+    assert!(semaphore.try_acquire());
+    semaphore.acquire();
+    assert!(!semaphore.try_acquire());
+    assert_eq!(semaphore.available(), 0);
+    semaphore.release_many(3).unwrap();
+    assert_eq!(semaphore.available(), 3);
+}
+
+#[test]
+fn too_many_permits_are_refused_and_change_nothing() {
+    assert_eq!(Semaphore::new(RawSemaphore::MOST + 1).unwrap_err(), TooManyPermits);
+    let full = Semaphore::new(RawSemaphore::MOST).unwrap();
+    assert_eq!(full.release(), Err(TooManyPermits));
+    assert_eq!(full.release_many(u32::MAX), Err(TooManyPermits));
+    assert_eq!(full.available(), RawSemaphore::MOST);
+    assert!(full.try_acquire());
+    assert_eq!(full.release(), Ok(()));
+}
+
+#[test]
+fn a_deadline_counts_only_where_no_permit_is() {
+    let semaphore = Semaphore::new(1).unwrap();
+    let past = Deadline::at(Clock::Monotonic, 0, 0).unwrap();
+    assert!(semaphore.try_acquire_until(&past));
+    assert!(!semaphore.try_acquire_until(&past));
+    let began = Instant::now();
+    assert!(!semaphore.try_acquire_for(Duration::from_millis(20)));
+    assert!(began.elapsed() >= Duration::from_millis(20));
+    semaphore.release().unwrap();
+    assert_eq!(semaphore.available(), 1, "nobody is left who waits");
+}
+
+#[test]
+fn one_permit_excludes() {
+    const THREADS: u64 = 8;
+    const EACH: u64 = 20_000;
+    let (lock, inside, sum) = (Semaphore::new(1).unwrap(), AtomicU32::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    assert!(lock.try_acquire_for(LONG), "a permit was lost");
+                    assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0);
+                    sum.store(sum.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    inside.fetch_sub(1, Ordering::Relaxed);
+                    lock.release().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(sum.into_inner(), THREADS * EACH);
+}
+
+/// Givers and takers, patient ones and such that give up: in the end as many permits are left as were
+/// given and not taken.
+#[test]
+fn nothing_is_lost_as_takers_give_up() {
+    const EACH: u32 = 20_000;
+    let (permits, taken) = (Semaphore::new(0).unwrap(), AtomicU32::new(0));
+    thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for turn in 0..EACH {
+                    permits.release().unwrap();
+                    if turn % 64 == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    assert!(permits.try_acquire_for(LONG), "a permit was lost");
+                }
+                taken.fetch_add(EACH, Ordering::Relaxed);
+            });
+        }
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut mine = 0;
+                for turn in 0..EACH / 3 {
+                    let patience = Duration::from_nanos(u64::from(turn % 7) * 500);
+                    mine += u32::from(permits.try_acquire_for(patience));
+                }
+                taken.fetch_add(mine, Ordering::Relaxed);
+            });
+        }
+    });
+    assert_eq!(permits.available() + taken.into_inner(), 3 * EACH);
+}
+
+/// The taker frees the semaphore while the giver hasn't returned yet.
+#[test]
+fn the_taker_may_free_it_at_once() {
+    for _ in 0..3_000 {
+        let semaphore = Box::leak(Box::new(Semaphore::new(0).unwrap()));
+        let address = &raw mut *semaphore as usize;
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                // SAFETY: leaked above; freed by the other thread, once it has the permit.
+                let semaphore = unsafe { &*(address as *const Semaphore) };
+                semaphore.release().unwrap();
+            });
+            assert!(semaphore.try_acquire_for(LONG), "a permit was lost");
+            // SAFETY: leaked above, and nobody looks at it any more.
+            drop(unsafe { Box::from_raw(address as *mut Semaphore) });
+        });
+    }
+}
+
+#[test]
+fn an_interrupt_ends_the_wait_and_a_permit_comes_before_it() {
+    let semaphore = RawSemaphore::new(1).unwrap();
+    furwock::lock::forget_interrupt();
+    // SAFETY: the calling thread's own name.
+    let own = unsafe { libc::pthread_self() } as usize;
+    furwock::lock::interrupt(own);
+    assert_eq!(semaphore.acquire_interruptible(None), Acquired::Permit);
+    assert_eq!(semaphore.acquire_interruptible(None), Acquired::Interrupted);
+    let past = Deadline::at(Clock::Monotonic, 0, 0);
+    assert_eq!(semaphore.acquire_interruptible(past.as_ref()), Acquired::TimedOut);
+}

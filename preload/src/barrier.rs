@@ -1,0 +1,32 @@
+//! `pthread_barrier_wait` and `_destroy` of barriers that one process has.
+
+use crate::glibc;
+use crate::layout::Barrier;
+use core::ffi::c_int;
+use libc::pthread_barrier_t;
+
+/// POSIX `pthread_barrier_wait`. No cancellation point.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
+    // SAFETY: the program's barrier.
+    let this = unsafe { Barrier::from_ptr(barrier) };
+    if !this.is_ours() {
+        // SAFETY: the program's barrier.
+        return unsafe { glibc::pthread_barrier_wait(barrier) };
+    }
+    if this.raw.wait(this.count()) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+}
+
+/// POSIX `pthread_barrier_destroy`. A thread that was let go doesn't touch the barrier again, so that
+/// there is nothing to wait for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
+    // SAFETY: the program's barrier.
+    unsafe {
+        if Barrier::from_ptr(barrier).is_ours() {
+            0
+        } else {
+            glibc::pthread_barrier_destroy(barrier)
+        }
+    }
+}

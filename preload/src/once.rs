@@ -1,0 +1,161 @@
+//! `pthread_once` and C11's `call_once`.
+//!
+//! | word | meaning |
+//! |---|---|
+//! | 0 | not called yet, or the call was cancelled |
+//! | generation + 1 | a thread of this generation of the process is calling |
+//! | 2 | called |
+//!
+//! The generation is a multiple of 4 that grows with each fork: a call that was on in the parent, by
+//! a thread that the child doesn't have, begins anew there. glibc's words are the same, so that a
+//! control it has finished with is finished here.
+
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, Ordering};
+use furwock::futex;
+
+const NEVER: u32 = 0;
+const CALLING: u32 = 1;
+const CALLED: u32 = 2;
+const GENERATION: u32 = 4;
+
+static CURRENT: AtomicU32 = AtomicU32::new(0);
+
+/// In a forked child.
+pub(crate) fn begin_generation() {
+    CURRENT.fetch_add(GENERATION, Ordering::Relaxed);
+}
+
+type Routine = unsafe extern "C-unwind" fn();
+
+/// POSIX `pthread_once`. No cancellation point itself; if `routine` is cancelled, or leaves by an
+/// exception, it counts as not called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_once(
+    control: *mut libc::pthread_once_t,
+    routine: Routine,
+) -> c_int {
+    // SAFETY: the program's control, an int.
+    let word = unsafe { &*control.cast::<AtomicU32>() };
+    if word.load(Ordering::Acquire) & CALLED == 0 {
+        // SAFETY: by this function's contract.
+        unsafe { call(word, routine) };
+    }
+    0
+}
+
+/// glibc's other name, which old programs call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __pthread_once(
+    control: *mut libc::pthread_once_t,
+    routine: Routine,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { pthread_once(control, routine) }
+}
+
+/// C11 `call_once`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn call_once(flag: *mut c_void, routine: Routine) {
+    // SAFETY: glibc's `once_flag` holds a control of pthread's.
+    unsafe { pthread_once(flag.cast(), routine) };
+}
+
+#[cold]
+unsafe fn call(word: &AtomicU32, routine: Routine) {
+    loop {
+        let calling = CURRENT.load(Ordering::Relaxed) | CALLING;
+        let seen = word.load(Ordering::Acquire);
+        if seen & CALLED != 0 {
+            return;
+        }
+        if seen == calling {
+            futex::wait(word, calling, None);
+        } else if word.compare_exchange(seen, calling, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        {
+            // SAFETY: the program's routine; the word lives as long as the program calls with it.
+            unsafe { furwock_call_once(word, routine) };
+            end(word, CALLED);
+            return;
+        }
+    }
+}
+
+/// The call is over, this way or that.
+fn end(word: &AtomicU32, how: u32) {
+    word.store(how, Ordering::Release);
+    futex::wake_all(word);
+}
+
+/// The routine was left by an unwind, which goes on after this.
+#[unsafe(no_mangle)]
+extern "C" fn furwock_once_was_left(word: &AtomicU32) {
+    end(word, NEVER);
+}
+
+unsafe extern "C-unwind" {
+    /// Calls `routine`; if that is left by an unwind, calls `furwock_once_was_left(word)` on the way.
+    fn furwock_call_once(word: &AtomicU32, routine: Routine);
+}
+
+// In assembly, since it has to clean up under an exception of C++ as well as under a cancellation, whose
+// unwinding may not meet a Rust frame that has something to drop. The table says: whatever leaves the
+// call goes on at the landing pad. The personality is the one of C's cleanup attribute.
+core::arch::global_asm!(
+    ".pushsection .text.furwock_call_once,\"ax\",@progbits",
+    ".hidden furwock_call_once",
+    ".globl furwock_call_once",
+    ".type furwock_call_once, @function",
+    "furwock_call_once:",
+    ".cfi_startproc",
+    ".cfi_personality 0x9b, DW.ref.furwock_once_personality",
+    ".cfi_lsda 0x1b, .Lfurwock_once_table",
+    "endbr64",
+    "push rbx",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbx, -16",
+    "mov rbx, rdi",
+    ".Lfurwock_once_call:",
+    "call rsi",
+    ".Lfurwock_once_returned:",
+    "pop rbx",
+    ".cfi_remember_state",
+    ".cfi_def_cfa_offset 8",
+    "ret",
+    ".cfi_restore_state",
+    ".Lfurwock_once_left:",
+    "mov rdi, rbx",
+    "mov rbx, rax",
+    "call {left}",
+    "mov rdi, rbx",
+    "call _Unwind_Resume@PLT",
+    ".Lfurwock_once_end:",
+    "ud2",
+    ".cfi_endproc",
+    ".size furwock_call_once, . - furwock_call_once",
+    ".popsection",
+    ".pushsection .gcc_except_table.furwock_call_once,\"a\",@progbits",
+    ".p2align 2",
+    ".Lfurwock_once_table:",
+    // No base for landing pads, no types; then the calls, in uleb128.
+    ".byte 0xff, 0xff, 0x01",
+    ".uleb128 .Lfurwock_once_calls_end - .Lfurwock_once_calls",
+    ".Lfurwock_once_calls:",
+    ".uleb128 .Lfurwock_once_call - furwock_call_once",
+    ".uleb128 .Lfurwock_once_returned - .Lfurwock_once_call",
+    ".uleb128 .Lfurwock_once_left - furwock_call_once",
+    ".uleb128 0",
+    // The rest of the function calls what doesn't unwind, and goes on unwinding.
+    ".uleb128 .Lfurwock_once_returned - furwock_call_once",
+    ".uleb128 .Lfurwock_once_end - .Lfurwock_once_returned",
+    ".uleb128 0",
+    ".uleb128 0",
+    ".Lfurwock_once_calls_end:",
+    ".popsection",
+    ".pushsection .data.rel.furwock_once_personality,\"aw\",@progbits",
+    ".p2align 3",
+    "DW.ref.furwock_once_personality:",
+    ".quad __gcc_personality_v0",
+    ".popsection",
+    left = sym furwock_once_was_left,
+);

@@ -1,0 +1,143 @@
+//! `sem_*` of unnamed semaphores that one process has.
+//!
+//! `sem_init` and `sem_getvalue` are glibc's: the format is the same. So are named semaphores and
+//! those that processes share, whose third word says so.
+
+use crate::layout::Semaphore;
+use crate::{glibc, time};
+use core::ffi::c_int;
+use furwock::lock::{self, Acquired};
+use furwock::{Clock, Deadline};
+use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
+use libc::{clockid_t, sem_t, timespec};
+
+/// POSIX `sem_wait`. A cancellation point, also if it needn't wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    let this = unsafe { Semaphore::from_ptr(semaphore) };
+    if !this.is_ours() {
+        // SAFETY: the program's semaphore.
+        return unsafe { glibc::sem_wait(semaphore) };
+    }
+    // SAFETY: may unwind this frame, which has nothing to drop.
+    unsafe { glibc::pthread_testcancel() };
+    if this.raw.try_acquire() {
+        return 0;
+    }
+    wait(this, None)
+}
+
+/// POSIX `sem_timedwait`: a deadline on CLOCK_REALTIME, which counts only if there is no permit. A
+/// cancellation point, also if it needn't wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut sem_t, at: *const timespec) -> c_int {
+    // SAFETY: the program's semaphore and timespec.
+    unsafe {
+        if Semaphore::from_ptr(semaphore).is_ours() {
+            wait_until(semaphore, Clock::Realtime, at)
+        } else {
+            glibc::sem_timedwait(semaphore, at)
+        }
+    }
+}
+
+/// POSIX.1-2024 `sem_clockwait`. A cancellation point, also if it needn't wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sem_clockwait(
+    semaphore: *mut sem_t,
+    clock: clockid_t,
+    at: *const timespec,
+) -> c_int {
+    // SAFETY: the program's semaphore and timespec.
+    unsafe {
+        if !Semaphore::from_ptr(semaphore).is_ours() {
+            return glibc::sem_clockwait(semaphore, clock, at);
+        }
+        match time::clock(clock) {
+            Some(clock) => wait_until(semaphore, clock, at),
+            None => failed(EINVAL),
+        }
+    }
+}
+
+/// POSIX `sem_trywait`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    let this = unsafe { Semaphore::from_ptr(semaphore) };
+    if !this.is_ours() {
+        // SAFETY: the program's semaphore.
+        return unsafe { glibc::sem_trywait(semaphore) };
+    }
+    if this.raw.try_acquire() { 0 } else { failed(EAGAIN) }
+}
+
+/// POSIX `sem_post`. Async-signal-safe: a handler that comes upon its own thread inside the engine
+/// leaves the wake to that thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
+    // SAFETY: the program's semaphore.
+    let this = unsafe { Semaphore::from_ptr(semaphore) };
+    if !this.is_ours() {
+        // SAFETY: the program's semaphore.
+        return unsafe { glibc::sem_post(semaphore) };
+    }
+    if this.raw.release().is_ok() { 0 } else { failed(EOVERFLOW) }
+}
+
+/// # Safety
+/// The program's semaphore and timespec.
+unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -> c_int {
+    // SAFETY: by this function's contract. The frames have nothing to drop.
+    unsafe {
+        let this = Semaphore::from_ptr(semaphore);
+        glibc::pthread_testcancel();
+        if this.raw.try_acquire() {
+            return 0;
+        }
+        match time::deadline(clock, at) {
+            Some(deadline) => wait(this, Some(&deadline)),
+            None => failed(EINVAL),
+        }
+    }
+}
+
+/// Waits for a permit, or until a signal handler has run. Acts on a cancellation while the thread
+/// stands in no queue; a permit that came first is kept, and the cancellation waits for the next
+/// point.
+#[cold]
+fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
+    let mut old_type = glibc::PTHREAD_CANCEL_DEFERRED;
+    // SAFETY: asynchronous cancellation must not unwind a thread that stands in a queue.
+    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut old_type) };
+    let ended = loop {
+        lock::forget_interrupt();
+        // SAFETY: may unwind this frame, which has nothing to drop.
+        unsafe { glibc::pthread_testcancel() };
+        match semaphore.raw.acquire_interruptible(deadline) {
+            Acquired::Interrupted => {}
+            ended => break ended,
+        }
+    };
+    if ended == Acquired::Signalled {
+        // SAFETY: as above.
+        unsafe { glibc::pthread_testcancel() };
+    }
+    if old_type != glibc::PTHREAD_CANCEL_DEFERRED {
+        // SAFETY: as above; acts at once on a cancellation that came meanwhile.
+        unsafe { glibc::pthread_setcanceltype(old_type, &mut old_type) };
+    }
+    match ended {
+        Acquired::TimedOut => failed(ETIMEDOUT),
+        Acquired::Signalled => failed(EINTR),
+        Acquired::Permit | Acquired::Interrupted => 0,
+    }
+}
+
+#[cold]
+fn failed(errno: c_int) -> c_int {
+    // SAFETY: this thread's own errno.
+    unsafe { *libc::__errno_location() = errno };
+    -1
+}

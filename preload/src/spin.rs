@@ -1,0 +1,44 @@
+//! `pthread_spin_lock`: glibc's word, 1 when free, and glibc's own `_trylock` and `_unlock`.
+//!
+//! glibc spins until it has the lock. If the holder isn't running, that is for the rest of a time
+//! slice, which may keep the holder from running. Here a thread gives its processor away after a
+//! while, and sleeps if that doesn't help: a holder of lower priority gets to run. It can't be
+//! queued: nothing says whether other processes share the lock.
+
+use core::ffi::c_int;
+use core::hint::spin_loop;
+use core::sync::atomic::{AtomicI32, Ordering};
+
+const FREE: i32 = 1;
+const TAKEN: i32 = 0;
+
+/// Probes before the processor is given away, some 10 us: longer than what spinlocks are for.
+const PROBES: u32 = 400;
+
+/// POSIX `pthread_spin_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) -> c_int {
+    // SAFETY: the program's lock, an int.
+    let word = unsafe { &*lock.cast::<AtomicI32>() };
+    if word.swap(TAKEN, Ordering::Acquire) != FREE {
+        contend(word);
+    }
+    0
+}
+
+#[cold]
+#[inline(never)]
+fn contend(word: &AtomicI32) {
+    let mut rounds = 0_u32;
+    loop {
+        for _ in 0..PROBES {
+            // Zero and below is taken: glibc's own waiters, in another process, count down.
+            if word.load(Ordering::Relaxed) == FREE && word.swap(TAKEN, Ordering::Acquire) == FREE {
+                return;
+            }
+            spin_loop();
+        }
+        furwock::lock::give_way(rounds);
+        rounds = rounds.saturating_add(1);
+    }
+}
