@@ -178,6 +178,28 @@ static void fork__desc_2__waiters_stay_in_the_parent(void)
 	check_free(&sem, 0);
 }
 
+/* One had arrived: two more complete the round in either process. */
+static void fork__desc_2__barriers_arrivals_are_copied(void)
+{
+	struct thread threads[2];
+	struct locks *locks = make_locks();
+	pid_t child;
+
+	OK(pthread_barrier_destroy(&locks->barrier));
+	OK(pthread_barrier_init(&locks->barrier, NULL, 3));
+	start(&threads[0], wait_at_barrier, locks);
+	until_asleep(&threads[0]);
+	child = fork_watched();
+	start(&threads[1], wait_at_barrier, locks);
+	wait_at_barrier(locks);
+	join(&threads[1]);
+	if (child == 0)
+		_exit(0);
+	join(&threads[0]);
+	REAP(child);
+	OK(pthread_barrier_destroy(&locks->barrier));
+}
+
 static void fork__desc_2__child_unlocks_what_the_thread_held(void)
 {
 	struct locks *locks = make_locks();
@@ -314,6 +336,61 @@ static void fork__desc_4__handler_forks_and_the_child_posts(void)
 	locks->stop = true;
 	join(&thread);
 	check_locks(locks);
+}
+
+/* Every thread is in the midst of the same semaphore's wakes as it forks. */
+static void *pass_on(void *argument)
+{
+	struct locks *locks = argument;
+
+	while (!locks->stop) {
+		CHECK_EQ(sem_wait(&locks->sem), 0);
+		locks->turns++;
+		POST(&locks->sem);
+	}
+	return NULL;
+}
+
+static void fork_and_post_private(pid_t (*fork_so)(void))
+{
+	struct locks *locks = make_locks();
+	struct thread threads[4];
+	pid_t child;
+	int i;
+
+	POST(&locks->sem);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], pass_on, locks);
+	UNTIL(locks->turns > 100);
+	for (i = 0; i < 150; i++) {
+		child = fork_so();
+		CHECK(child >= 0);
+		if (child == 0) {
+			/* It dies of this if it hangs. */
+			signal(SIGALRM, SIG_DFL);
+			alarm(5);
+			POST(&locks->sem);
+			POST(&locks->sem);
+			_exit(0);
+		}
+		REAP(child);
+	}
+	locks->stop = true;
+	for (i = 0; i < 4; i++)
+		POST(&locks->sem);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+}
+
+static void fork__desc_3__child_posts_to_what_others_wait_for(void)
+{
+	fork_and_post_private(fork);
+}
+
+/* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
+static void fork__desc_4__child_posts_to_what_others_wait_for(void)
+{
+	fork_and_post_private(_Fork);
 }
 
 /* ------------------------------------------------------- pthread_atfork -- */
@@ -772,6 +849,10 @@ static const struct test tests[] = {
 	       "fork", "DESCRIPTION 2",
 	       "the child has the thread that forked only: nobody waits in "
 	       "its copy of a semaphore"),
+	CLAUSE(fork__desc_2__barriers_arrivals_are_copied,
+	       "fork", "DESCRIPTION 2",
+	       "a barrier that threads have arrived at has counted them in "
+	       "the child too"),
 	CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
 	       "fork", "DESCRIPTION 2",
 	       "what the thread that forked has locked, its copy in the "
@@ -784,6 +865,14 @@ static const struct test tests[] = {
 	       "the child of a process with threads may call what is "
 	       "async-signal-safe: sem_post, whatever the others do at the "
 	       "fork"),
+	CLAUSE(fork__desc_3__child_posts_to_what_others_wait_for,
+	       "fork", "DESCRIPTION 3",
+	       "the same for a private semaphore that threads of the "
+	       "parent are about to wait for, or be woken from"),
+	CLAUSE(fork__desc_4__child_posts_to_what_others_wait_for,
+	       "fork", "DESCRIPTION 4",
+	       "the same in the child of a _Fork (of 2024), at which no "
+	       "handlers of pthread_atfork are called"),
 	CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
 	       "fork", "DESCRIPTION 4",
 	       "_Fork (of 2024) in a handler: its child may post, in "

@@ -830,6 +830,50 @@ static void sem_wait__desc_4__handler_may_jump_out_of_it(void)
 	}
 }
 
+static sem_t given, taken;
+
+static void destroy_by_waiting(void *rounds)
+{
+	pthread_key_t *key = rounds;
+	static __thread int round;
+
+	POST(&given);
+	CHECK_EQ(take(&taken, round % SEM_CALLS, LONG_MS), 0);
+	if (++round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		OK(pthread_setspecific(*key, key));
+}
+
+static void *set_key(void *argument)
+{
+	pthread_key_t *key = argument;
+
+	OK(pthread_setspecific(*key, key));
+	return NULL;
+}
+
+/* The last that runs of a thread, in each of its rounds. */
+static void sem_wait__desc_2__in_a_destructor_of_thread_specific_data(void)
+{
+	struct thread threads[3];
+	pthread_key_t key;
+	int i, round;
+
+	SEM_INIT(&given, 0);
+	SEM_INIT(&taken, 0);
+	OK(pthread_key_create(&key, destroy_by_waiting));
+	for (i = 0; i < 3; i++)
+		start(&threads[i], set_key, &key);
+	for (round = 0; round < 3 * PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+		CHECK_EQ(sem_wait(&given), 0);
+		sleep_ms(1);
+		POST(&taken);
+	}
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+	check_free(&given, 0);
+	check_free(&taken, 0);
+}
+
 static void sem_wait__ret__zero_when_locked(void)
 {
 	sem_t sem;
@@ -1462,6 +1506,201 @@ static void sem_post__desc_4__handler_interrupts_the_allocator(void)
 	interrupt(&interrupted);
 }
 
+/*
+ * The thread that a handler's post comes from sleeps on until that post has
+ * reached another one, which then lets it go: a wake that was put off because
+ * the handler had interrupted the lock's own doings may not be put off for long.
+ */
+struct pingpong {
+	struct thread sleeper, answerer;
+	void (*sleep)(struct pingpong *pingpong, int turn);
+	void (*answer)(struct pingpong *pingpong, int turn);
+	sem_t answers;
+	pthread_barrier_t barrier;
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_mutex_t turns[2];
+	pthread_rwlock_t rwlocks[2];
+	int permits;
+	_Atomic int answered, slept;
+};
+
+#define PINGPONGS 1500
+
+static void *pingpong_sleep(void *argument)
+{
+	struct pingpong *pingpong = argument;
+	int i;
+
+	for (i = 0; i < PINGPONGS; i++) {
+		pingpong->sleep(pingpong, i);
+		pingpong->slept++;
+	}
+	return NULL;
+}
+
+static void *pingpong_answer(void *argument)
+{
+	struct pingpong *pingpong = argument;
+	int i;
+
+	OK(pthread_mutex_lock(&pingpong->turns[0]));
+	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[0]));
+	pingpong->answered = 0;
+	for (i = 0; i < PINGPONGS; i++) {
+		CHECK_EQ(sem_wait(&posted_by_handler), 0);
+		pingpong->answer(pingpong, i);
+		pingpong->answered++;
+	}
+	return NULL;
+}
+
+static void play(struct pingpong *pingpong)
+{
+	uint32_t state = 4711;
+	int i, pause;
+
+	handled = 0;
+	handle_by(SIGUSR1, post_it, SA_RESTART);
+	SEM_INIT(&posted_by_handler, 0);
+	SEM_INIT(&pingpong->answers, 0);
+	OK(pthread_barrier_init(&pingpong->barrier, NULL, 2));
+	OK(pthread_mutex_init(&pingpong->mutex, NULL));
+	OK(pthread_cond_init(&pingpong->cond, NULL));
+	for (i = 0; i < 2; i++) {
+		OK(pthread_mutex_init(&pingpong->turns[i], NULL));
+		OK(pthread_rwlock_init(&pingpong->rwlocks[i], NULL));
+	}
+	pingpong->answered = -1;
+	start(&pingpong->answerer, pingpong_answer, pingpong);
+	UNTIL(pingpong->answered == 0);
+	start(&pingpong->sleeper, pingpong_sleep, pingpong);
+	UNTIL(pingpong->sleeper.tid);
+	for (i = 0; i < PINGPONGS; i++) {
+		/* On its way to sleep, at any point of that. */
+		while (pingpong->slept < i)
+			sched_yield();
+		for (pause = next_random(&state) % 500; pause; pause--)
+			__asm__ volatile("");
+		OK(pthread_kill(pingpong->sleeper.pthread, SIGUSR1));
+		while (pingpong->answered <= i)
+			sched_yield();
+	}
+	join(&pingpong->sleeper);
+	join(&pingpong->answerer);
+	CHECK_EQ(handled, PINGPONGS);
+	check_free(&posted_by_handler, 0);
+}
+
+static void sleep_for_sem(struct pingpong *pingpong, int turn UNUSED)
+{
+	CHECK_EQ(sem_wait(&pingpong->answers), 0);
+}
+
+static void answer_by_sem(struct pingpong *pingpong, int turn UNUSED)
+{
+	POST(&pingpong->answers);
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_another(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_sem,
+		.answer = answer_by_sem,
+	};
+
+	play(&pingpong);
+}
+
+static void meet(struct pingpong *pingpong, int turn UNUSED)
+{
+	int got = pthread_barrier_wait(&pingpong->barrier);
+
+	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_at_a_barrier(void)
+{
+	struct pingpong pingpong = { .sleep = meet, .answer = meet };
+
+	play(&pingpong);
+}
+
+static void sleep_for_cond(struct pingpong *pingpong, int turn UNUSED)
+{
+	OK(pthread_mutex_lock(&pingpong->mutex));
+	while (!pingpong->permits)
+		OK(pthread_cond_wait(&pingpong->cond, &pingpong->mutex));
+	pingpong->permits--;
+	OK(pthread_mutex_unlock(&pingpong->mutex));
+}
+
+static void answer_by_cond(struct pingpong *pingpong, int turn UNUSED)
+{
+	OK(pthread_mutex_lock(&pingpong->mutex));
+	pingpong->permits++;
+	OK(pthread_cond_signal(&pingpong->cond));
+	OK(pthread_mutex_unlock(&pingpong->mutex));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_a_condvar(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_cond,
+		.answer = answer_by_cond,
+	};
+
+	play(&pingpong);
+}
+
+static void sleep_for_mutex(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_mutex_lock(&pingpong->turns[turn % 2]));
+	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
+}
+
+/* Whoever answers always has the one that is to be waited for next. */
+static void answer_by_mutex(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_mutex_lock(&pingpong->turns[(turn + 1) % 2]));
+	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_a_mutex(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_mutex,
+		.answer = answer_by_mutex,
+	};
+
+	play(&pingpong);
+}
+
+static void sleep_for_rwlock(struct pingpong *pingpong, int turn)
+{
+	if (turn % 4 < 2)
+		OK(pthread_rwlock_rdlock(&pingpong->rwlocks[turn % 2]));
+	else
+		OK(pthread_rwlock_wrlock(&pingpong->rwlocks[turn % 2]));
+	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
+}
+
+static void answer_by_rwlock(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[(turn + 1) % 2]));
+	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_rwlock,
+		.answer = answer_by_rwlock,
+	};
+
+	play(&pingpong);
+}
+
 static void sem_post__ret__zero(void)
 {
 	sem_t sem;
@@ -1829,6 +2068,10 @@ static const struct test tests[] = {
 	       "sem_wait, sem_trywait", "DESCRIPTION 4",
 	       "a handler that interrupts it may leave by siglongjmp; the "
 	       "wait is over, and no post goes there"),
+	CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data,
+	       "sem_wait, sem_trywait", "DESCRIPTION 2",
+	       "it waits in a destructor of thread-specific data, in every "
+	       "round of them"),
 	CLAUSE(sem_wait__ret__zero_when_locked,
 	       "sem_wait, sem_trywait", "RETURN VALUE",
 	       "0 when it has locked"),
@@ -1929,6 +2172,26 @@ static const struct test tests[] = {
 	       "sem_post", "DESCRIPTION 4",
 	       "it is async-signal-safe: in a handler that interrupted "
 	       "malloc or free"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_another,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for another semaphore"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep at a barrier"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for a condvar"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for a mutex"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for an rwlock"),
 	CLAUSE(sem_post__err_EOVERFLOW__at_the_maximum,
 	       "sem_post", "ERRORS, EOVERFLOW",
 	       "the value is SEM_VALUE_MAX, and stays so"),
