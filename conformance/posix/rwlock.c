@@ -1,6 +1,7 @@
 /* XSH, the pages of rwlocks; their attributes' are in rwlockattr.c. */
 #include "../pthread/rwlock.h"
 #include "handlers.h"
+#include "priority.h"
 
 static const enum rw_call read_waits[] = { RDLOCK, TIMEDRDLOCK, CLOCKRDLOCK };
 static const enum rw_call write_waits[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
@@ -891,6 +892,42 @@ static void pthread_rwlock_unlock__desc_4__lets_one_writer_in(void)
 	check_free(&lock);
 }
 
+static _Atomic int let_in;
+
+/* Long enough that whoever is next has to be woken. */
+static void write_ranked(void *lock)
+{
+	int turn;
+
+	OK(pthread_rwlock_wrlock(lock));
+	turn = ++let_in;
+	sleep_ms(1);
+	CHECK_EQ(turn, let_in);
+	OK(pthread_rwlock_unlock(lock));
+}
+
+static void release_ranked(void *lock)
+{
+	static bool released;
+
+	/* One after another, they release it themselves. */
+	if (!released)
+		OK(pthread_rwlock_unlock(lock));
+	released = true;
+}
+
+static void pthread_rwlock_unlock__desc_4__highest_priority_first(void)
+{
+	pthread_rwlock_t lock;
+
+	init(&lock);
+	OK(pthread_rwlock_wrlock(&lock));
+	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
+		    (const int[]){ 5, 3, 4, 1, 2 }, write_ranked,
+		    release_ranked, &lock);
+	check_free(&lock);
+}
+
 static void pthread_rwlock_unlock__ret__zero_and_errno_alone(void)
 {
 	pthread_rwlock_t lock;
@@ -1068,6 +1105,10 @@ static const struct test tests[] = {
 	CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in,
 	       "pthread_rwlock_unlock", "DESCRIPTION 4",
 	       "writers that wait are let in one by one"),
+	CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
+	       "pthread_rwlock_unlock", "DESCRIPTION 4",
+	       "of writers with priorities (SCHED_FIFO) that wait, the "
+	       "highest goes first"),
 	CLAUSE(pthread_rwlock_unlock__ret__zero_and_errno_alone,
 	       "pthread_rwlock_unlock", "RETURN VALUE",
 	       "0 on success; none of the calls touches errno"),

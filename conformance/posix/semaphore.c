@@ -1,5 +1,6 @@
 /* XSH, the pages of semaphores: the unnamed ones, and named ones beside them. */
 #include "handlers.h"
+#include "priority.h"
 #include "semaphore.h"
 
 #include <setjmp.h>
@@ -830,6 +831,68 @@ static void sem_wait__desc_4__handler_may_jump_out_of_it(void)
 	}
 }
 
+static __thread volatile sig_atomic_t may_jump;
+
+static void jump_if_within(int signal UNUSED)
+{
+	handled++;
+	if (may_jump)
+		siglongjmp(out_of_here, 1);
+}
+
+static void *jump_out_often(void *argument)
+{
+	struct rush *rush = argument;
+	int saves_mask = 1;
+
+	while (!rush->go) {
+		if (!sigsetjmp(out_of_here, saves_mask)) {
+			may_jump = 1;
+			if (!sem_wait(&rush->sem))
+				rush->taken++;
+		}
+		may_jump = 0;
+	}
+	return NULL;
+}
+
+static void sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment(void)
+{
+	struct rush rush = { .taken = 0 };
+	struct thread threads[3];
+	struct waiter waiter;
+	uint32_t state = 4711;
+	int i, pause;
+
+	handle_by(SIGUSR1, jump_if_within, 0);
+	SEM_INIT(&rush.sem, 0);
+	for (i = 0; i < 3; i++)
+		start(&threads[i], jump_out_often, &rush);
+	for (i = 0; i < 3; i++)
+		UNTIL(threads[i].tid);
+	for (i = 0; i < 15000; i++) {
+		POST(&rush.sem);
+		if (i % 3 == 0)
+			OK(pthread_kill(threads[i / 3 % 3].pthread, SIGUSR1));
+		for (pause = next_random(&state) % 300; pause; pause--)
+			__asm__ volatile("");
+	}
+	rush.go = 1;
+	for (i = 0; i < 3; i++) {
+		while (pthread_tryjoin_np(threads[i].pthread, NULL)) {
+			POST(&rush.sem);
+			usleep(200);
+		}
+	}
+	CHECK(rush.taken > 0);
+	while (!sem_trywait(&rush.sem))
+		;
+	wait_elsewhere(&waiter, &rush.sem, WAIT);
+	POST(&rush.sem);
+	check_ended(&waiter, 0);
+	check_free(&rush.sem, 0);
+}
+
 static sem_t given, taken;
 
 static void destroy_by_waiting(void *rounds)
@@ -1240,6 +1303,38 @@ static void sem_post__desc_3__two_posts_reach_two(void)
 			check_ended(&waiters[i], 0);
 		check_free(&sem, 0);
 	}
+}
+
+static void wait_ranked(void *sem)
+{
+	CHECK_EQ(sem_wait(sem), 0);
+}
+
+static void post_ranked(void *sem)
+{
+	POST(sem);
+}
+
+static void sem_post__desc_3__highest_priority_first(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
+		    (const int[]){ 5, 3, 4, 1, 2 }, wait_ranked, post_ranked,
+		    &sem);
+	check_free(&sem, 0);
+}
+
+static void sem_post__desc_3__longest_wait_first_of_a_priority(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	check_ranks((const int[]){ 2, 2, 2, 2, 2 },
+		    (const int[]){ 1, 2, 3, 4, 5 }, wait_ranked, post_ranked,
+		    &sem);
+	check_free(&sem, 0);
 }
 
 struct ring {
@@ -2072,6 +2167,14 @@ static const struct test tests[] = {
 	       "sem_wait, sem_trywait", "DESCRIPTION 2",
 	       "it waits in a destructor of thread-specific data, in every "
 	       "round of them"),
+	CLAUSE_GLIBC_ONLY(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "the same, when the handler came before the wait had fallen "
+	       "asleep, or as it was woken",
+	       "neither is wrong: XSH 2.4.3 leaves undefined what follows "
+	       "a jump out of a call that isn't async-signal-safe; glibc's "
+	       "has no lock that it could leave locked, furwock's wait has "
+	       "one of its own while it takes its place in a queue"),
 	CLAUSE(sem_wait__ret__zero_when_locked,
 	       "sem_wait, sem_trywait", "RETURN VALUE",
 	       "0 when it has locked"),
@@ -2144,6 +2247,14 @@ static const struct test tests[] = {
 	CLAUSE(sem_post__desc_3__two_posts_reach_two,
 	       "sem_post", "DESCRIPTION 3",
 	       "two posts in a row reach two of those that wait"),
+	CLAUSE(sem_post__desc_3__highest_priority_first,
+	       "sem_post", "DESCRIPTION 3",
+	       "of threads with priorities (SCHED_FIFO) that wait, the "
+	       "highest goes first"),
+	CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
+	       "sem_post", "DESCRIPTION 3",
+	       "of threads with the same priority (SCHED_FIFO) that wait, "
+	       "the one that has waited longest goes first"),
 	CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
 	       "sem_post", "DESCRIPTION 3",
 	       "what was written before it is seen after the wait that it "
