@@ -1,4 +1,5 @@
 /* XSH, the pages of barriers and their attributes. */
+#include "enough.h"
 #include "handlers.h"
 
 /* Threads that meet at a barrier, round after round. */
@@ -276,7 +277,7 @@ static void pthread_barrier_destroy__desc_1__may_be_initialised_again(void)
 struct vanishing {
 	pthread_barrier_t *barrier;
 	_Atomic int turn;
-	int rounds;
+	_Atomic int last;
 };
 
 static void *meet_where_it_vanishes(void *argument)
@@ -284,7 +285,7 @@ static void *meet_where_it_vanishes(void *argument)
 	struct vanishing *vanishing = argument;
 	int i, got;
 
-	for (i = 1; i <= vanishing->rounds; i++) {
+	for (i = 1; i <= vanishing->last; i++) {
 		while (vanishing->turn != i)
 			sched_yield();
 		got = pthread_barrier_wait(vanishing->barrier);
@@ -299,14 +300,16 @@ static void *meet_where_it_vanishes(void *argument)
  */
 static void pthread_barrier_destroy__desc_1__right_after_the_wait(void)
 {
-	struct vanishing vanishing = { .rounds = 1500 };
+	struct vanishing vanishing = { .last = 1500 };
 	struct thread others[2];
 	size_t size = sizeof(pthread_barrier_t);
 	int i, got;
 
 	for (i = 0; i < 2; i++)
 		start(&others[i], meet_where_it_vanishes, &vanishing);
-	for (i = 1; i <= vanishing.rounds; i++) {
+	for (i = 1; i <= vanishing.last; i++) {
+		if (enough())
+			vanishing.last = i;
 		vanishing.barrier = mmap(NULL, size, PROT_READ | PROT_WRITE,
 					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(vanishing.barrier != MAP_FAILED);

@@ -85,12 +85,12 @@ static void pthread_once__desc_1__later_calls_do_not(void)
 }
 
 struct race {
-	pthread_once_t controls[400];
+	pthread_once_t controls[150];
 	_Atomic int at[4];
 };
 
 static struct race race;
-static _Atomic int called[400];
+static _Atomic int called[150];
 static __thread int controls_turn;
 
 static void count_call(void)
@@ -104,7 +104,7 @@ static void *race_through(void *argument)
 	_Atomic int *at = argument;
 	int i;
 
-	for (i = 0; i < 400; i++) {
+	for (i = 0; i < 150; i++) {
 		controls_turn = i;
 		*at = i;
 		/* Side by side, as far as that goes. */
@@ -123,13 +123,13 @@ static void pthread_once__desc_1__once_though_many_race(void)
 	struct thread threads[4];
 	int i;
 
-	for (i = 0; i < 400; i++)
+	for (i = 0; i < 150; i++)
 		race.controls[i] = fresh;
 	for (i = 0; i < 4; i++)
 		start(&threads[i], race_through, (void *)&race.at[i]);
 	for (i = 0; i < 4; i++)
 		join(&threads[i]);
-	for (i = 0; i < 400; i++)
+	for (i = 0; i < 150; i++)
 		CHECK_EQ(called[i], 1);
 }
 

@@ -1,4 +1,5 @@
 /* XSH, fork, pthread_atfork, exec, posix_spawn and exit, where locks are used. */
+#include "enough.h"
 #include "handlers.h"
 #include "semaphore.h"
 
@@ -281,7 +282,7 @@ static void fork__desc_3__threads_child_posts(void)
 	SEM_INIT_SHARED(shared, 0);
 	for (i = 0; i < 3; i++)
 		start(&threads[i], keep_busy, locks);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 40 && !enough(); i++) {
 		child = fork_watched();
 		if (child == 0) {
 			POST(&locks->sem);
@@ -325,7 +326,7 @@ static void fork__desc_4__handler_forks_and_the_child_posts(void)
 	handle_by(SIGUSR1, fork_and_post, SA_RESTART);
 	start(&thread, keep_busy, locks);
 	UNTIL(locks->turns > 10);
-	for (i = 0; i < 40; i++) {
+	for (i = 0; i < 40 && !enough(); i++) {
 		forked_by_handler = 0;
 		OK(pthread_kill(thread.pthread, SIGUSR1));
 		UNTIL(forked_by_handler);
@@ -362,7 +363,7 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 	for (i = 0; i < 4; i++)
 		start(&threads[i], pass_on, locks);
 	UNTIL(locks->turns > 100);
-	for (i = 0; i < 150; i++) {
+	for (i = 0; i < 150 && !enough(); i++) {
 		child = fork_so();
 		CHECK(child >= 0);
 		if (child == 0) {

@@ -1,5 +1,6 @@
 /* XSH, the pages of rwlocks; their attributes' are in rwlockattr.c. */
 #include "../pthread/rwlock.h"
+#include "enough.h"
 #include "handlers.h"
 #include "priority.h"
 
@@ -136,7 +137,7 @@ static void pthread_rwlock_destroy__desc_1__right_after_the_last_unlock(void)
 	int i;
 
 	start(&other, unlock_what_vanishes, &vanishing);
-	for (i = 0; i < 900; i++) {
+	for (i = 0; i < 900 && !enough(); i++) {
 		lock = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(lock != MAP_FAILED);

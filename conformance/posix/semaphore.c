@@ -1,4 +1,5 @@
 /* XSH, the pages of semaphores: the unnamed ones, and named ones beside them. */
+#include "enough.h"
 #include "handlers.h"
 #include "priority.h"
 #include "semaphore.h"
@@ -297,7 +298,7 @@ static void sem_destroy__desc_2__right_after_the_wait_that_a_post_ended(void)
 	int i;
 
 	start(&poster, post_what_vanishes, &vanishing);
-	for (i = 0; i < 3000; i++) {
+	for (i = 0; i < 3000 && !enough(); i++) {
 		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(sem != MAP_FAILED);
@@ -321,7 +322,7 @@ static void sem_destroy__desc_2__right_after_a_sleep(void)
 	int i;
 
 	start(&poster, post_what_vanishes, &vanishing);
-	for (i = 0; i < 300; i++) {
+	for (i = 0; i < 300 && !enough(); i++) {
 		struct waiter waiter;
 
 		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
@@ -751,7 +752,7 @@ static void weather(enum sem_call call, int64_t ms, bool signals)
 		start(&threads[i], take_until_stopped, &storm);
 	for (i = 0; i < 4; i++)
 		UNTIL(threads[i].tid);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 2000 && (i < 50 || !enough()); i++) {
 		POST(&storm.sem);
 		storm.posted++;
 		if (signals)
@@ -870,7 +871,7 @@ static void sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment(void)
 		start(&threads[i], jump_out_often, &rush);
 	for (i = 0; i < 3; i++)
 		UNTIL(threads[i].tid);
-	for (i = 0; i < 15000; i++) {
+	for (i = 0; i < 15000 && !enough(); i++) {
 		POST(&rush.sem);
 		if (i % 3 == 0)
 			OK(pthread_kill(threads[i / 3 % 3].pthread, SIGUSR1));
@@ -1495,7 +1496,7 @@ static void interrupt(struct interrupted *interrupted)
 	start(&drainer, drain, &drained);
 	start(&interrupted->thread, be_interrupted, interrupted);
 	UNTIL(interrupted->thread.tid);
-	for (i = 0; i < 1500; i++) {
+	for (i = 0; i < 1500 && (i < 50 || !enough()); i++) {
 		OK(pthread_kill(interrupted->thread.pthread, SIGUSR1));
 		if (i % 4 == 0)
 			usleep(50);
@@ -1617,7 +1618,7 @@ struct pingpong {
 	pthread_mutex_t turns[2];
 	pthread_rwlock_t rwlocks[2];
 	int permits;
-	_Atomic int answered, slept;
+	_Atomic int answered, slept, last;
 };
 
 #define PINGPONGS 1500
@@ -1627,7 +1628,7 @@ static void *pingpong_sleep(void *argument)
 	struct pingpong *pingpong = argument;
 	int i;
 
-	for (i = 0; i < PINGPONGS; i++) {
+	for (i = 0; i <= pingpong->last; i++) {
 		pingpong->sleep(pingpong, i);
 		pingpong->slept++;
 	}
@@ -1642,7 +1643,7 @@ static void *pingpong_answer(void *argument)
 	OK(pthread_mutex_lock(&pingpong->turns[0]));
 	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[0]));
 	pingpong->answered = 0;
-	for (i = 0; i < PINGPONGS; i++) {
+	for (i = 0; i <= pingpong->last; i++) {
 		CHECK_EQ(sem_wait(&posted_by_handler), 0);
 		pingpong->answer(pingpong, i);
 		pingpong->answered++;
@@ -1666,12 +1667,15 @@ static void play(struct pingpong *pingpong)
 		OK(pthread_mutex_init(&pingpong->turns[i], NULL));
 		OK(pthread_rwlock_init(&pingpong->rwlocks[i], NULL));
 	}
+	pingpong->last = PINGPONGS - 1;
 	pingpong->answered = -1;
 	start(&pingpong->answerer, pingpong_answer, pingpong);
 	UNTIL(pingpong->answered == 0);
 	start(&pingpong->sleeper, pingpong_sleep, pingpong);
 	UNTIL(pingpong->sleeper.tid);
-	for (i = 0; i < PINGPONGS; i++) {
+	for (i = 0; i <= pingpong->last; i++) {
+		if (enough())
+			pingpong->last = i;
 		/* On its way to sleep, at any point of that. */
 		while (pingpong->slept < i)
 			sched_yield();
@@ -1683,7 +1687,7 @@ static void play(struct pingpong *pingpong)
 	}
 	join(&pingpong->sleeper);
 	join(&pingpong->answerer);
-	CHECK_EQ(handled, PINGPONGS);
+	CHECK_EQ(handled, pingpong->last + 1);
 	check_free(&posted_by_handler, 0);
 }
 

@@ -1,4 +1,5 @@
 /* XSH, the pages of spin locks. */
+#include "enough.h"
 #include "handlers.h"
 
 static void *trylock_ebusy(void *lock)
@@ -265,7 +266,7 @@ static void pthread_spin_destroy__desc_1__right_after_the_last_unlock(void)
 	int i;
 
 	start(&other, unlock_what_vanishes, &vanishing);
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 2000 && !enough(); i++) {
 		scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(scene != MAP_FAILED);
