@@ -64,6 +64,7 @@ programs! {
     c11 by check_plain;
     cancel by check_plain;
     cancel_cpp by check_cpp;
+    clock_set by check_plain;
     cond by check_plain;
     cxx20 by check_cpp20;
     destroy by check_plain;
@@ -73,6 +74,7 @@ programs! {
     futex_kernel by check_with_caller;
     futex_signals by check_plain;
     futex_syscall by check_plain;
+    longjmp by check_plain;
     misuse by check_plain;
     mutex by check_plain;
     mutex_types by check_plain;

@@ -24,6 +24,10 @@ struct Function {
 }
 
 impl Function {
+    const fn new(name: &'static CStr, version: &'static CStr) -> Self {
+        Self { name, version, address: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+
     fn look_up(&self) -> *mut c_void {
         // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
         let mut address =
@@ -139,11 +143,19 @@ functions! {
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 
-static SYSCALL: Function = Function {
-    name: c"syscall",
-    version: c"GLIBC_2.2.5",
-    address: AtomicPtr::new(core::ptr::null_mut()),
-};
+static SYSCALL: Function = Function::new(c"syscall", c"GLIBC_2.2.5");
+
+static LONGJMPS: [Function; 4] = [
+    Function::new(c"longjmp", c"GLIBC_2.2.5"),
+    Function::new(c"_longjmp", c"GLIBC_2.2.5"),
+    Function::new(c"siglongjmp", c"GLIBC_2.2.5"),
+    Function::new(c"__longjmp_chk", c"GLIBC_2.11"),
+];
+
+/// Where glibc's `longjmp`, `_longjmp`, `siglongjmp` and `__longjmp_chk` are.
+pub(crate) fn longjmps() -> [*mut c_void; 4] {
+    LONGJMPS.each_ref().map(Function::address)
+}
 
 /// Where glibc's `syscall` is.
 pub(crate) fn syscall() -> *mut c_void {

@@ -23,6 +23,7 @@ mod cancel;
 mod cond;
 mod glibc;
 mod layout;
+mod longjmp;
 mod mutex;
 mod once;
 mod rwlock;

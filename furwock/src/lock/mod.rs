@@ -90,6 +90,20 @@ pub fn interrupt(pthread: usize) {
     crate::lot::interrupt_thread(pthread);
 }
 
+/// Ends the waits that the calling thread is about to leave by a jump out of a signal handler, without
+/// returning from them: those for which `is_left` says so, of an address in the wait's frame. Others
+/// that wait for the same are woken for no reason.
+///
+/// To be called before the jump. Nothing can be done for a wait that the handler came upon while it held
+/// one of the engine's own locks: some ten instructions at either end of a sleep.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub fn abandon_waits(is_left: impl Fn(usize) -> bool) {
+    if crate::lot::is_waiting() {
+        crate::lot::abandon_waits(is_left);
+    }
+}
+
 /// Makes the calling thread known to [`interrupt`], and forgets an interrupt that came before.
 ///
 /// After this call, whoever stores a reason and then calls `interrupt` either has stored it in time

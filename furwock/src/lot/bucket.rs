@@ -6,7 +6,7 @@ use super::gate::Gate;
 use super::queue::{Queue, Start};
 use super::table;
 use super::thread::Node;
-use super::waiter::{ANY, Chosen, Kind, NOWHERE, Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Kind, NO_WAKE, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -286,10 +286,10 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced `node` at `key` as the first at its gate, which no wake reaches.
     pub(crate) fn stand_first(&mut self, node: &Node, key: usize) -> &'static Gate {
-        const NO_WAKE: u32 = 0;
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
         unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE) };
+        waiter.stands_at(key);
         self.push_back(waiter, key);
         &waiter.gate
     }
