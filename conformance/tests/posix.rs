@@ -35,6 +35,14 @@ pages! {
     cond;
     c11;
     condattr;
+    semaphore;
+    barrier;
+    spin;
+    once;
+    rwlock;
+    rwlockattr;
+    cancellation;
+    process;
 }
 
 fn program(name: &str, side: Side) -> PathBuf {

@@ -1,0 +1,901 @@
+/* XSH, the pages of barriers and their attributes. */
+#include "enough.h"
+#include "handlers.h"
+
+/* Threads that meet at a barrier, round after round. */
+struct meeting {
+	pthread_barrier_t barrier;
+	int rounds;
+	_Atomic int arrived, serial, left;
+	/* Written by each before a round, read by each after it. */
+	int written[16];
+	int people;
+	struct thread threads[16];
+};
+
+/* Counts the one to whom the barrier says that it is the one. */
+static int meet(struct meeting *meeting)
+{
+	int got = pthread_barrier_wait(&meeting->barrier);
+
+	if (got == PTHREAD_BARRIER_SERIAL_THREAD)
+		meeting->serial++;
+	else
+		OK(got);
+	return got;
+}
+
+static void *meet_often(void *argument)
+{
+	struct meeting *meeting = argument;
+	int round, i, me = meeting->arrived++;
+
+	for (round = 1; round <= meeting->rounds; round++) {
+		meeting->written[me] = round;
+		meet(meeting);
+		for (i = 0; i < meeting->people; i++)
+			CHECK_EQ(meeting->written[i], round);
+		/* Nobody writes for the next round before all have read. */
+		meet(meeting);
+	}
+	meeting->left++;
+	return NULL;
+}
+
+static void start_meeting(struct meeting *meeting, int people, int rounds)
+{
+	int i;
+
+	*meeting = (struct meeting){ .people = people, .rounds = rounds };
+	OK(pthread_barrier_init(&meeting->barrier, NULL, people));
+	for (i = 0; i < people; i++)
+		start(&meeting->threads[i], meet_often, meeting);
+}
+
+static void end_meeting(struct meeting *meeting)
+{
+	int i;
+
+	for (i = 0; i < meeting->people; i++)
+		join(&meeting->threads[i]);
+	CHECK_EQ(meeting->left, meeting->people);
+	CHECK_EQ(meeting->serial, 2 * meeting->rounds);
+	OK(pthread_barrier_destroy(&meeting->barrier));
+}
+
+/* One that waits once. */
+struct guest {
+	struct thread thread;
+	pthread_barrier_t *barrier;
+	int got;
+	_Atomic bool done;
+};
+
+static void *wait_once(void *argument)
+{
+	struct guest *guest = argument;
+
+	errno = 4717;
+	guest->got = pthread_barrier_wait(guest->barrier);
+	CHECK_EQ(errno, 4717);
+	guest->done = true;
+	return NULL;
+}
+
+static void start_guest(struct guest *guest, pthread_barrier_t *barrier)
+{
+	*guest = (struct guest){ .barrier = barrier };
+	start(&guest->thread, wait_once, guest);
+}
+
+/* Sleeps at the barrier when this returns. */
+static void seat_guest(struct guest *guest, pthread_barrier_t *barrier)
+{
+	start_guest(guest, barrier);
+	until_asleep(&guest->thread);
+	CHECK(!guest->done);
+}
+
+/* How many of them were told that they are the one; the others got 0. */
+static int join_guests(struct guest *guests, int count)
+{
+	int i, serial = 0;
+
+	for (i = 0; i < count; i++) {
+		join(&guests[i].thread);
+		if (guests[i].got == PTHREAD_BARRIER_SERIAL_THREAD)
+			serial++;
+		else
+			OK(guests[i].got);
+	}
+	return serial;
+}
+
+/* -------------------------------------------------- pthread_barrier_init -- */
+
+static void pthread_barrier_init__desc_2__null_is_the_default(void)
+{
+	pthread_barrierattr_t attr;
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		OK(pthread_barrierattr_init(&attr));
+		OK(pthread_barrier_init(&barrier, i ? &attr : NULL, 2));
+		OK(pthread_barrierattr_destroy(&attr));
+		seat_guest(&guests[0], &barrier);
+		start_guest(&guests[1], &barrier);
+		CHECK_EQ(join_guests(guests, 2), 1);
+		OK(pthread_barrier_destroy(&barrier));
+	}
+}
+
+static void pthread_barrier_init__desc_2__what_was_there_does_not_matter(void)
+{
+	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+	size_t i;
+
+	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
+		memset(&barrier, filling[i], sizeof(barrier));
+		OK(pthread_barrier_init(&barrier, NULL, 2));
+		seat_guest(&guests[0], &barrier);
+		start_guest(&guests[1], &barrier);
+		CHECK_EQ(join_guests(guests, 2), 1);
+		OK(pthread_barrier_destroy(&barrier));
+	}
+}
+
+static void pthread_barrier_init__desc_2__writes_only_where_it_lies(void)
+{
+	struct {
+		unsigned char before[64];
+		pthread_barrier_t barrier;
+		unsigned char after[64];
+	} memory;
+	struct guest guests[2];
+	int i;
+
+	memset(&memory, 0x5a, sizeof(memory));
+	OK(pthread_barrier_init(&memory.barrier, NULL, 2));
+	seat_guest(&guests[0], &memory.barrier);
+	start_guest(&guests[1], &memory.barrier);
+	CHECK_EQ(join_guests(guests, 2), 1);
+	OK(pthread_barrier_destroy(&memory.barrier));
+	for (i = 0; i < 64; i++)
+		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
+}
+
+static void pthread_barrier_init__desc_3__nobody_returns_before_count(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[6];
+	int count, i;
+
+	for (count = 2; count <= 6; count++) {
+		OK(pthread_barrier_init(&barrier, NULL, count));
+		for (i = 0; i < count - 1; i++)
+			seat_guest(&guests[i], &barrier);
+		sleep_ms(3);
+		for (i = 0; i < count - 1; i++)
+			CHECK(!guests[i].done);
+		start_guest(&guests[count - 1], &barrier);
+		CHECK_EQ(join_guests(guests, count), 1);
+		OK(pthread_barrier_destroy(&barrier));
+	}
+}
+
+static void pthread_barrier_init__desc_3__count_of_one(void)
+{
+	pthread_barrier_t barrier;
+	int i;
+
+	OK(pthread_barrier_init(&barrier, NULL, 1));
+	for (i = 0; i < 100; i++)
+		CHECK_EQ(pthread_barrier_wait(&barrier),
+			 PTHREAD_BARRIER_SERIAL_THREAD);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+/* glibc's limit leaves it room to count those that come too early. */
+static void pthread_barrier_init__desc_3__large_counts(void)
+{
+	static const unsigned int counts[] = {
+		2, 1000, 65535, 65536, 1 << 24, 1 << 30, INT_MAX - 1,
+	};
+	pthread_barrier_t barrier;
+	struct guest guest;
+	size_t i;
+
+	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		OK(pthread_barrier_init(&barrier, NULL, counts[i]));
+		OK(pthread_barrier_destroy(&barrier));
+	}
+	OK(pthread_barrier_init(&barrier, NULL, INT_MAX - 1));
+	seat_guest(&guest, &barrier);
+	sleep_ms(3);
+	CHECK(!guest.done);
+	/* Its memory stays: the guest is there until the process ends. */
+	exit(0);
+}
+
+static void pthread_barrier_init__err_EINVAL__count_of_zero(void)
+{
+	pthread_barrierattr_t attr;
+	pthread_barrier_t barrier;
+
+	CHECK_ERR(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	CHECK_ERR(pthread_barrier_init(&barrier, &attr, 0), EINVAL);
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+static void pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit(void)
+{
+	pthread_barrier_t barrier;
+
+	CHECK_ERR(pthread_barrier_init(&barrier, NULL, INT_MAX), EINVAL);
+	CHECK_ERR(pthread_barrier_init(&barrier, NULL, INT_MAX + 1U), EINVAL);
+	CHECK_ERR(pthread_barrier_init(&barrier, NULL, UINT_MAX), EINVAL);
+}
+
+static void pthread_barrier_init__desc_4__failed_leaves_the_memory(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+
+	OK(pthread_barrier_init(&barrier, NULL, 2));
+	OK(pthread_barrier_destroy(&barrier));
+	CHECK_ERR(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
+	OK(pthread_barrier_init(&barrier, NULL, 2));
+	seat_guest(&guests[0], &barrier);
+	start_guest(&guests[1], &barrier);
+	CHECK_EQ(join_guests(guests, 2), 1);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+/* ----------------------------------------------- pthread_barrier_destroy -- */
+
+static void pthread_barrier_destroy__desc_1__may_be_initialised_again(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[4];
+	int count, i;
+
+	for (count = 1; count <= 4; count++) {
+		OK(pthread_barrier_init(&barrier, NULL, count));
+		for (i = 0; i < count; i++)
+			start_guest(&guests[i], &barrier);
+		CHECK_EQ(join_guests(guests, count), 1);
+		OK(pthread_barrier_destroy(&barrier));
+	}
+}
+
+struct vanishing {
+	pthread_barrier_t *barrier;
+	_Atomic int turn;
+	_Atomic int last;
+};
+
+static void *meet_where_it_vanishes(void *argument)
+{
+	struct vanishing *vanishing = argument;
+	int i, got;
+
+	for (i = 1; i <= vanishing->last; i++) {
+		while (vanishing->turn != i)
+			sched_yield();
+		got = pthread_barrier_wait(vanishing->barrier);
+		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+	}
+	return NULL;
+}
+
+/*
+ * Whoever returns from the wait may destroy the barrier and free its memory.
+ * The others may be inside still: destroying waits for them.
+ */
+static void pthread_barrier_destroy__desc_1__right_after_the_wait(void)
+{
+	struct vanishing vanishing = { .last = 1500 };
+	struct thread others[2];
+	size_t size = sizeof(pthread_barrier_t);
+	int i, got;
+
+	for (i = 0; i < 2; i++)
+		start(&others[i], meet_where_it_vanishes, &vanishing);
+	for (i = 1; i <= vanishing.last; i++) {
+		if (enough())
+			vanishing.last = i;
+		vanishing.barrier = mmap(NULL, size, PROT_READ | PROT_WRITE,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(vanishing.barrier != MAP_FAILED);
+		OK(pthread_barrier_init(vanishing.barrier, NULL, 3));
+		vanishing.turn = i;
+		got = pthread_barrier_wait(vanishing.barrier);
+		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+		OK(pthread_barrier_destroy(vanishing.barrier));
+		CHECK_EQ(munmap(vanishing.barrier, size), 0);
+	}
+	for (i = 0; i < 2; i++)
+		join(&others[i]);
+}
+
+
+/* The same after sleeps, destroyed by whoever is told that it is the one. */
+static void pthread_barrier_destroy__desc_1__by_the_serial_thread(void)
+{
+	size_t size = sizeof(pthread_barrier_t);
+	pthread_barrier_t *barrier;
+	struct guest guests[3];
+	int round, i, got;
+
+	for (round = 0; round < 40; round++) {
+		barrier = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(barrier != MAP_FAILED);
+		OK(pthread_barrier_init(barrier, NULL, 4));
+		for (i = 0; i < 3; i++)
+			seat_guest(&guests[i], barrier);
+		got = pthread_barrier_wait(barrier);
+		OK(pthread_barrier_destroy(barrier));
+		CHECK_EQ(munmap(barrier, size), 0);
+		CHECK_EQ((got == PTHREAD_BARRIER_SERIAL_THREAD) +
+				 join_guests(guests, 3), 1);
+	}
+}
+
+static void pthread_barrier_destroy__ret__zero_when_unused(void)
+{
+	pthread_barrier_t barrier;
+
+	OK(pthread_barrier_init(&barrier, NULL, 3));
+	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
+}
+
+/* -------------------------------------------------- pthread_barrier_wait -- */
+
+static void pthread_barrier_wait__desc_1__all_at_once(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[12];
+	int i;
+
+	OK(pthread_barrier_init(&barrier, NULL, 12));
+	for (i = 0; i < 12; i++)
+		start_guest(&guests[i], &barrier);
+	CHECK_EQ(join_guests(guests, 12), 1);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+static void pthread_barrier_wait__desc_2__one_is_told_in_each_round(void)
+{
+	struct meeting meeting;
+
+	start_meeting(&meeting, 3, 1500);
+	end_meeting(&meeting);
+	start_meeting(&meeting, 2, 3000);
+	end_meeting(&meeting);
+}
+
+static void pthread_barrier_wait__desc_2__many_threads_many_rounds(void)
+{
+	struct meeting meeting;
+
+	start_meeting(&meeting, 16, 150);
+	end_meeting(&meeting);
+}
+
+/* Each comes to one barrier, and ends: others are new, and may be in its place. */
+static void pthread_barrier_wait__desc_2__threads_that_end_at_once(void)
+{
+	pthread_barrier_t barriers[2];
+	struct guest guests[2][3];
+	int round, i;
+
+	for (i = 0; i < 2; i++)
+		OK(pthread_barrier_init(&barriers[i], NULL, 3));
+	for (round = 0; round < 200; round++) {
+		for (i = 0; i < 6; i++)
+			start_guest(&guests[i % 2][i / 2], &barriers[i % 2]);
+		for (i = 0; i < 2; i++)
+			CHECK_EQ(join_guests(guests[i], 3), 1);
+	}
+	for (i = 0; i < 2; i++)
+		OK(pthread_barrier_destroy(&barriers[i]));
+}
+
+/* Those that are too many belong to the next round, or the one after it. */
+static void pthread_barrier_wait__desc_2__more_threads_than_count(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[12];
+	int i, done;
+
+	OK(pthread_barrier_init(&barrier, NULL, 3));
+	for (i = 0; i < 11; i++) {
+		start_guest(&guests[i], &barrier);
+		if (i % 4 == 0)
+			usleep(300);
+	}
+	do {
+		usleep(200);
+		for (done = i = 0; i < 11; i++)
+			done += guests[i].done;
+	} while (done < 9);
+	sleep_ms(5);
+	for (done = i = 0; i < 11; i++)
+		done += guests[i].done;
+	CHECK_EQ(done, 9);
+	start_guest(&guests[11], &barrier);
+	CHECK_EQ(join_guests(guests, 12), 4);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+struct crowd {
+	pthread_barrier_t barrier;
+	_Atomic int entered, serial;
+	int turns;
+};
+
+static void *crowd_in(void *argument)
+{
+	struct crowd *crowd = argument;
+	int got;
+
+	/* All of them together take a number of turns that count divides. */
+	while (crowd->entered++ < crowd->turns) {
+		got = pthread_barrier_wait(&crowd->barrier);
+		CHECK(got == 0 || got == PTHREAD_BARRIER_SERIAL_THREAD);
+		crowd->serial += got != 0;
+	}
+	return NULL;
+}
+
+static void pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier(void)
+{
+	struct crowd crowd = { .turns = 4000 };
+	struct thread threads[5];
+	int i;
+
+	OK(pthread_barrier_init(&crowd.barrier, NULL, 2));
+	for (i = 0; i < 5; i++)
+		start(&threads[i], crowd_in, &crowd);
+	for (i = 0; i < 5; i++)
+		join(&threads[i]);
+	CHECK_EQ(crowd.serial, 2000);
+	OK(pthread_barrier_destroy(&crowd.barrier));
+}
+
+/* A round leaves the barrier as it was: the count is the one it was made with. */
+static void pthread_barrier_wait__desc_2__as_new_after_a_round(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[3];
+	int round, i;
+
+	OK(pthread_barrier_init(&barrier, NULL, 3));
+	for (round = 0; round < 10; round++) {
+		for (i = 0; i < 2; i++)
+			seat_guest(&guests[i], &barrier);
+		CHECK(!guests[0].done && !guests[1].done);
+		start_guest(&guests[2], &barrier);
+		CHECK_EQ(join_guests(guests, 3), 1);
+	}
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+static void pthread_barrier_wait__desc_3__serial_is_no_error_number(void)
+{
+	CHECK(PTHREAD_BARRIER_SERIAL_THREAD != 0);
+	CHECK(PTHREAD_BARRIER_SERIAL_THREAD < 0);
+}
+
+static void wait_through_handlers(int flags)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+	int i;
+
+	handle(flags);
+	OK(pthread_barrier_init(&barrier, NULL, 2));
+	seat_guest(&guests[0], &barrier);
+	for (i = 0; i < 100; i++) {
+		shoot(&guests[0].thread);
+		CHECK(!guests[0].done);
+	}
+	start_guest(&guests[1], &barrier);
+	CHECK_EQ(join_guests(guests, 2), 1);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+static void pthread_barrier_wait__desc_5__waits_on_after_a_handler(void)
+{
+	wait_through_handlers(0);
+	wait_through_handlers(SA_RESTART);
+}
+
+static _Atomic bool in_handler, leave_handler;
+
+static void linger(int signal UNUSED)
+{
+	in_handler = true;
+	while (!leave_handler)
+		sched_yield();
+}
+
+/* The others came while it was in the handler; it goes on when it returns. */
+static void pthread_barrier_wait__desc_5__completed_during_the_handler(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[3];
+
+	handle_by(SIGUSR1, linger, 0);
+	OK(pthread_barrier_init(&barrier, NULL, 3));
+	seat_guest(&guests[0], &barrier);
+	OK(pthread_kill(guests[0].thread.pthread, SIGUSR1));
+	UNTIL(in_handler);
+	start_guest(&guests[1], &barrier);
+	start_guest(&guests[2], &barrier);
+	sleep_ms(5);
+	CHECK(!guests[0].done);
+	leave_handler = true;
+	CHECK_EQ(join_guests(guests, 3), 1);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+static void pthread_barrier_wait__desc_5__rounds_under_fire(void)
+{
+	struct meeting meeting;
+	int i;
+
+	handle(0);
+	/* On a busy machine a meeting may be over before the first shot. */
+	do {
+		start_meeting(&meeting, 4, 300);
+		for (i = 0; meeting.left < 1 && i < 4000; i++)
+			if (meeting.threads[i % 4].tid)
+				pthread_kill(meeting.threads[i % 4].pthread,
+					     SIGUSR1);
+		end_meeting(&meeting);
+	} while (handled < 50);
+}
+
+static void *work_beside(void *argument)
+{
+	_Atomic long *work = argument;
+
+	while (*work >= 0)
+		++*work;
+	return NULL;
+}
+
+/* Its waiters leave the processors to those that aren't at the barrier. */
+static void pthread_barrier_wait__desc_6__lets_others_run(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[8];
+	_Atomic long work = 0;
+	struct thread worker;
+	int64_t used;
+	int i;
+
+	OK(pthread_barrier_init(&barrier, NULL, 9));
+	for (i = 0; i < 8; i++)
+		seat_guest(&guests[i], &barrier);
+	start(&worker, work_beside, &work);
+	UNTIL(work > 10000);
+	work = LONG_MIN / 2;
+	join(&worker);
+	/* They use no time meanwhile. */
+	used = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	sleep_ms(50);
+	CHECK(now_ns(CLOCK_PROCESS_CPUTIME_ID) - used < 40 * NS_PER_MS);
+	CHECK_EQ(pthread_barrier_wait(&barrier) == 0 ? 0 : 1,
+		 1 - join_guests(guests, 8));
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+/* ------------------------------------------------------ their attributes -- */
+
+static void pthread_barrierattr_init__desc_2__default_is_private(void)
+{
+	pthread_barrierattr_t attr;
+	int pshared = 4711;
+
+	memset(&attr, 0xff, sizeof(attr));
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+static void pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier(void)
+{
+	pthread_barrierattr_t attr;
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		OK(pthread_barrierattr_init(&attr));
+		OK(pthread_barrierattr_setpshared(&attr, i));
+		OK(pthread_barrier_init(&barrier, &attr, 2));
+		OK(pthread_barrierattr_setpshared(&attr, !i));
+		OK(pthread_barrierattr_destroy(&attr));
+		memset(&attr, 0xff, sizeof(attr));
+		seat_guest(&guests[0], &barrier);
+		start_guest(&guests[1], &barrier);
+		CHECK_EQ(join_guests(guests, 2), 1);
+		OK(pthread_barrier_destroy(&barrier));
+	}
+}
+
+static void pthread_barrierattr_destroy__desc_1__may_be_initialised_again(void)
+{
+	pthread_barrierattr_t attr;
+	int pshared;
+
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_barrierattr_destroy(&attr));
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+static void pthread_barrierattr_getpshared__desc_1__tells_what_was_set(void)
+{
+	static const int values[] = {
+		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
+		PTHREAD_PROCESS_SHARED,
+	};
+	pthread_barrierattr_t attr;
+	int i, pshared;
+
+	OK(pthread_barrierattr_init(&attr));
+	for (i = 0; i < 3; i++) {
+		OK(pthread_barrierattr_setpshared(&attr, values[i]));
+		OK(pthread_barrierattr_getpshared(&attr, &pshared));
+		CHECK_EQ(pshared, values[i]);
+	}
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+struct shared_meeting {
+	pthread_barrier_t barrier;
+	_Atomic int serial;
+	int written[4];
+};
+
+static void meet_as_process(struct shared_meeting *shared, int me, int rounds)
+{
+	int i, round, got;
+
+	for (round = 1; round <= 2 * rounds; round++) {
+		if (round % 2)
+			shared->written[me] = round;
+		got = pthread_barrier_wait(&shared->barrier);
+		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+		shared->serial += got != 0;
+		for (i = 0; round % 2 && i < 4; i++)
+			CHECK_EQ(shared->written[i], round);
+	}
+}
+
+static void make_shared(pthread_barrier_t *barrier, int count)
+{
+	pthread_barrierattr_t attr;
+
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_barrier_init(barrier, &attr, count));
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+static void pthread_barrierattr_setpshared__desc_1__shared_by_processes(void)
+{
+	struct shared_meeting *shared = shared_memory(sizeof(*shared));
+	pid_t children[3];
+	int i;
+
+	make_shared(&shared->barrier, 4);
+	for (i = 0; i < 3; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			meet_as_process(shared, i, 100);
+			_exit(0);
+		}
+	}
+	meet_as_process(shared, 3, 100);
+	for (i = 0; i < 3; i++)
+		REAP(children[i]);
+	CHECK_EQ(shared->serial, 200);
+	OK(pthread_barrier_destroy(&shared->barrier));
+}
+
+static void pthread_barrierattr_setpshared__desc_1__shared_has_no_address(void)
+{
+	int fd = memfd_create("barrier", MFD_CLOEXEC);
+	pthread_barrier_t *mapped[2];
+	struct guest guests[2];
+	int i;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
+	for (i = 0; i < 2; i++) {
+		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
+				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(mapped[i] != MAP_FAILED);
+	}
+	make_shared(mapped[0], 2);
+	for (i = 0; i < 10; i++) {
+		seat_guest(&guests[0], mapped[i % 2]);
+		start_guest(&guests[1], mapped[1 - i % 2]);
+		CHECK_EQ(join_guests(guests, 2), 1);
+	}
+	OK(pthread_barrier_destroy(mapped[1]));
+}
+
+/* A forked child's private one is a copy that nobody else comes to. */
+static void pthread_barrierattr_setpshared__desc_2__private_is_this_processs(void)
+{
+	pthread_barrier_t barrier;
+	struct guest guests[2];
+	pid_t child;
+
+	OK(pthread_barrier_init(&barrier, NULL, 2));
+	child = fork_watched();
+	seat_guest(&guests[0], &barrier);
+	if (child == 0) {
+		start_guest(&guests[1], &barrier);
+		CHECK_EQ(join_guests(guests, 2), 1);
+		_exit(0);
+	}
+	REAP(child);
+	CHECK(!guests[0].done);
+	start_guest(&guests[1], &barrier);
+	CHECK_EQ(join_guests(guests, 2), 1);
+	OK(pthread_barrier_destroy(&barrier));
+}
+
+static void pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two(void)
+{
+	static const int values[] = { 2, -1, 4711, INT_MIN };
+	pthread_barrierattr_t attr;
+	int pshared;
+	size_t i;
+
+	OK(pthread_barrierattr_init(&attr));
+	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		CHECK_ERR(pthread_barrierattr_setpshared(&attr, values[i]),
+			  EINVAL);
+	OK(pthread_barrierattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_SHARED);
+	OK(pthread_barrierattr_destroy(&attr));
+}
+
+static const struct test tests[] = {
+	CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
+	       "NULL for the attributes is the same as their defaults"),
+	CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
+	       "the memory may hold anything before"),
+	CLAUSE(pthread_barrier_init__desc_2__writes_only_where_it_lies,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
+	       "nothing beside the barrier is written"),
+	CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
+	       "as many threads as count says must wait before any returns"),
+	CLAUSE(pthread_barrier_init__desc_3__count_of_one,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
+	       "a count of one never waits, and always tells its thread "
+	       "that it is the one"),
+	CLAUSE(pthread_barrier_init__desc_3__large_counts,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
+	       "counts may be larger than there will ever be threads: in "
+	       "glibc up to INT_MAX - 1"),
+	CLAUSE(pthread_barrier_init__err_EINVAL__count_of_zero,
+	       "pthread_barrier_destroy, pthread_barrier_init", "ERRORS, EINVAL",
+	       "the count is 0"),
+	CLAUSE(pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit,
+	       "pthread_barrier_destroy, pthread_barrier_init", "ERRORS, EINVAL",
+	       "the count is INT_MAX or more: glibc's limit, not the "
+	       "standard's"),
+	CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 4",
+	       "a call that failed has made no barrier; the next one can"),
+	CLAUSE(pthread_barrier_destroy__desc_1__may_be_initialised_again,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
+	       "a destroyed barrier may be initialised again, with another "
+	       "count"),
+	CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
+	       "whoever returns from the last wait may destroy it at once "
+	       "and free its memory, though others haven't returned"),
+	CLAUSE(pthread_barrier_destroy__desc_1__by_the_serial_thread,
+	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
+	       "the same with others that have slept"),
+	CLAUSE(pthread_barrier_destroy__ret__zero_when_unused,
+	       "pthread_barrier_destroy, pthread_barrier_init", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(pthread_barrier_wait__desc_1__all_at_once,
+	       "pthread_barrier_wait", "DESCRIPTION 1",
+	       "it blocks until as many threads have called it as count "
+	       "says"),
+	CLAUSE(pthread_barrier_wait__desc_2__one_is_told_in_each_round,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "one thread gets PTHREAD_BARRIER_SERIAL_THREAD, the others "
+	       "0, in each of thousands of rounds; what they wrote before "
+	       "is seen after"),
+	CLAUSE(pthread_barrier_wait__desc_2__many_threads_many_rounds,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "the same, with more threads than processors"),
+	CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "the same, with threads that end right after their round"),
+	CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "threads beyond count make up later rounds"),
+	CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "the same, with threads that keep coming back: one is told "
+	       "in each round"),
+	CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
+	       "pthread_barrier_wait", "DESCRIPTION 2",
+	       "a round leaves the barrier as it was initialised"),
+	CLAUSE(pthread_barrier_wait__desc_3__serial_is_no_error_number,
+	       "pthread_barrier_wait", "DESCRIPTION 3",
+	       "PTHREAD_BARRIER_SERIAL_THREAD is neither 0 nor an error "
+	       "number"),
+	CLAUSE(pthread_barrier_wait__desc_5__waits_on_after_a_handler,
+	       "pthread_barrier_wait", "DESCRIPTION 5",
+	       "after a handler it goes on waiting; never EINTR"),
+	CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
+	       "pthread_barrier_wait", "DESCRIPTION 5",
+	       "when all came during the handler, it goes on after it"),
+	CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire,
+	       "pthread_barrier_wait", "DESCRIPTION 5",
+	       "handlers at any moment disturb no round"),
+	CLAUSE(pthread_barrier_wait__desc_6__lets_others_run,
+	       "pthread_barrier_wait", "DESCRIPTION 6",
+	       "threads that wait keep none from running"),
+	CLAUSE(pthread_barrierattr_init__desc_2__default_is_private,
+	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 2",
+	       "attributes begin with their defaults: "
+	       "PTHREAD_PROCESS_PRIVATE"),
+	CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
+	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 3",
+	       "barriers don't depend on what becomes of the attributes "
+	       "that they were made with"),
+	CLAUSE(pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
+	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 1",
+	       "destroyed attributes may be initialised again, with the "
+	       "defaults"),
+	CLAUSE(pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
+	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
+	       "getpshared tells what setpshared has set"),
+	CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
+	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
+	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
+	       "meet there"),
+	CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
+	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
+	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
+	       "same barrier"),
+	CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
+	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 2",
+	       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a "
+	       "forked child's copy is its own"),
+	CLAUSE(pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
+	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "ERRORS, EINVAL",
+	       "the value is neither of the two; it stays as it was"),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,873 @@
+/*
+ * XSH 2.9.5, thread cancellation, as far as it concerns the calls of locks:
+ * which of them are cancellation points, and what a cancelled wait leaves.
+ */
+#include "enough.h"
+#include "handlers.h"
+#include "semaphore.h"
+
+struct victim {
+	struct thread thread;
+	/* What it does; it gets as far as returning, or it doesn't. */
+	void (*call)(struct victim *victim);
+	_Atomic bool entered, returned, cleaned;
+	enum sem_call wait;
+	/* Cancels itself before the call. */
+	bool pending;
+	sem_t sem;
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	pthread_spinlock_t spin;
+};
+
+static void make_victim(struct victim *victim, void (*call)(struct victim *))
+{
+	*victim = (struct victim){ .call = call };
+	SEM_INIT(&victim->sem, 0);
+	OK(pthread_mutex_init(&victim->mutex, NULL));
+	OK(pthread_cond_init(&victim->cond, NULL));
+	OK(pthread_rwlock_init(&victim->rwlock, NULL));
+	OK(pthread_barrier_init(&victim->barrier, NULL, 2));
+	OK(pthread_spin_init(&victim->spin, 0));
+}
+
+static void clean(void *argument)
+{
+	struct victim *victim = argument;
+
+	victim->cleaned = true;
+}
+
+static void *victim_run(void *argument)
+{
+	struct victim *victim = argument;
+
+	pthread_cleanup_push(clean, victim);
+	if (victim->pending)
+		OK(pthread_cancel(pthread_self()));
+	victim->entered = true;
+	victim->call(victim);
+	victim->returned = true;
+	pthread_testcancel();
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void start_victim(struct victim *victim)
+{
+	start(&victim->thread, victim_run, victim);
+}
+
+static void check_cancelled(struct victim *victim, bool after_the_call)
+{
+	CHECK(join(&victim->thread) == PTHREAD_CANCELED);
+	CHECK(victim->cleaned);
+	CHECK_EQ(victim->returned, after_the_call);
+}
+
+/* --------------------------------------------------- points: semaphores -- */
+
+static void wait_for_sem(struct victim *victim)
+{
+	CHECK_EQ(take(&victim->sem, victim->wait, LONG_MS), 0);
+}
+
+static void check_sem_asleep(enum sem_call call)
+{
+	struct victim victim;
+
+	make_victim(&victim, wait_for_sem);
+	victim.wait = call;
+	start_victim(&victim);
+	until_asleep(&victim.thread);
+	OK(pthread_cancel(victim.thread.pthread));
+	check_cancelled(&victim, false);
+	check_free(&victim.sem, 0);
+	DESTROY(&victim.sem);
+	memset(&victim.sem, 0xff, sizeof(victim.sem));
+}
+
+static void cancellation__sec_2__sem_wait_asleep(void)
+{
+	check_sem_asleep(WAIT);
+}
+
+static void cancellation__sec_2__sem_timedwait_asleep(void)
+{
+	check_sem_asleep(TIMEDWAIT);
+}
+
+static void cancellation__sec_2__sem_clockwait_asleep(void)
+{
+	check_sem_asleep(CLOCKWAIT_REALTIME);
+	check_sem_asleep(CLOCKWAIT_MONOTONIC);
+}
+
+static void check_sem_pending(enum sem_call call, int from, int to)
+{
+	struct victim victim;
+	int value;
+
+	/* Also when it could be had at once: nothing is taken. */
+	for (value = from; value <= to; value++) {
+		make_victim(&victim, wait_for_sem);
+		SEM_INIT(&victim.sem, value);
+		victim.wait = call;
+		victim.pending = true;
+		start_victim(&victim);
+		check_cancelled(&victim, false);
+		check_free(&victim.sem, value);
+	}
+}
+
+static void cancellation__sec_2__sem_wait_pending(void)
+{
+	check_sem_pending(WAIT, 0, 2);
+}
+
+static void cancellation__sec_2__sem_timedwait_pending(void)
+{
+	check_sem_pending(TIMEDWAIT, 0, 2);
+}
+
+static void cancellation__sec_2__sem_clockwait_pending(void)
+{
+	check_sem_pending(CLOCKWAIT_REALTIME, 0, 0);
+	check_sem_pending(CLOCKWAIT_MONOTONIC, 0, 0);
+}
+
+static void cancellation__sec_2__sem_clockwait_pending_when_unlocked(void)
+{
+	check_sem_pending(CLOCKWAIT_REALTIME, 1, 2);
+	check_sem_pending(CLOCKWAIT_MONOTONIC, 1, 2);
+}
+
+static void wait_past_deadline(struct victim *victim)
+{
+	take(&victim->sem, victim->wait, -5);
+}
+
+/* Before the deadline counts. */
+static void cancellation__sec_2__sem_timedwait_pending_past_its_deadline(void)
+{
+	struct victim victim;
+
+	for (EACH_TIMED(call)) {
+		make_victim(&victim, wait_past_deadline);
+		victim.wait = call;
+		victim.pending = true;
+		start_victim(&victim);
+		check_cancelled(&victim, false);
+		check_free(&victim.sem, 0);
+	}
+}
+
+static void cancellation__sec_2__sem_wait_of_a_shared_semaphore(void)
+{
+	sem_t *sem = shared_memory(sizeof(*sem));
+	struct waiter waiter;
+
+	SEM_INIT_SHARED(sem, 0);
+	for (EACH_CALL(call)) {
+		wait_elsewhere(&waiter, sem, call);
+		OK(pthread_cancel(waiter.thread.pthread));
+		CHECK(join(&waiter.thread) == PTHREAD_CANCELED);
+		CHECK(!waiter.done);
+		check_free(sem, 0);
+	}
+}
+
+/* One of two is cancelled: the other waits on, and gets the next post. */
+static void cancellation__sec_2__sem_wait_others_wait_on(void)
+{
+	struct victim victim;
+	struct waiter before, after;
+
+	for (EACH_CALL(call)) {
+		make_victim(&victim, wait_for_sem);
+		victim.wait = call;
+		wait_elsewhere(&before, &victim.sem, call);
+		start_victim(&victim);
+		until_asleep(&victim.thread);
+		wait_elsewhere(&after, &victim.sem, call);
+		OK(pthread_cancel(victim.thread.pthread));
+		check_cancelled(&victim, false);
+		sleep_ms(2);
+		CHECK(!before.done && !after.done);
+		POST(&victim.sem);
+		POST(&victim.sem);
+		check_ended(&before, 0);
+		check_ended(&after, 0);
+		check_free(&victim.sem, 0);
+	}
+}
+
+/* Takes what it may take, and counts it where nothing can cancel it. */
+struct taker {
+	struct thread thread;
+	sem_t *sem;
+	enum sem_call call;
+	_Atomic int taken;
+};
+
+static void *take_once(void *argument)
+{
+	struct taker *taker = argument;
+	int old;
+
+	CHECK_EQ(take(taker->sem, taker->call, LONG_MS), 0);
+	taker->taken++;
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
+	return NULL;
+}
+
+/*
+ * A post and a cancellation at the same moment: either the wait has the post
+ * and returns, or it is cancelled and the post is there for others. Whether it
+ * also wakes one that sleeps is asked only `if_wakes`.
+ */
+static void race(bool if_wakes)
+{
+	struct taker takers[2];
+	uint32_t state = 4711;
+	int i, j, cancelled = 0;
+	void *result;
+	sem_t sem;
+
+	for (i = 0; i < 200 && (i < 40 || !enough()); i++) {
+		SEM_INIT(&sem, 0);
+		for (j = 0; j < 2; j++) {
+			takers[j] = (struct taker){
+				.sem = &sem,
+				.call = i % SEM_CALLS,
+			};
+			start(&takers[j].thread, take_once, &takers[j]);
+		}
+		for (j = 0; j < 2 && i % 4; j++)
+			UNTIL(takers[j].thread.tid);
+		for (j = 0; j < 2 && i % 8 == 0; j++)
+			until_asleep(&takers[j].thread);
+		usleep(next_random(&state) % 60);
+		if (i % 2)
+			POST(&sem);
+		OK(pthread_cancel(takers[0].thread.pthread));
+		if (i % 2 == 0)
+			POST(&sem);
+		result = join(&takers[0].thread);
+		CHECK_EQ(takers[0].taken, result ? 0 : 1);
+		cancelled += result == PTHREAD_CANCELED;
+		/* It is the other's if it isn't this one's. */
+		if (if_wakes && result)
+			UNTIL(takers[1].taken);
+		POST(&sem);
+		CHECK(!join(&takers[1].thread));
+		CHECK_EQ(takers[1].taken, 1);
+		check_free(&sem, result ? 1 : 0);
+		DESTROY(&sem);
+	}
+	CHECK(cancelled > 0);
+}
+
+static void cancellation__sec_2__sem_wait_takes_no_post_with_it(void)
+{
+	race(false);
+}
+
+static void cancellation__sec_2__sem_wait_swallows_no_wakeup(void)
+{
+	race(true);
+}
+
+static void cancellation__sec_2__sem_wait_after_handlers(void)
+{
+	struct victim victim;
+	int i;
+
+	handle(SA_RESTART);
+	make_victim(&victim, wait_for_sem);
+	start_victim(&victim);
+	until_asleep(&victim.thread);
+	for (i = 0; i < 10; i++)
+		shoot(&victim.thread);
+	CHECK(!victim.cleaned);
+	OK(pthread_cancel(victim.thread.pthread));
+	check_cancelled(&victim, false);
+	check_free(&victim.sem, 0);
+}
+
+static void wait_disabled(struct victim *victim)
+{
+	int old;
+
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_ENABLE);
+	wait_for_sem(victim);
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_DISABLE);
+}
+
+static void cancellation__sec_1__disabled_waits_on(void)
+{
+	struct victim victim;
+
+	for (EACH_CALL(call)) {
+		make_victim(&victim, wait_disabled);
+		victim.wait = call;
+		start_victim(&victim);
+		until_asleep(&victim.thread);
+		OK(pthread_cancel(victim.thread.pthread));
+		sleep_ms(3);
+		CHECK(!victim.cleaned && !victim.returned);
+		POST(&victim.sem);
+		check_cancelled(&victim, true);
+		check_free(&victim.sem, 0);
+	}
+}
+
+static void wait_asynchronously(struct victim *victim)
+{
+	int old;
+
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+	wait_for_sem(victim);
+	/* It is as it was, after a wait too. */
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
+}
+
+static void cancellation__sec_1__asynchronous_type(void)
+{
+	struct victim victim;
+
+	for (EACH_CALL(call)) {
+		make_victim(&victim, wait_asynchronously);
+		victim.wait = call;
+		start_victim(&victim);
+		until_asleep(&victim.thread);
+		OK(pthread_cancel(victim.thread.pthread));
+		check_cancelled(&victim, false);
+		check_free(&victim.sem, 0);
+		make_victim(&victim, wait_asynchronously);
+		victim.wait = call;
+		start_victim(&victim);
+		until_asleep(&victim.thread);
+		POST(&victim.sem);
+		CHECK(!join(&victim.thread));
+		CHECK(victim.returned);
+	}
+}
+
+static void check_type(struct victim *victim)
+{
+	int old;
+
+	wait_for_sem(victim);
+	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_DEFERRED);
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+	CHECK_EQ(old, PTHREAD_CANCEL_ENABLE);
+}
+
+static void cancellation__sec_1__waits_leave_state_and_type(void)
+{
+	struct victim victim;
+	int asleep;
+
+	for (EACH_CALL(call)) {
+		for (asleep = 0; asleep < 2; asleep++) {
+			make_victim(&victim, check_type);
+			victim.wait = call;
+			if (!asleep)
+				POST(&victim.sem);
+			start_victim(&victim);
+			if (asleep) {
+				until_asleep(&victim.thread);
+				POST(&victim.sem);
+			}
+			CHECK(!join(&victim.thread));
+			CHECK(victim.returned);
+		}
+	}
+}
+
+static void post_in_cleanup(void *argument)
+{
+	struct victim *victim = argument;
+
+	POST(&victim->sem);
+}
+
+static void wait_and_post(struct victim *victim)
+{
+	pthread_cleanup_push(post_in_cleanup, victim);
+	wait_for_sem(victim);
+	pthread_cleanup_pop(0);
+}
+
+/* What is called in a cleanup handler works as ever. */
+static void cancellation__sec_3__cleanup_handler_posts(void)
+{
+	struct victim victim;
+	struct waiter waiter;
+
+	make_victim(&victim, wait_and_post);
+	wait_elsewhere(&waiter, &victim.sem, WAIT);
+	start_victim(&victim);
+	until_asleep(&victim.thread);
+	OK(pthread_cancel(victim.thread.pthread));
+	check_cancelled(&victim, false);
+	check_ended(&waiter, 0);
+	check_free(&victim.sem, 0);
+}
+
+static void wait_in_cleanup(void *argument)
+{
+	struct victim *victim = argument;
+
+	wait_for_sem(victim);
+	victim->returned = true;
+}
+
+static void wait_and_wait(struct victim *victim)
+{
+	pthread_cleanup_push(wait_in_cleanup, victim);
+	wait_for_sem(victim);
+	pthread_cleanup_pop(0);
+}
+
+/* A second cancellation does nothing to a thread that is being cancelled. */
+static void cancellation__sec_3__cleanup_handler_waits(void)
+{
+	struct victim victim;
+
+	for (EACH_CALL(call)) {
+		make_victim(&victim, wait_and_wait);
+		victim.wait = call;
+		start_victim(&victim);
+		until_asleep(&victim.thread);
+		OK(pthread_cancel(victim.thread.pthread));
+		sleep_ms(2);
+		until_asleep(&victim.thread);
+		OK(pthread_cancel(victim.thread.pthread));
+		sleep_ms(2);
+		CHECK(!victim.returned && !victim.cleaned);
+		POST(&victim.sem);
+		check_cancelled(&victim, true);
+		check_free(&victim.sem, 0);
+	}
+}
+
+/* ------------------------------------------------------ points: condvars -- */
+
+static void unlock(void *mutex)
+{
+	OK(pthread_mutex_unlock(mutex));
+}
+
+static void wait_for_cond(struct victim *victim)
+{
+	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
+
+	OK(pthread_mutex_lock(&victim->mutex));
+	/* It has the mutex when this runs: otherwise that would be in vain. */
+	pthread_cleanup_push(unlock, &victim->mutex);
+	if (victim->wait == WAIT)
+		OK(pthread_cond_wait(&victim->cond, &victim->mutex));
+	else if (victim->wait == TIMEDWAIT)
+		OK(pthread_cond_timedwait(&victim->cond, &victim->mutex, &at));
+	else
+		OK(pthread_cond_clockwait(&victim->cond, &victim->mutex,
+					  clock_of(victim->wait), &at));
+	pthread_cleanup_pop(1);
+}
+
+static void check_cond(enum sem_call call)
+{
+	struct victim victim;
+	int pending;
+
+	for (pending = 0; pending < 2; pending++) {
+		make_victim(&victim, wait_for_cond);
+		victim.wait = call;
+		victim.pending = pending;
+		start_victim(&victim);
+		if (!pending) {
+			until_asleep(&victim.thread);
+			OK(pthread_cancel(victim.thread.pthread));
+		}
+		check_cancelled(&victim, false);
+		OK(pthread_mutex_trylock(&victim.mutex));
+		OK(pthread_mutex_unlock(&victim.mutex));
+		OK(pthread_cond_destroy(&victim.cond));
+		OK(pthread_mutex_destroy(&victim.mutex));
+	}
+}
+
+static void cancellation__sec_2__pthread_cond_wait(void)
+{
+	check_cond(WAIT);
+}
+
+static void cancellation__sec_2__pthread_cond_timedwait(void)
+{
+	check_cond(TIMEDWAIT);
+}
+
+static void cancellation__sec_2__pthread_cond_clockwait(void)
+{
+	check_cond(CLOCKWAIT_REALTIME);
+	check_cond(CLOCKWAIT_MONOTONIC);
+}
+
+/* ------------------------------------------------------------ no points -- */
+
+/* The call sleeps, and goes on doing so when it is cancelled. */
+static void check_no_point(struct victim *victim,
+			   void (*release)(struct victim *))
+{
+	start_victim(victim);
+	until_asleep(&victim->thread);
+	OK(pthread_cancel(victim->thread.pthread));
+	sleep_ms(4);
+	CHECK(!victim->cleaned && !victim->returned);
+	release(victim);
+	check_cancelled(victim, true);
+}
+
+static void lock_mutex(struct victim *victim)
+{
+	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
+
+	if (victim->wait == WAIT)
+		OK(pthread_mutex_lock(&victim->mutex));
+	else if (victim->wait == TIMEDWAIT)
+		OK(pthread_mutex_timedlock(&victim->mutex, &at));
+	else
+		OK(pthread_mutex_clocklock(&victim->mutex,
+					   clock_of(victim->wait), &at));
+	OK(pthread_mutex_unlock(&victim->mutex));
+}
+
+static void unlock_mutex(struct victim *victim)
+{
+	OK(pthread_mutex_unlock(&victim->mutex));
+}
+
+static void cancellation__sec_2__mutexes_are_none_asleep(void)
+{
+	struct victim victim;
+
+	for (EACH_CALL(call)) {
+		make_victim(&victim, lock_mutex);
+		victim.wait = call;
+		OK(pthread_mutex_lock(&victim.mutex));
+		check_no_point(&victim, unlock_mutex);
+		OK(pthread_mutex_trylock(&victim.mutex));
+		OK(pthread_mutex_unlock(&victim.mutex));
+	}
+}
+
+static void read_rwlock(struct victim *victim)
+{
+	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
+
+	if (victim->wait == WAIT)
+		OK(pthread_rwlock_rdlock(&victim->rwlock));
+	else if (victim->wait == TIMEDWAIT)
+		OK(pthread_rwlock_timedrdlock(&victim->rwlock, &at));
+	else
+		OK(pthread_rwlock_clockrdlock(&victim->rwlock,
+					      clock_of(victim->wait), &at));
+	OK(pthread_rwlock_unlock(&victim->rwlock));
+}
+
+static void write_rwlock(struct victim *victim)
+{
+	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
+
+	if (victim->wait == WAIT)
+		OK(pthread_rwlock_wrlock(&victim->rwlock));
+	else if (victim->wait == TIMEDWAIT)
+		OK(pthread_rwlock_timedwrlock(&victim->rwlock, &at));
+	else
+		OK(pthread_rwlock_clockwrlock(&victim->rwlock,
+					      clock_of(victim->wait), &at));
+	OK(pthread_rwlock_unlock(&victim->rwlock));
+}
+
+static void unlock_rwlock(struct victim *victim)
+{
+	OK(pthread_rwlock_unlock(&victim->rwlock));
+}
+
+static void cancellation__sec_2__rwlocks_are_none_asleep(void)
+{
+	void (*const calls[])(struct victim *) = { read_rwlock, write_rwlock };
+	struct victim victim;
+	int i;
+
+	for (EACH_CALL(call)) {
+		for (i = 0; i < 2; i++) {
+			make_victim(&victim, calls[i]);
+			victim.wait = call;
+			OK(pthread_rwlock_wrlock(&victim.rwlock));
+			check_no_point(&victim, unlock_rwlock);
+			OK(pthread_rwlock_trywrlock(&victim.rwlock));
+			OK(pthread_rwlock_unlock(&victim.rwlock));
+		}
+	}
+}
+
+static void meet(struct victim *victim)
+{
+	int got = pthread_barrier_wait(&victim->barrier);
+
+	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+static void cancellation__sec_2__barriers_are_none_asleep(void)
+{
+	struct victim victim;
+
+	make_victim(&victim, meet);
+	check_no_point(&victim, meet);
+	OK(pthread_barrier_destroy(&victim.barrier));
+}
+
+static void spin(struct victim *victim)
+{
+	OK(pthread_spin_lock(&victim->spin));
+	OK(pthread_spin_unlock(&victim->spin));
+}
+
+static void cancellation__sec_2__spin_locks_are_none_waiting(void)
+{
+	struct victim victim;
+
+	make_victim(&victim, spin);
+	OK(pthread_spin_lock(&victim.spin));
+	start_victim(&victim);
+	UNTIL(victim.entered);
+	sleep_ms(2);
+	OK(pthread_cancel(victim.thread.pthread));
+	sleep_ms(4);
+	CHECK(!victim.cleaned && !victim.returned);
+	OK(pthread_spin_unlock(&victim.spin));
+	check_cancelled(&victim, true);
+	OK(pthread_spin_trylock(&victim.spin));
+}
+
+static void check_pending(void (*call)(struct victim *))
+{
+	struct victim victim;
+
+	make_victim(&victim, call);
+	victim.pending = true;
+	start_victim(&victim);
+	check_cancelled(&victim, true);
+}
+
+static void call_sems(struct victim *victim)
+{
+	int value;
+
+	CHECK_ERRNO(sem_trywait(&victim->sem), EAGAIN);
+	POST(&victim->sem);
+	CHECK_EQ(sem_getvalue(&victim->sem, &value), 0);
+	CHECK_EQ(value, 1);
+	CHECK_EQ(sem_trywait(&victim->sem), 0);
+	DESTROY(&victim->sem);
+	SEM_INIT(&victim->sem, 0);
+}
+
+static void cancellation__sec_2__other_calls_on_semaphores_are_none(void)
+{
+	check_pending(call_sems);
+}
+
+static void call_mutexes(struct victim *victim)
+{
+	enum sem_call call;
+
+	for (call = WAIT; call < SEM_CALLS; call++) {
+		victim->wait = call;
+		lock_mutex(victim);
+	}
+	OK(pthread_mutex_trylock(&victim->mutex));
+	CHECK_ERR(pthread_mutex_trylock(&victim->mutex), EBUSY);
+	OK(pthread_cond_signal(&victim->cond));
+	OK(pthread_cond_broadcast(&victim->cond));
+	OK(pthread_mutex_unlock(&victim->mutex));
+	OK(pthread_cond_destroy(&victim->cond));
+	OK(pthread_mutex_destroy(&victim->mutex));
+	OK(pthread_mutex_init(&victim->mutex, NULL));
+	OK(pthread_cond_init(&victim->cond, NULL));
+}
+
+static void cancellation__sec_2__mutexes_are_none_pending(void)
+{
+	check_pending(call_mutexes);
+}
+
+static void call_rwlocks(struct victim *victim)
+{
+	enum sem_call call;
+
+	for (call = WAIT; call < SEM_CALLS; call++) {
+		victim->wait = call;
+		read_rwlock(victim);
+		write_rwlock(victim);
+	}
+	OK(pthread_rwlock_tryrdlock(&victim->rwlock));
+	CHECK_ERR(pthread_rwlock_trywrlock(&victim->rwlock), EBUSY);
+	OK(pthread_rwlock_unlock(&victim->rwlock));
+	OK(pthread_rwlock_destroy(&victim->rwlock));
+	OK(pthread_rwlock_init(&victim->rwlock, NULL));
+}
+
+static void cancellation__sec_2__rwlocks_are_none_pending(void)
+{
+	check_pending(call_rwlocks);
+}
+
+static void call_barriers_and_spins(struct victim *victim)
+{
+	OK(pthread_barrier_destroy(&victim->barrier));
+	OK(pthread_barrier_init(&victim->barrier, NULL, 1));
+	CHECK_EQ(pthread_barrier_wait(&victim->barrier),
+		 PTHREAD_BARRIER_SERIAL_THREAD);
+	spin(victim);
+	OK(pthread_spin_trylock(&victim->spin));
+	CHECK_ERR(pthread_spin_trylock(&victim->spin), EBUSY);
+	OK(pthread_spin_unlock(&victim->spin));
+	OK(pthread_spin_destroy(&victim->spin));
+}
+
+static void cancellation__sec_2__barriers_and_spin_locks_are_none_pending(void)
+{
+	check_pending(call_barriers_and_spins);
+}
+
+static const struct test tests[] = {
+	CLAUSE(cancellation__sec_1__disabled_waits_on,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
+	       "a thread that has disabled cancellation waits on; the "
+	       "request stays pending"),
+	CLAUSE(cancellation__sec_1__asynchronous_type,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
+	       "of asynchronous type, a wait for a semaphore is cancelled "
+	       "as well (sem_wait need not allow that type; glibc's does)"),
+	CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
+	       "waits leave the thread's cancellation state and type as "
+	       "they are"),
+	CLAUSE(cancellation__sec_2__sem_wait_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_wait is a cancellation point as it waits; it leaves "
+	       "nothing in the semaphore"),
+	CLAUSE(cancellation__sec_2__sem_timedwait_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_timedwait is a cancellation point as it waits"),
+	CLAUSE(cancellation__sec_2__sem_clockwait_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_clockwait is a cancellation point as it waits, on "
+	       "either clock"),
+	CLAUSE(cancellation__sec_2__sem_wait_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_wait acts on a pending request, also when it could "
+	       "lock at once, and then locks nothing"),
+	CLAUSE(cancellation__sec_2__sem_timedwait_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_timedwait acts on a pending request in the same way"),
+	CLAUSE(cancellation__sec_2__sem_clockwait_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_clockwait acts on a pending request when it would wait"),
+	CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_clockwait_pending_when_unlocked,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_clockwait acts on a pending request also when it could "
+	       "lock at once, and then locks nothing",
+	       "furwock is right: a cancellation point acts on what is "
+	       "pending when it is called; glibc 2.36's sem_clockwait does "
+	       "so only before it sleeps, unlike its sem_wait and "
+	       "sem_timedwait"),
+	CLAUSE(cancellation__sec_2__sem_timedwait_pending_past_its_deadline,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "a pending request comes before the deadline that has "
+	       "passed"),
+	CLAUSE(cancellation__sec_2__sem_wait_of_a_shared_semaphore,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "the waits for semaphores between processes are "
+	       "cancellation points"),
+	CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "when one that waits is cancelled the others wait on, and "
+	       "get the posts"),
+	CLAUSE(cancellation__sec_2__sem_wait_takes_no_post_with_it,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "of a post and a cancellation at a time, the wait has the "
+	       "post and returns or it is cancelled and the post is "
+	       "others'"),
+	CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "the same, and another one that sleeps is woken for the "
+	       "post that the cancelled one leaves",
+	       "furwock is right: nobody may sleep while the value is "
+	       "positive; in glibc 2.36 a waiter that is cancelled as "
+	       "sem_post wakes it takes the wake-up with it, and another "
+	       "one sleeps on beside a value of 1"),
+	CLAUSE(cancellation__sec_2__sem_wait_after_handlers,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "a wait that went on after handlers can be cancelled"),
+	CLAUSE(cancellation__sec_2__pthread_cond_wait,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "pthread_cond_wait is a cancellation point, asleep and with "
+	       "a pending request; its cleanup handlers have the mutex"),
+	CLAUSE(cancellation__sec_2__pthread_cond_timedwait,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "pthread_cond_timedwait is a cancellation point in the same "
+	       "way"),
+	CLAUSE(cancellation__sec_2__pthread_cond_clockwait,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "pthread_cond_clockwait is a cancellation point in the same "
+	       "way"),
+	CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "no call that locks a mutex is a cancellation point: asleep"),
+	CLAUSE(cancellation__sec_2__mutexes_are_none_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "no call on a mutex is a cancellation point, neither are "
+	       "pthread_cond_signal and _broadcast: with a pending request"),
+	CLAUSE(cancellation__sec_2__rwlocks_are_none_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "the calls that lock rwlocks may be cancellation points; "
+	       "glibc's aren't: asleep"),
+	CLAUSE(cancellation__sec_2__rwlocks_are_none_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "the calls that lock rwlocks may be cancellation points; "
+	       "glibc's aren't: with a pending request"),
+	CLAUSE(cancellation__sec_2__barriers_are_none_asleep,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "pthread_barrier_wait is no cancellation point: asleep"),
+	CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "pthread_spin_lock is no cancellation point: as it waits"),
+	CLAUSE(cancellation__sec_2__barriers_and_spin_locks_are_none_pending,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "calls on barriers and spin locks are no cancellation "
+	       "points: with a pending request"),
+	CLAUSE(cancellation__sec_2__other_calls_on_semaphores_are_none,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
+	       "sem_trywait, sem_post, sem_getvalue, sem_init and "
+	       "sem_destroy are no cancellation points"),
+	CLAUSE(cancellation__sec_3__cleanup_handler_posts,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.3",
+	       "the cleanup handlers of a cancelled wait can post"),
+	CLAUSE(cancellation__sec_3__cleanup_handler_waits,
+	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.3",
+	       "the cleanup handlers of a cancelled wait can wait, and "
+	       "aren't cancelled once more"),
+};
+
+TEST_MAIN(tests)

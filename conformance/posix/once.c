@@ -1,0 +1,699 @@
+/* XSH, pthread_once and call_once. */
+#include "handlers.h"
+
+#include <threads.h>
+
+/* What init routines know: they have no arguments. */
+static struct {
+	pthread_once_t control;
+	_Atomic int begun, ended, returned, cleaned;
+	_Atomic bool go;
+	/* Plain: written by the routine, read by those that return. */
+	int written[16];
+} scene = { .control = PTHREAD_ONCE_INIT };
+
+static void init_quickly(void)
+{
+	int i;
+
+	scene.begun++;
+	for (i = 0; i < 16; i++)
+		scene.written[i] = i + 1;
+	scene.ended++;
+}
+
+static void init_slowly(void)
+{
+	scene.begun++;
+	UNTIL(scene.go);
+	scene.written[15] = 16;
+	scene.ended++;
+}
+
+static void check_written(void)
+{
+	int i;
+
+	for (i = 0; i < 16; i++)
+		CHECK_EQ(scene.written[i], i + 1);
+}
+
+static void *once_quickly(void *argument UNUSED)
+{
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	check_written();
+	scene.returned++;
+	return NULL;
+}
+
+static void *once_slowly(void *argument UNUSED)
+{
+	errno = 4720;
+	OK(pthread_once(&scene.control, init_slowly));
+	CHECK_EQ(errno, 4720);
+	CHECK_EQ(scene.ended, 1);
+	CHECK_EQ(scene.written[15], 16);
+	scene.returned++;
+	return NULL;
+}
+
+static void pthread_once__desc_1__first_call_calls_it(void)
+{
+	pthread_once_t local = PTHREAD_ONCE_INIT;
+
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	/* Each control counts for itself. */
+	OK(pthread_once(&local, init_quickly));
+	CHECK_EQ(scene.ended, 2);
+}
+
+static void never(void)
+{
+	FAIL("called");
+}
+
+static void pthread_once__desc_1__later_calls_do_not(void)
+{
+	int i;
+
+	OK(pthread_once(&scene.control, init_quickly));
+	for (i = 0; i < 1000; i++)
+		OK(pthread_once(&scene.control, never));
+	CHECK_EQ(scene.begun, 1);
+}
+
+struct race {
+	pthread_once_t controls[150];
+	_Atomic int at[4];
+};
+
+static struct race race;
+static _Atomic int called[150];
+static __thread int controls_turn;
+
+static void count_call(void)
+{
+	called[controls_turn]++;
+	scene.written[controls_turn % 16] = controls_turn + 1;
+}
+
+static void *race_through(void *argument)
+{
+	_Atomic int *at = argument;
+	int i;
+
+	for (i = 0; i < 150; i++) {
+		controls_turn = i;
+		*at = i;
+		/* Side by side, as far as that goes. */
+		while (race.at[0] < i || race.at[1] < i || race.at[2] < i ||
+		       race.at[3] < i)
+			sched_yield();
+		OK(pthread_once(&race.controls[i], count_call));
+		CHECK_EQ(called[i], 1);
+	}
+	return NULL;
+}
+
+static void pthread_once__desc_1__once_though_many_race(void)
+{
+	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
+	struct thread threads[4];
+	int i;
+
+	for (i = 0; i < 150; i++)
+		race.controls[i] = fresh;
+	for (i = 0; i < 4; i++)
+		start(&threads[i], race_through, (void *)&race.at[i]);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	for (i = 0; i < 150; i++)
+		CHECK_EQ(called[i], 1);
+}
+
+static void pthread_once__desc_1__what_it_wrote_is_seen(void)
+{
+	struct thread threads[8];
+	int i;
+
+	for (i = 0; i < 8; i++)
+		start(&threads[i], once_quickly, NULL);
+	for (i = 0; i < 8; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.begun, 1);
+	CHECK_EQ(scene.returned, 8);
+}
+
+static void pthread_once__desc_1__others_wait_until_it_is_complete(void)
+{
+	struct thread threads[6];
+	int i;
+
+	start(&threads[0], once_slowly, NULL);
+	UNTIL(scene.begun);
+	for (i = 1; i < 6; i++)
+		start(&threads[i], once_slowly, NULL);
+	for (i = 1; i < 6; i++)
+		until_asleep(&threads[i]);
+	CHECK_EQ(scene.returned, 0);
+	scene.go = true;
+	for (i = 0; i < 6; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.begun, 1);
+	CHECK_EQ(scene.returned, 6);
+}
+
+static pthread_once_t inner = PTHREAD_ONCE_INIT;
+
+static void init_outer(void)
+{
+	OK(pthread_once(&inner, init_quickly));
+	check_written();
+	scene.cleaned++;
+}
+
+static void pthread_once__desc_1__within_another_ones_routine(void)
+{
+	OK(pthread_once(&scene.control, init_outer));
+	CHECK_EQ(scene.begun, 1);
+	CHECK_EQ(scene.cleaned, 1);
+	OK(pthread_once(&inner, never));
+	OK(pthread_once(&scene.control, never));
+}
+
+/* Others' controls don't wait for this one's. */
+static void pthread_once__desc_1__controls_are_independent(void)
+{
+	struct thread slow;
+
+	start(&slow, once_slowly, NULL);
+	UNTIL(scene.begun);
+	OK(pthread_once(&inner, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	scene.ended = 0;
+	scene.go = true;
+	join(&slow);
+}
+
+static void pthread_once__desc_1__lies_in_a_few_bytes(void)
+{
+	struct {
+		int before;
+		pthread_once_t control;
+		int after;
+	} memory = { 0x5a5a5a5a, PTHREAD_ONCE_INIT, 0x5a5a5a5a };
+
+	CHECK_EQ(sizeof(memory), 3 * sizeof(int));
+	OK(pthread_once(&memory.control, init_quickly));
+	OK(pthread_once(&memory.control, never));
+	CHECK_EQ(memory.before, 0x5a5a5a5a);
+	CHECK_EQ(memory.after, 0x5a5a5a5a);
+}
+
+/* In memory of zeros, which is what the initialiser is. */
+static void pthread_once__desc_1__zeroed_memory_is_a_fresh_control(void)
+{
+	pthread_once_t *control = calloc(1, sizeof(*control));
+	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
+
+	CHECK(control && !memcmp(control, &fresh, sizeof(fresh)));
+	OK(pthread_once(control, init_quickly));
+	OK(pthread_once(control, never));
+	free(control);
+	CHECK_EQ(scene.begun, 1);
+}
+
+/* ---------------------------------------------------------- cancellation -- */
+
+static void *pending_then_once(void *argument UNUSED)
+{
+	OK(pthread_cancel(pthread_self()));
+	OK(pthread_once(&scene.control, init_quickly));
+	OK(pthread_once(&scene.control, never));
+	scene.returned++;
+	pthread_testcancel();
+	FAIL("not cancelled");
+}
+
+static void pthread_once__desc_2__pending_cancellation_is_left_pending(void)
+{
+	struct thread thread;
+
+	start(&thread, pending_then_once, NULL);
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.ended, 1);
+	CHECK_EQ(scene.returned, 1);
+}
+
+static void *once_slowly_then_point(void *argument)
+{
+	once_slowly(argument);
+	pthread_testcancel();
+	FAIL("not cancelled");
+}
+
+static void pthread_once__desc_2__waiting_is_no_cancellation_point(void)
+{
+	struct thread first, waiter;
+
+	start(&first, once_slowly, NULL);
+	UNTIL(scene.begun);
+	start(&waiter, once_slowly_then_point, NULL);
+	until_asleep(&waiter);
+	OK(pthread_cancel(waiter.pthread));
+	sleep_ms(5);
+	CHECK_EQ(scene.returned, 0);
+	scene.go = true;
+	CHECK(join(&waiter) == PTHREAD_CANCELED);
+	join(&first);
+	CHECK_EQ(scene.returned, 2);
+}
+
+static void init_and_be_cancelled(void)
+{
+	scene.begun++;
+	for (;;)
+		pause();
+}
+
+static void *once_cancelled(void *argument UNUSED)
+{
+	OK(pthread_once(&scene.control, init_and_be_cancelled));
+	FAIL("returned");
+}
+
+static void pthread_once__desc_2__cancelled_is_as_if_never_called(void)
+{
+	struct thread thread;
+	int i;
+
+	for (i = 1; i <= 3; i++) {
+		start(&thread, once_cancelled, NULL);
+		UNTIL(scene.begun == i);
+		OK(pthread_cancel(thread.pthread));
+		CHECK(join(&thread) == PTHREAD_CANCELED);
+	}
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	OK(pthread_once(&scene.control, never));
+}
+
+/* Those that wait when it is cancelled: one of them runs its own, once. */
+static void pthread_once__desc_2__cancelled_is_done_by_one_that_waits(void)
+{
+	struct thread cancelled, waiters[5];
+	int i;
+
+	start(&cancelled, once_cancelled, NULL);
+	UNTIL(scene.begun == 1);
+	for (i = 0; i < 5; i++) {
+		start(&waiters[i], once_quickly, NULL);
+		until_asleep(&waiters[i]);
+	}
+	CHECK_EQ(scene.begun, 1);
+	OK(pthread_cancel(cancelled.pthread));
+	CHECK(join(&cancelled) == PTHREAD_CANCELED);
+	for (i = 0; i < 5; i++)
+		join(&waiters[i]);
+	CHECK_EQ(scene.begun, 2);
+	CHECK_EQ(scene.ended, 1);
+	CHECK_EQ(scene.returned, 5);
+}
+
+static void clean(void *argument UNUSED)
+{
+	scene.cleaned++;
+}
+
+static void *once_cancelled_and_cleaned(void *argument)
+{
+	pthread_cleanup_push(clean, NULL);
+	once_cancelled(argument);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static void pthread_once__desc_2__cancelled_runs_the_callers_handlers(void)
+{
+	struct thread thread;
+
+	start(&thread, once_cancelled_and_cleaned, NULL);
+	UNTIL(scene.begun == 1);
+	OK(pthread_cancel(thread.pthread));
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.cleaned, 1);
+	OK(pthread_once(&scene.control, init_quickly));
+}
+
+static void init_and_exit(void)
+{
+	scene.begun++;
+	pthread_exit((void *)0x77);
+}
+
+static void *once_exits(void *argument UNUSED)
+{
+	pthread_once(&scene.control, init_and_exit);
+	FAIL("returned");
+}
+
+static void pthread_once__desc_2__exited_is_as_if_never_called(void)
+{
+	struct thread thread;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		start(&thread, once_exits, NULL);
+		CHECK(join(&thread) == (void *)0x77);
+	}
+	CHECK_EQ(scene.begun, 3);
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	OK(pthread_once(&scene.control, never));
+}
+
+static void init_by_waiting(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+
+	scene.begun++;
+	OK(pthread_mutex_lock(&mutex));
+	for (;;)
+		OK(pthread_cond_wait(&cond, &mutex));
+}
+
+static void *once_waits(void *argument UNUSED)
+{
+	OK(pthread_once(&scene.control, init_by_waiting));
+	FAIL("returned");
+}
+
+/* The cancellation point is one of the locks' own. */
+static void pthread_once__desc_2__cancelled_in_a_condvars_wait(void)
+{
+	struct thread thread;
+
+	start(&thread, once_waits, NULL);
+	UNTIL(scene.begun);
+	until_asleep(&thread);
+	OK(pthread_cancel(thread.pthread));
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+}
+
+/* --------------------------------------------------------- handlers, fork -- */
+
+static void wait_through_handlers(int flags)
+{
+	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
+	struct thread first, waiter;
+	int i;
+
+	handle(flags);
+	scene.control = fresh;
+	scene.go = false;
+	scene.begun = scene.ended = scene.returned = 0;
+	start(&first, once_slowly, NULL);
+	UNTIL(scene.begun);
+	start(&waiter, once_slowly, NULL);
+	until_asleep(&waiter);
+	for (i = 0; i < 50; i++) {
+		shoot(&waiter);
+		CHECK_EQ(scene.returned, 0);
+	}
+	scene.go = true;
+	join(&first);
+	join(&waiter);
+	CHECK_EQ(scene.begun, 1);
+}
+
+static void pthread_once__ret__waits_on_after_a_handler(void)
+{
+	wait_through_handlers(0);
+	wait_through_handlers(SA_RESTART);
+}
+
+/* The thread that ran it isn't in the child, which must not wait for it. */
+static void pthread_once__desc_1__child_of_a_fork_during_it_can_do_it(void)
+{
+	struct thread slow, waiter;
+	pid_t child;
+
+	start(&slow, once_slowly, NULL);
+	UNTIL(scene.begun);
+	start(&waiter, once_slowly, NULL);
+	until_asleep(&waiter);
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_once(&scene.control, init_quickly));
+		CHECK_EQ(scene.ended, 1);
+		check_written();
+		OK(pthread_once(&scene.control, never));
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_EQ(scene.returned, 0);
+	scene.go = true;
+	join(&slow);
+	join(&waiter);
+	CHECK_EQ(scene.begun, 1);
+}
+
+static pid_t forked_within;
+
+static void init_by_forking(void)
+{
+	scene.begun++;
+	forked_within = fork_watched();
+	scene.ended++;
+}
+
+/* The thread that runs it forks: both processes complete theirs. */
+static void pthread_once__desc_1__routine_may_fork(void)
+{
+	struct thread waiter;
+
+	OK(pthread_once(&scene.control, init_by_forking));
+	CHECK_EQ(scene.begun, 1);
+	CHECK_EQ(scene.ended, 1);
+	scene.written[0] = 0;
+	OK(pthread_once(&scene.control, never));
+	if (forked_within == 0) {
+		scene.written[15] = 16;
+		start(&waiter, once_slowly, NULL);
+		join(&waiter);
+		CHECK_EQ(scene.begun, 1);
+		_exit(0);
+	}
+	REAP(forked_within);
+}
+
+static void pthread_once__desc_1__complete_in_the_child_too(void)
+{
+	pid_t child;
+
+	OK(pthread_once(&scene.control, init_quickly));
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_once(&scene.control, never));
+		check_written();
+		_exit(0);
+	}
+	REAP(child);
+	/* And what the child completes isn't complete here. */
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_once(&inner, init_quickly));
+		_exit(0);
+	}
+	REAP(child);
+	OK(pthread_once(&inner, init_quickly));
+	CHECK_EQ(scene.ended, 2);
+}
+
+static void pthread_once__ret__zero(void)
+{
+	CHECK_EQ(pthread_once(&scene.control, init_quickly), 0);
+	CHECK_EQ(pthread_once(&scene.control, never), 0);
+}
+
+/* -------------------------------------------------------------- call_once -- */
+
+static once_flag flag = ONCE_FLAG_INIT;
+
+static int call_slowly(void *argument UNUSED)
+{
+	call_once(&flag, init_slowly);
+	CHECK_EQ(scene.ended, 1);
+	CHECK_EQ(scene.written[15], 16);
+	return ++scene.returned;
+}
+
+static void call_once__desc_1__once_for_a_flag(void)
+{
+	once_flag other = ONCE_FLAG_INIT;
+	int i;
+
+	for (i = 0; i < 100; i++)
+		call_once(&flag, i ? never : init_quickly);
+	CHECK_EQ(scene.ended, 1);
+	call_once(&other, init_quickly);
+	CHECK_EQ(scene.ended, 2);
+}
+
+static void call_once__desc_1__others_wait_until_it_is_complete(void)
+{
+	thrd_t threads[5];
+	int i, returned, sum = 0;
+
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(thrd_create(&threads[i], call_slowly, NULL),
+			 thrd_success);
+	UNTIL(scene.begun);
+	sleep_ms(5);
+	CHECK_EQ(scene.returned, 0);
+	scene.go = true;
+	for (i = 0; i < 5; i++) {
+		CHECK_EQ(thrd_join(threads[i], &returned), thrd_success);
+		sum += returned;
+	}
+	CHECK_EQ(sum, 1 + 2 + 3 + 4 + 5);
+	CHECK_EQ(scene.begun, 1);
+}
+
+static void *call_waiting(void *argument UNUSED)
+{
+	call_once(&flag, init_and_be_cancelled);
+	FAIL("returned");
+}
+
+/* POSIX has it be like pthread_once. */
+static void call_once__desc_2__cancelled_is_as_if_never_called(void)
+{
+	struct thread thread;
+
+	start(&thread, call_waiting, NULL);
+	UNTIL(scene.begun);
+	OK(pthread_cancel(thread.pthread));
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+	call_once(&flag, init_quickly);
+	CHECK_EQ(scene.ended, 1);
+	call_once(&flag, never);
+}
+
+static void *call_pending(void *argument UNUSED)
+{
+	OK(pthread_cancel(pthread_self()));
+	call_once(&flag, init_quickly);
+	call_once(&flag, never);
+	scene.returned++;
+	pthread_testcancel();
+	FAIL("not cancelled");
+}
+
+static void call_once__desc_2__is_no_cancellation_point(void)
+{
+	struct thread thread;
+
+	start(&thread, call_pending, NULL);
+	CHECK(join(&thread) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.returned, 1);
+}
+
+static const struct test tests[] = {
+	CLAUSE(pthread_once__desc_1__first_call_calls_it,
+	       "pthread_once", "DESCRIPTION 1",
+	       "the first call for a control calls the routine; each "
+	       "control counts for itself"),
+	CLAUSE(pthread_once__desc_1__later_calls_do_not,
+	       "pthread_once", "DESCRIPTION 1",
+	       "later calls for the control call nothing"),
+	CLAUSE(pthread_once__desc_1__once_though_many_race,
+	       "pthread_once", "DESCRIPTION 1",
+	       "the routine is called once, though many threads call at a "
+	       "time"),
+	CLAUSE(pthread_once__desc_1__what_it_wrote_is_seen,
+	       "pthread_once", "DESCRIPTION 1",
+	       "what the routine wrote is seen by all that return (XBD, "
+	       "Memory Synchronization)"),
+	CLAUSE(pthread_once__desc_1__others_wait_until_it_is_complete,
+	       "pthread_once", "DESCRIPTION 1",
+	       "no call returns before the routine has"),
+	CLAUSE(pthread_once__desc_1__within_another_ones_routine,
+	       "pthread_once", "DESCRIPTION 1",
+	       "a routine may call it for another control"),
+	CLAUSE(pthread_once__desc_1__controls_are_independent,
+	       "pthread_once", "DESCRIPTION 1",
+	       "a routine that lasts keeps back no other control's"),
+	CLAUSE(pthread_once__desc_1__lies_in_a_few_bytes,
+	       "pthread_once", "DESCRIPTION 1",
+	       "nothing beside the control is written"),
+	CLAUSE(pthread_once__desc_1__zeroed_memory_is_a_fresh_control,
+	       "pthread_once", "DESCRIPTION 1",
+	       "PTHREAD_ONCE_INIT makes a control fresh; in glibc that is "
+	       "all zeros"),
+	CLAUSE(pthread_once__desc_1__child_of_a_fork_during_it_can_do_it,
+	       "pthread_once", "DESCRIPTION 1",
+	       "a forked child does what a thread that it doesn't have had "
+	       "begun: glibc's doing, so that libraries work there"),
+	CLAUSE(pthread_once__desc_1__routine_may_fork,
+	       "pthread_once", "DESCRIPTION 1",
+	       "a routine that forks is completed in both processes"),
+	CLAUSE(pthread_once__desc_1__complete_in_the_child_too,
+	       "pthread_once", "DESCRIPTION 1",
+	       "what is complete is so in a forked child, and the child's "
+	       "is its own"),
+	CLAUSE(pthread_once__desc_2__pending_cancellation_is_left_pending,
+	       "pthread_once", "DESCRIPTION 2",
+	       "it is no cancellation point: a pending request stays "
+	       "pending"),
+	CLAUSE(pthread_once__desc_2__waiting_is_no_cancellation_point,
+	       "pthread_once", "DESCRIPTION 2",
+	       "it is no cancellation point: neither when it waits for "
+	       "another thread's call"),
+	CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
+	       "pthread_once", "DESCRIPTION 2",
+	       "a routine that is cancelled leaves the control as if it "
+	       "had never been called"),
+	CLAUSE(pthread_once__desc_2__cancelled_is_done_by_one_that_waits,
+	       "pthread_once", "DESCRIPTION 2",
+	       "one of those that wait calls its routine when the one "
+	       "before is cancelled"),
+	CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
+	       "pthread_once", "DESCRIPTION 2",
+	       "cancelled in the routine, the caller's cleanup handlers "
+	       "run"),
+	CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
+	       "pthread_once", "DESCRIPTION 2",
+	       "the same when the routine is cancelled in "
+	       "pthread_cond_wait"),
+	CLAUSE(pthread_once__desc_2__exited_is_as_if_never_called,
+	       "pthread_once", "DESCRIPTION 2",
+	       "the same when the routine ends by pthread_exit: the "
+	       "standard speaks of cancellation, glibc does both"),
+	CLAUSE(pthread_once__ret__waits_on_after_a_handler,
+	       "pthread_once", "RETURN VALUE",
+	       "it never fails with EINTR: after a handler it waits on"),
+	CLAUSE(pthread_once__ret__zero,
+	       "pthread_once", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(call_once__desc_1__once_for_a_flag,
+	       "call_once", "DESCRIPTION 1",
+	       "the function is called once for a flag"),
+	CLAUSE(call_once__desc_1__others_wait_until_it_is_complete,
+	       "call_once", "DESCRIPTION 1",
+	       "no call returns before the function has"),
+	CLAUSE(call_once__desc_2__cancelled_is_as_if_never_called,
+	       "call_once", "DESCRIPTION 2",
+	       "cancelled, it leaves the flag as if it had never been "
+	       "called, like pthread_once"),
+	CLAUSE(call_once__desc_2__is_no_cancellation_point,
+	       "call_once", "DESCRIPTION 2",
+	       "it is no cancellation point, like pthread_once"),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,63 @@
+/* Threads with priorities, for tests of who goes first. */
+#ifndef CONFORMANCE_PRIORITY_H
+#define CONFORMANCE_PRIORITY_H
+
+#include "../pthread/harness.h"
+
+/* What waits with a priority, and when it had what it waited for. */
+struct ranked {
+	struct thread thread;
+	int priority;
+	void (*wait)(void *object);
+	void *object;
+	_Atomic int *turns;
+	int turn;
+};
+
+static void *ranked_run(void *argument)
+{
+	struct ranked *ranked = argument;
+	struct sched_param param = { .sched_priority = ranked->priority };
+	int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+
+	if (error == EPERM)
+		SKIP("no privilege to have a priority");
+	OK(error);
+	ranked->wait(ranked->object);
+	ranked->turn = ++*ranked->turns;
+	return NULL;
+}
+
+/*
+ * Five threads with these priorities wait, one after another; `release` lets
+ * them go, one at a time. They must go in these turns.
+ */
+static void UNUSED check_ranks(const int *priorities, const int *turns,
+			       void (*wait)(void *), void (*release)(void *),
+			       void *object)
+{
+	struct ranked ranked[5];
+	_Atomic int turn = 0;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		ranked[i] = (struct ranked){
+			.priority = priorities[i],
+			.wait = wait,
+			.object = object,
+			.turns = &turn,
+		};
+		start(&ranked[i].thread, ranked_run, &ranked[i]);
+		until_asleep(&ranked[i].thread);
+	}
+	for (i = 0; i < 5; i++) {
+		release(object);
+		UNTIL(turn > i);
+	}
+	for (i = 0; i < 5; i++)
+		join(&ranked[i].thread);
+	for (i = 0; i < 5; i++)
+		CHECK_EQ(ranked[i].turn, turns[i]);
+}
+
+#endif

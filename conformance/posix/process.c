@@ -1,0 +1,931 @@
+/* XSH, fork, pthread_atfork, exec, posix_spawn and exit, where locks are used. */
+#include "enough.h"
+#include "handlers.h"
+#include "semaphore.h"
+
+#include <spawn.h>
+
+extern char **environ;
+
+/* Everything that a process may have as it forks. */
+struct locks {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	pthread_spinlock_t spin;
+	sem_t sem;
+	int permits;
+	_Atomic bool stop;
+	_Atomic long turns;
+};
+
+static struct locks *make_locks(void)
+{
+	struct locks *locks = calloc(1, sizeof(*locks));
+
+	CHECK(locks);
+	OK(pthread_mutex_init(&locks->mutex, NULL));
+	OK(pthread_cond_init(&locks->cond, NULL));
+	OK(pthread_rwlock_init(&locks->rwlock, NULL));
+	OK(pthread_barrier_init(&locks->barrier, NULL, 2));
+	OK(pthread_spin_init(&locks->spin, 0));
+	SEM_INIT(&locks->sem, 0);
+	return locks;
+}
+
+static void *wait_for_cond(void *argument)
+{
+	struct locks *locks = argument;
+
+	OK(pthread_mutex_lock(&locks->mutex));
+	while (!locks->permits)
+		OK(pthread_cond_wait(&locks->cond, &locks->mutex));
+	locks->permits--;
+	OK(pthread_mutex_unlock(&locks->mutex));
+	return NULL;
+}
+
+static void *wait_for_sem(void *argument)
+{
+	struct locks *locks = argument;
+
+	CHECK_EQ(sem_wait(&locks->sem), 0);
+	return NULL;
+}
+
+static void *wait_at_barrier(void *argument)
+{
+	struct locks *locks = argument;
+	int got = pthread_barrier_wait(&locks->barrier);
+
+	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+	return NULL;
+}
+
+static void *wait_to_write(void *argument)
+{
+	struct locks *locks = argument;
+
+	OK(pthread_rwlock_wrlock(&locks->rwlock));
+	OK(pthread_rwlock_unlock(&locks->rwlock));
+	return NULL;
+}
+
+/* All of them work, with threads that sleep and are woken. */
+static void check_locks(struct locks *locks)
+{
+	struct thread thread;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		start(&thread, wait_for_cond, locks);
+		until_asleep(&thread);
+		OK(pthread_mutex_lock(&locks->mutex));
+		locks->permits = 1;
+		OK(pthread_cond_signal(&locks->cond));
+		OK(pthread_mutex_unlock(&locks->mutex));
+		join(&thread);
+		start(&thread, wait_for_sem, locks);
+		until_asleep(&thread);
+		POST(&locks->sem);
+		join(&thread);
+		check_free(&locks->sem, 0);
+		start(&thread, wait_at_barrier, locks);
+		until_asleep(&thread);
+		wait_at_barrier(locks);
+		join(&thread);
+		OK(pthread_rwlock_rdlock(&locks->rwlock));
+		start(&thread, wait_to_write, locks);
+		until_asleep(&thread);
+		OK(pthread_rwlock_unlock(&locks->rwlock));
+		join(&thread);
+		OK(pthread_spin_trylock(&locks->spin));
+		OK(pthread_spin_unlock(&locks->spin));
+	}
+}
+
+/* ----------------------------------------------------------------- fork -- */
+
+static void fork__desc_2__child_has_its_own_of_all(void)
+{
+	struct locks *locks = make_locks();
+	pid_t child;
+
+	check_locks(locks);
+	child = fork_watched();
+	check_locks(locks);
+	if (child == 0)
+		_exit(0);
+	REAP(child);
+	check_locks(locks);
+}
+
+static void fork__desc_2__semaphores_value_is_copied(void)
+{
+	pid_t child;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 3);
+	child = fork_watched();
+	if (child == 0) {
+		check_free(&sem, 3);
+		for (i = 0; i < 3; i++)
+			CHECK_EQ(take(&sem, i, LONG_MS), 0);
+		CHECK_ERRNO(take(&sem, TIMEDWAIT, 1), ETIMEDOUT);
+		_exit(0);
+	}
+	REAP(child);
+	/* The child's doings are its own. */
+	check_free(&sem, 3);
+}
+
+/* Others wait in the parent; in the child nobody does. */
+static void fork__desc_2__waiters_stay_in_the_parent(void)
+{
+	struct waiter waiters[SEM_CALLS], own;
+	pid_t child;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < SEM_CALLS; i++)
+		wait_elsewhere(&waiters[i], &sem, i);
+	child = fork_watched();
+	if (child == 0) {
+		check_free(&sem, 0);
+		POST(&sem);
+		check_free(&sem, 1);
+		CHECK_EQ(sem_wait(&sem), 0);
+		for (i = 0; i < SEM_CALLS; i++) {
+			wait_elsewhere(&own, &sem, i);
+			POST(&sem);
+			check_ended(&own, 0);
+		}
+		check_free(&sem, 0);
+		DESTROY(&sem);
+		SEM_INIT(&sem, 2);
+		check_free(&sem, 2);
+		_exit(0);
+	}
+	REAP(child);
+	for (i = 0; i < SEM_CALLS; i++)
+		CHECK(!waiters[i].done);
+	for (i = 0; i < SEM_CALLS; i++)
+		POST(&sem);
+	for (i = 0; i < SEM_CALLS; i++)
+		check_ended(&waiters[i], 0);
+	check_free(&sem, 0);
+}
+
+/* One had arrived: two more complete the round in either process. */
+static void fork__desc_2__barriers_arrivals_are_copied(void)
+{
+	struct thread threads[2];
+	struct locks *locks = make_locks();
+	pid_t child;
+
+	OK(pthread_barrier_destroy(&locks->barrier));
+	OK(pthread_barrier_init(&locks->barrier, NULL, 3));
+	start(&threads[0], wait_at_barrier, locks);
+	until_asleep(&threads[0]);
+	child = fork_watched();
+	start(&threads[1], wait_at_barrier, locks);
+	wait_at_barrier(locks);
+	join(&threads[1]);
+	if (child == 0)
+		_exit(0);
+	join(&threads[0]);
+	REAP(child);
+	OK(pthread_barrier_destroy(&locks->barrier));
+}
+
+static void fork__desc_2__child_unlocks_what_the_thread_held(void)
+{
+	struct locks *locks = make_locks();
+	struct thread waiter;
+	pid_t child;
+
+	OK(pthread_mutex_lock(&locks->mutex));
+	OK(pthread_rwlock_rdlock(&locks->rwlock));
+	OK(pthread_spin_lock(&locks->spin));
+	start(&waiter, wait_to_write, locks);
+	until_asleep(&waiter);
+	child = fork_watched();
+	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
+	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
+	if (child != 0)
+		REAP(child);
+	OK(pthread_mutex_unlock(&locks->mutex));
+	OK(pthread_spin_unlock(&locks->spin));
+	OK(pthread_mutex_trylock(&locks->mutex));
+	OK(pthread_mutex_unlock(&locks->mutex));
+	if (child == 0)
+		_exit(0);
+	OK(pthread_rwlock_unlock(&locks->rwlock));
+	join(&waiter);
+	check_locks(locks);
+}
+
+static void fork__desc_2__named_semaphores_stay_open(void)
+{
+	char name[64];
+	pid_t child;
+	sem_t *sem;
+
+	snprintf(name, sizeof(name), "/furwock-conformance-fork-%d", getpid());
+	sem = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
+	CHECK(sem != SEM_FAILED);
+	CHECK_EQ(sem_unlink(name), 0);
+	child = fork_watched();
+	if (child == 0) {
+		POST(sem);
+		/* Its exit closes the child's only. */
+		exit(0);
+	}
+	CHECK_EQ(sem_wait(sem), 0);
+	REAP(child);
+	check_free(sem, 0);
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+/* A thread that keeps all of the locks in use. */
+static void *keep_busy(void *argument)
+{
+	struct locks *locks = argument;
+
+	while (!locks->stop) {
+		OK(pthread_mutex_lock(&locks->mutex));
+		OK(pthread_cond_signal(&locks->cond));
+		OK(pthread_mutex_unlock(&locks->mutex));
+		POST(&locks->sem);
+		CHECK_EQ(sem_wait(&locks->sem), 0);
+		OK(pthread_rwlock_rdlock(&locks->rwlock));
+		OK(pthread_rwlock_unlock(&locks->rwlock));
+		OK(pthread_spin_lock(&locks->spin));
+		OK(pthread_spin_unlock(&locks->spin));
+		locks->turns++;
+	}
+	return NULL;
+}
+
+/* The child may call what is async-signal-safe: sem_post, and no other lock's. */
+static void fork__desc_3__threads_child_posts(void)
+{
+	struct locks *locks = make_locks();
+	sem_t *shared = shared_memory(sizeof(*shared));
+	struct thread threads[3];
+	pid_t child;
+	int i;
+
+	SEM_INIT_SHARED(shared, 0);
+	for (i = 0; i < 3; i++)
+		start(&threads[i], keep_busy, locks);
+	for (i = 0; i < 40 && !enough(); i++) {
+		child = fork_watched();
+		if (child == 0) {
+			POST(&locks->sem);
+			POST(shared);
+			_exit(0);
+		}
+		while (take(shared, i % SEM_CALLS, LONG_MS))
+			CHECK_EQ(errno, EINTR);
+		REAP(child);
+	}
+	locks->stop = true;
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+	check_free(shared, 0);
+	check_free(&locks->sem, 0);
+}
+
+static sem_t *posted_by_child;
+static _Atomic pid_t forked_by_handler;
+
+static void fork_and_post(int signal UNUSED)
+{
+	int saved = errno;
+	pid_t child = _Fork();
+
+	if (child == 0)
+		_exit(sem_post(posted_by_child) ? 1 : 0);
+	forked_by_handler = child;
+	errno = saved;
+}
+
+/* Since 2024 _Fork is what a handler may call. */
+static void fork__desc_4__handler_forks_and_the_child_posts(void)
+{
+	struct locks *locks = make_locks();
+	struct thread thread;
+	int i;
+
+	posted_by_child = shared_memory(sizeof(*posted_by_child));
+	SEM_INIT_SHARED(posted_by_child, 0);
+	handle_by(SIGUSR1, fork_and_post, SA_RESTART);
+	start(&thread, keep_busy, locks);
+	UNTIL(locks->turns > 10);
+	for (i = 0; i < 40 && !enough(); i++) {
+		forked_by_handler = 0;
+		OK(pthread_kill(thread.pthread, SIGUSR1));
+		UNTIL(forked_by_handler);
+		CHECK(forked_by_handler > 0);
+		CHECK_EQ(take(posted_by_child, TIMEDWAIT, LONG_MS), 0);
+		REAP(forked_by_handler);
+	}
+	locks->stop = true;
+	join(&thread);
+	check_locks(locks);
+}
+
+/* Every thread is in the midst of the same semaphore's wakes as it forks. */
+static void *pass_on(void *argument)
+{
+	struct locks *locks = argument;
+
+	while (!locks->stop) {
+		CHECK_EQ(sem_wait(&locks->sem), 0);
+		locks->turns++;
+		POST(&locks->sem);
+	}
+	return NULL;
+}
+
+static void fork_and_post_private(pid_t (*fork_so)(void))
+{
+	struct locks *locks = make_locks();
+	struct thread threads[4];
+	pid_t child;
+	int i;
+
+	POST(&locks->sem);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], pass_on, locks);
+	UNTIL(locks->turns > 100);
+	for (i = 0; i < 150 && !enough(); i++) {
+		child = fork_so();
+		CHECK(child >= 0);
+		if (child == 0) {
+			/* It dies of this if it hangs. */
+			signal(SIGALRM, SIG_DFL);
+			alarm(5);
+			POST(&locks->sem);
+			POST(&locks->sem);
+			_exit(0);
+		}
+		REAP(child);
+	}
+	locks->stop = true;
+	for (i = 0; i < 4; i++)
+		POST(&locks->sem);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+}
+
+static void fork__desc_3__child_posts_to_what_others_wait_for(void)
+{
+	fork_and_post_private(fork);
+}
+
+/* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
+static void fork__desc_4__child_posts_to_what_others_wait_for(void)
+{
+	fork_and_post_private(_Fork);
+}
+
+/* ------------------------------------------------------- pthread_atfork -- */
+
+static char trail[64];
+
+#define LEAVES(name, letter)						\
+	static void name(void)						\
+	{								\
+		size_t at = strlen(trail);				\
+									\
+		CHECK(at + 1 < sizeof(trail));				\
+		trail[at] = letter;					\
+	}
+
+LEAVES(prepare_a, 'a')
+LEAVES(prepare_b, 'b')
+LEAVES(prepare_c, 'c')
+LEAVES(parent_a, '1')
+LEAVES(parent_b, '2')
+LEAVES(child_a, '4')
+LEAVES(child_b, '5')
+LEAVES(child_c, '6')
+
+static void pthread_atfork__desc_3__order(void)
+{
+	pid_t child;
+
+	OK(pthread_atfork(prepare_a, parent_a, child_a));
+	OK(pthread_atfork(prepare_b, parent_b, child_b));
+	OK(pthread_atfork(prepare_c, NULL, child_c));
+	OK(pthread_atfork(NULL, NULL, NULL));
+	child = fork_watched();
+	CHECK(!strcmp(trail, child ? "cba12" : "cba456"));
+	if (child == 0)
+		_exit(0);
+	REAP(child);
+}
+
+static struct locks *forked_with;
+static _Atomic pid_t prepared_by;
+
+static void prepare_locks(void)
+{
+	prepared_by = gettid();
+	OK(pthread_rwlock_wrlock(&forked_with->rwlock));
+	OK(pthread_mutex_lock(&forked_with->mutex));
+	CHECK_EQ(sem_wait(&forked_with->sem), 0);
+	OK(pthread_spin_lock(&forked_with->spin));
+}
+
+static void release_locks(void)
+{
+	OK(pthread_spin_unlock(&forked_with->spin));
+	POST(&forked_with->sem);
+	OK(pthread_mutex_unlock(&forked_with->mutex));
+}
+
+static void release_in_parent(void)
+{
+	CHECK_EQ(prepared_by, gettid());
+	release_locks();
+	OK(pthread_rwlock_unlock(&forked_with->rwlock));
+}
+
+/* A writer's lock isn't glibc's child's to unlock: it is made anew. */
+static void release_in_child(void)
+{
+	release_locks();
+	OK(pthread_rwlock_init(&forked_with->rwlock, NULL));
+}
+
+static void *keep_busy_one_by_one(void *argument)
+{
+	struct locks *locks = argument;
+
+	while (!locks->stop) {
+		OK(pthread_rwlock_wrlock(&locks->rwlock));
+		OK(pthread_rwlock_unlock(&locks->rwlock));
+		OK(pthread_mutex_lock(&locks->mutex));
+		OK(pthread_mutex_unlock(&locks->mutex));
+		CHECK_EQ(sem_wait(&locks->sem), 0);
+		POST(&locks->sem);
+		OK(pthread_spin_lock(&locks->spin));
+		OK(pthread_spin_unlock(&locks->spin));
+		locks->turns++;
+	}
+	return NULL;
+}
+
+/* What they are for: the locks are nobody else's at the fork. */
+static void pthread_atfork__desc_1__locks_taken_before_and_released_after(void)
+{
+	struct thread threads[3];
+	pid_t child;
+	int i;
+
+	forked_with = make_locks();
+	POST(&forked_with->sem);
+	OK(pthread_atfork(prepare_locks, release_in_parent, release_in_child));
+	for (i = 0; i < 3; i++)
+		start(&threads[i], keep_busy_one_by_one, forked_with);
+	for (i = 0; i < 8; i++) {
+		child = fork_watched();
+		if (child == 0) {
+			CHECK_EQ(sem_wait(&forked_with->sem), 0);
+			check_locks(forked_with);
+			_exit(0);
+		}
+		REAP(child);
+	}
+	forked_with->stop = true;
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+	CHECK_EQ(sem_wait(&forked_with->sem), 0);
+	check_locks(forked_with);
+}
+
+static void pthread_atfork__desc_1__not_for_the_other_calls(void)
+{
+	char *argv[] = { "true", NULL };
+	pid_t child;
+
+	OK(pthread_atfork(prepare_a, parent_a, child_a));
+	child = _Fork();
+	CHECK(child >= 0);
+	if (child == 0)
+		_exit(trail[0] != '\0');
+	REAP(child);
+	OK(posix_spawnp(&child, "true", NULL, NULL, argv, environ));
+	REAP(child);
+	child = vfork();
+	if (child == 0)
+		_exit(0);
+	REAP(child);
+	CHECK_EQ(system("true"), 0);
+	CHECK(!strcmp(trail, ""));
+}
+
+static void pthread_atfork__ret__zero(void)
+{
+	CHECK_EQ(pthread_atfork(NULL, NULL, NULL), 0);
+	CHECK_EQ(pthread_atfork(prepare_a, NULL, NULL), 0);
+}
+
+/* ----------------------------------------------------------------- exec -- */
+
+/* Runs a test of this program in the process's place. */
+static void become(const char *test)
+{
+	char *argv[] = { "again", (char *)test, NULL };
+
+	execv("/proc/self/exe", argv);
+	FAIL("exec: %s", strerror(errno));
+}
+
+static void exec__desc_1__locks_begin_anew(void)
+{
+	check_locks(make_locks());
+}
+
+/* Others wait and contend: with the image, they are gone. */
+static void exec__desc_1__ends_threads_that_wait(void)
+{
+	struct locks *locks;
+	struct thread threads[6];
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 5; i++) {
+		child = fork_watched();
+		if (child)  {
+			REAP(child);
+			continue;
+		}
+		locks = make_locks();
+		OK(pthread_rwlock_rdlock(&locks->rwlock));
+		start(&threads[0], wait_for_cond, locks);
+		start(&threads[1], wait_for_sem, locks);
+		start(&threads[2], wait_at_barrier, locks);
+		start(&threads[3], wait_to_write, locks);
+		start(&threads[4], keep_busy_one_by_one, make_locks());
+		if (i % 2)
+			until_asleep(&threads[3]);
+		if (i == 4) {
+			OK(pthread_mutex_lock(&locks->mutex));
+			OK(pthread_spin_lock(&locks->spin));
+		}
+		become("exec__desc_1__locks_begin_anew");
+	}
+}
+
+static void *become_another(void *argument UNUSED)
+{
+	become("exec__desc_1__locks_begin_anew");
+	return NULL;
+}
+
+static void exec__desc_1__by_another_thread_than_the_first(void)
+{
+	struct locks *locks = make_locks();
+	struct thread thread;
+	pid_t child = fork_watched();
+
+	if (child == 0) {
+		start(&thread, become_another, NULL);
+		/* The first one waits for what never comes. */
+		CHECK_EQ(sem_wait(&locks->sem), 0);
+		FAIL("woken");
+	}
+	REAP(child);
+	check_locks(locks);
+}
+
+/* The other image maps the same memory: semaphores there are the same. */
+static void exec__desc_2__shared_memory_outlives_it(void)
+{
+	const char *inherited = getenv("CONFORMANCE_FD");
+	int fd = inherited ? atoi(inherited) : memfd_create("sems", 0);
+	char number[16];
+	sem_t *sems;
+	pid_t child;
+
+	CHECK(fd >= 0);
+	if (!inherited)
+		CHECK_EQ(ftruncate(fd, 2 * sizeof(*sems)), 0);
+	sems = mmap(NULL, 2 * sizeof(*sems), PROT_READ | PROT_WRITE, MAP_SHARED,
+		    fd, 0);
+	CHECK(sems != MAP_FAILED);
+	if (inherited) {
+		CHECK_EQ(sem_wait(&sems[0]), 0);
+		POST(&sems[1]);
+		return;
+	}
+	SEM_INIT_SHARED(&sems[0], 0);
+	SEM_INIT_SHARED(&sems[1], 0);
+	child = fork_watched();
+	if (child == 0) {
+		snprintf(number, sizeof(number), "%d", fd);
+		setenv("CONFORMANCE_FD", number, 1);
+		become("exec__desc_2__shared_memory_outlives_it");
+	}
+	POST(&sems[0]);
+	CHECK_EQ(sem_wait(&sems[1]), 0);
+	REAP(child);
+	check_free(&sems[0], 0);
+	check_free(&sems[1], 0);
+}
+
+/* ---------------------------------------------------- posix_spawn, vfork -- */
+
+struct spawner {
+	struct thread thread;
+	struct locks *locks;
+	bool vforks;
+};
+
+static void *spawn_often(void *argument)
+{
+	struct spawner *spawner = argument;
+	char *argv[] = { "true", NULL };
+	pid_t child;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		/* Held by this thread, and so it stays. */
+		OK(pthread_mutex_lock(&spawner->locks->mutex));
+		if (!spawner->vforks) {
+			OK(posix_spawnp(&child, "true", NULL, NULL, argv,
+					environ));
+		} else {
+			child = vfork();
+			if (child == 0) {
+				execvp("true", argv);
+				_exit(127);
+			}
+			CHECK(child > 0);
+		}
+		OK(pthread_mutex_unlock(&spawner->locks->mutex));
+		REAP(child);
+	}
+	return NULL;
+}
+
+static void spawn_beside_others(bool vforks)
+{
+	struct spawner spawners[2];
+	struct locks *locks = make_locks();
+	struct thread busy[2];
+	int i;
+
+	for (i = 0; i < 2; i++)
+		start(&busy[i], keep_busy, locks);
+	for (i = 0; i < 2; i++) {
+		spawners[i] = (struct spawner){ .locks = locks };
+		spawners[i].vforks = vforks;
+		start(&spawners[i].thread, spawn_often, &spawners[i]);
+	}
+	for (i = 0; i < 2; i++)
+		join(&spawners[i].thread);
+	locks->stop = true;
+	for (i = 0; i < 2; i++)
+		join(&busy[i]);
+	CHECK(locks->turns > 0);
+	check_locks(locks);
+}
+
+static void posix_spawn__desc_1__beside_threads_that_contend(void)
+{
+	spawn_beside_others(false);
+}
+
+static void vfork__desc_1__beside_threads_that_contend(void)
+{
+	spawn_beside_others(true);
+}
+
+/* The spawned program has locks of its own, whatever this one's are. */
+static void posix_spawn__desc_1__programs_locks_begin_anew(void)
+{
+	char *argv[] = { "again", "exec__desc_1__locks_begin_anew", NULL };
+	struct locks *locks = make_locks();
+	pid_t child;
+
+	OK(pthread_mutex_lock(&locks->mutex));
+	OK(pthread_rwlock_wrlock(&locks->rwlock));
+	OK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ));
+	REAP(child);
+	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
+	OK(pthread_mutex_unlock(&locks->mutex));
+	OK(pthread_rwlock_unlock(&locks->rwlock));
+	check_locks(locks);
+}
+
+/* ------------------------------------------------------------------ exit -- */
+
+static struct locks *used_at_exit;
+
+static void use_at_exit(void)
+{
+	/* The others still wait. */
+	POST(&used_at_exit->sem);
+	OK(pthread_mutex_lock(&used_at_exit->mutex));
+	OK(pthread_cond_broadcast(&used_at_exit->cond));
+	OK(pthread_mutex_unlock(&used_at_exit->mutex));
+	_exit(42);
+}
+
+static void exit__desc_1__while_threads_wait(void)
+{
+	struct thread threads[4];
+	int how, status;
+	pid_t child;
+
+	for (how = 0; how < 3; how++) {
+		child = fork_watched();
+		if (child == 0) {
+			used_at_exit = make_locks();
+			OK(pthread_rwlock_rdlock(&used_at_exit->rwlock));
+			start(&threads[0], wait_for_cond, used_at_exit);
+			start(&threads[1], wait_for_sem, used_at_exit);
+			start(&threads[2], wait_at_barrier, used_at_exit);
+			start(&threads[3], wait_to_write, used_at_exit);
+			until_asleep(&threads[3]);
+			if (how == 0)
+				_exit(42);
+			if (how == 1)
+				CHECK_EQ(atexit(use_at_exit), 0);
+			exit(42);
+		}
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK(WIFEXITED(status));
+		CHECK_EQ(WEXITSTATUS(status), 42);
+	}
+}
+
+static void *wait_and_exit(void *argument)
+{
+	struct locks *locks = argument;
+
+	wait_for_sem(locks);
+	wait_for_cond(locks);
+	exit(42);
+}
+
+static void *permit(void *argument)
+{
+	struct locks *locks = argument;
+
+	sleep_ms(5);
+	POST(&locks->sem);
+	OK(pthread_mutex_lock(&locks->mutex));
+	locks->permits = 1;
+	OK(pthread_cond_signal(&locks->cond));
+	OK(pthread_mutex_unlock(&locks->mutex));
+	return NULL;
+}
+
+/* The first thread is gone; the others' locks go on. */
+static void pthread_exit__desc_4__of_the_first_thread(void)
+{
+	struct thread *threads;
+	struct locks *locks;
+	pid_t child;
+	int status;
+
+	child = fork_watched();
+	if (child == 0) {
+		locks = make_locks();
+		threads = calloc(2, sizeof(*threads));
+		start(&threads[0], wait_and_exit, locks);
+		start(&threads[1], permit, locks);
+		pthread_exit(NULL);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 42);
+}
+
+static void *lock_and_exit(void *argument)
+{
+	struct locks *locks = argument;
+
+	OK(pthread_mutex_lock(&locks->mutex));
+	OK(pthread_rwlock_wrlock(&locks->rwlock));
+	CHECK_EQ(sem_wait(&locks->sem), 0);
+	OK(pthread_spin_lock(&locks->spin));
+	pthread_exit(NULL);
+}
+
+static void pthread_exit__desc_2__releases_no_locks(void)
+{
+	struct locks *locks = make_locks();
+	struct thread thread;
+
+	POST(&locks->sem);
+	start(&thread, lock_and_exit, locks);
+	join(&thread);
+	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
+	CHECK_ERR(pthread_rwlock_tryrdlock(&locks->rwlock), EBUSY);
+	CHECK_ERRNO(sem_trywait(&locks->sem), EAGAIN);
+	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
+}
+
+static const struct test tests[] = {
+	CLAUSE(fork__desc_2__child_has_its_own_of_all,
+	       "fork", "DESCRIPTION 2",
+	       "the child is a copy: its mutexes, condvars, rwlocks, "
+	       "barriers, spin locks and semaphores work, apart from the "
+	       "parent's"),
+	CLAUSE(fork__desc_2__semaphores_value_is_copied,
+	       "fork", "DESCRIPTION 2",
+	       "a private semaphore has its value in the child, and "
+	       "changes there only"),
+	CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
+	       "fork", "DESCRIPTION 2",
+	       "the child has the thread that forked only: nobody waits in "
+	       "its copy of a semaphore"),
+	CLAUSE(fork__desc_2__barriers_arrivals_are_copied,
+	       "fork", "DESCRIPTION 2",
+	       "a barrier that threads have arrived at has counted them in "
+	       "the child too"),
+	CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
+	       "fork", "DESCRIPTION 2",
+	       "what the thread that forked has locked, its copy in the "
+	       "child unlocks"),
+	CLAUSE(fork__desc_2__named_semaphores_stay_open,
+	       "fork", "DESCRIPTION 2",
+	       "named semaphores that are open are so in the child"),
+	CLAUSE(fork__desc_3__threads_child_posts,
+	       "fork", "DESCRIPTION 3",
+	       "the child of a process with threads may call what is "
+	       "async-signal-safe: sem_post, whatever the others do at the "
+	       "fork"),
+	CLAUSE(fork__desc_3__child_posts_to_what_others_wait_for,
+	       "fork", "DESCRIPTION 3",
+	       "the same for a private semaphore that threads of the "
+	       "parent are about to wait for, or be woken from"),
+	CLAUSE(fork__desc_4__child_posts_to_what_others_wait_for,
+	       "fork", "DESCRIPTION 4",
+	       "the same in the child of a _Fork (of 2024), at which no "
+	       "handlers of pthread_atfork are called"),
+	CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
+	       "fork", "DESCRIPTION 4",
+	       "_Fork (of 2024) in a handler: its child may post, in "
+	       "whichever call the handler came"),
+	CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
+	       "pthread_atfork", "DESCRIPTION 1",
+	       "handlers that take locks before the fork, and release them "
+	       "after it in parent and child, keep others out of it"),
+	CLAUSE(pthread_atfork__desc_1__not_for_the_other_calls,
+	       "pthread_atfork", "DESCRIPTION 1",
+	       "the handlers are fork's: _Fork, and in glibc posix_spawn, "
+	       "vfork and system, don't call them"),
+	CLAUSE(pthread_atfork__desc_3__order,
+	       "pthread_atfork", "DESCRIPTION 3",
+	       "prepare handlers are called last first, the others first "
+	       "first; NULL is none"),
+	CLAUSE(pthread_atfork__ret__zero,
+	       "pthread_atfork", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(exec__desc_1__locks_begin_anew,
+	       "exec", "DESCRIPTION 1",
+	       "the new image begins with locks of its own"),
+	CLAUSE(exec__desc_1__ends_threads_that_wait,
+	       "exec", "DESCRIPTION 1",
+	       "threads of the old image are gone, in whatever wait"),
+	CLAUSE(exec__desc_1__by_another_thread_than_the_first,
+	       "exec", "DESCRIPTION 1",
+	       "any thread may call it, though the first one waits"),
+	CLAUSE(exec__desc_2__shared_memory_outlives_it,
+	       "exec", "DESCRIPTION 2",
+	       "semaphores in memory that both images map are the same"),
+	CLAUSE(posix_spawn__desc_1__beside_threads_that_contend,
+	       "posix_spawn", "DESCRIPTION 1",
+	       "it disturbs no locks of the process, also with a mutex "
+	       "held"),
+	CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
+	       "posix_spawn", "DESCRIPTION 1",
+	       "the new program begins with locks of its own"),
+	CLAUSE(vfork__desc_1__beside_threads_that_contend,
+	       "vfork (of 2001)", "DESCRIPTION 1",
+	       "it disturbs no locks of the process, also with a mutex "
+	       "held"),
+	CLAUSE(exit__desc_1__while_threads_wait,
+	       "exit", "DESCRIPTION 1",
+	       "threads that wait keep no process from its exit, and "
+	       "handlers of atexit can use locks"),
+	CLAUSE(pthread_exit__desc_2__releases_no_locks,
+	       "pthread_exit", "DESCRIPTION 2",
+	       "a thread that ends releases nothing"),
+	CLAUSE(pthread_exit__desc_4__of_the_first_thread,
+	       "pthread_exit", "DESCRIPTION 4",
+	       "when the first thread ends, the others' locks work on"),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,414 @@
+/* XSH, the attributes of rwlocks, and glibc's kinds of them. */
+#include "../pthread/rwlock.h"
+
+static void pthread_rwlockattr_init__desc_2__defaults(void)
+{
+	pthread_rwlockattr_t attr;
+	int pshared = 4711, kind = 4711;
+
+	memset(&attr, 0xff, sizeof(attr));
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_rwlockattr_getkind_np(&attr, &kind));
+	CHECK_EQ(kind, PTHREAD_RWLOCK_DEFAULT_NP);
+	CHECK_EQ(pthread_rwlockattr_destroy(&attr), 0);
+}
+
+static void pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock(void)
+{
+	pthread_rwlockattr_t attr;
+	struct holder reader, writer;
+	pthread_rwlock_t lock;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlock_init(&lock, &attr));
+	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
+	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_rwlockattr_destroy(&attr));
+	memset(&attr, 0xff, sizeof(attr));
+	/* It still prefers readers. */
+	hold_elsewhere(&reader, &lock, RDLOCK);
+	wait_elsewhere(&writer, &lock, WRLOCK);
+	OK(elsewhere(&lock, RDLOCK));
+	let_go(&reader);
+	let_go(&writer);
+	check_free(&lock);
+	OK(pthread_rwlock_destroy(&lock));
+}
+
+static void pthread_rwlockattr_init__desc_3__serve_many_locks(void)
+{
+	pthread_rwlock_t locks[20];
+	pthread_rwlockattr_t attr;
+	struct holder writer;
+	int i;
+
+	OK(pthread_rwlockattr_init(&attr));
+	for (i = 0; i < 20; i++)
+		OK(pthread_rwlock_init(&locks[i], &attr));
+	OK(pthread_rwlockattr_destroy(&attr));
+	for (i = 0; i < 20; i++) {
+		OK(pthread_rwlock_rdlock(&locks[i]));
+		wait_elsewhere(&writer, &locks[i], WRLOCK);
+		OK(pthread_rwlock_unlock(&locks[i]));
+		let_go(&writer);
+		OK(pthread_rwlock_destroy(&locks[i]));
+	}
+}
+
+static void pthread_rwlockattr_destroy__desc_1__may_be_initialised_again(void)
+{
+	pthread_rwlockattr_t attr;
+	int pshared, kind;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
+	CHECK_EQ(pthread_rwlockattr_destroy(&attr), 0);
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_rwlockattr_getkind_np(&attr, &kind));
+	CHECK_EQ(kind, PTHREAD_RWLOCK_DEFAULT_NP);
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+static void pthread_rwlockattr_getpshared__desc_1__tells_what_was_set(void)
+{
+	static const int values[] = {
+		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
+		PTHREAD_PROCESS_SHARED,
+	};
+	pthread_rwlockattr_t attr;
+	int pshared;
+
+	OK(pthread_rwlockattr_init(&attr));
+	for (EACH(i, values)) {
+		CHECK_EQ(pthread_rwlockattr_setpshared(&attr, values[i]), 0);
+		CHECK_EQ(pthread_rwlockattr_getpshared(&attr, &pshared), 0);
+		CHECK_EQ(pshared, values[i]);
+	}
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+struct ledger {
+	pthread_rwlock_t lock;
+	long written, words[8];
+};
+
+static void read_and_write(struct ledger *ledger, int turns)
+{
+	uint32_t state = 4711 + getpid();
+	int i, j;
+
+	for (i = 0; i < turns; i++) {
+		if (next_random(&state) % 3) {
+			OK(take(&ledger->lock, next_random(&state) % 2 ?
+				RDLOCK : TIMEDRDLOCK, LONG_MS));
+		} else {
+			OK(take(&ledger->lock, next_random(&state) % 2 ?
+				WRLOCK : CLOCKWRLOCK, LONG_MS));
+			ledger->written++;
+			for (j = 0; j < 8; j++)
+				ledger->words[j]++;
+		}
+		for (j = 0; j < 8; j++)
+			CHECK_EQ(ledger->words[j], ledger->written);
+		OK(pthread_rwlock_unlock(&ledger->lock));
+	}
+}
+
+static void pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes(void)
+{
+	struct ledger *ledger = shared_memory(sizeof(*ledger));
+	pid_t children[3];
+	int i;
+
+	make_rwlock(&ledger->lock, PREFER_READER, true);
+	for (i = 0; i < 3; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			read_and_write(ledger, 1000);
+			_exit(0);
+		}
+	}
+	read_and_write(ledger, 1000);
+	for (i = 0; i < 3; i++)
+		REAP(children[i]);
+	CHECK(ledger->written > 0);
+	check_free(&ledger->lock);
+	OK(pthread_rwlock_destroy(&ledger->lock));
+}
+
+static void pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes(void)
+{
+	struct {
+		pthread_rwlock_t lock;
+		_Atomic int begun, got;
+	} *shared = shared_memory(sizeof(*shared));
+	static const enum rw_call calls[] = {
+		RDLOCK, WRLOCK, TIMEDRDLOCK, CLOCKWRLOCK,
+	};
+	pid_t children[4];
+	int i;
+
+	make_rwlock(&shared->lock, PREFER_READER, true);
+	OK(pthread_rwlock_wrlock(&shared->lock));
+	for (i = 0; i < 4; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			CHECK_ERR(pthread_rwlock_tryrdlock(&shared->lock),
+				  EBUSY);
+			shared->begun++;
+			OK(take(&shared->lock, calls[i], LONG_MS));
+			shared->got++;
+			OK(pthread_rwlock_unlock(&shared->lock));
+			_exit(0);
+		}
+	}
+	UNTIL(shared->begun == 4);
+	sleep_ms(20);
+	CHECK_EQ(shared->got, 0);
+	OK(pthread_rwlock_unlock(&shared->lock));
+	for (i = 0; i < 4; i++)
+		REAP(children[i]);
+	CHECK_EQ(shared->got, 4);
+	check_free(&shared->lock);
+}
+
+static void pthread_rwlockattr_setpshared__desc_1__shared_has_no_address(void)
+{
+	int fd = memfd_create("rwlock", MFD_CLOEXEC);
+	pthread_rwlock_t *mapped[2];
+	struct holder waiter;
+	enum rw_call call;
+	int i;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
+	for (i = 0; i < 2; i++) {
+		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
+				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(mapped[i] != MAP_FAILED);
+	}
+	make_rwlock(mapped[0], PREFER_READER, true);
+	for (call = 0; call < RW_CALLS; call++) {
+		if (call == TRYRDLOCK || call == TRYWRLOCK)
+			continue;
+		OK(pthread_rwlock_wrlock(mapped[call % 2]));
+		CHECK_ERR(elsewhere(mapped[1 - call % 2], TRYRDLOCK), EBUSY);
+		wait_elsewhere(&waiter, mapped[1 - call % 2], call);
+		OK(pthread_rwlock_unlock(mapped[call % 2]));
+		let_go(&waiter);
+	}
+	check_free(mapped[1]);
+}
+
+/* Those of a forked child are copies, as they were at the fork. */
+static void in_a_child(pthread_rwlock_t *lock, enum rw_call held)
+{
+	pid_t child;
+
+	make_rwlock(lock, PREFER_READER, false);
+	OK(take(lock, held, LONG_MS));
+	child = fork_watched();
+	if (child == 0) {
+		CHECK_ERR(pthread_rwlock_trywrlock(lock), EBUSY);
+		OK(pthread_rwlock_unlock(lock));
+		check_free(lock);
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_ERR(elsewhere(lock, TRYWRLOCK), EBUSY);
+	OK(pthread_rwlock_unlock(lock));
+	check_free(lock);
+}
+
+static void pthread_rwlockattr_setpshared__desc_2__private_is_this_processs(void)
+{
+	pthread_rwlock_t lock;
+
+	in_a_child(&lock, RDLOCK);
+	in_a_child(&lock, TIMEDRDLOCK);
+}
+
+static void pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing(void)
+{
+	pthread_rwlock_t lock;
+
+	in_a_child(&lock, WRLOCK);
+	in_a_child(&lock, CLOCKWRLOCK);
+}
+
+static void pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two(void)
+{
+	static const int values[] = { 2, -1, 4711, INT_MIN };
+	pthread_rwlockattr_t attr;
+	int pshared;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	for (EACH(i, values))
+		CHECK_ERR(pthread_rwlockattr_setpshared(&attr, values[i]),
+			  EINVAL);
+	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
+	CHECK_EQ(pshared, PTHREAD_PROCESS_SHARED);
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+/* --------------------------------------------------------- glibc's kinds -- */
+
+static void pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it(void)
+{
+	pthread_rwlockattr_t attr;
+	enum rw_kind kind;
+	int got;
+
+	OK(pthread_rwlockattr_init(&attr));
+	for (kind = 0; kind < RW_KINDS; kind++) {
+		CHECK_EQ(pthread_rwlockattr_setkind_np(&attr, kind), 0);
+		CHECK_EQ(pthread_rwlockattr_getkind_np(&attr, &got), 0);
+		CHECK_EQ(got, kind);
+	}
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+static void pthread_rwlockattr_setkind_np__err_EINVAL__no_kind(void)
+{
+	static const int values[] = { -1, 3, 4711, INT_MIN };
+	pthread_rwlockattr_t attr;
+	int got;
+
+	OK(pthread_rwlockattr_init(&attr));
+	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
+	for (EACH(i, values))
+		CHECK_ERR(pthread_rwlockattr_setkind_np(&attr, values[i]),
+			  EINVAL);
+	OK(pthread_rwlockattr_getkind_np(&attr, &got));
+	CHECK_EQ(got, NONRECURSIVE);
+	OK(pthread_rwlockattr_destroy(&attr));
+}
+
+/* A reader has it and a writer waits: may another thread read? */
+static void read_past_a_writer(enum rw_kind kind, bool pshared, int wanted)
+{
+	struct holder reader, writer;
+	pthread_rwlock_t lock;
+
+	make_rwlock(&lock, kind, pshared);
+	hold_elsewhere(&reader, &lock, RDLOCK);
+	wait_elsewhere(&writer, &lock, WRLOCK);
+	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), wanted);
+	CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, wanted ? 15 : LONG_MS),
+		  wanted ? ETIMEDOUT : 0);
+	CHECK(!writer.done);
+	let_go(&reader);
+	let_go(&writer);
+	check_free(&lock);
+	OK(pthread_rwlock_destroy(&lock));
+}
+
+static void pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in(void)
+{
+	read_past_a_writer(PREFER_READER, false, 0);
+	read_past_a_writer(PREFER_READER, true, 0);
+}
+
+/* Its name says otherwise: readers may be so again, so that it can't. */
+static void pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in(void)
+{
+	read_past_a_writer(PREFER_WRITER, false, 0);
+	read_past_a_writer(PREFER_WRITER, true, 0);
+}
+
+static void pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind(void)
+{
+	read_past_a_writer(NONRECURSIVE, false, EBUSY);
+	read_past_a_writer(NONRECURSIVE, true, EBUSY);
+}
+
+static void pthread_rwlockattr_setkind_np__desc_2__static_initialiser(void)
+{
+	pthread_rwlock_t lock =
+		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+	struct holder reader, writer;
+
+	hold_elsewhere(&reader, &lock, RDLOCK);
+	wait_elsewhere(&writer, &lock, WRLOCK);
+	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
+	let_go(&reader);
+	let_go(&writer);
+	check_free(&lock);
+}
+
+static const struct test tests[] = {
+	CLAUSE(pthread_rwlockattr_init__desc_2__defaults,
+	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 2",
+	       "attributes begin with their defaults: "
+	       "PTHREAD_PROCESS_PRIVATE, and glibc's default kind"),
+	CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
+	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 3",
+	       "locks don't depend on what becomes of the attributes that "
+	       "they were made with"),
+	CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks,
+	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 3",
+	       "one set of attributes serves many locks"),
+	CLAUSE(pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
+	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 1",
+	       "destroyed attributes may be initialised again, with the "
+	       "defaults"),
+	CLAUSE(pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
+	       "getpshared tells what setpshared has set; both return 0"),
+	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
+	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
+	       "exclude one another, readers and writers"),
+	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
+	       "PTHREAD_PROCESS_SHARED: an unlock lets waiting processes "
+	       "in"),
+	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
+	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
+	       "same lock"),
+	CLAUSE(pthread_rwlockattr_setpshared__desc_2__private_is_this_processs,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 2",
+	       "PTHREAD_PROCESS_PRIVATE: the process's own; a forked "
+	       "child's copy is locked as it was, and its own"),
+	CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 2",
+	       "PTHREAD_PROCESS_PRIVATE: what a thread that forks has to "
+	       "write its copy in the child unlocks",
+	       "furwock is right: the child's thread is a copy of its "
+	       "owner; glibc knows a writer by its thread id, which is "
+	       "another one there, and takes the unlock for a reader's"),
+	CLAUSE(pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
+	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "ERRORS, EINVAL",
+	       "the value is neither of the two; it stays as it was"),
+	CLAUSE(pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 1",
+	       "getkind_np tells what setkind_np has set"),
+	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
+	       "PTHREAD_RWLOCK_PREFER_READER_NP: readers come in though "
+	       "writers wait"),
+	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
+	       "PTHREAD_RWLOCK_PREFER_WRITER_NP: the same, whatever its "
+	       "name says"),
+	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
+	       "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: writers that "
+	       "wait keep readers out"),
+	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__static_initialiser,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
+	       "the same from "
+	       "PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP"),
+	CLAUSE(pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
+	       "pthread_rwlockattr_setkind_np (of glibc)", "manual, EINVAL",
+	       "there is no such kind; it stays as it was"),
+};
+
+TEST_MAIN(tests)

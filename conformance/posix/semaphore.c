@@ -1,0 +1,2362 @@
+/* XSH, the pages of semaphores: the unnamed ones, and named ones beside them. */
+#include "enough.h"
+#include "handlers.h"
+#include "priority.h"
+#include "semaphore.h"
+
+#include <setjmp.h>
+#include <stdatomic.h>
+
+/* ------------------------------------------------------------ sem_init -- */
+
+static void sem_init__desc_1__value_is_the_one_given(void)
+{
+	static const unsigned int values[] = { 0, 1, 2, 1000, SEM_VALUE_MAX };
+	sem_t sem;
+	size_t i;
+
+	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		SEM_INIT(&sem, values[i]);
+		CHECK_VALUE(&sem, values[i]);
+		DESTROY(&sem);
+	}
+}
+
+static void sem_init__desc_1__serves_every_call(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 1);
+	for (EACH_CALL(call)) {
+		CHECK_EQ(take(&sem, call, LONG_MS), 0);
+		CHECK_VALUE(&sem, 0);
+		POST(&sem);
+	}
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_VALUE(&sem, 0);
+	DESTROY(&sem);
+}
+
+/* Memory comes from the heap as others left it. */
+static void sem_init__desc_1__what_was_there_does_not_matter(void)
+{
+	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
+	struct waiter waiter;
+	sem_t sem;
+	size_t i;
+
+	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
+		memset(&sem, filling[i], sizeof(sem));
+		SEM_INIT(&sem, 0);
+		wait_elsewhere(&waiter, &sem, WAIT);
+		POST(&sem);
+		check_ended(&waiter, 0);
+		check_free(&sem, 0);
+		DESTROY(&sem);
+	}
+}
+
+static void sem_init__desc_1__writes_only_where_it_lies(void)
+{
+	struct {
+		unsigned char before[64];
+		sem_t sem;
+		unsigned char after[64];
+	} memory;
+	struct waiter waiter;
+	int i;
+
+	memset(&memory, 0x5a, sizeof(memory));
+	SEM_INIT(&memory.sem, 1);
+	CHECK_EQ(sem_wait(&memory.sem), 0);
+	wait_elsewhere(&waiter, &memory.sem, TIMEDWAIT);
+	POST(&memory.sem);
+	check_ended(&waiter, 0);
+	DESTROY(&memory.sem);
+	for (i = 0; i < 64; i++)
+		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
+}
+
+static void *post_ten_times(void *sem)
+{
+	int i;
+
+	for (i = 0; i < 10; i++)
+		POST(sem);
+	return NULL;
+}
+
+static void sem_init__desc_2__shared_by_processes(void)
+{
+	sem_t *sems = shared_memory(2 * sizeof(*sems));
+	pid_t child;
+	int i;
+
+	SEM_INIT_SHARED(&sems[0], 0);
+	SEM_INIT_SHARED(&sems[1], 0);
+	child = fork_watched();
+	for (i = 0; i < 500; i++) {
+		POST(&sems[child == 0]);
+		while (take(&sems[child != 0], i % SEM_CALLS, LONG_MS))
+			CHECK_EQ(errno, EINTR);
+	}
+	if (child == 0)
+		_exit(0);
+	REAP(child);
+	check_free(&sems[0], 0);
+	check_free(&sems[1], 0);
+}
+
+/* A post in one process ends waits in others, as many as posts. */
+static void sem_init__desc_2__posts_reach_waiting_processes(void)
+{
+	struct {
+		sem_t sem;
+		_Atomic int done;
+	} *shared = shared_memory(sizeof(*shared));
+	pid_t children[SEM_CALLS];
+	int i;
+
+	SEM_INIT_SHARED(&shared->sem, 0);
+	for (i = 0; i < SEM_CALLS; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			CHECK_EQ(take(&shared->sem, i, LONG_MS), 0);
+			shared->done++;
+			_exit(0);
+		}
+	}
+	sleep_ms(30);
+	for (i = 0; i < SEM_CALLS; i++) {
+		CHECK_EQ(shared->done, i);
+		POST(&shared->sem);
+		UNTIL(shared->done == i + 1);
+		sleep_ms(5);
+	}
+	for (i = 0; i < SEM_CALLS; i++)
+		REAP(children[i]);
+	check_free(&shared->sem, 0);
+}
+
+/* Where it is mapped makes no difference, not even within a process. */
+static void sem_init__desc_2__shared_has_no_address(void)
+{
+	int fd = memfd_create("sem", MFD_CLOEXEC);
+	struct waiter waiter;
+	sem_t *one, *other;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, sizeof(sem_t)), 0);
+	one = mmap(NULL, sizeof(*one), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	other = mmap(NULL, sizeof(*one), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		     0);
+	CHECK(one != MAP_FAILED && other != MAP_FAILED && one != other);
+	SEM_INIT_SHARED(one, 0);
+	for (EACH_CALL(call)) {
+		wait_elsewhere(&waiter, one, call);
+		POST(other);
+		check_ended(&waiter, 0);
+	}
+	check_free(other, 0);
+}
+
+/* The process that waited is gone; those that are left can go on. */
+static void sem_init__desc_2__shared_survives_a_waiters_death(void)
+{
+	sem_t *sem = shared_memory(sizeof(*sem));
+	struct waiter waiter;
+	int status;
+	pid_t child;
+
+	SEM_INIT_SHARED(sem, 0);
+	child = fork_watched();
+	if (child == 0) {
+		take(sem, WAIT, 0);
+		_exit(0);
+	}
+	sleep_ms(30);
+	CHECK_EQ(kill(child, SIGKILL), 0);
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFSIGNALED(status));
+	CHECK_VALUE(sem, 0);
+	wait_elsewhere(&waiter, sem, WAIT);
+	POST(sem);
+	check_ended(&waiter, 0);
+	check_free(sem, 0);
+}
+
+static void sem_init__desc_3__any_thread_of_the_process(void)
+{
+	struct thread threads[4];
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], post_ten_times, &sem);
+	for (i = 0; i < 40; i++)
+		CHECK_EQ(take(&sem, i % SEM_CALLS, LONG_MS), 0);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	check_free(&sem, 0);
+	DESTROY(&sem);
+}
+
+static void sem_init__err_EINVAL__value_beyond_the_maximum(void)
+{
+	sem_t sem;
+
+	CHECK_ERRNO(sem_init(&sem, 0, SEM_VALUE_MAX + 1U), EINVAL);
+	CHECK_ERRNO(sem_init(&sem, 1, SEM_VALUE_MAX + 1U), EINVAL);
+	CHECK_ERRNO(sem_init(&sem, 0, UINT_MAX), EINVAL);
+}
+
+static void sem_init__ret__zero(void)
+{
+	sem_t sem;
+
+	CHECK_EQ(sem_init(&sem, 0, 7), 0);
+	CHECK_EQ(sem_destroy(&sem), 0);
+	/* Any value but zero makes it a shared one. */
+	CHECK_EQ(sem_init(&sem, -3, 7), 0);
+	CHECK_EQ(sem_destroy(&sem), 0);
+}
+
+/* --------------------------------------------------------- sem_destroy -- */
+
+static void sem_destroy__desc_1__may_be_initialised_again(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		CHECK_EQ(sem_init(&sem, i % 2, i), 0);
+		check_free(&sem, i);
+		DESTROY(&sem);
+	}
+	SEM_INIT(&sem, 0);
+	wait_elsewhere(&waiter, &sem, WAIT);
+	POST(&sem);
+	check_ended(&waiter, 0);
+	DESTROY(&sem);
+}
+
+static void *take_nothing(void *sem)
+{
+	CHECK_ERRNO(take(sem, TIMEDWAIT, 10), ETIMEDOUT);
+	return NULL;
+}
+
+static void sem_destroy__desc_2__after_waits_that_gave_up(void)
+{
+	struct thread threads[4];
+	sem_t sem;
+	int round, i;
+
+	for (round = 0; round < 5; round++) {
+		SEM_INIT(&sem, 0);
+		for (i = 0; i < 4; i++)
+			start(&threads[i], take_nothing, &sem);
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+		DESTROY(&sem);
+		memset(&sem, 0xff, sizeof(sem));
+	}
+}
+
+struct vanishing {
+	sem_t *_Atomic sem;
+	_Atomic bool stop;
+};
+
+static void *post_what_vanishes(void *argument)
+{
+	struct vanishing *vanishing = argument;
+	sem_t *sem;
+
+	while (!vanishing->stop) {
+		sem = atomic_exchange(&vanishing->sem, NULL);
+		if (sem)
+			POST(sem);
+		else
+			sched_yield();
+	}
+	return NULL;
+}
+
+
+/*
+ * Whoever takes what a post gives may destroy the semaphore and free its memory
+ * while the poster is still in sem_post.
+ */
+static void sem_destroy__desc_2__right_after_the_wait_that_a_post_ended(void)
+{
+	struct vanishing vanishing = { .sem = NULL };
+	struct thread poster;
+	sem_t *sem;
+	int i;
+
+	start(&poster, post_what_vanishes, &vanishing);
+	for (i = 0; i < 3000 && !enough(); i++) {
+		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(sem != MAP_FAILED);
+		SEM_INIT(sem, 0);
+		vanishing.sem = sem;
+		CHECK_EQ(take(sem, i % SEM_CALLS, LONG_MS), 0);
+		if (i % 2)
+			DESTROY(sem);
+		CHECK_EQ(munmap(sem, sizeof(*sem)), 0);
+	}
+	vanishing.stop = true;
+	join(&poster);
+}
+
+/* The same, with a waiter that sleeps before the post and polls after it. */
+static void sem_destroy__desc_2__right_after_a_sleep(void)
+{
+	struct vanishing vanishing = { .sem = NULL };
+	struct thread poster;
+	sem_t *sem;
+	int i;
+
+	start(&poster, post_what_vanishes, &vanishing);
+	for (i = 0; i < 300 && !enough(); i++) {
+		struct waiter waiter;
+
+		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(sem != MAP_FAILED);
+		SEM_INIT(sem, 0);
+		start_waiter(&waiter, sem, i % SEM_CALLS);
+		usleep(i % 3 * 200);
+		vanishing.sem = sem;
+		UNTIL(waiter.done);
+		DESTROY(sem);
+		CHECK_EQ(munmap(sem, sizeof(*sem)), 0);
+		check_ended(&waiter, 0);
+	}
+	vanishing.stop = true;
+	join(&poster);
+}
+
+static void sem_destroy__ret__zero(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, SEM_VALUE_MAX);
+	CHECK_EQ(sem_destroy(&sem), 0);
+	SEM_INIT_SHARED(&sem, 0);
+	CHECK_EQ(sem_destroy(&sem), 0);
+}
+
+/* --------------------------------------------------------- sem_trywait -- */
+
+static void sem_trywait__desc_1__takes_one(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 3);
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_VALUE(&sem, 2);
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_VALUE(&sem, 0);
+	DESTROY(&sem);
+}
+
+struct rush {
+	sem_t sem;
+	_Atomic int taken, go;
+};
+
+static void *try_often(void *argument)
+{
+	struct rush *rush = argument;
+	int i;
+
+	UNTIL(rush->go);
+	for (i = 0; i < 3000; i++) {
+		if (!sem_trywait(&rush->sem))
+			rush->taken++;
+		else
+			CHECK_EQ(errno, EAGAIN);
+	}
+	return NULL;
+}
+
+static void sem_trywait__desc_1__as_many_as_there_are(void)
+{
+	struct thread threads[4];
+	struct rush rush = { .taken = 0 };
+	int i;
+
+	SEM_INIT(&rush.sem, 5000);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], try_often, &rush);
+	rush.go = 1;
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	CHECK_EQ(rush.taken, 5000);
+	check_free(&rush.sem, 0);
+}
+
+static void sem_trywait__err_EAGAIN__locked(void)
+{
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 100; i++)
+		CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
+	CHECK_VALUE(&sem, 0);
+	POST(&sem);
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
+	DESTROY(&sem);
+}
+
+static void sem_trywait__err_EAGAIN__others_wait(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	wait_elsewhere(&waiter, &sem, WAIT);
+	CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
+	CHECK(!waiter.done);
+	POST(&sem);
+	check_ended(&waiter, 0);
+	check_free(&sem, 0);
+}
+
+/* ------------------------------------------------------------ sem_wait -- */
+
+static void sem_wait__desc_2__returns_at_once_when_unlocked(void)
+{
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 100);
+	for (i = 99; i >= 0; i--) {
+		CHECK_EQ(sem_wait(&sem), 0);
+		CHECK_VALUE(&sem, i);
+	}
+	DESTROY(&sem);
+}
+
+static void sem_wait__desc_2__blocks_until_a_post(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 10; i++) {
+		wait_elsewhere(&waiter, &sem, WAIT);
+		sleep_ms(2);
+		CHECK(!waiter.done);
+		POST(&sem);
+		check_ended(&waiter, 0);
+		check_free(&sem, 0);
+	}
+	DESTROY(&sem);
+}
+
+static void sem_wait__desc_2__many_waiters_and_as_many_posts(void)
+{
+	struct waiter waiters[24];
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 24; i++)
+		wait_elsewhere(&waiters[i], &sem, i % SEM_CALLS);
+	for (i = 0; i < 24; i++)
+		POST(&sem);
+	for (i = 0; i < 24; i++)
+		check_ended(&waiters[i], 0);
+	check_free(&sem, 0);
+	DESTROY(&sem);
+}
+
+struct exclusion {
+	sem_t sem;
+	int inside;
+	long counter;
+};
+
+static void *count(void *argument)
+{
+	struct exclusion *exclusion = argument;
+	int i;
+
+	for (i = 0; i < 3000; i++) {
+		CHECK_EQ(take(&exclusion->sem, i % SEM_CALLS, LONG_MS), 0);
+		CHECK_EQ(exclusion->inside++, 0);
+		exclusion->counter++;
+		if (i % 64 == 0)
+			sched_yield();
+		CHECK_EQ(--exclusion->inside, 0);
+		POST(&exclusion->sem);
+	}
+	return NULL;
+}
+
+/* One is locked until it is posted; what was written before is seen after. */
+static void sem_wait__desc_3__stays_locked_until_posted(void)
+{
+	struct exclusion exclusion = { .counter = 0 };
+	struct thread threads[6];
+	int i;
+
+	SEM_INIT(&exclusion.sem, 1);
+	for (i = 0; i < 6; i++)
+		start(&threads[i], count, &exclusion);
+	for (i = 0; i < 6; i++)
+		join(&threads[i]);
+	CHECK_EQ(exclusion.counter, 6 * 3000);
+	check_free(&exclusion.sem, 1);
+}
+
+struct pool {
+	sem_t sem;
+	_Atomic int inside;
+};
+
+static void *enter_pool(void *argument)
+{
+	struct pool *pool = argument;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		CHECK_EQ(sem_wait(&pool->sem), 0);
+		CHECK(++pool->inside <= 3);
+		if (i % 16 == 0)
+			sched_yield();
+		pool->inside--;
+		POST(&pool->sem);
+	}
+	return NULL;
+}
+
+static void sem_wait__desc_3__lets_in_as_many_as_its_value(void)
+{
+	struct pool pool = { .inside = 0 };
+	struct thread threads[8];
+	int i;
+
+	SEM_INIT(&pool.sem, 3);
+	for (i = 0; i < 8; i++)
+		start(&threads[i], enter_pool, &pool);
+	for (i = 0; i < 8; i++)
+		join(&threads[i]);
+	check_free(&pool.sem, 3);
+}
+
+/* Whoever locks it need not be the one that unlocks it. */
+static void sem_wait__desc_3__has_no_owner(void)
+{
+	struct thread other;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 1);
+	CHECK_EQ(sem_wait(&sem), 0);
+	start(&other, post_ten_times, &sem);
+	for (i = 0; i < 10; i++)
+		CHECK_EQ(sem_wait(&sem), 0);
+	join(&other);
+	check_free(&sem, 0);
+}
+
+static void sem_wait__err_EINTR__handler_without_SA_RESTART(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+	int i;
+
+	handle(0);
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 20; i++) {
+		wait_elsewhere(&waiter, &sem, WAIT);
+		shoot(&waiter.thread);
+		check_ended(&waiter, EINTR);
+		check_free(&sem, 0);
+	}
+	DESTROY(&sem);
+}
+
+static void sem_wait__desc_4__handler_with_SA_RESTART_waits_on(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+	int i;
+
+	handle(SA_RESTART);
+	SEM_INIT(&sem, 0);
+	wait_elsewhere(&waiter, &sem, WAIT);
+	for (i = 0; i < 100; i++) {
+		shoot(&waiter.thread);
+		CHECK(!waiter.done);
+		if (i % 10 == 0)
+			until_asleep(&waiter.thread);
+	}
+	CHECK_VALUE(&sem, 0);
+	POST(&sem);
+	check_ended(&waiter, 0);
+	check_free(&sem, 0);
+}
+
+static void *wait_with_signals_blocked(void *argument)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGUSR1);
+	OK(pthread_sigmask(SIG_BLOCK, &signals, NULL));
+	return waiter_run(argument);
+}
+
+static void sem_wait__desc_4__blocked_signal_ends_no_wait(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+
+	handle(0);
+	SEM_INIT(&sem, 0);
+	for (EACH_CALL(call)) {
+		waiter = (struct waiter){
+			.sem = &sem,
+			.call = call,
+			.ms = LONG_MS,
+		};
+		start(&waiter.thread, wait_with_signals_blocked, &waiter);
+		until_asleep(&waiter.thread);
+		OK(pthread_kill(waiter.thread.pthread, SIGUSR1));
+		sleep_ms(3);
+		CHECK(!waiter.done);
+		CHECK_EQ(handled, 0);
+		POST(&sem);
+		check_ended(&waiter, 0);
+	}
+	check_free(&sem, 0);
+}
+
+static void sem_wait__desc_4__ignored_signal_ends_no_wait(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+
+	handle_by(SIGUSR1, SIG_IGN, 0);
+	SEM_INIT(&sem, 0);
+	for (EACH_CALL(call)) {
+		wait_elsewhere(&waiter, &sem, call);
+		OK(pthread_kill(waiter.thread.pthread, SIGUSR1));
+		/* Its default is to be ignored. */
+		OK(pthread_kill(waiter.thread.pthread, SIGWINCH));
+		sleep_ms(3);
+		CHECK(!waiter.done);
+		POST(&sem);
+		check_ended(&waiter, 0);
+	}
+	check_free(&sem, 0);
+}
+
+/* Stopped and continued, it waits on: no handler has run. */
+static void sem_wait__desc_4__stop_and_continue_end_no_wait(void)
+{
+	struct {
+		sem_t sem, ready;
+		_Atomic int error, done;
+	} *shared = shared_memory(sizeof(*shared));
+	int status;
+	pid_t child;
+
+	SEM_INIT_SHARED(&shared->sem, 0);
+	child = fork_watched();
+	if (child == 0) {
+		shared->error = take(&shared->sem, WAIT, 0) ? errno : 0;
+		shared->done = 1;
+		_exit(0);
+	}
+	sleep_ms(20);
+	CHECK_EQ(kill(child, SIGSTOP), 0);
+	CHECK_EQ(waitpid(child, &status, WUNTRACED), child);
+	CHECK(WIFSTOPPED(status));
+	CHECK_EQ(kill(child, SIGCONT), 0);
+	sleep_ms(10);
+	CHECK(!shared->done);
+	POST(&shared->sem);
+	REAP(child);
+	CHECK_EQ(shared->error, 0);
+	check_free(&shared->sem, 0);
+}
+
+static void sem_wait__ret__interrupted_leaves_the_value(void)
+{
+	struct waiter waiters[3];
+	sem_t sem;
+	int i;
+
+	handle(0);
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 3; i++)
+		wait_elsewhere(&waiters[i], &sem, WAIT);
+	shoot(&waiters[1].thread);
+	check_ended(&waiters[1], EINTR);
+	CHECK_VALUE(&sem, 0);
+	CHECK(!waiters[0].done && !waiters[2].done);
+	/* Its post goes to those that still wait. */
+	POST(&sem);
+	POST(&sem);
+	check_ended(&waiters[0], 0);
+	check_ended(&waiters[2], 0);
+	check_free(&sem, 0);
+}
+
+struct storm {
+	sem_t sem;
+	_Atomic long posted, taken, interrupted;
+	_Atomic int stop;
+	enum sem_call call;
+	int64_t ms;
+};
+
+static void *take_until_stopped(void *argument)
+{
+	struct storm *storm = argument;
+
+	while (!storm->stop) {
+		if (!take(&storm->sem, storm->call, storm->ms)) {
+			storm->taken++;
+			continue;
+		}
+		CHECK(errno == EINTR || errno == ETIMEDOUT);
+		storm->interrupted++;
+	}
+	return NULL;
+}
+
+/* No post is lost to a wait that gives up as it comes, and none counts twice. */
+static void weather(enum sem_call call, int64_t ms, bool signals)
+{
+	struct storm storm = { .call = call, .ms = ms };
+	struct thread threads[4];
+	uint32_t state = 4711;
+	int i, value;
+
+	SEM_INIT(&storm.sem, 0);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], take_until_stopped, &storm);
+	for (i = 0; i < 4; i++)
+		UNTIL(threads[i].tid);
+	for (i = 0; i < 2000 && (i < 50 || !enough()); i++) {
+		POST(&storm.sem);
+		storm.posted++;
+		if (signals)
+			OK(pthread_kill(threads[i % 4].pthread, SIGUSR1));
+		if (next_random(&state) % 4 == 0)
+			usleep(next_random(&state) % 100);
+	}
+	/* All of them reach somebody, though nobody posts any more. */
+	UNTIL(storm.taken == storm.posted);
+	storm.stop = 1;
+	for (i = 0; i < 4; i++)
+		POST(&storm.sem);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	CHECK_EQ(sem_getvalue(&storm.sem, &value), 0);
+	CHECK_EQ(storm.taken + value, storm.posted + 4);
+	DESTROY(&storm.sem);
+}
+
+static void sem_wait__ret__interrupted_swallows_no_post(void)
+{
+	handle(0);
+	weather(WAIT, 0, true);
+	CHECK(handled > 0);
+	handle(SA_RESTART);
+	weather(WAIT, 0, true);
+}
+
+static sem_t jumped_at;
+static __thread sigjmp_buf out_of_here;
+
+static void jump(int signal UNUSED)
+{
+	siglongjmp(out_of_here, 1);
+}
+
+static void *jump_out_of_wait(void *argument)
+{
+	struct waiter *waiter = argument;
+	int saves_mask = 1;
+
+	if (sigsetjmp(out_of_here, saves_mask)) {
+		waiter->done = true;
+		return NULL;
+	}
+	take(waiter->sem, waiter->call, waiter->ms);
+	FAIL("returned");
+}
+
+/* A wait that a handler has left by a jump waits no more: posts are others'. */
+static void sem_wait__desc_4__handler_may_jump_out_of_it(void)
+{
+	struct waiter jumper, waiter;
+	int i;
+
+	handle_by(SIGUSR1, jump, 0);
+	SEM_INIT(&jumped_at, 0);
+	for (i = 0; i < 2 * SEM_CALLS; i++) {
+		jumper = (struct waiter){
+			.sem = &jumped_at,
+			.call = i % SEM_CALLS,
+			.ms = LONG_MS,
+		};
+		start(&jumper.thread, jump_out_of_wait, &jumper);
+		until_asleep(&jumper.thread);
+		OK(pthread_kill(jumper.thread.pthread, SIGUSR1));
+		UNTIL(jumper.done);
+		join(&jumper.thread);
+		if (i < SEM_CALLS) {
+			check_free(&jumped_at, 0);
+			POST(&jumped_at);
+			CHECK_EQ(sem_trywait(&jumped_at), 0);
+		}
+		wait_elsewhere(&waiter, &jumped_at, WAIT);
+		POST(&jumped_at);
+		check_ended(&waiter, 0);
+	}
+}
+
+static __thread volatile sig_atomic_t may_jump;
+
+static void jump_if_within(int signal UNUSED)
+{
+	handled++;
+	if (may_jump)
+		siglongjmp(out_of_here, 1);
+}
+
+static void *jump_out_often(void *argument)
+{
+	struct rush *rush = argument;
+	int saves_mask = 1;
+
+	while (!rush->go) {
+		if (!sigsetjmp(out_of_here, saves_mask)) {
+			may_jump = 1;
+			if (!sem_wait(&rush->sem))
+				rush->taken++;
+		}
+		may_jump = 0;
+	}
+	return NULL;
+}
+
+static void sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment(void)
+{
+	struct rush rush = { .taken = 0 };
+	struct thread threads[3];
+	struct waiter waiter;
+	uint32_t state = 4711;
+	int i, pause;
+
+	handle_by(SIGUSR1, jump_if_within, 0);
+	SEM_INIT(&rush.sem, 0);
+	for (i = 0; i < 3; i++)
+		start(&threads[i], jump_out_often, &rush);
+	for (i = 0; i < 3; i++)
+		UNTIL(threads[i].tid);
+	for (i = 0; i < 15000 && !enough(); i++) {
+		POST(&rush.sem);
+		if (i % 3 == 0)
+			OK(pthread_kill(threads[i / 3 % 3].pthread, SIGUSR1));
+		for (pause = next_random(&state) % 300; pause; pause--)
+			__asm__ volatile("");
+	}
+	rush.go = 1;
+	for (i = 0; i < 3; i++) {
+		while (pthread_tryjoin_np(threads[i].pthread, NULL)) {
+			POST(&rush.sem);
+			usleep(200);
+		}
+	}
+	CHECK(rush.taken > 0);
+	while (!sem_trywait(&rush.sem))
+		;
+	wait_elsewhere(&waiter, &rush.sem, WAIT);
+	POST(&rush.sem);
+	check_ended(&waiter, 0);
+	check_free(&rush.sem, 0);
+}
+
+static sem_t given, taken;
+
+static void destroy_by_waiting(void *rounds)
+{
+	pthread_key_t *key = rounds;
+	static __thread int round;
+
+	POST(&given);
+	CHECK_EQ(take(&taken, round % SEM_CALLS, LONG_MS), 0);
+	if (++round < PTHREAD_DESTRUCTOR_ITERATIONS)
+		OK(pthread_setspecific(*key, key));
+}
+
+static void *set_key(void *argument)
+{
+	pthread_key_t *key = argument;
+
+	OK(pthread_setspecific(*key, key));
+	return NULL;
+}
+
+/* The last that runs of a thread, in each of its rounds. */
+static void sem_wait__desc_2__in_a_destructor_of_thread_specific_data(void)
+{
+	struct thread threads[3];
+	pthread_key_t key;
+	int i, round;
+
+	SEM_INIT(&given, 0);
+	SEM_INIT(&taken, 0);
+	OK(pthread_key_create(&key, destroy_by_waiting));
+	for (i = 0; i < 3; i++)
+		start(&threads[i], set_key, &key);
+	for (round = 0; round < 3 * PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+		CHECK_EQ(sem_wait(&given), 0);
+		sleep_ms(1);
+		POST(&taken);
+	}
+	for (i = 0; i < 3; i++)
+		join(&threads[i]);
+	check_free(&given, 0);
+	check_free(&taken, 0);
+}
+
+static void sem_wait__ret__zero_when_locked(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 1);
+	CHECK_EQ(sem_wait(&sem), 0);
+	POST(&sem);
+	CHECK_EQ(sem_trywait(&sem), 0);
+	CHECK_VALUE(&sem, 0);
+	DESTROY(&sem);
+}
+
+/* -------------------------------------------------------- sem_timedwait -- */
+
+static void sem_timedwait__desc_1__waits_for_a_post(void)
+{
+	struct waiter waiter;
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	for (EACH_TIMED(call)) {
+		wait_elsewhere(&waiter, &sem, call);
+		sleep_ms(2);
+		CHECK(!waiter.done);
+		POST(&sem);
+		check_ended(&waiter, 0);
+	}
+	check_free(&sem, 0);
+}
+
+static void time_out(enum sem_call call)
+{
+	clockid_t clock = clock_of(call);
+	struct timespec at;
+	int64_t deadline;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 5; i++) {
+		at = in_ms(clock, 5 * i);
+		deadline = at.tv_sec * NS_PER_S + at.tv_nsec;
+		CHECK_ERRNO(take_until(&sem, call, &at), ETIMEDOUT);
+		CHECK(now_ns(clock) >= deadline);
+		CHECK(now_ns(clock) < deadline + LATE_MS * NS_PER_MS);
+	}
+	check_free(&sem, 0);
+}
+
+static void sem_timedwait__err_ETIMEDOUT__at_the_deadline(void)
+{
+	time_out(TIMEDWAIT);
+}
+
+static void sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock(void)
+{
+	time_out(CLOCKWAIT_REALTIME);
+}
+
+static void sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock(void)
+{
+	time_out(CLOCKWAIT_MONOTONIC);
+}
+
+static void sem_timedwait__err_ETIMEDOUT__deadline_has_passed(void)
+{
+	static const struct timespec longs_ago[] = {
+		{ 0, 0 }, { 1, 0 }, { 0, 999999999 }, { -1, 0 },
+		{ -1, 999999999 }, { INT64_MIN, 0 }, { INT64_MIN, 999999999 },
+	};
+	int64_t before = now_ns(CLOCK_MONOTONIC);
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 0);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < sizeof(longs_ago) / sizeof(longs_ago[0]); i++)
+			CHECK_ERRNO(take_until(&sem, call, &longs_ago[i]),
+				    ETIMEDOUT);
+		CHECK_ERRNO(take(&sem, call, -1), ETIMEDOUT);
+		CHECK_ERRNO(take(&sem, call, 0), ETIMEDOUT);
+	}
+	CHECK(now_ns(CLOCK_MONOTONIC) < before + LATE_MS * NS_PER_MS);
+	check_free(&sem, 0);
+}
+
+static void sem_timedwait__desc_4__no_timeout_when_unlocked(void)
+{
+	static const struct timespec longs_ago[] = {
+		{ 0, 0 }, { -1, 0 }, { INT64_MIN, 999999999 },
+	};
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 1);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < sizeof(longs_ago) / sizeof(longs_ago[0]); i++) {
+			CHECK_EQ(take_until(&sem, call, &longs_ago[i]), 0);
+			CHECK_VALUE(&sem, 0);
+			POST(&sem);
+		}
+	}
+	check_free(&sem, 1);
+}
+
+static const struct timespec far_away[] = {
+	{ INT64_MAX, 999999999 }, { INT64_MAX, 0 }, { INT64_MAX - 1, 5 },
+	{ INT64_MAX / 2, 0 }, { INT64_MAX / NS_PER_S, 854775808 },
+	{ INT64_MAX / NS_PER_S + 1, 0 }, { 1LL << 33, 0 },
+};
+
+#define FAR_AWAY (sizeof(far_away) / sizeof(far_away[0]))
+
+struct far_waiter {
+	struct thread thread;
+	sem_t *sem;
+	enum sem_call call;
+	size_t at;
+	_Atomic bool done;
+};
+
+static void *wait_far(void *argument)
+{
+	struct far_waiter *far = argument;
+
+	CHECK_EQ(take_until(far->sem, far->call, &far_away[far->at]), 0);
+	far->done = true;
+	return NULL;
+}
+
+/* Deadlines that overflow when they are counted in nanoseconds. */
+static void sem_timedwait__desc_2__far_deadlines_wait_for_the_post(void)
+{
+	struct far_waiter far;
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 0);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < FAR_AWAY; i++) {
+			far = (struct far_waiter){
+				.sem = &sem,
+				.call = call,
+				.at = i,
+			};
+			start(&far.thread, wait_far, &far);
+			until_asleep(&far.thread);
+			CHECK(!far.done);
+			POST(&sem);
+			join(&far.thread);
+		}
+	}
+	check_free(&sem, 0);
+}
+
+static const long bad_nanoseconds[] = {
+	-1, 1000000000, LONG_MIN, LONG_MAX, 4294967296, -4294967296,
+};
+
+static void sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block(void)
+{
+	struct timespec at;
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 0);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+			at = in_ms(clock_of(call), 1000);
+			at.tv_nsec = bad_nanoseconds[i];
+			CHECK_ERRNO(take_until(&sem, call, &at), EINVAL);
+			/* Neither does it matter when that is. */
+			at.tv_sec = -5;
+			CHECK_ERRNO(take_until(&sem, call, &at), EINVAL);
+		}
+	}
+	check_free(&sem, 0);
+}
+
+/* The deadline's validity need not matter then. If it does, nothing is taken. */
+static void sem_timedwait__desc_4__bad_nanoseconds_when_unlocked(void)
+{
+	struct timespec at;
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 1);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+			at = in_ms(clock_of(call), 1000);
+			at.tv_nsec = bad_nanoseconds[i];
+			if (!take_until(&sem, call, &at)) {
+				CHECK_VALUE(&sem, 0);
+				POST(&sem);
+				continue;
+			}
+			CHECK_EQ(errno, EINVAL);
+			CHECK_VALUE(&sem, 1);
+		}
+	}
+	check_free(&sem, 1);
+}
+
+static void sem_timedwait__err_EINVAL__not_when_unlocked(void)
+{
+	struct timespec at;
+	sem_t sem;
+	size_t i;
+
+	SEM_INIT(&sem, 1);
+	for (EACH_TIMED(call)) {
+		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+			at = in_ms(clock_of(call), 1000);
+			at.tv_nsec = bad_nanoseconds[i];
+			CHECK_EQ(take_until(&sem, call, &at), 0);
+			CHECK_VALUE(&sem, 0);
+			POST(&sem);
+		}
+	}
+	check_free(&sem, 1);
+}
+
+static void sem_clockwait__err_EINVAL__clock(void)
+{
+	static const clockid_t clocks[] = {
+		CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
+		CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE,
+		CLOCK_TAI, -1, 77, INT_MAX,
+	};
+	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
+	sem_t sem;
+	size_t i;
+	int value;
+
+	for (value = 0; value < 2; value++) {
+		SEM_INIT(&sem, value);
+		for (i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
+			CHECK_ERRNO(sem_clockwait(&sem, clocks[i], &at), EINVAL);
+		check_free(&sem, value);
+	}
+}
+
+/* Linux restarts no wait with a deadline, whatever the handler's flags. */
+static void sem_timedwait__err_EINTR__any_handler(void)
+{
+	static const int flags[] = { 0, SA_RESTART };
+	struct waiter waiter;
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 2; i++) {
+		handle(flags[i]);
+		for (EACH_TIMED(call)) {
+			wait_elsewhere(&waiter, &sem, call);
+			shoot(&waiter.thread);
+			check_ended(&waiter, EINTR);
+			check_free(&sem, 0);
+		}
+	}
+}
+
+static void sem_timedwait__ret__timed_out_leaves_the_others_waiting(void)
+{
+	struct waiter waiter, other;
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	for (EACH_TIMED(call)) {
+		wait_elsewhere(&other, &sem, WAIT);
+		waiter = (struct waiter){ .sem = &sem, .call = call, .ms = 15 };
+		start(&waiter.thread, waiter_run, &waiter);
+		check_ended(&waiter, ETIMEDOUT);
+		CHECK(!other.done);
+		POST(&sem);
+		check_ended(&other, 0);
+		check_free(&sem, 0);
+	}
+}
+
+static void sem_timedwait__ret__timed_out_swallows_no_post(void)
+{
+	handle(0);
+	weather(TIMEDWAIT, 1, false);
+	weather(CLOCKWAIT_MONOTONIC, 0, true);
+	weather(CLOCKWAIT_MONOTONIC, 1, false);
+}
+
+/* ------------------------------------------------------------ sem_post -- */
+
+static void sem_post__desc_2__value_grows_when_nobody_waits(void)
+{
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 1000; i++) {
+		CHECK_VALUE(&sem, i);
+		POST(&sem);
+	}
+	check_free(&sem, 1000);
+	DESTROY(&sem);
+}
+
+static void sem_post__desc_2__of_many_threads_add_up(void)
+{
+	struct thread threads[8];
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 3);
+	for (i = 0; i < 8; i++)
+		start(&threads[i], post_ten_times, &sem);
+	for (i = 0; i < 8; i++)
+		join(&threads[i]);
+	check_free(&sem, 83);
+}
+
+static int count_done(struct waiter *waiters, int of)
+{
+	int i, done = 0;
+
+	for (i = 0; i < of; i++)
+		done += waiters[i].done;
+	return done;
+}
+
+static void sem_post__desc_3__one_waiter_returns_for_each(void)
+{
+	struct waiter waiters[5];
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 5; i++)
+		wait_elsewhere(&waiters[i], &sem, i % SEM_CALLS);
+	for (i = 1; i <= 5; i++) {
+		POST(&sem);
+		UNTIL(count_done(waiters, 5) == i);
+		sleep_ms(3);
+		CHECK_EQ(count_done(waiters, 5), i);
+		CHECK_VALUE(&sem, 0);
+	}
+	for (i = 0; i < 5; i++)
+		check_ended(&waiters[i], 0);
+}
+
+/* Two posts in a row must not both wake the same one. */
+static void sem_post__desc_3__two_posts_reach_two(void)
+{
+	struct waiter waiters[3];
+	sem_t sem;
+	int round, i;
+
+	SEM_INIT(&sem, 0);
+	for (round = 0; round < 20; round++) {
+		for (i = 0; i < 3; i++)
+			wait_elsewhere(&waiters[i], &sem, WAIT);
+		POST(&sem);
+		POST(&sem);
+		UNTIL(count_done(waiters, 3) == 2);
+		POST(&sem);
+		for (i = 0; i < 3; i++)
+			check_ended(&waiters[i], 0);
+		check_free(&sem, 0);
+	}
+}
+
+static void wait_ranked(void *sem)
+{
+	CHECK_EQ(sem_wait(sem), 0);
+}
+
+static void post_ranked(void *sem)
+{
+	POST(sem);
+}
+
+static void sem_post__desc_3__highest_priority_first(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
+		    (const int[]){ 5, 3, 4, 1, 2 }, wait_ranked, post_ranked,
+		    &sem);
+	check_free(&sem, 0);
+}
+
+static void sem_post__desc_3__longest_wait_first_of_a_priority(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	check_ranks((const int[]){ 2, 2, 2, 2, 2 },
+		    (const int[]){ 1, 2, 3, 4, 5 }, wait_ranked, post_ranked,
+		    &sem);
+	check_free(&sem, 0);
+}
+
+struct ring {
+	sem_t filled, empty;
+	uint32_t items[8];
+	uint64_t sum;
+};
+
+static void *produce(void *argument)
+{
+	struct ring *ring = argument;
+	uint32_t i;
+
+	for (i = 0; i < 20000; i++) {
+		CHECK_EQ(sem_wait(&ring->empty), 0);
+		ring->items[i % 8] = i + 1;
+		POST(&ring->filled);
+	}
+	return NULL;
+}
+
+static void sem_post__desc_3__what_came_before_it_is_seen(void)
+{
+	struct ring ring = { .sum = 0 };
+	struct thread producer;
+	uint32_t i;
+
+	SEM_INIT(&ring.filled, 0);
+	SEM_INIT(&ring.empty, 8);
+	start(&producer, produce, &ring);
+	for (i = 0; i < 20000; i++) {
+		CHECK_EQ(take(&ring.filled, i % SEM_CALLS, LONG_MS), 0);
+		CHECK_EQ(ring.items[i % 8], i + 1);
+		POST(&ring.empty);
+	}
+	join(&producer);
+	check_free(&ring.filled, 0);
+	check_free(&ring.empty, 8);
+}
+
+static void sem_post__err_EOVERFLOW__at_the_maximum(void)
+{
+	sem_t sem;
+	int pshared;
+
+	for (pshared = 0; pshared < 2; pshared++) {
+		CHECK_EQ(sem_init(&sem, pshared, SEM_VALUE_MAX - 1U), 0);
+		POST(&sem);
+		CHECK_ERRNO(sem_post(&sem), EOVERFLOW);
+		CHECK_ERRNO(sem_post(&sem), EOVERFLOW);
+		CHECK_VALUE(&sem, SEM_VALUE_MAX);
+		CHECK_EQ(sem_wait(&sem), 0);
+		POST(&sem);
+		CHECK_VALUE(&sem, SEM_VALUE_MAX);
+		DESTROY(&sem);
+	}
+}
+
+static sem_t posted_by_handler;
+
+static void post_it(int signal UNUSED)
+{
+	int saved = errno;
+
+	if (sem_post(&posted_by_handler))
+		abort();
+	handled++;
+	errno = saved;
+}
+
+static void sem_post__desc_4__handler_ends_others_waits(void)
+{
+	struct waiter waiter;
+	int i;
+
+	handle_by(SIGUSR1, post_it, 0);
+	SEM_INIT(&posted_by_handler, 0);
+	for (i = 0; i < 50; i++) {
+		start_waiter(&waiter, &posted_by_handler, i % SEM_CALLS);
+		if (i % 2)
+			until_asleep(&waiter.thread);
+		OK(pthread_kill(pthread_self(), SIGUSR1));
+		check_ended(&waiter, 0);
+	}
+	check_free(&posted_by_handler, 0);
+}
+
+/* The post comes from within the wait. If that goes on, it finds the post. */
+static void sem_post__desc_4__handler_posts_to_the_interrupted_wait(void)
+{
+	struct waiter waiter;
+
+	SEM_INIT(&posted_by_handler, 0);
+	handle_by(SIGUSR1, post_it, SA_RESTART);
+	wait_elsewhere(&waiter, &posted_by_handler, WAIT);
+	shoot(&waiter.thread);
+	check_ended(&waiter, 0);
+	check_free(&posted_by_handler, 0);
+	handle_by(SIGUSR1, post_it, 0);
+	for (EACH_CALL(call)) {
+		wait_elsewhere(&waiter, &posted_by_handler, call);
+		shoot(&waiter.thread);
+		join(&waiter.thread);
+		/* Either it took the post or it left it. */
+		CHECK(!waiter.error || waiter.error == EINTR);
+		check_free(&posted_by_handler, waiter.error ? 1 : 0);
+		if (waiter.error)
+			CHECK_EQ(sem_wait(&posted_by_handler), 0);
+	}
+}
+
+/* What a thread does while it is interrupted by handlers that post. */
+struct interrupted {
+	struct thread thread;
+	void (*step)(struct interrupted *interrupted, int turn);
+	_Atomic bool stop;
+	sem_t sem;
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	long posts, takes;
+};
+
+static void *be_interrupted(void *argument)
+{
+	struct interrupted *interrupted = argument;
+	int i;
+
+	for (i = 0; !interrupted->stop; i++)
+		interrupted->step(interrupted, i);
+	return NULL;
+}
+
+static void *drain(void *argument)
+{
+	_Atomic long *drained = argument;
+
+	for (;;) {
+		if (take(&posted_by_handler, TIMEDWAIT, LONG_MS))
+			CHECK_EQ(errno, EINTR);
+		else if (++*drained < 0)
+			return NULL;
+	}
+}
+
+/* Each post of the handler reaches the thread that drains them. */
+static void interrupt(struct interrupted *interrupted)
+{
+	_Atomic long drained = 0;
+	struct thread drainer;
+	int i;
+
+	handled = 0;
+	handle_by(SIGUSR1, post_it, SA_RESTART);
+	OK(pthread_mutex_init(&interrupted->mutex, NULL));
+	OK(pthread_cond_init(&interrupted->cond, NULL));
+	SEM_INIT(&interrupted->sem, 0);
+	SEM_INIT(&posted_by_handler, 0);
+	start(&drainer, drain, &drained);
+	start(&interrupted->thread, be_interrupted, interrupted);
+	UNTIL(interrupted->thread.tid);
+	for (i = 0; i < 1500 && (i < 50 || !enough()); i++) {
+		OK(pthread_kill(interrupted->thread.pthread, SIGUSR1));
+		if (i % 4 == 0)
+			usleep(50);
+	}
+	interrupted->stop = true;
+	join(&interrupted->thread);
+	CHECK(handled > 0);
+	UNTIL(drained >= handled + interrupted->posts - interrupted->takes);
+	CHECK_EQ(drained, handled + interrupted->posts - interrupted->takes);
+	check_free(&posted_by_handler, 0);
+	drained = LONG_MIN / 2;
+	POST(&posted_by_handler);
+	join(&drainer);
+}
+
+static void step_post(struct interrupted *interrupted, int turn)
+{
+	POST(&posted_by_handler);
+	interrupted->posts++;
+	if (turn % 16 == 0)
+		sched_yield();
+}
+
+static void sem_post__desc_4__handler_interrupts_sem_post(void)
+{
+	struct interrupted interrupted = { .step = step_post };
+
+	interrupt(&interrupted);
+}
+
+static void step_take(struct interrupted *interrupted, int turn)
+{
+	if (!take(&posted_by_handler, turn % SEM_CALLS ? TIMEDWAIT :
+		  CLOCKWAIT_MONOTONIC, 1))
+		interrupted->takes++;
+	if (!sem_trywait(&posted_by_handler))
+		interrupted->takes++;
+}
+
+static void sem_post__desc_4__handler_interrupts_waits(void)
+{
+	struct interrupted interrupted = { .step = step_take };
+
+	interrupt(&interrupted);
+}
+
+static void step_mutex(struct interrupted *interrupted, int turn)
+{
+	OK(pthread_mutex_lock(&interrupted->mutex));
+	if (turn % 3 == 0)
+		OK(pthread_cond_signal(&interrupted->cond));
+	OK(pthread_mutex_unlock(&interrupted->mutex));
+	if (turn % 3 == 1)
+		OK(pthread_cond_broadcast(&interrupted->cond));
+}
+
+static void *contend(void *argument)
+{
+	struct interrupted *interrupted = argument;
+	struct timespec at;
+	int error;
+
+	while (!interrupted->stop) {
+		OK(pthread_mutex_lock(&interrupted->mutex));
+		at = in_ms(CLOCK_REALTIME, 1);
+		error = pthread_cond_timedwait(&interrupted->cond,
+					       &interrupted->mutex, &at);
+		CHECK(!error || error == ETIMEDOUT);
+		OK(pthread_mutex_unlock(&interrupted->mutex));
+	}
+	return NULL;
+}
+
+static struct thread contender;
+
+static void step_contended(struct interrupted *interrupted, int turn)
+{
+	if (turn == 0)
+		start(&contender, contend, interrupted);
+	step_mutex(interrupted, turn);
+}
+
+static void sem_post__desc_4__handler_interrupts_mutexes_and_condvars(void)
+{
+	struct interrupted interrupted = { .step = step_contended };
+
+	interrupt(&interrupted);
+	join(&contender);
+}
+
+static void step_heap(struct interrupted *interrupted UNUSED, int turn)
+{
+	/* The allocator's locks are held at times; a post needs none of them. */
+	void *volatile memory = malloc(turn % 100000 + 1);
+
+	free(memory);
+}
+
+static void sem_post__desc_4__handler_interrupts_the_allocator(void)
+{
+	struct interrupted interrupted = { .step = step_heap };
+
+	interrupt(&interrupted);
+}
+
+/*
+ * The thread that a handler's post comes from sleeps on until that post has
+ * reached another one, which then lets it go: a wake that was put off because
+ * the handler had interrupted the lock's own doings may not be put off for long.
+ */
+struct pingpong {
+	struct thread sleeper, answerer;
+	void (*sleep)(struct pingpong *pingpong, int turn);
+	void (*answer)(struct pingpong *pingpong, int turn);
+	sem_t answers;
+	pthread_barrier_t barrier;
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_mutex_t turns[2];
+	pthread_rwlock_t rwlocks[2];
+	int permits;
+	_Atomic int answered, slept, last;
+};
+
+#define PINGPONGS 1500
+
+static void *pingpong_sleep(void *argument)
+{
+	struct pingpong *pingpong = argument;
+	int i;
+
+	for (i = 0; i <= pingpong->last; i++) {
+		pingpong->sleep(pingpong, i);
+		pingpong->slept++;
+	}
+	return NULL;
+}
+
+static void *pingpong_answer(void *argument)
+{
+	struct pingpong *pingpong = argument;
+	int i;
+
+	OK(pthread_mutex_lock(&pingpong->turns[0]));
+	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[0]));
+	pingpong->answered = 0;
+	for (i = 0; i <= pingpong->last; i++) {
+		CHECK_EQ(sem_wait(&posted_by_handler), 0);
+		pingpong->answer(pingpong, i);
+		pingpong->answered++;
+	}
+	return NULL;
+}
+
+static void play(struct pingpong *pingpong)
+{
+	uint32_t state = 4711;
+	int i, pause;
+
+	handled = 0;
+	handle_by(SIGUSR1, post_it, SA_RESTART);
+	SEM_INIT(&posted_by_handler, 0);
+	SEM_INIT(&pingpong->answers, 0);
+	OK(pthread_barrier_init(&pingpong->barrier, NULL, 2));
+	OK(pthread_mutex_init(&pingpong->mutex, NULL));
+	OK(pthread_cond_init(&pingpong->cond, NULL));
+	for (i = 0; i < 2; i++) {
+		OK(pthread_mutex_init(&pingpong->turns[i], NULL));
+		OK(pthread_rwlock_init(&pingpong->rwlocks[i], NULL));
+	}
+	pingpong->last = PINGPONGS - 1;
+	pingpong->answered = -1;
+	start(&pingpong->answerer, pingpong_answer, pingpong);
+	UNTIL(pingpong->answered == 0);
+	start(&pingpong->sleeper, pingpong_sleep, pingpong);
+	UNTIL(pingpong->sleeper.tid);
+	for (i = 0; i <= pingpong->last; i++) {
+		if (enough())
+			pingpong->last = i;
+		/* On its way to sleep, at any point of that. */
+		while (pingpong->slept < i)
+			sched_yield();
+		for (pause = next_random(&state) % 500; pause; pause--)
+			__asm__ volatile("");
+		OK(pthread_kill(pingpong->sleeper.pthread, SIGUSR1));
+		while (pingpong->answered <= i)
+			sched_yield();
+	}
+	join(&pingpong->sleeper);
+	join(&pingpong->answerer);
+	CHECK_EQ(handled, pingpong->last + 1);
+	check_free(&posted_by_handler, 0);
+}
+
+static void sleep_for_sem(struct pingpong *pingpong, int turn UNUSED)
+{
+	CHECK_EQ(sem_wait(&pingpong->answers), 0);
+}
+
+static void answer_by_sem(struct pingpong *pingpong, int turn UNUSED)
+{
+	POST(&pingpong->answers);
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_another(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_sem,
+		.answer = answer_by_sem,
+	};
+
+	play(&pingpong);
+}
+
+static void meet(struct pingpong *pingpong, int turn UNUSED)
+{
+	int got = pthread_barrier_wait(&pingpong->barrier);
+
+	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_at_a_barrier(void)
+{
+	struct pingpong pingpong = { .sleep = meet, .answer = meet };
+
+	play(&pingpong);
+}
+
+static void sleep_for_cond(struct pingpong *pingpong, int turn UNUSED)
+{
+	OK(pthread_mutex_lock(&pingpong->mutex));
+	while (!pingpong->permits)
+		OK(pthread_cond_wait(&pingpong->cond, &pingpong->mutex));
+	pingpong->permits--;
+	OK(pthread_mutex_unlock(&pingpong->mutex));
+}
+
+static void answer_by_cond(struct pingpong *pingpong, int turn UNUSED)
+{
+	OK(pthread_mutex_lock(&pingpong->mutex));
+	pingpong->permits++;
+	OK(pthread_cond_signal(&pingpong->cond));
+	OK(pthread_mutex_unlock(&pingpong->mutex));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_a_condvar(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_cond,
+		.answer = answer_by_cond,
+	};
+
+	play(&pingpong);
+}
+
+static void sleep_for_mutex(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_mutex_lock(&pingpong->turns[turn % 2]));
+	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
+}
+
+/* Whoever answers always has the one that is to be waited for next. */
+static void answer_by_mutex(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_mutex_lock(&pingpong->turns[(turn + 1) % 2]));
+	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_a_mutex(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_mutex,
+		.answer = answer_by_mutex,
+	};
+
+	play(&pingpong);
+}
+
+static void sleep_for_rwlock(struct pingpong *pingpong, int turn)
+{
+	if (turn % 4 < 2)
+		OK(pthread_rwlock_rdlock(&pingpong->rwlocks[turn % 2]));
+	else
+		OK(pthread_rwlock_wrlock(&pingpong->rwlocks[turn % 2]));
+	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
+}
+
+static void answer_by_rwlock(struct pingpong *pingpong, int turn)
+{
+	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[(turn + 1) % 2]));
+	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
+}
+
+static void sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock(void)
+{
+	struct pingpong pingpong = {
+		.sleep = sleep_for_rwlock,
+		.answer = answer_by_rwlock,
+	};
+
+	play(&pingpong);
+}
+
+static void sem_post__ret__zero(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 0);
+	CHECK_EQ(sem_post(&sem), 0);
+	CHECK_EQ(sem_post(&sem), 0);
+	CHECK_VALUE(&sem, 2);
+	DESTROY(&sem);
+}
+
+/* -------------------------------------------------------- sem_getvalue -- */
+
+static void sem_getvalue__desc_1__changes_nothing(void)
+{
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 2);
+	for (i = 0; i < 100; i++)
+		CHECK_VALUE(&sem, 2);
+	check_free(&sem, 2);
+	DESTROY(&sem);
+}
+
+static void sem_getvalue__desc_2__zero_when_threads_wait(void)
+{
+	struct waiter waiters[3];
+	sem_t sem;
+	int i;
+
+	SEM_INIT(&sem, 0);
+	for (i = 0; i < 3; i++) {
+		wait_elsewhere(&waiters[i], &sem, i);
+		CHECK_VALUE(&sem, 0);
+	}
+	for (i = 0; i < 3; i++)
+		POST(&sem);
+	for (i = 0; i < 3; i++)
+		check_ended(&waiters[i], 0);
+	CHECK_VALUE(&sem, 0);
+}
+
+static void sem_getvalue__ret__zero(void)
+{
+	int value = -1;
+	sem_t sem;
+
+	SEM_INIT(&sem, SEM_VALUE_MAX);
+	CHECK_EQ(sem_getvalue(&sem, &value), 0);
+	CHECK_EQ(value, SEM_VALUE_MAX);
+	DESTROY(&sem);
+}
+
+/* --------------------------------------- sem_open, sem_close, sem_unlink -- */
+
+static const char *make_name(void)
+{
+	static char name[64];
+
+	snprintf(name, sizeof(name), "/furwock-conformance-%d", getpid());
+	sem_unlink(name);
+	return name;
+}
+
+#define OPEN(sem, ...)							\
+	do {								\
+		(sem) = sem_open(__VA_ARGS__);				\
+		if ((sem) == SEM_FAILED)				\
+			FAIL("sem_open: %s", strerror(errno));		\
+	} while (0)
+
+#define CHECK_OPEN_FAILS(wanted, ...)					\
+	do {								\
+		errno = 0;						\
+		CHECK(sem_open(__VA_ARGS__) == SEM_FAILED);		\
+		CHECK_EQ(errno, wanted);				\
+	} while (0)
+
+static void sem_open__desc_2__creates_with_a_value(void)
+{
+	const char *name = make_name();
+	struct waiter waiter;
+	sem_t *sem;
+
+	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 3);
+	CHECK_EQ(sem_unlink(name), 0);
+	check_free(sem, 3);
+	while (!sem_trywait(sem))
+		;
+	for (EACH_CALL(call)) {
+		wait_elsewhere(&waiter, sem, call);
+		POST(sem);
+		check_ended(&waiter, 0);
+	}
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+static void sem_open__desc_5__same_name_same_address(void)
+{
+	const char *name = make_name();
+	sem_t *one, *other;
+
+	OPEN(one, name, O_CREAT, 0600, 1);
+	OPEN(other, name, 0);
+	CHECK(one == other);
+	/* What is there keeps its value. */
+	OPEN(other, name, O_CREAT, 0600, 7);
+	CHECK(one == other);
+	CHECK_VALUE(one, 1);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(one), 0);
+	CHECK_EQ(sem_close(one), 0);
+	check_free(one, 1);
+	CHECK_EQ(sem_close(one), 0);
+}
+
+static void sem_open__err_EEXIST__exclusive(void)
+{
+	const char *name = make_name();
+	sem_t *sem;
+
+	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 1);
+	CHECK_OPEN_FAILS(EEXIST, name, O_CREAT | O_EXCL, 0600, 1);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+static void sem_open__err_ENOENT__not_there(void)
+{
+	CHECK_OPEN_FAILS(ENOENT, make_name(), 0);
+}
+
+static void sem_open__err_EINVAL__value_beyond_the_maximum(void)
+{
+	CHECK_OPEN_FAILS(EINVAL, make_name(), O_CREAT, 0600,
+			 SEM_VALUE_MAX + 1U);
+}
+
+/* Private semaphores beside it, of the same threads. */
+static void sem_open__desc_1__beside_unnamed_ones(void)
+{
+	const char *name = make_name();
+	struct waiter on_private, on_named;
+	sem_t *named, private;
+	pid_t child;
+	int i;
+
+	OPEN(named, name, O_CREAT | O_EXCL, 0600, 0);
+	SEM_INIT(&private, 0);
+	for (i = 0; i < 10; i++) {
+		wait_elsewhere(&on_private, &private, i % SEM_CALLS);
+		wait_elsewhere(&on_named, named, i % SEM_CALLS);
+		/* Another process posts what belongs to both. */
+		child = fork_watched();
+		if (child == 0) {
+			POST(&private);
+			POST(named);
+			_exit(0);
+		}
+		REAP(child);
+		check_ended(&on_named, 0);
+		CHECK(!on_private.done);
+		POST(&private);
+		check_ended(&on_private, 0);
+	}
+	check_free(named, 0);
+	check_free(&private, 0);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(named), 0);
+}
+
+static void sem_open__desc_1__opened_by_another_process(void)
+{
+	const char *name = make_name();
+	struct waiter waiter;
+	sem_t *sem, *theirs;
+	pid_t child;
+
+	child = fork_watched();
+	if (child == 0) {
+		/* The parent's, which had not been opened at the fork. */
+		while ((theirs = sem_open(name, 0)) == SEM_FAILED) {
+			CHECK_EQ(errno, ENOENT);
+			usleep(500);
+		}
+		POST(theirs);
+		_exit(0);
+	}
+	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 0);
+	start_waiter(&waiter, sem, WAIT);
+	check_ended(&waiter, 0);
+	REAP(child);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+static void sem_close__desc_1__others_stay_open(void)
+{
+	const char *name = make_name();
+	sem_t *sem;
+	pid_t child;
+
+	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 0);
+	child = fork_watched();
+	if (child == 0) {
+		CHECK_EQ(sem_close(sem), 0);
+		OPEN(sem, name, 0);
+		POST(sem);
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_EQ(sem_wait(sem), 0);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(sem), 0);
+}
+
+static void sem_close__err_EINVAL__not_a_named_one(void)
+{
+	sem_t sem;
+
+	SEM_INIT(&sem, 1);
+	CHECK_ERRNO(sem_close(&sem), EINVAL);
+	check_free(&sem, 1);
+}
+
+static void sem_unlink__desc_1__name_is_free_and_the_semaphore_works(void)
+{
+	const char *name = make_name();
+	sem_t *old, *new;
+
+	OPEN(old, name, O_CREAT | O_EXCL, 0600, 1);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_OPEN_FAILS(ENOENT, name, 0);
+	OPEN(new, name, O_CREAT | O_EXCL, 0600, 5);
+	CHECK(old != new);
+	check_free(old, 1);
+	check_free(new, 5);
+	POST(old);
+	CHECK_VALUE(new, 5);
+	CHECK_EQ(sem_unlink(name), 0);
+	CHECK_EQ(sem_close(old), 0);
+	CHECK_EQ(sem_close(new), 0);
+}
+
+static void sem_unlink__err_ENOENT__not_there(void)
+{
+	CHECK_ERRNO(sem_unlink(make_name()), ENOENT);
+}
+
+static const struct test tests[] = {
+	CLAUSE(sem_init__desc_1__value_is_the_one_given,
+	       "sem_init", "DESCRIPTION 1",
+	       "the semaphore's value is the one given, up to "
+	       "SEM_VALUE_MAX"),
+	CLAUSE(sem_init__desc_1__serves_every_call,
+	       "sem_init", "DESCRIPTION 1",
+	       "what it has made serves sem_wait, sem_timedwait, "
+	       "sem_clockwait, sem_trywait, sem_post and sem_destroy"),
+	CLAUSE(sem_init__desc_1__what_was_there_does_not_matter,
+	       "sem_init", "DESCRIPTION 1",
+	       "the memory may hold anything before"),
+	CLAUSE(sem_init__desc_1__writes_only_where_it_lies,
+	       "sem_init", "DESCRIPTION 1",
+	       "nothing beside the semaphore is written"),
+	CLAUSE(sem_init__desc_2__shared_by_processes,
+	       "sem_init", "DESCRIPTION 2",
+	       "with pshared, processes that share the memory use it like "
+	       "threads"),
+	CLAUSE(sem_init__desc_2__posts_reach_waiting_processes,
+	       "sem_init", "DESCRIPTION 2",
+	       "with pshared, each post lets one waiting process go on"),
+	CLAUSE(sem_init__desc_2__shared_has_no_address,
+	       "sem_init", "DESCRIPTION 2",
+	       "with pshared, every mapping of the memory is the same "
+	       "semaphore"),
+	CLAUSE(sem_init__desc_2__shared_survives_a_waiters_death,
+	       "sem_init", "DESCRIPTION 2",
+	       "with pshared, a process that is killed as it waits takes "
+	       "nothing with it"),
+	CLAUSE(sem_init__desc_3__any_thread_of_the_process,
+	       "sem_init", "DESCRIPTION 3",
+	       "without pshared, every thread of the process may wait and "
+	       "post"),
+	CLAUSE(sem_init__err_EINVAL__value_beyond_the_maximum,
+	       "sem_init", "ERRORS, EINVAL",
+	       "the value is greater than SEM_VALUE_MAX"),
+	CLAUSE(sem_init__ret__zero,
+	       "sem_init", "RETURN VALUE",
+	       "0 on success, whatever pshared is"),
+	CLAUSE(sem_destroy__desc_1__may_be_initialised_again,
+	       "sem_destroy", "DESCRIPTION 1",
+	       "after it, sem_init makes the memory a semaphore anew"),
+	CLAUSE(sem_destroy__desc_2__after_waits_that_gave_up,
+	       "sem_destroy", "DESCRIPTION 2",
+	       "it is safe once nobody waits: threads that timed out are "
+	       "gone"),
+	CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
+	       "sem_destroy", "DESCRIPTION 2",
+	       "it is safe once nobody waits, though the poster hasn't "
+	       "returned; its memory may go too"),
+	CLAUSE(sem_destroy__desc_2__right_after_a_sleep,
+	       "sem_destroy", "DESCRIPTION 2",
+	       "the same, after waits that have slept"),
+	CLAUSE(sem_destroy__ret__zero,
+	       "sem_destroy", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(sem_trywait__desc_1__takes_one,
+	       "sem_wait, sem_trywait", "DESCRIPTION 1",
+	       "sem_trywait locks the semaphore if it isn't locked"),
+	CLAUSE(sem_trywait__desc_1__as_many_as_there_are,
+	       "sem_wait, sem_trywait", "DESCRIPTION 1",
+	       "as many calls of sem_trywait succeed as the value allows, "
+	       "from any number of threads"),
+	CLAUSE(sem_trywait__err_EAGAIN__locked,
+	       "sem_wait, sem_trywait", "ERRORS, EAGAIN",
+	       "sem_trywait finds the value 0, and leaves it"),
+	CLAUSE(sem_trywait__err_EAGAIN__others_wait,
+	       "sem_wait, sem_trywait", "ERRORS, EAGAIN",
+	       "sem_trywait finds it locked when others wait, and disturbs "
+	       "them not"),
+	CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked,
+	       "sem_wait, sem_trywait", "DESCRIPTION 2",
+	       "a positive value goes down by one, without a wait"),
+	CLAUSE(sem_wait__desc_2__blocks_until_a_post,
+	       "sem_wait, sem_trywait", "DESCRIPTION 2",
+	       "at 0 it doesn't return before it can lock"),
+	CLAUSE(sem_wait__desc_2__many_waiters_and_as_many_posts,
+	       "sem_wait, sem_trywait", "DESCRIPTION 2",
+	       "as many waits end as there are posts"),
+	CLAUSE(sem_wait__desc_3__stays_locked_until_posted,
+	       "sem_wait, sem_trywait", "DESCRIPTION 3",
+	       "what it has locked stays so until sem_post"),
+	CLAUSE(sem_wait__desc_3__lets_in_as_many_as_its_value,
+	       "sem_wait, sem_trywait", "DESCRIPTION 3",
+	       "no more than its value are in at a time"),
+	CLAUSE(sem_wait__desc_3__has_no_owner,
+	       "sem_wait, sem_trywait", "DESCRIPTION 3",
+	       "another thread than the one that locked may post"),
+	CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART,
+	       "sem_wait, sem_trywait", "ERRORS, EINTR",
+	       "a handler has run (a \"may\" of 2017 that glibc does)"),
+	CLAUSE(sem_wait__desc_4__handler_with_SA_RESTART_waits_on,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "a signal can interrupt it; with SA_RESTART it goes on "
+	       "waiting after the handler"),
+	CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "signals that the thread blocks interrupt nothing"),
+	CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "ignored signals interrupt nothing"),
+	CLAUSE(sem_wait__desc_4__stop_and_continue_end_no_wait,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "to be stopped and continued interrupts nothing"),
+	CLAUSE(sem_wait__ret__interrupted_leaves_the_value,
+	       "sem_wait, sem_trywait", "RETURN VALUE",
+	       "a call that fails leaves the semaphore as it is, and the "
+	       "others that wait"),
+	CLAUSE(sem_wait__ret__interrupted_swallows_no_post,
+	       "sem_wait, sem_trywait", "RETURN VALUE",
+	       "a call that fails leaves the semaphore as it is, though a "
+	       "post comes as it is interrupted"),
+	CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "a handler that interrupts it may leave by siglongjmp; the "
+	       "wait is over, and no post goes there"),
+	CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data,
+	       "sem_wait, sem_trywait", "DESCRIPTION 2",
+	       "it waits in a destructor of thread-specific data, in every "
+	       "round of them"),
+	CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
+	       "sem_wait, sem_trywait", "DESCRIPTION 4",
+	       "the same, when the handler came before the wait had fallen "
+	       "asleep, or as it was woken (XSH 2.4.3 leaves undefined "
+	       "what follows; glibc goes on)"),
+	CLAUSE(sem_wait__ret__zero_when_locked,
+	       "sem_wait, sem_trywait", "RETURN VALUE",
+	       "0 when it has locked"),
+	CLAUSE(sem_timedwait__desc_1__waits_for_a_post,
+	       "sem_clockwait, sem_timedwait", "DESCRIPTION 1",
+	       "it waits like sem_wait, for a post"),
+	CLAUSE(sem_timedwait__err_ETIMEDOUT__at_the_deadline,
+	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
+	       "sem_timedwait ends at its deadline on CLOCK_REALTIME, not "
+	       "before"),
+	CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
+	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
+	       "sem_clockwait ends at its deadline on CLOCK_REALTIME, not "
+	       "before"),
+	CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
+	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
+	       "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not "
+	       "before"),
+	CLAUSE(sem_timedwait__err_ETIMEDOUT__deadline_has_passed,
+	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
+	       "the deadline has passed at the call, by any length of time"),
+	CLAUSE(sem_timedwait__desc_4__no_timeout_when_unlocked,
+	       "sem_clockwait, sem_timedwait", "DESCRIPTION 4",
+	       "it never times out when it can lock at once"),
+	CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post,
+	       "sem_clockwait, sem_timedwait", "DESCRIPTION 2",
+	       "a deadline doesn't expire before it is there, however far "
+	       "it is"),
+	CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block,
+	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
+	       "it would wait, and the nanoseconds are less than 0 or not "
+	       "less than 1000 million"),
+	CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked,
+	       "sem_clockwait, sem_timedwait", "DESCRIPTION 4",
+	       "the deadline need not be valid when it can lock at once; "
+	       "if that is an error, nothing is locked"),
+	CLAUSE_FURWOCK_ONLY(sem_timedwait__err_EINVAL__not_when_unlocked,
+	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
+	       "bad nanoseconds are an error of calls that would wait, not "
+	       "of one that can lock at once",
+	       "the page's condition is furwock's; glibc looks at the "
+	       "nanoseconds first, which XSH 2.3 lets it: an error listed "
+	       "may come under other circumstances"),
+	CLAUSE(sem_clockwait__err_EINVAL__clock,
+	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
+	       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: "
+	       "glibc has no others here, and looks at it first"),
+	CLAUSE(sem_timedwait__err_EINTR__any_handler,
+	       "sem_clockwait, sem_timedwait", "ERRORS, EINTR",
+	       "a handler has run (a \"may\"; glibc does it with "
+	       "SA_RESTART too, since the kernel restarts no wait with a "
+	       "deadline)"),
+	CLAUSE(sem_timedwait__ret__timed_out_leaves_the_others_waiting,
+	       "sem_clockwait, sem_timedwait", "RETURN VALUE",
+	       "a call that fails leaves the semaphore as it is, and the "
+	       "others that wait"),
+	CLAUSE(sem_timedwait__ret__timed_out_swallows_no_post,
+	       "sem_clockwait, sem_timedwait", "RETURN VALUE",
+	       "a call that fails leaves the semaphore as it is, though a "
+	       "post comes at its deadline"),
+	CLAUSE(sem_post__desc_2__value_grows_when_nobody_waits,
+	       "sem_post", "DESCRIPTION 2",
+	       "the value goes up by one when nobody waits"),
+	CLAUSE(sem_post__desc_2__of_many_threads_add_up,
+	       "sem_post", "DESCRIPTION 2",
+	       "no post is lost, from any number of threads"),
+	CLAUSE(sem_post__desc_3__one_waiter_returns_for_each,
+	       "sem_post", "DESCRIPTION 3",
+	       "one of those that wait returns for each post"),
+	CLAUSE(sem_post__desc_3__two_posts_reach_two,
+	       "sem_post", "DESCRIPTION 3",
+	       "two posts in a row reach two of those that wait"),
+	CLAUSE(sem_post__desc_3__highest_priority_first,
+	       "sem_post", "DESCRIPTION 3",
+	       "of threads with priorities (SCHED_FIFO) that wait, the "
+	       "highest goes first"),
+	CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
+	       "sem_post", "DESCRIPTION 3",
+	       "of threads with the same priority (SCHED_FIFO) that wait, "
+	       "the one that has waited longest goes first"),
+	CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
+	       "sem_post", "DESCRIPTION 3",
+	       "what was written before it is seen after the wait that it "
+	       "ends (XBD, Memory Synchronization)"),
+	CLAUSE(sem_post__desc_4__handler_ends_others_waits,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post ends waits of "
+	       "others"),
+	CLAUSE(sem_post__desc_4__handler_posts_to_the_interrupted_wait,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: in a handler that interrupted a "
+	       "wait for the same semaphore"),
+	CLAUSE(sem_post__desc_4__handler_interrupts_sem_post,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: in a handler that interrupted "
+	       "sem_post on the same semaphore"),
+	CLAUSE(sem_post__desc_4__handler_interrupts_waits,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: in a handler that interrupted "
+	       "waits for the same semaphore in any place"),
+	CLAUSE(sem_post__desc_4__handler_interrupts_mutexes_and_condvars,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: in a handler that interrupted "
+	       "calls on mutexes and condvars in any place"),
+	CLAUSE(sem_post__desc_4__handler_interrupts_the_allocator,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: in a handler that interrupted "
+	       "malloc or free"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_another,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for another semaphore"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep at a barrier"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for a condvar"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for a mutex"),
+	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
+	       "sem_post", "DESCRIPTION 4",
+	       "it is async-signal-safe: a handler's post reaches another "
+	       "thread before its own goes to sleep for an rwlock"),
+	CLAUSE(sem_post__err_EOVERFLOW__at_the_maximum,
+	       "sem_post", "ERRORS, EOVERFLOW",
+	       "the value is SEM_VALUE_MAX, and stays so"),
+	CLAUSE(sem_post__ret__zero,
+	       "sem_post", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(sem_getvalue__desc_1__changes_nothing,
+	       "sem_getvalue", "DESCRIPTION 1",
+	       "it tells the value and leaves it"),
+	CLAUSE(sem_getvalue__desc_2__zero_when_threads_wait,
+	       "sem_getvalue", "DESCRIPTION 2",
+	       "when others wait it tells 0 or how many they are, less "
+	       "than 0: glibc, 0"),
+	CLAUSE(sem_getvalue__ret__zero,
+	       "sem_getvalue", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(sem_open__desc_1__beside_unnamed_ones,
+	       "sem_open", "DESCRIPTION 1",
+	       "named semaphores work beside private ones, and belong to "
+	       "forked children as well, unlike those"),
+	CLAUSE(sem_open__desc_1__opened_by_another_process,
+	       "sem_open", "DESCRIPTION 1",
+	       "processes that open the same name have the same semaphore"),
+	CLAUSE(sem_open__desc_2__creates_with_a_value,
+	       "sem_open", "DESCRIPTION 2",
+	       "with O_CREAT it is made, with the value given"),
+	CLAUSE(sem_open__desc_5__same_name_same_address,
+	       "sem_open", "DESCRIPTION 5",
+	       "to open a name again gives the same address, and leaves "
+	       "the value"),
+	CLAUSE(sem_open__err_EEXIST__exclusive,
+	       "sem_open", "ERRORS, EEXIST",
+	       "O_CREAT and O_EXCL are given and the name is taken"),
+	CLAUSE(sem_open__err_ENOENT__not_there,
+	       "sem_open", "ERRORS, ENOENT",
+	       "O_CREAT isn't given and the name isn't there"),
+	CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
+	       "sem_open", "ERRORS, EINVAL",
+	       "it is to be made with a value greater than SEM_VALUE_MAX"),
+	CLAUSE(sem_close__desc_1__others_stay_open,
+	       "sem_close", "DESCRIPTION 1",
+	       "it ends this process's use of it only"),
+	CLAUSE(sem_close__err_EINVAL__not_a_named_one,
+	       "sem_close", "ERRORS, EINVAL",
+	       "it isn't one that sem_open gave (a \"may\" that glibc "
+	       "does)"),
+	CLAUSE(sem_unlink__desc_1__name_is_free_and_the_semaphore_works,
+	       "sem_unlink", "DESCRIPTION 1",
+	       "the name is gone at once; those that have it open go on "
+	       "with it"),
+	CLAUSE(sem_unlink__err_ENOENT__not_there,
+	       "sem_unlink", "ERRORS, ENOENT",
+	       "there is none of that name"),
+};
+
+TEST_MAIN(tests)

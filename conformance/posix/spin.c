@@ -1,0 +1,551 @@
+/* XSH, the pages of spin locks. */
+#include "enough.h"
+#include "handlers.h"
+
+static void *trylock_ebusy(void *lock)
+{
+	CHECK_ERR(pthread_spin_trylock(lock), EBUSY);
+	return NULL;
+}
+
+static void *trylock_ok(void *lock)
+{
+	OK(pthread_spin_trylock(lock));
+	OK(pthread_spin_unlock(lock));
+	return NULL;
+}
+
+static void elsewhere(void *(*run)(void *), void *argument)
+{
+	struct thread other;
+
+	start(&other, run, argument);
+	join(&other);
+}
+
+/* A lock that nobody has. */
+static void check_free(pthread_spinlock_t *lock)
+{
+	OK(pthread_spin_trylock(lock));
+	elsewhere(trylock_ebusy, (void *)lock);
+	OK(pthread_spin_unlock(lock));
+	elsewhere(trylock_ok, (void *)lock);
+	OK(pthread_spin_lock(lock));
+	OK(pthread_spin_unlock(lock));
+}
+
+struct scene {
+	pthread_spinlock_t lock;
+	int inside, turns;
+	long counter;
+	_Atomic int waiting, got;
+	_Atomic bool release;
+};
+
+static void *count(void *argument)
+{
+	struct scene *scene = argument;
+	int i;
+
+	for (i = 0; i < scene->turns; i++) {
+		if (i % 3 || pthread_spin_trylock(&scene->lock))
+			OK(pthread_spin_lock(&scene->lock));
+		CHECK_EQ(scene->inside++, 0);
+		scene->counter++;
+		CHECK_EQ(--scene->inside, 0);
+		OK(pthread_spin_unlock(&scene->lock));
+	}
+	return NULL;
+}
+
+static void *take(void *argument)
+{
+	struct scene *scene = argument;
+
+	scene->waiting++;
+	errno = 4718;
+	OK(pthread_spin_lock(&scene->lock));
+	CHECK_EQ(errno, 4718);
+	scene->got++;
+	UNTIL(scene->release);
+	OK(pthread_spin_unlock(&scene->lock));
+	return NULL;
+}
+
+/* ---------------------------------------------- pthread_spin_init, _destroy -- */
+
+static void pthread_spin_init__desc_2__is_unlocked(void)
+{
+	static const int filling[] = { 0, 1, 2, -1, 0x55555555, INT_MIN };
+	pthread_spinlock_t lock;
+	size_t i;
+
+	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
+		lock = filling[i];
+		OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+		check_free(&lock);
+		OK(pthread_spin_destroy(&lock));
+	}
+}
+
+/* Its unlocked state is part of how programs are built: they may be copied. */
+static void pthread_spin_init__desc_2__format_is_the_platforms(void)
+{
+	pthread_spinlock_t lock, initial;
+	/* x86 counts down from 1; others, up from 0. */
+#if defined(__x86_64__) || defined(__i386__)
+	const int unlocked = 1;
+#else
+	const int unlocked = 0;
+#endif
+
+	OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+	CHECK_EQ(lock, unlocked);
+	OK(pthread_spin_lock(&lock));
+	CHECK(lock != unlocked);
+	OK(pthread_spin_unlock(&lock));
+	CHECK_EQ(lock, unlocked);
+	/* One that no call has made. */
+	initial = unlocked;
+	check_free(&initial);
+	CHECK_EQ(initial, unlocked);
+}
+
+static void pthread_spin_init__desc_2__writes_only_where_it_lies(void)
+{
+	struct {
+		int before;
+		pthread_spinlock_t lock;
+		int after;
+	} memory = { .before = 0x5a5a5a5a, .after = 0x5a5a5a5a };
+
+	CHECK_EQ(sizeof(memory), 3 * sizeof(int));
+	OK(pthread_spin_init(&memory.lock, PTHREAD_PROCESS_SHARED));
+	check_free(&memory.lock);
+	OK(pthread_spin_destroy(&memory.lock));
+	CHECK_EQ(memory.before, 0x5a5a5a5a);
+	CHECK_EQ(memory.after, 0x5a5a5a5a);
+}
+
+static void exclude_processes(int pshared)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	pid_t children[2];
+	int i;
+
+	OK(pthread_spin_init(&scene->lock, pshared));
+	scene->turns = 3000;
+	for (i = 0; i < 2; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			count(scene);
+			_exit(0);
+		}
+	}
+	count(scene);
+	for (i = 0; i < 2; i++)
+		REAP(children[i]);
+	CHECK_EQ(scene->counter, 3 * 3000);
+	check_free(&scene->lock);
+	OK(pthread_spin_destroy(&scene->lock));
+}
+
+static void pthread_spin_init__desc_3__shared_excludes_processes(void)
+{
+	exclude_processes(PTHREAD_PROCESS_SHARED);
+}
+
+static void pthread_spin_init__desc_3__shared_is_held_by_a_process(void)
+{
+	struct scene *scene = shared_memory(sizeof(*scene));
+	pid_t child;
+
+	OK(pthread_spin_init(&scene->lock, PTHREAD_PROCESS_SHARED));
+	OK(pthread_spin_lock(&scene->lock));
+	child = fork_watched();
+	if (child == 0) {
+		CHECK_ERR(pthread_spin_trylock(&scene->lock), EBUSY);
+		scene->waiting = 1;
+		OK(pthread_spin_lock(&scene->lock));
+		scene->got = 1;
+		OK(pthread_spin_unlock(&scene->lock));
+		_exit(0);
+	}
+	UNTIL(scene->waiting);
+	sleep_ms(5);
+	CHECK(!scene->got);
+	OK(pthread_spin_unlock(&scene->lock));
+	REAP(child);
+	CHECK(scene->got);
+	check_free(&scene->lock);
+}
+
+static void pthread_spin_init__desc_3__shared_has_no_address(void)
+{
+	int fd = memfd_create("spin", MFD_CLOEXEC);
+	pthread_spinlock_t *mapped[2];
+	int i;
+
+	CHECK(fd >= 0);
+	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
+	for (i = 0; i < 2; i++) {
+		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
+				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		CHECK(mapped[i] != MAP_FAILED);
+	}
+	OK(pthread_spin_init(mapped[0], PTHREAD_PROCESS_SHARED));
+	OK(pthread_spin_lock(mapped[0]));
+	elsewhere(trylock_ebusy, (void *)mapped[1]);
+	OK(pthread_spin_unlock(mapped[1]));
+	check_free(mapped[0]);
+}
+
+/* Private ones of a forked child are copies. */
+static void pthread_spin_init__desc_4__private_is_the_childs_own(void)
+{
+	pthread_spinlock_t lock;
+	pid_t child;
+
+	OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
+	OK(pthread_spin_lock(&lock));
+	child = fork_watched();
+	if (child == 0) {
+		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
+		OK(pthread_spin_unlock(&lock));
+		check_free(&lock);
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
+	OK(pthread_spin_unlock(&lock));
+	check_free(&lock);
+}
+
+static void pthread_spin_destroy__desc_1__may_be_initialised_again(void)
+{
+	pthread_spinlock_t lock;
+	int i;
+
+	for (i = 0; i < 10; i++) {
+		OK(pthread_spin_init(&lock, i % 2));
+		check_free(&lock);
+		CHECK_EQ(pthread_spin_destroy(&lock), 0);
+	}
+}
+
+struct vanishing {
+	struct scene *_Atomic scene;
+	_Atomic bool stop;
+};
+
+static void *unlock_what_vanishes(void *argument)
+{
+	struct vanishing *vanishing = argument;
+	struct scene *scene;
+
+	while (!vanishing->stop) {
+		scene = vanishing->scene;
+		if (!scene) {
+			sched_yield();
+			continue;
+		}
+		OK(pthread_spin_lock(&scene->lock));
+		scene->got = 1;
+		vanishing->scene = NULL;
+		OK(pthread_spin_unlock(&scene->lock));
+	}
+	return NULL;
+}
+
+/* An unlock touches the lock no more once another can have it. */
+static void pthread_spin_destroy__desc_1__right_after_the_last_unlock(void)
+{
+	struct vanishing vanishing = { .scene = NULL };
+	struct thread other;
+	struct scene *scene;
+	int i;
+
+	start(&other, unlock_what_vanishes, &vanishing);
+	for (i = 0; i < 2000 && !enough(); i++) {
+		scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		CHECK(scene != MAP_FAILED);
+		OK(pthread_spin_init(&scene->lock, 0));
+		vanishing.scene = scene;
+		while (vanishing.scene)
+			sched_yield();
+		OK(pthread_spin_lock(&scene->lock));
+		CHECK_EQ(scene->got, 1);
+		OK(pthread_spin_unlock(&scene->lock));
+		OK(pthread_spin_destroy(&scene->lock));
+		CHECK_EQ(munmap(scene, sizeof(*scene)), 0);
+	}
+	vanishing.stop = true;
+	join(&other);
+}
+
+/* --------------------------------------- pthread_spin_lock, _trylock, _unlock -- */
+
+static void pthread_spin_lock__desc_1__excludes(void)
+{
+	struct scene scene = { .turns = 5000 };
+	struct thread threads[2];
+	int i;
+
+	OK(pthread_spin_init(&scene.lock, 0));
+	for (i = 0; i < 2; i++)
+		start(&threads[i], count, &scene);
+	for (i = 0; i < 2; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.counter, 2 * 5000);
+	check_free(&scene.lock);
+}
+
+/* The holder is preempted at times while the others spin. */
+static void pthread_spin_lock__desc_1__more_threads_than_processors(void)
+{
+	struct scene scene = { .turns = 300 };
+	struct thread threads[8];
+	int i;
+
+	OK(pthread_spin_init(&scene.lock, 0));
+	for (i = 0; i < 8; i++)
+		start(&threads[i], count, &scene);
+	for (i = 0; i < 8; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.counter, 8 * 300);
+	check_free(&scene.lock);
+}
+
+static void pthread_spin_lock__desc_1__waits_for_the_holder(void)
+{
+	struct scene scene = { .counter = 0 };
+	struct thread threads[2];
+	int i;
+
+	OK(pthread_spin_init(&scene.lock, 0));
+	OK(pthread_spin_lock(&scene.lock));
+	for (i = 0; i < 2; i++)
+		start(&threads[i], take, &scene);
+	UNTIL(scene.waiting == 2);
+	/* The holder sleeps, and keeps it. */
+	sleep_ms(20);
+	CHECK_EQ(scene.got, 0);
+	OK(pthread_spin_unlock(&scene.lock));
+	UNTIL(scene.got == 1);
+	sleep_ms(3);
+	CHECK_EQ(scene.got, 1);
+	scene.release = true;
+	for (i = 0; i < 2; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.got, 2);
+	check_free(&scene.lock);
+}
+
+static void pthread_spin_lock__desc_1__spins_through_handlers(void)
+{
+	struct scene scene = { .release = true };
+	struct thread thread;
+	int i;
+
+	handle(0);
+	OK(pthread_spin_init(&scene.lock, 0));
+	OK(pthread_spin_lock(&scene.lock));
+	start(&thread, take, &scene);
+	UNTIL(scene.waiting);
+	for (i = 0; i < 50; i++) {
+		shoot(&thread);
+		CHECK_EQ(scene.got, 0);
+	}
+	OK(pthread_spin_unlock(&scene.lock));
+	join(&thread);
+	CHECK_EQ(scene.got, 1);
+	check_free(&scene.lock);
+}
+
+struct message {
+	pthread_spinlock_t lock;
+	uint32_t words[16], turn;
+	_Atomic bool stop;
+};
+
+static void *write_message(void *argument)
+{
+	struct message *message = argument;
+	uint32_t i, turn;
+
+	for (turn = 1; turn <= 3000; turn++) {
+		OK(pthread_spin_lock(&message->lock));
+		for (i = 0; i < 16; i++)
+			message->words[i] = turn;
+		OK(pthread_spin_unlock(&message->lock));
+	}
+	message->stop = true;
+	return NULL;
+}
+
+static void pthread_spin_lock__desc_1__what_came_before_it_is_seen(void)
+{
+	struct message message = { .turn = 0 };
+	struct thread writer;
+	uint32_t i, last = 0;
+
+	OK(pthread_spin_init(&message.lock, 0));
+	start(&writer, write_message, &message);
+	while (!message.stop) {
+		OK(pthread_spin_lock(&message.lock));
+		CHECK(message.words[0] >= last);
+		last = message.words[0];
+		for (i = 1; i < 16; i++)
+			CHECK_EQ(message.words[i], last);
+		OK(pthread_spin_unlock(&message.lock));
+	}
+	join(&writer);
+	CHECK_EQ(message.words[15], 3000);
+}
+
+static void pthread_spin_lock__ret__zero(void)
+{
+	pthread_spinlock_t lock;
+
+	OK(pthread_spin_init(&lock, 0));
+	CHECK_EQ(pthread_spin_lock(&lock), 0);
+	CHECK_EQ(pthread_spin_unlock(&lock), 0);
+	CHECK_EQ(pthread_spin_trylock(&lock), 0);
+	CHECK_EQ(pthread_spin_unlock(&lock), 0);
+	CHECK_EQ(pthread_spin_destroy(&lock), 0);
+}
+
+static void pthread_spin_trylock__err_EBUSY__another_has_it(void)
+{
+	pthread_spinlock_t lock;
+	int i;
+
+	OK(pthread_spin_init(&lock, 0));
+	OK(pthread_spin_lock(&lock));
+	for (i = 0; i < 10; i++)
+		elsewhere(trylock_ebusy, (void *)&lock);
+	OK(pthread_spin_unlock(&lock));
+	check_free(&lock);
+}
+
+static void pthread_spin_trylock__err_EBUSY__the_caller_has_it(void)
+{
+	pthread_spinlock_t lock;
+	int i;
+
+	OK(pthread_spin_init(&lock, 0));
+	OK(pthread_spin_trylock(&lock));
+	errno = 4719;
+	/* Any number of times: attempts leave no trace. */
+	for (i = 0; i < 1000; i++)
+		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
+	CHECK_EQ(errno, 4719);
+	OK(pthread_spin_unlock(&lock));
+	check_free(&lock);
+}
+
+static void pthread_spin_unlock__desc_1__unlocks(void)
+{
+	pthread_spinlock_t lock;
+	int i;
+
+	OK(pthread_spin_init(&lock, 0));
+	for (i = 0; i < 1000; i++) {
+		OK(pthread_spin_lock(&lock));
+		OK(pthread_spin_unlock(&lock));
+	}
+	check_free(&lock);
+}
+
+static void pthread_spin_unlock__desc_2__one_that_spins_has_it_next(void)
+{
+	struct scene scene = { .release = true };
+	struct thread threads[4];
+	int i;
+
+	OK(pthread_spin_init(&scene.lock, 0));
+	OK(pthread_spin_lock(&scene.lock));
+	for (i = 0; i < 4; i++)
+		start(&threads[i], take, &scene);
+	UNTIL(scene.waiting == 4);
+	sleep_ms(3);
+	OK(pthread_spin_unlock(&scene.lock));
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	CHECK_EQ(scene.got, 4);
+	check_free(&scene.lock);
+}
+
+static const struct test tests[] = {
+	CLAUSE(pthread_spin_init__desc_2__is_unlocked,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
+	       "the lock is made unlocked, whatever the memory held"),
+	CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
+	       "unlocked it has the platform's value, 1 on x86 and 0 "
+	       "elsewhere: not in the standard, but programs initialise it "
+	       "by hand"),
+	CLAUSE(pthread_spin_init__desc_2__writes_only_where_it_lies,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
+	       "nothing beside the lock is written"),
+	CLAUSE(pthread_spin_init__desc_3__shared_excludes_processes,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
+	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
+	       "exclude one another"),
+	CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
+	       "PTHREAD_PROCESS_SHARED: another process waits until this "
+	       "one unlocks"),
+	CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
+	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
+	       "same lock"),
+	CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 4",
+	       "PTHREAD_PROCESS_PRIVATE: threads of this process exclude "
+	       "one another; a forked child's copy is its own"),
+	CLAUSE(pthread_spin_destroy__desc_1__may_be_initialised_again,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 1",
+	       "a destroyed lock may be initialised again"),
+	CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
+	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 1",
+	       "whoever has it last may destroy it and free its memory, "
+	       "though the one before is still in its unlock"),
+	CLAUSE(pthread_spin_lock__desc_1__excludes,
+	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
+	       "one thread has it at a time"),
+	CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
+	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
+	       "the same, with more threads than processors"),
+	CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
+	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
+	       "it doesn't return before the lock is the caller's, though "
+	       "the holder sleeps"),
+	CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers,
+	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
+	       "handlers don't end its wait"),
+	CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
+	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
+	       "what a holder wrote is seen by the next one (XBD, Memory "
+	       "Synchronization)"),
+	CLAUSE(pthread_spin_lock__ret__zero,
+	       "pthread_spin_lock, pthread_spin_trylock", "RETURN VALUE",
+	       "0 on success"),
+	CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
+	       "pthread_spin_lock, pthread_spin_trylock", "ERRORS, EBUSY",
+	       "pthread_spin_trylock finds the lock with another thread"),
+	CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
+	       "pthread_spin_lock, pthread_spin_trylock", "ERRORS, EBUSY",
+	       "pthread_spin_trylock finds the lock with any thread, also "
+	       "with the caller"),
+	CLAUSE(pthread_spin_unlock__desc_1__unlocks,
+	       "pthread_spin_unlock", "DESCRIPTION 1",
+	       "it unlocks the lock"),
+	CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
+	       "pthread_spin_unlock", "DESCRIPTION 2",
+	       "when others spin, one of them has it next, and all of them "
+	       "in the end"),
+};
+
+TEST_MAIN(tests)
