@@ -1,23 +1,29 @@
 /*
  * A search for lost wakeups of pthread_cond_signal, such as glibc's bug 25847.
  *
- *	lost_wakeup [--seconds N] [--workers N] [--every N] [--pause US]
- *		    [--reach NS] [--seed S]
+ *	lost_wakeup [--seconds N] [--workers N] [--every N] [--pause US] [--seed S]
  *
  * A boss posts items, one pthread_cond_signal each, with the mutex held. Idle
- * workers wait on the one condvar until there are items, and take all of them;
- * the boss posts no more until all are taken, one or two at a time. The boss
- * waits by looking at a counter. So a round can stand still only if a signal
- * was sent while workers waited, and woke none of them.
+ * workers wait on the one condvar until there are items, and take all of them.
+ * The boss posts one or two, and no more until they are taken, for which it
+ * looks at a counter. So a round can stand still only if a signal was sent
+ * while workers waited, and woke none of them.
  *
  * The bug needs a waiter that is slow in between taking its signal and looking
  * whether it was its own, while the others go on for some rounds. That happens
- * by itself, when a processor is taken away in the wrong nanosecond. To see it
- * in seconds, not in hours, the boss sends a signal to the worker whose turn it
- * is to wake, once in EVERY rounds, up to REACH nanoseconds after it posted; and
- * the handler sleeps for up to PAUSE microseconds. Sleeping is allowed in a
- * handler, and a handler during pthread_cond_wait must change nothing: it
- * returns to the wait, or the wait ends spuriously. `--every 0` does without.
+ * by itself, when a processor is taken away in the wrong nanosecond; once in
+ * hours. To see it in seconds, waiters are made slow by two means, of which
+ * neither changes what a program means:
+ *
+ * - The condvar lies across the border of two pages, of shared memory. The boss
+ *   tells the kernel to forget where the first one is, as it does by itself when
+ *   memory is short: the next access takes a page fault, and a microsecond.
+ * - Once in EVERY rounds, some microseconds after it posted, the boss sends a
+ *   signal to the worker whose turn it is to wake; the handler sleeps for up to
+ *   PAUSE microseconds. Sleeping is allowed in a handler, and after a handler
+ *   pthread_cond_wait goes on to wait, or returns spuriously.
+ *
+ * `--every 0` does without both.
  *
  * In the bug, the slow waiter takes its own signal for one that it stole from a
  * younger group of waiters, and gives that group one more. So one of the group
@@ -33,6 +39,12 @@
 
 #define MAX_WORKERS 64
 #define STUCK_MS 2000
+#define PAGE 4096
+/*
+ * So much of the condvar is on the first page: in glibc's, where each group of
+ * waiters starts, but not the groups' signals.
+ */
+#define SPLIT 16
 #define EXIT_LOST 3
 
 struct worker {
@@ -47,7 +59,8 @@ struct worker {
 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t posted = PTHREAD_COND_INITIALIZER;
+static pthread_cond_t *posted;
+static char *pages;
 static _Atomic long taken;
 
 /* By the mutex. */
@@ -68,7 +81,6 @@ static long seconds = 60;
 static int count = 5;
 static long every = 4;
 static long pause_us = 300;
-static long reach_ns = 8000;
 static uint32_t seed;
 
 static long all_returns(void)
@@ -97,7 +109,7 @@ static void sleep_us(long us)
 	nanosleep(&time, NULL);
 }
 
-/* Makes the worker slow wherever it is, but not where it holds the mutex. */
+/* Not when it is slow for all, because it has the mutex. */
 static void be_slow(int signal UNUSED)
 {
 	int error = errno;
@@ -119,7 +131,7 @@ static void *work(void *argument)
 			worker->waits = true;
 			worker->since = ++waits_so_far;
 			worker->in_wait = true;
-			OK(pthread_cond_wait(&posted, &mutex));
+			OK(pthread_cond_wait(posted, &mutex));
 			worker->in_wait = false;
 			worker->waits = false;
 			worker->returns++;
@@ -157,7 +169,7 @@ static struct worker *post(void)
 	signals++;
 	waiting_then = all_waiting();
 	returns_then = all_returns();
-	OK(pthread_cond_signal(&posted));
+	OK(pthread_cond_signal(posted));
 	OK(pthread_mutex_unlock(&mutex));
 	return next;
 }
@@ -176,9 +188,13 @@ static void *lead(void *argument UNUSED)
 		next = post();
 		if (burst == 2)
 			post();
+		if (every)
+			madvise(pages, PAGE, MADV_DONTNEED);
 		if (next && every && next_random(&random) % every == 0) {
+			/* As often within 1 us as within 10. */
 			begin = now_ns(CLOCK_MONOTONIC) +
-				next_random(&random) % reach_ns;
+				next_random(&random) %
+				(1 << next_random(&random) % 17);
 			while (now_ns(CLOCK_MONOTONIC) < begin)
 				;
 			pthread_kill(next->thread.pthread, SIGUSR1);
@@ -245,8 +261,8 @@ static int examine(double after_s)
 	for (i = 0; i < count; i++) {
 		asleep += is_asleep(workers[i].thread.tid);
 		address = sleeps_on(workers[i].thread.tid);
-		on_condvar += address >= (uintptr_t)&posted &&
-			      address < (uintptr_t)(&posted + 1);
+		on_condvar += address >= (uintptr_t)posted &&
+			      address < (uintptr_t)(posted + 1);
 	}
 	lost = left && waiting == count && waiting_then && !returned;
 	OK(pthread_mutex_unlock(&mutex));
@@ -260,7 +276,7 @@ static int examine(double after_s)
 	if (lost) {
 		/* One more signal than items mends it. */
 		OK(pthread_mutex_lock(&mutex));
-		OK(pthread_cond_signal(&posted));
+		OK(pthread_cond_signal(posted));
 		OK(pthread_mutex_unlock(&mutex));
 		sleep_us(500000);
 		printf("; one more signal: %s",
@@ -285,15 +301,13 @@ static int parse(int argc, char **argv)
 			pause_us = value;
 		else if (!strcmp(argv[i], "--every"))
 			every = value;
-		else if (!strcmp(argv[i], "--reach"))
-			reach_ns = value;
 		else if (!strcmp(argv[i], "--seed"))
 			seed = value;
 		else
 			return -1;
 	}
 	return i == argc && seconds > 0 && count > 1 && count <= MAX_WORKERS &&
-	       every >= 0 && pause_us > 0 && reach_ns > 0 ? 0 : -1;
+	       every >= 0 && pause_us > 0 ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -309,11 +323,13 @@ int main(int argc, char **argv)
 	seed = begin / 1000;
 	if (parse(argc, argv)) {
 		fprintf(stderr, "usage: lost_wakeup [--seconds N] [--workers N] "
-				"[--every N] [--pause US] [--reach NS] "
-				"[--seed S]\n");
+				"[--every N] [--pause US] [--seed S]\n");
 		return 2;
 	}
-	OK(sigaction(SIGUSR1, &action, NULL));
+	pages = shared_memory(2 * PAGE);
+	posted = (pthread_cond_t *)(pages + PAGE - SPLIT);
+	make_cond(posted, CLOCK_REALTIME, false);
+	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 	for (i = 0; i < count; i++) {
 		workers[i].random = seed + i + 1;
 		start(&workers[i].thread, work, &workers[i]);
@@ -338,7 +354,7 @@ int main(int argc, char **argv)
 	join(&boss);
 	OK(pthread_mutex_lock(&mutex));
 	closed = true;
-	OK(pthread_cond_broadcast(&posted));
+	OK(pthread_cond_broadcast(posted));
 	OK(pthread_mutex_unlock(&mutex));
 	for (i = 0; i < count; i++)
 		join(&workers[i].thread);
