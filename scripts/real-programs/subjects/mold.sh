@@ -20,7 +20,7 @@ PYTHON
     done
 }
 run() {
-    for _ in $(seq "$(by_size 5 40)"); do
+    for _ in $(seq "$(by_size 3 20)"); do
         on_side mold --threads --thread-count=4 -o "$mine/linked" "$folder"/part*.o
         cksum <"$mine/linked"
     done

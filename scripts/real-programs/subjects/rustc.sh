@@ -4,7 +4,7 @@ title="rustc -O, 16 units"
 needs="rustc python3"
 packages=python3
 prepare() {
-    python3 - "$folder/units.rs" "$(by_size 24 160)" <<'PYTHON'
+    python3 - "$folder/units.rs" "$(by_size 6 24)" <<'PYTHON'
 import sys
 with open(sys.argv[1], "w") as out:
     for unit in range(int(sys.argv[2])):

@@ -1,11 +1,10 @@
-# stress-ng checks itself; a fixed number of operations, so that the time is comparable.
+# stress-ng checks itself. It runs for a time: with a number of operations, one of its processes may find
+# the others done before it has begun, and calls that a failure, on glibc as well.
 title="stress-ng --verify"
 needs=stress-ng
 packages=stress-ng
+timed=no
 run() {
-    operations=$(by_size 1 6)
-    on_side stress-ng --verify --quiet --temp-path "$mine" --timeout 120 \
-        --pthread 2 --pthread-ops $((operations * 2000)) --mutex 2 --mutex-ops $((operations * 100000)) \
-        --futex 2 --futex-ops $((operations * 50000)) --sem 2 --sem-ops $((operations * 500000)) \
-        --fifo 2 --fifo-ops $((operations * 50000))
+    on_side stress-ng --pthread 2 --mutex 2 --futex 2 --sem 2 --fifo 2 --verify \
+        --timeout "$(by_size 5 20)" --quiet --temp-path "$mine"
 }
