@@ -1,0 +1,18 @@
+# Go calls futex(2) itself, which no preload sees; the C beneath it takes pthread's locks, from threads
+# that Go makes.
+title="Go with cgo"
+needs="go cc"
+packages="golang-go gcc"
+prepare() {
+    mkdir "$folder/go"
+    cp scripts/real-programs/sources/cgo.go "$folder/go/main.go"
+    (
+        cd "$folder/go"
+        # With what is here, and without a network.
+        export GOTOOLCHAIN=local GOPROXY=off GO111MODULE=off GOFLAGS= CGO_ENABLED=1 GOCACHE="$folder/go/cache"
+        go build -o cgo main.go
+    )
+}
+run() {
+    on_side "$folder/go/cgo" "$(by_size 20000 150000)"
+}

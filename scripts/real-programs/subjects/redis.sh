@@ -1,0 +1,21 @@
+# A server with an I/O thread beside its own, which spin for each other (so no more than this machine has
+# processors for), loaded by its own tool; what it holds afterwards must be the same.
+title="redis-server, io-threads 2"
+needs="redis-server redis-cli redis-benchmark"
+packages="redis-server redis-tools"
+run() {
+    socket=$mine/socket
+    serve redis-server --port 0 --unixsocket "$socket" --io-threads 2 --io-threads-do-reads yes \
+        --save '' --appendonly no --dir "$mine" --enable-debug-command yes >"$mine/log" &
+    server=$!
+    until_done test -S "$socket"
+    redis-benchmark -s "$socket" -q -c 64 -n "$(by_size 40000 200000)" -P 4 -t lpush,incr,sadd >"$mine/load"
+    for key in $(seq 500); do
+        echo "SET key:$key value:$key"
+    done | redis-cli -s "$socket" >"$mine/set"
+    redis-cli -s "$socket" DEBUG DIGEST
+    # The lazy-free threads of the server have work to do.
+    redis-cli -s "$socket" FLUSHALL ASYNC
+    redis-cli -s "$socket" SHUTDOWN NOSAVE || true
+    wait "$server"
+}

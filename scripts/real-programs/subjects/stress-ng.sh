@@ -1,0 +1,10 @@
+# stress-ng checks itself. It runs for a time: with a number of operations, one of its processes may find
+# the others done before it has begun, and calls that a failure, on glibc as well.
+title="stress-ng --verify"
+needs=stress-ng
+packages=stress-ng
+timed=no
+run() {
+    on_side stress-ng --pthread 2 --mutex 2 --futex 2 --sem 2 --fifo 2 --verify \
+        --timeout "$(by_size 5 20)" --quiet --temp-path "$mine"
+}
