@@ -81,7 +81,9 @@ impl Test {
         let mut fields = line.split('\t').map(str::to_owned);
         let mut next = || fields.next().unwrap_or_else(|| panic!("a line without fields: {line}"));
         let (name, side, reason) = (next(), next(), next());
-        let clause = Clause { page: next(), section: next(), says: next() };
+        // Only the C harness knows clauses.
+        let mut cited = || fields.next().unwrap_or_default();
+        let clause = Clause { page: cited(), section: cited(), says: cited() };
         let clause = (!clause.page.is_empty()).then_some(clause);
         Self { name, side, reason, clause }
     }
