@@ -37,7 +37,9 @@
 #define UNUSED __attribute__((unused))
 
 /* A test that lasts longer hangs. */
+#ifndef WATCHDOG_S
 #define WATCHDOG_S 20
+#endif
 
 #define EXIT_SKIPPED 77
 

@@ -96,6 +96,15 @@ macro_rules! functions {
         pub(crate) fn look_up() {
             $(table::$name.look_up();)*
         }
+
+        /// Whether all that have been found lie where `lies` says.
+        pub(crate) fn all(lies: impl Fn(*mut c_void) -> bool) -> bool {
+            let known = [
+                $(table::$name.address.load(Ordering::Acquire),)*
+                SYSCALL.address.load(Ordering::Acquire),
+            ];
+            known.into_iter().all(|address| address.is_null() || lies(address))
+        }
     };
 }
 

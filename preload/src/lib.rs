@@ -30,5 +30,6 @@ mod sem;
 mod shared_cond;
 mod spin;
 mod start;
+mod symbols;
 mod syscall;
 mod time;

@@ -1,6 +1,6 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout, once, shared_cond, syscall};
+use crate::{glibc, layout, once, shared_cond, symbols, syscall};
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
@@ -56,6 +56,7 @@ unsafe extern "C" fn start(
     furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    symbols::take_over();
 }
 
 /// In a forked child.
