@@ -95,6 +95,9 @@ programs! {
     futex_kernel by check_with_caller;
     futex_signals by check_plain;
     futex_syscall by check_plain;
+    interrupted by check_plain;
+    lifecycle by check_plain;
+    longjmp by check_plain;
     misuse by check_plain;
     mutex by check_plain;
     mutex_types by check_plain;
@@ -109,5 +112,6 @@ programs! {
     signals by check_plain;
     thread_exit by check_plain;
     timed by check_plain;
+    unmap by check_plain;
     wrapped by check_wrapped;
 }

@@ -118,13 +118,13 @@ impl Object {
         let mut dynamic = at::<Dynamic>(base.wrapping_add(dynamic.p_vaddr as usize));
         let (mut symbols, mut strings, mut hash, mut versions) = (0, 0, 0, 0);
         let mut soname = None;
-        // SAFETY: a dynamic section ends with DT_NULL.
-        while let Some(Dynamic { tag, value }) =
-            unsafe { dynamic.as_ref() }.filter(|entry| entry.tag != DT_NULL)
-        {
+        loop {
+            // SAFETY: a dynamic section ends with DT_NULL.
+            let Dynamic { tag, value } = unsafe { &*dynamic };
             // glibc relocates the addresses in place; the kernel's own object keeps them as they are.
             let address = if *value < base { base + value } else { *value };
             match *tag {
+                DT_NULL => break,
                 DT_SYMTAB => symbols = address,
                 DT_STRTAB => strings = address,
                 DT_GNU_HASH => hash = address,
