@@ -9,7 +9,7 @@
 
 #include <gnu/lib-names.h>
 
-#define ROUNDS 300
+#define ROUNDS 100
 
 static const struct locks own = {
 #define ADDRESS(name, parameters, arguments) .name = name,

@@ -1,202 +1,282 @@
 /*
- * Handlers that leave a wait by siglongjmp. POSIX leaves open what becomes of
- * what was waited on; programs do it to give waits a limit, and glibc bears it.
- * Whatever else the thread, and the memory, is used for has to work.
+ * A signal handler jumps out of a wait of its own thread. POSIX leaves that open
+ * but for functions that handlers may call; with glibc, whose waits are the
+ * kernel's, it is how programs have put an end to waits for decades. The one who
+ * jumped waits no longer: what he waited for goes to others.
  */
 #include "harness.h"
-
 #include <semaphore.h>
 #include <setjmp.h>
 
-#define TIMES 20
-
 static __thread sigjmp_buf out;
+static __thread volatile sig_atomic_t inside;
 
-struct scene {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	pthread_rwlock_t rwlock;
-	sem_t semaphore;
-	long counter;
-	int turn;
-};
-
-static struct scene abandoned, other;
-static _Atomic int left;
-static _Atomic bool go_on;
-
-static void leave(int signal UNUSED)
+static void jump(int signal UNUSED)
 {
-	siglongjmp(out, 1);
+	if (inside)
+		siglongjmp(out, 1);
 }
 
-static void set_up(struct scene *scene)
+static void handle(int flags)
 {
-	memset(scene, 0, sizeof(*scene));
-	OK(pthread_mutex_init(&scene->mutex, NULL));
-	OK(pthread_cond_init(&scene->cond, NULL));
-	OK(pthread_rwlock_init(&scene->rwlock, NULL));
-	OK(sem_init(&scene->semaphore, 0, 0));
+	struct sigaction action = { .sa_handler = jump, .sa_flags = flags };
+
+	sigemptyset(&action.sa_mask);
+	OK(sigaction(SIGUSR1, &action, NULL));
 }
 
-/* ------------------------------------------- waits that are left -- */
+static sem_t permits;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static bool ready;
+static pthread_mutex_t guard = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic int through;
 
-static void wait_for_mutex(void)
+static void wait_semaphore(void)
 {
-	OK(pthread_mutex_lock(&abandoned.mutex));
-	FAIL("nobody gave the mutex away");
+	while (sem_wait(&permits))
+		CHECK_EQ(errno, EINTR);
 }
 
-static void wait_for_reading(void)
+static void wait_mutex(void)
 {
-	OK(pthread_rwlock_rdlock(&abandoned.rwlock));
-	FAIL("nobody gave the lock away");
+	OK(pthread_mutex_lock(&mutex));
+	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void wait_for_semaphore(void)
+static void wait_read(void)
 {
-	OK(sem_wait(&abandoned.semaphore));
-	FAIL("nobody posted");
+	OK(pthread_rwlock_rdlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
 }
 
-static void wait_for_condvar(void)
+static void wait_write(void)
 {
-	OK(pthread_mutex_lock(&abandoned.mutex));
-	for (;;)
-		OK(pthread_cond_wait(&abandoned.cond, &abandoned.mutex));
+	OK(pthread_rwlock_wrlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
 }
 
-/* ----------------------------------------------- what follows -- */
-
-/* One of two that take turns at a scene's objects. */
-struct player {
-	struct scene *scene;
-	int side;
-};
-
-static void *take_turns(void *argument)
+static void wait_cond(void)
 {
-	const struct player *player = argument;
-	struct scene *scene = player->scene;
-	int i;
+	OK(pthread_mutex_lock(&guard));
+	while (!ready)
+		OK(pthread_cond_wait(&cond, &guard));
+	ready = false;
+	OK(pthread_mutex_unlock(&guard));
+}
 
-	for (i = 0; i < 100; i++) {
-		OK(pthread_mutex_lock(&scene->mutex));
-		while (scene->turn != player->side)
-			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
-		scene->turn = !player->side;
-		OK(pthread_cond_signal(&scene->cond));
-		if (i % 10 == 0)
-			usleep(200);
-		OK(pthread_mutex_unlock(&scene->mutex));
-		OK(pthread_rwlock_wrlock(&scene->rwlock));
-		scene->counter++;
-		if (i % 10 == 5)
-			usleep(200);
-		OK(pthread_rwlock_unlock(&scene->rwlock));
-		if (player->side)
-			OK(sem_post(&scene->semaphore));
-		else
-			OK(sem_wait(&scene->semaphore));
-	}
+static void (*wait_once)(void);
+
+static void *stay(void *argument UNUSED)
+{
+	wait_once();
+	through++;
 	return NULL;
 }
 
-static void (*wait_somewhere)(void);
+static _Atomic bool has_jumped;
 
-static void *leave_and_go_on(void *argument)
+/* Waits, is jumped out, and then only lives on until all others are through. */
+static void *jumper(void *argument)
 {
-	volatile int times;
-
-	for (times = 0; times < TIMES; times++)
-		if (!sigsetjmp(out, 1))
-			wait_somewhere();
-		else
-			left++;
-	UNTIL(go_on);
-	return take_turns(argument);
-}
-
-static void drive_out(struct thread *thread)
-{
-	int i;
-
-	for (i = 0; i < TIMES; i++) {
-		until_asleep(thread);
-		CHECK_EQ(left, i);
-		OK(pthread_kill(thread->pthread, SIGUSR1));
-		UNTIL(left > i);
+	if (!sigsetjmp(out, 1)) {
+		inside = 1;
+		wait_once();
+		FAIL("it wasn't jumped out");
 	}
+	inside = 0;
+	has_jumped = true;
+	UNTIL(through == (intptr_t)argument);
+	/* Its own waits work as before. */
+	wait_once();
+	return NULL;
 }
 
-static void play(struct scene *scene)
+/* One jumps out in front of two others that wait for the same. */
+static void pass_by(void (*wait)(void), void (*block)(void), void (*let_go)(void))
 {
-	struct player players[2] = { { scene, 0 }, { scene, 1 } };
-	struct thread threads[2];
-	int i;
+	struct thread first, others[2];
 
-	set_up(scene);
-	for (i = 0; i < 2; i++)
-		start(&threads[i], take_turns, &players[i]);
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
-	CHECK_EQ(scene->counter, 200);
+	wait_once = wait;
+	through = 0;
+	has_jumped = false;
+	handle(0);
+	block();
+	start(&first, jumper, (void *)2);
+	until_asleep(&first);
+	start(&others[0], stay, NULL);
+	until_asleep(&others[0]);
+	start(&others[1], stay, NULL);
+	until_asleep(&others[1]);
+	OK(pthread_kill(first.pthread, SIGUSR1));
+	UNTIL(has_jumped);
+	let_go();
+	UNTIL(through == 1 || through == 2);
+	let_go();
+	join(&others[0]);
+	join(&others[1]);
+	let_go();
+	join(&first);
 }
 
-static void check_left(void (*wait)(void), bool held)
+static void no_permit(void)
 {
-	struct sigaction action = { .sa_handler = leave };
-	struct player players[2] = { { &other, 0 }, { &other, 1 } };
-	struct thread thread;
+	OK(sem_init(&permits, 0, 0));
+}
 
-	sigaction(SIGUSR1, &action, NULL);
-	wait_somewhere = wait;
-	set_up(&abandoned);
-	set_up(&other);
-	if (held) {
-		OK(pthread_mutex_lock(&abandoned.mutex));
-		OK(pthread_rwlock_wrlock(&abandoned.rwlock));
+static void post(void)
+{
+	OK(sem_post(&permits));
+}
+
+static void glibc_sem_wait__left_by_a_jump_takes_no_permit(void)
+{
+	pass_by(wait_semaphore, no_permit, post);
+}
+
+static void hold_mutex(void)
+{
+	OK(pthread_mutex_lock(&mutex));
+}
+
+static void free_mutex(void)
+{
+	static bool is_free;
+
+	if (!is_free)
+		OK(pthread_mutex_unlock(&mutex));
+	is_free = true;
+}
+
+static void glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable(void)
+{
+	pass_by(wait_mutex, hold_mutex, free_mutex);
+	OK(pthread_mutex_lock(&mutex));
+}
+
+static void hold_rwlock(void)
+{
+	OK(pthread_rwlock_wrlock(&rwlock));
+}
+
+static void free_rwlock(void)
+{
+	static bool is_free;
+
+	if (!is_free)
+		OK(pthread_rwlock_unlock(&rwlock));
+	is_free = true;
+}
+
+static void glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in(void)
+{
+	pass_by(wait_read, hold_rwlock, free_rwlock);
+}
+
+static void glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in(void)
+{
+	pass_by(wait_write, hold_rwlock, free_rwlock);
+}
+
+static void nothing(void)
+{
+}
+
+static void make_ready(void)
+{
+	OK(pthread_mutex_lock(&guard));
+	ready = true;
+	OK(pthread_mutex_unlock(&guard));
+	OK(pthread_cond_signal(&cond));
+}
+
+static void furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal(void)
+{
+	pass_by(wait_cond, nothing, make_ready);
+}
+
+/* An interval timer does it again and again, wherever the wait stands. */
+static void glibc_sem_timedwait__left_by_jumps_a_thousand_times(void)
+{
+	struct itimerspec often = { .it_value.tv_nsec = 300000 };
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1,
+	};
+	struct timespec far = in_ms(CLOCK_REALTIME, 100000);
+	volatile int jumps = 0;
+	timer_t timer;
+
+	OK(sem_init(&permits, 0, 0));
+	handle(SA_RESTART);
+	OK(timer_create(CLOCK_MONOTONIC, &event, &timer));
+	while (jumps < 1000) {
+		if (!sigsetjmp(out, 1)) {
+			inside = 1;
+			OK(timer_settime(timer, 0, &often, NULL));
+			while (sem_timedwait(&permits, &far))
+				CHECK_EQ(errno, EINTR);
+			FAIL("nobody made a permit");
+		}
+		inside = 0;
+		jumps++;
 	}
-	start(&thread, leave_and_go_on, &players[1]);
-	drive_out(&thread);
-	go_on = true;
-	take_turns(&players[0]);
-	/* New objects where those were that it has left. */
-	play(&abandoned);
-	join(&thread);
-	/* Other threads, which have what the ended one had. */
-	play(&other);
-	play(&abandoned);
+	OK(sem_post(&permits));
+	OK(sem_wait(&permits));
 }
 
-static void glibc_siglongjmp__out_of_a_wait_for_a_semaphore(void)
+static void on_alternate_stack(int signal UNUSED)
 {
-	check_left(wait_for_semaphore, false);
+	sigjmp_buf within;
+	sem_t other;
+
+	/* A jump within the handler leaves the interrupted wait alone. */
+	OK(sem_init(&other, 0, 1));
+	if (!sigsetjmp(within, 1)) {
+		OK(sem_wait(&other));
+		siglongjmp(within, 1);
+	}
+	has_jumped = true;
 }
 
-static void glibc_siglongjmp__out_of_a_wait_for_a_mutex(void)
+static void *waits_on(void *argument UNUSED)
 {
-	check_left(wait_for_mutex, true);
+	static char stack[1 << 16];
+	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+
+	OK(sigaltstack(&alternate, NULL));
+	wait_semaphore();
+	return NULL;
 }
 
-static void glibc_siglongjmp__out_of_a_wait_for_an_rwlock(void)
+static void glibc_siglongjmp__within_a_handler_leaves_the_wait_alone(void)
 {
-	check_left(wait_for_reading, true);
-}
+	struct sigaction action = {
+		.sa_handler = on_alternate_stack, .sa_flags = SA_ONSTACK | SA_RESTART,
+	};
+	struct thread waiter;
 
-static void glibc_siglongjmp__out_of_a_wait_for_a_condvar(void)
-{
-	check_left(wait_for_condvar, false);
+	sigemptyset(&action.sa_mask);
+	OK(sigaction(SIGUSR1, &action, NULL));
+	no_permit();
+	start(&waiter, waits_on, NULL);
+	until_asleep(&waiter);
+	OK(pthread_kill(waiter.pthread, SIGUSR1));
+	UNTIL(has_jumped);
+	until_asleep(&waiter);
+	post();
+	join(&waiter);
 }
 
 static const struct test tests[] = {
-	TEST(glibc_siglongjmp__out_of_a_wait_for_a_semaphore),
-	TEST_GLIBC_ONLY(glibc_siglongjmp__out_of_a_wait_for_a_mutex,
-			"furwock leaves the waiter in its queue, by its address"),
-	TEST_GLIBC_ONLY(glibc_siglongjmp__out_of_a_wait_for_an_rwlock,
-			"furwock leaves the waiter in its queue, by its address"),
-	TEST_GLIBC_ONLY(glibc_siglongjmp__out_of_a_wait_for_a_condvar,
-			"furwock leaves the waiter in its queue, by its address"),
+	TEST(glibc_sem_wait__left_by_a_jump_takes_no_permit),
+	TEST(glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable),
+	TEST(glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in),
+	TEST(glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in),
+	TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal,
+			  "glibc's groups go on counting the one that left"),
+	TEST(glibc_sem_timedwait__left_by_jumps_a_thousand_times),
+	TEST(glibc_siglongjmp__within_a_handler_leaves_the_wait_alone),
 };
 
 TEST_MAIN(tests)

@@ -31,6 +31,10 @@ macro_rules! pages {
 
 pages! {
     mutex;
+    mutexattr;
+    cond;
+    c11;
+    condattr;
 }
 
 fn program(name: &str, side: Side) -> PathBuf {

@@ -197,6 +197,7 @@ unsafe fn wait_with_glibcs_mutex(
     deadline: Option<&Deadline>,
 ) -> Result<Outcome, c_int> {
     let mut unlocked = 0;
+    mutex.expect_waiter();
     let release = || {
         // SAFETY: by this function's contract.
         unlocked = unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) };
@@ -205,11 +206,11 @@ unsafe fn wait_with_glibcs_mutex(
     // SAFETY: glibc's unlock neither unwinds nor waits; no mutex to move to.
     let wait = unsafe { cond.raw.wait_released(None, release, deadline, true) };
     if wait.outcome() == Outcome::NotReleased {
+        mutex.waiter_is_back();
         return Err(unlocked);
     }
     // SAFETY: by this function's contract.
-    match unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) } {
-        0 => Ok(wait.outcome()),
-        errno => Err(errno),
-    }
+    let locked = unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) };
+    mutex.waiter_is_back();
+    if locked == 0 { Ok(wait.outcome()) } else { Err(locked) }
 }

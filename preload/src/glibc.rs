@@ -7,7 +7,7 @@
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
-use libc::{clockid_t, timespec};
+use libc::{clockid_t, pid_t, sched_param, timespec};
 use libc::{
     pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t,
 };
@@ -24,6 +24,10 @@ struct Function {
 }
 
 impl Function {
+    const fn new(name: &'static CStr, version: &'static CStr) -> Self {
+        Self { name, version, address: AtomicPtr::new(core::ptr::null_mut()) }
+    }
+
     fn look_up(&self) -> *mut c_void {
         // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
         let mut address =
@@ -99,11 +103,9 @@ macro_rules! functions {
 
         /// Whether all that have been found lie where `lies` says.
         pub(crate) fn all(lies: impl Fn(*mut c_void) -> bool) -> bool {
-            let known = [
-                $(table::$name.address.load(Ordering::Acquire),)*
-                SYSCALL.address.load(Ordering::Acquire),
-            ];
-            known.into_iter().all(|address| address.is_null() || lies(address))
+            let functions = [$(&table::$name,)* &SYSCALL].into_iter().chain(&LONGJMPS);
+            let mut known = functions.map(|function| function.address.load(Ordering::Acquire));
+            known.all(|address| address.is_null() || lies(address))
         }
     };
 }
@@ -145,14 +147,28 @@ functions! {
     sem_post(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
     pthread_barrier_wait(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
     pthread_barrier_destroy(barrier: *mut pthread_barrier_t) @ "GLIBC_2.2.5";
+    pthread_setschedparam(thread: pthread_t, policy: c_int, parameters: *const sched_param)
+        @ "GLIBC_2.2.5";
+    pthread_setschedprio(thread: pthread_t, priority: c_int) @ "GLIBC_2.3.4";
+    sched_setscheduler(thread: pid_t, policy: c_int, parameters: *const sched_param)
+        @ "GLIBC_2.2.5";
+    sched_setparam(thread: pid_t, parameters: *const sched_param) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
 }
 
-static SYSCALL: Function = Function {
-    name: c"syscall",
-    version: c"GLIBC_2.2.5",
-    address: AtomicPtr::new(core::ptr::null_mut()),
-};
+static SYSCALL: Function = Function::new(c"syscall", c"GLIBC_2.2.5");
+
+static LONGJMPS: [Function; 4] = [
+    Function::new(c"longjmp", c"GLIBC_2.2.5"),
+    Function::new(c"_longjmp", c"GLIBC_2.2.5"),
+    Function::new(c"siglongjmp", c"GLIBC_2.2.5"),
+    Function::new(c"__longjmp_chk", c"GLIBC_2.11"),
+];
+
+/// Where glibc's `longjmp`, `_longjmp`, `siglongjmp` and `__longjmp_chk` are.
+pub(crate) fn longjmps() -> [*mut c_void; 4] {
+    LONGJMPS.each_ref().map(Function::address)
+}
 
 /// Where glibc's `syscall` is.
 pub(crate) fn syscall() -> *mut c_void {

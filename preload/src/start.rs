@@ -1,6 +1,6 @@
 //! What happens before the program and the other libraries start.
 
-use crate::{glibc, layout, once, shared_cond, symbols, syscall};
+use crate::{glibc, layout, longjmp, once, shared_cond, symbols, syscall};
 use core::ffi::{CStr, c_char, c_int};
 use core::mem::MaybeUninit;
 
@@ -17,6 +17,7 @@ unsafe extern "C" fn start(
     environment: *const *const c_char,
 ) {
     glibc::look_up();
+    longjmp::look_up();
     // SAFETY: by this function's contract.
     let off = unsafe { variable(environment, c"FURWOCK_FUTEX") } == Some(c"0");
     syscall::start(!off);

@@ -60,6 +60,16 @@ pub mod reads {
     }
 }
 
+/// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all without) by
+/// arrival, as the kernel orders a futex's.
+///
+/// A thread that has a real-time policy when it first waits has it seen to by itself. Call this where a
+/// thread may get one later. From then on each sleep costs one or two system calls more.
+#[cfg(not(any(loom, shuttle)))]
+pub fn mind_priorities() {
+    crate::sys::priority::there_are_ranks();
+}
+
 /// Lets other threads run, for whoever spins on a word that it can't sleep on: gives the processor
 /// away, and from the fiftieth round on sleeps for 50 us, so that a thread of lower priority gets to run.
 /// Leaves errno alone, and is no cancellation point.
@@ -88,6 +98,20 @@ pub fn prepare() {
 /// waited; it may also interrupt a thread that it isn't meant for.
 pub fn interrupt(pthread: usize) {
     crate::lot::interrupt_thread(pthread);
+}
+
+/// Ends the waits that the calling thread is about to leave by a jump out of a signal handler, without
+/// returning from them: those for which `is_left` says so, of an address in the wait's frame. Others
+/// that wait for the same are woken for no reason.
+///
+/// To be called before the jump. Nothing can be done for a wait that the handler came upon while it held
+/// one of the engine's own locks: some ten instructions at either end of a sleep.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub fn abandon_waits(is_left: impl Fn(usize) -> bool) {
+    if crate::lot::is_waiting() {
+        crate::lot::abandon_waits(is_left);
+    }
 }
 
 /// Makes the calling thread known to [`interrupt`], and forgets an interrupt that came before.

@@ -18,7 +18,7 @@ use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
 
 /// A head's key while it waits: no word lies there.
-const WAITING_AT_MANY: usize = usize::MAX - 1;
+pub(super) const WAITING_AT_MANY: usize = usize::MAX - 1;
 
 /// How a wait on many words ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,7 +172,7 @@ impl Group {
     ) {
         let kind = Kind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
-        unsafe { member.waiter.prepare(super::tid(), 0, kind, ANY) };
+        unsafe { member.waiter.prepare(super::tid(), 0, kind, ANY, super::rank()) };
         locked.push_back(&member.waiter, key);
     }
 

@@ -6,7 +6,7 @@ use super::gate::Gate;
 use super::queue::{Queue, Start};
 use super::table;
 use super::thread::Node;
-use super::waiter::{ANY, Chosen, Kind, NOWHERE, Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Kind, NO_WAKE, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -166,20 +166,55 @@ impl<'t> Locked<'t> {
         false
     }
 
-    /// Queues an announced waiter behind all others.
+    /// Queues an announced waiter behind all others of its rank.
     #[inline]
     pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: usize) {
-        waiter.set_key_locked(key);
         // SAFETY: `self` holds the bucket lock.
-        unsafe { self.bucket.queue.0.push_back(waiter) };
+        unsafe {
+            let rank = waiter.rank.get();
+            let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
+            self.push(waiter, key, next);
+        }
     }
 
-    /// Queues an announced waiter before all others.
+    /// Queues an announced waiter before all others of its rank.
     #[inline]
     pub(super) fn push_front(&mut self, waiter: &'static Waiter, key: usize) {
-        waiter.set_key_locked(key);
         // SAFETY: `self` holds the bucket lock.
-        unsafe { self.bucket.queue.0.push_front(waiter) };
+        unsafe {
+            let rank = waiter.rank.get();
+            let next = self.find_rank(key, |other| other <= rank);
+            self.push(waiter, key, next);
+        }
+    }
+
+    /// The first at `key` whose rank `is` such. Ranks fall along the queue.
+    fn find_rank(&self, key: usize, is: impl Fn(u32) -> bool) -> Option<&'static Waiter> {
+        let mut at = self.first(key);
+        while let Some(waiter) = at {
+            // SAFETY: `self` holds the bucket lock.
+            if is(unsafe { waiter.rank.get() }) {
+                return Some(waiter);
+            }
+            at = self.after(waiter);
+        }
+        None
+    }
+
+    /// Queues an announced waiter before `next`, or behind all.
+    ///
+    /// # Safety
+    /// `self` holds the bucket lock, and `next` is queued here.
+    #[inline]
+    unsafe fn push(&self, waiter: &'static Waiter, key: usize, next: Option<&'static Waiter>) {
+        waiter.set_key_locked(key);
+        // SAFETY: by this function's contract.
+        unsafe {
+            match next {
+                Some(next) => self.bucket.queue.0.push_before(next, waiter),
+                None => self.bucket.queue.0.push_back(waiter),
+            }
+        }
     }
 
     /// Takes a node out of the queue.
@@ -268,7 +303,7 @@ impl<'t> Locked<'t> {
         // SAFETY: `self` holds the bucket lock, under which these waiters are queued.
         unsafe {
             let passed_by = first.passed_by.get();
-            if passed_by == MOST_PASSED_BY {
+            if passed_by == MOST_PASSED_BY || first.rank.get() != 0 {
                 return first;
             }
             let mut at = Some(first);
@@ -286,10 +321,10 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced `node` at `key` as the first at its gate, which no wake reaches.
     pub(crate) fn stand_first(&mut self, node: &Node, key: usize) -> &'static Gate {
-        const NO_WAKE: u32 = 0;
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
-        unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE) };
+        unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE, 0) };
+        waiter.stands_at(key);
         self.push_back(waiter, key);
         &waiter.gate
     }

@@ -41,7 +41,11 @@ pub(crate) use table::processors;
 pub(crate) use task::{Sink, TaskNode, TaskWait};
 #[cfg(any(loom, shuttle))]
 pub(crate) use thread::Thread;
-pub(crate) use thread::{Node, forget_interrupt, interrupt as interrupt_thread, node, own, tid};
+pub(crate) use thread::{
+    Node, forget_interrupt, interrupt as interrupt_thread, node, own, rank, tid,
+};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use thread::{abandon_waits, is_waiting};
 pub(crate) use wait::{Ended, Place, Wait};
 pub(crate) use waiter::{ANY, Verdict, Waiter};
 #[cfg(all(test, loom))]

@@ -1,4 +1,5 @@
-//! A bucket's queue: doubly linked, intrusive, first in first out for each address.
+//! A bucket's queue: doubly linked, intrusive, first in first out for each address and
+//! rank.
 
 use super::waiter::Waiter;
 use crate::prim::CheckedCell;
@@ -53,18 +54,18 @@ impl Queue {
     }
 
     /// # Safety
-    /// The caller holds the bucket lock.
-    pub(super) unsafe fn push_front(&self, waiter: &'static Waiter) {
+    /// The caller holds the bucket lock, and `next` is in this queue.
+    pub(super) unsafe fn push_before(&self, next: &'static Waiter, waiter: &'static Waiter) {
         // SAFETY: as in `push_back`.
         unsafe {
-            let first = self.head.get();
-            waiter.previous.set(None);
-            waiter.next.set(first);
-            match first {
-                Some(first) => first.previous.set(Some(waiter)),
-                None => self.tail.set(Some(waiter)),
+            let previous = next.previous.get();
+            waiter.previous.set(previous);
+            waiter.next.set(Some(next));
+            match previous {
+                Some(previous) => previous.next.set(Some(waiter)),
+                None => self.head.set(Some(waiter)),
             }
-            self.head.set(Some(waiter));
+            next.previous.set(Some(waiter));
         }
     }
 

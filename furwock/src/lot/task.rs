@@ -112,7 +112,7 @@ impl TaskWait {
         };
         // SAFETY: a spare node that isn't queued yet.
         unsafe {
-            thread.waiter.prepare(0, 0, Kind::Task(thread), bitset);
+            thread.waiter.prepare(0, 0, Kind::Task(thread), bitset, 0);
             thread.waiter.sink.replace(Some(sink));
         }
         locked.push_back(&thread.waiter, key);

@@ -1,7 +1,7 @@
 //! What each thread owns here: one node, the place it sleeps, and what its locks learnt of it.
 
 use super::waiter::Waiter;
-use crate::prim::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::prim::{CheckedCell, checker_has_failed};
 
 /// One thread's belongings. Lives in type-stable memory and serves another thread once this one has
@@ -10,8 +10,9 @@ use crate::prim::{CheckedCell, checker_has_failed};
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(super) waiter: Waiter,
-    /// Whether the node serves a wait. A signal handler that waits meanwhile takes another.
-    waiting: AtomicBool,
+    /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal handler
+    /// that waits meanwhile takes another.
+    frame: AtomicUsize,
     /// pthread's name for the thread, for whoever wants to interrupt it.
     pthread: AtomicUsize,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
@@ -37,7 +38,7 @@ impl Thread {
     pub(crate) fn new() -> Self {
         Self {
             waiter: Waiter::new(),
-            waiting: AtomicBool::new(false),
+            frame: AtomicUsize::new(0),
             pthread: AtomicUsize::new(0),
             active_since_ns: AtomicU64::new(0),
             pace: Pace::default(),
@@ -51,28 +52,52 @@ impl Thread {
     pub(super) fn serves_this_thread(&self, yes: bool) {
         self.pthread.store(if yes { pthread() } else { 0 }, Ordering::Relaxed);
     }
+
+    fn begin_wait(&self) {
+        let here = 0_u8;
+        self.frame.store(core::ptr::from_ref(&here).addr(), Ordering::Relaxed);
+    }
+
+    fn end_wait(&self) {
+        self.frame.store(0, Ordering::Relaxed);
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.frame.load(Ordering::Relaxed) != 0
+    }
 }
 
 /// A node for one wait: the thread's own, or a spare one, inside a signal handler that came upon a
 /// wait of its thread, or in a thread that is ending.
 pub(crate) struct Node {
     thread: &'static Thread,
+    rank: u32,
     spare: bool,
+}
+
+/// The calling thread's place among others: its real-time priority, 0 if it has none.
+///
+/// Asks the kernel, which is asked only where a thread was seen with a real-time policy, or is said to
+/// have one.
+#[inline]
+pub(crate) fn rank() -> u32 {
+    if are_there_ranks() { realtime_priority() } else { 0 }
 }
 
 /// A node for a wait of the calling thread. `None` only when the kernel has no memory for one.
 #[inline]
 pub(crate) fn node() -> Option<Node> {
-    // Nobody else writes `waiting` but signal handlers of this thread, which leave it as it was.
-    match own().filter(|thread| !thread.waiting.load(Ordering::Relaxed)) {
+    // Nobody else writes `frame` but signal handlers of this thread, which leave it as it was.
+    match own().filter(|thread| !thread.is_waiting()) {
         Some(thread) => {
-            thread.waiting.store(true, Ordering::Relaxed);
-            Some(Node { thread, spare: false })
+            thread.begin_wait();
+            Some(Node { thread, rank: rank(), spare: false })
         }
         None => {
             let thread = spares(1)?;
             thread.serves_this_thread(true);
-            Some(Node { thread, spare: true })
+            thread.begin_wait();
+            Some(Node { thread, rank: rank(), spare: true })
         }
     }
 }
@@ -90,6 +115,12 @@ impl Node {
     pub(super) fn waiter(&self) -> &'static Waiter {
         &self.thread.waiter
     }
+
+    /// As of the node's taking.
+    #[inline]
+    pub(super) fn rank(&self) -> u32 {
+        self.rank
+    }
 }
 
 impl Drop for Node {
@@ -98,24 +129,25 @@ impl Drop for Node {
         if checker_has_failed() {
             return;
         }
+        self.thread.end_wait();
         if self.spare {
             self.thread.serves_this_thread(false);
             give_back(self.thread);
-        } else {
-            self.thread.waiting.store(false, Ordering::Relaxed);
         }
     }
 }
 
 #[cfg(not(any(loom, shuttle)))]
+use crate::sys::priority::{are_there_ranks, realtime_priority};
+#[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{forget_interrupt, interrupt, own, tid};
+pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, own, tid};
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use native::{give_back, spares};
 
 #[cfg(any(loom, shuttle))]
-use model::pthread;
+use model::{are_there_ranks, pthread, realtime_priority};
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{forget_interrupt, interrupt, own, tid};
 #[cfg(any(loom, shuttle))]
@@ -151,12 +183,15 @@ mod native {
             return None;
         }
         let thread = spares(1)?;
-        thread.waiting.store(false, Ordering::Relaxed);
+        thread.end_wait();
         thread.active_since_ns.store(0, Ordering::Relaxed);
         thread.pthread.store(sys::thread::pthread(), Ordering::Relaxed);
         let pointer = core::ptr::from_ref(thread).cast::<c_void>();
         sys::thread::slot().data.set(pointer);
         sys::thread::at_exit(pointer, release);
+        if sys::priority::realtime_priority() != 0 {
+            sys::priority::there_are_ranks();
+        }
         Some(thread)
     }
 
@@ -181,8 +216,44 @@ mod native {
         let thread = unsafe { &*thread.cast::<Thread>() };
         thread.pthread.store(0, Ordering::Relaxed);
         slots::release();
-        give_back(thread);
+        if !thread.waiter.was_left_queued() {
+            give_back(thread);
+        }
         super::super::deferred::release();
+    }
+
+    /// Ends the waits of the calling thread whose frames `is_left` says it has left without returning
+    /// from them: by a jump out of a signal handler, for example, which is where this is called, before
+    /// the jump.
+    ///
+    /// Whoever chose such a waiter may have counted on it. So all others at its address are woken, to
+    /// look for themselves.
+    pub(crate) fn abandon_waits(is_left: impl Fn(usize) -> bool) {
+        // A handler that came upon its thread in the engine can't do anything for that wait.
+        if sys::thread::holds() {
+            return;
+        }
+        let own_thread = sys::thread::slot().data.get();
+        pool::for_each(|thread| {
+            let frame = thread.frame.load(Ordering::Relaxed);
+            let is_own = thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread();
+            if frame == 0 || !is_own || !is_left(frame) || !thread.waiter.abandon() {
+                return;
+            }
+            thread.end_wait();
+            if core::ptr::from_ref(thread).cast() != own_thread {
+                thread.serves_this_thread(false);
+                give_back(thread);
+            }
+        });
+    }
+
+    /// Whether the calling thread is in a wait: then the caller is a signal handler.
+    #[inline]
+    pub(crate) fn is_waiting() -> bool {
+        let known = sys::thread::slot().data.get();
+        // SAFETY: as in `own`.
+        !known.is_null() && known != ENDING && unsafe { &*known.cast::<Thread>() }.is_waiting()
     }
 
     /// In a forked child.
@@ -249,13 +320,24 @@ mod model {
     pub(crate) fn give_back(first: &'static Thread) {
         let mut at = Some(first);
         while let Some(thread) = at {
-            assert!(!thread.waiting.swap(true, Ordering::Relaxed), "a node was given back twice");
+            let given_back = usize::MAX;
+            let before = thread.frame.swap(given_back, Ordering::Relaxed);
+            assert!(before != given_back, "a node was given back twice");
             // SAFETY: whoever gives it back knows of nobody else.
             at = unsafe { thread.next_free.get() };
         }
     }
 
     pub(super) fn pthread() -> usize {
+        0
+    }
+
+    /// Models know no priorities.
+    pub(super) fn are_there_ranks() -> bool {
+        false
+    }
+
+    pub(super) fn realtime_priority() -> u32 {
         0
     }
 

@@ -62,7 +62,8 @@ impl<'d> Wait<'d> {
     ) -> Self {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset) };
+        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset, node.rank()) };
+        waiter.stands_at(key);
         match place {
             Place::Front => locked.push_front(waiter, key),
             Place::Back => locked.push_back(waiter, key),
@@ -172,6 +173,7 @@ impl<'d> Wait<'d> {
             let mut locked = bucket::lock(key);
             if self.waiter.key() == key {
                 locked.remove(self.waiter);
+                self.waiter.stands_nowhere();
                 on_leave(!locked.has(key));
                 return true;
             }
@@ -179,6 +181,7 @@ impl<'d> Wait<'d> {
     }
 
     fn chosen(&self) -> Ended {
+        self.waiter.stands_nowhere();
         // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
         unsafe {
             wake_list::notify_heirs(self.waiter);

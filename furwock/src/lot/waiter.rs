@@ -37,6 +37,9 @@ pub(super) const NOWHERE: usize = usize::MAX;
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
+/// The bitset of those whom no wake reaches.
+pub(super) const NO_WAKE: u32 = 0;
+
 /// What waits behind a node.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Kind {
@@ -80,11 +83,15 @@ pub(crate) struct Waiter {
     pub(super) bitset: CheckedCell<u32>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
+    /// (B) its thread's real-time priority, 0 if it has none: who goes before whom.
+    pub(super) rank: CheckedCell<u32>,
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(super) cpu: CheckedCell<u32>,
     pub(super) passed_by: CheckedCell<u32>,
 
     pub(super) parker: Parker,
+    /// Its owner's own note of where it queued itself, `NOWHERE` once the wait is over.
+    stands_at: AtomicUsize,
     /// Where those wait who came after it, until all are let go at once.
     pub(super) gate: Gate,
     /// (W) what became of it. Complete once `key` is `NOWHERE`.
@@ -111,6 +118,7 @@ impl Waiter {
             previous: CheckedCell::new(None),
             token: CheckedCell::new(0),
             tid: CheckedCell::new(0),
+            rank: CheckedCell::new(0),
             cpu: CheckedCell::new(0),
             passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
@@ -118,6 +126,7 @@ impl Waiter {
             heirs: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
+            stands_at: AtomicUsize::new(NOWHERE),
             gate: Gate::new(),
             claim: Claim::new(),
             sink: task::Cell::new(),
@@ -164,6 +173,66 @@ impl Waiter {
         }
     }
 
+    /// The owner's note that it queued itself at `key`; under that bucket's lock.
+    #[inline]
+    pub(super) fn stands_at(&self, key: usize) {
+        self.stands_at.store(key, Ordering::Relaxed);
+    }
+
+    /// The owner's note that the wait is over: under the lock of the bucket that it left, or after it
+    /// has been notified.
+    #[inline]
+    pub(super) fn stands_nowhere(&self) {
+        self.stands_at.store(NOWHERE, Ordering::Relaxed);
+    }
+
+    /// Whether its owner went away while others stood at its gate.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn was_left_queued(&self) -> bool {
+        self.stands_at.load(Ordering::Relaxed) != NOWHERE
+    }
+
+    /// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
+    /// if it has to stay as it is: others stand at its gate, or members of a wait on many words know it.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn abandon(&'static self) -> bool {
+        let stood_at = self.stands_at.load(Ordering::Relaxed);
+        if self.key() == super::any::WAITING_AT_MANY {
+            // Its members stay queued, and know it: wakers are to pass them by for good.
+            self.claim.disarm();
+            self.stands_at(super::any::WAITING_AT_MANY);
+            return false;
+        }
+        if stood_at == NOWHERE {
+            return true;
+        }
+        loop {
+            let key = self.key();
+            if self.is_chosen() {
+                while !self.parker.is_notified() {
+                    crate::sys::thread::yield_now();
+                }
+                // SAFETY: notified: the (W) fields are this thread's again.
+                unsafe { super::wake_list::notify_heirs(self) };
+                super::lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
+                break;
+            }
+            let mut locked = super::lock(key);
+            if self.key() != key {
+                continue;
+            }
+            // SAFETY: under the lock of the bucket that it is queued in.
+            if unsafe { self.bitset.get() } == NO_WAKE {
+                return false;
+            }
+            locked.remove(self);
+            locked.choose_many(key, usize::MAX, ANY);
+            break;
+        }
+        self.stands_nowhere();
+        true
+    }
+
     /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its queue
     /// is gone, and whoever chose it but hasn't notified it.
     ///
@@ -186,13 +255,21 @@ impl Waiter {
     /// # Safety
     /// The caller's own node, not queued.
     #[inline]
-    pub(super) unsafe fn prepare(&self, tid: u32, token: usize, kind: Kind, bitset: u32) {
+    pub(super) unsafe fn prepare(
+        &self,
+        tid: u32,
+        token: usize,
+        kind: Kind,
+        bitset: u32,
+        rank: u32,
+    ) {
         self.parker.prepare();
         // SAFETY: a node that isn't queued belongs to its owner.
         unsafe {
             self.kind.set(kind);
             self.bitset.set(bitset);
             self.tid.set(tid);
+            self.rank.set(rank);
             self.cpu.set(prim::current_cpu());
             self.passed_by.set(0);
             self.token.set(token);

@@ -8,6 +8,7 @@ pub(crate) mod futex;
 pub(crate) mod futex2;
 pub(crate) mod memory;
 pub(crate) mod pi;
+pub(crate) mod priority;
 pub(crate) mod robust_list;
 pub(crate) mod syscall;
 pub(crate) mod thread;

@@ -1,0 +1,380 @@
+/* XSH, the pages of condition variables' attributes. */
+#include "mutexes.h"
+
+static clockid_t clock_of(const pthread_condattr_t *attr)
+{
+	clockid_t clock = -17;
+
+	OK(pthread_condattr_getclock(attr, &clock));
+	return clock;
+}
+
+static int pshared_of(const pthread_condattr_t *attr)
+{
+	int pshared = -17;
+
+	OK(pthread_condattr_getpshared(attr, &pshared));
+	return pshared;
+}
+
+/* Whether a deadline of this clock's ends a wait, at the time it says. */
+static void check_clock(pthread_cond_t *cond, clockid_t clock)
+{
+	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct timespec at = in_ms(clock, 30);
+	int error = 0, tries;
+
+	OK(pthread_mutex_lock(&mutex));
+	for (tries = 0; tries < 100 && !error; tries++)
+		error = pthread_cond_timedwait(cond, &mutex, &at);
+	CHECK_ERR(error, ETIMEDOUT);
+	CHECK(now_ns(clock) >= at.tv_sec * NS_PER_S + at.tv_nsec);
+	CHECK(now_ns(clock) <
+	      at.tv_sec * NS_PER_S + at.tv_nsec + LATE_MS * NS_PER_MS);
+	OK(pthread_mutex_unlock(&mutex));
+}
+
+static void pthread_condattr_init__desc_1__defaults(void)
+{
+	static const int fills[] = { 0x00, 0xff, 0xa5 };
+	pthread_condattr_t attr;
+
+	for (EACH(i, fills)) {
+		memset(&attr, fills[i], sizeof(attr));
+		OK(pthread_condattr_init(&attr));
+		CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
+		CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
+	}
+}
+
+static void pthread_condattr_init__desc_3__later_changes_touch_no_condvar(void)
+{
+	pthread_cond_t before, after;
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_cond_init(&before, &attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	OK(pthread_cond_init(&after, &attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_REALTIME));
+	OK(pthread_condattr_destroy(&attr));
+	memset(&attr, 0xff, sizeof(attr));
+	check_clock(&before, CLOCK_REALTIME);
+	check_clock(&after, CLOCK_MONOTONIC);
+}
+
+static void pthread_condattr_init__desc_3__makes_many_condvars(void)
+{
+	pthread_condattr_t attr;
+	pthread_cond_t conds[5];
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	for (EACH(i, conds))
+		OK(pthread_cond_init(&conds[i], &attr));
+	for (EACH(i, conds))
+		check_clock(&conds[i], CLOCK_MONOTONIC);
+}
+
+static void pthread_condattr_init__ret__0(void)
+{
+	pthread_condattr_t attrs[3];
+
+	errno = 4711;
+	for (EACH(i, attrs))
+		OK(pthread_condattr_init(&attrs[i]));
+	for (EACH(i, attrs))
+		OK(pthread_condattr_destroy(&attrs[i]));
+	CHECK_EQ(errno, 4711);
+}
+
+static void pthread_condattr_destroy__desc_2__can_be_initialised_again(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_condattr_destroy(&attr));
+	OK(pthread_condattr_init(&attr));
+	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
+	OK(pthread_condattr_destroy(&attr));
+}
+
+/* ---------------------------------------------------------------- clock -- */
+
+static void pthread_condattr_getclock__desc_1__tells_it(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
+	errno = 4711;
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
+	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
+	OK(pthread_condattr_setclock(&attr, CLOCK_REALTIME));
+	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
+	CHECK_EQ(errno, 4711);
+}
+
+static void pthread_condattr_setclock__desc_1__sets_it_alone(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
+	OK(pthread_condattr_setclock(&attr, CLOCK_REALTIME));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
+}
+
+static void pthread_condattr_setclock__desc_2__is_in_effect(void)
+{
+	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC };
+	pthread_cond_t cond;
+	int shared;
+
+	for (EACH(i, clocks)) {
+		for (shared = 0; shared < 2; shared++) {
+			make_cond(&cond, clocks[i], shared);
+			check_clock(&cond, clocks[i]);
+			OK(pthread_cond_destroy(&cond));
+		}
+	}
+}
+
+static void pthread_condattr_setclock__err_EINVAL__bad_clock(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	for (EACH(i, bad_clocks)) {
+		CHECK_ERR(pthread_condattr_setclock(&attr, bad_clocks[i]),
+			  EINVAL);
+		CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
+	}
+}
+
+/* -------------------------------------------------------------- pshared -- */
+
+static void pthread_condattr_getpshared__desc_1__tells_it(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
+	errno = 4711;
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
+	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
+	CHECK_EQ(errno, 4711);
+}
+
+static void pthread_condattr_setpshared__desc_1__sets_it_alone(void)
+{
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
+}
+
+struct shared {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	int waiting, permits, passed;
+};
+
+static void make_shared(struct shared *shared)
+{
+	OK(make_mutex(&shared->mutex, PSHARED));
+	make_cond(&shared->cond, CLOCK_REALTIME, true);
+	shared->waiting = shared->permits = shared->passed = 0;
+}
+
+static void take_permit(struct shared *shared)
+{
+	OK(pthread_mutex_lock(&shared->mutex));
+	shared->waiting++;
+	while (!shared->permits)
+		OK(pthread_cond_wait(&shared->cond, &shared->mutex));
+	shared->permits--;
+	shared->passed++;
+	OK(pthread_mutex_unlock(&shared->mutex));
+}
+
+static int look(struct shared *shared, const int *number)
+{
+	int result;
+
+	OK(pthread_mutex_lock(&shared->mutex));
+	result = *number;
+	OK(pthread_mutex_unlock(&shared->mutex));
+	return result;
+}
+
+static void *take_permit_here(void *argument)
+{
+	take_permit(argument);
+	return NULL;
+}
+
+static void pthread_condattr_setpshared__desc_2__works_between_processes(void)
+{
+	struct shared *shared = shared_memory(sizeof(*shared));
+	struct thread here;
+	pid_t children[4];
+	int i;
+
+	make_shared(shared);
+	for (i = 0; i < 4; i++) {
+		children[i] = fork_watched();
+		if (children[i] == 0) {
+			take_permit(shared);
+			_exit(0);
+		}
+	}
+	start(&here, take_permit_here, shared);
+	UNTIL(look(shared, &shared->waiting) == 5);
+	for (i = 0; i < 2; i++) {
+		OK(pthread_mutex_lock(&shared->mutex));
+		shared->permits++;
+		OK(pthread_cond_signal(&shared->cond));
+		OK(pthread_mutex_unlock(&shared->mutex));
+		UNTIL(look(shared, &shared->passed) == i + 1);
+	}
+	OK(pthread_mutex_lock(&shared->mutex));
+	shared->permits = 3;
+	OK(pthread_mutex_unlock(&shared->mutex));
+	OK(pthread_cond_broadcast(&shared->cond));
+	for (i = 0; i < 4; i++)
+		REAP(children[i]);
+	join(&here);
+	CHECK_EQ(shared->passed, 5);
+	OK(pthread_cond_destroy(&shared->cond));
+	OK(pthread_mutex_destroy(&shared->mutex));
+}
+
+static void pthread_condattr_setpshared__desc_2__signalled_from_another_process(void)
+{
+	struct shared *shared = shared_memory(sizeof(*shared));
+	struct thread here;
+	pid_t child;
+
+	make_shared(shared);
+	start(&here, take_permit_here, shared);
+	UNTIL(look(shared, &shared->waiting) == 1);
+	until_asleep(&here);
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_mutex_lock(&shared->mutex));
+		shared->permits = 1;
+		OK(pthread_cond_signal(&shared->cond));
+		OK(pthread_mutex_unlock(&shared->mutex));
+		_exit(0);
+	}
+	join(&here);
+	REAP(child);
+}
+
+static void pthread_condattr_setpshared__desc_2__private_in_a_forked_child(void)
+{
+	struct gate gate;
+	struct thread waiter;
+	pid_t child;
+
+	make_gate(&gate, DEFAULT);
+	child = fork_watched();
+	if (child == 0) {
+		start(&waiter, wait_for_permit, &gate);
+		until_waiting(&gate, 1);
+		OK(pthread_mutex_lock(&gate.mutex));
+		gate.permits = 1;
+		OK(pthread_cond_signal(&gate.cond));
+		OK(pthread_mutex_unlock(&gate.mutex));
+		join(&waiter);
+		_exit(0);
+	}
+	REAP(child);
+	CHECK_EQ(gate.passed, 0);
+}
+
+static void pthread_condattr_setpshared__err_EINVAL__no_such_value(void)
+{
+	static const int bad[] = { -1, 2, 99, INT_MAX, INT_MIN };
+	pthread_condattr_t attr;
+
+	OK(pthread_condattr_init(&attr));
+	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
+	for (EACH(i, bad)) {
+		CHECK_ERR(pthread_condattr_setpshared(&attr, bad[i]), EINVAL);
+		CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
+	}
+}
+
+static const struct test tests[] = {
+	CLAUSE(pthread_condattr_init__desc_1__defaults,
+	       "pthread_condattr_init", "DESCRIPTION 1",
+	       "all attributes have their defaults: CLOCK_REALTIME, private"),
+	CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
+	       "pthread_condattr_init", "DESCRIPTION 3",
+	       "what happens to the object afterwards, destruction too, changes no "
+	       "condvar that it has made, only those made later"),
+	CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
+	       "pthread_condattr_init", "DESCRIPTION 3",
+	       "one object serves any number of condvars"),
+	CLAUSE(pthread_condattr_init__ret__0,
+	       "pthread_condattr_init", "RETURN VALUE",
+	       "0, and errno is left alone"),
+	CLAUSE(pthread_condattr_destroy__desc_2__can_be_initialised_again,
+	       "pthread_condattr_destroy", "DESCRIPTION 2",
+	       "a destroyed object can be initialised again, and has the defaults then"),
+	CLAUSE(pthread_condattr_getclock__desc_1__tells_it,
+	       "pthread_condattr_getclock", "DESCRIPTION 1",
+	       "it tells the clock, CLOCK_REALTIME at first, and the one that was set "
+	       "then, whatever is set besides"),
+	CLAUSE(pthread_condattr_setclock__desc_1__sets_it_alone,
+	       "pthread_condattr_setclock", "DESCRIPTION 1",
+	       "it sets the clock and no other attribute"),
+	CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
+	       "pthread_condattr_setclock", "DESCRIPTION 2",
+	       "the clock is the one that the condvar's timedwait counts on, private "
+	       "or shared"),
+	CLAUSE(pthread_condattr_setclock__err_EINVAL__bad_clock,
+	       "pthread_condattr_setclock", "ERRORS EINVAL",
+	       "there is no such clock, it is one of CPU time, or, as glibc has it, "
+	       "one that nothing waits on; the one before stays"),
+	CLAUSE(pthread_condattr_getpshared__desc_1__tells_it,
+	       "pthread_condattr_getpshared", "DESCRIPTION 1",
+	       "it tells whether processes share the condvar, which they don't at "
+	       "first"),
+	CLAUSE(pthread_condattr_setpshared__desc_1__sets_it_alone,
+	       "pthread_condattr_setpshared", "DESCRIPTION 1",
+	       "it sets that and no other attribute"),
+	CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
+	       "pthread_condattr_setpshared", "DESCRIPTION 2",
+	       "a shared condvar's waiters in other processes are signalled, one at "
+	       "least for a signal, all by a broadcast"),
+	CLAUSE(pthread_condattr_setpshared__desc_2__signalled_from_another_process,
+	       "pthread_condattr_setpshared", "DESCRIPTION 2",
+	       "a signal from another process reaches a waiter in this one"),
+	CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
+	       "pthread_condattr_setpshared", "DESCRIPTION 2",
+	       "a private condvar in a forked child is the child's own"),
+	CLAUSE(pthread_condattr_setpshared__err_EINVAL__no_such_value,
+	       "pthread_condattr_setpshared", "ERRORS EINVAL",
+	       "the value is neither shared nor private, and the one before stays"),
+};
+
+TEST_MAIN(tests)

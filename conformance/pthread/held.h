@@ -1,0 +1,59 @@
+/*
+ * Mutexes that another thread holds, and deadlines and clocks that are refused.
+ */
+#ifndef CONFORMANCE_HELD_H
+#define CONFORMANCE_HELD_H
+
+#include "harness.h"
+
+/* How late a wait may end on a machine with more to do. */
+#define LATE_MS 2000
+
+static const long bad_nanoseconds[] UNUSED = { -1, NS_PER_S, LONG_MAX, LONG_MIN };
+static const clockid_t bad_clocks[] UNUSED = {
+	CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME,
+	CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, 12345, -1,
+};
+
+#define EACH(item, list)						\
+	size_t item = 0; item < sizeof(list) / sizeof((list)[0]); item++
+
+struct held {
+	pthread_mutex_t mutex;
+	_Atomic bool holds, release;
+};
+
+static UNUSED void *hold(void *argument)
+{
+	struct held *held = argument;
+
+	OK(pthread_mutex_lock(&held->mutex));
+	held->holds = true;
+	UNTIL(held->release);
+	OK(pthread_mutex_unlock(&held->mutex));
+	return NULL;
+}
+
+/* The mutex has been made. */
+static void UNUSED hold_made(struct held *held, struct thread *holder)
+{
+	held->holds = held->release = false;
+	start(holder, hold, held);
+	UNTIL(held->holds);
+}
+
+static void UNUSED hold_elsewhere(struct held *held, struct thread *holder,
+				  enum kind kind)
+{
+	OK(make_mutex(&held->mutex, kind));
+	hold_made(held, holder);
+}
+
+static void UNUSED let_go(struct held *held, struct thread *holder)
+{
+	held->release = true;
+	join(holder);
+	OK(pthread_mutex_destroy(&held->mutex));
+}
+
+#endif

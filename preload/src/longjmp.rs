@@ -1,0 +1,120 @@
+//! `longjmp` and its names: a signal handler that jumps out of a wait of its own thread.
+//!
+//! In glibc the wait is the kernel's, and over when the handler runs. Here the thread stands in a queue,
+//! and would take wakes that it doesn't hear. So the jump looks first whether it leaves any wait, which
+//! costs a load where there is none.
+
+use crate::glibc;
+use core::arch::naked_asm;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// glibc's functions.
+static LONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static UNDERSCORE_LONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static SIGLONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+static LONGJMP_CHK: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Finds them.
+pub(crate) fn look_up() {
+    let [longjmp, underscore_longjmp, siglongjmp, longjmp_chk] = glibc::longjmps();
+    LONGJMP.store(longjmp, Ordering::Release);
+    UNDERSCORE_LONGJMP.store(underscore_longjmp, Ordering::Release);
+    SIGLONGJMP.store(siglongjmp, Ordering::Release);
+    LONGJMP_CHK.store(longjmp_chk, Ordering::Release);
+}
+
+macro_rules! jumps {
+    ($($name:ident to $real:ident;)*) => {$(
+        /// Looks after the waits that the jump leaves, and goes on to glibc's function.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(environment: *mut c_void, value: c_int) -> ! {
+            naked_asm!(
+                "endbr64",
+                "push rdi",
+                "push rsi",
+                "sub rsp, 8",
+                "call {before}",
+                "add rsp, 8",
+                "pop rsi",
+                "pop rdi",
+                "jmp qword ptr [rip + {real}]",
+                before = sym before,
+                real = sym $real,
+            )
+        }
+    )*};
+}
+
+jumps! {
+    longjmp to LONGJMP;
+    _longjmp to UNDERSCORE_LONGJMP;
+    siglongjmp to SIGLONGJMP;
+    __longjmp_chk to LONGJMP_CHK;
+}
+
+unsafe extern "C" fn before(environment: *const usize) {
+    if LONGJMP.load(Ordering::Acquire).is_null() {
+        look_up();
+    }
+    // Read only if there is a wait.
+    let leaves = core::cell::LazyCell::new(|| {
+        // SAFETY: the program's buffer, which `setjmp` has filled.
+        Leaves::by(unsafe { stack_pointer(environment) })
+    });
+    furwock::lock::abandon_waits(|frame| leaves.covers(frame));
+}
+
+/// The stack pointer in a `jmp_buf`, which glibc has mixed with the thread's pointer guard.
+///
+/// # Safety
+/// `environment` is a `jmp_buf` that `setjmp` has filled.
+unsafe fn stack_pointer(environment: *const usize) -> usize {
+    const RSP: usize = 6;
+    const ROTATED: u32 = 17;
+    let guard: usize;
+    // SAFETY: by this function's contract; the guard is a word of the thread's control block.
+    unsafe {
+        core::arch::asm!("mov {}, fs:[0x30]", out(reg) guard, options(pure, readonly, nostack));
+        environment.add(RSP).read().rotate_right(ROTATED) ^ guard
+    }
+}
+
+/// Further than that the target lies on another stack.
+const STACK: usize = 1 << 30;
+
+/// Which frames a jump leaves.
+struct Leaves {
+    target: usize,
+    /// The alternate signal stack, if the jump comes from there.
+    alternate: core::ops::Range<usize>,
+}
+
+impl Leaves {
+    fn by(target: usize) -> Self {
+        let mut now = MaybeUninit::<libc::stack_t>::zeroed();
+        // SAFETY: writes one `stack_t`. It doesn't fail for want of a new one.
+        let now = unsafe {
+            libc::sigaltstack(core::ptr::null(), now.as_mut_ptr());
+            now.assume_init()
+        };
+        let alternate = if now.ss_flags & libc::SS_ONSTACK != 0 {
+            now.ss_sp.addr()..now.ss_sp.addr() + now.ss_size
+        } else {
+            0..0
+        };
+        Self { target, alternate }
+    }
+
+    fn covers(&self, frame: usize) -> bool {
+        match (self.alternate.contains(&frame), self.alternate.contains(&self.target)) {
+            // Off the alternate stack, which is left as a whole.
+            (true, false) => true,
+            // Within a handler, on a stack of its own.
+            (false, true) => false,
+            _ => frame < self.target && self.target - frame < STACK,
+        }
+    }
+}
