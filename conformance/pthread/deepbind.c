@@ -410,13 +410,12 @@ static void glibc_dlsym__functions_of_libc_by_its_handle(void)
 	use_together(&locks, wait_by_syscall);
 }
 
-/* As wrappers do that a program is linked with. */
-static void glibc_dlsym__next_functions_of_a_library(void)
+/* Such a handle leads to what the library depends on. */
+static void glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc(void)
 {
 	void *library = dlopen(path_of("libdeep.so"), RTLD_NOW | DEEPLY);
 	struct locks locks;
 
-	/* A library's own handle leads to what it depends on. */
 	CHECK(library);
 	ask(&locks, library);
 	use_all_together(&locks);
@@ -463,7 +462,7 @@ static const struct test tests[] = {
 	TEST(glibc_dlopen__deeply_bound_library_loaded_again),
 	TEST(glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded),
 	TEST(glibc_dlsym__functions_of_libc_by_its_handle),
-	TEST(glibc_dlsym__next_functions_of_a_library),
+	TEST(glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc),
 	TEST(glibc_dlvsym__oldest_condvars_are_others),
 };
 

@@ -57,6 +57,7 @@ unsafe extern "C" fn start(
     furwock::lock::prepare();
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    // Last: what has been looked up so far is glibc's own.
     symbols::take_over();
 }
 
