@@ -46,7 +46,7 @@ static void glibc_dlopen__globally_and_lazily(void)
 	check_load(RTLD_LAZY | RTLD_GLOBAL);
 }
 
-/* Such a library is bound to glibc's functions, and to nobody else's. */
+/* Its own objects; those that it shares with its program are deepbind.c's. */
 static void glibc_dlopen__deepbind(void)
 {
 	check_load(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);

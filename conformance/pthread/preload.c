@@ -184,8 +184,7 @@ static void conformance__waiting_allocates_nothing(void)
 
 static const struct test tests[] = {
 	TEST(conformance__functions_are_this_sides),
-	TEST_GLIBC_ONLY(conformance__versioned_names_are_this_sides,
-			"the preload's names carry no versions for dlvsym"),
+	TEST(conformance__versioned_names_are_this_sides),
 	TEST(conformance__library_is_mapped_on_this_side_only),
 	TEST(conformance__waiting_allocates_nothing),
 };

@@ -8,5 +8,5 @@ pub mod differential;
 pub mod hostile;
 pub mod program;
 
-pub use build::{Artifact, built, preload, scratch};
+pub use build::{Artifact, built, preload, scratch, sources};
 pub use program::{Clause, Ended, Side, Test, run};

@@ -2,7 +2,7 @@
 //! `LD_PRELOAD=... target/conformance/SIDE-PROGRAM/PROGRAM TEST`.
 
 use furwock_conformance::check::{check, folder};
-use furwock_conformance::{Artifact, Side};
+use furwock_conformance::{Artifact, Side, sources};
 
 fn check_plain(name: &str, side: Side) {
     let source = format!("pthread/{name}.c");
@@ -16,6 +16,27 @@ fn check_dlopen(name: &str, side: Side) {
     let source = format!("pthread/{name}.c");
     let program = Artifact::program(&source, &folder, name).linked_with(&folder, "early");
     check(name, side, program.build());
+}
+
+fn check_deepbind(name: &str, side: Side) {
+    let folder = folder(name, side);
+    Artifact::library("pthread/lib/deep.c", &folder, "deep").with(&["-Wl,-z,lazy"]).build();
+    Artifact::library("pthread/lib/deep.c", &folder, "hardened")
+        .with(&["-Wl,-z,now", "-Wl,-z,relro"])
+        .build();
+    let program = Artifact::program(&format!("pthread/{name}.c"), &folder, name);
+    let path = format!("-Wl,-rpath,{}", folder.display());
+    check(name, side, program.with(&["-rdynamic", &path]).build());
+}
+
+fn check_wrapped(name: &str, side: Side) {
+    let folder = folder(name, side);
+    let map = sources().join("pthread/lib/wrapper.map");
+    Artifact::library("pthread/lib/wrapper.c", &folder, "wrapper")
+        .with(&[&format!("-Wl,--version-script={}", map.display())])
+        .build();
+    let program = Artifact::program(&format!("pthread/{name}.c"), &folder, name);
+    check(name, side, program.linked_with(&folder, "wrapper").build());
 }
 
 fn check_with_caller(name: &str, side: Side) {
@@ -61,12 +82,14 @@ macro_rules! programs {
 }
 
 programs! {
+    abandoned by check_plain;
     c11 by check_plain;
     cancel by check_plain;
     cancel_cpp by check_cpp;
     clock_set by check_plain;
     cond by check_plain;
     cxx20 by check_cpp20;
+    deepbind by check_deepbind;
     destroy by check_plain;
     dlopen by check_dlopen;
     fork by check_plain;
@@ -74,6 +97,8 @@ programs! {
     futex_kernel by check_with_caller;
     futex_signals by check_plain;
     futex_syscall by check_plain;
+    interrupted by check_plain;
+    lifecycle by check_plain;
     longjmp by check_plain;
     misuse by check_plain;
     mutex by check_plain;
@@ -89,4 +114,6 @@ programs! {
     signals by check_plain;
     thread_exit by check_plain;
     timed by check_plain;
+    unmap by check_plain;
+    wrapped by check_wrapped;
 }

@@ -93,6 +93,13 @@ macro_rules! functions {
         pub(crate) fn look_up() {
             $(table::$name.look_up();)*
         }
+
+        /// Whether all that have been found lie where `lies` says.
+        pub(crate) fn all(lies: impl Fn(*mut c_void) -> bool) -> bool {
+            let functions = [$(&table::$name,)* &SYSCALL].into_iter().chain(&LONGJMPS);
+            let mut known = functions.map(|function| function.address.load(Ordering::Acquire));
+            known.all(|address| address.is_null() || lies(address))
+        }
     };
 }
 

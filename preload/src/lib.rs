@@ -35,6 +35,7 @@ mod sem;
 mod shared_cond;
 mod spin;
 mod start;
+mod symbols;
 mod syscall;
 mod time;
 mod tools;

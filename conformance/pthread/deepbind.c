@@ -1,0 +1,469 @@
+/*
+ * Objects that a program and its library both use, where the library came by
+ * the functions in another way than the program: bound deeply (RTLD_DEEPBIND:
+ * its own dependencies first, and among them is libc), or by asking libc for
+ * them. Whoever serves the objects, it has to be the same for both.
+ */
+#include "harness.h"
+#include "lib/locks.h"
+
+#include <gnu/lib-names.h>
+
+#define ROUNDS 100
+
+static const struct locks own = {
+#define ADDRESS(name, parameters, arguments) .name = name,
+	LOCK_FUNCTIONS(ADDRESS)
+	.syscall = syscall,
+};
+
+/* One user of the objects. */
+struct user {
+	const struct locks *locks;
+	/* The program is 0, the library 1. */
+	int side;
+};
+
+static struct objects {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	sem_t permits[2];
+	mtx_t mtx;
+	cnd_t cnd;
+	_Atomic uint32_t word;
+	int turn;
+	long counter;
+	_Atomic int inside;
+} objects;
+
+/* ------------------------------------------------------------- the uses -- */
+
+/* Long enough for the other to come and wait. */
+static void hold(int round)
+{
+	if (round % 10 == 0)
+		usleep(300);
+	else if (round % 3 == 0)
+		sched_yield();
+}
+
+static void *exclude(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		OK(user->locks->pthread_mutex_lock(&objects.mutex));
+		CHECK_EQ(objects.inside++, 0);
+		hold(i);
+		objects.inside--;
+		OK(user->locks->pthread_mutex_unlock(&objects.mutex));
+	}
+	return NULL;
+}
+
+static void *exclude_by_c11(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		OK(user->locks->mtx_lock(&objects.mtx));
+		CHECK_EQ(objects.inside++, 0);
+		hold(i);
+		objects.inside--;
+		OK(user->locks->mtx_unlock(&objects.mtx));
+	}
+	return NULL;
+}
+
+static void *take_turns(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	OK(user->locks->pthread_mutex_lock(&objects.mutex));
+	for (i = 0; i < ROUNDS; i++) {
+		while (objects.turn != user->side)
+			OK(user->locks->pthread_cond_wait(&objects.cond,
+							  &objects.mutex));
+		objects.turn = !user->side;
+		if (i % 2)
+			OK(user->locks->pthread_cond_signal(&objects.cond));
+		else
+			OK(user->locks->pthread_cond_broadcast(&objects.cond));
+	}
+	OK(user->locks->pthread_mutex_unlock(&objects.mutex));
+	return NULL;
+}
+
+static void *take_turns_by_c11(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	OK(user->locks->mtx_lock(&objects.mtx));
+	for (i = 0; i < ROUNDS; i++) {
+		while (objects.turn != user->side)
+			OK(user->locks->cnd_wait(&objects.cnd, &objects.mtx));
+		objects.turn = !user->side;
+		OK(user->locks->cnd_signal(&objects.cnd));
+	}
+	OK(user->locks->mtx_unlock(&objects.mtx));
+	return NULL;
+}
+
+static void *pass_permits(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		while (user->locks->sem_wait(&objects.permits[user->side]))
+			CHECK_EQ(errno, EINTR);
+		CHECK_EQ(objects.inside++, 0);
+		hold(i);
+		objects.inside--;
+		OK(user->locks->sem_post(&objects.permits[!user->side]));
+	}
+	return NULL;
+}
+
+static void *read_and_write(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		if ((i + user->side) % 2) {
+			OK(user->locks->pthread_rwlock_rdlock(&objects.rwlock));
+			CHECK_EQ(objects.inside, 0);
+		} else {
+			OK(user->locks->pthread_rwlock_wrlock(&objects.rwlock));
+			CHECK_EQ(objects.inside++, 0);
+			hold(i);
+			objects.inside--;
+		}
+		OK(user->locks->pthread_rwlock_unlock(&objects.rwlock));
+	}
+	return NULL;
+}
+
+static void *meet(void *argument)
+{
+	const struct user *user = argument;
+	int i, ended;
+
+	for (i = 0; i < ROUNDS; i++) {
+		if (user->side)
+			hold(i);
+		ended = user->locks->pthread_barrier_wait(&objects.barrier);
+		CHECK(!ended || ended == PTHREAD_BARRIER_SERIAL_THREAD);
+		if (ended)
+			objects.counter++;
+	}
+	return NULL;
+}
+
+static pthread_once_t controls[ROUNDS];
+
+static void count_once(void)
+{
+	usleep(300);
+	objects.inside++;
+}
+
+static void *call_once_each(void *argument)
+{
+	const struct user *user = argument;
+	int i;
+
+	for (i = 0; i < ROUNDS / 4; i++) {
+		OK(user->locks->pthread_once(&controls[i], count_once));
+		CHECK(objects.inside > i);
+	}
+	return NULL;
+}
+
+/* Each waits for its own number, 0 or 1, in a word, and leaves the other's. */
+static void *wait_by_syscall(void *argument)
+{
+	const struct user *user = argument;
+	uint32_t mine = user->side;
+	int i;
+
+	for (i = 0; i < ROUNDS; i++) {
+		while (objects.word != mine)
+			/* FUTEX_WAIT_PRIVATE */
+			user->locks->syscall(SYS_futex, &objects.word, 128,
+					     (long)!mine, NULL);
+		objects.word = !mine;
+		/* FUTEX_WAKE_PRIVATE */
+		user->locks->syscall(SYS_futex, &objects.word, 129, 1L, NULL);
+	}
+	return NULL;
+}
+
+static void use_together(const struct locks *locks, void *(*use)(void *))
+{
+	struct user users[2] = { { &own, 0 }, { locks, 1 } };
+	struct thread threads[2];
+	int i;
+
+	memset(&objects, 0, sizeof(objects));
+	OK(pthread_mutex_init(&objects.mutex, NULL));
+	OK(pthread_cond_init(&objects.cond, NULL));
+	OK(pthread_rwlock_init(&objects.rwlock, NULL));
+	OK(pthread_barrier_init(&objects.barrier, NULL, 2));
+	OK(sem_init(&objects.permits[0], 0, 1));
+	OK(sem_init(&objects.permits[1], 0, 0));
+	OK(mtx_init(&objects.mtx, mtx_plain));
+	OK(cnd_init(&objects.cnd));
+	for (i = 0; i < 2; i++)
+		start(&threads[i], use, &users[i]);
+	for (i = 0; i < 2; i++)
+		join(&threads[i]);
+	if (use == meet)
+		CHECK_EQ(objects.counter, ROUNDS);
+	if (use == call_once_each)
+		CHECK_EQ(objects.inside, ROUNDS / 4);
+}
+
+static void use_all_together(const struct locks *locks)
+{
+	use_together(locks, exclude);
+	use_together(locks, take_turns);
+	use_together(locks, pass_permits);
+	use_together(locks, exclude_by_c11);
+	use_together(locks, take_turns_by_c11);
+}
+
+/* -------------------------------------------------------- the libraries -- */
+
+#define DEEPLY (RTLD_LOCAL | RTLD_DEEPBIND)
+
+static const char *path_of(const char *name)
+{
+	static char path[PATH_MAX];
+	const char *directory = getenv("CONFORMANCE_DIR");
+
+	CHECK(directory);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	return path;
+}
+
+static const struct locks *locks_of(void *library, const char *how)
+{
+	const struct locks *locks;
+
+	if (!library)
+		FAIL("%s", dlerror());
+	locks = dlsym(library, how);
+	CHECK(locks);
+	return locks;
+}
+
+static const struct locks *load(const char *name, int flags, const char *how)
+{
+	return locks_of(dlopen(path_of(name), flags), how);
+}
+
+static void use_deeply(void *(*use)(void *))
+{
+	use_together(load("libdeep.so", RTLD_NOW | DEEPLY, "library_calls"),
+		     use);
+}
+
+static void glibc_dlopen__deeply_bound_library_locks_the_same_mutex(void)
+{
+	use_deeply(exclude);
+}
+
+static void glibc_dlopen__deeply_bound_library_waits_on_the_same_condvar(void)
+{
+	use_deeply(take_turns);
+}
+
+static void glibc_dlopen__deeply_bound_library_posts_the_same_semaphore(void)
+{
+	use_deeply(pass_permits);
+}
+
+static void glibc_dlopen__deeply_bound_library_takes_the_same_rwlock(void)
+{
+	use_deeply(read_and_write);
+}
+
+static void glibc_dlopen__deeply_bound_library_meets_at_the_same_barrier(void)
+{
+	use_deeply(meet);
+}
+
+static void glibc_dlopen__deeply_bound_library_calls_the_same_once(void)
+{
+	use_deeply(call_once_each);
+}
+
+static void glibc_dlopen__deeply_bound_library_locks_by_c11(void)
+{
+	use_deeply(exclude_by_c11);
+	use_deeply(take_turns_by_c11);
+}
+
+static void glibc_dlopen__deeply_bound_library_waits_by_syscall(void)
+{
+	use_deeply(wait_by_syscall);
+}
+
+/* Each function is found when it is first called, by threads that contend. */
+static void glibc_dlopen__deeply_bound_library_binds_lazily(void)
+{
+	use_all_together(load("libdeep.so", RTLD_LAZY | DEEPLY,
+			      "library_calls"));
+}
+
+/* Slots that are read-only once the library is loaded. */
+static void glibc_dlopen__deeply_bound_library_is_hardened(void)
+{
+	use_all_together(load("libhardened.so", RTLD_NOW | DEEPLY,
+			      "library_calls"));
+}
+
+static void glibc_dlopen__deeply_bound_library_keeps_addresses(void)
+{
+	use_all_together(load("libdeep.so", RTLD_NOW | DEEPLY,
+			      "library_addresses"));
+}
+
+static void glibc_dlmopen__deeply_bound_into_the_base_namespace(void)
+{
+	void *library = dlmopen(LM_ID_BASE, path_of("libdeep.so"),
+				RTLD_NOW | DEEPLY);
+
+	use_all_together(locks_of(library, "library_calls"));
+}
+
+/* By its bare name, found by the path that this program carries. */
+static void glibc_dlopen__deeply_bound_library_found_by_the_callers_path(void)
+{
+	use_all_together(locks_of(dlopen("libdeep.so", RTLD_NOW | DEEPLY),
+				  "library_calls"));
+}
+
+static void glibc_dlopen__deeply_bound_library_loaded_again(void)
+{
+	void *library;
+	int i;
+
+	for (i = 0; i < 3; i++) {
+		library = dlopen(path_of("libdeep.so"), RTLD_LAZY | DEEPLY);
+		use_together(locks_of(library, "library_calls"), take_turns);
+		OK(dlclose(library));
+	}
+}
+
+/* -------------------------------------------- locking as it is loaded -- */
+
+static void (*as_loaded)(const struct locks *locks);
+
+void as_library_is_loaded(const struct locks *locks);
+
+void as_library_is_loaded(const struct locks *locks)
+{
+	if (as_loaded)
+		as_loaded(locks);
+}
+
+static void glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded(void)
+{
+	as_loaded = use_all_together;
+	load("libdeep.so", RTLD_LAZY | DEEPLY, "library_calls");
+}
+
+/* --------------------------------------------------------- asking libc -- */
+
+static void ask(struct locks *locks, void *library)
+{
+	/* A pointer to a function is one to data here, as dlsym has it. */
+#define ASK(name, parameters, arguments)				\
+	*(void **)&locks->name = dlsym(library, #name);			\
+	CHECK(locks->name);
+	LOCK_FUNCTIONS(ASK)
+	*(void **)&locks->syscall = dlsym(library, "syscall");
+	CHECK(locks->syscall);
+}
+
+static void glibc_dlsym__functions_of_libc_by_its_handle(void)
+{
+	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+	struct locks locks;
+
+	if (!libc || !dlsym(libc, "mtx_lock"))
+		SKIP("libc isn't whole");
+	ask(&locks, libc);
+	use_all_together(&locks);
+	use_together(&locks, read_and_write);
+	use_together(&locks, meet);
+	use_together(&locks, call_once_each);
+	use_together(&locks, wait_by_syscall);
+}
+
+/* Such a handle leads to what the library depends on. */
+static void glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc(void)
+{
+	void *library = dlopen(path_of("libdeep.so"), RTLD_NOW | DEEPLY);
+	struct locks locks;
+
+	CHECK(library);
+	ask(&locks, library);
+	use_all_together(&locks);
+}
+
+/* The condvars of glibc before 2.3.2 have a format of their own. */
+static void glibc_dlvsym__oldest_condvars_are_others(void)
+{
+	static const char *const names[] = {
+		"pthread_cond_wait", "pthread_cond_timedwait",
+		"pthread_cond_signal", "pthread_cond_broadcast",
+	};
+	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
+	void *oldest, *current;
+	Dl_info info;
+	size_t i;
+
+	CHECK(libc);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		oldest = dlvsym(libc, names[i], "GLIBC_2.2.5");
+		current = dlvsym(libc, names[i], "GLIBC_2.3.2");
+		CHECK(oldest && current && oldest != current);
+		CHECK(dladdr(oldest, &info));
+		CHECK(!strstr(info.dli_fname, "furwock"));
+		CHECK(dladdr(current, &info));
+		CHECK(!strstr(info.dli_fname, "furwock") == !under_furwock());
+	}
+}
+
+static const struct test tests[] = {
+	TEST(glibc_dlopen__deeply_bound_library_locks_the_same_mutex),
+	TEST(glibc_dlopen__deeply_bound_library_waits_on_the_same_condvar),
+	TEST(glibc_dlopen__deeply_bound_library_posts_the_same_semaphore),
+	TEST(glibc_dlopen__deeply_bound_library_takes_the_same_rwlock),
+	TEST(glibc_dlopen__deeply_bound_library_meets_at_the_same_barrier),
+	TEST(glibc_dlopen__deeply_bound_library_calls_the_same_once),
+	TEST(glibc_dlopen__deeply_bound_library_locks_by_c11),
+	TEST(glibc_dlopen__deeply_bound_library_waits_by_syscall),
+	TEST(glibc_dlopen__deeply_bound_library_binds_lazily),
+	TEST(glibc_dlopen__deeply_bound_library_is_hardened),
+	TEST(glibc_dlopen__deeply_bound_library_keeps_addresses),
+	TEST(glibc_dlmopen__deeply_bound_into_the_base_namespace),
+	TEST(glibc_dlopen__deeply_bound_library_found_by_the_callers_path),
+	TEST(glibc_dlopen__deeply_bound_library_loaded_again),
+	TEST(glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded),
+	TEST(glibc_dlsym__functions_of_libc_by_its_handle),
+	TEST(glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc),
+	TEST(glibc_dlvsym__oldest_condvars_are_others),
+};
+
+TEST_MAIN(tests)

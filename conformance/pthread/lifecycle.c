@@ -1,0 +1,559 @@
+/* Threads and processes that begin, change and end amid locks. */
+#include "harness.h"
+
+#include <semaphore.h>
+
+/* One object of each kind. */
+struct objects {
+	pthread_mutex_t mutex;
+	pthread_cond_t cond;
+	pthread_rwlock_t rwlock;
+	pthread_barrier_t barrier;
+	pthread_once_t once;
+	sem_t semaphore;
+	long counter;
+	int turn;
+};
+
+static struct objects global;
+static _Atomic int called;
+static _Atomic bool stop;
+
+static void set_up(struct objects *objects)
+{
+	static const pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	memset(objects, 0, sizeof(*objects));
+	OK(pthread_mutex_init(&objects->mutex, NULL));
+	OK(pthread_cond_init(&objects->cond, NULL));
+	OK(pthread_rwlock_init(&objects->rwlock, NULL));
+	OK(pthread_barrier_init(&objects->barrier, NULL, 2));
+	OK(sem_init(&objects->semaphore, 0, 0));
+	objects->once = once;
+}
+
+static void count_call(void)
+{
+	usleep(500);
+	called++;
+}
+
+/* One of two that use all of a set of objects together. */
+struct partner {
+	struct objects *objects;
+	int side;
+};
+
+static void *use_all(void *argument)
+{
+	const struct partner *partner = argument;
+	struct objects *objects = partner->objects;
+	int i, ended;
+
+	OK(pthread_once(&objects->once, count_call));
+	CHECK_EQ(called, 1);
+	for (i = 0; i < 50; i++) {
+		OK(pthread_mutex_lock(&objects->mutex));
+		while (objects->turn != partner->side)
+			OK(pthread_cond_wait(&objects->cond, &objects->mutex));
+		objects->turn = !partner->side;
+		OK(pthread_cond_signal(&objects->cond));
+		OK(pthread_mutex_unlock(&objects->mutex));
+		OK(pthread_rwlock_rdlock(&objects->rwlock));
+		OK(pthread_rwlock_unlock(&objects->rwlock));
+		OK(pthread_rwlock_wrlock(&objects->rwlock));
+		objects->counter++;
+		OK(pthread_rwlock_unlock(&objects->rwlock));
+		if (partner->side)
+			OK(sem_post(&objects->semaphore));
+		else
+			OK(sem_wait(&objects->semaphore));
+		ended = pthread_barrier_wait(&objects->barrier);
+		CHECK(!ended || ended == PTHREAD_BARRIER_SERIAL_THREAD);
+	}
+	return NULL;
+}
+
+static void use_all_anew(struct objects *objects)
+{
+	struct partner partners[2] = { { objects, 0 }, { objects, 1 } };
+	struct thread thread;
+
+	called = 0;
+	set_up(objects);
+	start(&thread, use_all, &partners[1]);
+	use_all(&partners[0]);
+	join(&thread);
+	CHECK_EQ(objects->counter, 100);
+}
+
+/* Objects as they stand, on which nobody waits. */
+static void use_all_on(struct objects *objects)
+{
+	struct partner partners[2] = { { objects, 0 }, { objects, 1 } };
+	struct thread thread;
+
+	objects->counter = 0;
+	objects->turn = 0;
+	start(&thread, use_all, &partners[1]);
+	use_all(&partners[0]);
+	join(&thread);
+	CHECK_EQ(objects->counter, 100);
+}
+
+/* Contends for the mutex and the rwlock until told to stop. */
+static void *contend(void *argument)
+{
+	struct objects *objects = argument;
+
+	while (!stop) {
+		OK(pthread_mutex_lock(&objects->mutex));
+		objects->counter++;
+		OK(pthread_mutex_unlock(&objects->mutex));
+		OK(pthread_rwlock_rdlock(&objects->rwlock));
+		OK(pthread_rwlock_unlock(&objects->rwlock));
+	}
+	return NULL;
+}
+
+static void *contend_for_mutex(void *argument)
+{
+	struct objects *objects = argument;
+
+	while (!stop) {
+		OK(pthread_mutex_lock(&objects->mutex));
+		objects->counter++;
+		OK(pthread_mutex_unlock(&objects->mutex));
+	}
+	return NULL;
+}
+
+/* ------------------------------------------------ threads that begin -- */
+
+/* The process's first locks are those of several threads at once. */
+static void posix_pthread_create__first_locks_are_threads(void)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct thread threads[6];
+	int i;
+
+	global.mutex = mutex;
+	OK(pthread_rwlock_init(&global.rwlock, NULL));
+	for (i = 0; i < 6; i++)
+		start(&threads[i], contend, &global);
+	usleep(20000);
+	stop = true;
+	for (i = 0; i < 6; i++)
+		join(&threads[i]);
+	stop = false;
+	use_all_anew(&global);
+}
+
+/* -------------------------------------------------- threads that end -- */
+
+/* Cancelled at any instruction of what POSIX lets be cancelled so. */
+static void *compute(void *argument)
+{
+	struct objects *objects = argument;
+	volatile long number = 1;
+	int old, i;
+
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
+	for (;;) {
+		OK(pthread_mutex_lock(&objects->mutex));
+		objects->counter++;
+		OK(pthread_mutex_unlock(&objects->mutex));
+		OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
+		OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
+		for (i = 0; i < 2000; i++)
+			number = number * 3 + 1;
+		OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
+		OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
+	}
+	return NULL;
+}
+
+static void posix_pthread_setcanceltype__asynchronously_between_locks(void)
+{
+	struct thread threads[4];
+	int i, round;
+
+	set_up(&global);
+	for (round = 0; round < 25; round++) {
+		for (i = 0; i < 4; i++)
+			start(&threads[i], compute, &global);
+		usleep(round * 30);
+		for (i = 0; i < 4; i++)
+			OK(pthread_cancel(threads[i].pthread));
+		for (i = 0; i < 4; i++)
+			join(&threads[i]);
+		OK(pthread_mutex_trylock(&global.mutex));
+		OK(pthread_mutex_unlock(&global.mutex));
+	}
+	use_all_anew(&global);
+}
+
+/* --------------------------------------------------------- children -- */
+
+static void begin_daemon(void)
+{
+	pid_t child = fork_watched();
+
+	/* As daemons do: the parent ends, the child leads a session. */
+	if (child)
+		_exit(0);
+	CHECK(setsid() == getpid());
+}
+
+/* Whether the grandchild came to its end, which nobody waits for. */
+static void until_done(_Atomic int *done)
+{
+	UNTIL(*done);
+	CHECK_EQ(*done, 1);
+}
+
+static void check_daemon(void (*begin)(void), bool contended)
+{
+	_Atomic int *done = shared_memory(sizeof(*done));
+	struct thread threads[2];
+	pid_t child;
+	int i;
+
+	use_all_anew(&global);
+	for (i = 0; contended && i < 2; i++)
+		start(&threads[i], contend_for_mutex, &global);
+	/* Held at the fork, and given back by the daemon. */
+	OK(pthread_mutex_lock(&global.mutex));
+	OK(pthread_rwlock_rdlock(&global.rwlock));
+	child = fork_watched();
+	if (child == 0) {
+		begin();
+		OK(pthread_rwlock_unlock(&global.rwlock));
+		OK(pthread_mutex_unlock(&global.mutex));
+		use_all_on(&global);
+		use_all_anew(&global);
+		*done = 1;
+		_exit(0);
+	}
+	REAP(child);
+	OK(pthread_rwlock_unlock(&global.rwlock));
+	OK(pthread_mutex_unlock(&global.mutex));
+	stop = true;
+	for (i = 0; contended && i < 2; i++)
+		join(&threads[i]);
+	until_done(done);
+}
+
+static void posix_setsid__daemon_goes_on_with_what_its_parent_locked(void)
+{
+	check_daemon(begin_daemon, false);
+}
+
+static void posix_setsid__daemon_of_a_parent_whose_threads_contended(void)
+{
+	check_daemon(begin_daemon, true);
+}
+
+static void begin_by_libc(void)
+{
+	CHECK_EQ(daemon(1, 1), 0);
+	arm_watchdog(WATCHDOG_S * 3 / 4);
+}
+
+static void glibc_daemon__goes_on_with_what_its_parent_locked(void)
+{
+	check_daemon(begin_by_libc, true);
+}
+
+static void never(void)
+{
+	FAIL("called twice");
+}
+
+/* What the forking thread had a right to use, its child has. */
+static void posix_fork__child_uses_objects_of_each_kind(void)
+{
+	struct thread threads[2];
+	pid_t child;
+	int i, round;
+
+	use_all_anew(&global);
+	for (i = 0; i < 2; i++)
+		start(&threads[i], contend_for_mutex, &global);
+	OK(sem_post(&global.semaphore));
+	for (round = 0; round < 8; round++) {
+		OK(pthread_mutex_lock(&global.mutex));
+		OK(pthread_rwlock_rdlock(&global.rwlock));
+		usleep(round * 100);
+		child = fork_watched();
+		if (child == 0) {
+			CHECK_ERR(pthread_rwlock_trywrlock(&global.rwlock),
+				  EBUSY);
+			OK(pthread_rwlock_unlock(&global.rwlock));
+			OK(pthread_mutex_unlock(&global.mutex));
+			OK(sem_wait(&global.semaphore));
+			CHECK_EQ(sem_trywait(&global.semaphore), -1);
+			OK(pthread_once(&global.once, never));
+			use_all_on(&global);
+			_exit(0);
+		}
+		OK(pthread_rwlock_unlock(&global.rwlock));
+		OK(pthread_mutex_unlock(&global.mutex));
+		REAP(child);
+	}
+	stop = true;
+	for (i = 0; i < 2; i++)
+		join(&threads[i]);
+}
+
+static void furwock_fork__child_unlocks_an_rwlock_held_for_writing(void)
+{
+	pid_t child;
+
+	use_all_anew(&global);
+	OK(pthread_rwlock_wrlock(&global.rwlock));
+	child = fork_watched();
+	if (child == 0) {
+		OK(pthread_rwlock_unlock(&global.rwlock));
+		use_all_on(&global);
+		_exit(0);
+	}
+	OK(pthread_rwlock_unlock(&global.rwlock));
+	REAP(child);
+}
+
+/* ----------------------------------------------------- credentials -- */
+
+static void *wait_for_semaphore(void *argument)
+{
+	struct objects *objects = argument;
+
+	OK(sem_wait(&objects->semaphore));
+	return NULL;
+}
+
+static void *wait_for_mutex(void *argument)
+{
+	struct objects *objects = argument;
+
+	OK(pthread_mutex_lock(&objects->mutex));
+	OK(pthread_mutex_unlock(&objects->mutex));
+	return NULL;
+}
+
+static void *wait_for_turn(void *argument)
+{
+	struct objects *objects = argument;
+
+	OK(pthread_rwlock_rdlock(&objects->rwlock));
+	OK(pthread_rwlock_unlock(&objects->rwlock));
+	OK(pthread_mutex_lock(&objects->mutex));
+	while (!objects->turn)
+		OK(pthread_cond_wait(&objects->cond, &objects->mutex));
+	OK(pthread_mutex_unlock(&objects->mutex));
+	return NULL;
+}
+
+static void *wait_at_barrier(void *argument)
+{
+	struct objects *objects = argument;
+
+	pthread_barrier_wait(&objects->barrier);
+	return NULL;
+}
+
+/* glibc has every thread change its own, by a signal that no program sees. */
+static void glibc_setresuid__while_threads_wait(void)
+{
+	static void *(*const waits[])(void *) = {
+		wait_for_semaphore, wait_for_mutex, wait_for_turn,
+		wait_at_barrier,
+	};
+	struct thread threads[4];
+	int i;
+
+	set_up(&global);
+	OK(pthread_mutex_lock(&global.mutex));
+	OK(pthread_rwlock_wrlock(&global.rwlock));
+	for (i = 0; i < 4; i++)
+		start(&threads[i], waits[i], &global);
+	for (i = 0; i < 4; i++)
+		until_asleep(&threads[i]);
+	for (i = 0; i < 100; i++) {
+		CHECK_EQ(setresuid(getuid(), geteuid(), -1), 0);
+		CHECK_EQ(setresgid(getgid(), getegid(), -1), 0);
+	}
+	for (i = 0; i < 4; i++)
+		until_asleep(&threads[i]);
+	global.turn = 1;
+	OK(pthread_rwlock_unlock(&global.rwlock));
+	OK(pthread_mutex_unlock(&global.mutex));
+	OK(sem_post(&global.semaphore));
+	pthread_barrier_wait(&global.barrier);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+}
+
+static void glibc_setresuid__while_threads_contend(void)
+{
+	struct thread threads[4];
+	int i;
+
+	set_up(&global);
+	for (i = 0; i < 4; i++)
+		start(&threads[i], contend, &global);
+	for (i = 0; i < 50; i++)
+		CHECK_EQ(setresuid(getuid(), geteuid(), -1), 0);
+	stop = true;
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	stop = false;
+	use_all_anew(&global);
+}
+
+/* ----------------------------------------------------- processes' ends -- */
+
+static void use_all_at_the_end(void)
+{
+	use_all_anew(&global);
+	/* Only who comes this far ends so. */
+	_exit(7);
+}
+
+static void check_ending(void (*end)(void), int status)
+{
+	static struct objects busy;
+	struct thread threads[3];
+	pid_t child = fork_watched();
+	int i, ended;
+
+	if (child == 0) {
+		set_up(&busy);
+		for (i = 0; i < 3; i++)
+			start(&threads[i], contend, &busy);
+		usleep(2000);
+		end();
+		_exit(1);
+	}
+	CHECK_EQ(waitpid(child, &ended, 0), child);
+	CHECK(WIFEXITED(ended));
+	CHECK_EQ(WEXITSTATUS(ended), status);
+}
+
+static void end_by_exit(void)
+{
+	CHECK_EQ(atexit(use_all_at_the_end), 0);
+	exit(0);
+}
+
+static void posix_atexit__handlers_use_all_while_threads_contend(void)
+{
+	check_ending(end_by_exit, 7);
+}
+
+static void end_quickly(void)
+{
+	CHECK_EQ(at_quick_exit(use_all_at_the_end), 0);
+	quick_exit(0);
+}
+
+static void c11_quick_exit__handlers_use_all_while_threads_contend(void)
+{
+	check_ending(end_quickly, 7);
+}
+
+static bool at_the_end;
+
+static __attribute__((destructor)) void destroy(void)
+{
+	if (at_the_end)
+		use_all_at_the_end();
+}
+
+static void end_by_destructor(void)
+{
+	at_the_end = true;
+	exit(0);
+}
+
+static void glibc_exit__destructors_use_all_while_threads_contend(void)
+{
+	check_ending(end_by_destructor, 7);
+}
+
+static void *end_the_process(void *argument)
+{
+	struct objects *objects = argument;
+
+	OK(pthread_mutex_lock(&objects->mutex));
+	_exit(7);
+}
+
+static void end_by_a_thread(void)
+{
+	struct thread thread;
+
+	set_up(&global);
+	OK(pthread_mutex_lock(&global.mutex));
+	start(&thread, end_the_process, &global);
+	until_asleep(&thread);
+	OK(pthread_mutex_unlock(&global.mutex));
+	join(&thread);
+}
+
+static void posix_exit__by_a_thread_that_holds_a_mutex(void)
+{
+	check_ending(end_by_a_thread, 7);
+}
+
+/* Not with another thread, whose end would be the process's as well. */
+static void lock_at_the_end(void)
+{
+	OK(pthread_mutex_lock(&global.mutex));
+	OK(pthread_mutex_unlock(&global.mutex));
+	_exit(7);
+}
+
+/* The process goes on, and ends with its last thread. */
+static void *end_last(void *argument UNUSED)
+{
+	usleep(2000);
+	use_all_anew(&global);
+	CHECK_EQ(atexit(lock_at_the_end), 0);
+	stop = true;
+	return NULL;
+}
+
+static void end_main_alone(void)
+{
+	struct thread thread;
+
+	start(&thread, end_last, NULL);
+	pthread_exit(NULL);
+}
+
+static void posix_pthread_exit__of_main_while_threads_contend(void)
+{
+	check_ending(end_main_alone, 7);
+}
+
+static const struct test tests[] = {
+	TEST(posix_pthread_create__first_locks_are_threads),
+	TEST(posix_pthread_setcanceltype__asynchronously_between_locks),
+	TEST(posix_setsid__daemon_goes_on_with_what_its_parent_locked),
+	TEST(posix_setsid__daemon_of_a_parent_whose_threads_contended),
+	TEST(glibc_daemon__goes_on_with_what_its_parent_locked),
+	TEST(posix_fork__child_uses_objects_of_each_kind),
+	TEST_FURWOCK_ONLY(
+		furwock_fork__child_unlocks_an_rwlock_held_for_writing,
+		"glibc takes the child, which has another id, for a reader"),
+	TEST(glibc_setresuid__while_threads_wait),
+	TEST(glibc_setresuid__while_threads_contend),
+	TEST(posix_atexit__handlers_use_all_while_threads_contend),
+	TEST(c11_quick_exit__handlers_use_all_while_threads_contend),
+	TEST(glibc_exit__destructors_use_all_while_threads_contend),
+	TEST(posix_exit__by_a_thread_that_holds_a_mutex),
+	TEST(posix_pthread_exit__of_main_while_threads_contend),
+};
+
+TEST_MAIN(tests)
