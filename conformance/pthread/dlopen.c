@@ -118,6 +118,23 @@ static void glibc_dlopen__by_threads_that_contend(void)
 	free(path);
 }
 
+static void glibc_dlopen__library_that_names_no_versions(void)
+{
+	struct timespec past = { 0 };
+	int (*condvar)(const struct timespec *, int);
+	char path[PATH_MAX];
+	void *library;
+
+	snprintf(path, sizeof(path), "%s/libunversioned.so",
+		 getenv("CONFORMANCE_DIR") ?: ".");
+	library = dlopen(path, RTLD_NOW);
+	if (!library)
+		FAIL("%s", dlerror());
+	condvar = dlsym(library, "unversioned_condvar");
+	CHECK(condvar);
+	CHECK_EQ(condvar(&past, ETIMEDOUT), 0);
+}
+
 static void at_the_end(void)
 {
 	OK(pthread_mutex_lock(&mutex));
@@ -134,6 +151,7 @@ static const struct test tests[] = {
 	TEST(glibc_dlopen__library_that_locks_as_it_is_loaded),
 	TEST(glibc_dlopen__globally_and_lazily),
 	TEST(glibc_dlopen__deepbind),
+	TEST(glibc_dlopen__library_that_names_no_versions),
 	TEST(glibc_library_linked__locks_before_main),
 	TEST(glibc_dlopen__by_threads_that_contend),
 	TEST(posix_atexit__handlers_lock),

@@ -13,6 +13,9 @@ fn check_dlopen(name: &str, side: Side) {
     let folder = folder(name, side);
     Artifact::library("pthread/lib/plugin.c", &folder, "plugin").build();
     Artifact::library("pthread/lib/early.c", &folder, "early").build();
+    Artifact::library("pthread/lib/unversioned.c", &folder, "unversioned")
+        .with(&["-nostdlib", "-fno-stack-protector", "-fno-builtin"])
+        .build();
     let source = format!("pthread/{name}.c");
     let program = Artifact::program(&source, &folder, name).linked_with(&folder, "early");
     check(name, side, program.build());

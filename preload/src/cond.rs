@@ -8,6 +8,18 @@ use furwock::lock::{self, Outcome};
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
+/// POSIX `pthread_cond_init`: glibc's, of the version whose format is used here. A library that was linked
+/// without libc names no version; the loader would give it the oldest, which clears a pointer's worth
+/// of the condvar, and the functions below would meet what lay behind that.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_init(
+    cond: *mut pthread_cond_t,
+    attr: *const libc::pthread_condattr_t,
+) -> c_int {
+    // SAFETY: the program's objects.
+    unsafe { glibc::pthread_cond_init(cond, attr) }
+}
+
 /// POSIX `pthread_cond_wait`. A cancellation point.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_wait(
