@@ -61,6 +61,7 @@ macro_rules! programs {
 }
 
 programs! {
+    barrier_memory by check_plain;
     c11 by check_plain;
     cancel by check_plain;
     cancel_cpp by check_cpp;
@@ -83,6 +84,7 @@ programs! {
     rwlock_kinds by check_plain;
     rwlock_storm by check_plain;
     rwlock_timed by check_plain;
+    sem_handlers by check_plain;
     shared_mutex by check_cpp;
     signals by check_plain;
     thread_exit by check_plain;
