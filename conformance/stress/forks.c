@@ -260,6 +260,7 @@ static void *wait_while_they_fork(void *argument UNUSED)
 {
 	struct actor *actor = appear("fork waiter");
 
+	block_storm();
 	while (!stop) {
 		does(actor, "waits for the posts of", 0);
 		while (sem_wait(&parents))

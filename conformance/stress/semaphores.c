@@ -69,6 +69,8 @@ static void *use(void *argument UNUSED)
 {
 	struct actor *actor = appear("user");
 
+	if (next_random(&actor->random) % 2)
+		block_storm();
 	while (!stop)
 		use_semaphore(actor);
 	vanish(actor);
@@ -86,6 +88,8 @@ static void *ask(void *argument)
 	sem_t *_Atomic *place = argument;
 	sem_t *answer;
 
+	if (place != asked_for)
+		block_storm();
 	while (!stop) {
 		does(actor, "waits for courier", place - asked_for);
 		answer = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,

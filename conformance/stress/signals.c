@@ -74,6 +74,8 @@ static void *drain(void *argument)
 	struct actor *actor = appear("drainer");
 	struct basin *basin = argument;
 
+	if (next_random(&actor->random) % 2)
+		block_storm();
 	while (!stop) {
 		does(actor, "drains basin", basin - basins);
 		if (drain_somehow(actor, basin) == 0)

@@ -75,7 +75,11 @@ void pass_gate(struct actor *actor);
 /* semaphores.c: the same of one of the semaphores. */
 void use_semaphore(struct actor *actor);
 
-/* signals.c: keeps this storm's signals from the caller. */
+/*
+ * signals.c: keeps this storm's signals from the caller. A handler ends a wait for
+ * a semaphore, and with it the consequences of a lost wakeup: some have to wait
+ * undisturbed.
+ */
 void block_storm(void);
 
 #endif
