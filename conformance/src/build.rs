@@ -69,6 +69,12 @@ impl Artifact {
         self
     }
 
+    /// Adds more sources.
+    pub fn and(mut self, more: &[&str]) -> Self {
+        self.flags.extend(more.iter().map(|source| sources().join(source).display().to_string()));
+        self
+    }
+
     /// Adds arguments to the compiler's, after the source.
     pub fn with(mut self, flags: &[&str]) -> Self {
         self.flags.extend(flags.iter().map(|flag| flag.to_string()));

@@ -86,10 +86,12 @@ macro_rules! programs {
 
 programs! {
     abandoned by check_plain;
+    barrier_memory by check_plain;
     c11 by check_plain;
     cancel by check_plain;
     cancel_cpp by check_cpp;
     clock_set by check_plain;
+    cancelled_handler by check_plain;
     cond by check_plain;
     cxx20 by check_cpp20;
     deepbind by check_deepbind;

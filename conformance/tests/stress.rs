@@ -1,5 +1,5 @@
 //! The random mix, for a few seconds on each side. By hand, and for as long as one likes:
-//! `cargo run --release -p furwock-conformance -- --seconds 600`.
+//! `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds 600 --storm all`.
 
 use furwock_conformance::Side;
 use std::process::Command;

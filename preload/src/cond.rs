@@ -156,11 +156,17 @@ unsafe fn wait(
     lock::forget_interrupt();
     // SAFETY: may unwind this frame, which has nothing to drop.
     unsafe { glibc::pthread_testcancel() };
+    let mut state = glibc::PTHREAD_CANCEL_DISABLE;
+    // SAFETY: writes one number. Nothing may unwind a thread that stands in a queue, also not a signal
+    // handler that comes to a cancellation point of its own.
+    unsafe { glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state) };
     let result = match kind {
         // SAFETY: by this function's contract.
         Kind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
         _ => wait_with_own_mutex(cond, mutex, kind, deadline),
     };
+    // SAFETY: as above.
+    unsafe { glibc::pthread_setcancelstate(state, &mut state) };
     if result == Ok(Outcome::Interrupted) {
         // SAFETY: as above.
         unsafe { glibc::pthread_testcancel() };

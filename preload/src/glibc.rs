@@ -186,6 +186,7 @@ unsafe extern "C-unwind" {
     /// Acts on a cancellation that is pending, by unwinding the caller's stack.
     pub(crate) fn pthread_testcancel();
     pub(crate) fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
+    pub(crate) fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
 /// What a cleanup handler is registered by (`struct _pthread_cleanup_buffer`).
@@ -209,3 +210,4 @@ unsafe extern "C-unwind" {
 }
 
 pub(crate) const PTHREAD_CANCEL_DEFERRED: c_int = 0;
+pub(crate) const PTHREAD_CANCEL_DISABLE: c_int = 1;

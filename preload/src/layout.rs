@@ -282,8 +282,9 @@ impl Semaphore {
 /// `pthread_barrier_t`, since glibc 2.23.
 #[repr(C)]
 pub(crate) struct Barrier {
-    /// glibc's `in` and `current_round`.
+    /// glibc's `in`.
     pub(crate) raw: RawBarrier,
+    _current_round: u32,
     count: AtomicU32,
     /// 0 unless processes share it.
     shared: AtomicI32,

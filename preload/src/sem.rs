@@ -108,25 +108,31 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let mut old_type = glibc::PTHREAD_CANCEL_DEFERRED;
-    // SAFETY: asynchronous cancellation must not unwind a thread that stands in a queue.
-    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut old_type) };
+    let (mut kind, mut state) = (glibc::PTHREAD_CANCEL_DEFERRED, glibc::PTHREAD_CANCEL_DISABLE);
+    // SAFETY: writes one number. (glibc 2.36 forgets the thread's result if it is enabling the state
+    // that makes it act on a cancellation of the asynchronous type.)
+    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind) };
     let ended = loop {
         lock::forget_interrupt();
         // SAFETY: may unwind this frame, which has nothing to drop.
         unsafe { glibc::pthread_testcancel() };
-        match semaphore.raw.acquire_interruptible(deadline) {
-            Acquired::Interrupted => {}
-            ended => break ended,
+        // SAFETY: writes one number. Nothing may unwind a thread that stands in a queue, also not a
+        // signal handler that comes to a cancellation point of its own.
+        unsafe { glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state) };
+        let ended = semaphore.raw.acquire_interruptible(deadline);
+        // SAFETY: as above.
+        unsafe { glibc::pthread_setcancelstate(state, &mut state) };
+        if ended != Acquired::Interrupted {
+            break ended;
         }
     };
     if ended == Acquired::Signalled {
-        // SAFETY: as above.
+        // SAFETY: may unwind this frame, which has nothing to drop.
         unsafe { glibc::pthread_testcancel() };
     }
-    if old_type != glibc::PTHREAD_CANCEL_DEFERRED {
+    if kind != glibc::PTHREAD_CANCEL_DEFERRED {
         // SAFETY: as above; acts at once on a cancellation that came meanwhile.
-        unsafe { glibc::pthread_setcanceltype(old_type, &mut old_type) };
+        unsafe { glibc::pthread_setcanceltype(kind, &mut kind) };
     }
     match ended {
         Acquired::TimedOut => failed(ETIMEDOUT),

@@ -1,9 +1,15 @@
-//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S]`: compiles `stress/stress.c` and
-//! runs it, under the preload unless told otherwise.
+//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] [--storm fork|signal|cancel|all]`:
+//! compiles `stress/*.c` and runs them, under the preload unless told otherwise.
 
 use furwock_conformance::{Artifact, Side, scratch};
 use std::env;
 use std::process::ExitCode;
+
+/// `stress/stress.c` has these beside it.
+const SUBJECTS: [&str; 8] =
+    ["actors", "barriers", "cancels", "forks", "locks", "rwlocks", "semaphores", "signals"];
+
+const STORMS: [&str; 4] = ["fork", "signal", "cancel", "all"];
 
 fn main() -> ExitCode {
     let mut side = Side::Furwock;
@@ -21,11 +27,17 @@ fn main() -> ExitCode {
                 Some(number) => arguments.extend([argument, number]),
                 None => return usage(),
             },
+            "--storm" => match given.next().filter(|name| STORMS.contains(&name.as_str())) {
+                Some(name) => arguments.extend([argument, name]),
+                None => return usage(),
+            },
             _ => return usage(),
         }
     }
     let folder = scratch(&format!("{}-stress", side.name()));
-    let program = Artifact::program("stress/stress.c", &folder, "stress").build();
+    let subjects = SUBJECTS.map(|subject| format!("stress/{subject}.c"));
+    let subjects: Vec<_> = subjects.iter().map(String::as_str).collect();
+    let program = Artifact::program("stress/stress.c", &folder, "stress").and(&subjects).build();
     match side.command(&program).args(arguments).status() {
         Ok(status) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
         Err(error) => {
@@ -36,6 +48,9 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: furwock-stress [--side furwock|glibc] [--seconds N] [--seed S]");
+    eprintln!(
+        "usage: furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] \
+         [--storm fork|signal|cancel|all]"
+    );
     ExitCode::from(2)
 }

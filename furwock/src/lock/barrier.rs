@@ -11,22 +11,19 @@
 //! memory stays. One system call wakes all, which costs less than one each: nobody has anything to
 //! block on afterwards. ORDERING.md, BA-1.
 
-use crate::lot::{self, Gate};
+use crate::lot::{self, Gate, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::sys::thread::nap;
 
 /// Threads wait for each other here. The caller keeps in mind how many they are.
 ///
-/// Zero in both words is a barrier that nobody has arrived at. Its memory may be freed as soon as a
-/// round is complete and no other has begun.
+/// Zero is a barrier that nobody has arrived at. Its memory may be freed as soon as a round is
+/// complete and no other has begun.
 #[derive(Debug, Default)]
-#[repr(C)]
+#[repr(transparent)]
 pub struct RawBarrier {
     /// Written under the bucket lock.
     arrived: AtomicU32,
-    /// The number of the round, for threads that there is no gate for.
-    round: AtomicU32,
 }
 
 /// How an arrival goes on.
@@ -35,15 +32,13 @@ enum Arrival {
     Waits { gate: &'static Gate, openings: u32 },
     /// As the leader, who opens the gate, if anybody waits at one.
     Leads(Option<&'static Gate>),
-    /// Once the round is over: the kernel has no memory for a node.
-    Polls { round: u32 },
 }
 
 impl RawBarrier {
     /// A barrier that nobody has arrived at.
     #[cfg(not(any(loom, shuttle)))]
     pub const fn new() -> Self {
-        Self { arrived: AtomicU32::new(0), round: AtomicU32::new(0) }
+        Self { arrived: AtomicU32::new(0) }
     }
 
     /// A barrier that nobody has arrived at.
@@ -58,55 +53,69 @@ impl RawBarrier {
     /// All that they did before is visible to all of them after it. Every call of a round gives the
     /// same `count`; 0 is taken for 1. Who comes while a round is complete belongs to the next.
     pub fn wait(&self, count: u32) -> bool {
-        let key = self.key();
         // Until the gate is open: others look at it through this thread's node.
         let node = if lot::may_not_lock() { None } else { lot::node() };
-        match self.arrive(key, count, node.as_ref()) {
+        match &node {
+            Some(node) => self.wait_as(node.waiter(), count),
+            None => self.wait_without_node(count),
+        }
+    }
+
+    /// The kernel has no memory for a node. One on the stack does instead: if others come to its gate,
+    /// it stays until they have left.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wait_without_node(&self, count: u32) -> bool {
+        let waiter = Waiter::for_one_wait();
+        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests only,
+        // who are waited for. (The leader, once it has opened it, needs its address alone.)
+        let leads = self.wait_as(unsafe { &*core::ptr::from_ref(&waiter) }, count);
+        waiter.gate.see_guests_off();
+        leads
+    }
+
+    fn wait_as(&self, waiter: &'static Waiter, count: u32) -> bool {
+        let key = self.key();
+        match self.arrive(key, count, waiter) {
             Arrival::Leads(gate) => {
                 if let Some(gate) = gate {
                     gate.open();
                 }
-                return true;
+                true
             }
             Arrival::Waits { gate, openings } => {
                 if !lot::look_first(key, || gate.is_open(openings)) {
                     gate.wait(openings);
                 }
-            }
-            Arrival::Polls { round } => {
-                while self.round.load(Ordering::Acquire) == round {
-                    nap();
+                if !core::ptr::eq(gate, &waiter.gate) {
+                    gate.leave();
                 }
+                false
             }
         }
-        false
     }
 
-    fn arrive(&self, key: usize, count: u32, node: Option<&lot::Node>) -> Arrival {
+    fn arrive(&self, key: usize, count: u32, waiter: &'static Waiter) -> Arrival {
         if mutant::active(Mutant::ArrivalBeforeQueue) {
             self.arrived.fetch_add(1, Ordering::Relaxed);
         }
         let mut bucket = lot::announce(key);
         let arrived = self.arrived.load(Ordering::Relaxed)
             + if mutant::active(Mutant::ArrivalBeforeQueue) { 0 } else { 1 };
-        let round = self.round.load(Ordering::Relaxed);
         if arrived >= count {
             bucket.retract();
             self.arrived.store(0, Ordering::Relaxed);
-            self.round.store(round.wrapping_add(1), Ordering::Release);
             return Arrival::Leads(bucket.dismiss_first(key));
         }
         self.arrived.store(arrived, Ordering::Relaxed);
-        let gate = match (bucket.gate(key), node) {
-            (Some(gate), _) => {
+        let gate = match bucket.gate(key) {
+            Some(gate) => {
                 bucket.retract();
+                gate.enter();
                 gate
             }
-            (None, Some(node)) if arrived == 1 => bucket.stand_first(node, key),
-            _ => {
-                bucket.retract();
-                return Arrival::Polls { round };
-            }
+            // (In a forked child there may be none for those who arrived before.)
+            None => bucket.stand_first(waiter, key),
         };
         Arrival::Waits { gate, openings: gate.openings() }
     }

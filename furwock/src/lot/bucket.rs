@@ -5,7 +5,6 @@ use super::claim::{Claimed, Counts};
 use super::gate::Gate;
 use super::queue::{Queue, Start};
 use super::table;
-use super::thread::Node;
 use super::waiter::{ANY, Chosen, Kind, NO_WAKE, NOWHERE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -319,9 +318,8 @@ impl<'t> Locked<'t> {
         first
     }
 
-    /// Queues an announced `node` at `key` as the first at its gate, which no wake reaches.
-    pub(crate) fn stand_first(&mut self, node: &Node, key: usize) -> &'static Gate {
-        let waiter = node.waiter();
+    /// Queues an announced `waiter` at `key` as the first at its gate, which no wake reaches.
+    pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: usize) -> &'static Gate {
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
         unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE, 0) };
         waiter.stands_at(key);

@@ -2,26 +2,65 @@
 //!
 //! It stands in the node of whoever came first, who is queued for it; the others find it through him.
 //! A node's memory is never unmapped, so that they may look at the gate after the first has gone,
-//! and whatever brought them there too. The word counts the openings, in steps of two, and is never
+//! and whatever brought them there too. (Where there is no memory for a node, the first stands on its
+//! own stack, and stays until the others have left.) The word counts the openings, in steps of two, and is never
 //! set back: who knows the number of his opening can't miss it (ORDERING.md, BA-1).
 
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{kernel_wait, kernel_wake_all};
+use crate::prim::{kernel_wait, kernel_wake_all, spin_loop};
+use crate::sys::thread::nap;
 
 /// Somebody sleeps, or is about to.
 const SLEEPERS: u32 = 1;
 const OPENING: u32 = 2;
 
+/// In `guests`, of a gate whose memory goes with the wait of the first: the others are counted.
+const COUNTED: u32 = 1 << 31;
+
 /// The gate in a node.
 #[derive(Debug)]
 pub(crate) struct Gate {
     word: AtomicU32,
+    /// Who besides the first may look at it, if they are counted.
+    guests: AtomicU32,
 }
 
 impl Gate {
     pub(super) fn new() -> Self {
-        Self { word: AtomicU32::new(0) }
+        Self { word: AtomicU32::new(0), guests: AtomicU32::new(0) }
+    }
+
+    /// One that the first takes along when its guests have left.
+    pub(super) fn for_one_wait() -> Self {
+        Self { word: AtomicU32::new(0), guests: AtomicU32::new(COUNTED) }
+    }
+
+    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is queued
+    /// in.
+    #[inline]
+    pub(crate) fn enter(&self) {
+        if self.guests.load(Ordering::Relaxed) != 0 {
+            self.guests.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The caller, who entered, doesn't look at it again.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        if self.guests.load(Ordering::Relaxed) != 0 {
+            self.guests.fetch_sub(1, Ordering::Release);
+        }
+    }
+
+    /// Waits until all have left who entered.
+    pub(crate) fn see_guests_off(&self) {
+        while self.guests.load(Ordering::Acquire) != COUNTED {
+            spin_loop();
+            if !cfg!(any(loom, shuttle)) {
+                nap();
+            }
+        }
     }
 
     /// How often it has been opened, for `wait`. Under the lock of the bucket that the first is queued

@@ -112,7 +112,7 @@ impl core::ops::Deref for Node {
 
 impl Node {
     #[inline]
-    pub(super) fn waiter(&self) -> &'static Waiter {
+    pub(crate) fn waiter(&self) -> &'static Waiter {
         &self.thread.waiter
     }
 

@@ -93,7 +93,7 @@ pub(crate) struct Waiter {
     /// Its owner's own note of where it queued itself, `NOWHERE` once the wait is over.
     stands_at: AtomicUsize,
     /// Where those wait who came after it, until all are let go at once.
-    pub(super) gate: Gate,
+    pub(crate) gate: Gate,
     /// (W) what became of it. Complete once `key` is `NOWHERE`.
     pub(super) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
@@ -131,6 +131,11 @@ impl Waiter {
             claim: Claim::new(),
             sink: task::Cell::new(),
         }
+    }
+
+    /// One that goes when its wait ends: the type-stable memory has run out.
+    pub(crate) fn for_one_wait() -> Self {
+        Self { gate: Gate::for_one_wait(), ..Self::new() }
     }
 
     /// The address it waits at, `NOWHERE` if none. Stable only under that address's bucket lock.

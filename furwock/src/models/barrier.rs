@@ -64,6 +64,33 @@ fn three_meet() {
     assert_eq!(leaders, 1);
 }
 
+/// Two threads that there is no memory for a node for, and one that has one.
+fn two_without_nodes() {
+    let meeting = Arc::new(Meeting::default());
+    let meet = |meeting: &Meeting, me: usize| {
+        // SAFETY: the others read it after they have met; loom checks it.
+        unsafe { meeting.written[me].set(1) };
+        let barrier = &meeting.barrier;
+        let leads = if me == 0 { barrier.wait(3) } else { barrier.wait_without_node(3) };
+        for written in &meeting.written {
+            // SAFETY: as above.
+            assert_eq!(unsafe { written.get() }, 1);
+        }
+        u32::from(leads)
+    };
+    let others: Vec<_> = (1..3)
+        .map(|me| {
+            let meeting = Arc::clone(&meeting);
+            thread::spawn(move || meet(&meeting, me))
+        })
+        .collect();
+    let mut leaders = meet(&meeting, 0);
+    for other in others {
+        leaders += other.join().unwrap();
+    }
+    assert_eq!(leaders, 1);
+}
+
 /// Two threads meet twice at a barrier for two, with two more: whoever comes too early belongs to the
 /// next round.
 fn more_than_the_count() {
@@ -94,6 +121,11 @@ fn rounds_follow_one_another() {
 #[test]
 fn three_meet_with_one_leader() {
     explore(2, three_meet);
+}
+
+#[test]
+fn who_has_no_node_stands_on_the_stack() {
+    explore(2, two_without_nodes);
 }
 
 #[test]

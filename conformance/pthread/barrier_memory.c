@@ -1,0 +1,80 @@
+/* A barrier's memory goes as soon as a round is over, also when there is no more to be had. */
+#include "harness.h"
+
+#include <sys/resource.h>
+
+enum {
+	MEETING = 3,
+	/* More than what the preload has prepared for. */
+	WAITING = 600,
+	PAGE = 4096,
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static _Atomic bool no_memory, meet, over;
+static _Atomic int waiting;
+static pthread_barrier_t *barrier;
+
+static void *use_memory_up(void *argument UNUSED)
+{
+	UNTIL(no_memory);
+	OK(pthread_mutex_lock(&mutex));
+	waiting++;
+	while (!over)
+		OK(pthread_cond_wait(&cond, &mutex));
+	OK(pthread_mutex_unlock(&mutex));
+	return NULL;
+}
+
+/* One comes first, one second, and the leader last. */
+static void *come_and_free(void *argument)
+{
+	UNTIL(meet);
+	usleep((long)argument * 50000);
+	if (pthread_barrier_wait(barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
+		OK(pthread_barrier_destroy(barrier));
+		CHECK_EQ(munmap(barrier, PAGE), 0);
+	}
+	return NULL;
+}
+
+static void a_barrier_is_freed_with_no_memory_left(void)
+{
+	static struct thread waiters[WAITING], meeting[MEETING];
+	struct rlimit limit;
+	pthread_attr_t attr;
+	long i;
+
+	barrier = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(barrier != MAP_FAILED);
+	OK(pthread_barrier_init(barrier, NULL, MEETING));
+	OK(pthread_attr_init(&attr));
+	OK(pthread_attr_setstacksize(&attr, 1 << 16));
+	for (i = 0; i < MEETING; i++)
+		start_with(&meeting[i], &attr, come_and_free, (void *)i);
+	for (i = 0; i < WAITING; i++)
+		start_with(&waiters[i], &attr, use_memory_up, NULL);
+	CHECK_EQ(getrlimit(RLIMIT_AS, &limit), 0);
+	limit.rlim_cur = PAGE;
+	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
+	no_memory = true;
+	UNTIL(waiting == WAITING);
+	usleep(50000);
+	meet = true;
+	for (i = 0; i < MEETING; i++)
+		join(&meeting[i]);
+	OK(pthread_mutex_lock(&mutex));
+	over = true;
+	OK(pthread_cond_broadcast(&cond));
+	OK(pthread_mutex_unlock(&mutex));
+	for (i = 0; i < WAITING; i++)
+		join(&waiters[i]);
+}
+
+static const struct test tests[] = {
+	TEST(a_barrier_is_freed_with_no_memory_left),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,107 @@
+/*
+ * Signal handlers that come upon a thread in a wait, and to a cancellation point
+ * of their own when the thread has been cancelled.
+ */
+#include "harness.h"
+
+#include <semaphore.h>
+
+static sem_t semaphore;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static bool ready;
+static _Atomic bool handling, cancelled;
+static _Atomic int got;
+
+static void *take_post(void *argument UNUSED)
+{
+	while (sem_wait(&semaphore))
+		CHECK_EQ(errno, EINTR);
+	got++;
+	return NULL;
+}
+
+static void unlock(void *argument UNUSED)
+{
+	OK(pthread_mutex_unlock(&mutex));
+}
+
+static void *take_signal(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&mutex));
+	pthread_cleanup_push(unlock, NULL);
+	while (!ready)
+		OK(pthread_cond_wait(&cond, &mutex));
+	ready = false;
+	got++;
+	pthread_cleanup_pop(1);
+	return NULL;
+}
+
+/* usleep is a cancellation point. */
+static void linger(int signal UNUSED)
+{
+	handling = true;
+	UNTIL(cancelled);
+	usleep(1000);
+}
+
+static void post(void)
+{
+	OK(sem_post(&semaphore));
+}
+
+static void signal_one(void)
+{
+	OK(pthread_mutex_lock(&mutex));
+	ready = true;
+	OK(pthread_mutex_unlock(&mutex));
+	OK(pthread_cond_signal(&cond));
+}
+
+/* The first of two that wait is cancelled in a handler; the wake is for the second. */
+static void cancel_in_a_handler(void *(*wait)(void *), void (*wake)(void), int flags)
+{
+	struct sigaction action = { .sa_handler = linger, .sa_flags = flags };
+	struct thread first, second;
+
+	sigemptyset(&action.sa_mask);
+	OK(sigaction(SIGUSR1, &action, NULL));
+	OK(sem_init(&semaphore, 0, 0));
+	start(&first, wait, NULL);
+	until_asleep(&first);
+	start(&second, wait, NULL);
+	until_asleep(&second);
+	OK(pthread_kill(first.pthread, SIGUSR1));
+	UNTIL(handling);
+	OK(pthread_cancel(first.pthread));
+	cancelled = true;
+	CHECK(join(&first) == PTHREAD_CANCELED);
+	/* Whatever the first left behind. */
+	wake();
+	join(&second);
+	CHECK_EQ(got, 1);
+}
+
+static void posix_sem_wait__cancelled_in_a_handler_takes_no_post(void)
+{
+	cancel_in_a_handler(take_post, post, 0);
+}
+
+static void posix_sem_wait__cancelled_in_a_handler_that_restarts_it(void)
+{
+	cancel_in_a_handler(take_post, post, SA_RESTART);
+}
+
+static void posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal(void)
+{
+	cancel_in_a_handler(take_signal, signal_one, 0);
+}
+
+static const struct test tests[] = {
+	TEST(posix_sem_wait__cancelled_in_a_handler_takes_no_post),
+	TEST(posix_sem_wait__cancelled_in_a_handler_that_restarts_it),
+	TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal),
+};
+
+TEST_MAIN(tests)
