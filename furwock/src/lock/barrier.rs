@@ -84,7 +84,9 @@ impl RawBarrier {
                 true
             }
             Arrival::Waits { gate, openings } => {
-                if !lot::look_first(key, || gate.is_open(openings)) {
+                // With more threads than processors somebody who isn't running is waited for.
+                let may_look = count as usize <= lot::processors();
+                if !(may_look && lot::look_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
                 }
                 if !core::ptr::eq(gate, &waiter.gate) {
