@@ -3,6 +3,6 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-sh scripts/packages.sh gcc g++ libc6-dev groff-base libnsync1
+sh scripts/packages.sh gcc g++ libc6-dev groff-base libnsync1 valgrind
 cargo build --release
 cargo test --release --workspace

@@ -6,8 +6,8 @@ use crate::lot;
 /// Wakes up to `count` waiters of `word`, those first that have waited longest. Returns how many.
 ///
 /// Change the word first. May be called from a signal handler; one that has come upon its own thread
-/// inside the engine leaves the wake to that thread, and returns 0. (Unless tasks wait on the word: their
-/// wakers are called here, and few are made for handlers.) With nobody waiting this is a fence and a load. Many threads are woken by
+/// in the same bucket of the engine leaves the wake to that thread, and returns 0. (Tasks' wakers are called
+/// here, and few are made for handlers: where tasks wait on the word, it is left to the thread as well.) With nobody waiting this is a fence and a load. Many threads are woken by
 /// fan-out: the caller wakes a few, which wake the others.
 #[inline]
 pub fn wake<W: Word>(word: &W, count: usize) -> usize {
@@ -45,8 +45,6 @@ pub(crate) fn wake_at(key: usize, count: usize, bitset: u32) -> usize {
 
 #[cold]
 fn wake_waiting(key: usize, count: usize, bitset: u32) -> usize {
-    if lot::leave_wake(key, count, bitset) {
-        return 0;
-    }
-    lot::lock(key).choose_many(key, count, bitset)
+    lot::wake_instead(key, count, bitset)
+        .unwrap_or_else(|| lot::lock(key).choose_many(key, count, bitset))
 }

@@ -208,6 +208,12 @@ impl RawSemaphore {
         }
     }
 
+    /// How many threads are counted as waiting.
+    #[cfg(test)]
+    pub(crate) fn waiters(&self) -> u64 {
+        self.word.load(Ordering::Relaxed) / WAITER
+    }
+
     #[inline]
     fn as_address(&self) -> *const () {
         core::ptr::from_ref(self).cast()

@@ -77,6 +77,25 @@ pub(crate) fn lock(key: usize) -> Locked<'static> {
     Locked::new(table::bucket(key))
 }
 
+/// Wakes waiters at `key` on behalf of a signal handler that came upon its own thread in here, if its
+/// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
+/// Returns how many.
+#[cfg(not(any(loom, shuttle)))]
+pub(super) fn wake_in_handler(key: usize, count: usize, bitset: u32) -> Option<usize> {
+    let bucket = table::bucket(key);
+    let held = bucket.lock.try_lock()?;
+    let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
+    let mut at = locked.first(key);
+    while let Some(waiter) = at {
+        // SAFETY: `locked` holds the bucket lock.
+        if let Kind::Task(_) = unsafe { waiter.kind.get() } {
+            return None;
+        }
+        at = locked.after(waiter);
+    }
+    Some(locked.choose_many(key, count, bitset))
+}
+
 /// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
 /// the waker wrote may be read then.
 pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {

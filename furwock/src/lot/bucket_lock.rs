@@ -57,6 +57,22 @@ impl FutexLock {
         Held(self)
     }
 
+    /// Takes it if it is free, or soon will be. For a signal handler that came upon its own thread with
+    /// another one.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn try_lock(&self) -> Option<Held<'_>> {
+        thread::will_hold();
+        for _ in 0..SPINS {
+            let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+            if self.state.compare_exchange(FREE, HELD, success, failure).is_ok() {
+                return Some(Held(self));
+            }
+            spin_loop();
+        }
+        thread::has_released();
+        None
+    }
+
     #[cold]
     fn lock_slow(&self) {
         for _ in 0..SPINS {

@@ -43,6 +43,19 @@ pub(crate) fn may_not_lock() -> bool {
     holds()
 }
 
+/// Wakes on behalf of a handler that came upon its own thread in here: at once, if it can have the lock
+/// that it needs, which is nearly always another than the thread's; otherwise by leaving it to the
+/// thread. (A handler that blocks until the woken have answered had better find the lock.) Returns how
+/// many were woken; `None` if the caller is no such handler, and is to do it itself.
+#[inline]
+pub(crate) fn wake_instead(key: usize, count: usize, bitset: u32) -> Option<usize> {
+    if !may_not_lock() {
+        return None;
+    }
+    super::bucket::wake_in_handler(key, count, bitset)
+        .or_else(|| leave(key, count, bitset).then_some(0))
+}
+
 /// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock. `false`
 /// if it isn't (or if there is no memory to leave it in).
 #[inline]

@@ -33,7 +33,7 @@ mod wake_list;
 pub(crate) use any::{AnyEnded, Group};
 pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use deferred::{leave_wake, may_not_lock};
+pub(crate) use deferred::{leave_wake, may_not_lock, wake_instead};
 pub(crate) use gate::Gate;
 pub(crate) use parker::{Signals, Until};
 pub(crate) use patience::look_first;
@@ -67,6 +67,11 @@ pub(crate) fn prepare() -> bool {
 #[cfg(any(loom, shuttle))]
 pub(crate) fn leave_wake(_key: usize, _count: usize, _bitset: u32) -> bool {
     false
+}
+
+#[cfg(any(loom, shuttle))]
+pub(crate) fn wake_instead(_key: usize, _count: usize, _bitset: u32) -> Option<usize> {
+    None
 }
 
 #[cfg(any(loom, shuttle))]

@@ -51,7 +51,7 @@ fn two_for_two(at_once: bool) {
         semaphore.release().unwrap();
     }
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-    assert_eq!(semaphore.available(), 0);
+    assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
 }
 
 /// A waiter gives up at its deadline while a permit comes, and another waits for as long as it takes.
@@ -74,7 +74,7 @@ fn one_gives_up() {
     semaphore.release().unwrap();
     hasty.join().unwrap();
     patient.join().unwrap();
-    assert_eq!(semaphore.available(), 0);
+    assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
 }
 
 /// Two threads pass one permit between them, as a lock.
