@@ -38,6 +38,25 @@ static void *take_signal(void *argument UNUSED)
 	return NULL;
 }
 
+static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
+
+static void *take_mutex(void *argument UNUSED)
+{
+	OK(pthread_mutex_lock(&held));
+	got++;
+	OK(pthread_mutex_unlock(&held));
+	return NULL;
+}
+
+static void *read_once(void *argument UNUSED)
+{
+	OK(pthread_rwlock_rdlock(&written));
+	got++;
+	OK(pthread_rwlock_unlock(&written));
+	return NULL;
+}
+
 /* usleep is a cancellation point. */
 static void linger(int signal UNUSED)
 {
@@ -57,6 +76,16 @@ static void signal_one(void)
 	ready = true;
 	OK(pthread_mutex_unlock(&mutex));
 	OK(pthread_cond_signal(&cond));
+}
+
+static void let_mutex_go(void)
+{
+	OK(pthread_mutex_unlock(&held));
+}
+
+static void let_rwlock_go(void)
+{
+	OK(pthread_rwlock_unlock(&written));
 }
 
 /* The first of two that wait is cancelled in a handler; the wake is for the second. */
@@ -98,10 +127,26 @@ static void posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal(void
 	cancel_in_a_handler(take_signal, signal_one, 0);
 }
 
+/* These waits are no cancellation points, but the handler's is one. */
+static void glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable(void)
+{
+	OK(pthread_mutex_lock(&held));
+	cancel_in_a_handler(take_mutex, let_mutex_go, 0);
+	OK(pthread_mutex_lock(&held));
+}
+
+static void glibc_pthread_rwlock_rdlock__cancelled_in_a_handler_leaves_it_usable(void)
+{
+	OK(pthread_rwlock_wrlock(&written));
+	cancel_in_a_handler(read_once, let_rwlock_go, 0);
+}
+
 static const struct test tests[] = {
 	TEST(posix_sem_wait__cancelled_in_a_handler_takes_no_post),
 	TEST(posix_sem_wait__cancelled_in_a_handler_that_restarts_it),
 	TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal),
+	TEST(glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable),
+	TEST(glibc_pthread_rwlock_rdlock__cancelled_in_a_handler_leaves_it_usable),
 };
 
 TEST_MAIN(tests)

@@ -89,7 +89,9 @@ impl RawBarrier {
                 if !(may_look && lot::look_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
                 }
-                if !core::ptr::eq(gate, &waiter.gate) {
+                if core::ptr::eq(gate, &waiter.gate) {
+                    waiter.stands_nowhere();
+                } else {
                     gate.leave();
                 }
                 false

@@ -209,7 +209,7 @@ impl RawSemaphore {
     }
 
     /// How many threads are counted as waiting.
-    #[cfg(test)]
+    #[cfg(all(test, loom))]
     pub(crate) fn waiters(&self) -> u64 {
         self.word.load(Ordering::Relaxed) / WAITER
     }

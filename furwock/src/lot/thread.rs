@@ -126,7 +126,7 @@ impl Node {
 impl Drop for Node {
     #[inline]
     fn drop(&mut self) {
-        if checker_has_failed() {
+        if checker_has_failed() || !self.thread.waiter.has_left() {
             return;
         }
         self.thread.end_wait();
@@ -220,7 +220,8 @@ mod native {
         let thread = unsafe { &*thread.cast::<Thread>() };
         thread.pthread.store(0, Ordering::Relaxed);
         slots::release();
-        if !thread.waiter.was_left_queued() {
+        // (Some waits leave their node behind.)
+        if !thread.is_waiting() {
             give_back(thread);
         }
         super::super::deferred::release();

@@ -187,14 +187,28 @@ impl Waiter {
     /// The owner's note that the wait is over: under the lock of the bucket that it left, or after it
     /// has been notified.
     #[inline]
-    pub(super) fn stands_nowhere(&self) {
+    pub(crate) fn stands_nowhere(&self) {
         self.stands_at.store(NOWHERE, Ordering::Relaxed);
     }
 
-    /// Whether its owner went away while others stood at its gate.
+    /// Whether the owner's wait is over, as it has to be when the node is given back; sees to it where an
+    /// unwind takes the node along, which is a cancellation's that a signal handler acted on, or an
+    /// exception's that it threw. `false` if the node has to stay where it is.
+    #[inline]
+    pub(super) fn has_left(&'static self) -> bool {
+        self.stands_at.load(Ordering::Relaxed) == NOWHERE || self.leave_unwound()
+    }
+
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn was_left_queued(&self) -> bool {
-        self.stands_at.load(Ordering::Relaxed) != NOWHERE
+    #[cold]
+    fn leave_unwound(&'static self) -> bool {
+        !crate::sys::thread::holds() && self.abandon()
+    }
+
+    /// Models don't unwind.
+    #[cfg(any(loom, shuttle))]
+    fn leave_unwound(&'static self) -> bool {
+        unreachable!("a wait ended with its node queued")
     }
 
     /// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
