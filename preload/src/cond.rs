@@ -1,10 +1,10 @@
 //! `pthread_cond_*`.
 
 use crate::layout::{Cond, Kind, Mutex};
-use crate::{glibc, probes, shared_cond, time};
+use crate::{cancel, glibc, probes, shared_cond, time};
 use core::ffi::c_int;
 use furwock::Deadline;
-use furwock::lock::{self, Outcome};
+use furwock::lock::Outcome;
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
@@ -150,31 +150,13 @@ unsafe fn wait(
     if matches!(kind, Kind::Recursive | Kind::ErrorCheck) && !mutex.is_own() {
         return EPERM;
     }
-    let mut old_type = glibc::PTHREAD_CANCEL_DEFERRED;
-    // SAFETY: asynchronous cancellation must not unwind a thread that stands in a queue.
-    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut old_type) };
-    lock::forget_interrupt();
-    // SAFETY: may unwind this frame, which has nothing to drop.
-    unsafe { glibc::pthread_testcancel() };
-    let mut state = glibc::PTHREAD_CANCEL_DISABLE;
-    // SAFETY: writes one number. Nothing may unwind a thread that stands in a queue, also not a signal
-    // handler that comes to a cancellation point of its own.
-    unsafe { glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state) };
-    let result = match kind {
+    let wait = || match kind {
         // SAFETY: by this function's contract.
         Kind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
         _ => wait_with_own_mutex(cond, mutex, kind, deadline),
     };
-    // SAFETY: as above.
-    unsafe { glibc::pthread_setcancelstate(state, &mut state) };
-    if result == Ok(Outcome::Interrupted) {
-        // SAFETY: as above.
-        unsafe { glibc::pthread_testcancel() };
-    }
-    if old_type != glibc::PTHREAD_CANCEL_DEFERRED {
-        // SAFETY: as above; acts at once on a cancellation that came meanwhile.
-        unsafe { glibc::pthread_setcanceltype(old_type, &mut old_type) };
-    }
+    // SAFETY: may unwind this frame, which has nothing to drop.
+    let result = unsafe { cancel::point(wait, |result| *result == Ok(Outcome::Interrupted)) };
     match result {
         Ok(Outcome::TimedOut) => ETIMEDOUT,
         Ok(_) => 0,

@@ -4,9 +4,9 @@
 //! those that processes share, whose third word says so.
 
 use crate::layout::Semaphore;
-use crate::{glibc, time};
+use crate::{cancel, glibc, time};
 use core::ffi::c_int;
-use furwock::lock::{self, Acquired};
+use furwock::lock::Acquired;
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
 use libc::{clockid_t, sem_t, timespec};
@@ -108,31 +108,13 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let (mut kind, mut state) = (glibc::PTHREAD_CANCEL_DEFERRED, glibc::PTHREAD_CANCEL_DISABLE);
-    // SAFETY: writes one number. (glibc 2.36 forgets the thread's result if it is enabling the state
-    // that makes it act on a cancellation of the asynchronous type.)
-    unsafe { glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind) };
-    let ended = loop {
-        lock::forget_interrupt();
+    let acquire = || semaphore.raw.acquire_interruptible(deadline);
+    let may_be_cancelled =
+        |ended: &Acquired| matches!(ended, Acquired::Interrupted | Acquired::Signalled);
+    let mut ended = Acquired::Interrupted;
+    while ended == Acquired::Interrupted {
         // SAFETY: may unwind this frame, which has nothing to drop.
-        unsafe { glibc::pthread_testcancel() };
-        // SAFETY: writes one number. Nothing may unwind a thread that stands in a queue, also not a
-        // signal handler that comes to a cancellation point of its own.
-        unsafe { glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state) };
-        let ended = semaphore.raw.acquire_interruptible(deadline);
-        // SAFETY: as above.
-        unsafe { glibc::pthread_setcancelstate(state, &mut state) };
-        if ended != Acquired::Interrupted {
-            break ended;
-        }
-    };
-    if ended == Acquired::Signalled {
-        // SAFETY: may unwind this frame, which has nothing to drop.
-        unsafe { glibc::pthread_testcancel() };
-    }
-    if kind != glibc::PTHREAD_CANCEL_DEFERRED {
-        // SAFETY: as above; acts at once on a cancellation that came meanwhile.
-        unsafe { glibc::pthread_setcanceltype(kind, &mut kind) };
+        ended = unsafe { cancel::point(acquire, may_be_cancelled) };
     }
     match ended {
         Acquired::TimedOut => failed(ETIMEDOUT),
