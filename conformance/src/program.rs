@@ -119,6 +119,21 @@ impl fmt::Display for Ended {
 pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
     let mut command = side.command(program);
     command.arg(&test.name).env("CONFORMANCE_DIR", program.parent().expect("a file's folder"));
+    let (status, says) = run_to_end(command, LIMIT);
+    let says = says.trim().replace('\n', "; ");
+    match status {
+        Ok(Some(status)) => judge(status, says),
+        Ok(None) => Ended::Failed(format!("still running after {} s; {says}", LIMIT.as_secs())),
+        Err(error) => Ended::Failed(error.to_string()),
+    }
+}
+
+/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`. Returns
+/// how it ended (`None`: by the limit), and what it said on stderr.
+pub fn run_to_end(
+    mut command: Command,
+    limit: Duration,
+) -> (io::Result<Option<ExitStatus>>, String) {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
     command.process_group(0);
     let mut child = command.spawn().expect("the program can be started");
@@ -130,14 +145,9 @@ pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
         let _ = pipe.read_to_string(&mut says);
         says
     });
-    let status = wait(&mut child, LIMIT);
+    let status = wait(&mut child, limit);
     kill_group(&child);
-    let says = reader.join().unwrap_or_default().trim().replace('\n', "; ");
-    match status {
-        Ok(Some(status)) => judge(status, says),
-        Ok(None) => Ended::Failed(format!("still running after {} s; {says}", LIMIT.as_secs())),
-        Err(error) => Ended::Failed(error.to_string()),
-    }
+    (status, reader.join().unwrap_or_default())
 }
 
 fn judge(status: ExitStatus, says: String) -> Ended {

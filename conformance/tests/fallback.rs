@@ -1,11 +1,11 @@
 //! Where furwock can't work it leaves the program to glibc, and says so in one line, or not at all.
 
-use furwock_conformance::program::{kill_group, wait};
+use furwock_conformance::program::run_to_end;
 use furwock_conformance::{Artifact, Side, Test, scratch};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(40);
@@ -16,18 +16,10 @@ struct Run {
     stderr: String,
 }
 
-fn run(mut command: Command) -> Run {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().expect("the program can be started");
-    let mut pipe = child.stderr.take().expect("piped above");
-    let reader = std::thread::spawn(move || {
-        let mut says = String::new();
-        let _ = pipe.read_to_string(&mut says);
-        says
-    });
-    let status = wait(&mut child, LIMIT).expect("a child can be waited for");
-    kill_group(&child);
-    Run { status: status.and_then(|status| status.code()), stderr: reader.join().unwrap() }
+fn run(command: Command) -> Run {
+    let (status, stderr) = run_to_end(command, LIMIT);
+    let status = status.expect("a child can be waited for");
+    Run { status: status.and_then(|status| status.code()), stderr }
 }
 
 fn program(name: &str, folder: &Path) -> PathBuf {

@@ -1,10 +1,9 @@
 //! Tools that watch a program's locks: furwock leaves the program to them, with a word, and what they
 //! find is what they find without it.
 
-use furwock_conformance::program::{kill_group, wait};
+use furwock_conformance::program::run_to_end;
 use furwock_conformance::{Artifact, Side, preload, scratch};
-use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -18,18 +17,10 @@ struct Run {
     stderr: String,
 }
 
-fn run(mut command: Command) -> Run {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().expect("the program can be started");
-    let mut pipe = child.stderr.take().expect("piped above");
-    let reader = std::thread::spawn(move || {
-        let mut says = String::new();
-        let _ = pipe.read_to_string(&mut says);
-        says
-    });
-    let status = wait(&mut child, LIMIT).expect("a child can be waited for");
-    kill_group(&child);
-    Run { status: status.and_then(|status| status.code()), stderr: reader.join().unwrap() }
+fn run(command: Command) -> Run {
+    let (status, stderr) = run_to_end(command, LIMIT);
+    let status = status.expect("a child can be waited for");
+    Run { status: status.and_then(|status| status.code()), stderr }
 }
 
 /// The program, built so; `None`, with a word, if this machine hasn't the tool's library, or can't run
