@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use crate::workload::locks::Implementation;
+use crate::workload::implementation::Implementation;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contestant {

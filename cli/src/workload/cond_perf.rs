@@ -5,16 +5,18 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use super::implementation::{Implementation, for_monitors};
+use super::locks::{Condvar, Monitor, Monitors};
 use super::parameters::{BadParameter, Parameters};
-use super::pthread::{Condvar, Mutex, spawn};
+use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::usage::Usage;
 use super::watchdog;
 
-struct Shared {
-    state: Mutex<State>,
-    next_round: Condvar,
-    all_wait: Condvar,
+struct Shared<F: Monitors> {
+    state: F::Monitor<State>,
+    next_round: F::Condvar,
+    all_wait: F::Condvar,
     threads: usize,
     /// For the watchdog only.
     rounds_done: AtomicU64,
@@ -35,15 +37,24 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     let rounds = parameters.take_count("rounds", 100)? as u64;
     let mutex_kept = parameters.take("mutex-kept", 0u8)? != 0;
     let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
+    let implementation = Implementation::take(&mut parameters)?;
     parameters.finish()?;
-    Ok(measure(threads, rounds, mutex_kept, limit_s))
+    if let Some(reason) = implementation.absent() {
+        return Ok(Err(reason));
+    }
+    Ok(for_monitors!(implementation, measure(threads, rounds, mutex_kept, limit_s)))
 }
 
-fn measure(threads: usize, rounds: u64, mutex_kept: bool, limit_s: f64) -> Result<Figures, String> {
-    let shared = Arc::new(Shared {
-        state: Mutex::new(State { round: 0, waiting: 0, in_time: 0, stop: false }),
-        next_round: Condvar::new(),
-        all_wait: Condvar::new(),
+fn measure<F: Monitors>(
+    threads: usize,
+    rounds: u64,
+    mutex_kept: bool,
+    limit_s: f64,
+) -> Result<Figures, String> {
+    let shared = Arc::new(Shared::<F> {
+        state: F::Monitor::new(State { round: 0, waiting: 0, in_time: 0, stop: false }),
+        next_round: F::Condvar::new(),
+        all_wait: F::Condvar::new(),
         threads,
         rounds_done: AtomicU64::new(0),
     });
@@ -66,6 +77,7 @@ fn measure(threads: usize, rounds: u64, mutex_kept: bool, limit_s: f64) -> Resul
     check(&woken, shared.state.lock().in_time, rounds)?;
     let wakes = (rounds * threads as u64) as f64;
     Ok(figures([
+        ("seconds", used.wall_s),
         ("seconds_per_round", used.wall_s / rounds as f64),
         ("voluntary_per_op", used.voluntary_switches / wakes),
         ("involuntary_per_op", used.involuntary_switches / wakes),
@@ -75,7 +87,7 @@ fn measure(threads: usize, rounds: u64, mutex_kept: bool, limit_s: f64) -> Resul
 
 /// Whether the broadcast is sent before or after the mutex is released makes a great difference
 /// where the woken threads run into the mutex.
-fn play_round(shared: &Shared, mutex_kept: bool) {
+fn play_round<F: Monitors>(shared: &Shared<F>, mutex_kept: bool) {
     let mut state = shared.state.lock();
     state.waiting = 0;
     state.round += 1;
@@ -90,20 +102,20 @@ fn play_round(shared: &Shared, mutex_kept: bool) {
     shared.rounds_done.fetch_add(1, Relaxed);
 }
 
-fn wait_for_all(shared: &Shared) {
+fn wait_for_all<F: Monitors>(shared: &Shared<F>) {
     let mut state = shared.state.lock();
     while state.waiting < shared.threads {
-        shared.all_wait.wait(&mut state);
+        state = F::Monitor::wait(state, &shared.all_wait);
     }
 }
 
-fn stop(shared: &Shared) {
+fn stop<F: Monitors>(shared: &Shared<F>) {
     shared.state.lock().stop = true;
     shared.next_round.broadcast();
 }
 
 /// A consumer's life; returns how often it was woken for a round.
-fn wait_for_rounds(shared: &Shared) -> u64 {
+fn wait_for_rounds<F: Monitors>(shared: &Shared<F>) -> u64 {
     let mut woken = 0;
     let mut state = shared.state.lock();
     loop {
@@ -113,7 +125,7 @@ fn wait_for_rounds(shared: &Shared) -> u64 {
             shared.all_wait.signal();
         }
         while state.round == seen && !state.stop {
-            shared.next_round.wait(&mut state);
+            state = F::Monitor::wait(state, &shared.next_round);
         }
         if state.stop {
             return woken;

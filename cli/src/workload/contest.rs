@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::gate::Gate;
 use super::histogram::Histogram;
-use super::locks::Implementation;
+use super::implementation::Implementation;
 use super::parameters::{BadParameter, Parameters};
 use super::pthread::spawn;
 use super::report::{Figures, figures};
@@ -40,8 +40,7 @@ impl AsRef<Plan> for Plan {
 impl Plan {
     /// Takes the parameters that all such workloads have.
     pub fn take(parameters: &mut Parameters) -> Result<Self, BadParameter> {
-        let implementation =
-            Implementation::named(&parameters.take("impl", "pthread".to_owned())?)?;
+        let implementation = Implementation::take(parameters)?;
         let loops_per_us = parameters.take_amount("loops_per_us", 0.0)?;
         let loops_per_us = if loops_per_us > 0.0 { loops_per_us } else { calibrate() };
         let mut loops = |key| Ok((parameters.take_amount(key, 0.0)? * loops_per_us).round() as u64);
@@ -169,7 +168,7 @@ fn sole_owner<T>(mut shared: Arc<T>) -> T {
 }
 
 /// A CPU that this process may use, another for each index as far as they go.
-fn stay_on_one_cpu(index: usize) {
+pub fn stay_on_one_cpu(index: usize) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
     let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
     let mut only = CpuSet::new();

@@ -15,13 +15,25 @@ impl Die {
         Die { state, limit: (probability * u64::MAX as f64) as u64 }
     }
 
-    /// Xorshift.
     #[inline]
     pub fn falls(&mut self) -> bool {
+        self.throw() <= self.limit
+    }
+
+    /// A number below `sides`, all as likely as far as matters here.
+    #[inline]
+    pub fn below(&mut self, sides: usize) -> usize {
+        // The low bits are no worse than the high ones, and a remainder's bias is 1 in 2^50.
+        (self.throw() % sides as u64) as usize
+    }
+
+    /// Xorshift.
+    #[inline]
+    fn throw(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        self.state <= self.limit
+        self.state
     }
 }
 

@@ -2,22 +2,39 @@
 //! pthread interface, on whichever library the process was started with, so that a preload finds
 //! here what it finds in any program. Those that measure locks alone take other implementations too.
 
+mod barrier;
+mod barriers;
+mod beds;
 mod cond_perf;
 mod contest;
+mod crowd;
 mod die;
+mod events;
 mod gate;
+mod hash;
 mod histogram;
-pub mod locks;
+pub mod implementation;
+mod lock_pi;
+mod locks;
 mod mutex;
 pub mod pair;
 mod parameters;
+mod pingpong;
 mod pp;
 mod pthread;
 mod queue;
 pub mod report;
+mod requeue;
 mod rwlock;
+mod sem;
+mod semaphores;
+mod turns;
 pub mod usage;
+mod waitset;
+mod wake;
+mod wake_parallel;
 mod watchdog;
+mod words;
 pub mod work;
 
 use crate::args::WorkloadArguments;
@@ -27,13 +44,23 @@ use report::{Figures, Report};
 
 type Workload = fn(Parameters) -> Result<Result<Figures, String>, BadParameter>;
 
-const WORKLOADS: [(&str, Workload); 6] = [
+const WORKLOADS: [(&str, Workload); 16] = [
     ("cond-perf", cond_perf::run),
     ("pp", pp::run),
     ("mutex", mutex::run),
     ("rwlock", rwlock::run),
     ("pair", pair::run),
     ("queue", queue::run),
+    ("hash", hash::run),
+    ("wake", wake::run),
+    ("wake-parallel", wake_parallel::run),
+    ("requeue", requeue::run),
+    ("lock-pi", lock_pi::run),
+    ("sem", sem::run),
+    ("barrier", barrier::run),
+    ("pingpong", pingpong::run),
+    ("waitset", waitset::run),
+    ("waitv", waitset::run_waitv),
 ];
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use super::contest::{self, Outcome, Plan, Seat, summarise, summarise_waits};
 use super::histogram::Histogram;
-use super::locks::{Family, Implementation, Mutex, for_family};
+use super::implementation::for_family;
+use super::locks::{Family, Mutex};
 use super::parameters::{BadParameter, Parameters};
 use super::report::Figures;
 use super::work::spin;
@@ -24,8 +25,12 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
 }
 
 fn measure<F: Family>(plan: Plan) -> Result<Figures, String> {
-    let Outcome { lock, tallies, used } =
-        contest::run(plan, F::Mutex::<u64>::new(0), operate::<F::Mutex<u64>>);
+    take_turns(plan, F::Mutex::<u64>::new(0))
+}
+
+/// The contest for one mutex, of whatever kind.
+pub fn take_turns<M: Mutex<u64>>(plan: Plan, mutex: M) -> Result<Figures, String> {
+    let Outcome { lock, tallies, used } = contest::run(plan, mutex, operate::<M>);
     check(&tallies, lock.with(|counter| *counter))?;
     let operations: Vec<u64> = tallies.iter().map(|tally| tally.operations).collect();
     let mut figures = summarise(&operations, &used);

@@ -8,7 +8,8 @@ use std::sync::atomic::{
 use std::time::{Duration, Instant};
 
 use super::gate::Gate;
-use super::locks::{Family, Implementation, Mutex, RwLock, for_family};
+use super::implementation::{Implementation, for_family};
+use super::locks::{Family, Mutex, RwLock};
 use super::parameters::{BadParameter, Parameters};
 use super::pthread::spawn;
 use super::report::Figures;
@@ -28,8 +29,7 @@ struct Subject {
 }
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
-    let all = Implementation::ALL.map(Implementation::name).join(",");
-    let names = parameters.take("impl", all)?;
+    let names = parameters.take("impl", "pthread".to_owned())?;
     let implementations =
         names.split(',').map(Implementation::named).collect::<Result<Vec<_>, _>>()?;
     let slices = parameters.take_count("slices", 100)?;
@@ -42,7 +42,7 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     // The watchdog is one thread more, but others must not rely on that.
     watchdog::start(limit_s, Figures::new);
     keep_company();
-    Ok(Ok(measure(&implementations, slices, pairs)))
+    Ok(measure(&implementations, slices, pairs))
 }
 
 /// Locks may do without locked instructions in a process of one thread. This isn't one: a second
@@ -54,10 +54,14 @@ fn keep_company() {
 }
 
 /// Slices of all subjects in turn, so that whatever disturbs the machine disturbs all alike.
-fn measure(implementations: &[Implementation], slices: usize, pairs: u64) -> Figures {
+fn measure(
+    implementations: &[Implementation],
+    slices: usize,
+    pairs: u64,
+) -> Result<Figures, String> {
     let mut subjects = vec![Subject { figure: FLOOR.to_owned(), pairs: floor() }];
     for implementation in implementations {
-        let of_each_kind = for_family!(*implementation, kinds());
+        let of_each_kind = for_family!(*implementation, kinds())?;
         subjects.extend(
             KINDS.into_iter().zip(of_each_kind).map(|(kind, pairs)| Subject {
                 figure: figure(kind, implementation.name()),
@@ -74,11 +78,8 @@ fn measure(implementations: &[Implementation], slices: usize, pairs: u64) -> Fig
             times.push(nanoseconds(start.elapsed()) / pairs as f64);
         }
     }
-    subjects
-        .into_iter()
-        .zip(times)
-        .map(|(subject, times)| (subject.figure, median(&times)))
-        .collect()
+    let figure = |(subject, times): (Subject, Vec<f64>)| (subject.figure, median(&times));
+    Ok(subjects.into_iter().zip(times).map(figure).collect())
 }
 
 pub fn figure(kind: &str, implementation: &str) -> String {
@@ -101,10 +102,10 @@ fn floor() -> Box<dyn Fn(u64)> {
 }
 
 /// Mutex, reader, writer.
-fn kinds<F: Family>() -> [Box<dyn Fn(u64)>; 3] {
+fn kinds<F: Family>() -> Result<[Box<dyn Fn(u64)>; 3], String> {
     let (mutex, reading, writing) =
         (F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0), F::RwLock::<u64>::new(0));
-    [
+    Ok([
         Box::new(move |pairs| (0..pairs).for_each(|_| mutex.with(|data| *data += 1))),
         Box::new(move |pairs| {
             (0..pairs).for_each(|_| {
@@ -112,7 +113,7 @@ fn kinds<F: Family>() -> [Box<dyn Fn(u64)>; 3] {
             });
         }),
         Box::new(move |pairs| (0..pairs).for_each(|_| writing.write(|data| *data += 1))),
-    ]
+    ])
 }
 
 #[cfg(test)]
@@ -121,7 +122,7 @@ mod tests {
 
     #[test]
     fn measures_each_kind_of_each_implementation_and_the_floor() {
-        let figures = measure(&[Implementation::Std, Implementation::Furwock], 3, 10);
+        let figures = measure(&[Implementation::Std, Implementation::Furwock], 3, 10).unwrap();
         assert_eq!(figures.len(), 7);
         assert!(figures[FLOOR] > 0.0 && figures["write_furwock_ns"] > 0.0, "{figures:?}");
     }

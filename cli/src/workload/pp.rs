@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::gate::Gate;
+use super::implementation::{Implementation, for_monitors};
+use super::locks::{Condvar, Monitor, Monitors};
 use super::parameters::{BadParameter, Parameters};
-use super::pthread::{Condvar, Mutex, spawn};
+use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::usage::Usage;
 use super::watchdog;
 
 const PLAYERS: u64 = 2;
 
-struct Game {
-    state: Mutex<State>,
-    turn_passed: Condvar,
+struct Game<F: Monitors> {
+    state: F::Monitor<State>,
+    turn_passed: F::Condvar,
 }
 
 struct State {
@@ -31,11 +33,15 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     let iterations = parameters.take_count("iterations", 1000)? as u64;
     let stack_bytes = parameters.take_count("stack", 32768)?;
     let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
+    let implementation = Implementation::take(&mut parameters)?;
     parameters.finish()?;
-    Ok(measure(games, iterations, stack_bytes, limit_s))
+    if let Some(reason) = implementation.absent() {
+        return Ok(Err(reason));
+    }
+    Ok(for_monitors!(implementation, measure(games, iterations, stack_bytes, limit_s)))
 }
 
-fn measure(
+fn measure<F: Monitors>(
     games: usize,
     iterations: u64,
     stack_bytes: usize,
@@ -44,7 +50,7 @@ fn measure(
     let games_over = Arc::new(AtomicU64::new(0));
     let watched = Arc::clone(&games_over);
     watchdog::start(limit_s, move || figures([("players_finished", watched.load(Relaxed) as f64)]));
-    let games: Vec<_> = (0..games).map(|_| Arc::new(new_game())).collect();
+    let games: Vec<_> = (0..games).map(|_| Arc::new(new_game::<F>())).collect();
     let gate = Arc::new(Gate::new(games.len() * PLAYERS as usize));
     let players = games.iter().flat_map(|game| (0..PLAYERS).map(move |player| (game, player)));
     let players: Vec<_> = players
@@ -75,16 +81,16 @@ fn measure(
     ]))
 }
 
-fn new_game() -> Game {
+fn new_game<F: Monitors>() -> Game<F> {
     let state = State { turn: 0, turns_played: 0, out_of_order: 0 };
-    Game { state: Mutex::new(state), turn_passed: Condvar::new() }
+    Game { state: F::Monitor::new(state), turn_passed: F::Condvar::new() }
 }
 
-fn play(game: &Game, player: u64, iterations: u64) {
+fn play<F: Monitors>(game: &Game<F>, player: u64, iterations: u64) {
     for iteration in 0..iterations {
         let mut state = game.state.lock();
         while state.turn != player {
-            game.turn_passed.wait(&mut state);
+            state = F::Monitor::wait(state, &game.turn_passed);
         }
         let in_order = state.turns_played == PLAYERS * iteration + player;
         state.out_of_order += u64::from(!in_order);

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::gate::Gate;
+use super::implementation::{Implementation, for_monitors};
+use super::locks::{Condvar, Monitor, Monitors};
 use super::parameters::{BadParameter, Parameters};
-use super::pthread::{Condvar, Mutex, spawn};
+use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::usage::Usage;
 use super::watchdog;
@@ -19,10 +21,10 @@ struct Plan {
     limit_s: f64,
 }
 
-struct Queue {
-    state: Mutex<State>,
-    not_empty: Condvar,
-    not_full: Condvar,
+struct Queue<F: Monitors> {
+    state: F::Monitor<State>,
+    not_empty: F::Condvar,
+    not_full: F::Condvar,
     capacity: usize,
     /// Items taken so far, for the watchdog; written under the mutex.
     taken: AtomicU64,
@@ -33,11 +35,11 @@ struct State {
     closed: bool,
 }
 
-impl Queue {
+impl<F: Monitors> Queue<F> {
     fn put(&self, item: u64) {
         let mut state = self.state.lock();
         while state.items.len() == self.capacity {
-            self.not_full.wait(&mut state);
+            state = F::Monitor::wait(state, &self.not_full);
         }
         state.items.push_back(item);
         self.not_empty.signal();
@@ -47,7 +49,7 @@ impl Queue {
     fn take(&self) -> Option<u64> {
         let mut state = self.state.lock();
         while state.items.is_empty() && !state.closed {
-            self.not_empty.wait(&mut state);
+            state = F::Monitor::wait(state, &self.not_empty);
         }
         let item = state.items.pop_front()?;
         self.taken.store(self.taken.load(Relaxed) + 1, Relaxed);
@@ -69,15 +71,22 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
         capacity: parameters.take_count("capacity", 16)?,
         limit_s: parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?,
     };
+    let implementation = Implementation::take(&mut parameters)?;
     parameters.finish()?;
-    Ok(measure(&plan))
+    if let Some(reason) = implementation.absent() {
+        return Ok(Err(reason));
+    }
+    Ok(for_monitors!(implementation, measure(&plan)))
 }
 
-fn measure(plan: &Plan) -> Result<Figures, String> {
-    let queue = Arc::new(Queue {
-        state: Mutex::new(State { items: VecDeque::with_capacity(plan.capacity), closed: false }),
-        not_empty: Condvar::new(),
-        not_full: Condvar::new(),
+fn measure<F: Monitors>(plan: &Plan) -> Result<Figures, String> {
+    let queue = Arc::new(Queue::<F> {
+        state: F::Monitor::new(State {
+            items: VecDeque::with_capacity(plan.capacity),
+            closed: false,
+        }),
+        not_empty: F::Condvar::new(),
+        not_full: F::Condvar::new(),
         capacity: plan.capacity,
         taken: AtomicU64::new(0),
     });

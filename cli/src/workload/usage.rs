@@ -5,6 +5,7 @@ use std::time::Instant;
 pub struct Usage {
     at: Instant,
     cpu_s: f64,
+    system_s: f64,
     voluntary_switches: f64,
     involuntary_switches: f64,
 }
@@ -12,7 +13,9 @@ pub struct Usage {
 /// What it used in between.
 pub struct Used {
     pub wall_s: f64,
+    /// In the program and in the kernel, and of that in the kernel.
     pub cpu_s: f64,
+    pub system_s: f64,
     pub voluntary_switches: f64,
     pub involuntary_switches: f64,
 }
@@ -26,6 +29,7 @@ impl Usage {
         Usage {
             at: Instant::now(),
             cpu_s: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            system_s: seconds(usage.ru_stime),
             voluntary_switches: usage.ru_nvcsw as f64,
             involuntary_switches: usage.ru_nivcsw as f64,
         }
@@ -36,6 +40,7 @@ impl Usage {
         Used {
             wall_s: (now.at - self.at).as_secs_f64(),
             cpu_s: now.cpu_s - self.cpu_s,
+            system_s: now.system_s - self.system_s,
             voluntary_switches: now.voluntary_switches - self.voluntary_switches,
             involuntary_switches: now.involuntary_switches - self.involuntary_switches,
         }

@@ -1,13 +1,20 @@
 //! The locks of crates whose guards need no unwrapping: furwock, linked in, parking_lot and usync.
 
-use super::{Family, Furwock, Mutex, Padded, ParkingLot, RwLock, Usync};
+use super::{
+    Condvar, Family, Furwock, Monitor, Monitors, Mutex, Padded, ParkingLot, RwLock, Usync,
+};
 
 /// The family of one crate's locks.
 macro_rules! family {
-    ($family:ident, $mutex:ident, $rwlock:ident, $library:ident) => {
+    ($family:ident, $mutex:ident, $rwlock:ident, $condvar:ident, $library:ident) => {
         impl Family for $family {
             type Mutex<T: Send + Sync + 'static> = $mutex<T>;
             type RwLock<T: Send + Sync + 'static> = $rwlock<T>;
+        }
+
+        impl Monitors for $family {
+            type Monitor<T: Send + 'static> = $mutex<T>;
+            type Condvar = $condvar;
         }
 
         pub struct $mutex<T>(Padded<::$library::Mutex<T>>);
@@ -20,6 +27,44 @@ macro_rules! family {
             #[inline]
             fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
                 section(&mut self.0.0.lock())
+            }
+        }
+
+        impl<T: Send + 'static> Monitor<T> for $mutex<T> {
+            type Condvar = $condvar;
+            type Guard<'a> = ::$library::MutexGuard<'a, T>;
+
+            fn new(data: T) -> Self {
+                $mutex(Padded(::$library::Mutex::new(data)))
+            }
+
+            #[inline]
+            fn lock(&self) -> Self::Guard<'_> {
+                self.0.0.lock()
+            }
+
+            #[inline]
+            fn wait<'a>(mut guard: Self::Guard<'a>, condvar: &$condvar) -> Self::Guard<'a> {
+                condvar.0.0.wait(&mut guard);
+                guard
+            }
+        }
+
+        pub struct $condvar(Padded<::$library::Condvar>);
+
+        impl Condvar for $condvar {
+            fn new() -> Self {
+                $condvar(Padded(::$library::Condvar::new()))
+            }
+
+            #[inline]
+            fn signal(&self) {
+                self.0.0.notify_one();
+            }
+
+            #[inline]
+            fn broadcast(&self) {
+                self.0.0.notify_all();
             }
         }
 
@@ -43,6 +88,6 @@ macro_rules! family {
     };
 }
 
-family!(Furwock, FurwockMutex, FurwockRwLock, furwock);
-family!(ParkingLot, ParkingLotMutex, ParkingLotRwLock, parking_lot);
-family!(Usync, UsyncMutex, UsyncRwLock, usync);
+family!(Furwock, FurwockMutex, FurwockRwLock, FurwockCondvar, furwock);
+family!(ParkingLot, ParkingLotMutex, ParkingLotRwLock, ParkingLotCondvar, parking_lot);
+family!(Usync, UsyncMutex, UsyncRwLock, UsyncCondvar, usync);

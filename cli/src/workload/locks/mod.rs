@@ -4,14 +4,19 @@
 //! All lie in memory alike: a lock and the data that it protects side by side, alone on their cache
 //! lines.
 
+pub mod absl;
 mod broken;
+mod foreign;
 mod guards;
-mod nsync;
+mod loading;
+mod monitor;
+pub mod nsync;
 mod pthread;
 mod std;
+mod wait_wake;
 
-use super::parameters::BadParameter;
-
+pub use absl::Absl;
+pub use monitor::{Condvar, Monitor, Monitors};
 pub use nsync::Nsync;
 
 /// A lock that one thread at a time can hold.
@@ -49,78 +54,10 @@ pub struct Std;
 pub struct ParkingLot;
 /// The crate usync.
 pub struct Usync;
+/// The kernel's futexes, and nothing else.
+pub struct Kernel;
 /// Locks that let everybody in: what a workload's check must find.
 pub struct Broken;
-
-/// A family by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Implementation {
-    Pthread,
-    Furwock,
-    Std,
-    ParkingLot,
-    Usync,
-    Nsync,
-    Broken,
-}
-
-/// Calls a function that is generic over the family, with an implementation's.
-macro_rules! for_family {
-    ($implementation:expr, $function:ident($($argument:expr),*)) => {
-        match $implementation {
-            Implementation::Pthread => $function::<$crate::workload::locks::Pthread>($($argument),*),
-            Implementation::Furwock => $function::<$crate::workload::locks::Furwock>($($argument),*),
-            Implementation::Std => $function::<$crate::workload::locks::Std>($($argument),*),
-            Implementation::ParkingLot => {
-                $function::<$crate::workload::locks::ParkingLot>($($argument),*)
-            }
-            Implementation::Usync => $function::<$crate::workload::locks::Usync>($($argument),*),
-            Implementation::Nsync => $function::<$crate::workload::locks::Nsync>($($argument),*),
-            Implementation::Broken => $function::<$crate::workload::locks::Broken>($($argument),*),
-        }
-    };
-}
-pub(super) use for_family;
-
-impl Implementation {
-    /// All but the broken one, which is for tests.
-    pub const ALL: [Implementation; 6] = [
-        Implementation::Pthread,
-        Implementation::Furwock,
-        Implementation::Std,
-        Implementation::ParkingLot,
-        Implementation::Usync,
-        Implementation::Nsync,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Implementation::Pthread => "pthread",
-            Implementation::Furwock => "furwock",
-            Implementation::Std => "std",
-            Implementation::ParkingLot => "parking_lot",
-            Implementation::Usync => "usync",
-            Implementation::Nsync => "nsync",
-            Implementation::Broken => "broken",
-        }
-    }
-
-    pub fn named(name: &str) -> Result<Self, BadParameter> {
-        let known = Self::ALL.into_iter().chain([Implementation::Broken]);
-        known.into_iter().find(|known| known.name() == name).ok_or_else(|| {
-            let names = Self::ALL.map(Implementation::name).join(", ");
-            BadParameter(format!("impl={name}: no such implementation; there are {names}"))
-        })
-    }
-
-    /// Why it can't be measured on this machine, if so.
-    pub fn absent(self) -> Option<String> {
-        match self {
-            Implementation::Nsync => nsync::absent(),
-            _ => None,
-        }
-    }
-}
 
 /// Alone on its cache lines: a neighbour would blur what is measured.
 #[repr(align(128))]
@@ -129,10 +66,22 @@ struct Padded<T>(T);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::implementation::{Implementation, for_family, for_monitors};
+    use ::std::collections::VecDeque;
     use ::std::sync::Arc;
 
+    fn all_here() -> impl Iterator<Item = Implementation> {
+        Implementation::ALL.into_iter().filter(|implementation| {
+            let absent = implementation.absent();
+            if let Some(reason) = &absent {
+                eprintln!("SKIPPED: {}: {reason}", implementation.name());
+            }
+            absent.is_none()
+        })
+    }
+
     /// Two threads that add, and a reader, all through the family's locks.
-    fn excludes<F: Family>() -> bool {
+    fn excludes<F: Family>() -> Result<bool, String> {
         const EACH: u64 = 20_000;
         let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));
         let theirs = Arc::clone(&locks);
@@ -146,26 +95,51 @@ mod tests {
         let thread = ::std::thread::spawn(move || add(&theirs));
         add(&locks);
         thread.join().unwrap();
-        locks.0.with(|count| *count) == 2 * EACH && locks.1.read(|count| *count) == 2 * EACH
+        let counts = (locks.0.with(|count| *count), locks.1.read(|count| *count));
+        Ok(counts == (2 * EACH, 2 * EACH))
     }
 
     #[test]
     fn all_families_exclude() {
-        for implementation in Implementation::ALL {
-            if let Some(reason) = implementation.absent() {
-                eprintln!("SKIPPED: {}: {reason}", implementation.name());
-                continue;
+        let excluding: Vec<_> =
+            all_here().filter_map(|each| for_family!(each, excludes()).ok()).collect();
+        assert!(excluding.len() >= 6 && excluding.iter().all(|excludes| *excludes));
+    }
+
+    /// One thread hands the other numbers by a queue with room for one.
+    fn hands_over<F: Monitors>() -> Result<u64, String> {
+        const ITEMS: u64 = 2000;
+        let shared = Arc::new((F::Monitor::new(VecDeque::new()), F::Condvar::new()));
+        let theirs = Arc::clone(&shared);
+        let thread = ::std::thread::spawn(move || {
+            let (queue, changed) = &*theirs;
+            for item in 0..ITEMS {
+                let mut items = queue.lock();
+                while !items.is_empty() {
+                    items = <F::Monitor<VecDeque<u64>> as Monitor<_>>::wait(items, changed);
+                }
+                items.push_back(item);
+                changed.broadcast();
             }
-            assert!(for_family!(implementation, excludes()), "{implementation:?}");
+        });
+        let (queue, changed) = &*shared;
+        let mut sum = 0;
+        for _ in 0..ITEMS {
+            let mut items = queue.lock();
+            while items.is_empty() {
+                items = <F::Monitor<VecDeque<u64>> as Monitor<_>>::wait(items, changed);
+            }
+            sum += items.pop_front().unwrap();
+            changed.signal();
         }
+        thread.join().unwrap();
+        Ok(sum * 2 / ITEMS + 1)
     }
 
     #[test]
-    fn names_lead_back() {
-        for implementation in Implementation::ALL {
-            assert_eq!(Implementation::named(implementation.name()).unwrap(), implementation);
-        }
-        let error = Implementation::named("no-such").unwrap_err().0;
-        assert!(error.contains("no-such") && error.contains("parking_lot, usync"), "{error}");
+    fn all_monitors_hand_over() {
+        let sums: Vec<_> =
+            all_here().filter_map(|each| for_monitors!(each, hands_over()).ok()).collect();
+        assert!(sums.len() >= 5 && sums.iter().all(|sum| *sum == 2000), "{sums:?}");
     }
 }

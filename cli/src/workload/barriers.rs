@@ -1,0 +1,146 @@
+//! The barriers that can be measured.
+
+use std::cell::UnsafeCell;
+
+use super::locks::{Condvar, Monitor, Monitors};
+use super::report::fail_now;
+
+pub trait Barrier: Send + Sync + 'static {
+    fn new(threads: u32) -> Self;
+    fn wait(&self);
+}
+
+/// Alone on its cache lines.
+#[repr(align(128))]
+struct Padded<T>(T);
+
+/// The crate's.
+pub struct FurwockBarrier(Padded<furwock::Barrier>);
+
+impl Barrier for FurwockBarrier {
+    fn new(threads: u32) -> Self {
+        FurwockBarrier(Padded(furwock::Barrier::new(threads)))
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.0.0.wait();
+    }
+}
+
+/// Rust's standard library's.
+pub struct StdBarrier(Padded<std::sync::Barrier>);
+
+impl Barrier for StdBarrier {
+    fn new(threads: u32) -> Self {
+        StdBarrier(Padded(std::sync::Barrier::new(threads as usize)))
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.0.0.wait();
+    }
+}
+
+/// The crate usync's.
+pub struct UsyncBarrier(Padded<usync::Barrier>);
+
+impl Barrier for UsyncBarrier {
+    fn new(threads: u32) -> Self {
+        UsyncBarrier(Padded(usync::Barrier::new(threads as usize)))
+    }
+
+    #[inline]
+    fn wait(&self) {
+        self.0.0.wait();
+    }
+}
+
+/// pthread's, whoever provides it. Boxed, because its address must never change.
+pub struct PthreadBarrier(Box<Padded<UnsafeCell<libc::pthread_barrier_t>>>);
+
+// SAFETY: a barrier is made to be used from many threads.
+unsafe impl Send for PthreadBarrier {}
+// SAFETY: as above.
+unsafe impl Sync for PthreadBarrier {}
+
+impl Barrier for PthreadBarrier {
+    fn new(threads: u32) -> Self {
+        // SAFETY: all-zero is no less than what pthread_barrier_init overwrites.
+        let raw: libc::pthread_barrier_t = unsafe { std::mem::zeroed() };
+        let made = PthreadBarrier(Box::new(Padded(UnsafeCell::new(raw))));
+        // SAFETY: the barrier is in its place, and nobody knows of it yet.
+        let code = unsafe { libc::pthread_barrier_init(made.0.0.get(), std::ptr::null(), threads) };
+        if code != 0 {
+            fail_now(format!("pthread_barrier_init: error {code}"));
+        }
+        made
+    }
+
+    #[inline]
+    fn wait(&self) {
+        // SAFETY: initialised, and stays where it is.
+        let code = unsafe { libc::pthread_barrier_wait(self.0.0.get()) };
+        if code != 0 && code != libc::PTHREAD_BARRIER_SERIAL_THREAD {
+            fail_now(format!("pthread_barrier_wait: error {code}"));
+        }
+    }
+}
+
+/// What people build who have none: a count under a mutex, and a condition variable.
+pub struct MonitorBarrier<F: Monitors> {
+    threads: u32,
+    state: F::Monitor<State>,
+    passed: F::Condvar,
+}
+
+pub struct State {
+    missing: u32,
+    round: u64,
+}
+
+impl<F: Monitors> Barrier for MonitorBarrier<F> {
+    fn new(threads: u32) -> Self {
+        let state = F::Monitor::new(State { missing: threads, round: 0 });
+        MonitorBarrier { threads, state, passed: F::Condvar::new() }
+    }
+
+    fn wait(&self) {
+        let mut state = self.state.lock();
+        let round = state.round;
+        state.missing -= 1;
+        if state.missing == 0 {
+            state.missing = self.threads;
+            state.round += 1;
+            self.passed.broadcast();
+            return;
+        }
+        while state.round == round {
+            state = F::Monitor::wait(state, &self.passed);
+        }
+    }
+}
+
+/// Calls a function that is generic over barriers, with an implementation's.
+macro_rules! for_barriers {
+    ($implementation:expr, $function:ident($($argument:expr),*)) => {{
+        use $crate::workload::{barriers, implementation::Implementation, locks};
+        match $implementation {
+            Implementation::Furwock => $function::<barriers::FurwockBarrier>($($argument),*),
+            Implementation::Pthread => $function::<barriers::PthreadBarrier>($($argument),*),
+            Implementation::Std => $function::<barriers::StdBarrier>($($argument),*),
+            Implementation::Usync => $function::<barriers::UsyncBarrier>($($argument),*),
+            Implementation::ParkingLot => {
+                $function::<barriers::MonitorBarrier<locks::ParkingLot>>($($argument),*)
+            }
+            Implementation::Nsync => {
+                $function::<barriers::MonitorBarrier<locks::Nsync>>($($argument),*)
+            }
+            Implementation::Absl => {
+                $function::<barriers::MonitorBarrier<locks::Absl>>($($argument),*)
+            }
+            other => Err(other.lacks("barriers")),
+        }
+    }};
+}
+pub(super) use for_barriers;

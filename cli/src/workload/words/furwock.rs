@@ -1,0 +1,61 @@
+//! The crate's operations.
+
+use std::sync::atomic::AtomicU32;
+
+use ::furwock::futex::{self, AnyWaited, Expected, Registration};
+
+use super::{Furwock, FurwockTable, ManyWords, Words};
+
+impl Words for Furwock {
+    #[inline]
+    fn wait(word: &AtomicU32, value: u32) {
+        std::hint::black_box(futex::wait(word, value, None));
+    }
+
+    #[inline]
+    fn wake(word: &AtomicU32, count: usize) -> usize {
+        futex::wake(word, count)
+    }
+
+    #[inline]
+    fn requeue(from: &AtomicU32, to: &AtomicU32, count: usize) -> usize {
+        futex::requeue(from, to, 0, count).moved
+    }
+}
+
+impl Words for FurwockTable {
+    #[inline]
+    fn wait(word: &AtomicU32, value: u32) {
+        std::hint::black_box(futex::wait_in_bucket(word, value, None));
+    }
+
+    #[inline]
+    fn wake(word: &AtomicU32, count: usize) -> usize {
+        futex::wake(word, count)
+    }
+
+    #[inline]
+    fn requeue(from: &AtomicU32, to: &AtomicU32, count: usize) -> usize {
+        Furwock::requeue(from, to, count)
+    }
+}
+
+impl ManyWords for Furwock {
+    type Waiter<'w> = Registration<'w>;
+
+    fn too_many(_words: usize) -> Option<String> {
+        None
+    }
+
+    fn waiter(words: &[AtomicU32]) -> Registration<'_> {
+        Registration::new(words.iter().map(|word| Expected::new(word, 0)).collect())
+    }
+
+    #[inline]
+    fn wait_any(waiter: &mut Registration<'_>) -> Option<usize> {
+        match waiter.wait(None) {
+            AnyWaited::Woken(at) | AnyWaited::Mismatch(at) => Some(at),
+            AnyWaited::TimedOut => None,
+        }
+    }
+}
