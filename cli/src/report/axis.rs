@@ -43,7 +43,7 @@ impl Scale {
             _ => (1.0, 10.0),
         };
         let (low, high) = if axis.logarithmic {
-            let room = (greatest / least).powf(0.05).max(1.15);
+            let room = (greatest / least).powf(0.03).max(1.15);
             (least / room, greatest * room)
         } else {
             // From zero, so that half the height is half the value.
@@ -128,20 +128,21 @@ fn multiples(low: f64, high: f64, base: f64, factors: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten; for bytes, times a power of 1024 as well.
+/// Multiples of 1, 2 or 5 times a power of ten; for bytes, of a power of two.
 pub fn linear_ticks(low: f64, high: f64, unit: AxisUnit, most_labels: usize) -> Ticks {
     let span = high - low;
     let least_step = span / most_labels.max(1) as f64;
-    let whole = match unit {
-        AxisUnit::Bytes if least_step >= 1.0 => 1024_f64.powf(least_step.log(1024.0).floor()),
-        _ => 1.0,
+    let step = match unit {
+        AxisUnit::Bytes => least_step.log2().ceil().exp2(),
+        _ => {
+            let power = 10_f64.powf(least_step.log10().floor());
+            [1.0, 2.0, 5.0, 10.0]
+                .map(|factor| factor * power)
+                .into_iter()
+                .find(|&step| step >= least_step * 0.999_999)
+                .unwrap_or(span)
+        }
     };
-    let power = 10_f64.powf((least_step / whole).log10().floor()) * whole;
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|factor| factor * power)
-        .into_iter()
-        .find(|&step| step >= least_step * 0.999_999)
-        .unwrap_or(span);
     let first = (low / step).ceil();
     let labelled = (0..=most_labels)
         .map(|index| (first + index as f64) * step)

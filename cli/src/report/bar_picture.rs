@@ -102,7 +102,7 @@ fn label(bars: &Bars) -> String {
 }
 
 fn key(picture: &mut Picture, bars: &Bars) {
-    picture.y += 10.0;
+    picture.y += 14.0;
     let mut x = MARGIN;
     for (index, kind) in bars.kinds.iter().enumerate() {
         picture.bar(index, x, 26.0);

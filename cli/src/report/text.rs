@@ -90,6 +90,10 @@ pub fn tick(value: f64, unit: AxisUnit) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
+    // Such as 1024 threads: 1.024k would be longer and no rounder.
+    if unit == AxisUnit::Count && value.fract() == 0.0 && value % 1000.0 != 0.0 && value < 1e6 {
+        return value.to_string();
+    }
     const KIBI: f64 = 1024.0;
     let steps: &[(f64, &str)] = match unit {
         AxisUnit::Count => &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
@@ -166,6 +170,7 @@ mod tests {
     #[test]
     fn ticks_are_short() {
         assert_eq!(tick(10_000.0, AxisUnit::Count), "10k");
+        assert_eq!(tick(1024.0, AxisUnit::Count), "1024");
         assert_eq!(tick(0.01, AxisUnit::Seconds), "10 ms");
         assert_eq!(tick(1e-6, AxisUnit::Seconds), "1 us");
         assert_eq!(tick(1.0e-6 * 0.999_999_9, AxisUnit::Seconds), "1 us");
