@@ -202,7 +202,8 @@ mod tests {
             labels(true, AxisUnit::PerSecond, &[120.0, 900.0], 6),
             ["200 /s", "500 /s", "1 k/s"]
         );
-        assert_eq!(labels(false, AxisUnit::Bytes, &[1500.0, 3000.0], 6), ["0", "1 KiB", "2 KiB"]);
+        let bytes = labels(false, AxisUnit::Bytes, &[1500.0, 3000.0], 6);
+        assert_eq!(bytes, ["0", "1 KiB", "2 KiB", "3 KiB"]);
     }
 
     #[test]

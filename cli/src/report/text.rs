@@ -91,7 +91,7 @@ pub fn tick(value: f64, unit: AxisUnit) -> String {
         return "0".to_owned();
     }
     // Such as 1024 threads: 1.024k would be longer and no rounder.
-    if unit == AxisUnit::Count && value.fract() == 0.0 && value % 1000.0 != 0.0 && value < 1e6 {
+    if unit == AxisUnit::Count && value.fract() == 0.0 && value % 100.0 != 0.0 && value < 1e6 {
         return value.to_string();
     }
     const KIBI: f64 = 1024.0;
