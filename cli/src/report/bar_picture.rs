@@ -13,7 +13,7 @@ const WIDTH: f64 = 760.0;
 const MARGIN: f64 = 20.0;
 const TEXT: f64 = 13.0;
 const LINE: f64 = 18.0;
-const BAR: f64 = 12.0;
+const BAR: f64 = 13.0;
 const BETWEEN_GROUPS: f64 = 9.0;
 /// For the figures after the longest bars.
 const VALUE_ROOM: f64 = 58.0;

@@ -39,22 +39,24 @@ pub fn line(area: &Area, look: Look, points: Vec<Pixel>) -> Drawn {
     area.draw(&PathElement::new(points, stroke(look.ink(), look.line_width())))
 }
 
-/// Ours filled, peers hollow; a bound has none.
-pub fn mark(area: &Area, look: Look, (x, y): Pixel) -> Drawn {
-    let (shape, filled, radius) = match look {
-        Look::Ours { shape, .. } => (shape, true, 6),
-        Look::Peer { shape, .. } => (shape, false, 5),
+/// Ours filled, peers hollow; a bound has none. `growth` is in pixels, and may be negative.
+pub fn mark(area: &Area, look: Look, (x, y): Pixel, growth: i32) -> Drawn {
+    let (shape, filled, growth) = match look {
+        Look::Ours { shape, .. } => (shape, true, growth + 1),
+        Look::Peer { shape, .. } => (shape, false, growth),
         Look::Bound { .. } => return Ok(()),
     };
     let outline = stroke(look.ink(), 2);
+    let placed = |(across, down): Pixel| {
+        (x + across + across.signum() * growth, y + down + down.signum() * growth)
+    };
     let strokes = |ends: [[Pixel; 2]; 2]| {
-        ends.into_iter().try_for_each(|ends| {
-            let ends = ends.map(|(across, down)| (x + across, y + down));
-            area.draw(&PathElement::new(ends.to_vec(), outline))
-        })
+        ends.into_iter()
+            .try_for_each(|ends| area.draw(&PathElement::new(ends.map(placed).to_vec(), outline)))
     };
     let corners: &[Pixel] = match shape {
         Shape::Circle => {
+            let radius = 5 + growth;
             let inside = if filled { look.ink() } else { Ink::Paper };
             area.draw(&Circle::new((x, y), radius, inside.stand_in().filled()))?;
             // Paper around a filled one parts it from its neighbours.
@@ -68,13 +70,7 @@ pub fn mark(area: &Area, look: Look, (x, y): Pixel) -> Drawn {
         Shape::Diamond => &[(0, -6), (6, 0), (0, 6), (-6, 0)],
         Shape::Wedge => &[(0, 6), (6, -5), (-6, -5)],
     };
-    let larger = i32::from(filled);
-    let mut corners: Vec<Pixel> = corners
-        .iter()
-        .map(|&(across, down)| {
-            (x + across + across.signum() * larger, y + down + down.signum() * larger)
-        })
-        .collect();
+    let mut corners: Vec<Pixel> = corners.iter().copied().map(placed).collect();
     let inside = if filled { look.ink() } else { Ink::Paper };
     area.draw(&Polygon::new(corners.clone(), inside.stand_in().filled()))?;
     // Around, and on to the second corner: the join at the first is whole then.

@@ -11,7 +11,7 @@ use plotters::style::{IntoFont, TextStyle};
 use super::axis::{Scale, has_place};
 use super::ink::{self, Ink};
 use super::look::{Look, Looks};
-use super::mark::{self, Area, Drawn, Pixel, stroke};
+use super::mark::{self, Area, Pixel, stroke};
 use super::model::{Axis, Chart, Point, Series};
 use super::text;
 
@@ -22,16 +22,32 @@ pub struct Size {
     pub height: u32,
     /// The text's height, in the picture's own pixels.
     pub text: u32,
+    /// How much larger the marks are, in pixels.
+    pub mark_growth: i32,
     pub labels_across: usize,
     pub labels_down: usize,
     /// Does pointing at a mark say its figures? A phone doesn't point.
     pub hints: bool,
 }
 
-pub const WIDE: Size =
-    Size { width: 820, height: 460, text: 14, labels_across: 11, labels_down: 8, hints: true };
-pub const NARROW: Size =
-    Size { width: 360, height: 340, text: 13, labels_across: 5, labels_down: 7, hints: false };
+pub const WIDE: Size = Size {
+    width: 820,
+    height: 460,
+    text: 14,
+    mark_growth: 0,
+    labels_across: 11,
+    labels_down: 8,
+    hints: true,
+};
+pub const NARROW: Size = Size {
+    width: 360,
+    height: 340,
+    text: 13,
+    mark_growth: -1,
+    labels_across: 5,
+    labels_down: 7,
+    hints: false,
+};
 
 /// Plotters writes fonts smaller than it is told.
 const FONT_FACTOR: f64 = 1.24;
@@ -70,7 +86,7 @@ pub fn swatch(look: Look, joined: bool) -> String {
             if joined || matches!(look, Look::Bound { .. }) {
                 mark::line(&area, look, vec![(1, middle), (across - 1, middle)])?;
             }
-            mark::mark(&area, look, (across / 2, middle))?;
+            mark::mark(&area, look, (across / 2, middle), 0)?;
             area.present()
         })();
     }
@@ -164,21 +180,17 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
             if let Some((least, greatest)) = point.range.filter(|_| !series.bound) {
                 mark::range(area, look, [pixel(point.x, least), pixel(point.x, greatest)])?;
             }
-            mark::mark(area, look, place)?;
+            mark::mark(area, look, place, size.mark_growth)?;
             if size.hints && !series.bound {
                 let _ = writeln!(hints, "{}", hint(chart, series, point, place));
             }
         }
     }
-    present(area)?;
+    area.present()?;
     if hints.is_empty() {
         return Ok(hints);
     }
     Ok(format!("<g fill=\"transparent\">\n{hints}</g>\n"))
-}
-
-fn present(area: &Area) -> Drawn {
-    area.present()
 }
 
 /// What is drawn last lies on top: ours.
