@@ -136,6 +136,7 @@ fn plot(picture: &mut Picture, bars: &Bars) {
     for &tick in &ticks {
         picture.line("grid", at(scale.fraction(tick)), top, bottom);
     }
+    let mut figures = Vec::new();
     for ((group, name), height) in bars.groups.iter().zip(&names).zip(&heights) {
         let next = picture.y + height;
         let middle = picture.y + height / 2.0;
@@ -155,16 +156,20 @@ fn plot(picture: &mut Picture, bars: &Bars) {
                 }
                 None => (text::NOTHING.to_owned(), scale.span(1.0).0),
             };
-            picture.text("value", at(end) + 6.0, picture.y + BAR - 2.0, "start", &words);
+            figures.push((at(end) + 6.0, picture.y + BAR - 2.0, words));
             picture.y += BAR;
         }
         picture.y = next;
     }
     picture.line("neutral", at(scale.fraction(bars.neutral)), top - 2.0, bottom + 2.0);
+    // Above the line: a bar may end just short of it.
+    for (x, baseline, words) in figures {
+        picture.text("small figure", x, baseline, "start", &words);
+    }
     picture.y = bottom + LINE;
     for &tick in &ticks {
         let words = format!("{}x", shortest(tick));
-        picture.text("muted value", at(scale.fraction(tick)), picture.y, "middle", &words);
+        picture.text("muted small", at(scale.fraction(tick)), picture.y, "middle", &words);
     }
     picture.y += LINE;
     picture.text("", left, picture.y, "start", &bars.axis);
