@@ -14,6 +14,7 @@ mod measuring;
 mod obstacle;
 mod preload;
 mod program;
+mod report;
 mod run;
 mod statistics;
 mod workload;

@@ -1,4 +1,38 @@
 //! A page of results that stands by itself: one file, no network, light and dark, on a screen of any
 //! width and on paper.
 
+// Until the commands that make pages are written.
+#![allow(dead_code)]
+
+mod axis;
+mod bar_picture;
+mod bar_scale;
+mod bars;
+mod chart;
+mod chart_data;
+mod heat;
+mod ink;
+mod look;
+mod mark;
 pub mod model;
+mod page;
+mod plot;
+mod table;
+mod text;
+
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod tests;
+
+use model::{Bars, Page};
+
+/// The whole page, as a file to be opened in a browser or printed.
+pub fn html(page: &Page) -> String {
+    page::html(page)
+}
+
+/// The bars as a picture by itself, to be shown where no page can be.
+pub fn svg(bars: &Bars) -> String {
+    bar_picture::svg(bars)
+}

@@ -1,0 +1,237 @@
+//! Where values lie on an axis, and which of them are written beside it.
+
+use std::ops::Range;
+
+use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
+
+use super::model::{Axis, AxisUnit};
+use super::text;
+
+/// Beyond these the arithmetic of an axis would overflow.
+const GREATEST: f64 = 1e120;
+const LEAST: f64 = 1e-120;
+
+/// Has the axis a place for this value? A logarithmic one has none for zero.
+pub fn has_place(axis: &Axis, value: f64) -> bool {
+    if axis.logarithmic { (LEAST..=GREATEST).contains(&value) } else { value.abs() <= GREATEST }
+}
+
+#[derive(Clone)]
+pub struct Scale {
+    logarithmic: bool,
+    unit: AxisUnit,
+    low: f64,
+    high: f64,
+    ticks: Ticks,
+}
+
+/// Values with a label, and those with only a faint line.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Ticks {
+    pub labelled: Vec<f64>,
+    pub faint: Vec<f64>,
+}
+
+impl Scale {
+    /// Around all values that have a place.
+    pub fn around(axis: &Axis, values: impl Iterator<Item = f64>, most_labels: usize) -> Self {
+        let values: Vec<f64> = values.filter(|&value| has_place(axis, value)).collect();
+        let least = values.iter().copied().reduce(f64::min);
+        let greatest = values.iter().copied().reduce(f64::max);
+        let (least, greatest) = match (least, greatest) {
+            (Some(least), Some(greatest)) => (least, greatest),
+            _ => (1.0, 10.0),
+        };
+        let (low, high) = if axis.logarithmic {
+            let room = (greatest / least).powf(0.03).max(1.15);
+            (least / room, greatest * room)
+        } else {
+            // From zero, so that half the height is half the value.
+            let (least, greatest) = (least.min(0.0), greatest.max(0.0));
+            let room = (greatest - least) * 0.06;
+            match (least < 0.0, greatest > 0.0) {
+                (false, false) => (0.0, 1.0),
+                (below, above) => (
+                    if below { least - room } else { 0.0 },
+                    if above { greatest + room } else { 0.0 },
+                ),
+            }
+        };
+        let ticks = if axis.logarithmic {
+            let powers_of_two = axis.unit == AxisUnit::Bytes
+                || (axis.unit == AxisUnit::Count && values.iter().all(|&value| is_power(value)));
+            let base = if powers_of_two { 2.0 } else { 10.0 };
+            logarithmic_ticks(low, high, base, most_labels)
+        } else {
+            linear_ticks(low, high, axis.unit, most_labels)
+        };
+        Self { logarithmic: axis.logarithmic, unit: axis.unit, low, high, ticks }
+    }
+
+    /// 0 at the low end, 1 at the high one, and never beyond.
+    pub fn fraction(&self, value: f64) -> f64 {
+        fraction(self.logarithmic, self.low, self.high, value)
+    }
+
+    pub fn labels(&self) -> Vec<String> {
+        self.ticks.labelled.iter().map(|&value| self.format_ext(&value)).collect()
+    }
+}
+
+pub fn fraction(logarithmic: bool, low: f64, high: f64, value: f64) -> f64 {
+    let fraction = if !logarithmic {
+        (value - low) / (high - low)
+    } else if value > 0.0 {
+        (value / low).ln() / (high / low).ln()
+    } else {
+        0.0
+    };
+    if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) }
+}
+
+fn is_power(value: f64) -> bool {
+    value >= 1.0 && value.log2().fract() == 0.0
+}
+
+/// Powers of the base if they are enough, or 1, 2 and 5 times powers of ten.
+pub fn logarithmic_ticks(low: f64, high: f64, base: f64, most_labels: usize) -> Ticks {
+    let powers = multiples(low, high, base, &[1.0]);
+    if base == 10.0 && powers.len() < 3 {
+        let finer = multiples(low, high, base, &[1.0, 2.0, 5.0]);
+        if (2..=most_labels).contains(&finer.len()) {
+            let faint = multiples(low, high, base, &[3.0, 4.0, 6.0, 7.0, 8.0, 9.0]);
+            return Ticks { labelled: finer, faint };
+        }
+    }
+    if powers.len() < 2 {
+        return linear_ticks(low, high, AxisUnit::Count, most_labels);
+    }
+    let step = powers.len().div_ceil(most_labels.max(1));
+    let labelled: Vec<f64> = powers.iter().copied().step_by(step).collect();
+    let faint = match step {
+        1 if base == 10.0 && powers.len() <= 4 => {
+            multiples(low, high, base, &[2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0])
+        }
+        1 => Vec::new(),
+        _ => powers.into_iter().filter(|power| !labelled.contains(power)).collect(),
+    };
+    Ticks { labelled, faint }
+}
+
+/// All within the bounds that are a power of the base times one of the factors.
+fn multiples(low: f64, high: f64, base: f64, factors: &[f64]) -> Vec<f64> {
+    let first = low.log(base).floor() as i32;
+    let last = high.log(base).ceil() as i32;
+    (first..=last)
+        .flat_map(|exponent| factors.iter().map(move |factor| factor * base.powi(exponent)))
+        .filter(|value| (low..=high).contains(value))
+        .collect()
+}
+
+/// Multiples of 1, 2 or 5 times a power of ten; for bytes, of a power of two.
+pub fn linear_ticks(low: f64, high: f64, unit: AxisUnit, most_labels: usize) -> Ticks {
+    let span = high - low;
+    let least_step = span / most_labels.max(1) as f64;
+    let step = match unit {
+        AxisUnit::Bytes => least_step.log2().ceil().exp2(),
+        _ => {
+            let power = 10_f64.powf(least_step.log10().floor());
+            [1.0, 2.0, 5.0, 10.0]
+                .map(|factor| factor * power)
+                .into_iter()
+                .find(|&step| step >= least_step * 0.999_999)
+                .unwrap_or(span)
+        }
+    };
+    let first = (low / step).ceil();
+    let labelled = (0..=most_labels)
+        .map(|index| (first + index as f64) * step)
+        .filter(|value| (low..=high).contains(value))
+        .collect();
+    Ticks { labelled, faint: Vec::new() }
+}
+
+impl Ranged for Scale {
+    type FormatOption = NoDefaultFormatting;
+    type ValueType = f64;
+
+    fn map(&self, value: &f64, (start, end): (i32, i32)) -> i32 {
+        start + (f64::from(end - start) * self.fraction(*value)).round() as i32
+    }
+
+    fn key_points<Hint: KeyPointHint>(&self, hint: Hint) -> Vec<f64> {
+        if hint.weight().allow_light_points() {
+            self.ticks.faint.clone()
+        } else {
+            self.ticks.labelled.clone()
+        }
+    }
+
+    fn range(&self) -> Range<f64> {
+        self.low..self.high
+    }
+}
+
+impl ValueFormatter<f64> for Scale {
+    fn format_ext(&self, value: &f64) -> String {
+        text::tick(*value, self.unit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(logarithmic: bool, unit: AxisUnit) -> Axis {
+        Axis { title: String::new(), logarithmic, unit }
+    }
+
+    fn labels(logarithmic: bool, unit: AxisUnit, values: &[f64], most: usize) -> Vec<String> {
+        Scale::around(&axis(logarithmic, unit), values.iter().copied(), most).labels()
+    }
+
+    #[test]
+    fn writes_round_values() {
+        assert_eq!(
+            labels(false, AxisUnit::Seconds, &[0.01, 0.043], 6),
+            ["0", "10 ms", "20 ms", "30 ms", "40 ms"]
+        );
+        assert_eq!(labels(true, AxisUnit::Count, &[3.0, 70_000.0], 6), ["10", "100", "1k", "10k"]);
+        assert_eq!(labels(true, AxisUnit::Count, &[1.0, 2.0, 16.0], 6), ["1", "2", "4", "8", "16"]);
+        assert_eq!(
+            labels(true, AxisUnit::PerSecond, &[120.0, 900.0], 6),
+            ["200 /s", "500 /s", "1 k/s"]
+        );
+        let bytes = labels(false, AxisUnit::Bytes, &[1500.0, 3000.0], 6);
+        assert_eq!(bytes, ["0", "1 KiB", "2 KiB", "3 KiB"]);
+    }
+
+    #[test]
+    fn any_values_have_a_scale_with_few_labels() {
+        let lists: [&[f64]; 10] = [
+            &[],
+            &[0.0],
+            &[7.0],
+            &[7.0, 7.0, 7.0],
+            &[-5.0, -5.0],
+            &[0.0, 1e-300, 1e300],
+            &[f64::NAN, f64::INFINITY, f64::NEG_INFINITY],
+            &[1e-119, 1e119],
+            &[1.0, 1.000_000_1],
+            &[f64::MAX, f64::MIN],
+        ];
+        for values in lists {
+            for logarithmic in [false, true] {
+                for unit in [AxisUnit::Count, AxisUnit::Seconds, AxisUnit::Bytes] {
+                    let scale = Scale::around(&axis(logarithmic, unit), values.iter().copied(), 6);
+                    assert!(scale.low < scale.high, "{values:?}");
+                    assert!(scale.labels().len() <= 7, "{values:?} {:?}", scale.labels());
+                    assert!(scale.ticks.faint.len() <= 2000);
+                    for &value in values {
+                        assert!((0.0..=1.0).contains(&scale.fraction(value)));
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! How the page's series look: the same name has the same colour and mark in every chart.
+
+use super::model::{Block, Page};
+
+/// As many as the style sheet has colours.
+const OUR_COLOURS: usize = 4;
+const PEER_COLOURS: usize = 8;
+pub const BOUND_DASHES: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    Ours { colour: u8, shape: Shape },
+    Peer { colour: u8, shape: Shape },
+    Bound { dash: u8 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Circle,
+    Square,
+    Triangle,
+    Diamond,
+    Wedge,
+    Cross,
+    Plus,
+}
+
+const SHAPES: [Shape; 7] = [
+    Shape::Circle,
+    Shape::Square,
+    Shape::Triangle,
+    Shape::Diamond,
+    Shape::Wedge,
+    Shape::Cross,
+    Shape::Plus,
+];
+
+/// Names in the order of their first appearance.
+#[derive(Default)]
+pub struct Looks {
+    ours: Vec<String>,
+    peers: Vec<String>,
+    bounds: Vec<String>,
+}
+
+impl Looks {
+    pub fn of(page: &Page) -> Self {
+        let mut looks = Self::default();
+        for block in page.sections.iter().flat_map(|section| &section.blocks) {
+            let Block::Chart(chart) = block else { continue };
+            for series in &chart.series {
+                let names = match (series.bound, series.ours) {
+                    (true, _) => &mut looks.bounds,
+                    (_, true) => &mut looks.ours,
+                    _ => &mut looks.peers,
+                };
+                if !names.contains(&series.name) {
+                    names.push(series.name.clone());
+                }
+            }
+        }
+        looks
+    }
+
+    pub fn look(&self, name: &str, ours: bool, bound: bool) -> Look {
+        let place = |names: &[String]| names.iter().position(|known| known == name).unwrap_or(0);
+        match (bound, ours) {
+            (true, _) => Look::Bound { dash: (place(&self.bounds) % BOUND_DASHES) as u8 },
+            (_, true) => {
+                let place = place(&self.ours);
+                // Ours are filled and peers hollow, and those of strokes only cannot be filled.
+                let shape = SHAPES[place % 5];
+                Look::Ours { colour: (place % OUR_COLOURS) as u8, shape }
+            }
+            _ => {
+                let place = place(&self.peers);
+                let shape = SHAPES[(place + 1) % SHAPES.len()];
+                Look::Peer { colour: (place % PEER_COLOURS) as u8, shape }
+            }
+        }
+    }
+}
