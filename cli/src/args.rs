@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::bench::arguments::BenchArguments;
 
@@ -104,6 +104,14 @@ pub struct WorkloadArguments {
     /// Its parameters
     #[arg(value_name = "KEY=VALUE")]
     pub parameters: Vec<String>,
+}
+
+/// What `furwock bench` can run.
+pub fn workloads() -> Vec<String> {
+    let command = Arguments::command();
+    let bench = command.find_subcommand("bench");
+    let subcommands = bench.into_iter().flat_map(clap::Command::get_subcommands);
+    subcommands.map(|each| each.get_name().to_owned()).filter(|name| name != "help").collect()
 }
 
 /// A number of seconds above 0.

@@ -11,6 +11,7 @@ mod compare;
 mod elf;
 mod failure;
 mod measuring;
+mod nearest;
 mod obstacle;
 mod preload;
 mod program;
@@ -59,6 +60,10 @@ fn furwock() -> i32 {
 fn usage(error: &clap::Error) -> i32 {
     // A closed standard stream leaves nobody to tell.
     let _ = error.print();
+    let of_bench = std::env::args_os().nth(1).is_some_and(|word| word == "bench");
+    if of_bench && error.kind() == clap::error::ErrorKind::InvalidSubcommand {
+        anstream::eprintln!("furwock bench has {}", args::workloads().join(", "));
+    }
     let of_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
     if error.use_stderr() && of_run { STATUS_OWN_FAILURE } else { error.exit_code() }
 }

@@ -5,77 +5,78 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::case::Sections;
 use super::contestant::Contestant;
+use super::memory::MemoryArguments;
+use super::scaling::ScalingArguments;
+use super::seeds::SeedsArguments;
+use super::workloads::condvars::{CondArguments, PpArguments, QueueArguments};
+use super::workloads::many::{PingpongArguments, WaitsetArguments, WaitvArguments};
+use super::workloads::mutex::MutexArguments;
+use super::workloads::pair::PairArguments;
+use super::workloads::rwlock::RwlockArguments;
+use super::workloads::semaphores::{BarrierArguments, SemArguments};
+use super::workloads::words::{
+    HashArguments, LockPiArguments, RequeueArguments, WakeArguments, WakeParallelArguments,
+};
 use crate::args::seconds;
 
-/// Measure furwock's locks against other implementations
+/// Measure furwock against other implementations
 ///
 /// Each round of each implementation is a process of its own; the rounds of all are interleaved, in
-/// an order that rotates. Every round checks that the locks did exclude.
+/// an order that rotates. Every round checks its own result.
 #[derive(Args)]
+#[command(arg_required_else_help = true)]
 pub struct BenchArguments {
     #[command(subcommand)]
-    pub bench: Bench,
+    pub bench: Option<Bench>,
+
+    /// Compare with an earlier run, as --json wrote it; without a workload, run what was run then
+    #[arg(long, value_name = "FILE", global = true)]
+    pub baseline: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 pub enum Bench {
+    Seeds(SeedsArguments),
+    Scaling(ScalingArguments),
+    Memory(MemoryArguments),
     Mutex(MutexArguments),
     Rwlock(RwlockArguments),
     Pair(PairArguments),
+    Cond(CondArguments),
+    Pp(PpArguments),
+    Queue(QueueArguments),
+    Sem(SemArguments),
+    Barrier(BarrierArguments),
+    Pingpong(PingpongArguments),
+    Waitset(WaitsetArguments),
+    Waitv(WaitvArguments),
+    Hash(HashArguments),
+    Wake(WakeArguments),
+    WakeParallel(WakeParallelArguments),
+    Requeue(RequeueArguments),
+    LockPi(LockPiArguments),
 }
 
-/// Threads that contend for one mutex
-///
-/// Without options: about 2 minutes. The tables show medians over the rounds.
-#[derive(Args)]
-#[command(after_help = NOTES, after_long_help = NOTES)]
-pub struct MutexArguments {
-    /// Numbers of threads [default: 2,4,16,64]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = threads)]
-    pub threads: Vec<u32>,
+/// Where the results go beside the tables.
+#[derive(Args, Default)]
+pub struct Outputs {
+    /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
 
-    /// Microseconds of work inside and outside of the lock [default: 0/0,0.1/0.1,1/1,10/10]
-    #[arg(long, value_name = "CS/NCS,...", value_delimiter = ',', value_parser = Sections::parse)]
-    pub sections: Vec<Sections>,
+    /// Write each figure of each implementation in each case as a line of CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
 
-    /// Keep each thread on one CPU, dealt out in turn
-    #[arg(long)]
-    pub pin: bool,
-
-    #[command(flatten)]
-    pub common: Common,
-}
-
-/// Threads that read and write behind one reader-writer lock
-///
-/// Without options: about 2 minutes. The tables show medians over the rounds. Which operations are
-/// writes is drawn at random, the same draws for all implementations in a round.
-#[derive(Args)]
-#[command(after_help = NOTES, after_long_help = NOTES)]
-pub struct RwlockArguments {
-    /// Numbers of threads [default: 2,16; with --full 2,4,16]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = threads)]
-    pub threads: Vec<u32>,
-
-    /// Percentages of writes [default: 0,1,10,50; with --full 0,0.1,1,10,50]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = percentage)]
-    pub writes: Vec<f64>,
-
-    /// Microseconds of work inside the lock, and outside of it if named [default: 0,2; with --full
-    /// 0,0.2,2]
-    #[arg(long, value_name = "CS[/NCS],...", value_delimiter = ',', value_parser = Sections::parse)]
-    pub sections: Vec<Sections>,
-
-    #[command(flatten)]
-    pub common: Common,
+    /// Write a page with charts to FILE: one HTML file that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct Common {
-    /// Implementations, of furwock, furwock-preload, glibc, std, parking_lot, usync, nsync
-    /// [default: all that are here]
+    /// Implementations [default: all that can do it and are here]
     #[arg(long = "impl", value_name = "LIST", value_delimiter = ',', value_parser = Contestant::parse)]
     pub implementations: Vec<Contestant>,
 
@@ -83,11 +84,11 @@ pub struct Common {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: Option<u32>,
 
-    /// How long a round measures
-    #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
+    /// How long a round measures, where it isn't so many turns that are measured
+    #[arg(long, short_alias = 'r', alias = "runtime", value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// The whole grid, 6 to 9 minutes on a quiet machine; lists that are given replace its own
+    /// The whole grid, where there is a larger one, and 5 rounds; lists that are given replace its own
     #[arg(long)]
     pub full: bool,
 
@@ -95,60 +96,55 @@ pub struct Common {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
 
-    /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    #[command(flatten)]
+    pub outputs: Outputs,
 }
 
-/// One thread that locks and unlocks when nobody else wants the lock
-///
-/// Nanoseconds for a pair of calls: mutex, read lock and write lock, beside what none can go below,
-/// a bare compare-and-exchange and an exchange. All take turns in one process, in slices of less than
-/// a millisecond; furwock-preload, which needs a process of its own, in another after it.
-#[derive(Args)]
-#[command(after_help = NOTES, after_long_help = NOTES)]
-pub struct PairArguments {
-    /// Implementations, of furwock, furwock-preload, glibc, std, parking_lot, usync, nsync
-    /// [default: all that are here]
-    #[arg(long = "impl", value_name = "LIST", value_delimiter = ',', value_parser = Contestant::parse)]
-    pub implementations: Vec<Contestant>,
-
-    /// Rounds, of about 0.4 seconds each
-    #[arg(long, value_name = "N", default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
-    pub rounds: u32,
-
-    /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-}
-
-fn threads(text: &str) -> Result<u32, String> {
-    match text.trim().parse() {
-        Ok(count @ 1..=4096) => Ok(count),
-        _ => Err("not a number of threads between 1 and 4096".to_owned()),
+impl Bench {
+    /// The options that say where results go.
+    pub fn outputs(&mut self) -> &mut Outputs {
+        match self {
+            Bench::Seeds(arguments) => &mut arguments.outputs,
+            Bench::Scaling(arguments) => &mut arguments.outputs,
+            Bench::Memory(arguments) => &mut arguments.outputs,
+            Bench::Pair(arguments) => &mut arguments.outputs,
+            Bench::Mutex(MutexArguments { common, .. })
+            | Bench::Rwlock(RwlockArguments { common, .. })
+            | Bench::Cond(CondArguments { common, .. })
+            | Bench::Pp(PpArguments { common, .. })
+            | Bench::Queue(QueueArguments { common, .. })
+            | Bench::Sem(SemArguments { common, .. })
+            | Bench::Barrier(BarrierArguments { common, .. })
+            | Bench::Pingpong(PingpongArguments { common, .. })
+            | Bench::Waitset(WaitsetArguments { common, .. })
+            | Bench::Waitv(WaitvArguments { common, .. })
+            | Bench::Hash(HashArguments { common, .. })
+            | Bench::Wake(WakeArguments { common, .. })
+            | Bench::WakeParallel(WakeParallelArguments { common, .. })
+            | Bench::Requeue(RequeueArguments { common, .. })
+            | Bench::LockPi(LockPiArguments { common, .. }) => &mut common.outputs,
+        }
     }
 }
 
-fn percentage(text: &str) -> Result<f64, String> {
-    match text.trim().parse() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("not a percentage between 0 and 100".to_owned()),
-    }
-}
-
-const NOTES: &str = "\
+pub const NOTES: &str = "\
 Implementations:
-  furwock          the crate's locks, linked in
-  furwock-preload  pthread's, with furwock's library in LD_PRELOAD as by `furwock run`
+  furwock          the crate, linked in
+  furwock-preload  pthread's functions, and futexes by libc's syscall, with furwock's library in
+                   LD_PRELOAD as by `furwock run`
   glibc            pthread's, the system's own
-  std, parking_lot, usync
-                   Rust's standard library and two crates, linked in
-  nsync            the C library (Debian: libnsync1), if it is here
+  kernel           the kernel's futexes, with the textbook's locks on them
+  std, parking_lot, usync, event-listener
+                   Rust's standard library and crates, linked in
+  nsync, abseil    the C and C++ libraries (Debian: libnsync1, libabsl*), if they are here
+  eventfd          eventfd(2), read or polled
+  furwock-table    in `hash`: furwock, where each wait takes its bucket's lock
 
 Rounds:
   A round during which a CPU was away for more than 1 ms (probed before and after) is run again, at
   most once for each implementation in each case; what was dropped or kept is reported.
   A round whose check fails, or that hangs, shows as FAILED with the reason below the tables.
+  A ratio with ~ is no difference: medians within 1 %, or rounds that mix (exact rank-sum test, 10 %).
 
 Environment:
   FURWOCK_PRELOAD  see `furwock run --help`
@@ -164,12 +160,13 @@ Exit status:
 mod tests {
     use super::*;
     use crate::args::{Arguments, Command};
+    use crate::bench::sections::Sections;
     use clap::Parser;
 
     fn parsed(words: &str) -> Result<Bench, String> {
         let words = ["furwock", "bench"].into_iter().chain(words.split_whitespace());
         match Arguments::try_parse_from(words).map_err(|error| error.to_string())?.command {
-            Command::Bench(arguments) => Ok(arguments.bench),
+            Command::Bench(arguments) => Ok(arguments.bench.unwrap()),
             _ => unreachable!("the words say bench"),
         }
     }
@@ -193,15 +190,32 @@ mod tests {
     }
 
     #[test]
+    fn perfs_options_are_known() {
+        let Ok(Bench::Hash(arguments)) = parsed("hash -t 2 -f 512 -r 1") else { panic!() };
+        assert_eq!((&arguments.threads[..], &arguments.futexes[..]), (&[2][..], &[512][..]));
+        assert_eq!(arguments.common.seconds, Duration::from_secs(1));
+        let Ok(Bench::Wake(arguments)) = parsed("wake -t 32 -w 4") else { panic!() };
+        assert_eq!(arguments.nwakes, 4);
+        let Ok(Bench::Requeue(arguments)) = parsed("requeue -t 32 -B") else { panic!() };
+        assert!(arguments.broadcast);
+        assert!(parsed("requeue -t 32 -q 8").is_ok() && parsed("wake-parallel -t 8 -w 2").is_ok());
+        assert!(parsed("lock-pi -t 4 -M").is_ok());
+        let Ok(Bench::Cond(arguments)) = parsed("cond -r 100 -n 200") else { panic!() };
+        assert_eq!((arguments.broadcasts, &arguments.threads[..]), (Some(100), &[200][..]));
+        assert!(parsed("pp -n 128 -i 1000 -S 32768").is_ok());
+    }
+
+    #[test]
     fn bad_lists_are_named() {
         let error = |words| parsed(words).err().unwrap();
-        let unknown = error("mutex --impl furwock,spinny");
-        assert!(unknown.contains("spinny") && unknown.contains("parking_lot"), "{unknown}");
-        assert!(!unknown.contains("broken"), "{unknown}");
+        let unknown = error("mutex --impl furwock,parkinglot");
+        assert!(unknown.contains("did you mean parking_lot?"), "{unknown}");
+        assert!(unknown.contains("event-listener") && !unknown.contains("broken"), "{unknown}");
         assert!(error("mutex --threads 2,0").contains("number of threads"));
         assert!(error("mutex --sections 1/x").contains("microseconds"));
         assert!(error("rwlock --writes 101").contains("percentage"));
         assert!(error("rwlock --rounds 0").contains("--rounds"));
+        assert!(error("queue --threads 4").contains("4/4"));
         assert!(parsed("mutex --writes 1").is_err());
     }
 }

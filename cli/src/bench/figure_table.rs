@@ -2,9 +2,9 @@
 
 use anstyle::AnsiColor;
 
-use super::contention::{CaseResults, Entry};
 use super::contestant::Contestant;
-use crate::measuring::number::{self, compact, with_unit};
+use super::results::{CaseResults, Entry};
+use crate::measuring::number::{self, compact, digits, with_unit};
 use crate::measuring::table::{Align, paint, render as render_rows};
 use crate::statistics::Spread;
 
@@ -13,15 +13,28 @@ pub struct Figure {
     pub name: &'static str,
     pub title: &'static str,
     pub unit: Unit,
+    pub better: Better,
+    /// Left to the page, JSON and CSV?
+    pub detail: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Better {
+    Less,
+    More,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// With how far the rounds lie apart.
     PerSecond,
-    /// In seconds, shown in what fits.
+    /// In seconds, shown in what fits, with how far the rounds lie apart.
     Time,
+    /// In seconds, shown in what fits.
+    Wait,
     Nanoseconds,
+    /// A plain number.
+    Index,
 }
 
 /// The rate, by which contestants are ranked.
@@ -29,30 +42,114 @@ pub const OPERATIONS: Figure = Figure {
     name: "ops_per_second",
     title: "operations a second (±: half the range of the rounds, in percent)",
     unit: Unit::PerSecond,
+    better: Better::More,
+    detail: false,
 };
 
-pub const CPU: Figure =
-    Figure { name: "cpu_ns_per_op", title: "processor time an operation", unit: Unit::Nanoseconds };
+pub const CPU: Figure = Figure {
+    name: "cpu_ns_per_op",
+    title: "processor time an operation",
+    unit: Unit::Nanoseconds,
+    better: Better::Less,
+    detail: false,
+};
+
+pub const SWITCHES: Figure = Figure {
+    name: "voluntary_per_1000",
+    title: "voluntary context switches in 1000 operations",
+    unit: Unit::Index,
+    better: Better::Less,
+    detail: true,
+};
+
+pub const PREEMPTIONS: Figure = Figure {
+    name: "involuntary_per_1000",
+    title: "involuntary context switches in 1000 operations",
+    unit: Unit::Index,
+    better: Better::Less,
+    detail: true,
+};
+
+pub const JAIN: Figure = Figure {
+    name: "jain",
+    title: "Jain's fairness over the threads (1: all got the same)",
+    unit: Unit::Index,
+    better: Better::More,
+    detail: true,
+};
+
+pub const LEAST_SHARE: Figure = Figure {
+    name: "min_over_mean",
+    title: "the slowest thread's operations over the mean",
+    unit: Unit::Index,
+    better: Better::More,
+    detail: true,
+};
+
+pub const fn wait(name: &'static str, title: &'static str) -> Figure {
+    Figure { name, title, unit: Unit::Wait, better: Better::Less, detail: false }
+}
+
+/// A figure that the tables of text leave out.
+pub const fn detail(figure: Figure) -> Figure {
+    Figure { detail: true, ..figure }
+}
+
+impl Figure {
+    /// The figure, or its inverse: the more the better.
+    pub fn speed(&self, value: f64) -> f64 {
+        match self.better {
+            Better::More => value,
+            Better::Less => 1.0 / value,
+        }
+    }
+
+    /// A median, as people read it.
+    pub fn text(&self, value: f64) -> String {
+        match self.unit {
+            Unit::PerSecond => compact(value),
+            Unit::Time | Unit::Wait => with_unit(value, number::Unit::Seconds),
+            Unit::Nanoseconds => with_unit(value / 1e9, number::Unit::Seconds),
+            Unit::Index => digits(value),
+        }
+    }
+
+    /// A median with what the rounds say of it.
+    pub fn text_of(&self, spread: Spread, rounds: usize) -> String {
+        let text = self.text(spread.median);
+        match self.unit {
+            // One round says nothing of how far rounds lie apart.
+            Unit::PerSecond | Unit::Time if rounds > 1 => {
+                format!("{text} ±{:.0}", spread.percent())
+            }
+            _ => text,
+        }
+    }
+}
 
 /// What a cell shows that has no figure.
 const NOTHING: &str = "-";
 
 /// Cases in which nobody has the figure are left out: with no writes nobody waits to write.
-pub fn render(figure: &Figure, contestants: &[Contestant], results: &[CaseResults]) -> String {
+pub fn shown<'a>(figure: &Figure, cases: &'a [CaseResults]) -> Vec<&'a CaseResults> {
     let says_something =
         |entry: &Entry| entry.failure.is_some() || entry.spread(figure.name).is_some();
-    let shown = |results: &&CaseResults| results.entries.iter().any(says_something);
+    cases.iter().filter(|results| results.entries.iter().any(says_something)).collect()
+}
+
+pub fn render(figure: &Figure, contestants: &[Contestant], cases: &[CaseResults]) -> String {
+    let shown = shown(figure, cases);
+    if shown.is_empty() {
+        return String::new();
+    }
     let mut header = vec!["case".to_owned()];
     header.extend(contestants.iter().map(|contestant| contestant.heading().to_owned()));
     let mut rows = vec![header];
-    rows.extend(results.iter().filter(shown).map(|results| {
+    rows.extend(shown.into_iter().map(|results| {
         let mut row = vec![results.case.name.clone()];
         row.extend(results.entries.iter().map(|entry| cell(figure, entry)));
         row
     }));
-    if rows.len() == 1 {
-        return String::new();
-    }
     let mut align = vec![Align::Left];
     align.resize(1 + contestants.len(), Align::Right);
     format!("{}\n{}\n", figure.title, render_rows(&align, &rows))
@@ -60,24 +157,9 @@ pub fn render(figure: &Figure, contestants: &[Contestant], results: &[CaseResult
 
 fn cell(figure: &Figure, entry: &Entry) -> String {
     if entry.failure.is_some() {
-        return failed();
+        return paint("FAILED", AnsiColor::Red);
     }
     entry
         .spread(figure.name)
-        .map_or_else(|| NOTHING.to_owned(), |spread| text(figure.unit, spread, entry.runs.len()))
-}
-
-/// What a failed contestant's cell shows; the reason is told below the tables.
-pub fn failed() -> String {
-    paint("FAILED", AnsiColor::Red)
-}
-
-fn text(unit: Unit, spread: Spread, rounds: usize) -> String {
-    match unit {
-        // One round says nothing of how far rounds lie apart.
-        Unit::PerSecond if rounds == 1 => compact(spread.median),
-        Unit::PerSecond => format!("{} ±{:.0}", compact(spread.median), spread.percent()),
-        Unit::Time => with_unit(spread.median, number::Unit::Seconds),
-        Unit::Nanoseconds => with_unit(spread.median / 1e9, number::Unit::Seconds),
-    }
+        .map_or_else(|| NOTHING.to_owned(), |spread| figure.text_of(spread, entry.runs.len()))
 }

@@ -1,30 +1,94 @@
-//! `furwock bench`: furwock's locks against other implementations, in one interleaved run.
+//! `furwock bench`: furwock against other implementations, in one interleaved run.
 //!
-//! A benchmark of threads that contend is a list of cases, each a workload with parameters, and of
-//! the figures that become tables (`contention`); `mutex` and `rwlock` say which. `pair` measures
-//! one thread alone. All share the roster of contestants and what sets their processes apart.
+//! A benchmark is a list of cases, each a workload with parameters, and of the figures that become tables
+//! (`benchmark`); `workloads` has them. A suite runs one or more of them (`suite`, `roster`); what it
+//! measured (`results`) is told as text, JSON, CSV and a page (`outcome` and what it calls). `seeds`,
+//! `scaling` and `memory` are suites with a question of their own.
 
 pub mod arguments;
-mod case;
-mod contention;
+mod baseline;
+mod benchmark;
 mod contestant;
+mod csv;
 mod figure_table;
-mod mutex;
-mod pair;
+mod memory;
+mod outcome;
+mod page;
+mod results;
 mod roster;
-mod rwlock;
+mod scaling;
+mod sections;
+mod seeds;
 mod standing;
+mod suite;
+mod workloads;
+
+use std::time::Duration;
 
 use crate::failure::Failure;
-use arguments::{Bench, BenchArguments};
+use arguments::{Bench, BenchArguments, Common};
+use baseline::Baseline;
+use benchmark::Benchmark;
+use outcome::Outcome;
+use suite::{Effort, Suite};
+use workloads::{condvars, many, mutex, pair, rwlock, semaphores, words};
+
+const ROUNDS: u32 = 3;
+const ROUNDS_FULL: u32 = 5;
+/// How much longer than it measures a round may take.
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Returns the exit status.
 pub fn bench(arguments: &BenchArguments) -> Result<i32, Failure> {
-    match &arguments.bench {
-        Bench::Mutex(arguments) => contention::run(&mutex::benchmark(arguments), &arguments.common),
-        Bench::Rwlock(arguments) => {
-            contention::run(&rwlock::benchmark(arguments), &arguments.common)
-        }
-        Bench::Pair(arguments) => pair::run(arguments),
+    let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
+    match (&arguments.bench, &baseline) {
+        (Some(bench), _) => run(bench, baseline.as_ref()),
+        (None, Some(baseline)) => run(&baseline.command()?, Some(baseline)),
+        (None, None) => unreachable!("clap asks for one or the other"),
     }
+}
+
+fn run(bench: &Bench, baseline: Option<&Baseline>) -> Result<i32, Failure> {
+    match bench {
+        Bench::Seeds(arguments) => seeds::run(arguments, baseline),
+        Bench::Scaling(arguments) => scaling::run(arguments, baseline),
+        Bench::Memory(arguments) => memory::run(arguments),
+        Bench::Pair(arguments) => {
+            let mut suite = pair::suite(arguments)?;
+            anstream::eprintln!("furwock: {}", suite.announcement());
+            pair::run(&mut suite)?;
+            Outcome::new("bench pair", suite, &arguments.outputs, baseline).tell()
+        }
+        Bench::Mutex(arguments) => one(mutex::benchmark(arguments), &arguments.common, baseline),
+        Bench::Rwlock(arguments) => one(rwlock::benchmark(arguments), &arguments.common, baseline),
+        Bench::Cond(arguments) => one(condvars::cond(arguments), &arguments.common, baseline),
+        Bench::Pp(arguments) => one(condvars::pp(arguments), &arguments.common, baseline),
+        Bench::Queue(arguments) => one(condvars::queue(arguments), &arguments.common, baseline),
+        Bench::Sem(arguments) => one(semaphores::sem(arguments), &arguments.common, baseline),
+        Bench::Barrier(arguments) => {
+            one(semaphores::barrier(arguments), &arguments.common, baseline)
+        }
+        Bench::Pingpong(arguments) => one(many::pingpong(arguments), &arguments.common, baseline),
+        Bench::Waitset(arguments) => one(many::waitset(arguments), &arguments.common, baseline),
+        Bench::Waitv(arguments) => one(many::waitv(arguments), &arguments.common, baseline),
+        Bench::Hash(arguments) => one(words::hash(arguments), &arguments.common, baseline),
+        Bench::Wake(arguments) => one(words::wake(arguments), &arguments.common, baseline),
+        Bench::WakeParallel(arguments) => {
+            one(words::wake_parallel(arguments), &arguments.common, baseline)
+        }
+        Bench::Requeue(arguments) => one(words::requeue(arguments), &arguments.common, baseline),
+        Bench::LockPi(arguments) => one(words::lock_pi(arguments), &arguments.common, baseline),
+    }
+}
+
+/// A suite of one benchmark.
+fn one(benchmark: Benchmark, common: &Common, baseline: Option<&Baseline>) -> Result<i32, Failure> {
+    let rounds = common.rounds.unwrap_or(if common.full { ROUNDS_FULL } else { ROUNDS });
+    let effort = Effort { rounds: rounds as usize, seconds: common.seconds };
+    let timeout = common.timeout.unwrap_or(common.seconds + PATIENCE);
+    let title = format!("bench {}", benchmark.name);
+    let mut suite = Suite::new(vec![benchmark], &common.implementations, effort, timeout)?;
+    anstream::eprintln!("furwock: {}", suite.announcement());
+    suite.run()?;
+    Outcome::new(&title, suite, &common.outputs, baseline).tell()
 }

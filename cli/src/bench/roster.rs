@@ -7,51 +7,68 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::benchmark::Benchmark;
 use super::contestant::Contestant;
 use crate::failure::Failure;
 use crate::measuring::workload_run::{Run, Workloads};
 use crate::obstacle;
 use crate::preload::Preload;
 
+/// furwock's library, if it is here, and whoever is asked for.
 pub struct Roster {
-    pub contestants: Vec<Contestant>,
-    pub absent: Vec<Absent>,
+    asked: Vec<Contestant>,
     preload: Option<Preload>,
+    /// Why it isn't here.
+    missing: Option<String>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Absent {
-    contestant: Contestant,
-    reason: String,
+    pub contestant: Contestant,
+    pub reason: String,
 }
 
 impl Roster {
     /// Those asked for, or all. Without furwock's library nobody can be on it: a failure if it was
     /// asked for by name.
     pub fn of(asked: &[Contestant], workloads: &Workloads) -> Result<Self, Failure> {
-        let wanted = if asked.is_empty() { &Contestant::ALL[..] } else { asked };
         let (preload, missing) = match Preload::find() {
             Ok(preload) => (Some(preload), None),
             Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error.into()),
             Err(error) => (None, Some(error.to_string())),
         };
-        let mut roster = Roster { contestants: Vec::new(), absent: Vec::new(), preload };
-        for contestant in wanted.iter().copied() {
-            let absent = match contestant {
-                Contestant::FurwockPreload => missing.clone(),
-                _ => contestant.implementation().absent(),
-            };
-            match absent {
-                Some(reason) => roster.absent.push(Absent { contestant, reason }),
-                // Named twice, it is measured once.
-                None if roster.contestants.contains(&contestant) => {}
-                None => roster.contestants.push(contestant),
+        let mut each_once: Vec<Contestant> = Vec::new();
+        for contestant in asked {
+            if !each_once.contains(contestant) {
+                each_once.push(*contestant);
             }
         }
-        if roster.preload_path().is_some() {
+        if preload.is_some() {
             obstacle::check(workloads.executable())?;
         }
-        Ok(roster)
+        Ok(Roster { asked: each_once, preload, missing })
+    }
+
+    /// Who takes part in a benchmark, and who would but can't.
+    pub fn for_benchmark(&self, benchmark: &Benchmark) -> (Vec<Contestant>, Vec<Absent>) {
+        let offered = benchmark.able.iter().copied().filter(|able| *able != Contestant::Broken);
+        let wanted = if self.asked.is_empty() { offered.collect() } else { self.asked.clone() };
+        let (mut present, mut absent) = (Vec::new(), Vec::new());
+        for contestant in wanted {
+            let reason = if benchmark.able.contains(&contestant) {
+                match contestant {
+                    Contestant::FurwockPreload => self.missing.clone(),
+                    _ => contestant.implementation().absent(),
+                }
+            } else {
+                Some(format!("it has no {}", benchmark.lacking))
+            };
+            match reason {
+                Some(reason) => absent.push(Absent { contestant, reason }),
+                None => present.push(contestant),
+            }
+        }
+        (present, absent)
     }
 
     /// LD_PRELOAD for a contestant's process; what others have put there is kept.
@@ -66,16 +83,9 @@ impl Roster {
         }
     }
 
-    /// The library, if anybody ran on it.
+    /// The library.
     pub fn preload_path(&self) -> Option<&Path> {
-        let used = self.contestants.contains(&Contestant::FurwockPreload);
-        self.preload.as_ref().filter(|_| used).map(Preload::path)
-    }
-
-    /// Lines on who was not measured.
-    pub fn absences(&self) -> String {
-        let line = |absent: &Absent| format!("absent: {}: {}\n", absent.contestant, absent.reason);
-        self.absent.iter().map(line).collect()
+        self.preload.as_ref().map(Preload::path)
     }
 
     /// A library that replaces nothing would make furwock-preload another glibc.

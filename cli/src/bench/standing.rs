@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::contestant::Contestant;
 use crate::measuring::number::times;
 use crate::measuring::table::{Align, paint, render as render_rows};
-use crate::statistics::geometric_mean;
+use crate::statistics::{differ, geometric_mean, median};
 
-/// A difference less than this goes uncoloured.
-const NOTICEABLE: f64 = 0.02;
+/// Marks a ratio that the rounds' spread doesn't support.
+const NO_DIFFERENCE: &str = "~";
 
 /// How fast each contestant was in each case, the more the better.
 pub struct Speeds<'a> {
@@ -19,8 +19,8 @@ pub struct Speeds<'a> {
 
 pub struct CaseSpeeds {
     pub case: String,
-    /// In the contestants' order; none for who failed or was not measured.
-    pub speeds: Vec<Option<f64>>,
+    /// Of each round, in the contestants' order; empty for who failed or was not measured.
+    pub speeds: Vec<Vec<f64>>,
 }
 
 /// One of furwock's two in one case.
@@ -29,8 +29,16 @@ pub struct Standing {
     case: String,
     contestant: Contestant,
     best_peer: Option<Contestant>,
-    over_best_peer: Option<f64>,
-    over_glibc: Option<f64>,
+    over_best_peer: Option<Ratio>,
+    over_glibc: Option<Ratio>,
+}
+
+/// One's speed over another's.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    pub ratio: f64,
+    /// Does the spread of the rounds support it?
+    pub differs: bool,
 }
 
 /// The geometric mean of one contestant's speed over another's, of all cases that both were
@@ -47,16 +55,25 @@ pub struct Mean {
 }
 
 impl Speeds<'_> {
-    fn speed(&self, case: &CaseSpeeds, contestant: Contestant) -> Option<f64> {
+    fn rounds<'c>(&self, case: &'c CaseSpeeds, contestant: Contestant) -> Option<&'c [f64]> {
         let column = self.contestants.iter().position(|known| *known == contestant)?;
-        case.speeds[column]
+        Some(case.speeds[column].as_slice()).filter(|rounds| !rounds.is_empty())
     }
 
-    fn ours(&self) -> impl Iterator<Item = Contestant> {
+    fn speed(&self, case: &CaseSpeeds, contestant: Contestant) -> Option<f64> {
+        self.rounds(case, contestant).map(median)
+    }
+
+    pub fn ratio(&self, case: &CaseSpeeds, one: Contestant, other: Contestant) -> Option<Ratio> {
+        let (ones, others) = (self.rounds(case, one)?, self.rounds(case, other)?);
+        Some(Ratio { ratio: median(ones) / median(others), differs: differ(ones, others) })
+    }
+
+    pub fn ours(&self) -> impl Iterator<Item = Contestant> {
         self.contestants.iter().copied().filter(|contestant| contestant.is_ours())
     }
 
-    fn peers(&self) -> impl Iterator<Item = Contestant> {
+    pub fn peers(&self) -> impl Iterator<Item = Contestant> {
         self.contestants.iter().copied().filter(|contestant| !contestant.is_ours())
     }
 
@@ -66,15 +83,14 @@ impl Speeds<'_> {
     }
 
     fn standing(&self, case: &CaseSpeeds, contestant: Contestant) -> Standing {
-        let best = self.best_peer(case);
-        let own = self.speed(case, contestant);
-        let over = |speed: Option<f64>| Some(own? / speed?);
+        let best = self.best_peer(case).map(|(peer, _)| peer);
+        let over = |peer: Option<Contestant>| self.ratio(case, contestant, peer?);
         Standing {
             case: case.case.clone(),
             contestant,
-            best_peer: best.map(|(peer, _)| peer),
-            over_best_peer: over(best.map(|(_, speed)| speed)),
-            over_glibc: over(self.speed(case, Contestant::Glibc)),
+            best_peer: best,
+            over_best_peer: over(best),
+            over_glibc: over(Some(Contestant::Glibc)),
         }
     }
 
@@ -134,38 +150,39 @@ impl Speeds<'_> {
             let mut row = vec![case.case.clone(), best.to_owned()];
             for contestant in self.ours() {
                 let standing = self.standing(case, contestant);
-                row.push(standing.over_best_peer.map_or("-".to_owned(), coloured));
+                row.push(standing.over_best_peer.map_or("-".to_owned(), Ratio::shown));
                 if glibc {
-                    row.push(standing.over_glibc.map_or("-".to_owned(), coloured));
+                    row.push(standing.over_glibc.map_or("-".to_owned(), Ratio::shown));
                 }
             }
             row
         };
         let rows: Vec<_> = std::iter::once(header).chain(self.cases.iter().map(row)).collect();
         format!(
-            "speed over peers', more than 1 where furwock is faster\n{}",
+            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference that the \
+             rounds' spread supports)\n{}",
             render_rows(&align, &rows)
         )
     }
 
     fn render_means(&self) -> String {
         let means = self.means();
-        let mut rows = vec![
-            ["over", "furwock", "(min–max)", "preload", "(min–max)", "cases"]
-                .map(str::to_owned)
-                .to_vec(),
-        ];
+        let mut rows = vec![vec!["over".to_owned()]];
+        for contestant in self.ours() {
+            rows[0].extend([contestant.heading().to_owned(), "(min–max)".to_owned()]);
+        }
+        rows[0].push("cases".to_owned());
         for over in self.peers().map(Some).chain([None]) {
             let mut row = vec![over.map_or("best of each case", Contestant::name).to_owned()];
             let mut cases = 0;
-            for contestant in Contestant::OURS {
+            for contestant in self.ours() {
                 let mean =
                     means.iter().find(|mean| mean.contestant == contestant && mean.over == over);
                 match mean {
                     None => row.extend(["-".to_owned(), String::new()]),
                     Some(mean) => {
                         row.extend([
-                            coloured(mean.mean),
+                            mean_shown(mean.mean),
                             format!("({}–{})", times(mean.min), times(mean.max)),
                         ]);
                         cases = cases.max(mean.cases);
@@ -176,19 +193,31 @@ impl Speeds<'_> {
             rows.push(row);
         }
         let mut align = vec![Align::Left];
-        align.resize(6, Align::Right);
+        align.resize(rows[0].len(), Align::Right);
         format!("geometric means over all cases\n{}", render_rows(&align, &rows))
     }
 }
 
-fn coloured(ratio: f64) -> String {
+impl Ratio {
+    pub fn shown(self) -> String {
+        let text = times(self.ratio);
+        match self {
+            Ratio { differs: false, .. } => format!("{NO_DIFFERENCE}{text}"),
+            Ratio { ratio, .. } if ratio > 1.0 => paint(&text, AnsiColor::Green),
+            Ratio { .. } => paint(&text, AnsiColor::Red),
+        }
+    }
+}
+
+/// A difference less than this goes uncoloured.
+const NOTICEABLE: f64 = 0.02;
+
+fn mean_shown(ratio: f64) -> String {
     let text = times(ratio);
-    if ratio > 1.0 + NOTICEABLE {
-        paint(&text, AnsiColor::Green)
-    } else if ratio < 1.0 - NOTICEABLE {
-        paint(&text, AnsiColor::Red)
-    } else {
-        text
+    match ratio {
+        _ if ratio > 1.0 + NOTICEABLE => paint(&text, AnsiColor::Green),
+        _ if ratio < 1.0 - NOTICEABLE => paint(&text, AnsiColor::Red),
+        _ => text,
     }
 }
 
@@ -200,9 +229,13 @@ mod tests {
         [Contestant::Furwock, Contestant::FurwockPreload, Contestant::Glibc, Contestant::Std];
 
     fn speeds(cases: &[[Option<f64>; 4]]) -> Speeds<'static> {
+        // Three rounds of each, so close together that a tenth tells.
+        let rounds = |speed: &Option<f64>| {
+            speed.map_or(Vec::new(), |speed| vec![0.99 * speed, speed, 1.01 * speed])
+        };
         let case = |speeds: &[Option<f64>; 4]| CaseSpeeds {
             case: "a case".to_owned(),
-            speeds: speeds.to_vec(),
+            speeds: speeds.iter().map(rounds).collect(),
         };
         Speeds { contestants: &CONTESTANTS, cases: cases.iter().map(case).collect() }
     }
@@ -213,8 +246,8 @@ mod tests {
         let standings = speeds.standings();
         assert_eq!(standings.len(), 2);
         assert_eq!(standings[0].best_peer, Some(Contestant::Std));
-        assert_eq!(standings[0].over_best_peer, Some(2.0));
-        assert_eq!(standings[1].over_glibc, Some(8.0));
+        assert_eq!(standings[0].over_best_peer, Some(Ratio { ratio: 2.0, differs: true }));
+        assert_eq!(standings[1].over_glibc, Some(Ratio { ratio: 8.0, differs: true }));
     }
 
     #[test]
@@ -241,5 +274,11 @@ mod tests {
         let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(lines[2]), ["a", "case", "std", "2.00x", "4.00x", "-", "-"]);
         assert!(text.contains("best of each case"), "{text}");
+    }
+
+    #[test]
+    fn says_where_there_is_no_difference() {
+        let text = speeds(&[[Some(1.015), None, Some(1.0), Some(0.5)]]).render();
+        assert!(text.contains("~1.01x"), "{text}");
     }
 }

@@ -9,6 +9,8 @@ use super::machine::Machine;
 #[derive(Serialize)]
 pub struct Document<'a, Results> {
     version: &'static str,
+    /// The words after `furwock`.
+    command: Vec<String>,
     machine: &'a Machine,
     /// The library that was put beneath programs, if any.
     preload: Option<&'a Path>,
@@ -18,6 +20,8 @@ pub struct Document<'a, Results> {
 
 impl<'a, Results: Serialize> Document<'a, Results> {
     pub fn new(machine: &'a Machine, preload: Option<&'a Path>, results: Results) -> Self {
-        Document { version: env!("CARGO_PKG_VERSION"), machine, preload, results }
+        let command = std::env::args_os().skip(1);
+        let command = command.map(|word| word.to_string_lossy().into_owned()).collect();
+        Document { version: env!("CARGO_PKG_VERSION"), command, machine, preload, results }
     }
 }

@@ -4,6 +4,7 @@
 pub mod child;
 pub mod document;
 pub mod interrupt;
+pub mod limits;
 pub mod machine;
 pub mod noise;
 pub mod number;

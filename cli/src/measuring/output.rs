@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::report::model::Page;
 
 pub struct Output<'a> {
     /// The file that `--json` names; `-` is standard output.
@@ -25,8 +26,14 @@ impl Output<'_> {
             anstream::print!("{text}");
             return Ok(());
         }
-        std::fs::write(path, text).map_err(|error| {
-            Failure::new(STATUS_FAILED, format!("cannot write {}: {error}", path.display()))
-        })
+        std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
     }
+}
+
+pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(STATUS_FAILED, format!("cannot write {}: {error}", path.display()))
+}
+
+pub fn write_page(path: &Path, page: &Page) -> Result<(), Failure> {
+    std::fs::write(path, crate::report::html(page)).map_err(|error| cannot_write(path, &error))
 }

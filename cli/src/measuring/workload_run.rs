@@ -16,7 +16,7 @@ use crate::workload::work::calibrate;
 const REPORTING: Duration = Duration::from_secs(5);
 
 /// A run whose check succeeded.
-#[derive(Serialize)]
+#[derive(Serialize, Clone)]
 pub struct Run {
     pub report: Report,
     process: Sample,

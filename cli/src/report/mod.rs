@@ -1,9 +1,6 @@
 //! A page of results that stands by itself: one file, no network, light and dark, on a screen of any
 //! width and on paper.
 
-// Until the commands that make pages are written.
-#![allow(dead_code)]
-
 mod axis;
 mod bar_picture;
 mod bar_scale;

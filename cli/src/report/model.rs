@@ -1,6 +1,7 @@
 //! What a report says, whatever measured it: the page that shows it knows nothing of benchmarks.
 
 /// A page that stands by itself.
+#[derive(Clone)]
 pub struct Page {
     pub title: String,
     /// The machine, the command, the date: each a line.
@@ -11,6 +12,7 @@ pub struct Page {
 }
 
 /// One of the summary's sentences.
+#[derive(Clone)]
 pub struct Finding {
     pub tone: Tone,
     pub text: String,
@@ -24,6 +26,7 @@ pub enum Tone {
     Neutral,
 }
 
+#[derive(Clone)]
 pub struct Section {
     pub heading: String,
     /// What was done, and how the pictures are read; a paragraph each.
@@ -31,6 +34,7 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+#[derive(Clone)]
 pub enum Block {
     Table(Table),
     HeatMap(HeatMap),
@@ -39,6 +43,7 @@ pub enum Block {
 }
 
 /// Figures in words and numbers. The first row of cells is not the header.
+#[derive(Clone)]
 pub struct Table {
     pub caption: String,
     pub header: Vec<String>,
@@ -47,6 +52,7 @@ pub struct Table {
     pub notes: Vec<String>,
 }
 
+#[derive(Clone)]
 pub struct Cell {
     pub text: String,
     /// Colours it; never the only thing that says so.
@@ -55,6 +61,7 @@ pub struct Cell {
 
 /// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better. Coloured by
 /// the ratio's logarithm, and each cell says the ratio in digits.
+#[derive(Clone)]
 pub struct HeatMap {
     pub caption: String,
     /// What the rows are, in the corner.
@@ -64,6 +71,7 @@ pub struct HeatMap {
     pub notes: Vec<String>,
 }
 
+#[derive(Clone)]
 pub struct HeatRow {
     pub name: String,
     /// In the columns' order.
@@ -81,6 +89,7 @@ pub enum HeatCell {
 }
 
 /// Points in a plane.
+#[derive(Clone)]
 pub struct Chart {
     pub caption: String,
     pub x: Axis,
@@ -91,6 +100,7 @@ pub struct Chart {
     pub notes: Vec<String>,
 }
 
+#[derive(Clone)]
 pub struct Axis {
     pub title: String,
     pub logarithmic: bool,
@@ -109,6 +119,7 @@ pub enum AxisUnit {
     Bytes,
 }
 
+#[derive(Clone)]
 pub struct Series {
     pub name: String,
     /// Is it one of furwock's own? Those are drawn to stand out.
@@ -120,6 +131,7 @@ pub struct Series {
     pub note: String,
 }
 
+#[derive(Clone)]
 pub struct Point {
     pub x: f64,
     pub y: f64,
@@ -130,6 +142,7 @@ pub struct Point {
 }
 
 /// Pairs of bars to compare: what was published, what was measured.
+#[derive(Clone)]
 pub struct Bars {
     pub caption: String,
     /// What a bar's length says.
@@ -144,6 +157,7 @@ pub struct Bars {
     pub notes: Vec<String>,
 }
 
+#[derive(Clone)]
 pub struct BarGroup {
     pub name: String,
     /// In the kinds' order; none where there is no figure.

@@ -42,20 +42,6 @@ impl Barrier for StdBarrier {
     }
 }
 
-/// The crate usync's.
-pub struct UsyncBarrier(Padded<usync::Barrier>);
-
-impl Barrier for UsyncBarrier {
-    fn new(threads: u32) -> Self {
-        UsyncBarrier(Padded(usync::Barrier::new(threads as usize)))
-    }
-
-    #[inline]
-    fn wait(&self) {
-        self.0.0.wait();
-    }
-}
-
 /// pthread's, whoever provides it. Boxed, because its address must never change.
 pub struct PthreadBarrier(Box<Padded<UnsafeCell<libc::pthread_barrier_t>>>);
 
@@ -129,7 +115,10 @@ macro_rules! for_barriers {
             Implementation::Furwock => $function::<barriers::FurwockBarrier>($($argument),*),
             Implementation::Pthread => $function::<barriers::PthreadBarrier>($($argument),*),
             Implementation::Std => $function::<barriers::StdBarrier>($($argument),*),
-            Implementation::Usync => $function::<barriers::UsyncBarrier>($($argument),*),
+            // usync's own barrier opens once, and stays open.
+            Implementation::Usync => {
+                $function::<barriers::MonitorBarrier<locks::Usync>>($($argument),*)
+            }
             Implementation::ParkingLot => {
                 $function::<barriers::MonitorBarrier<locks::ParkingLot>>($($argument),*)
             }

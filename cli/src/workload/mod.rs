@@ -10,6 +10,7 @@ mod contest;
 mod crowd;
 mod die;
 mod events;
+mod footprint;
 mod gate;
 mod hash;
 mod histogram;
@@ -28,6 +29,7 @@ mod requeue;
 mod rwlock;
 mod sem;
 mod semaphores;
+mod table;
 mod turns;
 pub mod usage;
 mod waitset;
@@ -44,7 +46,7 @@ use report::{Figures, Report};
 
 type Workload = fn(Parameters) -> Result<Result<Figures, String>, BadParameter>;
 
-const WORKLOADS: [(&str, Workload); 16] = [
+const WORKLOADS: [(&str, Workload); 18] = [
     ("cond-perf", cond_perf::run),
     ("pp", pp::run),
     ("mutex", mutex::run),
@@ -61,6 +63,8 @@ const WORKLOADS: [(&str, Workload); 16] = [
     ("pingpong", pingpong::run),
     ("waitset", waitset::run),
     ("waitv", waitset::run_waitv),
+    ("table", table::run),
+    ("footprint", footprint::run),
 ];
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.

@@ -1,10 +1,7 @@
 //! pair: what one thread pays for locking and unlocking when nobody else wants the lock.
 
 use std::hint::black_box;
-use std::sync::atomic::{
-    AtomicU32,
-    Ordering::{Acquire, Relaxed, Release},
-};
+use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
 use super::gate::Gate;
@@ -14,6 +11,7 @@ use super::parameters::{BadParameter, Parameters};
 use super::pthread::spawn;
 use super::report::Figures;
 use super::watchdog;
+use super::work::take_and_release;
 use crate::statistics::median;
 
 /// The figure of what no lock can go below: a compare-and-exchange and an exchange.
@@ -92,13 +90,7 @@ fn nanoseconds(duration: Duration) -> f64 {
 
 fn floor() -> Box<dyn Fn(u64)> {
     let word = Box::new(AtomicU32::new(0));
-    Box::new(move |pairs| {
-        for _ in 0..pairs {
-            assert!(word.compare_exchange(0, 1, Acquire, Relaxed).is_ok());
-            // Looked at, as an unlock does: a compiler may turn other exchanges into stores.
-            assert!(word.swap(0, Release) == 1);
-        }
-    })
+    Box::new(move |pairs| take_and_release(&word, pairs))
 }
 
 /// Mutex, reader, writer.

@@ -38,7 +38,9 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
         1 => Place::SameCpu,
         2 => Place::DifferentCpus,
         other => {
-            return Err(BadParameter(format!("place={other}: 0 anywhere, 1 same CPU, 2 different")));
+            return Err(BadParameter(format!(
+                "place={other}: 0 anywhere, 1 same CPU, 2 different"
+            )));
         }
     };
     let seconds = parameters.take_amount("seconds", 0.5)?;

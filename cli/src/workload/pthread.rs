@@ -9,6 +9,7 @@ use std::ops::{Deref, DerefMut};
 use std::ptr;
 
 use super::report::fail_now;
+use crate::measuring::limits;
 
 /// Alone on its cache lines: a neighbour would blur what is measured.
 #[repr(align(128))]
@@ -198,6 +199,10 @@ where
             libc::pthread_create(id.as_mut_ptr(), attributes, enter::<T, F>, body.cast::<c_void>())
         }
     });
+    if code == libc::EAGAIN {
+        let limit = limits::threads().map_or_else(String::new, |limit| format!("; {limit}"));
+        fail_now(format!("the system starts no more threads{limit}"));
+    }
     expect("pthread_create", code);
     // SAFETY: pthread_create succeeded, so it has written the id.
     Thread { id: unsafe { id.assume_init() }, result: PhantomData }

@@ -1,6 +1,11 @@
 //! Work that takes a known time, and touches nothing but registers.
 
 use std::hint::black_box;
+use std::sync::OnceLock;
+use std::sync::atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed, Release},
+};
 use std::time::{Duration, Instant};
 
 /// Turns the crank `loops` times. Each turn depends on the one before, so that neither compiler
@@ -27,6 +32,33 @@ pub fn calibrate() -> f64 {
     };
     let fastest = (0..TRIALS).map(|_| trial()).min().unwrap_or_default();
     LOOPS as f64 / (fastest.max(Duration::from_nanos(1)).as_secs_f64() * 1e6)
+}
+
+/// What no lock can go below, in seconds: a compare-and-exchange and an exchange on a word that is in this
+/// processor's cache. Measured once, as above.
+pub fn floor_s() -> f64 {
+    static FLOOR: OnceLock<f64> = OnceLock::new();
+    *FLOOR.get_or_init(|| {
+        const PAIRS: u64 = 10_000;
+        const TRIALS: usize = 40;
+        let word = AtomicU32::new(0);
+        let trial = || {
+            let start = Instant::now();
+            take_and_release(&word, PAIRS);
+            start.elapsed()
+        };
+        let fastest = (0..TRIALS).map(|_| trial()).min().unwrap_or_default();
+        fastest.as_secs_f64() / PAIRS as f64
+    })
+}
+
+/// The two instructions, so many times.
+pub fn take_and_release(word: &AtomicU32, pairs: u64) {
+    for _ in 0..pairs {
+        assert!(word.compare_exchange(0, 1, Acquire, Relaxed).is_ok());
+        // Looked at, as an unlock does: a compiler may turn other exchanges into stores.
+        assert!(word.swap(0, Release) == 1);
+    }
 }
 
 #[cfg(test)]

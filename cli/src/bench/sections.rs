@@ -1,8 +1,9 @@
-//! A case: one workload at one size.
+//! Work inside and outside of a lock.
 
-use serde::{Serialize, Serializer};
+use std::thread::available_parallelism;
 
-/// Work inside and outside of the lock.
+use crate::workload::work::floor_s;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sections {
     pub critical_us: f64,
@@ -33,22 +34,21 @@ impl Sections {
             _ => 1.0,
         }
     }
-}
 
-#[derive(Serialize)]
-pub struct Case {
-    pub name: String,
-    #[serde(serialize_with = "as_map")]
-    pub parameters: Vec<(&'static str, f64)>,
-}
+    /// Operations a second that no lock can exceed: one section after the other, each with the two
+    /// instructions that take and release a lock at the least, and no more threads at work than there
+    /// are processors. `holders` may be inside at the same time.
+    pub fn bound(self, threads: u32, holders: u32) -> f64 {
+        let (critical, other, handing_over) =
+            (self.critical_us / 1e6, self.other_us / 1e6, floor_s());
+        let at_work = available_parallelism().map_or(1, usize::from).min(threads as usize) as f64;
+        let inside = f64::from(holders).min(at_work) / (critical + handing_over);
+        inside.min(at_work / (critical + other + handing_over))
+    }
 
-fn as_map<S: Serializer>(pairs: &[(&str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(pairs.iter().copied())
-}
-
-/// The list that was given, or the grid's.
-pub fn or_default<T: Copy>(given: &[T], default: &[T]) -> Vec<T> {
-    if given.is_empty() { default.to_vec() } else { given.to_vec() }
+    pub fn name(self) -> String {
+        format!("{}/{}", self.critical_us, self.other_us)
+    }
 }
 
 #[cfg(test)]
@@ -68,5 +68,16 @@ mod tests {
     fn short_sections_are_sampled() {
         let sample = |critical, other| Sections::new(critical, other).sample();
         assert_eq!((sample(0.0, 0.0), sample(0.1, 0.1), sample(1.0, 0.0)), (64.0, 16.0, 1.0));
+    }
+
+    #[test]
+    fn bounds_of_one_and_of_many() {
+        let near = |bound: f64, expected: f64| (bound / expected - 1.0).abs() < 0.05;
+        // Alone, work outside of the lock counts; with others, it is done meanwhile.
+        assert!(near(Sections::new(10.0, 10.0).bound(1, 1), 50e3));
+        if available_parallelism().is_ok_and(|cpus| cpus.get() >= 2) {
+            assert!(near(Sections::new(10.0, 10.0).bound(4, 1), 100e3));
+            assert!(near(Sections::new(10.0, 0.0).bound(4, 2), 200e3));
+        }
     }
 }

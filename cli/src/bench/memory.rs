@@ -1,0 +1,361 @@
+//! `furwock bench memory`: bytes of a lock, a waiter, a thread and a process, and how long a program takes
+//! to start.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::arguments::Outputs;
+use super::contestant::Contestant;
+use super::roster::Roster;
+use crate::failure::{Failure, STATUS_FAILED};
+use crate::measuring::child::{self, Ending, Launch, Stdout};
+use crate::measuring::document::Document;
+use crate::measuring::interrupt;
+use crate::measuring::machine::Machine;
+use crate::measuring::number::{self, with_unit};
+use crate::measuring::output::{Output, cannot_write, write_page};
+use crate::measuring::table::{Align, render as render_rows};
+use crate::measuring::workload_run::{Stop, Workloads};
+use crate::measuring::{STATUS_INTERRUPTED, system_failure};
+use crate::program;
+use crate::report::model::{Block, Cell, Finding, Page, Section, Table, Tone};
+use crate::statistics::{differ, median};
+
+/// Bytes of locks, waiters, threads and processes, and the time to start a program
+///
+/// About 10 seconds. Programs are started without and with furwock's library, in turn.
+#[derive(Args)]
+pub struct MemoryArguments {
+    /// How often a program is started on each side
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(5..))]
+    pub starts: u32,
+
+    /// How many threads wait where their bytes are counted
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = super::workloads::threads)]
+    pub threads: u32,
+
+    #[command(flatten)]
+    pub outputs: Outputs,
+}
+
+/// What the project promises on 2 CPUs.
+const START_MAX_S: f64 = 2e-3;
+const OWN_BYTES_MAX: f64 = 1024.0 * 1024.0;
+/// How often what a process has in memory is looked at.
+const LOOKS: usize = 7;
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+#[derive(Serialize)]
+struct Size {
+    object: &'static str,
+    bytes: Vec<(&'static str, usize)>,
+}
+
+#[derive(Serialize)]
+struct Process {
+    what: &'static str,
+    #[serde(skip)]
+    seconds: bool,
+    without: f64,
+    with: f64,
+    /// With the library, more than without; zero if the rounds mix.
+    more: f64,
+    differs: bool,
+    most: Option<f64>,
+}
+
+pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
+    let workloads = Workloads::new(TIMEOUT)?;
+    let roster = Roster::of(&[Contestant::FurwockPreload], &workloads)?;
+    interrupt::watch();
+    let measured = processes(arguments, &workloads, &roster);
+    let (processes, interrupted) = match measured {
+        Ok(processes) => (processes, false),
+        Err(Stop::Interrupted) => (Vec::new(), true),
+        Err(Stop::System(failure)) => return Err(failure),
+        Err(Stop::Failed(reason)) => return Err(Failure::new(STATUS_FAILED, reason)),
+    };
+    let sizes = sizes();
+    let machine = Machine::this();
+    let output = Output { json: arguments.outputs.json.as_ref() };
+    output.text(&format!("{machine}\n\n{}", text(&sizes, &processes)));
+    if let Some(path) = &arguments.outputs.csv {
+        write_csv(path, &sizes, &processes).map_err(|error| cannot_write(path, &error))?;
+    }
+    if let Some(path) = &arguments.outputs.report {
+        write_page(path, &page(&machine, &sizes, &processes))?;
+    }
+    #[derive(Serialize)]
+    struct Results<'a> {
+        interrupted: bool,
+        sizes: &'a [Size],
+        processes: &'a [Process],
+    }
+    let results = Results { interrupted, sizes: &sizes, processes: &processes };
+    output.json(&Document::new(&machine, roster.preload_path(), results))?;
+    Ok(if interrupted { STATUS_INTERRUPTED } else { 0 })
+}
+
+/// Of the objects themselves; what their waiters take comes on top.
+fn sizes() -> Vec<Size> {
+    use std::mem::size_of;
+    let size = |object, bytes: &[(&'static str, usize)]| Size { object, bytes: bytes.to_vec() };
+    vec![
+        size(
+            "mutex",
+            &[
+                ("furwock", size_of::<furwock::Mutex<()>>()),
+                ("glibc", size_of::<libc::pthread_mutex_t>()),
+                ("std", size_of::<std::sync::Mutex<()>>()),
+                ("parking_lot", size_of::<parking_lot::Mutex<()>>()),
+                ("usync", size_of::<usync::Mutex<()>>()),
+            ],
+        ),
+        size(
+            "rwlock",
+            &[
+                ("furwock", size_of::<furwock::RwLock<()>>()),
+                ("glibc", size_of::<libc::pthread_rwlock_t>()),
+                ("std", size_of::<std::sync::RwLock<()>>()),
+                ("parking_lot", size_of::<parking_lot::RwLock<()>>()),
+                ("usync", size_of::<usync::RwLock<()>>()),
+            ],
+        ),
+        size(
+            "condition variable",
+            &[
+                ("furwock", size_of::<furwock::Condvar>()),
+                ("glibc", size_of::<libc::pthread_cond_t>()),
+                ("std", size_of::<std::sync::Condvar>()),
+                ("parking_lot", size_of::<parking_lot::Condvar>()),
+                ("usync", size_of::<usync::Condvar>()),
+            ],
+        ),
+        size(
+            "semaphore",
+            &[("furwock", size_of::<furwock::Semaphore>()), ("glibc", size_of::<libc::sem_t>())],
+        ),
+        size(
+            "barrier",
+            &[
+                ("furwock", size_of::<furwock::Barrier>()),
+                ("glibc", size_of::<libc::pthread_barrier_t>()),
+                ("std", size_of::<std::sync::Barrier>()),
+                ("usync", size_of::<usync::Barrier>()),
+            ],
+        ),
+    ]
+}
+
+fn processes(
+    arguments: &MemoryArguments,
+    workloads: &Workloads,
+    roster: &Roster,
+) -> Result<Vec<Process>, Stop> {
+    let sides = [Contestant::Glibc, Contestant::FurwockPreload];
+    let mut starts = [Vec::new(), Vec::new()];
+    let program = program::find("true".as_ref())
+        .map_err(|error| Stop::Failed(format!("to measure a start: {error}")))?;
+    for turn in 0..arguments.starts as usize {
+        for step in 0..2 {
+            let side = (turn + step) % 2;
+            starts[side].push(start(&program, &roster.ld_preload(sides[side]))?);
+        }
+    }
+    let mut own = [Vec::new(), Vec::new()];
+    let mut thread = [Vec::new(), Vec::new()];
+    for turn in 0..LOOKS {
+        for step in 0..2 {
+            let side = (turn + step) % 2;
+            let parameters = [format!("threads={}", arguments.threads)];
+            let run = workloads.run("footprint", parameters, &roster.ld_preload(sides[side]))?;
+            let figure = |name: &str| run.report.figures.get(name).copied().unwrap_or(f64::NAN);
+            own[side].push(figure("own_bytes"));
+            thread[side].push(figure("bytes_per_thread"));
+        }
+    }
+    Ok(vec![
+        process(
+            "starting a program (/bin/true), from fork to end",
+            true,
+            &starts,
+            Some(START_MAX_S),
+        ),
+        process("a process's own memory, after one lock", false, &own, Some(OWN_BYTES_MAX)),
+        process(
+            "a thread that waits at a condition variable, with its stack",
+            false,
+            &thread,
+            None,
+        ),
+    ])
+}
+
+fn start(program: &Path, ld_preload: &OsString) -> Result<f64, Stop> {
+    if interrupt::asked() {
+        return Err(Stop::Interrupted);
+    }
+    let outcome = child::run(&Launch {
+        program,
+        arguments: &[OsString::from("true")],
+        ld_preload,
+        stdout: Stdout::Discard,
+        timeout: Some(TIMEOUT),
+    });
+    let outcome = outcome.map_err(|error| Stop::System(system_failure("true", error)))?;
+    match outcome.ending {
+        Ending::Exited(0) => Ok(outcome.sample.wall_s),
+        Ending::Interrupted => Err(Stop::Interrupted),
+        ending => Err(Stop::Failed(format!("true: {ending}"))),
+    }
+}
+
+fn process(
+    what: &'static str,
+    seconds: bool,
+    [without, with]: &[Vec<f64>; 2],
+    most: Option<f64>,
+) -> Process {
+    let (one, other) = (median(without), median(with));
+    Process {
+        what,
+        seconds,
+        without: one,
+        with: other,
+        more: other - one,
+        differs: differ(with, without),
+        most,
+    }
+}
+
+fn shown(process: &Process, value: f64) -> String {
+    if process.seconds {
+        let sign = if value < 0.0 { "-" } else { "" };
+        format!("{sign}{}", with_unit(value.abs(), number::Unit::Seconds))
+    } else if value.abs() >= 10.0 * 1024.0 {
+        format!("{:.0} KiB", value / 1024.0)
+    } else {
+        format!("{value:.0} B")
+    }
+}
+
+fn verdict(process: &Process) -> String {
+    match process.most {
+        _ if !process.differs => "no difference".to_owned(),
+        None => String::new(),
+        Some(most) if process.more <= most => format!("within {}", shown(process, most)),
+        Some(most) => format!("MORE than {}", shown(process, most)),
+    }
+}
+
+fn text(sizes: &[Size], processes: &[Process]) -> String {
+    let mut rows = vec![vec!["bytes of a".to_owned()]];
+    let names = ["furwock", "glibc", "std", "parking_lot", "usync"];
+    rows[0].extend(names.map(str::to_owned));
+    rows.extend(sizes.iter().map(|size| {
+        let bytes = |name: &&str| {
+            let found = size.bytes.iter().find(|(known, _)| known == name);
+            found.map_or_else(|| "-".to_owned(), |(_, bytes)| bytes.to_string())
+        };
+        std::iter::once(size.object.to_owned()).chain(names.iter().map(bytes)).collect()
+    }));
+    let mut align = vec![Align::Left];
+    align.resize(names.len() + 1, Align::Right);
+    let mut text = format!("{}\n", render_rows(&align, &rows));
+    let header = ["under furwock run", "without", "with", "more", ""];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    rows.extend(processes.iter().map(|process| {
+        let said = |value| shown(process, value);
+        vec![
+            process.what.to_owned(),
+            said(process.without),
+            said(process.with),
+            said(process.more),
+            verdict(process),
+        ]
+    }));
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+    text += &render_rows(&align, &rows);
+    text + "Medians. What waiters take in the crate: `furwock bench scaling`.\n"
+}
+
+fn write_csv(path: &Path, sizes: &[Size], processes: &[Process]) -> std::io::Result<()> {
+    let mut writer = csv::Writer::from_path(path)?;
+    writer.write_record(["what", "side", "value"])?;
+    for size in sizes {
+        for (side, bytes) in &size.bytes {
+            writer.write_record([size.object, side, &bytes.to_string()])?;
+        }
+    }
+    for process in processes {
+        writer.write_record([process.what, "without", &process.without.to_string()])?;
+        writer.write_record([process.what, "with", &process.with.to_string()])?;
+    }
+    writer.flush()
+}
+
+fn page(machine: &Machine, sizes: &[Size], processes: &[Process]) -> Page {
+    let plain = |text: String| Cell { text, tone: Tone::Neutral };
+    let size_rows = sizes.iter().map(|size| {
+        let all: Vec<String> =
+            size.bytes.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
+        vec![plain(size.object.to_owned()), plain(all.join(", "))]
+    });
+    let tone = |process: &Process| match process.most {
+        Some(most) if process.more <= most => Tone::Win,
+        Some(_) => Tone::Loss,
+        None => Tone::Neutral,
+    };
+    let process_rows = processes.iter().map(|process| {
+        vec![
+            plain(process.what.to_owned()),
+            plain(shown(process, process.without)),
+            plain(shown(process, process.with)),
+            plain(shown(process, process.more)),
+            Cell { text: verdict(process), tone: tone(process) },
+        ]
+    });
+    let finding = |process: &Process| Finding {
+        tone: tone(process),
+        text: format!(
+            "{}: {} more under furwock run ({} without, {} with).",
+            process.what,
+            shown(process, process.more),
+            shown(process, process.without),
+            shown(process, process.with)
+        ),
+    };
+    Page {
+        title: "furwock bench memory".to_owned(),
+        provenance: vec![machine.to_string(), "furwock bench memory".to_owned()],
+        summary: processes.iter().map(finding).collect(),
+        sections: vec![Section {
+            heading: "Memory and start".to_owned(),
+            text: vec![
+                "Programs were started without and with furwock's library, in turn.".to_owned(),
+            ],
+            blocks: vec![
+                Block::Table(Table {
+                    caption: "Under furwock run".to_owned(),
+                    header: ["what", "without", "with", "more", "verdict"]
+                        .map(str::to_owned)
+                        .to_vec(),
+                    rows: process_rows.collect(),
+                    notes: Vec::new(),
+                }),
+                Block::Table(Table {
+                    caption: "Bytes of an object".to_owned(),
+                    header: ["object", "bytes"].map(str::to_owned).to_vec(),
+                    rows: size_rows.collect(),
+                    notes: vec![
+                        "What waits has a node of its own for as long as it waits.".to_owned(),
+                    ],
+                }),
+            ],
+        }],
+    }
+}

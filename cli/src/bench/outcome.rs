@@ -1,0 +1,191 @@
+//! What a run's results become: tables, JSON, CSV, a page, an exit status.
+
+use serde::Serialize;
+
+use super::arguments::Outputs;
+use super::baseline::{Baseline, Change};
+use super::contestant::Contestant;
+use super::page;
+use super::results::BenchmarkResults;
+use super::suite::Suite;
+use super::{csv, figure_table};
+use crate::failure::{Failure, STATUS_FAILED};
+use crate::measuring::STATUS_INTERRUPTED;
+use crate::measuring::document::Document;
+use crate::measuring::machine::Machine;
+use crate::measuring::noise::NoiseFilter;
+use crate::measuring::output::{Output, cannot_write, write_page};
+use crate::report::model::{Finding, Page, Section};
+
+pub struct Outcome<'a> {
+    /// The command's name.
+    title: String,
+    pub machine: Machine,
+    pub suite: Suite,
+    outputs: &'a Outputs,
+    changes: Vec<Change>,
+    /// What the run was made to answer: shown before all else.
+    pub answer: Answer,
+}
+
+/// What a suite has to say beyond its benchmarks.
+#[derive(Default)]
+pub struct Answer {
+    pub text: String,
+    pub findings: Vec<Finding>,
+    pub sections: Vec<Section>,
+    pub json: serde_json::Value,
+    /// Are the benchmarks' own tables of text too much beside it?
+    pub instead_of_tables: bool,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    interrupted: bool,
+    loops_per_us: f64,
+    noisy_rounds: &'a NoiseFilter,
+    benchmarks: &'a [BenchmarkResults],
+    #[serde(skip_serializing_if = "serde_json::Value::is_null")]
+    answer: &'a serde_json::Value,
+    #[serde(skip_serializing_if = "<[Change]>::is_empty")]
+    changes: &'a [Change],
+}
+
+impl<'a> Outcome<'a> {
+    pub fn new(
+        title: &str,
+        suite: Suite,
+        outputs: &'a Outputs,
+        baseline: Option<&Baseline>,
+    ) -> Self {
+        let changes = baseline.map_or(Vec::new(), |baseline| baseline.changes(&suite.benchmarks));
+        Outcome {
+            title: title.to_owned(),
+            machine: Machine::this(),
+            suite,
+            outputs,
+            changes,
+            answer: Answer::default(),
+        }
+    }
+
+    /// Returns the exit status.
+    pub fn tell(&self) -> Result<i32, Failure> {
+        let output = Output { json: self.outputs.json.as_ref() };
+        output.text(&self.text());
+        // Whatever can't be written, the rest is.
+        let csv = self.outputs.csv.as_ref().map_or(Ok(()), |path| {
+            csv::write(path, &self.suite.benchmarks).map_err(|error| cannot_write(path, &error))
+        });
+        let page =
+            self.outputs.report.as_ref().map_or(Ok(()), |path| write_page(path, &self.page()));
+        let json = output.json(&Document::new(
+            &self.machine,
+            self.suite.roster.preload_path(),
+            Shown {
+                interrupted: self.suite.interrupted,
+                loops_per_us: self.suite.workloads.loops_per_us,
+                noisy_rounds: &self.suite.noise,
+                benchmarks: &self.suite.benchmarks,
+                answer: &self.answer.json,
+                changes: &self.changes,
+            },
+        ));
+        csv.and(page).and(json)?;
+        Ok(match self.suite.interrupted {
+            true => STATUS_INTERRUPTED,
+            false if self.suite.benchmarks.iter().any(BenchmarkResults::failed) => STATUS_FAILED,
+            false => 0,
+        })
+    }
+
+    fn text(&self) -> String {
+        let mut text = format!("{}\n", self.machine);
+        text += &self.answer.text;
+        if !self.answer.instead_of_tables {
+            self.suite.benchmarks.iter().for_each(|results| text += &tables(results));
+        }
+        if !self.changes.is_empty() {
+            text += &format!("{}\n", super::baseline::render(&self.changes));
+        }
+        text += &self.notes();
+        text
+    }
+
+    /// Failures, who was absent, warnings, noise: a line each.
+    pub fn notes(&self) -> String {
+        let mut text = String::new();
+        let mut absent = Vec::new();
+        for results in &self.suite.benchmarks {
+            text += &results.failures();
+            text += &results.inabilities();
+            for each in &results.absent {
+                let line = format!("absent: {}: {}\n", each.contestant, each.reason);
+                if !absent.contains(&line) {
+                    absent.push(line);
+                }
+            }
+        }
+        text += &absent.concat();
+        let entries = self.suite.benchmarks.iter().flat_map(|results| &results.cases);
+        let entries = entries.flat_map(|results| &results.entries);
+        let on_preload = entries.filter(|entry| entry.contestant == Contestant::FurwockPreload);
+        text += &self.suite.roster.not_replaced(on_preload.flat_map(|entry| &entry.runs));
+        if let Some(noise) = self.suite.noise.summary("rounds") {
+            text += &format!("{noise}\n");
+        }
+        if self.suite.interrupted {
+            text += "Interrupted: this is what had been measured.\n";
+        }
+        text
+    }
+
+    fn page(&self) -> Page {
+        let benchmarks = &self.suite.benchmarks;
+        let mut summary = self.answer.findings.clone();
+        // What the run was made to answer is the summary; the benchmarks' own follow otherwise.
+        if summary.is_empty() {
+            summary.extend(benchmarks.iter().flat_map(page::findings));
+        }
+        let mut sections = self.answer.sections.clone();
+        if !self.changes.is_empty() {
+            sections.push(super::baseline::section(&self.changes));
+        }
+        sections.extend(benchmarks.iter().map(page::section));
+        sections.push(page::method(&self.notes()));
+        Page {
+            title: format!("furwock {}", self.title),
+            provenance: vec![
+                self.machine.to_string(),
+                format!("furwock {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
+                format!("furwock {}", env!("CARGO_PKG_VERSION")),
+            ],
+            summary,
+            sections,
+        }
+    }
+}
+
+/// A benchmark's tables.
+pub fn tables(results: &BenchmarkResults) -> String {
+    if results.contestants.is_empty() {
+        return String::new();
+    }
+    let mut text = format!(
+        "{}: medians of up to {} rounds{}.\n{}\n\n",
+        results.benchmark.name,
+        results.rounds,
+        if results.benchmark.counts_turns {
+            String::new()
+        } else {
+            format!(" of {} s", results.seconds)
+        },
+        results.benchmark.case_key
+    );
+    for figure in results.benchmark.figures.iter().filter(|figure| !figure.detail) {
+        text += &figure_table::render(figure, &results.contestants, &results.cases);
+    }
+    text += &results.speeds().render();
+    text += "\n";
+    text
+}

@@ -1,0 +1,332 @@
+//! What a page shows of a benchmark.
+
+use super::contestant::Contestant;
+use super::figure_table::{Better, Figure, Unit, shown};
+use super::results::{BenchmarkResults, CaseResults, Entry};
+use super::standing::{CaseSpeeds, Speeds};
+use crate::measuring::number::times;
+use crate::report::model::{
+    Axis, AxisUnit, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section,
+    Series, Table, Tone,
+};
+use crate::statistics::exponent;
+
+/// The figure whose tail is drawn against the rate.
+const TAIL: &str = "wait_p999_s";
+/// A curve has as many points at least.
+const CURVE_MIN: usize = 3;
+
+/// How furwock stands in a benchmark, in a sentence for each of its faces, and where it loses.
+pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
+    let speeds = results.speeds();
+    let title = results.benchmark.title;
+    let mut findings = Vec::new();
+    for ours in [Contestant::Furwock, Contestant::FurwockPreload] {
+        let peers: Vec<Contestant> = if ours == Contestant::Furwock {
+            speeds.peers().collect()
+        } else {
+            // Whoever puts the library beneath a program has glibc otherwise.
+            speeds.peers().filter(|peer| matches!(peer, Contestant::Glibc)).collect()
+        };
+        for peer in peers {
+            findings.extend(finding(title, &speeds, ours, peer));
+        }
+    }
+    findings
+}
+
+/// Of one over one peer: how many cases, by how much, which is the worst.
+fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> Option<Finding> {
+    let ratio = |case: &CaseSpeeds| Some((case.case.clone(), speeds.ratio(case, ours, peer)?));
+    let ratios: Vec<_> = speeds.cases.iter().filter_map(ratio).collect();
+    if ratios.is_empty() {
+        return None;
+    }
+    let mean = crate::statistics::geometric_mean(
+        &ratios.iter().map(|(_, ratio)| ratio.ratio).collect::<Vec<_>>(),
+    );
+    let wins = ratios.iter().filter(|(_, ratio)| ratio.differs && ratio.ratio > 1.0).count();
+    let losses: Vec<_> =
+        ratios.iter().filter(|(_, ratio)| ratio.differs && ratio.ratio < 1.0).collect();
+    let even = ratios.len() - wins - losses.len();
+    let worst = losses.iter().min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio));
+    let worst = worst.map_or_else(String::new, |(case, ratio)| {
+        format!("; its worst case is {case} ({})", times(ratio.ratio))
+    });
+    let tone = match mean {
+        _ if mean > 1.02 && wins > losses.len() => Tone::Win,
+        _ if mean < 0.98 && losses.len() > wins => Tone::Loss,
+        _ => Tone::Neutral,
+    };
+    let name = ours.name();
+    let text = format!(
+        "{title}: on the whole {name} has {} the speed of {peer}: faster in {wins} of {} cases, slower in {}, \
+         no difference in {even}{worst}.",
+        times(mean),
+        ratios.len(),
+        losses.len()
+    );
+    Some(Finding { tone, text })
+}
+
+pub fn section(results: &BenchmarkResults) -> Section {
+    let mut blocks = Vec::new();
+    blocks.extend(heat_map(results).map(Block::HeatMap));
+    blocks.extend(curves(results).into_iter().map(Block::Chart));
+    blocks.extend(tails(results).into_iter().map(Block::Chart));
+    blocks.extend(
+        results
+            .benchmark
+            .figures
+            .iter()
+            .filter_map(|figure| figure_table(figure, results))
+            .map(Block::Table),
+    );
+    Section {
+        heading: results.benchmark.title.to_owned(),
+        text: vec![results.benchmark.what.to_owned(), results.benchmark.case_key.to_owned()],
+        blocks,
+    }
+}
+
+/// How it was measured, and what went wrong.
+pub fn method(notes: &str) -> Section {
+    let mut text = vec![
+        "Each round of each implementation is a process of its own. The rounds of all are interleaved, and who \
+         comes first rotates, so that a machine that drifts favours nobody. Figures are medians over the \
+         rounds."
+            .to_owned(),
+        "Before and after each round a thread on every CPU looks for gaps in time. A round beside a gap of more \
+         than a millisecond is dropped and run again, once; what was dropped or kept is counted below."
+            .to_owned(),
+        "Every round checks its own result: locks that don't exclude, wakes that are lost, items that come \
+         twice make it a failure, not a figure."
+            .to_owned(),
+        "A ratio counts as a difference if the medians lie more than 1 % apart and an exact rank-sum test over \
+         the rounds says that so uneven an order has a chance of at most 10 %."
+            .to_owned(),
+        "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): work inside of the \
+         lock is done one after the other, all work by as many threads as there are CPUs. h is the time of \
+         the two atomic instructions without which no lock is taken and released."
+            .to_owned(),
+    ];
+    text.extend(notes.lines().map(str::to_owned));
+    Section { heading: "How it was measured".to_owned(), text, blocks: Vec::new() }
+}
+
+fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
+    let speeds = results.speeds();
+    // One of ours over each peer, and the preload over glibc, whose place it takes.
+    let mut pairs: Vec<(Contestant, Contestant, String)> = Vec::new();
+    let ours: Vec<Contestant> = speeds.ours().collect();
+    let first = *ours.first()?;
+    pairs.extend(speeds.peers().map(|peer| (first, peer, peer.name().to_owned())));
+    if first != Contestant::FurwockPreload && ours.contains(&Contestant::FurwockPreload) {
+        let over = [Contestant::Glibc, Contestant::Kernel];
+        let over = over.into_iter().find(|peer| results.contestants.contains(peer));
+        pairs.extend(
+            over.map(|peer| (Contestant::FurwockPreload, peer, format!("preload over {peer}"))),
+        );
+    }
+    if pairs.is_empty() {
+        return None;
+    }
+    let cell = |case: &CaseSpeeds, one: Contestant, other: Contestant| {
+        let failed = |contestant| {
+            let entry = results.case(&case.case).and_then(|results| results.entry(contestant));
+            entry.is_some_and(|entry: &Entry| entry.failure.is_some())
+        };
+        match speeds.ratio(case, one, other) {
+            Some(ratio) if ratio.differs => HeatCell::Ratio(ratio.ratio),
+            Some(ratio) => HeatCell::NoDifference(ratio.ratio),
+            None if failed(one) || failed(other) => HeatCell::Failed,
+            None => HeatCell::Absent,
+        }
+    };
+    let row = |case: &CaseSpeeds| HeatRow {
+        name: case.case.clone(),
+        ratios: pairs.iter().map(|(one, other, _)| cell(case, *one, *other)).collect(),
+    };
+    Some(HeatMap {
+        caption: format!("Speed of {first} over each of the others"),
+        corner: "case".to_owned(),
+        columns: pairs.iter().map(|(_, _, name)| name.clone()).collect(),
+        rows: speeds.cases.iter().map(row).collect(),
+        notes: vec![format!(
+            "{} More than 1: furwock is faster. By {}.",
+            results.benchmark.case_key,
+            results.benchmark.figures[0].title.split(" (").next().unwrap_or_default()
+        )],
+    })
+}
+
+fn axis_unit(unit: Unit) -> AxisUnit {
+    match unit {
+        Unit::PerSecond => AxisUnit::PerSecond,
+        Unit::Time | Unit::Wait | Unit::Nanoseconds => AxisUnit::Seconds,
+        Unit::Index => AxisUnit::Count,
+    }
+}
+
+/// The names of the curves, in the cases' order.
+fn series_names(results: &BenchmarkResults) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for case in &results.cases {
+        let name = case.case.place.series.as_str();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn cases_of<'a>(results: &'a BenchmarkResults, series: &str) -> Vec<&'a CaseResults> {
+    results.cases.iter().filter(|case| case.case.place.series == series).collect()
+}
+
+/// The first figure over the number in which the cases differ: one picture for each series of cases.
+fn curves(results: &BenchmarkResults) -> Vec<Chart> {
+    let rank = &results.benchmark.figures[0];
+    let chart = |name: &str| {
+        let cases = cases_of(results, name);
+        (cases.len() >= CURVE_MIN).then(|| curve(results, rank, name, &cases))
+    };
+    series_names(results).into_iter().filter_map(chart).collect()
+}
+
+fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&CaseResults]) -> Chart {
+    let points = |contestant: Contestant| -> Vec<Point> {
+        let point = |case: &&CaseResults| {
+            let entry = case.entry(contestant).filter(|entry| entry.failure.is_none())?;
+            let spread = entry.spread(figure.name)?;
+            Some(Point {
+                x: case.case.place.x,
+                y: spread.median,
+                range: Some((spread.min, spread.max)),
+                label: case.case.name.clone(),
+            })
+        };
+        cases.iter().filter_map(point).collect()
+    };
+    let mut series: Vec<Series> = results
+        .contestants
+        .iter()
+        .map(|contestant| Series {
+            name: contestant.name().to_owned(),
+            ours: contestant.is_ours(),
+            bound: false,
+            points: points(*contestant),
+            note: String::new(),
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    if figure.better == Better::Less {
+        for series in &mut series {
+            let points: Vec<(f64, f64)> =
+                series.points.iter().map(|point| (point.x, point.y)).collect();
+            series.note = exponent(&points).map_or_else(String::new, |fit| format!("~ x^{fit:.2}"));
+        }
+    }
+    let bound: Vec<Point> = cases
+        .iter()
+        .filter_map(|case| {
+            let (x, y) = (case.case.place.x, case.case.bound?);
+            Some(Point { x, y, range: None, label: case.case.name.clone() })
+        })
+        .collect();
+    if !bound.is_empty() {
+        let name = "bound".to_owned();
+        series.push(Series { name, ours: false, bound: true, points: bound, note: String::new() });
+    }
+    let x_title = cases[0].case.place.x_title;
+    let better = match figure.better {
+        Better::Less => "Lower is better.",
+        Better::More => "Higher is better.",
+    };
+    Chart {
+        caption: format!("{}: {name}", results.benchmark.title),
+        x: Axis { title: x_title.to_owned(), logarithmic: true, unit: AxisUnit::Count },
+        y: Axis {
+            title: figure.title.split(" (").next().unwrap_or_default().to_owned(),
+            logarithmic: true,
+            unit: axis_unit(figure.unit),
+        },
+        series,
+        joined: true,
+        notes: vec![format!("{better} Thin bars: the least and the greatest round.")],
+    }
+}
+
+/// The tail of the waits against the rate: one picture for each series of cases.
+fn tails(results: &BenchmarkResults) -> Vec<Chart> {
+    let rank = &results.benchmark.figures[0];
+    let Some(tail) = results.benchmark.figures.iter().find(|figure| figure.name == TAIL) else {
+        return Vec::new();
+    };
+    if rank.better == Better::Less {
+        return Vec::new();
+    }
+    let chart = |name: &str| {
+        let cases = cases_of(results, name);
+        let series: Vec<Series> = results
+            .contestants
+            .iter()
+            .map(|contestant| Series {
+                name: contestant.name().to_owned(),
+                ours: contestant.is_ours(),
+                bound: false,
+                points: cases
+                    .iter()
+                    .filter_map(|case| {
+                        let entry = case.entry(*contestant)?;
+                        Some(Point {
+                            x: entry.median(rank.name)?,
+                            y: entry.median(tail.name)?,
+                            range: None,
+                            label: case.case.name.clone(),
+                        })
+                    })
+                    .collect(),
+                note: String::new(),
+            })
+            .filter(|series| !series.points.is_empty())
+            .collect();
+        (!series.is_empty()).then(|| Chart {
+            caption: format!("{}: {name}: the tail against the rate", results.benchmark.title),
+            x: Axis {
+                title: rank.title.split(" (").next().unwrap_or_default().to_owned(),
+                logarithmic: true,
+                unit: axis_unit(rank.unit),
+            },
+            y: Axis { title: tail.title.to_owned(), logarithmic: true, unit: AxisUnit::Seconds },
+            series,
+            joined: false,
+            notes: vec!["Best is below on the right: many operations, short waits.".to_owned()],
+        })
+    };
+    series_names(results).into_iter().filter_map(chart).collect()
+}
+
+fn figure_table(figure: &Figure, results: &BenchmarkResults) -> Option<Table> {
+    let shown = shown(figure, &results.cases);
+    if shown.is_empty() {
+        return None;
+    }
+    let plain = |text: String| Cell { text, tone: Tone::Neutral };
+    let cell = |entry: &Entry| match (&entry.failure, entry.spread(figure.name)) {
+        (Some(_), _) => Cell { text: "failed".to_owned(), tone: Tone::Loss },
+        (None, Some(spread)) => plain(figure.text_of(spread, entry.runs.len())),
+        (None, None) => plain("—".to_owned()),
+    };
+    let row = |case: &CaseResults| {
+        let cells = case.entries.iter().map(cell);
+        std::iter::once(plain(case.case.name.clone())).chain(cells).collect()
+    };
+    let names = results.contestants.iter().map(|contestant| contestant.name().to_owned());
+    Some(Table {
+        caption: figure.title.to_owned(),
+        header: std::iter::once("case".to_owned()).chain(names).collect(),
+        rows: shown.into_iter().map(row).collect(),
+        notes: Vec::new(),
+    })
+}

@@ -1,0 +1,117 @@
+//! 4. Words of 64 bits: a rwlock whose whole state is one word, 2008.
+
+use super::super::benchmark::Benchmark;
+use super::super::contestant::Contestant;
+use super::super::sections::Sections;
+use super::super::workloads::rwlock::{case, of_cases};
+use super::row::{Document, Measured, Place, Row};
+use crate::measuring::number::{compact, times};
+
+pub const DOCUMENT: Document = Document {
+    number: 4,
+    title: "A rwlock in one 64-bit word",
+    source: "Ulrich Drepper, \"64-bit futexes: Intro\", 30 May 2008; one socket of four cores",
+    text: &[
+        "A rwlock's state doesn't fit into 32 bits. The rwlocks of the time kept it in several words, behind an \
+         internal lock; a futex of 64 bits lets one word have all of it.",
+        "The document's table has times for 1 to 16 threads whose sections are trivial. Here it is the time an \
+         operation, 1 % of them writes and no work inside. Old is a rwlock of the old kind on the kernel's \
+         futex: an internal lock, the state in words behind it; new is the crate's. Below are the same with \
+         unmodified pthread calls, on today's glibc, whose rwlock isn't the one of 2008 any more, and with \
+         furwock's library.",
+    ],
+    benchmarks,
+    rows,
+};
+
+/// The document's raw numbers, old and new, for 1 to 16 threads. (Its row for 5 threads has a comma
+/// astray.)
+const PUBLISHED: [(f64, f64); 16] = [
+    (4_991_633_560.0, 3_986_898_840.0),
+    (14_187_564_600.0, 5_080_538_220.0),
+    (20_727_416_260.0, 5_291_971_820.0),
+    (23_079_608_650.0, 6_652_036_830.0),
+    (23_176_632_860.0, 6_570_373_500.0),
+    (21_913_357_010.0, 6_591_716_100.0),
+    (22_975_750_700.0, 6_597_761_790.0),
+    (22_349_919_860.0, 6_632_005_730.0),
+    (24_784_438_890.0, 6_599_062_590.0),
+    (24_899_243_380.0, 6_493_066_340.0),
+    (25_358_788_130.0, 6_735_662_240.0),
+    (19_955_548_890.0, 6_591_059_500.0),
+    (24_058_349_440.0, 6_709_288_100.0),
+    (26_002_901_340.0, 6_741_505_130.0),
+    (19_790_724_570.0, 6_720_973_690.0),
+    (26_639_730_750.0, 6_558_662_430.0),
+];
+
+const SECTIONS: Sections = Sections::new(0.0, 0.0);
+const WRITES: f64 = 1.0;
+const RATE: &str = "ops_per_second";
+
+fn benchmarks() -> Vec<Benchmark> {
+    let cases = (1..=16).map(|threads| case(WRITES, SECTIONS, threads, false)).collect();
+    vec![Benchmark {
+        title: "Reader-writer lock, 1 % writes of nothing",
+        able: const {
+            &[
+                Contestant::Furwock,
+                Contestant::FurwockPreload,
+                Contestant::Glibc,
+                Contestant::Kernel,
+            ]
+        },
+        ..of_cases(cases)
+    }]
+}
+
+fn rows(measured: &Measured) -> Vec<Row> {
+    let old_and_new = PUBLISHED.iter().zip(1u32..).map(|((old, new), threads)| {
+        let published = format!(
+            "{} -> {} ({:.0} % less)",
+            compact(*old),
+            compact(*new),
+            (1.0 - new / old) * 100.0
+        );
+        row(
+            measured,
+            threads,
+            if threads == 1 { "1 thread" } else { "threads" },
+            (Contestant::Furwock, Contestant::Kernel),
+            &published,
+            Some(old / new),
+        )
+    });
+    let today = [1, 2, 4, 8, 16].map(|threads| {
+        let pair = (Contestant::FurwockPreload, Contestant::Glibc);
+        row(measured, threads, "preload over today's glibc, threads", pair, "—", None)
+    });
+    old_and_new.chain(today).collect()
+}
+
+fn row(
+    measured: &Measured,
+    threads: u32,
+    what: &str,
+    pair: (Contestant, Contestant),
+    published: &str,
+    published_gain: Option<f64>,
+) -> Row {
+    let name = case(WRITES, SECTIONS, threads, false).name;
+    let place = Place { benchmark: "rwlock", case: &name };
+    let nanoseconds = |contestant| Some(1e9 / measured.median(place, contestant, RATE)?);
+    let gain = measured.speed_up(place, pair, RATE);
+    let here = match (nanoseconds(pair.1), nanoseconds(pair.0)) {
+        (Some(old), Some(new)) => {
+            format!("{old:.1} ns -> {new:.1} ns ({:.0} % less)", (1.0 - new / old) * 100.0)
+        }
+        _ => "—".to_owned(),
+    };
+    let what = if what == "1 thread" { what.to_owned() } else { format!("{what}: {threads}") };
+    let short = format!(
+        "with one processor for every two threads of the document's, the old kind's internal lock is \
+         fought over less; {} was published",
+        published_gain.map_or_else(String::new, times)
+    );
+    Row::new(what, published, published_gain, here, gain, &short)
+}

@@ -1,0 +1,113 @@
+//! How many threads this system lets a process have, and which limit it is that says so.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use rustix::process::{Resource, getrlimit};
+
+/// A stack and its guard page are a mapping each.
+const MAPPINGS_A_THREAD: u64 = 2;
+/// What a process has of both beside its threads' stacks.
+const MAPPINGS_BESIDE: u64 = 500;
+/// The watchdog, the main thread, and what the command itself has.
+const THREADS_BESIDE: u64 = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThreadLimit {
+    pub threads: u64,
+    pub limit: String,
+}
+
+impl fmt::Display for ThreadLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "this system allows {} more threads ({})", self.threads, self.limit)
+    }
+}
+
+/// The narrowest of the limits; none if nothing limits.
+pub fn threads() -> Option<ThreadLimit> {
+    let known = [of_mappings(), of_kernel(), of_pids(), of_user(), of_control_group()];
+    let narrowest = known.into_iter().flatten().min_by_key(|limit| limit.threads)?;
+    let threads = narrowest.threads.saturating_sub(THREADS_BESIDE);
+    Some(ThreadLimit { threads, ..narrowest })
+}
+
+fn number(path: impl AsRef<Path>) -> Option<u64> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn of_mappings() -> Option<ThreadLimit> {
+    let most = number("/proc/sys/vm/max_map_count")?;
+    let threads = most.saturating_sub(MAPPINGS_BESIDE) / MAPPINGS_A_THREAD;
+    Some(ThreadLimit {
+        threads,
+        limit: format!("vm.max_map_count is {most}, {MAPPINGS_A_THREAD} a thread"),
+    })
+}
+
+/// Threads of the whole system; what runs now isn't counted exactly.
+fn of_kernel() -> Option<ThreadLimit> {
+    let most = number("/proc/sys/kernel/threads-max")?;
+    let threads = most.saturating_sub(running());
+    Some(ThreadLimit { threads, limit: format!("kernel.threads-max is {most}") })
+}
+
+fn of_pids() -> Option<ThreadLimit> {
+    let most = number("/proc/sys/kernel/pid_max")?;
+    let threads = most.saturating_sub(running());
+    Some(ThreadLimit { threads, limit: format!("kernel.pid_max is {most}") })
+}
+
+/// How many tasks there are, from the load averages' fourth field.
+fn running() -> u64 {
+    let averages = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let tasks = averages.split_whitespace().nth(3).and_then(|field| field.split_once('/'));
+    tasks.and_then(|(_, all)| all.parse().ok()).unwrap_or(0)
+}
+
+/// The kernel doesn't hold root to this one.
+fn of_user() -> Option<ThreadLimit> {
+    if rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let threads = getrlimit(Resource::Nproc).current?;
+    Some(ThreadLimit { threads, limit: format!("ulimit -u is {threads}") })
+}
+
+/// This process's group and those above it, in version 2's one tree or in version 1's for `pids`.
+fn of_control_group() -> Option<ThreadLimit> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let limits = groups.lines().filter_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let root = match fields.next()? {
+            "" => "/sys/fs/cgroup",
+            kinds if kinds.split(',').any(|kind| kind == "pids") => "/sys/fs/cgroup/pids",
+            _ => return None,
+        };
+        let group = Path::new(root).join(fields.next()?.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|folder| folder.starts_with(root));
+        above.filter_map(of_group).min_by_key(|limit| limit.threads)
+    });
+    limits.min_by_key(|limit| limit.threads)
+}
+
+fn of_group(group: &Path) -> Option<ThreadLimit> {
+    let most = number(group.join("pids.max"))?;
+    let current = number(group.join("pids.current")).unwrap_or(0);
+    let limit = format!("pids.max of {} is {most}", group.display());
+    Some(ThreadLimit { threads: most.saturating_sub(current), limit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_limit_and_it_has_a_name() {
+        let limit = threads().expect("Linux has kernel.threads-max at least");
+        assert!(limit.threads > 1 && limit.limit.contains(" is "), "{limit}");
+        assert!(of_mappings().unwrap().threads > 100);
+        assert_eq!(of_group(Path::new("/no/such/group")), None);
+    }
+}

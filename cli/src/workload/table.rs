@@ -1,0 +1,200 @@
+//! table: what the wait queues cost when very many wait in them, more than there can be threads: as
+//! futures (furwock) or listeners (event-listener).
+//!
+//! In turn after turn one is woken and another comes to wait; then some in the middle give up; then all are
+//! woken at once. All wait on one word, or each on a word of its own.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Instant;
+
+use event_listener::{Event, EventListener, IntoNotification};
+use furwock::futex::{self, WaitFuture};
+
+use super::die::Die;
+use super::implementation::Implementation;
+use super::parameters::{BadParameter, Parameters};
+use super::report::{Figures, figures};
+use super::watchdog;
+use crate::statistics::median;
+
+/// Turns that are timed together, and how often.
+const TURNS: usize = 200;
+const SAMPLES: usize = 15;
+
+struct Plan {
+    waiters: usize,
+    /// Each on a word of its own?
+    apart: bool,
+}
+
+/// A place where many wait.
+trait Place {
+    type Waiter;
+
+    fn words(count: usize) -> Self;
+    fn wait_at(&self, word: usize) -> Self::Waiter;
+    fn wake(&self, word: usize, count: usize);
+    /// Is the waiter woken, and has left the queue?
+    fn is_woken(waiter: &mut Self::Waiter) -> bool;
+}
+
+/// Counts how often futures were woken.
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+fn waker() -> Waker {
+    Waker::from(Arc::new(Count(AtomicUsize::new(0))))
+}
+
+/// Words that live as long as the process: futures borrow them.
+struct Words {
+    words: &'static [AtomicU32],
+    waker: Waker,
+}
+
+struct Awaited {
+    future: Pin<Box<WaitFuture<'static, AtomicU32>>>,
+    waker: Waker,
+}
+
+impl Place for Words {
+    type Waiter = Awaited;
+
+    fn words(count: usize) -> Self {
+        let words: Vec<AtomicU32> = (0..count).map(|_| AtomicU32::new(0)).collect();
+        Words { words: Vec::leak(words), waker: waker() }
+    }
+
+    fn wait_at(&self, word: usize) -> Awaited {
+        let future = Box::pin(futex::wait_async(&self.words[word], 0));
+        let mut waiter = Awaited { future, waker: self.waker.clone() };
+        // The first poll queues it.
+        assert!(!Self::is_woken(&mut waiter), "nobody wakes yet");
+        waiter
+    }
+
+    fn wake(&self, word: usize, count: usize) {
+        futex::wake(&self.words[word], count);
+    }
+
+    fn is_woken(waiter: &mut Awaited) -> bool {
+        let mut context = Context::from_waker(&waiter.waker);
+        matches!(waiter.future.as_mut().poll(&mut context), Poll::Ready(_))
+    }
+}
+
+/// An event has no table: each word is an event of its own.
+struct Events(Vec<Event>);
+
+impl Place for Events {
+    type Waiter = (EventListener, Waker);
+
+    fn words(count: usize) -> Self {
+        Events((0..count).map(|_| Event::new()).collect())
+    }
+
+    fn wait_at(&self, word: usize) -> (EventListener, Waker) {
+        (self.0[word].listen(), waker())
+    }
+
+    fn wake(&self, word: usize, count: usize) {
+        self.0[word].notify(count.additional());
+    }
+
+    fn is_woken((listener, waker): &mut (EventListener, Waker)) -> bool {
+        let mut context = Context::from_waker(waker);
+        Pin::new(listener).poll(&mut context).is_ready()
+    }
+}
+
+pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
+    let plan = Plan {
+        waiters: parameters.take_count("waiters", 1000)?,
+        apart: parameters.take("apart", 0u32)? != 0,
+    };
+    let _ = parameters.take_amount("seconds", 0.0)?;
+    let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
+    let implementation = Implementation::take(&mut parameters)?;
+    parameters.finish()?;
+    watchdog::start(limit_s, Figures::new);
+    Ok(match implementation {
+        Implementation::Furwock => measure::<Words>(&plan),
+        Implementation::EventListener => measure::<Events>(&plan),
+        other => Err(other.lacks("waiters without a thread each")),
+    })
+}
+
+fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
+    let words = if plan.apart { plan.waiters } else { 1 };
+    let place = P::words(words);
+    let word_of = |number: usize| number % words;
+    let before = resident_bytes();
+    let start = Instant::now();
+    let mut waiting: VecDeque<(usize, P::Waiter)> =
+        (0..plan.waiters).map(|number| (word_of(number), place.wait_at(word_of(number)))).collect();
+    let arriving = start.elapsed().as_secs_f64() / plan.waiters as f64;
+    let bytes = (resident_bytes() - before).max(0.0) / plan.waiters as f64;
+
+    let mut turns = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            let (word, mut waiter) = waiting.pop_front().expect("as many come as go");
+            place.wake(word, 1);
+            if !P::is_woken(&mut waiter) {
+                return Err("a wake did not wake who came first".to_owned());
+            }
+            drop(waiter);
+            waiting.push_back((word, place.wait_at(word)));
+        }
+        turns.push(start.elapsed().as_secs_f64() / TURNS as f64);
+    }
+
+    // Whoever gives up leaves from the middle, and another comes.
+    let mut die = Die::new(1, 0, 0.5);
+    let mut givings_up = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        for _ in 0..TURNS {
+            let at = die.below(waiting.len());
+            let word = waiting[at].0;
+            // What was there leaves first.
+            let fresh = place.wait_at(word);
+            drop(std::mem::replace(&mut waiting[at].1, fresh));
+        }
+        givings_up.push(start.elapsed().as_secs_f64() / TURNS as f64);
+    }
+
+    let start = Instant::now();
+    (0..words).for_each(|word| place.wake(word, usize::MAX));
+    let waking_all = start.elapsed().as_secs_f64() / plan.waiters as f64;
+    if let Some((word, _)) =
+        waiting.iter_mut().find_map(|(word, waiter)| (!P::is_woken(waiter)).then_some((*word, ())))
+    {
+        return Err(format!("a waiter at word {word} was not woken with all"));
+    }
+    Ok(figures([
+        ("turn_s", median(&turns)),
+        ("arrive_s", arriving),
+        ("give_up_s", median(&givings_up)),
+        ("wake_all_s", waking_all),
+        ("bytes_per_waiter", bytes),
+    ]))
+}
+
+/// What this process has in memory.
+pub fn resident_bytes() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = status.split_whitespace().nth(1).and_then(|pages| pages.parse::<f64>().ok());
+    pages.unwrap_or(0.0) * rustix::param::page_size() as f64
+}
