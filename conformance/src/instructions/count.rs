@@ -13,8 +13,11 @@ use std::time::Duration;
 /// what so many repetitions take.
 pub const TIMES: u64 = 1000;
 
-/// The function of `furwock-instructions` that makes these calls.
+/// The function of `furwock-instructions` that is called so.
 const COUNTED: &str = "furwock_counted";
+
+/// Calls of it for each operation: two of what is around it, and two of both.
+const CALLS: usize = 4;
 
 /// A face of furwock takes a second or two.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -94,23 +97,17 @@ fn count_face(face: &Face, program: &Path, folder: &Path) -> Result<Vec<(String,
     }
     let names = fs::read_to_string(names).map_err(|error| error.to_string())?;
     let names: Vec<&str> = names.lines().collect();
-    let totals = totals(&out, 2 * names.len())?;
-    // How much longer the second call takes.
-    let longer: Vec<u64> =
-        totals.chunks_exact(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let [(_, around), operations @ ..] = &names.into_iter().zip(longer).collect::<Vec<_>>()[..]
-    else {
-        return Err("it counts nothing".into());
-    };
-    operations
-        .iter()
-        .map(|(name, longer)| Ok((name.to_string(), each(name, *longer, *around)?)))
-        .collect()
+    let totals = totals(&out, CALLS * names.len())?;
+    let operations = names.into_iter().zip(totals.chunks_exact(CALLS));
+    operations.map(|(name, totals)| Ok((name.to_owned(), each(name, totals)?))).collect()
 }
 
 /// What one repetition takes without what is around it.
-fn each(name: &str, longer: u64, around: u64) -> Result<u64, String> {
-    let own = longer.saturating_sub(around);
+fn each(name: &str, totals: &[u64]) -> Result<u64, String> {
+    // How much longer each second call takes.
+    let [around, with_it] =
+        [0, 2].map(|shorter| totals[shorter + 1].saturating_sub(totals[shorter]));
+    let own = with_it.saturating_sub(around);
     if own % TIMES != 0 || own == 0 {
         return Err(format!(
             "{name}: {TIMES} repetitions take {own} instructions: they aren't all alike. Warm up what \

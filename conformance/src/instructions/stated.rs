@@ -13,6 +13,9 @@ use std::collections::BTreeMap;
 
 const BEGIN: &str = "- Instructions without contention:";
 
+/// The changelog's.
+const WIDTH: usize = 105;
+
 /// The count that holds for each path.
 #[derive(Debug, Default)]
 pub struct Stated(Counts);
@@ -55,9 +58,29 @@ pub fn entry<'c>(counts: impl IntoIterator<Item = (&'c String, u64)>) -> String 
         let (face, name) = path.split_once(": ").expect("a path is a face's");
         faces.entry(face).or_default().push(format!("{name} {count}"));
     }
-    let faces: Vec<String> =
-        faces.iter().map(|(face, items)| format!("{face}: {}", items.join(", "))).collect();
-    format!("{BEGIN} {}.", faces.join("; "))
+    let mut parts = Vec::new();
+    for (face, mut items) in faces {
+        items[0].insert_str(0, &format!("{face}: "));
+        let last = items.pop();
+        parts.extend(items.into_iter().map(|item| item + ","));
+        parts.extend(last.map(|item| item + ";"));
+    }
+    let list = wrapped(BEGIN, &parts);
+    format!("{}.", list.trim_end_matches(';'))
+}
+
+/// The parts behind the beginning, on as many lines as they need.
+fn wrapped(begin: &str, parts: &[String]) -> String {
+    let mut lines = begin.to_owned();
+    let mut width = begin.len();
+    for part in parts {
+        let fits = width + 1 + part.len() <= WIDTH;
+        let between = if fits { " " } else { "\n  " };
+        lines += between;
+        lines += part;
+        width = if fits { width + 1 } else { 2 } + part.len();
+    }
+    lines
 }
 
 /// What follows the beginning in each entry, each on one line.

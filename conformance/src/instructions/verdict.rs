@@ -2,7 +2,7 @@
 
 use super::count::Counts;
 use super::stated::{Stated, entry};
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// How much more or less than stated is no matter, in percent.
 const SLACK: u64 = 5;
@@ -10,6 +10,7 @@ const SLACK: u64 = 5;
 /// The paths whose counts the changelog doesn't cover, and those whose counts it could lower.
 #[derive(Debug, Default)]
 pub struct Verdict {
+    paths: usize,
     grown: Vec<Finding>,
     shrunk: Vec<Finding>,
     unstated: Vec<Finding>,
@@ -28,7 +29,7 @@ struct Finding {
 impl Verdict {
     /// Compares each path.
     pub fn new(counted: &Counts, stated: &Stated) -> Self {
-        let mut verdict = Self::default();
+        let mut verdict = Self { paths: counted.len(), ..Self::default() };
         for (path, &counted) in counted {
             let finding = |stated| Finding { path: path.clone(), counted, stated };
             match stated.of(path) {
@@ -84,7 +85,10 @@ impl fmt::Display for Verdict {
                 "{path}: CHANGELOG.md states a count, but nothing of that name is counted"
             )?;
         }
-        f.write_char('\n')
+        if failures.is_empty() && self.shrunk.is_empty() && self.gone.is_empty() {
+            writeln!(f, "all {} within {SLACK} % of what CHANGELOG.md states", self.paths)?;
+        }
+        Ok(())
     }
 }
 

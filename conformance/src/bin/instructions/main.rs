@@ -4,9 +4,9 @@
 //! usage: furwock-instructions NAMES crate
 //!        furwock-instructions NAMES library|preload FILE
 //!
-//! Each operation is warmed up, and then run in two calls of `furwock_counted`, of `TIMES` and of twice
-//! as many repetitions. The operations' names go to the file NAMES in the same order. The first one
-//! does nothing: what it costs is the loop around it.
+//! For each operation there are four calls of `furwock_counted`: of what is around the operation, and of
+//! the operation with that, each for `TIMES` repetitions and for twice as many. The operations' names
+//! go to the file NAMES in the same order.
 
 mod c_library;
 mod loaded;
@@ -37,12 +37,9 @@ fn main() -> ExitCode {
         }
     };
     keep_company();
-    let nothing = [Operation::new("nothing", || 0)];
     let mut listed = String::new();
-    for operation in nothing.iter().chain(&operations) {
-        let mut result = repeat(operation, WARM_UP);
-        result |= furwock_counted(operation, TIMES);
-        result |= furwock_counted(operation, 2 * TIMES);
+    for operation in &operations {
+        let result = go_through(operation);
         if result != 0 {
             eprintln!("{}: returned {result}: it isn't what was to be counted", operation.name());
             return ExitCode::FAILURE;
@@ -68,14 +65,23 @@ fn keep_company() {
     });
 }
 
+fn go_through(operation: &Operation) -> c_int {
+    [operation.around(), operation.run()].into_iter().fold(0, |result, call| {
+        result
+            | repeat(call, WARM_UP)
+            | furwock_counted(call, TIMES)
+            | furwock_counted(call, 2 * TIMES)
+    })
+}
+
 /// What callgrind counts: it is told this name.
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn furwock_counted(operation: &Operation, times: u64) -> c_int {
-    repeat(operation, times)
+fn furwock_counted(call: &dyn Fn() -> c_int, times: u64) -> c_int {
+    repeat(call, times)
 }
 
 #[inline(never)]
-fn repeat(operation: &Operation, times: u64) -> c_int {
-    (0..times).fold(0, |result, _| result | operation.run())
+fn repeat(call: &dyn Fn() -> c_int, times: u64) -> c_int {
+    (0..times).fold(0, |result, _| result | call())
 }

@@ -7,35 +7,57 @@ use std::mem::MaybeUninit;
 /// What to call, and what it goes by in the changelog.
 pub struct Operation {
     name: &'static str,
-    run: Box<dyn Fn() -> c_int>,
+    run: Call,
+    around: Call,
 }
 
+/// Returns 0 if all went as it should: another path has another count.
+type Call = Box<dyn Fn() -> c_int>;
+
 impl Operation {
-    /// `run` returns 0 if all went as it should: another path has another count.
+    /// All that `run` does is counted.
     pub fn new(name: &'static str, run: impl Fn() -> c_int + 'static) -> Self {
-        Self { name, run: Box::new(run) }
+        Self { name, run: Box::new(run), around: Box::new(|| 0) }
     }
 
-    /// One call of each of `functions` with `object`.
+    /// One call of each of `functions` with `object`. What is counted are the functions, as far as they
+    /// go beyond one that does nothing.
     pub fn calls<T: 'static, const COUNT: usize>(
         name: &'static str,
         functions: [Function<T>; COUNT],
         object: Object<T>,
     ) -> Self {
-        Self::new(name, move || {
-            // SAFETY: an object that lives as long as the process. Its caller put the functions together.
-            functions.iter().fold(0, |result, function| result | unsafe { function(object.0) })
-        })
+        let around = [do_nothing as Function<T>; COUNT];
+        Self { name, run: called(functions, object), around: called(around, object) }
     }
 
     pub fn name(&self) -> &str {
         self.name
     }
 
-    #[inline(always)]
-    pub fn run(&self) -> c_int {
-        (self.run)()
+    pub fn run(&self) -> &dyn Fn() -> c_int {
+        &self.run
     }
+
+    /// What is counted with the operation and isn't its own.
+    pub fn around(&self) -> &dyn Fn() -> c_int {
+        &self.around
+    }
+}
+
+fn called<T: 'static, const COUNT: usize>(
+    functions: [Function<T>; COUNT],
+    object: Object<T>,
+) -> Call {
+    Box::new(move || {
+        // SAFETY: an object that lives as long as the process; whoever made the operation put functions
+        // together that may be called in turn.
+        functions.iter().fold(0, |result, function| result | unsafe { function(object.0) })
+    })
+}
+
+unsafe extern "C" fn do_nothing<T>(_object: *mut T) -> c_int {
+    0
 }
 
 /// Something that lives as long as the process: the operations that use it do.

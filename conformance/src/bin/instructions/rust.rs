@@ -1,5 +1,6 @@
 //! The crate's operations, inlined as in any program that uses it.
 
+use crate::WARM_UP;
 use crate::operation::{Operation, kept};
 use furwock::{
     Barrier, Condvar, Mutex, PiMutex, RobustMutex, RobustRwLock, RwLock, Semaphore, futex,
@@ -35,14 +36,15 @@ fn mutex() -> Vec<Operation> {
 fn rwlock() -> Vec<Operation> {
     // Read only: its readers publish themselves in their threads' slots.
     let biased = kept(RwLock::new(0_u64));
-    // With a reader inside since before it could be read often enough for that.
+    // The same, with this thread inside.
     let entered = kept(RwLock::new(0_u64));
+    (0..WARM_UP).for_each(|_| drop(entered.read()));
     std::mem::forget(entered.read());
     let lock = kept(RwLock::new(0_u64));
     let upgradable = kept(RwLock::new(0_u64));
     vec![
         Operation::new("rwlock read", || failed(*biased.read() != 0)),
-        Operation::new("rwlock read beside a reader", || failed(*entered.read() != 0)),
+        Operation::new("rwlock read again", || failed(*entered.read() != 0)),
         Operation::new("rwlock write", || {
             *lock.write() += 1;
             0
@@ -74,7 +76,7 @@ fn words() -> Vec<Operation> {
     let word = kept(AtomicU32::new(1));
     vec![
         Operation::new("futex wake", || failed(futex::wake(word, 1) != 0)),
-        Operation::new("futex wait on another value", || {
+        Operation::new("futex wait mismatch", || {
             failed(futex::wait(word, 0, None) != futex::Waited::Mismatch)
         }),
     ]
