@@ -4,13 +4,12 @@ use crate::WARM_UP;
 use crate::loaded::Library;
 use crate::operation::{Function, Operation, zeroed};
 use libc::EAGAIN;
-use std::ffi::{CStr, OsStr, c_int, c_void};
-use std::ptr::null;
+use std::ffi::{CStr, OsStr, c_int, c_long, c_void};
+use std::ptr::{null, null_mut};
 
 type Wake = unsafe extern "C" fn(*const c_void, usize) -> usize;
 type Wait = unsafe extern "C" fn(*const c_void, u32, *const c_void) -> c_int;
-type Futex =
-    unsafe extern "C" fn(*mut u32, c_int, u32, *const c_void, *mut u32, u32) -> std::ffi::c_long;
+type Futex = unsafe extern "C" fn(*mut u32, c_int, u32, *const c_void, *mut u32, u32) -> c_long;
 
 struct Functions(Library);
 
@@ -79,15 +78,17 @@ fn words(functions: &Functions) -> Vec<Operation> {
     let (wake_op, wait_op) =
         (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG, libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
     vec![
-        // SAFETY: a word that lives as long as the process, here and below; no deadlines.
+        // SAFETY: a word that lives as long as the process.
         Operation::new("wake", move || unsafe { wake(word.cast(), 1) as c_int }),
+        // SAFETY: such a word, and no deadline.
         Operation::new("wait mismatch", move || unsafe { wait(word.cast(), 1, null()) ^ EAGAIN }),
+        // SAFETY: such a word; this operation looks at no other.
         Operation::new("futex wake", move || unsafe {
-            futex(word, wake_op, 1, null(), null::<u32>().cast_mut(), 0) as c_int
+            futex(word, wake_op, 1, null(), null_mut(), 0) as c_int
         }),
-        // It says -1, and EAGAIN in errno.
+        // SAFETY: the same, and no deadline. It says -1.
         Operation::new("futex wait mismatch", move || unsafe {
-            futex(word, wait_op, 1, null(), null::<u32>().cast_mut(), 0) as c_int + 1
+            futex(word, wait_op, 1, null(), null_mut(), 0) as c_int + 1
         }),
     ]
 }
