@@ -91,7 +91,8 @@ fn count_face(face: &Face, program: &Path, folder: &Path) -> Result<Vec<(String,
     let (status, says) = run_to_end(command, LIMIT);
     let says = says.trim();
     match status.map_err(|error| error.to_string())? {
-        Some(status) if status.success() && says.is_empty() => {}
+        // The preload says so if it leaves something to glibc. valgrind may have its own remarks.
+        Some(status) if status.success() && !says.contains("furwock: ") => {}
         Some(status) => return Err(format!("{status}: {says}")),
         None => return Err(format!("still running after {} s; {says}", LIMIT.as_secs())),
     }
@@ -108,7 +109,10 @@ fn each(name: &str, totals: &[u64]) -> Result<u64, String> {
     let [around, with_it] =
         [0, 2].map(|shorter| totals[shorter + 1].saturating_sub(totals[shorter]));
     let own = with_it.saturating_sub(around);
-    if own % TIMES != 0 || own == 0 {
+    if own == 0 {
+        return Err(format!("{name}: takes no instructions: the compiler has seen through it"));
+    }
+    if own % TIMES != 0 {
         return Err(format!(
             "{name}: {TIMES} repetitions take {own} instructions: they aren't all alike. Warm up what \
              is counted, or count something steadier"
