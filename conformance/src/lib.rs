@@ -6,6 +6,7 @@ pub mod build;
 pub mod check;
 pub mod differential;
 pub mod hostile;
+pub mod instructions;
 pub mod program;
 
 pub use build::{Artifact, built, preload, scratch, sources};

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Counts the instructions of the uncontended paths and compares them with what CHANGELOG.md states:
+# docs/benchmarks.md, "Instruction counts". Some seconds, and what there is to build.
+set -eu
+cd "$(dirname "$0")/.."
+
+case $(uname -m) in
+x86_64) ;;
+*)
+    echo "instruction-counts: skipped: the counts that are stated are x86-64's, and this is $(uname -m)"
+    exit 0
+    ;;
+esac
+sh scripts/packages.sh valgrind
+if ! command -v valgrind >/dev/null; then
+    echo "instruction-counts: skipped: valgrind isn't installed"
+    exit 0
+fi
+# Of the whole workspace, so that what has been built for its other tests serves here too.
+cargo test --release --workspace --test instructions -- --include-ignored --nocapture
