@@ -92,6 +92,14 @@ pub struct Common {
     #[arg(long)]
     pub full: bool,
 
+    /// Keep each thread on one CPU, dealt out in turn
+    #[arg(long)]
+    pub pin: bool,
+
+    /// Where draws begin, in workloads that draw lots; each round has others
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+
     /// Give up on a round that takes longer [default: 30 more than it measures]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,
@@ -184,7 +192,7 @@ mod tests {
                 Sections { critical_us: 5.0, other_us: 0.0 }
             ]
         );
-        assert!(arguments.pin && !arguments.common.full);
+        assert!(arguments.common.pin && !arguments.common.full);
         let Ok(Bench::Rwlock(arguments)) = parsed("rwlock --writes 0.1,100") else { panic!() };
         assert_eq!(arguments.writes, [0.1, 100.0]);
     }

@@ -84,7 +84,8 @@ fn run(bench: &Bench, baseline: Option<&Baseline>) -> Result<i32, Failure> {
 /// A suite of one benchmark.
 fn one(benchmark: Benchmark, common: &Common, baseline: Option<&Baseline>) -> Result<i32, Failure> {
     let rounds = common.rounds.unwrap_or(if common.full { ROUNDS_FULL } else { ROUNDS });
-    let effort = Effort { rounds: rounds as usize, seconds: common.seconds };
+    let effort =
+        Effort { pin: common.pin, seed: common.seed, ..Effort::new(rounds, common.seconds) };
     let timeout = common.timeout.unwrap_or(common.seconds + PATIENCE);
     let title = format!("bench {}", benchmark.name);
     let mut suite = Suite::new(vec![benchmark], &common.implementations, effort, timeout)?;

@@ -23,7 +23,7 @@ use std::time::Duration;
 /// How cost grows: with waiters, words, threads, and words in one wait
 ///
 /// Without options about 5 minutes. Curves are in the page that --report writes; the text has each curve's
-/// first and last point and its exponent: cost grows as x to the power of it.
+/// first and last point and its exponent: cost grows as x to the power of it, at its end perhaps to another.
 #[derive(Args)]
 pub struct ScalingArguments {
     /// Rounds of each implementation in each case
@@ -56,7 +56,7 @@ const TURN: Figure = Figure {
 };
 
 pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    let effort = Effort { rounds: arguments.rounds as usize, seconds: arguments.seconds };
+    let effort = Effort::new(arguments.rounds, arguments.seconds);
     let suite = Suite::new(benchmarks(), &arguments.implementations, effort, PATIENCE * 2)?;
     let mut suite = suite;
     anstream::eprintln!("furwock: {}", suite.announcement());
@@ -70,8 +70,7 @@ pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<
 fn benchmarks() -> Vec<Benchmark> {
     let possible = limits::threads().map_or(u64::MAX, |limit| limit.threads);
     let threads = THREADS.into_iter().filter(|threads| u64::from(*threads) <= possible);
-    let contending =
-        threads.clone().map(|threads| mutex::case(Sections::new(1.0, 1.0), threads, false));
+    let contending = threads.clone().map(|threads| mutex::case(Sections::new(1.0, 1.0), threads));
     let sleeping = threads.map(|threads| words::wake_case(threads, threads));
     vec![
         waiters("one word", false),
@@ -82,7 +81,7 @@ fn benchmarks() -> Vec<Benchmark> {
             figures: const {
                 &[Figure {
                     name: "cpu_ns_per_op",
-                    title: "processor time a wait, in nanoseconds",
+                    title: "processor time a wait",
                     unit: Unit::Nanoseconds,
                     better: Better::Less,
                     detail: false,
@@ -181,11 +180,23 @@ fn waiters(how: &'static str, apart: bool) -> Benchmark {
     }
 }
 
-/// Each curve's ends and exponent.
+/// Whose growth is told: the figure that ranks, all of those that only this suite has, and what waking costs
+/// the waker.
+fn told(results: &BenchmarkResults) -> impl Iterator<Item = &'static Figure> {
+    let own = results.benchmark.workload == "table";
+    let figures = results.benchmark.figures.iter().enumerate();
+    figures.filter_map(move |(index, figure)| {
+        let told = index == 0 || own || figure.name == "waker_cpu_s";
+        (told && figure.unit != Unit::Index).then_some(figure)
+    })
+}
+
+/// Each curve's ends, its exponent, and that of its end alone: many a cost is flat until something overflows.
 fn exponents(results: &BenchmarkResults) -> String {
-    let mut rows = vec![["", "first", "last", "exponent"].map(str::to_owned).to_vec()];
-    let mut text = String::new();
-    for figure in results.benchmark.figures.iter().filter(|figure| figure.unit != Unit::Index) {
+    const END: usize = 3;
+    let header = ["", "first", "last", "exponent", "at the end"];
+    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    for figure in told(results) {
         for contestant in &results.contestants {
             let points: Vec<(f64, f64)> = results
                 .cases
@@ -197,15 +208,18 @@ fn exponents(results: &BenchmarkResults) -> String {
             let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
             let cost: Vec<(f64, f64)> =
                 points.iter().map(|(x, y)| (*x, 1.0 / figure.speed(*y))).collect();
+            let fit = |points: &[(f64, f64)]| {
+                exponent(points).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}"))
+            };
             rows.push(vec![
-                format!("{}, {contestant}", figure.title),
+                format!("{}, {contestant}", figure.title.split(" (").next().unwrap_or_default()),
                 format!("{} at {}", figure.text(first.1), first.0),
                 format!("{} at {}", figure.text(last.1), last.0),
-                exponent(&cost).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}")),
+                fit(&cost),
+                fit(&cost[cost.len().saturating_sub(END)..]),
             ]);
         }
     }
-    let align = [Align::Left, Align::Right, Align::Right, Align::Right];
-    text += &format!("{}\n{}\n", results.benchmark.title, render_rows(&align, &rows));
-    text
+    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
+    format!("{}\n{}\n", results.benchmark.title, render_rows(&align, &rows))
 }

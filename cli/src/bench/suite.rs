@@ -22,6 +22,14 @@ const OVERHEAD: Duration = Duration::from_millis(60);
 pub struct Effort {
     pub rounds: usize,
     pub seconds: Duration,
+    pub pin: bool,
+    pub seed: u64,
+}
+
+impl Effort {
+    pub fn new(rounds: u32, seconds: Duration) -> Self {
+        Effort { rounds: rounds as usize, seconds, pin: false, seed: 0 }
+    }
 }
 
 pub struct Suite {
@@ -166,7 +174,10 @@ impl Suite {
             words.push(format!("loops_per_us={}", self.workloads.loops_per_us));
         }
         if benchmark.draws {
-            words.push(format!("seed={round}"));
+            words.push(format!("seed={}", self.effort.seed.wrapping_add(round as u64)));
+        }
+        if self.effort.pin {
+            words.push("pin=1".to_owned());
         }
         words
     }

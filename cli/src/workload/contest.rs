@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use super::gate::Gate;
 use super::histogram::Histogram;
 use super::implementation::Implementation;
@@ -26,8 +24,6 @@ pub struct Plan {
     pub seconds: f64,
     /// One in so many lock calls is timed: reading the clock costs more than a free lock does.
     pub sample: u64,
-    /// Each thread stays on one CPU; they are dealt out in turn.
-    pin: bool,
     limit_s: f64,
 }
 
@@ -52,7 +48,6 @@ impl Plan {
             other_loops,
             seconds: parameters.take_amount("seconds", 0.5)?,
             sample: parameters.take_count("sample", 1)? as u64,
-            pin: parameters.take("pin", 0u32)? != 0,
             limit_s: parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?,
         })
     }
@@ -119,7 +114,7 @@ where
     L: Send + Sync + 'static,
     Tally: Send + 'static,
 {
-    let &Plan { threads, seconds, pin, limit_s, .. } = plan.as_ref();
+    let &Plan { threads, seconds, limit_s, .. } = plan.as_ref();
     let contest = Arc::new(Contest {
         plan,
         lock,
@@ -135,9 +130,6 @@ where
     let spawn_one = |index| {
         let contest = Arc::clone(&contest);
         spawn(0, move || {
-            if pin {
-                stay_on_one_cpu(index);
-            }
             let seat = Seat { contest: &contest, index };
             contest.gate.pass();
             operate(&seat)
@@ -165,16 +157,6 @@ fn sole_owner<T>(mut shared: Arc<T>) -> T {
         }
         std::thread::yield_now();
     }
-}
-
-/// A CPU that this process may use, another for each index as far as they go.
-pub fn stay_on_one_cpu(index: usize) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
-    let mut only = CpuSet::new();
-    only.set(cpus[index % cpus.len()]);
-    // A CPU that went offline in between leaves the thread where it was.
-    let _ = sched_setaffinity(None, &only);
 }
 
 fn progress(threads: &[Progress]) -> Figures {

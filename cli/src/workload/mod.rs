@@ -21,6 +21,7 @@ mod mutex;
 pub mod pair;
 mod parameters;
 mod pingpong;
+mod pinning;
 mod pp;
 mod pthread;
 mod queue;
@@ -82,11 +83,12 @@ pub fn workload(arguments: &WorkloadArguments) -> i32 {
 }
 
 fn run(arguments: &WorkloadArguments) -> Result<Report, BadParameter> {
-    let parameters = Parameters::parse(&arguments.parameters)?;
+    let mut parameters = Parameters::parse(&arguments.parameters)?;
     let (_, workload) = WORKLOADS
         .iter()
         .find(|(name, _)| *name == arguments.name)
         .ok_or_else(|| BadParameter("no such workload".to_owned()))?;
+    pinning::take(&mut parameters)?;
     let result = workload(parameters)?;
     Ok(if arguments.name == "rwlock" { Report::of_rwlocks(result) } else { Report::new(result) })
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::contest::stay_on_one_cpu;
 use super::gate::Gate;
 use super::histogram::Histogram;
 use super::implementation::Implementation;
 use super::parameters::{BadParameter, Parameters};
+use super::pinning::stay_on_one_cpu;
 use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::turns::{Turns, for_turns};

@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
+use super::pinning;
 use super::report::fail_now;
 use crate::measuring::limits;
 
@@ -238,6 +239,7 @@ fn stack_bytes_min() -> usize {
 extern "C" fn enter<T, F: FnOnce() -> T>(body: *mut c_void) -> *mut c_void {
     // SAFETY: `spawn` passed a box of F, and nobody else takes it.
     let body = unsafe { Box::from_raw(body.cast::<F>()) };
+    pinning::settle();
     Box::into_raw(Box::new(body())).cast::<c_void>()
 }
 

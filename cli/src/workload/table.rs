@@ -160,7 +160,6 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
         turns.push(start.elapsed().as_secs_f64() / TURNS as f64);
     }
 
-    // Whoever gives up leaves from the middle, and another comes.
     let mut die = Die::new(1, 0, 0.5);
     let mut givings_up = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
@@ -168,7 +167,7 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
         for _ in 0..TURNS {
             let at = die.below(waiting.len());
             let word = waiting[at].0;
-            // What was there leaves first.
+            // Another comes, and then whoever was in the middle leaves.
             let fresh = place.wait_at(word);
             drop(std::mem::replace(&mut waiting[at].1, fresh));
         }

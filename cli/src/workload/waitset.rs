@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use super::contest::{stay_on_one_cpu, summarise_waits};
+use super::contest::summarise_waits;
 use super::die::Die;
 use super::events::{Events, FdEvents, MonitorEvents, WordEvents};
 use super::gate::Gate;
@@ -17,6 +17,7 @@ use super::histogram::Histogram;
 use super::implementation::Implementation;
 use super::locks;
 use super::parameters::{BadParameter, Parameters};
+use super::pinning::stay_on_one_cpu;
 use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::usage::Usage;
@@ -46,7 +47,7 @@ impl Plan {
             consumers: parameters.take_count("consumers", threads)?,
             words: parameters.take_count("words", words)?,
             seed: parameters.take("seed", 1)?,
-            one_cpu: parameters.take("pin", 0u32)? != 0,
+            one_cpu: parameters.take("one_cpu", 0u32)? != 0,
             seconds: parameters.take_amount("seconds", 0.5)?,
             limit_s: parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?,
         })

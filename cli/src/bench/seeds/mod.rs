@@ -55,7 +55,7 @@ pub struct SeedsArguments {
 
 /// Returns the exit status.
 pub fn run(arguments: &SeedsArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    let effort = Effort { rounds: arguments.rounds as usize, seconds: arguments.seconds };
+    let effort = Effort::new(arguments.rounds, arguments.seconds);
     let wanted =
         |seed: &&row::Document| arguments.only.is_empty() || arguments.only.contains(&seed.number);
     let documents: Vec<&row::Document> = DOCUMENTS.iter().filter(wanted).collect();

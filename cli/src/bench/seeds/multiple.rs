@@ -3,7 +3,7 @@
 use super::super::benchmark::Benchmark;
 use super::super::contestant::Contestant;
 use super::super::workloads::many::{waitset_case, waitset_of_cases, waitv_case, waitv_of_cases};
-use super::row::{Document, Measured, Place, Row};
+use super::row::{Document, Measured, Place, Row, percent_less};
 use crate::measuring::number::{self, with_unit};
 
 pub const DOCUMENT: Document = Document {
@@ -68,17 +68,13 @@ fn rows(measured: &Measured) -> Vec<Row> {
         };
         let here = match (of(theirs), of(OURS)) {
             (Some(theirs), Some(ours)) => {
-                format!(
-                    "{} -> {} ({:.0} % less)",
-                    said(theirs),
-                    said(ours),
-                    (1.0 - ours / theirs) * 100.0
-                )
+                format!("{} -> {} ({})", said(theirs), said(ours), percent_less(theirs, ours))
             }
             _ => "—".to_owned(),
         };
         let saved = measured.saving(place, (OURS, theirs), figure);
-        let short = "where turns are short, threads look for the next one before they sleep";
+        let short = "spin lock calls can't be counted here, and time in the kernel isn't the same: what is left \
+                     of it is the threads' own sleep and wake, which every way of waiting has";
         rows.push(Row::new(what, published, percent.map(gain_of), here, saved, short));
     };
     let names = CASES.map(|(producers, consumers)| {

@@ -165,7 +165,7 @@ impl Seed<'_> {
         let mut text = format!("{} ({})\n", self.heading(), self.document.source);
         text += &render_rows(&align, &rows);
         for (why, rows) in self.reasons() {
-            text += &format!("short: {}: {why}\n", rows.join("; "));
+            text += &format!("{}: {why}\n", rows.join("; "));
         }
         text
     }
@@ -224,7 +224,7 @@ impl Seed<'_> {
         let mut notes: Vec<String> = self
             .reasons()
             .into_iter()
-            .map(|(why, rows)| format!("Short: {}: {why}", rows.join("; ")))
+            .map(|(why, rows)| format!("{}: {why}.", rows.join("; ")))
             .collect();
         notes.push(
             "Gain: more than 1 is better; ~: no difference that the rounds' spread supports."
@@ -284,12 +284,7 @@ pub fn picture(seeds: &[Seed]) -> impl FnOnce(&Machine) -> Bars + use<> {
                 .collect();
             // Spread over the table, first and last among them.
             let count = rows.len().min(ROWS_MAX);
-            let at = move |index: usize| index * (rows.len() - 1) / (count - 1).max(1);
-            let rows: Vec<&Row> = seed
-                .rows
-                .iter()
-                .filter(|row| row.published_gain.is_some() && row.gain.is_some())
-                .collect();
+            let at = |index: usize| index * (rows.len() - 1) / (count - 1).max(1);
             (0..count).map(|index| group(rows[at(index)])).collect::<Vec<_>>()
         })
         .collect();
@@ -298,6 +293,12 @@ pub fn picture(seeds: &[Seed]) -> impl FnOnce(&Machine) -> Bars + use<> {
             "What each document published as its gain, and what furwock gains here".to_owned();
         Bars { notes: vec![machine.to_string()], ..bars(caption, groups) }
     }
+}
+
+/// `55 % less`, of what costs.
+pub fn percent_less(before: f64, after: f64) -> String {
+    let percent = (1.0 - after / before) * 100.0;
+    if percent < 0.0 { format!("{:.0} % more", -percent) } else { format!("{percent:.0} % less") }
 }
 
 /// What was measured, to look things up in.
@@ -386,7 +387,7 @@ mod tests {
         let rows = vec![row(Some(2.0), 2.5, true), row(Some(2.0), 1.5, true), row(None, 0.5, true)];
         let seed = Seed { document: &document, rows };
         let text = seed.text();
-        assert!(text.contains("short: a row: two are not eighty"), "{text}");
+        assert!(text.contains("a row: two are not eighty"), "{text}");
         assert!(seed.finding().text.contains("1 of 2 published gains"), "{}", seed.finding().text);
         assert_eq!(seed.section().blocks.len(), 2);
     }

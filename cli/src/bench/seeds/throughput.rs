@@ -32,7 +32,7 @@ const CONTESTANTS: &[Contestant] =
 
 fn mutex_cases() -> Vec<Case> {
     let sections = [Sections::new(0.0, 0.0), Sections::new(1.0, 1.0), Sections::new(10.0, 10.0)];
-    let of = |sections| [cpus(), 8 * cpus()].map(|threads| mutex::case(sections, threads, false));
+    let of = |sections| [cpus(), 8 * cpus()].map(|threads| mutex::case(sections, threads));
     sections.into_iter().flat_map(of).collect()
 }
 
@@ -41,7 +41,7 @@ fn rwlock_cases() -> Vec<Case> {
     for writes in [10.0, 50.0] {
         for inside in [0.0, 2.0] {
             let sections = Sections::new(inside, 0.0);
-            let of = |threads| rwlock::case(writes, sections, threads, false);
+            let of = |threads| rwlock::case(writes, sections, threads);
             cases.extend([cpus(), 8 * cpus()].map(of));
         }
     }

@@ -164,7 +164,7 @@ pub fn waitv_case(words: u32) -> Case {
             ("words", words.into()),
             ("producers", 1.0),
             ("consumers", 1.0),
-            ("pin", 1.0),
+            ("one_cpu", 1.0),
         ],
         bound: None,
         place: Place { series: "all".to_owned(), x: words.into(), x_title: "words" },

@@ -26,10 +26,6 @@ pub struct MutexArguments {
     #[arg(long, value_name = "CS/NCS,...", value_delimiter = ',', value_parser = Sections::parse)]
     pub sections: Vec<Sections>,
 
-    /// Keep each thread on one CPU, dealt out in turn
-    #[arg(long)]
-    pub pin: bool,
-
     #[command(flatten)]
     pub common: Common,
 }
@@ -73,7 +69,7 @@ pub fn benchmark(arguments: &MutexArguments) -> Benchmark {
     let sections =
         or_default(&arguments.sections, if full { &SECTIONS_FULL[..] } else { &SECTIONS[..] });
     let of_sections = |sections: &Sections| -> Vec<Case> {
-        threads.iter().map(|threads| case(*sections, *threads, arguments.pin)).collect()
+        threads.iter().map(|threads| case(*sections, *threads)).collect()
     };
     of_cases(sections.iter().flat_map(of_sections).collect())
 }
@@ -95,7 +91,7 @@ pub fn of_cases(cases: Vec<Case>) -> Benchmark {
     }
 }
 
-pub fn case(sections: Sections, threads: u32, pin: bool) -> Case {
+pub fn case(sections: Sections, threads: u32) -> Case {
     Case {
         name: format!("{} x {threads}", sections.name()),
         parameters: vec![
@@ -103,7 +99,6 @@ pub fn case(sections: Sections, threads: u32, pin: bool) -> Case {
             ("ncs", sections.other_us),
             ("threads", threads.into()),
             ("sample", sections.sample()),
-            ("pin", f64::from(u8::from(pin))),
         ],
         bound: Some(sections.bound(threads, 1)),
         place: Place {

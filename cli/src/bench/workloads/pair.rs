@@ -96,7 +96,7 @@ struct Group {
 }
 
 pub fn effort(arguments: &PairArguments) -> Effort {
-    Effort { rounds: arguments.rounds as usize, seconds: IMPLEMENTATION }
+    Effort::new(arguments.rounds, IMPLEMENTATION)
 }
 
 pub fn suite(arguments: &PairArguments) -> Result<Suite, Failure> {

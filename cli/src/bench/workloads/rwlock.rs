@@ -31,10 +31,6 @@ pub struct RwlockArguments {
     #[arg(long, value_name = "CS[/NCS],...", value_delimiter = ',', value_parser = Sections::parse)]
     pub sections: Vec<Sections>,
 
-    /// Keep each thread on one CPU, dealt out in turn
-    #[arg(long)]
-    pub pin: bool,
-
     #[command(flatten)]
     pub common: Common,
 }
@@ -82,7 +78,7 @@ pub fn benchmark(arguments: &RwlockArguments) -> Benchmark {
     let mut cases = Vec::new();
     for writes in &writes {
         for sections in &sections {
-            let of = |threads: &u32| case(*writes, *sections, *threads, arguments.pin);
+            let of = |threads: &u32| case(*writes, *sections, *threads);
             cases.extend(threads.iter().map(of));
         }
     }
@@ -106,7 +102,7 @@ pub fn of_cases(cases: Vec<Case>) -> Benchmark {
     }
 }
 
-pub fn case(writes: f64, sections: Sections, threads: u32, pin: bool) -> Case {
+pub fn case(writes: f64, sections: Sections, threads: u32) -> Case {
     let sample = sections.sample();
     Case {
         name: format!("{writes}% {} x {threads}", sections.name()),
@@ -117,7 +113,6 @@ pub fn case(writes: f64, sections: Sections, threads: u32, pin: bool) -> Case {
             ("threads", threads.into()),
             ("sample", sample),
             ("write_sample", if writes <= FEW_WRITES { 1.0 } else { sample }),
-            ("pin", f64::from(u8::from(pin))),
         ],
         // Readers share; nothing can exceed what the processors can do.
         bound: Some(sections.bound(threads, if writes < 100.0 { threads } else { 1 })),
