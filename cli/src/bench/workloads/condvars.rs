@@ -13,6 +13,8 @@ use super::{count, threads};
 /// The test of the 2003 requeue patch, with its options.
 #[derive(Args)]
 #[command(after_help = NOTES, after_long_help = NOTES)]
+// `-r` is the test's own here, as it is for nobody else.
+#[command(mut_arg("seconds", |seconds| seconds.short_alias(None)))]
 pub struct CondArguments {
     /// Numbers of threads that wait [default: 16,100,200,1000]
     #[arg(short = 'n', short_alias = 't', long, value_name = "LIST", value_delimiter = ',', value_parser = threads)]
