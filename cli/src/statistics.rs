@@ -1,7 +1,5 @@
 //! Statistics as pure functions.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Serialize};
 
 /// The sign test's level: five pairs that all point the same way reach it just so.
@@ -88,43 +86,80 @@ pub fn sign_test(agreeing: usize, pairs: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
+/// Above so many values the exact test takes long, and the normal distribution tells the same.
+const EXACT_MAX: usize = 64;
+
 /// How likely ranks lie at least as unevenly as those of `ones` among `ones` and `others` together, if
-/// both were drawn alike: Wilcoxon's rank-sum test, exact, two-sided. A tie counts half for each.
+/// both were drawn alike: Wilcoxon's rank-sum test, two-sided. Values that tie share their mean rank, and
+/// it is exact with them, up to 64 values in all.
 pub fn rank_sum_test(ones: &[f64], others: &[f64]) -> f64 {
-    // Pairs in which the one is the greater, doubled so that ties stay whole.
-    let doubled = |one: f64, other: f64| match one.total_cmp(&other) {
-        Ordering::Greater => 2,
-        Ordering::Equal => 1,
-        Ordering::Less => 0,
+    let mut all: Vec<f64> = ones.iter().chain(others).copied().collect();
+    all.sort_by(f64::total_cmp);
+    // Doubled, so that the mean rank of two that tie stays whole: the places of the first and the last.
+    let doubled_rank = |value: &f64| {
+        let below = all.partition_point(|each| each.total_cmp(value).is_lt());
+        let up_to = all.partition_point(|each| each.total_cmp(value).is_le());
+        below + 1 + up_to
     };
-    let wins: usize = ones
-        .iter()
-        .map(|one| others.iter().map(|other| doubled(*one, *other)).sum::<usize>())
-        .sum();
-    let pairs = ones.len() * others.len();
-    let farthest = wins.max(2 * pairs - wins);
-    // In how many ways so many of the pairs can be won: the coefficients of a Gaussian binomial.
-    let ways = ways_to_win(ones.len(), others.len());
-    let all: f64 = ways.iter().sum();
-    let tail: f64 = ways.iter().skip(farthest.div_ceil(2)).sum();
-    (2.0 * tail / all).min(1.0)
+    let ranks: Vec<usize> = all.iter().map(doubled_rank).collect();
+    let sum: usize = ones.iter().map(doubled_rank).sum();
+    let mean = ones.len() * (all.len() + 1);
+    let distance = sum.abs_diff(mean);
+    if all.len() > EXACT_MAX {
+        return by_normal_distribution(&ranks, ones.len(), distance);
+    }
+    let ways = ways_to_sum(&ranks, ones.len());
+    let far = |(sum, ways): (usize, &f64)| if sum.abs_diff(mean) >= distance { *ways } else { 0.0 };
+    ways.iter().enumerate().map(far).sum::<f64>() / ways.iter().sum::<f64>()
 }
 
-/// For each number of won pairs, the orders of `ones` and `others` that have it.
-fn ways_to_win(ones: usize, others: usize) -> Vec<f64> {
-    let pairs = ones * others;
-    let mut ways = vec![0.0; pairs + 1];
-    ways[0] = 1.0;
-    for place in 1..=ones {
-        // Times 1 - q^(others + place), over 1 - q^place.
-        for won in (others + place..=pairs).rev() {
-            ways[won] -= ways[won - others - place];
-        }
-        for won in place..=pairs {
-            ways[won] += ways[won - place];
+/// For each sum, in how many ways so many of the ranks have it.
+fn ways_to_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
+    let greatest: usize = ranks.iter().sum();
+    // By how many are chosen, and their sum.
+    let mut ways = vec![vec![0.0; greatest + 1]; chosen + 1];
+    ways[0][0] = 1.0;
+    for rank in ranks {
+        for count in (1..=chosen).rev() {
+            let (fewer, more) = ways.split_at_mut(count);
+            let reached = more[0][*rank..].iter_mut().zip(&fewer[count - 1]);
+            reached.for_each(|(ways, fewer)| *ways += fewer);
         }
     }
-    ways
+    ways.swap_remove(chosen)
+}
+
+/// How likely a sum of so many of the (doubled) ranks lies at least so far from its mean.
+fn by_normal_distribution(ranks: &[usize], chosen: usize, distance: usize) -> f64 {
+    let (all, chosen) = (ranks.len() as f64, chosen as f64);
+    let mean = all + 1.0;
+    let variance_of_one = ranks.iter().map(|rank| (*rank as f64 - mean).powi(2)).sum::<f64>() / all;
+    // Of a sum without replacement.
+    let variance = chosen * (all - chosen) / (all - 1.0) * variance_of_one;
+    if variance == 0.0 {
+        return 1.0;
+    }
+    // To the middle between this sum and the next nearer one.
+    let deviations = (distance as f64 - 0.5).max(0.0) / variance.sqrt();
+    two_tails(deviations)
+}
+
+/// How likely a normally distributed value lies at least so many deviations from its mean, to 1e-7
+/// (Abramowitz and Stegun, 7.1.26).
+fn two_tails(deviations: f64) -> f64 {
+    const TERMS: [f64; 5] =
+        [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
+    let x = deviations / std::f64::consts::SQRT_2;
+    let t = 1.0 / (1.0 + 0.327_591_1 * x);
+    let polynomial = TERMS.iter().fold(0.0, |sum, term| (sum + term) * t);
+    (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
+}
+
+/// Can rounds so few reach the rank-sum test's level at all, if each of the ones is above all the others?
+pub fn can_differ(ones: usize, others: usize) -> bool {
+    // How many of all there are to choose the ones from: two of the orders are the farthest.
+    let orders: f64 = (1..=ones).map(|place| (others + place) as f64 / place as f64).product();
+    2.0 / orders <= RANK_SIGNIFICANCE * (1.0 + 1e-9)
 }
 
 /// Do two sets of rounds differ, as far as their spread can tell? By the rank-sum test, and by medians
@@ -224,9 +259,83 @@ mod tests {
         // One of them in between: two orders of 20 on each side.
         assert!((rank_sum_test(&[3.0, 5.0, 6.0], &[1.0, 2.0, 4.0]) - 0.2).abs() < 1e-12);
         assert_eq!(rank_sum_test(&[1.0; 4], &[1.0; 4]), 1.0);
-        assert_eq!(ways_to_win(2, 2), [1.0, 1.0, 2.0, 1.0, 1.0]);
+        // Two of four: ranks of 1 and 2 up to those of 3 and 4.
+        assert_eq!(ways_to_sum(&[1, 2, 3, 4], 2), [0, 0, 0, 1, 1, 2, 1, 1, 0, 0, 0].map(f64::from));
         let five = rank_sum_test(&[6.0, 7.0, 8.0, 9.0, 10.0], &[1.0, 2.0, 3.0, 4.0, 5.0]);
         assert!((five - 2.0 / 252.0).abs() < 1e-12);
+    }
+
+    /// All ways to draw as many ones, counted one by one.
+    fn by_counting(ones: &[f64], others: &[f64]) -> f64 {
+        let all: Vec<f64> = ones.iter().chain(others).copied().collect();
+        let wins = |ones: &[f64], others: &[f64]| -> f64 {
+            let of = |one: &f64| {
+                let against = |other: &f64| {
+                    f64::from(u8::from(one > other)) * 2.0 + f64::from(u8::from(one == other))
+                };
+                others.iter().map(against).sum::<f64>()
+            };
+            ones.iter().map(of).sum::<f64>() - (ones.len() * others.len()) as f64
+        };
+        let distance = wins(ones, others).abs();
+        let (mut as_far, mut count) = (0.0, 0.0);
+        for drawn in 0u32..1 << all.len() {
+            if drawn.count_ones() as usize != ones.len() {
+                continue;
+            }
+            let side = |drawn_too: bool| -> Vec<f64> {
+                let on_it = |at: &usize| (drawn >> at & 1 == 1) == drawn_too;
+                (0..all.len()).filter(on_it).map(|at| all[at]).collect()
+            };
+            count += 1.0;
+            as_far += f64::from(u8::from(wins(&side(true), &side(false)).abs() >= distance));
+        }
+        as_far / count
+    }
+
+    #[test]
+    fn rank_sums_with_ties_are_exact() {
+        let mut die = crate::workload::die::Die::new(1, 0, 0.5);
+        for (ones, others) in [(1, 4), (3, 3), (3, 5), (5, 5), (6, 4)] {
+            for sides in [2, 3, 5, 1000] {
+                for _ in 0..10 {
+                    let mut draw = |count| -> Vec<f64> {
+                        (0..count).map(|_| die.below(sides) as f64).collect()
+                    };
+                    let (ones, others) = (draw(ones), draw(others));
+                    let (exact, counted) =
+                        (rank_sum_test(&ones, &others), by_counting(&ones, &others));
+                    assert!(
+                        (exact - counted).abs() < 1e-12,
+                        "{ones:?} {others:?}: {exact} {counted}"
+                    );
+                }
+            }
+        }
+        // Six above six but for a tie in the middle: it isn't as if they didn't touch.
+        assert!(rank_sum_test(&[2.0, 3.0, 4.0], &[1.0, 1.0, 2.0]) > RANK_SIGNIFICANCE);
+    }
+
+    #[test]
+    fn many_rounds_are_judged_too() {
+        let side = |count: u32, first: f64| -> Vec<f64> {
+            (0..count).map(|at| first + f64::from(at)).collect()
+        };
+        for count in [33, 600, 2000] {
+            assert!(rank_sum_test(&side(count, 0.0), &side(count, f64::from(count))) < 1e-6);
+            assert!(rank_sum_test(&side(count, 0.0), &side(count, 0.0)) > 0.9);
+        }
+        // On both sides of where the exact test ends.
+        let of = |count: u32| rank_sum_test(&side(count, 0.0), &side(count, 5.5));
+        assert!((of(32) - of(33)).abs() < 0.01, "{} {}", of(32), of(33));
+        assert!((two_tails(1.959_964) - 0.05).abs() < 1e-6);
+        assert_eq!(rank_sum_test(&[1.0; 50], &[1.0; 50]), 1.0);
+    }
+
+    #[test]
+    fn few_rounds_cannot_differ() {
+        assert!(!can_differ(2, 2) && !can_differ(2, 3) && !can_differ(1, 18));
+        assert!(can_differ(3, 3) && can_differ(1, 19) && can_differ(2, 5));
     }
 
     #[test]

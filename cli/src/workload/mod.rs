@@ -8,7 +8,7 @@ mod beds;
 mod cond_perf;
 mod contest;
 mod crowd;
-mod die;
+pub mod die;
 mod events;
 mod footprint;
 mod gate;
