@@ -1,5 +1,6 @@
 //! Threads that stay on one CPU.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -8,9 +9,13 @@ use super::parameters::{BadParameter, Parameters};
 
 static DEALT_OUT: AtomicBool = AtomicBool::new(false);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
+/// The CPUs that the process may use, from before any thread of it was bound to one of them: a thread that
+/// was can't find out by itself, and it is bound anew where a workload has a place for it.
+static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// The parameter that all workloads have: whether the threads that they start stay on one CPU each.
 pub fn take(parameters: &mut Parameters) -> Result<(), BadParameter> {
+    allowed();
     DEALT_OUT.store(parameters.take("pin", 0u32)? != 0, Relaxed);
     Ok(())
 }
@@ -22,12 +27,47 @@ pub fn settle() {
     }
 }
 
+fn allowed() -> &'static [usize] {
+    ALLOWED.get_or_init(|| {
+        let allowed = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+        (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
+    })
+}
+
 /// A CPU that this process may use, another for each index as far as they go.
 pub fn stay_on_one_cpu(index: usize) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let cpus: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+    let cpus = allowed();
+    if cpus.is_empty() {
+        return;
+    }
     let mut only = CpuSet::new();
     only.set(cpus[index % cpus.len()]);
     // A CPU that went offline in between leaves the thread where it was.
     let _ = sched_setaffinity(None, &only);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_bound_once_can_be_bound_elsewhere() {
+        if allowed().len() < 2 {
+            return;
+        }
+        std::thread::spawn(|| {
+            let bound_to = || {
+                let bound = sched_getaffinity(None).unwrap();
+                (0..CpuSet::MAX_CPU).filter(|cpu| bound.is_set(*cpu)).collect::<Vec<_>>()
+            };
+            stay_on_one_cpu(0);
+            let first = bound_to();
+            stay_on_one_cpu(1);
+            let second = bound_to();
+            assert_eq!((first.len(), second.len()), (1, 1));
+            assert_ne!(first, second);
+        })
+        .join()
+        .unwrap();
+    }
 }
