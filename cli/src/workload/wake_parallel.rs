@@ -8,6 +8,7 @@ use super::beds::for_beds;
 use super::crowd::{Bed, Crowd, cpu_time, repeat};
 use super::implementation::Implementation;
 use super::parameters::{BadParameter, Parameters};
+use super::pthread::spawn;
 use super::report::{Figures, figures};
 use super::watchdog;
 use crate::statistics::median;
@@ -37,12 +38,13 @@ fn measure<B: Bed>(
     let times = Arc::new(Mutex::new(Vec::<(f64, f64)>::new()));
     let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
     let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
+    let mut strangers = 0;
     repeat(seconds, || {
         crowd.put_to_sleep();
         let spawn_one = |_| {
             let (crowd, times) = (Arc::clone(&crowd), Arc::clone(&times));
             let (begin, end) = (Arc::clone(&begin), Arc::clone(&end));
-            std::thread::spawn(move || {
+            spawn(0, move || {
                 begin.wait();
                 let (start, start_cpu) = (Instant::now(), cpu_time());
                 let share = threads / wakers;
@@ -53,6 +55,7 @@ fn measure<B: Bed>(
                 let took = (start.elapsed().as_secs_f64(), (cpu_time() - start_cpu).as_secs_f64());
                 times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
                 end.wait();
+                woken
             })
         };
         let handles: Vec<_> = (0..wakers).map(spawn_one).collect();
@@ -61,7 +64,8 @@ fn measure<B: Bed>(
         crowd.wait_until_up();
         awake.push(start.elapsed().as_secs_f64());
         end.wait();
-        handles.into_iter().for_each(|handle| handle.join().expect("a waker doesn't panic"));
+        let woken: usize = handles.into_iter().map(|handle| handle.join()).sum();
+        strangers += usize::from(woken != threads);
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
         let mean = |of: fn(&(f64, f64)) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
         waking.push(mean(|(clock, _)| *clock));
@@ -69,6 +73,9 @@ fn measure<B: Bed>(
         times.clear();
     });
     Arc::into_inner(crowd).expect("the wakers are gone").dismiss();
+    if strangers > 0 {
+        return Err(format!("in {strangers} rounds the wakes did not count {threads} sleepers"));
+    }
     Ok(figures([
         ("wake_s", median(&waking)),
         ("waker_cpu_s", median(&waker_cpu)),
