@@ -5,11 +5,12 @@ use clap::{Args, ValueEnum};
 use rustix::process::{Resource, getrlimit};
 
 use super::super::arguments::{Common, NOTES};
-use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
+use super::super::benchmark::{Benchmark, Case, Place, or_default};
 use super::super::contestant::Contestant;
 use super::super::figure_table::{Better, CPU, Figure, OPERATIONS, Unit, detail, wait};
 use super::condvars::pair;
 use super::count;
+use super::words::cpus;
 
 /// One thread waits for any of many words, another wakes it at one of them
 ///
@@ -104,6 +105,9 @@ const SWITCHES: Figure = Figure {
 };
 const TAIL: Figure = wait("wait_p999_s", "from signal to answer, 99.9th percentile");
 const LONGEST: Figure = wait("wait_max_s", "from signal to answer, the longest of a round");
+
+/// What the workload calls two CPUs.
+const DIFFERENT: f64 = 2.0;
 
 /// Descriptors that a process has beside.
 const DESCRIPTORS_BESIDE: u64 = 16;
@@ -241,7 +245,7 @@ pub fn pingpong(arguments: &PingpongArguments) -> Benchmark {
         let (number, name) = match place {
             Where::Anywhere => (0.0, "anywhere"),
             Where::Same => (1.0, "same CPU"),
-            Where::Different => (2.0, "two CPUs"),
+            Where::Different => (DIFFERENT, "two CPUs"),
         };
         Case {
             name: format!("{name} x {pairs}"),
@@ -286,6 +290,9 @@ pub fn pingpong(arguments: &PingpongArguments) -> Benchmark {
             ]
         },
         lacking: "way for one thread to wake another",
-        unable: all_able,
+        unable: |case, _contestant| {
+            let needs_two = case.parameter("place") == Some(DIFFERENT);
+            (needs_two && cpus() < 2).then(|| "there is one CPU".to_owned())
+        },
     }
 }
