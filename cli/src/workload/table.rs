@@ -38,7 +38,8 @@ trait Place {
 
     fn words(count: usize) -> Self;
     fn wait_at(&self, word: usize) -> Self::Waiter;
-    fn wake(&self, word: usize, count: usize);
+    /// Returns how many were woken.
+    fn wake(&self, word: usize, count: usize) -> usize;
     /// Is the waiter woken, and has left the queue?
     fn is_woken(waiter: &mut Self::Waiter) -> bool;
 }
@@ -83,8 +84,8 @@ impl Place for Words {
         waiter
     }
 
-    fn wake(&self, word: usize, count: usize) {
-        futex::wake(&self.words[word], count);
+    fn wake(&self, word: usize, count: usize) -> usize {
+        futex::wake(&self.words[word], count)
     }
 
     fn is_woken(waiter: &mut Awaited) -> bool {
@@ -94,21 +95,27 @@ impl Place for Words {
 }
 
 /// An event has no table: each word is an event of its own.
-struct Events(Vec<Event>);
+struct Events {
+    events: Vec<Event>,
+    waker: Waker,
+}
 
 impl Place for Events {
     type Waiter = (EventListener, Waker);
 
     fn words(count: usize) -> Self {
-        Events((0..count).map(|_| Event::new()).collect())
+        Events { events: (0..count).map(|_| Event::new()).collect(), waker: waker() }
     }
 
     fn wait_at(&self, word: usize) -> (EventListener, Waker) {
-        (self.0[word].listen(), waker())
+        let mut waiter = (self.events[word].listen(), self.waker.clone());
+        // It is in the queue already; the first poll leaves the waker there, as a task's does.
+        assert!(!Self::is_woken(&mut waiter), "nobody wakes yet");
+        waiter
     }
 
-    fn wake(&self, word: usize, count: usize) {
-        self.0[word].notify(count.additional());
+    fn wake(&self, word: usize, count: usize) -> usize {
+        self.events[word].notify(count.additional())
     }
 
     fn is_woken((listener, waker): &mut (EventListener, Waker)) -> bool {
@@ -150,9 +157,9 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
         let start = Instant::now();
         for _ in 0..TURNS {
             let (word, mut waiter) = waiting.pop_front().expect("as many come as go");
-            place.wake(word, 1);
-            if !P::is_woken(&mut waiter) {
-                return Err("a wake did not wake who came first".to_owned());
+            let woken = place.wake(word, 1);
+            if woken != 1 || !P::is_woken(&mut waiter) {
+                return Err(format!("a wake of one woke {woken}, or not who came first"));
             }
             drop(waiter);
             waiting.push_back((word, place.wait_at(word)));
@@ -175,8 +182,11 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
     }
 
     let start = Instant::now();
-    (0..words).for_each(|word| place.wake(word, usize::MAX));
+    let woken: usize = (0..words).map(|word| place.wake(word, usize::MAX)).sum();
     let waking_all = start.elapsed().as_secs_f64() / plan.waiters as f64;
+    if woken != plan.waiters {
+        return Err(format!("waking all of {} woke {woken}", plan.waiters));
+    }
     if let Some((word, _)) =
         waiting.iter_mut().find_map(|(word, waiter)| (!P::is_woken(waiter)).then_some((*word, ())))
     {
