@@ -24,8 +24,16 @@ pub struct Baseline {
     /// The words after `furwock`, as it was run then.
     command: Vec<String>,
     machine: String,
-    /// Each round's figures, by benchmark, case and implementation.
-    rounds: BTreeMap<[String; 3], Vec<BTreeMap<String, f64>>>,
+    /// What was measured, by benchmark, case and implementation.
+    rounds: BTreeMap<[String; 3], Earlier>,
+}
+
+/// One implementation in one case, then.
+struct Earlier {
+    /// The case's, of which its name says only some.
+    parameters: BTreeMap<String, f64>,
+    /// Each round's figures.
+    rounds: Vec<BTreeMap<String, f64>>,
 }
 
 /// One figure of one implementation in one case, then and now.
@@ -97,6 +105,9 @@ impl Baseline {
             Command::Bench(arguments) => {
                 let mut bench = arguments.bench.ok_or_else(unusable)?;
                 *bench.outputs() = Outputs::default();
+                if let Bench::Seeds(seeds) = &mut bench {
+                    seeds.picture = None;
+                }
                 Ok(bench)
             }
             _ => Err(unusable()),
@@ -107,15 +118,25 @@ impl Baseline {
     /// many others some would differ by chance.)
     pub fn changes(&self, benchmarks: &[BenchmarkResults]) -> Vec<Change> {
         let mut changes = Vec::new();
+        let mut others = 0;
         for results in benchmarks {
             for case in &results.cases {
+                let parameters = case.case.parameters.iter();
+                let parameters: BTreeMap<String, f64> =
+                    parameters.map(|(name, value)| ((*name).to_owned(), *value)).collect();
                 for entry in &case.entries {
                     let key = [
                         results.benchmark.name.to_owned(),
                         case.case.name.clone(),
                         entry.contestant.name().to_owned(),
                     ];
-                    let Some(rounds) = self.rounds.get(&key) else { continue };
+                    let Some(Earlier { parameters: then, rounds }) = self.rounds.get(&key) else {
+                        continue;
+                    };
+                    if *then != parameters {
+                        others += 1;
+                        continue;
+                    }
                     let telling =
                         |(index, figure): &(usize, &Figure)| *index == 0 || figure.name == CPU.name;
                     let figures = results.benchmark.figures.iter().enumerate().filter(telling);
@@ -137,6 +158,13 @@ impl Baseline {
                     }));
                 }
             }
+        }
+        if others > 0 {
+            anstream::eprintln!(
+                "furwock: baseline {}: {others} results are of other parameters than now, and are not \
+                 compared",
+                self.path.display()
+            );
         }
         if changes.is_empty() {
             anstream::eprintln!(
@@ -172,7 +200,7 @@ fn change(
     }
 }
 
-fn rounds(document: &Value) -> BTreeMap<[String; 3], Vec<BTreeMap<String, f64>>> {
+fn rounds(document: &Value) -> BTreeMap<[String; 3], Earlier> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut all = BTreeMap::new();
@@ -183,10 +211,13 @@ fn rounds(document: &Value) -> BTreeMap<[String; 3], Vec<BTreeMap<String, f64>>>
                     serde_json::from_value(round["report"]["figures"].clone()).unwrap_or_default()
                 };
                 let rounds: Vec<_> = list(&result["rounds"]).iter().map(figures).collect();
-                if !rounds.is_empty() {
+                // Who failed then has no figures that count.
+                if !rounds.is_empty() && result["failure"].is_null() {
+                    let parameters =
+                        serde_json::from_value(case["parameters"].clone()).unwrap_or_default();
                     all.insert(
                         [text(&benchmark["name"]), text(&case["name"]), text(&result["impl"])],
-                        rounds,
+                        Earlier { parameters, rounds },
                     );
                 }
             }
@@ -223,7 +254,8 @@ fn summary(changes: &[Change]) -> String {
     format!(
         "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
          furwock's), {} without a difference that the rounds' spread supports. What peers gained or lost \
-         is the machine's doing, or chance: one in ten differs so by chance.",
+         is the machine's doing, or chance: one in ten differs so by chance alone, and more where the machine \
+         isn't in the mood it was in then.",
         changes.len(),
         gains.len(),
         gains.iter().filter(ours).count(),

@@ -50,8 +50,12 @@ impl Entry {
         Entry { contestant, runs: Vec::new(), failure: None, unable, retries_left }
     }
 
-    /// A figure of each round that has it.
+    /// A figure of each round that has it. Who failed once has none: what the rounds before gave is an
+    /// implementation's that doesn't work.
     pub fn values(&self, figure: &str) -> Vec<f64> {
+        if self.failure.is_some() {
+            return Vec::new();
+        }
         self.runs.iter().filter_map(|run| run.report.figures.get(figure).copied()).collect()
     }
 
