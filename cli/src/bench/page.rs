@@ -160,6 +160,11 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
     })
 }
 
+/// What an axis of that unit has for a value.
+fn on_axis(unit: Unit, value: f64) -> f64 {
+    if unit == Unit::Nanoseconds { value / 1e9 } else { value }
+}
+
 fn axis_unit(unit: Unit) -> AxisUnit {
     match unit {
         Unit::PerSecond => AxisUnit::PerSecond,
@@ -201,8 +206,8 @@ fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&Case
             let spread = entry.spread(figure.name)?;
             Some(Point {
                 x: case.case.place.x,
-                y: spread.median,
-                range: Some((spread.min, spread.max)),
+                y: on_axis(figure.unit, spread.median),
+                range: Some((on_axis(figure.unit, spread.min), on_axis(figure.unit, spread.max))),
                 label: case.case.name.clone(),
             })
         };
@@ -280,8 +285,8 @@ fn tails(results: &BenchmarkResults) -> Vec<Chart> {
                     .filter_map(|case| {
                         let entry = case.entry(*contestant)?;
                         Some(Point {
-                            x: entry.median(rank.name)?,
-                            y: entry.median(tail.name)?,
+                            x: on_axis(rank.unit, entry.median(rank.name)?),
+                            y: on_axis(tail.unit, entry.median(tail.name)?),
                             range: None,
                             label: case.case.name.clone(),
                         })
