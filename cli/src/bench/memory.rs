@@ -62,7 +62,7 @@ struct Process {
     seconds: bool,
     without: f64,
     with: f64,
-    /// With the library, more than without; zero if the rounds mix.
+    /// With the library, more than without.
     more: f64,
     differs: bool,
     most: Option<f64>,
@@ -245,10 +245,11 @@ fn shown(process: &Process, value: f64) -> String {
 
 fn verdict(process: &Process) -> String {
     match process.most {
+        // What is promised is judged first: rounds that mix don't make much of it.
+        Some(most) if process.more > most => format!("MORE than {}", shown(process, most)),
         _ if !process.differs => "no difference".to_owned(),
+        Some(most) => format!("within {}", shown(process, most)),
         None => String::new(),
-        Some(most) if process.more <= most => format!("within {}", shown(process, most)),
-        Some(most) => format!("MORE than {}", shown(process, most)),
     }
 }
 
