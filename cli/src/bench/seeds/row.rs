@@ -52,7 +52,7 @@ pub enum Verdict {
     Beaten,
     Reached,
     Short(String),
-    /// Nothing was published to compare with.
+    /// No gain was published to compare with.
     Ahead,
     NoDifference,
     Behind,
@@ -71,19 +71,30 @@ impl Row {
     ) -> Row {
         let verdict = match (published_gain, gain) {
             (_, None) => Verdict::NotMeasured("interrupted, or a run failed".to_owned()),
-            (Some(published), Some(Gain { gain, .. })) if gain >= published * BEATEN => {
-                Verdict::Beaten
+            // A gain that the rounds don't support is none, however near it is to what was published.
+            (Some(published), Some(Gain { gain, differs: true })) if is_gain(published) => {
+                match gain / published {
+                    BEATEN.. => Verdict::Beaten,
+                    REACHED.. => Verdict::Reached,
+                    _ => Verdict::Short(short.to_owned()),
+                }
             }
-            (Some(published), Some(Gain { gain, .. })) if gain >= published * REACHED => {
-                Verdict::Reached
+            (Some(published), Some(Gain { differs: false, .. })) if is_gain(published) => {
+                Verdict::Short(short.to_owned())
             }
-            (Some(_), Some(_)) => Verdict::Short(short.to_owned()),
-            (None, Some(Gain { differs: false, .. })) => Verdict::NoDifference,
-            (None, Some(Gain { gain, .. })) if gain > 1.0 => Verdict::Ahead,
-            (None, Some(_)) => Verdict::Behind,
+            // Where the document lost, or gave no figure, the row stands for itself: who loses less than
+            // the document's change did still loses.
+            (_, Some(Gain { differs: false, .. })) => Verdict::NoDifference,
+            (_, Some(Gain { gain, .. })) if gain > 1.0 => Verdict::Ahead,
+            (_, Some(_)) => Verdict::Behind,
         };
         let (what, published, measured) = (what.into(), published.into(), measured.into());
         Row { what, published, published_gain, measured, gain, verdict }
+    }
+
+    /// Did the document gain anything here?
+    fn has_published_gain(&self) -> bool {
+        self.published_gain.is_some_and(is_gain)
     }
 
     fn words(&self) -> [String; 5] {
@@ -98,6 +109,11 @@ impl Row {
             ),
         ]
     }
+}
+
+/// A change that gained less than what two runs differ by gained nothing.
+fn is_gain(published: f64) -> bool {
+    published >= BEATEN
 }
 
 impl Verdict {
@@ -184,7 +200,7 @@ impl Seed<'_> {
 
     pub fn finding(&self) -> Finding {
         let with_figures: Vec<&Row> =
-            self.rows.iter().filter(|row| row.published_gain.is_some()).collect();
+            self.rows.iter().filter(|row| row.has_published_gain()).collect();
         let count = |wanted: &[&str]| {
             with_figures.iter().filter(|row| wanted.contains(&row.verdict.word())).count()
         };
@@ -322,6 +338,11 @@ impl Measured<'_> {
         self.entry(place, contestant)?.median(figure)
     }
 
+    /// Of each round.
+    pub fn values(&self, place: Place, contestant: Contestant, figure: &str) -> Vec<f64> {
+        self.entry(place, contestant).map_or(Vec::new(), |entry| entry.values(figure))
+    }
+
     /// Of one's cost over the other's; more than 1 where `ours` costs less.
     pub fn saving(
         &self,
@@ -370,6 +391,12 @@ mod tests {
         assert_eq!(verdict(None, 1.5, true), Verdict::Ahead);
         assert_eq!(verdict(None, 1.5, false), Verdict::NoDifference);
         assert_eq!(verdict(None, 0.5, true), Verdict::Behind);
+        // Chance is no gain.
+        assert!(matches!(verdict(Some(1.04), 1.05, false), Verdict::Short(_)));
+        // Where the document lost, losing less is no win.
+        assert_eq!(verdict(Some(0.65), 0.8, true), Verdict::Behind);
+        assert_eq!(verdict(Some(0.65), 1.01, false), Verdict::NoDifference);
+        assert_eq!(verdict(Some(1.0), 1.2, true), Verdict::Ahead);
         let none = Row::new("a row", "", Some(1.0), "", None, "");
         assert!(matches!(none.verdict, Verdict::NotMeasured(_)));
     }
@@ -389,6 +416,9 @@ mod tests {
         let text = seed.text();
         assert!(text.contains("a row: two are not eighty"), "{text}");
         assert!(seed.finding().text.contains("1 of 2 published gains"), "{}", seed.finding().text);
+        let rows = vec![row(Some(2.0), 2.5, true), row(Some(0.5), 0.6, true)];
+        let lost = Seed { document: &document, rows };
+        assert!(lost.finding().text.contains("1 of 1 published gains"), "{}", lost.finding().text);
         assert_eq!(seed.section().blocks.len(), 2);
     }
 }

@@ -7,7 +7,7 @@ use super::super::workloads::words::cpus;
 use super::super::workloads::{mutex, rwlock};
 use super::row::{Document, Gain, Measured, Place, Row};
 use crate::measuring::number::compact;
-use crate::statistics::geometric_mean;
+use crate::statistics::{differ, geometric_mean};
 
 pub const DOCUMENT: Document = Document {
     number: 2,
@@ -80,13 +80,21 @@ fn row(
                 .collect(),
         )
     };
-    let ups: Vec<Option<Gain>> = cases
+    // Of each round the mean over all cases; these are what differs, or doesn't.
+    let of_rounds = |contestant| -> Vec<f64> {
+        let rates: Vec<Vec<f64>> = cases
+            .iter()
+            .map(|case| measured.values(Place { benchmark, case: &case.name }, contestant, RATE))
+            .collect();
+        let rounds = rates.iter().map(Vec::len).min().unwrap_or(0);
+        let of_round = |round| mean(rates.iter().map(|rates| Some(rates[round])).collect());
+        (0..rounds).filter_map(of_round).collect()
+    };
+    let differs = differ(&of_rounds(ours), &of_rounds(theirs));
+    let ups = cases
         .iter()
-        .map(|case| measured.speed_up(Place { benchmark, case: &case.name }, (ours, theirs), RATE))
-        .collect();
-    // A mean over cases that all differ differs.
-    let differs = ups.iter().flatten().filter(|up| up.differs).count() * 2 > ups.len();
-    let gain = mean(ups.iter().map(|up| up.map(|up| up.gain)).collect());
+        .map(|case| measured.speed_up(Place { benchmark, case: &case.name }, (ours, theirs), RATE));
+    let gain = mean(ups.map(|up| up.map(|up| up.gain)).collect());
     let here = match (rate(theirs), rate(ours)) {
         (Some(theirs), Some(ours)) => format!("{}/s -> {}/s", compact(theirs), compact(ours)),
         _ => "—".to_owned(),
