@@ -126,6 +126,7 @@ fn measure<F: Monitors>(plan: &Plan) -> Result<Figures, String> {
 
     check(taken.concat(), items)?;
     Ok(figures([
+        ("seconds", used.wall_s),
         ("items_per_second", items as f64 / used.wall_s),
         ("voluntary_per_op", used.voluntary_switches / items as f64),
         ("involuntary_per_op", used.involuntary_switches / items as f64),
