@@ -114,13 +114,18 @@ pub fn workloads() -> Vec<String> {
     subcommands.map(|each| each.get_name().to_owned()).filter(|name| name != "help").collect()
 }
 
+/// More than anybody waits for, and less than clocks can be added up to.
+const SECONDS_MAX: f64 = 1e7;
+
 /// A number of seconds above 0.
 pub fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "not a number of seconds".to_owned())?;
-    if seconds > 0.0 {
-        Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-    } else {
-        Err("must be more than 0".to_owned())
+    match text.parse::<f64>() {
+        Err(_) => Err("not a number of seconds".to_owned()),
+        Ok(seconds) if seconds > SECONDS_MAX => Err(format!("more than {SECONDS_MAX}")),
+        Ok(seconds) if seconds > 0.0 => {
+            Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+        }
+        Ok(_) => Err("must be more than 0".to_owned()),
     }
 }
 

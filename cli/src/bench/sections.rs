@@ -10,6 +10,14 @@ pub struct Sections {
     pub other_us: f64,
 }
 
+/// A length of work, up to a second.
+pub fn microseconds(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(amount) if (0.0..=1e6).contains(&amount) => Ok(amount),
+        _ => Err("not microseconds from 0 to 1000000".to_owned()),
+    }
+}
+
 impl Sections {
     pub const fn new(critical_us: f64, other_us: f64) -> Self {
         Sections { critical_us, other_us }
@@ -18,11 +26,11 @@ impl Sections {
     /// `CS/NCS`; `CS` alone has nothing outside.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (critical, other) = text.split_once('/').unwrap_or((text, "0"));
-        let microseconds = |text: &str| match text.trim().parse::<f64>() {
-            Ok(amount) if (0.0..=1e6).contains(&amount) => Ok(amount),
-            _ => Err("not microseconds inside/outside of the lock, as in 0.1/1".to_owned()),
+        let amount = |text| {
+            microseconds(text)
+                .map_err(|_| "not microseconds inside/outside of the lock, as in 0.1/1".to_owned())
         };
-        Ok(Sections::new(microseconds(critical)?, microseconds(other)?))
+        Ok(Sections::new(amount(critical)?, amount(other)?))
     }
 
     /// One lock call in so many is timed: where sections are shorter than the reading of a clock, it

@@ -6,7 +6,7 @@ use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
 use super::super::contestant::Contestant;
 use super::super::figure_table::{Better, CPU, Figure, Unit};
-use super::super::sections::Sections;
+use super::super::sections::{Sections, microseconds};
 use super::mutex::CONTENTION;
 use super::{count, threads};
 
@@ -45,7 +45,7 @@ pub struct BarrierArguments {
     pub threads: Vec<u32>,
 
     /// Microseconds of work between two meetings [default: 0,10]
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = microseconds)]
     pub work: Vec<f64>,
 
     #[command(flatten)]

@@ -240,7 +240,8 @@ pub fn wake_case(threads: u32, nwakes: u32) -> Case {
 pub fn wake_parallel(arguments: &WakeParallelArguments) -> Benchmark {
     let wakers = arguments.nwakers.unwrap_or_else(cpus);
     // perf's rule too: shares are equal.
-    let even = |threads: u32| threads.next_multiple_of(wakers);
+    // (More than there can be stays so, and is refused for it.)
+    let even = |threads: u32| threads.checked_next_multiple_of(wakers).unwrap_or(u32::MAX);
     let threads = or_default(&arguments.threads, &[64, 256]).into_iter().map(even);
     let case = |threads: u32| Case {
         name: format!("{threads} by {wakers}"),
