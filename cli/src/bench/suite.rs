@@ -128,6 +128,8 @@ impl Suite {
                 bar.set_message(format!("{name} {case} {}", entry.contestant));
                 match self.one(round, benchmark, &results.case, entry) {
                     Err(Stop::Failed(reason)) => entry.failure = Some(reason),
+                    // What had been measured before is still worth telling.
+                    Err(Stop::System(failure)) => entry.failure = Some(failure.to_string()),
                     other => other?,
                 }
                 bar.inc(1);

@@ -128,11 +128,15 @@ fn collect(suite: &mut Suite, results: &mut BenchmarkResults) -> Result<(), Stop
         for group in &mut groups {
             match measure(suite, group, results.contestants.len()) {
                 Ok(run) => share_out(&run, group, results),
+                Err(Stop::Interrupted) => return Err(Stop::Interrupted),
                 Err(Stop::Failed(reason)) => {
                     fail(&reason, group, results);
                     group.contestants.clear();
                 }
-                Err(stop) => return Err(stop),
+                Err(Stop::System(failure)) => {
+                    fail(&failure.to_string(), group, results);
+                    group.contestants.clear();
+                }
             }
             bar.inc(1);
         }
