@@ -1,6 +1,6 @@
 //! What the command line of `furwock bench` may say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
@@ -19,6 +19,8 @@ use super::workloads::words::{
     HashArguments, LockPiArguments, RequeueArguments, WakeArguments, WakeParallelArguments,
 };
 use crate::args::seconds;
+use crate::failure::Failure;
+use crate::measuring::output::check_writable;
 
 /// Measure furwock against other implementations
 ///
@@ -72,6 +74,15 @@ pub struct Outputs {
     /// Write a page with charts to FILE: one HTML file that needs nothing else
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// Refuses what can't be written, before anything is measured.
+    pub fn check(&self) -> Result<(), Failure> {
+        let json = self.json.as_ref().filter(|path| *path != Path::new("-"));
+        let paths = json.into_iter().chain(&self.csv).chain(&self.report);
+        paths.into_iter().try_for_each(|path| check_writable(path))
+    }
 }
 
 #[derive(Args)]

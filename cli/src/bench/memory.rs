@@ -69,6 +69,7 @@ struct Process {
 }
 
 pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
+    arguments.outputs.check()?;
     let workloads = Workloads::new(TIMEOUT)?;
     let roster = Roster::of(&[Contestant::FurwockPreload], &workloads)?;
     interrupt::watch();
@@ -82,13 +83,18 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     let sizes = sizes();
     let machine = Machine::this();
     let output = Output { json: arguments.outputs.json.as_ref() };
-    output.text(&format!("{machine}\n\n{}", text(&sizes, &processes)));
-    if let Some(path) = &arguments.outputs.csv {
-        write_csv(path, &sizes, &processes).map_err(|error| cannot_write(path, &error))?;
-    }
-    if let Some(path) = &arguments.outputs.report {
-        write_page(path, &page(&machine, &sizes, &processes))?;
-    }
+    let interruption =
+        if interrupted { "Interrupted: this is what had been measured.\n" } else { "" };
+    // Whatever can't be written, the rest is.
+    let told = output.text(&format!("{machine}\n\n{}{interruption}", text(&sizes, &processes)));
+    let csv = arguments.outputs.csv.as_ref().map_or(Ok(()), |path| {
+        write_csv(path, &sizes, &processes).map_err(|error| cannot_write(path, &error))
+    });
+    let page = arguments
+        .outputs
+        .report
+        .as_ref()
+        .map_or(Ok(()), |path| write_page(path, &page(&machine, &sizes, &processes)));
     #[derive(Serialize)]
     struct Results<'a> {
         interrupted: bool,
@@ -96,7 +102,8 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
         processes: &'a [Process],
     }
     let results = Results { interrupted, sizes: &sizes, processes: &processes };
-    output.json(&Document::new(&machine, roster.preload_path(), results))?;
+    let json = output.json(&Document::new(&machine, roster.preload_path(), results));
+    told.and(csv).and(page).and(json)?;
     Ok(if interrupted { STATUS_INTERRUPTED } else { 0 })
 }
 

@@ -25,7 +25,7 @@ mod workloads;
 
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, STATUS_USAGE};
 use arguments::{Bench, BenchArguments, Common};
 use baseline::Baseline;
 use benchmark::Benchmark;
@@ -52,8 +52,12 @@ fn run(bench: &Bench, baseline: Option<&Baseline>) -> Result<i32, Failure> {
     match bench {
         Bench::Seeds(arguments) => seeds::run(arguments, baseline),
         Bench::Scaling(arguments) => scaling::run(arguments, baseline),
+        Bench::Memory(_) if baseline.is_some() => {
+            Err(Failure::new(STATUS_USAGE, "bench memory: can't be compared with a baseline"))
+        }
         Bench::Memory(arguments) => memory::run(arguments),
         Bench::Pair(arguments) => {
+            arguments.outputs.check()?;
             let mut suite = pair::suite(arguments)?;
             anstream::eprintln!("furwock: {}", suite.announcement());
             pair::run(&mut suite)?;
@@ -86,7 +90,13 @@ fn one(benchmark: Benchmark, common: &Common, baseline: Option<&Baseline>) -> Re
     let rounds = common.rounds.unwrap_or(if common.full { ROUNDS_FULL } else { ROUNDS });
     let effort =
         Effort { pin: common.pin, seed: common.seed, ..Effort::new(rounds, common.seconds) };
+    common.outputs.check()?;
     let timeout = common.timeout.unwrap_or(common.seconds + PATIENCE);
+    if timeout <= common.seconds && !benchmark.counts_turns {
+        let message =
+            "--timeout: no longer than a round measures (--seconds), so that none can end";
+        return Err(Failure::new(STATUS_USAGE, message));
+    }
     let title = format!("bench {}", benchmark.name);
     let mut suite = Suite::new(vec![benchmark], &common.implementations, effort, timeout)?;
     anstream::eprintln!("furwock: {}", suite.announcement());

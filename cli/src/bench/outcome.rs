@@ -16,6 +16,7 @@ use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::output::{Output, cannot_write, write_page};
 use crate::report::model::{Finding, Page, Section};
+use crate::statistics::can_differ;
 
 pub struct Outcome<'a> {
     /// The command's name.
@@ -72,7 +73,7 @@ impl<'a> Outcome<'a> {
     /// Returns the exit status.
     pub fn tell(&self) -> Result<i32, Failure> {
         let output = Output { json: self.outputs.json.as_ref() };
-        output.text(&self.text());
+        let text = output.text(&self.text());
         // Whatever can't be written, the rest is.
         let csv = self.outputs.csv.as_ref().map_or(Ok(()), |path| {
             csv::write(path, &self.suite.benchmarks).map_err(|error| cannot_write(path, &error))
@@ -91,7 +92,7 @@ impl<'a> Outcome<'a> {
                 changes: &self.changes,
             },
         ));
-        csv.and(page).and(json)?;
+        text.and(csv).and(page).and(json)?;
         Ok(match self.suite.interrupted {
             true => STATUS_INTERRUPTED,
             false if self.suite.benchmarks.iter().any(BenchmarkResults::failed) => STATUS_FAILED,
@@ -133,6 +134,12 @@ impl<'a> Outcome<'a> {
         text += &self.suite.roster.not_replaced(on_preload.flat_map(|entry| &entry.runs));
         if let Some(noise) = self.suite.noise.summary("rounds") {
             text += &format!("{noise}\n");
+        }
+        let rounds = self.suite.effort.rounds;
+        if !can_differ(rounds, rounds) {
+            text += &format!(
+                "{rounds} rounds of each are too few to tell a difference: ~ is everywhere. 3 suffice.\n"
+            );
         }
         if self.suite.interrupted {
             text += "Interrupted: this is what had been measured.\n";

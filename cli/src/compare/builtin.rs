@@ -67,9 +67,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let output = Output { json: arguments.json.as_ref() };
     let machine = Machine::this();
     let summary: Vec<Summary> = series.iter().flat_map(Summary::of).collect();
-    output.text(&render(&machine, &series, &summary, runner.preload.path()));
+    output.text(&render(&machine, &series, &summary, runner.preload.path()))?;
     if let Some(noise) = noise.summary("pairs") {
-        output.text(&format!("{noise}\n"));
+        output.text(&format!("{noise}\n"))?;
     }
     let results = Results {
         noisy_pairs: &noise,

@@ -56,7 +56,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let machine = Machine::this();
     let summary = (!pairs.is_empty()).then(|| Summary::of(&pairs));
     if let Some(summary) = &summary {
-        output.text(&render(&machine, &pairs, summary, &noise));
+        output.text(&render(&machine, &pairs, summary, &noise))?;
     }
     let command = arguments.command.iter().map(|word| word.to_string_lossy().into_owned());
     let command = command.collect();
