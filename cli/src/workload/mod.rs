@@ -40,6 +40,8 @@ mod watchdog;
 mod words;
 pub mod work;
 
+use rustix::process::{Signal, set_parent_process_death_signal};
+
 use crate::args::WorkloadArguments;
 use crate::failure::{STATUS_FAILED, STATUS_USAGE};
 use parameters::{BadParameter, Parameters};
@@ -70,6 +72,8 @@ const WORKLOADS: [(&str, Workload); 18] = [
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.
 pub fn workload(arguments: &WorkloadArguments) -> i32 {
+    // Who is to read the report may be killed; nobody else would end this before its time is up.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
     match run(arguments) {
         Ok(report) => {
             report.print();
