@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::sync::atomic::{
     AtomicU32,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{Acquire, Relaxed, Release, SeqCst},
 };
 
 use rustix::event::{EventfdFlags, eventfd};
@@ -83,36 +83,40 @@ impl Semaphore for PosixSemaphore {
 }
 
 /// The textbook's on the kernel's futex: the permits in one word, and whether anybody may be waiting in
-/// another.
-pub struct KernelSemaphore {
-    permits: Padded<AtomicU32>,
-    waiting: Padded<AtomicU32>,
+/// beside it, as `sem_t` has them.
+pub struct KernelSemaphore(Padded<Permits>);
+
+struct Permits {
+    permits: AtomicU32,
+    waiting: AtomicU32,
 }
 
 impl Semaphore for KernelSemaphore {
     fn new(permits: u32) -> Self {
-        let padded = |value| Padded(AtomicU32::new(value));
-        KernelSemaphore { permits: padded(permits), waiting: padded(0) }
+        let (permits, waiting) = (AtomicU32::new(permits), AtomicU32::new(0));
+        KernelSemaphore(Padded(Permits { permits, waiting }))
     }
 
     #[inline]
     fn acquire(&self) {
+        let Permits { permits, waiting } = &self.0.0;
         loop {
             let take = |permits: u32| permits.checked_sub(1);
-            if self.permits.0.fetch_update(Acquire, Relaxed, take).is_ok() {
+            if permits.fetch_update(Acquire, Relaxed, take).is_ok() {
                 return;
             }
-            self.waiting.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-            kernel::wait(&self.permits.0, 0);
-            self.waiting.0.fetch_sub(1, Release);
+            waiting.fetch_add(1, SeqCst);
+            kernel::wait(permits, 0);
+            waiting.fetch_sub(1, Release);
         }
     }
 
     #[inline]
     fn release(&self) {
-        self.permits.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
-        if self.waiting.0.load(std::sync::atomic::Ordering::SeqCst) > 0 {
-            kernel::wake(&self.permits.0, 1);
+        let Permits { permits, waiting } = &self.0.0;
+        permits.fetch_add(1, SeqCst);
+        if waiting.load(SeqCst) > 0 {
+            kernel::wake(permits, 1);
         }
     }
 }
@@ -143,28 +147,42 @@ impl Semaphore for FdSemaphore {
     }
 }
 
-/// What people build who have none: a count under a mutex, and a condition variable.
+/// What people build who have none: a count under a mutex, and a condition variable, which is signalled if
+/// anybody waits. (Some, as Rust's, make a system call of every signal.)
 pub struct MonitorSemaphore<F: Monitors> {
-    permits: F::Monitor<u32>,
+    state: F::Monitor<State>,
     released: F::Condvar,
+}
+
+pub struct State {
+    permits: u32,
+    waiting: u32,
 }
 
 impl<F: Monitors> Semaphore for MonitorSemaphore<F> {
     fn new(permits: u32) -> Self {
-        MonitorSemaphore { permits: F::Monitor::new(permits), released: F::Condvar::new() }
+        let state = F::Monitor::new(State { permits, waiting: 0 });
+        MonitorSemaphore { state, released: F::Condvar::new() }
     }
 
     fn acquire(&self) {
-        let mut permits = self.permits.lock();
-        while *permits == 0 {
-            permits = F::Monitor::wait(permits, &self.released);
+        let mut state = self.state.lock();
+        while state.permits == 0 {
+            state.waiting += 1;
+            state = F::Monitor::wait(state, &self.released);
+            state.waiting -= 1;
         }
-        *permits -= 1;
+        state.permits -= 1;
     }
 
     fn release(&self) {
-        *self.permits.lock() += 1;
-        self.released.signal();
+        let mut state = self.state.lock();
+        state.permits += 1;
+        let awaited = state.waiting > 0;
+        drop(state);
+        if awaited {
+            self.released.signal();
+        }
     }
 }
 
