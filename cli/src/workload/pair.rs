@@ -1,7 +1,8 @@
 //! pair: what one thread pays for locking and unlocking when nobody else wants the lock.
 
 use std::hint::black_box;
-use std::sync::atomic::AtomicU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use super::gate::Gate;
@@ -11,7 +12,7 @@ use super::parameters::{BadParameter, Parameters};
 use super::pthread::spawn;
 use super::report::Figures;
 use super::watchdog;
-use super::work::take_and_release;
+use super::work::{spin, take_and_release};
 use crate::statistics::median;
 
 /// The figure of what no lock can go below: a compare-and-exchange and an exchange.
@@ -67,6 +68,9 @@ fn measure(
             }),
         );
     }
+    for implementation in implementations {
+        for_family!(*implementation, excludes(implementation.name()))?;
+    }
     subjects.iter().for_each(|subject| (subject.pairs)(pairs));
     let mut times: Vec<Vec<f64>> = subjects.iter().map(|_| Vec::with_capacity(slices)).collect();
     for _ in 0..slices {
@@ -78,6 +82,46 @@ fn measure(
     }
     let figure = |(subject, times): (Subject, Vec<f64>)| (subject.figure, median(&times));
     Ok(subjects.into_iter().zip(times).map(figure).collect())
+}
+
+/// One thread alone can't tell a lock from none: before it is measured, two contend for it.
+fn excludes<F: Family>(name: &str) -> Result<(), String> {
+    const EACH: u64 = 10_000;
+    let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));
+    // Read before and written after something else: whoever else gets in is lost from the count.
+    let add = |count: &mut u64| {
+        let seen = black_box(*count);
+        spin(20);
+        *black_box(count) = seen + 1;
+    };
+    let contend = move |locks: Arc<(F::Mutex<u64>, F::RwLock<u64>)>| {
+        for _ in 0..EACH {
+            locks.0.with(add);
+            locks.1.write(add);
+            locks.1.read(|count| black_box(*count));
+        }
+    };
+    // They begin at once: it takes less time than to wake a thread.
+    let here = Arc::new(AtomicU32::new(0));
+    let (theirs, other_here) = (Arc::clone(&locks), Arc::clone(&here));
+    let meet = |here: &AtomicU32| {
+        here.fetch_add(1, SeqCst);
+        while here.load(SeqCst) < 2 {
+            std::thread::yield_now();
+        }
+    };
+    let other = spawn(0, move || {
+        meet(&other_here);
+        contend(theirs);
+    });
+    meet(&here);
+    contend(Arc::clone(&locks));
+    other.join();
+    let counts = (locks.0.with(|count| *count), locks.1.read(|count| *count));
+    if counts == (2 * EACH, 2 * EACH) {
+        return Ok(());
+    }
+    Err(format!("{name}: two threads' {} operations left counts of {counts:?}", 2 * EACH))
 }
 
 pub fn figure(kind: &str, implementation: &str) -> String {
