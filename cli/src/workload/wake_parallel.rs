@@ -34,8 +34,8 @@ fn measure<B: Bed>(
     limit_s: f64,
 ) -> Result<Figures, String> {
     let crowd = Arc::new(Crowd::<B>::gather(threads, limit_s));
-    // Each waker's time by the clock, and of a processor.
-    let times = Arc::new(Mutex::new(Vec::<(f64, f64)>::new()));
+    // When each waker began, and its time by the clock and of a processor.
+    let times = Arc::new(Mutex::new(Vec::<(Instant, f64, f64)>::new()));
     let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
     let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
     let mut strangers = 0;
@@ -52,7 +52,8 @@ fn measure<B: Bed>(
                 while woken < share && !crowd.are_all_up() {
                     woken += crowd.bed().wake(share - woken);
                 }
-                let took = (start.elapsed().as_secs_f64(), (cpu_time() - start_cpu).as_secs_f64());
+                let cpu = (cpu_time() - start_cpu).as_secs_f64();
+                let took = (start, start.elapsed().as_secs_f64(), cpu);
                 times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
                 end.wait();
                 woken
@@ -60,16 +61,19 @@ fn measure<B: Bed>(
         };
         let handles: Vec<_> = (0..wakers).map(spawn_one).collect();
         begin.wait();
-        let start = Instant::now();
         crowd.wait_until_up();
-        awake.push(start.elapsed().as_secs_f64());
+        let all_up = Instant::now();
         end.wait();
         let woken: usize = handles.into_iter().map(|handle| handle.join()).sum();
         strangers += usize::from(woken != threads);
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
-        let mean = |of: fn(&(f64, f64)) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
-        waking.push(mean(|(clock, _)| *clock));
-        waker_cpu.push(mean(|(_, cpu)| *cpu));
+        type Times = (Instant, f64, f64);
+        let mean = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
+        waking.push(mean(|(_, clock, _)| *clock));
+        waker_cpu.push(mean(|(_, _, cpu)| *cpu));
+        // From when the first of them began: the main thread may get a processor after them all.
+        let first = times.iter().map(|(start, ..)| *start).min().unwrap_or(all_up);
+        awake.push((all_up - first).as_secs_f64());
         times.clear();
     });
     Arc::into_inner(crowd).expect("the wakers are gone").dismiss();
