@@ -33,7 +33,7 @@ pub struct HashArguments {
 /// Wakes threads that sleep on one word
 ///
 /// As `perf bench futex wake`: the time until the waker has woken all. Beside it, what processor time that
-/// took the waker, and when the last thread was awake.
+/// took the waker, and when the last thread was awake, by which they are ranked if it wakes many at a time.
 #[derive(Args)]
 #[command(after_help = NOTES, after_long_help = NOTES)]
 pub struct WakeArguments {
@@ -51,7 +51,8 @@ pub struct WakeArguments {
 
 /// Several wakers wake threads that sleep on one word
 ///
-/// As `perf bench futex wake-parallel`: each waker wakes its share at once; the time is a waker's.
+/// As `perf bench futex wake-parallel`: each waker wakes its share at once. Ranked is by when the last
+/// thread was awake; perf's figure, a waker's time, is beside it.
 #[derive(Args)]
 #[command(after_help = NOTES, after_long_help = NOTES)]
 pub struct WakeParallelArguments {
@@ -124,7 +125,9 @@ const fn time(name: &'static str, title: &'static str) -> Figure {
     Figure { name, title, unit: Unit::Time, better: Better::Less, detail: false }
 }
 
-const LAST_AWAKE: Figure = wait("awake_s", "until the last thread is awake");
+const LAST_AWAKE: Figure = time("awake_s", "until the last thread is awake");
+const WAKER: Figure = time("wake_s", "until the waker's calls for all have returned");
+const WAKER_CPU: Figure = waker_cpu("the waker's processor time for that");
 
 const fn waker_cpu(title: &'static str) -> Figure {
     wait("waker_cpu_s", title)
@@ -196,7 +199,15 @@ pub fn hash_case(threads: u32, futexes: u32) -> Case {
 
 pub fn wake(arguments: &WakeArguments) -> Benchmark {
     let threads = or_default(&arguments.threads, &[4, 64, 256]);
-    wake_of_cases(threads.into_iter().map(|threads| wake_case(threads, arguments.nwakes)).collect())
+    let cases = threads.into_iter().map(|threads| wake_case(threads, arguments.nwakes)).collect();
+    // A waker that wakes some, who wake the others, is done before they are awake: where one call wakes
+    // many, it's the last of them who ranks.
+    let figures: &[Figure] = if arguments.nwakes == 1 {
+        const { &[WAKER, WAKER_CPU, LAST_AWAKE] }
+    } else {
+        const { &[LAST_AWAKE, WAKER, WAKER_CPU] }
+    };
+    Benchmark { figures, ..wake_of_cases(cases) }
 }
 
 pub fn wake_of_cases(cases: Vec<Case>) -> Benchmark {
@@ -210,13 +221,7 @@ pub fn wake_of_cases(cases: Vec<Case>) -> Benchmark {
         what: "Threads sleep on one word; one thread wakes them. With furwock's own calls a wake of many \
                wakes a few of them, who wake the others: the waker's time and the time until the last is \
                awake are apart.",
-        figures: const {
-            &[
-                time("wake_s", "until the waker has woken all"),
-                waker_cpu("the waker's processor time for that"),
-                LAST_AWAKE,
-            ]
-        },
+        figures: const { &[WAKER, WAKER_CPU, LAST_AWAKE] },
         cases,
         able: SLEEPERS,
         lacking: "sleepers that can be counted out",
@@ -259,9 +264,9 @@ pub fn wake_parallel(arguments: &WakeParallelArguments) -> Benchmark {
         what: "Threads sleep on one word; several threads wake their shares of them at the same time.",
         figures: const {
             &[
-                time("wake_s", "until a waker has woken its share"),
-                waker_cpu("a waker's processor time for that"),
                 LAST_AWAKE,
+                time("wake_s", "until a waker's calls for its share have returned"),
+                waker_cpu("a waker's processor time for that"),
             ]
         },
         cases: threads.map(case).collect(),
@@ -304,7 +309,12 @@ pub fn requeue_of_cases(cases: Vec<Case>) -> Benchmark {
         cases,
         able: WORDS,
         lacking: "waits on words",
-        unable: all_able,
+        unable: |case, contestant| {
+            let (threads, moved) = (case.parameter("threads")?, case.parameter("nrequeue")?);
+            let some = moved > 1.0 && moved < threads;
+            (contestant == Contestant::ParkingLot && some)
+                .then(|| "it moves one, or all".to_owned())
+        },
     }
 }
 
