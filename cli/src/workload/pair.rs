@@ -21,10 +21,13 @@ pub const FLOOR: &str = "floor_ns";
 /// The kinds of pairs, as figures name them: `KIND_IMPLEMENTATION_ns`.
 pub const KINDS: [&str; 3] = ["mutex", "read", "write"];
 
-/// One of the things measured: runs as many pairs as it is told.
+/// Runs as many pairs as it is told.
+type Pairs = Box<dyn Fn(u64)>;
+
+/// One of the things measured.
 struct Subject {
     figure: String,
-    pairs: Box<dyn Fn(u64)>,
+    pairs: Pairs,
 }
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
@@ -132,13 +135,13 @@ fn nanoseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9
 }
 
-fn floor() -> Box<dyn Fn(u64)> {
+fn floor() -> Pairs {
     let word = Box::new(AtomicU32::new(0));
     Box::new(move |pairs| take_and_release(&word, pairs))
 }
 
 /// Mutex, reader, writer.
-fn kinds<F: Family>() -> Result<[Box<dyn Fn(u64)>; 3], String> {
+fn kinds<F: Family>() -> Result<[Pairs; 3], String> {
     let (mutex, reading, writing) =
         (F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0), F::RwLock::<u64>::new(0));
     Ok([

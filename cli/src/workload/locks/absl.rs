@@ -78,10 +78,12 @@ fn load() -> Result<Functions, String> {
         let name = name.ok_or_else(|| format!("{} has no {member}", path.display()))?;
         absl.function(name)
     };
-    // SAFETY (both): methods without arguments and results take `this` alone; CondVar::Wait takes a
-    // Mutex's address beside it. Both objects are one word, which is zero when nobody has it or waits.
-    let function =
-        |member| address(member).map(|f| unsafe { transmute::<*mut c_void, Function>(f) });
+    let function = |member| {
+        // SAFETY: methods without arguments and results take `this` alone. Both objects are one word,
+        // which is zero when nobody has it or waits.
+        address(member).map(|f| unsafe { transmute::<*mut c_void, Function>(f) })
+    };
+    // SAFETY: CondVar::Wait takes a Mutex's address beside its own.
     let wait = unsafe { transmute::<*mut c_void, Wait>(condvar_wait(&names, &absl)?) };
     Ok(Functions {
         lock: function("5Mutex4LockEv")?,

@@ -38,11 +38,12 @@ pub fn absent() -> Option<String> {
 
 fn load() -> Result<Functions, String> {
     let nsync = Loaded::open(LIBRARY, PACKAGE)?;
-    // SAFETY (both): nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
-    // f(nsync_cv *)`, and the wait as `void f(nsync_cv *, nsync_mu *)`. Both objects are a word and a
-    // pointer, and ready for use while zero.
-    let function =
-        |name| nsync.function(name).map(|f| unsafe { transmute::<*mut c_void, Function>(f) });
+    let function = |name| {
+        // SAFETY: nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
+        // f(nsync_cv *)`. Both objects are a word and a pointer, and ready for use while zero.
+        nsync.function(name).map(|f| unsafe { transmute::<*mut c_void, Function>(f) })
+    };
+    // SAFETY: declared as `void f(nsync_cv *, nsync_mu *)`.
     let wait = unsafe { transmute::<*mut c_void, Wait>(nsync.function("nsync_cv_wait")?) };
     Ok(Functions {
         lock: function("nsync_mu_lock")?,
