@@ -71,16 +71,14 @@ impl Row {
     ) -> Row {
         let verdict = match (published_gain, gain) {
             (_, None) => Verdict::NotMeasured("interrupted, or a run failed".to_owned()),
-            // A gain that the rounds don't support is none, however near it is to what was published.
+            // A gain that the rounds don't support is none, however near it is to what was published;
+            // and with few rounds, whether it is short isn't known either.
             (Some(published), Some(Gain { gain, differs: true })) if is_gain(published) => {
                 match gain / published {
                     BEATEN.. => Verdict::Beaten,
                     REACHED.. => Verdict::Reached,
                     _ => Verdict::Short(short.to_owned()),
                 }
-            }
-            (Some(published), Some(Gain { differs: false, .. })) if is_gain(published) => {
-                Verdict::Short(short.to_owned())
             }
             // Where the document lost, or gave no figure, the row stands for itself: who loses less than
             // the document's change did still loses.
@@ -220,10 +218,14 @@ impl Seed<'_> {
             _ => Tone::Loss,
         };
         let text = format!(
-            "{}: {kept} of {} published gains reached or beaten, {short} short. Best here: {}; \
+            "{}: {kept} of {} published gains reached or beaten, {short} short{}. Best here: {}; \
              least: {}.",
             self.heading(),
             with_figures.len(),
+            match count(&["no difference"]) {
+                0 => String::new(),
+                count => format!(", {count} without a difference that the rounds' spread supports"),
+            },
             said(best),
             said(worst)
         );
@@ -392,7 +394,7 @@ mod tests {
         assert_eq!(verdict(None, 1.5, false), Verdict::NoDifference);
         assert_eq!(verdict(None, 0.5, true), Verdict::Behind);
         // Chance is no gain.
-        assert!(matches!(verdict(Some(1.04), 1.05, false), Verdict::Short(_)));
+        assert_eq!(verdict(Some(1.04), 1.05, false), Verdict::NoDifference);
         // Where the document lost, losing less is no win.
         assert_eq!(verdict(Some(0.65), 0.8, true), Verdict::Behind);
         assert_eq!(verdict(Some(0.65), 1.01, false), Verdict::NoDifference);
