@@ -1,7 +1,6 @@
 //! Events that can be waited for many at a time, as the ways to do so have them: each event counts how
 //! often it was signalled, and who waits takes one.
 
-use std::ops::Range;
 use std::sync::atomic::{
     AtomicU32,
     Ordering::{Acquire, Relaxed, SeqCst},
@@ -18,21 +17,26 @@ pub trait Events: Send + Sync + Sized + 'static {
     /// Waits for the same events again and again.
     type Waiter<'e>;
 
-    /// So many events; or why there can't be as many.
-    fn new(events: usize) -> Result<Self, String>;
+    /// So many events that are waited for together, and after them so many for each of which one thread
+    /// waits, and for nothing else; or why there can't be as many.
+    fn new(shared: usize, own: usize) -> Result<Self, String>;
 
-    /// One who waits for any of these.
-    fn waiter(&self, events: Range<usize>) -> Self::Waiter<'_>;
+    /// One who waits for any of those that are waited for together.
+    fn waiter(&self) -> Self::Waiter<'_>;
 
     fn signal(&self, event: usize);
 
     /// Waits until one of the waiter's events is signalled, and takes one signal; says whose.
     fn take(&self, waiter: &mut Self::Waiter<'_>) -> usize;
+
+    /// Waits for the one event that is the thread's own, as is done by who needs to wait for no other.
+    fn take_own(&self, event: usize);
 }
 
 /// A word each, which counts; nobody waits while it isn't zero.
 pub struct WordEvents<W> {
     words: Box<[AtomicU32]>,
+    shared: usize,
     of: std::marker::PhantomData<fn(W)>,
 }
 
@@ -41,20 +45,20 @@ fn take_from(word: &AtomicU32) -> bool {
 }
 
 impl<W: ManyWords> Events for WordEvents<W> {
-    type Waiter<'e> = (Range<usize>, W::Waiter<'e>);
+    type Waiter<'e> = W::Waiter<'e>;
 
-    fn new(events: usize) -> Result<Self, String> {
-        W::too_many(events).map_or_else(
+    fn new(shared: usize, own: usize) -> Result<Self, String> {
+        W::too_many(shared).map_or_else(
             || {
-                let words = (0..events).map(|_| AtomicU32::new(0)).collect();
-                Ok(WordEvents { words, of: std::marker::PhantomData })
+                let words = (0..shared + own).map(|_| AtomicU32::new(0)).collect();
+                Ok(WordEvents { words, shared, of: std::marker::PhantomData })
             },
             Err,
         )
     }
 
-    fn waiter(&self, events: Range<usize>) -> Self::Waiter<'_> {
-        (events.clone(), W::waiter(&self.words[events]))
+    fn waiter(&self) -> Self::Waiter<'_> {
+        W::waiter(&self.words[..self.shared])
     }
 
     #[inline]
@@ -64,13 +68,12 @@ impl<W: ManyWords> Events for WordEvents<W> {
     }
 
     #[inline]
-    fn take(&self, (events, waiter): &mut Self::Waiter<'_>) -> usize {
+    fn take(&self, waiter: &mut Self::Waiter<'_>) -> usize {
         loop {
             let at = match W::wait_any(waiter) {
-                Some(at) => take_from(&self.words[events.start + at]).then_some(events.start + at),
+                Some(at) => take_from(&self.words[at]).then_some(at),
                 // It doesn't say which.
-                None => events
-                    .clone()
+                None => (0..self.shared)
                     .find(|at| self.words[*at].load(Relaxed) != 0 && take_from(&self.words[*at])),
             };
             if let Some(at) = at {
@@ -78,34 +81,46 @@ impl<W: ManyWords> Events for WordEvents<W> {
             }
         }
     }
+
+    #[inline]
+    fn take_own(&self, event: usize) {
+        while !take_from(&self.words[event]) {
+            W::wait(&self.words[event], 0);
+        }
+    }
 }
 
-/// An eventfd each, which counts as a semaphore does, waited for by poll(2).
-pub struct FdEvents(Vec<OwnedFd>);
+/// An eventfd each, which counts as a semaphore does, waited for by poll(2), or read(2) where it is alone.
+pub struct FdEvents {
+    fds: Vec<OwnedFd>,
+    shared: usize,
+}
 
 impl Events for FdEvents {
-    type Waiter<'e> = (Range<usize>, Vec<PollFd<'e>>);
+    type Waiter<'e> = Vec<PollFd<'e>>;
 
-    fn new(events: usize) -> Result<Self, String> {
-        let flags = EventfdFlags::SEMAPHORE | EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC;
-        let fds = (0..events).map(|_| eventfd(0, flags)).collect::<Result<_, _>>();
-        fds.map(FdEvents).map_err(|error| format!("{events} eventfds: {error}"))
+    fn new(shared: usize, own: usize) -> Result<Self, String> {
+        let flags = EventfdFlags::SEMAPHORE | EventfdFlags::CLOEXEC;
+        let of = |at| if at < shared { flags | EventfdFlags::NONBLOCK } else { flags };
+        let fds = (0..shared + own).map(|at| eventfd(0, of(at))).collect::<Result<_, _>>();
+        fds.map(|fds| FdEvents { fds, shared })
+            .map_err(|error| format!("{} eventfds: {error}", shared + own))
     }
 
-    fn waiter(&self, events: Range<usize>) -> Self::Waiter<'_> {
+    fn waiter(&self) -> Self::Waiter<'_> {
         let entry = |fd| PollFd::new(fd, PollFlags::IN);
-        (events.clone(), self.0[events].iter().map(entry).collect())
+        self.fds[..self.shared].iter().map(entry).collect()
     }
 
     #[inline]
     fn signal(&self, event: usize) {
-        if let Err(error) = rustix::io::write(&self.0[event], &1u64.to_ne_bytes()) {
+        if let Err(error) = rustix::io::write(&self.fds[event], &1u64.to_ne_bytes()) {
             fail_now(format!("write to an eventfd: {error}"));
         }
     }
 
     #[inline]
-    fn take(&self, (events, entries): &mut Self::Waiter<'_>) -> usize {
+    fn take(&self, entries: &mut Self::Waiter<'_>) -> usize {
         loop {
             let _ = poll(entries, None);
             let mut count = [0; 8];
@@ -114,43 +129,66 @@ impl Events for FdEvents {
                     && rustix::io::read(entry, &mut count).is_ok()
             });
             if let Some(at) = ready {
-                return events.start + at;
+                return at;
             }
         }
     }
+
+    #[inline]
+    fn take_own(&self, event: usize) {
+        let mut count = [0; 8];
+        while rustix::io::read(&self.fds[event], &mut count).is_err() {}
+    }
 }
 
-/// The whole list under one mutex, with one condition variable that all wait on.
+/// The whole list under one mutex, with one condition variable on which all wait who wait for any of many,
+/// and one for each event that only one thread waits for.
 pub struct MonitorEvents<F: Monitors> {
     counts: F::Monitor<Vec<u32>>,
+    shared: usize,
     signalled: F::Condvar,
+    own_signalled: Vec<F::Condvar>,
 }
 
 impl<F: Monitors> Events for MonitorEvents<F> {
-    type Waiter<'e> = Range<usize>;
+    type Waiter<'e> = ();
 
-    fn new(events: usize) -> Result<Self, String> {
-        Ok(MonitorEvents { counts: F::Monitor::new(vec![0; events]), signalled: F::Condvar::new() })
+    fn new(shared: usize, own: usize) -> Result<Self, String> {
+        Ok(MonitorEvents {
+            counts: F::Monitor::new(vec![0; shared + own]),
+            shared,
+            signalled: F::Condvar::new(),
+            own_signalled: (0..own).map(|_| F::Condvar::new()).collect(),
+        })
     }
 
-    fn waiter(&self, events: Range<usize>) -> Range<usize> {
-        events
-    }
+    fn waiter(&self) {}
 
     fn signal(&self, event: usize) {
         self.counts.lock()[event] += 1;
-        // Who waits for this one isn't known.
-        self.signalled.broadcast();
+        match event.checked_sub(self.shared) {
+            Some(own) => self.own_signalled[own].signal(),
+            // Who waits for this one isn't known.
+            None => self.signalled.broadcast(),
+        }
     }
 
-    fn take(&self, events: &mut Range<usize>) -> usize {
+    fn take(&self, (): &mut ()) -> usize {
         let mut counts = self.counts.lock();
         loop {
-            if let Some(at) = events.clone().find(|at| counts[*at] > 0) {
+            if let Some(at) = (0..self.shared).find(|at| counts[*at] > 0) {
                 counts[at] -= 1;
                 return at;
             }
             counts = F::Monitor::wait(counts, &self.signalled);
         }
+    }
+
+    fn take_own(&self, event: usize) {
+        let mut counts = self.counts.lock();
+        while counts[event] == 0 {
+            counts = F::Monitor::wait(counts, &self.own_signalled[event - self.shared]);
+        }
+        counts[event] -= 1;
     }
 }

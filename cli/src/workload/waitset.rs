@@ -53,9 +53,10 @@ impl Plan {
         })
     }
 
-    /// The events: the producers', the one that ends it all, an answer for each producer.
-    fn events(&self) -> usize {
-        self.words + 1 + self.producers
+    /// The events that consumers wait for: the producers', and the one that ends it all. After them comes
+    /// an answer for each producer.
+    fn awaited(&self) -> usize {
+        self.words + 1
     }
 
     fn end(&self) -> usize {
@@ -63,7 +64,7 @@ impl Plan {
     }
 
     fn answer(&self, producer: usize) -> usize {
-        self.words + 1 + producer
+        self.awaited() + producer
     }
 
     /// Of the producers' events, whose this one is.
@@ -123,7 +124,7 @@ fn measure<E: Events>(plan: Plan) -> Result<Figures, String> {
     let (producers, consumers) = (plan.producers, plan.consumers);
     let (seconds, limit_s) = (plan.seconds, plan.limit_s);
     let shared = Arc::new(Shared {
-        events: E::new(plan.events())?,
+        events: E::new(plan.awaited(), plan.producers)?,
         plan,
         gate: Gate::new(threads),
         over: AtomicBool::new(false),
@@ -186,14 +187,13 @@ fn produce<E: Events>(shared: &Shared<E>, number: usize) -> (u64, Histogram) {
     let own = plan.words / plan.producers;
     let mut die = Die::new(plan.seed, number as u64, 0.5);
     let answer = plan.answer(number);
-    let mut waiter = events.waiter(answer..answer + 1);
     let (mut count, mut turns) = (0, Histogram::new());
     gate.pass();
     while !over.load(Relaxed) {
         let event = number + plan.producers * die.below(own);
         let start = Instant::now();
         events.signal(event);
-        events.take(&mut waiter);
+        events.take_own(answer);
         turns.record(start.elapsed().as_nanos() as u64);
         count += 1;
         answered.store(count, Relaxed);
@@ -207,7 +207,7 @@ fn consume<E: Events>(shared: &Shared<E>) -> u64 {
     if plan.one_cpu {
         stay_on_one_cpu(0);
     }
-    let mut waiter = events.waiter(0..plan.words + 1);
+    let mut waiter = events.waiter();
     let mut taken = 0;
     gate.pass();
     loop {
