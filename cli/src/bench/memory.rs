@@ -327,8 +327,9 @@ fn page(machine: &Machine, sizes: &[Size], processes: &[Process]) -> Page {
             Cell { text: verdict(process), tone: tone(process) },
         ]
     });
+    // What stays within what is promised costs all the same: it isn't ahead of anything.
     let finding = |process: &Process| Finding {
-        tone: tone(process),
+        tone: if tone(process) == Tone::Loss { Tone::Loss } else { Tone::Neutral },
         text: format!(
             "{}: {} more under furwock run ({} without, {} with).",
             process.what,
