@@ -7,6 +7,7 @@ use super::baseline::{Baseline, Change};
 use super::contestant::Contestant;
 use super::page;
 use super::results::BenchmarkResults;
+use super::roster::Roster;
 use super::suite::Suite;
 use super::{csv, figure_table};
 use crate::failure::{Failure, STATUS_FAILED};
@@ -15,7 +16,7 @@ use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::output::{Output, cannot_write, write_page};
-use crate::report::model::{Finding, Page, Section};
+use crate::report::model::{Finding, Page, Section, Tone};
 use crate::statistics::can_differ;
 
 pub struct Outcome<'a> {
@@ -128,10 +129,12 @@ impl<'a> Outcome<'a> {
             }
         }
         text += &absent.concat();
-        let entries = self.suite.benchmarks.iter().flat_map(|results| &results.cases);
-        let entries = entries.flat_map(|results| &results.entries);
-        let on_preload = entries.filter(|entry| entry.contestant == Contestant::FurwockPreload);
-        text += &self.suite.roster.not_replaced(on_preload.flat_map(|entry| &entry.runs));
+        let runs_of = |contestant| {
+            let cases = self.suite.benchmarks.iter().flat_map(|results| &results.cases);
+            cases.filter_map(move |results| results.entry(contestant)).flat_map(|entry| &entry.runs)
+        };
+        text += &self.suite.roster.not_replaced(runs_of(Contestant::FurwockPreload));
+        text += &Roster::not_glibc(runs_of(Contestant::Glibc));
         if let Some(noise) = self.suite.noise.summary("rounds") {
             text += &format!("{noise}\n");
         }
@@ -154,6 +157,15 @@ impl<'a> Outcome<'a> {
         if summary.is_empty() {
             summary.extend(benchmarks.iter().flat_map(page::findings));
         }
+        let mut warnings = Vec::new();
+        let warning = |text: &str| Finding { tone: Tone::Loss, text: text.to_owned() };
+        if self.suite.interrupted {
+            warnings.push(warning("Interrupted: this is what had been measured."));
+        }
+        // Means and counts are of what was measured; who failed isn't in them.
+        let failures = benchmarks.iter().map(BenchmarkResults::failures).collect::<String>();
+        warnings.extend(failures.lines().map(warning));
+        summary.splice(0..0, warnings);
         let mut sections = self.answer.sections.clone();
         if !self.changes.is_empty() {
             sections.push(super::baseline::section(&self.changes));

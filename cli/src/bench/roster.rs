@@ -88,6 +88,20 @@ impl Roster {
         self.preload.as_ref().map(Preload::path)
     }
 
+    /// Another copy of furwock's library, or whatever else LD_PRELOAD named already, would make glibc
+    /// something else.
+    pub fn not_glibc<'a>(runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
+        let from = |run: &'a Run| Path::new(&run.report.locks_from);
+        let is_glibc = |file: &Path| {
+            let name = file.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("libpthread")
+        };
+        let stray = runs_on_it.into_iter().map(from).find(|file| !is_glibc(file));
+        stray.map_or_else(String::new, |file| {
+            format!("Warning: glibc's locks came from {}.\n", file.display())
+        })
+    }
+
     /// A library that replaces nothing would make furwock-preload another glibc.
     pub fn not_replaced<'a>(&self, runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
         let Some(preload) = self.preload_path() else { return String::new() };
