@@ -23,7 +23,7 @@ pub const KINDS: [&str; 3] = ["mutex", "read", "write"];
 /// One of the things measured: runs as many pairs as it is told.
 struct Subject {
     figure: String,
-    pairs: Box<dyn Fn(u64)>,
+    pairs: Pairs,
 }
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
@@ -88,13 +88,16 @@ fn nanoseconds(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e9
 }
 
-fn floor() -> Box<dyn Fn(u64)> {
+/// Runs as many pairs as it is told.
+type Pairs = Box<dyn Fn(u64)>;
+
+fn floor() -> Pairs {
     let word = Box::new(AtomicU32::new(0));
     Box::new(move |pairs| take_and_release(&word, pairs))
 }
 
 /// Mutex, reader, writer.
-fn kinds<F: Family>() -> Result<[Box<dyn Fn(u64)>; 3], String> {
+fn kinds<F: Family>() -> Result<[Pairs; 3], String> {
     let (mutex, reading, writing) =
         (F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0), F::RwLock::<u64>::new(0));
     Ok([

@@ -33,7 +33,7 @@ impl Words for ParkingLot {
             left -= 1;
             FilterOp::Unpark
         };
-        // SAFETY (all three): as above.
+        // SAFETY: as above, for all three.
         unsafe {
             match count {
                 1 => unpark_one(key(word), |_| DEFAULT_UNPARK_TOKEN).unparked_threads,
