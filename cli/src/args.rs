@@ -67,6 +67,10 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// Write a page with charts to FILE: one HTML file that needs nothing else
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+
     /// Kill a run that takes longer [default: none for a program, 60 for a built-in workload]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub timeout: Option<Duration>,

@@ -9,14 +9,16 @@ use super::benchmark::{Benchmark, Case, Place, all_able};
 use super::contestant::Contestant;
 use super::figure_table::{Better, Figure, Unit, wait};
 use super::outcome::{Answer, Outcome};
-use super::results::BenchmarkResults;
+use super::results::{BenchmarkResults, CaseResults};
 use super::sections::Sections;
 use super::suite::{Effort, Suite};
 use super::workloads::{many, mutex, words};
 use crate::args::seconds;
 use crate::failure::Failure;
 use crate::measuring::limits;
+use crate::measuring::number::compact;
 use crate::measuring::table::{Align, render as render_rows};
+use crate::report::model::{Finding, Tone};
 use crate::statistics::exponent;
 use std::time::Duration;
 
@@ -47,6 +49,9 @@ const WORDS: [u32; 7] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 const THREADS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 const WORDS_IN_ONE: [u32; 7] = [1, 4, 16, 64, 120, 512, 4096];
 
+/// As many points are a curve's end.
+const END: usize = 3;
+
 const TURN: Figure = Figure {
     name: "turn_s",
     title: "one is woken, another comes to wait",
@@ -63,8 +68,9 @@ pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<
     anstream::eprintln!("furwock: {}", suite.announcement());
     suite.run()?;
     let text = suite.benchmarks.iter().map(exponents).collect();
+    let findings = suite.benchmarks.iter().filter_map(finding).collect();
     let mut outcome = Outcome::new("bench scaling", suite, &arguments.outputs, baseline);
-    outcome.answer = Answer { text, instead_of_tables: true, ..Answer::default() };
+    outcome.answer = Answer { text, findings, instead_of_tables: true, ..Answer::default() };
     outcome.tell()
 }
 
@@ -181,6 +187,56 @@ fn waiters(how: &'static str, apart: bool) -> Benchmark {
     }
 }
 
+/// The cost, the inverse of a rate, over the number that grows.
+fn costs(results: &BenchmarkResults, contestant: Contestant, figure: &Figure) -> Vec<(f64, f64)> {
+    let cost = |case: &CaseResults| {
+        Some((case.case.place.x, 1.0 / figure.speed(case.entry(contestant)?.median(figure.name)?)))
+    };
+    results.cases.iter().filter_map(cost).collect()
+}
+
+/// How furwock's cost grows, and the others'.
+fn finding(results: &BenchmarkResults) -> Option<Finding> {
+    /// Growth that nobody minds.
+    const FLAT: f64 = 0.25;
+    /// Growth that overtakes whoever plans for more.
+    const STEEP: f64 = 0.7;
+    let figure = &results.benchmark.figures[0];
+    let grown = |contestant| {
+        let costs = costs(results, contestant, figure);
+        let (first, last) = (*costs.first()?, *costs.last()?);
+        let end = exponent(&costs[costs.len().saturating_sub(END)..])?;
+        Some((first, last, exponent(&costs)?, end))
+    };
+    let (first, last, whole, end) = grown(Contestant::Furwock)?;
+    let others: Vec<String> = results
+        .contestants
+        .iter()
+        .filter(|contestant| !contestant.is_ours())
+        .filter_map(|contestant| {
+            let (_, last, whole, _) = grown(*contestant)?;
+            Some(format!("{contestant}'s as x^{whole:.2} up to {}", compact(last.0)))
+        })
+        .collect();
+    let tone = match whole.max(end) {
+        steep if steep > STEEP => Tone::Loss,
+        flat if flat < FLAT => Tone::Win,
+        _ => Tone::Neutral,
+    };
+    let others = if others.is_empty() { String::new() } else { format!("; {}", others.join(", ")) };
+    Some(Finding {
+        tone,
+        text: format!(
+            "{}: furwock's cost grows as x^{whole:.2} from {} to {}, {:.1} times in all, and as x^{end:.2} at \
+             the end{others}.",
+            results.benchmark.title,
+            compact(first.0),
+            compact(last.0),
+            last.1 / first.1
+        ),
+    })
+}
+
 /// Whose growth is told: the figure that ranks, all of those that only this suite has, and what waking costs
 /// the waker.
 fn told(results: &BenchmarkResults) -> impl Iterator<Item = &'static Figure> {
@@ -194,7 +250,6 @@ fn told(results: &BenchmarkResults) -> impl Iterator<Item = &'static Figure> {
 
 /// Each curve's ends, its exponent, and that of its end alone: many a cost is flat until something overflows.
 fn exponents(results: &BenchmarkResults) -> String {
-    const END: usize = 3;
     let header = ["", "first", "last", "exponent", "at the end"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     for figure in told(results) {
@@ -207,8 +262,7 @@ fn exponents(results: &BenchmarkResults) -> String {
                 })
                 .collect();
             let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
-            let cost: Vec<(f64, f64)> =
-                points.iter().map(|(x, y)| (*x, 1.0 / figure.speed(*y))).collect();
+            let cost = costs(results, *contestant, figure);
             let fit = |points: &[(f64, f64)]| {
                 exponent(points).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}"))
             };

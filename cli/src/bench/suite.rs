@@ -77,10 +77,14 @@ impl Suite {
         let cases: usize = self.benchmarks.iter().map(|results| results.cases.len()).sum();
         let all = u32::try_from(runs * self.effort.rounds).unwrap_or(u32::MAX);
         let estimate = (self.effort.seconds + OVERHEAD).saturating_mul(all);
-        let cases = if cases == 1 { "1 case".to_owned() } else { format!("{cases} cases") };
+        let counted = |count: usize, what: &str| {
+            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+        };
         format!(
-            "{cases}, {runs} runs in each of {} rounds, of {} s: about {}",
-            self.effort.rounds,
+            "{}, {} of {} of {} s: about {}",
+            counted(cases, "case"),
+            counted(self.effort.rounds, "round"),
+            counted(runs, "run"),
             self.effort.seconds.as_secs_f64(),
             minutes(estimate)
         )

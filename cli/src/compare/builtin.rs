@@ -6,13 +6,14 @@ use serde::Serialize;
 
 use super::builtin_table::{Summary, render};
 use super::cells::{self, Cell};
+use super::page;
 use super::side::{Both, Side};
 use crate::args::CompareArguments;
 use crate::failure::{Failure, STATUS_FAILED, STATUS_USAGE};
 use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
-use crate::measuring::output::Output;
+use crate::measuring::output::{Output, write_page};
 use crate::measuring::workload_run::{Run, Stop, Workloads};
 use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::obstacle;
@@ -77,6 +78,9 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         workloads: &series,
         summary: &summary,
     };
+    let notes = noise.summary("pairs").unwrap_or_default();
+    let page = || page::of_builtin(&machine, &summary, &notes);
+    arguments.report.as_ref().map_or(Ok(()), |path| write_page(path, &page()))?;
     output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
     Ok(match interrupted {
         true => STATUS_INTERRUPTED,

@@ -14,7 +14,7 @@ use crate::measuring::table::{Align, paint, render as render_rows};
 use crate::measuring::workload_run::Run;
 use crate::statistics::{Spread, Verdict, median, ratio, verdict};
 
-const HEADER: [&str; 10] = [
+pub const HEADER: [&str; 10] = [
     "workload",
     "measured",
     "glibc",
@@ -35,16 +35,16 @@ pub struct Summary {
     #[serde(skip)]
     row: &'static Row,
     /// None before the first pair.
-    measured: Option<Measured>,
-    ok: bool,
+    pub measured: Option<Measured>,
+    pub ok: bool,
 }
 
 #[derive(Serialize)]
-struct Measured {
+pub struct Measured {
     median: Both<f64>,
-    gain: Spread,
+    pub gain: Spread,
     voluntary_switches_per_operation: Both<f64>,
-    verdict: Verdict,
+    pub verdict: Verdict,
 }
 
 impl Summary {
@@ -58,6 +58,18 @@ impl Summary {
             ok: series.failure.is_none(),
         })
         .collect()
+    }
+}
+
+impl Summary {
+    /// What it is of, in a line.
+    pub fn title(&self) -> String {
+        format!("{}: {}", self.workload, self.row.label)
+    }
+
+    /// A row of the table.
+    pub fn words(&self) -> Vec<String> {
+        cells(self)
     }
 }
 
@@ -95,7 +107,7 @@ fn gain(better: Better, glibc: f64, furwock: f64) -> f64 {
 
 pub fn render(machine: &Machine, series: &[Series], summary: &[Summary], preload: &Path) -> String {
     let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-    rows.extend(summary.iter().map(cells));
+    rows.extend(summary.iter().map(Summary::words));
     let align = [
         Align::Left,
         Align::Left,

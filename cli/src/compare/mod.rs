@@ -3,6 +3,7 @@
 mod builtin;
 mod builtin_table;
 mod cells;
+mod page;
 mod program;
 mod program_table;
 mod side;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::page;
 use super::program_table::{Summary, render};
 use super::side::{Both, Side};
 use crate::args::CompareArguments;
@@ -13,7 +14,7 @@ use crate::measuring::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
-use crate::measuring::output::Output;
+use crate::measuring::output::{Output, write_page};
 use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::preload::Preload;
 use crate::program::{ProgramError, words};
@@ -59,7 +60,12 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         output.text(&render(&machine, &pairs, summary, &noise))?;
     }
     let command = arguments.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let command = command.collect();
+    let command: Vec<String> = command.collect();
+    if let (Some(summary), Some(path)) = (&summary, &arguments.report) {
+        let notes = noise.summary("pairs").unwrap_or_default();
+        let page = page::of_program(&machine, &command.join(" "), &pairs, summary, &notes);
+        write_page(path, &page)?;
+    }
     let results = Results { noisy_pairs: &noise, command, pairs: &pairs, summary };
     output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
     match stopped {

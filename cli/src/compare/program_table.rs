@@ -40,18 +40,18 @@ struct Figure {
 
 #[derive(Serialize)]
 pub struct Summary {
-    verdict: Verdict,
-    figures: Vec<Row>,
+    pub verdict: Verdict,
+    pub figures: Vec<Row>,
 }
 
 #[derive(Serialize)]
-struct Row {
-    figure: &'static str,
+pub struct Row {
+    pub figure: &'static str,
     #[serde(skip)]
-    unit: Unit,
-    median: Both<f64>,
+    pub unit: Unit,
+    pub median: Both<f64>,
     /// Furwock's figure over glibc's, pair by pair.
-    ratio: Spread,
+    pub ratio: Spread,
 }
 
 impl Summary {
@@ -63,6 +63,11 @@ impl Summary {
             .collect();
         let figures = FIGURES.iter().map(|figure| row(figure, pairs)).collect();
         Summary { verdict: verdict(&wall), figures }
+    }
+
+    /// The verdict in plain words, on wall time.
+    pub fn sentence(&self, pairs: &[Pair]) -> String {
+        sentence(self, pairs)
     }
 }
 
@@ -104,7 +109,6 @@ fn cells(row: &Row) -> Vec<String> {
     ]
 }
 
-/// The verdict in plain words, on wall time.
 fn sentence(summary: &Summary, pairs: &[Pair]) -> String {
     let cost = summary.figures[0].ratio;
     let faster = (1.0 / cost.median, 1.0 / cost.max, 1.0 / cost.min);

@@ -26,7 +26,8 @@ pub fn html(bars: &Bars) -> String {
         picture += "</div></div>\n";
     }
     format!(
-        "<figure class=\"bars\">\n<figcaption>{}</figcaption>\n{}<div role=\"img\" aria-label=\"{}\">\n{picture}{}</div>\n{}{}</figure>\n",
+        "<figure class=\"bars{}\">\n<figcaption>{}</figcaption>\n{}<div role=\"img\" aria-label=\"{}\">\n{picture}{}</div>\n{}{}</figure>\n",
+        if bars.kinds.len() == 1 { " single" } else { "" },
         escape(&bars.caption),
         key(bars),
         escape(&description(bars)),

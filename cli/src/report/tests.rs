@@ -264,11 +264,11 @@ fn tables_and_grids_of_any_shape_are_drawn() {
     parsed(&page);
 }
 
-/// To look at the page: `FURWOCK_REPORT_DIRECTORY=/tmp cargo test -p furwock-cli report -- --ignored`
+/// To look at the page: `REPORT_DIRECTORY=/tmp cargo test -p furwock-cli report -- --ignored`
 #[test]
 #[ignore = "writes files"]
 fn writes_the_sample() {
-    let directory = std::env::var_os("FURWOCK_REPORT_DIRECTORY").expect("a directory");
+    let directory = std::env::var_os("REPORT_DIRECTORY").expect("a directory");
     let directory = std::path::Path::new(&directory);
     std::fs::write(directory.join("page.html"), html(&sample::page())).expect("written");
     std::fs::write(directory.join("bars.svg"), svg(&sample::bars())).expect("written");

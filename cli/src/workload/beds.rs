@@ -84,11 +84,21 @@ impl Bed for FdBed {
     }
 }
 
-/// Calls a function that is generic over beds, with an implementation's.
+/// Calls a function that is generic over beds, with an implementation's, of one process or shared.
 macro_rules! for_beds {
-    ($implementation:expr, $function:ident($($argument:expr),*)) => {{
+    ($implementation:expr, $shared:expr, $function:ident($($argument:expr),*)) => {{
         use $crate::workload::{beds, implementation::Implementation, words};
         match $implementation {
+            Implementation::Pthread if $shared => {
+                $function::<beds::WordBed<words::LibcCallShared>>($($argument),*)
+            }
+            Implementation::Furwock if $shared => {
+                $function::<beds::WordBed<words::FurwockShared>>($($argument),*)
+            }
+            Implementation::Kernel if $shared => {
+                $function::<beds::WordBed<words::KernelShared>>($($argument),*)
+            }
+            other if $shared => Err(other.lacks("waits on words that processes share")),
             Implementation::Pthread => {
                 $function::<beds::WordBed<words::LibcCall>>($($argument),*)
             }

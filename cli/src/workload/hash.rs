@@ -25,12 +25,13 @@ impl AsRef<Plan> for Hash {
 }
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
+    let between_processes = parameters.take("shared", 0u32)? != 0;
     let shared = Hash {
         futexes: parameters.take_count("futexes", 1024)?,
         plan: Plan::take(&mut parameters)?,
     };
     parameters.finish()?;
-    Ok(for_words!(shared.plan.implementation, measure(shared)))
+    Ok(for_words!(shared.plan.implementation, between_processes, measure(shared)))
 }
 
 fn measure<W: Words>(shared: Hash) -> Result<Figures, String> {

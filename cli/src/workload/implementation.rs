@@ -132,11 +132,19 @@ macro_rules! for_monitors {
 }
 pub(super) use for_monitors;
 
-/// The same, over those that let threads wait on words.
+/// The same, over those that let threads wait on words, of one process or shared.
 macro_rules! for_words {
-    ($implementation:expr, $function:ident($($argument:expr),*)) => {{
+    ($implementation:expr, $shared:expr, $function:ident($($argument:expr),*)) => {{
         use $crate::workload::{implementation::Implementation, words};
         match $implementation {
+            Implementation::Pthread if $shared => {
+                $function::<words::LibcCallShared>($($argument),*)
+            }
+            Implementation::Furwock if $shared => {
+                $function::<words::FurwockShared>($($argument),*)
+            }
+            Implementation::Kernel if $shared => $function::<words::KernelShared>($($argument),*),
+            other if $shared => Err(other.lacks("waits on words that processes share")),
             Implementation::Pthread => $function::<words::LibcCall>($($argument),*),
             Implementation::Furwock => $function::<words::Furwock>($($argument),*),
             Implementation::FurwockTable => $function::<words::FurwockTable>($($argument),*),

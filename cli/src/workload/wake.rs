@@ -18,8 +18,9 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     let seconds = parameters.take_amount("seconds", 0.5)?;
     let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
     let implementation = Implementation::take(&mut parameters)?;
+    let shared = parameters.take("shared", 0u32)? != 0;
     parameters.finish()?;
-    Ok(for_beds!(implementation, measure(threads, at_a_time, seconds, limit_s)))
+    Ok(for_beds!(implementation, shared, measure(threads, at_a_time, seconds, limit_s)))
 }
 
 fn measure<B: Bed>(

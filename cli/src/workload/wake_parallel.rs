@@ -19,12 +19,13 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     let seconds = parameters.take_amount("seconds", 0.5)?;
     let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
     let implementation = Implementation::take(&mut parameters)?;
+    let shared = parameters.take("shared", 0u32)? != 0;
     parameters.finish()?;
     if !threads.is_multiple_of(wakers) {
         let message = format!("nwakers={wakers}: must divide the {threads} threads evenly");
         return Err(BadParameter(message));
     }
-    Ok(for_beds!(implementation, measure(threads, wakers, seconds, limit_s)))
+    Ok(for_beds!(implementation, shared, measure(threads, wakers, seconds, limit_s)))
 }
 
 fn measure<B: Bed>(

@@ -26,6 +26,10 @@ pub struct HashArguments {
     #[arg(short = 'f', long, value_name = "LIST", value_delimiter = ',', value_parser = count)]
     pub futexes: Vec<u32>,
 
+    /// Words that processes may share: the kernel's queues, for all
+    #[arg(short = 'S', long)]
+    pub shared: bool,
+
     #[command(flatten)]
     pub common: Common,
 }
@@ -45,6 +49,10 @@ pub struct WakeArguments {
     #[arg(short = 'w', long, value_name = "N", default_value = "1", value_parser = count)]
     pub nwakes: u32,
 
+    /// Words that processes may share: the kernel's queues, for all
+    #[arg(short = 'S', long)]
+    pub shared: bool,
+
     #[command(flatten)]
     pub common: Common,
 }
@@ -63,6 +71,10 @@ pub struct WakeParallelArguments {
     /// How many threads wake them [default: as many as CPUs]
     #[arg(short = 'w', long, value_name = "N", value_parser = threads)]
     pub nwakers: Option<u32>,
+
+    /// Words that processes may share: the kernel's queues, for all
+    #[arg(short = 'S', long)]
+    pub shared: bool,
 
     #[command(flatten)]
     pub common: Common,
@@ -85,6 +97,10 @@ pub struct RequeueArguments {
     /// Move all at once
     #[arg(short = 'B', long, conflicts_with = "nrequeue")]
     pub broadcast: bool,
+
+    /// Words that processes may share: the kernel's queues, for all
+    #[arg(short = 'S', long)]
+    pub shared: bool,
 
     #[command(flatten)]
     pub common: Common,
@@ -151,6 +167,17 @@ const HASHERS: &[Contestant] = &[
     Contestant::ParkingLot,
 ];
 
+/// The benchmark on words that processes may share, if it is so.
+fn shared_if(shared: bool, mut benchmark: Benchmark) -> Benchmark {
+    if shared {
+        benchmark.cases.iter_mut().for_each(|case| case.parameters.push(("shared", 1.0)));
+        benchmark.able =
+            const { &[Contestant::Furwock, Contestant::FurwockPreload, Contestant::Kernel] };
+        benchmark.lacking = "waits on words that processes share";
+    }
+    benchmark
+}
+
 pub fn cpus() -> u32 {
     available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
 }
@@ -162,7 +189,7 @@ pub fn hash(arguments: &HashArguments) -> Benchmark {
     let of = |futexes: &u32| -> Vec<Case> {
         threads.iter().map(|threads| hash_case(*threads, *futexes)).collect()
     };
-    hash_of_cases(futexes.iter().flat_map(of).collect())
+    shared_if(arguments.shared, hash_of_cases(futexes.iter().flat_map(of).collect()))
 }
 
 pub fn hash_of_cases(cases: Vec<Case>) -> Benchmark {
@@ -207,7 +234,7 @@ pub fn wake(arguments: &WakeArguments) -> Benchmark {
     } else {
         const { &[LAST_AWAKE, WAKER, WAKER_CPU] }
     };
-    Benchmark { figures, ..wake_of_cases(cases) }
+    shared_if(arguments.shared, Benchmark { figures, ..wake_of_cases(cases) })
 }
 
 pub fn wake_of_cases(cases: Vec<Case>) -> Benchmark {
@@ -254,7 +281,7 @@ pub fn wake_parallel(arguments: &WakeParallelArguments) -> Benchmark {
         bound: None,
         place: Place { series: format!("{wakers} wakers"), x: threads.into(), x_title: "threads" },
     };
-    Benchmark {
+    let benchmark = Benchmark {
         name: "wake-parallel",
         title: "Futex wake, in parallel",
         workload: "wake-parallel",
@@ -273,7 +300,8 @@ pub fn wake_parallel(arguments: &WakeParallelArguments) -> Benchmark {
         able: SLEEPERS,
         lacking: "sleepers that can be counted out",
         unable: all_able,
-    }
+    };
+    shared_if(arguments.shared, benchmark)
 }
 
 pub fn requeue(arguments: &RequeueArguments) -> Benchmark {
@@ -291,7 +319,7 @@ pub fn requeue(arguments: &RequeueArguments) -> Benchmark {
             place: Place { series: how.to_owned(), x: threads.into(), x_title: "threads" },
         }
     };
-    requeue_of_cases(threads.into_iter().map(case).collect())
+    shared_if(arguments.shared, requeue_of_cases(threads.into_iter().map(case).collect()))
 }
 
 pub fn requeue_of_cases(cases: Vec<Case>) -> Benchmark {

@@ -5,14 +5,13 @@
 
 use std::ffi::{CString, c_void};
 use std::fs;
-use std::mem::transmute;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
 
-use super::foreign::{ForeignCondvar, Function, Functions, Library, Of, Wait};
+use super::foreign::{self, ForeignCondvar, Functions, Library, Of};
 use super::loading::Loaded;
 use super::{Family, Monitors};
 
@@ -78,13 +77,12 @@ fn load() -> Result<Functions, String> {
         let name = name.ok_or_else(|| format!("{} has no {member}", path.display()))?;
         absl.function(name)
     };
-    let function = |member| {
-        // SAFETY: methods without arguments and results take `this` alone. Both objects are one word,
-        // which is zero when nobody has it or waits.
-        address(member).map(|f| unsafe { transmute::<*mut c_void, Function>(f) })
-    };
-    // SAFETY: CondVar::Wait takes a Mutex's address beside its own.
-    let wait = unsafe { transmute::<*mut c_void, Wait>(condvar_wait(&names, &absl)?) };
+    // SAFETY: methods without arguments and results take `this` alone, an object of one word, which is zero
+    // while nobody has it or waits.
+    let function = |member| address(member).map(|address| unsafe { foreign::function(address) });
+    let wait = condvar_wait(&names, &absl)?;
+    // SAFETY: CondVar::Wait takes a Mutex's address beside `this`.
+    let wait = unsafe { foreign::wait(wait) };
     Ok(Functions {
         lock: function("5Mutex4LockEv")?,
         unlock: function("5Mutex6UnlockEv")?,

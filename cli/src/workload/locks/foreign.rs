@@ -2,6 +2,7 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
+use std::mem::transmute;
 use std::ops::{Deref, DerefMut};
 
 use super::{Condvar, Monitor, Mutex, Padded, RwLock};
@@ -20,6 +21,20 @@ pub struct Functions {
     pub wait: Wait,
     pub signal: Function,
     pub broadcast: Function,
+}
+
+/// # Safety
+/// The address is that of a C function that takes an object's address, and nothing else.
+pub unsafe fn function(address: *mut c_void) -> Function {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Function>(address) }
+}
+
+/// # Safety
+/// The address is that of a C function that takes a condition variable's address and a lock's.
+pub unsafe fn wait(address: *mut c_void) -> Wait {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Wait>(address) }
 }
 
 pub trait Library: Send + Sync + 'static {

@@ -1,10 +1,9 @@
 //! The C library nsync: one lock for both uses, and its condition variable.
 
-use std::ffi::{CStr, c_void};
-use std::mem::transmute;
+use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use super::foreign::{ForeignCondvar, Function, Functions, Library, Of, Wait};
+use super::foreign::{self, ForeignCondvar, Functions, Library, Of};
 use super::loading::Loaded;
 use super::{Family, Monitors};
 
@@ -38,13 +37,12 @@ pub fn absent() -> Option<String> {
 
 fn load() -> Result<Functions, String> {
     let nsync = Loaded::open(LIBRARY, PACKAGE)?;
-    let function = |name| {
-        // SAFETY: nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
-        // f(nsync_cv *)`. Both objects are a word and a pointer, and ready for use while zero.
-        nsync.function(name).map(|f| unsafe { transmute::<*mut c_void, Function>(f) })
-    };
-    // SAFETY: declared as `void f(nsync_cv *, nsync_mu *)`.
-    let wait = unsafe { transmute::<*mut c_void, Wait>(nsync.function("nsync_cv_wait")?) };
+    // SAFETY: nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
+    // f(nsync_cv *)`. Both objects are a word and a pointer, and ready for use while zero.
+    let function = |name| nsync.function(name).map(|address| unsafe { foreign::function(address) });
+    let wait = nsync.function("nsync_cv_wait")?;
+    // SAFETY: nsync declares it as `void f(nsync_cv *, nsync_mu *)`.
+    let wait = unsafe { foreign::wait(wait) };
     Ok(Functions {
         lock: function("nsync_mu_lock")?,
         unlock: function("nsync_mu_unlock")?,

@@ -5,8 +5,11 @@ mod furwock;
 pub mod kernel;
 mod libc_call;
 mod parking_lot;
+mod shared;
 
 use std::sync::atomic::AtomicU32;
+
+pub use shared::{FurwockShared, KernelShared, LibcCallShared};
 
 /// The crate's `futex`, linked in.
 pub struct Furwock;
@@ -75,6 +78,9 @@ mod tests {
         moves::<Kernel>();
         moves::<LibcCall>();
         moves::<ParkingLot>();
+        moves::<FurwockShared>();
+        moves::<KernelShared>();
+        moves::<LibcCallShared>();
     }
 
     fn waits_for_any<W: ManyWords>() {

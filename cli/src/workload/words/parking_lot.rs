@@ -33,7 +33,7 @@ impl Words for ParkingLot {
             left -= 1;
             FilterOp::Unpark
         };
-        // SAFETY: as above; the filter neither parks nor unwinds either.
+        // SAFETY: as above, for all three.
         unsafe {
             match count {
                 1 => unpark_one(key(word), |_| DEFAULT_UNPARK_TOKEN).unparked_threads,
