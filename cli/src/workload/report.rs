@@ -22,7 +22,14 @@ pub struct Report {
 impl Report {
     pub fn new(result: Result<Figures, String>) -> Self {
         let (figures, reason) = match result {
-            Ok(figures) => (figures, None),
+            // Over nothing: JSON has no word for it, and it is no figure.
+            Ok(figures) => match figures.iter().find(|(_, value)| !value.is_finite()) {
+                Some((name, value)) => {
+                    let reason = format!("{name} is {value}: too little was done in the time");
+                    (Figures::new(), Some(reason))
+                }
+                None => (figures, None),
+            },
             Err(reason) => (Figures::new(), Some(reason)),
         };
         // A preload that was asked for, but replaces nothing, shows here.
@@ -69,4 +76,18 @@ fn file_of(function: *const libc::c_void) -> String {
     }
     // SAFETY: on success dli_fname is a string that lives as long as the library stays loaded.
     unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_is_a_failure_with_a_reason() {
+        let report = Report::new(Ok(figures([("a", 1.0), ("seconds_per_op", 1.0 / 0.0)])));
+        assert!(!report.ok);
+        assert!(report.reason.unwrap().contains("seconds_per_op"));
+        let text = serde_json::to_string(&Report::new(Ok(figures([("a", 1.0)])))).unwrap();
+        assert!(serde_json::from_str::<Report>(&text).unwrap().ok);
+    }
 }
