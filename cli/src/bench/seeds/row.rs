@@ -10,7 +10,7 @@ use crate::measuring::machine::Machine;
 use crate::measuring::number::times;
 use crate::measuring::table::{Align, paint, render as render_rows};
 use crate::report::model::{BarGroup, Bars, Block, Cell, Finding, Section, Table, Tone};
-use crate::statistics::differ;
+use crate::statistics::{differ, ratio};
 
 /// How far below the published gain still counts as reached: what two runs on one machine differ by.
 const REACHED: f64 = 0.98;
@@ -315,7 +315,8 @@ pub fn picture(seeds: &[Seed]) -> impl FnOnce(&Machine) -> Bars + use<> {
 
 /// `55 % less`, of what costs.
 pub fn percent_less(before: f64, after: f64) -> String {
-    let percent = (1.0 - after / before) * 100.0;
+    // (Nothing before and after is the same: time in the kernel is counted in ticks.)
+    let percent = (1.0 - ratio(after, before)) * 100.0;
     if percent < 0.0 { format!("{:.0} % more", -percent) } else { format!("{percent:.0} % less") }
 }
 
@@ -353,7 +354,7 @@ impl Measured<'_> {
         figure: &str,
     ) -> Option<Gain> {
         let (one, other) = (self.entry(place, ours)?, self.entry(place, theirs)?);
-        let gain = other.median(figure)? / one.median(figure)?;
+        let gain = ratio(other.median(figure)?, one.median(figure)?);
         Some(Gain { gain, differs: differ(&one.values(figure), &other.values(figure)) })
     }
 
