@@ -19,7 +19,6 @@ use super::workloads::words::{
     HashArguments, LockPiArguments, RequeueArguments, WakeArguments, WakeParallelArguments,
 };
 use crate::args::seconds;
-use crate::failure::Failure;
 use crate::measuring::output::check_writable;
 
 /// Measure furwock against other implementations
@@ -77,11 +76,18 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Refuses what can't be written, before anything is measured.
-    pub fn check(&self) -> Result<(), Failure> {
+    /// Says what can't be written before anything is measured. (It is tried again after: a folder may
+    /// have been made meanwhile, and the tables are printed in any case.)
+    pub fn check(&self) {
         let json = self.json.as_ref().filter(|path| *path != Path::new("-"));
-        let paths = json.into_iter().chain(&self.csv).chain(&self.report);
-        paths.into_iter().try_for_each(|path| check_writable(path))
+        json.into_iter().chain(&self.csv).chain(&self.report).for_each(|path| warn_of(path));
+    }
+}
+
+/// For one file.
+pub fn warn_of(path: &Path) {
+    if let Err(failure) = check_writable(path) {
+        anstream::eprintln!("furwock: as it is now, {failure}");
     }
 }
 

@@ -16,13 +16,13 @@ use std::time::Duration;
 use clap::Args;
 
 use super::PATIENCE;
-use super::arguments::Outputs;
+use super::arguments::{Outputs, warn_of};
 use super::baseline::Baseline;
 use super::outcome::{Answer, Outcome};
 use super::suite::{Effort, Suite};
 use crate::args::seconds;
 use crate::failure::Failure;
-use crate::measuring::output::{cannot_write, check_writable};
+use crate::measuring::output::cannot_write;
 use row::{Measured, Seed};
 
 /// The five documents' tables: published figures beside this machine's
@@ -55,8 +55,8 @@ pub struct SeedsArguments {
 
 /// Returns the exit status.
 pub fn run(arguments: &SeedsArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    arguments.outputs.check()?;
-    arguments.picture.as_deref().map_or(Ok(()), check_writable)?;
+    arguments.outputs.check();
+    arguments.picture.iter().for_each(|path| warn_of(path));
     let effort = Effort::new(arguments.rounds, arguments.seconds);
     let wanted =
         |seed: &&row::Document| arguments.only.is_empty() || arguments.only.contains(&seed.number);
