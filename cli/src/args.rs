@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::bench::arguments::BenchArguments;
+use crate::duration::seconds;
 
 /// Pthread mutexes and condition variables on furwock, under unmodified programs.
 #[derive(Parser)]
@@ -116,21 +117,6 @@ pub fn workloads() -> Vec<String> {
     let bench = command.find_subcommand("bench");
     let subcommands = bench.into_iter().flat_map(clap::Command::get_subcommands);
     subcommands.map(|each| each.get_name().to_owned()).filter(|name| name != "help").collect()
-}
-
-/// More than anybody waits for, and less than clocks can be added up to.
-const SECONDS_MAX: f64 = 1e7;
-
-/// A number of seconds above 0.
-pub fn seconds(text: &str) -> Result<Duration, String> {
-    match text.parse::<f64>() {
-        Err(_) => Err("not a number of seconds".to_owned()),
-        Ok(seconds) if seconds > SECONDS_MAX => Err(format!("more than {SECONDS_MAX}")),
-        Ok(seconds) if seconds > 0.0 => {
-            Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
-        }
-        Ok(_) => Err("must be more than 0".to_owned()),
-    }
 }
 
 const RUN_NOTES: &str = "\

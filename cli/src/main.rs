@@ -8,6 +8,7 @@
 mod args;
 mod bench;
 mod compare;
+mod duration;
 mod elf;
 mod failure;
 mod measuring;

@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::arguments::{Bench, Outputs};
 use super::contestant::Contestant;
-use super::figure_table::{CPU, Figure};
+use super::figure::{CPU, Figure};
 use super::results::BenchmarkResults;
 use super::standing::Ratio;
-use crate::args::{Arguments, Command};
 use crate::failure::{Failure, STATUS_USAGE};
 use crate::measuring::table::{Align, render as render_rows};
 use crate::report::model::{Block, Cell, Section, Table, Tone};
@@ -90,28 +87,19 @@ impl Baseline {
         })
     }
 
-    /// What was run then, without where its results went.
-    pub fn command(&self) -> Result<Bench, Failure> {
-        let words = std::iter::once("furwock".to_owned()).chain(self.command.iter().cloned());
-        let unusable = || {
-            let message = format!(
-                "baseline {}: can't tell what was run then; name the workload",
-                self.path.display()
-            );
-            Failure::new(STATUS_USAGE, message)
-        };
-        let parsed = Arguments::try_parse_from(words).map_err(|_| unusable())?;
-        match parsed.command {
-            Command::Bench(arguments) => {
-                let mut bench = arguments.bench.ok_or_else(unusable)?;
-                *bench.outputs() = Outputs::default();
-                if let Bench::Seeds(seeds) = &mut bench {
-                    seeds.picture = None;
-                }
-                Ok(bench)
-            }
-            _ => Err(unusable()),
+    /// The words after `furwock bench`, as it was run then.
+    pub fn words(&self) -> Result<Vec<String>, Failure> {
+        match self.command.split_first() {
+            Some((first, words)) if first == "bench" => Ok(words.to_vec()),
+            _ => Err(self.not_to_be_run()),
         }
+    }
+
+    /// For whoever can't make anything of those words.
+    pub fn not_to_be_run(&self) -> Failure {
+        let path = self.path.display();
+        let message = format!("baseline {path}: can't tell what was run then; name the workload");
+        Failure::new(STATUS_USAGE, message)
     }
 
     /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of the
@@ -305,8 +293,8 @@ mod tests {
         let less = Figure {
             name: "seconds",
             title: "",
-            unit: super::super::figure_table::Unit::Time,
-            better: super::super::figure_table::Better::Less,
+            unit: super::super::figure::Unit::Time,
+            better: super::super::figure::Better::Less,
             detail: false,
         };
         let of = |then: &[f64], now: &[f64]| {

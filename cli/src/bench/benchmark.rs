@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::contestant::Contestant;
-use super::figure_table::Figure;
+use super::figure::Figure;
 
 /// What is to be run, and what to be shown of it.
 pub struct Benchmark {

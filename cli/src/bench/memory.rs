@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::arguments::Outputs;
+use super::common::Outputs;
 use super::contestant::Contestant;
 use super::roster::Roster;
 use crate::failure::{Failure, STATUS_FAILED};

@@ -8,8 +8,10 @@
 pub mod arguments;
 mod baseline;
 mod benchmark;
+mod common;
 mod contestant;
 mod csv;
+mod figure;
 mod figure_table;
 mod memory;
 mod outcome;
@@ -26,9 +28,10 @@ mod workloads;
 use std::time::Duration;
 
 use crate::failure::{Failure, STATUS_USAGE};
-use arguments::{Bench, BenchArguments, Common};
+use arguments::{Bench, BenchArguments};
 use baseline::Baseline;
 use benchmark::Benchmark;
+use common::{Common, Outputs};
 use outcome::Outcome;
 use suite::{Effort, Suite};
 use workloads::{condvars, many, mutex, pair, rwlock, semaphores, words};
@@ -43,9 +46,21 @@ pub fn bench(arguments: &BenchArguments) -> Result<i32, Failure> {
     let baseline = arguments.baseline.as_deref().map(Baseline::read).transpose()?;
     match (&arguments.bench, &baseline) {
         (Some(bench), _) => run(bench, baseline.as_ref()),
-        (None, Some(baseline)) => run(&baseline.command()?, Some(baseline)),
+        (None, Some(baseline)) => run(&again(baseline)?, Some(baseline)),
         (None, None) => unreachable!("clap asks for one or the other"),
     }
+}
+
+/// What was run then, without where its results went.
+fn again(baseline: &Baseline) -> Result<Bench, Failure> {
+    let parsed = BenchArguments::parsed(baseline.words()?);
+    let bench = parsed.ok().and_then(|arguments| arguments.bench);
+    let mut bench = bench.ok_or_else(|| baseline.not_to_be_run())?;
+    *bench.outputs() = Outputs::default();
+    if let Bench::Seeds(seeds) = &mut bench {
+        seeds.picture = None;
+    }
+    Ok(bench)
 }
 
 fn run(bench: &Bench, baseline: Option<&Baseline>) -> Result<i32, Failure> {

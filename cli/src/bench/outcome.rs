@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::arguments::Outputs;
 use super::baseline::{Baseline, Change};
+use super::common::Outputs;
 use super::contestant::Contestant;
 use super::page;
 use super::results::BenchmarkResults;

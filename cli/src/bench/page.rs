@@ -1,7 +1,8 @@
 //! What a page shows of a benchmark.
 
 use super::contestant::Contestant;
-use super::figure_table::{Better, Figure, Unit, shown};
+use super::figure::{Better, Figure, Unit};
+use super::figure_table::shown;
 use super::results::{BenchmarkResults, CaseResults, Entry};
 use super::standing::{CaseSpeeds, Speeds};
 use crate::measuring::number::times;

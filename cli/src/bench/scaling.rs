@@ -3,17 +3,17 @@
 use clap::Args;
 
 use super::PATIENCE;
-use super::arguments::Outputs;
 use super::baseline::Baseline;
 use super::benchmark::{Benchmark, Case, Place, all_able};
+use super::common::Outputs;
 use super::contestant::Contestant;
-use super::figure_table::{Better, Figure, Unit, wait};
+use super::figure::{Better, Figure, Unit, wait};
 use super::outcome::{Answer, Outcome};
 use super::results::{BenchmarkResults, CaseResults};
 use super::sections::Sections;
 use super::suite::{Effort, Suite};
 use super::workloads::{many, mutex, words};
-use crate::args::seconds;
+use crate::duration::seconds;
 use crate::failure::Failure;
 use crate::measuring::limits;
 use crate::measuring::number::compact;

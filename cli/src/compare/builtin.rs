@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::builtin_table::{Summary, render};
 use super::cells::{self, Cell};
 use super::page;
+use super::runs::{CellFailure, Pair, Series};
 use super::side::{Both, Side};
 use crate::args::CompareArguments;
 use crate::failure::{Failure, STATUS_FAILED, STATUS_USAGE};
@@ -23,32 +24,6 @@ const PAIRS: u32 = 5;
 /// For each cell: bounds the time that a noisy machine can cost.
 const RETRIES: usize = 1;
 const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// All that is known of a cell.
-#[derive(Serialize)]
-pub struct Series {
-    #[serde(flatten)]
-    pub cell: Cell,
-    pub pairs: Vec<Pair>,
-    /// A side that failed is not run again.
-    pub failure: Option<CellFailure>,
-    /// Pairs that may still be dropped as noisy.
-    #[serde(skip)]
-    retries_left: usize,
-}
-
-#[derive(Serialize)]
-pub struct Pair {
-    pub order: [Side; 2],
-    #[serde(flatten)]
-    pub runs: Both<Run>,
-}
-
-#[derive(Serialize)]
-pub struct CellFailure {
-    pub side: Side,
-    pub reason: String,
-}
 
 #[derive(Serialize)]
 struct Results<'a> {

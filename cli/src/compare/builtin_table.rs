@@ -5,8 +5,8 @@ use std::path::Path;
 use anstyle::AnsiColor;
 use serde::Serialize;
 
-use super::builtin::Series;
 use super::cells::{Better, Row};
+use super::runs::Series;
 use super::side::Both;
 use crate::measuring::machine::Machine;
 use crate::measuring::number::{digits, multiple, times, with_unit};

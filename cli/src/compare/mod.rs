@@ -6,6 +6,7 @@ mod cells;
 mod page;
 mod program;
 mod program_table;
+mod runs;
 mod side;
 
 use crate::args::CompareArguments;

@@ -1,8 +1,8 @@
 //! The page of a comparison: the same as a benchmark's.
 
 use super::builtin_table::{Measured, Summary as Cells};
-use super::program::Pair;
 use super::program_table::Summary;
+use super::runs::ProgramPair as Pair;
 use crate::measuring::machine::Machine;
 use crate::measuring::number::times;
 use crate::measuring::number::with_unit;

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::page;
 use super::program_table::{Summary, render};
+use super::runs::ProgramPair as Pair;
 use super::side::{Both, Side};
 use crate::args::CompareArguments;
 use crate::failure::{Failure, STATUS_FAILED};
@@ -24,13 +25,6 @@ const PAIRS: u32 = 10;
 const WARMUPS: u32 = 1;
 /// As much of a failed run's standard error as is shown, from its end.
 const STDERR_SHOWN_MAX: usize = 8192;
-
-#[derive(Serialize)]
-pub struct Pair {
-    pub order: [Side; 2],
-    #[serde(flatten)]
-    pub samples: Both<Sample>,
-}
 
 #[derive(Serialize)]
 struct Results<'a> {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::program::Pair;
+use super::runs::ProgramPair as Pair;
 use super::side::Both;
 use crate::measuring::child::Sample;
 use crate::measuring::machine::Machine;

@@ -3,16 +3,13 @@
 use std::cell::UnsafeCell;
 
 use super::locks::{Condvar, Monitor, Monitors};
+use super::padded::Padded;
 use super::report::fail_now;
 
 pub trait Barrier: Send + Sync + 'static {
     fn new(threads: u32) -> Self;
     fn wait(&self);
 }
-
-/// Alone on its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 /// The crate's.
 pub struct FurwockBarrier(Padded<furwock::Barrier>);

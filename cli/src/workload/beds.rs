@@ -7,11 +7,8 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
 use super::crowd::Bed;
+use super::padded::Padded;
 use super::words::Words;
-
-/// Alone on its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 /// Sleepers on one word; the second is where they can be moved to.
 pub struct WordBed<W> {

@@ -184,6 +184,21 @@ pub fn summarise(operations_of_threads: &[u64], used: &Used) -> Figures {
     ])
 }
 
+/// The figures of threads that all do the same, each with its operations and waits.
+pub fn summarise_turns<'t>(
+    tallies: impl Iterator<Item = (u64, &'t Histogram)>,
+    used: &Used,
+) -> Figures {
+    let (mut operations, mut waits) = (Vec::new(), Histogram::new());
+    for (count, own) in tallies {
+        operations.push(count);
+        waits.merge(own);
+    }
+    let mut figures = summarise(&operations, used);
+    figures.extend(summarise_waits("", &waits));
+    figures
+}
+
 /// The figures of how long lock calls waited; their names begin with `prefix`.
 pub fn summarise_waits(prefix: &str, waits: &Histogram) -> Figures {
     let quantile_s = |quantile| waits.quantile_ns(quantile) as f64 / 1e9;

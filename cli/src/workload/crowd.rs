@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
+use super::implementation::Implementation;
+use super::parameters::{BadParameter, Parameters};
 use super::pthread::{Thread, spawn};
 use super::report::figures;
 use super::watchdog;
@@ -20,6 +22,28 @@ pub trait Bed: Send + Sync + 'static {
 
     /// Wakes as many sleepers, and says how many.
     fn wake(&self, count: usize) -> usize;
+}
+
+/// What all workloads with sleepers are told.
+pub struct Plan {
+    pub implementation: Implementation,
+    /// Words that processes share?
+    pub shared: bool,
+    pub threads: usize,
+    pub seconds: f64,
+    limit_s: f64,
+}
+
+impl Plan {
+    pub fn take(parameters: &mut Parameters, threads: usize) -> Result<Self, BadParameter> {
+        Ok(Plan {
+            implementation: Implementation::take(parameters)?,
+            shared: parameters.take("shared", 0u32)? != 0,
+            threads: parameters.take_count("threads", threads)?,
+            seconds: parameters.take_amount("seconds", 0.5)?,
+            limit_s: parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?,
+        })
+    }
 }
 
 pub struct Crowd<B> {
@@ -39,7 +63,7 @@ struct Shared<B> {
 }
 
 impl<B: Bed> Crowd<B> {
-    pub fn gather(size: usize, limit_s: f64) -> Self {
+    pub fn gather(&Plan { threads: size, limit_s, .. }: &Plan) -> Self {
         let shared = Arc::new(Shared {
             bed: B::new(),
             size,

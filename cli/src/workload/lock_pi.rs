@@ -14,13 +14,10 @@ use super::contest::{self, Outcome, Plan, Seat, summarise};
 use super::implementation::Implementation;
 use super::locks::Mutex;
 use super::mutex::take_turns;
+use super::padded::Padded;
 use super::parameters::{BadParameter, Parameters};
 use super::report::{Figures, fail_now};
 use super::work::spin;
-
-/// Alone on its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 struct FurwockPi<T>(Padded<PiMutex<T>>);
 

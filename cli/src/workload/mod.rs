@@ -18,6 +18,7 @@ pub mod implementation;
 mod lock_pi;
 mod locks;
 mod mutex;
+mod padded;
 pub mod pair;
 mod parameters;
 mod pingpong;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::contest::{self, Outcome, Plan, Seat, summarise, summarise_waits};
+use super::contest::{self, Outcome, Plan, Seat, summarise_turns};
 use super::histogram::Histogram;
 use super::implementation::for_family;
 use super::locks::{Family, Mutex};
@@ -32,12 +32,8 @@ fn measure<F: Family>(plan: Plan) -> Result<Figures, String> {
 pub fn take_turns<M: Mutex<u64>>(plan: Plan, mutex: M) -> Result<Figures, String> {
     let Outcome { lock, tallies, used } = contest::run(plan, mutex, operate::<M>);
     check(&tallies, lock.with(|counter| *counter))?;
-    let operations: Vec<u64> = tallies.iter().map(|tally| tally.operations).collect();
-    let mut figures = summarise(&operations, &used);
-    let mut waits = Histogram::new();
-    tallies.iter().for_each(|tally| waits.merge(&tally.waits));
-    figures.extend(summarise_waits("", &waits));
-    Ok(figures)
+    let turns = tallies.iter().map(|tally| (tally.operations, &tally.waits));
+    Ok(summarise_turns(turns, &used))
 }
 
 /// A thread's life: lock, work, count, unlock, work.

@@ -8,13 +8,10 @@ use std::mem::MaybeUninit;
 use std::ops::{Deref, DerefMut};
 use std::ptr;
 
+use super::padded::Padded;
 use super::pinning;
 use super::report::fail_now;
 use crate::measuring::limits;
-
-/// Alone on its cache lines: a neighbour would blur what is measured.
-#[repr(align(128))]
-struct Padded<T>(UnsafeCell<T>);
 
 /// A lock with the data it protects beside it, as programs have them, and nothing else on the
 /// cache lines.
@@ -141,7 +138,7 @@ impl<T> Drop for RwLock<T> {
 }
 
 /// A condition variable; all its waiters must come with the same mutex.
-pub struct Condvar(Box<Padded<libc::pthread_cond_t>>);
+pub struct Condvar(Box<Padded<UnsafeCell<libc::pthread_cond_t>>>);
 
 // SAFETY: a pthread condition variable is made to be used from many threads.
 unsafe impl Send for Condvar {}

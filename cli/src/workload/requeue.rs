@@ -4,35 +4,26 @@
 use std::time::Instant;
 
 use super::beds::WordBed;
-use super::crowd::{Crowd, cpu_time, repeat};
-use super::implementation::{Implementation, for_words};
+use super::crowd::{Crowd, Plan, cpu_time, repeat};
+use super::implementation::for_words;
 use super::parameters::{BadParameter, Parameters};
 use super::report::{Figures, figures};
-use super::watchdog;
 use super::words::Words;
 use crate::statistics::median;
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
-    let threads = parameters.take_count("threads", 4)?;
+    let plan = Plan::take(&mut parameters, 4)?;
     let at_a_time = parameters.take_count("nrequeue", 1)?;
-    let seconds = parameters.take_amount("seconds", 0.5)?;
-    let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
-    let implementation = Implementation::take(&mut parameters)?;
-    let shared = parameters.take("shared", 0u32)? != 0;
     parameters.finish()?;
-    Ok(for_words!(implementation, shared, measure(threads, at_a_time, seconds, limit_s)))
+    Ok(for_words!(plan.implementation, plan.shared, measure(&plan, at_a_time)))
 }
 
-fn measure<W: Words>(
-    threads: usize,
-    at_a_time: usize,
-    seconds: f64,
-    limit_s: f64,
-) -> Result<Figures, String> {
-    let crowd = Crowd::<WordBed<W>>::gather(threads, limit_s);
+fn measure<W: Words>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
+    let threads = plan.threads;
+    let crowd = Crowd::<WordBed<W>>::gather(plan);
     let (mut moving, mut cpu) = (vec![], vec![]);
     let mut strangers = 0;
-    repeat(seconds, || {
+    repeat(plan.seconds, || {
         crowd.put_to_sleep();
         let (start, start_cpu) = (Instant::now(), cpu_time());
         let mut moved = 0;

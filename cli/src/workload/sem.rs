@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::Instant;
 
-use super::contest::{self, Outcome, Plan, Seat, summarise, summarise_waits};
+use super::contest::{self, Outcome, Plan, Seat, summarise_turns};
 use super::histogram::Histogram;
 use super::parameters::{BadParameter, Parameters};
 use super::report::Figures;
@@ -56,12 +56,8 @@ fn measure<S: Semaphore>(shared: Permitted) -> Result<Figures, String> {
     check(&tallies, lock.inside.into_inner(), permits)?;
     // As many permits as at the start are there to be taken, or this hangs and the watchdog tells.
     (0..permits).for_each(|_| lock.semaphore.acquire());
-    let operations: Vec<u64> = tallies.iter().map(|tally| tally.operations).collect();
-    let mut figures = summarise(&operations, &used);
-    let mut waits = Histogram::new();
-    tallies.iter().for_each(|tally| waits.merge(&tally.waits));
-    figures.extend(summarise_waits("", &waits));
-    Ok(figures)
+    let turns = tallies.iter().map(|tally| (tally.operations, &tally.waits));
+    Ok(summarise_turns(turns, &used))
 }
 
 fn operate<S: Semaphore>(seat: &Seat<'_, Permitted, Guarded<S>>) -> Tally {

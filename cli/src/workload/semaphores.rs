@@ -10,6 +10,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
 use super::locks::{Condvar, Monitor, Monitors};
+use super::padded::Padded;
 use super::report::fail_now;
 use super::words::kernel;
 
@@ -18,10 +19,6 @@ pub trait Semaphore: Send + Sync + 'static {
     fn acquire(&self);
     fn release(&self);
 }
-
-/// Alone on its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 /// The crate's.
 pub struct FurwockSemaphore(Padded<furwock::Semaphore>);

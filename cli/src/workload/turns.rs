@@ -10,6 +10,7 @@ use std::thread::{self, Thread};
 use event_listener::{Event, Listener};
 
 use super::locks::{Condvar, Monitor, Monitors};
+use super::padded::Padded;
 use super::semaphores::{FdSemaphore, PosixSemaphore, Semaphore};
 use super::words::Words;
 
@@ -24,10 +25,6 @@ pub trait Turns: Send + Sync + 'static {
 
     fn wait_for(&self, player: usize);
 }
-
-/// Alone on its cache lines.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 /// A word each, 1 while it's that player's turn.
 pub struct WordTurns<W> {

@@ -4,35 +4,25 @@
 use std::time::Instant;
 
 use super::beds::for_beds;
-use super::crowd::{Bed, Crowd, cpu_time, repeat};
-use super::implementation::Implementation;
+use super::crowd::{Bed, Crowd, Plan, cpu_time, repeat};
 use super::parameters::{BadParameter, Parameters};
 use super::report::{Figures, figures};
 use super::usage::Usage;
-use super::watchdog;
 use crate::statistics::median;
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
-    let threads = parameters.take_count("threads", 4)?;
+    let plan = Plan::take(&mut parameters, 4)?;
     let at_a_time = parameters.take_count("nwakes", 1)?;
-    let seconds = parameters.take_amount("seconds", 0.5)?;
-    let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
-    let implementation = Implementation::take(&mut parameters)?;
-    let shared = parameters.take("shared", 0u32)? != 0;
     parameters.finish()?;
-    Ok(for_beds!(implementation, shared, measure(threads, at_a_time, seconds, limit_s)))
+    Ok(for_beds!(plan.implementation, plan.shared, measure(&plan, at_a_time)))
 }
 
-fn measure<B: Bed>(
-    threads: usize,
-    at_a_time: usize,
-    seconds: f64,
-    limit_s: f64,
-) -> Result<Figures, String> {
-    let crowd = Crowd::<B>::gather(threads, limit_s);
+fn measure<B: Bed>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
+    let threads = plan.threads;
+    let crowd = Crowd::<B>::gather(plan);
     let (mut waking, mut waker_cpu, mut awake, mut cpu) = (vec![], vec![], vec![], vec![]);
     let mut strangers = 0;
-    repeat(seconds, || {
+    repeat(plan.seconds, || {
         crowd.put_to_sleep();
         let usage = Usage::now();
         let (start, start_cpu) = (Instant::now(), cpu_time());

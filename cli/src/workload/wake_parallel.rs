@@ -5,42 +5,32 @@ use std::sync::{Arc, Barrier, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::beds::for_beds;
-use super::crowd::{Bed, Crowd, cpu_time, repeat};
-use super::implementation::Implementation;
+use super::crowd::{Bed, Crowd, Plan, cpu_time, repeat};
 use super::parameters::{BadParameter, Parameters};
 use super::pthread::spawn;
 use super::report::{Figures, figures};
-use super::watchdog;
 use crate::statistics::median;
 
 pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadParameter> {
-    let threads = parameters.take_count("threads", 64)?;
+    let plan = Plan::take(&mut parameters, 64)?;
     let wakers = parameters.take_count("nwakers", 2)?;
-    let seconds = parameters.take_amount("seconds", 0.5)?;
-    let limit_s = parameters.take_amount("watchdog", watchdog::DEFAULT_SECONDS)?;
-    let implementation = Implementation::take(&mut parameters)?;
-    let shared = parameters.take("shared", 0u32)? != 0;
     parameters.finish()?;
-    if !threads.is_multiple_of(wakers) {
-        let message = format!("nwakers={wakers}: must divide the {threads} threads evenly");
+    if !plan.threads.is_multiple_of(wakers) {
+        let message = format!("nwakers={wakers}: must divide the {} threads evenly", plan.threads);
         return Err(BadParameter(message));
     }
-    Ok(for_beds!(implementation, shared, measure(threads, wakers, seconds, limit_s)))
+    Ok(for_beds!(plan.implementation, plan.shared, measure(&plan, wakers)))
 }
 
-fn measure<B: Bed>(
-    threads: usize,
-    wakers: usize,
-    seconds: f64,
-    limit_s: f64,
-) -> Result<Figures, String> {
-    let crowd = Arc::new(Crowd::<B>::gather(threads, limit_s));
+fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
+    let threads = plan.threads;
+    let crowd = Arc::new(Crowd::<B>::gather(plan));
     // When each waker began, and its time by the clock and of a processor.
     let times = Arc::new(Mutex::new(Vec::<(Instant, f64, f64)>::new()));
     let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
     let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
     let mut strangers = 0;
-    repeat(seconds, || {
+    repeat(plan.seconds, || {
         crowd.put_to_sleep();
         let spawn_one = |_| {
             let (crowd, times) = (Arc::clone(&crowd), Arc::clone(&times));

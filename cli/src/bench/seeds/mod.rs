@@ -16,11 +16,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::PATIENCE;
-use super::arguments::{Outputs, warn_of};
 use super::baseline::Baseline;
+use super::common::{Outputs, warn_of};
 use super::outcome::{Answer, Outcome};
 use super::suite::{Effort, Suite};
-use crate::args::seconds;
+use crate::duration::seconds;
 use crate::failure::Failure;
 use crate::measuring::output::cannot_write;
 use row::{Measured, Seed};

@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
+use super::super::common::{Common, NOTES};
 use super::super::contestant::MONITORS;
-use super::super::figure_table::{Better, CPU, Figure, Unit, wait};
+use super::super::figure::{Better, CPU, Figure, Unit, wait};
 use super::{count, threads};
 
 /// cond-perf: a broadcast wakes many threads, each of which must have the mutex

@@ -4,10 +4,10 @@
 use clap::{Args, ValueEnum};
 use rustix::process::{Resource, getrlimit};
 
-use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, or_default};
+use super::super::common::{Common, NOTES};
 use super::super::contestant::Contestant;
-use super::super::figure_table::{Better, CPU, Figure, OPERATIONS, Unit, detail, wait};
+use super::super::figure::{Better, CPU, Figure, OPERATIONS, Unit, detail, wait};
 use super::condvars::pair;
 use super::count;
 use super::words::cpus;

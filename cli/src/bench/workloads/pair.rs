@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::super::arguments::{NOTES, Outputs};
 use super::super::benchmark::{Benchmark, Case, Place, all_able};
+use super::super::common::{NOTES, Outputs};
 use super::super::contestant::{Contestant, LOCKS};
-use super::super::figure_table::{Better, Figure, Unit, wait};
+use super::super::figure::{Better, Figure, Unit, wait};
 use super::super::results::BenchmarkResults;
 use super::super::suite::{Effort, Suite};
 use crate::failure::Failure;

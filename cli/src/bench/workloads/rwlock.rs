@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
+use super::super::common::{Common, NOTES};
 use super::super::contestant::LOCKS;
-use super::super::figure_table::{
+use super::super::figure::{
     CPU, Figure, JAIN, LEAST_SHARE, OPERATIONS, PREEMPTIONS, SWITCHES, detail, wait,
 };
 use super::super::sections::Sections;

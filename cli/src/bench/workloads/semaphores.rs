@@ -2,10 +2,10 @@
 
 use clap::Args;
 
-use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
+use super::super::common::{Common, NOTES};
 use super::super::contestant::Contestant;
-use super::super::figure_table::{Better, CPU, Figure, Unit};
+use super::super::figure::{Better, CPU, Figure, Unit};
 use super::super::sections::{Sections, microseconds};
 use super::mutex::CONTENTION;
 use super::{count, threads};

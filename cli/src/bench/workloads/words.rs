@@ -5,10 +5,10 @@ use std::thread::available_parallelism;
 
 use clap::Args;
 
-use super::super::arguments::{Common, NOTES};
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
+use super::super::common::{Common, NOTES};
 use super::super::contestant::{Contestant, WORDS};
-use super::super::figure_table::{Better, CPU, Figure, PREEMPTIONS, SWITCHES, Unit, detail, wait};
+use super::super::figure::{Better, CPU, Figure, PREEMPTIONS, SWITCHES, Unit, detail, wait};
 use super::super::sections::Sections;
 use super::{count, threads};
 

@@ -15,6 +15,8 @@ mod pthread;
 mod std;
 mod wait_wake;
 
+use super::padded::Padded;
+
 pub use absl::Absl;
 pub use monitor::{Condvar, Monitor, Monitors};
 pub use nsync::Nsync;
@@ -58,10 +60,6 @@ pub struct Usync;
 pub struct Kernel;
 /// Locks that let everybody in: what a workload's check must find.
 pub struct Broken;
-
-/// Alone on its cache lines: a neighbour would blur what is measured.
-#[repr(align(128))]
-struct Padded<T>(T);
 
 #[cfg(test)]
 mod tests {
