@@ -12,6 +12,7 @@ use super::figure::{CPU, Figure};
 use super::results::BenchmarkResults;
 use super::standing::Ratio;
 use crate::failure::{Failure, STATUS_USAGE};
+use crate::measuring::machine::Machine;
 use crate::measuring::table::{Align, render as render_rows};
 use crate::report::model::{Block, Cell, Section, Table, Tone};
 use crate::statistics::{differ, median};
@@ -21,6 +22,7 @@ pub struct Baseline {
     /// The words after `furwock`, as it was run then.
     command: Vec<String>,
     machine: String,
+    machine_then: Value,
     /// What was measured, by benchmark, case and implementation.
     rounds: BTreeMap<[String; 3], Earlier>,
 }
@@ -76,6 +78,7 @@ impl Baseline {
         Ok(Baseline {
             path: path.to_owned(),
             command: words.collect(),
+            machine_then: machine.clone(),
             machine: format!(
                 "{}, Linux {}, glibc {}, {}",
                 said("cpu"),
@@ -100,6 +103,30 @@ impl Baseline {
         let path = self.path.display();
         let message = format!("baseline {path}: can't tell what was run then; name the workload");
         Failure::new(STATUS_USAGE, message)
+    }
+
+    /// What differs beside furwock isn't furwock's doing.
+    fn warn_of_another_machine(&self) {
+        let now = serde_json::to_value(Machine::this()).unwrap_or_default();
+        for key in ["cpu", "cpus", "kernel", "glibc"] {
+            if self.machine_then[key] != now[key] {
+                let (then, now) = (&self.machine_then[key], &now[key]);
+                anstream::eprintln!(
+                    "furwock: warning: the baseline's {key} was {then}, now it is {now}"
+                );
+            }
+        }
+        let pinned_then = self.command.iter().any(|word| word == "--pin");
+        if pinned_then != std::env::args().any(|word| word == "--pin") && self.is_given_a_command()
+        {
+            anstream::eprintln!("furwock: warning: only one of the two runs was pinned (--pin)");
+        }
+    }
+
+    /// Was the workload named, and not taken from the baseline?
+    fn is_given_a_command(&self) -> bool {
+        let workload = self.command.get(1);
+        workload.is_some_and(|workload| std::env::args().any(|word| word == *workload))
     }
 
     /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of the
@@ -161,6 +188,7 @@ impl Baseline {
             );
         } else {
             anstream::eprintln!("furwock: baseline {}: {}", self.path.display(), self.machine);
+            self.warn_of_another_machine();
         }
         changes
     }

@@ -135,6 +135,10 @@ impl<'a> Outcome<'a> {
         };
         text += &self.suite.roster.not_replaced(runs_of(Contestant::FurwockPreload));
         text += &Roster::not_glibc(runs_of(Contestant::Glibc));
+        if std::env::var_os("FURWOCK_FUTEX").is_some_and(|value| value == "0") {
+            text +=
+                "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words are the kernel's.\n";
+        }
         if let Some(noise) = self.suite.noise.summary("rounds") {
             text += &format!("{noise}\n");
         }

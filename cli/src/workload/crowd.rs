@@ -95,8 +95,33 @@ impl<B: Bed> Crowd<B> {
         up.store(0, SeqCst);
         night.fetch_add(1, SeqCst);
         kernel::wake(night, usize::MAX);
-        while lying.load(SeqCst) < *size || !others_sleep() {
+        // Twice, since whoever waits for something else sleeps too, but not for long.
+        let mut seen_asleep = 0;
+        while seen_asleep < 2 {
             std::thread::sleep(Duration::from_micros(200));
+            let asleep = lying.load(SeqCst) == *size && others_sleep();
+            seen_asleep = if asleep { seen_asleep + 1 } else { 0 };
+        }
+    }
+
+    /// Wakes as many, so many at a time; returns how many were woken as the wakes count them. A wake that finds
+    /// nobody while there are sleepers is tried again, but not for ever.
+    pub fn wake(&self, all: usize, at_a_time: usize) -> usize {
+        const FOUND_NOBODY_MAX: usize = 3;
+        let (mut woken, mut found_nobody) = (0, 0);
+        while woken < all && !self.are_all_up() && found_nobody < FOUND_NOBODY_MAX {
+            let now = self.shared.bed.wake(at_a_time.min(all - woken));
+            found_nobody += usize::from(now == 0);
+            woken += now;
+        }
+        woken
+    }
+
+    /// Whoever still sleeps where the wakes didn't count right is woken all the same: the round is over.
+    pub fn wake_stragglers(&self) {
+        while !self.are_all_up() {
+            self.shared.bed.wake(1);
+            std::thread::sleep(Duration::from_micros(100));
         }
     }
 
@@ -106,7 +131,9 @@ impl<B: Bed> Crowd<B> {
         loop {
             match up.load(SeqCst) {
                 count if count as usize == *size => return,
-                count => kernel::wait(up, count),
+                count => {
+                    kernel::wait(up, count);
+                }
             }
         }
     }

@@ -3,10 +3,12 @@
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
 
 use super::contest::{self, Outcome, Plan, Seat, summarise};
 use super::implementation::for_words;
 use super::parameters::{BadParameter, Parameters};
+use super::pthread::spawn;
 use super::report::Figures;
 use super::words::Words;
 
@@ -34,21 +36,61 @@ pub fn run(mut parameters: Parameters) -> Result<Result<Figures, String>, BadPar
     Ok(for_words!(shared.plan.implementation, between_processes, measure(shared)))
 }
 
+struct Tally {
+    operations: u64,
+    /// How often it was told that the word doesn't hold what was expected.
+    mismatches: u64,
+}
+
 fn measure<W: Words>(shared: Hash) -> Result<Figures, String> {
+    sleeps::<W>()?;
     let threads = shared.plan.threads as f64;
     let Outcome { tallies, used, .. } = contest::run(shared, (), operate::<W>);
-    let mut figures = summarise(&tallies, &used);
+    check(&tallies)?;
+    let operations: Vec<u64> = tallies.iter().map(|tally| tally.operations).collect();
+    let mut figures = summarise(&operations, &used);
     figures.insert("ops_per_second_per_thread".to_owned(), figures["ops_per_second"] / threads);
     Ok(figures)
 }
 
-fn operate<W: Words>(seat: &Seat<'_, Hash, ()>) -> u64 {
+/// Whoever never sleeps is fast. A thread that waits on a word that holds what it expects is there to be
+/// woken.
+fn sleeps<W: Words>() -> Result<(), String> {
+    const PATIENCE: Duration = Duration::from_secs(5);
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    let sleeper = spawn(0, || W::wait(&WORD, 0));
+    let start = Instant::now();
+    while W::wake(&WORD, 1) == 0 {
+        if start.elapsed() > PATIENCE {
+            return Err("a thread that should wait on a word doesn't".to_owned());
+        }
+        std::thread::yield_now();
+    }
+    sleeper.join();
+    Ok(())
+}
+
+fn check(tallies: &[Tally]) -> Result<(), String> {
+    let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
+    let (operations, mismatches) = (sum(|tally| tally.operations), sum(|tally| tally.mismatches));
+    if mismatches == operations {
+        Ok(())
+    } else {
+        Err(format!(
+            "of {operations} waits {mismatches} were told that the word holds another value"
+        ))
+    }
+}
+
+fn operate<W: Words>(seat: &Seat<'_, Hash, ()>) -> Tally {
     let words: Vec<AtomicU32> = (0..seat.plan().futexes).map(|_| AtomicU32::new(0)).collect();
-    let mut operations = 0;
+    let (mut operations, mut mismatches) = (0, 0);
     while seat.goes_on() {
         // In runs, so that a huge array doesn't keep the thread from seeing the end.
         for run in words.chunks(1024) {
-            run.iter().for_each(|word| W::wait(black_box(word), OTHER));
+            for word in run {
+                mismatches += u64::from(!W::wait(black_box(word), OTHER));
+            }
             operations += run.len() as u64;
             seat.note(operations);
             if !seat.goes_on() {
@@ -56,5 +98,17 @@ fn operate<W: Words>(seat: &Seat<'_, Hash, ()>) -> u64 {
             }
         }
     }
-    operations
+    Tally { operations, mismatches }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejects_waits_that_were_not_told() {
+        let tally = |operations, mismatches| Tally { operations, mismatches };
+        assert!(check(&[tally(3, 3), tally(2, 2)]).is_ok());
+        assert!(check(&[tally(3, 3), tally(2, 1)]).is_err());
+    }
 }

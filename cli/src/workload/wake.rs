@@ -26,12 +26,12 @@ fn measure<B: Bed>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
         crowd.put_to_sleep();
         let usage = Usage::now();
         let (start, start_cpu) = (Instant::now(), cpu_time());
-        let mut woken = 0;
-        while woken < threads && !crowd.are_all_up() {
-            woken += crowd.bed().wake(at_a_time.min(threads - woken));
-        }
+        let woken = crowd.wake(threads, at_a_time);
         waking.push(start.elapsed().as_secs_f64());
         waker_cpu.push((cpu_time() - start_cpu).as_secs_f64());
+        if woken != threads {
+            crowd.wake_stragglers();
+        }
         crowd.wait_until_up();
         awake.push(start.elapsed().as_secs_f64());
         cpu.push(usage.since().cpu_s);

@@ -39,9 +39,9 @@ fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
                 begin.wait();
                 let (start, start_cpu) = (Instant::now(), cpu_time());
                 let share = threads / wakers;
-                let mut woken = 0;
-                while woken < share && !crowd.are_all_up() {
-                    woken += crowd.bed().wake(share - woken);
+                let woken = crowd.wake(share, share);
+                if woken != share {
+                    crowd.wake_stragglers();
                 }
                 let cpu = (cpu_time() - start_cpu).as_secs_f64();
                 let took = (start, start.elapsed().as_secs_f64(), cpu);

@@ -4,6 +4,7 @@ use super::super::benchmark::Benchmark;
 use super::super::contestant::Contestant;
 use super::super::sections::Sections;
 use super::super::workloads::rwlock::{case, of_cases};
+use super::super::workloads::words::cpus;
 use super::row::{Document, Measured, Place, Row, percent_less};
 use crate::measuring::number::compact;
 
@@ -108,7 +109,10 @@ fn row(
         _ => "—".to_owned(),
     };
     let what = if what == "1 thread" { what.to_owned() } else { format!("{what}: {threads}") };
-    let short = "with fewer processors than the document's four, the old kind's internal lock is fought over \
-                 less";
-    Row::new(what, published, published_gain, here, gain, short)
+    let short = format!(
+        "the old kind's internal lock is fought over as hard as there are processors: the document's machine had \
+         four, this one {}",
+        cpus()
+    );
+    Row::new(what, published, published_gain, here, gain, &short)
 }

@@ -2,14 +2,14 @@
 
 use std::sync::atomic::AtomicU32;
 
-use ::furwock::futex::{self, AnyWaited, Expected, Registration};
+use ::furwock::futex::{self, AnyWaited, Expected, Registration, Waited};
 
 use super::{Furwock, FurwockTable, ManyWords, Words};
 
 impl Words for Furwock {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
-        std::hint::black_box(futex::wait(word, value, None));
+    fn wait(word: &AtomicU32, value: u32) -> bool {
+        std::hint::black_box(futex::wait(word, value, None)) != Waited::Mismatch
     }
 
     #[inline]
@@ -25,8 +25,8 @@ impl Words for Furwock {
 
 impl Words for FurwockTable {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
-        std::hint::black_box(futex::wait_in_bucket(word, value, None));
+    fn wait(word: &AtomicU32, value: u32) -> bool {
+        std::hint::black_box(futex::wait_in_bucket(word, value, None)) != Waited::Mismatch
     }
 
     #[inline]

@@ -11,9 +11,9 @@ use super::{Kernel, ManyWords, Words};
 pub const WAITV_MAX: usize = 128;
 
 #[inline]
-pub fn wait(word: &AtomicU32, value: u32) {
-    // Whatever it returns, callers look again.
-    let _ = futex::wait(word, Flags::PRIVATE, value, None);
+pub fn wait(word: &AtomicU32, value: u32) -> bool {
+    // Whatever else it returns, callers look again.
+    futex::wait(word, Flags::PRIVATE, value, None) != Err(Errno::AGAIN)
 }
 
 #[inline]
@@ -55,8 +55,8 @@ pub fn entries(words: &[AtomicU32]) -> Vec<Wait> {
 
 impl Words for Kernel {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
-        wait(word, value);
+    fn wait(word: &AtomicU32, value: u32) -> bool {
+        wait(word, value)
     }
 
     #[inline]

@@ -8,18 +8,24 @@ use rustix::thread::futex::Wait;
 
 use super::{LibcCall, ManyWords, Words, kernel};
 
+/// What the call that has just failed says.
+pub fn is_mismatch() -> bool {
+    std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN)
+}
+
 fn counted(result: libc::c_long) -> usize {
     usize::try_from(result).unwrap_or(0)
 }
 
 impl Words for LibcCall {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
+    fn wait(word: &AtomicU32, value: u32) -> bool {
         let timeout = ptr::null::<libc::timespec>();
         // SAFETY: a live word; no timeout.
-        unsafe {
+        let woken = unsafe {
             libc::syscall(SYS_futex, word.as_ptr(), FUTEX_WAIT | FUTEX_PRIVATE_FLAG, value, timeout)
         };
+        woken == 0 || !is_mismatch()
     }
 
     #[inline]

@@ -24,8 +24,8 @@ pub struct ParkingLot;
 
 /// Waits and wakes, all on private words.
 pub trait Words: 'static {
-    /// Sleeps until woken, unless the word doesn't hold the value. May return for no reason.
-    fn wait(word: &AtomicU32, value: u32);
+    /// Sleeps until woken. May return for no reason; false if the word doesn't hold the value.
+    fn wait(word: &AtomicU32, value: u32) -> bool;
 
     /// Returns how many were woken.
     fn wake(word: &AtomicU32, count: usize) -> usize;
@@ -58,7 +58,7 @@ mod tests {
     fn moves<W: Words>() {
         static WORDS: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
         WORDS.iter().for_each(|word| word.store(0, SeqCst));
-        W::wait(&WORDS[0], 1);
+        assert!(!W::wait(&WORDS[0], 1));
         assert_eq!(W::wake(&WORDS[0], 1), 0);
         thread::scope(|scope| {
             let sleeper = scope.spawn(|| W::wait(&WORDS[0], 0));

@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use parking_lot_core::{
-    DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, RequeueOp, park, unpark_all, unpark_filter,
-    unpark_one, unpark_requeue,
+    DEFAULT_PARK_TOKEN, DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, RequeueOp, park, unpark_all,
+    unpark_filter, unpark_one, unpark_requeue,
 };
 
 use super::{ParkingLot, Words};
@@ -16,11 +16,11 @@ fn key(word: &AtomicU32) -> usize {
 
 impl Words for ParkingLot {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
+    fn wait(word: &AtomicU32, value: u32) -> bool {
         let valid = || word.load(SeqCst) == value;
         // SAFETY: the address is the word's own, and the closures neither park nor unwind.
         let parked = unsafe { park(key(word), valid, || {}, |_, _| {}, DEFAULT_PARK_TOKEN, None) };
-        std::hint::black_box(parked);
+        std::hint::black_box(parked) != ParkResult::Invalid
     }
 
     #[inline]

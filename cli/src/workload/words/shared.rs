@@ -4,10 +4,12 @@
 use std::ptr;
 use std::sync::atomic::AtomicU32;
 
-use furwock::shared;
+use furwock::shared::{self, Waited};
 use libc::{FUTEX_REQUEUE, FUTEX_WAIT, FUTEX_WAKE, SYS_futex};
+use rustix::io::Errno;
 use rustix::thread::futex::{self, Flags};
 
+use super::libc_call::is_mismatch;
 use super::{Words, kernel::clamped};
 
 /// The crate's `shared`.
@@ -19,9 +21,9 @@ pub struct LibcCallShared;
 
 impl Words for FurwockShared {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
-        // Whatever it returns, callers look again.
-        let _ = std::hint::black_box(shared::wait(word, value, None));
+    fn wait(word: &AtomicU32, value: u32) -> bool {
+        // Whatever else it returns, callers look again.
+        !matches!(std::hint::black_box(shared::wait(word, value, None)), Ok(Waited::Mismatch))
     }
 
     #[inline]
@@ -37,8 +39,8 @@ impl Words for FurwockShared {
 
 impl Words for KernelShared {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
-        let _ = futex::wait(word, Flags::empty(), value, None);
+    fn wait(word: &AtomicU32, value: u32) -> bool {
+        futex::wait(word, Flags::empty(), value, None) != Err(Errno::AGAIN)
     }
 
     #[inline]
@@ -58,10 +60,11 @@ fn counted(result: libc::c_long) -> usize {
 
 impl Words for LibcCallShared {
     #[inline]
-    fn wait(word: &AtomicU32, value: u32) {
+    fn wait(word: &AtomicU32, value: u32) -> bool {
         let timeout = ptr::null::<libc::timespec>();
         // SAFETY: a live word; no timeout.
-        unsafe { libc::syscall(SYS_futex, word.as_ptr(), FUTEX_WAIT, value, timeout) };
+        let woken = unsafe { libc::syscall(SYS_futex, word.as_ptr(), FUTEX_WAIT, value, timeout) };
+        woken == 0 || !is_mismatch()
     }
 
     #[inline]
