@@ -8,6 +8,7 @@ use crate::measuring::number::{self, with_unit};
 
 pub const DOCUMENT: Document = Document {
     number: 5,
+    year: 2020,
     title: "Waiting on many words, without descriptors",
     source: "André Almeida, \"Implement FUTEX_WAIT_MULTIPLE operation\", v3, 13 February 2020",
     text: &[

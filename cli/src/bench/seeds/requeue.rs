@@ -9,6 +9,7 @@ use crate::measuring::number::{self, with_unit};
 
 pub const DOCUMENT: Document = Document {
     number: 1,
+    year: 2003,
     title: "Requeueing: a broadcast wakes no swarm",
     source: "Ingo Molnar, \"futex requeueing feature\", 19 May 2003; measured by Saurabh Desai on four \
              Pentium III of 700 MHz",

@@ -18,6 +18,7 @@ const BEATEN: f64 = 1.02;
 
 pub struct Document {
     pub number: u8,
+    pub year: u16,
     pub title: &'static str,
     pub source: &'static str,
     /// What it was about, and what is measured here for it.
@@ -266,7 +267,12 @@ impl Seed<'_> {
                 .push(Block::Bars(bars("Gains, published and here".to_owned(), groups.collect())));
         }
         blocks.push(Block::Table(table));
-        Section { heading: self.heading(), text, blocks }
+        // The page numbers its sections itself.
+        Section {
+            heading: format!("{} ({})", self.document.title, self.document.year),
+            text,
+            blocks,
+        }
     }
 }
 
@@ -303,7 +309,11 @@ pub fn picture(seeds: &[Seed]) -> impl FnOnce(&Machine) -> Bars + use<> {
             // Spread over the table, first and last among them.
             let count = rows.len().min(ROWS_MAX);
             let at = |index: usize| index * (rows.len() - 1) / (count - 1).max(1);
-            (0..count).map(|index| group(rows[at(index)])).collect::<Vec<_>>()
+            let named = |row: &Row| {
+                let group = group(row);
+                BarGroup { name: format!("{}: {}", seed.document.year, group.name), ..group }
+            };
+            (0..count).map(|index| named(rows[at(index)])).collect::<Vec<_>>()
         })
         .collect();
     move |machine| {
@@ -408,6 +418,7 @@ mod tests {
     fn a_seed_says_what_was_reached_and_what_not() {
         let document = Document {
             number: 1,
+            year: 2003,
             title: "Requeue",
             source: "a mail",
             text: &["text"],

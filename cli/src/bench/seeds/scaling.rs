@@ -8,6 +8,7 @@ use crate::measuring::number::{self, compact, with_unit};
 
 pub const DOCUMENT: Document = Document {
     number: 3,
+    year: 2014,
     title: "A table that scales, and wakes that take no lock",
     source: "Davidlohr Bueso, \"Futex Scaling in the Linux Kernel\", January 2014; 80 cores, 8 sockets",
     text: &[

@@ -11,6 +11,7 @@ use crate::statistics::{differ, geometric_mean};
 
 pub const DOCUMENT: Document = Document {
     number: 2,
+    year: 2017,
     title: "Throughput-optimized locks",
     source: "Waiman Long, \"futex: Introducing throughput-optimized (TP) futexes\", v6, 22 March 2017; two \
              sockets of x86-64",

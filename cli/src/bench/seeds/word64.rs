@@ -10,6 +10,7 @@ use crate::measuring::number::compact;
 
 pub const DOCUMENT: Document = Document {
     number: 4,
+    year: 2008,
     title: "A rwlock in one 64-bit word",
     source: "Ulrich Drepper, \"64-bit futexes: Intro\", 30 May 2008; one socket of four cores",
     text: &[
@@ -77,7 +78,7 @@ fn rows(measured: &Measured) -> Vec<Row> {
         row(
             measured,
             threads,
-            if threads == 1 { "1 thread" } else { "threads" },
+            "rwlock",
             (Contestant::Furwock, Contestant::Kernel),
             &published,
             Some(old / new),
@@ -85,7 +86,7 @@ fn rows(measured: &Measured) -> Vec<Row> {
     });
     let today = [1, 2, 4, 8, 16].map(|threads| {
         let pair = (Contestant::FurwockPreload, Contestant::Glibc);
-        row(measured, threads, "preload over today's glibc, threads", pair, "—", None)
+        row(measured, threads, "preload over today's glibc", pair, "—", None)
     });
     old_and_new.chain(today).collect()
 }
@@ -108,7 +109,8 @@ fn row(
         }
         _ => "—".to_owned(),
     };
-    let what = if what == "1 thread" { what.to_owned() } else { format!("{what}: {threads}") };
+    let plural = if threads == 1 { "" } else { "s" };
+    let what = format!("{what}, {threads} thread{plural}");
     let short = format!(
         "the old kind's internal lock is fought over as hard as there are processors: the document's machine had \
          four, this one {}",
