@@ -27,7 +27,8 @@ impl fmt::Display for ThreadLimit {
 
 /// The narrowest of the limits; none if nothing limits.
 pub fn threads() -> Option<ThreadLimit> {
-    let known = [of_mappings(), of_kernel(), of_pids(), of_user(), of_control_group()];
+    let known =
+        [of_mappings(), of_kernel(), of_pids(), of_user(), of_control_group(), of_address_space()];
     let narrowest = known.into_iter().flatten().min_by_key(|limit| limit.threads)?;
     let threads = narrowest.threads.saturating_sub(THREADS_BESIDE);
     Some(ThreadLimit { threads, ..narrowest })
@@ -64,6 +65,17 @@ fn running() -> u64 {
     let averages = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let tasks = averages.split_whitespace().nth(3).and_then(|field| field.split_once('/'));
     tasks.and_then(|(_, all)| all.parse().ok()).unwrap_or(0)
+}
+
+/// Room for stacks, where the address space has a limit.
+fn of_address_space() -> Option<ThreadLimit> {
+    /// glibc's, where a stack has no limit of its own.
+    const STACK_BYTES: u64 = 2 << 20;
+    let most = getrlimit(Resource::As).current?;
+    let stack = getrlimit(Resource::Stack).current.unwrap_or(STACK_BYTES).max(1);
+    let threads = most / stack;
+    let limit = format!("ulimit -v is {} KiB, a stack {} KiB", most >> 10, stack >> 10);
+    Some(ThreadLimit { threads, limit })
 }
 
 /// The kernel doesn't hold root to this one.

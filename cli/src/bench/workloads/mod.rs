@@ -16,10 +16,13 @@ pub fn threads(text: &str) -> Result<u32, String> {
     }
 }
 
+/// What a round can do in its time, and has memory for.
+const COUNT_MAX: u32 = 1 << 24;
+
 /// A count of at least one.
 pub fn count(text: &str) -> Result<u32, String> {
     match text.trim().parse() {
-        Ok(0) | Err(_) => Err("not a number from 1 on".to_owned()),
-        Ok(count) => Ok(count),
+        Ok(count @ 1..=COUNT_MAX) => Ok(count),
+        _ => Err(format!("not a number from 1 to {COUNT_MAX}")),
     }
 }

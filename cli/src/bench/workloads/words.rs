@@ -229,13 +229,13 @@ pub fn wake(arguments: &WakeArguments) -> Benchmark {
     let cases = threads.into_iter().map(|threads| wake_case(threads, arguments.nwakes)).collect();
     // A waker that wakes some, who wake the others, is done before they are awake: where one call wakes
     // many, it's the last of them who ranks.
-    let figures: &[Figure] = if arguments.nwakes == 1 {
-        const { &[WAKER, WAKER_CPU, LAST_AWAKE] }
-    } else {
-        const { &[LAST_AWAKE, WAKER, WAKER_CPU] }
-    };
+    let figures: &[Figure] =
+        if arguments.nwakes == 1 { const { &[WAKER, WAKER_CPU, LAST_AWAKE] } } else { BY_THE_LAST };
     shared_if(arguments.shared, Benchmark { figures, ..wake_of_cases(cases) })
 }
+
+/// The figures where it's the last who ranks.
+pub const BY_THE_LAST: &[Figure] = &[LAST_AWAKE, WAKER, WAKER_CPU];
 
 pub fn wake_of_cases(cases: Vec<Case>) -> Benchmark {
     Benchmark {
