@@ -207,7 +207,7 @@ fn change(
         case: case.to_owned(),
         contestant,
         figure: figure.name,
-        title: figure.title.split(" (").next().unwrap_or_default(),
+        title: figure.short_title(),
         shown: [then_median, now_median].map(|value| figure.text(value)),
         then: then_median,
         now: now_median,

@@ -65,6 +65,23 @@ pub const PREEMPTIONS: Figure = Figure {
     detail: true,
 };
 
+/// Of workloads whose every operation sleeps, about.
+pub const SWITCHES_EACH: Figure = Figure {
+    name: "voluntary_per_op",
+    title: "voluntary context switches an operation",
+    unit: Unit::Index,
+    better: Better::Less,
+    detail: true,
+};
+
+pub const PREEMPTIONS_EACH: Figure = Figure {
+    name: "involuntary_per_op",
+    title: "involuntary context switches an operation",
+    unit: Unit::Index,
+    better: Better::Less,
+    detail: true,
+};
+
 pub const JAIN: Figure = Figure {
     name: "jain",
     title: "Jain's fairness over the threads (1: all got the same)",
@@ -91,6 +108,11 @@ pub const fn detail(figure: Figure) -> Figure {
 }
 
 impl Figure {
+    /// The title without what it says of how it is written.
+    pub fn short_title(&self) -> &'static str {
+        self.title.split(" (").next().unwrap_or_default()
+    }
+
     /// The figure, or its inverse: the more the better.
     pub fn speed(&self, value: f64) -> f64 {
         match self.better {

@@ -156,7 +156,7 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
         notes: vec![format!(
             "{} More than 1: furwock is faster. By {}.",
             results.benchmark.case_key,
-            results.benchmark.figures[0].title.split(" (").next().unwrap_or_default()
+            results.benchmark.figures[0].short_title()
         )],
     })
 }
@@ -190,6 +190,23 @@ fn cases_of<'a>(results: &'a BenchmarkResults, series: &str) -> Vec<&'a CaseResu
     results.cases.iter().filter(|case| case.case.place.series == series).collect()
 }
 
+/// A series for each contestant that has a point in any of the cases.
+fn series_of(
+    results: &BenchmarkResults,
+    cases: &[&CaseResults],
+    point: impl Fn(&CaseResults, &Entry) -> Option<Point>,
+) -> Vec<Series> {
+    let series = |contestant: &Contestant| Series {
+        name: contestant.name().to_owned(),
+        ours: contestant.is_ours(),
+        bound: false,
+        points: cases.iter().filter_map(|case| point(case, case.entry(*contestant)?)).collect(),
+        note: String::new(),
+    };
+    let all = results.contestants.iter().map(series);
+    all.filter(|series| !series.points.is_empty()).collect()
+}
+
 /// The first figure over the number in which the cases differ: one picture for each series of cases.
 fn curves(results: &BenchmarkResults) -> Vec<Chart> {
     let rank = &results.benchmark.figures[0];
@@ -201,31 +218,15 @@ fn curves(results: &BenchmarkResults) -> Vec<Chart> {
 }
 
 fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&CaseResults]) -> Chart {
-    let points = |contestant: Contestant| -> Vec<Point> {
-        let point = |case: &&CaseResults| {
-            let entry = case.entry(contestant).filter(|entry| entry.failure.is_none())?;
-            let spread = entry.spread(figure.name)?;
-            Some(Point {
-                x: case.case.place.x,
-                y: on_axis(figure.unit, spread.median),
-                range: Some((on_axis(figure.unit, spread.min), on_axis(figure.unit, spread.max))),
-                label: case.case.name.clone(),
-            })
-        };
-        cases.iter().filter_map(point).collect()
-    };
-    let mut series: Vec<Series> = results
-        .contestants
-        .iter()
-        .map(|contestant| Series {
-            name: contestant.name().to_owned(),
-            ours: contestant.is_ours(),
-            bound: false,
-            points: points(*contestant),
-            note: String::new(),
+    let mut series = series_of(results, cases, |case, entry| {
+        let spread = entry.spread(figure.name)?;
+        Some(Point {
+            x: case.case.place.x,
+            y: on_axis(figure.unit, spread.median),
+            range: Some((on_axis(figure.unit, spread.min), on_axis(figure.unit, spread.max))),
+            label: case.case.name.clone(),
         })
-        .filter(|series| !series.points.is_empty())
-        .collect();
+    });
     if figure.better == Better::Less {
         for series in &mut series {
             let points: Vec<(f64, f64)> =
@@ -253,7 +254,7 @@ fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&Case
         caption: format!("{}: {name}", results.benchmark.title),
         x: Axis { title: x_title.to_owned(), logarithmic: true, unit: AxisUnit::Count },
         y: Axis {
-            title: figure.title.split(" (").next().unwrap_or_default().to_owned(),
+            title: figure.short_title().to_owned(),
             logarithmic: true,
             unit: axis_unit(figure.unit),
         },
@@ -274,33 +275,18 @@ fn tails(results: &BenchmarkResults) -> Vec<Chart> {
     }
     let chart = |name: &str| {
         let cases = cases_of(results, name);
-        let series: Vec<Series> = results
-            .contestants
-            .iter()
-            .map(|contestant| Series {
-                name: contestant.name().to_owned(),
-                ours: contestant.is_ours(),
-                bound: false,
-                points: cases
-                    .iter()
-                    .filter_map(|case| {
-                        let entry = case.entry(*contestant)?;
-                        Some(Point {
-                            x: on_axis(rank.unit, entry.median(rank.name)?),
-                            y: on_axis(tail.unit, entry.median(tail.name)?),
-                            range: None,
-                            label: case.case.name.clone(),
-                        })
-                    })
-                    .collect(),
-                note: String::new(),
+        let series = series_of(results, &cases, |case, entry| {
+            Some(Point {
+                x: on_axis(rank.unit, entry.median(rank.name)?),
+                y: on_axis(tail.unit, entry.median(tail.name)?),
+                range: None,
+                label: case.case.name.clone(),
             })
-            .filter(|series| !series.points.is_empty())
-            .collect();
+        });
         (!series.is_empty()).then(|| Chart {
             caption: format!("{}: {name}: the tail against the rate", results.benchmark.title),
             x: Axis {
-                title: rank.title.split(" (").next().unwrap_or_default().to_owned(),
+                title: rank.short_title().to_owned(),
                 logarithmic: true,
                 unit: axis_unit(rank.unit),
             },

@@ -125,12 +125,7 @@ impl BenchmarkResults {
     pub fn speeds(&self) -> Speeds<'_> {
         let rank = &self.benchmark.figures[0];
         let of_entry = |entry: &Entry| -> Vec<f64> {
-            match entry.failure {
-                None => {
-                    entry.values(rank.name).into_iter().map(|value| rank.speed(value)).collect()
-                }
-                Some(_) => Vec::new(),
-            }
+            entry.values(rank.name).into_iter().map(|value| rank.speed(value)).collect()
         };
         let of_case = |results: &CaseResults| CaseSpeeds {
             case: results.case.name.clone(),

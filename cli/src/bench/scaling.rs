@@ -267,7 +267,7 @@ fn exponents(results: &BenchmarkResults) -> String {
                 exponent(points).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}"))
             };
             rows.push(vec![
-                format!("{}, {contestant}", figure.title.split(" (").next().unwrap_or_default()),
+                format!("{}, {contestant}", figure.short_title()),
                 format!("{} at {}", figure.text(first.1), first.0),
                 format!("{} at {}", figure.text(last.1), last.0),
                 fit(&cost),

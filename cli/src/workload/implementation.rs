@@ -97,18 +97,14 @@ impl Implementation {
 /// `Result`, whose error says why not.
 macro_rules! for_family {
     ($implementation:expr, $function:ident($($argument:expr),*)) => {{
-        use $crate::workload::{implementation::Implementation, locks};
+        use $crate::workload::{
+            implementation::{Implementation, for_those_with},
+            locks,
+        };
         match $implementation {
-            Implementation::Pthread => $function::<locks::Pthread>($($argument),*),
-            Implementation::Furwock => $function::<locks::Furwock>($($argument),*),
-            Implementation::Std => $function::<locks::Std>($($argument),*),
-            Implementation::ParkingLot => $function::<locks::ParkingLot>($($argument),*),
-            Implementation::Usync => $function::<locks::Usync>($($argument),*),
-            Implementation::Nsync => $function::<locks::Nsync>($($argument),*),
-            Implementation::Absl => $function::<locks::Absl>($($argument),*),
             Implementation::Kernel => $function::<locks::Kernel>($($argument),*),
             Implementation::Broken => $function::<locks::Broken>($($argument),*),
-            other => Err(other.lacks("locks")),
+            other => for_those_with!("locks", other, $function($($argument),*)),
         }
     }};
 }
@@ -117,7 +113,16 @@ pub(super) use for_family;
 /// The same, over those whose mutexes have condition variables.
 macro_rules! for_monitors {
     ($implementation:expr, $function:ident($($argument:expr),*)) => {{
-        use $crate::workload::{implementation::Implementation, locks};
+        use $crate::workload::{implementation::for_those_with, locks};
+        for_those_with!("condition variables", $implementation, $function($($argument),*))
+    }};
+}
+pub(super) use for_monitors;
+
+/// The families that have locks and condition variables, all of them; `what` is said to be lacking elsewhere.
+macro_rules! for_those_with {
+    ($what:literal, $implementation:expr, $function:ident($($argument:expr),*)) => {{
+        use $crate::workload::implementation::Implementation;
         match $implementation {
             Implementation::Pthread => $function::<locks::Pthread>($($argument),*),
             Implementation::Furwock => $function::<locks::Furwock>($($argument),*),
@@ -126,11 +131,11 @@ macro_rules! for_monitors {
             Implementation::Usync => $function::<locks::Usync>($($argument),*),
             Implementation::Nsync => $function::<locks::Nsync>($($argument),*),
             Implementation::Absl => $function::<locks::Absl>($($argument),*),
-            other => Err(other.lacks("condition variables")),
+            other => Err(other.lacks($what)),
         }
     }};
 }
-pub(super) use for_monitors;
+pub(super) use for_those_with;
 
 /// The same, over those that let threads wait on words, of one process or shared.
 macro_rules! for_words {

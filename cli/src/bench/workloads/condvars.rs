@@ -5,7 +5,7 @@ use clap::Args;
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
 use super::super::common::{Common, NOTES};
 use super::super::contestant::MONITORS;
-use super::super::figure::{Better, CPU, Figure, Unit, wait};
+use super::super::figure::{Better, CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH, Unit, wait};
 use super::{count, threads};
 
 /// cond-perf: a broadcast wakes many threads, each of which must have the mutex
@@ -106,20 +106,6 @@ const ITEMS: Figure = Figure {
     better: Better::More,
     detail: false,
 };
-const SWITCHES: Figure = Figure {
-    name: "voluntary_per_op",
-    title: "voluntary context switches an operation",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
-const PREEMPTIONS: Figure = Figure {
-    name: "involuntary_per_op",
-    title: "involuntary context switches an operation",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
 
 /// As many broadcasts as wake about so many threads.
 const WAKES: u32 = 20_000;
@@ -149,7 +135,7 @@ pub fn cond_of_cases(cases: Vec<Case>) -> Benchmark {
         case_key: "Cases: threads that wait, and whether the mutex is held during the broadcast.",
         what: "Many threads wait on a condition variable. A broadcast ends the wait of all, and each must \
                have the mutex before it goes on: whoever wakes them all makes a swarm of them.",
-        figures: const { &[A_ROUND, ALL, CPU, SWITCHES, PREEMPTIONS] },
+        figures: const { &[A_ROUND, ALL, CPU, SWITCHES_EACH, PREEMPTIONS_EACH] },
         cases,
         able: MONITORS,
         lacking: "condition variables",
@@ -194,7 +180,7 @@ pub fn pp_of_cases(cases: Vec<Case>) -> Benchmark {
         case_key: "Cases: games of two threads x turns of each player.",
         what: "In each game two threads pass a turn to one another by a mutex and a condition variable; all \
                games are played at the same time.",
-        figures: const { &[ALL, CPU, SWITCHES, PREEMPTIONS] },
+        figures: const { &[ALL, CPU, SWITCHES_EACH, PREEMPTIONS_EACH] },
         cases,
         able: MONITORS,
         lacking: "condition variables",
@@ -241,7 +227,9 @@ pub fn queue(arguments: &QueueArguments) -> Benchmark {
         case_key: "Cases: producers to consumers.",
         what: "Producers put items into a queue that has room for few, consumers take them out; a mutex and \
                two condition variables.",
-        figures: const { &[ITEMS, CPU, SWITCHES, PREEMPTIONS, wait("seconds", "time for all")] },
+        figures: const {
+            &[ITEMS, CPU, SWITCHES_EACH, PREEMPTIONS_EACH, wait("seconds", "time for all")]
+        },
         cases: or_default(&arguments.threads, &default).into_iter().map(case).collect(),
         able: MONITORS,
         lacking: "condition variables",

@@ -7,7 +7,7 @@ use rustix::process::{Resource, getrlimit};
 use super::super::benchmark::{Benchmark, Case, Place, or_default};
 use super::super::common::{Common, NOTES};
 use super::super::contestant::Contestant;
-use super::super::figure::{Better, CPU, Figure, OPERATIONS, Unit, detail, wait};
+use super::super::figure::{Better, CPU, Figure, OPERATIONS, SWITCHES_EACH, Unit, detail, wait};
 use super::condvars::pair;
 use super::count;
 use super::words::cpus;
@@ -96,13 +96,6 @@ const IN_KERNEL: Figure = Figure {
     better: Better::Less,
     detail: false,
 };
-const SWITCHES: Figure = Figure {
-    name: "voluntary_per_op",
-    title: "voluntary context switches an operation",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
 const TAIL: Figure = wait("wait_p999_s", "from signal to answer, 99.9th percentile");
 const LONGEST: Figure = wait("wait_max_s", "from signal to answer, the longest of a round");
 
@@ -146,7 +139,7 @@ pub fn waitv_of_cases(cases: Vec<Case>) -> Benchmark {
         what: "One thread waits for any of many words; another changes one, wakes it there, and waits for \
                its answer. Both run on one CPU. furwock keeps the words registered between waits; the kernel \
                by futex_waitv and poll(2) on eventfds are told all of them each time.",
-        figures: const { &[A_TURN, CPU, IN_KERNEL, SWITCHES, TAIL] },
+        figures: const { &[A_TURN, CPU, IN_KERNEL, SWITCHES_EACH, TAIL] },
         cases,
         able: const {
             &[
@@ -196,7 +189,7 @@ pub fn waitset_of_cases(cases: Vec<Case>) -> Benchmark {
         case_key: "Cases: producers to consumers, events.",
         what: "Each producer signals one of its events and waits for the answer; each consumer waits for any \
                of all events, takes a signal and answers.",
-        figures: const { &[OPERATIONS, CPU, IN_KERNEL, SWITCHES, TAIL, LONGEST] },
+        figures: const { &[OPERATIONS, CPU, IN_KERNEL, SWITCHES_EACH, TAIL, LONGEST] },
         cases,
         able: const {
             &[
@@ -267,7 +260,7 @@ pub fn pingpong(arguments: &PingpongArguments) -> Benchmark {
             &[
                 A_ROUND_TRIP,
                 CPU,
-                SWITCHES,
+                SWITCHES_EACH,
                 detail(wait("wait_p99_s", "from turn to turn, 99th percentile")),
                 wait("wait_p999_s", "from turn to turn, 99.9th percentile"),
                 wait("wait_max_s", "from turn to turn, the longest of a round"),

@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::super::benchmark::{Benchmark, Case, Place, all_able, or_default};
 use super::super::common::{Common, NOTES};
-use super::super::contestant::Contestant;
+use super::super::contestant::{Contestant, MONITORS};
 use super::super::figure::{Better, CPU, Figure, Unit};
 use super::super::sections::{Sections, microseconds};
 use super::mutex::CONTENTION;
@@ -80,17 +80,6 @@ const SEMAPHORES: &[Contestant] = &[
     Contestant::Eventfd,
 ];
 
-const BARRIERS: &[Contestant] = &[
-    Contestant::Furwock,
-    Contestant::FurwockPreload,
-    Contestant::Glibc,
-    Contestant::Std,
-    Contestant::ParkingLot,
-    Contestant::Usync,
-    Contestant::Nsync,
-    Contestant::Absl,
-];
-
 pub fn sem(arguments: &SemArguments) -> Benchmark {
     let threads = or_default(&arguments.threads, &[2, 16, 64]);
     let permits = or_default(&arguments.permits, &[1, 2]);
@@ -161,7 +150,7 @@ pub fn barrier(arguments: &BarrierArguments) -> Benchmark {
         what: "Threads meet at a barrier, work, and meet again.",
         figures: const { &[A_ROUND, CPU, SWITCHES] },
         cases: cases.collect(),
-        able: BARRIERS,
+        able: MONITORS,
         lacking: "barriers",
         unable: all_able,
     }
