@@ -29,7 +29,7 @@ impl<'w> Expected<'w> {
 impl core::fmt::Debug for Expected<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let mut debug = f.debug_struct("Expected");
-        debug.field("address", &format_args!("{:#x}", self.word.key()));
+        debug.field("word", &self.word.key());
         debug.field("value", &format_args!("{:#x}", self.value)).finish()
     }
 }

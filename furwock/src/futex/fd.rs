@@ -2,7 +2,7 @@
 //! wake before the call had returned was lost. Here the value is checked as in any other wait.
 
 use super::Word;
-use crate::lot::{self, Sink, TaskNode, TaskWait};
+use crate::lot::{self, Key, Sink, TaskNode, TaskWait};
 use crate::sys::eventfd;
 use core::marker::PhantomData;
 use std::io;
@@ -23,7 +23,7 @@ pub fn wait_fd<W: Word>(word: &W, expected: W::Value) -> Result<WaitFd<'_>, Wait
 }
 
 pub(crate) fn wait_fd_at<E: From<io::Error>>(
-    key: usize,
+    key: Key,
     look: impl Fn() -> Result<(), E>,
     bitset: u32,
 ) -> Result<TaskWait, E> {

@@ -50,9 +50,9 @@ pub use wake_op_code::{OutOfRange, Unknown};
 pub use word::Word;
 
 pub(crate) use wait::wait_at;
+pub(crate) use wake::wake_at;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use {
     requeue::{compare_requeue_at, requeue_at},
-    wake::wake_at,
     wake_op::wake_op_at,
 };

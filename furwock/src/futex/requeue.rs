@@ -1,7 +1,7 @@
 //! `FUTEX_REQUEUE` and `FUTEX_CMP_REQUEUE`.
 
 use super::Word;
-use crate::lot::{self, LockedPair};
+use crate::lot::{self, Key, LockedPair};
 use crate::prim::full_fence_after_rmw;
 use crate::prim::mutant::{self, Mutant};
 
@@ -56,7 +56,7 @@ pub fn compare_requeue<F: Word, T: Word>(
     compare_requeue_at(from.key(), look, to.key(), wake, relocate)
 }
 
-pub(crate) fn requeue_at(from: usize, to: usize, wake: usize, relocate: usize) -> Requeued {
+pub(crate) fn requeue_at(from: Key, to: Key, wake: usize, relocate: usize) -> Requeued {
     if lot::is_empty(from) || lot::leave_wake(from, usize::MAX, lot::ANY) {
         return Requeued::default();
     }
@@ -64,9 +64,9 @@ pub(crate) fn requeue_at(from: usize, to: usize, wake: usize, relocate: usize) -
 }
 
 pub(crate) fn compare_requeue_at<E>(
-    from: usize,
+    from: Key,
     look: impl FnOnce() -> Result<(), E>,
-    to: usize,
+    to: Key,
     wake: usize,
     relocate: usize,
 ) -> Result<Requeued, E> {
@@ -85,8 +85,8 @@ pub(crate) fn compare_requeue_at<E>(
 
 fn requeue_locked(
     pair: &mut LockedPair<'_>,
-    from: usize,
-    to: usize,
+    from: Key,
+    to: Key,
     wake: usize,
     relocate: usize,
 ) -> Requeued {

@@ -18,7 +18,7 @@
 //! argument as O-1.
 
 use super::Word;
-use crate::lot::{self, Ended, Place, Until, Wait};
+use crate::lot::{self, Ended, Key, Place, Until, Wait};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -91,7 +91,7 @@ fn wait_slow<W: Word>(
 
 /// Waits at `key`, if `look` has no objection under the bucket's lock.
 pub(crate) fn wait_at<E>(
-    key: usize,
+    key: Key,
     look: impl FnOnce() -> Result<(), E>,
     until: Until<'_>,
     bitset: u32,

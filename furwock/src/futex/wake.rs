@@ -1,7 +1,7 @@
 //! `FUTEX_WAKE` and `FUTEX_WAKE_BITSET`.
 
 use super::Word;
-use crate::lot;
+use crate::lot::{self, Key};
 
 /// Wakes up to `count` waiters of `word`, those first that have waited longest. Returns how many.
 ///
@@ -32,11 +32,11 @@ pub fn wake_bitset<W: Word>(word: &W, count: usize, bitset: u32) -> usize {
 /// `u32::MAX` wakes everybody.
 #[inline]
 pub fn wake_address(word: *const (), count: usize, bitset: u32) -> usize {
-    wake_at(word.addr(), count, bitset)
+    wake_at(Key::word(word.addr()), count, bitset)
 }
 
 #[inline]
-pub(crate) fn wake_at(key: usize, count: usize, bitset: u32) -> usize {
+pub(crate) fn wake_at(key: Key, count: usize, bitset: u32) -> usize {
     if lot::is_empty(key) || count == 0 {
         return 0;
     }
@@ -44,7 +44,7 @@ pub(crate) fn wake_at(key: usize, count: usize, bitset: u32) -> usize {
 }
 
 #[cold]
-fn wake_waiting(key: usize, count: usize, bitset: u32) -> usize {
+fn wake_waiting(key: Key, count: usize, bitset: u32) -> usize {
     lot::wake_instead(key, count, bitset)
         .unwrap_or_else(|| lot::lock(key).choose_many(key, count, bitset))
 }

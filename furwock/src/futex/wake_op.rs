@@ -3,7 +3,7 @@
 
 use super::Word;
 use super::wake::wake_at;
-use crate::lot;
+use crate::lot::{self, Key};
 use crate::prim::atomic::{
     AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
     AtomicU64, AtomicUsize, Ordering,
@@ -130,8 +130,8 @@ pub fn wake_op<W: Word, C: IntegerWord>(
 }
 
 pub(crate) fn wake_op_at<E>(
-    word: usize,
-    changed: usize,
+    word: Key,
+    changed: Key,
     change: impl FnOnce() -> Result<bool, E>,
     count: usize,
     count_at_changed: usize,

@@ -1,15 +1,18 @@
 //! What can be waited on.
 
+use crate::lot::Key;
 use crate::prim::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 
 pub(super) mod sealed {
+    use crate::lot::Key;
+
     /// A word of whatever width, as waits on many see it.
     pub trait Bits: Sync {
         /// Where its waiters queue.
-        fn key(&self) -> usize;
+        fn key(&self) -> Key;
 
         /// What it holds now, read with `SeqCst`, in the low bits.
         fn bits(&self) -> u64;
@@ -32,16 +35,16 @@ pub trait Word: sealed::Bits {
 }
 
 #[inline]
-fn address<W>(word: &W) -> usize {
-    core::ptr::from_ref(word).cast::<()>().addr()
+fn key<W>(word: &W) -> Key {
+    Key::word(core::ptr::from_ref(word).cast::<()>().addr())
 }
 
 macro_rules! words {
     ($($atomic:ty => $value:ty),* $(,)?) => {$(
         impl sealed::Bits for $atomic {
             #[inline]
-            fn key(&self) -> usize {
-                address(self)
+            fn key(&self) -> Key {
+                key(self)
             }
 
             #[inline]
@@ -82,8 +85,8 @@ words! {
 
 impl<T> sealed::Bits for AtomicPtr<T> {
     #[inline]
-    fn key(&self) -> usize {
-        address(self)
+    fn key(&self) -> Key {
+        key(self)
     }
 
     #[inline]

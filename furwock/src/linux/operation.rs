@@ -4,7 +4,7 @@ use super::user_memory::{self, Fault};
 use crate::futex::{
     Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
 };
-use crate::lot::{self, Ended, Signals, Until};
+use crate::lot::{self, Ended, Key, Signals, Until};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -159,8 +159,12 @@ impl Operation {
         }
     }
 
-    fn key(self) -> usize {
-        self.uaddr.addr()
+    fn key(self) -> Key {
+        Key::word(self.uaddr.addr())
+    }
+
+    fn key2(self) -> Key {
+        Key::word(self.uaddr2.addr())
     }
 
     /// Whether the word holds `expected`, which costs it nothing to be asked.
@@ -266,9 +270,9 @@ impl Operation {
         let Requeued { woken, moved } = if compare {
             self.look(self.val3)?;
             let look = || self.look(self.val3);
-            compare_requeue_at(self.key(), look, self.uaddr2.addr(), wake, relocate)?
+            compare_requeue_at(self.key(), look, self.key2(), wake, relocate)?
         } else {
-            requeue_at(self.key(), self.uaddr2.addr(), wake, relocate)
+            requeue_at(self.key(), self.key2(), wake, relocate)
         };
         if (woken < wake || moved < relocate) && goes_on(face) {
             let rest = Operation {
@@ -308,7 +312,7 @@ impl Operation {
             holds = op.comparison.holds(old.cast_signed(), op.comparand);
             Ok::<_, Refused>(holds)
         };
-        let both = wake_op_at(self.key(), self.uaddr2.addr(), change, count, count2)?;
+        let both = wake_op_at(self.key(), self.key2(), change, count, count2)?;
         let (mut first, mut second) = (both.woken, both.woken_at_changed);
         if goes_on(face) {
             if first < count {

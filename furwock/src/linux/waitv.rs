@@ -2,7 +2,7 @@
 
 use super::operation::{Face, Refused, WAITING_IN_KERNEL, deadline};
 use super::user_memory;
-use crate::lot::{AnyEnded, Group, Signals, Until, may_not_lock};
+use crate::lot::{AnyEnded, Group, Key, Signals, Until, may_not_lock};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex2::{PRIVATE, SIZE_U32, WAITV_MOST, Waitv};
 use crate::sys::syscall;
@@ -135,7 +135,7 @@ impl Call {
 
 fn wait(words: &[Waitv], deadline: Option<&Deadline>) -> Result<usize, Refused> {
     words.iter().try_for_each(look)?;
-    let keys = words.iter().map(|word| word.uaddr as usize);
+    let keys = words.iter().map(|word| Key::word(word.uaddr as usize));
     let until = Until { deadline, signals: Signals::AsWaitv, ..Until::default() };
     match Group::once(keys, |index| look(&words[index]), true, until) {
         Some(AnyEnded::Chosen(index)) => Ok(index),

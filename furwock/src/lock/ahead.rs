@@ -1,7 +1,7 @@
 //! How many wakes should be on their way at once: learnt for each lock, kept in its bucket.
 
 use super::mutex_state::MOST_WAKES;
-use crate::lot;
+use crate::lot::{self, Key};
 use crate::prim::atomic::Ordering;
 
 /// How many woken waiters of the mutex at `key` should be on their way at a time.
@@ -11,7 +11,7 @@ use crate::prim::atomic::Ordering;
 /// idle between a release and the next waiter's start. The bucket remembers (`learn`).
 ///
 /// One where priorities count: of two that are woken, the wrong one may be first.
-pub(super) fn how_far_ahead(key: usize) -> u32 {
+pub(super) fn how_far_ahead(key: Key) -> u32 {
     if lot::are_there_ranks() {
         return 1;
     }
@@ -20,7 +20,7 @@ pub(super) fn how_far_ahead(key: usize) -> u32 {
 }
 
 /// Notes how a woken waiter found the lock.
-pub(super) fn learn(key: usize, found_free: bool) {
+pub(super) fn learn(key: Key, found_free: bool) {
     let hint = lot::hint(key);
     let ahead = hint.load(Ordering::Relaxed);
     let new = if found_free { (ahead + 1).min(MOST_WAKES) } else { ahead / 2 };

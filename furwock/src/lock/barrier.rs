@@ -11,7 +11,7 @@
 //! memory stays. One system call wakes all, which costs less than one each: nobody has anything to
 //! block on afterwards. ORDERING.md, BA-1.
 
-use crate::lot::{self, Gate, Waiter};
+use crate::lot::{self, Gate, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
@@ -99,7 +99,7 @@ impl RawBarrier {
         }
     }
 
-    fn arrive(&self, key: usize, count: u32, waiter: &'static Waiter) -> Arrival {
+    fn arrive(&self, key: Key, count: u32, waiter: &'static Waiter) -> Arrival {
         if mutant::active(Mutant::ArrivalBeforeQueue) {
             self.arrived.fetch_add(1, Ordering::Relaxed);
         }
@@ -124,7 +124,7 @@ impl RawBarrier {
         Arrival::Waits { gate, openings: gate.openings() }
     }
 
-    fn key(&self) -> usize {
-        core::ptr::from_ref(&self.arrived).addr()
+    fn key(&self) -> Key {
+        Key::barrier(core::ptr::from_ref(&self.arrived).addr())
     }
 }

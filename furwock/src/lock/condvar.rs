@@ -8,7 +8,7 @@
 //! woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
 
 use super::mutex::RawMutex;
-use crate::lot::{self, Ended, LockedPair, Place, Verdict, Wait};
+use crate::lot::{self, Ended, Key, LockedPair, Place, Verdict, Wait};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::{Clock, Deadline};
@@ -180,8 +180,8 @@ impl RawCondvar {
     }
 
     #[inline]
-    fn key(&self) -> usize {
-        core::ptr::from_ref(&self.word).addr()
+    fn key(&self) -> Key {
+        Key::condvar(core::ptr::from_ref(&self.word).addr())
     }
 
     #[cold]
@@ -199,7 +199,7 @@ impl RawCondvar {
                 mutex
             };
             // The mutex's bucket has to be locked too, in the order of the buckets.
-            let mut pair = lot::lock_pair(key, mutex);
+            let mut pair = lot::lock_pair(key, Key::mutex(mutex));
             let same = |pair: &LockedPair<'_>| {
                 pair.from.first(key).is_some_and(|waiter| pair.from.told_by(waiter).0 == mutex)
             };
@@ -237,7 +237,7 @@ fn wait_without_memory(release: impl FnOnce() -> bool, deadline: Option<&Deadlin
 }
 
 /// Lets up to `most` waiters at `key` go on to `mutex`. Returns how many.
-fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: usize) -> usize {
+fn move_or_wake(pair: &mut LockedPair<'_>, key: Key, mutex: &RawMutex, most: usize) -> usize {
     let mut notified = 0;
     if !mutex.expect_moved_waiters(pair.to()) {
         // The mutex is free: some may have it at once. The rest follows them.
@@ -245,14 +245,14 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
             return pair.from.choose_many(key, 1, lot::ANY);
         }
         notified = choose_claiming(pair, key, mutex);
-        if pair.from.has_told(key, mutex.key()) {
+        if pair.from.has_told(key, mutex.address()) {
             mutex.expect_moved_and_woken_waiters(pair.to(), notified as u32);
         }
     }
     let mut at = pair.from.first(key);
     while let Some(waiter) = at.filter(|_| notified < most) {
         at = pair.from.after(waiter);
-        if pair.from.told_by(waiter).0 == mutex.key() {
+        if pair.from.told_by(waiter).0 == mutex.address() {
             pair.move_waiter(waiter, mutex.key());
         } else {
             pair.from.choose(waiter, Verdict::WOKEN);
@@ -264,13 +264,13 @@ fn move_or_wake(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex, most: u
 
 /// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each
 /// takes back one claim. (A waiter with another mutex would leave the claim standing.)
-fn choose_claiming(pair: &mut LockedPair<'_>, key: usize, mutex: &RawMutex) -> usize {
+fn choose_claiming(pair: &mut LockedPair<'_>, key: Key, mutex: &RawMutex) -> usize {
     let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
     let mut chosen = 0;
     let mut at = pair.from.first(key);
     while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
         at = pair.from.after(waiter);
-        if pair.from.told_by(waiter).0 == mutex.key() {
+        if pair.from.told_by(waiter).0 == mutex.address() {
             pair.from.choose(waiter, Verdict::CLAIMED);
             chosen += 1;
         }

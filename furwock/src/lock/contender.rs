@@ -4,7 +4,7 @@
 use super::ahead::learn;
 use super::options::{How, Options, Status};
 use super::spin::Spin;
-use crate::lot::{self, Ended, Locked, Node, Place, Verdict, Wait, Waiter};
+use crate::lot::{self, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -42,8 +42,8 @@ pub(super) enum Role {
 pub(super) trait Contended {
     type Word: Copy + PartialEq;
 
-    /// The address that waiters queue at.
-    fn key(&self) -> usize;
+    /// What waiters queue at.
+    fn key(&self) -> Key;
     /// How long to spin, in nanoseconds.
     fn spin_budget_ns(&self) -> u64;
     /// What a waiter tells those who look through the queue.

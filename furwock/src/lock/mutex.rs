@@ -16,7 +16,7 @@ use super::mutex_state::{
 };
 use super::options::{Options, Status};
 use super::spin::BUDGET_NS;
-use crate::lot::{self, Locked, Verdict, Waiter};
+use crate::lot::{self, Key, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -220,9 +220,15 @@ impl RawMutex {
         self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
     }
 
-    /// The address that waiters queue at.
+    /// What waiters queue at.
     #[inline]
-    pub(super) fn key(&self) -> usize {
+    pub(super) fn key(&self) -> Key {
+        Key::mutex(self.address())
+    }
+
+    /// What tells waiters of different mutexes apart.
+    #[inline]
+    pub(super) fn address(&self) -> usize {
         core::ptr::from_ref(&self.word).addr()
     }
 
@@ -343,7 +349,7 @@ fn release_ordering() -> Ordering {
     if mutant::active(Mutant::UnlockRelaxed) { Ordering::Relaxed } else { Ordering::Release }
 }
 
-fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
+fn stale_bits(queue: &Locked<'_>, key: Key) -> u32 {
     if queue.has(key) || mutant::active(Mutant::StaleWakeKept) {
         0
     } else {
@@ -353,7 +359,7 @@ fn stale_bits(queue: &Locked<'_>, key: usize) -> u32 {
 
 /// Wakes the first waiters, for whom so many wakes have been claimed. If there are fewer, whoever
 /// left last has cleared the claims, or whoever queues next will (M-4).
-fn wake_some(key: usize, wakes: u32) -> usize {
+fn wake_some(key: Key, wakes: u32) -> usize {
     let mut bucket = lot::lock(key);
     (0..wakes).take_while(|_| bucket.choose_near(key, Verdict::CLAIMED)).count()
 }
@@ -361,7 +367,7 @@ fn wake_some(key: usize, wakes: u32) -> usize {
 impl Contended for &RawMutex {
     type Word = u32;
 
-    fn key(&self) -> usize {
+    fn key(&self) -> Key {
         RawMutex::key(self)
     }
 

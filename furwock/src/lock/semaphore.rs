@@ -18,8 +18,8 @@
 //! waiter that takes the permit may free the semaphore at once. Who is woken competes with
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
-use crate::futex::{wait_at, wake_address};
-use crate::lot::{self, Ended, Signals, Until};
+use crate::futex::{wait_at, wake_at};
+use crate::lot::{self, Ended, Key, Signals, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -163,7 +163,7 @@ impl RawSemaphore {
         }
         if word >= WAITER {
             // The semaphore may be gone.
-            wake_address(self.as_address(), permits as usize, lot::ANY);
+            wake_at(self.key(), permits as usize, lot::ANY);
         }
         Ok(())
     }
@@ -185,7 +185,7 @@ impl RawSemaphore {
 
     #[cold]
     fn acquire_slow(&self, until: Until<'_>) -> Acquired {
-        let key = self.as_address().addr();
+        let key = self.key();
         if lot::look_first(key, || self.available() != 0) && self.take(1) {
             return Acquired::Permit;
         }
@@ -215,7 +215,7 @@ impl RawSemaphore {
     }
 
     #[inline]
-    fn as_address(&self) -> *const () {
-        core::ptr::from_ref(self).cast()
+    fn key(&self) -> Key {
+        Key::semaphore(core::ptr::from_ref(self).addr())
     }
 }

@@ -9,16 +9,14 @@
 
 use super::bucket::{self, Locked};
 use super::claim::{Counts, MOST_MEMBERS};
+use super::key::Key;
 use super::parker::{Until, Woke};
 use super::thread::{self, Node, Thread};
-use super::waiter::{ANY, Kind, NOWHERE, Waiter};
+use super::waiter::{ANY, Kind, Waiter};
 use super::wake_list;
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
-
-/// A head's key while it waits: no word lies there.
-pub(super) const WAITING_AT_MANY: usize = usize::MAX - 1;
 
 /// How a wait on many words ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl Group {
     /// waiting there under the bucket's lock. With `each_counts`, wakes at several of them count each,
     /// and the highest is told. `None` when the kernel has no memory for the nodes.
     pub(crate) fn once<E>(
-        words: impl ExactSizeIterator<Item = usize>,
+        words: impl ExactSizeIterator<Item = Key>,
         mut look: impl FnMut(usize) -> Result<(), E>,
         each_counts: bool,
         until: Until<'_>,
@@ -59,7 +57,7 @@ impl Group {
         let group = Self::of(Head::Own(thread::node()?), words.len())?;
         let head = group.head();
         // For a child forked by a signal handler during the wait: this thread is in one.
-        head.set_key_locked(WAITING_AT_MANY);
+        head.set_key_locked(Key::MANY);
         group.arm();
         let mut refused = None;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
@@ -79,7 +77,7 @@ impl Group {
             Some(why) => group.refuse(why),
             None => group.sleep(until),
         };
-        head.set_key_locked(NOWHERE);
+        head.set_key_locked(Key::NOWHERE);
         if let AnyEnded::Chosen(index) = &mut ended {
             // What counts until the last has left is told.
             group.unqueue();
@@ -89,7 +87,7 @@ impl Group {
     }
 
     /// Queues a member at each word of `words`, to stay. `None` when the kernel has no memory.
-    pub(crate) fn register(words: impl ExactSizeIterator<Item = usize>) -> Option<Self> {
+    pub(crate) fn register(words: impl ExactSizeIterator<Item = Key>) -> Option<Self> {
         let group = Self::of(Head::Spare(thread::spares(1)?), words.len())?;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
             group.enqueue(&mut bucket::announce(key), member, index, key, Counts::Registered);
@@ -113,7 +111,7 @@ impl Group {
         until: Until<'_>,
     ) -> AnyEnded<E> {
         // As the head of `once`.
-        self.head().set_key_locked(WAITING_AT_MANY);
+        self.head().set_key_locked(Key::MANY);
         if let Head::Spare(thread) = &self.head {
             thread.serves_this_thread(true);
         }
@@ -128,7 +126,7 @@ impl Group {
         if let Head::Spare(thread) = &self.head {
             thread.serves_this_thread(false);
         }
-        self.head().set_key_locked(NOWHERE);
+        self.head().set_key_locked(Key::NOWHERE);
         ended
     }
 
@@ -167,7 +165,7 @@ impl Group {
         locked: &mut Locked<'_>,
         member: &'static Thread,
         index: usize,
-        key: usize,
+        key: Key,
         counts: Counts,
     ) {
         let kind = Kind::Member { head: self.head(), index: index as u32, counts };

@@ -3,9 +3,10 @@
 use super::bucket_lock::{TableHeld, TableLock};
 use super::claim::{Claimed, Counts};
 use super::gate::Gate;
+use super::key::Key;
 use super::queue::{Queue, Start};
 use super::table;
-use super::waiter::{ANY, Chosen, Kind, NO_WAKE, NOWHERE, Verdict, Waiter};
+use super::waiter::{ANY, Chosen, Kind, NO_WAKE, Verdict, Waiter};
 use super::wake_list::WakeList;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -49,7 +50,7 @@ pub(crate) struct Locked<'t> {
 /// so what the caller reads of that word under the lock is either the change or before a wake that
 /// will find it queued (O-1). The caller must `enqueue` or `retract`.
 #[inline]
-pub(crate) fn announce(key: usize) -> Locked<'static> {
+pub(crate) fn announce(key: Key) -> Locked<'static> {
     let bucket = table::bucket(key);
     bucket.waiters.fetch_add(1, Ordering::Relaxed);
     if !mutant::active(Mutant::CountWithoutFence) {
@@ -61,19 +62,19 @@ pub(crate) fn announce(key: usize) -> Locked<'static> {
 /// A number that locks at `key` may keep for themselves; 0 at first. Others that collide may write
 /// it, so that nothing may depend on it but speed.
 #[inline]
-pub(crate) fn hint(key: usize) -> &'static AtomicU32 {
+pub(crate) fn hint(key: Key) -> &'static AtomicU32 {
     &table::bucket(key).hint
 }
 
 /// `patience`'s word for `key`.
 #[inline]
-pub(super) fn patience(key: usize) -> &'static AtomicU32 {
+pub(super) fn patience(key: Key) -> &'static AtomicU32 {
     &table::bucket(key).patience
 }
 
 /// Takes the lock of `key`'s bucket.
 #[inline]
-pub(crate) fn lock(key: usize) -> Locked<'static> {
+pub(crate) fn lock(key: Key) -> Locked<'static> {
     Locked::new(table::bucket(key))
 }
 
@@ -81,7 +82,7 @@ pub(crate) fn lock(key: usize) -> Locked<'static> {
 /// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
 /// Returns how many.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) fn wake_in_handler(key: usize, count: usize, bitset: u32) -> Option<usize> {
+pub(super) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
     let bucket = table::bucket(key);
     let held = bucket.lock.try_lock()?;
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
@@ -101,7 +102,7 @@ pub(super) fn wake_in_handler(key: usize, count: usize, bitset: u32) -> Option<u
 pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
-        if key == NOWHERE {
+        if key == Key::NOWHERE {
             continue;
         }
         let mut locked = lock(key);
@@ -116,7 +117,7 @@ pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {
 /// Whether surely nobody waits at `key`: no lock, no system call. Call it after the store that
 /// waiters wait for (O-1).
 #[inline]
-pub(crate) fn is_empty(key: usize) -> bool {
+pub(crate) fn is_empty(key: Key) -> bool {
     if !mutant::active(Mutant::EmptyCheckWithoutFence) {
         full_fence();
     }
@@ -149,7 +150,7 @@ impl<'t> Locked<'t> {
     }
 
     #[inline]
-    pub(crate) fn first(&self, key: usize) -> Option<&'static Waiter> {
+    pub(crate) fn first(&self, key: Key) -> Option<&'static Waiter> {
         // SAFETY: `self` holds the bucket lock.
         unsafe { self.bucket.queue.0.find(key, Start::Head) }
     }
@@ -162,7 +163,7 @@ impl<'t> Locked<'t> {
     }
 
     #[inline]
-    pub(crate) fn has(&self, key: usize) -> bool {
+    pub(crate) fn has(&self, key: Key) -> bool {
         self.first(key).is_some()
     }
 
@@ -173,7 +174,7 @@ impl<'t> Locked<'t> {
     }
 
     /// Whether a waiter is queued at `key` that said `token`.
-    pub(crate) fn has_told(&self, key: usize, token: usize) -> bool {
+    pub(crate) fn has_told(&self, key: Key, token: usize) -> bool {
         let mut at = self.first(key);
         while let Some(waiter) = at {
             if self.told_by(waiter).0 == token {
@@ -186,7 +187,7 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced waiter behind all others of its rank.
     #[inline]
-    pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: usize) {
+    pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: `self` holds the bucket lock.
         unsafe {
             let rank = waiter.rank.get();
@@ -197,7 +198,7 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced waiter before all others of its rank.
     #[inline]
-    pub(super) fn push_front(&mut self, waiter: &'static Waiter, key: usize) {
+    pub(super) fn push_front(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: `self` holds the bucket lock.
         unsafe {
             let rank = waiter.rank.get();
@@ -207,7 +208,7 @@ impl<'t> Locked<'t> {
     }
 
     /// The first at `key` whose rank `is` such. Ranks fall along the queue.
-    fn find_rank(&self, key: usize, is: impl Fn(u32) -> bool) -> Option<&'static Waiter> {
+    fn find_rank(&self, key: Key, is: impl Fn(u32) -> bool) -> Option<&'static Waiter> {
         let mut at = self.first(key);
         while let Some(waiter) = at {
             // SAFETY: `self` holds the bucket lock.
@@ -224,7 +225,7 @@ impl<'t> Locked<'t> {
     /// # Safety
     /// `self` holds the bucket lock, and `next` is queued here.
     #[inline]
-    unsafe fn push(&self, waiter: &'static Waiter, key: usize, next: Option<&'static Waiter>) {
+    unsafe fn push(&self, waiter: &'static Waiter, key: Key, next: Option<&'static Waiter>) {
         waiter.set_key_locked(key);
         // SAFETY: by this function's contract.
         unsafe {
@@ -239,7 +240,7 @@ impl<'t> Locked<'t> {
     pub(super) fn remove(&mut self, waiter: &'static Waiter) {
         // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
         unsafe { self.bucket.queue.0.unlink(waiter) };
-        waiter.set_key_locked(NOWHERE);
+        waiter.set_key_locked(Key::NOWHERE);
         self.count_out();
     }
 
@@ -293,7 +294,7 @@ impl<'t> Locked<'t> {
 
     /// Chooses the first waiter at `key`, if there is one.
     #[inline]
-    pub(crate) fn choose_first(&mut self, key: usize, verdict: Verdict) -> bool {
+    pub(crate) fn choose_first(&mut self, key: Key, verdict: Verdict) -> bool {
         let Some(waiter) = self.first(key) else { return false };
         let was_last = self.after(waiter).is_none();
         self.choose(waiter, Verdict { was_last, ..verdict })
@@ -306,7 +307,7 @@ impl<'t> Locked<'t> {
     ///
     /// Threads that a condvar let go have little to do with the mutex and sleep again soon. Those
     /// that contend for it stay in order: there the first should run at once, elsewhere.
-    pub(crate) fn choose_near(&mut self, key: usize, verdict: Verdict) -> bool {
+    pub(crate) fn choose_near(&mut self, key: Key, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
         let moved = self.told_by(first).0 != 0;
@@ -338,7 +339,7 @@ impl<'t> Locked<'t> {
     }
 
     /// Queues an announced `waiter` at `key` as the first at its gate, which no wake reaches.
-    pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: usize) -> &'static Gate {
+    pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: Key) -> &'static Gate {
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
         unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE, 0) };
         waiter.stands_at(key);
@@ -347,20 +348,20 @@ impl<'t> Locked<'t> {
     }
 
     /// The gate of whoever stands first at `key`.
-    pub(crate) fn gate(&self, key: usize) -> Option<&'static Gate> {
+    pub(crate) fn gate(&self, key: Key) -> Option<&'static Gate> {
         self.first(key).map(|first| &first.gate)
     }
 
     /// Takes whoever stands first at `key` out of the queue. His gate is the caller's to open, once it
     /// has dropped the lock.
-    pub(crate) fn dismiss_first(&mut self, key: usize) -> Option<&'static Gate> {
+    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Gate> {
         let first = self.first(key)?;
         self.remove(first);
         Some(&first.gate)
     }
 
     /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.
-    pub(crate) fn choose_many(&mut self, key: usize, most: usize, bitset: u32) -> usize {
+    pub(crate) fn choose_many(&mut self, key: Key, most: usize, bitset: u32) -> usize {
         let mut chosen = 0;
         let mut at = self.first(key);
         while let Some(waiter) = at.filter(|_| chosen < most) {
@@ -396,7 +397,7 @@ pub(crate) struct LockedPair<'t> {
 
 /// Takes the locks of both keys' buckets, in the order of their addresses, so that two requeues in
 /// opposite directions can't wait for one another.
-pub(crate) fn lock_pair(from: usize, to: usize) -> LockedPair<'static> {
+pub(crate) fn lock_pair(from: Key, to: Key) -> LockedPair<'static> {
     let (from, to) = (table::bucket(from), table::bucket(to));
     if core::ptr::eq(from, to) {
         return LockedPair { from: Locked::new(from), to: None };
@@ -420,12 +421,12 @@ impl LockedPair<'_> {
     }
 
     /// `choose_many` at `key` in the bucket that waiters are moved to.
-    pub(crate) fn choose_at_other(&mut self, key: usize, most: usize) -> usize {
+    pub(crate) fn choose_at_other(&mut self, key: Key, most: usize) -> usize {
         self.to.as_mut().unwrap_or(&mut self.from).choose_many(key, most, ANY)
     }
 
     /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
-    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: usize) {
+    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: Key) {
         // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
         unsafe {
             if let Kind::Member { head, .. } = waiter.kind.get() {

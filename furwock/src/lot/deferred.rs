@@ -7,6 +7,7 @@
 //!
 //! Everything here is between a thread and its own handlers, which end before it goes on.
 
+use super::key::Key;
 use crate::sys::memory;
 use crate::sys::thread::{has_released, holds, slot, will_hold};
 use core::cell::Cell;
@@ -15,7 +16,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Wake {
-    key: usize,
+    key: Key,
     count: u32,
     bitset: u32,
 }
@@ -48,7 +49,7 @@ pub(crate) fn may_not_lock() -> bool {
 /// thread. (A handler that blocks until the woken have answered had better find the lock.) Returns how
 /// many were woken; `None` if the caller is no such handler, and is to do it itself.
 #[inline]
-pub(crate) fn wake_instead(key: usize, count: usize, bitset: u32) -> Option<usize> {
+pub(crate) fn wake_instead(key: Key, count: usize, bitset: u32) -> Option<usize> {
     if !may_not_lock() {
         return None;
     }
@@ -59,12 +60,12 @@ pub(crate) fn wake_instead(key: usize, count: usize, bitset: u32) -> Option<usiz
 /// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock. `false`
 /// if it isn't (or if there is no memory to leave it in).
 #[inline]
-pub(crate) fn leave_wake(key: usize, count: usize, bitset: u32) -> bool {
+pub(crate) fn leave_wake(key: Key, count: usize, bitset: u32) -> bool {
     may_not_lock() && leave(key, count, bitset)
 }
 
 #[cold]
-fn leave(key: usize, count: usize, bitset: u32) -> bool {
+fn leave(key: Key, count: usize, bitset: u32) -> bool {
     if known().is_none() {
         let Some(page) = memory::map_zeroed(size_of::<Deferred>()) else { return false };
         let (null, new) = (core::ptr::null_mut(), page.as_ptr().cast());

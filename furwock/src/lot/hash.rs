@@ -1,13 +1,13 @@
 //! From an address to a bucket.
 
-/// The bucket, of `1 << bits`, that `address` belongs to.
+/// The bucket, of `1 << bits`, that `key` belongs to.
 ///
 /// Addresses of locks come in strides: array elements, stacks, pages. Two rounds of multiply and
 /// fold (the constants are those of splitmix64's finaliser, Steele, Lea and Flood 2014) leave no
 /// stride visible, which one multiplication alone does.
 #[inline]
-pub(crate) fn bucket_index(address: usize, bits: u32) -> usize {
-    let mut x = address as u64;
+pub(crate) fn bucket_index(key: u64, bits: u32) -> usize {
+    let mut x = key;
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (x >> (u64::BITS - bits)) as usize
@@ -26,7 +26,7 @@ mod tests {
         let mut counts = [0u32; BUCKETS];
         let mut total = 0.0;
         for address in addresses {
-            counts[bucket_index(address, BITS)] += 1;
+            counts[bucket_index(address as u64, BITS)] += 1;
             total += 1.0;
         }
         let expected = total / BUCKETS as f64;

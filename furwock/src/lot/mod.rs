@@ -17,6 +17,7 @@ mod claim;
 mod deferred;
 mod gate;
 mod hash;
+mod key;
 mod parker;
 mod patience;
 #[cfg(not(any(loom, shuttle)))]
@@ -35,6 +36,7 @@ pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use deferred::{leave_wake, may_not_lock, wake_instead};
 pub(crate) use gate::Gate;
+pub(crate) use key::Key;
 pub(crate) use parker::{Signals, Until};
 pub(crate) use patience::look_first;
 pub(crate) use table::processors;
@@ -57,7 +59,7 @@ pub(crate) use {
 /// Makes the table and the calling thread's node now. Whether the kernel gave memory for both: without
 /// it waits are slow.
 pub(crate) fn prepare() -> bool {
-    table::bucket(0);
+    table::bucket(Key::word(0));
     tid();
     let has_node = own().is_some();
     has_node && table::has_full_size()
@@ -65,12 +67,12 @@ pub(crate) fn prepare() -> bool {
 
 /// Models have no signal handlers.
 #[cfg(any(loom, shuttle))]
-pub(crate) fn leave_wake(_key: usize, _count: usize, _bitset: u32) -> bool {
+pub(crate) fn leave_wake(_key: Key, _count: usize, _bitset: u32) -> bool {
     false
 }
 
 #[cfg(any(loom, shuttle))]
-pub(crate) fn wake_instead(_key: usize, _count: usize, _bitset: u32) -> Option<usize> {
+pub(crate) fn wake_instead(_key: Key, _count: usize, _bitset: u32) -> Option<usize> {
     None
 }
 

@@ -8,6 +8,7 @@
 //! sleep. The more such trials fail, the rarer they become.
 
 use super::bucket;
+use super::key::Key;
 use super::table::processors;
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
@@ -57,7 +58,7 @@ impl Learnt {
 }
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
-pub(crate) fn look_first(key: usize, mut ready: impl FnMut() -> bool) -> bool {
+pub(crate) fn look_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || processors() == 1 {
         return false;
     }

@@ -1,6 +1,7 @@
 //! A bucket's queue: doubly linked, intrusive, first in first out for each address and
 //! rank.
 
+use super::key::Key;
 use super::waiter::Waiter;
 use crate::prim::CheckedCell;
 
@@ -90,7 +91,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller holds the bucket lock, and `start` is in this queue.
-    pub(super) unsafe fn find(&self, key: usize, start: Start) -> Option<&'static Waiter> {
+    pub(super) unsafe fn find(&self, key: Key, start: Start) -> Option<&'static Waiter> {
         // SAFETY: under the bucket lock all links are stable.
         unsafe {
             let mut at = match start {

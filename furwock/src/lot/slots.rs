@@ -10,6 +10,7 @@
 //! The orderings are argued in ORDERING.md (W-3).
 
 use super::bucket::{announce, is_empty, lock};
+use super::key::Key;
 use super::thread::node;
 use super::wait::{Place, Wait};
 use super::waiter::ANY;
@@ -155,7 +156,7 @@ fn order_withdrawal() {
 
 #[cold]
 fn wake(slot: &'static AtomicUsize) {
-    let key = core::ptr::from_ref(slot).addr();
+    let key = Key::slot(core::ptr::from_ref(slot).addr());
     if !is_empty(key) {
         lock(key).choose_many(key, usize::MAX, ANY);
     }
@@ -209,7 +210,7 @@ fn wait_for(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> O
 /// Sleeps until the row's thread has withdrawn, at most for a slice.
 fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>) {
     let Some(node) = node() else { return crate::sys::thread::nap() };
-    let key = core::ptr::from_ref(row.slot(address)).addr();
+    let key = Key::slot(core::ptr::from_ref(row.slot(address)).addr());
     let mut bucket = announce(key);
     if !row.holds(address) {
         return bucket.retract();
@@ -252,6 +253,12 @@ pub(crate) fn forget(address: usize) {
             (value & !DEPTH == address).then_some(0)
         });
     }
+}
+
+/// Publishes `address` for a reader that will never leave.
+#[cfg(all(test, any(loom, shuttle)))]
+pub(crate) fn leave_behind(address: usize) {
+    assert_eq!(publish(address), Published::First);
 }
 
 #[cfg(not(any(loom, shuttle)))]

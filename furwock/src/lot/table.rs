@@ -5,6 +5,7 @@
 //! serves instead: nothing that waits can fail for want of memory.
 
 use super::bucket::Bucket;
+use super::key::Key;
 
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::processors;
@@ -52,12 +53,12 @@ mod native {
 
     /// The bucket of `key`.
     #[inline]
-    pub(in super::super) fn bucket(key: usize) -> &'static Bucket {
+    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
         let mut table = TABLE.load(Ordering::Acquire);
         if table == 0 {
             table = make();
         }
-        let index = bucket_index(key, (table & BITS_MASK) as u32);
+        let index = bucket_index(key.to_bits(), (table & BITS_MASK) as u32);
         // SAFETY: the table has 1 << bits buckets, is never unmapped, and zero is a valid bucket.
         unsafe { &*((table & !BITS_MASK) as *const Bucket).add(index) }
     }
@@ -148,8 +149,8 @@ mod model {
 
     /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and
     /// every execution of it decides alike.
-    pub(in super::super) fn bucket(key: usize) -> &'static Bucket {
+    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
         let buckets: &'static [Bucket; 2] = crate::prim::for_ever(&BUCKETS);
-        &buckets[(key >> 6) & 1]
+        &buckets[(key.to_bits() >> 6) as usize & 1]
     }
 }

@@ -6,8 +6,9 @@
 //! decides whose the node is (T-2).
 
 use super::bucket::{self, Locked};
+use super::key::Key;
 use super::thread::{self, Thread};
-use super::waiter::{Chosen, Kind, NOWHERE, Waiter};
+use super::waiter::{Chosen, Kind, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
@@ -101,7 +102,7 @@ impl TaskWait {
     pub(crate) fn enqueue(
         locked: &mut Locked<'_>,
         node: TaskNode,
-        key: usize,
+        key: Key,
         bitset: u32,
         sink: Sink,
     ) -> Self {
@@ -129,7 +130,7 @@ impl TaskWait {
         let mut replacement = None;
         while !waiter.is_chosen() {
             let key = waiter.key();
-            let locked = (key != NOWHERE).then(|| bucket::lock(key));
+            let locked = (key != Key::NOWHERE).then(|| bucket::lock(key));
             if locked.is_none() || waiter.key() != key {
                 continue;
             }

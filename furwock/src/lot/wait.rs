@@ -1,9 +1,10 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
 use super::bucket::{self, Locked};
+use super::key::Key;
 use super::parker::{Until, Woke};
 use super::thread::Node;
-use super::waiter::{ANY, Kind, NOWHERE, Verdict, Waiter};
+use super::waiter::{ANY, Kind, Verdict, Waiter};
 use super::wake_list;
 use crate::sys::clock::Deadline;
 
@@ -25,7 +26,7 @@ pub(crate) enum Ended {
 #[must_use = "a queued waiter has to sleep until it is chosen or gives up"]
 pub(crate) struct Wait<'d> {
     waiter: &'static Waiter,
-    key: usize,
+    key: Key,
     until: Until<'d>,
     ends_when_moved: bool,
 }
@@ -43,7 +44,7 @@ impl<'d> Wait<'d> {
     pub(crate) fn enqueue(
         locked: &mut Locked<'_>,
         node: &Node,
-        key: usize,
+        key: Key,
         token: usize,
         place: Place,
     ) -> Self {
@@ -55,7 +56,7 @@ impl<'d> Wait<'d> {
     pub(crate) fn enqueue_for(
         locked: &mut Locked<'_>,
         node: &Node,
-        key: usize,
+        key: Key,
         token: usize,
         place: Place,
         bitset: u32,
@@ -166,7 +167,7 @@ impl<'d> Wait<'d> {
         loop {
             let key = self.waiter.key();
             let moved = key != self.key;
-            if key == NOWHERE || (moved && unless_moved) {
+            if key == Key::NOWHERE || (moved && unless_moved) {
                 self.until = Until::default();
                 return false;
             }

@@ -2,10 +2,11 @@
 
 use super::claim::{Claim, Counts};
 use super::gate::Gate;
+use super::key::Key;
 use super::parker::Parker;
 use super::task;
 use super::thread::Thread;
-use crate::prim::atomic::{AtomicUsize, Ordering};
+use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
 
@@ -31,9 +32,6 @@ impl Verdict {
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
-/// The key of what is in no queue. (Not 0: a requeue may name the null address.)
-pub(super) const NOWHERE: usize = usize::MAX;
-
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
@@ -52,9 +50,9 @@ pub(super) enum Kind {
 }
 
 /// Where and by which bitset a node was chosen: for whoever has to pass the wake on.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Chosen {
-    pub(super) key: usize,
+    pub(super) key: Key,
     pub(super) bitset: u32,
 }
 
@@ -69,9 +67,9 @@ pub(super) struct Chosen {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Waiter {
-    /// The address it is queued at; `NOWHERE` when it isn't. Written under the bucket lock (when moved:
+    /// The address it is queued at; `Key::NOWHERE` when it isn't. Written under the bucket lock (when moved:
     /// under both); read by its owner to find the bucket.
-    key: AtomicUsize,
+    key: AtomicU64,
     /// (B) neighbours in the bucket's queue.
     pub(super) next: CheckedCell<Option<&'static Waiter>>,
     pub(super) previous: CheckedCell<Option<&'static Waiter>>,
@@ -90,16 +88,16 @@ pub(crate) struct Waiter {
     pub(super) passed_by: CheckedCell<u32>,
 
     pub(super) parker: Parker,
-    /// Its owner's own note of where it queued itself, `NOWHERE` once the wait is over.
-    stands_at: AtomicUsize,
+    /// Its owner's own note of where it queued itself, `Key::NOWHERE` once the wait is over.
+    stands_at: AtomicU64,
     /// Where those wait who came after it, until all are let go at once.
     pub(crate) gate: Gate,
-    /// (W) what became of it. Complete once `key` is `NOWHERE`.
+    /// (W) what became of it. Complete once `key` is `Key::NOWHERE`.
     pub(super) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
     pub(super) heirs: CheckedCell<Option<&'static Waiter>>,
     pub(super) next_chosen: CheckedCell<Option<&'static Waiter>>,
-    /// (W) of a task: where it was chosen. Complete once `key` is `NOWHERE`.
+    /// (W) of a task: where it was chosen. Complete once `key` is `Key::NOWHERE`.
     pub(super) chosen: CheckedCell<Chosen>,
     /// Of the head of a wait on many words: whether it can be chosen, and which member was.
     pub(super) claim: Claim,
@@ -111,7 +109,7 @@ pub(crate) struct Waiter {
 impl Waiter {
     pub(super) fn new() -> Self {
         Self {
-            key: AtomicUsize::new(NOWHERE),
+            key: AtomicU64::new(Key::NOWHERE.to_bits()),
             kind: CheckedCell::new(Kind::Thread),
             bitset: CheckedCell::new(ANY),
             next: CheckedCell::new(None),
@@ -122,11 +120,11 @@ impl Waiter {
             cpu: CheckedCell::new(0),
             passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
-            chosen: CheckedCell::new(Chosen { key: 0, bitset: 0 }),
+            chosen: CheckedCell::new(Chosen { key: Key::NOWHERE, bitset: 0 }),
             heirs: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
-            stands_at: AtomicUsize::new(NOWHERE),
+            stands_at: AtomicU64::new(Key::NOWHERE.to_bits()),
             gate: Gate::new(),
             claim: Claim::new(),
             sink: task::Cell::new(),
@@ -138,10 +136,10 @@ impl Waiter {
         Self { gate: Gate::for_one_wait(), ..Self::new() }
     }
 
-    /// The address it waits at, `NOWHERE` if none. Stable only under that address's bucket lock.
+    /// The address it waits at, `Key::NOWHERE` if none. Stable only under that address's bucket lock.
     #[inline]
-    pub(crate) fn key(&self) -> usize {
-        self.key.load(Ordering::Relaxed)
+    pub(crate) fn key(&self) -> Key {
+        Key::from_bits(self.key.load(Ordering::Relaxed))
     }
 
     /// Whether it has been chosen; if so, `verdict` and `chosen` may be read (T-1).
@@ -149,18 +147,18 @@ impl Waiter {
     /// Only for the node's owner, who knows that it was queued.
     #[inline]
     pub(super) fn is_chosen(&self) -> bool {
-        self.key.load(Ordering::Acquire) == NOWHERE
+        self.key.load(Ordering::Acquire) == Key::NOWHERE.to_bits()
     }
 
-    /// Releases what the waker wrote before it set the key to `NOWHERE` (T-1).
+    /// Releases what the waker wrote before it set the key to `Key::NOWHERE` (T-1).
     #[inline]
-    pub(super) fn set_key_locked(&self, key: usize) {
+    pub(super) fn set_key_locked(&self, key: Key) {
         let ordering = if mutant::active(Mutant::ChosenUnpublished) {
             Ordering::Relaxed
         } else {
             Ordering::Release
         };
-        self.key.store(key, ordering);
+        self.key.store(key.to_bits(), ordering);
     }
 
     /// Tells whoever waits behind a chosen node. The last permitted touch.
@@ -180,15 +178,15 @@ impl Waiter {
 
     /// The owner's note that it queued itself at `key`; under that bucket's lock.
     #[inline]
-    pub(super) fn stands_at(&self, key: usize) {
-        self.stands_at.store(key, Ordering::Relaxed);
+    pub(super) fn stands_at(&self, key: Key) {
+        self.stands_at.store(key.to_bits(), Ordering::Relaxed);
     }
 
     /// The owner's note that the wait is over: under the lock of the bucket that it left, or after it
     /// has been notified.
     #[inline]
     pub(crate) fn stands_nowhere(&self) {
-        self.stands_at.store(NOWHERE, Ordering::Relaxed);
+        self.stands_at.store(Key::NOWHERE.to_bits(), Ordering::Relaxed);
     }
 
     /// Whether the owner's wait is over, as it has to be when the node is given back; sees to it where an
@@ -196,7 +194,7 @@ impl Waiter {
     /// exception's that it threw. `false` if the node has to stay where it is.
     #[inline]
     pub(super) fn has_left(&'static self) -> bool {
-        self.stands_at.load(Ordering::Relaxed) == NOWHERE || self.leave_unwound()
+        self.stands_at.load(Ordering::Relaxed) == Key::NOWHERE.to_bits() || self.leave_unwound()
     }
 
     #[cfg(not(any(loom, shuttle)))]
@@ -215,14 +213,14 @@ impl Waiter {
     /// if it has to stay as it is: others stand at its gate, or members of a wait on many words know it.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) fn abandon(&'static self) -> bool {
-        let stood_at = self.stands_at.load(Ordering::Relaxed);
-        if self.key() == super::any::WAITING_AT_MANY {
+        let stood_at = Key::from_bits(self.stands_at.load(Ordering::Relaxed));
+        if self.key() == Key::MANY {
             // Its members stay queued, and know it: wakers are to pass them by for good.
             self.claim.disarm();
-            self.stands_at(super::any::WAITING_AT_MANY);
+            self.stands_at(Key::MANY);
             return false;
         }
-        if stood_at == NOWHERE {
+        if stood_at == Key::NOWHERE {
             return true;
         }
         loop {
@@ -259,8 +257,8 @@ impl Waiter {
     /// The node's thread is the only one, in a forked child.
     #[cfg(not(any(loom, shuttle)))]
     pub(super) unsafe fn end_wait_in_child(&self) {
-        let chosen = self.key() == NOWHERE;
-        self.set_key_locked(NOWHERE);
+        let chosen = self.key() == Key::NOWHERE;
+        self.set_key_locked(Key::NOWHERE);
         // SAFETY: by this function's contract.
         unsafe {
             if !chosen {

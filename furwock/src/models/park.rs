@@ -1,19 +1,21 @@
 //! Park and unpark: who was chosen gets up once, and sees what the waker wrote (O-2).
 
 use super::{explore, rejects};
-use crate::lot::{self, Ended, Place, Verdict, Wait};
+use crate::lot::{self, Ended, Key, Place, Verdict, Wait};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
 use loom::thread;
 use std::sync::Arc;
 
-const KEY: usize = 128;
+fn key() -> Key {
+    Key::word(128)
+}
 
 fn wait(deadline: Option<&Deadline>) -> Ended {
     let node = lot::node().unwrap();
-    let mut bucket = lot::announce(KEY);
-    let wait = Wait::enqueue(&mut bucket, &node, KEY, 0, Place::Back).until(deadline);
+    let mut bucket = lot::announce(key());
+    let wait = Wait::enqueue(&mut bucket, &node, key(), 0, Place::Back).until(deadline);
     drop(bucket);
     wait.sleep(|_was_last| {})
 }
@@ -29,11 +31,11 @@ fn letter_arrives() {
         assert_eq!(unsafe { letter.get() }, 7);
     });
     loop {
-        let mut bucket = lot::lock(KEY);
-        if bucket.has(KEY) {
+        let mut bucket = lot::lock(key());
+        if bucket.has(key()) {
             // SAFETY: the reader waits for the notification.
             unsafe { sent.set(7) };
-            bucket.choose_first(KEY, Verdict::WOKEN);
+            bucket.choose_first(key(), Verdict::WOKEN);
             break;
         }
         drop(bucket);
@@ -48,9 +50,9 @@ fn deadline_or_waker() {
         let passed = Deadline::at(Clock::Monotonic, 0, 0);
         matches!(wait(passed.as_ref()), Ended::Chosen(_))
     });
-    let chosen = lot::lock(KEY).choose_first(KEY, Verdict::WOKEN);
+    let chosen = lot::lock(key()).choose_first(key(), Verdict::WOKEN);
     assert_eq!(waiter.join().unwrap(), chosen);
-    assert!(!lot::lock(KEY).has(KEY));
+    assert!(!lot::lock(key()).has(key()));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::rwlock::{Shared, Work, together, together_after};
 use super::{explore, rejects};
 use crate::lock::{Policy, RawRwLock};
+use crate::lot::slots;
 use crate::prim::mutant::Mutant;
 
 fn reader_and_writer() {
@@ -79,6 +80,43 @@ fn a_lock_becomes_biased_as_others_come() {
     explore(3, read_and_upgrade_hot);
     explore(3, || together(RawRwLock::hot(), &[Shared::read, Shared::write]));
     explore(2, || together(RawRwLock::hot(), &[Shared::read, Shared::write, Shared::read]));
+}
+
+/// Two readers find the lock hot and never biased. One of them is in a slot when the other, which comes
+/// late, writes (W-5).
+fn two_readers_of_a_hot_lock() {
+    let reads_twice: Work = |shared| {
+        shared.read();
+        shared.read();
+    };
+    let reads_and_writes: Work = |shared| {
+        shared.read();
+        shared.write();
+    };
+    together(RawRwLock::hot(), &[reads_twice, reads_and_writes]);
+}
+
+#[test]
+fn two_readers_give_a_lock_its_first_bias() {
+    explore(3, two_readers_of_a_hot_lock);
+}
+
+#[test]
+fn rejects_a_first_bias_without_the_buckets_lock() {
+    rejects(Mutant::FirstBiasUnlocked, 3, two_readers_of_a_hot_lock);
+}
+
+/// A lock lay at this address whose reader was forgotten: its slot doesn't speak of the new lock.
+#[test]
+fn a_forgotten_reader_of_an_earlier_lock_keeps_nobody_out() {
+    explore(2, || {
+        let forgets: Work = |shared| slots::leave_behind(shared.lock.address());
+        let reads_and_writes: Work = |shared| {
+            shared.read();
+            shared.write();
+        };
+        together_after(RawRwLock::hot(), forgets, &[reads_and_writes, Shared::read]);
+    });
 }
 
 #[test]

@@ -4,10 +4,32 @@
 //! and each rule of a lock therefore names a mutant: the same code with that one ordering or step
 //! left out. Outside model builds `active` is a constant `false` and nothing of this remains.
 
-/// One weakening of the real code. The id in brackets is ORDERING.md's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(dead_code, reason = "the model tests choose among them; other builds name only some")]
-pub enum Mutant {
+macro_rules! mutants {
+    ($($(#[$what:meta])* $name:ident,)*) => {
+        /// One weakening of the real code. The id in brackets is ORDERING.md's.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[allow(dead_code, reason = "the model tests choose among them; other builds name only some")]
+        pub enum Mutant {
+            $($(#[$what])* $name,)*
+        }
+
+        impl Mutant {
+            /// All of them.
+            #[allow(dead_code, reason = "for builds that choose")]
+            pub const ALL: &[Self] = &[$(Self::$name),*];
+
+            /// Its name, as it is written here.
+            #[allow(dead_code, reason = "for builds that choose")]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$name => stringify!($name),)*
+                }
+            }
+        }
+    };
+}
+
+mutants! {
     /// (O-1) the waiter re-reads the word without a full fence after counting itself in.
     CountWithoutFence,
     /// (O-1) the waker reads the count without a full fence after its store.
@@ -70,12 +92,16 @@ pub enum Mutant {
     GrantRelaxed,
     /// (W-2) a reader's release publishes nothing.
     ReadUnlockRelaxed,
+    /// (K-1) a key doesn't say what kind of object lies at the address.
+    ForeignWaiterChosen,
     /// (W-3) a slot is published without a full fence before the look at the bias.
     PublishWithoutFence,
     /// (W-3) a writer looks at the slots without a full fence after it took the bias away.
     DrainWithoutFence,
     /// (W-3) a writer that was given the lock doesn't look at the slots.
     GrantedWriterDrainsNothing,
+    /// (W-5) a lock's first bias clears slots without the bucket's lock.
+    FirstBiasUnlocked,
     /// (W-4) the last reader leaves an upgrader asleep.
     UpgraderForgotten,
     /// (W-4) an upgrade doesn't say so, and readers go on entering and biasing the lock.
@@ -126,7 +152,7 @@ pub enum Mutant {
     DeadWriterForgotten,
 }
 
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, mutants)))]
 #[inline(always)]
 pub(crate) const fn active(_mutant: Mutant) -> bool {
     false
@@ -134,6 +160,9 @@ pub(crate) const fn active(_mutant: Mutant) -> bool {
 
 #[cfg(any(loom, shuttle))]
 pub use model::*;
+
+#[cfg(all(mutants, not(any(loom, shuttle))))]
+pub(crate) use native::*;
 
 #[cfg(any(loom, shuttle))]
 mod model {
@@ -152,5 +181,42 @@ mod model {
     /// Chooses the mutant for the models that this thread runs from here on.
     pub fn choose(mutant: Option<Mutant>) {
         CHOSEN.set(mutant);
+    }
+}
+
+/// For programs on real threads, built with `--cfg mutants`: the environment's `FURWOCK_MUTANT` names one.
+#[cfg(all(mutants, not(any(loom, shuttle))))]
+mod native {
+    use super::Mutant;
+    use core::ffi::CStr;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+
+    const UNKNOWN: usize = usize::MAX;
+    const NONE: usize = UNKNOWN - 1;
+    static CHOSEN: AtomicUsize = AtomicUsize::new(UNKNOWN);
+
+    /// Whether the environment has chosen `mutant`.
+    #[inline]
+    pub(crate) fn active(mutant: Mutant) -> bool {
+        let chosen = match CHOSEN.load(Ordering::Relaxed) {
+            UNKNOWN => choose(),
+            chosen => chosen,
+        };
+        chosen == mutant as usize
+    }
+
+    #[cold]
+    fn choose() -> usize {
+        // SAFETY: a program that looks for mutants leaves its environment alone.
+        let named = unsafe {
+            let value = libc::getenv(c"FURWOCK_MUTANT".as_ptr());
+            (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes())
+        };
+        let chosen = named.map_or(NONE, |named| {
+            let known = Mutant::ALL.iter().find(|mutant| mutant.name().as_bytes() == named);
+            *known.expect("FURWOCK_MUTANT names no mutant of prim/mutant.rs") as usize
+        });
+        CHOSEN.store(chosen, Ordering::Relaxed);
+        chosen
     }
 }

@@ -8,7 +8,7 @@ use super::state::{
 };
 use crate::lock::contender::{Contended, Role};
 use crate::lock::spin::RWLOCK_BUDGET_NS;
-use crate::lot::{Locked, Waiter};
+use crate::lot::{Key, Locked, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -23,7 +23,7 @@ pub(super) struct Exclusive<'l> {
 /// The word without what stands for nobody, if nobody is queued: bits of the queue that a forked
 /// child's parent has, or whose last waiter is about to clear them; and in such a child, of threads
 /// that it doesn't have.
-pub(super) fn cleaned(word: u64, queue: &Locked<'_>, key: usize) -> u64 {
+pub(super) fn cleaned(word: u64, queue: &Locked<'_>, key: Key) -> u64 {
     if queue.has(key) {
         return word;
     }
@@ -34,7 +34,7 @@ pub(super) fn cleaned(word: u64, queue: &Locked<'_>, key: usize) -> u64 {
 impl Contended for Exclusive<'_> {
     type Word = u64;
 
-    fn key(&self) -> usize {
+    fn key(&self) -> Key {
         self.lock.key()
     }
 

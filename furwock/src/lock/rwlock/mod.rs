@@ -16,8 +16,8 @@ mod state;
 
 use super::contender::{Contender, Role};
 use super::options::{How, Options, Status};
-use crate::lot;
 use crate::lot::slots::{self, Published};
+use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -106,7 +106,7 @@ impl RawRwLock {
     }
 
     /// A free lock that the next reader biases.
-    #[cfg(all(test, loom))]
+    #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn hot() -> Self {
         Self { word: AtomicU64::new(state::HOT) }
     }
@@ -144,9 +144,15 @@ impl RawRwLock {
         self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
     }
 
-    /// The address that waiters queue at.
+    /// What waiters queue at.
     #[inline]
-    fn key(&self) -> usize {
+    fn key(&self) -> Key {
+        Key::rwlock(self.address())
+    }
+
+    /// What readers publish in their slots.
+    #[inline(always)]
+    pub(crate) fn address(&self) -> usize {
         core::ptr::from_ref(&self.word).addr()
     }
 }
@@ -244,7 +250,7 @@ impl RawRwLock {
     #[inline(always)]
     pub fn unlock_published(&self) -> bool {
         // Who is in a slot keeps these bits set; a slot of a lock that lay here before doesn't.
-        may_be_published(self.word.load(Ordering::Relaxed)) && slots::withdraw(self.key())
+        may_be_published(self.word.load(Ordering::Relaxed)) && slots::withdraw(self.address())
     }
 
     /// Leaves in the place of any reader, who may be another thread than the caller. Release. False if
@@ -270,14 +276,14 @@ impl RawRwLock {
                 Err(now) => word = now,
             }
         }
-        may_be_published(word) && slots::withdraw_anothers(self.key())
+        may_be_published(word) && slots::withdraw_anothers(self.address())
     }
 
     /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
     /// another use without the lock being dropped.
     pub fn forget_readers(&self) {
         if may_be_published(self.word.load(Ordering::Relaxed)) {
-            slots::forget(self.key());
+            slots::forget(self.address());
         }
     }
 
@@ -295,7 +301,7 @@ impl RawRwLock {
     /// Publishes this thread as a reader, and is in if the lock is still biased then (W-3).
     #[inline(always)]
     fn read_biased(&self) -> bool {
-        match slots::publish(self.key()) {
+        match slots::publish(self.address()) {
             Published::First => is_biased(self.word.load(Ordering::Acquire)) || self.take_back(),
             // The thread is inside.
             Published::Again => true,
@@ -307,7 +313,7 @@ impl RawRwLock {
     #[cold]
     #[inline(never)]
     fn take_back(&self) -> bool {
-        slots::withdraw(self.key());
+        slots::withdraw(self.address());
         false
     }
 
@@ -420,7 +426,8 @@ impl RawRwLock {
     fn drain(&self, deadline: Option<&Deadline>) -> Option<u32> {
         let published = may_be_published(self.word.load(Ordering::Relaxed));
         let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);
-        let sleeps = if drains { slots::wait_until_withdrawn(self.key(), deadline)? } else { 0 };
+        let sleeps =
+            if drains { slots::wait_until_withdrawn(self.address(), deadline)? } else { 0 };
         self.word.fetch_and(!REVOKED, Ordering::Relaxed);
         Some(sleeps)
     }
@@ -566,7 +573,7 @@ impl RawRwLock {
         let word = self.word.load(Ordering::Relaxed);
         owner(word) != 0
             || readers(word) != 0
-            || (may_be_published(word) && slots::is_published(self.key()))
+            || (may_be_published(word) && slots::is_published(self.address()))
     }
 
     /// Whether a writer is inside.
@@ -614,7 +621,7 @@ impl RawRwLock {
 
     /// `become_writer` if there are no readers.
     fn try_become_writer(&self) -> bool {
-        if !slots::is_published(self.key()) {
+        if !slots::is_published(self.address()) {
             self.word.fetch_and(!REVOKED, Ordering::Relaxed);
             let mut word = self.word.load(Ordering::Relaxed);
             while is_available(word, Kind::Upgrader) {

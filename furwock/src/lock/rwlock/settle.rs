@@ -6,7 +6,7 @@ use super::state::{
 };
 use crate::lock::ahead::how_far_ahead;
 use crate::lock::contender::Role;
-use crate::lot::{self, Locked, Verdict, Waiter};
+use crate::lot::{self, Key, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
@@ -16,26 +16,22 @@ use crate::prim::mutant::{self, Mutant};
 /// lock keeps it alive.
 #[cold]
 pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
-    let mut queue = lot::lock(word.addr());
+    let mut queue = lot::lock(Key::rwlock(word.addr()));
     settle(word, &mut queue, cause)
 }
 
 /// Lets in or wakes whoever's turn it is, under the bucket's lock.
 pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
-    let key = word.addr();
+    let key = Key::rwlock(word.addr());
     let mut count = 0;
     // Whoever is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
     while let Some(first) = queue.first(key) {
-        if kind(queue, first).is_none() {
-            // The lock is gone, and something else waits where it was.
-            break;
-        }
         // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held: its
         // thread is inside a call on the lock.
         let word = unsafe { &*word };
         let seen = word.load(Ordering::Relaxed);
-        let Some(waiting) = look(queue, first, seen) else { break };
+        let waiting = look(queue, first, seen);
         // What a word claims to wait isn't always there.
         let seen_right = without_absent(seen, waiting);
         let turn = next(seen_right, waiting, cause, u64::from(how_far_ahead(key)));
@@ -105,7 +101,7 @@ struct Choice {
     most: usize,
 }
 
-fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Option<Kind> {
+fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Kind {
     Kind::from_token(queue.told_by(waiter).0)
 }
 
@@ -113,7 +109,7 @@ fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Option<Kind> {
 fn waiters<'q>(
     queue: &'q Locked<'_>,
     first: &'static Waiter,
-) -> impl Iterator<Item = (&'static Waiter, Option<Kind>)> + 'q {
+) -> impl Iterator<Item = (&'static Waiter, Kind)> + 'q {
     core::iter::successors(Some(first), |waiter| queue.after(waiter))
         .map(|waiter| (waiter, kind(queue, waiter)))
 }
@@ -121,20 +117,19 @@ fn waiters<'q>(
 /// Whether nobody but readers is queued before `waiter`.
 pub(super) fn is_first_that_writes(queue: &Locked<'_>, waiter: &'static Waiter) -> bool {
     let first = queue.first(waiter.key());
-    let writes = |(_, kind): &(_, Option<Kind>)| kind.is_some_and(|kind| !kind.reads());
+    let writes = |(_, kind): &(_, Kind)| !kind.reads();
     let found = first.and_then(|first| waiters(queue, first).find(writes));
     found.is_some_and(|(first, _)| core::ptr::eq(first, waiter))
 }
 
-/// Looks as far as `word` says that there is something to be found. `None` if what is queued here
-/// doesn't wait for a rwlock.
-fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Option<Waiting> {
-    let first_kind = kind(queue, first)?;
+/// Looks as far as `word` says that there is something to be found.
+fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Waiting {
+    let first_kind = kind(queue, first);
     let mut waiting =
         Waiting { first: first_kind, reader: false, stuck: false, other: None, upgrader: false };
     let recursive = policy(word).lets_readers_recurse();
     for (_, kind) in waiters(queue, first) {
-        match kind? {
+        match kind {
             kind if kind.reads() => {
                 waiting.reader = true;
                 waiting.stuck |= kind == Kind::Reader;
@@ -151,7 +146,7 @@ fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Option<Waiting
             break;
         }
     }
-    Some(waiting)
+    waiting
 }
 
 /// The word without the bits for kinds of waiters that there aren't.
@@ -174,7 +169,7 @@ fn count_readers(
     most: u64,
 ) -> (u64, bool) {
     let count = |counts: fn(Kind) -> bool| {
-        waiters(queue, first).filter(|(_, kind)| kind.is_some_and(counts)).count() as u64
+        waiters(queue, first).filter(|(_, kind)| counts(*kind)).count() as u64
     };
     let readers = count(which).min(most);
     (readers, readers == count(Kind::reads))
@@ -185,7 +180,7 @@ fn choose(queue: &mut Locked<'_>, first: &'static Waiter, choice: Choice) -> usi
     let mut at = Some(first);
     while let Some(waiter) = at.filter(|_| count < choice.most) {
         at = queue.after(waiter);
-        if kind(queue, waiter).is_some_and(choice.which) {
+        if (choice.which)(kind(queue, waiter)) {
             queue.choose(waiter, choice.verdict);
             count += 1;
         }

@@ -116,13 +116,32 @@ impl<'o> Reader<'o> {
     /// Enters a lock that was seen open.
     fn count_in(&self, seen: u64) -> bool {
         if is_to_be_biased_first(seen) {
-            // Nobody can have published this lock yet; but a guard of one that lay here before may have
-            // been forgotten.
-            slots::forget(self.lock.key());
+            return self.count_in_and_bias_first(seen);
         }
         // It may have become biased since.
         (is_biased(seen) && self.lock.read_biased())
             || self.lock.exchange(seen, read(seen, true), Ordering::Acquire).is_ok()
+    }
+
+    /// Enters a hot lock that was never biased, and biases it if nobody is in the way.
+    ///
+    /// A lock that lay here before may have left its address in slots: a guard was forgotten, or the
+    /// lock itself. Those slots mustn't speak of this one. WAS_BIASED is set under the bucket's lock
+    /// alone: while it is clear there, no thread has ever published this lock (W-5).
+    #[cold]
+    fn count_in_and_bias_first(&self, seen: u64) -> bool {
+        if lot::may_not_lock() {
+            return self.lock.exchange(seen, read(seen, false), Ordering::Acquire).is_ok();
+        }
+        let key = self.lock.key();
+        let late = mutant::active(Mutant::FirstBiasUnlocked);
+        let _bucket = (!late).then(|| lot::lock(key));
+        if !late && self.lock.word.load(Ordering::Relaxed) != seen {
+            return false;
+        }
+        slots::forget(self.lock.address());
+        // Release: whoever sees the bias publishes itself after the slots were emptied.
+        self.lock.exchange(seen, read(seen, true), Ordering::AcqRel).is_ok()
     }
 
     fn may_spin(&self, word: u64, stop: Stop) -> bool {

@@ -160,14 +160,16 @@ impl Kind {
         matches!(self, Kind::Reader | Kind::BriefReader)
     }
 
-    pub(super) const fn from_token(token: usize) -> Option<Self> {
+    /// # Panics
+    /// If no waiter of a rwlock says `token`.
+    pub(super) const fn from_token(token: usize) -> Self {
         match token {
-            1 => Some(Kind::Reader),
-            2 => Some(Kind::Writer),
-            3 => Some(Kind::Upgradable),
-            4 => Some(Kind::Upgrader),
-            5 => Some(Kind::BriefReader),
-            _ => None,
+            1 => Kind::Reader,
+            2 => Kind::Writer,
+            3 => Kind::Upgradable,
+            4 => Kind::Upgrader,
+            5 => Kind::BriefReader,
+            _ => unreachable!(),
         }
     }
 }
