@@ -14,6 +14,10 @@ use crate::sys::syscall::Errno;
 /// Who was moved waits on, with the deadline and bitset it has, until `to` is woken. Nobody looks
 /// at what `to` holds. Prefer [`compare_requeue`] where `from` may change meanwhile.
 ///
+/// A moved waiter stays at the address of `to`, in the kernel's queue, even if the word is freed. Wake it
+/// before the memory serves something else: a robust lock that comes to lie there would wake it
+/// instead of its own waiters, which the kernel can't tell apart.
+///
 /// # Errors
 /// `ScopesDiffer` unless both words are of one scope, and both or neither a [`super::NumaWord`];
 /// `Unsupported` for nodes and memory policies on kernels that don't know them; `Os` with the

@@ -291,7 +291,8 @@ impl RawRwLock {
     /// may mean nothing: the caller takes another way then.
     #[inline(always)]
     pub fn read_fast(&self) -> bool {
-        let word = self.word.load(Ordering::Relaxed);
+        // Acquire: a reader that sees the first bias publishes itself after the slots were emptied (W-5).
+        let word = self.word.load(Ordering::Acquire);
         match read_at_once(word) {
             Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),
             None => is_biased(word) && self.read_biased(),

@@ -56,7 +56,8 @@ impl<'o> Reader<'o> {
     pub(super) fn enter(mut self) -> Option<Status> {
         let mut spin = Spin::new(RWLOCK_BUDGET_NS);
         loop {
-            let word = self.lock.word.load(Ordering::Relaxed);
+            // Acquire: as in `read_fast`.
+            let word = self.lock.word.load(Ordering::Acquire);
             let Some(stop) = self.stop(word) else {
                 if self.count_in(word) {
                     return Some(self.status);
@@ -87,7 +88,8 @@ impl<'o> Reader<'o> {
         self.forced |= self.lock.policy().lets_readers_recurse();
         self.lock.forget_parents();
         loop {
-            let word = self.lock.word.load(Ordering::Relaxed);
+            // Acquire: as in `read_fast`.
+            let word = self.lock.word.load(Ordering::Acquire);
             match stops_reader(word, self.forced) {
                 Some(Stop::Sleepers) if !turn_is_over() => {}
                 Some(_) => return false,

@@ -106,13 +106,10 @@ fn a_policy_is_what_it_was_set_to_and_touches_nothing_else() {
 }
 
 #[test]
-fn kinds_survive_as_tokens_and_nothing_else_does() {
+fn kinds_survive_as_tokens() {
     for kind in OWNERS.into_iter().chain(READS) {
-        assert_eq!(Kind::from_token(kind.token()), Some(kind));
-        assert_ne!(kind.token(), 0);
+        assert_eq!(Kind::from_token(kind.token()), kind);
     }
-    assert_eq!(Kind::from_token(0), None);
-    assert_eq!(Kind::from_token(6), None);
 }
 
 #[test]
