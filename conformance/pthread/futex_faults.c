@@ -127,6 +127,24 @@ static void futex__pages_that_go_away(void)
 	check_unreadable(page);
 }
 
+static void fail_once(int signal UNUSED)
+{
+	static const char text[] = "the program's SIGBUS handler ran\n";
+
+	(void)!write(STDERR_FILENO, text, sizeof text - 1);
+	_exit(1);
+}
+
+/* The program handles SIGBUS, but once: the kernel never has it called for a futex. */
+static void futex__pages_that_go_away_before_a_handler_for_once(void)
+{
+	struct sigaction action = { .sa_handler = fail_once,
+				    .sa_flags = SA_RESETHAND };
+
+	OK(sigaction(SIGBUS, &action, NULL));
+	futex__pages_that_go_away();
+}
+
 /* ------------------------------------------------- the program's handler -- */
 
 static sigjmp_buf back;
@@ -342,6 +360,7 @@ static void signal_sigsegv__ignored_when_sent(void)
 static const struct test tests[] = {
 	TEST(futex__bad_addresses),
 	TEST(futex__pages_that_go_away),
+	TEST(futex__pages_that_go_away_before_a_handler_for_once),
 	TEST(signal_sigsegv__handler_before_the_first_futex),
 	TEST(signal_sigsegv__handler_after_the_first_futex),
 	TEST(signal_sigsegv__default_is_death),

@@ -123,6 +123,33 @@ fn a_parents_sleepers_go_before_nobody() {
     });
 }
 
+/// A writer that has taken the lock in the parent, and waits there for the reader that forks, writes
+/// nothing in the child.
+#[test]
+fn a_parents_writer_that_waits_for_a_biased_reader_keeps_nobody_out() {
+    bounded(|| {
+        for policy in POLICIES {
+            for first in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
+                let lock = Arc::new(RawRwLock::with_policy(policy));
+                for _ in 0..200 {
+                    lock.lock_shared();
+                    lock.unlock_shared();
+                }
+                lock.lock_shared();
+                let writer = sleeping_writer(&lock);
+                assert_ne!(lock.owner(), 0, "{policy:?}: the writer waits for a slot");
+                let failed = in_child(|| {
+                    lock.unlock_shared();
+                    take_by_every_way(&lock, first)
+                });
+                lock.unlock_shared();
+                writer.join().unwrap();
+                assert_eq!(failed, 0, "{policy:?}, {first:?}: bits of the ways that failed");
+            }
+        }
+    });
+}
+
 /// As `pthread_atfork` has it: the lock is held over the fork, and released on both sides, whatever
 /// its waiters are just about.
 #[test]

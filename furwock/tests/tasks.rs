@@ -165,6 +165,57 @@ impl Wake for DropsItsFuture {
     }
 }
 
+/// What panics as it is dropped.
+struct EndsInPanic;
+
+impl Wake for EndsInPanic {
+    fn wake(self: Arc<Self>) {}
+}
+
+struct PanicsWithWhatPanics;
+
+impl Wake for PanicsWithWhatPanics {
+    fn wake(self: Arc<Self>) {
+        std::panic::panic_any(EndsInPanic);
+    }
+}
+
+impl Drop for EndsInPanic {
+    fn drop(&mut self) {
+        panic!("this drop always panics, and this is its message");
+    }
+}
+
+/// The first waker drops the second future, between the choice of both and the second's notification.
+#[test]
+fn a_waker_that_panics_as_it_is_dropped_keeps_no_wake_from_those_behind() {
+    let word: &'static AtomicU32 = Box::leak(Box::default());
+    let drops = Arc::new(DropsItsFuture(std::sync::Mutex::new(None)));
+    let calls = Arc::new(Calls::default());
+    let [mut first, mut second, mut third] = [(); 3].map(|()| wait_async(word, 0));
+    assert!(poll(&mut first, &Waker::from(Arc::clone(&drops))).is_pending());
+    assert!(poll(&mut second, &Waker::from(Arc::new(EndsInPanic))).is_pending());
+    assert!(poll(&mut third, &Waker::from(Arc::clone(&calls))).is_pending());
+    *drops.0.lock().unwrap() = Some(second);
+    let woken = std::panic::catch_unwind(|| wake_all(word));
+    assert_eq!((woken.ok(), calls.0.load(Ordering::Relaxed)), (Some(3), 1));
+    assert!(poll(&mut first, Waker::noop()).is_ready());
+    assert!(poll(&mut third, Waker::noop()).is_ready());
+}
+
+#[test]
+fn a_waker_that_panics_with_what_panics_keeps_no_wake_from_those_behind() {
+    let word = AtomicU32::new(0);
+    let calls = Arc::new(Calls::default());
+    let [mut first, mut second] = [(); 2].map(|()| wait_async(&word, 0));
+    let waker = Waker::from(Arc::new(PanicsWithWhatPanics));
+    assert!(poll(&mut first, &waker).is_pending());
+    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+    let woken = std::panic::catch_unwind(|| wake_all(&word));
+    assert_eq!((woken.ok(), calls.0.load(Ordering::Relaxed)), (Some(2), 1));
+    assert!(poll(&mut first, Waker::noop()).is_ready());
+}
+
 /// One wake goes from each to the next, tens of thousands of times, on one small stack.
 #[test]
 fn wakers_that_drop_their_futures_pass_a_wake_on_without_end() {

@@ -334,11 +334,14 @@ mod native {
 
     /// The thread ends. A row in use stays its own: what runs later may withdraw yet.
     pub(in super::super) fn release() {
-        if known().is_none_or(|row| row.is_empty()) {
-            if let Some(row) = known() {
+        let row = known();
+        if row.is_none_or(Row::is_empty) {
+            // First, so that a signal handler publishes nothing in a row that another thread has taken.
+            slot().row.set(NONE);
+            core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+            if let Some(row) = row {
                 row.taken.store(0, Ordering::Release);
             }
-            slot().row.set(NONE);
         }
     }
 

@@ -73,12 +73,15 @@ pub(super) unsafe fn notify(thread: &'static Thread) {
             }
         }
         Some(Sink::Waker(waker)) => {
-            if parker.notify_task() {
-                // A panic must not keep the wake from those behind. Its message has been printed.
-                _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
-            } else {
+            let waits = parker.notify_task();
+            if !waits {
                 thread::give_back(thread);
             }
+            // A panic, of the call or of the waker's drop, must not keep the wake from those behind. Its
+            // message has been printed; its value may panic again as it is dropped.
+            core::mem::forget(catch_unwind(AssertUnwindSafe(|| {
+                if waits { waker.wake() } else { drop(waker) }
+            })));
         }
         None => unreachable!("a task's node is queued with its sink"),
     }

@@ -417,6 +417,34 @@ fn a_child_believes_nothing_of_its_parents_threads() {
     pretend::CHILD.set(false);
 }
 
+/// One of them owns it, and waits in the parent for readers in slots.
+fn a_parents_writer_waits(preemptions: usize) {
+    for works in [
+        [Shared::write as Work, Shared::read],
+        [Shared::upgrade, Shared::read],
+        [Shared::write, Shared::upgrade],
+        [Shared::write, Shared::write],
+    ] {
+        explore(preemptions, move || together(RawRwLock::with_parents_writer(), &works));
+    }
+}
+
+#[test]
+fn a_child_does_not_wait_for_its_parents_writer() {
+    pretend::CHILD.set(true);
+    a_parents_writer_waits(2);
+    pretend::CHILD.set(false);
+}
+
+#[test]
+fn rejects_a_child_that_waits_for_its_parents_writer() {
+    pretend::CHILD.set(true);
+    rejects(Mutant::ParentsWriterStays, 1, || {
+        together(RawRwLock::with_parents_writer(), &[Shared::write, Shared::read]);
+    });
+    pretend::CHILD.set(false);
+}
+
 #[test]
 fn readers_show_one_another() {
     for policy in POLICIES {

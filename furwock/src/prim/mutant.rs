@@ -102,6 +102,8 @@ mutants! {
     GrantedWriterDrainsNothing,
     /// (W-5) a lock's first bias clears slots without the bucket's lock.
     FirstBiasUnlocked,
+    /// (W-3) a child waits for a writer that only its parent has, and that waits for readers there.
+    ParentsWriterStays,
     /// (W-4) the last reader leaves an upgrader asleep.
     UpgraderForgotten,
     /// (W-4) an upgrade doesn't say so, and readers go on entering and biasing the lock.

@@ -33,6 +33,9 @@ pub(crate) mod pretend {
     std::thread_local! {
         pub(crate) static CHILD: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
     }
+
+    /// The id of a thread that only the parent has.
+    pub(crate) const PARENTS_THREAD: u32 = 4_000_000;
 }
 
 /// Sets what a child has to forget, beyond its thread's id.

@@ -163,6 +163,10 @@ pub(crate) fn ended_reading() {
 /// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.
 pub(crate) fn is_ours(tid: u32) -> bool {
     use super::syscall::{Errno, syscall};
+    #[cfg(all(test, loom))]
+    if super::fork::pretend::CHILD.get() {
+        return tid != super::fork::pretend::PARENTS_THREAD;
+    }
     let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];
     // SAFETY: signal 0 only asks whether the thread is there.
     let answer = unsafe { syscall(libc::SYS_tgkill, arguments) };

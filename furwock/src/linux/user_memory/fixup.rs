@@ -144,8 +144,8 @@ pub(super) fn install() -> bool {
             if first.is_err() {
                 return false;
             }
-            let caught = take_over(libc::SIGSEGV);
-            take_over(libc::SIGBUS);
+            // Of a file's page beyond its end the processor tells by SIGBUS.
+            let caught = take_over(libc::SIGSEGV) & take_over(libc::SIGBUS);
             STATE.store(if caught { INSTALLED } else { NOT_OURS }, Ordering::Release);
             caught
         }

@@ -4,7 +4,7 @@ use super::RawRwLock;
 use super::settle::{is_first_that_writes, settle};
 use super::state::{
     Cause, HANDOFF, Kind, OWNER, PARKED, Policy, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER,
-    given_up, has_room_for, is_available, owner, queued, spun_for, taken,
+    given_up, has_room_for, is_available, owner, queued, spun_for, taken, upgradable_left,
 };
 use crate::lock::contender::{Contended, Role};
 use crate::lock::spin::RWLOCK_BUDGET_NS;
@@ -22,13 +22,23 @@ pub(super) struct Exclusive<'l> {
 
 /// The word without what stands for nobody, if nobody is queued: bits of the queue that a forked
 /// child's parent has, or whose last waiter is about to clear them; and in such a child, of threads
-/// that it doesn't have.
+/// that it doesn't have. One of those may own the lock and wait there for readers to leave: it has written
+/// nothing.
 pub(super) fn cleaned(word: u64, queue: &Locked<'_>, key: Key) -> u64 {
     if queue.has(key) {
         return word;
     }
-    let absent = if sys::fork::is_child() { STALE_IN_CHILD } else { 0 };
-    word & !(PARKED | HANDOFF | absent)
+    let word = word & !(PARKED | HANDOFF);
+    if !sys::fork::is_child() {
+        return word;
+    }
+    let word = word & !STALE_IN_CHILD;
+    let waits = word & (UPGRADING | WRITER) == UPGRADING;
+    if waits && !sys::thread::is_ours(owner(word)) && !mutant::active(Mutant::ParentsWriterStays) {
+        upgradable_left(word)
+    } else {
+        word
+    }
 }
 
 impl Contended for Exclusive<'_> {

@@ -117,6 +117,13 @@ impl RawRwLock {
         Self { word: AtomicU64::new(HANDOFF | PARKED | state::STALE_IN_CHILD) }
     }
 
+    /// A lock that a thread of a forked child's parent was about to write, once readers in slots had left.
+    #[cfg(all(test, loom))]
+    pub(crate) fn with_parents_writer() -> Self {
+        let owner = u64::from(crate::sys::fork::pretend::PARENTS_THREAD);
+        Self { word: AtomicU64::new(owner | UPGRADING | REVOKED) }
+    }
+
     /// Whether the word says that nobody is inside or waits.
     #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn is_quiet(&self) -> bool {
@@ -674,7 +681,7 @@ impl RawRwLock {
     /// In a forked child: takes back what the word says of threads that only the parent has, if nobody
     /// is queued. Whoever queues does so anyway; for callers that won't.
     fn forget_parents(&self) {
-        let speaks_of_others = state::PARKED | HANDOFF | state::STALE_IN_CHILD;
+        let speaks_of_others = state::PARKED | HANDOFF | UPGRADING | state::STALE_IN_CHILD;
         if !crate::sys::fork::is_child()
             || self.word.load(Ordering::Relaxed) & speaks_of_others == 0
         {
