@@ -322,6 +322,9 @@ mod native {
         // Before anything is published in it.
         USED.fetch_max(index + 1, Ordering::Relaxed);
         slot().row.set(core::ptr::from_ref(row).cast());
+        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+        // If a signal handler has forked since, the child took it for the row of a thread that it lacks.
+        row.taken.store(1, Ordering::Relaxed);
     }
 
     impl Row {
