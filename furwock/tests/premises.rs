@@ -117,8 +117,8 @@ fn every_mutant_stands_in_the_table() {
     let rows = rows(&document);
     let named: HashSet<_> = rows.iter().flat_map(|[_, _, checks]| names(checks)).collect();
     let source = read(&repository().join("furwock/src/prim/mutant.rs"));
-    let body = source.split("pub enum Mutant {").nth(1).and_then(|rest| rest.split("\n}").next());
-    let mutants = body.expect("the enum").lines().map(str::trim).filter(|line| is_mutant(line));
+    let body = source.split("\nmutants! {").nth(1).and_then(|rest| rest.split("\n}").next());
+    let mutants = body.expect("the list").lines().map(str::trim).filter(|line| is_mutant(line));
     let left_out: Vec<_> =
         mutants.map(|line| line.trim_end_matches(',')).filter(|name| !named.contains(name)).collect();
     assert!(left_out.is_empty(), "mutants of no premise: {left_out:?}");
