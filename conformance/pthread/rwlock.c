@@ -501,6 +501,41 @@ static void glibc_pthread_rwlock_unlock__read_lock_by_another_thread(void)
 	}
 }
 
+static pthread_rwlock_t handed_over = PTHREAD_RWLOCK_INITIALIZER;
+static _Atomic int to_give_back;
+static _Atomic bool all_taken;
+
+static void *give_back(void *argument UNUSED)
+{
+	while (!all_taken || to_give_back)
+		if (to_give_back) {
+			OK(pthread_rwlock_unlock(&handed_over));
+			to_give_back--;
+		}
+	return NULL;
+}
+
+/* One thread takes read locks that another gives back, and meanwhile takes and
+   gives back some itself. */
+static void glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time(void)
+{
+	struct thread other;
+	int round;
+
+	start(&other, give_back, NULL);
+	for (round = 0; round < 100000; round++) {
+		OK(pthread_rwlock_rdlock(&handed_over));
+		to_give_back++;
+		OK(pthread_rwlock_rdlock(&handed_over));
+		OK(pthread_rwlock_unlock(&handed_over));
+		while (to_give_back > 3)
+			sched_yield();
+	}
+	all_taken = true;
+	join(&other);
+	check_free(&handed_over);
+}
+
 static void *lock_and_end(void *argument)
 {
 	struct holder *holder = argument;
@@ -846,6 +881,7 @@ static const struct test tests[] = {
 	TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer),
 	TEST(posix_pthread_rwlock__writers_exclude_all_others),
 	TEST(glibc_pthread_rwlock_unlock__read_lock_by_another_thread),
+	TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time),
 	TEST(posix_pthread_rwlock__stays_locked_when_its_holder_ends),
 	TEST(glibc_pthread_rwlock__writes_only_where_it_lies),
 	TEST(posix_pthread_rwlock__hundreds_held_by_one_thread),

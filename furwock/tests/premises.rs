@@ -119,8 +119,10 @@ fn every_mutant_stands_in_the_table() {
     let source = read(&repository().join("furwock/src/prim/mutant.rs"));
     let body = source.split("\nmutants! {").nth(1).and_then(|rest| rest.split("\n}").next());
     let mutants = body.expect("the list").lines().map(str::trim).filter(|line| is_mutant(line));
-    let left_out: Vec<_> =
-        mutants.map(|line| line.trim_end_matches(',')).filter(|name| !named.contains(name)).collect();
+    let left_out: Vec<_> = mutants
+        .map(|line| line.trim_end_matches(','))
+        .filter(|name| !named.contains(name))
+        .collect();
     assert!(left_out.is_empty(), "mutants of no premise: {left_out:?}");
 }
 

@@ -225,8 +225,8 @@ fn unlock_counted(lock: &RwLock) -> c_int {
         lock.forget_writer();
         lock.raw.unlock_exclusive();
     } else {
-        reads::ended();
         lock.raw.unlock_shared_of_any();
+        reads::ended();
     }
     0
 }

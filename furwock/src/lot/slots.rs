@@ -262,21 +262,39 @@ pub(crate) fn leave_behind(address: usize) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
+#[cfg(not(any(loom, shuttle)))]
 pub(super) use native::{forget_others, release};
 #[cfg(not(any(loom, shuttle)))]
 use native::{known, rows, take};
 
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::are_given_back_by_others;
 #[cfg(any(loom, shuttle))]
 use model::{known, rows, take};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
     use super::*;
+    use crate::prim::atomic::AtomicBool;
     use crate::sys::thread::slot;
 
     const ROWS: usize = 512;
 
     static TABLE: [Row; ROWS] = [const { Row::new() }; ROWS];
+
+    /// Whether a thread of this process has ever given back what another may have published.
+    static GIVEN_BACK: AtomicBool = AtomicBool::new(false);
+
+    /// A thread gives back what it hasn't published. A row is its thread's alone to write, with plain
+    /// stores, so that slots aren't for programs that do this.
+    pub(crate) fn note_given_back_by_another() {
+        GIVEN_BACK.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn are_given_back_by_others() -> bool {
+        GIVEN_BACK.load(Ordering::Relaxed)
+    }
 
     /// Rows beyond this one were never used.
     static USED: AtomicUsize = AtomicUsize::new(0);
@@ -375,6 +393,10 @@ mod model {
     pub(super) fn rows() -> impl Iterator<Item = &'static Row> {
         let rows: &'static [Row; ROWS] = crate::prim::for_ever(&TABLE);
         rows.iter()
+    }
+
+    pub(crate) fn are_given_back_by_others() -> bool {
+        false
     }
 
     pub(super) fn take() -> Published {

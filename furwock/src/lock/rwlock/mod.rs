@@ -263,11 +263,19 @@ impl RawRwLock {
     /// Leaves in the place of any reader, who may be another thread than the caller. Release. False if
     /// there is none.
     ///
-    /// For callers that can't know who calls: `unlock_shared` relies on its caller being a reader.
+    /// For callers that can't know who calls: `unlock_shared` relies on its caller being a reader. They
+    /// count the reads of each thread ([`reads`](super::reads)), the one that ends here until this returns.
+    ///
+    /// Once a thread has given back a read without having one, no lock of the process is biased any more.
+    /// If the lock is biased then, and the reader reads or leaves at that moment, the two may take one
+    /// another's change of the slot for their own: see ORDERING.md, "Known to be broken".
     #[cfg(not(any(loom, shuttle)))]
     pub fn unlock_shared_of_any(&self) -> bool {
         if self.unlock_published() {
             return true;
+        }
+        if !crate::sys::thread::reads() {
+            slots::note_given_back_by_another();
         }
         let pointer = &raw const self.word;
         let mut word = self.word.load(Ordering::Relaxed);
@@ -283,7 +291,14 @@ impl RawRwLock {
                 Err(now) => word = now,
             }
         }
-        may_be_published(word) && slots::withdraw_anothers(self.address())
+        if !may_be_published(word) {
+            return false;
+        }
+        slots::note_given_back_by_another();
+        while let Err(now) = self.exchange(word, state::revoked(word), Ordering::Relaxed) {
+            word = now;
+        }
+        slots::withdraw_anothers(self.address())
     }
 
     /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to

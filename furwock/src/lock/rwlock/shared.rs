@@ -120,9 +120,10 @@ impl<'o> Reader<'o> {
         if is_to_be_biased_first(seen) {
             return self.count_in_and_bias_first(seen);
         }
+        let may_bias = !slots::are_given_back_by_others();
         // It may have become biased since.
         (is_biased(seen) && self.lock.read_biased())
-            || self.lock.exchange(seen, read(seen, true), Ordering::Acquire).is_ok()
+            || self.lock.exchange(seen, read(seen, may_bias), Ordering::Acquire).is_ok()
     }
 
     /// Enters a hot lock that was never biased, and biases it if nobody is in the way.
@@ -132,7 +133,7 @@ impl<'o> Reader<'o> {
     /// alone: while it is clear there, no thread has ever published this lock (W-5).
     #[cold]
     fn count_in_and_bias_first(&self, seen: u64) -> bool {
-        if lot::may_not_lock() {
+        if lot::may_not_lock() || slots::are_given_back_by_others() {
             return self.lock.exchange(seen, read(seen, false), Ordering::Acquire).is_ok();
         }
         let key = self.lock.key();
