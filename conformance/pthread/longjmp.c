@@ -155,6 +155,61 @@ static void glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable(voi
 	OK(pthread_mutex_lock(&mutex));
 }
 
+static _Atomic bool in_handler, may_jump;
+
+static void jump_late(int signal UNUSED)
+{
+	in_handler = true;
+	while (!may_jump)
+		;
+	siglongjmp(out, 1);
+}
+
+static void *waits_until_it_jumps(void *argument UNUSED)
+{
+	if (!sigsetjmp(out, 1))
+		while (true)
+			wait_mutex();
+	has_jumped = true;
+	return NULL;
+}
+
+/* furwock's mutex is handed over once a waiter has asked for that, by a bit that
+   glibc's word never has. */
+static bool hand_over_is_due(void)
+{
+	return *(volatile unsigned *)&mutex & 1U << 24;
+}
+
+/* The mutex is handed over to a thread whose handler is about to jump out. */
+static void glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over(void)
+{
+	struct sigaction action = { .sa_handler = jump_late };
+	struct thread waiter;
+	int round;
+
+	sigemptyset(&action.sa_mask);
+	OK(sigaction(SIGUSR1, &action, NULL));
+	OK(pthread_mutex_lock(&mutex));
+	start(&waiter, waits_until_it_jumps, NULL);
+	for (round = 0; round < 1000; round++) {
+		usleep(500);
+		if (hand_over_is_due())
+			break;
+		OK(pthread_mutex_unlock(&mutex));
+		OK(pthread_mutex_lock(&mutex));
+	}
+	until_asleep(&waiter);
+	OK(pthread_kill(waiter.pthread, SIGUSR1));
+	UNTIL(in_handler);
+	OK(pthread_mutex_unlock(&mutex));
+	may_jump = true;
+	UNTIL(has_jumped);
+	UNTIL(pthread_mutex_trylock(&mutex) == 0);
+	OK(pthread_mutex_unlock(&mutex));
+	join(&waiter);
+}
+
 static void hold_rwlock(void)
 {
 	OK(pthread_rwlock_wrlock(&rwlock));
@@ -271,6 +326,7 @@ static void glibc_siglongjmp__within_a_handler_leaves_the_wait_alone(void)
 static const struct test tests[] = {
 	TEST(glibc_sem_wait__left_by_a_jump_takes_no_permit),
 	TEST(glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable),
+	TEST(glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over),
 	TEST(glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in),
 	TEST(glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in),
 	TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal,

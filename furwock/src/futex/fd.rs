@@ -11,7 +11,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// Queues a descriptor at `word`, if that holds `expected`: it polls as readable (poll, epoll, an
 /// executor's reactor) once woken.
 ///
-/// It stands in one queue with threads and tasks, in order of arrival, and is good for one wake.
+/// It stands in one queue with threads and tasks, in order of arrival, and is good for one wake. One that
+/// is leaked (`mem::forget`) stays queued, and uses that wake up.
 ///
 /// # Errors
 /// `Mismatch` if the word doesn't hold `expected`; `Os` if the process is out of descriptors or

@@ -16,7 +16,7 @@ use core::task::{Context, Poll};
 ///
 /// Cancel-safe: dropped, it leaves the queue, and a wake that had reached it but that it never
 /// reported goes on to the next waiter. After it has given its result it may be polled again, and
-/// waits anew.
+/// waits anew. One that is leaked (`mem::forget`) stays queued, and uses up one wake at its address.
 pub fn wait_async<W: Word>(word: &W, expected: W::Value) -> WaitFuture<'_, W> {
     wait_async_bitset(word, expected, lot::ANY)
 }

@@ -21,7 +21,7 @@ pub enum Turn {
 /// [`wait`](Self::wait) returns when the lock has been seen free; it doesn't take it. The caller may
 /// look around once more, and then either takes it, waits again, or drops the attempt: others who wait
 /// are seen to in any case. A thread whose turn it is holds up those behind it until it does one of
-/// these.
+/// these. One that is leaked (`mem::forget`) holds them up for ever.
 ///
 /// ```
 /// use furwock::lock::{Options, RawMutex, Turn};

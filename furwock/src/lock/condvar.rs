@@ -61,7 +61,7 @@ impl CondvarWait {
 
     /// Locks the mutex again; `mutex` must be the one waited with. Acquire.
     pub fn relock(self, mutex: &RawMutex) -> Outcome {
-        if self.verdict.granted || self.verdict.holds_wake {
+        if self.verdict.granted.is_some() || self.verdict.holds_wake {
             mutex.lock_chosen(self.verdict);
         } else {
             mutex.lock();

@@ -393,7 +393,7 @@ impl<'o, L: Contended> Contender<'o, L> {
     fn was_chosen(&mut self, verdict: Verdict) -> bool {
         self.role = if verdict.holds_wake { Role::Woken } else { Role::Newcomer };
         self.check_parked |= verdict.was_last;
-        verdict.granted
+        verdict.granted.is_some()
     }
 
     fn has_timed_out(&self) -> bool {

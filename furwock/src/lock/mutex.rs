@@ -287,7 +287,7 @@ impl RawMutex {
         if first.is_none() {
             return 0;
         }
-        bucket.choose_first(key, Verdict::GRANTED);
+        bucket.choose_first(key, Verdict::granted(self.address(), give_back));
         1
     }
 
@@ -347,6 +347,15 @@ impl RawMutex {
 #[inline]
 fn release_ordering() -> Ordering {
     if mutant::active(Mutant::UnlockRelaxed) { Ordering::Relaxed } else { Ordering::Release }
+}
+
+/// Releases a mutex for a waiter that was given it and didn't return.
+///
+/// # Safety
+/// The caller is that waiter's thread, in its call on the mutex at `address`.
+unsafe fn give_back(address: usize) {
+    // SAFETY: a call that waits for a mutex keeps it alive.
+    unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(address) }.unlock();
 }
 
 fn stale_bits(queue: &Locked<'_>, key: Key) -> u32 {

@@ -13,20 +13,37 @@ use crate::prim::{self, CheckedCell};
 /// What a waker tells the waiter it chose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Verdict {
-    /// Whoever chose it gave it the lock.
-    pub(crate) granted: bool,
+    /// Its waker gave it the lock that it waits for.
+    pub(crate) granted: Option<Granted>,
     /// The wake was claimed in a lock word's WAKE bit, which is now the waiter's to clear.
     pub(crate) holds_wake: bool,
     /// Nobody else waited at the address when it was chosen.
     pub(crate) was_last: bool,
 }
 
-impl Verdict {
-    pub(crate) const WOKEN: Verdict =
-        Verdict { granted: false, holds_wake: false, was_last: false };
+/// What came with a choice, for a waiter that doesn't return from its wait: how to give it back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Granted {
+    address: usize,
+    /// Called with the address, by the waiter's thread, in its call on what lies there.
+    give_back: unsafe fn(usize),
+}
 
-    /// Given what it waits for.
-    pub(crate) const GRANTED: Verdict = Verdict { granted: true, ..Verdict::WOKEN };
+impl PartialEq for Granted {
+    fn eq(&self, other: &Self) -> bool {
+        self.address == other.address
+    }
+}
+
+impl Eq for Granted {}
+
+impl Verdict {
+    pub(crate) const WOKEN: Verdict = Verdict { granted: None, holds_wake: false, was_last: false };
+
+    /// Given the lock at `address`, which `give_back` releases again.
+    pub(crate) fn granted(address: usize, give_back: unsafe fn(usize)) -> Verdict {
+        Verdict { granted: Some(Granted { address, give_back }), ..Verdict::WOKEN }
+    }
 
     /// Woken by a claim in a lock's word, which the waiter takes back.
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
@@ -232,6 +249,12 @@ impl Waiter {
                 // SAFETY: notified: the (W) fields are this thread's again.
                 unsafe { super::wake_list::notify_heirs(self) };
                 super::lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
+                // SAFETY: as above.
+                if let Some(Granted { address, give_back }) = unsafe { self.verdict.get() }.granted
+                {
+                    // SAFETY: the thread is in its call on the lock that was granted, which it leaves.
+                    unsafe { give_back(address) };
+                }
                 break;
             }
             let mut locked = super::lock(key);

@@ -1,5 +1,6 @@
 //! Who is let in, or woken, when a release or a departure makes room.
 
+use super::RawRwLock;
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
@@ -23,6 +24,7 @@ pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
 /// Lets in or wakes whoever's turn it is, under the bucket's lock.
 pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
     let key = Key::rwlock(word.addr());
+    let address = word.expose_provenance();
     let mut count = 0;
     // Whoever is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
@@ -50,23 +52,19 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
                 let new = (seen_right & !handed_over) + readers * ONE_READER;
                 let new = if all { new & !READERS_PARKED } else { new };
-                (new, Choice { which, verdict: Verdict::GRANTED, most: readers as usize })
+                let verdict = Verdict::granted(address, give_back_read);
+                (new, Choice { which, verdict, most: readers as usize })
             }
             Next::Upgrader => {
                 let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
-                (
-                    new,
-                    Choice {
-                        which: |kind| kind == Kind::Upgrader,
-                        verdict: Verdict::GRANTED,
-                        most: 1,
-                    },
-                )
+                let verdict = Verdict::granted(address, give_back_upgrade);
+                (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
                 let tid = queue.told_by(first).1;
                 let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
-                (new, Choice { which: |kind| !kind.reads(), verdict: Verdict::GRANTED, most: 1 })
+                let verdict = Verdict::granted(address, give_back_own);
+                (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
             }
             Next::WakeOther => {
                 let choice =
@@ -92,6 +90,43 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
         }
     }
     count
+}
+
+/// The lock at `address`, for a waiter that was let in and didn't return from its call on it.
+///
+/// # Safety
+/// The caller is that waiter's thread, in its call on the lock at `address`.
+unsafe fn left(address: usize) -> &'static RawRwLock {
+    // SAFETY: a call that waits for a lock keeps it alive.
+    unsafe { &*core::ptr::with_exposed_provenance::<RawRwLock>(address) }
+}
+
+/// # Safety
+/// As for `left`.
+unsafe fn give_back_read(address: usize) {
+    // SAFETY: by this function's contract.
+    unsafe { left(address) }.unlock_shared();
+}
+
+/// # Safety
+/// As for `left`.
+unsafe fn give_back_upgrade(address: usize) {
+    // SAFETY: by this function's contract.
+    unsafe { left(address) }.downgrade_to_upgradable();
+}
+
+/// Of a writer, or of one that waits for readers in slots yet, or of an upgradable reader.
+///
+/// # Safety
+/// As for `left`.
+unsafe fn give_back_own(address: usize) {
+    // SAFETY: by this function's contract.
+    let lock = unsafe { left(address) };
+    if lock.is_locked_exclusive() {
+        lock.unlock_exclusive();
+    } else {
+        lock.unlock_upgradable();
+    }
 }
 
 /// Whom to choose: the first ones that `which` holds for.
