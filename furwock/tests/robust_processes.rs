@@ -14,6 +14,7 @@ use processes::{
     writing,
 };
 use std::mem::forget;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -263,19 +264,27 @@ impl Children<'_> {
 }
 
 fn dropping_what_another_thread_holds_aborts() {
-    let child = fork(|| {
-        let mutex = std::sync::Arc::pin(RobustMutex::new(0));
-        let (other, (held, is_held)) = (mutex.clone(), std::sync::mpsc::channel());
-        std::thread::spawn(move || {
-            forget(other.as_ref().lock().unwrap());
-            drop(other);
-            held.send(()).unwrap();
-            std::thread::sleep(BOUND);
+    for can_say_so in [true, false] {
+        let child = fork(|| {
+            let mutex = std::sync::Arc::pin(RobustMutex::new(0));
+            let (other, (held, is_held)) = (mutex.clone(), std::sync::mpsc::channel());
+            std::thread::spawn(move || {
+                forget(other.as_ref().lock().unwrap());
+                drop(other);
+                held.send(()).unwrap();
+                std::thread::sleep(BOUND);
+            });
+            is_held.recv().unwrap();
+            if !can_say_so {
+                let (reader, writer) = std::io::pipe().unwrap();
+                drop(reader);
+                // SAFETY: two descriptors of this process.
+                unsafe { libc::dup2(writer.as_raw_fd(), libc::STDERR_FILENO) };
+            }
+            drop(mutex);
         });
-        is_held.recv().unwrap();
-        drop(mutex);
-    });
-    assert_aborted(reap(child));
+        assert_aborted(reap(child));
+    }
     // One that the parent's thread holds is no reason: the child has a copy.
     let mutex = Box::pin(RobustMutex::new(0));
     let guard = mutex.as_ref().lock().unwrap();

@@ -10,6 +10,7 @@ use furwock::futex::{
 };
 use std::future::Future;
 use std::os::fd::{AsRawFd, RawFd};
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -153,6 +154,104 @@ fn a_waker_that_panics_keeps_no_wake_from_those_behind() {
     assert_eq!(wake_all(&word), 2);
     assert_eq!(calls.0.load(Ordering::Relaxed), 1);
     assert!(poll(&mut first, Waker::noop()).is_ready());
+}
+
+/// Panics when dropped, with another of these as often as it says.
+struct Bomb(u32);
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        if self.0 == 0 {
+            panic!("this value always panics when dropped");
+        }
+        panic_any(Bomb(self.0 - 1));
+    }
+}
+
+/// A waker that panics with a value that panics when dropped.
+struct PanicsWith(u32);
+
+impl Wake for PanicsWith {
+    fn wake(self: Arc<Self>) {
+        panic_any(Bomb(self.0));
+    }
+}
+
+#[test]
+fn what_a_waker_panics_with_keeps_no_wake_from_those_behind() {
+    for deeper in 0..3 {
+        bounded(move || {
+            let word = Arc::new(AtomicU32::new(0));
+            let calls = Arc::new(Calls::default());
+            let [mut first, mut second] = [(); 2].map(|()| wait_async(&*word, 0));
+            assert!(poll(&mut first, &Waker::from(Arc::new(PanicsWith(deeper)))).is_pending());
+            assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+            let third = {
+                let word = Arc::clone(&word);
+                thread::spawn(move || wait(&*word, 0, None))
+            };
+            eventually("the thread is queued", || waiting_at(&word) == 3);
+            assert_eq!(wake_all(&*word), 3);
+            assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+            assert!(poll(&mut first, Waker::noop()).is_ready());
+            assert!(poll(&mut second, Waker::noop()).is_ready());
+            assert_eq!(third.join().unwrap(), Waited::Woken);
+        });
+    }
+}
+
+/// A future that is woken while its waker is cloned drops the clone, and with it the waker's own drop may
+/// panic: the wake stays with the future, and goes on with it.
+#[test]
+fn a_clone_that_panics_when_dropped_keeps_no_wake() {
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    static WAKES: std::task::RawWakerVTable = std::task::RawWakerVTable::new(
+        |_| {
+            assert_eq!(wake(&WORD, 1), 1);
+            std::task::RawWaker::new(std::ptr::null(), &DROP_PANICS)
+        },
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    static DROP_PANICS: std::task::RawWakerVTable = std::task::RawWakerVTable::new(
+        |_| unreachable!("cloned once"),
+        |_| {},
+        |_| {},
+        |_| panic!("this waker always panics when dropped"),
+    );
+    // SAFETY: the table's functions use no data.
+    let waker = unsafe { Waker::new(std::ptr::null(), &WAKES) };
+    let calls = Arc::new(Calls::default());
+    let [mut first, mut second] = [(); 2].map(|()| wait_async(&WORD, 0));
+    assert!(poll(&mut first, Waker::noop()).is_pending());
+    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut first, &waker))).is_err());
+    drop(first);
+    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert!(poll(&mut second, Waker::noop()).is_ready());
+}
+
+/// A waker's clone that panics leaves the future as it was.
+#[test]
+fn a_clone_that_panics_leaves_the_wait_in_place() {
+    static PANICS: std::task::RawWakerVTable = std::task::RawWakerVTable::new(
+        |_| panic!("this waker's clone always panics"),
+        |_| {},
+        |_| {},
+        |_| {},
+    );
+    // SAFETY: the table's functions use no data.
+    let waker = unsafe { Waker::new(std::ptr::null(), &PANICS) };
+    let word = AtomicU32::new(0);
+    let calls = Arc::new(Calls::default());
+    let [mut fresh, mut queued] = [(); 2].map(|()| wait_async(&word, 0));
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut fresh, &waker))).is_err());
+    assert!(poll(&mut queued, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut queued, &waker))).is_err());
+    assert_eq!(wake(&word, 2), 1);
+    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert!(poll(&mut queued, Waker::noop()).is_ready());
 }
 
 /// Drops the future that it wakes, as an executor does that has shut down.

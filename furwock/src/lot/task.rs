@@ -73,17 +73,25 @@ pub(super) unsafe fn notify(thread: &'static Thread) {
             }
         }
         Some(Sink::Waker(waker)) => {
-            let waits = parker.notify_task();
-            if !waits {
+            if parker.notify_task() {
+                contained(|| waker.wake());
+            } else {
                 thread::give_back(thread);
+                contained(|| drop(waker));
             }
-            // A panic, of the call or of the waker's drop, must not keep the wake from those behind. Its
-            // message has been printed; its value may panic again as it is dropped.
-            core::mem::forget(catch_unwind(AssertUnwindSafe(|| {
-                if waits { waker.wake() } else { drop(waker) }
-            })));
         }
         None => unreachable!("a task's node is queued with its sink"),
+    }
+}
+
+/// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor that of
+/// what it panicked with, when that is dropped. The messages have been printed.
+fn contained(foreign: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(foreign))
+        && let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
+    {
+        // Its drop may panic in turn, and so on without end.
+        core::mem::forget(again);
     }
 }
 
@@ -152,6 +160,8 @@ impl TaskWait {
             drop(locked);
             replacement = Some(Sink::Waker(waker.clone()));
         }
+        // Before the wake is used: if this panics, the wake is there for the next poll, or goes on.
+        drop(replacement);
         self.woken = true;
         self.leave_chosen();
         true
