@@ -2,6 +2,7 @@
  * A search for lost wakeups of pthread_cond_signal, such as glibc's bug 25847.
  *
  *	lost_wakeup [--seconds N] [--workers N] [--every N] [--pause US] [--seed S]
+ *		    [--patience N] [--plant WHAT]
  *
  * A boss posts items, one pthread_cond_signal each, with the mutex held. Idle
  * workers wait on the one condvar until there are items, and take all of them.
@@ -30,8 +31,25 @@
  * wakes that no signal was counted for. The group seems to have a waiter left
  * when it has none; the next signal goes to it, and to nobody.
  *
- * Prints one line. Exit 0 if every signal woke somebody, 3 if one was lost, 1
- * if something else failed, 2 for wrong arguments.
+ * When no round has ended for two seconds, the program looks. It says "lost
+ * wakeup" if there are items, every worker sleeps in pthread_cond_wait, where it
+ * was when the last signal was sent, and a second later all of that still holds.
+ * If not (no item is pending; a worker is elsewhere; somebody has the mutex)
+ * the signals aren't to blame. The program then waits for up to PATIENCE
+ * seconds, and goes on if the rounds do; the result is "inconclusive" if they
+ * don't.
+ *
+ * `--plant WHAT` makes one of these happen after some rounds, to show that each
+ * is told from the others:
+ *
+ *	lost	the boss posts an item and sends no signal
+ *	idle	the boss posts no more; no item is pending
+ *	held	the boss keeps the mutex
+ *	away	items are pending, but a worker is busy elsewhere
+ *	pause	the boss sleeps for three seconds, and goes on
+ *
+ * Prints one line. Exit 0 if every signal woke a worker, 3 if one was lost, 4 if
+ * the run is inconclusive, 1 if something else failed, 2 for wrong arguments.
  */
 #include "../pthread/harness.h"
 
@@ -45,7 +63,12 @@
  * waiters starts, but not the groups' signals.
  */
 #define SPLIT 16
+#define CONFIRM_MS 1000
 #define EXIT_LOST 3
+#define EXIT_INCONCLUSIVE 4
+/* What is planted comes after so many rounds. */
+#define PLANTED_AT 100
+#define PLANTED_PAUSE_MS 3000
 
 struct worker {
 	struct thread thread;
@@ -75,13 +98,26 @@ static long returns_then;
 static struct worker workers[MAX_WORKERS];
 static _Thread_local struct worker *self;
 static _Atomic long rounds;
-static _Atomic bool stop;
+static _Atomic bool stop, boss_is_done;
 
 static long seconds = 60;
 static int count = 5;
 static long every = 4;
 static long pause_us = 300;
 static uint32_t seed;
+static long patience = 10;
+
+enum plant { NOTHING, LOST, IDLE, HELD, AWAY, PAUSE };
+static const char *const plants[] = {
+	[LOST] = "lost", [IDLE] = "idle",   [HELD] = "held",
+	[AWAY] = "away", [PAUSE] = "pause",
+};
+static enum plant plant;
+
+static bool planted(enum plant what)
+{
+	return plant == what && rounds == PLANTED_AT;
+}
 
 static long all_returns(void)
 {
@@ -107,6 +143,12 @@ static void sleep_us(long us)
 	struct timespec time = { us / 1000000, us % 1000000 * 1000 };
 
 	nanosleep(&time, NULL);
+}
+
+static void stop_here(void)
+{
+	for (;;)
+		pause();
 }
 
 /* Not when it is slow for all, because it has the mutex. */
@@ -136,6 +178,10 @@ static void *work(void *argument)
 			worker->waits = false;
 			worker->returns++;
 		}
+		if (planted(AWAY)) {
+			OK(pthread_mutex_unlock(&mutex));
+			stop_here();
+		}
 		took = items;
 		items = 0;
 		OK(pthread_mutex_unlock(&mutex));
@@ -159,17 +205,32 @@ static struct worker *oldest(void)
 	return found;
 }
 
+static void until_all_wait(void)
+{
+	bool all = false;
+
+	while (!all) {
+		sleep_ms(1);
+		OK(pthread_mutex_lock(&mutex));
+		all = all_waiting() == count;
+		OK(pthread_mutex_unlock(&mutex));
+	}
+}
+
 static struct worker *post(void)
 {
 	struct worker *next;
 
 	OK(pthread_mutex_lock(&mutex));
+	if (planted(HELD))
+		stop_here();
 	next = oldest();
 	items++;
 	signals++;
 	waiting_then = all_waiting();
 	returns_then = all_returns();
-	OK(pthread_cond_signal(posted));
+	if (!planted(LOST))
+		OK(pthread_cond_signal(posted));
 	OK(pthread_mutex_unlock(&mutex));
 	return next;
 }
@@ -183,6 +244,12 @@ static void *lead(void *argument UNUSED)
 	int burst;
 
 	while (!stop) {
+		if (planted(LOST))
+			until_all_wait();
+		if (planted(IDLE))
+			stop_here();
+		if (planted(PAUSE))
+			sleep_ms(PLANTED_PAUSE_MS);
 		burst = 1 + next_random(&random) % 2;
 		sent += burst;
 		next = post();
@@ -207,6 +274,7 @@ static void *lead(void *argument UNUSED)
 		}
 		rounds++;
 	}
+	boss_is_done = true;
 	return NULL;
 }
 
@@ -234,56 +302,117 @@ static uintptr_t sleeps_on(pid_t tid)
 	return address;
 }
 
+/* What the program looks like when nothing has gone on for a while. */
+struct state {
+	bool mutex_is_free;
+	int items;
+	/* Workers in pthread_cond_wait, and asleep there. */
+	int waiting, asleep, on_condvar;
+	/* Workers that waited when the last signal was sent, and returns since. */
+	int waiting_then;
+	long returned;
+};
+
+static struct state look(void)
+{
+	struct timespec limit = in_ms(CLOCK_REALTIME, 2000);
+	struct state state = { 0 };
+	uintptr_t address;
+	int i, error;
+
+	error = pthread_mutex_timedlock(&mutex, &limit);
+	if (error == ETIMEDOUT)
+		return state;
+	OK(error);
+	state.mutex_is_free = true;
+	state.items = items;
+	state.waiting = all_waiting();
+	state.waiting_then = waiting_then;
+	state.returned = all_returns() - returns_then;
+	OK(pthread_mutex_unlock(&mutex));
+	/* A worker that was signalled has the mutex to itself now. */
+	sleep_ms(CONFIRM_MS / 2);
+	for (i = 0; i < count; i++) {
+		state.asleep += is_asleep(workers[i].thread.tid);
+		address = sleeps_on(workers[i].thread.tid);
+		state.on_condvar += address >= (uintptr_t)posted &&
+				    address < (uintptr_t)(posted + 1);
+	}
+	return state;
+}
+
 /*
- * Nothing has gone on for a while. If nobody has the mutex, items are there,
- * and of those who waited when the last signal was sent not one has returned,
- * then it was lost.
+ * Work is pending that a signalled waiter should have taken: a worker that
+ * returned after the last item was posted would have found it.
  */
+static bool is_lost(const struct state *state)
+{
+	return state->mutex_is_free && state->items &&
+	       state->waiting == count && state->asleep == count &&
+	       state->waiting_then && !state->returned;
+}
+
+static void describe(const char *judgement, double after_s,
+		     const struct state *state)
+{
+	printf("%s after %.1f s: rounds %ld", judgement, after_s, (long)rounds);
+	if (!state->mutex_is_free) {
+		printf("; the mutex can't be had");
+		return;
+	}
+	printf("; signals %ld; items %d; waiting at the last signal %d, "
+	       "returned since %ld; %d s later waiting %d of %d, asleep %d, "
+	       "on the condvar's words %d",
+	       signals, state->items, state->waiting_then, state->returned,
+	       STUCK_MS / 1000, state->waiting, count, state->asleep,
+	       state->on_condvar);
+}
+
+/* No round has ended for a while. Returns 0 if they go on by themselves. */
 static int examine(double after_s)
 {
-	struct timespec limit;
-	int i, asleep = 0, on_condvar = 0, error, waiting, left;
-	long returned, before = rounds;
-	uintptr_t address;
-	bool lost;
+	struct state state, again;
+	int64_t limit;
+	long before = rounds;
 
-	clock_gettime(CLOCK_REALTIME, &limit);
-	limit.tv_sec += 5;
-	error = pthread_mutex_timedlock(&mutex, &limit);
-	if (error) {
-		printf("stuck after %.1f s: the mutex can't be had: %s\n",
-		       after_s, strerror(error));
-		return 1;
-	}
-	waiting = all_waiting();
-	returned = all_returns() - returns_then;
-	left = items;
-	for (i = 0; i < count; i++) {
-		asleep += is_asleep(workers[i].thread.tid);
-		address = sleeps_on(workers[i].thread.tid);
-		on_condvar += address >= (uintptr_t)posted &&
-			      address < (uintptr_t)(posted + 1);
-	}
-	lost = left && waiting == count && waiting_then && !returned;
-	OK(pthread_mutex_unlock(&mutex));
-
-	printf("%s after %.1f s: rounds %ld; signals %ld; items %d; "
-	       "waiting at the last signal %d, returned since %ld; "
-	       "%d s later waiting %d of %d, asleep %d, on the condvar's words %d",
-	       lost ? "lost wakeup" : "stuck", after_s, before, signals, left,
-	       waiting_then, returned, STUCK_MS / 1000, waiting, count, asleep,
-	       on_condvar);
-	if (lost) {
+	state = look();
+	sleep_ms(CONFIRM_MS);
+	again = look();
+	if (rounds != before)
+		return 0;
+	if (is_lost(&state) && is_lost(&again)) {
+		describe("lost wakeup", after_s, &again);
 		/* One more signal than items mends it. */
 		OK(pthread_mutex_lock(&mutex));
 		OK(pthread_cond_signal(posted));
 		OK(pthread_mutex_unlock(&mutex));
 		sleep_us(500000);
-		printf("; one more signal: %s",
+		printf("; one more signal: %s\n",
 		       rounds > before ? "goes on" : "nothing");
+		return EXIT_LOST;
 	}
+	limit = now_ns(CLOCK_MONOTONIC) + patience * NS_PER_S;
+	while (now_ns(CLOCK_MONOTONIC) < limit) {
+		sleep_ms(50);
+		if (rounds != before)
+			return 0;
+	}
+	state = look();
+	if (rounds != before)
+		return 0;
+	describe("inconclusive", after_s, &state);
 	printf("\n");
-	return lost ? EXIT_LOST : 1;
+	return EXIT_INCONCLUSIVE;
+}
+
+static enum plant plant_named(const char *name)
+{
+	int i;
+
+	for (i = LOST; i <= PAUSE; i++)
+		if (!strcmp(name, plants[i]))
+			return i;
+	return NOTHING;
 }
 
 static int parse(int argc, char **argv)
@@ -303,11 +432,17 @@ static int parse(int argc, char **argv)
 			every = value;
 		else if (!strcmp(argv[i], "--seed"))
 			seed = value;
+		else if (!strcmp(argv[i], "--patience"))
+			patience = value;
+		else if (!strcmp(argv[i], "--plant"))
+			plant = plant_named(argv[i + 1]);
 		else
+			return -1;
+		if (!strcmp(argv[i], "--plant") && !plant)
 			return -1;
 	}
 	return i == argc && seconds > 0 && count > 1 && count <= MAX_WORKERS &&
-	       every >= 0 && pause_us > 0 ? 0 : -1;
+	       every >= 0 && pause_us > 0 && patience >= 0 ? 0 : -1;
 }
 
 int main(int argc, char **argv)
@@ -316,14 +451,15 @@ int main(int argc, char **argv)
 	struct thread boss;
 	int64_t begin, moved;
 	long seen = 0;
-	int i;
+	int i, stuck;
 
 	running = "lost_wakeup";
 	begin = now_ns(CLOCK_MONOTONIC);
 	seed = begin / 1000;
 	if (parse(argc, argv)) {
 		fprintf(stderr, "usage: lost_wakeup [--seconds N] [--workers N] "
-				"[--every N] [--pause US] [--seed S]\n");
+				"[--every N] [--pause US] [--seed S] "
+				"[--patience N] [--plant WHAT]\n");
 		return 2;
 	}
 	pages = shared_memory(2 * PAGE);
@@ -339,18 +475,21 @@ int main(int argc, char **argv)
 	start(&boss, lead, NULL);
 
 	begin = moved = now_ns(CLOCK_MONOTONIC);
-	while (now_ns(CLOCK_MONOTONIC) - begin < seconds * NS_PER_S) {
+	while (!boss_is_done) {
 		sleep_ms(50);
+		if (now_ns(CLOCK_MONOTONIC) - begin >= seconds * NS_PER_S)
+			stop = true;
 		if (rounds != seen) {
 			seen = rounds;
 			moved = now_ns(CLOCK_MONOTONIC);
 		} else if (now_ns(CLOCK_MONOTONIC) - moved >
 			   STUCK_MS * (NS_PER_S / 1000)) {
-			/* Those who are stuck can't be joined. */
-			return examine((double)(moved - begin) / NS_PER_S);
+			stuck = examine((double)(moved - begin) / NS_PER_S);
+			/* Threads that are stuck can't be joined. */
+			if (stuck)
+				return stuck;
 		}
 	}
-	stop = true;
 	join(&boss);
 	OK(pthread_mutex_lock(&mutex));
 	closed = true;
