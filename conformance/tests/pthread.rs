@@ -100,6 +100,7 @@ programs! {
     fork by check_plain;
     futex_faults by check_plain;
     futex_kernel by check_with_caller;
+    futex_pi by check_plain;
     futex_signals by check_plain;
     futex_syscall by check_plain;
     interrupted by check_plain;

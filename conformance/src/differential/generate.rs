@@ -38,6 +38,7 @@ fn step(passing: BoxedStrategy<Time>) -> impl Strategy<Value = Step> {
         3 => requeue(),
         3 => compare_requeue(),
         3 => wake_op(),
+        2 => inheriting(),
         2 => (word(), value()).prop_map(|(word, value)| Step::Store { word, value }),
         1 => odd(time),
     ]
@@ -154,11 +155,23 @@ fn encoded() -> impl Strategy<Value = u32> {
     })
 }
 
+/// Those on priority-inheriting words that don't block: what they make of plain waiters. The words hold the
+/// calling thread's id then, or that of some other process.
+fn inheriting() -> impl Strategy<Value = Step> {
+    let op = prop_oneof![
+        3 => Just(libc::FUTEX_TRYLOCK_PI),
+        3 => Just(libc::FUTEX_UNLOCK_PI),
+        2 => Just(libc::FUTEX_CMP_REQUEUE_PI),
+    ];
+    let wake = prop_oneof![8 => Just(1u32), 1 => count()];
+    (op, at(), wake, at(), count(), expected()).prop_map(|(op, at, wake, to, value2, value3)| {
+        Step::Futex(Call { at, value: Value::Is(wake), value2, to, value3, ..call(op) })
+    })
+}
+
 /// Calls of which none succeeds, or that are unusual otherwise.
 fn odd(time: impl Strategy<Value = Time>) -> impl Strategy<Value = Step> {
     let flags = prop_oneof![Just(PRIVATE), Just(PRIVATE | REALTIME)];
-    // PI operations are the kernel's on both sides: what they do to plain waiters is nobody's
-    // promise.
     let op = prop_oneof![
         0..=5i32,
         9..=10i32,

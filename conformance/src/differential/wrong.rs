@@ -26,6 +26,8 @@ pub enum Fault {
     NamesFirst,
     /// Takes a deadline that is a valid timespec for one that isn't there.
     ForgetsDeadline,
+    /// Takes a priority-inheriting lock past plain waiters of its word.
+    LocksBesideWaiters,
 }
 
 /// The kernel with a fault.
@@ -99,6 +101,13 @@ impl Futex for Wrong {
                 requeue(ASIDE.as_ptr(), uaddr2, before)?;
                 return result;
             }
+            Fault::LocksBesideWaiters if op == libc::FUTEX_TRYLOCK_PI | PRIVATE => {
+                let before = requeue(uaddr, ASIDE.as_ptr(), i64::from(i32::MAX))?;
+                // SAFETY: by the caller's promise.
+                let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
+                requeue(ASIDE.as_ptr(), uaddr, before)?;
+                return result;
+            }
             Fault::LosesMoved if moves && uaddr2.is_aligned() => uaddr2 = LOST.as_ptr(),
             // SAFETY: the harness gives a timespec or null.
             Fault::ForgetsDeadline if wait => match unsafe { timeout_or_val2.as_ref() } {
@@ -143,7 +152,7 @@ unsafe fn peek(word: *mut u32) -> Option<u32> {
 
 impl Fault {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Fault::WakesLast,
         Fault::CountsOneMore,
         Fault::WakesOneMore,
@@ -154,5 +163,6 @@ impl Fault {
         Fault::LosesMoved,
         Fault::NamesFirst,
         Fault::ForgetsDeadline,
+        Fault::LocksBesideWaiters,
     ];
 }

@@ -54,5 +54,6 @@ pub(crate) use wake::wake_at;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use {
     requeue::{compare_requeue_at, requeue_at},
+    wake::is_waited_at,
     wake_op::wake_op_at,
 };

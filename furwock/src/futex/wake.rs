@@ -43,6 +43,20 @@ pub(crate) fn wake_at(key: Key, count: usize, bitset: u32) -> usize {
     wake_waiting(key, count, bitset)
 }
 
+/// Whether anything waits at `key` at this moment. `false` in a handler that may take no lock.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn is_waited_at(key: Key) -> bool {
+    if lot::is_empty(key) || lot::may_not_lock() {
+        return false;
+    }
+    let locked = lot::lock(key);
+    let mut at = locked.first(key);
+    while let Some(waiter) = at.filter(|waiter| !locked.waits(waiter)) {
+        at = locked.after(waiter);
+    }
+    at.is_some()
+}
+
 #[cold]
 fn wake_waiting(key: Key, count: usize, bitset: u32) -> usize {
     lot::wake_instead(key, count, bitset)

@@ -4,7 +4,7 @@ use super::operation::{Face, Operation};
 use super::user_memory;
 use super::waitv::Call;
 use crate::lot::Signals;
-use crate::sys::futex2::{PRIVATE, SIZE_U32, Waitv};
+use crate::sys::futex2::{MPOL, NUMA, PRIVATE, SIZE_U32, Waitv};
 use crate::sys::syscall;
 use core::ptr::{null, null_mut, with_exposed_provenance, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -16,6 +16,13 @@ const FUTEX_REQUEUE: libc::c_long = FUTEX_WAITV + 7;
 
 /// futex2's flags for a private word of 32 bits.
 const PRIVATE_32: u32 = PRIVATE | SIZE_U32;
+
+/// Whether futex2's flags are those of a private word of 32 bits, and flags of a later kernel perhaps. (Words
+/// with a memory node's number are queued by that too, in the kernel alone.)
+fn is_plain(flags: u32) -> bool {
+    const SIZE: u32 = 3;
+    flags & (SIZE | PRIVATE | NUMA | MPOL) == PRIVATE_32
+}
 
 /// Makes the futex call with this number and these arguments, as a program does that believes it is
 /// calling the kernel. `None` if it isn't a futex call or has to go to the kernel whole; otherwise
@@ -55,9 +62,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
             kernel_has(number).then(|| unsafe { call.run(Face::SystemCall) })
         }
         // futex_wake(uaddr, mask, count, flags)
-        FUTEX_WAKE
-            if d as u32 == PRIVATE_32 && b <= MASK && c as i32 != 0 && kernel_has(number) =>
-        {
+        FUTEX_WAKE if is_plain(d as u32) && b <= MASK && c as i32 != 0 && kernel_has(number) => {
             let wake = Operation {
                 uaddr: with_exposed_provenance_mut(a),
                 op: libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG,
@@ -67,6 +72,10 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 val3: b as u32,
                 signals: Signals::AsFutex,
             };
+            if d as u32 != PRIVATE_32 {
+                // SAFETY: by this function's contract.
+                return Some(unsafe { kernel_first(number, arguments, wake) });
+            }
             // SAFETY: by this function's contract.
             Some(unsafe { wake.run(Face::SystemCall) })
         }
@@ -91,12 +100,14 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
             Some(unsafe { wait.run(Face::SystemCall) })
         }
         // futex_requeue(waiters, flags, wake, requeue)
-        FUTEX_REQUEUE if b as u32 == 0 && kernel_has(number) => {
+        FUTEX_REQUEUE if kernel_has(number) => {
             let waiters: *const Waitv = with_exposed_provenance(a);
             let from = user_memory::copy(waiters).ok()?;
             let to = user_memory::copy(waiters.wrapping_add(1)).ok()?;
-            let plain = |waiter: Waitv| waiter.flags == PRIVATE_32 && waiter.reserved == 0;
-            if !plain(from) || !plain(to) || from.val >> 32 != 0 || to.val >> 32 != 0 {
+            let fits = |waiter: Waitv| {
+                is_plain(waiter.flags) && waiter.reserved == 0 && waiter.val >> 32 == 0
+            };
+            if !fits(from) || !fits(to) {
                 return None;
             }
             let requeue = Operation {
@@ -108,11 +119,31 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 val3: from.val as u32,
                 signals: Signals::AsFutex,
             };
+            if b as u32 != 0 || from.flags != PRIVATE_32 || to.flags != PRIVATE_32 {
+                // SAFETY: by this function's contract.
+                return Some(unsafe { kernel_first(number, arguments, requeue) });
+            }
             // SAFETY: by this function's contract.
             Some(unsafe { requeue.run(Face::SystemCall) })
         }
         _ => None,
     }
+}
+
+/// For flags that aren't known here: the kernel does it or refuses it, and what it left over of `operation`
+/// is done here.
+///
+/// # Safety
+/// As for the system call.
+#[cold]
+unsafe fn kernel_first(
+    number: libc::c_long,
+    arguments: [usize; 6],
+    operation: Operation,
+) -> Result<usize, i32> {
+    // SAFETY: by this function's contract.
+    let done = unsafe { syscall::syscall(number, arguments) }.map_err(|errno| errno.0)?;
+    Ok(done + operation.run_here_after(done))
 }
 
 /// The widest value, or bitset, of a word of 32 bits.

@@ -13,10 +13,15 @@
 //! - A private word that is waited on in the kernel all the same (a `futex_waitv` that names shared
 //!   words too, a wait inside a handler that interrupted the engine) is woken by the operations here,
 //!   not by the typed ones of [`futex`](crate::futex).
+//! - Plain waiters of a private word stand in the engine's queue, waiters for a priority-inheriting lock in
+//!   the kernel's. Operations of one kind are refused beside waiters of the other as in the kernel, but which
+//!   came first isn't known if both wait: a wake takes the plain ones first.
 //! - A page that is unmapped after its first use is noticed by a `SIGSEGV` handler; a thread that blocks
 //!   that signal, or a program that replaces the handler, crashes where the kernel says `EFAULT`.
 
 mod call;
+mod inheriting;
+mod new_flags;
 mod operation;
 mod user_memory;
 mod waitv;

@@ -2,12 +2,12 @@
 
 use super::user_memory::{self, Fault};
 use crate::futex::{
-    Requeued, WakeOp, compare_requeue_at, requeue_at, wait_at, wake_at, wake_op_at,
+    Requeued, WakeOp, compare_requeue_at, is_waited_at, requeue_at, wait_at, wake_at, wake_op_at,
 };
 use crate::lot::{self, Ended, Key, Signals, Until};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex as kernel;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 /// Where a call comes from, which decides how far it may be taken.
@@ -21,8 +21,12 @@ pub(super) enum Face {
     SystemCall,
 }
 
-/// Threads that wait in the kernel on private words: beside shared ones, or inside a handler.
-pub(super) static WAITING_IN_KERNEL: AtomicU32 = AtomicU32::new(0);
+/// Threads that wait in the kernel on private words. The low half counts plain waits: beside shared words,
+/// inside a handler, with flags of a later kernel.
+pub(super) static WAITING_IN_KERNEL: AtomicU64 = AtomicU64::new(0);
+
+/// One in the high half, which counts waits by priority-inheriting operations.
+pub(super) const ONE_INHERITING: u64 = 1 << 32;
 
 /// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`. `Err` holds the errno; the calling
 /// thread's own errno stays as it is.
@@ -58,11 +62,14 @@ pub(super) struct Operation {
     pub(super) signals: Signals,
 }
 
-const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
+pub(super) const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
 
 /// What isn't the command. (libc's mask takes away flags of later kernels too, which would then be
 /// ignored here: with them the kernel is to be asked.)
-const COMMAND: i32 = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+pub(super) const COMMAND: i32 = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+
+/// The commands that there may be: `FUTEX_PRIVATE_FLAG` is the bit above them.
+pub(super) const COMMANDS: i32 = libc::FUTEX_PRIVATE_FLAG - 1;
 
 /// Why the engine didn't do it.
 pub(super) enum Refused {
@@ -128,7 +135,7 @@ impl Operation {
     /// # Safety
     /// As for [`futex`].
     #[cold]
-    unsafe fn run_in_kernel(self) -> Result<usize, i32> {
+    pub(super) unsafe fn run_in_kernel(self) -> Result<usize, i32> {
         // SAFETY: by this function's contract.
         unsafe {
             kernel::futex(
@@ -155,21 +162,36 @@ impl Operation {
             libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if !realtime => self.requeue(face),
             // SAFETY: by this function's contract.
             libc::FUTEX_WAKE_OP if !realtime => unsafe { self.wake_op(face) },
+            libc::FUTEX_LOCK_PI
+            | libc::FUTEX_TRYLOCK_PI
+            | libc::FUTEX_UNLOCK_PI
+            | libc::FUTEX_CMP_REQUEUE_PI
+                if !realtime =>
+            {
+                // SAFETY: by this function's contract.
+                unsafe { self.run_inheriting() }
+            }
+            libc::FUTEX_LOCK_PI2 | libc::FUTEX_WAIT_REQUEUE_PI => {
+                // SAFETY: by this function's contract.
+                unsafe { self.run_inheriting() }
+            }
+            // SAFETY: by this function's contract.
+            op if op & !COMMANDS != 0 => unsafe { self.run_with_new_flags() },
             _ => Err(Refused::Malformed),
         }
     }
 
-    fn key(self) -> Key {
+    pub(super) fn key(self) -> Key {
         Key::word(self.uaddr.addr())
     }
 
-    fn key2(self) -> Key {
+    pub(super) fn key2(self) -> Key {
         Key::word(self.uaddr2.addr())
     }
 
     /// Whether the word holds `expected`, which costs it nothing to be asked.
     #[inline]
-    fn look(self, expected: u32) -> Result<(), Refused> {
+    pub(super) fn look(self, expected: u32) -> Result<(), Refused> {
         if user_memory::load(self.uaddr)? == expected {
             Ok(())
         } else {
@@ -210,7 +232,7 @@ impl Operation {
     }
 
     /// From a signal handler that has come upon its own thread inside the engine.
-    fn wait_in_kernel(self) -> Result<usize, Refused> {
+    pub(super) fn wait_in_kernel(self) -> Result<usize, Refused> {
         WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
         // SAFETY: waiting writes nothing.
         let result = unsafe { self.run_in_kernel() };
@@ -234,7 +256,7 @@ impl Operation {
     }
 
     /// At least one, as the kernel has it: it counts after it has woken.
-    fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         usize::try_from(self.val.cast_signed()).unwrap_or(0).max(1)
     }
 
@@ -244,7 +266,7 @@ impl Operation {
             return Err(Refused::Malformed);
         }
         let count = self.count();
-        if goes_on(Face::Library) {
+        if WAITING_IN_KERNEL.load(Ordering::Relaxed) as u32 != 0 {
             // First, since one of them may be a handler that keeps a bucket's lock from being released.
             let woken = wake_rest(self.uaddr, 0, count, bitset)?;
             return Ok(woken + wake_at(self.key(), count - woken, bitset));
@@ -342,6 +364,11 @@ pub(super) fn goes_on(face: Face) -> bool {
     face == Face::SystemCall || WAITING_IN_KERNEL.load(Ordering::Relaxed) != 0
 }
 
+/// Whether anything waits here on a word, as far as a handler that may take no lock can tell.
+pub(super) fn is_waited_on(word: *const u32) -> bool {
+    is_waited_at(Key::word(word.addr()))
+}
+
 /// Wakes in the kernel as many as are missing to `count`. Returns how many there are then.
 #[cold]
 pub(super) fn wake_rest(
@@ -355,8 +382,8 @@ pub(super) fn wake_rest(
     // SAFETY: waking writes nothing.
     match unsafe { kernel::futex(uaddr, op, missing, 0, core::ptr::null(), bitset) } {
         Ok(more) => Ok(woken + more),
-        // Priority-inheriting waiters: the kernel won't wake them so.
-        Err(errno) if woken == 0 => Err(Refused::Errno(errno.0)),
+        // Priority-inheriting waiters: the kernel won't wake them so, and says it whatever else it woke.
+        Err(errno) if woken == 0 || errno.0 == libc::EINVAL => Err(Refused::Errno(errno.0)),
         Err(_) => Ok(woken),
     }
 }
