@@ -1,11 +1,17 @@
 //! What an ELF file says of the loader that will start it.
 
+mod limited;
+mod symbols;
+
+use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 
-use object::elf::{FileHeader32, FileHeader64};
+use object::elf::{DT_NEEDED, FileHeader32, FileHeader64, SHT_DYNSYM, SHT_SYMTAB};
 use object::read::elf::{FileHeader, ProgramHeader};
-use object::{Endianness, FileKind, Object, ObjectSymbol, ReadCache, ReadRef};
+use object::{Endianness, FileKind, ReadCache};
+
+use limited::{Limited, MOST_BYTES};
 
 /// What must agree between a program and a library that is loaded into it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,43 +38,31 @@ pub enum Sanitizer {
     Address(String),
 }
 
-/// Reads the headers of an ELF file; nothing if it is none, or a broken one.
+/// Reads what an ELF file says; nothing if it is none, or a broken one.
 pub fn read(file: &File) -> Option<Elf> {
-    let cache = ReadCache::new(file);
-    match FileKind::parse(&cache).ok()? {
-        FileKind::Elf32 => headers::<FileHeader32<Endianness>, _>(&cache),
-        FileKind::Elf64 => headers::<FileHeader64<Endianness>, _>(&cache),
+    parse(file, true)
+}
+
+/// The platform that furwock itself was built for.
+pub fn own_platform() -> Option<Platform> {
+    Some(parse(&File::open("/proc/self/exe").ok()?, false)?.platform)
+}
+
+fn parse(file: &File, with_sanitizer: bool) -> Option<Elf> {
+    let (cache, budget) = (ReadCache::new(file), Cell::new(MOST_BYTES));
+    let data = Limited { file: &cache, budget: &budget };
+    match FileKind::parse(data).ok()? {
+        FileKind::Elf32 => headers::<FileHeader32<Endianness>>(file, data, with_sanitizer),
+        FileKind::Elf64 => headers::<FileHeader64<Endianness>>(file, data, with_sanitizer),
         _ => None,
     }
-    .map(|elf| Elf { sanitizer: sanitizer(&cache), ..elf })
 }
 
-/// By the libraries that the program asks for, and by the symbols of what is linked into it.
-fn sanitizer<'data>(data: impl ReadRef<'data>) -> Option<Sanitizer> {
-    let file = object::File::parse(data).ok()?;
-    let libraries = file.import_libraries().ok().into_iter().flatten().flatten();
-    for library in libraries {
-        let name = String::from_utf8_lossy(library.name());
-        let is = |gcc: &str, clang: &str| name.starts_with(gcc) || name.starts_with(clang);
-        if is("libtsan.", "libclang_rt.tsan") {
-            return Some(Sanitizer::Thread);
-        }
-        if is("libasan.", "libclang_rt.asan") {
-            return Some(Sanitizer::Address(name.into_owned()));
-        }
-    }
-    let mut symbols = file.dynamic_symbols().chain(file.symbols());
-    let linked_in = symbols.any(|symbol| {
-        symbol.is_definition() && symbol.name_bytes().is_ok_and(|name| name == b"__tsan_init")
-    });
-    linked_in.then_some(Sanitizer::Thread)
-}
-
-fn headers<'data, Header, Data>(data: Data) -> Option<Elf>
-where
-    Header: FileHeader<Endian = Endianness>,
-    Data: ReadRef<'data>,
-{
+fn headers<Header: FileHeader<Endian = Endianness>>(
+    file: &File,
+    data: Limited<'_>,
+    with_sanitizer: bool,
+) -> Option<Elf> {
     let header = Header::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let platform = Platform {
@@ -80,12 +74,35 @@ where
     let interpreter =
         segments.iter().find_map(|segment| segment.interpreter(endian, data).ok().flatten());
     let interpreter = interpreter.map(|name| String::from_utf8_lossy(name).into_owned());
-    Some(Elf { platform, interpreter, sanitizer: None })
+    let sanitizer = if with_sanitizer { sanitizer(file, header, endian, data) } else { None };
+    Some(Elf { platform, interpreter, sanitizer })
 }
 
-/// The platform that furwock itself was built for.
-pub fn own_platform() -> Option<Platform> {
-    Some(read(&File::open("/proc/self/exe").ok()?)?.platform)
+/// By the libraries that the program asks for, and by the symbols of what is linked into it.
+fn sanitizer<Header: FileHeader<Endian = Endianness>>(
+    file: &File,
+    header: &Header,
+    endian: Endianness,
+    data: Limited<'_>,
+) -> Option<Sanitizer> {
+    let sections = header.sections(endian, data).ok()?;
+    let dynamic = sections.dynamic_table(endian, data).ok();
+    let entries = dynamic.iter().flatten().filter(|entry| entry.tag == DT_NEEDED);
+    let libraries = entries.filter_map(|entry| dynamic.as_ref()?.string(entry).ok());
+    for library in libraries {
+        let name = String::from_utf8_lossy(library);
+        let is = |gcc: &str, clang: &str| name.starts_with(gcc) || name.starts_with(clang);
+        if is("libtsan.", "libclang_rt.tsan") {
+            return Some(Sanitizer::Thread);
+        }
+        if is("libasan.", "libclang_rt.asan") {
+            return Some(Sanitizer::Address(name.into_owned()));
+        }
+    }
+    let linked_in = [SHT_DYNSYM, SHT_SYMTAB]
+        .into_iter()
+        .any(|table| symbols::defines::<Header>(file, endian, &sections, table, b"__tsan_init"));
+    linked_in.then_some(Sanitizer::Thread)
 }
 
 impl fmt::Display for Platform {
@@ -116,6 +133,23 @@ mod tests {
         assert_eq!(Some(elf.platform), own_platform());
         assert!(elf.interpreter.unwrap().contains("ld-"));
         assert_eq!(elf.sanitizer, None);
+    }
+
+    /// Calls of read and its kind that this thread has made; `None` if the kernel doesn't count.
+    fn reads() -> Option<u64> {
+        let counts = std::fs::read_to_string("/proc/thread-self/io").ok()?;
+        counts.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse().ok()
+    }
+
+    /// A program of some ten thousand symbols: this one.
+    #[test]
+    fn symbols_are_not_read_one_by_one() {
+        let Some(before) = reads() else { return eprintln!("skipped: the kernel doesn't count") };
+        let file = File::open("/proc/self/exe").unwrap();
+        read(&file).unwrap();
+        let calls = reads().unwrap() - before;
+        let blocks = file.metadata().unwrap().len() >> 20;
+        assert!(calls < 100 + blocks, "{calls} reads");
     }
 
     #[test]

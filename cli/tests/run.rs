@@ -179,6 +179,68 @@ fn a_library_path_that_the_loader_would_split_is_125() {
     assert_refused(&run, 125, "space");
 }
 
+/// An ELF file of this machine, for a loader that there isn't, with as much in its tables as a file can say.
+fn boundless_elf(section_count: u64) -> Vec<u8> {
+    const LOADER: &[u8] = b"/nonexistent/ld-linux.so\0";
+    const HUGE: u64 = 1 << 39;
+    let own = fs::read("/proc/self/exe").unwrap();
+    let mut elf = own[..64].to_vec();
+    let put = |elf: &mut Vec<u8>, at: usize, bytes: &[u8]| {
+        elf.resize(elf.len().max(at + bytes.len()), 0);
+        elf[at..at + bytes.len()].copy_from_slice(bytes);
+    };
+    // The header: one segment, and as many sections as the first of them says.
+    put(&mut elf, 32, &64u64.to_le_bytes());
+    put(&mut elf, 40, &512u64.to_le_bytes());
+    put(&mut elf, 56, &1u16.to_le_bytes());
+    put(&mut elf, 60, &0u16.to_le_bytes());
+    put(&mut elf, 62, &0u16.to_le_bytes());
+    // PT_INTERP.
+    put(&mut elf, 64, &3u32.to_le_bytes());
+    put(&mut elf, 72, &256u64.to_le_bytes());
+    put(&mut elf, 96, &(LOADER.len() as u64).to_le_bytes());
+    put(&mut elf, 256, LOADER);
+    let mut section = |index: usize, kind: u32, size: u64, link: u32| {
+        let at = 512 + 64 * index;
+        put(&mut elf, at + 4, &kind.to_le_bytes());
+        put(&mut elf, at + 24, &1024u64.to_le_bytes());
+        put(&mut elf, at + 32, &size.to_le_bytes());
+        put(&mut elf, at + 40, &link.to_le_bytes());
+        put(&mut elf, at + 56, &[0; 8]);
+    };
+    let (symbols, strings, dynamic, dynamic_symbols) = (2, 3, 6, 11);
+    section(0, 0, section_count, 0);
+    section(1, strings, HUGE, 0);
+    section(2, symbols, HUGE, 1);
+    section(3, dynamic, HUGE, 1);
+    section(4, dynamic_symbols, HUGE, 1);
+    elf.resize(1024, 0);
+    elf
+}
+
+/// What a file says about its own size costs no memory: neither sizes that it doesn't have, nor those of a
+/// file with holes.
+#[test]
+fn a_boundless_program_is_refused_by_the_kernel_alone() {
+    let scratch = Scratch::new("a_boundless_program_is_refused_by_the_kernel_alone");
+    let stub = scratch.stub();
+    for section_count in [5, 1 << 32, u64::MAX] {
+        for holes in [false, true] {
+            let program = scratch.executable(boundless_elf(section_count), "boundless");
+            if holes {
+                let grown = Command::new("truncate").args(["-s", "600G"]).arg(&program).status();
+                assert!(grown.unwrap().success());
+            }
+            let script = "ulimit -v 500000; exec \"$1\" run \"$2\"";
+            let mut shell = Command::new("timeout");
+            shell.args(["20", "sh", "-c", script, "sh", FURWOCK]).arg(&program);
+            let run = shell.env("FURWOCK_PRELOAD", &stub).output().unwrap();
+            assert_refused(&run, 126, "its interpreter or dynamic loader is missing");
+            fs::remove_file(&program).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_missing_program_is_127() {
     let scratch = Scratch::new("a_missing_program_is_127");
