@@ -97,6 +97,7 @@ programs! {
     deepbind by check_deepbind;
     destroy by check_plain;
     dlopen by check_dlopen;
+    first_use by check_plain;
     fork by check_plain;
     futex_faults by check_plain;
     futex_kernel by check_with_caller;
