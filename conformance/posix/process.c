@@ -369,7 +369,7 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 		if (child == 0) {
 			/* It dies of this if it hangs. */
 			signal(SIGALRM, SIG_DFL);
-			alarm(5);
+			alarm(bound_s(5));
 			POST(&locks->sem);
 			POST(&locks->sem);
 			_exit(0);

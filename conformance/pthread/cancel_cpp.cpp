@@ -1,5 +1,7 @@
 // Cancellation of a C++ thread: destructors of the frames it leaves run, those
 // of its locks last, since the mutex is its own again by then.
+#include "bound.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
@@ -134,7 +136,7 @@ int main(int argc, char **argv)
 		  standard_library_works },
 	};
 
-	alarm(20);
+	alarm(bound_s(20));
 	for (auto &test : tests) {
 		if (argc < 2)
 			std::printf("%s\tboth\t\n", test.name);

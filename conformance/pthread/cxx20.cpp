@@ -1,5 +1,7 @@
 // C++20's waiting: libstdc++ puts atomics' waits, semaphores, latches and
 // barriers on futex(2), by libc's syscall.
+#include "bound.h"
+
 #include <atomic>
 #include <barrier>
 #include <chrono>
@@ -237,7 +239,7 @@ int main(int argc, char **argv)
 		{ "cpp_jthread__stops_that_meet_waits", stop_tokens },
 	};
 
-	alarm(20);
+	alarm(bound_s(20));
 	for (auto &test : tests) {
 		if (argc < 2)
 			std::printf("%s\tboth\t\n", test.name);

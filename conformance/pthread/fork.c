@@ -349,7 +349,7 @@ static void posix_fork__as_threads_wait_for_the_first_time(void)
 	for (i = 0; i < 400; i++) {
 		child = fork_watched();
 		if (child == 0) {
-			alarm(5);
+			alarm(bound_s(5));
 			start(&threads[0], wait_once, &global);
 			join(&threads[0]);
 			_exit(0);
@@ -388,7 +388,7 @@ static void posix_fork__shared_condvar_in_use_by_the_parent_works_in_child(void)
 	for (i = 0; i < 150; i++) {
 		child = fork_watched();
 		if (child == 0) {
-			alarm(5);
+			alarm(bound_s(5));
 			OK(pthread_cond_signal(&scene->cond));
 			OK(pthread_cond_broadcast(&scene->cond));
 			_exit(0);

@@ -15,6 +15,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "bound.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -274,7 +276,7 @@ static void UNUSED arm_watchdog(unsigned int seconds)
 	sigemptyset(&alarms);
 	sigaddset(&alarms, SIGALRM);
 	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-	alarm(seconds);
+	alarm(bound_s(seconds));
 }
 
 /* In a child: a failure there has to end in seconds too, and before ours. */

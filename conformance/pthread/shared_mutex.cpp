@@ -1,5 +1,7 @@
 // C++17's shared mutexes: libstdc++ makes them of pthread_rwlock_t, with the
 // timed calls on either clock.
+#include "bound.h"
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -394,7 +396,7 @@ int main(int argc, char **argv)
 		{ "cpp_shared_mutex__exceptions_unlock", exceptions_unlock },
 	};
 
-	alarm(20);
+	alarm(bound_s(20));
 	for (auto &test : tests) {
 		if (argc < 2)
 			std::printf("%s\tboth\t\n", test.name);

@@ -8,6 +8,7 @@ pub mod differential;
 pub mod hostile;
 pub mod instructions;
 pub mod program;
+pub mod watchdog;
 
 pub use build::{Artifact, built, preload, scratch, sources};
 pub use program::{Clause, Ended, Side, Test, run};

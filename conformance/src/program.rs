@@ -1,19 +1,21 @@
 //! Runs the tests of one C program, each in a process of its own.
 
 use crate::build::preload;
+use crate::watchdog::runner::hard_limit_s;
+use crate::watchdog::{HARD_LIMIT, watch};
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// The harness's word for a test that can't run here.
 const EXIT_SKIPPED: i32 = 77;
 
-/// The programs have watchdogs of their own, of 20 s. This is for those that don't get that far.
-const LIMIT: Duration = Duration::from_secs(40);
+/// The bound of a test. The programs have watchdogs of their own, of the same time where nobody watches.
+const LIMIT: Duration = Duration::from_secs(20);
 
 /// What stands beneath the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,31 +125,29 @@ pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
     let says = says.trim().replace('\n', "; ");
     match status {
         Ok(Some(status)) => judge(status, says),
-        Ok(None) => Ended::Failed(format!("still running after {} s; {says}", LIMIT.as_secs())),
+        Ok(None) => Ended::Failed(format!("hangs; {says}")),
         Err(error) => Ended::Failed(error.to_string()),
     }
 }
 
-/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`. Returns
-/// how it ended (`None`: by the limit), and what it said on stderr.
+/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`, as the
+/// watchdog has it. Returns how it ended (`None`: by the limit), and what it said on stderr, with the
+/// watchdog's report.
 pub fn run_to_end(
     mut command: Command,
     limit: Duration,
 ) -> (io::Result<Option<ExitStatus>>, String) {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-    command.process_group(0);
+    command.process_group(0).env(HARD_LIMIT, hard_limit_s(limit).to_string());
     let mut child = command.spawn().expect("the program can be started");
-    let mut pipe = child.stderr.take().expect("piped above");
-    // A process that outlives the test, and still has the pipe, must not keep us waiting for more
-    // than the limit: the group is killed first.
-    let reader = thread::spawn(move || {
-        let mut says = String::new();
-        let _ = pipe.read_to_string(&mut says);
-        says
-    });
-    let status = wait(&mut child, limit);
+    let said = Arc::new(Mutex::new(String::new()));
+    let heard = said.clone();
+    let watched = watch(&mut child, Some(limit), move |line| heard.lock().unwrap().push_str(line));
+    // A process that outlives the test, and still has the pipe, must not keep us waiting.
     kill_group(&child);
-    (status, reader.join().unwrap_or_default())
+    let (status, report) = watched.heard();
+    let says = said.lock().unwrap().clone() + &report.unwrap_or_default();
+    (status, says)
 }
 
 fn judge(status: ExitStatus, says: String) -> Ended {
@@ -159,20 +159,14 @@ fn judge(status: ExitStatus, says: String) -> Ended {
     }
 }
 
-/// Waits for at most `limit`; `None` if the child still runs then.
+/// Waits for at most `limit`, as the watchdog has it, which tells of it on stderr; `None` if the child
+/// still runs then.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let end = Instant::now() + limit;
-    let mut pause = Duration::from_millis(1);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        if Instant::now() > end {
-            return Ok(None);
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+    let watched = watch(child, Some(limit), |line| eprint!("{line}"));
+    if let Some(report) = watched.report {
+        eprint!("{report}");
     }
+    watched.status
 }
 
 /// Ends whatever the child left behind, and the child if it is still there.

@@ -1,6 +1,7 @@
 /*
  * Every thread counts what it gets done, and one that gets nothing done for
- * STUCK_S has been forgotten.
+ * STUCK_S has been forgotten, if the runner doesn't find that the machine is to
+ * blame.
  */
 #include "actors.h"
 
@@ -8,6 +9,8 @@ struct actor actors[ACTORS];
 _Atomic long total;
 _Atomic uint32_t actors_so_far;
 uint64_t seed = 1;
+
+static int64_t next_ask_ns;
 
 struct actor *appear(const char *role)
 {
@@ -62,6 +65,57 @@ static void dump(void)
 				is_asleep(actors[i].tid) ? ", asleep" : "");
 }
 
+/* For how long the actor has got nothing done. */
+static int64_t stuck_ns(struct actor *actor, int64_t now)
+{
+	if (!actor->role || actor->seen != actor->progress) {
+		actor->seen = actor->progress;
+		actor->seen_ns = now;
+	}
+	return now - actor->seen_ns;
+}
+
+/* The runner looks at all that may wait for one another. */
+static void ask(int64_t now)
+{
+	char text[4096];
+	size_t used;
+	int i;
+
+	used = snprintf(text, sizeof(text), "STUCK %d %d", getpid(),
+			STUCK_S * 1000);
+	for (i = 0; i < ACTORS && used < sizeof(text) - 32; i++)
+		if (stuck_ns(&actors[i], now) > STUCK_S * NS_PER_S / 2)
+			used += snprintf(text + used, sizeof(text) - used,
+					 " %d", actors[i].tid);
+	text[used++] = '\n';
+	if (write(STDERR_FILENO, text, used) < 0)
+		abort();
+}
+
+/* Ends the process, unless a runner is there to judge, and time to do it. */
+static void tell_of(struct actor *actor, int64_t now)
+{
+	int64_t hard_limit = hard_limit_s() * NS_PER_S;
+
+	if (stuck_ns(actor, now) > hard_limit) {
+		fprintf(stderr, "FAILED: tid %d stuck for %lld s, seed %llu\n",
+			actor->tid,
+			(long long)(stuck_ns(actor, now) / NS_PER_S),
+			(unsigned long long)seed);
+		dump();
+		_exit(1);
+	}
+	if (now < next_ask_ns)
+		return;
+	fprintf(stderr, "tid %d stuck for %lld s, seed %llu\n", actor->tid,
+		(long long)(stuck_ns(actor, now) / NS_PER_S),
+		(unsigned long long)seed);
+	dump();
+	ask(now);
+	next_ask_ns = now + STUCK_S * NS_PER_S / 2;
+}
+
 static void *watch(void *argument UNUSED)
 {
 	int64_t now;
@@ -71,21 +125,9 @@ static void *watch(void *argument UNUSED)
 	for (;;) {
 		usleep(250000);
 		now = now_ns(CLOCK_MONOTONIC);
-		for (i = 0; i < ACTORS; i++) {
-			struct actor *actor = &actors[i];
-
-			if (!actor->role || actor->seen != actor->progress) {
-				actor->seen = actor->progress;
-				actor->seen_ns = now;
-			} else if (now - actor->seen_ns > STUCK_S * NS_PER_S) {
-				fprintf(stderr,
-					"FAILED: tid %d stuck for %d s, seed %llu\n",
-					actor->tid, STUCK_S,
-					(unsigned long long)seed);
-				dump();
-				_exit(1);
-			}
-		}
+		for (i = 0; i < ACTORS; i++)
+			if (stuck_ns(&actors[i], now) > STUCK_S * NS_PER_S)
+				tell_of(&actors[i], now);
 	}
 	return NULL;
 }

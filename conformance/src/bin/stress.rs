@@ -1,15 +1,24 @@
 //! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] [--storm fork|signal|cancel|all]`:
-//! compiles `stress/*.c` and runs them, under the preload unless told otherwise.
+//! compiles `stress/*.c` and runs them, under the preload unless told otherwise, and under watch: what
+//! hangs is judged from outside (`watchdog`).
 
+use furwock_conformance::program::kill_group;
+use furwock_conformance::watchdog::runner::hard_limit_s;
+use furwock_conformance::watchdog::{HARD_LIMIT, watch};
 use furwock_conformance::{Artifact, Side, scratch};
 use std::env;
-use std::process::ExitCode;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 /// `stress/stress.c` has these beside it.
 const SUBJECTS: [&str; 8] =
     ["actors", "barriers", "cancels", "forks", "locks", "rwlocks", "semaphores", "signals"];
 
 const STORMS: [&str; 4] = ["fork", "signal", "cancel", "all"];
+
+/// `STUCK_S` of `stress/stress.h`.
+const STUCK: Duration = Duration::from_secs(10);
 
 fn main() -> ExitCode {
     let mut side = Side::Furwock;
@@ -38,10 +47,40 @@ fn main() -> ExitCode {
     let subjects = SUBJECTS.map(|subject| format!("stress/{subject}.c"));
     let subjects: Vec<_> = subjects.iter().map(String::as_str).collect();
     let program = Artifact::program("stress/stress.c", &folder, "stress").and(&subjects).build();
-    match side.command(&program).args(arguments).status() {
-        Ok(status) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
+    let mut command = side.command(&program);
+    command.args(arguments);
+    run(command, STUCK)
+}
+
+/// Runs a program that asks when it is stuck, in a process group that doesn't outlive it.
+fn run(mut command: Command, bound: Duration) -> ExitCode {
+    command.process_group(0).stderr(Stdio::piped());
+    command.env(HARD_LIMIT, hard_limit_s(bound).to_string());
+    let die_with_us = || {
+        // SAFETY: no memory is touched. A signal of the terminal's reaches this process only.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        Ok(())
+    };
+    // SAFETY: one system call.
+    unsafe { command.pre_exec(die_with_us) };
+    let mut child = match command.spawn() {
+        Ok(child) => child,
         Err(error) => {
-            eprintln!("furwock-stress: {}: {error}", program.display());
+            eprintln!("furwock-stress: {}: {error}", command.get_program().display());
+            return ExitCode::FAILURE;
+        }
+    };
+    let watched = watch(&mut child, None, |line| eprint!("{line}"));
+    kill_group(&child);
+    let (status, report) = watched.heard();
+    if let Some(report) = report {
+        eprint!("{report}");
+    }
+    match status {
+        Ok(Some(status)) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
+        Ok(None) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("furwock-stress: {error}");
             ExitCode::FAILURE
         }
     }

@@ -1,0 +1,135 @@
+//! The rules: what keeps a thread, and whose fault that is.
+
+use super::task::{Call, Look};
+use std::fmt;
+
+/// What keeps a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// It has ended.
+    Ended,
+    /// Somebody stopped or traces it.
+    Stopped,
+    /// It is runnable, and gets no processor or hardly any.
+    Starved,
+    /// It runs now, but had no processor for more than half of its life.
+    Late,
+    /// It sleeps in the kernel, uninterruptibly, and not on a futex.
+    InKernel,
+    /// It sleeps on a futex, perhaps again and again.
+    InFutex,
+    /// It runs.
+    Runs,
+    /// It waits for a process to end.
+    ForChild,
+    /// It sleeps in another call.
+    Elsewhere,
+}
+
+/// Whose fault it is that nothing gets on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The wait may go on.
+    Machine,
+    /// A wakeup was lost, or a lock is broken.
+    Furwock,
+    /// It waits for something that isn't furwock's.
+    Program,
+}
+
+impl Cause {
+    /// Whose fault it is if a thread is kept by it; `None` where the answer is with others.
+    pub fn fault(self) -> Option<Fault> {
+        match self {
+            Cause::Stopped | Cause::Starved | Cause::Late | Cause::InKernel => Some(Fault::Machine),
+            Cause::InFutex | Cause::Runs => Some(Fault::Furwock),
+            Cause::Elsewhere => Some(Fault::Program),
+            Cause::Ended | Cause::ForChild => None,
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Cause::Ended => "has ended",
+            Cause::Stopped => "is stopped",
+            Cause::Starved => "is runnable and gets no processor",
+            Cause::Late => "runs, but had no processor for most of its life",
+            Cause::InKernel => "sleeps in the kernel, uninterruptibly",
+            Cause::InFutex => "sleeps in a futex wait",
+            Cause::Runs => "runs without getting on",
+            Cause::ForChild => "waits for a process",
+            Cause::Elsewhere => "sleeps, not in a futex wait",
+        })
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Fault::Machine => "the machine's",
+            Fault::Furwock => "furwock's",
+            Fault::Program => "the program's",
+        })
+    }
+}
+
+/// A thread that is runnable has got on if it ran for more than one part in so many of the time.
+const LEAST_SHARE: u64 = 4;
+
+/// What keeps a thread that was looked at some times within `window_ns`.
+pub fn cause(looks: &[Look], window_ns: u64) -> Cause {
+    let (Some(first), Some(last)) = (looks.first(), looks.last()) else { return Cause::Ended };
+    let ran = last.run_ns.saturating_sub(first.run_ns);
+    if ran > window_ns / LEAST_SHARE {
+        let alive = last.age.as_nanos() as u64;
+        return if last.wait_ns > alive / 2 { Cause::Late } else { Cause::Runs };
+    }
+    most_frequent(looks.iter().map(seen))
+}
+
+/// What keeps a thread at one moment, if it doesn't run for long.
+fn seen(look: &Look) -> Cause {
+    match look.state {
+        'Z' | 'X' => Cause::Ended,
+        'T' | 't' => Cause::Stopped,
+        'R' => Cause::Starved,
+        _ if look.is_in_futex() => Cause::InFutex,
+        // vfork's parent sleeps uninterruptibly, too, until its child has called execve or ended.
+        _ if is_for_child(look) => Cause::ForChild,
+        'D' => Cause::InKernel,
+        _ if look.call == Call::Unknown && look.wchan.len() < 2 => Cause::InFutex,
+        _ => Cause::Elsewhere,
+    }
+}
+
+fn is_for_child(look: &Look) -> bool {
+    let waits = [libc::SYS_wait4, libc::SYS_waitid];
+    let forks = [libc::SYS_vfork, libc::SYS_clone, libc::SYS_clone3];
+    match look.call {
+        Call::In { number, .. } if waits.contains(&number) => true,
+        Call::In { number, .. } if forks.contains(&number) => {
+            look.wchan.contains("vfork") || look.wchan.contains("kernel_clone")
+        }
+        _ => false,
+    }
+}
+
+/// The one that was seen most often; of equals the one seen last.
+fn most_frequent(causes: impl Iterator<Item = Cause>) -> Cause {
+    let mut counted: Vec<(Cause, usize)> = Vec::new();
+    for cause in causes {
+        let count =
+            counted.iter().position(|(other, _)| *other == cause).map(|at| counted.remove(at));
+        counted.push((cause, count.map_or(0, |(_, count)| count) + 1));
+    }
+    counted.into_iter().max_by_key(|(_, count)| *count).map_or(Cause::Ended, |(cause, _)| cause)
+}
+
+/// Whose fault it is that none of the threads gets on, which these keep.
+pub fn verdict(causes: impl IntoIterator<Item = Cause>) -> Fault {
+    let faults: Vec<_> = causes.into_iter().filter_map(Cause::fault).collect();
+    let order = [Fault::Machine, Fault::Furwock];
+    order.into_iter().find(|fault| faults.contains(fault)).unwrap_or(Fault::Program)
+}
