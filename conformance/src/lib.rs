@@ -5,6 +5,7 @@
 pub mod build;
 pub mod check;
 pub mod differential;
+pub mod fresh;
 pub mod hostile;
 pub mod instructions;
 pub mod program;

@@ -1,7 +1,11 @@
-//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] [--storm fork|signal|cancel|all]`:
+//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] [--storm fork|signal|cancel|all|fresh]`:
 //! compiles `stress/*.c` and runs them, under the preload unless told otherwise, and under watch: what
 //! hangs is judged from outside (`watchdog`).
+//!
+//! `--storm fresh` runs new objects instead of a mix: the crate's types (`src/fresh`) and pthread's
+//! (`fresh/*.c`) by turns, or with `--face crate|pthread` one of them; pthread's alone on glibc.
 
+use furwock_conformance::fresh::{self, Plan};
 use furwock_conformance::program::kill_group;
 use furwock_conformance::watchdog::runner::hard_limit_s;
 use furwock_conformance::watchdog::{HARD_LIMIT, watch};
@@ -9,51 +13,141 @@ use furwock_conformance::{Artifact, Side, scratch};
 use std::env;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// `stress/stress.c` has these beside it.
 const SUBJECTS: [&str; 8] =
     ["actors", "barriers", "cancels", "forks", "locks", "rwlocks", "semaphores", "signals"];
 
-const STORMS: [&str; 4] = ["fork", "signal", "cancel", "all"];
+/// Those of `stress/stress.c`, and `FRESH`.
+const STORMS: [&str; 5] = ["fork", "signal", "cancel", "all", FRESH];
+const FRESH: &str = "fresh";
+
+/// The faces of that one.
+const FACES: [&str; 2] = ["crate", "pthread"];
 
 /// `STUCK_S` of `stress/stress.h`.
 const STUCK: Duration = Duration::from_secs(10);
 
+/// A run of one face. Then a new process begins, in which no reader slots are lost yet, with the next seed.
+const MOST_SECONDS: u64 = 120;
+
+/// The first argument of a process that is to be the crate's face.
+const BE_CRATE: &str = "--be-crate";
+
+struct Options {
+    side: Side,
+    seconds: u64,
+    seed: u64,
+    storm: Option<String>,
+    face: Option<String>,
+}
+
 fn main() -> ExitCode {
-    let mut side = Side::Furwock;
-    let mut arguments = Vec::new();
-    let mut given = env::args().skip(1);
-    while let Some(argument) = given.next() {
-        match argument.as_str() {
-            "--side" => match given.next().as_deref() {
-                Some("furwock") => side = Side::Furwock,
-                Some("glibc") => side = Side::Glibc,
-                _ => return usage(),
-            },
-            "--seconds" | "--seed" => match given.next().filter(|text| text.parse::<u64>().is_ok())
-            {
-                Some(number) => arguments.extend([argument, number]),
-                None => return usage(),
-            },
-            "--storm" => match given.next().filter(|name| STORMS.contains(&name.as_str())) {
-                Some(name) => arguments.extend([argument, name]),
-                None => return usage(),
-            },
-            _ => return usage(),
+    let given: Vec<_> = env::args().skip(1).collect();
+    if let [BE_CRATE, seconds, seed] = given.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        let number = |text: &str| text.parse().expect("written by this program");
+        fresh::run(Plan { time: Duration::from_secs(number(seconds)), seed: number(seed) });
+        return ExitCode::SUCCESS;
+    }
+    let Some(options) = parse(&given) else {
+        eprintln!(
+            "usage: furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] \
+             [--storm fork|signal|cancel|all|fresh [--face crate|pthread]]"
+        );
+        return ExitCode::from(2);
+    };
+    let status = if options.storm.as_deref() == Some(FRESH) {
+        run_fresh(&options)
+    } else {
+        run_mix(&options)
+    };
+    ExitCode::from(status)
+}
+
+fn parse(given: &[String]) -> Option<Options> {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let mut options = Options {
+        side: Side::Furwock,
+        seconds: 10,
+        seed: since.as_nanos() as u64 % 1_000_000_007,
+        storm: None,
+        face: None,
+    };
+    for pair in given.chunks(2) {
+        let [name, value] = pair else { return None };
+        match name.as_str() {
+            "--side" => {
+                let sides = [Side::Furwock, Side::Glibc];
+                options.side = sides.into_iter().find(|side| side.name() == value)?;
+            }
+            "--seconds" => options.seconds = value.parse().ok().filter(|seconds| *seconds > 0)?,
+            "--seed" => options.seed = value.parse().ok()?,
+            "--storm" if STORMS.contains(&value.as_str()) => options.storm = Some(value.clone()),
+            "--face" if FACES.contains(&value.as_str()) => options.face = Some(value.clone()),
+            _ => return None,
         }
     }
-    let folder = scratch(&format!("{}-stress", side.name()));
+    let is_fresh = options.storm.as_deref() == Some(FRESH);
+    (is_fresh || options.face.is_none()).then_some(options)
+}
+
+fn run_mix(options: &Options) -> u8 {
+    let folder = scratch(&format!("{}-stress", options.side.name()));
     let subjects = SUBJECTS.map(|subject| format!("stress/{subject}.c"));
     let subjects: Vec<_> = subjects.iter().map(String::as_str).collect();
     let program = Artifact::program("stress/stress.c", &folder, "stress").and(&subjects).build();
-    let mut command = side.command(&program);
-    command.args(arguments);
+    let mut command = options.side.command(&program);
+    command.args(["--seconds", &options.seconds.to_string()]);
+    command.args(["--seed", &options.seed.to_string()]);
+    if let Some(storm) = &options.storm {
+        command.args(["--storm", storm]);
+    }
     run(command, STUCK)
 }
 
-/// Runs a program that asks when it is stuck, in a process group that doesn't outlive it.
-fn run(mut command: Command, bound: Duration) -> ExitCode {
+/// The faces by turns, until the time is over or one fails.
+fn run_fresh(options: &Options) -> u8 {
+    let folder = scratch(&format!("{}-fresh", options.side.name()));
+    let parts = ["fresh/locks.c", "fresh/waits.c"];
+    let program = Artifact::program("fresh/fresh.c", &folder, "fresh").and(&parts).build();
+    let faces: Vec<_> = FACES
+        .into_iter()
+        .filter(|face| match &options.face {
+            Some(only) => face == only,
+            None => options.side == Side::Furwock || *face != FACES[0],
+        })
+        .collect();
+    let (mut left, mut seed) = (options.seconds, options.seed);
+    while left > 0 {
+        for face in &faces {
+            let share = options.seconds.div_ceil(faces.len() as u64);
+            let seconds = share.min(MOST_SECONDS).min(left.max(1));
+            println!("fresh: {face}, seed {seed}, {seconds} s, {}", options.side.name());
+            let (seconds, seed) = (seconds.to_string(), seed.to_string());
+            let command = if *face == FACES[0] {
+                let mut command = Command::new(env::current_exe().expect("/proc is mounted"));
+                command.args([BE_CRATE, &seconds, &seed]);
+                command
+            } else {
+                let mut command = options.side.command(&program);
+                command.args(["--seconds", &seconds, "--seed", &seed]);
+                command
+            };
+            let status = run(command, fresh::STUCK);
+            if status != 0 {
+                return status;
+            }
+            left = left.saturating_sub(seconds.parse().expect("a number"));
+        }
+        seed += 1;
+    }
+    0
+}
+
+/// Runs a program that asks when it is stuck, in a process group that doesn't outlive it. Returns its
+/// exit status.
+fn run(mut command: Command, bound: Duration) -> u8 {
     command.process_group(0).stderr(Stdio::piped());
     command.env(HARD_LIMIT, hard_limit_s(bound).to_string());
     let die_with_us = || {
@@ -67,7 +161,7 @@ fn run(mut command: Command, bound: Duration) -> ExitCode {
         Ok(child) => child,
         Err(error) => {
             eprintln!("furwock-stress: {}: {error}", command.get_program().display());
-            return ExitCode::FAILURE;
+            return 1;
         }
     };
     let watched = watch(&mut child, None, |line| eprint!("{line}"));
@@ -77,19 +171,10 @@ fn run(mut command: Command, bound: Duration) -> ExitCode {
         eprint!("{report}");
     }
     match status {
-        Ok(Some(status)) => ExitCode::from(status.code().map_or(1, |code| code as u8)),
-        Ok(None) => ExitCode::FAILURE,
+        Ok(status) => status.and_then(|status| status.code()).map_or(1, |code| code as u8),
         Err(error) => {
             eprintln!("furwock-stress: {error}");
-            ExitCode::FAILURE
+            1
         }
     }
-}
-
-fn usage() -> ExitCode {
-    eprintln!(
-        "usage: furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] \
-         [--storm fork|signal|cancel|all]"
-    );
-    ExitCode::from(2)
 }

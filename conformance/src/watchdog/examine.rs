@@ -211,6 +211,9 @@ fn place(pid: u32, address: u64) -> Option<String> {
     })
 }
 
+/// Frames of Rust's runtime say nothing.
+const RUNTIME: [&str; 3] = [" in std::", " in core::", " in alloc::"];
+
 fn gdb(pid: u32) -> Option<String> {
     let mut gdb = Command::new("timeout");
     let backtrace = format!("thread apply all -s backtrace {FRAMES}");
@@ -220,6 +223,7 @@ fn gdb(pid: u32) -> Option<String> {
         gdb.env_remove("LD_PRELOAD").stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     let says = String::from_utf8_lossy(&run.stdout);
     let frames = says.lines().filter(|line| line.starts_with('#') || line.starts_with("Thread"));
+    let frames = frames.filter(|line| !RUNTIME.iter().any(|name| line.contains(name)));
     let mut text = String::new();
     frames.for_each(|line| _ = writeln!(text, "    {line}"));
     (!text.is_empty()).then(|| format!("  stacks of process {pid}:\n{text}"))
