@@ -202,6 +202,13 @@ fn looks_that_were_written_down() {
     assert_eq!(of(&[between.clone(), ran(4000)]), Cause::Runs);
     assert_eq!(of(&[between.clone(), ran(6000)]), Cause::Late);
     assert_eq!(of(&[between.clone(), between]), Cause::Starved);
+    // A nap, and a look, and a nap; or one long sleep.
+    let nap = |switches| Look {
+        switches,
+        ..look('S', "hrtimer_nanosleep", call(libc::SYS_clock_nanosleep), 1, 0)
+    };
+    assert_eq!(of(&[nap(0), nap(500)]), Cause::Naps);
+    assert_eq!(of(&[nap(7), nap(7), nap(7)]), Cause::Elsewhere);
     // The kernel's word on priorities' futexes and on its calls may be missing.
     assert_eq!(of(&[look('S', "futex_wait_queue", Call::Unknown, 1, 0)]), Cause::InFutex);
     assert_eq!(of(&[look('S', "pipe_read", Call::Unknown, 1, 0)]), Cause::Elsewhere);
@@ -212,4 +219,7 @@ fn looks_that_were_written_down() {
     assert_eq!(verdict(all), Fault::Machine);
     assert_eq!(verdict(all[..3].iter().copied()), Fault::Furwock);
     assert_eq!(verdict([Cause::ForChild, Cause::Ended]), Fault::Program);
+    // The one that looks waits for the other.
+    assert_eq!(verdict([Cause::Naps, Cause::Elsewhere]), Fault::Program);
+    assert_eq!(verdict([Cause::Naps]), Fault::Furwock);
 }

@@ -9,6 +9,7 @@ use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{
     Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockWriteGuard,
 };
+use processes::watchdog::{Patience, Whom};
 use processes::{
     BOUND, CHILDREN, Random, Shared, fork, kill, lock_glibcs, map, reading, reap, with_mutex,
     writing,
@@ -16,7 +17,7 @@ use processes::{
 use std::mem::forget;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 fn main() {
     // Run as `cargo test -- NAME` with another test's name: not this one.
@@ -221,7 +222,7 @@ fn step(shared: &Shared, random: &mut Random) {
 struct Children<'a> {
     shared: &'a Shared,
     ids: [libc::pid_t; CHILDREN],
-    seen: [(u64, Instant); CHILDREN],
+    seen: [(u64, Patience); CHILDREN],
 }
 
 impl Children<'_> {
@@ -234,7 +235,7 @@ impl Children<'_> {
                 shared.progress[place].fetch_add(1, Ordering::Relaxed);
             }
         });
-        self.seen[place] = (u64::MAX, Instant::now());
+        self.seen[place] = (u64::MAX, Patience::new(BOUND));
     }
 
     /// Kills those whose bit is set, all before it waits for any.
@@ -252,12 +253,12 @@ impl Children<'_> {
         for place in 0..CHILDREN {
             let now = self.shared.progress[place].load(Ordering::Relaxed);
             if now != self.seen[place].0 {
-                self.seen[place] = (now, Instant::now());
-            } else if self.seen[place].1.elapsed() > BOUND {
+                self.seen[place] = (now, Patience::new(BOUND));
+            } else if let Some(report) = self.seen[place].1.judge(&Whom::Own) {
                 let shared = self.shared;
                 println!("child {place} stands still: {:?} {:?}", shared.mutex(), shared.lock());
                 self.kill((1 << CHILDREN) - 1);
-                panic!("a wait without end");
+                panic!("a wait without end\n{report}");
             }
         }
     }
@@ -351,8 +352,11 @@ fn kills_at_random_times() {
     println!("seed {seed}");
     let mut random = Random(seed | 1);
     let shared = Shared::new();
-    let mut children =
-        Children { shared, ids: [0; CHILDREN], seen: [(0, Instant::now()); CHILDREN] };
+    let mut children = Children {
+        shared,
+        ids: [0; CHILDREN],
+        seen: [(); CHILDREN].map(|()| (0, Patience::new(BOUND))),
+    };
     (0..CHILDREN).for_each(|place| children.start(place, random.next()));
     let mut killed = 0;
     while killed < kills {

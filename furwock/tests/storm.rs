@@ -8,6 +8,7 @@
 
 mod common;
 
+use common::watchdog::{Patience, Whom};
 use furwock::Deadline;
 use furwock::futex::{
     AnyWaited, Expected, Registration, Waited, requeue, wait, wait_any, wait_async, wait_bitset,
@@ -164,9 +165,12 @@ fn put_tokens(storm: &Storm, until: Instant, seed: u64) -> u64 {
         word.fetch_add(1, Ordering::Release);
         wake(word, 1);
         put += 1;
-        let patience = Instant::now() + Duration::from_secs(10);
-        while storm.taken.load(Ordering::Acquire) != put {
-            assert!(Instant::now() < patience, "seed {seed}: token {put} stays: a wake was lost");
+        let taken = || storm.taken.load(Ordering::Acquire) == put;
+        let mut patience = Patience::new(Duration::from_secs(10));
+        while !taken() {
+            if let Some(report) = patience.judge(&Whom::Own) {
+                assert!(taken(), "seed {seed}: token {put} stays: a wake was lost\n{report}");
+            }
             thread::yield_now();
         }
     }

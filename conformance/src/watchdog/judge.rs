@@ -20,6 +20,8 @@ pub enum Cause {
     InFutex,
     /// It runs.
     Runs,
+    /// It sleeps for moments, and looks again and again.
+    Naps,
     /// It waits for a process to end.
     ForChild,
     /// It sleeps in another call.
@@ -44,7 +46,7 @@ impl Cause {
             Cause::Stopped | Cause::Starved | Cause::Late | Cause::InKernel => Some(Fault::Machine),
             Cause::InFutex | Cause::Runs => Some(Fault::Furwock),
             Cause::Elsewhere => Some(Fault::Program),
-            Cause::Ended | Cause::ForChild => None,
+            Cause::Ended | Cause::ForChild | Cause::Naps => None,
         }
     }
 }
@@ -59,6 +61,7 @@ impl fmt::Display for Cause {
             Cause::InKernel => "sleeps in the kernel, uninterruptibly",
             Cause::InFutex => "sleeps in a futex wait",
             Cause::Runs => "runs without getting on",
+            Cause::Naps => "looks again and again, and sleeps in between",
             Cause::ForChild => "waits for a process",
             Cause::Elsewhere => "sleeps, not in a futex wait",
         })
@@ -86,7 +89,15 @@ pub fn cause(looks: &[Look], window_ns: u64) -> Cause {
         let alive = last.age.as_nanos() as u64;
         return if last.wait_ns > alive / 2 { Cause::Late } else { Cause::Runs };
     }
-    most_frequent(looks.iter().map(seen))
+    let woke = last.switches.saturating_sub(first.switches) >= looks.len() as u64 / 2;
+    let cause = most_frequent(looks.iter().map(seen));
+    let naps = looks.iter().any(is_for_time) && cause == Cause::Elsewhere;
+    if naps && woke { Cause::Naps } else { cause }
+}
+
+fn is_for_time(look: &Look) -> bool {
+    let naps = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
+    matches!(look.call, Call::In { number, .. } if naps.contains(&number))
 }
 
 /// What keeps a thread at one moment, if it doesn't run for long.
@@ -127,9 +138,12 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Cause {
     counted.into_iter().max_by_key(|(_, count)| *count).map_or(Cause::Ended, |(cause, _)| cause)
 }
 
-/// Whose fault it is that none of the threads gets on, which these keep.
+/// Whose fault it is that none of the threads gets on, which these keep. One that looks again and again
+/// waits for the others, or for what a lock of furwock's never says.
 pub fn verdict(causes: impl IntoIterator<Item = Cause>) -> Fault {
-    let faults: Vec<_> = causes.into_iter().filter_map(Cause::fault).collect();
-    let order = [Fault::Machine, Fault::Furwock];
-    order.into_iter().find(|fault| faults.contains(fault)).unwrap_or(Fault::Program)
+    let causes: Vec<_> = causes.into_iter().collect();
+    let faults: Vec<_> = causes.iter().filter_map(|cause| cause.fault()).collect();
+    let order = [Fault::Machine, Fault::Furwock, Fault::Program];
+    let found = order.into_iter().find(|fault| faults.contains(fault));
+    found.unwrap_or(if causes.contains(&Cause::Naps) { Fault::Furwock } else { Fault::Program })
 }

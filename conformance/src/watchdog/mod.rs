@@ -16,7 +16,11 @@
 //! `task` reads one thread, `judge` has the rules, `examine` looks at processes, `patience` is a bound
 //! that asks, `runner` watches a child process that may ask for itself.
 
-#![allow(dead_code, reason = "the crate's tests include this file, and not each uses all of it")]
+#![allow(
+    dead_code,
+    unused_imports,
+    reason = "the crate's tests include this file, and not each uses all of it"
+)]
 
 pub mod examine;
 pub mod judge;

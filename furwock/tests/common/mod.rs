@@ -1,8 +1,13 @@
-//! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang.
+//! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang. The watchdog extends it
+//! where the machine gives threads no processor.
+
+#[path = "../../../conformance/src/watchdog/mod.rs"]
+pub mod watchdog;
 
 use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
+use watchdog::{Patience, Whom};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
 #[allow(dead_code, reason = "not every test file runs its tests by it")]
@@ -12,22 +17,26 @@ pub fn bounded(test: impl FnOnce() + Send + 'static) {
         test();
         let _ = done.send(());
     });
-    match ended.recv_timeout(Duration::from_secs(30)) {
-        Err(RecvTimeoutError::Timeout) => panic!("no end after 30 s: a lost wakeup or a deadlock"),
-        _ => thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause)),
+    let mut patience = Patience::new(Duration::from_secs(30));
+    while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
+        if let Some(report) = patience.judge(&Whom::Own) {
+            assert!(thread.is_finished(), "no end: a lost wakeup or a deadlock\n{report}");
+        }
     }
+    thread.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
 }
 
 /// Calls `condition` until it is true, for at most 10 s.
 #[allow(dead_code, reason = "not every test file waits for a condition")]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
-    for _ in 0..10_000 {
-        if condition() {
+    let mut patience = Patience::new(Duration::from_secs(10));
+    while !condition() {
+        if let Some(report) = patience.judge(&Whom::Own) {
+            assert!(condition(), "not within 10 s: {what}\n{report}");
             return;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    panic!("not within 10 s: {what}");
 }
 
 /// A deadline on each clock, `timeout` ahead.

@@ -1,7 +1,8 @@
 //! Several processes in one test: memory that they share, and children that end in bounded time.
 
+use crate::common::watchdog::{Patience, Whom};
 use std::ops::Deref;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Zeroed memory that children share.
 pub struct Shared<T>(*mut T);
@@ -94,11 +95,13 @@ impl Child {
         self.poll(libc::WNOHANG)
     }
 
-    /// The code that the child ends with, within 20 s; or the signal that killed it, negated.
+    /// The code that the child ends with, within 20 s as the watchdog has it; or the signal that killed it, negated.
     pub fn end(&mut self) -> i32 {
-        let started = Instant::now();
+        let mut patience = Patience::new(Duration::from_secs(20));
         while !self.poll(libc::WNOHANG) {
-            assert!(started.elapsed() < Duration::from_secs(20), "a child sleeps on");
+            if let Some(report) = patience.judge(&Whom::Process(self.pid as u32)) {
+                assert!(self.poll(libc::WNOHANG), "a child sleeps on\n{report}");
+            }
             std::thread::sleep(Duration::from_micros(200));
         }
         let status = self.status.unwrap();

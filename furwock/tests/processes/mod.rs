@@ -2,12 +2,16 @@
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 
+#[path = "../../../conformance/src/watchdog/mod.rs"]
+pub mod watchdog;
+
 use furwock::{RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use watchdog::{Patience, Whom};
 
 /// After so long without progress a wait counts as one without end.
 pub const BOUND: Duration = Duration::from_secs(20);
@@ -158,13 +162,13 @@ pub fn fork(work: impl FnOnce()) -> libc::pid_t {
 
 /// Waits for a child's end, not for ever; returns its wait status.
 pub fn reap(child: libc::pid_t) -> i32 {
-    let started = Instant::now();
+    let mut patience = Patience::new(BOUND);
     let mut status = 0;
     // SAFETY: writes one int.
     while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if started.elapsed() > BOUND {
+        if let Some(report) = patience.judge(&Whom::Process(child as u32)) {
             kill(child);
-            panic!("process {child} doesn't end");
+            panic!("process {child} doesn't end\n{report}");
         }
         std::thread::sleep(Duration::from_micros(100));
     }
