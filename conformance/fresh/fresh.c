@@ -8,11 +8,14 @@
  */
 #include "fresh.h"
 
+#include <linux/futex.h>
+
 enum {
 	MOST = 4,		/* threads of a round */
 	TEAM_ROUNDS = 500,	/* for which the same threads meet */
 	PLACES = 8,
 	IDLE = 200,		/* threads that own reader slots */
+	STALE = 6,		/* threads that wait where objects lie */
 	CHILD_READS = 150,	/* a rwlock gets hot by 128 */
 };
 
@@ -31,7 +34,9 @@ static long rounds[KINDS_HERE], children;
 /* For those who find it stuck. */
 static const char *_Atomic kind_now = "nothing";
 static _Atomic long round_now, done;
-static _Atomic pid_t tids[MOST + 1];
+static _Atomic pid_t tids[MOST];
+/* Which of these use the object: the others wait for them. */
+static _Atomic bool inside[MOST];
 
 void say_where(void)
 {
@@ -88,8 +93,15 @@ static void leave_seats(void)
 {
 	int i;
 
-	for (i = 0; i <= MOST; i++)
+	for (i = 0; i < MOST; i++)
 		tids[i] = 0;
+}
+
+static void use(struct seat *seat)
+{
+	inside[seat->number] = true;
+	team.kind->meet(team.at, &team.round, seat);
+	inside[seat->number] = false;
 }
 
 static void *follow(void *argument)
@@ -101,7 +113,7 @@ static void *follow(void *argument)
 	for (i = 0; i < TEAM_ROUNDS; i++) {
 		meet(&met);
 		waver(&seat);
-		team.kind->meet(team.at, &team.round, &seat);
+		use(&seat);
 		meet(&met);
 	}
 	return NULL;
@@ -146,7 +158,7 @@ static void run_team(uint32_t *random)
 		kind = begin_round(random, false);
 		meet(&met);
 		waver(&seat);
-		team.kind->meet(team.at, &team.round, &seat);
+		use(&seat);
 		meet(&met);
 		end_round(kind);
 	}
@@ -161,7 +173,7 @@ static void *live_for_a_round(void *argument)
 	long met = 0;
 
 	meet(&met);
-	team.kind->meet(team.at, &team.round, &seat);
+	use(&seat);
 	return NULL;
 }
 
@@ -179,6 +191,36 @@ static void run_mortals(uint32_t *random)
 		join(&threads[i]);
 	leave_seats();
 	end_round(kind);
+}
+
+/* ---------------------------------------------------------- stale waiters -- */
+
+/*
+ * Waits for a word where objects come to lie meanwhile, as one does that was
+ * requeued to a word that is gone. A lock there must wake its own waiters. (The
+ * kernel wakes by address, so that glibc's can't tell.)
+ */
+static void *wait_where_objects_lie(void *argument)
+{
+	static const struct timespec limit = { .tv_nsec = 20000000 };
+	uint32_t random = (uint32_t)(uintptr_t)argument * 2654435761u | 1;
+
+	for (;;) {
+		_Atomic uint32_t *word = choose_place(&random);
+
+		syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, *word, &limit);
+	}
+	return NULL;
+}
+
+static void leave_stale_waiters(void)
+{
+	static struct thread threads[STALE];
+	int i;
+
+	for (i = 0; i < STALE; i++)
+		start(&threads[i], wait_where_objects_lie,
+		      (void *)(uintptr_t)(i + 1));
 }
 
 /* --------------------------------------------------------------- children -- */
@@ -290,18 +332,24 @@ static void run_child(uint32_t *random)
 
 /* --------------------------------------------------------------- watching -- */
 
-/* As src/watchdog/runner.rs has it. */
+/*
+ * As src/watchdog/runner.rs has it. Threads that spin until the others come
+ * aren't the ones to judge, unless all do.
+ */
 static void ask(int64_t stuck_ms)
 {
+	bool any = false;
 	char text[256];
 	size_t used;
 	int i;
 
 	fprintf(stderr, "stuck for %lld ms: ", (long long)stuck_ms);
 	say_where();
+	for (i = 0; i < MOST; i++)
+		any |= inside[i];
 	used = snprintf(text, sizeof(text), "STUCK %d %d", getpid(), STUCK_MS);
-	for (i = 0; i <= MOST; i++)
-		if (tids[i])
+	for (i = 0; i < MOST; i++)
+		if (tids[i] && (inside[i] || !any))
 			used += snprintf(text + used, sizeof(text) - used,
 					 " %d", tids[i]);
 	text[used++] = '\n';
@@ -415,8 +463,10 @@ int main(int argc, char **argv)
 	random = (uint32_t)seed * 2654435761u | 1;
 	start_ns = now_ns(CLOCK_MONOTONIC);
 	start(&watcher, watch, NULL);
+	if (under_furwock())
+		leave_stale_waiters();
 	while ((ns = now_ns(CLOCK_MONOTONIC) - start_ns) < seconds * NS_PER_S) {
-		if (!rows_owned && ns > seconds * NS_PER_S / 2) {
+		if (!rows_owned && ns > seconds * NS_PER_S / 4) {
 			rows_owned = true;
 			own_rows();
 		}

@@ -1,14 +1,19 @@
-//! The random mix, for a few seconds on each side. By hand, and for as long as one likes:
-//! `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds 600 --storm all`.
+//! The random mix and the storm of new objects, for a few seconds on each side. By hand, and for as long
+//! as one likes:
+//! `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds 600 --storm all`, and
+//! `... --seconds 3600 --storm fresh`.
 
 use furwock_conformance::Side;
 use std::process::Command;
 
 const SECONDS: &str = "8";
 
-fn check(side: Side) {
+/// Two faces on furwock, one on glibc.
+const SECONDS_OF_FRESH: [(Side, &str); 2] = [(Side::Furwock, "24"), (Side::Glibc, "6")];
+
+fn check(side: Side, more: &[&str]) {
     let mut stress = Command::new(env!("CARGO_BIN_EXE_furwock-stress"));
-    let run = stress.args(["--side", side.name(), "--seconds", SECONDS]).output().unwrap();
+    let run = stress.args(["--side", side.name()]).args(more).output().unwrap();
     let (says, fails) =
         (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
     assert!(run.status.success(), "{}: {says}{fails}", run.status);
@@ -17,10 +22,17 @@ fn check(side: Side) {
 
 #[test]
 fn nobody_is_forgotten_on_glibc() {
-    check(Side::Glibc);
+    check(Side::Glibc, &["--seconds", SECONDS]);
 }
 
 #[test]
 fn nobody_is_forgotten_on_furwock() {
-    check(Side::Furwock);
+    check(Side::Furwock, &["--seconds", SECONDS]);
+}
+
+#[test]
+fn new_objects_begin_well() {
+    for (side, seconds) in SECONDS_OF_FRESH {
+        check(side, &["--seconds", seconds, "--storm", "fresh"]);
+    }
 }

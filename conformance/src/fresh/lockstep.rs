@@ -81,7 +81,7 @@ fn follow(team: &Team, number: usize, place: &Place, shared: &Shared<'_>) {
         let stage = unsafe { (*shared.0.get()).as_ref() }.expect("set up");
         seat.dawdle();
         // SAFETY: made by the leader, who ends it when all have met.
-        unsafe { stage.kind.meet(stage.at, &stage.round, &mut seat) };
+        seat.inside(|seat| unsafe { stage.kind.meet(stage.at, &stage.round, seat) });
         place.meet(&mut met);
     }
 }
@@ -113,11 +113,10 @@ fn lead<'k>(
         let stage = unsafe { &*stage };
         seat.dawdle();
         // SAFETY: made above, and ended below when all have met.
-        let follows = unsafe {
-            stage.kind.meet(at, &stage.round, &mut seat);
-            place.meet(&mut met);
-            stage.kind.end(at, &stage.round, &mut seat)
-        };
+        seat.inside(|seat| unsafe { stage.kind.meet(at, &stage.round, seat) });
+        place.meet(&mut met);
+        // SAFETY: nobody uses it any more.
+        let follows = seat.inside(|seat| unsafe { stage.kind.end(at, &stage.round, seat) });
         again = follows.then_some((kind, at));
         end_round(&counts[kind]);
     }
@@ -163,10 +162,11 @@ pub(super) fn mortal(
                 scope.spawn(move || {
                     let mut seat = seat(team, number);
                     place.meet(&mut 0);
-                    // SAFETY: made above, and ended below when all have been joined.
-                    unsafe {
-                        kind.meet(ptr::with_exposed_provenance_mut(address), round, &mut seat);
-                    };
+                    seat.inside(|seat| {
+                        let at = ptr::with_exposed_provenance_mut(address);
+                        // SAFETY: made above, and ended below when all have been joined.
+                        unsafe { kind.meet(at, round, seat) };
+                    });
                 })
             })
             .collect();

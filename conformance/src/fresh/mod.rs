@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 /// No round takes as long, unless the machine makes it.
 pub const STUCK: Duration = Duration::from_secs(2);
 
-/// Threads that own a row of reader slots and do nothing, for the second half of a run: whoever looks at
+/// Threads that own a row of reader slots and do nothing, after the first quarter of a run: to look at
 /// all rows takes longer then.
 const IDLE: usize = 200;
 
@@ -66,7 +66,7 @@ pub fn run(plan: Plan) {
     let (start, mut idle) = (Instant::now(), false);
     round::watch(plan.seed);
     while start.elapsed() < plan.time {
-        if !idle && start.elapsed() > plan.time / 2 {
+        if !idle && start.elapsed() > plan.time / 4 {
             idle = true;
             own_rows();
         }

@@ -3,7 +3,7 @@
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::atomic::{AtomicI32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,18 +62,25 @@ pub(super) struct Seat {
     pub(super) random: Random,
 }
 
-/// Where a round is, for whoever finds it stuck.
+/// Threads of a round.
+const MOST: usize = 4;
+
+/// Where a round is, for the thread that finds it stuck.
 pub(super) static NOW: Now = Now {
     round: AtomicU64::new(0),
     kind: AtomicUsize::new(0),
-    tids: [const { AtomicI32::new(0) }; 5],
+    tids: [const { AtomicI32::new(0) }; MOST],
+    inside: [const { AtomicBool::new(false) }; MOST],
     done: AtomicU64::new(0),
 };
 
 pub(super) struct Now {
     pub(super) round: AtomicU64,
     pub(super) kind: AtomicUsize,
-    pub(super) tids: [AtomicI32; 5],
+    /// Of its threads.
+    pub(super) tids: [AtomicI32; MOST],
+    /// Which of these use the object: the others wait for them.
+    pub(super) inside: [AtomicBool; MOST],
     /// Rises with each round.
     pub(super) done: AtomicU64,
 }
@@ -154,6 +161,15 @@ fn name() -> &'static str {
 }
 
 impl Seat {
+    /// Calls `use_it`, in which this thread may be the one that is stuck.
+    pub(super) fn inside<T>(&mut self, use_it: impl FnOnce(&mut Self) -> T) -> T {
+        let inside = &NOW.inside[self.number];
+        inside.store(true, Ordering::Relaxed);
+        let result = use_it(self);
+        inside.store(false, Ordering::Relaxed);
+        result
+    }
+
     /// Mostly nothing, sometimes a few pauses: what differs between two threads in lockstep.
     #[inline]
     pub(super) fn dawdle(&mut self) {
@@ -236,10 +252,14 @@ fn say_stuck(since: Instant, word: &str) {
     );
 }
 
-/// As `watchdog::runner` has it.
+/// As `watchdog::runner` has it. Threads that spin until the others come aren't the ones to judge.
 fn ask() {
-    let tids = NOW.tids.iter().map(|tid| tid.load(Ordering::Relaxed)).filter(|tid| *tid != 0);
-    let tids: Vec<_> = tids.map(|tid| tid.to_string()).collect();
+    let load = |at: usize| NOW.tids[at].load(Ordering::Relaxed);
+    let inside = |at: &usize| NOW.inside[*at].load(Ordering::Relaxed);
+    let all: Vec<_> = (0..MOST).filter(|at| load(*at) != 0).collect();
+    let stuck: Vec<_> = all.iter().copied().filter(inside).collect();
+    let named = if stuck.is_empty() { all } else { stuck };
+    let tids: Vec<_> = named.into_iter().map(|at| load(at).to_string()).collect();
     let bound = super::STUCK.as_millis();
     eprintln!("STUCK {} {bound} {}", std::process::id(), tids.join(" "));
 }

@@ -11,7 +11,7 @@ use std::os::fd::AsRawFd;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 
 pub(super) struct Words;
@@ -118,7 +118,7 @@ impl Wake for Unpark {
 fn block_on<T>(future: impl Future<Output = T>) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut future = pin!(future);
-    while let Poll::Pending = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+    while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
         thread::park();
     }
 }
