@@ -49,11 +49,9 @@ pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op
 pub use wake_op_code::{OutOfRange, Unknown};
 pub use word::Word;
 
+#[cfg(any(not(any(loom, shuttle)), test))]
+pub(crate) use requeue::requeue_at;
 pub(crate) use wait::wait_at;
 pub(crate) use wake::wake_at;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use {
-    requeue::{compare_requeue_at, requeue_at},
-    wake::is_waited_at,
-    wake_op::wake_op_at,
-};
+pub(crate) use {requeue::compare_requeue_at, wake::is_waited_at, wake_op::wake_op_at};

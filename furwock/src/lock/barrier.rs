@@ -47,6 +47,18 @@ impl RawBarrier {
         Self::default()
     }
 
+    /// A barrier whose memory says anything.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn saying(word: u32) -> Self {
+        Self { arrived: AtomicU32::new(word) }
+    }
+
+    /// How many have arrived.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn arrived(&self) -> u32 {
+        self.arrived.load(Ordering::Relaxed)
+    }
+
     /// Waits until `count` threads, the caller among them, have called this. Returns true to one of
     /// them, the last to arrive.
     ///

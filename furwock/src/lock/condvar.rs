@@ -89,6 +89,12 @@ impl RawCondvar {
         Self { word: AtomicU32::new(NOBODY) }
     }
 
+    /// Whether the word says that nobody waits.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn says_nobody(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == NOBODY
+    }
+
     /// Releases `mutex`, which the caller holds, waits for a signal or the deadline, and locks it
     /// again. Returns `TimedOut` only if no signal had chosen the caller.
     ///

@@ -55,13 +55,27 @@ impl RawMutex {
     /// A free mutex whose word still speaks of a spinner in the parent of a forked child.
     #[cfg(all(test, loom))]
     pub(crate) fn with_stale_spinner() -> Self {
-        Self { word: AtomicU32::new(super::mutex_state::SPIN) }
+        Self::with_stale_bits(false, false, true)
+    }
+
+    /// A free mutex whose word says what is true no more.
+    #[cfg(all(test, any(loom, shuttle)))]
+    pub(crate) fn with_stale_bits(parked: bool, wakes: bool, spinner: bool) -> Self {
+        let bits = [(parked, PARKED), (wakes, super::mutex_state::ONE_WAKE), (spinner, SPIN)];
+        let said = bits.iter().filter(|(says, _)| *says).map(|(_, bit)| bit).sum();
+        Self { word: AtomicU32::new(said) }
     }
 
     /// Whether the word says nothing: no owner, no waiter, nobody on the way.
     #[cfg(all(test, loom))]
     pub(crate) fn is_quiet(&self) -> bool {
         self.word.load(Ordering::Relaxed) == FREE
+    }
+
+    /// What the word says, `but_wakes` that are said to be on their way.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn at_rest_says(&self, but_wakes: bool) -> u32 {
+        self.word.load(Ordering::Relaxed) & if but_wakes { !WAKES } else { u32::MAX }
     }
 
     /// Takes the lock, waiting as long as it takes. Acquire.

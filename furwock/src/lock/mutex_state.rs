@@ -39,7 +39,7 @@ pub(super) const OWNER: u32 = (1 << 22) - 1;
 pub(super) const PARKED: u32 = 1 << 22;
 pub(super) const SPIN: u32 = 1 << 23;
 pub(super) const HANDOFF: u32 = 1 << 24;
-const ONE_WAKE: u32 = 1 << 25;
+pub(super) const ONE_WAKE: u32 = 1 << 25;
 pub(super) const WAKES: u32 = !(ONE_WAKE - 1);
 
 pub(super) const FREE: u32 = 0;

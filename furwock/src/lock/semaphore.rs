@@ -209,7 +209,7 @@ impl RawSemaphore {
     }
 
     /// How many threads are counted as waiting.
-    #[cfg(all(test, loom))]
+    #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn waiters(&self) -> u64 {
         self.word.load(Ordering::Relaxed) / WAITER
     }

@@ -246,6 +246,12 @@ pub(crate) fn withdraw_anothers(address: usize) -> bool {
     found.is_some()
 }
 
+/// Whether no thread waits for a slot, and none is said to.
+#[cfg(all(test, shuttle))]
+pub(crate) fn nobody_is_awaited() -> bool {
+    rows().all(|row| row.awaited.load(Ordering::Relaxed) == 0)
+}
+
 /// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
 pub(crate) fn forget(address: usize) {
     for row in rows() {

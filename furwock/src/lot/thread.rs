@@ -313,7 +313,7 @@ mod model {
     pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
         let mut first = None;
         for _ in 0..count {
-            let thread: &'static Thread = Box::leak(Box::new(Thread::new()));
+            let thread = crate::prim::model_node();
             // SAFETY: nobody else knows it.
             unsafe { thread.next_free.set(first) };
             first = Some(thread);
@@ -346,10 +346,20 @@ mod model {
         0
     }
 
-    pub(crate) fn forget_interrupt() {}
+    pub(crate) fn forget_interrupt() {
+        if let Some(thread) = own() {
+            thread.waiter.parker.take_interrupt();
+        }
+    }
 
-    /// The parker's half is modelled by itself (`models::interrupt`).
-    pub(crate) fn interrupt(_pthread: usize) {}
+    /// Interrupts the model thread with this id. (loom's models have the parker's half by itself, in
+    /// `models::interrupt`.)
+    pub(crate) fn interrupt(_pthread: usize) {
+        #[cfg(all(test, shuttle))]
+        if let Some(thread) = crate::prim::model_thread_named(_pthread as u32) {
+            thread.waiter.parker.interrupt();
+        }
+    }
 
     pub(crate) fn tid() -> u32 {
         model_thread_id()

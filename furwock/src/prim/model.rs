@@ -52,6 +52,12 @@ pub(crate) fn full_fence_after_rmw() {
     full_fence();
 }
 
+/// Lets other threads run.
+#[cfg(all(shuttle, not(loom)))]
+pub(crate) fn give_way() {
+    checker::thread::yield_now();
+}
+
 /// Models have one processor as far as placing goes.
 pub(crate) fn current_cpu() -> u32 {
     0
@@ -104,6 +110,12 @@ pub(crate) fn kernel_wait(
         return Sleep::Ended;
     }
     if deadline.is_some() {
+        // Or a thread that looks again and again whether another lives would keep all others from running.
+        #[cfg(all(shuttle, not(loom)))]
+        {
+            drop(guard);
+            give_way();
+        }
         return Sleep::TimedOut;
     }
     drop(KERNEL.woken.wait(guard).unwrap());
@@ -169,10 +181,68 @@ checker::lazy_static! {
 }
 
 checker::thread_local! {
-    static OWN: (&'static Thread, u32) = (
-        Box::leak(Box::new(Thread::new())),
-        THREADS.fetch_add(1, atomic::Ordering::Relaxed),
-    );
+    static OWN: (&'static Thread, u32) = new_thread();
+}
+
+fn new_thread() -> (&'static Thread, u32) {
+    let (node, id) = (model_node(), THREADS.fetch_add(1, atomic::Ordering::Relaxed));
+    #[cfg(all(test, shuttle))]
+    NAMED.with_borrow_mut(|named| named.push((id, node)));
+    (node, id)
+}
+
+#[cfg(all(test, shuttle))]
+std::thread_local! {
+    static NAMED: core::cell::RefCell<Vec<(u32, &'static Thread)>> =
+        const { core::cell::RefCell::new(Vec::new()) };
+}
+
+/// The model thread with this id, once it has one.
+#[cfg(all(test, shuttle))]
+pub(crate) fn model_thread_named(id: u32) -> Option<&'static Thread> {
+    NAMED.with_borrow(|named| named.iter().find(|(named, _)| *named == id).map(|(_, node)| *node))
+}
+
+/// A node that lives as long as anything of its execution, and longer.
+pub(crate) fn model_node() -> &'static Thread {
+    let node = Box::into_raw(Box::new(Thread::new()));
+    #[cfg(all(test, shuttle))]
+    NODES.with_borrow_mut(|nodes| nodes.push(node));
+    // SAFETY: never freed, or by `forget_ended_executions`.
+    unsafe { &*node }
+}
+
+#[cfg(all(test, shuttle))]
+std::thread_local! {
+    static NODES: core::cell::RefCell<Vec<*mut Thread>> = const { core::cell::RefCell::new(Vec::new()) };
+}
+
+#[cfg(all(test, shuttle))]
+std::thread_local! {
+    static DEAD: core::cell::RefCell<Vec<u32>> = const { core::cell::RefCell::new(Vec::new()) };
+}
+
+/// The calling thread counts as ended from here on, and touches nothing any more.
+#[cfg(all(test, shuttle))]
+pub(crate) fn model_thread_dies() {
+    DEAD.with_borrow_mut(|dead| dead.push(model_thread_id()));
+}
+
+/// Whether the model thread with this id hasn't ended.
+#[cfg(all(test, shuttle))]
+pub(crate) fn model_thread_lives(id: u32) -> bool {
+    DEAD.with_borrow(|dead| !dead.contains(&id))
+}
+
+/// Frees what all executions that have ended left: a test that runs millions of them calls it in between.
+#[cfg(all(test, shuttle))]
+pub(crate) fn forget_ended_executions() {
+    DEAD.take();
+    NAMED.take();
+    for node in NODES.take() {
+        // SAFETY: made by `model_node`; nothing of its execution is left that will run.
+        drop(unsafe { Box::from_raw(node) });
+    }
 }
 
 pub(crate) fn model_thread() -> &'static Thread {

@@ -13,7 +13,7 @@ static FORGET: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 /// carry the bits of threads that don't exist here.
 #[inline]
 pub(crate) fn is_child() -> bool {
-    #[cfg(all(test, loom))]
+    #[cfg(all(test, any(loom, shuttle)))]
     if pretend::CHILD.get() {
         return true;
     }
@@ -28,7 +28,7 @@ pub(crate) fn generation() -> u32 {
 }
 
 /// Models can't fork, but look at what a child finds.
-#[cfg(all(test, loom))]
+#[cfg(all(test, any(loom, shuttle)))]
 pub(crate) mod pretend {
     std::thread_local! {
         pub(crate) static CHILD: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };

@@ -163,6 +163,10 @@ pub(crate) fn ended_reading() {
 /// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.
 pub(crate) fn is_ours(tid: u32) -> bool {
     use super::syscall::{Errno, syscall};
+    #[cfg(all(test, shuttle))]
+    if tid != 0 {
+        return tid != super::fork::pretend::PARENTS_THREAD && crate::prim::model_thread_lives(tid);
+    }
     #[cfg(all(test, loom))]
     if super::fork::pretend::CHILD.get() {
         return tid != super::fork::pretend::PARENTS_THREAD;
@@ -225,6 +229,11 @@ pub(crate) fn nap() {
 /// Sleeps for that long, below a second; less if a signal handler runs. Unlike libc's it is no
 /// cancellation point.
 pub(crate) fn nap_for(nanoseconds: u32) {
+    #[cfg(all(shuttle, not(loom)))]
+    if nanoseconds != 0 {
+        // A model has no time, only order.
+        return crate::prim::give_way();
+    }
     let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
     let arguments = [core::ptr::from_ref(&time).expose_provenance(), 0, 0, 0, 0, 0];
     // SAFETY: reads one timespec. Ending early is no failure.

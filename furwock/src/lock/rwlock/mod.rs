@@ -12,6 +12,8 @@
 mod exclusive;
 mod settle;
 mod shared;
+#[cfg(all(test, any(loom, shuttle)))]
+mod starts;
 mod state;
 
 use super::contender::{Contender, Role};
@@ -97,39 +99,6 @@ impl RawRwLock {
     #[cfg(any(loom, shuttle))]
     pub fn with_policy(policy: Policy) -> Self {
         Self { word: AtomicU64::new(free(policy)) }
-    }
-
-    /// A free lock that readers enter by their slots.
-    #[cfg(all(test, any(loom, shuttle)))]
-    pub(crate) fn biased() -> Self {
-        Self { word: AtomicU64::new(state::BIASED) }
-    }
-
-    /// A free lock that the next reader biases.
-    #[cfg(all(test, any(loom, shuttle)))]
-    pub(crate) fn hot() -> Self {
-        Self { word: AtomicU64::new(state::HOT) }
-    }
-
-    /// A lock that only says what threads of a forked child's parent did.
-    #[cfg(all(test, loom))]
-    pub(crate) fn with_stale_bits() -> Self {
-        Self { word: AtomicU64::new(HANDOFF | PARKED | state::STALE_IN_CHILD) }
-    }
-
-    /// A lock that a thread of a forked child's parent was about to write, once readers in slots had left.
-    #[cfg(all(test, loom))]
-    pub(crate) fn with_parents_writer() -> Self {
-        let owner = u64::from(crate::sys::fork::pretend::PARENTS_THREAD);
-        Self { word: AtomicU64::new(owner | UPGRADING | REVOKED) }
-    }
-
-    /// Whether the word says that nobody is inside or waits.
-    #[cfg(all(test, any(loom, shuttle)))]
-    pub(crate) fn is_quiet(&self) -> bool {
-        let quiet =
-            state::HEAT | state::BIASED | state::WAS_BIASED | state::REVOKED | state::POLICY;
-        self.word.load(Ordering::Relaxed) & !quiet == 0
     }
 
     /// Who goes first.

@@ -68,7 +68,7 @@ pub(super) const REVOKED: u64 = 1 << 29;
 pub(super) const ONE_WAKE: u64 = 1 << 30;
 pub(super) const WAKES: u64 = 7 << 30;
 pub(super) const WAS_BIASED: u64 = 1 << 33;
-const ONE_HEAT: u64 = 1 << 34;
+pub(super) const ONE_HEAT: u64 = 1 << 34;
 pub(super) const HEAT: u64 = 0xff << 34;
 /// The heat that biases a lock: 128 reads since the last write.
 pub(super) const HOT: u64 = 1 << 41;
