@@ -25,6 +25,8 @@
 compile_error!("furwock's engine sleeps on Linux's futexes: build it for a Linux target");
 
 pub mod futex;
+#[cfg(all(test, shuttle))]
+mod generated;
 #[cfg(not(any(loom, shuttle)))]
 pub mod linux;
 pub mod lock;
