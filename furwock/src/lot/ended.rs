@@ -180,6 +180,7 @@ impl Census {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
+    use super::super::key::Key;
     use super::super::slots::{self, Published};
     use super::super::thread::{self, Thread};
     use super::super::{bucket, deferred};
@@ -331,7 +332,7 @@ mod tests {
     #[test]
     fn wakes_left_by_handlers_leave_nothing() {
         in_a_thread(|| {
-            let (held, other) = (1 << 20, 1 << 21);
+            let (held, other) = (Key::word(1 << 20), Key::word(1 << 21));
             for _ in 0..2 {
                 let bucket = bucket::lock(held);
                 assert!(deferred::leave_wake(other, 1, 1));
