@@ -264,9 +264,9 @@ pub(crate) fn leave_behind(address: usize) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
-#[cfg(not(any(loom, shuttle)))]
 pub(super) use native::forget_others;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
 #[cfg(not(any(loom, shuttle)))]
 use native::{known, rows, take};
 
