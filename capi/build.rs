@@ -3,7 +3,7 @@
 fn main() {
     for argument in [
         "-Wl,-soname,libfurwock.so.0",
-        // Its signal handler, fork handler and thread-exit destructors can't be taken back.
+        // Its signal handler and fork handler can't be taken back.
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",

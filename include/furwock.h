@@ -844,6 +844,15 @@ bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
  */
 void furwock_prepare(void);
 
+/**
+ * Has waiters ordered by their threads' real-time priorities, those of equal ones, and all without, by
+ * arrival, as the kernel orders a futex's. A process that already has a real-time policy when the wait
+ * queues are mapped has it seen to by itself; call this where threads get one later. From then on each
+ * sleep costs one or two system calls more, sched_getscheduler(2) and sched_getparam(2), which a sandbox
+ * has to allow.
+ */
+void furwock_mind_priorities(void);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

@@ -4,7 +4,7 @@ fn main() {
     for argument in [
         // Before the constructors of all other libraries, which may lock.
         "-Wl,-z,initfirst",
-        // Its thread-locals and destructors stay: threads refer to them until they end.
+        // Fork handlers and the C library's symbol table lead into it.
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",

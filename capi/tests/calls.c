@@ -927,7 +927,39 @@ static void nonsense__is_refused(void)
 	}
 }
 
+static void *realtime_waiter(void *word)
+{
+	struct sched_param param = {
+		.sched_priority = sched_get_priority_min(SCHED_FIFO),
+	};
+	int error = pthread_setschedparam(pthread_self(), SCHED_FIFO, &param);
+
+	if (error == EPERM)
+		SKIP("no privilege to have a priority");
+	OK(error);
+	return typed_waiter(word);
+}
+
+static void mind_priorities__the_most_urgent_is_woken_first(void)
+{
+	struct thread plain, realtime;
+	uint32_t word = 0;
+
+	furwock_prepare();
+	furwock_mind_priorities();
+	start(&plain, typed_waiter, &word);
+	until_asleep(&plain);
+	start(&realtime, realtime_waiter, &word);
+	until_asleep(&realtime);
+	CHECK_EQ(furwock_wake(&word, 1), 1);
+	join(&realtime);
+	CHECK(is_asleep(plain.tid));
+	CHECK_EQ(furwock_wake(&word, 1), 1);
+	join(&plain);
+}
+
 static const struct test tests[] = {
+	TEST(mind_priorities__the_most_urgent_is_woken_first),
 	TEST(futex_wait__a_mismatch_is_eagain),
 	TEST(futex_wait__a_deadline_is_etimedout),
 	TEST(futex_wait__a_signal_is_eintr),

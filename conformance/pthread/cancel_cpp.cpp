@@ -122,6 +122,36 @@ void standard_library_works()
 	      std::cv_status::timeout);
 }
 
+pthread_once_t control = PTHREAD_ONCE_INIT;
+int calls;
+
+void throw_the_first_time()
+{
+	Lock lock;
+	if (calls++ == 0)
+		throw 7;
+}
+
+void call_once_and_catch()
+{
+	try {
+		pthread_once(&control, throw_the_first_time);
+	} catch (int thrown) {
+		CHECK(thrown == 7);
+		caught++;
+	}
+}
+
+// An exception passes through pthread_once, and the control is as it was.
+void an_exception_leaves_once()
+{
+	call_once_and_catch();
+	CHECK(caught == 1 && calls == 1 && destroyed == 1);
+	std::thread(call_once_and_catch).join();
+	call_once_and_catch();
+	CHECK(caught == 1 && calls == 2 && destroyed == 2);
+}
+
 } // namespace
 
 int main(int argc, char **argv)
@@ -132,6 +162,8 @@ int main(int argc, char **argv)
 	} tests[] = {
 		{ "cpp_pthread_cancel__destructors_run_with_the_mutex_held",
 		  destructors_run_with_the_mutex_held },
+		{ "cpp_pthread_once__an_exception_leaves_it",
+		  an_exception_leaves_once },
 		{ "cpp_standard_library__mutexes_and_condition_variables",
 		  standard_library_works },
 	};

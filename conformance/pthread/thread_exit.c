@@ -359,9 +359,69 @@ static void posix_pthread_key_create__none_left_when_threads_wait(void)
 
 	while (pthread_key_create(&taken, NULL) == 0)
 		count++;
-	/* _POSIX_THREAD_KEYS_MAX is 128; glibc has 1024, less a few. */
-	CHECK(count > 1000);
+	CHECK_EQ(count, PTHREAD_KEYS_MAX);
 	come_and_go(20, NULL);
+}
+
+/* Whatever the locks need for themselves. */
+static void posix_pthread_key_create__all_are_left_once_threads_have_waited(void)
+{
+	pthread_key_t taken;
+	int count = 0;
+
+	come_and_go(20, NULL);
+	while (pthread_key_create(&taken, NULL) == 0)
+		count++;
+	CHECK_EQ(count, PTHREAD_KEYS_MAX);
+}
+
+static void *use_key_0(void *argument)
+{
+	wait_briefly();
+	CHECK(pthread_getspecific(0) == NULL);
+	CHECK_ERR(pthread_setspecific(0, argument), EINVAL);
+	wait_briefly();
+	return NULL;
+}
+
+/* A key that was never created, which a zeroed static names. */
+static void glibc_pthread_getspecific__key_0_is_nobodys(void)
+{
+	struct thread threads[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		start(&threads[i], use_key_0, &threads[i]);
+	for (i = 0; i < 4; i++)
+		join(&threads[i]);
+	use_key_0(&key);
+}
+
+/* Ends by the system call alone: no destructor runs. */
+static void *wait_and_vanish(void *argument UNUSED)
+{
+	wait_briefly();
+	scene.stage++;
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+static void linux_exit__threads_that_vanish_leave_no_memory(void)
+{
+	struct thread threads[20];
+	long before = 0;
+	int i, j;
+
+	for (i = 0; i < 170; i++) {
+		if (i == 20)
+			before = resident_kb();
+		for (j = 0; j < 20; j++)
+			start(&threads[j], wait_and_vanish, NULL);
+		for (j = 0; j < 20; j++)
+			join(&threads[j]);
+	}
+	CHECK_EQ(scene.stage, 3400);
+	CHECK(resident_kb() - before < 400);
 }
 
 static const struct test tests[] = {
@@ -375,6 +435,9 @@ static const struct test tests[] = {
 	TEST(posix_pthread_attr_setstacksize__least_stack_is_enough),
 	TEST(posix_rlimit_as__exhausted_when_threads_first_wait),
 	TEST(posix_pthread_key_create__none_left_when_threads_wait),
+	TEST(posix_pthread_key_create__all_are_left_once_threads_have_waited),
+	TEST(glibc_pthread_getspecific__key_0_is_nobodys),
+	TEST(linux_exit__threads_that_vanish_leave_no_memory),
 };
 
 TEST_MAIN(tests)

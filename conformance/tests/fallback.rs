@@ -2,11 +2,13 @@
 
 use furwock_conformance::program::run_to_end;
 use furwock_conformance::{Artifact, Side, Test, scratch};
-use std::io;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::{fs, io};
 
 const LIMIT: Duration = Duration::from_secs(40);
 
@@ -168,6 +170,50 @@ fn nothing_is_said_when_all_is_well() {
     command.arg(&test.name);
     let run = run(command);
     assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""));
+}
+
+/// What the loader maps for `program` under the preload, by its paths.
+fn mapped(program: &Path) -> Vec<PathBuf> {
+    let mut command = Side::Furwock.command(program);
+    let run = command.env("LD_TRACE_LOADED_OBJECTS", "1").output().expect("it can be started");
+    let lines = String::from_utf8(run.stdout).expect("paths are ASCII");
+    let words = lines.split_whitespace().filter(|word| word.starts_with('/'));
+    words.map(PathBuf::from).collect()
+}
+
+/// A container with the C library and nothing else, in which there is no libgcc_s to unwind with.
+#[test]
+fn a_container_without_libgcc_starts_programs() {
+    let folder = scratch("fallback-container");
+    let root = folder.join("root");
+    let program = program("sandboxed", &folder);
+    for file in mapped(&program).iter().chain([&program]) {
+        assert!(!file.display().to_string().contains("libgcc_s"), "{}", file.display());
+        let place = root.join(file.strip_prefix("/").expect("absolute"));
+        fs::create_dir_all(place.parent().expect("a file's folder")).expect("it is our folder");
+        fs::copy(file, place).expect("it is our folder");
+    }
+    for test in ["linux_seccomp__mutexes", "linux_seccomp__condvars"] {
+        let mut command = Side::Furwock.command(&program);
+        command.arg(test).current_dir("/");
+        let new = CString::new(root.as_os_str().as_bytes()).expect("no NUL");
+        let enter = move || {
+            // SAFETY: in the forked child; the path outlives the call.
+            if unsafe { libc::chroot(new.as_ptr()) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            Ok(())
+        };
+        // SAFETY: one system call.
+        unsafe { command.pre_exec(enter) };
+        // SAFETY: no arguments.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("skipped: only root may enter a container");
+            return;
+        }
+        let run = run(command);
+        assert_eq!((run.status, run.stderr.as_str()), (Some(0), ""), "{test}");
+    }
 }
 
 /// With just as much address space as the program itself needs, there is none for the table.

@@ -112,11 +112,13 @@ programs! {
     mutex_types by check_plain;
     passthrough by check_plain;
     preload by check_plain;
+    priorities by check_plain;
     rwlock by check_plain;
     rwlock_fairness by check_plain;
     rwlock_kinds by check_plain;
     rwlock_storm by check_plain;
     rwlock_timed by check_plain;
+    sandboxed by check_plain;
     shared_mutex by check_cpp;
     signals by check_plain;
     thread_exit by check_plain;

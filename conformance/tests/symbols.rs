@@ -2,11 +2,14 @@
 //! symbol table says.
 
 use furwock_conformance::build::sources;
-use furwock_conformance::preload;
-use object::{Object, ObjectSymbol};
+use furwock_conformance::{built, preload};
+use object::elf::{DT_NEEDED, FileHeader64};
+use object::read::elf::{Dyn, FileHeader};
+use object::{Endianness, Object, ObjectSymbol};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 const HEADERS: [&str; 3] = ["pthread.h", "semaphore.h", "threads.h"];
@@ -56,6 +59,31 @@ fn exported() -> BTreeSet<String> {
     let file = object::File::parse(file.as_slice()).expect("the library is an ELF file");
     let symbols = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
     symbols.map(|symbol| symbol.name().expect("names are text").to_owned()).collect()
+}
+
+/// The libraries without which the loader doesn't start a program with this one.
+fn needed(library: &Path) -> BTreeSet<String> {
+    let file = fs::read(library).expect("the library is there");
+    let data = file.as_slice();
+    let header = FileHeader64::<Endianness>::parse(data).expect("the library is an ELF file");
+    let endian = header.endian().expect("it has one");
+    let sections = header.sections(endian, data).expect("it has sections");
+    let (entries, strings) =
+        sections.dynamic(endian, data).expect("it can be read").expect("it is a shared library");
+    let strings = sections.strings(endian, data, strings).expect("it has names");
+    let names = entries.iter().filter(|entry| entry.tag(endian) == DT_NEEDED);
+    names
+        .map(|entry| {
+            let name = entry.string(endian, strings).expect("it has a name");
+            String::from_utf8(name.to_vec()).expect("names are text")
+        })
+        .collect()
+}
+
+/// Of the C library alone: before 2.34 it was in several files.
+fn is_of_the_c_library(name: &str) -> bool {
+    let parts = ["libc.so.", "ld-linux-", "libpthread.so.", "libdl.so.", "librt.so."];
+    parts.iter().any(|part| name.starts_with(part))
 }
 
 /// The functions that `header` declares itself, with all of its extensions.
@@ -110,4 +138,21 @@ fn what_is_taken_over_is_exported_and_nothing_else() {
         }
     }
     assert_eq!(exported(), expected);
+}
+
+/// A container may have the C library and nothing else, also not libgcc_s.
+#[test]
+fn the_preload_needs_the_c_library_alone() {
+    let needed = needed(preload());
+    assert!(needed.iter().all(|name| is_of_the_c_library(name)), "{needed:?}");
+    assert!(!needed.is_empty(), "read wrongly");
+}
+
+/// Programs that are linked with it are installed with what it needs: libgcc_s, besides.
+#[test]
+fn the_c_face_needs_no_more_than_is_said() {
+    let mut needed = needed(&built("furwock-capi", "libfurwock.so"));
+    needed.remove("libgcc_s.so.1");
+    assert!(needed.iter().all(|name| is_of_the_c_library(name)), "{needed:?}");
+    assert!(!needed.is_empty(), "read wrongly");
 }

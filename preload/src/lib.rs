@@ -39,3 +39,4 @@ mod symbols;
 mod syscall;
 mod time;
 mod tools;
+mod unwinder;

@@ -1,9 +1,9 @@
 //! `pthread_spin_lock`: glibc's word, 1 when free, and glibc's own `_trylock` and `_unlock`.
 //!
 //! glibc spins until it has the lock. If the holder isn't running, that is for the rest of a time
-//! slice, which may keep the holder from running. Here a thread gives its processor away after a
-//! while, and sleeps if that doesn't help: a holder of lower priority gets to run. It can't be
-//! queued: nothing says whether other processes share the lock.
+//! slice, which may keep the holder from running. Here a thread sleeps after a while, for longer each
+//! time: a holder of lower priority gets to run. It can't be queued: nothing says whether other
+//! processes share the lock.
 
 use crate::{glibc, layout};
 use core::ffi::c_int;

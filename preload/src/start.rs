@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::say::say;
-use crate::{glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools};
+use crate::{glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::lock::Unprepared;
@@ -83,6 +83,7 @@ fn take_over() -> Result<(), &'static str> {
     }
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    unwinder::look_up_if_loaded();
     // Last: what has been looked up so far is glibc's own.
     symbols::take_over();
     Ok(())

@@ -1,13 +1,14 @@
 //! libc's `syscall`, for the sake of futex(2): libstdc++'s atomic waits, Rust's std and many a home-made
 //! lock call it by number.
 //!
+//! Calls that may give a thread a real-time priority go to glibc, and are noted when they have (`priority`).
 //! Every other number goes to glibc by a jump, with all registers and the stack as they were, so that
 //! nothing about it can differ. Futex calls on private words run on the engine; a wake goes on to the
 //! kernel for those that it didn't find there, since other code may wait with a system call of its
 //! own. (A waiter here and a waker with a system call of its own don't meet: `FURWOCK_FUTEX=0` is
 //! for programs that mix the two on one word.)
 
-use crate::glibc;
+use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
@@ -42,9 +43,21 @@ pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
         "lea r11, [rdi - {waitv}]",
         "cmp r11, {requeue} - {waitv}",
         "jbe 2f",
+        // sched_setparam, sched_getparam and sched_setscheduler.
+        "lea r11, [rdi - {setparam}]",
+        "cmp r11, {setscheduler} - {setparam}",
+        "jbe 3f",
+        "cmp rdi, {setattr}",
+        "je 3f",
         "jmp qword ptr [rip + {elsewhere}]",
         "2:",
         "jmp qword ptr [rip + {taken}]",
+        "3:",
+        "jmp {priority}",
+        setparam = const libc::SYS_sched_setparam,
+        setscheduler = const libc::SYS_sched_setscheduler,
+        setattr = const libc::SYS_sched_setattr,
+        priority = sym priority_call,
         futex = const libc::SYS_futex,
         waitv = const 449,
         requeue = const 456,
@@ -77,9 +90,27 @@ unsafe extern "C" fn futex_call(
     }
 }
 
+/// Entered like `futex_call`.
+unsafe extern "C" fn priority_call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: the program's own call.
+    unsafe {
+        let result = glibc_call(number, a, b, c, d, e, f);
+        priority::note_call(number, b, result);
+        result
+    }
+}
+
 /// glibc's function, for what `futex_call` leaves to it and for code that runs before this library's
 /// constructor.
-unsafe extern "C" fn glibc_call(
+pub(crate) unsafe extern "C" fn glibc_call(
     number: c_long,
     a: usize,
     b: usize,

@@ -7,7 +7,8 @@
 //! refuse.
 //!
 //! What differs from the kernel, by design:
-//! - Waiters queue in order of arrival, whatever their real-time priority.
+//! - Waiters queue in order of arrival; by real-time priority before that, where the process has any
+//!   ([`lock::mind_priorities`](crate::lock::mind_priorities)).
 //! - A wake of more than eight lets four go, which let the others go: one that is held up, in a signal
 //!   handler for example, holds up those that it has to wake.
 //! - A private word that is waited on in the kernel all the same (a `futex_waitv` that names shared

@@ -11,6 +11,7 @@ use super::key::Key;
 use crate::sys::memory;
 use crate::sys::thread::{has_released, holds, slot, will_hold};
 use core::cell::Cell;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Clone, Copy)]
@@ -25,16 +26,18 @@ struct Wake {
 /// many words. Pages that aren't needed aren't touched.
 const MOST: usize = (1 << 16) / size_of::<Wake>() - 1;
 
-/// A thread's deferred wakes, mapped with the first of them. Zero is an empty one.
+/// A thread's deferred wakes, mapped with the first of them and unmapped once they are carried out: a
+/// thread that ends leaves nothing behind. Zero is an empty one.
 #[repr(C)]
 struct Deferred {
     len: AtomicUsize,
     wakes: [Cell<Wake>; MOST],
 }
 
-/// The calling thread's, if it ever had any.
+/// The calling thread's, if it has any.
 fn known<'thread>() -> Option<&'thread Deferred> {
-    // SAFETY: null, or what `leave` mapped and that only this thread unmaps, as it ends.
+    // SAFETY: null, or what `leave` mapped. Only `run` unmaps it, in the thread, whose handlers have ended
+    // by then and find none from then on.
     unsafe { slot().deferred.load(Ordering::Relaxed).cast::<Deferred>().as_ref() }
 }
 
@@ -97,23 +100,15 @@ fn leave(key: Key, count: usize, bitset: u32) -> bool {
 }
 
 /// Carries them out, in the order in which they were left. The thread holds no lock, but goes on as
-/// if it did: its handlers leave what they have behind what is here.
+/// if it did: its handlers leave what they have, on other pages.
 #[cold]
 pub(super) fn run() {
-    let Some(deferred) = known() else { return };
     loop {
         will_hold();
         slot().has_deferred.set(false);
-        let mut next = 0;
-        loop {
-            let len = deferred.len.load(Ordering::Relaxed);
-            if next < len {
-                let Wake { key, count, bitset } = deferred.wakes[next].get();
-                next += 1;
-                super::lock(key).choose_many(key, count as usize, bitset);
-            } else if empty(deferred, len) {
-                break;
-            }
+        let page = slot().deferred.swap(core::ptr::null_mut(), Ordering::Relaxed);
+        if let Some(page) = NonNull::new(page) {
+            carry_out(page.cast());
         }
         if !has_released() {
             return;
@@ -121,16 +116,13 @@ pub(super) fn run() {
     }
 }
 
-/// `false` if a handler has left something behind the first `len`.
-fn empty(deferred: &Deferred, len: usize) -> bool {
-    deferred.len.compare_exchange(len, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok()
-}
-
-/// The calling thread ends.
-pub(super) fn release() {
-    let page = slot().deferred.swap(core::ptr::null_mut(), Ordering::Relaxed);
-    if let Some(page) = core::ptr::NonNull::new(page) {
-        // SAFETY: mapped by `leave`, and known to nobody any more.
-        unsafe { memory::unmap(page.cast(), size_of::<Deferred>()) };
+fn carry_out(page: NonNull<Deferred>) {
+    // SAFETY: `leave` mapped it, and handlers don't find it any more.
+    let deferred = unsafe { page.as_ref() };
+    for place in &deferred.wakes[..deferred.len.load(Ordering::Relaxed)] {
+        let Wake { key, count, bitset } = place.get();
+        super::lock(key).choose_many(key, count as usize, bitset);
     }
+    // SAFETY: as above.
+    unsafe { memory::unmap(page.cast(), size_of::<Deferred>()) };
 }

@@ -15,6 +15,7 @@ mod bucket_lock;
 mod claim;
 #[cfg(not(any(loom, shuttle)))]
 mod deferred;
+mod ended;
 mod gate;
 mod hash;
 mod key;
@@ -53,6 +54,7 @@ pub(crate) use waiter::{ANY, Verdict, Waiter};
 #[cfg(all(test, loom))]
 pub(crate) use {
     bucket_lock::FutexLock,
+    ended::{Fate, Owner},
     parker::{Parker, Woke},
 };
 

@@ -1,7 +1,9 @@
-//! Type-stable memory for what each waiting thread owns: handed out, taken back, never unmapped.
+//! Type-stable memory for what each waiting thread owns: handed out, taken back, collected from threads
+//! that have ended, never unmapped.
 
 use super::bucket_lock::FutexLock;
-use super::thread::Thread;
+use super::ended::{self, Census, Fate};
+use super::thread::{self, Thread};
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sys::memory;
@@ -22,12 +24,15 @@ struct Pool {
     free: CheckedCell<Option<&'static Thread>>,
     /// The newest chunk; written under the lock.
     newest: AtomicPtr<Chunk>,
+    /// Of the threads that have registered.
+    census: Census,
 }
 
 static POOL: Pool = Pool {
     lock: FutexLock::new(),
     free: CheckedCell::new(None),
     newest: AtomicPtr::new(ptr::null_mut()),
+    census: Census::new(),
 };
 
 impl Pool {
@@ -40,10 +45,22 @@ impl Pool {
 /// `count` of them that nobody else uses, linked through `next_free`; `None` when the kernel has no
 /// memory.
 pub(super) fn take(count: usize) -> Option<&'static Thread> {
+    take_from(given_back, count).or_else(|| {
+        if POOL.census.pays() {
+            POOL.census.take(collect);
+        }
+        take_from(|| given_back().or_else(never_used), count)
+    })
+}
+
+fn take_from(
+    source: impl Fn() -> Option<&'static Thread>,
+    count: usize,
+) -> Option<&'static Thread> {
     let _held = POOL.lock.lock();
     let mut first = None;
     for _ in 0..count {
-        let Some(thread) = take_one() else {
+        let Some(thread) = source() else {
             if let Some(first) = first {
                 put_back(first);
             }
@@ -57,14 +74,17 @@ pub(super) fn take(count: usize) -> Option<&'static Thread> {
 }
 
 /// Under the pool's lock.
-fn take_one() -> Option<&'static Thread> {
+fn given_back() -> Option<&'static Thread> {
     // SAFETY: under the pool's lock.
     unsafe {
-        if let Some(thread) = POOL.free.get() {
-            POOL.free.set(thread.next_free.get());
-            return Some(thread);
-        }
+        let thread = POOL.free.get()?;
+        POOL.free.set(thread.next_free.get());
+        Some(thread)
     }
+}
+
+/// Under the pool's lock.
+fn never_used() -> Option<&'static Thread> {
     let chunk = match POOL.newest() {
         Some(chunk) if chunk.used.load(Ordering::Relaxed) < CHUNK_THREADS => chunk,
         older => grow(older)?,
@@ -77,6 +97,33 @@ fn take_one() -> Option<&'static Thread> {
     chunk.used.store(index + 1, Ordering::Release);
     // SAFETY: just initialised; never moved or unmapped.
     Some(unsafe { &*place })
+}
+
+/// A thread has registered.
+pub(super) fn count_registered() {
+    POOL.census.count();
+}
+
+/// Takes back what threads owned that have ended. Returns how many exist.
+fn collect() -> usize {
+    let caller = ended::caller();
+    let (mut exist, mut first) = (0, None);
+    if !ended::can_be_asked_for() {
+        return 0;
+    }
+    for_each(|thread| match thread::collect(thread, caller) {
+        Fate::Ended => {
+            // SAFETY: nobody else's.
+            unsafe { thread.next_free.set(first) };
+            first = Some(thread);
+        }
+        Fate::Exists | Fate::Caller => exist += 1,
+        Fate::Uncollectable => {}
+    });
+    if let Some(first) = first {
+        give_back(first);
+    }
+    exist
 }
 
 fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
@@ -125,4 +172,5 @@ pub(super) fn forget() {
     // SAFETY: the child has one thread.
     unsafe { POOL.free.set(None) };
     POOL.newest.store(ptr::null_mut(), Ordering::Relaxed);
+    POOL.census.forget();
 }

@@ -5,11 +5,13 @@
 //! Each thread has a row of slots of its own, on cache lines of its own; an address picks one of them.
 //! To publish costs one locked instruction on that line, to withdraw a store. Whoever waits looks at
 //! one slot of each row that was ever used: 64 KiB hold the rows of all threads, and threads for
-//! which there is none publish nothing.
+//! which there is none publish nothing. Rows of threads that have ended are collected before others are
+//! used (`ended`).
 //!
 //! The orderings are argued in ORDERING.md (W-3).
 
 use super::bucket::{announce, is_empty, lock};
+use super::ended::Owner;
 use super::key::Key;
 use super::thread::node;
 use super::wait::{Place, Wait};
@@ -36,8 +38,8 @@ pub(super) struct Row {
     slots: [AtomicUsize; SLOTS],
     /// How many wait for a slot of this row; on another line than the slots.
     awaited: AtomicU32,
-    /// Whether a thread has the row.
-    taken: AtomicU32,
+    /// The thread that has the row.
+    owner: Owner,
 }
 
 impl Row {
@@ -46,7 +48,7 @@ impl Row {
         Self {
             slots: [const { AtomicUsize::new(0) }; SLOTS],
             awaited: AtomicU32::new(0),
-            taken: AtomicU32::new(0),
+            owner: Owner::nobody(),
         }
     }
 
@@ -55,7 +57,7 @@ impl Row {
         Self {
             slots: core::array::from_fn(|_| AtomicUsize::new(0)),
             awaited: AtomicU32::new(0),
-            taken: AtomicU32::new(0),
+            owner: Owner::nobody(),
         }
     }
 
@@ -268,9 +270,9 @@ pub(crate) fn leave_behind(address: usize) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
+pub(super) use native::forget_others;
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::{forget_others, release};
+pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
 #[cfg(not(any(loom, shuttle)))]
 use native::{known, rows, take};
 
@@ -281,9 +283,10 @@ use model::{known, rows, take};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
+    use super::super::ended::{self, Census, Fate};
     use super::*;
     use crate::prim::atomic::AtomicBool;
-    use crate::sys::thread::slot;
+    use crate::sys::thread::{exists, slot};
 
     const ROWS: usize = 512;
 
@@ -304,6 +307,9 @@ mod native {
 
     /// Rows beyond this one were never used.
     static USED: AtomicUsize = AtomicUsize::new(0);
+
+    /// Of the threads that asked for a row.
+    static CENSUS: Census = Census::new();
 
     /// Instead of a row, in a thread that gets none.
     const NONE: *const core::ffi::c_void = core::ptr::without_provenance(1);
@@ -335,20 +341,52 @@ mod native {
 
     fn take_one() {
         slot().row.set(NONE);
-        // Registers what gives the row back when the thread ends.
-        if super::super::own().is_none() {
-            return;
+        super::super::thread::watch_forks();
+        let caller = ended::caller();
+        if let Some(row) = claim(caller) {
+            slot().row.set(core::ptr::from_ref(row).cast());
+            core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+            // If a signal handler has forked since, the child took it for the row of a thread that it lacks.
+            // (It stays the child's under the parent's id.)
+            row.owner.set(caller);
         }
-        let free = |(_, row): &(usize, &'static Row)| {
-            row.taken.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        CENSUS.count();
+    }
+
+    fn claim(caller: u64) -> Option<&'static Row> {
+        let free = |row: &&'static Row| row.owner.claim(caller);
+        let used = || rows().find(free);
+        let collected = || {
+            if !CENSUS.pays() {
+                return None;
+            }
+            CENSUS.take(|| collect(caller));
+            used()
         };
-        let Some((index, row)) = TABLE.iter().enumerate().find(free) else { return };
-        // Before anything is published in it.
-        USED.fetch_max(index + 1, Ordering::Relaxed);
-        slot().row.set(core::ptr::from_ref(row).cast());
-        core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-        // If a signal handler has forked since, the child took it for the row of a thread that it lacks.
-        row.taken.store(1, Ordering::Relaxed);
+        let unused = || {
+            let index = TABLE.iter().position(|row| free(&row))?;
+            // Before anything is published in it.
+            USED.fetch_max(index + 1, Ordering::Relaxed);
+            Some(&TABLE[index])
+        };
+        used().or_else(collected).or_else(unused)
+    }
+
+    /// Takes back rows of threads that have ended. Returns how many exist.
+    fn collect(caller: u64) -> usize {
+        let mut exist = 0;
+        if !ended::can_be_asked_for() {
+            return exist;
+        }
+        // The caller has none yet: its own are those of an earlier thread of its id.
+        for row in rows() {
+            match row.owner.fate(caller, exists) {
+                Fate::Caller | Fate::Ended if row.is_empty() => row.owner.release(),
+                Fate::Exists => exist += 1,
+                _ => {}
+            }
+        }
+        exist
     }
 
     impl Row {
@@ -359,29 +397,19 @@ mod native {
         }
     }
 
-    /// The thread ends. A row in use stays its own: what runs later may withdraw yet.
-    pub(in super::super) fn release() {
-        let row = known();
-        if row.is_none_or(Row::is_empty) {
-            // First, so that a signal handler publishes nothing in a row that another thread has taken.
-            slot().row.set(NONE);
-            core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-            if let Some(row) = row {
-                row.taken.store(0, Ordering::Release);
-            }
-        }
-    }
-
-    /// In a forked child: other threads use nothing any more.
+    /// In a forked child: other threads use nothing any more, and the caller has another id.
     pub(in super::super) fn forget_others() {
         let own = known();
         for row in rows() {
             row.awaited.store(0, Ordering::Relaxed);
-            if !own.is_some_and(|own| core::ptr::eq(own, row)) {
+            if own.is_some_and(|own| core::ptr::eq(own, row)) {
+                row.owner.set(ended::caller());
+            } else {
                 row.slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
-                row.taken.store(0, Ordering::Relaxed);
+                row.owner.release();
             }
         }
+        CENSUS.forget();
     }
 }
 

@@ -29,7 +29,7 @@ mod native {
     use super::super::queue::Queue;
     use super::*;
     use crate::prim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-    use crate::sys::{memory, topology};
+    use crate::sys::{memory, priority, topology};
 
     /// Address of the first bucket with log2 of the number of buckets in its low bits, so that one
     /// load gives both; 0 before the first use.
@@ -78,6 +78,10 @@ mod native {
 
     #[cold]
     fn make() -> usize {
+        // Asked here, before a sandbox forbids it, and nowhere else unless the program says so.
+        if priority::realtime_priority() != 0 {
+            priority::there_are_ranks();
+        }
         let processors = topology::processors();
         PROCESSORS.store(processors, Ordering::Relaxed);
         let buckets = (BUCKETS_A_PROCESSOR * processors).next_power_of_two();

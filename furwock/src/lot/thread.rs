@@ -1,5 +1,6 @@
 //! What each thread owns here: one node, the place it sleeps, and what its locks learnt of it.
 
+use super::ended::Owner;
 use super::waiter::Waiter;
 use crate::prim::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use crate::prim::{CheckedCell, checker_has_failed};
@@ -13,8 +14,11 @@ pub(crate) struct Thread {
     /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal handler
     /// that waits meanwhile takes another.
     frame: AtomicUsize,
-    /// pthread's name for the thread, for whoever wants to interrupt it.
+    /// pthread's name for the thread, for others that want to interrupt it. A new thread may have the
+    /// name of one that has ended, whose node hasn't been collected.
     pthread: AtomicUsize,
+    /// The thread. Of spare nodes: the thread whose wait it serves, which it is lent to.
+    pub(super) owner: Owner,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
     pub(crate) active_since_ns: AtomicU64,
     /// What its contentions taught it: its own business, too.
@@ -40,6 +44,7 @@ impl Thread {
             waiter: Waiter::new(),
             frame: AtomicUsize::new(0),
             pthread: AtomicUsize::new(0),
+            owner: Owner::nobody(),
             active_since_ns: AtomicU64::new(0),
             pace: Pace::default(),
             next_free: CheckedCell::new(None),
@@ -50,7 +55,9 @@ impl Thread {
 impl Thread {
     /// Notes whose wait a spare node serves, for a child that a signal handler forks meanwhile.
     pub(super) fn serves_this_thread(&self, yes: bool) {
-        self.pthread.store(if yes { pthread() } else { 0 }, Ordering::Relaxed);
+        let (pthread, tid) = if yes { (pthread(), tid()) } else { (0, 0) };
+        self.pthread.store(pthread, Ordering::Relaxed);
+        self.owner.lend(tid);
     }
 
     fn begin_wait(&self) {
@@ -62,13 +69,13 @@ impl Thread {
         self.frame.store(0, Ordering::Relaxed);
     }
 
-    fn is_waiting(&self) -> bool {
+    pub(super) fn is_waiting(&self) -> bool {
         self.frame.load(Ordering::Relaxed) != 0
     }
 }
 
 /// A node for one wait: the thread's own, or a spare one, inside a signal handler that came upon a
-/// wait of its thread, or in a thread that is ending.
+/// wait of its thread.
 pub(crate) struct Node {
     thread: &'static Thread,
     rank: u32,
@@ -146,7 +153,7 @@ use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, own, tid};
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::{give_back, spares};
+pub(super) use native::{collect, give_back, spares, watch_forks};
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::are_there_ranks;
@@ -159,52 +166,68 @@ use model::{pthread, realtime_priority};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
+    use super::super::ended::{self, Fate};
     use super::super::{pool, slots, table};
     use super::*;
     use crate::sys;
-    use core::ffi::c_void;
+    use core::sync::atomic::compiler_fence;
 
     pub(crate) use sys::thread::tid;
 
-    /// In the slot of a thread that has given its belongings back.
-    const ENDING: *const c_void = core::ptr::without_provenance(1);
-
-    /// The calling thread's belongings. `None` when the kernel has no memory for them, and once the
-    /// thread is ending.
+    /// The calling thread's belongings, to its last instruction. `None` when the kernel has no memory for
+    /// them.
     #[inline]
     pub(crate) fn own() -> Option<&'static Thread> {
-        let known = sys::thread::slot().data.get();
-        if known.is_null() || known == ENDING {
-            return register();
-        }
-        // SAFETY: set by `register` to memory that is never unmapped.
-        Some(unsafe { &*known.cast::<Thread>() })
+        known().or_else(register)
+    }
+
+    /// The same, if it has any.
+    #[inline]
+    pub(in super::super) fn known() -> Option<&'static Thread> {
+        // SAFETY: null, or set by `register` to memory that is never unmapped.
+        unsafe { sys::thread::slot().data.get().cast::<Thread>().as_ref() }
+    }
+
+    fn is_own(thread: &Thread) -> bool {
+        known().is_some_and(|own| core::ptr::eq(own, thread))
+    }
+
+    /// Whether it is the calling thread's own node, or serves a wait of its handlers, lent to it by its id
+    /// `tid`. Never an ended thread's that had its names.
+    fn is_callers(thread: &Thread, tid: u32) -> bool {
+        let pthread = || thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread();
+        is_own(thread) || (thread.owner.is_lent_to(tid) && pthread())
     }
 
     #[cold]
     fn register() -> Option<&'static Thread> {
-        if sys::thread::slot().data.get() == ENDING {
-            return None;
-        }
         let thread = spares(1)?;
+        if let Some(by_a_handler) = known() {
+            give_back(thread);
+            return Some(by_a_handler);
+        }
+        pool::count_registered();
         thread.end_wait();
         thread.active_since_ns.store(0, Ordering::Relaxed);
+        thread.waiter.parker.take_interrupt();
+        sys::thread::slot().data.set(core::ptr::from_ref(thread).cast());
+        // From here on `collect` may come upon it, in a signal handler.
+        compiler_fence(Ordering::SeqCst);
         thread.pthread.store(sys::thread::pthread(), Ordering::Relaxed);
-        let pointer = core::ptr::from_ref(thread).cast::<c_void>();
-        sys::thread::slot().data.set(pointer);
-        sys::thread::at_exit(pointer, release);
-        if sys::priority::realtime_priority() != 0 {
-            sys::priority::there_are_ranks();
-        }
+        thread.owner.set(ended::caller());
         Some(thread)
     }
 
     /// `count` nodes that nobody else uses, at least one, linked through `next_free`.
     #[cold]
     pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
-        // Before anything can be queued: whose child forgets nothing finds its parent's waiters.
-        sys::fork::on_child(forget);
+        watch_forks();
         pool::take(count)
+    }
+
+    /// Before anything can be queued or published: a child that forgets nothing finds its parent's.
+    pub(in super::super) fn watch_forks() {
+        sys::fork::on_child(forget);
     }
 
     /// Takes back what `spares` gave.
@@ -212,19 +235,21 @@ mod native {
         pool::give_back(first);
     }
 
-    /// The thread ends. Other destructors may still lock and wait: they take spare nodes, since
-    /// nothing would tell of the last of them.
-    unsafe extern "C" fn release(thread: *mut c_void) {
-        sys::thread::slot().data.set(ENDING);
-        // SAFETY: the pointer that `register` stored; never unmapped.
-        let thread = unsafe { &*thread.cast::<Thread>() };
-        thread.pthread.store(0, Ordering::Relaxed);
-        slots::release();
-        // (Some waits leave their node behind.)
-        if !thread.is_waiting() {
-            give_back(thread);
+    /// Whether the node is an ended thread's, and in no wait. (Some threads end in one: others know the
+    /// node, which stays as it is.) It is the caller's then.
+    pub(in super::super) fn collect(thread: &'static Thread, caller: u64) -> Fate {
+        let fate = match thread.owner.fate(caller, sys::thread::exists) {
+            // Left by a thread that had the caller's id.
+            Fate::Caller if !is_own(thread) => Fate::Ended,
+            Fate::Ended => Fate::Ended,
+            other => return other,
+        };
+        if thread.is_waiting() {
+            return Fate::Uncollectable;
         }
-        super::super::deferred::release();
+        thread.pthread.store(0, Ordering::Relaxed);
+        thread.owner.lend(0);
+        fate
     }
 
     /// Ends the waits of the calling thread whose frames `is_left` says it has left without returning
@@ -238,15 +263,15 @@ mod native {
         if sys::thread::holds() {
             return;
         }
-        let own_thread = sys::thread::slot().data.get();
+        let tid = tid();
         pool::for_each(|thread| {
             let frame = thread.frame.load(Ordering::Relaxed);
-            let is_own = thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread();
-            if frame == 0 || !is_own || !is_left(frame) || !thread.waiter.abandon() {
+            let is_left = |frame| is_callers(thread, tid) && is_left(frame);
+            if frame == 0 || !is_left(frame) || !thread.waiter.abandon() {
                 return;
             }
             thread.end_wait();
-            if core::ptr::from_ref(thread).cast() != own_thread {
+            if !is_own(thread) {
                 thread.serves_this_thread(false);
                 give_back(thread);
             }
@@ -256,25 +281,21 @@ mod native {
     /// Whether the calling thread is in a wait: then the caller is a signal handler.
     #[inline]
     pub(crate) fn is_waiting() -> bool {
-        let known = sys::thread::slot().data.get();
-        // SAFETY: as in `own`.
-        !known.is_null() && known != ENDING && unsafe { &*known.cast::<Thread>() }.is_waiting()
+        known().is_some_and(Thread::is_waiting)
     }
 
-    /// In a forked child.
-    fn forget() {
+    /// In a forked child, whose thread had the id `tid` in the parent.
+    fn forget(tid: u32) {
         table::forget();
         slots::forget_others();
         pool::for_each(|thread| {
-            if thread.pthread.load(Ordering::Relaxed) == sys::thread::pthread() {
+            if is_callers(thread, tid) {
                 // SAFETY: the child's one thread; in its table nobody is queued any more.
                 unsafe { thread.waiter.end_wait_in_child() };
             }
         });
         pool::forget();
         sys::thread::slot().data.set(core::ptr::null());
-        // What the parent gave this thread isn't the child's pool's to take back.
-        sys::thread::not_at_exit();
     }
 
     /// Registers the calling thread and forgets an interrupt (O-4).
@@ -288,8 +309,8 @@ mod native {
     /// Wakes `pthread` from an interruptible wait, if it is in one. The caller has already stored
     /// what the thread is to see (O-4).
     ///
-    /// Costs a walk over all threads that ever waited. May interrupt a thread that has since taken
-    /// over the memory of the one meant: it looks, finds nothing, and waits on.
+    /// Costs a walk over all nodes. May interrupt a thread that has since taken over the memory or the
+    /// name of the one meant: it looks, finds nothing, and waits on.
     pub(crate) fn interrupt(pthread: usize) {
         crate::prim::full_fence();
         pool::for_each(|thread| {

@@ -8,6 +8,7 @@ mod any;
 mod barrier;
 mod bucket_lock;
 mod condvar;
+mod ended;
 mod foreign;
 mod forked;
 mod interrupt;

@@ -62,6 +62,8 @@ mutants! {
     HeirsForgotten,
     /// (O-4) the interrupter doesn't order its flag with the sleeper's state.
     InterruptWithoutFence,
+    /// (E-1) a thread that has ended is found to have, without a fence before the look at what it left.
+    EndedWithoutFence,
     /// two buckets are locked in the caller's order.
     PairInCallersOrder,
     /// (B-1) the bucket lock's unlocker doesn't look for sleepers.

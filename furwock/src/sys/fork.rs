@@ -38,8 +38,9 @@ pub(crate) mod pretend {
     pub(crate) const PARENTS_THREAD: u32 = 4_000_000;
 }
 
-/// Sets what a child has to forget, beyond its thread's id.
-pub(crate) fn on_child(forget: fn()) {
+/// Sets what a child has to forget, beyond its thread's id; told the id that its thread had in the
+/// parent, 0 if nobody had asked.
+pub(crate) fn on_child(forget: fn(u32)) {
     if FORGET.load(Ordering::Relaxed).is_null() {
         FORGET.store(forget as *mut (), Ordering::Release);
     }
@@ -72,12 +73,13 @@ extern "C" fn in_child() {
         return;
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    let in_parent = super::thread::known_tid();
     super::thread::refresh_tid();
     let forget = FORGET.load(Ordering::Acquire);
     if !forget.is_null() {
-        // SAFETY: the pointer was a `fn()` in `on_child`.
-        let forget: fn() = unsafe { core::mem::transmute(forget) };
-        forget();
+        // SAFETY: the pointer was a `fn(u32)` in `on_child`.
+        let forget: fn(u32) = unsafe { core::mem::transmute(forget) };
+        forget(in_parent);
     }
 }
 

@@ -5,7 +5,8 @@
 //! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
 //! declares it, and two instructions find it.
 
-use super::syscall::syscall;
+use super::futex::futex;
+use super::syscall::{Errno, syscall};
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, compiler_fence};
@@ -112,6 +113,15 @@ pub(crate) fn refresh_tid() -> u32 {
     tid
 }
 
+/// The process's id and this thread's, from the kernel: what is known may be a parent's, in a child that
+/// was forked without its handlers.
+pub(crate) fn ids() -> (u32, u32) {
+    // SAFETY: both always succeed, no arguments.
+    let [process, tid] = [libc::SYS_getpid, libc::SYS_gettid]
+        .map(|call| unsafe { syscall(call, [0; 6]) }.unwrap_or_default() as u32);
+    (process, tid)
+}
+
 /// Notes that this thread is about to take a short lock.
 #[inline(always)]
 pub(crate) fn will_hold() {
@@ -162,7 +172,6 @@ pub(crate) fn ended_reading() {
 
 /// Whether thread `tid` is one of this process, or may be: only "no such thread" is a no.
 pub(crate) fn is_ours(tid: u32) -> bool {
-    use super::syscall::{Errno, syscall};
     #[cfg(all(test, shuttle))]
     if tid != 0 {
         return tid != super::fork::pretend::PARENTS_THREAD && crate::prim::model_thread_lives(tid);
@@ -171,7 +180,12 @@ pub(crate) fn is_ours(tid: u32) -> bool {
     if super::fork::pretend::CHILD.get() {
         return tid != super::fork::pretend::PARENTS_THREAD;
     }
-    let arguments = [std::process::id() as usize, tid as usize, 0, 0, 0, 0];
+    exists(std::process::id(), tid)
+}
+
+/// Whether the process `process` has a thread `tid`, or may have: only "no such thread" is a no.
+pub(crate) fn exists(process: u32, tid: u32) -> bool {
+    let arguments = [process as usize, tid as usize, 0, 0, 0, 0];
     // SAFETY: signal 0 only asks whether the thread is there.
     let answer = unsafe { syscall(libc::SYS_tgkill, arguments) };
     answer != Err(Errno(libc::ESRCH))
@@ -183,65 +197,34 @@ pub(crate) fn pthread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
-/// pthread's key for what is to be released when a thread ends.
-static KEY: AtomicU32 = AtomicU32::new(NO_KEY);
-const NO_KEY: u32 = u32::MAX;
-
-/// Runs `release(value)` when this thread ends, after the destructors of ordinary thread-locals.
-///
-/// Allocates nothing as long as one of the first 32 keys of the process is to be had. Does nothing
-/// when the process is out of keys: what was to be released then stays.
-pub(crate) fn at_exit(value: *const c_void, release: unsafe extern "C" fn(*mut c_void)) {
-    let mut key = KEY.load(Ordering::Acquire);
-    if key == NO_KEY {
-        let mut new = 0;
-        // SAFETY: writes one key; the destructor has the type asked for.
-        if unsafe { libc::pthread_key_create(&mut new, Some(release)) } != 0 {
-            return;
-        }
-        match KEY.compare_exchange(NO_KEY, new, Ordering::AcqRel, Ordering::Acquire) {
-            Ok(_) => key = new,
-            Err(other) => {
-                // SAFETY: this thread made the key and has told nobody of it.
-                unsafe { libc::pthread_key_delete(new) };
-                key = other;
-            }
-        }
-    }
-    // SAFETY: the key is live: it is never deleted once published.
-    unsafe { libc::pthread_setspecific(key, value) };
-}
-
-/// Takes back what `at_exit` promised.
-pub(crate) fn not_at_exit() {
-    let key = KEY.load(Ordering::Acquire);
-    if key != NO_KEY {
-        // SAFETY: the key is live.
-        unsafe { libc::pthread_setspecific(key, core::ptr::null()) };
-    }
-}
-
 /// Lets other threads run; for the rare wait that has nothing to sleep on.
 pub(crate) fn nap() {
     nap_for(1_000_000);
 }
 
 /// Sleeps for that long, below a second; less if a signal handler runs. Unlike libc's it is no
-/// cancellation point.
+/// cancellation point. A wait on a word of its own: a sandbox that allows locks allows it.
 pub(crate) fn nap_for(nanoseconds: u32) {
     #[cfg(all(shuttle, not(loom)))]
     if nanoseconds != 0 {
         // A model has no time, only order.
         return crate::prim::give_way();
     }
-    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
-    let arguments = [core::ptr::from_ref(&time).expose_provenance(), 0, 0, 0, 0, 0];
-    // SAFETY: reads one timespec. Ending early is no failure.
-    _ = unsafe { syscall(libc::SYS_nanosleep, arguments) };
+    sleep(libc::FUTEX_WAIT, nanoseconds);
 }
 
-/// Gives the processor away to whoever waits for it with the same priority.
+/// Gives the processor away for an instant, some 20 us: a sleep whose end has come.
 pub(crate) fn yield_now() {
-    // SAFETY: takes nothing. Linux's never fails.
-    _ = unsafe { syscall(libc::SYS_sched_yield, [0; 6]) };
+    // This operation's time is one since the start of the system, not from now.
+    sleep(libc::FUTEX_WAIT_BITSET, 0);
+}
+
+fn sleep(operation: i32, nanoseconds: u32) {
+    let word = AtomicU32::new(0);
+    let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
+    let time = core::ptr::from_ref(&time).expose_provenance();
+    let operation = operation | libc::FUTEX_PRIVATE_FLAG;
+    let any = libc::FUTEX_BITSET_MATCH_ANY as u32;
+    // SAFETY: the word and the time outlive the call, which only reads them. Ending early is no failure.
+    _ = unsafe { futex(word.as_ptr(), operation, 0, time, core::ptr::null(), any) };
 }

@@ -1,0 +1,348 @@
+//! Threads end without telling: furwock asks for no notice of it, which would take one of the program's
+//! pthread keys. What a thread owned is collected when others need it. A thread notes its kernel ids on its
+//! node and its row of slots; when all of those are taken, the kernel is asked which owners still exist.
+//!
+//! Only "no such thread" counts as ended. Ids are used again: a live thread with the id of an ended one
+//! keeps the ended one's belongings from being collected until it ends too. So does a thread that the
+//! kernel still lists although it runs no more: a first thread that has called `pthread_exit`, or one that
+//! a tracer hasn't released.
+
+use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::full_fence;
+use crate::prim::mutant::{self, Mutant};
+
+/// Whose something is: process id and thread id, as the kernel gave them. 0 is nobody.
+#[derive(Debug)]
+pub(crate) struct Owner(AtomicU64);
+
+const NOBODY: u64 = 0;
+const TID_BITS: u32 = 32;
+
+impl Owner {
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) const fn nobody() -> Self {
+        Self(AtomicU64::new(NOBODY))
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn nobody() -> Self {
+        Self(AtomicU64::new(NOBODY))
+    }
+
+    /// The owner of what is collected once its thread has ended.
+    pub(crate) fn collectable(process: u32, tid: u32) -> u64 {
+        u64::from(process) << TID_BITS | u64::from(tid)
+    }
+
+    /// Names a thread, 0 for none, without having the thing collected.
+    pub(super) fn lend(&self, tid: u32) {
+        self.0.store(tid.into(), Ordering::Relaxed);
+    }
+
+    pub(crate) fn set(&self, owner: u64) {
+        self.0.store(owner, Ordering::Relaxed);
+    }
+
+    /// Takes it for `owner` if it is nobody's, and acquires what its last owner did.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn claim(&self, owner: u64) -> bool {
+        self.0.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// It is nobody's from here on, for `claim`.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn release(&self) {
+        self.0.store(NOBODY, Ordering::Release);
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn is_lent_to(&self, tid: u32) -> bool {
+        self.0.load(Ordering::Relaxed) == u64::from(tid)
+    }
+
+    /// What has become of the owner. `caller` is the calling thread; `exists` asks the kernel for a process
+    /// and a thread id. Other processes' threads are left alone: in a child that was forked without its
+    /// handlers (`_Fork`), the parent's ids stand for the child's own thread.
+    ///
+    /// After `Ended` everything that the thread did is visible (E-1).
+    pub(crate) fn fate(&self, caller: u64, exists: impl FnOnce(u32, u32) -> bool) -> Fate {
+        let owner = self.0.load(Ordering::Relaxed);
+        let (process, tid) = ((owner >> TID_BITS) as u32, owner as u32);
+        if process != (caller >> TID_BITS) as u32 {
+            return Fate::Uncollectable;
+        }
+        if owner == caller {
+            return Fate::Caller;
+        }
+        if exists(process, tid) {
+            return Fate::Exists;
+        }
+        if !mutant::active(Mutant::EndedWithoutFence) {
+            full_fence();
+        }
+        Fate::Ended
+    }
+}
+
+/// The calling thread as an owner.
+#[cfg(not(any(loom, shuttle)))]
+pub(super) fn caller() -> u64 {
+    let (process, tid) = crate::sys::thread::ids();
+    Owner::collectable(process, tid)
+}
+
+/// Whether the kernel says of the calling thread, which certainly exists, that it does. A sandbox may
+/// answer in its place.
+#[cfg(not(any(loom, shuttle)))]
+pub(super) fn can_be_asked_for() -> bool {
+    let (process, tid) = crate::sys::thread::ids();
+    crate::sys::thread::exists(process, tid)
+}
+
+/// What [`Owner::fate`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// Nobody's, lent, or another process's.
+    Uncollectable,
+    /// The caller's own, or that of an ended thread which had the same id.
+    Caller,
+    /// Another thread's.
+    Exists,
+    /// An ended thread's.
+    Ended,
+}
+
+/// When it pays to ask the kernel for all owners: once as many have come as were there after the last
+/// time. So each that comes is charged with about two questions, however many there are, and belongings
+/// never become more than twice as many as the threads that exist, and a few.
+#[derive(Debug)]
+pub(crate) struct Census {
+    /// Threads that have come since the last one.
+    since: AtomicUsize,
+    /// How many existed then.
+    existed: AtomicUsize,
+    /// One takes it at a time.
+    is_on: AtomicBool,
+}
+
+/// Fewer than so many newcomers are not worth a walk.
+const LEAST: usize = 32;
+
+impl Census {
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) const fn new() -> Self {
+        Self {
+            since: AtomicUsize::new(0),
+            existed: AtomicUsize::new(0),
+            is_on: AtomicBool::new(false),
+        }
+    }
+
+    #[cfg(any(loom, shuttle))]
+    pub(crate) fn new() -> Self {
+        Self {
+            since: AtomicUsize::new(0),
+            existed: AtomicUsize::new(0),
+            is_on: AtomicBool::new(false),
+        }
+    }
+
+    /// A thread has come.
+    pub(crate) fn count(&self) {
+        self.since.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether one is due.
+    pub(crate) fn pays(&self) -> bool {
+        let existed = self.existed.load(Ordering::Relaxed);
+        self.since.load(Ordering::Relaxed) >= existed.max(LEAST)
+    }
+
+    /// Has `round` collect, which returns how many owners exist; unless another thread, or the one that
+    /// the calling signal handler interrupted, is doing it. Only `round` takes things from ended owners.
+    pub(crate) fn take(&self, round: impl FnOnce() -> usize) {
+        if self.is_on.swap(true, Ordering::Acquire) {
+            return;
+        }
+        self.since.store(0, Ordering::Relaxed);
+        self.existed.store(round(), Ordering::Relaxed);
+        self.is_on.store(false, Ordering::Release);
+    }
+
+    /// In a forked child, which starts with nothing to collect.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn forget(&self) {
+        self.since.store(0, Ordering::Relaxed);
+        self.existed.store(0, Ordering::Relaxed);
+        self.is_on.store(false, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::super::key::Key;
+    use super::super::slots::{self, Published};
+    use super::super::thread::{self, Thread};
+    use super::super::{bucket, deferred};
+    use super::*;
+    use crate::sys::thread::slot;
+    use std::collections::BTreeSet;
+
+    /// Threads come; `live` of them exist at any time. How many were asked for altogether, and the most
+    /// that were there at once.
+    fn churn(live: usize, coming: usize) -> (usize, usize) {
+        let census = Census::new();
+        let (mut there, mut most, mut asked) = (0, 0, 0);
+        for come in 1..=coming {
+            if census.pays() {
+                asked += there;
+                there = there.min(live.min(come - 1));
+                census.take(|| there);
+            }
+            census.count();
+            there += 1;
+            most = most.max(there);
+        }
+        (asked, most)
+    }
+
+    #[test]
+    fn a_newcomer_costs_two_questions_and_belongings_are_bounded() {
+        for live in [0, 1, 10, 31, 32, 33, 500, 10_000] {
+            let (asked, most) = churn(live, 100_000);
+            assert!(asked <= 2 * 100_000, "{live} live: {asked} asked");
+            assert!(most <= 2 * live + LEAST, "{live} live: {most} at once");
+        }
+    }
+
+    #[test]
+    fn threads_that_stay_are_asked_for_twice_each_at_most() {
+        let (asked, _) = churn(usize::MAX, 100_000);
+        assert!(asked <= 2 * 100_000, "{asked}");
+    }
+
+    #[test]
+    fn one_takes_it_at_a_time() {
+        let census = Census::new();
+        census.take(|| {
+            census.take(|| panic!("within another"));
+            0
+        });
+        let mut taken = false;
+        census.take(|| {
+            taken = true;
+            0
+        });
+        assert!(taken);
+    }
+
+    #[test]
+    fn only_a_thread_that_does_not_exist_has_ended() {
+        let owner = Owner::nobody();
+        let me = Owner::collectable(3, 8);
+        let unasked = |_, _| panic!("not to be asked for");
+        assert_eq!(owner.fate(me, unasked), Fate::Uncollectable);
+        owner.lend(7);
+        assert!(owner.is_lent_to(7) && !owner.is_lent_to(8));
+        assert_eq!(owner.fate(me, unasked), Fate::Uncollectable);
+        assert!(!owner.claim(me));
+        owner.release();
+        assert!(owner.claim(me) && !owner.is_lent_to(8));
+        assert_eq!(owner.fate(me, unasked), Fate::Caller);
+        let asked = |answer| move |process, tid| (process, tid) == (3, 8) && answer;
+        assert_eq!(owner.fate(Owner::collectable(3, 9), asked(true)), Fate::Exists);
+        assert_eq!(owner.fate(Owner::collectable(3, 9), asked(false)), Fate::Ended);
+        assert_eq!(owner.fate(Owner::collectable(4, 8), unasked), Fate::Uncollectable);
+    }
+
+    fn in_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+        std::thread::scope(|scope| scope.spawn(f).join().unwrap())
+    }
+
+    fn node_of_a_thread() -> usize {
+        in_a_thread(|| core::ptr::from_ref(thread::own().unwrap()).addr())
+    }
+
+    /// Other tests' threads take nodes too, but not thousands.
+    #[test]
+    fn nodes_of_ended_threads_serve_others() {
+        let nodes: BTreeSet<usize> = (0..2000).map(|_| node_of_a_thread()).collect();
+        assert!(nodes.len() < 1000, "{}", nodes.len());
+    }
+
+    /// A thread that ended in a wait, whose node others may know, and its node.
+    fn ended_in_a_wait() -> (&'static Thread, usize) {
+        in_a_thread(|| {
+            core::mem::forget(thread::node().unwrap());
+            (thread::own().unwrap(), crate::sys::thread::pthread())
+        })
+    }
+
+    #[test]
+    fn a_node_in_use_at_its_threads_end_stays() {
+        let (left, _) = ended_in_a_wait();
+        let left = core::ptr::from_ref(left).addr();
+        assert!((0..1000).all(|_| node_of_a_thread() != left));
+    }
+
+    /// glibc gives a new thread the name of one that has ended, as it does its stack.
+    #[test]
+    fn an_ended_threads_node_is_not_taken_for_its_namesakes() {
+        let (left, pthread) = ended_in_a_wait();
+        let has_met = (0..1000).any(|_| {
+            in_a_thread(|| {
+                let is_namesake = crate::sys::thread::pthread() == pthread;
+                if is_namesake {
+                    let _node = thread::node();
+                    thread::abandon_waits(|_| true);
+                }
+                is_namesake
+            })
+        });
+        assert!(!has_met || left.is_waiting());
+        assert!(has_met, "no thread had the same name: nothing was tested");
+    }
+
+    fn publishes(address: usize) -> bool {
+        // The first time a thread only gets its row.
+        let published = [slots::publish(address), slots::publish(address)];
+        published[1] == Published::First && slots::withdraw(address)
+    }
+
+    #[test]
+    fn rows_of_ended_threads_serve_others() {
+        let address = 8;
+        let published = (0..2000).filter(|_| in_a_thread(|| publishes(address))).count();
+        assert_eq!(published, 2000);
+    }
+
+    #[test]
+    fn a_row_in_use_at_its_threads_end_stays() {
+        // Both pick the same slot of a row.
+        let (address, other) = (16, 80);
+        let stays = || slots::is_published(address);
+        in_a_thread(|| {
+            slots::publish(address);
+            assert_eq!(slots::publish(address), Published::First);
+        });
+        assert!((0..1000).all(|_| in_a_thread(|| publishes(other)) && stays()));
+        assert!(slots::withdraw_anothers(address) && !stays());
+    }
+
+    /// A handler's wake that was left to its thread takes its page along.
+    #[test]
+    fn wakes_left_by_handlers_leave_nothing() {
+        in_a_thread(|| {
+            let (held, other) = (Key::word(1 << 20), Key::word(1 << 21));
+            for _ in 0..2 {
+                let bucket = bucket::lock(held);
+                assert!(deferred::leave_wake(other, 1, 1));
+                assert!(deferred::leave_wake(held, 1, 1));
+                assert!(!slot().deferred.load(Ordering::Relaxed).is_null());
+                drop(bucket);
+                assert!(slot().deferred.load(Ordering::Relaxed).is_null());
+                assert!(!slot().has_deferred.get());
+            }
+        });
+    }
+}

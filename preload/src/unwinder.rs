@@ -1,0 +1,131 @@
+//! The functions that unwind the stack, found when they are needed.
+//!
+//! Rust's standard library is linked with libgcc_s, which a container for C programs alone may not have: the
+//! loader would start nothing there with this library. libgcc's static form would do without it, but be
+//! a second unwinder in the process. glibc cancels with the one that it loads itself, libgcc_s; its contexts
+//! would reach this library's frames, whose personality functions would read and change them by the
+//! other's (`_Unwind_SetGR` stops the program if its own copy has never unwound anything).
+//!
+//! So the names are defined here, hidden, and lead to libgcc_s. Programs that have it loaded at the start
+//! have it found then; glibc's cancellation and `pthread_exit` load it before they unwind anything. Without
+//! it there is no unwinding: neither has glibc any then.
+
+use crate::say::say;
+use core::ffi::{CStr, c_int, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// One function: where to jump to. Null before it has been looked up.
+struct Function {
+    name: &'static CStr,
+    address: &'static AtomicPtr<c_void>,
+    /// In its place, where there is no libgcc_s.
+    otherwise: unsafe extern "C" fn() -> c_int,
+}
+
+/// What a program that can't unwind says to an attempt (`_URC_END_OF_STACK`).
+const END_OF_STACK: c_int = 5;
+
+/// Rust's panic says then that it couldn't be thrown, and ends the program.
+unsafe extern "C" fn refuse() -> c_int {
+    END_OF_STACK
+}
+
+/// Another unwinder has come upon a frame of this library's, which needs libgcc_s for its part.
+unsafe extern "C" fn give_up() -> c_int {
+    say("libgcc_s.so.1 is needed to unwind the stack");
+    std::process::abort()
+}
+
+macro_rules! functions {
+    ($($name:ident in $slot:ident otherwise $otherwise:ident;)*) => {
+        $(
+            static $slot: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+            // Leaves no frame. The most arguments that any of them has are five.
+            core::arch::global_asm!(
+                concat!(".hidden ", stringify!($name)),
+                concat!(".globl ", stringify!($name)),
+                concat!(".type ", stringify!($name), ", @function"),
+                concat!(stringify!($name), ":"),
+                "endbr64",
+                "mov r11, qword ptr [rip + {slot}]",
+                "test r11, r11",
+                "jz 2f",
+                "jmp r11",
+                "2:",
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "call {look_up}",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "jmp qword ptr [rip + {slot}]",
+                concat!(".size ", stringify!($name), ", . - ", stringify!($name)),
+                slot = sym $slot,
+                look_up = sym look_up,
+            );
+        )*
+
+        const FUNCTIONS: &[Function] = &[$(Function {
+            name: match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                Ok(name) => name,
+                Err(_) => unreachable!(),
+            },
+            address: &$slot,
+            otherwise: $otherwise,
+        }),*];
+    };
+}
+
+functions! {
+    _Unwind_Backtrace in BACKTRACE otherwise refuse;
+    _Unwind_DeleteException in DELETE_EXCEPTION otherwise give_up;
+    _Unwind_GetDataRelBase in GET_DATA_REL_BASE otherwise give_up;
+    _Unwind_GetIP in GET_IP otherwise give_up;
+    _Unwind_GetIPInfo in GET_IP_INFO otherwise give_up;
+    _Unwind_GetLanguageSpecificData in GET_LANGUAGE_SPECIFIC_DATA otherwise give_up;
+    _Unwind_GetRegionStart in GET_REGION_START otherwise give_up;
+    _Unwind_GetTextRelBase in GET_TEXT_REL_BASE otherwise give_up;
+    _Unwind_RaiseException in RAISE_EXCEPTION otherwise refuse;
+    _Unwind_Resume in RESUME otherwise give_up;
+    _Unwind_SetGR in SET_GR otherwise give_up;
+    _Unwind_SetIP in SET_IP otherwise give_up;
+    __gcc_personality_v0 in PERSONALITY otherwise give_up;
+}
+
+/// Finds them if libgcc_s is loaded.
+pub(crate) fn look_up_if_loaded() {
+    // SAFETY: the name ends with NUL. Nothing is loaded, and no constructor runs.
+    let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+    if !library.is_null() {
+        find_in(library);
+    }
+}
+
+const LIBRARY: &CStr = c"libgcc_s.so.1";
+
+/// Finds them, to the last: all have somewhere to jump to afterwards.
+extern "C" fn look_up() {
+    // SAFETY: the name ends with NUL. glibc loads the same for its own unwinding.
+    find_in(unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) });
+}
+
+fn find_in(library: *mut c_void) {
+    for function in FUNCTIONS {
+        let mut found = null_mut();
+        if !library.is_null() {
+            // SAFETY: a library that is never closed, and a name that ends with NUL.
+            found = unsafe { libc::dlsym(library, function.name.as_ptr()) };
+        }
+        if found.is_null() {
+            found = function.otherwise as *mut c_void;
+        }
+        function.address.store(found, Ordering::Release);
+    }
+}
