@@ -86,6 +86,7 @@ const ORDERINGS: &[Mutant] = &[
     Mutant::RobustUnlockRelaxed,
     Mutant::ReaderWithoutFence,
     Mutant::WriterWithoutFence,
+    Mutant::EndedWithoutFence,
 ];
 
 /// Of what no program here uses: the bucket's own lock, which the checker's stands in for, and what the
