@@ -2171,13 +2171,11 @@ static const struct test tests[] = {
 	       "sem_wait, sem_trywait", "DESCRIPTION 2",
 	       "it waits in a destructor of thread-specific data, in every "
 	       "round of them"),
-	CLAUSE_GLIBC_ONLY(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
+	CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
 	       "sem_wait, sem_trywait", "DESCRIPTION 4",
 	       "the same, when the handler came before the wait had fallen "
 	       "asleep, or as it was woken (XSH 2.4.3 leaves undefined "
-	       "what follows; glibc goes on)",
-	       "a jump out of the few instructions in which furwock holds a "
-	       "queue's lock leaves it locked"),
+	       "what follows; glibc goes on)"),
 	CLAUSE(sem_wait__ret__zero_when_locked,
 	       "sem_wait, sem_trywait", "RETURN VALUE",
 	       "0 when it has locked"),

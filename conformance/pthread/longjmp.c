@@ -86,6 +86,8 @@ static void *jumper(void *argument)
 		FAIL("it wasn't jumped out");
 	}
 	inside = 0;
+	if (wait_once == wait_cond)
+		OK(pthread_mutex_unlock(&guard));
 	has_jumped = true;
 	UNTIL(through == (intptr_t)argument);
 	/* Its own waits work as before. */

@@ -9,6 +9,12 @@ fn check_plain(name: &str, side: Side) {
     check(name, side, Artifact::program(&source, &folder(name, side), name).build());
 }
 
+fn check_untabled(name: &str, side: Side) {
+    let program = Artifact::program(&format!("pthread/{name}.c"), &folder(name, side), name);
+    let program = program.with(&["-fno-asynchronous-unwind-tables", "-fno-exceptions"]);
+    check(name, side, program.build());
+}
+
 fn check_dlopen(name: &str, side: Side) {
     let folder = folder(name, side);
     Artifact::library("pthread/lib/plugin.c", &folder, "plugin").build();
@@ -104,12 +110,16 @@ programs! {
     futex_pi by check_plain;
     futex_signals by check_plain;
     futex_syscall by check_plain;
+    handlers by check_plain;
     interrupted by check_plain;
+    left by check_plain;
+    left_wakes by check_plain;
     lifecycle by check_plain;
     longjmp by check_plain;
     misuse by check_plain;
     mutex by check_plain;
     mutex_types by check_plain;
+    once_untabled by check_untabled;
     passthrough by check_plain;
     preload by check_plain;
     priorities by check_plain;

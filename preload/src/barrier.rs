@@ -3,24 +3,25 @@
 use crate::glibc;
 use crate::layout::Barrier;
 use core::ffi::c_int;
+use furwock::lock::signals::closed;
 use libc::pthread_barrier_t;
 
 /// POSIX `pthread_barrier_wait`. No cancellation point.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
     // SAFETY: the program's barrier.
     let this = unsafe { Barrier::from_ptr(barrier) };
     if !this.is_ours() {
         // SAFETY: the program's barrier.
         return unsafe { glibc::pthread_barrier_wait(barrier) };
     }
-    if this.raw.wait(this.count()) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+    if closed(|| this.raw.wait(this.count())) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }
 
 /// POSIX `pthread_barrier_destroy`. A thread that was let go doesn't touch the barrier again, so that
 /// there is nothing to wait for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {
     // SAFETY: the program's barrier.
     unsafe {
         if Barrier::from_ptr(barrier).is_ours() {

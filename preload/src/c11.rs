@@ -32,35 +32,38 @@ fn result(errno: c_int) -> c_int {
 
 /// C11 `mtx_lock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex, which has a pthread mutex's format.
     result(unsafe { pthread_mutex_lock(mutex) })
 }
 
 /// C11 `mtx_trylock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as in `mtx_lock`.
     result(unsafe { pthread_mutex_trylock(mutex) })
 }
 
 /// C11 `mtx_timedlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_timedlock(mutex: *mut pthread_mutex_t, at: *const timespec) -> c_int {
+pub unsafe extern "C-unwind" fn mtx_timedlock(
+    mutex: *mut pthread_mutex_t,
+    at: *const timespec,
+) -> c_int {
     // SAFETY: as in `mtx_lock`; the program's timespec.
     result(unsafe { pthread_mutex_timedlock(mutex, at) })
 }
 
 /// C11 `mtx_unlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: as in `mtx_lock`.
     result(unsafe { pthread_mutex_unlock(mutex) })
 }
 
 /// C11 `mtx_destroy`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mtx_destroy(mutex: *mut pthread_mutex_t) {
+pub unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut pthread_mutex_t) {
     // SAFETY: as in `mtx_lock`.
     unsafe { pthread_mutex_destroy(mutex) };
 }
@@ -88,21 +91,21 @@ pub unsafe extern "C-unwind" fn cnd_timedwait(
 
 /// C11 `cnd_signal`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cnd_signal(cond: *mut pthread_cond_t) -> c_int {
+pub unsafe extern "C-unwind" fn cnd_signal(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: as in `cnd_wait`.
     result(unsafe { pthread_cond_signal(cond) })
 }
 
 /// C11 `cnd_broadcast`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cnd_broadcast(cond: *mut pthread_cond_t) -> c_int {
+pub unsafe extern "C-unwind" fn cnd_broadcast(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: as in `cnd_wait`.
     result(unsafe { pthread_cond_broadcast(cond) })
 }
 
 /// C11 `cnd_destroy`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cnd_destroy(cond: *mut pthread_cond_t) {
+pub unsafe extern "C-unwind" fn cnd_destroy(cond: *mut pthread_cond_t) {
     // SAFETY: as in `cnd_wait`.
     unsafe { pthread_cond_destroy(cond) };
 }

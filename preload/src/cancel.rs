@@ -1,8 +1,9 @@
 //! `pthread_cancel`: a thread in a wait of furwock's has to hear of it.
 
-use crate::glibc;
+use crate::{glibc, handlers};
 use core::ffi::c_int;
 use furwock::lock;
+use furwock::lock::signals::{self, closed};
 
 /// POSIX `pthread_cancel`.
 ///
@@ -10,10 +11,11 @@ use furwock::lock;
 /// it then asks glibc, which knows of the mark.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
+    handlers::before_cancellation();
     // SAFETY: the program's thread. Its memory isn't touched after this: it may have ended.
     let result = unsafe { glibc::pthread_cancel(thread) };
     if result == 0 {
-        lock::interrupt(thread as usize);
+        closed(|| lock::interrupt(thread as usize));
     }
     result
 }
@@ -36,11 +38,15 @@ pub(crate) unsafe fn point<R>(
     // act on a cancellation of the asynchronous type.)
     unsafe {
         glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind);
-        lock::forget_interrupt();
+        closed(lock::forget_interrupt);
         glibc::pthread_testcancel();
         glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state);
     }
+    let noted = note(kind, state);
     let ended = wait();
+    if noted {
+        signals::note(0);
+    }
     // SAFETY: as above.
     unsafe {
         glibc::pthread_setcancelstate(state, &mut state);
@@ -53,4 +59,50 @@ pub(crate) unsafe fn point<R>(
         }
     }
     ended
+}
+
+/// What `point` has changed, beside an address in its frame, for a handler that jumps out of the wait.
+const WAS_DISABLED: usize = 1;
+const WAS_ASYNCHRONOUS: usize = 2;
+const FRAME: usize = !7;
+
+/// Notes it, unless a wait that the thread was in before has: its note is the one that counts. Whether it
+/// has.
+#[inline(always)]
+fn note(kind: c_int, state: c_int) -> bool {
+    let here = 0_u64;
+    let is_first = signals::noted() == 0;
+    if is_first {
+        let mut note = core::ptr::from_ref(&here).addr() & FRAME;
+        if state == glibc::PTHREAD_CANCEL_DISABLE {
+            note |= WAS_DISABLED;
+        }
+        if kind == glibc::PTHREAD_CANCEL_ASYNCHRONOUS {
+            note |= WAS_ASYNCHRONOUS;
+        }
+        signals::note(note);
+    }
+    is_first
+}
+
+/// Puts back what `point` changed, for a jump that leaves it: `is_left` says so of an address in its frame.
+///
+/// # Safety
+/// May unwind the caller's frame.
+pub(crate) unsafe fn put_back(is_left: impl Fn(usize) -> bool) {
+    let note = signals::noted();
+    if note == 0 || !is_left(note & FRAME) {
+        return;
+    }
+    signals::note(0);
+    let mut before = 0;
+    // SAFETY: by this function's contract.
+    unsafe {
+        if note & WAS_DISABLED == 0 {
+            glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_ENABLE, &mut before);
+        }
+        if note & WAS_ASYNCHRONOUS != 0 {
+            glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_ASYNCHRONOUS, &mut before);
+        }
+    }
 }

@@ -2,9 +2,12 @@
 
 use crate::layout::{Cond, Kind, Mutex};
 use crate::{cancel, glibc, probes, shared_cond, time};
-use core::ffi::c_int;
+use core::cell::Cell;
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
 use furwock::Deadline;
-use furwock::lock::Outcome;
+use furwock::lock::signals::closed;
+use furwock::lock::{CondvarWait, Outcome, end_waits};
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
@@ -12,7 +15,7 @@ use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 /// without libc names no version; the loader would give it the oldest, which clears a pointer's worth
 /// of the condvar, and the functions below would meet what lay behind that.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_cond_init(
+pub unsafe extern "C-unwind" fn pthread_cond_init(
     cond: *mut pthread_cond_t,
     attr: *const libc::pthread_condattr_t,
 ) -> c_int {
@@ -74,7 +77,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
 
 /// POSIX `pthread_cond_signal`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condvar.
     let own = unsafe { Cond::from_ptr(cond) };
     if !own.is_ours() {
@@ -82,13 +85,12 @@ pub unsafe extern "C" fn pthread_cond_signal(cond: *mut pthread_cond_t) -> c_int
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_signal(cond) });
     }
     probes::cond_signal(cond);
-    own.raw.notify_one();
-    0
+    if own.raw.may_have_waiters() { signal_slow(own) } else { 0 }
 }
 
 /// POSIX `pthread_cond_broadcast`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condvar.
     let own = unsafe { Cond::from_ptr(cond) };
     if !own.is_ours() {
@@ -96,14 +98,27 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut pthread_cond_t) -> c_
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_broadcast(cond) });
     }
     probes::cond_broadcast(cond);
-    own.raw.notify_all();
+    if own.raw.may_have_waiters() { broadcast_slow(own) } else { 0 }
+}
+
+#[cold]
+#[inline(never)]
+fn signal_slow(cond: &Cond) -> c_int {
+    closed(|| cond.raw.notify_one());
+    0
+}
+
+#[cold]
+#[inline(never)]
+fn broadcast_slow(cond: &Cond) -> c_int {
+    closed(|| cond.raw.notify_all());
     0
 }
 
 /// POSIX `pthread_cond_destroy`. A waiter that has been notified doesn't touch the condvar again,
 /// so that there is nothing to wait for.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_cond_destroy(cond: *mut pthread_cond_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *mut pthread_cond_t) -> c_int {
     // SAFETY: the program's condvar.
     unsafe {
         if !Cond::from_ptr(cond).is_ours() {
@@ -176,10 +191,18 @@ fn wait_with_own_mutex(
             mutex.take_off();
             true
         };
+        let left = Left::new(mutex, |mutex| _ = mutex.lock_again());
         // SAFETY: `take_off` stores a number; no mutex to move to.
-        let wait = unsafe { cond.raw.wait_released(None, take_off, deadline, true) };
-        mutex.lock_again();
-        return Ok(wait.outcome());
+        let wait = || unsafe {
+            let noted = &left.was_notified;
+            cond.raw.wait_released_noting(None, take_off, deadline, true, noted)
+        };
+        let outcome = closed(|| {
+            let outcome = left.unless_returning(wait).outcome();
+            mutex.lock_again();
+            outcome
+        });
+        return Ok(outcome);
     }
     mutex.expect_waiter();
     let release = || {
@@ -187,13 +210,21 @@ fn wait_with_own_mutex(
         probes::mutex_release(mutex);
         true
     };
+    let left = Left::new(mutex, lock_again);
+    let relock = |wait: CondvarWait| {
+        probes::mutex_entry(mutex);
+        let outcome = wait.relock(&mutex.raw);
+        mutex.waiter_is_back();
+        mutex.held_as(kind);
+        outcome
+    };
     // SAFETY: a release neither unwinds nor waits; the program keeps the mutex as long as a thread
     // waits with it.
-    let wait = unsafe { cond.raw.wait_released(Some(&mutex.raw), release, deadline, true) };
-    probes::mutex_entry(mutex);
-    let outcome = wait.relock(&mutex.raw);
-    mutex.waiter_is_back();
-    mutex.held_as(kind);
+    let wait = || unsafe {
+        let noted = &left.was_notified;
+        cond.raw.wait_released_noting(Some(&mutex.raw), release, deadline, true, noted)
+    };
+    let outcome = closed(|| relock(left.unless_returning(wait)));
     probes::mutex_acquired(mutex);
     Ok(outcome)
 }
@@ -215,8 +246,13 @@ unsafe fn wait_with_glibcs_mutex(
         unlocked = unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) };
         unlocked == 0
     };
+    let left = Left::new(mutex, lock_again);
     // SAFETY: glibc's unlock neither unwinds nor waits; no mutex to move to.
-    let wait = unsafe { cond.raw.wait_released(None, release, deadline, true) };
+    let wait = || unsafe {
+        let noted = &left.was_notified;
+        cond.raw.wait_released_noting(None, release, deadline, true, noted)
+    };
+    let wait = closed(|| left.unless_returning(wait));
     if wait.outcome() == Outcome::NotReleased {
         mutex.waiter_is_back();
         return Err(unlocked);
@@ -225,4 +261,61 @@ unsafe fn wait_with_glibcs_mutex(
     let locked = unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) };
     mutex.waiter_is_back();
     if locked == 0 { Ok(wait.outcome()) } else { Err(locked) }
+}
+
+/// Locks the mutex of a wait that is left for good, as glibc does: what is left to be done in the frames of
+/// the program, or behind its jump, expects that.
+fn lock_again(mutex: &Mutex) {
+    let kind = mutex.kind();
+    if kind == Kind::Glibc {
+        // SAFETY: the program's mutex.
+        unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) };
+        mutex.waiter_is_back();
+        return;
+    }
+    closed(|| {
+        mutex.raw.lock();
+        mutex.waiter_is_back();
+        mutex.held_as(kind);
+    });
+}
+
+/// What is to be done with the mutex of a wait that a signal handler leaves for good.
+struct Left<'m> {
+    mutex: &'m Mutex,
+    relock: fn(&Mutex),
+    /// As far as glibc is concerned, the thread waits for the mutex then, and no more for the condvar.
+    was_notified: Cell<bool>,
+}
+
+impl<'m> Left<'m> {
+    fn new(mutex: &'m Mutex, relock: fn(&Mutex)) -> Self {
+        Self { mutex, relock, was_notified: Cell::new(false) }
+    }
+
+    /// Calls `wait`, and `relock` if that is left. An unwind and a jump come by here alike: glibc sees to
+    /// that.
+    fn unless_returning(&self, wait: impl FnOnce() -> CondvarWait) -> CondvarWait {
+        let mut handler = MaybeUninit::uninit();
+        // SAFETY: the handler and what it is given outlive the wait.
+        unsafe {
+            let argument = core::ptr::from_ref(self).cast_mut().cast::<c_void>();
+            glibc::_pthread_cleanup_push(handler.as_mut_ptr(), is_left, argument);
+            let wait = wait();
+            glibc::_pthread_cleanup_pop(handler.as_mut_ptr(), 0);
+            wait
+        }
+    }
+}
+
+/// A cleanup handler.
+unsafe extern "C-unwind" fn is_left(left: *mut c_void) {
+    // SAFETY: `unless_returning` registered it with a pointer to its own.
+    let left = unsafe { &*left.cast::<Left<'_>>() };
+    // An unwind comes here before it comes to the frame that the wait's node is dropped in. In the queue of
+    // the mutex the node might be given what is waited for here.
+    closed(|| end_waits(|frame| frame < core::ptr::from_ref(left).addr()));
+    if !left.was_notified.get() {
+        (left.relock)(left.mutex);
+    }
 }

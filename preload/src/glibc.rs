@@ -151,6 +151,9 @@ functions! {
     pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) @ "GLIBC_2.2.5";
     pthread_once(control: *mut libc::pthread_once_t, routine: Routine) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
+    pthread_setcanceltype(kind: c_int, old: *mut c_int) @ "GLIBC_2.2.5";
+    sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction)
+        @ "GLIBC_2.2.5";
 }
 
 static SYSCALL: Function = Function::new(c"syscall", c"GLIBC_2.2.5");
@@ -187,24 +190,24 @@ pub(crate) fn is_single_threaded() -> bool {
 unsafe extern "C-unwind" {
     /// Acts on a cancellation that is pending, by unwinding the caller's stack.
     pub(crate) fn pthread_testcancel();
-    pub(crate) fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
     pub(crate) fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
 /// What a cleanup handler is registered by (`struct _pthread_cleanup_buffer`).
 #[repr(C)]
 pub(crate) struct CleanupHandler {
-    routine: unsafe extern "C" fn(*mut c_void),
+    routine: unsafe extern "C-unwind" fn(*mut c_void),
     argument: *mut c_void,
     cancel_type: c_int,
     previous: *mut CleanupHandler,
 }
 
 unsafe extern "C-unwind" {
-    /// Has `routine(argument)` called if the frame that this is called in is unwound.
+    /// Has `routine(argument)` called if the frame that this is called in is left by a cancellation, by
+    /// `pthread_exit` or by a jump, also past frames that can't be unwound.
     pub(crate) fn _pthread_cleanup_push(
         handler: *mut CleanupHandler,
-        routine: unsafe extern "C" fn(*mut c_void),
+        routine: unsafe extern "C-unwind" fn(*mut c_void),
         argument: *mut c_void,
     );
     /// Takes the last handler back, and calls it if `execute` isn't 0.
@@ -212,4 +215,6 @@ unsafe extern "C-unwind" {
 }
 
 pub(crate) const PTHREAD_CANCEL_DEFERRED: c_int = 0;
+pub(crate) const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
+pub(crate) const PTHREAD_CANCEL_ENABLE: c_int = 0;
 pub(crate) const PTHREAD_CANCEL_DISABLE: c_int = 1;

@@ -23,6 +23,7 @@ mod cancel;
 mod cond;
 mod environment;
 mod glibc;
+mod handlers;
 mod layout;
 mod longjmp;
 mod mutex;

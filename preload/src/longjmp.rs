@@ -4,11 +4,13 @@
 //! and would take wakes that it doesn't hear. So the jump looks first whether it leaves any wait, which
 //! costs a load where there is none.
 
-use crate::glibc;
+use crate::{cancel, glibc};
 use core::arch::naked_asm;
+use core::cell::OnceCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use furwock::lock::{abandon_waits, signals};
 
 /// glibc's functions.
 static LONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
@@ -30,17 +32,25 @@ macro_rules! jumps {
         /// Looks after the waits that the jump leaves, and goes on to glibc's function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(environment: *mut c_void, value: c_int) -> ! {
+        pub unsafe extern "C-unwind" fn $name(environment: *mut c_void, value: c_int) -> ! {
             naked_asm!(
+                ".cfi_startproc",
                 "endbr64",
                 "push rdi",
+                ".cfi_adjust_cfa_offset 8",
                 "push rsi",
+                ".cfi_adjust_cfa_offset 8",
                 "sub rsp, 8",
+                ".cfi_adjust_cfa_offset 8",
                 "call {before}",
                 "add rsp, 8",
+                ".cfi_adjust_cfa_offset -8",
                 "pop rsi",
+                ".cfi_adjust_cfa_offset -8",
                 "pop rdi",
+                ".cfi_adjust_cfa_offset -8",
                 "jmp qword ptr [rip + {real}]",
+                ".cfi_endproc",
                 before = sym before,
                 real = sym $real,
             )
@@ -55,16 +65,20 @@ jumps! {
     __longjmp_chk to LONGJMP_CHK;
 }
 
-unsafe extern "C" fn before(environment: *const usize) {
+unsafe extern "C-unwind" fn before(environment: *const usize) {
     if LONGJMP.load(Ordering::Acquire).is_null() {
         look_up();
     }
     // Read only if there is a wait.
-    let leaves = core::cell::LazyCell::new(|| {
+    let leaves = OnceCell::new();
+    let is_left = |frame| {
         // SAFETY: the program's buffer, which `setjmp` has filled.
-        Leaves::by(unsafe { stack_pointer(environment) })
-    });
-    furwock::lock::abandon_waits(|frame| leaves.covers(frame));
+        leaves.get_or_init(|| Leaves::by(unsafe { stack_pointer(environment) })).covers(frame)
+    };
+    signals::leave(is_left);
+    signals::closed(|| abandon_waits(is_left));
+    // SAFETY: may unwind this frame, which has nothing to drop.
+    unsafe { cancel::put_back(is_left) };
 }
 
 /// The stack pointer in a `jmp_buf`, which glibc has mixed with the thread's pointer guard.

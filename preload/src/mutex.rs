@@ -4,6 +4,7 @@ use crate::layout::{Kind, Mutex};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, compiler_fence};
+use furwock::lock::signals::closed;
 use furwock::lock::{known_thread_id, thread_id};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -11,7 +12,7 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 
 /// POSIX `pthread_mutex_lock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if mutex.is_plain() {
@@ -32,8 +33,10 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_in
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
     probes::lll_lock_wait(mutex);
-    mutex.raw.lock_contended();
-    mutex.held_as(Kind::Plain);
+    closed(|| {
+        mutex.raw.lock_contended();
+        mutex.held_as(Kind::Plain);
+    });
     probes::mutex_acquired(mutex);
     0
 }
@@ -74,7 +77,7 @@ fn lock_slow(mutex: &Mutex) -> c_int {
 
 /// POSIX `pthread_mutex_trylock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     let kind = mutex.kind();
@@ -94,7 +97,7 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c
 
 /// POSIX `pthread_mutex_timedlock`: a deadline on CLOCK_REALTIME.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_timedlock(
+pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut pthread_mutex_t,
     at: *const timespec,
 ) -> c_int {
@@ -114,7 +117,7 @@ pub unsafe extern "C" fn pthread_mutex_timedlock(
 
 /// POSIX.1-2024 `pthread_mutex_clocklock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_clocklock(
+pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut pthread_mutex_t,
     clock: clockid_t,
     at: *const timespec,
@@ -136,7 +139,7 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 
 /// POSIX `pthread_mutex_unlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if !mutex.is_plain() {
@@ -169,7 +172,7 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 fn unlock_slow(mutex: &Mutex) -> c_int {
-    mutex.raw.unlock();
+    closed(|| mutex.raw.unlock());
     probes::mutex_release(mutex);
     0
 }
@@ -177,7 +180,7 @@ fn unlock_slow(mutex: &Mutex) -> c_int {
 /// POSIX `pthread_mutex_destroy`: EBUSY while it is held or a condvar's waiter will
 /// lock it again, as glibc has it.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if mutex.kind() == Kind::Glibc {
@@ -197,7 +200,7 @@ macro_rules! other_names {
     ($($other:ident = $name:ident;)*) => {$(
         #[doc = concat!("The same as `", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $other(mutex: *mut pthread_mutex_t) -> c_int {
+        pub unsafe extern "C-unwind" fn $other(mutex: *mut pthread_mutex_t) -> c_int {
             // SAFETY: by this function's contract.
             unsafe { $name(mutex) }
         }
@@ -227,9 +230,14 @@ impl Mutex {
             Kind::ErrorCheck if self.is_own() => return EDEADLK,
             _ => {}
         }
-        let result = ours(self);
+        let result = closed(|| {
+            let result = ours(self);
+            if result == 0 {
+                self.held_as(kind);
+            }
+            result
+        });
         if result == 0 {
-            self.held_as(kind);
             acquired(self);
         }
         result

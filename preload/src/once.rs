@@ -10,10 +10,13 @@
 //! a thread that the child doesn't have, begins anew there. glibc's words are the same, so that a
 //! control it has finished with is finished here.
 
+use crate::glibc::CleanupHandler;
 use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use furwock::futex;
+use furwock::lock::signals::closed;
 
 const NEVER: u32 = 0;
 const CALLING: u32 = 1;
@@ -75,14 +78,39 @@ unsafe fn call(word: &AtomicU32, routine: Routine) {
             return;
         }
         if seen == calling {
-            futex::wait(word, calling, None);
+            closed(|| futex::wait(word, calling, None));
         } else if word.compare_exchange(seen, calling, Ordering::Acquire, Ordering::Relaxed).is_ok()
         {
-            // SAFETY: the program's routine; the word lives as long as the program calls with it.
-            unsafe { furwock_call_once(word, routine) };
-            end(word, CALLED);
+            // SAFETY: by this function's contract.
+            unsafe { call_as_first(word, routine) };
             return;
         }
+    }
+}
+
+/// A call that is on: what has to be done if the routine is left, registered in two ways. An unwind comes
+/// to the frame of `furwock_call_once`, which takes the other registration back. Where the routine's own
+/// frames can't be unwound, a cancellation or `pthread_exit` ends the unwind and calls what
+/// `_pthread_cleanup_push` has registered; so does a jump of glibc's.
+#[repr(C)]
+struct Call<'w> {
+    handler: MaybeUninit<CleanupHandler>,
+    word: &'w AtomicU32,
+}
+
+/// # Safety
+/// The program's routine; the word lives as long as the program calls with it.
+unsafe fn call_as_first(word: &AtomicU32, routine: Routine) {
+    let mut call = Call { handler: MaybeUninit::uninit(), word };
+    // SAFETY: `call` outlives its registration, which ends below, or as the routine is left.
+    unsafe {
+        let argument = (&raw mut call).cast::<c_void>();
+        glibc::_pthread_cleanup_push(call.handler.as_mut_ptr(), furwock_once_was_cut, argument);
+        furwock_call_once(&mut call, routine);
+        closed(|| {
+            glibc::_pthread_cleanup_pop(call.handler.as_mut_ptr(), 0);
+            end(word, CALLED);
+        });
     }
 }
 
@@ -93,13 +121,23 @@ fn end(word: &AtomicU32, how: u32) {
 }
 
 /// The routine was left by an unwind, which goes on after this.
-extern "C" fn furwock_once_was_left(word: &AtomicU32) {
-    end(word, NEVER);
+unsafe extern "C-unwind" fn furwock_once_was_left(call: &mut Call<'_>) {
+    // SAFETY: registered by `call_as_first`, and not called: what comes later would be this frame's.
+    closed(|| unsafe {
+        glibc::_pthread_cleanup_pop(call.handler.as_mut_ptr(), 0);
+        end(call.word, NEVER);
+    });
+}
+
+/// The routine was left, and nothing unwinds. glibc has taken the registration back.
+unsafe extern "C-unwind" fn furwock_once_was_cut(call: *mut c_void) {
+    // SAFETY: what `call_as_first` registered.
+    closed(|| end(unsafe { (*call.cast::<Call<'_>>()).word }, NEVER));
 }
 
 unsafe extern "C-unwind" {
-    /// Calls `routine`; if that is left by an unwind, calls `furwock_once_was_left(word)` on the way.
-    fn furwock_call_once(word: &AtomicU32, routine: Routine);
+    /// Calls `routine`; if that is left by an unwind, calls `furwock_once_was_left(call)` on the way.
+    fn furwock_call_once(call: &mut Call<'_>, routine: Routine);
 }
 
 // In assembly, since it has to clean up under an exception of C++ as well as under a cancellation, whose

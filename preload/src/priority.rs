@@ -33,7 +33,7 @@ unsafe fn is_priority(parameters: *const sched_param) -> bool {
 
 /// POSIX `pthread_setschedparam`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_setschedparam(
+pub unsafe extern "C-unwind" fn pthread_setschedparam(
     thread: pthread_t,
     policy: c_int,
     parameters: *const sched_param,
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn pthread_setschedparam(
 
 /// POSIX `pthread_setschedprio`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_setschedprio(thread: pthread_t, priority: c_int) -> c_int {
     // SAFETY: the program's own call.
     let result = unsafe { glibc::pthread_setschedprio(thread, priority) };
     noted(result, || priority != 0)
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn pthread_setschedprio(thread: pthread_t, priority: c_int
 
 /// POSIX `pthread_attr_setschedpolicy`: threads may be created with a policy of their own.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_attr_setschedpolicy(
+pub unsafe extern "C-unwind" fn pthread_attr_setschedpolicy(
     attr: *mut pthread_attr_t,
     policy: c_int,
 ) -> c_int {
@@ -64,7 +64,7 @@ pub unsafe extern "C" fn pthread_attr_setschedpolicy(
 
 /// POSIX `sched_setscheduler`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sched_setscheduler(
+pub unsafe extern "C-unwind" fn sched_setscheduler(
     thread: pid_t,
     policy: c_int,
     parameters: *const sched_param,
@@ -76,7 +76,10 @@ pub unsafe extern "C" fn sched_setscheduler(
 
 /// POSIX `sched_setparam`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sched_setparam(thread: pid_t, parameters: *const sched_param) -> c_int {
+pub unsafe extern "C-unwind" fn sched_setparam(
+    thread: pid_t,
+    parameters: *const sched_param,
+) -> c_int {
     // SAFETY: the program's own call, which has read the parameters if it succeeded.
     unsafe {
         let result = glibc::sched_setparam(thread, parameters);
@@ -105,7 +108,7 @@ unsafe fn may_be_realtime(attr: *const SchedAttr) -> bool {
 
 /// `sched_setattr`, which glibc has since 2.41.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sched_setattr(
+pub unsafe extern "C-unwind" fn sched_setattr(
     thread: pid_t,
     attr: *mut SchedAttr,
     flags: c_uint,

@@ -7,6 +7,7 @@
 use crate::layout::RwLock;
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
+use furwock::lock::signals::closed;
 use furwock::lock::{Policy, known_thread_id, reads, thread_id};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT};
@@ -14,7 +15,7 @@ use libc::{clockid_t, pthread_rwlock_t, timespec};
 
 /// POSIX `pthread_rwlock_rdlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -41,7 +42,7 @@ fn rdlock_slow(lock: &RwLock) -> c_int {
 
 /// POSIX `pthread_rwlock_tryrdlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -61,7 +62,7 @@ pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -
 
 /// POSIX `pthread_rwlock_timedrdlock`: a deadline on CLOCK_REALTIME.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
+pub unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
     lock: *mut pthread_rwlock_t,
     at: *const timespec,
 ) -> c_int {
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
 
 /// POSIX.1-2024 `pthread_rwlock_clockrdlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
+pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
     lock: *mut pthread_rwlock_t,
     clock: clockid_t,
     at: *const timespec,
@@ -120,7 +121,7 @@ unsafe fn timed(
 
 /// POSIX `pthread_rwlock_wrlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -149,7 +150,7 @@ fn wrlock_slow(lock: &RwLock) -> c_int {
 
 /// POSIX `pthread_rwlock_trywrlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -166,7 +167,7 @@ pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -
 
 /// POSIX `pthread_rwlock_timedwrlock`: a deadline on CLOCK_REALTIME.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
+pub unsafe extern "C-unwind" fn pthread_rwlock_timedwrlock(
     lock: *mut pthread_rwlock_t,
     at: *const timespec,
 ) -> c_int {
@@ -184,7 +185,7 @@ pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
 
 /// POSIX.1-2024 `pthread_rwlock_clockwrlock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
+pub unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
     lock: *mut pthread_rwlock_t,
     clock: clockid_t,
     at: *const timespec,
@@ -204,7 +205,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
 
 /// POSIX `pthread_rwlock_unlock`: by whoever is inside, in whichever way.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -223,17 +224,38 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c
 fn unlock_counted(lock: &RwLock) -> c_int {
     if lock.raw.is_locked_exclusive() {
         lock.forget_writer();
-        lock.raw.unlock_exclusive();
+        if !lock.raw.unlock_exclusive_quietly() {
+            return end_writing(lock);
+        }
     } else {
-        lock.raw.unlock_shared_of_any();
+        if !lock.raw.unlock_counted_quietly() {
+            return end_reading(lock);
+        }
         reads::ended();
     }
     0
 }
 
+#[cold]
+#[inline(never)]
+fn end_writing(lock: &RwLock) -> c_int {
+    closed(|| lock.raw.unlock_exclusive());
+    0
+}
+
+#[cold]
+#[inline(never)]
+fn end_reading(lock: &RwLock) -> c_int {
+    closed(|| {
+        lock.raw.unlock_shared_of_any();
+        reads::ended();
+    });
+    0
+}
+
 /// POSIX `pthread_rwlock_destroy`. As glibc's it refuses nothing.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
@@ -250,7 +272,7 @@ macro_rules! other_names {
     ($($other:ident = $name:ident;)*) => {$(
         #[doc = concat!("The same as `", stringify!($name), "`.")]
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $other(lock: *mut pthread_rwlock_t) -> c_int {
+        pub unsafe extern "C-unwind" fn $other(lock: *mut pthread_rwlock_t) -> c_int {
             // SAFETY: by this function's contract.
             unsafe { $name(lock) }
         }
@@ -283,7 +305,7 @@ impl RwLock {
         // A thread that reads something may be inside already: it waits for nobody who waits, unless
         // the program asked for that.
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
-        let entered = match (deadline, recursive) {
+        let enter = || match (deadline, recursive) {
             (None, false) => {
                 self.raw.lock_shared();
                 true
@@ -295,11 +317,14 @@ impl RwLock {
             (Some(deadline), false) => self.raw.lock_shared_until(deadline),
             (Some(deadline), true) => self.raw.lock_shared_recursive_until(deadline),
         };
-        if !entered {
-            return ETIMEDOUT;
-        }
-        reads::began();
-        0
+        let entered = closed(|| {
+            let entered = enter();
+            if entered {
+                reads::began();
+            }
+            entered
+        });
+        if entered { 0 } else { ETIMEDOUT }
     }
 
     fn write_until(&self, deadline: Option<&Deadline>) -> c_int {
@@ -307,17 +332,19 @@ impl RwLock {
         if self.is_own() {
             return EDEADLK;
         }
-        let entered = match deadline {
-            None => {
-                self.raw.lock_exclusive();
-                true
+        let entered = closed(|| {
+            let entered = match deadline {
+                None => {
+                    self.raw.lock_exclusive();
+                    true
+                }
+                Some(deadline) => self.raw.lock_exclusive_until(deadline),
+            };
+            if entered {
+                self.note_writer(thread_id());
             }
-            Some(deadline) => self.raw.lock_exclusive_until(deadline),
-        };
-        if !entered {
-            return ETIMEDOUT;
-        }
-        self.note_writer(thread_id());
-        0
+            entered
+        });
+        if entered { 0 } else { ETIMEDOUT }
     }
 }

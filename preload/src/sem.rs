@@ -6,7 +6,8 @@
 use crate::layout::Semaphore;
 use crate::{cancel, glibc, time};
 use core::ffi::c_int;
-use furwock::lock::Acquired;
+use furwock::lock::signals::closed;
+use furwock::lock::{Acquired, TooManyPermits};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
 use libc::{clockid_t, sem_t, timespec};
@@ -63,7 +64,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
 
 /// POSIX `sem_trywait`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
+pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
     let this = unsafe { Semaphore::from_ptr(semaphore) };
     if !this.is_ours() {
@@ -76,14 +77,28 @@ pub unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
 /// POSIX `sem_post`. Async-signal-safe: a handler that comes upon its own thread inside the engine
 /// leaves the wake to that thread.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
+pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
     let this = unsafe { Semaphore::from_ptr(semaphore) };
     if !this.is_ours() {
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_post(semaphore) };
     }
-    if this.raw.release().is_ok() { 0 } else { failed(EOVERFLOW) }
+    match this.raw.release_quietly() {
+        Ok(true) => 0,
+        Ok(false) => post_slow(this),
+        Err(TooManyPermits) => failed(EOVERFLOW),
+    }
+}
+
+/// Somebody waits: who has made the permit has to wake them, come what may.
+#[cold]
+#[inline(never)]
+fn post_slow(semaphore: &Semaphore) -> c_int {
+    match closed(|| semaphore.raw.release()) {
+        Ok(()) => 0,
+        Err(TooManyPermits) => failed(EOVERFLOW),
+    }
 }
 
 /// # Safety
@@ -108,7 +123,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let acquire = || semaphore.raw.acquire_interruptible(deadline);
+    let acquire = || closed(|| semaphore.raw.acquire_interruptible(deadline));
     let may_be_cancelled =
         |ended: &Acquired| matches!(ended, Acquired::Interrupted | Acquired::Signalled);
     let mut ended = Acquired::Interrupted;

@@ -71,7 +71,7 @@ impl Exchanged<'_> {
 }
 
 /// A cleanup handler: a cancellation unwinds the wait.
-unsafe extern "C" fn put_back(exchanged: *mut c_void) {
+unsafe extern "C-unwind" fn put_back(exchanged: *mut c_void) {
     // SAFETY: `wait` registered it with a pointer to its own `Exchanged`.
     unsafe { &*exchanged.cast::<Exchanged<'_>>() }.put_back();
 }

@@ -18,7 +18,7 @@ const PROBES: u32 = 400;
 
 /// POSIX `pthread_spin_lock`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) -> c_int {
+pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) -> c_int {
     if layout::is_off() {
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_spin_lock(lock) };

@@ -27,6 +27,11 @@ unsafe extern "C" fn start(
     if environment.get(c"FURWOCK_CHILDREN") == Some(c"0") {
         environment.forget_this_library();
     }
+    // Functions that a handler may leave let a panic through as well, which mustn't come to the program.
+    std::panic::set_hook(Box::new(|panic| {
+        eprintln!("furwock: {panic}");
+        std::process::abort();
+    }));
     glibc::look_up();
     longjmp::look_up();
     let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");

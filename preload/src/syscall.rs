@@ -12,7 +12,7 @@ use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
 
 /// Where calls go that aren't for the engine: glibc's `syscall`.
 static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
@@ -36,8 +36,9 @@ pub(crate) fn start(takes_futex: bool) {
 /// what lies between them finds its way in `futex_call`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
+pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
     core::arch::naked_asm!(
+        ".cfi_startproc",
         "cmp rdi, {futex}",
         "je 2f",
         "lea r11, [rdi - {waitv}]",
@@ -54,6 +55,7 @@ pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
         "jmp qword ptr [rip + {taken}]",
         "3:",
         "jmp {priority}",
+        ".cfi_endproc",
         setparam = const libc::SYS_sched_setparam,
         setscheduler = const libc::SYS_sched_setscheduler,
         setattr = const libc::SYS_sched_setattr,
@@ -68,7 +70,7 @@ pub unsafe extern "C" fn syscall(number: c_long) -> c_long {
 
 /// Entered by a jump from `syscall`: six arguments in registers and the seventh on the stack, as for
 /// any function of seven, whether or not the caller gave as many.
-unsafe extern "C" fn futex_call(
+unsafe extern "C-unwind" fn futex_call(
     number: c_long,
     a: usize,
     b: usize,
@@ -91,7 +93,7 @@ unsafe extern "C" fn futex_call(
 }
 
 /// Entered like `futex_call`.
-unsafe extern "C" fn priority_call(
+unsafe extern "C-unwind" fn priority_call(
     number: c_long,
     a: usize,
     b: usize,
@@ -110,7 +112,7 @@ unsafe extern "C" fn priority_call(
 
 /// glibc's function, for what `futex_call` leaves to it and for code that runs before this library's
 /// constructor.
-pub(crate) unsafe extern "C" fn glibc_call(
+pub(crate) unsafe extern "C-unwind" fn glibc_call(
     number: c_long,
     a: usize,
     b: usize,

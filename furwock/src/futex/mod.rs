@@ -51,7 +51,7 @@ pub use word::Word;
 
 #[cfg(any(not(any(loom, shuttle)), test))]
 pub(crate) use requeue::requeue_at;
-pub(crate) use wait::wait_at;
+pub(crate) use wait::{wait_at, wait_owing};
 pub(crate) use wake::wake_at;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use {requeue::compare_requeue_at, wake::is_waited_at, wake_op::wake_op_at};

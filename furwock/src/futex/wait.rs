@@ -18,7 +18,7 @@
 //! argument as O-1.
 
 use super::Word;
-use crate::lot::{self, Ended, Key, Place, Until, Wait};
+use crate::lot::{self, Debt, Ended, Key, Place, Until, Wait};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -96,6 +96,17 @@ pub(crate) fn wait_at<E>(
     until: Until<'_>,
     bitset: u32,
 ) -> Result<Ended, E> {
+    wait_owing(key, look, until, bitset, None)
+}
+
+/// `wait_at` for a waiter that owes something if it leaves without returning.
+pub(crate) fn wait_owing<E>(
+    key: Key,
+    look: impl FnOnce() -> Result<(), E>,
+    until: Until<'_>,
+    bitset: u32,
+    debt: Option<Debt>,
+) -> Result<Ended, E> {
     // A handler that may take no lock can't queue itself.
     let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
         look()?;
@@ -108,7 +119,11 @@ pub(crate) fn wait_at<E>(
         bucket.retract();
         return Err(why);
     }
-    let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset).ends_by(until);
+    let mut wait =
+        Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset).ends_by(until);
+    if let Some(debt) = debt {
+        wait = wait.owing(debt);
+    }
     drop(bucket);
     Ok(wait.sleep(|_was_last| {}))
 }

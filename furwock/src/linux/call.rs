@@ -5,7 +5,7 @@ use super::user_memory;
 use super::waitv::Call;
 use crate::lot::Signals;
 use crate::sys::futex2::{MPOL, NUMA, PRIVATE, SIZE_U32, Waitv};
-use crate::sys::syscall;
+use crate::sys::{signals, syscall};
 use core::ptr::{null, null_mut, with_exposed_provenance, with_exposed_provenance_mut};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -33,12 +33,12 @@ fn is_plain(flags: u32) -> bool {
 #[inline]
 pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
     let [a, b, c, d, e, f] = arguments;
-    match number {
+    let operation = match number {
         libc::SYS_futex => {
             if b as i32 & libc::FUTEX_PRIVATE_FLAG == 0 {
                 return None;
             }
-            let operation = Operation {
+            Operation {
                 uaddr: with_exposed_provenance_mut(a),
                 op: b as i32,
                 val: c as u32,
@@ -46,9 +46,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 uaddr2: with_exposed_provenance_mut(e),
                 val3: f as u32,
                 signals: Signals::AsFutex,
-            };
-            // SAFETY: by this function's contract.
-            Some(unsafe { operation.run(Face::SystemCall) })
+            }
         }
         FUTEX_WAITV => {
             let call = Call {
@@ -59,7 +57,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 clock: e as libc::clockid_t,
             };
             // SAFETY: by this function's contract.
-            kernel_has(number).then(|| unsafe { call.run(Face::SystemCall) })
+            return kernel_has(number).then(|| unsafe { call.run(Face::SystemCall) });
         }
         // futex_wake(uaddr, mask, count, flags)
         FUTEX_WAKE if is_plain(d as u32) && b <= MASK && c as i32 != 0 && kernel_has(number) => {
@@ -76,8 +74,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 // SAFETY: by this function's contract.
                 return Some(unsafe { kernel_first(number, arguments, wake) });
             }
-            // SAFETY: by this function's contract.
-            Some(unsafe { wake.run(Face::SystemCall) })
+            wake
         }
         // futex_wait(uaddr, val, mask, flags, timeout, clock)
         FUTEX_WAIT if d as u32 == PRIVATE_32 && b <= MASK && c <= MASK && kernel_has(number) => {
@@ -87,7 +84,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 libc::CLOCK_REALTIME => libc::FUTEX_CLOCK_REALTIME,
                 _ => return None,
             };
-            let wait = Operation {
+            Operation {
                 uaddr: with_exposed_provenance_mut(a),
                 op: libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG | clock,
                 val: b as u32,
@@ -95,9 +92,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 uaddr2: null_mut(),
                 val3: c as u32,
                 signals: Signals::AsWaitv,
-            };
-            // SAFETY: by this function's contract.
-            Some(unsafe { wait.run(Face::SystemCall) })
+            }
         }
         // futex_requeue(waiters, flags, wake, requeue)
         FUTEX_REQUEUE if kernel_has(number) => {
@@ -123,11 +118,12 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
                 // SAFETY: by this function's contract.
                 return Some(unsafe { kernel_first(number, arguments, requeue) });
             }
-            // SAFETY: by this function's contract.
-            Some(unsafe { requeue.run(Face::SystemCall) })
+            requeue
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    // SAFETY: by this function's contract.
+    Some(unsafe { operation.run(Face::SystemCall) })
 }
 
 /// For flags that aren't known here: the kernel does it or refuses it, and what it left over of `operation`
@@ -136,14 +132,17 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
 /// # Safety
 /// As for the system call.
 #[cold]
+#[inline(never)]
 unsafe fn kernel_first(
     number: libc::c_long,
     arguments: [usize; 6],
     operation: Operation,
 ) -> Result<usize, i32> {
-    // SAFETY: by this function's contract.
-    let done = unsafe { syscall::syscall(number, arguments) }.map_err(|errno| errno.0)?;
-    Ok(done + operation.run_here_after(done))
+    signals::closed(|| {
+        // SAFETY: by this function's contract.
+        let done = unsafe { syscall::syscall(number, arguments) }.map_err(|errno| errno.0)?;
+        Ok(done + operation.run_here_after(done))
+    })
 }
 
 /// The widest value, or bitset, of a word of 32 bits.

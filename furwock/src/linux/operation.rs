@@ -6,7 +6,8 @@ use crate::futex::{
 };
 use crate::lot::{self, Ended, Key, Signals, Until};
 use crate::sys::clock::{Clock, Deadline};
-use crate::sys::futex as kernel;
+use crate::sys::syscall::syscall_that_may_be_left;
+use crate::sys::{futex as kernel, signals};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
@@ -110,12 +111,19 @@ impl Operation {
             _ => {}
         }
         // SAFETY: by this function's contract.
-        unsafe { self.run_whole(face) }
+        unsafe { self.run_closed(face) }
     }
 
     /// # Safety
     /// As for [`futex`].
     #[inline(never)]
+    unsafe fn run_closed(self, face: Face) -> Result<usize, i32> {
+        // SAFETY: by this function's contract.
+        signals::closed(|| unsafe { self.run_whole(face) })
+    }
+
+    /// # Safety
+    /// As for [`futex`].
     unsafe fn run_whole(self, face: Face) -> Result<usize, i32> {
         let private = self.op & libc::FUTEX_PRIVATE_FLAG != 0;
         let done = if private && user_memory::is_word(self.uaddr) {
@@ -136,18 +144,18 @@ impl Operation {
     /// As for [`futex`].
     #[cold]
     pub(super) unsafe fn run_in_kernel(self) -> Result<usize, i32> {
+        let arguments = [
+            self.uaddr.expose_provenance(),
+            self.op as usize,
+            self.val as usize,
+            self.timeout_or_val2.expose_provenance(),
+            self.uaddr2.expose_provenance(),
+            self.val3 as usize,
+        ];
+        // It may sleep there.
         // SAFETY: by this function's contract.
-        unsafe {
-            kernel::futex(
-                self.uaddr,
-                self.op,
-                self.val,
-                self.timeout_or_val2.expose_provenance(),
-                self.uaddr2,
-                self.val3,
-            )
-        }
-        .map_err(|errno| errno.0)
+        signals::open_for(|| unsafe { syscall_that_may_be_left(libc::SYS_futex, &arguments) })
+            .map_err(|errno| errno.0)
     }
 
     /// The clock flag is known to be allowed only where it is looked at.

@@ -5,7 +5,8 @@ use super::user_memory;
 use crate::lot::{AnyEnded, Group, Key, Signals, Until, may_not_lock};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::futex2::{PRIVATE, SIZE_U32, WAITV_MOST, Waitv};
-use crate::sys::syscall;
+use crate::sys::signals;
+use crate::sys::syscall::syscall_that_may_be_left;
 use core::sync::atomic::Ordering;
 
 const SIZE: u32 = 3;
@@ -45,7 +46,12 @@ pub(super) struct Call {
 impl Call {
     /// # Safety
     /// As for [`waitv`].
+    #[inline(never)]
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        signals::closed(|| self.run_whole(face))
+    }
+
+    fn run_whole(self, face: Face) -> Result<usize, i32> {
         let done = match face {
             Face::SystemCall if self.count as usize > WAITV_MOST => Err(Refused::Malformed),
             _ if may_not_lock() => Err(Refused::Malformed),
@@ -69,7 +75,8 @@ impl Call {
         ];
         WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
         // SAFETY: reads what it is pointed to, as far as it can be read.
-        let result = unsafe { syscall::syscall(libc::SYS_futex_waitv, arguments) };
+        let call = || unsafe { syscall_that_may_be_left(libc::SYS_futex_waitv, &arguments) };
+        let result = signals::open_for(call);
         WAITING_IN_KERNEL.fetch_sub(1, Ordering::Relaxed);
         result.map_err(|errno| errno.0)
     }

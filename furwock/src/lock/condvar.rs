@@ -8,11 +8,12 @@
 //! woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
 
 use super::mutex::RawMutex;
-use crate::lot::{self, Ended, Key, LockedPair, Place, Verdict, Wait};
+use crate::lot::{self, Debt, Ended, From, Key, LockedPair, Place, Verdict, Wait};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::{Clock, Deadline};
 use crate::sys::thread::nap;
+use core::cell::Cell;
 
 const NOBODY: u32 = 0;
 const WAITERS: u32 = 1;
@@ -125,7 +126,27 @@ impl RawCondvar {
         deadline: Option<&Deadline>,
         interruptible: bool,
     ) -> CondvarWait {
+        // SAFETY: by this function's contract.
+        unsafe {
+            self.wait_released_noting(mutex, release, deadline, interruptible, &Cell::new(false))
+        }
+    }
+
+    /// `wait_released`; if a signal handler leaves the wait for good, `was_notified` tells whether a
+    /// notification had come to it.
+    ///
+    /// # Safety
+    /// As for `wait_released`.
+    pub unsafe fn wait_released_noting(
+        &self,
+        mutex: Option<&RawMutex>,
+        release: impl FnOnce() -> bool,
+        deadline: Option<&Deadline>,
+        interruptible: bool,
+        was_notified: &Cell<bool>,
+    ) -> CondvarWait {
         let key = self.key();
+        let owed = Owed { mutex, was_notified };
         let token = mutex.map_or(0, |mutex| core::ptr::from_ref(mutex).expose_provenance());
         let Some(node) = lot::node() else {
             return wait_without_memory(release, deadline);
@@ -140,6 +161,7 @@ impl RawCondvar {
             .until(deadline)
             .interruptible(interruptible)
             .deadline_ends_when_moved();
+        wait = wait.owing(Debt { settle: left, address: (&raw const owed).expose_provenance() });
         drop(bucket);
         // From here on a signal finds the waiter (C-1).
         let released = release.is_none_or(|release| release());
@@ -169,6 +191,13 @@ impl RawCondvar {
         }
     }
 
+    /// Whether there may be anybody for [`notify_one`](Self::notify_one) to let go on. False is certain, as
+    /// it is there.
+    #[inline]
+    pub fn may_have_waiters(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != NOBODY
+    }
+
     /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
     ///
     /// One load if nobody waits.
@@ -176,13 +205,13 @@ impl RawCondvar {
     pub fn notify_one(&self) -> bool {
         // Relaxed: a waiter that the caller must not miss queued itself before it released the
         // mutex, and the caller has had the mutex since (C-1).
-        self.word.load(Ordering::Relaxed) != NOBODY && self.notify(1) != 0
+        self.may_have_waiters() && self.notify(1) != 0
     }
 
     /// Lets all waiters go on. Returns how many there were.
     #[inline]
     pub fn notify_all(&self) -> usize {
-        if self.word.load(Ordering::Relaxed) == NOBODY { 0 } else { self.notify(usize::MAX) }
+        if self.may_have_waiters() { self.notify(usize::MAX) } else { 0 }
     }
 
     #[inline]
@@ -227,6 +256,23 @@ impl RawCondvar {
         if !bucket.has(self.key()) || mutant::active(Mutant::MarkClearedTooSoon) {
             self.word.store(NOBODY, Ordering::Relaxed);
         }
+    }
+}
+
+/// What a waiter that leaves for good owes.
+struct Owed<'w> {
+    mutex: Option<&'w RawMutex>,
+    was_notified: &'w Cell<bool>,
+}
+
+fn left(owed: usize, from: From) {
+    // SAFETY: in the frame of the wait, which is not over.
+    let owed = unsafe { &*core::ptr::with_exposed_provenance::<Owed<'_>>(owed) };
+    owed.was_notified.set(from != From::Queue);
+    if let (Some(mutex), From::Chosen) = (owed.mutex, from) {
+        // A wake may have been claimed for it in the mutex's word. Those that are woken look at the mutex, and
+        // the next to queue finds that the claim is stale (M-4).
+        lot::lock(mutex.key()).choose_many(mutex.key(), usize::MAX, lot::ANY);
     }
 }
 

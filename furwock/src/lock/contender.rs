@@ -4,7 +4,7 @@
 use super::ahead::learn;
 use super::options::{How, Options, Status};
 use super::spin::Spin;
-use crate::lot::{self, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
+use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -48,6 +48,8 @@ pub(super) trait Contended {
     fn spin_budget_ns(&self) -> u64;
     /// What a waiter tells those who look through the queue.
     fn token(&self) -> usize;
+    /// What a waiter owes that leaves for good, beside a lock that it has been given.
+    fn debt(&self) -> Option<Debt>;
     fn load(&self) -> Self::Word;
     fn exchange(
         &self,
@@ -332,7 +334,10 @@ impl<'o, L: Contended> Contender<'o, L> {
         let slice = self.slice();
         let until = slice.as_ref().or(self.options.deadline.as_ref());
         let place = if woken_before { Place::Front } else { Place::Back };
-        let wait = Wait::enqueue(&mut bucket, node, key, self.lock.token(), place).until(until);
+        let mut wait = Wait::enqueue(&mut bucket, node, key, self.lock.token(), place).until(until);
+        if let Some(debt) = self.lock.debt() {
+            wait = wait.owing(debt);
+        }
         if had_role {
             self.lock.has_queued_giving_up(&mut bucket);
         }

@@ -136,12 +136,82 @@ pub fn interrupt(pthread: usize) {
 /// that wait for the same are woken for no reason.
 ///
 /// To be called before the jump. Nothing can be done for a wait that the handler came upon while it held
-/// one of the engine's own locks: some ten instructions at either end of a sleep.
+/// one of the engine's own locks: some ten instructions at either end of a sleep, which [`signals`] keeps
+/// handlers out of.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub fn abandon_waits(is_left: impl Fn(usize) -> bool) {
     if crate::lot::is_waiting() {
         crate::lot::abandon_waits(is_left);
+    }
+}
+
+/// The same while an unwind is on its way through those frames, for a caller that comes before it.
+#[cfg(not(any(loom, shuttle)))]
+pub fn end_waits(is_left: impl Fn(usize) -> bool) {
+    if crate::lot::is_waiting() {
+        crate::lot::end_waits(is_left);
+    }
+}
+
+/// Keeps the program's signal handlers out of calls that they mustn't cut, since a handler may leave what
+/// it interrupted for good. For callers through whom all handlers are installed.
+#[cfg(not(any(loom, shuttle)))]
+pub mod signals {
+    use crate::sys::{signals, thread};
+    use core::ffi::{c_int, c_void};
+
+    /// Calls `call`. Handlers that ask [`postpone`] wait until it has returned, or sleeps; those that leave
+    /// it while it sleeps unwind it, or [`abandon_waits`](super::abandon_waits).
+    ///
+    /// The calling function must have nothing to drop.
+    #[inline(always)]
+    pub fn closed<R>(call: impl FnOnce() -> R) -> R {
+        signals::closed(call)
+    }
+
+    /// Whether the caller, a handler of `signal`, is to return at once: it has come upon a closed call of
+    /// its thread, and will be called again, with the same `info`, when that is over or sleeps. Handlers
+    /// of faults are never put off; nor is any where the kernel refuses to queue the signal again.
+    ///
+    /// `handler` is what the kernel called.
+    ///
+    /// # Safety
+    /// Called first thing in a handler that was installed with `SA_SIGINFO`, with the kernel's arguments.
+    #[inline]
+    pub unsafe fn postpone(
+        signal: c_int,
+        info: *const libc::siginfo_t,
+        context: *mut c_void,
+        handler: usize,
+    ) -> bool {
+        // SAFETY: by this function's contract.
+        unsafe { signals::postpone(signal, info, context, handler) }
+    }
+
+    /// Before a jump: opens the closed call that a fault's handler is about to leave for good, if `is_left`
+    /// says so of an address in the call's frame.
+    #[inline]
+    pub fn leave(is_left: impl Fn(usize) -> bool) {
+        signals::leave(is_left);
+    }
+
+    /// Has the kernel call `instead(handler)` for `signal` in place of `handler`, past libc. False if
+    /// `signal` has no handler.
+    pub fn replace_handler(signal: c_int, instead: impl FnOnce(usize) -> Option<usize>) -> bool {
+        signals::replace_handler(signal, instead)
+    }
+
+    /// What the caller's thread has noted by [`note`]; 0 at first.
+    #[inline]
+    pub fn noted() -> usize {
+        thread::slot().noted.get()
+    }
+
+    /// Has the caller's thread keep `value` for its handlers.
+    #[inline]
+    pub fn note(value: usize) {
+        thread::slot().noted.set(value);
     }
 }
 

@@ -16,7 +16,7 @@ use super::mutex_state::{
 };
 use super::options::{Options, Status};
 use super::spin::BUDGET_NS;
-use crate::lot::{self, Key, Locked, Verdict, Waiter};
+use crate::lot::{self, Debt, Key, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -396,6 +396,10 @@ impl Contended for &RawMutex {
 
     fn token(&self) -> usize {
         0
+    }
+
+    fn debt(&self) -> Option<Debt> {
+        None
     }
 
     fn load(&self) -> u32 {

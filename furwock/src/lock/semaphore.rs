@@ -18,8 +18,8 @@
 //! waiter that takes the permit may free the semaphore at once. Who is woken competes with
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
-use crate::futex::{wait_at, wake_at};
-use crate::lot::{self, Ended, Key, Signals, Until};
+use crate::futex::{wait_owing, wake_at};
+use crate::lot::{self, Debt, Ended, Key, Signals, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -138,6 +138,25 @@ impl RawSemaphore {
         self.release_many(1)
     }
 
+    /// `release`, unless somebody may have to be woken: then false, and nothing done.
+    #[inline]
+    pub fn release_quietly(&self) -> Result<bool, TooManyPermits> {
+        let mut word = self.word.load(Ordering::Relaxed);
+        loop {
+            if (word & PERMITS) as u32 == Self::MOST {
+                return Err(TooManyPermits);
+            }
+            if word >= WAITER {
+                return Ok(false);
+            }
+            let (publish, failure) = (Ordering::Release, Ordering::Relaxed);
+            match self.word.compare_exchange_weak(word, word + 1, publish, failure) {
+                Ok(_) => return Ok(true),
+                Err(now) => word = now,
+            }
+        }
+    }
+
     /// Gives back that many permits, and wakes as many threads. Release.
     #[inline]
     pub fn release_many(&self, permits: u32) -> Result<(), TooManyPermits> {
@@ -197,7 +216,9 @@ impl RawSemaphore {
                 return Acquired::Permit;
             }
             let look = || if self.available() == 0 { Ok(()) } else { Err(()) };
-            let ended = match wait_at(key, look, until, lot::ANY) {
+            let address = core::ptr::from_ref(self).expose_provenance();
+            let debt = Debt { settle: count_out, address };
+            let ended = match wait_owing(key, look, until, lot::ANY, Some(debt)) {
                 Err(()) | Ok(Ended::Chosen(_)) => continue,
                 Ok(Ended::TimedOut) => Acquired::TimedOut,
                 Ok(Ended::Interrupted) => Acquired::Interrupted,
@@ -218,4 +239,11 @@ impl RawSemaphore {
     fn key(&self) -> Key {
         Key::semaphore(core::ptr::from_ref(self).addr())
     }
+}
+
+/// A waiter that won't return isn't counted any more.
+fn count_out(semaphore: usize, _: lot::From) {
+    // SAFETY: the waiter's call on the semaphore isn't over.
+    let semaphore = unsafe { &*core::ptr::with_exposed_provenance::<RawSemaphore>(semaphore) };
+    semaphore.word.fetch_sub(WAITER, Ordering::Relaxed);
 }

@@ -8,7 +8,7 @@
 
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{kernel_wait, kernel_wake_all, spin_loop};
+use crate::prim::{kernel_sleep, kernel_wake_all, spin_loop};
 use crate::sys::thread::nap;
 
 /// Somebody sleeps, or is about to.
@@ -81,7 +81,7 @@ impl Gate {
             let (free, order) = (openings, Ordering::Relaxed);
             let marked = self.word.compare_exchange(free, openings | SLEEPERS, order, order);
             if marked.is_ok() || marked == Err(openings | SLEEPERS) {
-                kernel_wait(&self.word, openings | SLEEPERS, None);
+                kernel_sleep(&self.word, openings | SLEEPERS, None);
             }
         }
     }

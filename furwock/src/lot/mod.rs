@@ -48,9 +48,9 @@ pub(crate) use thread::{
     Node, are_there_ranks, forget_interrupt, interrupt as interrupt_thread, node, own, rank, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use thread::{abandon_waits, is_waiting};
+pub(crate) use thread::{abandon_waits, end_waits, is_waiting};
 pub(crate) use wait::{Ended, Place, Wait};
-pub(crate) use waiter::{ANY, Verdict, Waiter};
+pub(crate) use waiter::{ANY, Debt, From, Verdict, Waiter};
 #[cfg(all(test, loom))]
 pub(crate) use {
     bucket_lock::FutexLock,

@@ -10,7 +10,7 @@
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{
-    Sleep, full_fence, kernel_wait, kernel_wait_restarting, kernel_wake_one, spin_loop,
+    Sleep, full_fence, kernel_sleep, kernel_sleep_restarting, kernel_wake_one, spin_loop,
 };
 use crate::sys::clock::Deadline;
 
@@ -96,9 +96,9 @@ impl Parker {
                 }
             }
             let wait = if until.signals == Signals::AsWaitv {
-                kernel_wait_restarting
+                kernel_sleep_restarting
             } else {
-                kernel_wait
+                kernel_sleep
             };
             let sleep = wait(&self.state, SLEEPING, until.deadline);
             if self.is_notified() {

@@ -15,7 +15,7 @@ use super::ended::Owner;
 use super::key::Key;
 use super::thread::node;
 use super::wait::{Place, Wait};
-use super::waiter::ANY;
+use super::waiter::{ANY, Debt};
 use crate::prim::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{full_fence, full_fence_after_rmw, spin_loop};
@@ -175,15 +175,24 @@ pub(crate) fn is_published(address: usize) -> bool {
 /// how often it slept. As `is_published` otherwise.
 ///
 /// A look at one cache line for each thread that ever published, and whatever time those need to
-/// withdraw that have published it.
-pub(crate) fn wait_until_withdrawn(address: usize, deadline: Option<&Deadline>) -> Option<u32> {
+/// withdraw that have published it. `debt` is what the caller owes if it leaves for good.
+pub(crate) fn wait_until_withdrawn(
+    address: usize,
+    deadline: Option<&Deadline>,
+    debt: Debt,
+) -> Option<u32> {
     if !mutant::active(Mutant::DrainWithoutFence) {
         full_fence();
     }
-    rows().try_fold(0, |sleeps, row| Some(sleeps + wait_for(row, address, deadline)?))
+    rows().try_fold(0, |sleeps, row| Some(sleeps + wait_for(row, address, deadline, debt)?))
 }
 
-fn wait_for(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> Option<u32> {
+fn wait_for(
+    row: &'static Row,
+    address: usize,
+    deadline: Option<&Deadline>,
+    debt: Debt,
+) -> Option<u32> {
     for _ in 0..PROBES {
         if !row.holds(address) {
             return Some(0);
@@ -198,7 +207,7 @@ fn wait_for(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> O
     let mut sleeps = 0;
     let mut held = true;
     while held && !(sleeps != 0 && deadline.is_some_and(Deadline::has_passed)) {
-        sleep(row, address, deadline);
+        sleep(row, address, deadline, debt);
         sleeps += 1;
         held = row.holds(address);
     }
@@ -210,7 +219,7 @@ fn wait_for(row: &'static Row, address: usize, deadline: Option<&Deadline>) -> O
 }
 
 /// Sleeps until the row's thread has withdrawn, at most for a slice.
-fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>) {
+fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>, debt: Debt) {
     let Some(node) = node() else { return crate::sys::thread::nap() };
     let key = Key::slot(core::ptr::from_ref(row.slot(address)).addr());
     let mut bucket = announce(key);
@@ -223,7 +232,7 @@ fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>) {
         Some(deadline) if deadline.is_within(SLICE) => Some(deadline),
         _ => Some(&slice),
     };
-    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(until);
+    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(until).owing(debt);
     drop(bucket);
     wait.sleep(|_was_last| {});
 }

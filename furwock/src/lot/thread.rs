@@ -151,7 +151,9 @@ use crate::sys::priority::realtime_priority;
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{abandon_waits, forget_interrupt, interrupt, is_waiting, own, tid};
+pub(crate) use native::{
+    abandon_waits, end_waits, forget_interrupt, interrupt, is_waiting, own, tid,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub(super) use native::{collect, give_back, spares, watch_forks};
 
@@ -274,6 +276,17 @@ mod native {
             if !is_own(thread) {
                 thread.serves_this_thread(false);
                 give_back(thread);
+            }
+        });
+    }
+
+    /// The same for frames that are about to be unwound, whose nodes are still to be dropped.
+    pub(crate) fn end_waits(is_left: impl Fn(usize) -> bool) {
+        let tid = tid();
+        pool::for_each(|thread| {
+            let frame = thread.frame.load(Ordering::Relaxed);
+            if frame != 0 && is_callers(thread, tid) && is_left(frame) {
+                thread.waiter.abandon();
             }
         });
     }

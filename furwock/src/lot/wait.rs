@@ -4,7 +4,7 @@ use super::bucket::{self, Locked};
 use super::key::Key;
 use super::parker::{Until, Woke};
 use super::thread::Node;
-use super::waiter::{ANY, Kind, Verdict, Waiter};
+use super::waiter::{ANY, Debt, Kind, Verdict, Waiter};
 use super::wake_list;
 use crate::sys::clock::Deadline;
 
@@ -83,6 +83,14 @@ impl<'d> Wait<'d> {
     #[inline]
     pub(crate) fn interruptible(mut self, yes: bool) -> Self {
         self.until.interrupts = yes;
+        self
+    }
+
+    /// Notes what the waiter owes if it leaves without returning.
+    #[inline]
+    pub(crate) fn owing(self, debt: Debt) -> Self {
+        // SAFETY: the node is the caller's; nobody else looks at its debt.
+        unsafe { self.waiter.debt.set(Some(debt)) };
         self
     }
 

@@ -49,6 +49,26 @@ impl Verdict {
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
+/// What a waiter owes beyond its place in the queue, if a signal handler leaves the wait for good: `settle`
+/// is called with `address` on its way out. It holds no lock then, and its own call is not over: what lies
+/// at `address` is still there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Debt {
+    pub(crate) settle: fn(usize, From),
+    pub(crate) address: usize,
+}
+
+/// Where a waiter stood that leaves for good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum From {
+    /// In the queue that it had joined.
+    Queue,
+    /// In another, to which it had been moved.
+    OtherQueue,
+    /// In none: it had been chosen. What it had been given has been given back.
+    Chosen,
+}
+
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
@@ -107,6 +127,8 @@ pub(crate) struct Waiter {
     pub(super) parker: Parker,
     /// Its owner's own note of where it queued itself, `Key::NOWHERE` once the wait is over.
     stands_at: AtomicU64,
+    /// Its owner's, too: what it owes if it leaves the wait without returning from it.
+    pub(super) debt: CheckedCell<Option<Debt>>,
     /// Where those wait who came after it, until all are let go at once.
     pub(crate) gate: Gate,
     /// (W) what became of it. Complete once `key` is `Key::NOWHERE`.
@@ -142,6 +164,7 @@ impl Waiter {
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
             stands_at: AtomicU64::new(Key::NOWHERE.to_bits()),
+            debt: CheckedCell::new(None),
             gate: Gate::new(),
             claim: Claim::new(),
             sink: task::Cell::new(),
@@ -217,7 +240,8 @@ impl Waiter {
     #[cfg(not(any(loom, shuttle)))]
     #[cold]
     fn leave_unwound(&'static self) -> bool {
-        !crate::sys::thread::holds() && self.abandon()
+        use crate::sys::{signals, thread};
+        !thread::holds() && signals::closed(|| self.abandon())
     }
 
     /// Models don't unwind.
@@ -255,6 +279,7 @@ impl Waiter {
                     // SAFETY: the thread is in its call on the lock that was granted, which it leaves.
                     unsafe { give_back(address) };
                 }
+                self.settle_debt(From::Chosen);
                 break;
             }
             let mut locked = super::lock(key);
@@ -267,10 +292,20 @@ impl Waiter {
             }
             locked.remove(self);
             locked.choose_many(key, usize::MAX, ANY);
+            drop(locked);
+            self.settle_debt(if key == stood_at { From::Queue } else { From::OtherQueue });
             break;
         }
         self.stands_nowhere();
         true
+    }
+
+    #[cfg(not(any(loom, shuttle)))]
+    fn settle_debt(&self, from: From) {
+        // SAFETY: the owner's, which calls this.
+        if let Some(debt) = unsafe { self.debt.replace(None) } {
+            (debt.settle)(debt.address, from);
+        }
     }
 
     /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its queue
@@ -313,6 +348,7 @@ impl Waiter {
             self.cpu.set(prim::current_cpu());
             self.passed_by.set(0);
             self.token.set(token);
+            self.debt.set(None);
         }
     }
 

@@ -122,7 +122,8 @@ pub(crate) fn kernel_wait(
     Sleep::Ended
 }
 
-pub(crate) use kernel_wait as kernel_wait_restarting;
+pub(crate) use kernel_wait as kernel_sleep;
+pub(crate) use kernel_wait as kernel_sleep_restarting;
 
 pub(crate) fn kernel_wake_one(_word: &atomic::AtomicU32) {
     let _guard = KERNEL.lock.lock().unwrap();

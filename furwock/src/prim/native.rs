@@ -75,14 +75,22 @@ pub(crate) fn kernel_wait(
     sys::futex::wait(word, expected, deadline)
 }
 
-/// The same, but a signal handler with `SA_RESTART` doesn't end it even if there is a deadline.
-#[inline]
-pub(crate) fn kernel_wait_restarting(
+/// The same for a sleep that may be long: signal handlers are let in, and may leave it for good.
+pub(crate) fn kernel_sleep(
     word: &atomic::AtomicU32,
     expected: u32,
     deadline: Option<&Deadline>,
 ) -> Sleep {
-    sys::futex::wait_restarting(word, expected, deadline)
+    sys::signals::open_for(|| sys::futex::sleep(word, expected, deadline))
+}
+
+/// The same, but a signal handler with `SA_RESTART` doesn't end it even if there is a deadline.
+pub(crate) fn kernel_sleep_restarting(
+    word: &atomic::AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+) -> Sleep {
+    sys::signals::open_for(|| sys::futex::sleep_restarting(word, expected, deadline))
 }
 
 /// Wakes one thread that sleeps on `word`.

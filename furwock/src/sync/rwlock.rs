@@ -153,6 +153,7 @@ unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
 unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
     type UpgradableGuard = Marker;
 
+    #[inline]
     fn lock_upgradable(&self) -> Marker {
         RawRwLock::lock_upgradable(self);
         Marker::default()
@@ -162,6 +163,7 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
         guard(RawRwLock::try_lock_upgradable(self))
     }
 
+    #[inline]
     unsafe fn unlock_upgradable(&self, _guard: Marker) {
         RawRwLock::unlock_upgradable(self);
     }

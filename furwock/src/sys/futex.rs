@@ -3,6 +3,8 @@
 use super::clock::{Clock, Deadline};
 #[cfg(not(any(loom, shuttle)))]
 use super::futex2::{self, Failure, Waitv};
+#[cfg(not(any(loom, shuttle)))]
+use super::syscall::syscall_that_may_be_left;
 use super::syscall::{Errno, syscall};
 use crate::prim::Sleep;
 use core::sync::atomic::AtomicU32;
@@ -43,15 +45,29 @@ pub(crate) fn is_allowed() -> bool {
     unsafe { futex(word.as_ptr(), wake, 1, 0, core::ptr::null(), 0) }.is_ok()
 }
 
-/// The parker's sleep: waits while `word`, private to the process, holds `expected`.
+const WAIT: i32 = libc::FUTEX_WAIT_BITSET;
+const WAIT_PRIVATE: i32 = WAIT | libc::FUTEX_PRIVATE_FLAG;
+
+/// Waits while `word`, private to the process, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    wait_by(libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG, word, expected, deadline)
+    // SAFETY: `wait_by` says what for.
+    wait_by(WAIT_PRIVATE, word, expected, deadline, |call| unsafe {
+        syscall(libc::SYS_futex, *call)
+    })
+}
+
+/// The parker's sleep: the same for a wait that a signal handler may leave for good.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
+    // SAFETY: `wait_by` says what for.
+    let call = |call: &_| unsafe { syscall_that_may_be_left(libc::SYS_futex, call) };
+    wait_by(WAIT_PRIVATE, word, expected, deadline, call)
 }
 
 /// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or not.
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) fn wait_restarting(
+pub(crate) fn sleep_restarting(
     word: &AtomicU32,
     expected: u32,
     deadline: Option<&Deadline>,
@@ -63,17 +79,27 @@ pub(crate) fn wait_restarting(
         Err(Failure::Errno(Errno(libc::ETIMEDOUT))) => Sleep::TimedOut,
         Err(Failure::Errno(Errno(libc::EINTR))) => Sleep::Signalled,
         Err(Failure::Errno(_)) => Sleep::Ended,
-        Err(Failure::Absent) => wait(word, expected, deadline),
+        Err(Failure::Absent) => sleep(word, expected, deadline),
     }
 }
 
 /// Waits while `word`, which other processes may map too, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait_shared(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    wait_by(libc::FUTEX_WAIT_BITSET, word, expected, deadline)
+    // SAFETY: `wait_by` says what for.
+    wait_by(WAIT, word, expected, deadline, |call| unsafe { syscall(libc::SYS_futex, *call) })
 }
 
-fn wait_by(op: i32, word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
+/// Waits by `call`, which gets the system call's arguments: all that they point to lives until it returns,
+/// and is only read.
+#[inline(always)]
+fn wait_by(
+    op: i32,
+    word: &AtomicU32,
+    expected: u32,
+    deadline: Option<&Deadline>,
+    call: impl FnOnce(&[usize; 6]) -> Result<usize, Errno>,
+) -> Sleep {
     let mut op = op;
     if deadline.is_some_and(|deadline| deadline.clock() == Clock::Realtime) {
         op |= libc::FUTEX_CLOCK_REALTIME;
@@ -81,8 +107,8 @@ fn wait_by(op: i32, word: &AtomicU32, expected: u32, deadline: Option<&Deadline>
     let timeout =
         deadline.map_or(0, |deadline| core::ptr::from_ref(deadline.timespec()).expose_provenance());
     let any = libc::FUTEX_BITSET_MATCH_ANY as u32;
-    // SAFETY: the word and the timespec outlive the call, which only reads them.
-    match unsafe { futex(word.as_ptr(), op, expected, timeout, core::ptr::null(), any) } {
+    let word = word.as_ptr().expose_provenance();
+    match call(&[word, op as usize, expected as usize, timeout, 0, any as usize]) {
         Err(Errno(libc::ETIMEDOUT)) => Sleep::TimedOut,
         Err(Errno(libc::EINTR)) => Sleep::Signalled,
         _ => Sleep::Ended,

@@ -2,7 +2,7 @@
 //! each word.
 
 use super::clock::{Clock, Deadline};
-use super::syscall::{Errno, syscall};
+use super::syscall::{Errno, syscall, syscall_that_may_be_left};
 use core::sync::atomic::AtomicU32;
 
 /// `FUTEX2_SIZE_U32`: the only width that any kernel knows so far.
@@ -123,7 +123,10 @@ pub(crate) unsafe fn waitv(words: &[Waitv], deadline: Option<&Deadline>) -> Resu
     let (timeout, clock) = timeout(deadline);
     let address = words.as_ptr().expose_provenance();
     // SAFETY: the array and the deadline outlive the call; the words by this function's contract.
-    unsafe { call(Call::Waitv, [address, words.len(), 0, timeout, clock, 0]) }
+    unsafe {
+        let arguments = [address, words.len(), 0, timeout, clock, 0];
+        syscall_that_may_be_left(Call::Waitv.number(), &arguments).map_err(Failure::of)
+    }
 }
 
 /// `futex_wake(uaddr, mask, nr, flags)`: how many were woken.

@@ -10,6 +10,8 @@ pub(crate) mod memory;
 pub(crate) mod pi;
 pub(crate) mod priority;
 pub(crate) mod robust_list;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod signals;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;

@@ -20,6 +20,67 @@ pub(crate) unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Res
     Ok(result)
 }
 
+/// The same for a call that a signal handler may leave for good, by an unwind: made in a function that
+/// the compiler can't see into, so that its callers expect that. A frame whose instruction makes the call
+/// itself couldn't be unwound if it had anything to drop.
+///
+/// # Safety
+/// Whatever the call does with its arguments must be sound.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline]
+pub(crate) unsafe fn syscall_that_may_be_left(
+    number: libc::c_long,
+    arguments: &[usize; 6],
+) -> Result<usize, Errno> {
+    unsafe extern "C-unwind" {
+        fn furwock_syscall_0_1(number: libc::c_long, arguments: &[usize; 6]) -> usize;
+    }
+    // SAFETY: by this function's contract.
+    let result = unsafe { furwock_syscall_0_1(number, arguments) };
+    if result > -4096isize as usize {
+        return Err(Errno(result.wrapping_neg() as i32));
+    }
+    Ok(result)
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+core::arch::global_asm!(
+    ".pushsection .text.furwock_syscall_0_1,\"ax\",@progbits",
+    ".hidden furwock_syscall_0_1",
+    ".globl furwock_syscall_0_1",
+    ".type furwock_syscall_0_1, @function",
+    ".p2align 4",
+    "furwock_syscall_0_1:",
+    ".cfi_startproc",
+    "endbr64",
+    "mov rax, rdi",
+    "mov rdi, qword ptr [rsi]",
+    "mov rdx, qword ptr [rsi + 16]",
+    "mov r10, qword ptr [rsi + 24]",
+    "mov r8, qword ptr [rsi + 32]",
+    "mov r9, qword ptr [rsi + 40]",
+    "mov rsi, qword ptr [rsi + 8]",
+    "syscall",
+    "ret",
+    ".cfi_endproc",
+    ".size furwock_syscall_0_1, . - furwock_syscall_0_1",
+    ".popsection",
+);
+
+/// The same.
+///
+/// # Safety
+/// Whatever the call does with its arguments must be sound.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[inline]
+pub(crate) unsafe fn syscall_that_may_be_left(
+    number: libc::c_long,
+    arguments: &[usize; 6],
+) -> Result<usize, Errno> {
+    // SAFETY: by this function's contract.
+    unsafe { syscall(number, *arguments) }
+}
+
 #[cfg(target_arch = "x86_64")]
 #[inline]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {

@@ -15,10 +15,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, compiler_fence};
 #[repr(C)]
 pub(crate) struct Slot {
     /// The kernel's thread id; 0 before anybody asked.
-    tid: Cell<u32>,
+    pub(super) tid: Cell<u32>,
     /// Short locks that this thread holds or is about to take: a signal handler that finds any may
     /// not take one.
-    holding: Cell<u16>,
+    pub(super) holding: Cell<u16>,
     /// A signal handler left something to be done once none is held.
     pub(crate) has_deferred: Cell<bool>,
     /// Read locks that it holds, as far as a caller counts them; 255 stands for that many or more.
@@ -29,7 +29,24 @@ pub(crate) struct Slot {
     pub(crate) deferred: AtomicPtr<c_void>,
     /// Where it publishes what it uses.
     pub(crate) row: Cell<*const c_void>,
+    /// How many closed stretches it is in (`signals`).
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(super) closed: Cell<u32>,
+    /// Handlers have been put off until it is in none.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) has_signals: Cell<bool>,
+    /// An address in the frame of the outermost.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(super) closed_at: Cell<usize>,
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) signals: Cell<super::signals::Waiting>,
+    /// What a face notes of the call that the thread is in.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) noted: Cell<usize>,
 }
+
+const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
+const SLOT_BYTES: usize = 80;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 core::arch::global_asm!(
@@ -37,10 +54,10 @@ core::arch::global_asm!(
     ".hidden furwock_thread_slot_0_1",
     ".globl furwock_thread_slot_0_1",
     ".type furwock_thread_slot_0_1, @object",
-    ".size furwock_thread_slot_0_1, 32",
+    ".size furwock_thread_slot_0_1, 80",
     ".p2align 4",
     "furwock_thread_slot_0_1:",
-    ".zero 32",
+    ".zero 80",
     ".popsection",
 );
 
@@ -76,6 +93,12 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
                 data: Cell::new(core::ptr::null()),
                 deferred: AtomicPtr::new(core::ptr::null_mut()),
                 row: Cell::new(core::ptr::null()),
+                closed: Cell::new(0),
+                has_signals: Cell::new(false),
+                closed_at: Cell::new(0),
+                #[cfg(not(any(loom, shuttle)))]
+                signals: Cell::new(super::signals::Waiting::NONE),
+                noted: Cell::new(0),
             }
         };
     }
@@ -98,9 +121,10 @@ pub(crate) fn tid() -> u32 {
     }
 }
 
+/// By C's rules, which tell callers that it doesn't unwind: their fast paths are shorter for it.
 #[cold]
 #[inline(never)]
-fn first_tid() -> u32 {
+extern "C" fn first_tid() -> u32 {
     super::fork::watch();
     refresh_tid()
 }

@@ -1,6 +1,7 @@
 //! The side of those who want the lock, or the right to upgrade, to themselves.
 
 use super::RawRwLock;
+use super::left::OnLeave;
 use super::settle::{is_first_that_writes, settle};
 use super::state::{
     Cause, HANDOFF, Kind, OWNER, PARKED, Policy, SPIN, STALE_IN_CHILD, UPGRADING, WAKES, WRITER,
@@ -8,7 +9,7 @@ use super::state::{
 };
 use crate::lock::contender::{Contended, Role};
 use crate::lock::spin::RWLOCK_BUDGET_NS;
-use crate::lot::{Key, Locked, Waiter};
+use crate::lot::{Debt, Key, Locked, Waiter};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -18,6 +19,8 @@ use crate::sys;
 pub(super) struct Exclusive<'l> {
     pub(super) lock: &'l RawRwLock,
     pub(super) kind: Kind,
+    /// What becomes of the lock if the thread leaves for good while it waits.
+    pub(super) on_leave: Option<OnLeave>,
 }
 
 /// The word without what stands for nobody, if nobody is queued: bits of the queue that a forked
@@ -50,6 +53,10 @@ impl Contended for Exclusive<'_> {
 
     fn token(&self) -> usize {
         self.kind.token()
+    }
+
+    fn debt(&self) -> Option<Debt> {
+        self.on_leave.map(|settle| self.lock.debt(settle))
     }
 
     fn load(&self) -> u64 {

@@ -10,6 +10,7 @@
 //! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
 mod exclusive;
+mod left;
 mod settle;
 mod shared;
 #[cfg(all(test, any(loom, shuttle)))]
@@ -19,11 +20,12 @@ mod state;
 use super::contender::{Contender, Role};
 use super::options::{How, Options, Status};
 use crate::lot::slots::{self, Published};
-use crate::lot::{self, Key};
+use crate::lot::{self, Debt, Key};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
 use exclusive::Exclusive;
+use left::OnLeave;
 use settle::{settle, settle_at};
 use shared::Reader;
 use state::{
@@ -130,6 +132,10 @@ impl RawRwLock {
     #[inline(always)]
     pub(crate) fn address(&self) -> usize {
         core::ptr::from_ref(&self.word).addr()
+    }
+
+    fn debt(&self, settle: OnLeave) -> Debt {
+        Debt { settle, address: core::ptr::from_ref(self).expose_provenance() }
     }
 }
 
@@ -270,6 +276,18 @@ impl RawRwLock {
         slots::withdraw_anothers(self.address())
     }
 
+    /// Leaves in the place of any counted reader, unless that may let somebody go on: then false, and
+    /// nothing done. Release.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    pub fn unlock_counted_quietly(&self) -> bool {
+        self.leave_quietly(
+            |word| readers(word) != 0,
+            |word| word - ONE_READER,
+            is_to_be_settled_by_reader,
+        )
+    }
+
     /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
     /// another use without the lock being dropped.
     pub fn forget_readers(&self) {
@@ -363,6 +381,13 @@ impl RawRwLock {
         self.leave(is_written, written, Cause::Written)
     }
 
+    /// Leaves as the writer, unless that may let somebody go on: then false, and nothing done. Release.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    pub fn unlock_exclusive_quietly(&self) -> bool {
+        self.leave_quietly(is_written, written, is_to_be_settled)
+    }
+
     /// Enters as the writer if nobody is around; `tid` is the caller's
     /// [`thread_id`](super::thread_id). Acquire on success. False may mean nothing: the caller takes
     /// another way then.
@@ -389,7 +414,7 @@ impl RawRwLock {
         if self.is_locked_exclusive() {
             return Some(status);
         }
-        let waited = self.become_writer(options);
+        let waited = self.become_writer(options, left::owner);
         if waited.is_none() {
             self.unlock_upgradable();
         }
@@ -398,10 +423,11 @@ impl RawRwLock {
 
     /// Turns the owner, who calls and is no writer yet, into the writer once all readers have left,
     /// those in slots first. `None` if the deadline comes first: then it is the upgradable reader.
-    fn become_writer(&self, options: &Options) -> Option<Status> {
-        let sleeps = self.drain(options.deadline.as_ref());
+    fn become_writer(&self, options: &Options, on_leave: OnLeave) -> Option<Status> {
+        let sleeps = self.drain(options.deadline.as_ref(), on_leave);
         let status = sleeps.and_then(|sleeps| {
-            let status = self.contend(Kind::Upgrader, options)?;
+            let wanted = Exclusive { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
+            let status = Contender::new(wanted, options).contend()?;
             let how = if sleeps == 0 { status.how } else { How::Slept };
             Some(Status { how, sleeps, ..Status::FAST }.and_then(status))
         });
@@ -415,11 +441,12 @@ impl RawRwLock {
     /// Waits until no reader is in a slot; `None` at the deadline. Returns how often it slept. The
     /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else drains,
     /// and nobody biases the lock.
-    fn drain(&self, deadline: Option<&Deadline>) -> Option<u32> {
+    fn drain(&self, deadline: Option<&Deadline>, on_leave: OnLeave) -> Option<u32> {
         let published = may_be_published(self.word.load(Ordering::Relaxed));
         let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);
+        let debt = self.debt(on_leave);
         let sleeps =
-            if drains { slots::wait_until_withdrawn(self.address(), deadline)? } else { 0 };
+            if drains { slots::wait_until_withdrawn(self.address(), deadline, debt)? } else { 0 };
         self.word.fetch_and(!REVOKED, Ordering::Relaxed);
         Some(sleeps)
     }
@@ -483,7 +510,7 @@ impl RawRwLock {
             return true;
         }
         self.prepare_upgrade();
-        self.become_writer(options).is_some()
+        self.become_writer(options, left::upgrader).is_some()
     }
 
     /// From here on nobody comes in but who must not wait (W-4).
@@ -629,8 +656,10 @@ impl RawRwLock {
         false
     }
 
+    #[inline(never)]
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
-        let status = Contender::new(Exclusive { lock: self, kind }, options).contend()?;
+        let wanted = Exclusive { lock: self, kind, on_leave: None };
+        let status = Contender::new(wanted, options).contend()?;
         let word = self.word.load(Ordering::Relaxed);
         let alone = mutant::active(Mutant::UpgradableEntersAlone);
         if word & PARKED != 0 && !is_written(word) && !alone {
@@ -638,6 +667,26 @@ impl RawRwLock {
             settle_at(&raw const self.word, Cause::Left);
         }
         Some(status)
+    }
+
+    /// Releases what `held` says is held, as `left` says, unless `settles` says that others are to be seen
+    /// to then.
+    #[cfg(not(any(loom, shuttle)))]
+    #[inline]
+    fn leave_quietly(
+        &self,
+        held: impl Fn(u64) -> bool,
+        left: impl Fn(u64) -> u64,
+        settles: impl Fn(u64) -> bool,
+    ) -> bool {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while held(word) && !settles(left(word)) {
+            match self.exchange(word, left(word), Ordering::Release) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
     }
 
     /// Releases what `held` says is held, as `left` says, and sees to those who wait.

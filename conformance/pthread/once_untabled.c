@@ -1,0 +1,89 @@
+/*
+ * A routine of pthread_once whose frames can't be unwound: this program is built
+ * without unwind tables. What leaves it ends the call all the same, once.
+ */
+#include "harness.h"
+
+#include <setjmp.h>
+
+static pthread_once_t control = PTHREAD_ONCE_INIT;
+static _Atomic int calls;
+static _Atomic bool is_inside;
+static sigjmp_buf out;
+
+static void stay(void)
+{
+	calls++;
+	is_inside = true;
+	for (;;)
+		pause();
+}
+
+static void leave_by_exit(void)
+{
+	calls++;
+	pthread_exit(NULL);
+}
+
+static void leave_by_jump(void)
+{
+	calls++;
+	siglongjmp(out, 1);
+}
+
+static void succeed(void)
+{
+	calls++;
+}
+
+static void *call(void *routine)
+{
+	if (!sigsetjmp(out, 0))
+		OK(pthread_once(&control, (void (*)(void))routine));
+	return NULL;
+}
+
+/* Another waits for the call as it is left, and calls in its turn. */
+static void check_left(void (*routine)(void), bool is_to_be_cancelled)
+{
+	struct thread first, second;
+
+	start(&first, call, (void *)routine);
+	if (is_to_be_cancelled) {
+		UNTIL(is_inside);
+		start(&second, call, (void *)succeed);
+		until_asleep(&second);
+		OK(pthread_cancel(first.pthread));
+	} else {
+		UNTIL(calls == 1);
+		start(&second, call, (void *)succeed);
+	}
+	join(&first);
+	join(&second);
+	CHECK_EQ(calls, 2);
+	OK(pthread_once(&control, succeed));
+	CHECK_EQ(calls, 2);
+}
+
+static void posix_pthread_once__cancelled_counts_as_not_called(void)
+{
+	check_left(stay, true);
+}
+
+static void glibc_pthread_once__left_by_pthread_exit_counts_as_not_called(void)
+{
+	check_left(leave_by_exit, false);
+}
+
+static void glibc_pthread_once__left_by_a_jump_counts_as_not_called(void)
+{
+	check_left(leave_by_jump, false);
+}
+
+static const struct test tests[] = {
+	TEST(posix_pthread_once__cancelled_counts_as_not_called),
+	TEST(glibc_pthread_once__left_by_pthread_exit_counts_as_not_called),
+	TEST(glibc_pthread_once__left_by_a_jump_counts_as_not_called),
+};
+
+TEST_MAIN(tests)

@@ -1,0 +1,413 @@
+//! `sigaction` and its kin: the program's signal handlers, kept out of calls of furwock's.
+//!
+//! A handler may leave what it interrupted for good (`siglongjmp`, `pthread_exit`, a cancellation that
+//! it acts upon). So none may run where a thread of furwock's owes others something: in the stretches
+//! that `furwock::lock::signals` closes.
+//!
+//! The kernel therefore calls an *entrance* in place of each handler. It looks where its thread is, and
+//! jumps on to the handler, with the kernel's arguments and stack as they were; or, in a closed stretch,
+//! has the signal queued again and returns. Each handler has two entrances of its own, one for each of the
+//! two kinds (`SA_SIGINFO` or not), so that an entrance says all that there is to know of it: what the
+//! kernel holds is translated back when the program asks, wherever it was installed, and whoever else
+//! (a forked child, a library with system calls of its own) has changed it meanwhile. Masks, flags and
+//! errors are the kernel's.
+
+use crate::{glibc, layout};
+use core::ffi::{c_int, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use furwock::lock::signals;
+use libc::{SA_NODEFER, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN};
+use libc::{sighandler_t, sigset_t};
+
+/// Different handlers that a program may have. Those beyond are called by the kernel itself.
+const MOST: usize = 512;
+
+/// The handler behind each pair of entrances; 0 if there is none. None is ever taken back: a program
+/// may come back to it, and another thread may be on its way through.
+static HANDLERS: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
+
+/// Bytes of code from an entrance to the next.
+const ENTRANCE: usize = 16;
+
+unsafe extern "C" {
+    /// The first of the entrances; two for each handler, the second with `SA_SIGINFO`.
+    fn furwock_entrances();
+}
+
+// An entrance knows its number, and nothing else. What follows may change no register that a handler
+// gets its arguments in, nor the stack.
+core::arch::global_asm!(
+    ".pushsection .text.furwock_entrances,\"ax\",@progbits",
+    ".hidden furwock_entrances",
+    ".globl furwock_entrances",
+    ".type furwock_entrances, @function",
+    ".p2align 4",
+    "furwock_entrances:",
+    ".cfi_startproc",
+    ".set .Lfurwock_number, 0",
+    ".rept {entrances}",
+    ".p2align 4",
+    "endbr64",
+    "movl $.Lfurwock_number, %eax",
+    "jmp .Lfurwock_arrives",
+    ".set .Lfurwock_number, .Lfurwock_number + 1",
+    ".endr",
+    ".p2align 4",
+    ".Lfurwock_arrives:",
+    "pushq %rdi",
+    ".cfi_adjust_cfa_offset 8",
+    "pushq %rsi",
+    ".cfi_adjust_cfa_offset 8",
+    "pushq %rdx",
+    ".cfi_adjust_cfa_offset 8",
+    "pushq %rax",
+    ".cfi_adjust_cfa_offset 8",
+    "subq $8, %rsp",
+    ".cfi_adjust_cfa_offset 8",
+    "movl %eax, %ecx",
+    "call {is_put_off}",
+    "addq $8, %rsp",
+    ".cfi_adjust_cfa_offset -8",
+    "popq %rcx",
+    ".cfi_adjust_cfa_offset -8",
+    "popq %rdx",
+    ".cfi_adjust_cfa_offset -8",
+    "popq %rsi",
+    ".cfi_adjust_cfa_offset -8",
+    "popq %rdi",
+    ".cfi_adjust_cfa_offset -8",
+    "testb %al, %al",
+    "jne 2f",
+    "shrl $1, %ecx",
+    "leaq {handlers}(%rip), %rax",
+    "jmpq *(%rax,%rcx,8)",
+    "2:",
+    "ret",
+    ".cfi_endproc",
+    ".size furwock_entrances, . - furwock_entrances",
+    ".popsection",
+    entrances = const 2 * MOST,
+    is_put_off = sym is_put_off,
+    handlers = sym HANDLERS,
+    options(att_syntax),
+);
+
+unsafe extern "C-unwind" fn is_put_off(
+    signal: c_int,
+    info: *const libc::siginfo_t,
+    context: *mut c_void,
+    number: u32,
+) -> bool {
+    // SAFETY: the kernel's arguments; entrances are installed with SA_SIGINFO.
+    unsafe { signals::postpone(signal, info, context, entrance(number as usize)) }
+}
+
+fn entrance(number: usize) -> usize {
+    furwock_entrances as *const () as usize + number * ENTRANCE
+}
+
+/// The number of the entrance at `address`, if there is one.
+fn number(address: usize) -> Option<usize> {
+    let offset = address.wrapping_sub(furwock_entrances as *const () as usize);
+    (offset < 2 * MOST * ENTRANCE && offset.is_multiple_of(ENTRANCE)).then_some(offset / ENTRANCE)
+}
+
+/// The entrance for `handler`, which gets its `info` if that is said. `None` if there are too many.
+fn entrance_for(handler: usize, info: bool) -> Option<usize> {
+    let start = (handler >> 4 ^ handler >> 13) % MOST;
+    let places = (0..MOST).map(|at| (start + at) % MOST);
+    for place in places {
+        let mine =
+            HANDLERS[place].compare_exchange(0, handler, Ordering::Release, Ordering::Acquire);
+        if mine.is_ok() || mine == Err(handler) {
+            return Some(entrance(2 * place + usize::from(info)));
+        }
+    }
+    None
+}
+
+/// Puts an entrance in the place of the handler that `action` names.
+fn lead_in(action: &mut libc::sigaction) {
+    let handler = action.sa_sigaction;
+    if handler == SIG_DFL || handler == SIG_IGN {
+        return;
+    }
+    let entrance = match number(handler) {
+        // Somebody has asked the kernel itself.
+        Some(_) => Some(handler),
+        None => entrance_for(handler, action.sa_flags & SA_SIGINFO != 0),
+    };
+    if let Some(entrance) = entrance {
+        action.sa_sigaction = entrance;
+        action.sa_flags |= SA_SIGINFO;
+    }
+}
+
+/// Puts the handler in the place of its entrance.
+fn lead_out(action: &mut libc::sigaction) {
+    if let Some(number) = number(action.sa_sigaction) {
+        action.sa_sigaction = HANDLERS[number / 2].load(Ordering::Acquire);
+        if number % 2 == 0 {
+            action.sa_flags &= !SA_SIGINFO;
+        }
+    }
+}
+
+/// POSIX `sigaction`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    if layout::is_off() {
+        // SAFETY: by this function's contract.
+        return unsafe { glibc::sigaction(signal, new, old) };
+    }
+    let mut own = MaybeUninit::<libc::sigaction>::uninit();
+    // SAFETY: the program's actions, if not null.
+    unsafe {
+        let mut passed = new;
+        if !new.is_null() {
+            own.as_mut_ptr().copy_from_nonoverlapping(new, 1);
+            lead_in(own.assume_init_mut());
+            passed = own.as_ptr();
+        }
+        let result = glibc::sigaction(signal, passed, old);
+        if result == 0 && !old.is_null() {
+            lead_out(&mut *old);
+        }
+        result
+    }
+}
+
+/// glibc's other name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    // SAFETY: by this function's contract.
+    unsafe { sigaction(signal, new, old) }
+}
+
+/// The signals whose handlers interrupt system calls, for `signal`: those that `siginterrupt` said so of.
+static INTERRUPTS: AtomicU64 = AtomicU64::new(0);
+
+/// Signals are numbered from 1 to this.
+const LAST_SIGNAL: c_int = 64;
+
+fn is_signal(signal: c_int) -> bool {
+    (1..=LAST_SIGNAL).contains(&signal)
+}
+
+fn bit(signal: c_int) -> u64 {
+    1 << (signal - 1)
+}
+
+/// BSD `siginterrupt`: whether `signal`'s handler interrupts system calls, now and when `signal` installs
+/// another.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn siginterrupt(signal: c_int, interrupts: c_int) -> c_int {
+    let mut action = MaybeUninit::uninit();
+    // SAFETY: `action` is written before it is read.
+    unsafe {
+        if glibc::sigaction(signal, core::ptr::null(), action.as_mut_ptr()) != 0 {
+            return -1;
+        }
+        let action = action.assume_init_mut();
+        if interrupts != 0 {
+            INTERRUPTS.fetch_or(bit(signal), Ordering::Relaxed);
+            action.sa_flags &= !SA_RESTART;
+        } else {
+            INTERRUPTS.fetch_and(!bit(signal), Ordering::Relaxed);
+            action.sa_flags |= SA_RESTART;
+        }
+        glibc::sigaction(signal, action, core::ptr::null_mut())
+    }
+}
+
+/// Installs `handler`. Returns the one before, or `SIG_ERR`.
+fn install(signal: c_int, handler: sighandler_t, flags: c_int, mask: sigset_t) -> sighandler_t {
+    // SAFETY: zero is a valid action.
+    let mut new: libc::sigaction = unsafe { core::mem::zeroed() };
+    new.sa_sigaction = handler;
+    new.sa_flags = flags;
+    new.sa_mask = mask;
+    let mut old = MaybeUninit::uninit();
+    // SAFETY: `old` is written if the call succeeds.
+    unsafe {
+        match sigaction(signal, &new, old.as_mut_ptr()) {
+            0 => old.assume_init().sa_sigaction,
+            _ => SIG_ERR,
+        }
+    }
+}
+
+fn no_signals() -> sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: writes a set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+fn only(signal: c_int) -> sigset_t {
+    let mut set = no_signals();
+    // SAFETY: changes a set.
+    unsafe { libc::sigaddset(&mut set, signal) };
+    set
+}
+
+fn refused() -> sighandler_t {
+    // SAFETY: this thread's own errno.
+    unsafe { *libc::__errno_location() = libc::EINVAL };
+    SIG_ERR
+}
+
+/// C `signal`, as BSD has it: the handler stays, its signal is blocked while it runs, and interrupted
+/// system calls go on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t {
+    if handler == SIG_ERR || !is_signal(signal) {
+        return refused();
+    }
+    let interrupts = INTERRUPTS.load(Ordering::Relaxed) & bit(signal) != 0;
+    install(signal, handler, if interrupts { 0 } else { SA_RESTART }, only(signal))
+}
+
+/// System V's `signal`: a handler for one call, which its own signal may interrupt.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sysv_signal(signal: c_int, handler: sighandler_t) -> sighandler_t {
+    /// What Linux once called the opposite of SA_RESTART.
+    const SA_INTERRUPT: c_int = 0x2000_0000;
+    if handler == SIG_ERR || !is_signal(signal) {
+        return refused();
+    }
+    install(signal, handler, SA_RESETHAND | SA_NODEFER | SA_INTERRUPT, no_signals())
+}
+
+/// Other names for two of them.
+macro_rules! other_names {
+    ($($other:ident = $name:ident;)*) => {$(
+        #[doc = concat!("The same as `", stringify!($name), "`.")]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $other(which: c_int, handler: sighandler_t) -> sighandler_t {
+            // SAFETY: by this function's contract.
+            unsafe { $name(which, handler) }
+        }
+    )*};
+}
+
+other_names! {
+    bsd_signal = signal;
+    ssignal = signal;
+    __sysv_signal = sysv_signal;
+}
+
+/// System V's `sigset`: installs a handler and unblocks the signal, or, for `SIG_HOLD`, blocks it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigset(signal: c_int, handler: sighandler_t) -> sighandler_t {
+    const SIG_HOLD: sighandler_t = 2;
+    if handler == SIG_ERR || !is_signal(signal) {
+        return refused();
+    }
+    let (how, before) = if handler == SIG_HOLD {
+        let mut action = MaybeUninit::uninit();
+        // SAFETY: `action` is written if the call succeeds.
+        match unsafe { sigaction(signal, core::ptr::null(), action.as_mut_ptr()) } {
+            // SAFETY: it has.
+            0 => (libc::SIG_BLOCK, unsafe { action.assume_init() }.sa_sigaction),
+            _ => return SIG_ERR,
+        }
+    } else {
+        (libc::SIG_UNBLOCK, install(signal, handler, 0, no_signals()))
+    };
+    if before == SIG_ERR {
+        return SIG_ERR;
+    }
+    let mut mask = no_signals();
+    // SAFETY: reads one set and writes another.
+    unsafe {
+        if libc::sigprocmask(how, &only(signal), &mut mask) != 0 {
+            return SIG_ERR;
+        }
+        if libc::sigismember(&mask, signal) == 1 { SIG_HOLD } else { before }
+    }
+}
+
+/// By which glibc has a thread act on a cancellation at once, if the thread's type asks for that. The
+/// handler is installed past the functions above, with the first cancellation.
+const SIGCANCEL: c_int = 32;
+
+/// Whether any thread has ever asked for that.
+static ASYNCHRONOUS: AtomicBool = AtomicBool::new(false);
+
+/// Whether the kernel calls glibc's handler through an entrance.
+static LED_IN: AtomicBool = AtomicBool::new(false);
+
+/// POSIX `pthread_setcanceltype`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
+    if kind == glibc::PTHREAD_CANCEL_ASYNCHRONOUS {
+        ASYNCHRONOUS.store(true, Ordering::Relaxed);
+    }
+    // SAFETY: by this function's contract. May unwind this frame, which has nothing to drop.
+    unsafe { glibc::pthread_setcanceltype(kind, old) }
+}
+
+/// Before a thread is cancelled: sees to it that glibc's handler finds threads as the program's do.
+pub(crate) fn before_cancellation() {
+    if !LED_IN.load(Ordering::Acquire) && ASYNCHRONOUS.load(Ordering::Relaxed) && !layout::is_off()
+    {
+        lead_cancellation_in();
+    }
+}
+
+#[cold]
+fn lead_cancellation_in() {
+    let lead_in = || {
+        signals::replace_handler(SIGCANCEL, |handler| match number(handler) {
+            Some(_) => None,
+            None => entrance_for(handler, true),
+        })
+    };
+    if !lead_in() {
+        // Nobody has been cancelled yet, and the first who is would already be met by the handler: a
+        // thread of our own goes first.
+        cancel_somebody();
+        lead_in();
+    }
+    LED_IN.store(true, Ordering::Release);
+}
+
+fn cancel_somebody() {
+    /// Calls no cancellation point.
+    extern "C" fn wait(is_cancelled: *mut c_void) -> *mut c_void {
+        // SAFETY: what is passed below, where the thread is waited for.
+        let is_cancelled = unsafe { &*is_cancelled.cast::<AtomicBool>() };
+        while !is_cancelled.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        core::ptr::null_mut()
+    }
+    let is_cancelled = AtomicBool::new(false);
+    let (mut thread, mut all, mut mask) = (MaybeUninit::uninit(), no_signals(), no_signals());
+    let argument = (&raw const is_cancelled).cast_mut().cast::<c_void>();
+    // SAFETY: `thread` is written if the call succeeds, and what it is given outlives it. The program's
+    // signals aren't for it.
+    unsafe {
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut mask);
+        if libc::pthread_create(thread.as_mut_ptr(), core::ptr::null(), wait, argument) == 0 {
+            let thread = thread.assume_init();
+            glibc::pthread_cancel(thread);
+            is_cancelled.store(true, Ordering::Relaxed);
+            libc::pthread_join(thread, core::ptr::null_mut());
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &mask, core::ptr::null_mut());
+    }
+}
