@@ -216,6 +216,19 @@ fn a_container_without_libgcc_starts_programs() {
     }
 }
 
+/// A program that has loaded libgcc_s before furwock begins: nothing that furwock asks for may run
+/// constructors before their time, libc's among them.
+#[test]
+fn a_program_with_libgcc_finds_its_environment() {
+    let folder = scratch("fallback-environment");
+    let program = Artifact::program("start/environment.cpp", &folder, "environment").cpp().build();
+    for side in [Side::Glibc, Side::Furwock] {
+        let mut command = side.command(&program);
+        command.env("CONFORMANCE_VALUE", "is there");
+        assert_eq!(run(command).status, Some(0), "{}", side.name());
+    }
+}
+
 /// With just as much address space as the program itself needs, there is none for the table.
 #[test]
 fn a_limit_on_address_space_is_survived() {

@@ -99,13 +99,28 @@ functions! {
     __gcc_personality_v0 in PERSONALITY otherwise give_up;
 }
 
-/// Finds them if libgcc_s is loaded.
+/// Finds them if libgcc_s is loaded, as a dependency of something that the program starts with.
+///
+/// Not by `dlopen`, though it would load nothing: at the start it runs the constructors of what is loaded
+/// already, libc's among them, with an environment that isn't there yet.
 pub(crate) fn look_up_if_loaded() {
-    // SAFETY: the name ends with NUL. Nothing is loaded, and no constructor runs.
-    let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
-    if !library.is_null() {
-        find_in(library);
+    // SAFETY: the callback has the right type, and looks at what it is given only.
+    if unsafe { libc::dl_iterate_phdr(Some(is_libgcc), null_mut()) } != 0 {
+        find_in(libc::RTLD_NEXT);
     }
+}
+
+/// Ends the walk over what is loaded.
+unsafe extern "C" fn is_libgcc(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    // SAFETY: the loader's, with a path that ends with NUL.
+    let path = unsafe { (*info).dlpi_name };
+    if path.is_null() {
+        return 0;
+    }
+    // SAFETY: as above.
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+    let name = path.rsplit(|&byte| byte == b'/').next();
+    c_int::from(name == Some(LIBRARY.to_bytes()))
 }
 
 const LIBRARY: &CStr = c"libgcc_s.so.1";

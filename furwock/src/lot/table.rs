@@ -28,12 +28,12 @@ mod native {
     use super::super::hash::bucket_index;
     use super::super::queue::Queue;
     use super::*;
-    use crate::prim::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+    use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
     use crate::sys::{memory, priority, topology};
 
-    /// Address of the first bucket with log2 of the number of buckets in its low bits, so that one
-    /// load gives both; 0 before the first use.
-    static TABLE: AtomicUsize = AtomicUsize::new(0);
+    /// The first bucket, with log2 of the number of buckets in the address's low bits, so that one load
+    /// gives both; null before the first use.
+    static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(core::ptr::null_mut());
 
     /// Set when the kernel can't empty the table for a forked child.
     static NEEDS_SWEEP: AtomicBool = AtomicBool::new(false);
@@ -55,17 +55,27 @@ mod native {
     #[inline]
     pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
         let mut table = TABLE.load(Ordering::Acquire);
-        if table == 0 {
+        if table.is_null() {
             table = make();
         }
-        let index = bucket_index(key.to_bits(), (table & BITS_MASK) as u32);
+        let index = bucket_index(key.to_bits(), bits(table));
         // SAFETY: the table has 1 << bits buckets, is never unmapped, and zero is a valid bucket.
-        unsafe { &*((table & !BITS_MASK) as *const Bucket).add(index) }
+        unsafe { &*first(table).add(index) }
+    }
+
+    #[inline]
+    fn bits(table: *mut Bucket) -> u32 {
+        (table.addr() & BITS_MASK) as u32
+    }
+
+    #[inline]
+    fn first(table: *mut Bucket) -> *mut Bucket {
+        table.map_addr(|address| address & !BITS_MASK)
     }
 
     /// Whether there was address space for the table, once it is made.
     pub(in super::super) fn has_full_size() -> bool {
-        TABLE.load(Ordering::Acquire) & !BITS_MASK != core::ptr::from_ref(&RESERVE).addr()
+        !core::ptr::eq(first(TABLE.load(Ordering::Acquire)), RESERVE.as_ptr())
     }
 
     static PROCESSORS: AtomicUsize = AtomicUsize::new(1);
@@ -77,7 +87,7 @@ mod native {
     }
 
     #[cold]
-    fn make() -> usize {
+    fn make() -> *mut Bucket {
         // Asked here, before a sandbox forbids it, and nowhere else unless the program says so.
         if priority::realtime_priority() != 0 {
             priority::there_are_ranks();
@@ -89,15 +99,24 @@ mod native {
         let (table, wiped_on_fork) = match memory::map_zeroed_wiped_on_fork(size) {
             Some(pages) => {
                 topology::interleave(pages.start, size);
-                (pages.start.as_ptr().addr() | buckets.ilog2() as usize, pages.wiped_on_fork)
+                let first = pages.start.as_ptr().cast::<Bucket>();
+                (first.map_addr(|address| address | buckets.ilog2() as usize), pages.wiped_on_fork)
             }
-            None => (core::ptr::from_ref(&RESERVE).addr() | RESERVE_BITS as usize, false),
+            None => {
+                let first = RESERVE.as_ptr().cast_mut();
+                (first.map_addr(|address| address | RESERVE_BITS as usize), false)
+            }
         };
         if !wiped_on_fork {
             NEEDS_SWEEP.store(true, Ordering::Relaxed);
         }
         // A thread that lost the race leaves its mapping unused: address space, no memory.
-        match TABLE.compare_exchange(0, table, Ordering::AcqRel, Ordering::Acquire) {
+        match TABLE.compare_exchange(
+            core::ptr::null_mut(),
+            table,
+            Ordering::AcqRel,
+            Ordering::Acquire,
+        ) {
             Ok(_) => table,
             Err(other) => other,
         }
@@ -106,13 +125,13 @@ mod native {
     /// Empties the table in a forked child, where the kernel hasn't.
     pub(in super::super) fn forget() {
         let table = TABLE.load(Ordering::Acquire);
-        if table == 0 || !NEEDS_SWEEP.load(Ordering::Relaxed) {
+        if table.is_null() || !NEEDS_SWEEP.load(Ordering::Relaxed) {
             return;
         }
-        for index in 0..1usize << (table & BITS_MASK) {
+        for index in 0..1usize << bits(table) {
             // SAFETY: within the table. The child has one thread, and it isn't in any bucket.
             unsafe {
-                let bucket = &*((table & !BITS_MASK) as *const Bucket).add(index);
+                let bucket = &*first(table).add(index);
                 bucket.lock.reset();
                 bucket.waiters.store(0, Ordering::Relaxed);
                 bucket.queue.0.reset();

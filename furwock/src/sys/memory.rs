@@ -15,10 +15,16 @@ pub(crate) struct Pages {
 /// `None` when there is no memory or address space left.
 pub(crate) fn map_zeroed_wiped_on_fork(size: usize) -> Option<Pages> {
     let start = map_zeroed(size)?;
+    if cfg!(miri) {
+        return Some(Pages { start, wiped_on_fork: false });
+    }
     // SAFETY: the range is the mapping just made.
     let result = unsafe { libc::madvise(start.as_ptr().cast(), size, libc::MADV_WIPEONFORK) };
     Some(Pages { start, wiped_on_fork: result == 0 })
 }
+
+/// Pages that aren't touched needn't be there. (Miri knows no such flag.)
+const UNRESERVED: libc::c_int = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
 
 /// Maps `size` bytes of zero pages. `None` when there is no memory or address space left.
 pub(crate) fn map_zeroed(size: usize) -> Option<NonNull<u8>> {
@@ -28,7 +34,7 @@ pub(crate) fn map_zeroed(size: usize) -> Option<NonNull<u8>> {
             core::ptr::null_mut(),
             size,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | UNRESERVED,
             -1,
             0,
         )

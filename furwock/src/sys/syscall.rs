@@ -81,7 +81,26 @@ pub(crate) unsafe fn syscall_that_may_be_left(
     unsafe { syscall(number, *arguments) }
 }
 
-#[cfg(target_arch = "x86_64")]
+/// Miri has no system calls but what it makes of libc's: futexes. All others are unknown to its kernel.
+#[cfg(miri)]
+unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    use core::ptr::with_exposed_provenance as at;
+    let unknown = -(libc::ENOSYS as isize) as usize;
+    if number != libc::SYS_futex as usize {
+        return unknown;
+    }
+    let (word, time, other) = (at::<u32>(a), at::<libc::timespec>(d), at::<u32>(e));
+    // SAFETY: by this function's contract.
+    let result =
+        unsafe { libc::syscall(libc::SYS_futex, word, b as i32, c as i32, time, other, f as u32) };
+    match result {
+        // SAFETY: this thread's own errno.
+        -1 => -(unsafe { *libc::__errno_location() } as isize) as usize,
+        result => result as usize,
+    }
+}
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     let result;
@@ -104,7 +123,7 @@ unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     result
 }
 
-#[cfg(target_arch = "aarch64")]
+#[cfg(all(target_arch = "aarch64", not(miri)))]
 #[inline]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     let result;

@@ -18,6 +18,9 @@ pub(crate) fn processors() -> usize {
 /// (rseq), at about the cost of a load.
 #[inline]
 pub(crate) fn current_cpu() -> u32 {
+    if cfg!(miri) {
+        return 0;
+    }
     // SAFETY: no arguments. The value may be old, and -1 where the kernel won't say.
     unsafe { libc::sched_getcpu() as u32 }
 }
@@ -35,6 +38,9 @@ pub(crate) fn current_node() -> u32 {
 /// Spreads the pages of a mapping over the memory nodes that this process may use, if there are
 /// several. Best effort: a table on one node works as well, only slower for the others.
 pub(crate) fn interleave(start: core::ptr::NonNull<u8>, size: usize) {
+    if cfg!(miri) {
+        return;
+    }
     const NODES: usize = 1024;
     const BITS: usize = usize::BITS as usize;
     const MPOL_F_MEMS_ALLOWED: usize = 1 << 2;
