@@ -32,6 +32,22 @@ fn is_plain(flags: u32) -> bool {
 /// As for the system call.
 #[inline]
 pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
+    let [a, b, c, d, ..] = arguments;
+    if number == libc::SYS_futex {
+        let (word, timeout) = (with_exposed_provenance_mut(a), with_exposed_provenance(d));
+        let done = Operation::at_once(word, b as i32, c as u32, timeout, Face::SystemCall);
+        if done.is_some() {
+            return done;
+        }
+    }
+    // SAFETY: by this function's contract.
+    unsafe { syscall_slow(number, arguments) }
+}
+
+/// # Safety
+/// As for the system call.
+#[inline(never)]
+unsafe fn syscall_slow(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
     let [a, b, c, d, e, f] = arguments;
     let operation = match number {
         libc::SYS_futex => {
@@ -123,7 +139,7 @@ pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Res
         _ => return None,
     };
     // SAFETY: by this function's contract.
-    Some(unsafe { operation.run(Face::SystemCall) })
+    Some(unsafe { operation.run_closed(Face::SystemCall) })
 }
 
 /// For flags that aren't known here: the kernel does it or refuses it, and what it left over of `operation`

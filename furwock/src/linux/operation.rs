@@ -91,33 +91,47 @@ impl Operation {
     /// As for [`futex`].
     #[inline]
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
+        let Self { uaddr, op, val, timeout_or_val2: timeout, .. } = self;
+        match Self::at_once(uaddr, op, val, timeout, face) {
+            Some(result) => result,
+            // SAFETY: by this function's contract.
+            None => unsafe { self.run_closed(face) },
+        }
+    }
+
+    /// A wait for what has happened already and a wake with nobody waiting come before all else: they cost
+    /// as much as finding out that they are.
+    #[inline(always)]
+    pub(super) fn at_once(
+        uaddr: *mut u32,
+        op: i32,
+        val: u32,
+        timeout: *const libc::timespec,
+        face: Face,
+    ) -> Option<Result<usize, i32>> {
         const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        // A wait for what has happened already and a wake with nobody waiting come before all
-        // else: they cost as much as finding out that they are.
-        match self.op {
-            WAIT if user_memory::is_word(self.uaddr)
-                && self.timeout_or_val2.is_null()
-                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+        match op {
+            WAIT if user_memory::is_word(uaddr)
+                && timeout.is_null()
+                && user_memory::load(uaddr).is_ok_and(|held| held != val) =>
             {
-                return Err(libc::EAGAIN);
+                Some(Err(libc::EAGAIN))
             }
-            WAKE if user_memory::is_word(self.uaddr)
-                && lot::is_empty(self.key())
+            WAKE if user_memory::is_word(uaddr)
+                && lot::is_empty(Key::word(uaddr.addr()))
                 && !goes_on(face) =>
             {
-                return Ok(0);
+                Some(Ok(0))
             }
-            _ => {}
+            _ => None,
         }
-        // SAFETY: by this function's contract.
-        unsafe { self.run_closed(face) }
     }
 
     /// # Safety
     /// As for [`futex`].
     #[inline(never)]
-    unsafe fn run_closed(self, face: Face) -> Result<usize, i32> {
+    pub(super) unsafe fn run_closed(self, face: Face) -> Result<usize, i32> {
         // SAFETY: by this function's contract.
         signals::closed(|| unsafe { self.run_whole(face) })
     }
