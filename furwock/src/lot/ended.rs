@@ -16,6 +16,9 @@ use crate::prim::mutant::{self, Mutant};
 pub(crate) struct Owner(AtomicU64);
 
 const NOBODY: u64 = 0;
+/// A thread whose ids can't be had. What it owns is never collected.
+#[cfg_attr(any(loom, shuttle), allow(dead_code))]
+const UNKNOWN: u64 = u32::MAX as u64;
 const TID_BITS: u32 = 32;
 
 impl Owner {
@@ -68,7 +71,7 @@ impl Owner {
     pub(crate) fn fate(&self, caller: u64, exists: impl FnOnce(u32, u32) -> bool) -> Fate {
         let owner = self.0.load(Ordering::Relaxed);
         let (process, tid) = ((owner >> TID_BITS) as u32, owner as u32);
-        if process != (caller >> TID_BITS) as u32 {
+        if process == 0 || process != (caller >> TID_BITS) as u32 {
             return Fate::Uncollectable;
         }
         if owner == caller {
@@ -87,16 +90,14 @@ impl Owner {
 /// The calling thread as an owner.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn caller() -> u64 {
-    let (process, tid) = crate::sys::thread::ids();
-    Owner::collectable(process, tid)
+    crate::sys::thread::ids().map_or(UNKNOWN, |(process, tid)| Owner::collectable(process, tid))
 }
 
 /// Whether the kernel says of the calling thread, which certainly exists, that it does. A sandbox may
 /// answer in its place.
 #[cfg(not(any(loom, shuttle)))]
 pub(super) fn can_be_asked_for() -> bool {
-    let (process, tid) = crate::sys::thread::ids();
-    crate::sys::thread::exists(process, tid)
+    crate::sys::thread::ids().is_some_and(|(process, tid)| crate::sys::thread::exists(process, tid))
 }
 
 /// What [`Owner::fate`] found.
@@ -241,6 +242,11 @@ mod tests {
         let owner = Owner::nobody();
         let me = Owner::collectable(3, 8);
         let unasked = |_, _| panic!("not to be asked for");
+        owner.set(UNKNOWN);
+        assert!(!owner.claim(UNKNOWN), "each has its own");
+        assert_eq!(owner.fate(UNKNOWN, unasked), Fate::Uncollectable);
+        assert_eq!(owner.fate(me, unasked), Fate::Uncollectable);
+        owner.release();
         assert_eq!(owner.fate(me, unasked), Fate::Uncollectable);
         owner.lend(7);
         assert!(owner.is_lent_to(7) && !owner.is_lent_to(8));

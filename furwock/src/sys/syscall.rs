@@ -81,13 +81,17 @@ pub(crate) unsafe fn syscall_that_may_be_left(
     unsafe { syscall(number, *arguments) }
 }
 
-/// Miri has no system calls but what it makes of libc's: futexes. All others are unknown to its kernel.
+/// Miri has no system calls but what it makes of libc's: futexes and ids. All others are unknown to its
+/// kernel.
 #[cfg(miri)]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     use core::ptr::with_exposed_provenance as at;
-    let unknown = -(libc::ENOSYS as isize) as usize;
-    if number != libc::SYS_futex as usize {
-        return unknown;
+    match number as libc::c_long {
+        libc::SYS_futex => {}
+        // SAFETY: both always succeed, no arguments.
+        libc::SYS_gettid => return unsafe { libc::gettid() } as usize,
+        libc::SYS_getpid => return std::process::id() as usize,
+        _ => return -(libc::ENOSYS as isize) as usize,
     }
     let (word, time, other) = (at::<u32>(a), at::<libc::timespec>(d), at::<u32>(e));
     // SAFETY: by this function's contract.

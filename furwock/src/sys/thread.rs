@@ -138,12 +138,12 @@ pub(crate) fn refresh_tid() -> u32 {
 }
 
 /// The process's id and this thread's, from the kernel: what is known may be a parent's, in a child that
-/// was forked without its handlers.
-pub(crate) fn ids() -> (u32, u32) {
-    // SAFETY: both always succeed, no arguments.
+/// was forked without its handlers. `None` where a sandbox refuses to say.
+pub(crate) fn ids() -> Option<(u32, u32)> {
+    // SAFETY: no arguments.
     let [process, tid] = [libc::SYS_getpid, libc::SYS_gettid]
         .map(|call| unsafe { syscall(call, [0; 6]) }.unwrap_or_default() as u32);
-    (process, tid)
+    (process != 0 && tid != 0).then_some((process, tid))
 }
 
 /// Notes that this thread is about to take a short lock.
