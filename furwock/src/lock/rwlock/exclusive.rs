@@ -142,7 +142,9 @@ impl Contended for Exclusive<'_> {
         }
     }
 
-    fn is_leaving(&self, _was_last: bool) {}
+    fn is_leaving(&self, was_last: bool) {
+        self.lock.is_leaving(was_last);
+    }
 
     fn has_left(&self) {
         if !mutant::active(Mutant::LeaverSettlesNothing) {

@@ -729,6 +729,14 @@ impl RawRwLock {
         }
     }
 
+    /// A waiter leaves the queue unchosen, under the bucket's lock. If it was the last, nobody is promised
+    /// anything any more: others may enter before it has settled.
+    fn is_leaving(&self, was_last: bool) {
+        if was_last && !mutant::active(Mutant::LeaverSettlesNothing) {
+            self.word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
+        }
+    }
+
     /// The caller has waited in vain, and is inside no longer than its call on this lock: lets those
     /// go on that it held up.
     fn settle_after_leaving(&self) {

@@ -208,7 +208,7 @@ impl<'o> Reader<'o> {
         let until = slice.as_ref().or(self.options.deadline.as_ref());
         let wait = Wait::enqueue(&mut bucket, node, key, kind.token(), Place::Back).until(until);
         drop(bucket);
-        Some(wait.sleep(|_was_last| {}))
+        Some(wait.sleep(|was_last| self.lock.is_leaving(was_last)))
     }
 
     /// Whether it waits for nobody but writers that wait, where it may not be made to for ever.
