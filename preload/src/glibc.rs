@@ -7,7 +7,7 @@
 
 use crate::once::Routine;
 use crate::tools;
-use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pid_t, sched_param, timespec};
 use libc::{
@@ -147,7 +147,6 @@ functions! {
         @ "GLIBC_2.2.5";
     sched_setparam(thread: pid_t, parameters: *const sched_param) @ "GLIBC_2.2.5";
     pthread_attr_setschedpolicy(attr: *mut libc::pthread_attr_t, policy: c_int) @ "GLIBC_2.2.5";
-    sched_setattr(thread: pid_t, attr: *mut c_void, flags: c_uint) @ "GLIBC_2.41";
     pthread_spin_lock(lock: *mut libc::pthread_spinlock_t) @ "GLIBC_2.2.5";
     pthread_once(control: *mut libc::pthread_once_t, routine: Routine) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";

@@ -5,7 +5,7 @@
 
 use crate::glibc;
 use crate::syscall::glibc_call;
-use core::ffi::{c_int, c_uint, c_void};
+use core::ffi::{c_int, c_uint};
 use furwock::lock::mind_priorities;
 use libc::{c_long, pid_t, pthread_attr_t, pthread_t, sched_param};
 
@@ -115,15 +115,11 @@ pub unsafe extern "C-unwind" fn sched_setattr(
 ) -> c_int {
     // SAFETY: the program's own call, which has read the attributes if it succeeded.
     unsafe {
-        let result = match glibc::sched_setattr(thread, attr.cast::<c_void>(), flags) {
-            // There is none, whose own result is 0 or -1.
-            libc::ENOSYS => {
-                let (thread, attr) = (thread as usize, attr.expose_provenance());
-                let number = libc::SYS_sched_setattr;
-                glibc_call(number, thread, attr, flags as usize, 0, 0, 0) as c_int
-            }
-            result => result,
-        };
+        // Not by glibc's: a look-up in vain, where it has none, takes memory from a malloc that may not be
+        // set up. Its own does the same.
+        let (thread, address) = (thread as usize, attr.expose_provenance());
+        let number = libc::SYS_sched_setattr;
+        let result = glibc_call(number, thread, address, flags as usize, 0, 0, 0) as c_int;
         noted(result, || may_be_realtime(attr))
     }
 }
