@@ -46,7 +46,9 @@
  *	idle	the boss posts no more; no item is pending
  *	held	the boss keeps the mutex
  *	away	items are pending, but a worker is busy elsewhere
- *	pause	the boss sleeps for three seconds, and goes on
+ *	pause	the boss sleeps until somebody looks, and goes on
+ *
+ * A run with a plant lasts until what was planted has happened.
  *
  * Prints one line. Exit 0 if every signal woke a worker, 3 if one was lost, 4 if
  * the run is inconclusive, 1 if something else failed, 2 for wrong arguments.
@@ -68,7 +70,8 @@
 #define EXIT_INCONCLUSIVE 4
 /* What is planted comes after so many rounds. */
 #define PLANTED_AT 100
-#define PLANTED_PAUSE_MS 3000
+/* Nobody returns from a wait for so long: then no signal is on its way. */
+#define QUIET_MS 100
 
 struct worker {
 	struct thread thread;
@@ -99,6 +102,8 @@ static struct worker workers[MAX_WORKERS];
 static _Thread_local struct worker *self;
 static _Atomic long rounds;
 static _Atomic bool stop, boss_is_done;
+/* How often somebody looked why no round ended. */
+static _Atomic int looks_taken;
 
 static long seconds = 60;
 static int count = 5;
@@ -205,16 +210,30 @@ static struct worker *oldest(void)
 	return found;
 }
 
+/* All wait, and no signal of the rounds before is still on its way to one. */
 static void until_all_wait(void)
 {
-	bool all = false;
+	long returns = -1;
+	bool quiet = false;
+	int i, asleep;
 
-	while (!all) {
-		sleep_ms(1);
+	while (!quiet) {
+		sleep_ms(QUIET_MS);
+		asleep = 0;
+		for (i = 0; i < count; i++)
+			asleep += is_asleep(workers[i].thread.tid);
 		OK(pthread_mutex_lock(&mutex));
-		all = all_waiting() == count;
+		quiet = all_waiting() == count && asleep == count &&
+			all_returns() == returns;
+		returns = all_returns();
 		OK(pthread_mutex_unlock(&mutex));
 	}
+}
+
+static void until_looked_at(void)
+{
+	while (!looks_taken)
+		sleep_ms(10);
 }
 
 static struct worker *post(void)
@@ -243,13 +262,13 @@ static void *lead(void *argument UNUSED)
 	long sent = 0, looks;
 	int burst;
 
-	while (!stop) {
+	while (!stop || (plant && rounds <= PLANTED_AT)) {
 		if (planted(LOST))
 			until_all_wait();
 		if (planted(IDLE))
 			stop_here();
 		if (planted(PAUSE))
-			sleep_ms(PLANTED_PAUSE_MS);
+			until_looked_at();
 		burst = 1 + next_random(&random) % 2;
 		sent += burst;
 		next = post();
@@ -376,6 +395,7 @@ static int examine(double after_s)
 	long before = rounds;
 
 	state = look();
+	looks_taken++;
 	sleep_ms(CONFIRM_MS);
 	again = look();
 	if (rounds != before)

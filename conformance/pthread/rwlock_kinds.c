@@ -377,7 +377,8 @@ static void let_all_go(struct queue *queue)
  */
 static void glibc_PREFER_WRITER__writers_before_waiting_readers(void)
 {
-	enum { ROUNDS = 15, MOST_PASSED_BY = 3 };
+	/* Half of the rounds are of furwock's lock. */
+	enum { ROUNDS = 31, MOST_PASSED_BY = 8 };
 	int passed_by;
 	struct queue queue;
 	enum rw_kind kind;

@@ -57,7 +57,7 @@ fn what_is_planted_is_told_apart() {
             for (plant, status, words) in plants {
                 scope.spawn(move || {
                     // Without what may make glibc lose one of its own.
-                    let options = ["--every", "0", "--seconds", "2", "--patience", "1"];
+                    let options = ["--every", "0", "--seconds", "2", "--patience", "3"];
                     let options = [&options[..], &["--plant", plant]].concat();
                     let run = search(side, plant, &options);
                     let says = String::from_utf8_lossy(&run.stdout);
