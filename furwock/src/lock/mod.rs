@@ -8,6 +8,7 @@ mod contender;
 mod mutex;
 mod mutex_state;
 mod options;
+mod patience;
 pub mod pi;
 pub mod robust;
 mod rwlock;
@@ -19,6 +20,7 @@ pub use barrier::RawBarrier;
 pub use condvar::{CondvarWait, Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
+pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::{Acquired, RawSemaphore, TooManyPermits};
 

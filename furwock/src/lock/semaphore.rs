@@ -18,6 +18,7 @@
 //! waiter that takes the permit may free the semaphore at once. Who is woken competes with
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
+use super::patience::look_first;
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Signals, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -205,7 +206,7 @@ impl RawSemaphore {
     #[cold]
     fn acquire_slow(&self, until: Until<'_>) -> Acquired {
         let key = self.key();
-        if lot::look_first(key, || self.available() != 0) && self.take(1) {
+        if look_first(key, || self.available() != 0) && self.take(1) {
             return Acquired::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {

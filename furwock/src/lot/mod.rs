@@ -9,62 +9,47 @@
 //! when it has been.** So nothing touches a node after its notification, and a notification never
 //! reaches a wait that it wasn't meant for.
 
-mod any;
 mod bucket;
-mod bucket_lock;
-mod claim;
-#[cfg(not(any(loom, shuttle)))]
-mod deferred;
-mod ended;
-mod gate;
-mod hash;
-mod key;
-mod parker;
-mod patience;
-#[cfg(not(any(loom, shuttle)))]
-mod pool;
-mod queue;
-pub(crate) mod slots;
-mod table;
-mod task;
-mod thread;
+mod node;
 mod wait;
-mod waiter;
-mod wake_list;
 
-pub(crate) use any::{AnyEnded, Group};
-pub(crate) use bucket::{Locked, LockedPair, announce, hint, is_empty, lock, lock_pair};
+pub(crate) use bucket::locked::{
+    Locked, LockedPair, announce, hint, is_empty, lock, lock_pair, patience,
+};
+pub(crate) use bucket::table::processors;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use deferred::{leave_wake, may_not_lock, wake_instead};
-pub(crate) use gate::Gate;
-pub(crate) use key::Key;
-pub(crate) use parker::{Signals, Until};
-pub(crate) use patience::look_first;
-pub(crate) use table::processors;
-pub(crate) use task::{Sink, TaskNode, TaskWait};
+pub(crate) use node::ended::{Census, Fate, Owner, caller, can_be_asked_for};
 #[cfg(any(loom, shuttle))]
-pub(crate) use thread::Thread;
-pub(crate) use thread::{
-    Node, are_there_ranks, forget_interrupt, interrupt as interrupt_thread, node, own, rank, tid,
+pub(crate) use node::ended::{Fate, Owner};
+pub(crate) use node::gate::Gate;
+pub(crate) use node::key::Key;
+pub(crate) use node::parker::{Signals, Until};
+#[cfg(any(loom, shuttle))]
+pub(crate) use node::thread::Thread;
+pub(crate) use node::thread::{
+    Node, are_there_ranks, forget_interrupt, interrupt as interrupt_thread, node, own, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use thread::{abandon_waits, end_waits, is_waiting};
-pub(crate) use wait::{Ended, Place, Wait};
-pub(crate) use waiter::{ANY, Debt, From, Verdict, Waiter};
+pub(crate) use node::thread::{abandon_waits, end_waits, is_waiting, watch_forks};
+pub(crate) use node::waiter::{ANY, Debt, From, Verdict, Waiter};
 #[cfg(all(test, loom))]
-pub(crate) use {
-    bucket_lock::FutexLock,
-    ended::{Fate, Owner},
+pub(crate) use node::{
     parker::{Parker, Woke},
+    short_lock::FutexLock,
 };
+pub(crate) use wait::any::{AnyEnded, Group};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use wait::deferred::{leave_wake, may_not_lock, wake_instead};
+pub(crate) use wait::one::{Ended, Place, Wait};
+pub(crate) use wait::task::{Sink, TaskNode, TaskWait};
 
 /// Makes the table and the calling thread's node now. Whether the kernel gave memory for both: without
 /// it waits are slow.
 pub(crate) fn prepare() -> bool {
-    table::bucket(Key::word(0));
+    bucket::table::bucket(Key::word(0));
     tid();
     let has_node = own().is_some();
-    has_node && table::has_full_size()
+    has_node && bucket::table::has_full_size()
 }
 
 /// Models have no signal handlers.

@@ -2,8 +2,8 @@
 
 use super::rwlock::{Shared, Work, together, together_after};
 use super::{explore, rejects};
+use crate::lock::slots;
 use crate::lock::{Policy, RawRwLock};
-use crate::lot::slots;
 use crate::prim::mutant::Mutant;
 
 fn reader_and_writer() {

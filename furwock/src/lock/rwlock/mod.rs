@@ -13,13 +13,14 @@ mod exclusive;
 mod left;
 mod settle;
 mod shared;
+pub(crate) mod slots;
 #[cfg(all(test, any(loom, shuttle)))]
 mod starts;
 mod state;
 
+use self::slots::Published;
 use super::contender::{Contender, Role};
 use super::options::{How, Options, Status};
-use crate::lot::slots::{self, Published};
 use crate::lot::{self, Debt, Key};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};

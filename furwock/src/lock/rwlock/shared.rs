@@ -2,6 +2,7 @@
 
 use super::RawRwLock;
 use super::exclusive::cleaned;
+use super::slots;
 use super::state::{
     Kind, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader,
     owner, policy, read, reader_queued, seized_by_reader, stops_reader,
@@ -9,7 +10,7 @@ use super::state::{
 use crate::lock::contender::{self, LOOKS_FOR_OWNER, now_ns};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{RWLOCK_BUDGET_NS, Spin};
-use crate::lot::{self, Ended, Node, Place, Verdict, Wait, slots};
+use crate::lot::{self, Ended, Node, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;

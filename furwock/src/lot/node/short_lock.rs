@@ -12,10 +12,10 @@ use crate::sys::thread;
 /// What the table's buckets are locked with. A model of what is built on the table takes the
 /// checker's own mutex instead; `FutexLock` has a model of its own.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use {FutexLock as TableLock, Held as TableHeld};
+pub(in crate::lot) use {FutexLock as TableLock, Held as TableHeld};
 
 #[cfg(any(loom, shuttle))]
-pub(super) use crate::prim::{ModelHeld as TableHeld, ModelLock as TableLock};
+pub(in crate::lot) use crate::prim::{ModelHeld as TableHeld, ModelLock as TableLock};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -100,7 +100,7 @@ impl FutexLock {
         }
         #[cfg(not(any(loom, shuttle)))]
         if thread::has_released() {
-            super::deferred::run();
+            crate::lot::wait::deferred::run();
         }
     }
 

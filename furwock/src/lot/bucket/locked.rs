@@ -1,13 +1,13 @@
 //! One bucket, and what may be done under its lock.
 
-use super::bucket_lock::{TableHeld, TableLock};
-use super::claim::{Claimed, Counts};
-use super::gate::Gate;
-use super::key::Key;
 use super::queue::{Queue, Start};
 use super::table;
-use super::waiter::{ANY, Chosen, Kind, NO_WAKE, Verdict, Waiter};
 use super::wake_list::WakeList;
+use crate::lot::node::claim::{Claimed, Counts};
+use crate::lot::node::gate::Gate;
+use crate::lot::node::key::Key;
+use crate::lot::node::short_lock::{TableHeld, TableLock};
+use crate::lot::node::waiter::{ANY, Chosen, Kind, NO_WAKE, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
@@ -16,20 +16,20 @@ use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_
 /// whether anybody waits doesn't disturb those who queue.
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(super) struct Bucket {
-    pub(super) lock: TableLock,
+pub(in crate::lot) struct Bucket {
+    pub(in crate::lot) lock: TableLock,
     /// Waiters in the queue, and those on their way into it.
-    pub(super) waiters: AtomicU32,
+    pub(in crate::lot) waiters: AtomicU32,
     /// What locks learnt here: no more than advice, and shared by those that collide.
-    pub(super) hint: AtomicU32,
+    pub(in crate::lot) hint: AtomicU32,
     /// What `patience` learnt here, in the same way.
-    pub(super) patience: AtomicU32,
-    pub(super) queue: QueueLine,
+    pub(in crate::lot) patience: AtomicU32,
+    pub(in crate::lot) queue: QueueLine,
 }
 
 #[repr(C, align(64))]
 #[derive(Debug)]
-pub(super) struct QueueLine(pub(super) Queue);
+pub(in crate::lot) struct QueueLine(pub(super) Queue);
 
 /// How many waiters are looked at for one that last ran on the waker's processor.
 const NEAR: usize = 8;
@@ -68,7 +68,7 @@ pub(crate) fn hint(key: Key) -> &'static AtomicU32 {
 
 /// `patience`'s word for `key`.
 #[inline]
-pub(super) fn patience(key: Key) -> &'static AtomicU32 {
+pub(crate) fn patience(key: Key) -> &'static AtomicU32 {
     &table::bucket(key).patience
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn lock(key: Key) -> Locked<'static> {
 /// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
 /// Returns how many.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
+pub(in crate::lot) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
     let bucket = table::bucket(key);
     let held = bucket.lock.try_lock()?;
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
@@ -99,7 +99,7 @@ pub(super) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usi
 
 /// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
 /// the waker wrote may be read then.
-pub(super) fn remove_if_queued(waiter: &'static Waiter) -> bool {
+pub(in crate::lot) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
         if key == Key::NOWHERE {
@@ -187,7 +187,7 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced waiter behind all others of its rank.
     #[inline]
-    pub(super) fn push_back(&mut self, waiter: &'static Waiter, key: Key) {
+    pub(in crate::lot) fn push_back(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: `self` holds the bucket lock.
         unsafe {
             let rank = waiter.rank.get();
@@ -198,7 +198,7 @@ impl<'t> Locked<'t> {
 
     /// Queues an announced waiter before all others of its rank.
     #[inline]
-    pub(super) fn push_front(&mut self, waiter: &'static Waiter, key: Key) {
+    pub(in crate::lot) fn push_front(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: `self` holds the bucket lock.
         unsafe {
             let rank = waiter.rank.get();
@@ -237,7 +237,7 @@ impl<'t> Locked<'t> {
     }
 
     /// Takes a node out of the queue.
-    pub(super) fn remove(&mut self, waiter: &'static Waiter) {
+    pub(in crate::lot) fn remove(&mut self, waiter: &'static Waiter) {
         // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
         unsafe { self.bucket.queue.0.unlink(waiter) };
         waiter.set_key_locked(Key::NOWHERE);
@@ -341,7 +341,7 @@ impl<'t> Locked<'t> {
     /// Queues an announced `waiter` at `key` as the first at its gate, which no wake reaches.
     pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: Key) -> &'static Gate {
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
-        unsafe { waiter.prepare(super::tid(), 0, Kind::Thread, NO_WAKE, 0) };
+        unsafe { waiter.prepare(crate::lot::node::thread::tid(), 0, Kind::Thread, NO_WAKE, 0) };
         waiter.stands_at(key);
         self.push_back(waiter, key);
         &waiter.gate

@@ -5,10 +5,10 @@
 //! owner may lose interest at any moment: between the choice and the notification the parker's state
 //! decides whose the node is (T-2).
 
-use super::bucket::{self, Locked};
-use super::key::Key;
-use super::thread::{self, Thread};
-use super::waiter::{Chosen, Kind, Waiter};
+use crate::lot::bucket::locked::{self, Locked};
+use crate::lot::node::key::Key;
+use crate::lot::node::thread::{self, Thread};
+use crate::lot::node::waiter::{Chosen, Kind, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
@@ -28,10 +28,10 @@ pub(crate) enum Sink {
 
 /// Where a node keeps its sink. Under the bucket's lock while queued; then the waker's.
 #[derive(Debug)]
-pub(super) struct Cell(crate::prim::UnsafeCell<Option<Sink>>);
+pub(in crate::lot) struct Cell(crate::prim::UnsafeCell<Option<Sink>>);
 
 impl Cell {
-    pub(super) fn new() -> Self {
+    pub(in crate::lot) fn new() -> Self {
         Self(crate::prim::UnsafeCell::new(None))
     }
 
@@ -60,7 +60,7 @@ unsafe impl Sync for Cell {}
 ///
 /// # Safety
 /// The caller chose the node, and nobody has notified it.
-pub(super) unsafe fn notify(thread: &'static Thread) {
+pub(in crate::lot) unsafe fn notify(thread: &'static Thread) {
     let parker = &thread.waiter.parker;
     // SAFETY: chosen and not yet notified: the sink is the waker's.
     match unsafe { thread.waiter.sink.replace(None) } {
@@ -141,7 +141,7 @@ impl TaskWait {
         let mut replacement = None;
         while !waiter.is_chosen() {
             let key = waiter.key();
-            let locked = (key != Key::NOWHERE).then(|| bucket::lock(key));
+            let locked = (key != Key::NOWHERE).then(|| locked::lock(key));
             if locked.is_none() || waiter.key() != key {
                 continue;
             }
@@ -203,7 +203,7 @@ impl Drop for TaskWait {
             return;
         }
         match self.waiter() {
-            Some(waiter) if !bucket::remove_if_queued(waiter) => {
+            Some(waiter) if !locked::remove_if_queued(waiter) => {
                 let chosen = self.leave_chosen();
                 if let Some(chosen) = chosen.filter(|_| !self.woken)
                     && !mutant::active(Mutant::DroppedTaskKeepsWake)
@@ -236,7 +236,7 @@ fn pass_on(chosen: Chosen) {
     std::thread_local! {
         static WAITING: RefCell<Option<Vec<Chosen>>> = const { RefCell::new(None) };
     }
-    let wake = |Chosen { key, bitset }: Chosen| bucket::lock(key).choose_many(key, 1, bitset);
+    let wake = |Chosen { key, bitset }: Chosen| locked::lock(key).choose_many(key, 1, bitset);
     let outermost = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
         Some(waiting) => {
             waiting.push(chosen);
@@ -271,7 +271,7 @@ fn pass_on(chosen: Chosen) {
 /// Model threads share one thread's locals.
 #[cfg(any(loom, shuttle))]
 fn pass_on(Chosen { key, bitset }: Chosen) {
-    bucket::lock(key).choose_many(key, 1, bitset);
+    locked::lock(key).choose_many(key, 1, bitset);
 }
 
 /// A node for a task, not yet queued.

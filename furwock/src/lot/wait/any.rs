@@ -7,13 +7,13 @@
 //! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
 //! makes the next wait a store, a fence and a load for each word.
 
-use super::bucket::{self, Locked};
-use super::claim::{Counts, MOST_MEMBERS};
-use super::key::Key;
-use super::parker::{Until, Woke};
-use super::thread::{self, Node, Thread};
-use super::waiter::{ANY, Kind, Waiter};
-use super::wake_list;
+use crate::lot::bucket::locked::{self, Locked};
+use crate::lot::bucket::wake_list;
+use crate::lot::node::claim::{Counts, MOST_MEMBERS};
+use crate::lot::node::key::Key;
+use crate::lot::node::parker::{Until, Woke};
+use crate::lot::node::thread::{self, Node, Thread};
+use crate::lot::node::waiter::{ANY, Kind, Waiter};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
@@ -61,7 +61,7 @@ impl Group {
         group.arm();
         let mut refused = None;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
-            let mut locked = bucket::announce(key);
+            let mut locked = locked::announce(key);
             if let Err(why) = look(index) {
                 locked.retract();
                 refused = Some(why);
@@ -90,7 +90,7 @@ impl Group {
     pub(crate) fn register(words: impl ExactSizeIterator<Item = Key>) -> Option<Self> {
         let group = Self::of(Head::Spare(thread::spares(1)?), words.len())?;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
-            group.enqueue(&mut bucket::announce(key), member, index, key, Counts::Registered);
+            group.enqueue(&mut locked::announce(key), member, index, key, Counts::Registered);
         }
         Some(group)
     }
@@ -170,7 +170,7 @@ impl Group {
     ) {
         let kind = Kind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
-        unsafe { member.waiter.prepare(super::tid(), 0, kind, ANY, super::rank()) };
+        unsafe { member.waiter.prepare(thread::tid(), 0, kind, ANY, thread::rank()) };
         locked.push_back(&member.waiter, key);
     }
 
@@ -187,7 +187,7 @@ impl Group {
     fn unqueue(&self) {
         if self.generation == fork::generation() {
             for member in self.members() {
-                bucket::remove_if_queued(&member.waiter);
+                locked::remove_if_queued(&member.waiter);
             }
         }
     }

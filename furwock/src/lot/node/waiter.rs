@@ -4,8 +4,8 @@ use super::claim::{Claim, Counts};
 use super::gate::Gate;
 use super::key::Key;
 use super::parker::Parker;
-use super::task;
 use super::thread::Thread;
+use crate::lot::wait::task;
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
@@ -73,11 +73,11 @@ pub(crate) enum From {
 pub(crate) const ANY: u32 = u32::MAX;
 
 /// The bitset of those whom no wake reaches.
-pub(super) const NO_WAKE: u32 = 0;
+pub(in crate::lot) const NO_WAKE: u32 = 0;
 
 /// What waits behind a node.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Kind {
+pub(in crate::lot) enum Kind {
     /// The thread whose parker stands in the node.
     Thread,
     /// One of the nodes of a wait on many words, whose head has the claim and the parker.
@@ -88,9 +88,9 @@ pub(super) enum Kind {
 
 /// Where and by which bitset a node was chosen: for whoever has to pass the wake on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Chosen {
-    pub(super) key: Key,
-    pub(super) bitset: u32,
+pub(in crate::lot) struct Chosen {
+    pub(in crate::lot) key: Key,
+    pub(in crate::lot) bitset: u32,
 }
 
 /// A node. Lives in type-stable memory: references to it are valid for ever, what it stands for is
@@ -108,45 +108,45 @@ pub(crate) struct Waiter {
     /// under both); read by its owner to find the bucket.
     key: AtomicU64,
     /// (B) neighbours in the bucket's queue.
-    pub(super) next: CheckedCell<Option<&'static Waiter>>,
-    pub(super) previous: CheckedCell<Option<&'static Waiter>>,
+    pub(in crate::lot) next: CheckedCell<Option<&'static Waiter>>,
+    pub(in crate::lot) previous: CheckedCell<Option<&'static Waiter>>,
     /// (B) what waits here.
-    pub(super) kind: CheckedCell<Kind>,
+    pub(in crate::lot) kind: CheckedCell<Kind>,
     /// (B) what the waiter wants a waker to know: a condvar's mutex, or 0.
     token: CheckedCell<usize>,
     /// (B) the wakes that it listens to.
-    pub(super) bitset: CheckedCell<u32>,
+    pub(in crate::lot) bitset: CheckedCell<u32>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
     /// (B) its thread's real-time priority, 0 if it has none: who goes before whom.
-    pub(super) rank: CheckedCell<u32>,
+    pub(in crate::lot) rank: CheckedCell<u32>,
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
-    pub(super) cpu: CheckedCell<u32>,
-    pub(super) passed_by: CheckedCell<u32>,
+    pub(in crate::lot) cpu: CheckedCell<u32>,
+    pub(in crate::lot) passed_by: CheckedCell<u32>,
 
-    pub(super) parker: Parker,
+    pub(in crate::lot) parker: Parker,
     /// Its owner's own note of where it queued itself, `Key::NOWHERE` once the wait is over.
     stands_at: AtomicU64,
     /// Its owner's, too: what it owes if it leaves the wait without returning from it.
-    pub(super) debt: CheckedCell<Option<Debt>>,
+    pub(in crate::lot) debt: CheckedCell<Option<Debt>>,
     /// Where those wait who came after it, until all are let go at once.
     pub(crate) gate: Gate,
     /// (W) what became of it. Complete once `key` is `Key::NOWHERE`.
-    pub(super) verdict: CheckedCell<Verdict>,
+    pub(in crate::lot) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
-    pub(super) heirs: CheckedCell<Option<&'static Waiter>>,
-    pub(super) next_chosen: CheckedCell<Option<&'static Waiter>>,
+    pub(in crate::lot) heirs: CheckedCell<Option<&'static Waiter>>,
+    pub(in crate::lot) next_chosen: CheckedCell<Option<&'static Waiter>>,
     /// (W) of a task: where it was chosen. Complete once `key` is `Key::NOWHERE`.
-    pub(super) chosen: CheckedCell<Chosen>,
+    pub(in crate::lot) chosen: CheckedCell<Chosen>,
     /// Of the head of a wait on many words: whether it can be chosen, and which member was.
-    pub(super) claim: Claim,
+    pub(in crate::lot) claim: Claim,
 
     /// (B) what to call or write to, of a task's node.
-    pub(super) sink: task::Cell,
+    pub(in crate::lot) sink: task::Cell,
 }
 
 impl Waiter {
-    pub(super) fn new() -> Self {
+    pub(in crate::lot) fn new() -> Self {
         Self {
             key: AtomicU64::new(Key::NOWHERE.to_bits()),
             kind: CheckedCell::new(Kind::Thread),
@@ -186,13 +186,13 @@ impl Waiter {
     ///
     /// Only for the node's owner, who knows that it was queued.
     #[inline]
-    pub(super) fn is_chosen(&self) -> bool {
+    pub(in crate::lot) fn is_chosen(&self) -> bool {
         self.key.load(Ordering::Acquire) == Key::NOWHERE.to_bits()
     }
 
     /// Releases what the waker wrote before it set the key to `Key::NOWHERE` (T-1).
     #[inline]
-    pub(super) fn set_key_locked(&self, key: Key) {
+    pub(in crate::lot) fn set_key_locked(&self, key: Key) {
         let ordering = if mutant::active(Mutant::ChosenUnpublished) {
             Ordering::Relaxed
         } else {
@@ -206,7 +206,7 @@ impl Waiter {
     /// # Safety
     /// The caller chose the node, or was given it to notify; nobody has notified it.
     #[inline]
-    pub(super) unsafe fn notify(&'static self) {
+    pub(in crate::lot) unsafe fn notify(&'static self) {
         // SAFETY: not yet notified, so that the node's kind is stable.
         match unsafe { self.kind.get() } {
             Kind::Thread => self.parker.notify(),
@@ -218,7 +218,7 @@ impl Waiter {
 
     /// The owner's note that it queued itself at `key`; under that bucket's lock.
     #[inline]
-    pub(super) fn stands_at(&self, key: Key) {
+    pub(in crate::lot) fn stands_at(&self, key: Key) {
         self.stands_at.store(key.to_bits(), Ordering::Relaxed);
     }
 
@@ -233,7 +233,7 @@ impl Waiter {
     /// unwind takes the node along, which is a cancellation's that a signal handler acted on, or an
     /// exception's that it threw. `false` if the node has to stay where it is.
     #[inline]
-    pub(super) fn has_left(&'static self) -> bool {
+    pub(in crate::lot) fn has_left(&'static self) -> bool {
         self.stands_at.load(Ordering::Relaxed) == Key::NOWHERE.to_bits() || self.leave_unwound()
     }
 
@@ -253,7 +253,7 @@ impl Waiter {
     /// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
     /// if it has to stay as it is: others stand at its gate, or members of a wait on many words know it.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn abandon(&'static self) -> bool {
+    pub(in crate::lot) fn abandon(&'static self) -> bool {
         let stood_at = Key::from_bits(self.stands_at.load(Ordering::Relaxed));
         if self.key() == Key::MANY {
             // Its members stay queued, and know it: wakers are to pass them by for good.
@@ -271,8 +271,8 @@ impl Waiter {
                     crate::sys::thread::yield_now();
                 }
                 // SAFETY: notified: the (W) fields are this thread's again.
-                unsafe { super::wake_list::notify_heirs(self) };
-                super::lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
+                unsafe { crate::lot::bucket::wake_list::notify_heirs(self) };
+                crate::lot::lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
                 // SAFETY: as above.
                 if let Some(Granted { address, give_back }) = unsafe { self.verdict.get() }.granted
                 {
@@ -282,7 +282,7 @@ impl Waiter {
                 self.settle_debt(From::Chosen);
                 break;
             }
-            let mut locked = super::lock(key);
+            let mut locked = crate::lot::lock(key);
             if self.key() != key {
                 continue;
             }
@@ -314,7 +314,7 @@ impl Waiter {
     /// # Safety
     /// The node's thread is the only one, in a forked child.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) unsafe fn end_wait_in_child(&self) {
+    pub(in crate::lot) unsafe fn end_wait_in_child(&self) {
         let chosen = self.key() == Key::NOWHERE;
         self.set_key_locked(Key::NOWHERE);
         // SAFETY: by this function's contract.
@@ -330,7 +330,7 @@ impl Waiter {
     /// # Safety
     /// The caller's own node, not queued.
     #[inline]
-    pub(super) unsafe fn prepare(
+    pub(in crate::lot) unsafe fn prepare(
         &self,
         tid: u32,
         token: usize,
@@ -355,7 +355,7 @@ impl Waiter {
     /// # Safety
     /// The caller holds the lock of the bucket that the node is queued in.
     #[inline]
-    pub(super) unsafe fn token_locked(&self) -> usize {
+    pub(in crate::lot) unsafe fn token_locked(&self) -> usize {
         // SAFETY: by this function's contract.
         unsafe { self.token.get() }
     }
@@ -363,7 +363,7 @@ impl Waiter {
     /// # Safety
     /// The caller holds the lock of the bucket that the node is queued in.
     #[inline]
-    pub(super) unsafe fn tid_locked(&self) -> u32 {
+    pub(in crate::lot) unsafe fn tid_locked(&self) -> u32 {
         // SAFETY: by this function's contract.
         unsafe { self.tid.get() }
     }

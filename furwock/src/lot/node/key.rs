@@ -51,10 +51,10 @@ macro_rules! keys {
 
 impl Key {
     /// The key of a node that is in no queue. (Not 0: a requeue may name the null address.)
-    pub(super) const NOWHERE: Self = Self(u64::MAX);
+    pub(in crate::lot) const NOWHERE: Self = Self(u64::MAX);
 
     /// The key of the head of a wait on many words.
-    pub(super) const MANY: Self = Self(u64::MAX - 1);
+    pub(in crate::lot) const MANY: Self = Self(u64::MAX - 1);
 
     /// The key of a word at `address`: for whatever waits by the operations on words.
     #[inline(always)]
@@ -81,13 +81,13 @@ impl Key {
 
     /// As a number, for atomics and hashes.
     #[inline(always)]
-    pub(super) fn to_bits(self) -> u64 {
+    pub(in crate::lot) fn to_bits(self) -> u64 {
         self.0
     }
 
     /// The key with this number.
     #[inline(always)]
-    pub(super) fn from_bits(bits: u64) -> Self {
+    pub(in crate::lot) fn from_bits(bits: u64) -> Self {
         Self(bits)
     }
 

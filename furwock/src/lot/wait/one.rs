@@ -1,11 +1,11 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
-use super::bucket::{self, Locked};
-use super::key::Key;
-use super::parker::{Until, Woke};
-use super::thread::Node;
-use super::waiter::{ANY, Debt, Kind, Verdict, Waiter};
-use super::wake_list;
+use crate::lot::bucket::locked::{self, Locked};
+use crate::lot::bucket::wake_list;
+use crate::lot::node::key::Key;
+use crate::lot::node::parker::{Until, Woke};
+use crate::lot::node::thread::Node;
+use crate::lot::node::waiter::{ANY, Debt, Kind, Verdict, Waiter};
 use crate::sys::clock::Deadline;
 
 /// How a wait ended.
@@ -63,7 +63,15 @@ impl<'d> Wait<'d> {
     ) -> Self {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe { waiter.prepare(super::tid(), token, Kind::Thread, bitset, node.rank()) };
+        unsafe {
+            waiter.prepare(
+                crate::lot::node::thread::tid(),
+                token,
+                Kind::Thread,
+                bitset,
+                node.rank(),
+            )
+        };
         waiter.stands_at(key);
         match place {
             Place::Front => locked.push_front(waiter, key),
@@ -164,7 +172,7 @@ impl<'d> Wait<'d> {
         if self.waiter.key() != self.key {
             return None;
         }
-        let mut locked = bucket::lock(self.key);
+        let mut locked = locked::lock(self.key);
         if self.waiter.key() == self.key { ring(&mut locked, self.waiter) } else { None }
     }
 
@@ -179,7 +187,7 @@ impl<'d> Wait<'d> {
                 self.until = Until::default();
                 return false;
             }
-            let mut locked = bucket::lock(key);
+            let mut locked = locked::lock(key);
             if self.waiter.key() == key {
                 locked.remove(self.waiter);
                 self.waiter.stands_nowhere();

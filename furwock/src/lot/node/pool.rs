@@ -1,8 +1,8 @@
 //! Type-stable memory for what each waiting thread owns: handed out, taken back, collected from threads
 //! that have ended, never unmapped.
 
-use super::bucket_lock::FutexLock;
 use super::ended::{self, Census, Fate};
+use super::short_lock::FutexLock;
 use super::thread::{self, Thread};
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -44,7 +44,7 @@ impl Pool {
 
 /// `count` of them that nobody else uses, linked through `next_free`; `None` when the kernel has no
 /// memory.
-pub(super) fn take(count: usize) -> Option<&'static Thread> {
+pub(in crate::lot) fn take(count: usize) -> Option<&'static Thread> {
     take_from(given_back, count).or_else(|| {
         if POOL.census.pays() {
             POOL.census.take(collect);
@@ -100,7 +100,7 @@ fn never_used() -> Option<&'static Thread> {
 }
 
 /// A thread has registered.
-pub(super) fn count_registered() {
+pub(in crate::lot) fn count_registered() {
     POOL.census.count();
 }
 
@@ -135,7 +135,7 @@ fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
 }
 
 /// Takes back what `take` gave. Nobody may use them again.
-pub(super) fn give_back(first: &'static Thread) {
+pub(in crate::lot) fn give_back(first: &'static Thread) {
     let _held = POOL.lock.lock();
     put_back(first);
 }
@@ -154,7 +154,7 @@ fn put_back(first: &'static Thread) {
 }
 
 /// Calls `f` for each `Thread` ever handed out, in use or not.
-pub(super) fn for_each(mut f: impl FnMut(&'static Thread)) {
+pub(in crate::lot) fn for_each(mut f: impl FnMut(&'static Thread)) {
     let mut at = POOL.newest();
     while let Some(chunk) = at {
         for thread in &chunk.threads[..chunk.used.load(Ordering::Acquire)] {
@@ -167,7 +167,7 @@ pub(super) fn for_each(mut f: impl FnMut(&'static Thread)) {
 
 /// In a forked child: whatever the parent's threads owned stays behind, unused. (Their nodes may
 /// have been half written.) The pool's own lock may have been held.
-pub(super) fn forget() {
+pub(in crate::lot) fn forget() {
     POOL.lock.reset();
     // SAFETY: the child has one thread.
     unsafe { POOL.free.set(None) };

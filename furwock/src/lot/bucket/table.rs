@@ -4,18 +4,18 @@
 //! no memory. Where there is no address space for it, a small table in the program's own zero pages
 //! serves instead: nothing that waits can fail for want of memory.
 
-use super::bucket::Bucket;
-use super::key::Key;
+use super::locked::Bucket;
+use crate::lot::node::key::Key;
 
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::processors;
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::{bucket, forget, has_full_size};
+pub(in crate::lot) use native::{bucket, forget, has_full_size};
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::processors;
 #[cfg(any(loom, shuttle))]
-pub(super) use model::{bucket, has_full_size};
+pub(in crate::lot) use model::{bucket, has_full_size};
 
 /// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
@@ -23,11 +23,11 @@ const BUCKETS_A_PROCESSOR: usize = 256;
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
-    use super::super::bucket::QueueLine;
-    use super::super::bucket_lock::TableLock;
     use super::super::hash::bucket_index;
+    use super::super::locked::QueueLine;
     use super::super::queue::Queue;
     use super::*;
+    use crate::lot::node::short_lock::TableLock;
     use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
     use crate::sys::{memory, priority, topology};
 
@@ -53,7 +53,7 @@ mod native {
 
     /// The bucket of `key`.
     #[inline]
-    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
+    pub(in crate::lot) fn bucket(key: Key) -> &'static Bucket {
         let mut table = TABLE.load(Ordering::Acquire);
         if table.is_null() {
             table = make();
@@ -74,7 +74,7 @@ mod native {
     }
 
     /// Whether there was address space for the table, once it is made.
-    pub(in super::super) fn has_full_size() -> bool {
+    pub(in crate::lot) fn has_full_size() -> bool {
         !core::ptr::eq(first(TABLE.load(Ordering::Acquire)), RESERVE.as_ptr())
     }
 
@@ -123,7 +123,7 @@ mod native {
     }
 
     /// Empties the table in a forked child, where the kernel hasn't.
-    pub(in super::super) fn forget() {
+    pub(in crate::lot) fn forget() {
         let table = TABLE.load(Ordering::Acquire);
         if table.is_null() || !NEEDS_SWEEP.load(Ordering::Relaxed) {
             return;
@@ -142,10 +142,10 @@ mod native {
 
 #[cfg(any(loom, shuttle))]
 mod model {
-    use super::super::bucket::QueueLine;
-    use super::super::bucket_lock::TableLock;
+    use super::super::locked::QueueLine;
     use super::super::queue::Queue;
     use super::*;
+    use crate::lot::node::short_lock::TableLock;
     use crate::prim::atomic::AtomicU32;
 
     crate::prim::model_static! {
@@ -166,13 +166,13 @@ mod model {
         1
     }
 
-    pub(in super::super) fn has_full_size() -> bool {
+    pub(in crate::lot) fn has_full_size() -> bool {
         true
     }
 
     /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and
     /// every execution of it decides alike.
-    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
+    pub(in crate::lot) fn bucket(key: Key) -> &'static Bucket {
         let buckets: &'static [Bucket; 2] = crate::prim::for_ever(&BUCKETS);
         &buckets[(key.to_bits() >> 6) as usize & 1]
     }

@@ -27,12 +27,12 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new() -> Self {
+    pub(in crate::lot) fn new() -> Self {
         Self { word: AtomicU32::new(0), guests: AtomicU32::new(0) }
     }
 
     /// One that the first takes along when its guests have left.
-    pub(super) fn for_one_wait() -> Self {
+    pub(in crate::lot) fn for_one_wait() -> Self {
         Self { word: AtomicU32::new(0), guests: AtomicU32::new(COUNTED) }
     }
 

@@ -7,9 +7,7 @@
 //! are now: two threads that answer each other have to be awake both to find out that they needn't
 //! sleep. The more such trials fail, the rarer they become.
 
-use super::bucket;
-use super::key::Key;
-use super::table::processors;
+use crate::lot::{self, Key, processors};
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 
@@ -62,7 +60,7 @@ pub(crate) fn look_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || processors() == 1 {
         return false;
     }
-    let word = bucket::patience(key);
+    let word = lot::patience(key);
     let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
     let most = if learnt.is_trial() { MOST } else { learnt.looks };
     let mut looks = 0;

@@ -10,12 +10,7 @@
 //!
 //! The orderings are argued in ORDERING.md (W-3).
 
-use super::bucket::{announce, is_empty, lock};
-use super::ended::Owner;
-use super::key::Key;
-use super::thread::node;
-use super::wait::{Place, Wait};
-use super::waiter::{ANY, Debt};
+use crate::lot::{ANY, Debt, Key, Owner, Place, Wait, announce, is_empty, lock, node};
 use crate::prim::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{full_fence, full_fence_after_rmw, spin_loop};
@@ -279,7 +274,7 @@ pub(crate) fn leave_behind(address: usize) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::forget_others;
+pub(crate) use native::forget_others;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
 #[cfg(not(any(loom, shuttle)))]
@@ -292,8 +287,8 @@ use model::{known, rows, take};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
-    use super::super::ended::{self, Census, Fate};
     use super::*;
+    use crate::lot::{self, Census, Fate};
     use crate::prim::atomic::AtomicBool;
     use crate::sys::thread::{exists, slot};
 
@@ -350,8 +345,8 @@ mod native {
 
     fn take_one() {
         slot().row.set(NONE);
-        super::super::thread::watch_forks();
-        let caller = ended::caller();
+        lot::watch_forks();
+        let caller = lot::caller();
         if let Some(row) = claim(caller) {
             slot().row.set(core::ptr::from_ref(row).cast());
             core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
@@ -384,7 +379,7 @@ mod native {
     /// Takes back rows of threads that have ended. Returns how many exist.
     fn collect(caller: u64) -> usize {
         let mut exist = 0;
-        if !ended::can_be_asked_for() {
+        if !lot::can_be_asked_for() {
             return exist;
         }
         // The caller has none yet: its own are those of an earlier thread of its id.
@@ -407,12 +402,12 @@ mod native {
     }
 
     /// In a forked child: other threads use nothing any more, and the caller has another id.
-    pub(in super::super) fn forget_others() {
+    pub(crate) fn forget_others() {
         let own = known();
         for row in rows() {
             row.awaited.store(0, Ordering::Relaxed);
             if own.is_some_and(|own| core::ptr::eq(own, row)) {
-                row.owner.set(ended::caller());
+                row.owner.set(lot::caller());
             } else {
                 row.slots.iter().for_each(|slot| slot.store(0, Ordering::Relaxed));
                 row.owner.release();

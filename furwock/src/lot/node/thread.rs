@@ -10,7 +10,7 @@ use crate::prim::{CheckedCell, checker_has_failed};
 #[repr(align(64))]
 #[derive(Debug)]
 pub(crate) struct Thread {
-    pub(super) waiter: Waiter,
+    pub(in crate::lot) waiter: Waiter,
     /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal handler
     /// that waits meanwhile takes another.
     frame: AtomicUsize,
@@ -18,13 +18,13 @@ pub(crate) struct Thread {
     /// name of one that has ended, whose node hasn't been collected.
     pthread: AtomicUsize,
     /// The thread. Of spare nodes: the thread whose wait it serves, which it is lent to.
-    pub(super) owner: Owner,
+    pub(in crate::lot) owner: Owner,
     /// When it last came out of a lock's queue, in monotonic nanoseconds: its own business.
     pub(crate) active_since_ns: AtomicU64,
     /// What its contentions taught it: its own business, too.
     pub(crate) pace: Pace,
     /// The pool's, under the pool's lock; of spare nodes, whoever's they are.
-    pub(super) next_free: CheckedCell<Option<&'static Thread>>,
+    pub(in crate::lot) next_free: CheckedCell<Option<&'static Thread>>,
 }
 
 /// How fast a thread meets contention.
@@ -54,7 +54,7 @@ impl Thread {
 
 impl Thread {
     /// Notes whose wait a spare node serves, for a child that a signal handler forks meanwhile.
-    pub(super) fn serves_this_thread(&self, yes: bool) {
+    pub(in crate::lot) fn serves_this_thread(&self, yes: bool) {
         let (pthread, tid) = if yes { (pthread(), tid()) } else { (0, 0) };
         self.pthread.store(pthread, Ordering::Relaxed);
         self.owner.lend(tid);
@@ -69,7 +69,7 @@ impl Thread {
         self.frame.store(0, Ordering::Relaxed);
     }
 
-    pub(super) fn is_waiting(&self) -> bool {
+    pub(in crate::lot) fn is_waiting(&self) -> bool {
         self.frame.load(Ordering::Relaxed) != 0
     }
 }
@@ -125,7 +125,7 @@ impl Node {
 
     /// As of the node's taking.
     #[inline]
-    pub(super) fn rank(&self) -> u32 {
+    pub(in crate::lot) fn rank(&self) -> u32 {
         self.rank
     }
 }
@@ -151,26 +151,30 @@ use crate::sys::priority::realtime_priority;
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread::pthread;
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) use native::watch_forks;
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{
     abandon_waits, end_waits, forget_interrupt, interrupt, is_waiting, own, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
-pub(super) use native::{collect, give_back, spares, watch_forks};
+pub(in crate::lot) use native::{collect, give_back, spares};
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::are_there_ranks;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::{forget_interrupt, interrupt, own, tid};
 #[cfg(any(loom, shuttle))]
-pub(super) use model::{give_back, spares};
+pub(in crate::lot) use model::{give_back, spares};
 #[cfg(any(loom, shuttle))]
 use model::{pthread, realtime_priority};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
     use super::super::ended::{self, Fate};
-    use super::super::{pool, slots, table};
+    use super::super::pool;
     use super::*;
+    use crate::lock::slots;
+    use crate::lot::bucket::table;
     use crate::sys;
     use core::sync::atomic::compiler_fence;
 
@@ -185,7 +189,7 @@ mod native {
 
     /// The same, if it has any.
     #[inline]
-    pub(in super::super) fn known() -> Option<&'static Thread> {
+    pub(in crate::lot) fn known() -> Option<&'static Thread> {
         // SAFETY: null, or set by `register` to memory that is never unmapped.
         unsafe { sys::thread::slot().data.get().cast::<Thread>().as_ref() }
     }
@@ -228,7 +232,7 @@ mod native {
     }
 
     /// Before anything can be queued or published: a child that forgets nothing finds its parent's.
-    pub(in super::super) fn watch_forks() {
+    pub(crate) fn watch_forks() {
         sys::fork::on_child(forget);
     }
 
@@ -239,7 +243,7 @@ mod native {
 
     /// Whether the node is an ended thread's, and in no wait. (Some threads end in one: others know the
     /// node, which stays as it is.) It is the caller's then.
-    pub(in super::super) fn collect(thread: &'static Thread, caller: u64) -> Fate {
+    pub(in crate::lot) fn collect(thread: &'static Thread, caller: u64) -> Fate {
         let fate = match thread.owner.fate(caller, sys::thread::exists) {
             // Left by a thread that had the caller's id.
             Fate::Caller if !is_own(thread) => Fate::Ended,
@@ -367,7 +371,7 @@ mod model {
         }
     }
 
-    pub(super) fn pthread() -> usize {
+    pub(in crate::lot) fn pthread() -> usize {
         0
     }
 
@@ -376,7 +380,7 @@ mod model {
         false
     }
 
-    pub(super) fn realtime_priority() -> u32 {
+    pub(in crate::lot) fn realtime_priority() -> u32 {
         0
     }
 

@@ -7,7 +7,7 @@
 //!
 //! Everything here is between a thread and its own handlers, which end before it goes on.
 
-use super::key::Key;
+use crate::lot::node::key::Key;
 use crate::sys::memory;
 use crate::sys::thread::{has_released, holds, slot, will_hold};
 use core::cell::Cell;
@@ -56,7 +56,7 @@ pub(crate) fn wake_instead(key: Key, count: usize, bitset: u32) -> Option<usize>
     if !may_not_lock() {
         return None;
     }
-    super::bucket::wake_in_handler(key, count, bitset)
+    crate::lot::bucket::locked::wake_in_handler(key, count, bitset)
         .or_else(|| leave(key, count, bitset).then_some(0))
 }
 
@@ -102,7 +102,7 @@ fn leave(key: Key, count: usize, bitset: u32) -> bool {
 /// Carries them out, in the order in which they were left. The thread holds no lock, but goes on as
 /// if it did: its handlers leave what they have, on other pages.
 #[cold]
-pub(super) fn run() {
+pub(in crate::lot) fn run() {
     loop {
         will_hold();
         slot().has_deferred.set(false);
@@ -121,7 +121,7 @@ fn carry_out(page: NonNull<Deferred>) {
     let deferred = unsafe { page.as_ref() };
     for place in &deferred.wakes[..deferred.len.load(Ordering::Relaxed)] {
         let Wake { key, count, bitset } = place.get();
-        super::lock(key).choose_many(key, count as usize, bitset);
+        crate::lot::bucket::locked::lock(key).choose_many(key, count as usize, bitset);
     }
     // SAFETY: as above.
     unsafe { memory::unmap(page.cast(), size_of::<Deferred>()) };

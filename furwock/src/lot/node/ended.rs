@@ -38,7 +38,7 @@ impl Owner {
     }
 
     /// Names a thread, 0 for none, without having the thing collected.
-    pub(super) fn lend(&self, tid: u32) {
+    pub(crate) fn lend(&self, tid: u32) {
         self.0.store(tid.into(), Ordering::Relaxed);
     }
 
@@ -48,18 +48,18 @@ impl Owner {
 
     /// Takes it for `owner` if it is nobody's, and acquires what its last owner did.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn claim(&self, owner: u64) -> bool {
+    pub(crate) fn claim(&self, owner: u64) -> bool {
         self.0.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// It is nobody's from here on, for `claim`.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn release(&self) {
+    pub(crate) fn release(&self) {
         self.0.store(NOBODY, Ordering::Release);
     }
 
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn is_lent_to(&self, tid: u32) -> bool {
+    pub(crate) fn is_lent_to(&self, tid: u32) -> bool {
         self.0.load(Ordering::Relaxed) == u64::from(tid)
     }
 
@@ -89,14 +89,14 @@ impl Owner {
 
 /// The calling thread as an owner.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) fn caller() -> u64 {
+pub(crate) fn caller() -> u64 {
     crate::sys::thread::ids().map_or(UNKNOWN, |(process, tid)| Owner::collectable(process, tid))
 }
 
 /// Whether the kernel says of the calling thread, which certainly exists, that it does. A sandbox may
 /// answer in its place.
 #[cfg(not(any(loom, shuttle)))]
-pub(super) fn can_be_asked_for() -> bool {
+pub(crate) fn can_be_asked_for() -> bool {
     crate::sys::thread::ids().is_some_and(|(process, tid)| crate::sys::thread::exists(process, tid))
 }
 
@@ -131,7 +131,7 @@ const LEAST: usize = 32;
 
 impl Census {
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         Self {
             since: AtomicUsize::new(0),
             existed: AtomicUsize::new(0),
@@ -172,7 +172,7 @@ impl Census {
 
     /// In a forked child, which starts with nothing to collect.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) fn forget(&self) {
+    pub(crate) fn forget(&self) {
         self.since.store(0, Ordering::Relaxed);
         self.existed.store(0, Ordering::Relaxed);
         self.is_on.store(false, Ordering::Relaxed);
@@ -182,10 +182,11 @@ impl Census {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::super::key::Key;
-    use super::super::slots::{self, Published};
     use super::super::thread::{self, Thread};
-    use super::super::{bucket, deferred};
     use super::*;
+    use crate::lock::slots::{self, Published};
+    use crate::lot::bucket::locked as bucket;
+    use crate::lot::wait::deferred;
     use crate::sys::thread::slot;
     use std::collections::BTreeSet;
 
