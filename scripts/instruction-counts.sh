@@ -1,6 +1,6 @@
 #!/bin/sh
-# Counts the instructions of the uncontended paths and compares them with what CHANGELOG.md states:
-# docs/benchmarks.md, "Instruction counts". Some seconds, and what there is to build.
+# Counts the instructions of the uncontended paths and compares them with docs/instruction-counts.txt
+# (docs/benchmarks.md, "Instruction counts"). Takes some seconds after the build.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -16,5 +16,5 @@ if ! command -v valgrind >/dev/null; then
     echo "instruction-counts: skipped: valgrind isn't installed"
     exit 0
 fi
-# Of the whole workspace, so that what has been built for its other tests serves here too.
+# --workspace, so that what its other tests have built is used here too.
 cargo test --release --workspace --test instructions -- --include-ignored --nocapture

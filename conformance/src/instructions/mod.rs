@@ -1,5 +1,5 @@
-//! How many instructions the uncontended paths take: counted, and compared with what the changelog
-//! says of them.
+//! How many instructions the uncontended paths take: counted, and compared with the counts that
+//! docs/instruction-counts.txt states.
 
 pub mod count;
 pub mod stated;

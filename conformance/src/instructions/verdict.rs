@@ -1,13 +1,13 @@
 //! What was counted against what is stated.
 
 use super::count::Counts;
-use super::stated::{Stated, entry};
+use super::stated::{FILE, Stated, line};
 use std::fmt;
 
 /// How much more or less than stated is no matter, in percent.
 const SLACK: u64 = 5;
 
-/// The paths whose counts the changelog doesn't cover, and those whose counts it could lower.
+/// The paths whose stated counts don't hold any more.
 #[derive(Debug, Default)]
 pub struct Verdict {
     paths: usize,
@@ -58,40 +58,37 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for Finding { path, counted, stated } in &self.grown {
             let percent = (counted - stated) as f64 * 100.0 / *stated as f64;
-            writeln!(
-                f,
-                "{path}: {counted} instructions, stated are {stated}: {percent:.1} % more"
-            )?;
+            writeln!(f, "{path}: {counted} instructions, {percent:.1} % more than {stated}")?;
         }
         for Finding { path, counted, .. } in &self.unstated {
-            writeln!(f, "{path}: {counted} instructions, and CHANGELOG.md states no count")?;
+            writeln!(f, "{path}: {counted} instructions, and no count is stated")?;
         }
-        let failures: Vec<_> = self.grown.iter().chain(&self.unstated).collect();
-        if !failures.is_empty() {
-            let line = line(&failures);
-            writeln!(f, "If that is meant, add to CHANGELOG.md, on top of Unreleased:\n{line}")?;
+        if !self.is_good() {
+            writeln!(f, "If this is meant, say why in CHANGELOG.md and state in {FILE}:")?;
+            write_lines(f, self.grown.iter().chain(&self.unstated))?;
         }
         for Finding { path, counted, stated } in &self.shrunk {
-            writeln!(f, "{path}: only {counted} instructions, stated are {stated}")?;
+            writeln!(f, "{path}: only {counted} instructions instead of {stated}")?;
         }
         if !self.shrunk.is_empty() {
-            let shrunk: Vec<_> = self.shrunk.iter().collect();
-            let line = line(&shrunk);
-            writeln!(f, "For it to stay so, add to CHANGELOG.md, on top of Unreleased:\n{line}")?;
+            writeln!(f, "To keep it there, state in {FILE}:")?;
+            write_lines(f, &self.shrunk)?;
         }
         for path in &self.gone {
-            writeln!(
-                f,
-                "{path}: CHANGELOG.md states a count, but nothing of that name is counted"
-            )?;
+            writeln!(f, "{path}: {FILE} states a count, but no such path is counted")?;
         }
-        if failures.is_empty() && self.shrunk.is_empty() && self.gone.is_empty() {
-            writeln!(f, "all {} within {SLACK} % of what CHANGELOG.md states", self.paths)?;
+        if self.is_good() && self.shrunk.is_empty() && self.gone.is_empty() {
+            writeln!(f, "all {} within {SLACK} % of what {FILE} states", self.paths)?;
         }
         Ok(())
     }
 }
 
-fn line(findings: &[&Finding]) -> String {
-    entry(findings.iter().map(|finding| (&finding.path, finding.counted)))
+fn write_lines<'v>(
+    f: &mut fmt::Formatter<'_>,
+    findings: impl IntoIterator<Item = &'v Finding>,
+) -> fmt::Result {
+    findings
+        .into_iter()
+        .try_for_each(|finding| writeln!(f, "{}", line(&finding.path, finding.counted)))
 }

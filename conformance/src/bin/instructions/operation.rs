@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What to call, and what it goes by in the changelog.
+/// What to call, and what it goes by in docs/instruction-counts.txt.
 pub struct Operation {
     name: &'static str,
     run: Call,
