@@ -1,17 +1,30 @@
 #!/bin/sh
-# Explores the loom models, shuttle's random schedules and the generated models, mutants included. About
-# 5 minutes, a third of it for the builds.
+# Explores the loom models, shuttle's random schedules and the generated models, mutants included.
+# About 5 minutes, a third of it for the builds.
 #
-# FURWOCK_GENERATED_SECONDS=3600 runs each object's generated programs for so long;
-# FURWOCK_GENERATED_SEED=rwlock:0x2a repeats one. Both are read by the third command.
+# usage: models.sh [FILTER]
+#        FILTER runs only the tests whose names contain it: rwlock, models::park, rejects, generated
+#
+# FURWOCK_GENERATED_SECONDS=3600 runs each object's generated programs for that long;
+# FURWOCK_GENERATED_SEED=rwlock:0x2a repeats one program with its schedule.
 set -eu
 cd "$(dirname "$0")/.."
-RUSTFLAGS="--cfg loom" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom" \
-    cargo test --release -p furwock --lib models
-RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/shuttle" \
-    cargo test --release -p furwock --lib random_schedules
-RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/shuttle" \
-    cargo test --release -p furwock --lib generated -- --show-output --skip generated::mutants
-# What it prints is what each mutant's panic looks like, and of use only when one isn't found.
-RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/shuttle" \
-    cargo test --release -p furwock --lib generated::mutants
+
+# models CHECKER ARGUMENT...: the library's tests, built for that checker.
+models() {
+    checker=$1
+    shift
+    RUSTFLAGS="--cfg $checker" CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/$checker" \
+        cargo test --release -p furwock --lib -- "$@"
+}
+
+if [ $# != 0 ] && ! { models loom --list "$1" && models shuttle --list "$1"; } | grep -q ': test$'; then
+    echo "models: no test has a name that contains \"$1\"" >&2
+    exit 1
+fi
+
+models loom "${1:-models}"
+models shuttle --skip generated "${1:-random_schedules}"
+models shuttle --show-output --skip generated::mutants --skip random_schedules "${1:-generated}"
+# Without --show-output: it would show each mutant's panic, which matters only if one isn't found.
+models shuttle --skip generated::programs --skip random_schedules "${1:-generated::mutants}"
