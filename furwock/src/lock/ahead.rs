@@ -1,5 +1,6 @@
 //! How many wakes should be on their way at once: learnt for each lock, kept in its bucket.
 
+use super::learnt::wakes_ahead;
 use super::mutex_state::MOST_WAKES;
 use crate::lot::{self, Key};
 use crate::prim::atomic::Ordering;
@@ -16,12 +17,12 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
         return 1;
     }
     let most = (2 * lot::processors() as u32).min(MOST_WAKES);
-    (1 + lot::hint(key).load(Ordering::Relaxed)).min(most)
+    (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 
 /// Notes how a woken waiter found the lock.
 pub(super) fn learn(key: Key, found_free: bool) {
-    let hint = lot::hint(key);
+    let hint = wakes_ahead(key);
     let ahead = hint.load(Ordering::Relaxed);
     let new = if found_free { (ahead + 1).min(MOST_WAKES) } else { ahead / 2 };
     if new != ahead {

@@ -2,6 +2,7 @@
 //! sleeping. The mutex's, and the rwlock's for writers and upgradable readers.
 
 use super::ahead::learn;
+use super::learnt::active_since_ns;
 use super::options::{How, Options, Status};
 use super::spin::Spin;
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
@@ -280,7 +281,7 @@ impl<'o, L: Contended> Contender<'o, L> {
         let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
         match ended {
             Ended::Chosen(verdict) => {
-                node.active_since_ns.store(now_ns(), Ordering::Relaxed);
+                active_since_ns(&node.notes).store(now_ns(), Ordering::Relaxed);
                 if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
                     return Slept::TimedOut;
                 }
@@ -452,7 +453,7 @@ impl<'o, L: Contended> Contender<'o, L> {
 pub(super) fn turn_is_over(turn_ns: u64) -> bool {
     match lot::own() {
         Some(thread) if !cfg!(any(loom, shuttle)) => {
-            let since = thread.active_since_ns.load(Ordering::Relaxed);
+            let since = active_since_ns(&thread.notes).load(Ordering::Relaxed);
             monotonic_ns().saturating_sub(since) > turn_ns
         }
         _ => false,

@@ -5,6 +5,8 @@ mod attempt;
 mod barrier;
 mod condvar;
 mod contender;
+mod gate;
+mod learnt;
 mod mutex;
 mod mutex_state;
 mod options;
@@ -20,6 +22,7 @@ pub use barrier::RawBarrier;
 pub use condvar::{CondvarWait, Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
+#[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::{Acquired, RawSemaphore, TooManyPermits};

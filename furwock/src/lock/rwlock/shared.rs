@@ -8,6 +8,7 @@ use super::state::{
     owner, policy, read, reader_queued, seized_by_reader, stops_reader,
 };
 use crate::lock::contender::{self, LOOKS_FOR_OWNER, now_ns};
+use crate::lock::learnt::active_since_ns;
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{RWLOCK_BUDGET_NS, Spin};
 use crate::lot::{self, Ended, Node, Place, Verdict, Wait};
@@ -169,7 +170,7 @@ impl<'o> Reader<'o> {
         let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
         match ended {
             Ended::Chosen(verdict) => {
-                node.active_since_ns.store(now_ns(), Ordering::Relaxed);
+                active_since_ns(&node.notes).store(now_ns(), Ordering::Relaxed);
                 if verdict == Verdict::WOKEN { Slept::LookAgain } else { Slept::Granted }
             }
             Ended::TimedOut | Ended::Interrupted | Ended::Signalled => {

@@ -1,35 +1,15 @@
-//! One bucket, and what may be done under its lock.
+//! What may be done under a bucket's lock.
 
-use super::queue::{Queue, Start};
+use super::layout::Bucket;
+use super::queue::Start;
 use super::table;
 use super::wake_list::WakeList;
-use crate::lot::node::claim::{Claimed, Counts};
-use crate::lot::node::gate::Gate;
-use crate::lot::node::key::Key;
-use crate::lot::node::short_lock::{TableHeld, TableLock};
-use crate::lot::node::waiter::{ANY, Chosen, Kind, NO_WAKE, Verdict, Waiter};
+use crate::lot::node::{
+    self, ANY, Chosen, Claimed, Counts, Key, Kind, NO_WAKE, TableHeld, Verdict, Waiter,
+};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
-
-/// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
-/// whether anybody waits doesn't disturb those who queue.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub(in crate::lot) struct Bucket {
-    pub(in crate::lot) lock: TableLock,
-    /// Waiters in the queue, and those on their way into it.
-    pub(in crate::lot) waiters: AtomicU32,
-    /// What locks learnt here: no more than advice, and shared by those that collide.
-    pub(in crate::lot) hint: AtomicU32,
-    /// What `patience` learnt here, in the same way.
-    pub(in crate::lot) patience: AtomicU32,
-    pub(in crate::lot) queue: QueueLine,
-}
-
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub(in crate::lot) struct QueueLine(pub(super) Queue);
 
 /// How many waiters are looked at for one that last ran on the waker's processor.
 const NEAR: usize = 8;
@@ -39,7 +19,7 @@ const MOST_PASSED_BY: u32 = 8;
 
 /// A bucket whose lock is held. Dropping it releases the lock and then notifies whom it has chosen.
 pub(crate) struct Locked<'t> {
-    bucket: &'t Bucket,
+    pub(super) bucket: &'t Bucket,
     held: Option<TableHeld<'t>>,
     chosen: WakeList,
 }
@@ -56,33 +36,27 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     if !mutant::active(Mutant::CountWithoutFence) {
         full_fence_after_rmw();
     }
-    Locked::new(bucket)
+    Locked::of(bucket)
 }
 
-/// A number that locks at `key` may keep for themselves; 0 at first. Others that collide may write
-/// it, so that nothing may depend on it but speed.
+/// Two numbers that locks at `key` may keep there; 0 at first. Others that collide may write them, so
+/// that nothing may depend on them but speed.
 #[inline]
-pub(crate) fn hint(key: Key) -> &'static AtomicU32 {
-    &table::bucket(key).hint
-}
-
-/// `patience`'s word for `key`.
-#[inline]
-pub(crate) fn patience(key: Key) -> &'static AtomicU32 {
-    &table::bucket(key).patience
+pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 2] {
+    &table::bucket(key).advice
 }
 
 /// Takes the lock of `key`'s bucket.
 #[inline]
 pub(crate) fn lock(key: Key) -> Locked<'static> {
-    Locked::new(table::bucket(key))
+    Locked::of(table::bucket(key))
 }
 
 /// Wakes waiters at `key` on behalf of a signal handler that came upon its own thread in here, if its
 /// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
 /// Returns how many.
 #[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
+pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
     let bucket = table::bucket(key);
     let held = bucket.lock.try_lock()?;
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
@@ -99,7 +73,7 @@ pub(in crate::lot) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Op
 
 /// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
 /// the waker wrote may be read then.
-pub(in crate::lot) fn remove_if_queued(waiter: &'static Waiter) -> bool {
+pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
         if key == Key::NOWHERE {
@@ -126,12 +100,12 @@ pub(crate) fn is_empty(key: Key) -> bool {
 
 impl<'t> Locked<'t> {
     #[inline]
-    fn new(bucket: &'t Bucket) -> Self {
+    pub(super) fn of(bucket: &'t Bucket) -> Self {
         Self { bucket, held: Some(bucket.lock.lock()), chosen: WakeList::new() }
     }
 
     #[inline]
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         drop(self.held.take());
     }
 
@@ -338,26 +312,19 @@ impl<'t> Locked<'t> {
         first
     }
 
-    /// Queues an announced `waiter` at `key` as the first at its gate, which no wake reaches.
-    pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: Key) -> &'static Gate {
+    /// Queues an announced `waiter` at `key`, where no wake reaches it.
+    pub(crate) fn stand(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
-        unsafe { waiter.prepare(crate::lot::node::thread::tid(), 0, Kind::Thread, NO_WAKE, 0) };
+        unsafe { waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0) };
         waiter.stands_at(key);
         self.push_back(waiter, key);
-        &waiter.gate
     }
 
-    /// The gate of whoever stands first at `key`.
-    pub(crate) fn gate(&self, key: Key) -> Option<&'static Gate> {
-        self.first(key).map(|first| &first.gate)
-    }
-
-    /// Takes whoever stands first at `key` out of the queue. His gate is the caller's to open, once it
-    /// has dropped the lock.
-    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Gate> {
+    /// Takes the first at `key` out of the queue, without a word.
+    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Waiter> {
         let first = self.first(key)?;
         self.remove(first);
-        Some(&first.gate)
+        Some(first)
     }
 
     /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.
@@ -384,74 +351,5 @@ impl Drop for Locked<'_> {
             return;
         }
         core::mem::replace(&mut self.chosen, WakeList::new()).notify();
-    }
-}
-
-/// Two addresses' buckets, both locked, or the one that they share.
-///
-/// Dropping the pair releases both locks before it notifies whom it chose.
-pub(crate) struct LockedPair<'t> {
-    pub(crate) from: Locked<'t>,
-    to: Option<Locked<'t>>,
-}
-
-/// Takes the locks of both keys' buckets, in the order of their addresses, so that two requeues in
-/// opposite directions can't wait for one another.
-pub(crate) fn lock_pair(from: Key, to: Key) -> LockedPair<'static> {
-    let (from, to) = (table::bucket(from), table::bucket(to));
-    if core::ptr::eq(from, to) {
-        return LockedPair { from: Locked::new(from), to: None };
-    }
-    let from_first = core::ptr::from_ref(from) < core::ptr::from_ref(to)
-        || mutant::active(Mutant::PairInCallersOrder);
-    if from_first {
-        let from = Locked::new(from);
-        LockedPair { from, to: Some(Locked::new(to)) }
-    } else {
-        let to = Locked::new(to);
-        LockedPair { from: Locked::new(from), to: Some(to) }
-    }
-}
-
-impl LockedPair<'_> {
-    /// The bucket that waiters are moved to.
-    #[inline]
-    pub(crate) fn to(&self) -> &Locked<'_> {
-        self.to.as_ref().unwrap_or(&self.from)
-    }
-
-    /// `choose_many` at `key` in the bucket that waiters are moved to.
-    pub(crate) fn choose_at_other(&mut self, key: Key, most: usize) -> usize {
-        self.to.as_mut().unwrap_or(&mut self.from).choose_many(key, most, ANY)
-    }
-
-    /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
-    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: Key) {
-        // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
-        unsafe {
-            if let Kind::Member { head, .. } = waiter.kind.get() {
-                head.claim.note_move();
-            }
-            self.from.bucket.queue.0.unlink(waiter);
-        }
-        let Some(to) = &mut self.to else {
-            self.from.push_back(waiter, to_key);
-            return;
-        };
-        to.push_back(waiter, to_key);
-        if !mutant::active(Mutant::RequeueWithoutCount) {
-            // In before out: no moment at which it is counted nowhere.
-            to.bucket.waiters.fetch_add(1, Ordering::Relaxed);
-            self.from.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Drop for LockedPair<'_> {
-    fn drop(&mut self) {
-        if let Some(to) = &mut self.to {
-            to.release();
-        }
-        self.from.release();
     }
 }

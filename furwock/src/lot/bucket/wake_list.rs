@@ -4,7 +4,7 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (locks.md measured 3 us for the waker against 1113, with everybody awake no later).
 
-use crate::lot::node::waiter::{Kind, Waiter};
+use crate::lot::node::{Kind, Waiter, notify};
 use crate::prim::mutant::{self, Mutant};
 
 /// How many a waker, or a woken waiter with heirs, notifies itself.
@@ -14,7 +14,7 @@ const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 const PLAIN: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 /// Chosen waiters, dealt to `FAN_OUT` chains in turn.
-pub(in crate::lot) struct WakeList {
+pub(super) struct WakeList {
     heads: [Option<&'static Waiter>; FAN_OUT],
     tails: [Option<&'static Waiter>; FAN_OUT],
     len: usize,
@@ -23,13 +23,13 @@ pub(in crate::lot) struct WakeList {
 }
 
 impl WakeList {
-    pub(in crate::lot) const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self { heads: [None; FAN_OUT], tails: [None; FAN_OUT], len: 0, tasks: None }
     }
 
     /// # Safety
     /// The caller has just chosen `waiter`, and nobody has notified it.
-    pub(in crate::lot) unsafe fn push(&mut self, waiter: &'static Waiter) {
+    pub(super) unsafe fn push(&mut self, waiter: &'static Waiter) {
         // SAFETY: chosen and not yet notified.
         if let Kind::Task(_) = unsafe { waiter.kind.get() } {
             // SAFETY: as above.
@@ -54,7 +54,7 @@ impl WakeList {
 
     /// Notifies them all, or sees to it that they will be.
     #[inline]
-    pub(in crate::lot) fn notify(self) {
+    pub(super) fn notify(self) {
         if self.len != 0 {
             self.notify_threads();
         }
@@ -72,7 +72,7 @@ impl WakeList {
                 // SAFETY: not yet notified, so that the (W) fields are this thread's.
                 unsafe {
                     head.heirs.set(head.next_chosen.get());
-                    head.notify();
+                    notify(head);
                 }
             }
         }
@@ -86,7 +86,7 @@ fn notify_chain(head: &'static Waiter) {
         // notification, after which the node isn't.
         unsafe {
             at = waiter.next_chosen.get();
-            waiter.notify();
+            notify(waiter);
         }
     }
 }
@@ -110,7 +110,7 @@ fn notify_tasks(last: &'static Waiter) {
 /// # Safety
 /// Called by the waiter's thread after its notification, once.
 #[inline]
-pub(in crate::lot) unsafe fn notify_heirs(waiter: &'static Waiter) {
+pub(crate) unsafe fn notify_heirs(waiter: &'static Waiter) {
     // SAFETY: the notification gave the (W) fields back to this thread.
     let heirs = unsafe { waiter.heirs.get() };
     if let Some(first) = heirs.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {

@@ -1,11 +1,8 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
-use crate::lot::bucket::locked::{self, Locked};
-use crate::lot::bucket::wake_list;
-use crate::lot::node::key::Key;
-use crate::lot::node::parker::{Until, Woke};
-use crate::lot::node::thread::Node;
-use crate::lot::node::waiter::{ANY, Debt, Kind, Verdict, Waiter};
+use super::lease::Node;
+use crate::lot::bucket::{self, Locked, notify_heirs};
+use crate::lot::node::{ANY, Debt, Key, Kind, Until, Verdict, Waiter, Woke, tid};
 use crate::sys::clock::Deadline;
 
 /// How a wait ended.
@@ -63,15 +60,7 @@ impl<'d> Wait<'d> {
     ) -> Self {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe {
-            waiter.prepare(
-                crate::lot::node::thread::tid(),
-                token,
-                Kind::Thread,
-                bitset,
-                node.rank(),
-            )
-        };
+        unsafe { waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank()) };
         waiter.stands_at(key);
         match place {
             Place::Front => locked.push_front(waiter, key),
@@ -172,7 +161,7 @@ impl<'d> Wait<'d> {
         if self.waiter.key() != self.key {
             return None;
         }
-        let mut locked = locked::lock(self.key);
+        let mut locked = bucket::lock(self.key);
         if self.waiter.key() == self.key { ring(&mut locked, self.waiter) } else { None }
     }
 
@@ -187,7 +176,7 @@ impl<'d> Wait<'d> {
                 self.until = Until::default();
                 return false;
             }
-            let mut locked = locked::lock(key);
+            let mut locked = bucket::lock(key);
             if self.waiter.key() == key {
                 locked.remove(self.waiter);
                 self.waiter.stands_nowhere();
@@ -201,7 +190,7 @@ impl<'d> Wait<'d> {
         self.waiter.stands_nowhere();
         // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
         unsafe {
-            wake_list::notify_heirs(self.waiter);
+            notify_heirs(self.waiter);
             Ended::Chosen(self.waiter.verdict.get())
         }
     }
