@@ -1,5 +1,6 @@
 //! Cells for data that a lock protects.
 
+use super::const_fn::const_unless_model;
 #[cfg(any(loom, shuttle))]
 use super::model::UnsafeCell;
 #[cfg(not(any(loom, shuttle)))]
@@ -10,14 +11,10 @@ use super::native::UnsafeCell;
 pub(crate) struct CheckedCell<T>(UnsafeCell<T>);
 
 impl<T: Copy> CheckedCell<T> {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn new(value: T) -> Self {
-        Self(UnsafeCell::new(value))
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn new(value: T) -> Self {
-        Self(UnsafeCell::new(value))
+    const_unless_model! {
+        pub(crate) fn new(value: T) -> Self {
+            Self(UnsafeCell::new(value))
+        }
     }
 
     /// # Safety

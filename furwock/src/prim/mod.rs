@@ -5,6 +5,7 @@
 //! included) and `--cfg shuttle` (random schedules of a large one, sequentially consistent).
 
 mod cell;
+mod const_fn;
 #[cfg(any(loom, shuttle))]
 mod model;
 #[cfg(any(loom, shuttle))]
@@ -16,6 +17,7 @@ pub mod mutant;
 
 pub(crate) use crate::sys::futex::Sleep;
 pub(crate) use cell::CheckedCell;
+pub(crate) use const_fn::const_unless_model;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::*;
 #[cfg(any(loom, shuttle))]

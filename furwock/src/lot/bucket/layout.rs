@@ -3,6 +3,7 @@
 use super::queue::Queue;
 use crate::lot::node::TableLock;
 use crate::prim::atomic::AtomicU32;
+use crate::prim::const_unless_model;
 
 /// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
 /// whether anybody waits doesn't disturb those who queue.
@@ -22,23 +23,14 @@ pub(super) struct Bucket {
 pub(super) struct QueueLine(pub(super) Queue);
 
 impl Bucket {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(super) const fn new() -> Self {
-        Self {
-            lock: TableLock::new(),
-            waiters: AtomicU32::new(0),
-            advice: [AtomicU32::new(0), AtomicU32::new(0)],
-            queue: QueueLine(Queue::new()),
-        }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(super) fn new() -> Self {
-        Self {
-            lock: TableLock::new(),
-            waiters: AtomicU32::new(0),
-            advice: [AtomicU32::new(0), AtomicU32::new(0)],
-            queue: QueueLine(Queue::new()),
+    const_unless_model! {
+        pub(super) fn new() -> Self {
+            Self {
+                lock: TableLock::new(),
+                waiters: AtomicU32::new(0),
+                advice: [AtomicU32::new(0), AtomicU32::new(0)],
+                queue: QueueLine(Queue::new()),
+            }
         }
     }
 }

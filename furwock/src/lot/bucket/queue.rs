@@ -3,6 +3,7 @@
 
 use crate::lot::node::{Key, Waiter};
 use crate::prim::CheckedCell;
+use crate::prim::const_unless_model;
 
 /// Waiters of all addresses that share the bucket.
 ///
@@ -14,14 +15,10 @@ pub(super) struct Queue {
 }
 
 impl Queue {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(super) const fn new() -> Self {
-        Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(super) fn new() -> Self {
-        Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
+    const_unless_model! {
+        pub(super) fn new() -> Self {
+            Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
+        }
     }
 
     /// Forgets its waiters, in a forked child where they don't exist.

@@ -8,6 +8,7 @@
 //! a tracer hasn't released.
 
 use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::full_fence;
 use crate::prim::mutant::{self, Mutant};
 
@@ -22,14 +23,10 @@ const UNKNOWN: u64 = u32::MAX as u64;
 const TID_BITS: u32 = 32;
 
 impl Owner {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn nobody() -> Self {
-        Self(AtomicU64::new(NOBODY))
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn nobody() -> Self {
-        Self(AtomicU64::new(NOBODY))
+    const_unless_model! {
+        pub(crate) fn nobody() -> Self {
+            Self(AtomicU64::new(NOBODY))
+        }
     }
 
     /// The owner of what is collected once its thread has ended.
@@ -130,21 +127,13 @@ pub(crate) struct Census {
 const LEAST: usize = 32;
 
 impl Census {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn new() -> Self {
-        Self {
-            since: AtomicUsize::new(0),
-            existed: AtomicUsize::new(0),
-            is_on: AtomicBool::new(false),
-        }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn new() -> Self {
-        Self {
-            since: AtomicUsize::new(0),
-            existed: AtomicUsize::new(0),
-            is_on: AtomicBool::new(false),
+    const_unless_model! {
+        pub(crate) fn new() -> Self {
+            Self {
+                since: AtomicUsize::new(0),
+                existed: AtomicUsize::new(0),
+                is_on: AtomicBool::new(false),
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! preempted costs those who come after it a short spin and a sleep, not a time slice of spinning.
 
 use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_wait, kernel_wake_one, spin_loop};
 #[cfg(not(any(loom, shuttle)))]
@@ -36,14 +37,10 @@ pub(crate) struct ShortLock {
 pub(crate) struct Held<'l>(&'l ShortLock);
 
 impl ShortLock {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn new() -> Self {
-        Self { state: AtomicU32::new(FREE) }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn new() -> Self {
-        Self { state: AtomicU32::new(FREE) }
+    const_unless_model! {
+        pub(crate) fn new() -> Self {
+            Self { state: AtomicU32::new(FREE) }
+        }
     }
 
     /// A signal handler that came upon its own thread in here, or holding any such lock, would wait
