@@ -131,7 +131,7 @@ impl RawBarrier {
             return Arrival::Leads(bucket.dismiss_first(key).map(Gate::of));
         }
         self.arrived.store(arrived, Ordering::Relaxed);
-        let gate = match bucket.first(key).map(Gate::of) {
+        let gate = match bucket.first(key).map(|first| Gate::of(first.waiter())) {
             Some(gate) => {
                 bucket.retract();
                 gate.enter();

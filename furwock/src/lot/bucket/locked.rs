@@ -2,6 +2,7 @@
 
 use super::layout::Bucket;
 use super::queue::Start;
+use super::queued::Queued;
 use super::table;
 use super::wake_list::WakeList;
 use crate::lot::node::{
@@ -62,8 +63,7 @@ pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usi
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
     let mut at = locked.first(key);
     while let Some(waiter) = at {
-        // SAFETY: `locked` holds the bucket lock.
-        if let Kind::Task(_) = unsafe { waiter.kind.get() } {
+        if let Kind::Task(_) = waiter.kind() {
             return None;
         }
         at = locked.after(waiter);
@@ -79,9 +79,9 @@ pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
         if key == Key::NOWHERE {
             continue;
         }
-        let mut locked = lock(key);
-        if waiter.key() == key {
-            locked.remove(waiter);
+        let locked = lock(key);
+        if let Some(queued) = locked.queued(waiter, key) {
+            locked.remove(queued);
             return true;
         }
     }
@@ -124,16 +124,34 @@ impl<'t> Locked<'t> {
     }
 
     #[inline]
-    pub(crate) fn first(&self, key: Key) -> Option<&'static Waiter> {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe { self.bucket.queue.0.find(key, Start::Head) }
+    pub(crate) fn first(&self, key: Key) -> Option<Queued<'_>> {
+        self.find(key, Start::Head)
     }
 
     /// The next waiter at the same address.
     #[inline]
-    pub(crate) fn after(&self, waiter: &'static Waiter) -> Option<&'static Waiter> {
-        // SAFETY: `self` holds the bucket lock; the caller got the waiter from this bucket.
-        unsafe { self.bucket.queue.0.find(waiter.key(), Start::After(waiter)) }
+    pub(crate) fn after(&self, waiter: Queued<'_>) -> Option<Queued<'_>> {
+        if !waiter.is_still_in(self.bucket) {
+            return None;
+        }
+        self.find(waiter.key(), Start::After(waiter.waiter()))
+    }
+
+    #[inline]
+    fn find(&self, key: Key, start: Start) -> Option<Queued<'_>> {
+        // SAFETY: `self` holds the bucket lock, and callers start from what is queued here.
+        unsafe {
+            let waiter = self.bucket.queue.0.find(key, start)?;
+            Some(Queued::new(waiter, key, self.bucket))
+        }
+    }
+
+    /// The caller's `waiter`, if it is queued at `key`, whose bucket this is.
+    #[inline]
+    pub(in crate::lot) fn queued(&self, waiter: &'static Waiter, key: Key) -> Option<Queued<'_>> {
+        debug_assert!(core::ptr::eq(self.bucket, table::bucket(key)));
+        // SAFETY: `self` holds the bucket lock, under which nodes with such a key are linked.
+        (waiter.key() == key).then(|| unsafe { Queued::new(waiter, key, self.bucket) })
     }
 
     #[inline]
@@ -141,10 +159,9 @@ impl<'t> Locked<'t> {
         self.first(key).is_some()
     }
 
-    /// What `waiter`, queued here, said when it queued itself: its token and its thread's id.
-    pub(crate) fn told_by(&self, waiter: &'static Waiter) -> (usize, u32) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe { (waiter.token_locked(), waiter.tid_locked()) }
+    /// What `waiter` said when it queued itself: its token and its thread's id.
+    pub(crate) fn told_by(&self, waiter: Queued<'_>) -> (usize, u32) {
+        waiter.told()
     }
 
     /// Whether a waiter is queued at `key` that said `token`.
@@ -159,34 +176,29 @@ impl<'t> Locked<'t> {
         false
     }
 
-    /// Queues an announced waiter behind all others of its rank.
+    /// Queues the caller's announced waiter behind all others of its rank.
     #[inline]
-    pub(in crate::lot) fn push_back(&mut self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe {
-            let rank = waiter.rank.get();
-            let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
-            self.push(waiter, key, next);
-        }
+    pub(in crate::lot) fn push_back(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: the waiter is the caller's, and in no queue.
+        let rank = unsafe { waiter.rank.get() };
+        let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
+        self.push(waiter, key, next);
     }
 
-    /// Queues an announced waiter before all others of its rank.
+    /// Queues the caller's announced waiter before all others of its rank.
     #[inline]
-    pub(in crate::lot) fn push_front(&mut self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe {
-            let rank = waiter.rank.get();
-            let next = self.find_rank(key, |other| other <= rank);
-            self.push(waiter, key, next);
-        }
+    pub(in crate::lot) fn push_front(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: as above.
+        let rank = unsafe { waiter.rank.get() };
+        let next = self.find_rank(key, |other| other <= rank);
+        self.push(waiter, key, next);
     }
 
     /// The first at `key` whose rank `is` such. Ranks fall along the queue.
-    fn find_rank(&self, key: Key, is: impl Fn(u32) -> bool) -> Option<&'static Waiter> {
+    fn find_rank(&self, key: Key, is: impl Fn(u32) -> bool) -> Option<Queued<'_>> {
         let mut at = self.first(key);
         while let Some(waiter) = at {
-            // SAFETY: `self` holds the bucket lock.
-            if is(unsafe { waiter.rank.get() }) {
+            if is(waiter.rank()) {
                 return Some(waiter);
             }
             at = self.after(waiter);
@@ -195,72 +207,75 @@ impl<'t> Locked<'t> {
     }
 
     /// Queues an announced waiter before `next`, or behind all.
-    ///
-    /// # Safety
-    /// `self` holds the bucket lock, and `next` is queued here.
     #[inline]
-    unsafe fn push(&self, waiter: &'static Waiter, key: Key, next: Option<&'static Waiter>) {
+    fn push(&self, waiter: &'static Waiter, key: Key, next: Option<Queued<'_>>) {
         waiter.set_key_locked(key);
-        // SAFETY: by this function's contract.
+        // SAFETY: `self` holds the bucket lock, and `next` was found here.
         unsafe {
             match next {
-                Some(next) => self.bucket.queue.0.push_before(next, waiter),
+                Some(next) => self.bucket.queue.0.push_before(next.waiter(), waiter),
                 None => self.bucket.queue.0.push_back(waiter),
             }
         }
     }
 
-    /// Takes a node out of the queue.
-    pub(in crate::lot) fn remove(&mut self, waiter: &'static Waiter) {
-        // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
-        unsafe { self.bucket.queue.0.unlink(waiter) };
-        waiter.set_key_locked(Key::NOWHERE);
+    /// Takes a waiter out of the queue.
+    #[inline]
+    pub(in crate::lot) fn remove(&self, waiter: Queued<'_>) {
+        if !waiter.is_still_in(self.bucket) {
+            return;
+        }
+        // SAFETY: `self` holds the bucket lock, and the waiter is queued here.
+        unsafe { self.bucket.queue.0.unlink(waiter.waiter()) };
+        waiter.waiter().set_key_locked(Key::NOWHERE);
         self.count_out();
     }
 
     /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and nothing
-    /// done, if it is one of several nodes that a wait on many words has, and another was chosen or
-    /// its thread isn't waiting.
+    /// done, if it has been chosen or moved before, or if it is one of several nodes that a wait on many
+    /// words has, and another was chosen or its thread isn't waiting.
     #[inline]
-    pub(crate) fn choose(&mut self, waiter: &'static Waiter, verdict: Verdict) -> bool {
+    pub(crate) fn choose(&self, waiter: Queued<'_>, verdict: Verdict) -> bool {
         self.choose_by(waiter, verdict, ANY)
     }
 
     #[inline]
-    fn choose_by(&mut self, waiter: &'static Waiter, verdict: Verdict, bitset: u32) -> bool {
-        // SAFETY: `self` holds the bucket lock under which the waiter is queued. Once it is chosen
-        // the (W) fields are this thread's, until it notifies, which `Drop` does once.
-        unsafe {
-            let kind = waiter.kind.get();
-            if let Kind::Member { head, index, counts } = kind {
-                match head.claim.try_claim(index, counts) {
-                    Claimed::First => {}
-                    Claimed::Again => {
-                        self.remove(waiter);
-                        return true;
-                    }
-                    Claimed::Not => return false,
+    fn choose_by(&self, chosen: Queued<'_>, verdict: Verdict, bitset: u32) -> bool {
+        if !chosen.is_still_in(self.bucket) {
+            return false;
+        }
+        let (kind, waiter) = (chosen.kind(), chosen.waiter());
+        if let Kind::Member { head, index, counts } = kind {
+            match head.claim.try_claim(index, counts) {
+                Claimed::First => {}
+                Claimed::Again => {
+                    self.remove(chosen);
+                    return true;
                 }
+                Claimed::Not => return false,
             }
+        }
+        // SAFETY: queued here, under the lock that `self` holds. Once it is chosen the (W) fields are this
+        // thread's, until it notifies, which `Drop` does once.
+        unsafe {
             waiter.verdict.set(verdict);
             if let Kind::Task(_) = kind {
-                waiter.chosen.set(Chosen { key: waiter.key(), bitset });
+                waiter.chosen.set(Chosen { key: chosen.key(), bitset });
             }
             if let Kind::Member { counts: Counts::Registered, .. } = kind {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {
-                self.remove(waiter);
+                self.remove(chosen);
             }
             self.chosen.push(waiter);
         }
         true
     }
 
-    /// Whether `waiter`, queued here, waits at this moment: what is only registered doesn't.
-    pub(crate) fn waits(&self, waiter: &'static Waiter) -> bool {
-        // SAFETY: `self` holds the bucket lock.
-        match unsafe { waiter.kind.get() } {
+    /// Whether `waiter` waits at this moment: what is only registered doesn't.
+    pub(crate) fn waits(&self, waiter: Queued<'_>) -> bool {
+        match waiter.kind() {
             Kind::Member { head, counts, .. } => head.claim.takes_wakes(counts),
             Kind::Thread | Kind::Task(_) => true,
         }
@@ -291,23 +306,23 @@ impl<'t> Locked<'t> {
 
     /// The first that last ran here, among `first` and those next to it, unless `first` has been
     /// passed by too often.
-    fn near(&self, first: &'static Waiter) -> &'static Waiter {
+    fn near<'l>(&'l self, first: Queued<'l>) -> Queued<'l> {
+        let passed_by = &first.waiter().passed_by;
+        // SAFETY: queued here, under the lock that `self` holds.
+        let times = unsafe { passed_by.get() };
+        if times == MOST_PASSED_BY || first.rank() != 0 {
+            return first;
+        }
         let here = current_cpu();
-        // SAFETY: `self` holds the bucket lock, under which these waiters are queued.
-        unsafe {
-            let passed_by = first.passed_by.get();
-            if passed_by == MOST_PASSED_BY || first.rank.get() != 0 {
-                return first;
+        let mut at = Some(first);
+        for _ in 0..NEAR {
+            let Some(waiter) = at else { break };
+            if waiter.cpu() == here {
+                // SAFETY: as above.
+                unsafe { passed_by.set(times + 1) };
+                return waiter;
             }
-            let mut at = Some(first);
-            for _ in 0..NEAR {
-                let Some(waiter) = at else { break };
-                if waiter.cpu.get() == here {
-                    first.passed_by.set(passed_by + 1);
-                    return waiter;
-                }
-                at = self.after(waiter);
-            }
+            at = self.after(waiter);
         }
         first
     }
@@ -324,7 +339,7 @@ impl<'t> Locked<'t> {
     pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Waiter> {
         let first = self.first(key)?;
         self.remove(first);
-        Some(first)
+        Some(first.waiter())
     }
 
     /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.
@@ -333,9 +348,7 @@ impl<'t> Locked<'t> {
         let mut at = self.first(key);
         while let Some(waiter) = at.filter(|_| chosen < most) {
             at = self.after(waiter);
-            // SAFETY: `self` holds the bucket lock.
-            let listens = unsafe { waiter.bitset.get() } & bitset != 0;
-            if listens && self.choose_by(waiter, Verdict::WOKEN, bitset) {
+            if waiter.bitset() & bitset != 0 && self.choose_by(waiter, Verdict::WOKEN, bitset) {
                 chosen += 1;
             }
         }

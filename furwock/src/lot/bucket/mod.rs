@@ -5,6 +5,7 @@ mod layout;
 mod locked;
 mod pair;
 mod queue;
+mod queued;
 mod table;
 mod wake_list;
 
@@ -12,5 +13,6 @@ mod wake_list;
 pub(crate) use locked::wake_in_handler;
 pub(crate) use locked::{Locked, advice, announce, is_empty, lock, remove_if_queued};
 pub(crate) use pair::{LockedPair, lock_pair};
+pub(crate) use queued::Queued;
 pub(crate) use table::{prepare, processors};
 pub(crate) use wake_list::notify_heirs;

@@ -1,8 +1,9 @@
 //! Two buckets locked at once, for waiters that move from one to the other.
 
 use super::locked::Locked;
+use super::queued::Queued;
 use super::table;
-use crate::lot::node::{ANY, Key, Kind, Waiter};
+use crate::lot::node::{ANY, Key, Kind};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
@@ -45,15 +46,17 @@ impl LockedPair<'_> {
     }
 
     /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
-    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: Key) {
-        // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
-        unsafe {
-            if let Kind::Member { head, .. } = waiter.kind.get() {
-                head.claim.note_move();
-            }
-            self.from.bucket.queue.0.unlink(waiter);
+    pub(crate) fn move_waiter(&self, waiter: Queued<'_>, to_key: Key) {
+        if !waiter.is_still_in(self.from.bucket) {
+            return;
         }
-        let Some(to) = &mut self.to else {
+        if let Kind::Member { head, .. } = waiter.kind() {
+            head.claim.note_move();
+        }
+        let waiter = waiter.waiter();
+        // SAFETY: both bucket locks are held, and the waiter is queued in `from`.
+        unsafe { self.from.bucket.queue.0.unlink(waiter) };
+        let Some(to) = &self.to else {
             self.from.push_back(waiter, to_key);
             return;
         };

@@ -50,14 +50,11 @@ fn abandon(waiter: &'static Waiter) -> bool {
             break;
         }
         let mut locked = lock(key);
-        if waiter.key() != key {
-            continue;
-        }
-        // SAFETY: under the lock of the bucket that it is queued in.
-        if unsafe { waiter.bitset.get() } == NO_WAKE {
+        let Some(queued) = locked.queued(waiter, key) else { continue };
+        if queued.bitset() == NO_WAKE {
             return false;
         }
-        locked.remove(waiter);
+        locked.remove(queued);
         locked.choose_many(key, usize::MAX, ANY);
         drop(locked);
         settle_debt(waiter, if key == stood_at { From::Queue } else { From::OtherQueue });

@@ -176,9 +176,9 @@ impl<'d> Wait<'d> {
                 self.until = Until::default();
                 return false;
             }
-            let mut locked = bucket::lock(key);
-            if self.waiter.key() == key {
-                locked.remove(self.waiter);
+            let locked = bucket::lock(key);
+            if let Some(queued) = locked.queued(self.waiter, key) {
+                locked.remove(queued);
                 self.waiter.stands_nowhere();
                 on_leave(!locked.has(key));
                 return true;
