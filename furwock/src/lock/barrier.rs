@@ -139,7 +139,8 @@ impl RawBarrier {
             }
             // (In a forked child there may be none for those who arrived before.)
             None => {
-                bucket.stand(waiter, key);
+                // SAFETY: the caller's own node, which serves this wait and no other.
+                unsafe { bucket.stand(waiter, key) };
                 Gate::of(waiter)
             }
         };

@@ -80,7 +80,8 @@ pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
             continue;
         }
         let locked = lock(key);
-        if let Some(queued) = locked.queued(waiter, key) {
+        // SAFETY: locked by this key.
+        if let Some(queued) = unsafe { locked.queued(waiter, key) } {
             locked.remove(queued);
             return true;
         }
@@ -146,11 +147,17 @@ impl<'t> Locked<'t> {
         }
     }
 
-    /// The caller's `waiter`, if it is queued at `key`, whose bucket this is.
+    /// `waiter`, if it is queued at `key`.
+    ///
+    /// # Safety
+    /// This is the bucket of `key`.
     #[inline]
-    pub(in crate::lot) fn queued(&self, waiter: &'static Waiter, key: Key) -> Option<Queued<'_>> {
-        debug_assert!(core::ptr::eq(self.bucket, table::bucket(key)));
-        // SAFETY: `self` holds the bucket lock, under which nodes with such a key are linked.
+    pub(in crate::lot) unsafe fn queued(
+        &self,
+        waiter: &'static Waiter,
+        key: Key,
+    ) -> Option<Queued<'_>> {
+        // SAFETY: `self` holds the lock of the bucket in which nodes with this key are linked.
         (waiter.key() == key).then(|| unsafe { Queued::new(waiter, key, self.bucket) })
     }
 
@@ -176,22 +183,30 @@ impl<'t> Locked<'t> {
         false
     }
 
-    /// Queues the caller's announced waiter behind all others of its rank.
+    /// Queues an announced waiter behind all others of its rank.
+    ///
+    /// # Safety
+    /// The waiter is the caller's, prepared, and in no queue; this is the bucket of `key`.
     #[inline]
-    pub(in crate::lot) fn push_back(&self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: the waiter is the caller's, and in no queue.
+    pub(in crate::lot) unsafe fn push_back(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: by this function's contract.
         let rank = unsafe { waiter.rank.get() };
         let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
-        self.push(waiter, key, next);
+        // SAFETY: by this function's contract.
+        unsafe { self.push(waiter, key, next) };
     }
 
-    /// Queues the caller's announced waiter before all others of its rank.
+    /// Queues an announced waiter before all others of its rank.
+    ///
+    /// # Safety
+    /// As for `push_back`.
     #[inline]
-    pub(in crate::lot) fn push_front(&self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: as above.
+    pub(in crate::lot) unsafe fn push_front(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: by this function's contract.
         let rank = unsafe { waiter.rank.get() };
         let next = self.find_rank(key, |other| other <= rank);
-        self.push(waiter, key, next);
+        // SAFETY: by this function's contract.
+        unsafe { self.push(waiter, key, next) };
     }
 
     /// The first at `key` whose rank `is` such. Ranks fall along the queue.
@@ -207,8 +222,11 @@ impl<'t> Locked<'t> {
     }
 
     /// Queues an announced waiter before `next`, or behind all.
+    ///
+    /// # Safety
+    /// As for `push_back`.
     #[inline]
-    fn push(&self, waiter: &'static Waiter, key: Key, next: Option<Queued<'_>>) {
+    unsafe fn push(&self, waiter: &'static Waiter, key: Key, next: Option<Queued<'_>>) {
         waiter.set_key_locked(key);
         // SAFETY: `self` holds the bucket lock, and `next` was found here.
         unsafe {
@@ -225,9 +243,17 @@ impl<'t> Locked<'t> {
         if !waiter.is_still_in(self.bucket) {
             return;
         }
-        // SAFETY: `self` holds the bucket lock, and the waiter is queued here.
-        unsafe { self.bucket.queue.0.unlink(waiter.waiter()) };
-        waiter.waiter().set_key_locked(Key::NOWHERE);
+        // SAFETY: queued here, as has been looked at.
+        unsafe { self.unlink(waiter.waiter()) };
+    }
+
+    /// # Safety
+    /// The waiter is queued here.
+    #[inline]
+    unsafe fn unlink(&self, waiter: &'static Waiter) {
+        // SAFETY: `self` holds the bucket lock; the rest by this function's contract.
+        unsafe { self.bucket.queue.0.unlink(waiter) };
+        waiter.set_key_locked(Key::NOWHERE);
         self.count_out();
     }
 
@@ -266,7 +292,7 @@ impl<'t> Locked<'t> {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {
-                self.remove(chosen);
+                self.unlink(waiter);
             }
             self.chosen.push(waiter);
         }
@@ -328,11 +354,16 @@ impl<'t> Locked<'t> {
     }
 
     /// Queues an announced `waiter` at `key`, where no wake reaches it.
-    pub(crate) fn stand(&mut self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
-        unsafe { waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0) };
+    ///
+    /// # Safety
+    /// The waiter is the caller's, and in no queue; this is the bucket of `key`.
+    pub(crate) unsafe fn stand(&mut self, waiter: &'static Waiter, key: Key) {
         waiter.stands_at(key);
-        self.push_back(waiter, key);
+        // SAFETY: by this function's contract.
+        unsafe {
+            waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0);
+            self.push_back(waiter, key);
+        }
     }
 
     /// Takes the first at `key` out of the queue, without a word.

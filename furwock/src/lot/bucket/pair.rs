@@ -54,13 +54,13 @@ impl LockedPair<'_> {
             head.claim.note_move();
         }
         let waiter = waiter.waiter();
-        // SAFETY: both bucket locks are held, and the waiter is queued in `from`.
-        unsafe { self.from.bucket.queue.0.unlink(waiter) };
-        let Some(to) = &self.to else {
-            self.from.push_back(waiter, to_key);
-            return;
-        };
-        to.push_back(waiter, to_key);
+        // SAFETY: both bucket locks are held, and the waiter is queued in `from`; then it is in no queue, and
+        // `to` is the bucket that its new key belongs to.
+        unsafe {
+            self.from.bucket.queue.0.unlink(waiter);
+            self.to().push_back(waiter, to_key);
+        }
+        let Some(to) = &self.to else { return };
         if !mutant::active(Mutant::RequeueWithoutCount) {
             // In before out: no moment at which it is counted nowhere.
             to.bucket.waiters.fetch_add(1, Ordering::Relaxed);

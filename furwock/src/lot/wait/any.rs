@@ -166,8 +166,10 @@ impl Group {
     ) {
         let kind = Kind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
-        unsafe { member.waiter.prepare(node::tid(), 0, kind, ANY, node::rank()) };
-        locked.push_back(&member.waiter, key);
+        unsafe {
+            member.waiter.prepare(node::tid(), 0, kind, ANY, node::rank());
+            locked.push_back(&member.waiter, key);
+        }
     }
 
     fn sleep<E>(&self, until: Until<'_>) -> AnyEnded<E> {

@@ -50,7 +50,8 @@ fn abandon(waiter: &'static Waiter) -> bool {
             break;
         }
         let mut locked = lock(key);
-        let Some(queued) = locked.queued(waiter, key) else { continue };
+        // SAFETY: locked by this key.
+        let Some(queued) = (unsafe { locked.queued(waiter, key) }) else { continue };
         if queued.bitset() == NO_WAKE {
             return false;
         }

@@ -59,12 +59,14 @@ impl<'d> Wait<'d> {
         bitset: u32,
     ) -> Self {
         let waiter = node.waiter();
-        // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
-        unsafe { waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank()) };
         waiter.stands_at(key);
-        match place {
-            Place::Front => locked.push_front(waiter, key),
-            Place::Back => locked.push_back(waiter, key),
+        // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
+        unsafe {
+            waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank());
+            match place {
+                Place::Front => locked.push_front(waiter, key),
+                Place::Back => locked.push_back(waiter, key),
+            }
         }
         Self { waiter, key, until: Until::default(), ends_when_moved: false }
     }
@@ -177,7 +179,8 @@ impl<'d> Wait<'d> {
                 return false;
             }
             let locked = bucket::lock(key);
-            if let Some(queued) = locked.queued(self.waiter, key) {
+            // SAFETY: locked by this key.
+            if let Some(queued) = unsafe { locked.queued(self.waiter, key) } {
                 locked.remove(queued);
                 self.waiter.stands_nowhere();
                 on_leave(!locked.has(key));

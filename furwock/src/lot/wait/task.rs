@@ -46,8 +46,8 @@ impl TaskWait {
         unsafe {
             thread.waiter.prepare(0, 0, Kind::Task(thread), bitset, 0);
             thread.waiter.sink.replace(Some(sink));
+            locked.push_back(&thread.waiter, key);
         }
-        locked.push_back(&thread.waiter, key);
         Self { thread: Some(thread), fd, woken: false, generation: fork::generation() }
     }
 
