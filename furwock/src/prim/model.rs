@@ -193,5 +193,6 @@ pub(crate) fn model_thread_id() -> u32 {
 /// The calling thread counts as ended from here on, and touches nothing any more.
 #[cfg(all(test, shuttle))]
 pub(crate) fn model_thread_dies() {
-    crate::sys::pretend::DEAD.with_borrow_mut(|dead| dead.push(model_thread_id()));
+    let id = model_thread_id();
+    crate::sys::pretend::DEAD.with_borrow_mut(|dead| dead.push(id));
 }

@@ -18,7 +18,11 @@ std::thread_local! {
 fn new_thread() -> &'static Thread {
     let node = new_node();
     #[cfg(all(test, shuttle))]
-    NAMED.with_borrow_mut(|named| named.push((model_thread_id(), node)));
+    {
+        // Apart, since another model thread may run meanwhile.
+        let id = model_thread_id();
+        NAMED.with_borrow_mut(|named| named.push((id, node)));
+    }
     node
 }
 
