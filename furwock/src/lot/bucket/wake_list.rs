@@ -69,6 +69,7 @@ impl WakeList {
         }
     }
 
+    #[inline(never)]
     fn notify_threads(&self) {
         let plain = self.len.get() <= PLAIN;
         for head in self.heads.iter().filter_map(Cell::get) {
