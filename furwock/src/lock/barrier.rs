@@ -15,6 +15,7 @@ use super::gate::Gate;
 use super::patience::look_first;
 use crate::lot::{self, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 
 /// Threads wait for each other here. The caller keeps in mind how many they are.
@@ -37,16 +38,11 @@ enum Arrival {
 }
 
 impl RawBarrier {
-    /// A barrier that nobody has arrived at.
-    #[cfg(not(any(loom, shuttle)))]
-    pub const fn new() -> Self {
-        Self { arrived: AtomicU32::new(0) }
-    }
-
-    /// A barrier that nobody has arrived at.
-    #[cfg(any(loom, shuttle))]
-    pub fn new() -> Self {
-        Self::default()
+    const_unless_model! {
+        /// A barrier that nobody has arrived at.
+        pub fn new() -> Self {
+            Self { arrived: AtomicU32::new(0) }
+        }
     }
 
     /// A barrier whose memory says anything.

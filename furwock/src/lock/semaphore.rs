@@ -22,6 +22,7 @@ use super::patience::look_first;
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Signals, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
 
@@ -69,19 +70,14 @@ impl RawSemaphore {
     /// The most permits that it has (POSIX: `SEM_VALUE_MAX`).
     pub const MOST: u32 = i32::MAX as u32;
 
-    /// A semaphore with `permits`, at most [`MOST`](Self::MOST).
-    #[cfg(not(any(loom, shuttle)))]
-    pub const fn new(permits: u32) -> Result<Self, TooManyPermits> {
-        if permits > Self::MOST {
-            return Err(TooManyPermits);
+    const_unless_model! {
+        /// A semaphore with `permits`, at most [`MOST`](Self::MOST).
+        pub fn new(permits: u32) -> Result<Self, TooManyPermits> {
+            if permits > Self::MOST {
+                return Err(TooManyPermits);
+            }
+            Ok(Self { word: AtomicU64::new(permits as u64) })
         }
-        Ok(Self { word: AtomicU64::new(permits as u64) })
-    }
-
-    /// A semaphore with `permits`.
-    #[cfg(any(loom, shuttle))]
-    pub fn new(permits: u32) -> Result<Self, TooManyPermits> {
-        Ok(Self { word: AtomicU64::new(permits as u64) })
     }
 
     /// How many permits there are at this moment: 0 while threads wait.

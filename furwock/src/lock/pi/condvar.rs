@@ -13,6 +13,7 @@
 use super::{Acquired, PiError, RawPiMutex, Scope, Unsupported};
 use crate::lock::Outcome;
 use crate::prim::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::pi as kernel;
 use crate::sys::clock::Deadline;
@@ -62,16 +63,11 @@ impl Default for RawPiCondvar {
 }
 
 impl RawPiCondvar {
-    /// A condition variable that nobody waits on.
-    #[cfg(not(any(loom, shuttle)))]
-    pub const fn new() -> Self {
-        Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
-    }
-
-    /// A condition variable that nobody waits on.
-    #[cfg(any(loom, shuttle))]
-    pub fn new() -> Self {
-        Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
+    const_unless_model! {
+        /// A condition variable that nobody waits on.
+        pub fn new() -> Self {
+            Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
+        }
     }
 
     /// Releases `mutex`, which the caller holds, waits for a notification or the deadline, and locks

@@ -4,6 +4,7 @@ use super::word::{self, FREE, OWNER_DIED};
 use super::{PiError, Scope};
 use crate::lot;
 use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::pi as kernel;
 use crate::sys::clock::Deadline;
 use crate::sys::syscall::Errno;
@@ -50,16 +51,11 @@ pub enum Acquired {
 const CONTRADICTIONS: u32 = 20;
 
 impl RawPiMutex {
-    /// A free mutex.
-    #[cfg(not(any(loom, shuttle)))]
-    pub const fn new(scope: Scope) -> Self {
-        Self { word: AtomicU32::new(FREE), private: matches!(scope, Scope::Private) as u32 }
-    }
-
-    /// A free mutex.
-    #[cfg(any(loom, shuttle))]
-    pub fn new(scope: Scope) -> Self {
-        Self { word: AtomicU32::new(FREE), private: matches!(scope, Scope::Private) as u32 }
+    const_unless_model! {
+        /// A free mutex.
+        pub fn new(scope: Scope) -> Self {
+            Self { word: AtomicU32::new(FREE), private: matches!(scope, Scope::Private) as u32 }
+        }
     }
 
     /// Takes the lock, waiting as long as it takes. Acquire.
