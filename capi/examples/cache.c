@@ -1,6 +1,6 @@
 /*
- * A cache of squares that many threads read: who finds a place empty looks again
- * as the upgradable reader, computes while others go on reading, and upgrades
+ * A cache of squares that many threads read: a thread that finds a place empty looks
+ * again as the upgradable reader, computes while others go on reading, and upgrades
  * only to write what it found.
  */
 #include <furwock.h>

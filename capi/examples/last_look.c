@@ -1,7 +1,7 @@
 /*
- * Threads that share out a number of tickets, each taking the mutex by itself:
- * once it is a thread's turn it looks whether there is anything left to have, and
- * leaves the mutex to the next if there isn't, without ever taking it.
+ * Threads that share out a number of tickets, each taking the mutex itself: once it
+ * is a thread's turn it checks whether any ticket is left, and leaves the mutex to
+ * the next thread if there is none, without ever taking it.
  */
 #include <errno.h>
 #include <furwock.h>

@@ -1,6 +1,6 @@
 /*
  * One thread that waits on 1000 words of two widths, and keeps them registered:
- * workers raise them, it handles what was raised.
+ * workers raise them, and it handles the raised ones.
  */
 #include <errno.h>
 #include <furwock.h>
@@ -14,7 +14,7 @@ enum { WORDS = 1000, WORKERS = 4, EACH = 500 };
 static _Atomic uint64_t wide[WORDS / 2];
 static _Atomic uint8_t narrow[WORDS / 2];
 
-/* Wide words count up; narrow ones are raised, and lowered by who handles them. */
+/* Wide words count up; narrow ones are raised, and lowered by their handler. */
 static void *work(void *number)
 {
 	unsigned int random = (unsigned int)(size_t)number;

@@ -1,6 +1,6 @@
 /*
  * An event loop that waits for a word and for a pipe in one poll(2): the word by
- * a descriptor that stands in its queue.
+ * a descriptor in its queue.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,7 +1,7 @@
 /*
- * furwock_futex in the place of syscall(SYS_futex, ...): a ring of numbers
- * between producers and consumers, with one word that counts what is in it and
- * one that counts what is free.
+ * furwock_futex in place of syscall(SYS_futex, ...): a ring of numbers between
+ * producers and consumers, with one word that counts the numbers in it and one
+ * that counts the free places.
  */
 #include <furwock.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-//! A mutex that its caller takes by itself, once it is its turn.
+//! A mutex that the caller takes itself, once it is its turn.
 
 use crate::deadline::errno_of;
 use crate::mutex::{furwock_mutex, raw};
@@ -7,10 +7,11 @@ use core::ffi::c_int;
 use engine::lock::{Attempt, Options, Status, Turn};
 use libc::{EAGAIN, EBUSY, EINVAL};
 
-/// An attempt to take a mutex whose last step is the caller's: it waits until the mutex has been
-/// seen free, may look around once more, and then takes it, waits again, or leaves it.
+/// An attempt to take a mutex that leaves the last step to the caller: the caller waits until the
+/// mutex has been seen free, may check something once more, and then takes the mutex, waits again,
+/// or leaves it.
 ///
-/// In the memory of the caller, which neither moves nor copies it between
+/// It lies in the caller's memory. The caller neither moves nor copies it between
 /// furwock_mutex_attempt_begin and furwock_mutex_attempt_end, and uses it in one thread. Nothing is
 /// allocated.
 #[repr(C)]
@@ -19,7 +20,7 @@ pub struct furwock_mutex_attempt {
     pub own: [u64; 16],
 }
 
-/// What lies there. The attempt borrows the options beside it.
+/// What the memory holds. The attempt borrows the options beside it.
 #[repr(C)]
 struct Place {
     stage: u64,
@@ -30,12 +31,13 @@ struct Place {
 const _: () = assert!(size_of::<Place>() <= size_of::<furwock_mutex_attempt>());
 const _: () = assert!(align_of::<Place>() <= align_of::<furwock_mutex_attempt>());
 
-/// Stages: numbers, since the memory is C's and may hold anything before it begins.
+/// Stages: numbers, since the memory is C's and may hold anything before the attempt begins.
 const WAITING: u64 = u64::from_ne_bytes(*b"furwock1");
 const OVER: u64 = u64::from_ne_bytes(*b"furwock2");
 
-/// Begins an attempt, with options or NULL. Takes nothing yet and waits for nothing. 0, or EINVAL,
-/// also for malformed options: then there is nothing to end. The options may be gone afterwards.
+/// Begins an attempt, with options or NULL. Doesn't wait, and doesn't take the mutex yet. Returns
+/// 0, or EINVAL, also for malformed options: then there is nothing to end. The options need not
+/// outlive the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_attempt_begin(
     attempt: *mut furwock_mutex_attempt,
@@ -43,15 +45,15 @@ pub unsafe extern "C" fn furwock_mutex_attempt_begin(
     options: *const furwock_lock_options,
 ) -> c_int {
     /// # Safety
-    /// The pointers are null, or what they point to is there, until the attempt has ended.
+    /// The pointers are null or valid until the attempt has ended.
     unsafe fn begin(
         attempt: *mut furwock_mutex_attempt,
         mutex: *mut furwock_mutex,
         asked: *const furwock_lock_options,
     ) -> Result<(), c_int> {
         let place = place(attempt)?;
-        // SAFETY: by this function's contract; the place is large enough for what is written, and what
-        // the attempt borrows stays where it is until it has ended.
+        // SAFETY: by this function's contract; the place is large enough for what is written, and
+        // what the attempt borrows stays where it is until it has ended.
         unsafe {
             let mutex = raw(mutex)?;
             (&raw mut (*place).options).write(read_options(asked)?);
@@ -65,14 +67,15 @@ pub unsafe extern "C" fn furwock_mutex_attempt_begin(
     errno_of(unsafe { begin(attempt, mutex, options) })
 }
 
-/// Waits until it is the caller's turn. EAGAIN: the mutex was free a moment ago, and is there to be
-/// taken by furwock_mutex_attempt_try_take. A thread whose turn it is holds up those behind it
-/// until it takes the mutex, waits again, or ends the attempt.
+/// Waits until it is the caller's turn. Returns EAGAIN if the mutex was free a moment ago:
+/// furwock_mutex_attempt_try_take takes it. A thread whose turn it is holds up the waiters behind
+/// it until it takes the mutex, waits again, or ends the attempt.
 ///
-/// 0: the mutex was handed over, and the caller holds it; EOWNERDEAD: the same, as
-/// FURWOCK_OWNER_DEATH has it; both store how in `*status`, unless that is NULL. ETIMEDOUT. After
-/// these three the attempt is over, and only furwock_mutex_attempt_end is left to call. EINVAL for
-/// an attempt that is over, or hasn't begun.
+/// Returns 0 if the mutex was handed over and the caller holds it, and EOWNERDEAD if the caller
+/// holds it as FURWOCK_OWNER_DEATH describes; both store how in `*status`, unless that is NULL.
+/// Returns ETIMEDOUT after the deadline. After these three the attempt is over, and only
+/// furwock_mutex_attempt_end may be called. Returns EINVAL for an attempt that is over, or hasn't
+/// begun.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_attempt_wait(
     attempt: *mut furwock_mutex_attempt,
@@ -87,9 +90,9 @@ pub unsafe extern "C" fn furwock_mutex_attempt_wait(
     unsafe { answer(step(attempt, wait), status) }
 }
 
-/// Takes the mutex if it is free, and stores how in `*status`, unless that is NULL. 0: the caller
-/// holds it, and the attempt is over. EBUSY: somebody else was faster; wait again. EINVAL as
-/// furwock_mutex_attempt_wait.
+/// Takes the mutex if it is free, and stores how in `*status`, unless that is NULL. Returns 0 if
+/// the caller holds it now: the attempt is over. EBUSY: another thread was faster; wait again.
+/// EINVAL as furwock_mutex_attempt_wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_attempt_try_take(
     attempt: *mut furwock_mutex_attempt,
@@ -100,9 +103,9 @@ pub unsafe extern "C" fn furwock_mutex_attempt_try_take(
     unsafe { answer(step(attempt, take), status) }
 }
 
-/// Ends an attempt, whatever it came to. If it didn't get the mutex, those who wait behind it are
-/// seen to; if it did, the caller goes on holding the mutex, for furwock_mutex_unlock to release.
-/// 0, or EINVAL for one that hasn't begun, or has ended.
+/// Ends an attempt, whatever its result. If it didn't get the mutex, the waiters behind it go on;
+/// if it did, the caller keeps the mutex, until it calls furwock_mutex_unlock. Returns 0, or EINVAL
+/// for an attempt that hasn't begun, or has ended.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_attempt_end(attempt: *mut furwock_mutex_attempt) -> c_int {
     /// # Safety
@@ -124,7 +127,7 @@ pub unsafe extern "C" fn furwock_mutex_attempt_end(attempt: *mut furwock_mutex_a
     errno_of(unsafe { end(attempt) })
 }
 
-/// One step of an attempt that waits. It is over when it got the lock, or timed out.
+/// One step of an attempt that waits. The attempt is over once it has the lock, or timed out.
 ///
 /// # Safety
 /// The attempt is null, or there.

@@ -7,20 +7,20 @@ use core::ffi::c_int;
 use engine::lock::{Outcome, RawCondvar};
 use libc::{EPERM, ETIMEDOUT};
 
-/// A condition variable of four bytes whose waiters are moved to the mutex instead of being woken to
-/// block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
+/// A condition variable of four bytes whose waiters are moved to the mutex instead of being woken
+/// to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
 ///
-/// All who wait at the same time should wait with the same mutex.
+/// All threads that wait at the same time should use the same mutex.
 #[repr(C)]
 pub struct furwock_condvar {
-    /// furwock's own. 0 when nobody waits.
+    /// furwock's own. 0 when no thread waits.
     pub word: u32,
 }
 
 /// Releases the mutex, waits for a signal, and locks the mutex again. As with every condition
-/// variable the wait may end for no reason: look at the condition again.
+/// variable, a wakeup may be spurious: check the condition again.
 ///
-/// 0; EPERM if nobody holds the mutex; EINVAL for what is NULL or not aligned.
+/// Returns 0; EPERM if no thread holds the mutex; EINVAL for an object that is NULL or not aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_condvar_wait(
     condvar: *mut furwock_condvar,
@@ -30,8 +30,8 @@ pub unsafe extern "C" fn furwock_condvar_wait(
     unsafe { furwock_condvar_wait_until(condvar, mutex, core::ptr::null()) }
 }
 
-/// furwock_condvar_wait that gives up at the deadline: ETIMEDOUT, with the mutex locked again. Only
-/// if no signal had chosen the caller.
+/// furwock_condvar_wait with a deadline. Returns ETIMEDOUT, with the mutex locked again, if the
+/// deadline passed before a signal chose the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_condvar_wait_until(
     condvar: *mut furwock_condvar,
@@ -59,9 +59,9 @@ pub unsafe extern "C" fn furwock_condvar_wait_until(
     errno_of(unsafe { wait(condvar, mutex, until) })
 }
 
-/// Lets one waiter go on, the one that has waited longest, if there is one. 0 or EINVAL.
+/// Wakes one waiter, the one that has waited longest, if there is one. Returns 0 or EINVAL.
 ///
-/// The caller holds the mutex, or has held it since it changed what the waiter waits for.
+/// The caller holds the mutex, or has held it since it changed the condition.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_condvar_signal(condvar: *mut furwock_condvar) -> c_int {
     // SAFETY: the caller's condvar.

@@ -11,11 +11,11 @@ use libc::{EINVAL, clockid_t, timespec};
 pub struct furwock_deadline {
     /// CLOCK_MONOTONIC, or CLOCK_REALTIME: then the deadline moves when the clock is set.
     pub clock: clockid_t,
-    /// The point in time, counted from the clock's zero. What lies before it has passed.
+    /// The point in time, counted from the clock's zero. A negative time has passed.
     pub at: timespec,
 }
 
-/// The deadline that lies so many nanoseconds ahead of now, on CLOCK_MONOTONIC.
+/// The deadline that many nanoseconds from now, on CLOCK_MONOTONIC.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_after_ns(nanoseconds: u64) -> furwock_deadline {
     let mut at = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -49,7 +49,7 @@ pub(crate) unsafe fn deadline(until: *const furwock_deadline) -> Result<Option<D
     Deadline::at(clock, until.at.tv_sec, until.at.tv_nsec).map(Some).ok_or(EINVAL)
 }
 
-/// C's result of what ends without a value: 0, or the errno.
+/// C's result of a call without a value: 0, or the errno.
 #[inline]
 pub(crate) fn errno_of(result: Result<(), c_int>) -> c_int {
     result.err().unwrap_or(0)

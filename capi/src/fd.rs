@@ -1,4 +1,4 @@
-//! Waiting by a file descriptor.
+//! Waiting with a file descriptor.
 
 use crate::deadline::errno_of;
 use crate::word::{self, Sized, Word, by_size};
@@ -7,15 +7,15 @@ use engine::futex::{self, WaitFd, WaitFdError};
 use libc::{EAGAIN, EBADF, EINVAL, ENOMEM};
 use std::os::fd::AsRawFd;
 
-/// A descriptor that stands in a word's queue.
+/// A descriptor in a word's queue.
 pub struct furwock_waitfd(WaitFd<'static>);
 
 /// Queues a descriptor at `word`, of `size` bytes (1, 2, 4 or 8), if that holds `expected`, and
-/// stores a handle to it in `*waitfd`. The descriptor polls as readable once woken; it stands in one
-/// queue with threads, in order of arrival, and is good for one wake.
+/// stores a handle to it in `*waitfd`. The descriptor polls as readable once woken. It stands in
+/// the same queue as threads, and takes one wake.
 ///
-/// 0; EAGAIN if the word holds another value; EINVAL as furwock_wait_bitset; EMFILE, ENFILE, ENOMEM.
-/// The word has to exist until furwock_waitfd_close.
+/// Returns 0; EAGAIN if the word holds another value; EINVAL as furwock_wait_bitset; EMFILE,
+/// ENFILE, ENOMEM. The word has to exist until furwock_waitfd_close.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_wait_fd(
     word: *const Word,
@@ -33,16 +33,16 @@ pub unsafe extern "C" fn furwock_wait_fd(
     }
 }
 
-/// The descriptor, for poll(2), epoll(7) and the like. The handle's: leave reading and closing to
-/// it. -1 for NULL.
+/// Returns the descriptor, for poll(2), epoll(7) and the like, or -1 for NULL. It belongs to the
+/// handle: don't read or close it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_waitfd_fd(waitfd: *const furwock_waitfd) -> c_int {
     // SAFETY: the caller's handle, or NULL.
     unsafe { waitfd.as_ref() }.map_or(-1, |waitfd| waitfd.0.as_raw_fd())
 }
 
-/// 0 if it was woken: then the wake is the caller's, and what the waker wrote before it is visible.
-/// EAGAIN if not; EBADF for NULL. Call it whenever the descriptor has polled as readable.
+/// Returns 0 if it was woken: the caller takes the wake, and sees what the waker wrote before it.
+/// EAGAIN if it wasn't; EBADF for NULL. Call it whenever the descriptor has polled as readable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_waitfd_woken(waitfd: *mut furwock_waitfd) -> c_int {
     // SAFETY: the caller's handle, or NULL.
@@ -52,7 +52,7 @@ pub unsafe extern "C" fn furwock_waitfd_woken(waitfd: *mut furwock_waitfd) -> c_
 
 /// Leaves the queue, closes the descriptor and frees the handle. A wake that furwock_waitfd_woken
 /// never reported goes on to the next waiter. close(2) on the descriptor does none of that: the
-/// waiter would stay queued, and swallow a wake. NULL does nothing.
+/// waiter would stay queued, and use up a wake. NULL does nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_waitfd_close(waitfd: *mut furwock_waitfd) {
     if !waitfd.is_null() {

@@ -4,15 +4,15 @@ use core::ffi::{c_int, c_long, c_uint};
 use engine::linux::{self, Waitv};
 use libc::{clockid_t, timespec};
 
-/// futex(2), with its arguments, results and errno: `furwock_futex(...)` stands wherever
-/// `syscall(SYS_futex, ...)` stood. Returns -1 and sets errno if it fails.
+/// futex(2), with its arguments, results and errno: `furwock_futex(...)` replaces
+/// `syscall(SYS_futex, ...)`. Returns -1 and sets errno if it fails.
 ///
-/// Operations with FUTEX_PRIVATE_FLAG run on furwock's own wait queues, where they meet all other
-/// calls of this header on the same words; they don't meet threads that wait by the system call
-/// itself. Everything else is passed on to the kernel.
+/// Operations with FUTEX_PRIVATE_FLAG run on furwock's own wait queues, which they share with all
+/// other calls of this header on the same words; they don't reach threads that wait by the system
+/// call itself. Everything else is passed on to the kernel.
 ///
-/// The words need not exist: the answer is EFAULT, as the kernel's. `timeout_or_val2` is a number
-/// where the operation takes one, cast to a pointer.
+/// The words need not exist: the result is EFAULT, as from the kernel. `timeout_or_val2` is a
+/// number cast to a pointer where the operation takes one.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_futex(
     uaddr: *mut u32,
@@ -30,8 +30,8 @@ pub unsafe extern "C" fn furwock_futex(
 /// and sets errno. `flags` has to be 0, `timeout` is a point in time on `clock` or NULL.
 ///
 /// If all words are private (FUTEX2_PRIVATE) there may be any number of them, of 8, 16, 32 and 64
-/// bits (FUTEX2_SIZE_U8 to _U64), on whatever kernel. With a shared word among them it is the
-/// kernel's own call with its limits: 128 words, of 32 bits.
+/// bits (FUTEX2_SIZE_U8 to _U64), on any kernel. With a shared word among them the call goes to the
+/// kernel, with its limits: 128 words, of 32 bits.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_waitv(
     waiters: *const Waitv,

@@ -1,7 +1,7 @@
 //! The C face of furwock: `furwock.h`, `libfurwock.so` and `libfurwock.a`.
 //!
-//! The doc comments of what is exported are the header's: they speak to a reader of C. The header is
-//! made of them by `tests/header.rs`.
+//! The doc comments of exported items become the header's: they address a reader of C.
+//! `tests/header.rs` generates the header from them.
 //!
 //! Nothing here panics, whatever the arguments: `extern "C"` would abort the process.
 

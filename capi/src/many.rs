@@ -6,7 +6,7 @@ use core::ffi::c_int;
 use engine::futex::{self, AnyWaited, Expected, Registration};
 use libc::{EAGAIN, EINVAL, ENOMEM, ETIMEDOUT};
 
-/// A word, and the value that it should hold while it is waited on.
+/// A word, and the value that it is expected to hold.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct furwock_expected {
@@ -18,12 +18,12 @@ pub struct furwock_expected {
     pub value: u64,
 }
 
-/// Waits until woken at any of `count` words, if all of them hold their values. Any number of words,
-/// of different widths. With no words at all, waits for the deadline.
+/// Waits until woken at any of `count` words, if all of them hold their values. Any number of
+/// words, of different widths. With no words at all, waits for the deadline.
 ///
-/// 0 when woken (rarely, for no reason), EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
-/// tells which. ETIMEDOUT; ENOMEM; EINVAL for a malformed word or deadline, and for no words without
-/// a deadline.
+/// Returns 0 when woken (rarely, a wake is spurious) and EAGAIN if a word holds another value: in
+/// both cases `*index`, unless that is NULL, says which. ETIMEDOUT; ENOMEM; EINVAL for a malformed
+/// word or deadline, and for no words without a deadline.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_wait_any(
     words: *const furwock_expected,
@@ -45,18 +45,18 @@ pub unsafe extern "C" fn furwock_wait_any(
     unsafe { answer(how, index) }
 }
 
-/// Words that stay registered between waits, which makes each wait cheap: for who waits on the same
-/// words again and again. One thread at a time may use it.
+/// Words that stay registered between waits, which makes each wait cheap: for repeated waits on the
+/// same words. One thread at a time may use it.
 pub struct furwock_registration {
     registration: Registration<'static>,
     words: Vec<furwock_expected>,
 }
 
 /// Registers `count` words, with the values that they should hold in the first wait, and stores the
-/// registration in `*registration`. 0, EINVAL or ENOMEM, as furwock_wait_any.
+/// registration in `*registration`. Returns 0, EINVAL or ENOMEM, as furwock_wait_any.
 ///
-/// The words have to exist until furwock_registration_free. A wake that comes while nobody waits in
-/// the registration passes it by; a change of the word does not, since the next wait sees it.
+/// The words have to exist until furwock_registration_free. A wake that comes while no thread waits
+/// in the registration skips it; a change of the word is not lost, since the next wait sees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_register(
     words: *const furwock_expected,
@@ -90,8 +90,8 @@ pub unsafe extern "C" fn furwock_register(
     unsafe { errno_of(register(words, count).map(|made| registration.write(made))) }
 }
 
-/// Sets what the word with this index should hold in the waits to come. 0; EINVAL if there is no
-/// such word, or the value doesn't fit in it.
+/// Sets the value that the word with this index should hold in later waits. Returns 0; EINVAL if
+/// there is no such word, or the value doesn't fit in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_registration_expect(
     registration: *mut furwock_registration,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn furwock_registration_free(registration: *mut furwock_re
 }
 
 /// # Safety
-/// `words` are so many, or it is null; and each is null or there for as long as `'w`.
+/// `words` is null or points to `count` entries; each word is null or valid for `'w`.
 unsafe fn read_words<'w>(
     words: *const furwock_expected,
     count: usize,

@@ -7,9 +7,9 @@ use core::ffi::c_int;
 use engine::lock::RawMutex;
 use libc::{EBUSY, EINVAL, ETIMEDOUT, pid_t};
 
-/// A mutex of four bytes for throughput: a running thread may take it past the queue, one waiter
-/// spins, the others sleep, and none is passed by for long. FURWOCK_MUTEX_INIT, or zero bytes, make
-/// one that is free; it needs no clean-up.
+/// A mutex of four bytes for throughput: a running thread may take it ahead of the queue, one
+/// waiter spins, the others sleep, and none is overtaken for long. FURWOCK_MUTEX_INIT, or zero
+/// bytes, make one that is free; it needs no clean-up.
 ///
 /// Not recursive, for threads of one process. Its memory may be freed as soon as it has been
 /// unlocked for the last time, even while that unlock is still returning in another thread.
@@ -19,23 +19,23 @@ pub struct furwock_mutex {
     pub word: u32,
 }
 
-/// Takes the lock, waiting as long as it takes. 0, or EINVAL for a mutex that is NULL or not
-/// aligned. A thread that locks what it holds waits for ever.
+/// Takes the lock, waiting as long as it takes. Returns 0, or EINVAL for a mutex that is NULL or
+/// not aligned. A thread that locks a mutex it holds waits for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_lock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     errno_of(unsafe { raw(mutex) }.map(RawMutex::lock))
 }
 
-/// Takes the lock if that is possible without waiting. 0, EBUSY or EINVAL.
+/// Takes the lock if that is possible without waiting. Returns 0, EBUSY or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_trylock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     errno_of(unsafe { raw(mutex) }.and_then(|raw| raw.try_lock().then_some(()).ok_or(EBUSY)))
 }
 
-/// Takes the lock, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
-/// deadline. A free lock is taken whether or not the deadline has passed.
+/// Takes the lock, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
+/// malformed deadline. Takes a free lock even if the deadline has passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_lock_until(
     mutex: *mut furwock_mutex,
@@ -52,11 +52,11 @@ pub unsafe extern "C" fn furwock_mutex_lock_until(
     }))
 }
 
-/// Takes the lock as `options` has it (NULL: as furwock_mutex_lock), and stores how it was got in
-/// `*status`, unless that is NULL. Costs no more than furwock_mutex_lock.
+/// Takes the lock with `options` (NULL: as furwock_mutex_lock), and stores how in `*status`, unless
+/// that is NULL. Costs no more than furwock_mutex_lock.
 ///
-/// 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the lock is held, and
-/// whoever held it before has ended without releasing it (FURWOCK_OWNER_DEATH).
+/// Returns 0; ETIMEDOUT; EINVAL, also for an unknown flag; EOWNERDEAD: the caller holds the lock,
+/// and its previous owner has ended without releasing it (FURWOCK_OWNER_DEATH).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_lock_with(
     mutex: *mut furwock_mutex,
@@ -70,22 +70,22 @@ pub unsafe extern "C" fn furwock_mutex_lock_with(
     }
 }
 
-/// Releases the lock. 0 or EINVAL. Who unlocks what another thread holds releases it all the same.
+/// Releases the lock, even one that another thread holds. Returns 0 or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
     errno_of(unsafe { raw(mutex) }.map(RawMutex::unlock))
 }
 
-/// furwock_mutex_unlock that returns how many waiters it woke, or gave the lock to. 0 for NULL.
+/// furwock_mutex_unlock that returns how many waiters it woke, or handed the lock to. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock_counting(mutex: *mut furwock_mutex) -> usize {
     // SAFETY: the caller's mutex.
     unsafe { raw(mutex) }.map_or(0, RawMutex::unlock_counting)
 }
 
-/// furwock_mutex_unlock that gives the lock to whoever has waited longest, if anybody has, and not
-/// to whoever comes first.
+/// furwock_mutex_unlock that hands the lock to the waiter that has waited longest, if there is one,
+/// instead of letting any thread take it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock_fair(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
@@ -94,15 +94,15 @@ pub unsafe extern "C" fn furwock_mutex_unlock_fair(mutex: *mut furwock_mutex) ->
     }))
 }
 
-/// The kernel's id of the thread that holds it, 0 if nobody does. Out of date at once, unless it is
-/// the caller.
+/// The kernel's id of the thread that holds it, 0 if it is free. The answer may be out of date at
+/// once, unless it names the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_owner(mutex: *const furwock_mutex) -> pid_t {
     // SAFETY: the caller's mutex.
     unsafe { raw(mutex) }.map_or(0, |raw| raw.owner() as pid_t)
 }
 
-/// Whether somebody holds it.
+/// Whether a thread holds it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_is_locked(mutex: *const furwock_mutex) -> bool {
     // SAFETY: the caller's mutex.

@@ -1,4 +1,4 @@
-//! How a lock is to be taken, and how it was.
+//! Options for taking a lock, and how it was taken.
 
 use crate::deadline::{deadline, furwock_deadline};
 use core::ffi::{c_int, c_uint};
@@ -6,31 +6,32 @@ use core::time::Duration;
 use engine::lock::{How, Options, Status};
 use libc::{EINVAL, EOWNERDEAD, ETIMEDOUT};
 
-/// A flag of furwock_lock_options: doesn't take the lock past a waiter that has been woken for it.
-/// The caller still takes a free lock that nobody is about to take.
+/// A flag of furwock_lock_options: doesn't take the lock ahead of a waiter that has been woken for
+/// it. The caller still takes a free lock that no other thread is about to take.
 pub const FURWOCK_NO_STEAL: c_uint = 1;
 
-/// A flag of furwock_lock_options: sleeps without having spun.
+/// A flag of furwock_lock_options: sleeps without spinning first.
 pub const FURWOCK_NO_SPIN: c_uint = 2;
 
-/// A flag of furwock_lock_options: looks, while waiting, if the thread that holds the lock has
-/// ended without releasing it, and takes it over if so. The call then returns EOWNERDEAD, and the
-/// lock is held: what it protects may be half done.
+/// A flag of furwock_lock_options: checks, while waiting, whether the thread that holds the lock
+/// has ended without releasing it, and takes the lock over if so. The call then returns EOWNERDEAD
+/// with the lock held: what it protects may be inconsistent.
 ///
-/// A waiter looks about every 20 ms. A new thread that was given the dead one's kernel id looks
-/// like it for as long as it lives; a dead reader leaves no name and is not found.
+/// A waiter checks about every 20 ms. A new thread that got the dead one's kernel id is taken for
+/// it as long as it lives; a dead reader can't be found, since the lock doesn't record readers'
+/// ids.
 pub const FURWOCK_OWNER_DEATH: c_uint = 4;
 
 const FLAGS: c_uint = FURWOCK_NO_STEAL | FURWOCK_NO_SPIN | FURWOCK_OWNER_DEATH;
 
-/// How a lock is to be taken by one call. NULL instead, or zero bytes, is what the plain call does.
+/// How one call takes a lock. NULL, or zero bytes, means what the plain call does.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct furwock_lock_options {
     /// When to give up; NULL: never.
     pub until: *const furwock_deadline,
-    /// How long to wait, from the first sleep on, before asking for the lock to be handed over: it
-    /// then goes to whoever is first in the queue. 0: as long as the plain call does, 5 ms.
+    /// How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
+    /// to the first waiter in the queue. 0: the plain call's 5 ms.
     pub hand_off_after_ns: u64,
     /// FURWOCK_NO_STEAL, FURWOCK_NO_SPIN, FURWOCK_OWNER_DEATH, or none.
     pub flags: c_uint,
@@ -40,31 +41,31 @@ pub struct furwock_lock_options {
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub enum furwock_lock_how {
-    /// It was free, with nobody waiting for it.
+    /// It was free, and no thread waited for it.
     FURWOCK_HOW_FAST,
-    /// It was free, though others waited for it or had just had it: taken past them.
+    /// It was free, though others waited for it or had just had it: the caller overtook them.
     FURWOCK_HOW_STOLEN,
     /// The caller spun until it was free.
     FURWOCK_HOW_SPUN,
     /// The caller slept, was woken, and took it.
     FURWOCK_HOW_SLEPT,
-    /// It was given to the caller, who slept.
+    /// It was handed to the caller, which slept.
     FURWOCK_HOW_HANDED_OVER,
 }
 
-/// How one call got a lock. To know it costs nothing: it is stored only where the lock was got.
+/// How one call got a lock. It costs nothing extra, and is stored only if the call got the lock.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct furwock_lock_status {
-    /// By which way.
+    /// The way.
     pub how: furwock_lock_how,
-    /// How often the caller went to sleep for it.
+    /// How often the caller slept while it waited.
     pub sleeps: u32,
     /// Its owner had ended without releasing it (FURWOCK_OWNER_DEATH).
     pub owner_died: bool,
 }
 
-/// The engine's options for C's; `EINVAL` for a flag that there isn't, or a malformed deadline.
+/// The engine's options for C's; `EINVAL` for an unknown flag or a malformed deadline.
 ///
 /// # Safety
 /// NULL, or a pointer to options.

@@ -9,47 +9,48 @@ use engine::lock::{Options, Policy, RawRwLock, Status};
 use libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, pid_t};
 
 /// A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
-/// for a writer that waits, for longer the longer it does; when a writer leaves, all readers that
-/// wait enter together, before the next writer.
+/// for waiting writers, and the longer a writer waits, the longer they do; when a writer leaves,
+/// all waiting readers enter together, before the next writer.
 pub const FURWOCK_RWLOCK_PHASE_FAIR: c_int = 0;
 
 /// A policy: FURWOCK_RWLOCK_PHASE_FAIR, except that no reader waits for waiting writers for more
 /// than a few milliseconds, so that a thread may read what it, or a thread that it waits for, reads
-/// already. What POSIX asks of a rwlock.
+/// already. POSIX requires this of a rwlock.
 pub const FURWOCK_RWLOCK_RECURSIVE: c_int = 1;
 
-/// A policy: readers never wait for writers that wait. Writers starve if readers never leave.
+/// A policy: readers never wait for waiting writers. Writers starve if there are always readers
+/// inside.
 pub const FURWOCK_RWLOCK_PREFER_READERS: c_int = 2;
 
-/// A policy: readers wait as long as any writer waits. They starve if writers never leave.
+/// A policy: readers wait as long as any writer waits. They starve if there are always writers.
 pub const FURWOCK_RWLOCK_PREFER_WRITERS: c_int = 3;
 
 /// A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
 pub const FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE: c_int = 4;
 
 /// A reader-writer lock of eight bytes: shared by readers, or held by one writer. Besides the
-/// readers one upgradable reader may be inside, who can become the writer without letting go. Who
-/// goes first is its policy. Locks that are mostly read let readers in by memory of their own
-/// threads.
+/// readers one upgradable reader may be inside, which can become the writer without releasing the
+/// lock. The policy decides which of readers and writers go first. Readers of a lock that is mostly
+/// read enter by a slot in their own thread's memory.
 ///
 /// FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
 /// FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
 /// FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
-/// It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
+/// It needs no clean-up once all readers and writers have left: see furwock_rwlock_destroy.
 ///
-/// For threads of one process; who entered leaves in the same thread. It may not be moved while it
-/// is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
-/// that unlock is still returning in another thread.
+/// For threads of one process; the thread that enters must be the one that leaves. It may not be
+/// moved while it is in use. Its memory may be freed as soon as it has been unlocked for the last
+/// time, even while that unlock is still returning in another thread.
 #[repr(C)]
 pub struct furwock_rwlock {
     /// furwock's own. A free lock's is not always 0.
     pub word: u64,
 }
 
-/// Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
+/// Initialises a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
 /// FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
-/// FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
-/// aligned.
+/// FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. Returns 0, or EINVAL for any other policy, or a lock
+/// that is NULL or not aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: c_int) -> c_int {
     let place = lock.cast::<RawRwLock>();
@@ -62,12 +63,12 @@ pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: 
     }))
 }
 
-/// Forgets readers that entered and never left: whose threads have ended inside, say. 0 or EINVAL.
+/// Forgets readers that entered and never left, for example because their threads ended inside.
+/// Returns 0 or EINVAL.
 ///
-/// They may still be named in places outside the lock, by its address, and the writers of a lock
-/// that is made there later would wait for them. If all who entered have left, there is nothing to
-/// forget, and this need not be called. Nobody may use the lock any more, except
-/// furwock_rwlock_init.
+/// Their threads' memory may still hold the lock's address, and writers of a lock that is made
+/// there later would wait for them. If all readers have left, there is nothing to forget, and this
+/// need not be called. The lock may not be used any more, except by furwock_rwlock_init.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_destroy(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn furwock_rwlock_policy(lock: *const furwock_rwlock) -> c
     })
 }
 
-/// Sets the policy, for calls that begin from now on; the lock may be in use. 0 or EINVAL.
+/// Sets the policy, for calls that begin from now on; the lock may be in use. Returns 0 or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_set_policy(
     lock: *mut furwock_rwlock,
@@ -98,28 +99,27 @@ pub unsafe extern "C" fn furwock_rwlock_set_policy(
     errno_of(arguments.map(|(raw, policy)| raw.set_policy(policy)))
 }
 
-/// Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
-/// aligned.
+/// Enters as a reader, waiting as long as it takes. Returns 0, or EINVAL for a lock that is NULL or
+/// not aligned.
 ///
-/// A thread that reads already may wait for itself if a writer waits, under
-/// FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
-/// furwock_rwlock_rdlock_recursive.
+/// Under FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS, a thread that reads already
+/// may deadlock with itself if a writer waits: see furwock_rwlock_rdlock_recursive.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_shared))
 }
 
-/// Enters as a reader unless it would have to wait. 0, EBUSY or EINVAL. Where readers wait for
-/// writers that wait, this one may give up for their sake, too.
+/// Enters as a reader unless it would have to wait. Returns 0, EBUSY or EINVAL. Where readers wait
+/// for waiting writers, this may also give up because of them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_tryrdlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { tried(raw(lock), RawRwLock::try_lock_shared) }
 }
 
-/// Enters as a reader, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
-/// deadline. A lock that is open is entered whether or not the deadline has passed.
+/// Enters as a reader, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
+/// malformed deadline. Enters a lock that is open even if the deadline has passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock_until(
     lock: *mut furwock_rwlock,
@@ -129,12 +129,12 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_until(
     unsafe { timed(raw(lock), until, RawRwLock::lock_shared, RawRwLock::lock_shared_until) }
 }
 
-/// Enters as a reader as `options` has it (NULL: as furwock_rwlock_rdlock), and stores how in
-/// `*status`, unless that is NULL.
+/// Enters as a reader with `options` (NULL: as furwock_rwlock_rdlock), and stores how in `*status`,
+/// unless that is NULL.
 ///
-/// 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the caller is inside as a
-/// reader, in the place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Readers
-/// that enter besides are not told.
+/// Returns 0; ETIMEDOUT; EINVAL, also for an unknown flag; EOWNERDEAD: the caller is inside as a
+/// reader, in place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Other readers
+/// don't get this error.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock_with(
     lock: *mut furwock_rwlock,
@@ -145,22 +145,23 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_with(
     unsafe { with(lock, options, status, RawRwLock::lock_shared_with) }
 }
 
-/// Enters as a reader past all writers but one that is inside: for threads that read already, and
-/// mustn't wait for a writer that waits for them. Left by furwock_rwlock_rdunlock. 0 or EINVAL.
+/// Enters as a reader unless a writer is inside, ahead of all waiting writers: for threads that
+/// read already, and mustn't wait for a writer that waits for them. Leave with
+/// furwock_rwlock_rdunlock. Returns 0 or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_shared_recursive))
 }
 
-/// furwock_rwlock_rdlock_recursive, unless a writer is inside: EBUSY.
+/// furwock_rwlock_rdlock_recursive that doesn't wait: EBUSY if a writer is inside.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_tryrdlock_recursive(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { tried(raw(lock), RawRwLock::try_lock_shared_recursive) }
 }
 
-/// furwock_rwlock_rdlock_recursive, up to the deadline: ETIMEDOUT.
+/// furwock_rwlock_rdlock_recursive with a deadline: ETIMEDOUT once it has passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive_until(
     lock: *mut furwock_rwlock,
@@ -172,44 +173,44 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive_until(
     unsafe { timed(raw(lock), until, forever, timely) }
 }
 
-/// Leaves as a reader, which the calling thread is. 0 or EINVAL. Who isn't a reader destroys the
-/// lock.
+/// Leaves as a reader, which the calling thread must be: otherwise the lock is corrupted. Returns 0
+/// or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared))
 }
 
-/// furwock_rwlock_rdunlock that returns how many waiters it let in or woke. 0 for NULL.
+/// furwock_rwlock_rdunlock that returns how many waiters it admitted or woke. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock_counting(lock: *mut furwock_rwlock) -> usize {
     // SAFETY: the caller's lock.
     unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_shared_counting)
 }
 
-/// furwock_rwlock_rdunlock after which nobody gets past those who wait.
+/// furwock_rwlock_rdunlock after which no thread overtakes the waiters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared_fair))
 }
 
-/// Enters as the writer, waiting as long as it takes. 0 or EINVAL. A thread that is inside already
-/// waits for ever.
+/// Enters as the writer, waiting as long as it takes. Returns 0 or EINVAL. A thread that is inside
+/// already waits for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_exclusive))
 }
 
-/// Enters as the writer unless it would have to wait. 0, EBUSY or EINVAL.
+/// Enters as the writer unless it would have to wait. Returns 0, EBUSY or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_trywrlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { tried(raw(lock), RawRwLock::try_lock_exclusive) }
 }
 
-/// Enters as the writer, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+/// Enters as the writer, or gives up at the deadline. Returns 0, ETIMEDOUT or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrlock_until(
     lock: *mut furwock_rwlock,
@@ -219,10 +220,10 @@ pub unsafe extern "C" fn furwock_rwlock_wrlock_until(
     unsafe { timed(raw(lock), until, RawRwLock::lock_exclusive, RawRwLock::lock_exclusive_until) }
 }
 
-/// Enters as the writer as `options` has it (NULL: as furwock_rwlock_wrlock), and stores how in
+/// Enters as the writer with `options` (NULL: as furwock_rwlock_wrlock), and stores how in
 /// `*status`, unless that is NULL.
 ///
-/// 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in the place of a writer or an
+/// Returns 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in place of a writer or an
 /// upgradable reader that has ended without leaving (FURWOCK_OWNER_DEATH).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrlock_with(
@@ -234,22 +235,22 @@ pub unsafe extern "C" fn furwock_rwlock_wrlock_with(
     unsafe { with(lock, options, status, RawRwLock::lock_exclusive_with) }
 }
 
-/// Leaves as the writer. 0 or EINVAL. Does nothing if nobody writes; ends the writing, whoever
-/// writes, otherwise.
+/// Leaves as the writer. Returns 0 or EINVAL. Does nothing if there is no writer; doesn't check
+/// that the writer is the calling thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_exclusive))
 }
 
-/// furwock_rwlock_wrunlock that returns how many waiters it let in or woke. 0 for NULL.
+/// furwock_rwlock_wrunlock that returns how many waiters it admitted or woke. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock_counting(lock: *mut furwock_rwlock) -> usize {
     // SAFETY: the caller's lock.
     unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_exclusive_counting)
 }
 
-/// furwock_rwlock_wrunlock after which nobody gets past those who wait.
+/// furwock_rwlock_wrunlock after which no thread overtakes the waiters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
@@ -257,21 +258,21 @@ pub unsafe extern "C" fn furwock_rwlock_wrunlock_fair(lock: *mut furwock_rwlock)
 }
 
 /// Enters as the upgradable reader, waiting as long as it takes. It shares the lock with readers,
-/// and excludes the writer and other upgradable readers. 0 or EINVAL.
+/// and excludes the writer and other upgradable readers. Returns 0 or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_uplock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_upgradable))
 }
 
-/// Enters as the upgradable reader unless it would have to wait. 0, EBUSY or EINVAL.
+/// Enters as the upgradable reader unless it would have to wait. Returns 0, EBUSY or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_tryuplock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { tried(raw(lock), RawRwLock::try_lock_upgradable) }
 }
 
-/// Enters as the upgradable reader, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+/// Enters as the upgradable reader, or gives up at the deadline. Returns 0, ETIMEDOUT or EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_uplock_until(
     lock: *mut furwock_rwlock,
@@ -281,7 +282,7 @@ pub unsafe extern "C" fn furwock_rwlock_uplock_until(
     unsafe { timed(raw(lock), until, RawRwLock::lock_upgradable, RawRwLock::lock_upgradable_until) }
 }
 
-/// Leaves as the upgradable reader. 0 or EINVAL. Does nothing if there is none.
+/// Leaves as the upgradable reader. Returns 0 or EINVAL. Does nothing if there is none.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upunlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
@@ -290,39 +291,39 @@ pub unsafe extern "C" fn furwock_rwlock_upunlock(lock: *mut furwock_rwlock) -> c
     }))
 }
 
-/// furwock_rwlock_upunlock that returns how many waiters it let in or woke. 0 for NULL.
+/// furwock_rwlock_upunlock that returns how many waiters it admitted or woke. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upunlock_counting(lock: *mut furwock_rwlock) -> usize {
     // SAFETY: the caller's lock.
     unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_upgradable)
 }
 
-/// furwock_rwlock_upunlock after which nobody gets past those who wait.
+/// furwock_rwlock_upunlock after which no thread overtakes the waiters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_upgradable_fair))
 }
 
-/// Turns the upgradable reader, who calls, into the writer, once all readers have left; none enters
-/// meanwhile, and no writer comes between. 0; EPERM if there is no upgradable reader; EINVAL. A
-/// thread that is inside as a reader besides waits for ever.
+/// Turns the caller from the upgradable reader into the writer, once all readers have left;
+/// meanwhile no reader enters, and no other writer gets in between. Returns 0; EPERM if there is no
+/// upgradable reader; EINVAL. A thread that is also inside as a reader waits for ever.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upgrade(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { upgradable(lock) }.map(RawRwLock::upgrade))
 }
 
-/// furwock_rwlock_upgrade if there are no readers: EBUSY otherwise, and the caller is the
-/// upgradable reader still.
+/// furwock_rwlock_upgrade that doesn't wait: EBUSY if there are readers, and the caller remains the
+/// upgradable reader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_tryupgrade(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     unsafe { tried(upgradable(lock), RawRwLock::try_upgrade) }
 }
 
-/// furwock_rwlock_upgrade, up to the deadline: ETIMEDOUT, and the caller is the upgradable reader
-/// still.
+/// furwock_rwlock_upgrade with a deadline: ETIMEDOUT once it has passed, and the caller remains the
+/// upgradable reader.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upgrade_until(
     lock: *mut furwock_rwlock,
@@ -332,16 +333,16 @@ pub unsafe extern "C" fn furwock_rwlock_upgrade_until(
     unsafe { timed(upgradable(lock), until, RawRwLock::upgrade, RawRwLock::upgrade_until) }
 }
 
-/// Turns the writer, who calls, into a reader, without letting go. 0; EPERM if there is no writer;
-/// EINVAL.
+/// Turns the caller from the writer into a reader, without releasing the lock. Returns 0; EPERM if
+/// there is no writer; EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_downgrade(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
     errno_of(unsafe { written(lock) }.map(RawRwLock::downgrade))
 }
 
-/// Turns the writer, who calls, into the upgradable reader, without letting go. 0; EPERM if there
-/// is no writer; EINVAL.
+/// Turns the caller from the writer into the upgradable reader, without releasing the lock. Returns
+/// 0; EPERM if there is no writer; EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_downgrade_to_upgradable(
     lock: *mut furwock_rwlock,
@@ -350,8 +351,8 @@ pub unsafe extern "C" fn furwock_rwlock_downgrade_to_upgradable(
     errno_of(unsafe { written(lock) }.map(RawRwLock::downgrade_to_upgradable))
 }
 
-/// Turns the upgradable reader, who calls, into a reader, without letting go. 0; EPERM if there is
-/// no upgradable reader; EINVAL.
+/// Turns the caller from the upgradable reader into a reader, without releasing the lock. Returns
+/// 0; EPERM if there is no upgradable reader; EINVAL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_downgrade_upgradable(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
@@ -359,14 +360,14 @@ pub unsafe extern "C" fn furwock_rwlock_downgrade_upgradable(lock: *mut furwock_
 }
 
 /// The kernel's id of the thread that is the writer or the upgradable reader, 0 if there is
-/// neither. Out of date at once, unless it is the caller.
+/// neither. The answer may be out of date at once, unless it names the caller.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_owner(lock: *const furwock_rwlock) -> pid_t {
     // SAFETY: the caller's lock.
     unsafe { raw(lock) }.map_or(0, |raw| raw.owner() as pid_t)
 }
 
-/// Whether anybody is inside.
+/// Whether there are readers or a writer inside.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_is_locked(lock: *const furwock_rwlock) -> bool {
     // SAFETY: the caller's lock.

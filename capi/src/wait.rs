@@ -9,9 +9,9 @@ use libc::{EAGAIN, EINVAL, ETIMEDOUT};
 
 /// Waits until woken, if the 8-bit word holds `expected`.
 ///
-/// 0 when woken (rarely, for no reason: look at the word again); EAGAIN if the word holds another
-/// value; ETIMEDOUT; EINVAL for a word that is NULL or not aligned, or a malformed deadline.
-/// Signals don't end the wait.
+/// Returns 0 when woken (rarely a wake is spurious: look at the word again); EAGAIN if the word
+/// holds another value; ETIMEDOUT; EINVAL for a word that is NULL or not aligned, or a malformed
+/// deadline. Signals don't end the wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_wait8(
     word: *const Word,
@@ -67,8 +67,8 @@ pub unsafe extern "C" fn furwock_wait_pointer(
 }
 
 /// furwock_wait8 for a word of `size` bytes (1, 2, 4 or 8) and for wakes that have a bit in common
-/// with `bitset`. Wakes without a bitset wake everybody. EINVAL besides for another size, a value
-/// that doesn't fit in it, and a bitset of 0.
+/// with `bitset`. Wakes without a bitset match every waiter. Also returns EINVAL for any other
+/// size, a value that doesn't fit in it, and a bitset of 0.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_wait_bitset(
     word: *const Word,

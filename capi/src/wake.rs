@@ -7,17 +7,18 @@ use core::sync::atomic::AtomicU8;
 use engine::futex::{self, Requeued};
 use libc::EAGAIN;
 
-/// Wakes up to `count` waiters of `word`, of whatever width, those first that have waited longest.
-/// Returns how many it woke.
+/// Wakes up to `count` waiters of `word`, which may have any width; those that have waited longest
+/// come first. Returns how many it woke.
 ///
-/// Change the word first. It is not read here, and need not exist any more. SIZE_MAX wakes all.
+/// Change the word first. This call doesn't read it, and the word need not exist any more. SIZE_MAX
+/// wakes all.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_wake(word: *const Word, count: usize) -> usize {
     furwock_wake_bitset(word, count, u32::MAX)
 }
 
-/// furwock_wake for those who wait with a bitset that has a bit in common with `bitset`. Who waits
-/// without one has all bits.
+/// furwock_wake for waiters whose bitset has a bit in common with `bitset`. Waiters without a
+/// bitset have all bits.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_wake_bitset(word: *const Word, count: usize, bitset: u32) -> usize {
     futex::wake_address(word.cast(), count, bitset)
@@ -29,14 +30,14 @@ pub extern "C" fn furwock_wake_bitset(word: *const Word, count: usize, bitset: u
 pub struct furwock_requeued {
     /// Waiters woken.
     pub woken: usize,
-    /// Waiters that wait on the other word from now on.
+    /// Waiters moved to the other word.
     pub moved: usize,
 }
 
-/// Wakes up to `wake` threads that wait on `from`, and moves up to `move` of the others to the end
-/// of those who wait on `to`. Stores how many in `*done`, unless that is NULL.
+/// Wakes up to `wake` waiters of `from`, and moves up to `move` of the others to the end of the
+/// queue of `to`. Stores how many in `*done`, unless that is NULL.
 ///
-/// Who was moved waits on, with the deadline it has, until `to` is woken. 0, or EINVAL for a word
+/// A moved waiter keeps its deadline and waits until `to` is woken. Returns 0, or EINVAL for a word
 /// that is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_requeue(
@@ -54,7 +55,7 @@ pub unsafe extern "C" fn furwock_requeue(
         wake: usize,
         relocate: usize,
     ) -> Result<Requeued, c_int> {
-        // SAFETY: by this function's contract. Only their addresses count.
+        // SAFETY: by this function's contract. Only their addresses are used.
         let (from, to) = unsafe { (word::at::<AtomicU8>(from)?, word::at::<AtomicU8>(to)?) };
         Ok(futex::requeue(from, to, wake, relocate))
     }
@@ -64,9 +65,9 @@ pub unsafe extern "C" fn furwock_requeue(
 
 /// furwock_requeue, provided that `from`, a word of `size` bytes (1, 2, 4 or 8), holds `expected`.
 ///
-/// The check and the requeue are one step for all who use `from`. EAGAIN if it holds another value:
-/// then nobody was woken or moved. EINVAL besides for a word that is not aligned, another size, and
-/// a value that doesn't fit in it.
+/// The check and the requeue are one atomic step for other calls on `from`. Returns EAGAIN if it
+/// holds another value: then no waiter was woken or moved. Also returns EINVAL for a word that is
+/// not aligned, any other size, and a value that doesn't fit in it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_compare_requeue(
     from: *const Word,

@@ -1,4 +1,4 @@
-//! Words as C names them: an address, and how many bytes lie there.
+//! Words as C names them: an address and a size in bytes.
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
@@ -8,7 +8,7 @@ use libc::EINVAL;
 /// Any object: `volatile void` to C, so that atomics need no cast.
 pub(crate) type Word = c_void;
 
-/// An atomic of the engine's whose value fits in C's widest.
+/// One of the engine's atomics, whose value fits in C's widest.
 pub(crate) trait Sized: futex::Word<Value: TryFrom<u64>> + 'static {}
 
 impl Sized for AtomicU8 {}
@@ -16,7 +16,7 @@ impl Sized for AtomicU16 {}
 impl Sized for AtomicU32 {}
 impl Sized for AtomicU64 {}
 
-/// The atomic at `word`, unless nothing can be there: `EINVAL`.
+/// The atomic at `word`, or `EINVAL` for an address that can't hold one.
 ///
 /// # Safety
 /// If the address is not null and is aligned for `A`, an `A` is there for as long as `'w`.
@@ -30,7 +30,7 @@ pub(crate) unsafe fn at<'w, A>(word: *const Word) -> Result<&'w A, c_int> {
     Ok(unsafe { &*word })
 }
 
-/// `value` as the word's own, unless it doesn't fit: `EINVAL`.
+/// `value` in the word's own type, or `EINVAL` if it doesn't fit.
 pub(crate) fn narrow<A: Sized>(value: u64) -> Result<A::Value, c_int> {
     A::Value::try_from(value).map_err(|_| EINVAL)
 }
@@ -49,7 +49,7 @@ macro_rules! by_size {
 }
 pub(crate) use by_size;
 
-/// A word with what it should hold.
+/// A word with its expected value.
 ///
 /// # Safety
 /// As for [`at`].

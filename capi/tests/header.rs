@@ -1,4 +1,4 @@
-//! `include/furwock.h` says what the sources say. `FURWOCK_WRITE_HEADER=1` writes it anew.
+//! `include/furwock.h` is what the sources generate. `FURWOCK_WRITE_HEADER=1` rewrites it.
 
 use cbindgen::{Builder, Config, DocumentationStyle, Language, Style};
 use std::collections::HashMap;
@@ -20,13 +20,13 @@ const HEAD: &str = "\
  *
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
- * clean-up. Whoever changes it wakes those who wait for the change, afterwards. Words are private:
- * their waiters are threads of one process. furwock_futex and furwock_waitv answer EFAULT for a word
- * that isn't there; the other functions that read one crash.
+ * clean-up. A thread that changes it wakes the waiters afterwards. Words are private: their waiters
+ * are threads of one process. furwock_futex and furwock_waitv return EFAULT for an address without
+ * memory; the other functions that read a word crash.
  *
- * No function is a cancellation point, and none may be cancelled asynchronously. From a signal handler
- * that may have interrupted one of them, only furwock_futex, furwock_wake, furwock_wake_bitset and
- * furwock_mutex_trylock may be called.
+ * No function is a cancellation point, and none may be cancelled asynchronously. From a signal
+ * handler that may have interrupted one of them, only furwock_futex, furwock_wake,
+ * furwock_wake_bitset and furwock_mutex_trylock may be called.
  *
  * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
  */";
