@@ -1,4 +1,4 @@
-//! `pthread_barrier_wait` and `_destroy` of barriers that one process has.
+//! `pthread_barrier_wait` and `_destroy` of private barriers.
 
 use crate::glibc;
 use crate::layout::Barrier;
@@ -18,7 +18,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barri
     if closed(|| this.raw.wait(this.count())) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }
 
-/// POSIX `pthread_barrier_destroy`. A thread that was let go doesn't touch the barrier again, so that
+/// POSIX `pthread_barrier_destroy`. A released thread doesn't touch the barrier again, so that
 /// there is nothing to wait for.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_barrier_t) -> c_int {

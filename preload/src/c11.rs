@@ -1,4 +1,4 @@
-//! `<threads.h>`: `mtx_*` and `cnd_*`, which glibc answers without asking the pthread functions
+//! `<threads.h>`: `mtx_*` and `cnd_*`, which glibc serves without calling the pthread functions
 //! that a preload replaces.
 //!
 //! `mtx_init` and `cnd_init` are glibc's: they write the pthread objects' formats.

@@ -1,4 +1,4 @@
-//! `pthread_cancel`: a thread in a wait of furwock's has to hear of it.
+//! `pthread_cancel`: a thread in one of furwock's waits has to be interrupted.
 
 use crate::{glibc, handlers};
 use core::ffi::c_int;
@@ -7,8 +7,8 @@ use furwock::lock::signals::{self, closed};
 
 /// POSIX `pthread_cancel`.
 ///
-/// glibc marks the thread, and wakes it from its own waits. From furwock's the interrupt wakes it;
-/// it then asks glibc, which knows of the mark.
+/// glibc marks the thread, and wakes it from glibc's waits. furwock's interrupt wakes it from
+/// furwock's; it then asks glibc, which knows the mark.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int {
     handlers::before_cancellation();
@@ -20,9 +20,10 @@ pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int
     result
 }
 
-/// Waits as a cancellation point does. A cancellation is acted upon before the wait, or after one that it
-/// `may_have_ended`, by calls whose frames have nothing to clean up: `wait` and what it returns have
-/// nothing to drop. In between the thread is interrupted, not unwound: who was woken first stays woken.
+/// Waits as a cancellation point does. The thread acts on a cancellation before the wait, or after
+/// a wait that it `may_have_ended`, in calls whose frames have nothing to clean up: `wait` and its
+/// result have nothing to drop. In between the thread is interrupted, not unwound: a thread that
+/// was woken first stays woken.
 ///
 /// # Safety
 /// May unwind the caller's frame.
@@ -33,9 +34,9 @@ pub(crate) unsafe fn point<R>(
     const { assert!(!core::mem::needs_drop::<R>()) };
     let (mut kind, mut state) = (glibc::PTHREAD_CANCEL_DEFERRED, glibc::PTHREAD_CANCEL_DISABLE);
     // SAFETY: by this function's contract. Asynchronous cancellation must not unwind a thread that
-    // stands in a queue, and nothing else may: also not a signal handler that comes to a cancellation
-    // point of its own. (glibc 2.36 forgets the thread's result if it is enabling the state that makes it
-    // act on a cancellation of the asynchronous type.)
+    // stands in a queue, and nothing else may: also not a signal handler that comes to a
+    // cancellation point of its own. (glibc 2.36 forgets the thread's result if it is enabling the
+    // state that makes it act on a cancellation of the asynchronous type.)
     unsafe {
         glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind);
         closed(lock::forget_interrupt);
@@ -61,13 +62,13 @@ pub(crate) unsafe fn point<R>(
     ended
 }
 
-/// What `point` has changed, beside an address in its frame, for a handler that jumps out of the wait.
+/// What `point` has changed, and an address in its frame, for a handler that jumps out of the wait.
 const WAS_DISABLED: usize = 1;
 const WAS_ASYNCHRONOUS: usize = 2;
 const FRAME: usize = !7;
 
-/// Notes it, unless a wait that the thread was in before has: its note is the one that counts. Whether it
-/// has.
+/// Notes the change, unless an outer wait of the thread has noted one: the outer note counts.
+/// Returns whether it noted the change.
 #[inline(always)]
 fn note(kind: c_int, state: c_int) -> bool {
     let here = 0_u64;
@@ -85,7 +86,8 @@ fn note(kind: c_int, state: c_int) -> bool {
     is_first
 }
 
-/// Puts back what `point` changed, for a jump that leaves it: `is_left` says so of an address in its frame.
+/// Restores what `point` changed, for a jump that leaves it, which `is_left` decides by an address
+/// in its frame.
 ///
 /// # Safety
 /// May unwind the caller's frame.

@@ -11,9 +11,9 @@ use furwock::lock::{CondvarWait, Outcome, end_waits};
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
-/// POSIX `pthread_cond_init`: glibc's, of the version whose format is used here. A library that was linked
-/// without libc names no version; the loader would give it the oldest, which clears a pointer's worth
-/// of the condvar, and the functions below would meet what lay behind that.
+/// POSIX `pthread_cond_init`: glibc's, of the version whose format is used here. A library that was
+/// linked without libc names no version; the loader would give it the oldest, which clears a
+/// pointer's worth of the condvar, and the functions below would meet what lay behind that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_cond_init(
     cond: *mut pthread_cond_t,
@@ -145,11 +145,11 @@ unsafe fn wait_until(
     }
 }
 
-/// Waits on a condvar of furwock's with a mutex of whatever kind.
+/// Waits on one of furwock's condvars with a mutex of any kind.
 ///
-/// A cancellation is acted upon before the wait or after it, in both cases with the mutex held, and
-/// by a call whose frames have nothing to clean up. In between the thread is interrupted, not
-/// unwound: one that was signalled first stays signalled.
+/// The thread acts on a cancellation before or after the wait, in both cases with the mutex held,
+/// and in a call whose frames have nothing to clean up. In between the thread is interrupted, not
+/// unwound: a thread that was signalled first stays signalled.
 ///
 /// # Safety
 /// The program's objects.
@@ -186,7 +186,7 @@ fn wait_with_own_mutex(
     deadline: Option<&Deadline>,
 ) -> Result<Outcome, c_int> {
     if mutex.is_nested() {
-        // Undefined by POSIX; glibc takes off one lock and waits with the mutex held.
+        // POSIX leaves this undefined; glibc takes off one lock and waits with the mutex held.
         let take_off = || {
             mutex.take_off();
             true
@@ -229,8 +229,8 @@ fn wait_with_own_mutex(
     Ok(outcome)
 }
 
-/// A mutex that the kernel or another process may have a say in can't be queued for here: its
-/// waiters are woken, and lock it by glibc's code.
+/// Waiters can't queue here for a mutex that the kernel or another process may hand over: they are
+/// woken, and lock it with glibc's code.
 ///
 /// # Safety
 /// `mutex` is glibc's.
@@ -263,8 +263,8 @@ unsafe fn wait_with_glibcs_mutex(
     if locked == 0 { Ok(wait.outcome()) } else { Err(locked) }
 }
 
-/// Locks the mutex of a wait that is left for good, as glibc does: what is left to be done in the frames of
-/// the program, or behind its jump, expects that.
+/// Locks the mutex of a wait that is left for good, as glibc does: the program's clean-up code, or
+/// the code at the target of its jump, expects that.
 fn lock_again(mutex: &Mutex) {
     let kind = mutex.kind();
     if kind == Kind::Glibc {
@@ -280,11 +280,11 @@ fn lock_again(mutex: &Mutex) {
     });
 }
 
-/// What is to be done with the mutex of a wait that a signal handler leaves for good.
+/// What happens to the mutex of a wait that a signal handler leaves for good.
 struct Left<'m> {
     mutex: &'m Mutex,
     relock: fn(&Mutex),
-    /// As far as glibc is concerned, the thread waits for the mutex then, and no more for the condvar.
+    /// To glibc, the thread then waits for the mutex, no longer for the condvar.
     was_notified: Cell<bool>,
 }
 
@@ -293,8 +293,8 @@ impl<'m> Left<'m> {
         Self { mutex, relock, was_notified: Cell::new(false) }
     }
 
-    /// Calls `wait`, and `relock` if that is left. An unwind and a jump come by here alike: glibc sees to
-    /// that.
+    /// Calls `wait`, and `relock` if `wait` is left. glibc runs this for an unwind as well as for a
+    /// jump.
     fn unless_returning(&self, wait: impl FnOnce() -> CondvarWait) -> CondvarWait {
         let mut handler = MaybeUninit::uninit();
         // SAFETY: the handler and what it is given outlive the wait.
@@ -312,8 +312,8 @@ impl<'m> Left<'m> {
 unsafe extern "C-unwind" fn is_left(left: *mut c_void) {
     // SAFETY: `unless_returning` registered it with a pointer to its own.
     let left = unsafe { &*left.cast::<Left<'_>>() };
-    // An unwind comes here before it comes to the frame that the wait's node is dropped in. In the queue of
-    // the mutex the node might be given what is waited for here.
+    // An unwind reaches this handler before the frame that drops the wait's node. While the node
+    // stands in the mutex's queue, it might be handed the mutex that this handler waits for.
     closed(|| end_waits(|frame| frame < core::ptr::from_ref(left).addr()));
     if !left.was_notified.get() {
         (left.relock)(left.mutex);

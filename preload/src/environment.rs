@@ -1,15 +1,15 @@
-//! The environment that the loader gives to constructors: libc's `environ` isn't set yet, and nobody
-//! has read or copied it.
+//! The environment that the loader gives to constructors: libc's `environ` isn't set yet, and no
+//! other code has read or copied it.
 
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::MaybeUninit;
 
-/// An array of strings with a null behind the last, as the kernel put it on the stack.
+/// A null-terminated array of strings, as the kernel put it on the stack.
 pub(crate) struct Environment(*mut *mut c_char);
 
 impl Environment {
     /// # Safety
-    /// `array` is such an array, which nobody else uses as long as this lives.
+    /// `array` is such an array, which no other code uses while this lives.
     pub(crate) unsafe fn new(array: *mut *mut c_char) -> Self {
         Self(array)
     }
@@ -21,8 +21,8 @@ impl Environment {
         Some(unsafe { CStr::from_ptr(self.entry(at).add(name.count_bytes() + 1)) })
     }
 
-    /// Takes this library out of `LD_PRELOAD`, so that programs which this one starts don't get it.
-    /// What else is named there stays; without anything else the variable goes.
+    /// Removes this library from `LD_PRELOAD`, so that programs started by this one don't get it.
+    /// Other entries stay; without any, the variable is removed.
     pub(crate) fn forget_this_library(&mut self) {
         const NAME: &CStr = c"LD_PRELOAD";
         let Some(own) = own_path() else { return };
@@ -82,13 +82,13 @@ impl Environment {
     }
 }
 
-/// What the loader takes for the end of a path in `LD_PRELOAD`.
+/// The bytes that end a path in `LD_PRELOAD`.
 fn separates(byte: &u8) -> bool {
     matches!(byte, b' ' | b':')
 }
 
-/// Moves the entries that aren't to go to the front of `list`, with a colon between them, and fills the
-/// rest with zeroes. Returns the length of what is left.
+/// Moves the entries that stay to the front of `list`, with a colon between them, and fills the
+/// rest with zeroes. Returns the length of what stays.
 fn remove_entries(list: &mut [u8], goes: impl Fn(&[u8]) -> bool) -> usize {
     let (mut read, mut written) = (0, 0);
     while read < list.len() {
@@ -111,8 +111,8 @@ fn remove_entries(list: &mut [u8], goes: impl Fn(&[u8]) -> bool) -> usize {
 fn own_path() -> Option<&'static CStr> {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
     let inside = own_path as *const c_void;
-    // SAFETY: writes one `Dl_info`, if the address is in a loaded library, as this function's is. The
-    // name lives as long as the library.
+    // SAFETY: writes one `Dl_info`, if the address is in a loaded library, as this function's is.
+    // The name lives as long as the library.
     unsafe {
         if libc::dladdr(inside, info.as_mut_ptr()) == 0 {
             return None;
@@ -122,8 +122,8 @@ fn own_path() -> Option<&'static CStr> {
     }
 }
 
-/// Whether an entry of `LD_PRELOAD` stands for the file at `own`. What the loader searched for, or had
-/// to put together (`$LIB`), is known by its last part.
+/// Whether an entry of `LD_PRELOAD` names the file at `own`. Entries that the loader searches for
+/// or expands (`$LIB`) are compared by their last component.
 fn names(entry: &[u8], own: &CStr) -> bool {
     let last = |path: &[u8]| path.rsplit(|byte| *byte == b'/').next().map(<[u8]>::len);
     let ends_alike = |length: usize| {
@@ -136,7 +136,7 @@ fn names(entry: &[u8], own: &CStr) -> bool {
     entry == own.to_bytes() || file(entry).is_some_and(|file| Some(file) == file_at(own))
 }
 
-/// Which file lies at a path.
+/// The file at a path.
 fn file(path: &[u8]) -> Option<(libc::dev_t, libc::ino_t)> {
     let mut buffer = [0u8; libc::PATH_MAX as usize];
     buffer.get_mut(..path.len())?.copy_from_slice(path);

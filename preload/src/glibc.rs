@@ -1,4 +1,4 @@
-//! glibc's own functions, for the objects that stay glibc's.
+//! glibc's own functions, for the objects that glibc serves.
 //!
 //! They are looked up by name *and version*: `pthread_cond_wait` exists twice, and the older one
 //! (2.2.5) takes an object of another format. `start` looks all of them up before any other
@@ -18,7 +18,7 @@ unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
-/// One function: where it is, once known.
+/// One function: its address, once known.
 struct Function {
     name: &'static CStr,
     version: &'static CStr,
@@ -37,16 +37,16 @@ impl Function {
             address = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
         }
         if address.is_null() {
-            // Added under another version than here, in whichever glibc this is; or ThreadSanitizer's,
-            // whose names carry none, and which comes before glibc's.
-            // SAFETY: as above.
+            // Added under another version than here, in whichever glibc this is; or
+            // ThreadSanitizer's, whose names carry none, and which comes before glibc's. SAFETY: as
+            // above.
             address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
         self.address.store(address, Ordering::Release);
         address
     }
 
-    /// Null if this C library has none: an older one, then, than the program was built for.
+    /// Null if this C library lacks it: the program was then built for a newer one.
     fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
         if !known.is_null() { known } else { self.look_up() }
@@ -94,7 +94,7 @@ macro_rules! functions {
             $(table::$name.look_up();)*
         }
 
-        /// Whether all that have been found lie where `lies` says.
+        /// Whether `lies` holds for the addresses of all functions found.
         pub(crate) fn all(lies: impl Fn(*mut c_void) -> bool) -> bool {
             let functions = [$(&table::$name,)* &SYSCALL].into_iter().chain(&LONGJMPS);
             let mut known = functions.map(|function| function.address.load(Ordering::Acquire));
@@ -178,8 +178,8 @@ unsafe extern "C" {
     static __libc_single_threaded: core::sync::atomic::AtomicU8;
 }
 
-/// Whether the process has one thread, as far as glibc knows. glibc's own mutexes do without locked
-/// instructions then.
+/// Whether the process has one thread, as far as glibc knows. glibc's own mutexes then use no
+/// locked instructions.
 #[inline(always)]
 pub(crate) fn is_single_threaded() -> bool {
     // SAFETY: a byte of glibc's, which it writes only while there is one thread.
@@ -192,7 +192,7 @@ unsafe extern "C-unwind" {
     pub(crate) fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
-/// What a cleanup handler is registered by (`struct _pthread_cleanup_buffer`).
+/// The registration of a cleanup handler (`struct _pthread_cleanup_buffer`).
 #[repr(C)]
 pub(crate) struct CleanupHandler {
     routine: unsafe extern "C-unwind" fn(*mut c_void),
@@ -202,8 +202,8 @@ pub(crate) struct CleanupHandler {
 }
 
 unsafe extern "C-unwind" {
-    /// Has `routine(argument)` called if the frame that this is called in is left by a cancellation, by
-    /// `pthread_exit` or by a jump, also past frames that can't be unwound.
+    /// Registers `routine(argument)` to be called if a cancellation, `pthread_exit` or a jump
+    /// leaves the caller's frame, even past frames that can't be unwound.
     pub(crate) fn _pthread_cleanup_push(
         handler: *mut CleanupHandler,
         routine: unsafe extern "C-unwind" fn(*mut c_void),

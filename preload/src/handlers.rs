@@ -1,16 +1,16 @@
-//! `sigaction` and its kin: the program's signal handlers, kept out of calls of furwock's.
+//! `sigaction` and related functions: keep the program's signal handlers out of furwock's calls.
 //!
-//! A handler may leave what it interrupted for good (`siglongjmp`, `pthread_exit`, a cancellation that
-//! it acts upon). So none may run where a thread of furwock's owes others something: in the stretches
-//! that `furwock::lock::signals` closes.
+//! A handler may leave the interrupted code for good (`siglongjmp`, `pthread_exit`, a
+//! cancellation). So no handler may run where a thread inside furwock owes other threads the rest
+//! of a call: in the stretches that `furwock::lock::signals` closes.
 //!
-//! The kernel therefore calls an *entrance* in place of each handler. It looks where its thread is, and
-//! jumps on to the handler, with the kernel's arguments and stack as they were; or, in a closed stretch,
-//! has the signal queued again and returns. Each handler has two entrances of its own, one for each of the
-//! two kinds (`SA_SIGINFO` or not), so that an entrance says all that there is to know of it: what the
-//! kernel holds is translated back when the program asks, wherever it was installed, and whoever else
-//! (a forked child, a library with system calls of its own) has changed it meanwhile. Masks, flags and
-//! errors are the kernel's.
+//! The kernel therefore calls an *entrance* in place of each handler. The entrance checks where its
+//! thread is. It then jumps to the handler, with the kernel's arguments and stack unchanged; or, in
+//! a closed stretch, queues the signal again and returns. Each handler has two entrances of its
+//! own, one for each of the two kinds (`SA_SIGINFO` or not), so that the entrance alone identifies
+//! the handler. When the program asks, the kernel's record is translated back, even if it was
+//! installed elsewhere, or a forked child or a library with its own system calls has changed it.
+//! Masks, flags and errors are the kernel's.
 
 use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
@@ -20,11 +20,11 @@ use furwock::lock::signals;
 use libc::{SA_NODEFER, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN};
 use libc::{sighandler_t, sigset_t};
 
-/// Different handlers that a program may have. Those beyond are called by the kernel itself.
+/// How many different handlers a program may have. The kernel calls further ones directly.
 const MOST: usize = 512;
 
-/// The handler behind each pair of entrances; 0 if there is none. None is ever taken back: a program
-/// may come back to it, and another thread may be on its way through.
+/// The handler behind each pair of entrances; 0 if there is none. Entries are never reused: a
+/// program may install the handler again, and another thread may be running the entrance.
 static HANDLERS: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
 
 /// Bytes of code from an entrance to the next.
@@ -35,8 +35,8 @@ unsafe extern "C" {
     fn furwock_entrances();
 }
 
-// An entrance knows its number, and nothing else. What follows may change no register that a handler
-// gets its arguments in, nor the stack.
+// An entrance knows its number, and nothing else. The code after it may change neither the stack
+// nor the registers that hold a handler's arguments.
 core::arch::global_asm!(
     ".pushsection .text.furwock_entrances,\"ax\",@progbits",
     ".hidden furwock_entrances",
@@ -113,7 +113,8 @@ fn number(address: usize) -> Option<usize> {
     (offset < 2 * MOST * ENTRANCE && offset.is_multiple_of(ENTRANCE)).then_some(offset / ENTRANCE)
 }
 
-/// The entrance for `handler`, which gets its `info` if that is said. `None` if there are too many.
+/// The entrance for `handler`, in the `SA_SIGINFO` form if `info` is set. `None` if there are too
+/// many.
 fn entrance_for(handler: usize, info: bool) -> Option<usize> {
     let start = (handler >> 4 ^ handler >> 13) % MOST;
     let places = (0..MOST).map(|at| (start + at) % MOST);
@@ -127,14 +128,14 @@ fn entrance_for(handler: usize, info: bool) -> Option<usize> {
     None
 }
 
-/// Puts an entrance in the place of the handler that `action` names.
+/// Replaces the handler in `action` by its entrance.
 fn lead_in(action: &mut libc::sigaction) {
     let handler = action.sa_sigaction;
     if handler == SIG_DFL || handler == SIG_IGN {
         return;
     }
     let entrance = match number(handler) {
-        // Somebody has asked the kernel itself.
+        // The program got the address from the kernel itself.
         Some(_) => Some(handler),
         None => entrance_for(handler, action.sa_flags & SA_SIGINFO != 0),
     };
@@ -144,7 +145,7 @@ fn lead_in(action: &mut libc::sigaction) {
     }
 }
 
-/// Puts the handler in the place of its entrance.
+/// Replaces the entrance in `action` by its handler.
 fn lead_out(action: &mut libc::sigaction) {
     if let Some(number) = number(action.sa_sigaction) {
         action.sa_sigaction = HANDLERS[number / 2].load(Ordering::Acquire);
@@ -193,7 +194,7 @@ pub unsafe extern "C-unwind" fn __sigaction(
     unsafe { sigaction(signal, new, old) }
 }
 
-/// The signals whose handlers interrupt system calls, for `signal`: those that `siginterrupt` said so of.
+/// The signals whose handlers interrupt system calls, as set by `siginterrupt` for `signal`.
 static INTERRUPTS: AtomicU64 = AtomicU64::new(0);
 
 /// Signals are numbered from 1 to this.
@@ -207,8 +208,8 @@ fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// BSD `siginterrupt`: whether `signal`'s handler interrupts system calls, now and when `signal` installs
-/// another.
+/// BSD `siginterrupt`: sets whether `signal`'s handler interrupts system calls, now and when
+/// `signal` installs another.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn siginterrupt(signal: c_int, interrupts: c_int) -> c_int {
     let mut action = MaybeUninit::uninit();
@@ -268,8 +269,8 @@ fn refused() -> sighandler_t {
     SIG_ERR
 }
 
-/// C `signal`, as BSD has it: the handler stays, its signal is blocked while it runs, and interrupted
-/// system calls go on.
+/// C `signal`, as BSD has it: the handler stays, its signal is blocked while it runs, and
+/// interrupted system calls go on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn signal(signal: c_int, handler: sighandler_t) -> sighandler_t {
     if handler == SIG_ERR || !is_signal(signal) {
@@ -339,11 +340,11 @@ pub unsafe extern "C-unwind" fn sigset(signal: c_int, handler: sighandler_t) -> 
     }
 }
 
-/// By which glibc has a thread act on a cancellation at once, if the thread's type asks for that. The
-/// handler is installed past the functions above, with the first cancellation.
+/// The signal with which glibc makes a thread of the asynchronous type act on a cancellation. glibc
+/// installs the handler with the first cancellation, bypassing the functions above.
 const SIGCANCEL: c_int = 32;
 
-/// Whether any thread has ever asked for that.
+/// Whether any thread has ever set that type.
 static ASYNCHRONOUS: AtomicBool = AtomicBool::new(false);
 
 /// Whether the kernel calls glibc's handler through an entrance.
@@ -359,7 +360,8 @@ pub unsafe extern "C-unwind" fn pthread_setcanceltype(kind: c_int, old: *mut c_i
     unsafe { glibc::pthread_setcanceltype(kind, old) }
 }
 
-/// Before a thread is cancelled: sees to it that glibc's handler finds threads as the program's do.
+/// Called before a thread is cancelled: puts an entrance before glibc's handler, as before the
+/// program's.
 pub(crate) fn before_cancellation() {
     if !LED_IN.load(Ordering::Acquire) && ASYNCHRONOUS.load(Ordering::Relaxed) && !layout::is_off()
     {
@@ -376,8 +378,8 @@ fn lead_cancellation_in() {
         })
     };
     if !lead_in() {
-        // Nobody has been cancelled yet, and the first who is would already be met by the handler: a
-        // thread of our own goes first.
+        // glibc installs the handler with the first cancellation, which would already meet it: so a
+        // thread of our own is cancelled first.
         cancel_somebody();
         lead_in();
     }
@@ -397,8 +399,8 @@ fn cancel_somebody() {
     let is_cancelled = AtomicBool::new(false);
     let (mut thread, mut all, mut mask) = (MaybeUninit::uninit(), no_signals(), no_signals());
     let argument = (&raw const is_cancelled).cast_mut().cast::<c_void>();
-    // SAFETY: `thread` is written if the call succeeds, and what it is given outlives it. The program's
-    // signals aren't for it.
+    // SAFETY: `thread` is written if the call succeeds, and what it is given outlives it. The
+    // program's signals aren't for it.
     unsafe {
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut mask);

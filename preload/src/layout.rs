@@ -1,4 +1,4 @@
-//! glibc's objects, and where furwock's state lives in them.
+//! glibc's objects, and where they hold furwock's state.
 
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use furwock::lock::{Policy, RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
@@ -29,14 +29,14 @@ pub(crate) enum Kind {
     Plain,
     Recursive,
     ErrorCheck,
-    /// Not furwock's: shared, robust, PI, protected, destroyed, or furwock is off.
+    /// Left to glibc: shared, robust, PI, protected, destroyed, or furwock is off.
     Glibc,
 }
 
 /// Robust, priority inheritance, priority protection, process-shared.
 const GLIBC_BITS: i32 = 0x10 | 0x20 | 0x40 | 0x80;
 
-/// Ored into every kind: 0, or what makes all kinds glibc's.
+/// ORed into every kind: 0, or bits that make every kind glibc's.
 static OFF: AtomicI32 = AtomicI32::new(0);
 
 /// Leaves every object that furwock hasn't touched yet to glibc.
@@ -48,7 +48,7 @@ pub(crate) fn turn_off() {
     turn_off_barriers();
 }
 
-/// Whether furwock is off, for functions whose objects can't tell.
+/// Whether furwock is off, for functions whose objects don't show it.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
     OFF.load(Ordering::Relaxed) != 0
@@ -67,7 +67,7 @@ impl Mutex {
         core::ptr::from_ref(self).cast_mut().cast()
     }
 
-    /// Whether it is a mutex of furwock's that checks nothing: the fast path's one question.
+    /// Whether furwock serves the mutex and its kind checks nothing: the fast path's only check.
     #[inline(always)]
     pub(crate) fn is_plain(&self) -> bool {
         let kind = self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed);
@@ -85,12 +85,12 @@ impl Mutex {
         }
     }
 
-    /// Counts a condvar's waiter in, which will lock it again. By the holder.
+    /// Counts a condvar's waiter, which will lock the mutex again. Called by the holder.
     pub(crate) fn expect_waiter(&self) {
         self.users.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts it out. By the holder.
+    /// Uncounts it. Called by the holder.
     pub(crate) fn waiter_is_back(&self) {
         self.users.fetch_sub(1, Ordering::Relaxed);
     }
@@ -121,12 +121,12 @@ const COND_SHARED: u32 = 1;
 const COND_MONOTONIC: u32 = 2;
 
 /// Which word of a condvar holds its flags (glibc's `__wrefs`). It has moved between versions, so
-/// that `start` asks glibc itself.
+/// `start` finds out from glibc itself.
 static COND_FLAGS_AT: AtomicUsize = AtomicUsize::new(COND_FLAGS_UNTIL_2_40);
 const COND_FLAGS_UNTIL_2_40: usize = 9;
 const COND_OFF: usize = 0;
 
-/// Says which 32-bit word of a condvar holds the flags. The first is furwock's own.
+/// Sets which 32-bit word of a condvar holds the flags. The first is furwock's own.
 pub(crate) fn set_cond_flags_at(word: usize) {
     COND_FLAGS_AT.store(word, Ordering::Relaxed);
 }
@@ -154,7 +154,7 @@ impl Cond {
         self.flags() & COND_SHARED == 0
     }
 
-    /// The clock that `pthread_cond_timedwait` counts on.
+    /// The clock of `pthread_cond_timedwait`'s deadlines.
     pub(crate) fn clock(&self) -> libc::clockid_t {
         if self.flags() & COND_MONOTONIC != 0 {
             libc::CLOCK_MONOTONIC
@@ -203,8 +203,9 @@ impl RwLock {
         self.shared.load(Ordering::Relaxed) | RWLOCKS_OFF.load(Ordering::Relaxed) == 0
     }
 
-    /// Tells a lock whose word doesn't who goes first: it was zero at first, a policy that no kind of
-    /// glibc's stands for. Before anybody waits; whoever needn't wait doesn't care.
+    /// Sets the policy of a lock whose word has none yet: a new lock's word is zero, a policy that
+    /// none of glibc's kinds maps to. Called before a thread waits; a thread that needn't wait
+    /// doesn't depend on the policy.
     pub(crate) fn make_ready(&self) {
         if self.raw.policy() == Policy::PhaseFair {
             self.raw.set_policy(match self.kind.load(Ordering::Relaxed) {
@@ -225,7 +226,7 @@ impl RwLock {
         self.writer.store(0, Ordering::Relaxed);
     }
 
-    /// Whether its attributes say that processes share it; `None` if they say neither.
+    /// Whether the shared flag says that processes share it; `None` for an unknown value.
     pub(crate) fn is_shared(&self) -> Option<bool> {
         match self.shared.load(Ordering::Relaxed) {
             0 => Some(false),
@@ -234,7 +235,7 @@ impl RwLock {
         }
     }
 
-    /// The kind that the program asked for, for who checks the layout.
+    /// The kind that the program asked for, for the check of the layout.
     pub(crate) fn kind(&self) -> u32 {
         self.kind.load(Ordering::Relaxed)
     }
@@ -255,7 +256,7 @@ pub(crate) struct Semaphore {
 const _: () = assert!(size_of::<Semaphore>() <= size_of::<libc::sem_t>());
 const _: () = assert!(align_of::<Semaphore>() <= align_of::<libc::sem_t>());
 
-/// Ored into what semaphores say: not 0 when all are glibc's.
+/// ORed into semaphores' shared flags: not 0 when glibc serves all.
 static SEMAPHORES_OFF: AtomicI32 = AtomicI32::new(0);
 
 /// Leaves every semaphore to glibc.
@@ -293,7 +294,7 @@ pub(crate) struct Barrier {
 const _: () = assert!(size_of::<Barrier>() <= size_of::<libc::pthread_barrier_t>());
 const _: () = assert!(align_of::<Barrier>() <= align_of::<libc::pthread_barrier_t>());
 
-/// Ored into what barriers say: not 0 when all are glibc's.
+/// ORed into barriers' shared flags: not 0 when glibc serves all.
 static BARRIERS_OFF: AtomicI32 = AtomicI32::new(0);
 
 /// Leaves every barrier to glibc.

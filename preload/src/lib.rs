@@ -1,11 +1,10 @@
-//! The pthread face of furwock: glibc's mutexes, rwlocks and condition variables, replaced beneath a program
-//! that was not built for it.
+//! furwock's pthread interface: replaces glibc's locks beneath a program that was not built for it.
 //!
 //! `LD_PRELOAD=libfurwock_preload.so PROGRAM`, or `furwock run PROGRAM`. The locks live inside the
-//! program's own `pthread_mutex_t`, `pthread_rwlock_t` and `pthread_cond_t`, in glibc's sizes and with glibc's static
-//! initialisers, so that an object works whoever initialised it. What other processes may share,
-//! and what only the kernel can do (process-shared, priority-inheriting, priority-protected and
-//! robust objects), goes to glibc's own code.
+//! program's own `pthread_mutex_t`, `pthread_rwlock_t` and `pthread_cond_t`, in glibc's sizes and
+//! with glibc's static initialisers, so that it doesn't matter which code initialised an object.
+//! Objects that other processes may share, and those that need the kernel (process-shared,
+//! priority-inheriting, priority-protected and robust ones), go to glibc's own code.
 //!
 //! `syscall(SYS_futex, ...)` on private words goes to the engine as well.
 //!

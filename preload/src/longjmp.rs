@@ -1,8 +1,8 @@
 //! `longjmp` and its names: a signal handler that jumps out of a wait of its own thread.
 //!
-//! In glibc the wait is the kernel's, and over when the handler runs. Here the thread stands in a queue,
-//! and would take wakes that it doesn't hear. So the jump looks first whether it leaves any wait, which
-//! costs a load where there is none.
+//! In glibc the kernel does the waiting, and the wait is over when the handler runs. Here the
+//! thread stands in a queue, and would still take wakes after the jump. So the jump first checks
+//! whether it leaves a wait, which costs a load where there is none.
 
 use crate::{cancel, glibc};
 use core::arch::naked_asm;
@@ -18,7 +18,7 @@ static UNDERSCORE_LONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mu
 static SIGLONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 static LONGJMP_CHK: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Finds them.
+/// Looks them up.
 pub(crate) fn look_up() {
     let [longjmp, underscore_longjmp, siglongjmp, longjmp_chk] = glibc::longjmps();
     LONGJMP.store(longjmp, Ordering::Release);
@@ -29,7 +29,7 @@ pub(crate) fn look_up() {
 
 macro_rules! jumps {
     ($($name:ident to $real:ident;)*) => {$(
-        /// Looks after the waits that the jump leaves, and goes on to glibc's function.
+        /// Ends the waits that the jump leaves, and jumps to glibc's function.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(environment: *mut c_void, value: c_int) -> ! {
@@ -81,7 +81,7 @@ unsafe extern "C-unwind" fn before(environment: *const usize) {
     unsafe { cancel::put_back(is_left) };
 }
 
-/// The stack pointer in a `jmp_buf`, which glibc has mixed with the thread's pointer guard.
+/// The stack pointer in a `jmp_buf`, which glibc has mangled with the thread's pointer guard.
 ///
 /// # Safety
 /// `environment` is a `jmp_buf` that `setjmp` has filled.
@@ -96,7 +96,7 @@ unsafe fn stack_pointer(environment: *const usize) -> usize {
     }
 }
 
-/// Further than that the target lies on another stack.
+/// A target further away than this lies on another stack.
 const STACK: usize = 1 << 30;
 
 /// Which frames a jump leaves.

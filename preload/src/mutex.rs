@@ -28,7 +28,8 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     lock_typed(mutex)
 }
 
-/// A plain mutex that is taken. Trying again at once would only take its cache line from the holder.
+/// A plain mutex that is taken. Trying again at once would only take its cache line from the
+/// holder.
 #[cold]
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
@@ -45,7 +46,7 @@ fn lock_plain_slow(mutex: &Mutex) -> c_int {
 #[inline(never)]
 fn lock_typed(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
-    // What is free isn't this thread's own: no rule forbids it.
+    // A free mutex isn't this thread's: no rule of its kind forbids taking it.
     if kind != Kind::Glibc {
         probes::mutex_entry(mutex);
         let tid = mutex.try_take();
@@ -177,8 +178,8 @@ fn unlock_slow(mutex: &Mutex) -> c_int {
     0
 }
 
-/// POSIX `pthread_mutex_destroy`: EBUSY while it is held or a condvar's waiter will
-/// lock it again, as glibc has it.
+/// POSIX `pthread_mutex_destroy`: EBUSY while the mutex is held or a condvar's waiter will lock it
+/// again, as in glibc.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
@@ -215,8 +216,8 @@ other_names! {
 }
 
 impl Mutex {
-    /// Locks a mutex of any kind: `glibcs` if it is glibc's, `ours` once no error forbids it. Tells
-    /// `acquired` of the latter's success.
+    /// Locks a mutex of any kind: with `glibcs` if glibc serves it, otherwise with `ours` unless
+    /// its kind demands an error. Calls `acquired` if `ours` succeeds.
     fn lock_checked(
         &self,
         glibcs: impl FnOnce(*mut pthread_mutex_t) -> c_int,
@@ -246,7 +247,7 @@ impl Mutex {
     /// # Safety
     /// `at` points to a timespec.
     unsafe fn lock_timed(&self, clock: Clock, at: *const timespec) -> c_int {
-        // POSIX: the deadline is looked at only if the mutex can't be locked at once.
+        // POSIX: the deadline is checked only if the mutex can't be locked at once.
         if self.raw.try_lock() {
             return 0;
         }
@@ -261,8 +262,8 @@ impl Mutex {
         if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
     }
 
-    /// Takes it if it is free and that takes no call, so that a fast path saves no register. Returns
-    /// the thread's id, or 0 if it didn't.
+    /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.
+    /// Returns the thread's id, or 0 if it didn't take it.
     #[inline(always)]
     fn try_take(&self) -> u32 {
         let tid = known_thread_id();
@@ -274,7 +275,7 @@ impl Mutex {
         if taken || self.raw.try_lock_as(tid) { tid } else { 0 }
     }
 
-    /// Releases it if that takes no call.
+    /// Releases it if that needs no call.
     #[inline(always)]
     fn try_give(&self) -> bool {
         let tid = known_thread_id();
@@ -293,7 +294,8 @@ impl Mutex {
         self.held_by(thread_id(), kind);
     }
 
-    /// The count comes before the owner: a signal handler that finds itself the owner counts on it.
+    /// The count is set before the owner: a signal handler that finds its thread the owner relies
+    /// on the count.
     #[inline(always)]
     fn held_by(&self, tid: u32, kind: Kind) {
         if kind == Kind::Recursive {

@@ -6,9 +6,9 @@
 //! | generation + 1 | a thread of this generation of the process is calling |
 //! | 2 | called |
 //!
-//! The generation is a multiple of 4 that grows with each fork: a call that was on in the parent, by
-//! a thread that the child doesn't have, begins anew there. glibc's words are the same, so that a
-//! control it has finished with is finished here.
+//! The generation is a multiple of 4 that grows with each fork: a call that was in progress in the
+//! parent, by a thread that the child doesn't have, starts again in the child. glibc's words are
+//! the same, so that a control that is done in glibc is done here.
 
 use crate::glibc::CleanupHandler;
 use crate::{glibc, layout};
@@ -32,7 +32,7 @@ pub(crate) fn begin_generation() {
 
 pub(crate) type Routine = unsafe extern "C-unwind" fn();
 
-/// POSIX `pthread_once`. No cancellation point itself; if `routine` is cancelled, or leaves by an
+/// POSIX `pthread_once`. Not a cancellation point itself; if `routine` is cancelled, or throws an
 /// exception, it counts as not called.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn pthread_once(
@@ -88,10 +88,10 @@ unsafe fn call(word: &AtomicU32, routine: Routine) {
     }
 }
 
-/// A call that is on: what has to be done if the routine is left, registered in two ways. An unwind comes
-/// to the frame of `furwock_call_once`, which takes the other registration back. Where the routine's own
-/// frames can't be unwound, a cancellation or `pthread_exit` ends the unwind and calls what
-/// `_pthread_cleanup_push` has registered; so does a jump of glibc's.
+/// A call in progress: its clean-up, if the routine is left, is registered in two ways. An unwind
+/// reaches the frame of `furwock_call_once`, which takes the other registration back. Where the
+/// routine's own frames can't be unwound, a cancellation or `pthread_exit` ends the unwind and
+/// calls what `_pthread_cleanup_push` has registered; so does one of glibc's jumps.
 #[repr(C)]
 struct Call<'w> {
     handler: MaybeUninit<CleanupHandler>,
@@ -114,7 +114,7 @@ unsafe fn call_as_first(word: &AtomicU32, routine: Routine) {
     }
 }
 
-/// The call is over, this way or that.
+/// The call is over, by returning or by being left.
 fn end(word: &AtomicU32, how: u32) {
     word.store(how, Ordering::Release);
     futex::wake_all(word);
@@ -122,7 +122,8 @@ fn end(word: &AtomicU32, how: u32) {
 
 /// The routine was left by an unwind, which goes on after this.
 unsafe extern "C-unwind" fn furwock_once_was_left(call: &mut Call<'_>) {
-    // SAFETY: registered by `call_as_first`, and not called: what comes later would be this frame's.
+    // SAFETY: registered by `call_as_first`, and not called: what comes later would be this
+    // frame's.
     closed(|| unsafe {
         glibc::_pthread_cleanup_pop(call.handler.as_mut_ptr(), 0);
         end(call.word, NEVER);
@@ -136,13 +137,15 @@ unsafe extern "C-unwind" fn furwock_once_was_cut(call: *mut c_void) {
 }
 
 unsafe extern "C-unwind" {
-    /// Calls `routine`; if that is left by an unwind, calls `furwock_once_was_left(call)` on the way.
+    /// Calls `routine`; if that is left by an unwind, calls `furwock_once_was_left(call)` on the
+    /// way.
     fn furwock_call_once(call: &mut Call<'_>, routine: Routine);
 }
 
-// In assembly, since it has to clean up under an exception of C++ as well as under a cancellation, whose
-// unwinding may not meet a Rust frame that has something to drop. The table says: whatever leaves the
-// call goes on at the landing pad. The personality is the one of C's cleanup attribute.
+// This is assembly, since it has to clean up under an exception of C++ as well as under a
+// cancellation, whose unwinding must not meet a Rust frame that has something to drop. By the
+// table, every unwind out of the call continues at the landing pad. The personality is that of C's
+// cleanup attribute.
 core::arch::global_asm!(
     ".pushsection .text.furwock_call_once,\"ax\",@progbits",
     ".hidden furwock_call_once",

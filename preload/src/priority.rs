@@ -1,7 +1,7 @@
-//! Calls that may give a thread a real-time priority: from then on waiters are ordered by theirs.
+//! Calls that may give a thread a real-time priority: from then on waiters are ordered by priority.
 //!
-//! A program that makes none is never asked on its way to a lock: a sandbox may forbid that. (What another
-//! process gives a thread of this one's isn't seen, then.)
+//! In a program that makes none of them, no lock call asks the kernel for priorities: a sandbox may
+//! forbid that. (So a priority that another process sets isn't noticed.)
 
 use crate::glibc;
 use crate::syscall::glibc_call;
@@ -14,7 +14,8 @@ fn is_realtime(policy: c_int) -> bool {
     matches!(policy, libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE)
 }
 
-/// Passes on the `result` of a call that gives a real-time policy or priority if `realtime` holds.
+/// Passes on the `result` of a call that has set a real-time policy or priority if `realtime`
+/// holds.
 fn noted<R: PartialEq + Default>(result: R, realtime: impl FnOnce() -> bool) -> R {
     if result == R::default() && realtime() {
         mind_priorities();
@@ -25,7 +26,7 @@ fn noted<R: PartialEq + Default>(result: R, realtime: impl FnOnce() -> bool) -> 
 /// Only threads with a real-time policy have another priority than 0.
 ///
 /// # Safety
-/// A call has succeeded that read `parameters`.
+/// A successful call has read `parameters`.
 unsafe fn is_priority(parameters: *const sched_param) -> bool {
     // SAFETY: by this function's contract.
     unsafe { (*parameters).sched_priority != 0 }
@@ -95,11 +96,11 @@ pub struct SchedAttr {
     flags: u64,
 }
 
-/// The policy stays as it is, whatever is named: it may be any.
+/// Keeps the policy, whatever the structure names, so that any policy may result.
 const KEEP_POLICY: u64 = 1 << 3;
 
 /// # Safety
-/// A call has succeeded that read `attr`.
+/// A successful call has read `attr`.
 unsafe fn may_be_realtime(attr: *const SchedAttr) -> bool {
     // SAFETY: by this function's contract.
     let SchedAttr { policy, flags, .. } = unsafe { attr.read() };
@@ -115,8 +116,8 @@ pub unsafe extern "C-unwind" fn sched_setattr(
 ) -> c_int {
     // SAFETY: the program's own call, which has read the attributes if it succeeded.
     unsafe {
-        // Not by glibc's: a look-up in vain, where it has none, takes memory from a malloc that may not be
-        // set up. Its own does the same.
+        // Not with glibc's function: where glibc has none, the failing look-up allocates from a
+        // malloc that may not be set up. glibc's own does the same system call.
         let (thread, address) = (thread as usize, attr.expose_provenance());
         let number = libc::SYS_sched_setattr;
         let result = glibc_call(number, thread, address, flags as usize, 0, 0, 0) as c_int;
@@ -124,7 +125,7 @@ pub unsafe extern "C-unwind" fn sched_setattr(
     }
 }
 
-/// Notes what a system call by its number has done whose second argument and result these are.
+/// Notes what a system call has done, by its number, its second argument and its result.
 ///
 /// # Safety
 /// As for the system call.

@@ -1,8 +1,9 @@
-//! glibc's static probes (USDT), under glibc's names and with its arguments, so that scripts which count
-//! or time locks by them find furwock's.
+//! glibc's static probes (USDT), under glibc's names and with its arguments, so that scripts that
+//! count or time locks with them work with furwock.
 //!
-//! A probe is one nop, and a note in the file that says where it is and which register holds what. Each
-//! stands where glibc's code has it. Objects that stay glibc's are for glibc's own probes to tell of.
+//! A probe is one nop, and a note in the file that says where it is and which registers hold its
+//! arguments. Each stands where glibc's code has it. Objects that glibc serves hit glibc's own
+//! probes.
 
 use crate::layout::{Mutex, RwLock};
 use core::ptr::from_ref;

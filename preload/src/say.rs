@@ -1,5 +1,4 @@
-//! What the preload has to tell the person who runs the program: one line on stderr, or nothing at all
-//! under `FURWOCK_QUIET=1`.
+//! The preload's messages to the user: one line on stderr, or nothing under `FURWOCK_QUIET=1`.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,13 +6,13 @@ static QUIET: AtomicBool = AtomicBool::new(false);
 
 const LINE_MAX: usize = 512;
 
-/// Says nothing from now on.
+/// Prints nothing from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints `furwock: ` and the message. By one system call, so that the line stays in one piece, and
-/// without memory, since that may be what is lacking.
+/// Prints `furwock: ` and the message, in one system call, so that the line stays in one piece, and
+/// without allocating, since memory may be what is lacking.
 pub(crate) fn say(message: &str) {
     if QUIET.load(Ordering::Relaxed) {
         return;
@@ -25,7 +24,7 @@ pub(crate) fn say(message: &str) {
         line[length..length + taken].copy_from_slice(&part.as_bytes()[..taken]);
         length += taken;
     }
-    // Not by `write`, which a tool in the program may have replaced and not set up yet.
-    // SAFETY: reads that many bytes of the buffer. Nobody is left to tell if it fails.
+    // Not with `write`, which a tool in the program may have replaced and not set up yet. SAFETY:
+    // reads that many bytes of the buffer. Nobody is left to tell if it fails.
     unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.as_ptr(), length) };
 }

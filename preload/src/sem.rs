@@ -1,7 +1,7 @@
-//! `sem_*` of unnamed semaphores that one process has.
+//! `sem_*` of unnamed private semaphores.
 //!
-//! `sem_init` and `sem_getvalue` are glibc's: the format is the same. So are named semaphores and
-//! those that processes share, whose third word says so.
+//! `sem_init` and `sem_getvalue` are glibc's: the format is the same. glibc also serves named and
+//! process-shared semaphores, which have a flag in their third word.
 
 use crate::layout::Semaphore;
 use crate::{cancel, glibc, time};
@@ -12,7 +12,7 @@ use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
 use libc::{clockid_t, sem_t, timespec};
 
-/// POSIX `sem_wait`. A cancellation point, also if it needn't wait.
+/// POSIX `sem_wait`. A cancellation point, even if it doesn't wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
@@ -29,8 +29,8 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     wait(this, None)
 }
 
-/// POSIX `sem_timedwait`: a deadline on CLOCK_REALTIME, which counts only if there is no permit. A
-/// cancellation point, also if it needn't wait.
+/// POSIX `sem_timedwait`: a deadline on CLOCK_REALTIME, which is checked only if there is no
+/// permit. A cancellation point, even if it doesn't wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut sem_t, at: *const timespec) -> c_int {
     // SAFETY: the program's semaphore and timespec.
@@ -43,7 +43,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut sem_t, at: *const 
     }
 }
 
-/// POSIX.1-2024 `sem_clockwait`. A cancellation point, also if it needn't wait.
+/// POSIX.1-2024 `sem_clockwait`. A cancellation point, even if it doesn't wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_clockwait(
     semaphore: *mut sem_t,
@@ -74,7 +74,7 @@ pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     if this.raw.try_acquire() { 0 } else { failed(EAGAIN) }
 }
 
-/// POSIX `sem_post`. Async-signal-safe: a handler that comes upon its own thread inside the engine
+/// POSIX `sem_post`. Async-signal-safe: a handler that has interrupted its thread inside the engine
 /// leaves the wake to that thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
@@ -91,7 +91,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
     }
 }
 
-/// Somebody waits: who has made the permit has to wake them, come what may.
+/// There are waiters: the thread that added the permit has to wake one, whatever happens.
 #[cold]
 #[inline(never)]
 fn post_slow(semaphore: &Semaphore) -> c_int {
@@ -119,8 +119,8 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 }
 
 /// Waits for a permit, or until a signal handler has run. Acts on a cancellation while the thread
-/// stands in no queue; a permit that came first is kept, and the cancellation waits for the next
-/// point.
+/// is in no queue; if a permit came first, it is kept, and the cancellation stays pending until the
+/// next cancellation point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
     let acquire = || closed(|| semaphore.raw.acquire_interruptible(deadline));

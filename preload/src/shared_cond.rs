@@ -1,10 +1,12 @@
-//! Condvars that processes share: glibc's, but perhaps waited on with a mutex of furwock's.
+//! Process-shared condvars: glibc serves them, but a program may wait on them with one of furwock's
+//! mutexes.
 //!
-//! glibc's code can't release a mutex of furwock's. Such a wait goes by a stand-in: a private mutex
-//! of glibc's, chosen by the condvar's address, which is taken before the program's mutex is
-//! released and given to glibc's wait. Who signals the condvar in this process takes the stand-in
-//! too, so that no signal falls between the release and the wait. (A signal from another process
-//! isn't ordered with a mutex that only this process has, so that it can't be missed in this way.)
+//! glibc's code can't release one of furwock's mutexes. Such a wait uses a stand-in: one of glibc's
+//! private mutexes, chosen by the condvar's address. The waiter takes it before it releases the
+//! program's mutex, and passes it to glibc's wait. Threads of this process that signal the condvar
+//! take the stand-in too, so that no signal falls between the release and the wait. (A signal from
+//! another process isn't ordered with a mutex that only this process has, so that it can't be
+//! missed in this way.)
 
 use crate::layout::{Kind, Mutex};
 use core::cell::UnsafeCell;
@@ -51,12 +53,12 @@ struct Exchanged<'m> {
     stand_in: *mut pthread_mutex_t,
     mutex: &'m Mutex,
     kind: Kind,
-    /// It is recursive and was held more than once: one lock was taken off, as glibc has it.
+    /// It is recursive and was held more than once: one lock was taken off, as in glibc.
     nested: bool,
 }
 
 impl Exchanged<'_> {
-    /// Puts the mutexes as the program expects them after the wait.
+    /// Restores the mutexes to the state that the program expects after the wait.
     fn put_back(&self) {
         // SAFETY: glibc's wait has locked the stand-in again.
         unsafe { glibc::pthread_mutex_unlock(self.stand_in) };
@@ -76,7 +78,7 @@ unsafe extern "C-unwind" fn put_back(exchanged: *mut c_void) {
     unsafe { &*exchanged.cast::<Exchanged<'_>>() }.put_back();
 }
 
-/// Waits on a shared condvar by `glibcs`, which is given a mutex of glibc's.
+/// Waits on a shared condvar with `glibcs`, which gets one of glibc's mutexes.
 ///
 /// # Safety
 /// The program's objects.
@@ -95,7 +97,8 @@ pub(crate) unsafe fn wait(
         return libc::EPERM;
     }
     let stand_in = stand_in(cond);
-    // Before the program's mutex is released: who has had that since takes the stand-in too.
+    // Before the program's mutex is released: a thread that takes it next and signals takes the
+    // stand-in too.
     stand_in.needed.store(true, Ordering::Relaxed);
     let stand_in = stand_in.mutex.get();
     // SAFETY: a valid mutex, which no thread holds while it waits for the program's.
@@ -122,7 +125,7 @@ pub(crate) unsafe fn wait(
     }
 }
 
-/// Signals a shared condvar by `glibcs`.
+/// Signals a shared condvar with `glibcs`.
 pub(crate) fn notify(cond: *mut pthread_cond_t, glibcs: impl FnOnce() -> c_int) -> c_int {
     let stand_in = stand_in(cond);
     if !stand_in.needed.load(Ordering::Relaxed) {

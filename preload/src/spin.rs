@@ -1,9 +1,9 @@
 //! `pthread_spin_lock`: glibc's word, 1 when free, and glibc's own `_trylock` and `_unlock`.
 //!
-//! glibc spins until it has the lock. If the holder isn't running, that is for the rest of a time
-//! slice, which may keep the holder from running. Here a thread sleeps after a while, for longer each
-//! time: a holder of lower priority gets to run. It can't be queued: nothing says whether other
-//! processes share the lock.
+//! glibc spins until it has the lock. If the holder isn't running, it spins for the rest of a time
+//! slice, which may keep the holder from running. Here a thread sleeps after a while, for longer
+//! each time, so that a holder of lower priority gets to run. It can't queue: the lock doesn't say
+//! whether other processes share it.
 
 use crate::{glibc, layout};
 use core::ffi::c_int;
@@ -13,7 +13,8 @@ use core::sync::atomic::{AtomicI32, Ordering};
 const FREE: i32 = 1;
 const TAKEN: i32 = 0;
 
-/// Probes before the processor is given away, some 10 us: longer than what spinlocks are for.
+/// Probes before a thread gives up its processor, some 10 us: longer than the sections that
+/// spinlocks are for.
 const PROBES: u32 = 400;
 
 /// POSIX `pthread_spin_lock`.

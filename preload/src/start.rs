@@ -27,7 +27,8 @@ unsafe extern "C" fn start(
     if environment.get(c"FURWOCK_CHILDREN") == Some(c"0") {
         environment.forget_this_library();
     }
-    // Functions that a handler may leave let a panic through as well, which mustn't come to the program.
+    // Functions that a handler may leave also let a panic through, which must not reach the
+    // program.
     std::panic::set_hook(Box::new(|panic| {
         eprintln!("furwock: {panic}");
         std::process::abort();
@@ -45,7 +46,7 @@ unsafe extern "C" fn start(
     }
 }
 
-/// Makes furwock ready to serve the program, unless something speaks against it.
+/// Prepares furwock to serve the program, unless something rules that out.
 fn take_over() -> Result<(), &'static str> {
     match find_cond_flags() {
         Some(word) if mutex_kinds_are_where_expected() => layout::set_cond_flags_at(word),
@@ -56,8 +57,8 @@ fn take_over() -> Result<(), &'static str> {
             );
         }
     }
-    // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
-    // can hold a lock that they need.
+    // The table and the fork handlers, before a sandbox forbids their system calls, and while
+    // nothing can hold a lock that they need.
     furwock::lock::try_prepare().map_err(|why| match why {
         Unprepared::NoMemory => {
             "the kernel gives no memory for the wait queues: the program runs on glibc's own locks"
@@ -89,7 +90,7 @@ fn take_over() -> Result<(), &'static str> {
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     unwinder::look_up_if_loaded();
-    // Last: what has been looked up so far is glibc's own.
+    // Last, so that all look-ups so far have found glibc's own functions.
     symbols::take_over();
     Ok(())
 }
@@ -118,7 +119,7 @@ fn find_cond_flags() -> Option<usize> {
     marked.next().is_none().then_some(at)
 }
 
-/// Whether a recursive mutex that glibc made is one to furwock too.
+/// Whether furwock recognises a recursive mutex that glibc initialised.
 fn mutex_kinds_are_where_expected() -> bool {
     let mut attr = MaybeUninit::uninit();
     let mut mutex = MaybeUninit::<libc::pthread_mutex_t>::zeroed();
@@ -136,7 +137,7 @@ unsafe extern "C" {
     fn pthread_rwlockattr_setkind_np(attr: *mut libc::pthread_rwlockattr_t, kind: c_int) -> c_int;
 }
 
-/// Whether what glibc makes of an attribute is what furwock reads of it.
+/// Whether furwock reads back an attribute that glibc wrote.
 fn rwlocks_are_laid_out_as_expected() -> bool {
     let kind = layout::RWLOCK_PREFER_WRITER_NONRECURSIVE;
     let mut attr = MaybeUninit::uninit();
@@ -158,7 +159,7 @@ fn rwlocks_are_laid_out_as_expected() -> bool {
     }
 }
 
-/// Whether what `sem_init` writes is what furwock reads.
+/// Whether furwock reads back what `sem_init` writes.
 fn semaphores_are_laid_out_as_expected() -> bool {
     const PERMITS: u32 = 5;
     let mut private = MaybeUninit::<libc::sem_t>::zeroed();
@@ -173,7 +174,7 @@ fn semaphores_are_laid_out_as_expected() -> bool {
     }
 }
 
-/// Whether what `pthread_barrier_init` writes is what furwock reads.
+/// Whether furwock reads back what `pthread_barrier_init` writes.
 fn barriers_are_laid_out_as_expected() -> bool {
     const COUNT: u32 = 5;
     let mut attr = MaybeUninit::uninit();

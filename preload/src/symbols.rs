@@ -1,29 +1,31 @@
-//! Who asks libc itself for a function of this library's gets this library's.
+//! Look-ups that go to libc itself find this library's functions.
 //!
-//! A preloaded library comes first in the global scope, but not all look there: a library loaded with
-//! `RTLD_DEEPBIND` is bound to its own dependencies first, of which libc is one; `dlsym` with libc's
-//! handle, or that of any library that depends on it, looks there alone; `dlvsym` wants a version,
-//! which this library's names don't have; and `RTLD_NEXT` starts behind whoever asks. One object
-//! used half by glibc's code and half by furwock's hangs, or lets two in.
+//! A preloaded library comes first in the global scope, but not every look-up starts there. A
+//! library loaded with `RTLD_DEEPBIND` is bound to its own dependencies first, and libc is one of
+//! them. `dlsym` with libc's handle, or that of any library that depends on it, looks there alone.
+//! `dlvsym` wants a version, which this library's names don't have. `RTLD_NEXT` starts after the
+//! calling library. An object that is used half by glibc's code and half by furwock's hangs, or
+//! admits two threads.
 //!
-//! So libc's symbol table is changed, in this process's memory: at start, before any other library
-//! runs, the entries of the functions that this library defines as well are made to lead here. Every
-//! look-up goes through that table, whichever way it comes: at once, on a first call, by a constructor,
-//! and so on. What was bound before comes from the global scope. glibc's own calls among its functions
-//! don't go by symbols, and this library has glibc's addresses from before (`glibc::look_up`).
+//! So the preload changes libc's symbol table in this process's memory: at start, before any other
+//! library runs, it makes the entries of the functions that it defines lead here. Every look-up
+//! goes through that table: at load time, on a first call, in a constructor, and so on. What was
+//! bound earlier came from the global scope. glibc's own calls among its functions don't use
+//! symbols, and this library has looked up glibc's addresses before (`glibc::look_up`).
 //!
-//! The other ways are worse. An interposed `dlopen` has to leave its caller's return address to
-//! glibc's, which takes from it the path to search and the namespace. So it can clear the flag and
-//! jump on, which binds the library to other functions than it asked for; or it can patch the library's
-//! slots, but only after its constructors have run, against other threads that unload it, and only if
-//! the call may come from here instead. And neither helps who asks with `dlsym`.
+//! The alternatives are worse. An interposed `dlopen` has to leave its caller's return address to
+//! glibc's, which derives the search path and the namespace from it. So it can clear the flag and
+//! jump on, which binds the library to other functions than it asked for; or it can patch the
+//! library's slots, but only after its constructors have run, in a race with other threads that
+//! unload it, and only if the call may come from here instead. Neither helps with `dlsym`.
 //!
-//! What remains glibc's: the oldest condvars (`GLIBC_2.2.5`), which have another format; another
-//! namespace's copy of libc (`dlmopen`), whose objects nobody else can use anyway; and everything, if a
-//! library between this one and libc wraps a function under glibc's version: what this library leaves to
-//! glibc goes there, and must not come back. What a program can see: `dladdr` has no name for an address
-//! inside glibc's own versions of these functions, and libc's first segment shows as more than one
-//! mapping. Where memory can't be written to, nothing changes.
+//! glibc keeps the oldest condvars (`GLIBC_2.2.5`), which have another format; another namespace's
+//! copy of libc (`dlmopen`), whose objects no other code can use anyway; and everything, if a
+//! library between this one and libc wraps a function under glibc's version: the calls that this
+//! library passes to glibc go there, and must not come back. A program can see two effects:
+//! `dladdr` has no name for an address inside glibc's own versions of these functions, and libc's
+//! first segment shows as more than one mapping. Where the memory can't be made writable, nothing
+//! changes.
 
 use crate::glibc;
 use core::ffi::{CStr, c_char, c_int, c_void};
@@ -32,8 +34,8 @@ use libc::{Elf64_Phdr, Elf64_Sym, dl_phdr_info};
 /// The C library, in one file or, before 2.34, two.
 const C_LIBRARY: [&CStr; 2] = [c"libc.so.6", c"libpthread.so.0"];
 
-/// Makes the C library's entries for this library's functions lead here. Once, while there is one
-/// thread, and after all of glibc's own have been looked up.
+/// Makes the C library's entries for this library's functions lead here. Called once, while there
+/// is one thread, and after all of glibc's own have been looked up.
 pub(crate) fn take_over() {
     let mut loaded = Loaded::default();
     // SAFETY: `note` has the type asked for, and gets what it expects.
@@ -52,16 +54,16 @@ pub(crate) fn take_over() {
     }
 }
 
-/// What of the loaded objects matters here.
+/// The loaded objects that matter here.
 #[derive(Default)]
 struct Loaded {
     own: Option<Object>,
-    /// As far as it comes after this library in the order of search. (Who loads this one later, by
-    /// `dlopen`, has long been bound to libc's.)
+    /// If it comes after this library in the search order. (A program that loads this one later,
+    /// with `dlopen`, is bound to libc's already.)
     c_library: [Option<Object>; 2],
 }
 
-/// Called by the loader with each object, in the order of search.
+/// Called by the loader with each object, in search order.
 unsafe extern "C" fn note(info: *mut dl_phdr_info, _size: usize, loaded: *mut c_void) -> c_int {
     // SAFETY: what `dl_iterate_phdr` hands on, and what `take_over` gave it.
     let (object, loaded) = unsafe { (Object::read(&*info), &mut *loaded.cast::<Loaded>()) };
@@ -88,7 +90,7 @@ const DT_SONAME: i64 = 14;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 
-/// A version that is there for old programs only.
+/// A version that exists for old programs only.
 const HIDDEN: u16 = 0x8000;
 
 const STT_FUNC: u8 = 2;
@@ -121,7 +123,8 @@ impl Object {
         loop {
             // SAFETY: a dynamic section ends with DT_NULL.
             let Dynamic { tag, value } = unsafe { &*dynamic };
-            // glibc relocates the addresses in place; the kernel's own object keeps them as they are.
+            // glibc relocates the addresses in place; the kernel's own object keeps them as they
+            // are.
             let address = if *value < base { base + value } else { *value };
             match *tag {
                 DT_NULL => break,
@@ -144,13 +147,13 @@ impl Object {
         Some(Self { base, headers, symbols, strings, soname, hash, versions })
     }
 
-    /// The name that other objects ask for it by.
+    /// The name by which other objects require it.
     fn name(&self) -> Option<&CStr> {
         // SAFETY: an offset in the table of strings, each of which ends with NUL.
         self.soname.map(|soname| unsafe { CStr::from_ptr(self.strings.add(soname)) })
     }
 
-    /// The segment in memory that `address` lies in.
+    /// The segment that contains `address`.
     fn segment_of(&self, address: usize) -> Option<&Elf64_Phdr> {
         self.headers.iter().find(|header| {
             let start = self.base.wrapping_add(header.p_vaddr as usize);
@@ -167,7 +170,7 @@ impl Object {
         Symbol { object: self, index }
     }
 
-    /// Those that it defines.
+    /// The symbols that it defines.
     fn symbols(&self) -> impl Iterator<Item = Symbol<'_>> {
         self.hash.all().map(|(index, _)| self.symbol(index))
     }
@@ -175,13 +178,12 @@ impl Object {
     /// Its definitions of `name`, one for each version.
     fn named(&self, name: &CStr) -> impl Iterator<Item = Symbol<'_>> {
         let wanted = hash_of(name);
-        // The lowest bit says where a chain ends.
+        // The lowest bit marks the end of a chain.
         let alike = self.hash.chain_of(wanted).filter(move |(_, hash)| (hash ^ wanted) | 1 == 1);
         alike.map(|(index, _)| self.symbol(index)).filter(move |symbol| symbol.name() == name)
     }
 
-    /// Makes the definitions of `name` lead to `address`: all that are the current one, under
-    /// whichever version.
+    /// Makes the current definitions of `name`, under any version, lead to `address`.
     fn lead(&self, name: &CStr, address: usize) {
         let current = self.named(name).find(|symbol| !symbol.is_hidden()).map(|it| it.address());
         for symbol in self.named(name).filter(|symbol| symbol.is_function()) {
@@ -193,7 +195,7 @@ impl Object {
         }
     }
 
-    /// Calls `write` while its symbols can be written to, if they can.
+    /// Calls `write` while its symbols are writable, if they can be made so.
     fn while_writable(&self, write: impl FnOnce()) {
         // SAFETY: asks for a number.
         let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as usize;
@@ -207,7 +209,8 @@ impl Object {
         let Some(segment) = self.segment_of(start) else { return };
         if protect(libc::PROT_READ | libc::PROT_WRITE) {
             write();
-            // Linked without a segment for code of its own; no code lies here if that is refused.
+            // The object may have been linked without a separate code segment; if this is refused,
+            // there is no code here.
             let has_code = segment.p_flags & libc::PF_X != 0;
             let _ = (has_code && protect(libc::PROT_READ | libc::PROT_EXEC))
                 || protect(libc::PROT_READ);
@@ -244,7 +247,7 @@ impl<'o> Symbol<'o> {
         self.object.base.wrapping_add(self.get().st_value as usize)
     }
 
-    /// Whether it is a function, and not one that chooses a function.
+    /// Whether it is a function, and not an indirect one (ifunc).
     fn is_function(&self) -> bool {
         let symbol = self.get();
         symbol.st_info & 0xf == STT_FUNC && symbol.st_shndx != SHN_UNDEF
@@ -257,7 +260,7 @@ impl<'o> Symbol<'o> {
     }
 }
 
-/// A table of the GNU format: names' hashes in buckets, each a run of them that ends with an odd one,
+/// A hash table in the GNU format: each bucket is a run of names' hashes that ends with an odd one,
 /// in the order of the symbols.
 struct Hash {
     buckets: &'static [u32],
@@ -268,7 +271,7 @@ struct Hash {
 
 impl Hash {
     /// # Safety
-    /// `table` points to such a table, which stays.
+    /// `table` points to such a table, which stays mapped.
     unsafe fn read(table: *const u32) -> Self {
         // SAFETY: by this function's contract; a Bloom filter of 64-bit words precedes the buckets.
         unsafe {

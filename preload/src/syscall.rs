@@ -1,12 +1,12 @@
-//! libc's `syscall`, for the sake of futex(2): libstdc++'s atomic waits, Rust's std and many a home-made
-//! lock call it by number.
+//! libc's `syscall`, for futex(2): libstdc++'s atomic waits, Rust's std and many custom locks call
+//! it by number.
 //!
-//! Calls that may give a thread a real-time priority go to glibc, and are noted when they have (`priority`).
-//! Every other number goes to glibc by a jump, with all registers and the stack as they were, so that
-//! nothing about it can differ. Futex calls on private words run on the engine; a wake goes on to the
-//! kernel for those that it didn't find there, since other code may wait with a system call of its
-//! own. (A waiter here and a waker with a system call of its own don't meet: `FURWOCK_FUTEX=0` is
-//! for programs that mix the two on one word.)
+//! Calls that may give a thread a real-time priority go to glibc, and are noted if they succeed
+//! (`priority`). Every other number goes to glibc by a jump, with all registers and the stack
+//! unchanged, so that nothing about it can differ. Futex calls on private words run on the engine;
+//! a wake that finds too few waiters there goes on to the kernel, since other code may wait with
+//! its own system call. (A wake by such a system call doesn't find waiters here: `FURWOCK_FUTEX=0`
+//! is for programs that mix the two on one word.)
 
 use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
@@ -14,13 +14,13 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 
 type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
 
-/// Where calls go that aren't for the engine: glibc's `syscall`.
+/// The target of calls that aren't for the engine: glibc's `syscall`.
 static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
 
-/// Where futex calls go: `futex_call`, or glibc as well.
+/// The target of futex calls: `futex_call`, or glibc too.
 static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
 
-/// Finds glibc's function, and takes futex calls over if asked to.
+/// Looks up glibc's function, and takes over futex calls if asked to.
 pub(crate) fn start(takes_futex: bool) {
     let glibc = glibc::syscall();
     if glibc.is_null() {
@@ -32,8 +32,8 @@ pub(crate) fn start(takes_futex: bool) {
 
 /// `syscall(2)`'s wrapper.
 ///
-/// SYS_futex is 202; futex_waitv is 449, futex_wake, futex_wait and futex_requeue are 454 to 456, and
-/// what lies between them finds its way in `futex_call`.
+/// SYS_futex is 202, futex_waitv is 449, and futex_wake, futex_wait and futex_requeue are 454 to
+/// 456; `futex_call` sorts out the numbers in between.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
@@ -68,8 +68,8 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
     )
 }
 
-/// Entered by a jump from `syscall`: six arguments in registers and the seventh on the stack, as for
-/// any function of seven, whether or not the caller gave as many.
+/// Entered by a jump from `syscall`: six arguments in registers and the seventh on the stack, as
+/// for any function of seven, whether or not the caller gave as many.
 unsafe extern "C-unwind" fn futex_call(
     number: c_long,
     a: usize,
@@ -110,8 +110,8 @@ unsafe extern "C-unwind" fn priority_call(
     }
 }
 
-/// glibc's function, for what `futex_call` leaves to it and for code that runs before this library's
-/// constructor.
+/// glibc's function, for what `futex_call` leaves to it and for code that runs before this
+/// library's constructor.
 pub(crate) unsafe extern "C-unwind" fn glibc_call(
     number: c_long,
     a: usize,

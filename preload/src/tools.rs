@@ -1,5 +1,5 @@
-//! Tools that watch a program's locks, and have to see glibc's own calls for that. furwock stays out of
-//! their way: beneath it they would take every lock for a race.
+//! Tools that watch a program's locks, and have to see glibc's own calls. furwock leaves the
+//! program to glibc under them: otherwise they would report every access under a lock as a race.
 
 use crate::environment::Environment;
 use core::ffi::{c_int, c_void};
@@ -8,8 +8,8 @@ use core::ptr;
 
 const RTLD_DL_SYMENT: c_int = 1;
 
-/// The tool that this process runs under, and what follows. Asks before any call that the tool might
-/// want to see: it isn't set up yet.
+/// The tool that this process runs under, if any. Checks before any call that the tool might
+/// intercept, since it isn't set up yet.
 pub(crate) fn find(environment: &Environment) -> Option<&'static str> {
     if is_under_valgrind(environment) {
         return Some(
@@ -32,8 +32,8 @@ pub(crate) fn find(environment: &Environment) -> Option<&'static str> {
     None
 }
 
-/// valgrind preloads a library of its own into each process that it runs, and takes its name out of
-/// the environment of those that it doesn't.
+/// valgrind preloads its own library into each process that it runs, and removes the library's name
+/// from the environment of other processes.
 fn is_under_valgrind(environment: &Environment) -> bool {
     const LIBRARY: &[u8] = b"/vgpreload_core";
     environment
@@ -41,11 +41,12 @@ fn is_under_valgrind(environment: &Environment) -> bool {
         .is_some_and(|value| value.to_bytes().windows(LIBRARY.len()).any(|part| part == LIBRARY))
 }
 
-/// As a library, or exported by a program that it is linked into. The loader has looked already: to
-/// look in vain by `dlsym` takes memory, from a `malloc` that may not be set up.
+/// As a library, or exported by a program that it is linked into. This uses the loader's own
+/// look-up: a failing `dlsym` allocates, from a `malloc` that may not be set up.
 pub(crate) fn has_thread_sanitizer() -> bool {
     let start: usize;
-    // SAFETY: reads the offset table, where the loader leaves 0 for a weak symbol that nobody defines.
+    // SAFETY: reads the offset table, where the loader leaves 0 for a weak symbol that nobody
+    // defines.
     unsafe {
         core::arch::asm!(
             ".weak __tsan_init",
@@ -57,13 +58,13 @@ pub(crate) fn has_thread_sanitizer() -> bool {
     start != 0
 }
 
-/// Whether the program itself defines what furwock replaces. (A library before this one may: it calls
-/// furwock's, or has its reasons.)
+/// Whether the program itself defines a function that furwock replaces. (A library before this one
+/// may do so: it calls furwock's, or has its reasons.)
 fn program_has_own_locks() -> bool {
     let mut info = MaybeUninit::<libc::Dl_info>::uninit();
     let mut symbol: *mut libc::Elf64_Sym = ptr::null_mut();
-    // SAFETY: C strings; writes one `Dl_info` and the address of a symbol, both of which live as long
-    // as the object they are in, which never goes.
+    // SAFETY: C strings; writes one `Dl_info` and the address of a symbol, both of which live as
+    // long as the object they are in, which never goes.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, c"pthread_mutex_lock".as_ptr());
         // (Not to be compared with this library's own by address: the linker may bind that to the
@@ -73,8 +74,8 @@ fn program_has_own_locks() -> bool {
         if found == 0 || symbol.is_null() {
             return false;
         }
-        // A program that isn't position-independent may stand for a function that it only calls: its
-        // symbol is undefined, with an address all the same.
+        // A program that isn't position-independent may have an entry for a function that it only
+        // calls: that symbol is undefined, but has an address.
         (*symbol).st_shndx != 0 && is_program(info.assume_init().dli_fbase)
     }
 }
@@ -82,7 +83,8 @@ fn program_has_own_locks() -> bool {
 /// Whether the object that was loaded at `base` is the program.
 fn is_program(base: *mut c_void) -> bool {
     let mut program = MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: the entry point is the program's, wherever the loader itself lies; writes one `Dl_info`.
+    // SAFETY: the entry point is the program's, wherever the loader itself lies; writes one
+    // `Dl_info`.
     unsafe {
         let entry = libc::getauxval(libc::AT_ENTRY) as *const c_void;
         libc::dladdr(entry, program.as_mut_ptr()) != 0 && program.assume_init().dli_fbase == base

@@ -1,14 +1,15 @@
 //! The functions that unwind the stack, found when they are needed.
 //!
-//! Rust's standard library is linked with libgcc_s, which a container for C programs alone may not have: the
-//! loader would start nothing there with this library. libgcc's static form would do without it, but be
-//! a second unwinder in the process. glibc cancels with the one that it loads itself, libgcc_s; its contexts
-//! would reach this library's frames, whose personality functions would read and change them by the
-//! other's (`_Unwind_SetGR` stops the program if its own copy has never unwound anything).
+//! Rust's standard library is linked with libgcc_s, which a container for C programs may lack:
+//! there the loader would start no program with this library. The static libgcc would do without
+//! it, but would be a second unwinder in the process. glibc cancels with libgcc_s, which it loads
+//! itself; that unwinder's contexts would reach this library's frames, whose personality functions
+//! would read and change them with the static copy's functions (`_Unwind_SetGR` stops the program
+//! if its own copy has never unwound anything).
 //!
-//! So the names are defined here, hidden, and lead to libgcc_s. Programs that have it loaded at the start
-//! have it found then; glibc's cancellation and `pthread_exit` load it before they unwind anything. Without
-//! it there is no unwinding: neither has glibc any then.
+//! So the names are defined here, hidden, and lead to libgcc_s. If the program loads it at the
+//! start, it is found then; glibc's cancellation and `pthread_exit` load it before they unwind.
+//! Without it neither this library nor glibc can unwind.
 
 use crate::say::say;
 use core::ffi::{CStr, c_int, c_void};
@@ -19,19 +20,19 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 struct Function {
     name: &'static CStr,
     address: &'static AtomicPtr<c_void>,
-    /// In its place, where there is no libgcc_s.
+    /// The replacement where there is no libgcc_s.
     otherwise: unsafe extern "C" fn() -> c_int,
 }
 
-/// What a program that can't unwind says to an attempt (`_URC_END_OF_STACK`).
+/// The result of an attempt to unwind where that isn't possible (`_URC_END_OF_STACK`).
 const END_OF_STACK: c_int = 5;
 
-/// Rust's panic says then that it couldn't be thrown, and ends the program.
+/// Rust then reports that the panic couldn't be thrown, and ends the program.
 unsafe extern "C" fn refuse() -> c_int {
     END_OF_STACK
 }
 
-/// Another unwinder has come upon a frame of this library's, which needs libgcc_s for its part.
+/// Another unwinder has reached one of this library's frames, whose personality needs libgcc_s.
 unsafe extern "C" fn give_up() -> c_int {
     say("libgcc_s.so.1 is needed to unwind the stack");
     std::process::abort()
@@ -42,7 +43,7 @@ macro_rules! functions {
         $(
             static $slot: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-            // Leaves no frame. The most arguments that any of them has are five.
+            // Leaves no frame. None of these functions has more than five arguments.
             core::arch::global_asm!(
                 concat!(".hidden ", stringify!($name)),
                 concat!(".globl ", stringify!($name)),
@@ -99,10 +100,10 @@ functions! {
     __gcc_personality_v0 in PERSONALITY otherwise give_up;
 }
 
-/// Finds them if libgcc_s is loaded, as a dependency of something that the program starts with.
+/// Looks them up if libgcc_s is loaded, as a dependency of something that the program starts with.
 ///
-/// Not by `dlopen`, though it would load nothing: at the start it runs the constructors of what is loaded
-/// already, libc's among them, with an environment that isn't there yet.
+/// Not with `dlopen`, though it would load nothing: at the start it runs the constructors of the
+/// objects loaded so far, libc's among them, with an environment that isn't set yet.
 pub(crate) fn look_up_if_loaded() {
     // SAFETY: the callback has the right type, and looks at what it is given only.
     if unsafe { libc::dl_iterate_phdr(Some(is_libgcc), null_mut()) } != 0 {
@@ -110,7 +111,7 @@ pub(crate) fn look_up_if_loaded() {
     }
 }
 
-/// Ends the walk over what is loaded.
+/// Ends the walk over the loaded objects.
 unsafe extern "C" fn is_libgcc(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
     // SAFETY: the loader's, with a path that ends with NUL.
     let path = unsafe { (*info).dlpi_name };
@@ -125,7 +126,7 @@ unsafe extern "C" fn is_libgcc(info: *mut libc::dl_phdr_info, _: usize, _: *mut 
 
 const LIBRARY: &CStr = c"libgcc_s.so.1";
 
-/// Finds them, to the last: all have somewhere to jump to afterwards.
+/// Looks up all of them, so that each has a target afterwards.
 extern "C" fn look_up() {
     // SAFETY: the name ends with NUL. glibc loads the same for its own unwinding.
     find_in(unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) });
