@@ -1,22 +1,23 @@
 //! furwock: a userspace futex engine and lock suite for Linux.
 //!
-//! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types that people know from std and parking_lot;
+//! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types known from std
+//!   and parking_lot;
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
 //!   descriptors;
 //! - [`shared`]: the same on words in memory that several processes map;
 //! - [`linux`]: the same under the kernel's own names and numbers;
-//! - [`lock`]: the raw algorithms, for whoever builds locks of their own.
+//! - [`lock`]: the raw algorithms, for building other locks.
 //!
-//! Everything but [`shared`], the robust and the PI locks is for the threads of one process. A forked
-//! child may use whatever the thread that forked could use; who waited in the parent doesn't wait in
-//! the child. That goes for children of `fork` whose handlers have run: those of `_Fork` or a bare
-//! `clone`, and handlers registered with `pthread_atfork` before furwock's first use, still see the
-//! parent's thread id, and must use nothing of furwock.
+//! Everything but [`shared`], the robust and the PI locks is for the threads of one process. A
+//! forked child may use everything that the forking thread could use; the parent's waiters don't
+//! wait in the child. This holds for children of `fork` whose handlers have run: those of `_Fork`
+//! or a bare `clone`, and handlers registered with `pthread_atfork` before furwock's first use,
+//! still see the parent's thread id, and must not use furwock.
 //!
 //! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
-//! and at the ground `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).
+//! and at the bottom `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).
 
 #![cfg_attr(any(loom, shuttle), allow(unused))]
 #![deny(missing_docs)]

@@ -38,8 +38,8 @@ impl Function {
         }
         if address.is_null() {
             // Added under another version than here, in whichever glibc this is; or
-            // ThreadSanitizer's, whose names carry none, and which comes before glibc's. SAFETY: as
-            // above.
+            // ThreadSanitizer's, whose names carry none, and which comes before glibc's.
+            // SAFETY: as above.
             address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) };
         }
         self.address.store(address, Ordering::Release);

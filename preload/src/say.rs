@@ -24,7 +24,7 @@ pub(crate) fn say(message: &str) {
         line[length..length + taken].copy_from_slice(&part.as_bytes()[..taken]);
         length += taken;
     }
-    // Not with `write`, which a tool in the program may have replaced and not set up yet. SAFETY:
-    // reads that many bytes of the buffer. Nobody is left to tell if it fails.
+    // Not with `write`, which a tool in the program may have replaced and not set up yet.
+    // SAFETY: reads that many bytes of the buffer. If it fails, there is no way left to report it.
     unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.as_ptr(), length) };
 }

@@ -106,7 +106,7 @@ fn find_cond_flags() -> Option<usize> {
     const WORDS: usize = size_of::<libc::pthread_cond_t>() / size_of::<u32>();
     let mut attr = MaybeUninit::uninit();
     let mut cond = MaybeUninit::<libc::pthread_cond_t>::zeroed();
-    // SAFETY: each object is initialised before it is used, and nobody else sees it.
+    // SAFETY: each object is initialised before it is used, and no other code sees it.
     let words: [u32; WORDS] = unsafe {
         libc::pthread_condattr_init(attr.as_mut_ptr());
         libc::pthread_condattr_setclock(attr.as_mut_ptr(), libc::CLOCK_MONOTONIC);

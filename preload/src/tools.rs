@@ -45,7 +45,7 @@ fn is_under_valgrind(environment: &Environment) -> bool {
 /// look-up: a failing `dlsym` allocates, from a `malloc` that may not be set up.
 pub(crate) fn has_thread_sanitizer() -> bool {
     let start: usize;
-    // SAFETY: reads the offset table, where the loader leaves 0 for a weak symbol that nobody
+    // SAFETY: reads the offset table, where the loader leaves 0 for a weak symbol that no object
     // defines.
     unsafe {
         core::arch::asm!(

@@ -6,7 +6,7 @@ use crate::lot::{AnyEnded, Group, Until, may_not_lock};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
-/// A word and the value that it should hold while it is waited on.
+/// A word and the value that it is expected to hold.
 #[derive(Clone, Copy)]
 pub struct Expected<'w> {
     word: &'w dyn Bits,
@@ -38,9 +38,9 @@ impl core::fmt::Debug for Expected<'_> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnyWaited {
     /// Woken at the word with this index. Rarely, when the kernel has no memory for the waiter's
-    /// nodes, for no reason.
+    /// nodes, the wakeup is spurious.
     Woken(usize),
-    /// The word with this index, the first such, didn't hold its value; nothing was waited for.
+    /// The word with this index, the first such, didn't hold its value; the call didn't wait.
     Mismatch(usize),
     /// The deadline passed first.
     TimedOut,
@@ -48,13 +48,13 @@ pub enum AnyWaited {
 
 /// Waits until woken at any of `words`, if all of them hold their values.
 ///
-/// One wake wakes at one word: a `wake` that comes second at another of them goes on to the next
-/// waiter there, as if this one had left. Values are checked first without a lock, then each again
-/// under its bucket's as the wait is queued there; otherwise as [`wait`](super::wait). Any number of
-/// words, of different widths, the same word twice. With no words at all, waits for the deadline.
+/// A wait takes only one wake: a second `wake`, at another of the words, goes on to the next waiter
+/// there, as if this one had left. Values are first checked without a lock, then each again under
+/// its bucket's lock as the wait is queued there; otherwise as [`wait`](super::wait). There may be
+/// any number of words, of different widths, and the same word twice. With no words at all, waits
+/// for the deadline.
 ///
-/// Costs two short locks a word. Who waits on the same words again and again should use a
-/// [`Registration`].
+/// Costs two short locks a word. For repeated waits on the same words, use a [`Registration`].
 pub fn wait_any(words: &[Expected<'_>], deadline: Option<&Deadline>) -> AnyWaited {
     if let Err(index) = look(words) {
         return AnyWaited::Mismatch(index);
@@ -68,16 +68,16 @@ pub fn wait_any(words: &[Expected<'_>], deadline: Option<&Deadline>) -> AnyWaite
     Group::once(keys, look, false, until).map_or_else(|| cannot_queue(deadline), ended)
 }
 
-/// Words to wait on again and again: queued once, and left in the queues between waits.
+/// Words for repeated waits: queued once, and left in the queues between waits.
 ///
-/// A wait then costs a store, a fence, and a load for each word, which is what makes thousands of
-/// words cheap. The price: while nobody waits in it, a registration costs those who wake or wait at
-/// its words a step over its place in the queue.
+/// A wait then costs a store, a fence, and a load for each word, which makes thousands of words
+/// cheap. In return, while no thread waits in a registration, every other wake and wait at its
+/// words has to step over its place in the queue.
 ///
-/// A wake that comes between two waits finds nobody waiting. Nothing is lost by that if wakers
-/// change the word first, as they must: the next wait sees the change as a mismatch.
+/// A wake that comes between two waits finds no waiter. Nothing is lost if wakers change the word
+/// first, as they must: the next wait sees the change as a mismatch.
 ///
-/// Who was woken goes to the end of that word's queue.
+/// A woken registration goes to the end of that word's queue.
 pub struct Registration<'w> {
     words: Vec<Expected<'w>>,
     /// `None` when the kernel had no memory, and before the first wait.
@@ -92,7 +92,7 @@ impl<'w> Registration<'w> {
         registration
     }
 
-    /// Sets what the word with this index should hold in the waits to come.
+    /// Sets the value that the word with this index should hold in later waits.
     ///
     /// # Panics
     /// If there is no such word, or if `word` isn't the one that was registered with this index.
@@ -102,7 +102,7 @@ impl<'w> Registration<'w> {
         expected.value = W::to_bits(value);
     }
 
-    /// The words, with what they should hold.
+    /// The words, with their expected values.
     pub fn words(&self) -> &[Expected<'w>] {
         &self.words
     }
@@ -121,7 +121,7 @@ impl<'w> Registration<'w> {
 
     #[cold]
     fn register(&mut self) {
-        // The old one leaves first, so that its nodes serve again.
+        // The old one leaves first, so that its nodes can be reused.
         self.group = None;
         if !may_not_lock() {
             self.group = Group::register(self.words.iter().map(|expected| expected.word.key()));

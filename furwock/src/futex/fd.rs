@@ -1,5 +1,6 @@
-//! Waiting by a file descriptor: what `FUTEX_FD` was for, until Linux dropped it in 2.6.26 because a
-//! wake before the call had returned was lost. Here the value is checked as in any other wait.
+//! Waiting with a file descriptor: the purpose of `FUTEX_FD`, until Linux dropped it in 2.6.26
+//! because a wake before the call returned was lost. Here the value is checked as in any other
+//! wait.
 
 use super::Word;
 use crate::lot::{self, Key, Sink, TaskNode, TaskWait};
@@ -11,8 +12,8 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// Queues a descriptor at `word`, if that holds `expected`: it polls as readable (poll, epoll, an
 /// executor's reactor) once woken.
 ///
-/// It stands in one queue with threads and tasks, in order of arrival, and is good for one wake. One that
-/// is leaked (`mem::forget`) stays queued, and uses that wake up.
+/// It stands in the same queue as threads and tasks, and takes one wake. A leaked one
+/// (`mem::forget`) stays queued, and uses up that wake.
 ///
 /// # Errors
 /// `Mismatch` if the word doesn't hold `expected`; `Os` if the process is out of descriptors or
@@ -50,8 +51,8 @@ pub struct WaitFd<'w> {
 }
 
 impl WaitFd<'_> {
-    /// Whether it was woken. If so the wake is this descriptor's, and what the waker wrote before it
-    /// is visible.
+    /// Whether it was woken. If so it takes the wake, and what the waker wrote before it is
+    /// visible.
     pub fn is_woken(&mut self) -> bool {
         self.wait.is_woken()
     }
@@ -75,7 +76,7 @@ impl AsFd for WaitFd<'_> {
 pub enum WaitFdError {
     /// The word didn't hold the expected value.
     Mismatch,
-    /// The kernel gave none.
+    /// The kernel refused one.
     Os(io::Error),
 }
 

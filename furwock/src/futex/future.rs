@@ -8,15 +8,15 @@ use core::task::{Context, Poll};
 
 /// Waits until woken, if `word` holds `expected` when the future is first polled.
 ///
-/// As [`wait`](super::wait), for tasks of any executor: they stand in one queue with threads, in
-/// order of arrival. Gives `Waited::Woken` or `Waited::Mismatch`; for a deadline, drop the future.
+/// As [`wait`](super::wait), for tasks of any executor: they stand in the same queue as threads.
+/// Resolves to `Waited::Woken` or `Waited::Mismatch`; for a deadline, drop the future.
 ///
-/// The task's waker is called by whoever wakes, after the engine's locks are released. One that panics
-/// has its message printed and disturbs nobody else.
+/// The thread that wakes calls the task's waker, after releasing the engine's locks. If a waker
+/// panics, its message is printed and the other wakes go on.
 ///
-/// Cancel-safe: dropped, it leaves the queue, and a wake that had reached it but that it never
-/// reported goes on to the next waiter. After it has given its result it may be polled again, and
-/// waits anew. One that is leaked (`mem::forget`) stays queued, and uses up one wake at its address.
+/// Cancel-safe: when dropped, it leaves the queue, and a wake that it got but never reported goes
+/// on to the next waiter. After it has resolved it may be polled again, and waits again. A leaked
+/// one (`mem::forget`) stays queued, and uses up one wake at its address.
 pub fn wait_async<W: Word>(word: &W, expected: W::Value) -> WaitFuture<'_, W> {
     wait_async_bitset(word, expected, lot::ANY)
 }
@@ -55,7 +55,7 @@ impl<W: Word> Future for WaitFuture<'_, W> {
             return Poll::Ready(Waited::Mismatch);
         }
         let Some(node) = TaskNode::new() else {
-            // Out of memory: a wake for no reason, which the caller's loop bears.
+            // Out of memory: a spurious wakeup, which the caller's loop handles.
             return Poll::Ready(Waited::Woken);
         };
         let waker = context.waker().clone();

@@ -1,9 +1,9 @@
 //! Operations on words: what futex(2) offers for private futexes, in user space, for words of
 //! several widths.
 //!
-//! A *word* is an atomic that threads wait on by its address. Its value means what the caller says.
-//! The protocol is the kernel's: a waiter names the value it saw, and sleeps only if the word still
-//! holds it; whoever changes the word wakes those who wait for the change.
+//! A *word* is an atomic that threads wait on by its address. Its value means what the caller
+//! decides. The protocol is the kernel's: a waiter passes the value it saw, and sleeps only if the
+//! word still holds it; a thread that changes the word wakes its waiters.
 //!
 //! ```
 //! use furwock::futex;
@@ -21,8 +21,8 @@
 //! });
 //! ```
 //!
-//! Besides threads, tasks ([`wait_async`]) and file descriptors ([`wait_fd`]) wait in the same queues;
-//! and one thread can wait on many words at once ([`wait_any`]).
+//! Besides threads, tasks ([`wait_async`]) and file descriptors ([`wait_fd`]) wait in the same
+//! queues; and one thread can wait on many words at once ([`wait_any`]).
 //!
 //! Words are *private*: their waiters live in one process. A word needs no initialisation and no
 //! clean-up. Two words of different widths at one address share their waiters.

@@ -10,11 +10,11 @@ use crate::prim::mutant::{self, Mutant};
 pub struct Requeued {
     /// Waiters woken.
     pub woken: usize,
-    /// Waiters that wait on the other word from now on.
+    /// Waiters moved to the other word.
     pub moved: usize,
 }
 
-/// The word didn't hold the expected value; nobody was woken or moved (futex(2): `EAGAIN`).
+/// The word didn't hold the expected value; no waiter was woken or moved (futex(2): `EAGAIN`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mismatch;
 
@@ -26,22 +26,23 @@ impl core::fmt::Display for Mismatch {
 
 impl core::error::Error for Mismatch {}
 
-/// Wakes up to `wake` threads that wait on `from`, and moves up to `relocate` of the others to the
-/// end of those who wait on `to`, in order.
+/// Wakes up to `wake` waiters of `from`, and moves up to `relocate` of the others, in order, to the
+/// end of the queue of `to`.
 ///
-/// From a signal handler that has come upon its own thread inside the engine, wakes everybody who
-/// waits on `from` instead.
+/// In a signal handler that has interrupted its own thread inside the engine, wakes all waiters of
+/// `from` instead.
 ///
-/// Who was moved waits on, with the deadline it has, until `to` is woken; it notices nothing else.
-/// Nobody looks at what `to` holds. With one word for both, those who would be moved are counted and
-/// stay.
+/// A moved waiter keeps its deadline and waits until `to` is woken; it notices nothing else. The
+/// value of `to` is not checked. If both words are the same, the waiters to be moved are counted
+/// and stay.
 pub fn requeue<F: Word, T: Word>(from: &F, to: &T, wake: usize, relocate: usize) -> Requeued {
     requeue_at(from.key(), to.key(), wake, relocate)
 }
 
 /// The same, provided that `from` holds `expected`.
 ///
-/// The check and the requeue are one step for everybody who waits on, wakes or requeues `from`.
+/// The check and the requeue are one atomic step for every call that waits on, wakes or requeues
+/// `from`.
 ///
 /// # Errors
 /// `Mismatch` if it doesn't.

@@ -26,9 +26,9 @@ use crate::sys::thread::nap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
     /// Woken by `wake` or a requeue (futex(2): 0). Rarely, when the kernel has no memory for a
-    /// waiter's node, for no reason.
+    /// waiter's node, the wakeup is spurious.
     Woken,
-    /// The word didn't hold the expected value; nothing was waited for (futex(2): `EAGAIN`).
+    /// The word didn't hold the expected value; the call didn't wait (futex(2): `EAGAIN`).
     Mismatch,
     /// The deadline passed first (futex(2): `ETIMEDOUT`).
     TimedOut,
@@ -49,8 +49,8 @@ pub fn wait<W: Word>(word: &W, expected: W::Value, deadline: Option<&Deadline>) 
 
 /// `wait` for wakes that have a bit in common with `bitset` (futex(2): `FUTEX_WAIT_BITSET`).
 ///
-/// Wakes without a bitset wake everybody. A bitset of 0 hears only the deadline: futex(2) refuses
-/// it.
+/// Wakes without a bitset match every waiter. With a bitset of 0 only the deadline ends the wait:
+/// futex(2) refuses it.
 #[inline]
 pub fn wait_bitset<W: Word>(
     word: &W,
@@ -64,7 +64,7 @@ pub fn wait_bitset<W: Word>(
     wait_slow(word, expected, deadline, bitset)
 }
 
-/// `wait` without the check that needs no lock: for measuring the bucket's part of a wait.
+/// `wait` without the lock-free check: for measuring the bucket's part of a wait.
 #[doc(hidden)]
 pub fn wait_in_bucket<W: Word>(
     word: &W,
@@ -99,7 +99,7 @@ pub(crate) fn wait_at<E>(
     wait_owing(key, look, until, bitset, None)
 }
 
-/// `wait_at` for a waiter that owes something if it leaves without returning.
+/// `wait_at` for a waiter that has an obligation if it leaves without returning.
 pub(crate) fn wait_owing<E>(
     key: Key,
     look: impl FnOnce() -> Result<(), E>,
@@ -107,7 +107,7 @@ pub(crate) fn wait_owing<E>(
     bitset: u32,
     debt: Option<Debt>,
 ) -> Result<Ended, E> {
-    // A handler that may take no lock can't queue itself.
+    // A handler that must not take a lock can't queue itself.
     let Some(node) = (if lot::may_not_lock() { None } else { lot::node() }) else {
         look()?;
         nap();

@@ -26,7 +26,7 @@ pub enum Operation {
     Xor,
 }
 
-/// How what the word held before compares with the comparand, in the word's own type.
+/// How the word's old value compares with the comparand, in the word's own type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they say it")]
 pub enum Comparison {
@@ -52,7 +52,7 @@ impl Comparison {
     }
 }
 
-/// A change of a word, and a question about what it held before.
+/// A change of a word, and a comparison with its old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WakeOp<V> {
     /// What is done to the word.
@@ -65,7 +65,7 @@ pub struct WakeOp<V> {
     pub comparand: V,
 }
 
-/// What a wake-op did.
+/// The result of a wake-op.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WokenBoth {
     /// Waiters woken at the first word.
@@ -113,7 +113,8 @@ integer_words! {
 /// Changes `changed`, wakes up to `count` waiters of `word`, and, if the comparison holds for what
 /// `changed` held before, up to `count_at_changed` of its own waiters.
 ///
-/// The change and both wakes are one step for everybody who waits on, wakes or requeues either word.
+/// The change and both wakes are one atomic step for every call that waits on, wakes or requeues
+/// either word.
 pub fn wake_op<W: Word, C: IntegerWord>(
     word: &W,
     count: usize,

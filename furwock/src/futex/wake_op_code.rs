@@ -51,7 +51,7 @@ impl core::fmt::Display for OutOfRange {
 
 impl core::error::Error for OutOfRange {}
 
-/// A number in a code that stands for nothing (futex(2): `ENOSYS`).
+/// An invalid number in a code (futex(2): `ENOSYS`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// The operation's. The kernel leaves the word as it is.
@@ -99,7 +99,7 @@ impl WakeOp<i32> {
         Ok((self.operation as u32) << 28 | (self.comparison as u32) << 24 | operand | comparand)
     }
 
-    /// What the kernel takes 32 bits for. Of a bit's number it takes the low five bits.
+    /// The operation that 32 bits mean to the kernel. It uses the low five bits of a bit's number.
     ///
     /// # Errors
     /// The number of an operation, or else of a comparison, that doesn't exist.
@@ -117,7 +117,7 @@ impl WakeOp<i32> {
         })
     }
 
-    /// What the operation makes of `old`.
+    /// The operation's result for `old`.
     pub fn applied_to(&self, old: i32) -> i32 {
         match self.operation {
             Operation::Set => self.operand,

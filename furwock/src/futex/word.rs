@@ -9,12 +9,12 @@ use crate::prim::atomic::{
 pub(super) mod sealed {
     use crate::lot::Key;
 
-    /// A word of whatever width, as waits on many see it.
+    /// A word of any width, as waits on many words see it.
     pub trait Bits: Sync {
-        /// Where its waiters queue.
+        /// The key that its waiters queue under.
         fn key(&self) -> Key;
 
-        /// What it holds now, read with `SeqCst`, in the low bits.
+        /// Its current value, read with `SeqCst`, in the low bits.
         fn bits(&self) -> u64;
     }
 }

@@ -17,16 +17,16 @@ const FUTEX_REQUEUE: libc::c_long = FUTEX_WAITV + 7;
 /// futex2's flags for a private word of 32 bits.
 const PRIVATE_32: u32 = PRIVATE | SIZE_U32;
 
-/// Whether futex2's flags are those of a private word of 32 bits, and flags of a later kernel perhaps. (Words
-/// with a memory node's number are queued by that too, in the kernel alone.)
+/// Whether futex2's flags are those of a private word of 32 bits, perhaps with flags of a later
+/// kernel. (Words with a memory node's number are queued by that too, and only in the kernel.)
 fn is_plain(flags: u32) -> bool {
     const SIZE: u32 = 3;
     flags & (SIZE | PRIVATE | NUMA | MPOL) == PRIVATE_32
 }
 
-/// Makes the futex call with this number and these arguments, as a program does that believes it is
-/// calling the kernel. `None` if it isn't a futex call or has to go to the kernel whole; otherwise
-/// its result, or its errno.
+/// Makes the futex call with this number and these arguments for a program that believes it is
+/// calling the kernel. `None` if it isn't a futex call or has to go to the kernel unchanged;
+/// otherwise its result, or its errno.
 ///
 /// # Safety
 /// As for the system call.
@@ -142,8 +142,8 @@ unsafe fn syscall_slow(number: libc::c_long, arguments: [usize; 6]) -> Option<Re
     Some(unsafe { operation.run_closed(Face::SystemCall) })
 }
 
-/// For flags that aren't known here: the kernel does it or refuses it, and what it left over of `operation`
-/// is done here.
+/// For flags that aren't known here: the kernel executes or refuses the call, and the rest of
+/// `operation` is done here.
 ///
 /// # Safety
 /// As for the system call.
@@ -164,7 +164,7 @@ unsafe fn kernel_first(
 /// The widest value, or bitset, of a word of 32 bits.
 const MASK: usize = u32::MAX as usize;
 
-/// Whether the kernel has a call: a program that asks must not be told otherwise.
+/// Whether the kernel has a call: a program that probes for it must get the kernel's answer.
 fn kernel_has(number: libc::c_long) -> bool {
     const UNKNOWN: u8 = 0;
     const HAS: u8 = 1;
@@ -178,7 +178,7 @@ fn kernel_has(number: libc::c_long) -> bool {
         _ => return false,
     };
     if known.load(Ordering::Relaxed) == UNKNOWN {
-        // Flags that no kernel knows: refused before anything else is looked at.
+        // Flags that no kernel knows: refused before any other check.
         let everything = usize::MAX;
         // SAFETY: refused.
         let answer = unsafe {

@@ -1,7 +1,8 @@
 //! Operations on priority-inheriting words, beside plain waiters of the same words.
 //!
-//! The kernel does these operations, and keeps their waiters. Plain waiters of private words queue here,
-//! where it can't see them. A kernel that sees both refuses to mix them, by the first waiter of a word:
+//! The kernel executes these operations, and queues their waiters. Plain waiters of private words
+//! queue here, where the kernel can't see them. If it saw both, it would refuse to mix them,
+//! depending on the first waiter of a word:
 //!
 //! | operation | refused (`EINVAL`) if the first waiter is a plain one |
 //! |---|---|
@@ -10,9 +11,10 @@
 //! | `CMP_REQUEUE_PI` | of the word; or of the target, if there is a waiter to be moved there |
 //! | `WAIT_REQUEUE_PI` | never: it queues behind |
 //!
-//! So a look at the engine's queue comes before the system call. If waiters of both kinds wait on one
-//! word, nobody knows which came first: those in the kernel count as the first. A `CMP_REQUEUE_PI` that
-//! would have gone on to the plain ones is refused after it has moved the others, as in the kernel.
+//! So the engine's queue is checked before the system call. If waiters of both kinds wait on one
+//! word, it isn't known which came first: those in the kernel count as first. A `CMP_REQUEUE_PI`
+//! that would have reached the plain ones is refused after it has moved the others, as in the
+//! kernel.
 
 use super::operation::{
     COMMAND, ONE_INHERITING, Operation, Refused, WAITING_IN_KERNEL, deadline, is_waited_on,
@@ -59,7 +61,7 @@ impl Operation {
         }
         let has_timeout = self.op & COMMAND != libc::FUTEX_TRYLOCK_PI;
         if has_timeout && !self.timeout_or_val2.is_null() {
-            // The clock doesn't matter: whether it is a time does.
+            // The clock doesn't matter, only whether the time is valid.
             deadline(user_memory::load_timespec(self.timeout_or_val2)?, Clock::Realtime)?;
         }
         let held = user_memory::load(self.uaddr)?;
@@ -73,7 +75,7 @@ impl Operation {
         }
         let held = user_memory::load(self.uaddr)?;
         let is_own = held & libc::FUTEX_TID_MASK == lot::tid();
-        // The kernel says that somebody else's lock can't be released.
+        // The kernel reports that another thread's lock can't be released.
         if is_own { Err(INVALID) } else { Ok(()) }
     }
 
@@ -95,12 +97,13 @@ impl Operation {
         Err(INVALID)
     }
 
-    /// Whether a `CMP_REQUEUE_PI` that moved so many would have moved more, and comes upon plain waiters.
+    /// Whether a `CMP_REQUEUE_PI` that moved this many would have moved more, and would have
+    /// reached plain waiters.
     fn goes_beyond(self, moved: usize) -> bool {
         self.others().is_some_and(|others| moved <= others) && is_waited_on(self.uaddr)
     }
 
-    /// How many a `CMP_REQUEUE_PI` may move beside the first.
+    /// How many waiters a `CMP_REQUEUE_PI` may move besides the first.
     fn others(self) -> Option<usize> {
         let others = self.timeout_or_val2.addr() as u32;
         usize::try_from(others.cast_signed()).ok()
@@ -115,7 +118,7 @@ fn is_first_plain(word: *const u32) -> bool {
 /// Whether a private word has waiters in the kernel, of any kind.
 fn is_waited_on_in_kernel(word: *const u32) -> bool {
     let op = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
-    // To where it waits already: this counts a plain waiter, and is refused by the others.
+    // To the word itself: this counts a plain waiter, and fails with other ones.
     // SAFETY: requeueing writes nothing.
     !matches!(unsafe { kernel::futex(word, op, 0, 1, word, 0) }, Ok(0))
 }

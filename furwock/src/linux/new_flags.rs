@@ -1,10 +1,11 @@
-//! Flags that later kernels have, such as `FUTEX_ROBUST_UNLOCK` (Linux 7.2), which has a wake release a
+//! Flags of later kernels, such as `FUTEX_ROBUST_UNLOCK` (Linux 7.2), which makes a wake release a
 //! lock first.
 //!
-//! What they mean the kernel knows: it does the operation first, or refuses it. If it wakes or requeues,
-//! waiters of a private word that queue here are woken and moved too, as many as the kernel left over. Which
-//! of both the kernel woke is told by numbers only, so that a `FUTEX_WAKE_OP` may wake some for no reason
-//! at its second word. A wait stands in the kernel's queue.
+//! Only the kernel knows their meaning: it executes the operation first, or refuses it. If it wakes
+//! or requeues, waiters of a private word that queue here are woken and moved too, up to what
+//! remains of the counts. The kernel returns only one number for both words, so that a
+//! `FUTEX_WAKE_OP` may wake some waiters of its second word spuriously. Waiters with such flags
+//! stand in the kernel's queue.
 
 use super::operation::{ANY, COMMANDS, Operation, Refused};
 use crate::futex::{Requeued, requeue_at, wake_at};
@@ -28,7 +29,7 @@ impl Operation {
         }
     }
 
-    /// What the kernel, which did so many, left over. Returns how many more.
+    /// What the kernel left over, after doing this many. Returns how many more.
     pub(super) fn run_here_after(self, done: usize) -> usize {
         let key2 = self.key2();
         let val2 = self.timeout_or_val2.addr() as u32;

@@ -11,19 +11,19 @@ use crate::sys::{futex as kernel, signals};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-/// Where a call comes from, which decides how far it may be taken.
+/// Where a call comes from, which decides what it may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Face {
-    /// A caller who chose furwock: only furwock's waiters wait on private words, waits may cover
-    /// any number of words, and words of 8, 16 and 64 bits may be waited on among them.
+    /// A caller of furwock's own interface: only furwock's waiters wait on private words, and waits
+    /// may cover any number of words, of 8, 16, 32 and 64 bits.
     Library,
-    /// A program that believes it is calling the kernel: a wake goes on to the kernel for those that
-    /// it didn't find here, since other code may wait there; limits are the kernel's.
+    /// A program that believes it is calling the kernel: a wake that finds too few waiters here
+    /// goes on to the kernel, since other code may wait there; limits are the kernel's.
     SystemCall,
 }
 
-/// Threads that wait in the kernel on private words. The low half counts plain waits: beside shared words,
-/// inside a handler, with flags of a later kernel.
+/// Threads that wait in the kernel on private words. The low half counts plain waits: beside shared
+/// words, inside a handler, with flags of a later kernel.
 pub(super) static WAITING_IN_KERNEL: AtomicU64 = AtomicU64::new(0);
 
 /// One in the high half, which counts waits by priority-inheriting operations.
@@ -33,8 +33,8 @@ pub(super) const ONE_INHERITING: u64 = 1 << 32;
 /// thread's own errno stays as it is.
 ///
 /// # Safety
-/// As for futex(2): an operation that writes (`FUTEX_WAKE_OP`, those on PI words) must be allowed to
-/// write there. Addresses need not be valid: the answer is the kernel's `EFAULT` or `EINVAL`. (A
+/// As for futex(2): an operation that writes (`FUTEX_WAKE_OP`, those on PI words) must be allowed
+/// to write there. Addresses need not be valid: the answer is the kernel's `EFAULT` or `EINVAL`. (A
 /// page that is unmapped after it was used for a futex is noticed by a `SIGSEGV` handler, which the
 /// first operation that reads a word puts before the program's.)
 pub unsafe fn futex(
@@ -65,11 +65,11 @@ pub(super) struct Operation {
 
 pub(super) const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
 
-/// What isn't the command. (libc's mask takes away flags of later kernels too, which would then be
-/// ignored here: with them the kernel is to be asked.)
+/// The bits outside the command. (libc's mask also strips flags of later kernels, which would then
+/// be ignored here: calls with such flags must go to the kernel.)
 pub(super) const COMMAND: i32 = !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
 
-/// The commands that there may be: `FUTEX_PRIVATE_FLAG` is the bit above them.
+/// The range of commands: `FUTEX_PRIVATE_FLAG` is the bit above them.
 pub(super) const COMMANDS: i32 = libc::FUTEX_PRIVATE_FLAG - 1;
 
 /// Why the engine didn't do it.
@@ -99,8 +99,8 @@ impl Operation {
         }
     }
 
-    /// A wait for what has happened already and a wake with nobody waiting come before all else: they cost
-    /// as much as finding out that they are.
+    /// A wait that mismatches and a wake without waiters come first: they cost as much as the check
+    /// that recognises them.
     #[inline(always)]
     pub(super) fn at_once(
         uaddr: *mut u32,
@@ -172,7 +172,7 @@ impl Operation {
             .map_err(|errno| errno.0)
     }
 
-    /// The clock flag is known to be allowed only where it is looked at.
+    /// The clock flag is valid only where it is checked.
     #[inline]
     unsafe fn run_here(self, face: Face) -> Result<usize, Refused> {
         let realtime = self.op & libc::FUTEX_CLOCK_REALTIME != 0;
@@ -211,7 +211,7 @@ impl Operation {
         Key::word(self.uaddr2.addr())
     }
 
-    /// Whether the word holds `expected`, which costs it nothing to be asked.
+    /// Whether the word holds `expected`, without side effects.
     #[inline]
     pub(super) fn look(self, expected: u32) -> Result<(), Refused> {
         if user_memory::load(self.uaddr)? == expected {
@@ -253,7 +253,7 @@ impl Operation {
         }
     }
 
-    /// From a signal handler that has come upon its own thread inside the engine.
+    /// For a signal handler that has interrupted its own thread inside the engine.
     pub(super) fn wait_in_kernel(self) -> Result<usize, Refused> {
         WAITING_IN_KERNEL.fetch_add(1, Ordering::SeqCst);
         // SAFETY: waiting writes nothing.
@@ -277,7 +277,7 @@ impl Operation {
         deadline(user_memory::load_timespec(self.timeout_or_val2)?, clock).map(Some)
     }
 
-    /// At least one, as the kernel has it: it counts after it has woken.
+    /// At least one, as in the kernel, which counts after it has woken.
     pub(super) fn count(self) -> usize {
         usize::try_from(self.val.cast_signed()).unwrap_or(0).max(1)
     }
@@ -289,7 +289,8 @@ impl Operation {
         }
         let count = self.count();
         if WAITING_IN_KERNEL.load(Ordering::Relaxed) as u32 != 0 {
-            // First, since one of them may be a handler that keeps a bucket's lock from being released.
+            // First, since one of them may be a handler that keeps a bucket's lock from being
+            // released.
             let woken = wake_rest(self.uaddr, 0, count, bitset)?;
             return Ok(woken + wake_at(self.key(), count - woken, bitset));
         }
@@ -378,20 +379,20 @@ pub(super) fn deadline(at: libc::timespec, clock: Clock) -> Result<Deadline, Ref
     Deadline::at(clock, at.tv_sec, at.tv_nsec).ok_or(Refused::Malformed)
 }
 
-/// Whether others than the engine's waiters may wait. Called after the engine's own look, whose
+/// Whether threads may wait in the kernel. Called after the engine's own check for waiters, whose
 /// fence orders this load after the caller's store; `WAITING_IN_KERNEL` rises before the kernel
-/// checks the words of who waits there.
+/// checks the words of such a waiter.
 #[inline]
 pub(super) fn goes_on(face: Face) -> bool {
     face == Face::SystemCall || WAITING_IN_KERNEL.load(Ordering::Relaxed) != 0
 }
 
-/// Whether anything waits here on a word, as far as a handler that may take no lock can tell.
+/// Whether anything waits here on a word, as far as a handler that must not take a lock can tell.
 pub(super) fn is_waited_on(word: *const u32) -> bool {
     is_waited_at(Key::word(word.addr()))
 }
 
-/// Wakes in the kernel as many as are missing to `count`. Returns how many there are then.
+/// Wakes in the kernel as many as are missing from `count`. Returns the new total.
 #[cold]
 pub(super) fn wake_rest(
     uaddr: *const u32,
@@ -404,7 +405,8 @@ pub(super) fn wake_rest(
     // SAFETY: waking writes nothing.
     match unsafe { kernel::futex(uaddr, op, missing, 0, core::ptr::null(), bitset) } {
         Ok(more) => Ok(woken + more),
-        // Priority-inheriting waiters: the kernel won't wake them so, and says it whatever else it woke.
+        // Priority-inheriting waiters: the kernel refuses to wake them this way, and reports that
+        // even if it woke others.
         Err(errno) if woken == 0 || errno.0 == libc::EINVAL => Err(Refused::Errno(errno.0)),
         Err(_) => Ok(woken),
     }

@@ -11,7 +11,7 @@ use core::sync::atomic::Ordering;
 
 const SIZE: u32 = 3;
 
-/// Words that are copied to the stack; more need memory.
+/// The most words that are copied to the stack; more are allocated.
 const FEW: usize = WAITV_MOST;
 
 /// `futex_waitv(waiters, count, flags, timeout, clock)`. `Err` holds the errno.
@@ -96,7 +96,7 @@ impl Call {
             return wait(words, deadline.as_ref());
         }
         let mut words = Vec::new();
-        // Not one allocation of a size that nobody has checked.
+        // Not one allocation of an unchecked size.
         words.try_reserve_exact(count).map_err(|_| Refused::Errno(libc::ENOMEM))?;
         for index in 0..count {
             words.push(self.waiter(index, face)?);

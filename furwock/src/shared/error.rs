@@ -27,18 +27,18 @@ pub enum Error {
     },
     /// A wait for any of no words.
     NoWords,
-    /// A bitset of no bits, which would match nobody.
+    /// A bitset of no bits, which would match no waiter.
     EmptyBitset,
-    /// A wake-op that is to wake nobody on one of its words: the kernel would wake one.
+    /// A wake-op with a count of 0 for one of its words: the kernel would wake one waiter.
     ZeroCount,
-    /// Two words of different scopes, or one with a node and one without: the kernel has no operation
-    /// on both.
+    /// Two words of different scopes, or one with a node and one without: the kernel has no
+    /// operation on both.
     ScopesDiffer,
     /// A wake-op on words with a node or a memory policy: futex2 has no such operation.
     NotPlain,
     /// A number that a wake-op can't carry.
     OutOfRange(OutOfRange),
-    /// Whatever else the kernel said.
+    /// Any other error of the kernel.
     Os {
         /// The system call.
         call: &'static str,
@@ -64,7 +64,7 @@ impl Error {
         }
     }
 
-    /// What futex(2) meant by `errno`.
+    /// The meaning of `errno` from futex(2).
     pub(super) fn of_futex(Errno(errno): Errno) -> Self {
         Error::Os { call: "futex", errno }
     }
@@ -112,7 +112,7 @@ impl core::fmt::Display for Error {
             ),
             Error::NoWords => f.write_str("a wait for any of no words would never end: name one"),
             Error::EmptyBitset => {
-                f.write_str("an empty bitset matches nobody: set at least one bit")
+                f.write_str("an empty bitset matches no waiter: set at least one bit")
             }
             Error::ZeroCount => {
                 f.write_str("a wake-op wakes at least one waiter on each word: count from 1")

@@ -1,8 +1,8 @@
 //! Operations on words in memory that several processes map.
 //!
-//! The queues are the kernel's, since only the kernel survives the death of any party: a waiter that
-//! is killed is gone from the queue, and the others wake as if it had never been there. For words
-//! of one process, [`crate::futex`] has the same operations in user space.
+//! The queues are the kernel's, since only the kernel survives the death of any party: a waiter
+//! that is killed is gone from the queue, and the others wake as if it had never been there. For
+//! words of one process, [`crate::futex`] has the same operations in user space.
 //!
 //! ```
 //! use furwock::shared;
@@ -27,16 +27,16 @@
 //! # }
 //! ```
 //!
-//! # What holds for all of them
-//! - A word needs no initialisation and no clean-up, and may lie at different addresses in different
-//!   processes.
+//! # What holds for all operations
+//! - A word needs no initialisation and no clean-up, and may lie at different addresses in
+//!   different processes.
 //! - Change the word first, then wake: no wake is lost between a waiter's check of the word and its
 //!   sleep. The check reads the word itself; it orders no other memory. After a wait, load the word
 //!   with `Acquire`.
-//! - A wait may end for no reason that the caller can see (`Woken` by a wake that was meant for an
-//!   earlier user of the memory, `Interrupted` by a signal): look at the word again.
-//! - Waiters are woken in the order in which they came; those of real-time priority before others,
-//!   by priority.
+//! - A wakeup may be spurious (`Woken` by a wake for an earlier user of the memory, `Interrupted`
+//!   by a signal): look at the word again.
+//! - Waiters are woken by real-time priority, and those of equal priority or without one in order
+//!   of arrival.
 //! - Counts above `i32::MAX` mean `i32::MAX`.
 //!
 //! # Kernels

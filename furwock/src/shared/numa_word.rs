@@ -7,8 +7,8 @@ pub(super) const NO_NODE: u32 = u32::MAX;
 
 /// A word with the number of the memory node on which the kernel keeps its queue (Linux 6.16).
 ///
-/// Eight bytes, the value first: what the kernel expects. A word without a node gets that of the
-/// first thread which waits on it or wakes it, for good.
+/// Eight bytes, the value first: the kernel's layout. A word without a node gets, for good, that of
+/// the first thread that waits on it or wakes it.
 #[derive(Debug)]
 #[repr(C, align(8))]
 pub struct NumaWord {
@@ -29,7 +29,8 @@ impl NumaWord {
 
     /// The word itself.
     ///
-    /// To wait on it or wake it, name the `NumaWord`: this half alone is another word to the kernel.
+    /// To wait on it or wake it, pass the `NumaWord`: to the kernel this half alone is another
+    /// word.
     pub const fn value(&self) -> &AtomicU32 {
         &self.value
     }

@@ -1,4 +1,5 @@
-//! `FUTEX_REQUEUE` and `FUTEX_CMP_REQUEUE`, and `futex_requeue` for words that futex(2) can't express.
+//! `FUTEX_REQUEUE` and `FUTEX_CMP_REQUEUE`, and `futex_requeue` for words that futex(2) can't
+//! express.
 
 use super::clamp;
 use super::error::Error;
@@ -8,15 +9,15 @@ use crate::sys::futex::futex;
 use crate::sys::futex2::{self, Call, Failure, Waitv};
 use crate::sys::syscall::Errno;
 
-/// Wakes up to `wake` waiters of `from`, and moves up to `relocate` of the others to the end of
-/// those who wait on `to`, in order.
+/// Wakes up to `wake` waiters of `from`, and moves up to `relocate` of the others, in order, to the
+/// end of the queue of `to`.
 ///
-/// Who was moved waits on, with the deadline and bitset it has, until `to` is woken. Nobody looks
-/// at what `to` holds. Prefer [`compare_requeue`] where `from` may change meanwhile.
+/// A moved waiter keeps its deadline and bitset, and waits until `to` is woken. The value of `to`
+/// is not checked. Prefer [`compare_requeue`] where `from` may change meanwhile.
 ///
-/// A moved waiter stays at the address of `to`, in the kernel's queue, even if the word is freed. Wake it
-/// before the memory serves something else: a robust lock that comes to lie there would wake it
-/// instead of its own waiters, which the kernel can't tell apart.
+/// A moved waiter stays at the address of `to`, in the kernel's queue, even if the word is freed.
+/// Wake it before the memory is reused: a robust lock at that address would wake it instead of its
+/// own waiters, since the kernel can't tell them apart.
 ///
 /// # Errors
 /// `ScopesDiffer` unless both words are of one scope, and both or neither a [`super::NumaWord`];
@@ -41,8 +42,8 @@ pub fn requeue<F: Word, T: Word>(
     requeue_plain(libc::FUTEX_REQUEUE, &from, 0, &to, wake, relocate)
 }
 
-/// The same, provided that `from` holds `expected`. The check and the requeue are one step for
-/// everybody who waits on, wakes or requeues `from`.
+/// The same, provided that `from` holds `expected`. The check and the requeue are one atomic step
+/// for every call that waits on, wakes or requeues `from`.
 ///
 /// # Errors
 /// `Mismatch` if it doesn't; otherwise as [`requeue`].

@@ -1,11 +1,11 @@
-//! Who may wait on a word, and by which memory node the kernel queues them.
+//! Which threads may wait on a word, and on which memory node the kernel queues them.
 
 use crate::sys::futex2::{MPOL, PRIVATE, SIZE_U32};
 
-/// Who may wait on a word, and how the kernel finds them.
+/// Which threads may wait on a word, and how the kernel finds them.
 ///
-/// Everybody who uses a word has to name the same scope: a waiter of another scope may never be
-/// found. A word by itself is [`Scope::SHARED`].
+/// All users of a word have to use the same scope: a wake may not find a waiter of another scope. A
+/// plain word is [`Scope::SHARED`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Scope {
     /// As futex2 has them.
@@ -16,8 +16,8 @@ impl Scope {
     /// All processes that map the word's memory.
     pub const SHARED: Self = Self { flags: SIZE_U32 };
 
-    /// The threads of this process only, but in the kernel's queues: cheaper there, since the kernel
-    /// need not look up what is mapped.
+    /// The threads of this process only, but in the kernel's queues: cheaper there, since the
+    /// kernel need not look up what is mapped.
     pub const PRIVATE: Self = Self { flags: SIZE_U32 | PRIVATE };
 
     /// The same, with the queue on the memory node that the policy of the word's mapping prefers
@@ -28,7 +28,7 @@ impl Scope {
         Self { flags: self.flags | MPOL }
     }
 
-    /// `word` in this scope: to be handed to an operation in the word's place.
+    /// `word` in this scope: pass it to an operation in place of the word.
     pub const fn of<W>(self, word: &W) -> Scoped<'_, W> {
         Scoped { word, scope: self }
     }

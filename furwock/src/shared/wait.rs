@@ -12,20 +12,20 @@ use crate::sys::syscall::Errno;
 pub enum Waited {
     /// Woken by a wake or a requeue (futex(2): 0).
     Woken,
-    /// The word didn't hold the expected value; nothing was waited for (futex(2): `EAGAIN`).
+    /// The word didn't hold the expected value; the call didn't wait (futex(2): `EAGAIN`).
     Mismatch,
     /// The deadline passed first (futex(2): `ETIMEDOUT`).
     TimedOut,
-    /// A signal handler ran (futex(2): `EINTR`). Without a deadline, only one that was set up without
-    /// `SA_RESTART`.
+    /// A signal handler ran (futex(2): `EINTR`). Without a deadline, only one that was installed
+    /// without `SA_RESTART`.
     Interrupted,
 }
 
 /// Waits until woken, if `word` holds `expected`; without a deadline, as long as it takes.
 ///
-/// The check and the sleep are one step for everybody who wakes or requeues the word. A mismatch
-/// comes before a deadline that has passed already. The word is read with `SeqCst` ordering; load it
-/// with `Acquire` once the wait is over.
+/// The check and the sleep are one atomic step for every call that wakes or requeues the word. A
+/// mismatch is reported even if the deadline has passed already. The word is read with `SeqCst`
+/// ordering; load it with `Acquire` once the wait is over.
 ///
 /// # Errors
 /// `Os` with the kernel's errno, such as `ENOMEM`; `Unsupported` for a [`super::NumaWord`] or a

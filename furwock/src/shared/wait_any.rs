@@ -39,17 +39,17 @@ impl<'word> Awaited<'word> {
 /// How a wait on several words ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedAny {
-    /// Woken on the word with this index. Others may have been woken as well, and nobody tells: look
-    /// at all of them.
+    /// Woken on the word with this index. Others may have been woken as well, which isn't reported:
+    /// look at all of them.
     Woken(usize),
-    /// A word didn't hold its expected value; nothing was waited for.
+    /// A word didn't hold its expected value; the call didn't wait.
     ///
     /// The kernel doesn't say which: this is the first word that differs when looked at once more,
     /// and `None` if by then all hold their expected values again.
     Mismatch(Option<usize>),
     /// The deadline passed first.
     TimedOut,
-    /// A signal handler ran that was set up without `SA_RESTART`.
+    /// A signal handler ran that was installed without `SA_RESTART`.
     Interrupted,
 }
 
@@ -57,8 +57,8 @@ pub enum WaitedAny {
 ///
 /// The words are checked and queued for one after another, in order: a wake that follows a change
 /// is not lost on any of them, but there needn't have been a time at which all held their values. A
-/// wake may hit a word whose wait is about to end in a mismatch on a later one: then it is `Woken`
-/// that is returned, never a mismatch that hides a wake. The kernel matches any bitset.
+/// wake may hit a word whose wait is about to end in a mismatch on a later one: then the call
+/// returns `Woken`, never a mismatch that hides a wake. The kernel matches any bitset.
 ///
 /// # Errors
 /// `TooManyWords` above [`MOST_WORDS`], `NoWords` for none, `Unsupported` on kernels before 5.16,

@@ -6,13 +6,13 @@ use super::word::{Target, Word};
 use crate::sys::futex::futex;
 use crate::sys::futex2::{self, Call};
 
-/// Wakes up to `count` waiters of `word`, in whatever process. Returns how many.
+/// Wakes up to `count` waiters of `word`, in any process. Returns how many.
 ///
 /// Change the word first.
 ///
 /// # Errors
-/// `Os` with the kernel's errno; `Unsupported` for a [`super::NumaWord`] or a memory policy that the
-/// kernel doesn't know.
+/// `Os` with the kernel's errno; `Unsupported` for a [`super::NumaWord`] or a memory policy that
+/// the kernel doesn't know.
 pub fn wake<W: Word>(word: &W, count: usize) -> Result<usize, Error> {
     wake_target(&word.target(), count, u32::MAX)
 }
@@ -26,7 +26,7 @@ pub fn wake_all<W: Word>(word: &W) -> Result<usize, Error> {
 }
 
 /// Wakes up to `count` waiters whose bitset has a bit in common with `bitset`. Returns how many.
-/// Who waits without a bitset has all bits.
+/// Waiters without a bitset have all bits.
 ///
 /// # Errors
 /// As [`wake`], and `EmptyBitset`.

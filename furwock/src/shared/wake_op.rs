@@ -10,13 +10,13 @@ use crate::sys::futex::futex;
 /// `count_at_changed` of `changed` if its old value satisfies the comparison. Returns how many were
 /// woken on both. Values are compared as signed numbers.
 ///
-/// All of it is one step for everybody who waits on, wakes or requeues either word; the change
-/// itself is atomic for everybody. The kernel's ordering is at least acquire and release.
+/// All of it is one atomic step for every call that waits on, wakes or requeues either word; the
+/// change itself is atomic for all accesses. The kernel's ordering is at least acquire and release.
 ///
 /// # Errors
 /// `OutOfRange` for a number that the operation can't carry; `ZeroCount` if one of the counts is 0;
-/// `NotPlain` for words with a node or a memory policy; `ScopesDiffer` unless both are of one scope;
-/// `Os` with the kernel's errno.
+/// `NotPlain` for words with a node or a memory policy; `ScopesDiffer` unless both are of one
+/// scope; `Os` with the kernel's errno.
 pub fn wake_op<W: Word, C: Word>(
     word: &W,
     count: usize,

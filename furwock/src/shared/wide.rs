@@ -10,16 +10,16 @@ use crate::sys::futex2::{self, Call, Waitv};
 /// Waits until woken by [`wake64`], if `word` holds `expected`; without a deadline, as long as it
 /// takes.
 ///
-/// A mismatch comes before a deadline that has passed already, and needs no system call. The word
-/// is read with `SeqCst` ordering; load it with `Acquire` once the wait is over.
+/// A mismatch is reported even if the deadline has passed already, and needs no system call. The
+/// word is read with `SeqCst` ordering; load it with `Acquire` once the wait is over.
 ///
 /// The halves are checked one after the other. So a wait whose word changes just then may be woken
-/// although `expected` was never there in full: take `Woken` for what it is, one wake used up, and
-/// look at the word again. A mismatch never hides a wake.
+/// although the word never held `expected` in full: `Woken` only means that one wake was used up.
+/// Look at the word again. A mismatch never hides a wake.
 ///
 /// # Errors
-/// `Unsupported` on kernels before 5.16, or before 6.16 with a memory policy; `Os` with the kernel's
-/// errno.
+/// `Unsupported` on kernels before 5.16, or before 6.16 with a memory policy; `Os` with the
+/// kernel's errno.
 pub fn wait64<W: Word64>(
     word: &W,
     expected: W::Value,
@@ -35,7 +35,7 @@ pub fn wait64<W: Word64>(
     ended(answer, Call::Waitv, vector[0].flags).map(|(waited, _half)| waited)
 }
 
-/// Wakes up to `count` who wait on `word` by [`wait64`], in whatever process. Returns how many.
+/// Wakes up to `count` waiters of `word` in [`wait64`], in any process. Returns how many.
 ///
 /// Change the word first, all of it in one store. This is a plain wake, which every kernel has.
 ///

@@ -12,7 +12,7 @@ mod sealed {
 
 /// A word of 32 bits: an `AtomicU32`, `AtomicI32` or [`NumaWord`], also in a [`Scope`] of its own.
 ///
-/// Sealed: the kernel is told of memory that the word owns.
+/// Sealed: the kernel gets addresses of memory that the word owns.
 pub trait Word: sealed::Sealed {
     /// What the word holds.
     type Value: Copy;
@@ -38,7 +38,8 @@ pub trait Word64: sealed::Sealed {
     fn bits(value: Self::Value) -> u64;
 }
 
-/// 32 bits that the kernel may be told of, with futex2's flags. With `NUMA` a node follows them.
+/// The address of 32 bits that may be passed to the kernel, with futex2's flags. With `NUMA` a node
+/// follows them.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'word> {
@@ -47,7 +48,7 @@ pub struct Target<'word> {
     word: PhantomData<&'word AtomicU32>,
 }
 
-/// 64 bits that the kernel may be told of, with futex2's flags; never `NUMA`.
+/// The address of 64 bits that may be passed to the kernel, with futex2's flags; never `NUMA`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Target64<'word> {
@@ -79,18 +80,19 @@ impl Target<'_> {
         unsafe { AtomicU32::from_ptr(self.address.cast_mut()) }.load(Ordering::SeqCst)
     }
 
-    /// Gives a word without a node the caller's. The kernel would do so too, but not in one step: two
-    /// first users on two nodes could queue on either, and only one of them would be found.
+    /// Gives a word without a node the caller's. The kernel would do so too, but not atomically:
+    /// two first users on two nodes could queue on either, and a wake would find only one of them.
     pub(super) fn settle(&self) {
         if self.flags & (NUMA | MPOL) != NUMA {
             // With a memory policy only the kernel knows which node.
             return;
         }
-        // SAFETY: a word with NUMA is the start of a `NumaWord`, whose second half is an atomic too.
+        // SAFETY: a word with NUMA is the start of a `NumaWord`, whose second half is an atomic
+        // too.
         let node = unsafe { AtomicU32::from_ptr(self.address.add(1).cast_mut()) };
         if node.load(Ordering::Relaxed) == NO_NODE {
             let here = crate::sys::topology::current_node();
-            // Whoever lost finds the winner's. One location: coherence is all it takes.
+            // The loser finds the winner's node. Only one location is involved: coherence suffices.
             _ = node.compare_exchange(NO_NODE, here, Ordering::Relaxed, Ordering::Relaxed);
         }
     }

@@ -24,7 +24,7 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether it did: one of a round's threads does, the last to arrive.
+    /// Whether it did: in each round only the last thread to arrive does.
     pub fn is_leader(self) -> bool {
         self.0
     }
@@ -36,8 +36,8 @@ impl Barrier {
         Self { raw: RawBarrier::new(), count }
     }
 
-    /// Waits until as many threads as the barrier is for, the caller among them, have called this.
-    /// What each did before is visible to all of them after it.
+    /// Waits until the barrier's number of threads, the caller among them, have called this. What
+    /// each did before is visible to all of them afterwards.
     pub fn wait(&self) -> BarrierWaitResult {
         BarrierWaitResult(self.raw.wait(self.count))
     }

@@ -9,8 +9,8 @@ use std::time::Instant;
 /// A condition variable for [`Mutex`](crate::Mutex): parking_lot's interface over [`RawCondvar`].
 ///
 /// A notification moves waiters to the mutex's queue instead of waking them into it. It may be used
-/// with several mutexes, also at the same time: who waits with another mutex than the first is then
-/// woken, not moved. Waits may end for no reason: use `wait_while`, or check in a loop.
+/// with several mutexes, even at the same time: waiters with another mutex than the first waiter's
+/// are then woken, not moved. Wakeups may be spurious: use `wait_while`, or check in a loop.
 ///
 /// ```
 /// use furwock::{Condvar, Mutex};
@@ -41,18 +41,18 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     pub const fn new() -> Self {
         Self { raw: RawCondvar::new() }
     }
 
-    /// Lets one waiter go on: the one that has waited longest. Returns whether there was one.
+    /// Notifies one waiter: the one that has waited longest. Returns whether there was one.
     #[inline]
     pub fn notify_one(&self) -> bool {
         self.raw.notify_one()
     }
 
-    /// Lets all waiters go on. Returns how many there were.
+    /// Notifies all waiters. Returns how many there were.
     #[inline]
     pub fn notify_all(&self) -> usize {
         self.raw.notify_all()

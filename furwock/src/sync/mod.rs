@@ -1,4 +1,4 @@
-//! The types that people know from std and parking_lot.
+//! The types known from std and parking_lot.
 
 mod barrier;
 mod condvar;

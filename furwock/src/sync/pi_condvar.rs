@@ -12,10 +12,10 @@ use core::time::Duration;
 /// The waiter of the highest priority goes first. A notification moves waiters to the mutex instead
 /// of waking them into it, and from then on the mutex's owner runs at their priority.
 ///
-/// Waits take the guard and give it back, as std's do. After an error the mutex is not locked: the
-/// guard is gone. Those who wait at the same time must wait with the same mutex; who comes with
-/// another gets [`PiError::OtherMutex`]. Waits may end for no reason: use `wait_while`, or check in a
-/// loop. The errors are those of [`RawPiCondvar`].
+/// Waits take the guard and return it, as std's do. After an error the mutex is not locked: the
+/// guard is gone. All threads that wait at the same time must use the same mutex; a wait with
+/// another one returns [`PiError::OtherMutex`]. Wakeups may be spurious: use `wait_while`, or check
+/// in a loop. The errors are those of [`RawPiCondvar`].
 ///
 /// ```
 /// use furwock::{PiCondvar, PiMutex};
@@ -36,24 +36,24 @@ pub struct PiCondvar {
     raw: RawPiCondvar,
 }
 
-/// What a wait with a deadline gives back.
+/// The result of a wait with a deadline.
 type Timed<'a, T> = Result<(PiMutexGuard<'a, T>, WaitTimeoutResult), PiError>;
 
 impl PiCondvar {
-    /// A condition variable that nobody waits on.
+    /// A condition variable without waiters.
     pub const fn new() -> Self {
         Self { raw: RawPiCondvar::new() }
     }
 
-    /// Lets one waiter go on: the one of the highest priority, or among equals the one that has
-    /// waited longest. Returns whether one was moved to the mutex; one that wasn't asleep yet goes
-    /// on uncounted.
+    /// Notifies one waiter: the one of the highest priority, or among equals the one that has
+    /// waited longest. Returns whether one was moved to the mutex; a waiter that wasn't asleep yet
+    /// goes on uncounted.
     #[inline]
     pub fn notify_one(&self) -> Result<bool, PiError> {
         self.raw.notify_one()
     }
 
-    /// Lets all waiters go on. Returns how many were moved to the mutex.
+    /// Notifies all waiters. Returns how many were moved to the mutex.
     #[inline]
     pub fn notify_all(&self) -> Result<usize, PiError> {
         self.raw.notify_all()
@@ -69,8 +69,8 @@ impl PiCondvar {
 
     /// Waits as long as `condition` is true of what the mutex protects.
     ///
-    /// If the owner died at any lock on the way, `guard`'s own among them, the guard given back says
-    /// so; here as in the other `wait_while`s.
+    /// If an owner died before any of the lock calls on the way, `guard`'s own among them, the
+    /// returned guard says so; the other `wait_while`s do the same.
     pub fn wait_while<'a, T: ?Sized>(
         &self,
         mut guard: PiMutexGuard<'a, T>,

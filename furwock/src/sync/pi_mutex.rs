@@ -11,14 +11,14 @@ use core::time::Duration;
 /// A mutual exclusion lock for data, whose owner runs at the priority of the most urgent waiter.
 ///
 /// The interface is std's rather than `lock_api`'s: `lock` returns a `Result`, since the kernel
-/// detects what other mutexes hang on. A thread that locks what it holds gets
-/// [`PiError::Deadlock`], and so does one that closes a circle of several threads and `PiMutex`es.
-/// There is no poisoning: a panic while the lock is held releases it. A guard of which the owner
-/// ended without dropping it (`mem::forget`, a killed process) is told apart by
-/// [`PiMutexGuard::owner_died`], or by [`PiError::OwnerGone`]: see [`RawPiMutex`].
+/// detects cases in which other mutexes hang. A thread that locks a mutex it holds gets
+/// [`PiError::Deadlock`], and so does one that closes a cycle of several threads and `PiMutex`es.
+/// There is no poisoning: a panic while the lock is held releases it. If an owner ends without
+/// dropping its guard (`mem::forget`, a killed process), [`PiMutexGuard::owner_died`] or
+/// [`PiError::OwnerGone`] reports it: see [`RawPiMutex`].
 ///
-/// Locking acquires, unlocking releases; each is one atomic operation while nobody else wants the
-/// lock.
+/// Locking acquires, unlocking releases; each is one atomic operation while no other thread wants
+/// the lock.
 ///
 /// ```
 /// let total = furwock::PiMutex::new(0);
@@ -35,15 +35,15 @@ pub struct PiMutex<T: ?Sized> {
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the raw mutex lets one thread at a time at the value, so that sharing the mutex only sends
-// the value around.
+// SAFETY: the raw mutex lets one thread at a time at the value, so that sharing the mutex only
+// sends the value around.
 unsafe impl<T: ?Sized + Send> Sync for PiMutex<T> {}
 // SAFETY: owning the mutex is owning the value.
 unsafe impl<T: ?Sized + Send> Send for PiMutex<T> {}
 
 /// What locking a [`PiMutex`] returns; dropping it unlocks.
 ///
-/// It stays in its thread: the kernel takes the lock back only from the thread that owns it.
+/// It isn't `Send`: the kernel accepts an unlock only from the owning thread.
 #[must_use = "dropping the guard unlocks at once"]
 pub struct PiMutexGuard<'a, T: ?Sized> {
     mutex: &'a PiMutex<T>,
@@ -60,8 +60,8 @@ impl<T> PiMutex<T> {
         Self::with_scope(Scope::Private, value)
     }
 
-    /// A free mutex. One of [`Scope::Shared`] may be used by all processes that map its memory; the
-    /// value must then make sense in each of them.
+    /// A free mutex. All processes that map its memory may use one of [`Scope::Shared`]; the value
+    /// must then make sense in each of them.
     pub const fn with_scope(scope: Scope, value: T) -> Self {
         Self { raw: RawPiMutex::new(scope), value: UnsafeCell::new(value) }
     }
@@ -81,7 +81,7 @@ impl<T: ?Sized> PiMutex<T> {
         Ok(unsafe { self.guard(acquired) })
     }
 
-    /// Takes the lock if nobody holds it.
+    /// Takes the lock if it is free.
     #[inline]
     pub fn try_lock(&self) -> Option<PiMutexGuard<'_, T>> {
         let acquired = self.raw.try_lock()?;
@@ -89,8 +89,8 @@ impl<T: ?Sized> PiMutex<T> {
         Some(unsafe { self.guard(acquired) })
     }
 
-    /// Takes the lock, or gives up after `timeout` with [`PiError::TimedOut`]. Counted on the
-    /// monotonic clock, which takes Linux 5.14: `Unsupported` before.
+    /// Takes the lock, or gives up after `timeout` with [`PiError::TimedOut`]. Uses the monotonic
+    /// clock, which needs Linux 5.14: `Unsupported` before.
     pub fn lock_for(&self, timeout: Duration) -> Result<PiMutexGuard<'_, T>, PiError> {
         match self.try_lock() {
             Some(guard) => Ok(guard),
@@ -106,13 +106,13 @@ impl<T: ?Sized> PiMutex<T> {
         Ok(unsafe { self.guard(acquired) })
     }
 
-    /// Whether somebody holds it.
+    /// Whether a thread holds it.
     #[inline]
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// The value, to whoever has the mutex for itself.
+    /// The value, by exclusive access to the mutex.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -120,7 +120,7 @@ impl<T: ?Sized> PiMutex<T> {
     /// The mutex beneath.
     ///
     /// # Safety
-    /// Unlocking it takes the ground from under a guard: only who has forgotten one may.
+    /// Unlocking it invalidates a guard: only a thread that has forgotten its guard may do so.
     #[inline]
     pub unsafe fn raw(&self) -> &RawPiMutex {
         &self.raw
@@ -135,13 +135,13 @@ impl<T: ?Sized> PiMutex<T> {
 }
 
 impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
-    /// Whether the lock came from an owner that ended while holding it: then the value may be half
-    /// changed. Says so to the first owner after the death only.
+    /// Whether the previous owner ended while holding the lock: then the value may be inconsistent.
+    /// Only the first owner after the death gets `true`.
     pub fn owner_died(guard: &Self) -> bool {
         guard.acquired == Acquired::OwnerDied
     }
 
-    /// The same guard, of which the owner died if `died` says so or it was so anyway.
+    /// The same guard, marked if `died` is set or it was marked before.
     pub(super) fn after_death(mut guard: Self, died: bool) -> Self {
         if died {
             guard.acquired = Acquired::OwnerDied;
@@ -154,7 +154,7 @@ impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
         guard.mutex
     }
 
-    /// Lets `wait` release the lock and take it again; it doesn't hold it after an error.
+    /// Lets `wait` release the lock and take it again; after an error the lock isn't held.
     pub(super) fn while_released<R>(
         guard: Self,
         wait: impl FnOnce(&RawPiMutex) -> Result<(R, Acquired), PiError>,
@@ -170,7 +170,7 @@ impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
 impl<T: ?Sized> Drop for PiMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // The owner's unlock fails only if somebody has written to the word: nothing to be done.
+        // The owner's unlock fails only if other code has written to the word: nothing can be done.
         _ = self.mutex.raw.unlock();
     }
 }

@@ -8,20 +8,20 @@ use std::io::{Write, stderr};
 
 /// Why a robust lock was not simply locked.
 ///
-/// Dropping [`OwnerDied`](Self::OwnerDied)'s guard without making the data consistent gives the lock
-/// up for ever, for everybody.
+/// Dropping [`OwnerDied`](Self::OwnerDied)'s guard without making the data consistent makes the
+/// lock unusable for good.
 #[non_exhaustive]
 pub enum RobustError<G> {
-    /// A holder died; the caller has the lock, exclusively, by this guard, and what it protects may
-    /// be half done. Repair it, then call the guard's `make_consistent`.
+    /// A holder died; the caller has the lock exclusively, with this guard, and the data may be
+    /// inconsistent. Repair it, then call the guard's `make_consistent`.
     OwnerDied(G),
-    /// Somebody gave the lock up after a death: nobody will ever have it again.
+    /// The lock was given up after a death: no thread can lock it again.
     NotRecoverable,
-    /// Somebody else has it, and the caller wouldn't wait.
+    /// Another thread holds it, and the caller didn't want to wait.
     WouldBlock,
     /// The deadline passed.
     TimedOut,
-    /// The kernel or the C library keeps no robust list that furwock could share.
+    /// The kernel or the C library has no robust list that furwock could share.
     Unsupported(Unsupported),
 }
 
@@ -72,14 +72,15 @@ impl<G> fmt::Display for RobustError<G> {
 
 impl<G> core::error::Error for RobustError<G> {}
 
-/// A lock's memory goes while `holders` hold it, having forgotten their guards. If any of them is a
-/// thread of this process its list would lead into freed memory: there is no way on. Not the caller's:
-/// what it held has been released, and a word that still names it means a dead one with the same id.
+/// A lock's memory is freed while `holders` hold it, having forgotten their guards. If one of them
+/// is a thread of this process, its list would lead into freed memory: there is no way to continue.
+/// The caller isn't among them: its holds have been released, and a word that still names it means
+/// a dead thread with the same id.
 pub(super) fn assert_not_held(mut holders: impl Iterator<Item = u32>) {
     let me = crate::lot::tid();
     let is_other = |&holder: &u32| holder != 0 && holder != me && is_ours(holder);
     if let Some(holder) = holders.find(is_other) {
-        // Without a panic, whatever standard error is: the memory must not go.
+        // Doesn't panic, whatever standard error is: the memory must not be freed.
         _ = writeln!(stderr(), "furwock: a robust lock was dropped while thread {holder} held it");
         std::process::abort();
     }

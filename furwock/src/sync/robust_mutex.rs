@@ -12,19 +12,21 @@ use core::time::Duration;
 
 /// A mutex for data that survives the death of its holder, between threads or processes.
 ///
-/// When a thread or process ends while it holds the lock, in whatever way, the next one to lock gets
-/// [`RobustError::OwnerDied`] with a guard. It repairs the data and calls
-/// [`RobustMutexGuard::make_consistent`]; if it drops the guard without, the lock is lost, and all
-/// get [`RobustError::NotRecoverable`]. A panic is no death: it drops the guard, which unlocks.
-/// Locking acquires, unlocking releases. What is promised is said at [`RawRobustMutex`].
+/// When a thread or process ends while it holds the lock, in whatever way, the next one to lock
+/// gets [`RobustError::OwnerDied`] with a guard. It repairs the data and calls
+/// [`RobustMutexGuard::make_consistent`]; if it drops the guard without that call, the lock is
+/// lost, and all later calls return [`RobustError::NotRecoverable`]. A panic is no death: it drops
+/// the guard, which unlocks. Locking acquires, unlocking releases. [`RawRobustMutex`] lists the
+/// guarantees.
 ///
-/// While it is held the kernel holds its address: it has to be pinned, which `pin!`, `Box::pin`,
-/// `Arc::pin` and `Pin::static_ref` do. Between processes it lies in shared memory, and each gets at
-/// it by [`RobustMutex::at`]: the layout is C's, the raw mutex first, and zeroed memory is a free one.
+/// While it is held, the kernel holds its address: so it has to be pinned, with `pin!`, `Box::pin`,
+/// `Arc::pin` or `Pin::static_ref`. Between processes it lies in shared memory, and each process
+/// accesses it through [`RobustMutex::at`]: the layout is C's, the raw mutex first, and zeroed
+/// memory is a free mutex.
 ///
 /// Dropping it while the same thread holds it (having forgotten the guard) unlocks it; dropping it
-/// while another thread of the process does aborts. So it may if the kernel left it to a dead thread
-/// (see the raw mutex) whose id another thread has now.
+/// while another thread of the process holds it aborts. It may also abort if the kernel left the
+/// mutex to a dead thread (see the raw mutex) whose id another thread has now.
 ///
 /// ```
 /// use furwock::{RobustError, RobustMutex, RobustMutexGuard};
@@ -50,7 +52,7 @@ pub struct RobustMutex<T> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: nobody holds a mutex that can be moved; the data goes along.
+// SAFETY: a mutex that can be moved is not held; the data moves with it.
 unsafe impl<T: Send> Send for RobustMutex<T> {}
 // SAFETY: one guard at a time gives access.
 unsafe impl<T: Send> Sync for RobustMutex<T> {}
@@ -67,12 +69,13 @@ impl<T> RobustMutex<T> {
     /// The mutex at `place`, in shared memory for example.
     ///
     /// # Safety
-    /// - For `'a`, `place` is aligned, mapped for reading and writing, and holds a `RobustMutex<T>`:
-    ///   one that [`new`](Self::new) made and was written there before anybody used it, or zeroed
-    ///   memory if zeroes are a valid `T`. Nobody accesses it but through the mutex.
+    /// - For `'a`, `place` is aligned, mapped for reading and writing, and holds a
+    ///   `RobustMutex<T>`: one that [`new`](Self::new) made and that was written there before its
+    ///   first use, or zeroed memory if zeroes are a valid `T`. It is accessed only through the
+    ///   mutex.
     /// - It stays there, mapped, as long as this process holds it, leaked guards included.
-    /// - All processes that use it are in one PID namespace: it names its holder by an id that is one
-    ///   thread's there, and another's elsewhere.
+    /// - All processes that use it are in one PID namespace: it names its holder by an id that is
+    ///   one thread's there, and another's elsewhere.
     /// - Every process that uses it means the same `T` by it, in layout and in content: no pointers
     ///   or references, no file descriptors, no other locks that aren't made for several processes.
     pub unsafe fn at<'a>(place: *mut Self) -> Pin<&'a Self> {
@@ -109,8 +112,8 @@ impl<T> RobustMutex<T> {
         self.try_lock_until(&Deadline::after(timeout))
     }
 
-    /// Takes the lock, or gives up at `deadline`, on either clock. One that has passed still takes a
-    /// lock that is to be had at once.
+    /// Takes the lock, or gives up at `deadline`, on either clock. Takes a free lock even if the
+    /// deadline has passed.
     ///
     /// # Errors
     /// Those of [`lock`](Self::lock), and `TimedOut`.
@@ -119,12 +122,12 @@ impl<T> RobustMutex<T> {
         self.guarded(unsafe { self.raw.lock_until(deadline) })
     }
 
-    /// Whether somebody holds it.
+    /// Whether a thread holds it.
     pub fn is_locked(&self) -> bool {
         self.raw.is_locked()
     }
 
-    /// Whether nobody can ever lock it again.
+    /// Whether the lock is lost for good.
     pub fn is_not_recoverable(&self) -> bool {
         self.raw.is_not_recoverable()
     }
@@ -155,7 +158,8 @@ impl<T: fmt::Debug> fmt::Debug for RobustMutex<T> {
     }
 }
 
-/// What locking a [`RobustMutex`] returns; dropping it unlocks. Not Send: the word names the thread.
+/// What locking a [`RobustMutex`] returns; dropping it unlocks. Not `Send`: the word names the
+/// thread.
 #[must_use = "dropped at once it unlocks at once"]
 pub struct RobustMutexGuard<'a, T> {
     mutex: &'a RobustMutex<T>,
@@ -166,7 +170,8 @@ pub struct RobustMutexGuard<'a, T> {
 unsafe impl<T: Sync> Sync for RobustMutexGuard<'_, T> {}
 
 impl<T> RobustMutexGuard<'_, T> {
-    /// The data is in order again after a holder's death. Returns whether it had to be said.
+    /// Declares the data consistent again after a holder's death. Returns whether that was
+    /// necessary.
     pub fn make_consistent(guard: &mut Self) -> bool {
         guard.mutex.raw.make_consistent()
     }

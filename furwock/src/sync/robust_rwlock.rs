@@ -10,18 +10,18 @@ use core::ops::{Deref, DerefMut};
 use core::pin::Pin;
 use core::time::Duration;
 
-/// A reader-writer lock for data that survives the death of whoever is in it, between threads or
-/// processes.
+/// A reader-writer lock for data that survives the death of its readers and writers, between
+/// threads or processes.
 ///
-/// A reader that dies is forgotten, and nobody notices. When a writer dies, the next one in, a
-/// reader too, gets [`RobustError::OwnerDied`] with a *write* guard: it repairs the data and calls
-/// [`RobustRwLockWriteGuard::make_consistent`]; if it drops the guard without, the lock is lost, and
-/// all get [`RobustError::NotRecoverable`]. A panic is no death: it drops the guard, which unlocks.
-/// Locking acquires, unlocking releases. What is promised, and how many readers there may be, is
-/// said at [`RawRobustRwLock`].
+/// A reader that dies is forgotten, without an error. When a writer dies, the next thread to enter,
+/// even as a reader, gets [`RobustError::OwnerDied`] with a *write* guard: it repairs the data and
+/// calls [`RobustRwLockWriteGuard::make_consistent`]; if it drops the guard without that call, the
+/// lock is lost, and all later calls return [`RobustError::NotRecoverable`]. A panic is no death:
+/// it drops the guard, which unlocks. Locking acquires, unlocking releases. [`RawRobustRwLock`]
+/// lists the guarantees, and the number of readers.
 ///
-/// It has to be pinned, and lies in shared memory, as [`RobustMutex`](crate::RobustMutex) says; so
-/// does what happens if it is dropped while held. Processes that share one agree on `READERS`.
+/// [`RobustMutex`](crate::RobustMutex) describes how it is pinned, how it lies in shared memory,
+/// and what happens if it is dropped while held. Processes that share one agree on `READERS`.
 ///
 /// ```
 /// use furwock::RobustRwLock;
@@ -38,7 +38,7 @@ pub struct RobustRwLock<T, const READERS: usize = 64> {
     _pinned: PhantomPinned,
 }
 
-// SAFETY: nobody is in a lock that can be moved; the data goes along.
+// SAFETY: no thread is in a lock that can be moved; the data moves with it.
 unsafe impl<T: Send, const READERS: usize> Send for RobustRwLock<T, READERS> {}
 // SAFETY: one write guard at a time gives exclusive access; read guards share the data.
 unsafe impl<T: Send + Sync, const READERS: usize> Sync for RobustRwLock<T, READERS> {}
@@ -149,7 +149,7 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
         self.writing(unsafe { self.raw.write_until(deadline) })
     }
 
-    /// Whether nobody can ever lock it again.
+    /// Whether the lock is lost for good.
     pub fn is_not_recoverable(&self) -> bool {
         self.raw.is_not_recoverable()
     }
@@ -203,7 +203,7 @@ impl<T, const READERS: usize> fmt::Debug for RobustRwLock<T, READERS> {
     }
 }
 
-/// Shared access; dropping it unlocks. Not Send: the slot names the thread.
+/// Shared access; dropping it unlocks. Not `Send`: the slot names the thread.
 #[must_use = "dropped at once it unlocks at once"]
 pub struct RobustRwLockReadGuard<'a, T, const READERS: usize = 64> {
     lock: &'a RobustRwLock<T, READERS>,
@@ -211,7 +211,7 @@ pub struct RobustRwLockReadGuard<'a, T, const READERS: usize = 64> {
     _not_send: PhantomData<*const ()>,
 }
 
-/// Exclusive access; dropping it unlocks. Not Send: the word names the thread.
+/// Exclusive access; dropping it unlocks. Not `Send`: the word names the thread.
 #[must_use = "dropped at once it unlocks at once"]
 pub struct RobustRwLockWriteGuard<'a, T, const READERS: usize = 64> {
     lock: &'a RobustRwLock<T, READERS>,
@@ -224,7 +224,8 @@ unsafe impl<T: Sync, const READERS: usize> Sync for RobustRwLockReadGuard<'_, T,
 unsafe impl<T: Sync, const READERS: usize> Sync for RobustRwLockWriteGuard<'_, T, READERS> {}
 
 impl<T, const READERS: usize> RobustRwLockWriteGuard<'_, T, READERS> {
-    /// The data is in order again after a writer's death. Returns whether it had to be said.
+    /// Declares the data consistent again after a writer's death. Returns whether that was
+    /// necessary.
     pub fn make_consistent(guard: &mut Self) -> bool {
         guard.lock.raw.make_consistent()
     }
@@ -235,7 +236,7 @@ impl<T, const READERS: usize> Deref for RobustRwLockReadGuard<'_, T, READERS> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the guard's thread holds a slot, so that nobody writes.
+        // SAFETY: the guard's thread holds a slot, so that there is no writer.
         unsafe { &*self.lock.data.get() }
     }
 }

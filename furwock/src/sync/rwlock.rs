@@ -7,13 +7,14 @@ use std::time::Instant;
 
 /// A reader-writer lock for data: `lock_api`'s interface over [`RawRwLock`].
 ///
-/// Neither readers nor writers starve; a lock that is read mostly lets readers on different
-/// processors in without writing to anything they share. Guards for reading, writing and upgradable
-/// reading, each with `try_`, timed, fair and mapped variants, and atomic downgrades. There is no
-/// poisoning. Locking acquires, unlocking releases.
+/// Neither readers nor writers starve; in a lock that is mostly read, readers on different
+/// processors enter without writing to anything they share. Guards for reading, writing and
+/// upgradable reading, each with `try_`, timed, fair and mapped variants, and atomic downgrades.
+/// There is no poisoning. Locking acquires, unlocking releases.
 ///
-/// A thread that reads already and reads again may wait for itself, if a writer waits meanwhile. Where
-/// that happens, make the lock with [`Policy::Recursive`](crate::lock::Policy::Recursive).
+/// A thread that reads already and reads again may deadlock with itself, if a writer waits in
+/// between. For such uses, make the lock with
+/// [`Policy::Recursive`](crate::lock::Policy::Recursive).
 ///
 /// ```
 /// let map = furwock::RwLock::new(std::collections::HashMap::new());
@@ -46,8 +47,7 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// A writer's guard of a part of what the lock protects.
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
-/// What guards carry: they aren't sent, since the word names the writer, and a slot the thread that
-/// reads.
+/// Makes guards not `Send`: the word names the writer, and a slot the reading thread.
 type Marker = lock_api::GuardNoSend;
 
 /// A guard for what was taken.
@@ -55,7 +55,7 @@ fn guard(taken: bool) -> Option<Marker> {
     taken.then(Marker::default)
 }
 
-// SAFETY: the writer excludes everybody, readers exclude the writer, and the upgradable reader its
+// SAFETY: the writer excludes all others, readers exclude the writer, and the upgradable reader its
 // like; RawRwLock's models and tests show it.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]

@@ -4,7 +4,7 @@ use crate::lock::{RawSemaphore, TooManyPermits};
 use crate::sys::clock::Deadline;
 use core::time::Duration;
 
-/// A counting semaphore: permits that any thread takes and any thread gives back.
+/// A counting semaphore: any thread may take permits, and any thread may give them back.
 ///
 /// ```
 /// use furwock::Semaphore;
@@ -31,7 +31,7 @@ impl Semaphore {
         }
     }
 
-    /// Takes a permit, once there is one. Acquire.
+    /// Takes a permit, waiting until there is one. Acquire.
     #[inline]
     pub fn acquire(&self) {
         self.raw.acquire();
@@ -43,18 +43,18 @@ impl Semaphore {
         self.raw.try_acquire()
     }
 
-    /// Takes a permit, unless there is none for that long. Acquire, if it returns true.
+    /// Takes a permit, or gives up after `timeout`. Acquire, if it returns true.
     pub fn try_acquire_for(&self, timeout: Duration) -> bool {
         self.try_acquire() || self.raw.acquire_until(&Deadline::after(timeout))
     }
 
-    /// Takes a permit, unless there is none before `deadline`. Acquire, if it returns true.
+    /// Takes a permit, or gives up at `deadline`. Acquire, if it returns true.
     pub fn try_acquire_until(&self, deadline: &Deadline) -> bool {
         self.raw.acquire_until(deadline)
     }
 
-    /// Gives back a permit, or makes one, and wakes a thread that waits for it. Release. May be called
-    /// from a signal handler.
+    /// Gives back a permit, or makes one, and wakes a thread that waits for it. Release. May be
+    /// called from a signal handler.
     #[inline]
     pub fn release(&self) -> Result<(), TooManyPermits> {
         self.raw.release()

@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-/// The clock a deadline is counted on.
+/// A deadline's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Clock {
-    /// `CLOCK_MONOTONIC`: time since some start; nobody can set it.
+    /// `CLOCK_MONOTONIC`: time since some start; it can't be set.
     Monotonic,
     /// `CLOCK_REALTIME`: the time of day; a deadline on it moves when the clock is set.
     Realtime,
@@ -28,7 +28,7 @@ impl Clock {
     }
 }
 
-/// A point in time, up to which a wait goes on.
+/// The point in time at which a wait gives up.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     clock: Clock,
@@ -44,13 +44,13 @@ impl Deadline {
         if !(0..NANOS_A_SECOND).contains(&nanoseconds) {
             return None;
         }
-        // The kernel refuses negative seconds; zero has passed just as well.
+        // The kernel refuses negative seconds; zero has passed too.
         let (seconds, nanoseconds) = if seconds < 0 { (0, 0) } else { (seconds, nanoseconds) };
         Some(Self { clock, at: libc::timespec { tv_sec: seconds, tv_nsec: nanoseconds } })
     }
 
-    /// The point that lies `timeout` ahead of now, on `CLOCK_MONOTONIC`. A timeout too long to be
-    /// represented ends at the clock's last second.
+    /// The point `timeout` from now, on `CLOCK_MONOTONIC`. A timeout too long to be represented
+    /// ends at the clock's last second.
     pub fn after(timeout: Duration) -> Self {
         let now = Clock::Monotonic.now();
         let nanos = now.tv_nsec + i64::from(timeout.subsec_nanos());
@@ -62,12 +62,12 @@ impl Deadline {
         Self { clock: Clock::Monotonic, at }
     }
 
-    /// The deadline on the monotonic clock that `instant` stands for.
+    /// `instant` as a deadline on the monotonic clock.
     pub fn from_instant(instant: std::time::Instant) -> Self {
         Self::after(instant.saturating_duration_since(std::time::Instant::now()))
     }
 
-    /// The clock it is counted on.
+    /// Its clock.
     pub fn clock(&self) -> Clock {
         self.clock
     }

@@ -1,4 +1,4 @@
-//! fork: what a child has to forget.
+//! fork: the state that a child has to discard.
 
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use super::pretend;
@@ -25,8 +25,8 @@ pub(crate) fn is_child() -> bool {
     generation() != 0
 }
 
-/// Counts this process's forks among its ancestors: who finds another number than before is in a
-/// child, whose wait-queue table started empty.
+/// Counts the forks among this process's ancestors: code that finds another number than before runs
+/// in a child, whose wait-queue table started empty.
 #[inline]
 pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
@@ -48,19 +48,20 @@ pub(crate) fn on_child(forget: fn(u32)) {
     assert!(FORGET.iter().any(is_free), "more to forget in a child than there is room for");
 }
 
-/// Registers the handlers. Returns when they are registered, whoever did it: a caller may fork next.
+/// Registers the handlers. Returns when they are registered, by whichever thread: a caller may fork
+/// next.
 pub(crate) fn watch() {
     if !WATCHED.load(Ordering::Acquire) {
         register();
     }
 }
 
-/// Whoever comes first registers, and so does everybody else who comes before that is done: a child
-/// that was forked meanwhile has no thread left that would do it. Registered twice is told once.
+/// The first caller registers, and so does every other that comes before that is done: a child that
+/// was forked meanwhile has no other thread to do it. Handlers registered twice act once.
 #[cold]
 fn register() {
-    // SAFETY: the handlers are functions of the right type that live as long as the process. Failure
-    // (no memory) leaves a process whose children must not use what their parent held.
+    // SAFETY: the handlers are functions of the right type that live as long as the process.
+    // Failure (no memory) leaves a process whose children must not use what their parent held.
     unsafe { libc::pthread_atfork(Some(before_fork), None, Some(in_child)) };
     WATCHED.store(true, Ordering::Release);
 }

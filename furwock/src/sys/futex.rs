@@ -47,13 +47,12 @@ pub(crate) unsafe fn futex(
     unsafe { syscall(libc::SYS_futex, arguments) }
 }
 
-/// Whether the kernel wakes waiters of private words: old ones don't know them, and a sandbox may forbid
-/// the call.
+/// Whether the kernel serves private futexes: old kernels don't, and a sandbox may forbid the call.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn is_allowed() -> bool {
     let word = AtomicU32::new(0);
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: a wake touches nothing; nobody waits.
+    // SAFETY: a wake touches nothing; no thread waits.
     unsafe { futex(word.as_ptr(), wake, 1, 0, core::ptr::null(), 0) }.is_ok()
 }
 
@@ -77,7 +76,8 @@ pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>
     wait_by(WAIT_PRIVATE, word, expected, deadline, call)
 }
 
-/// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or not.
+/// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or
+/// not.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn sleep_restarting(
     word: &AtomicU32,
@@ -102,8 +102,8 @@ pub(crate) fn wait_shared(word: &AtomicU32, expected: u32, deadline: Option<&Dea
     wait_by(WAIT, word, expected, deadline, |call| unsafe { syscall(libc::SYS_futex, *call) })
 }
 
-/// Waits by `call`, which gets the system call's arguments: all that they point to lives until it returns,
-/// and is only read.
+/// Waits with `call`, which gets the system call's arguments: everything that they point to lives
+/// until it returns, and is only read.
 #[inline(always)]
 fn wait_by(
     op: i32,
@@ -135,21 +135,21 @@ pub(crate) fn wake(word: &AtomicU32, count: u32) {
     _ = unsafe { futex(word.as_ptr(), op, count, 0, core::ptr::null(), 0) };
 }
 
-/// Stores `new` and wakes `count` of those who sleep on the shared `word`, in one system call: a
-/// thread that is killed has done both or neither. Orders like a swap.
+/// Stores `new` and wakes `count` waiters of the shared `word`, in one system call: a thread that
+/// is killed has done both or neither. Orders like a swap.
 ///
 /// `FUTEX_WAKE_OP` carries twelve bits, sign-extended: `new` is 0 or all ones.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn store_and_wake_shared(word: &AtomicU32, new: u32, count: u32) {
     debug_assert!(new == 0 || new == u32::MAX);
-    // Its second wake, of those on the word if that was 0, is not wanted: nobody calls this then.
+    // Its second wake, at the word if that was 0, is not wanted: this isn't called then.
     let set_to =
         (libc::FUTEX_OP_SET << 28 | libc::FUTEX_OP_CMP_EQ << 24) as u32 | (new & 0xfff) << 12;
     // SAFETY: the word is live, and may be written through a shared reference.
     let result =
         unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE_OP, count, 0, word.as_ptr(), set_to) };
     if result.is_err() {
-        // A filter that forbids it: the same in two steps.
+        // A filter forbids it: the same in two steps.
         word.swap(new, core::sync::atomic::Ordering::AcqRel);
         // SAFETY: the kernel uses the address only to find sleepers.
         _ = unsafe { futex(word.as_ptr(), libc::FUTEX_WAKE, count, 0, core::ptr::null(), 0) };

@@ -1,5 +1,5 @@
-//! `futex_waitv` (Linux 5.16) and the futex2 calls (Linux 6.7): futex(2)'s operations with flags for
-//! each word.
+//! `futex_waitv` (Linux 5.16) and the futex2 calls (Linux 6.7): futex(2)'s operations with flags
+//! for each word.
 
 use super::clock::{Clock, Deadline};
 use super::syscall::{Errno, syscall, syscall_that_may_be_left};
@@ -94,7 +94,7 @@ impl Failure {
     }
 }
 
-/// Always asks the kernel: a filter is its thread's own, so that what one thread lacks another may
+/// Always asks the kernel: filters are per thread, so that a call that one thread lacks another may
 /// have.
 ///
 /// # Safety
@@ -178,8 +178,8 @@ pub(crate) unsafe fn requeue(
     unsafe { call(Call::Requeue, [address, 0, wake as usize, relocate as usize, 0, 0]) }
 }
 
-/// Whether the kernel knows `flags` (Linux 6.16 has `NUMA` and `MPOL`): asked by a wake that nobody
-/// waits for. A kernel without that call is older.
+/// Whether the kernel knows `flags` (Linux 6.16 has `NUMA` and `MPOL`): asks with a wake of a word
+/// without waiters. A kernel without that call is older.
 pub(crate) fn knows(flags: u32) -> bool {
     #[repr(C, align(8))]
     struct Pair(AtomicU32, AtomicU32);

@@ -23,7 +23,7 @@ pub(crate) fn map_zeroed_wiped_on_fork(size: usize) -> Option<Pages> {
     Some(Pages { start, wiped_on_fork: result == 0 })
 }
 
-/// Pages that aren't touched needn't be there. (Miri knows no such flag.)
+/// Untouched pages need no memory. (Miri lacks the flag.)
 const UNRESERVED: libc::c_int = if cfg!(miri) { 0 } else { libc::MAP_NORESERVE };
 
 /// Maps `size` bytes of zero pages. `None` when there is no memory or address space left.
@@ -45,7 +45,7 @@ pub(crate) fn map_zeroed(size: usize) -> Option<NonNull<u8>> {
 /// Gives back what `map_zeroed` gave.
 ///
 /// # Safety
-/// Nobody may use the pages any more.
+/// The pages must no longer be in use.
 pub(crate) unsafe fn unmap(start: NonNull<u8>, size: usize) {
     // SAFETY: by this function's contract.
     unsafe { libc::munmap(start.as_ptr().cast(), size) };

@@ -9,7 +9,7 @@ use super::syscall::Errno;
 use core::ptr::{null, with_exposed_provenance};
 use core::sync::atomic::AtomicU32;
 
-/// Who may use a word: the threads of one process, or of all that map its memory.
+/// Which threads may use a word: those of one process, or of all that map its memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Scope {
     /// The threads of one process. The kernel finds the word's queue by its virtual address.
@@ -83,7 +83,7 @@ pub(crate) fn wait_requeue(
 /// `FUTEX_CMP_REQUEUE_PI`: moves the first waiter and up to `others` more from `word`, if it holds
 /// `expected`, to the PI word at the address `mutex`. Returns how many.
 ///
-/// That word need not exist any more: then nobody waits to be moved there, and the kernel at most
+/// That word need not exist any more: then no waiter can be moved there, and the kernel at most
 /// reads from the address.
 pub(crate) fn compare_requeue(
     word: &AtomicU32,

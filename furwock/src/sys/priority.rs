@@ -19,8 +19,9 @@ pub(crate) fn are_there_ranks() -> bool {
 /// `SCHED_DEADLINE` goes before all priorities of the others.
 const DEADLINES: u32 = 100;
 
-/// The calling thread's, 1 to 99 for SCHED_FIFO and SCHED_RR; 0 for those that share time. Asks the
-/// kernel by calls that a sandbox may forbid: not on the way to a lock, unless there are ranks.
+/// The calling thread's, 1 to 99 for SCHED_FIFO and SCHED_RR, and 0 for time-sharing policies. Asks
+/// the kernel with calls that a sandbox may forbid: don't call it on the way to a lock unless
+/// priorities are in use.
 pub(crate) fn realtime_priority() -> u32 {
     let mut parameters = libc::sched_param { sched_priority: 0 };
     let place = (&raw mut parameters).expose_provenance();

@@ -1,18 +1,19 @@
-//! The kernel's robust list: what a thread holds, for the kernel to mark when the thread dies.
+//! The kernel's robust list: the locks that a thread holds, which the kernel marks when the thread
+//! dies.
 //!
-//! A thread has one list, and glibc has registered its head when the thread started. Its entries
-//! and glibc's robust mutexes are therefore links of the same chain, in any order, and each side
-//! links and unlinks beside the other's entries. What both must agree on, on 64-bit machines:
+//! A thread has one list, whose head glibc registered when the thread started. Its entries and
+//! glibc's robust mutexes are therefore links of the same chain, in any order, and each side links
+//! and unlinks beside the other's entries. What both must agree on, on 64-bit machines:
 //!
-//! | where | what | who reads it |
+//! | where | what | read by |
 //! |---|---|---|
-//! | link - 32 | the lock's word: owner's thread id, WAITERS, OWNER_DIED | kernel, everybody |
+//! | link - 32 | the lock's word: owner's thread id, WAITERS, OWNER_DIED | kernel, all users |
 //! | link - 8 | address of the link before this one; of the head's link if it is the first | glibc, this file |
 //! | link | address of the next link, the head's at the end; bit 0: the next one is a PI lock | kernel, glibc, this file |
 //!
-//! The head is a link too: glibc keeps a word for its `prev` 8 bytes before it, which may be written
-//! like any other's. The kernel follows the forward links only, so that these have to be in order at
-//! every instruction; it stops after 2048 entries.
+//! The head is a link too: glibc keeps a word for its `prev` 8 bytes before it, which may be
+//! written like any other's. The kernel follows the forward links only, so that these have to be in
+//! order at every instruction; it stops after 2048 entries.
 //!
 //! A lock's word and its link can't change together. `begin` therefore tells the kernel of the one
 //! entry that the thread is about to take or to release (`list_op_pending`), until `end`.
@@ -53,7 +54,7 @@ mod native {
     use core::cell::Cell;
     use core::sync::atomic::{AtomicIsize, Ordering, compiler_fence};
 
-    /// What the kernel is told of.
+    /// The part that the kernel knows.
     #[repr(C)]
     struct Head {
         next: AtomicUsize,
@@ -64,14 +65,14 @@ mod native {
     /// Bit 0 of a link.
     const PI: usize = 1;
 
-    /// The calling thread's list. Not Send: another thread's is not to be touched.
+    /// The calling thread's list. Not `Send`: a thread must not touch another's list.
     #[derive(Clone, Copy)]
     pub(crate) struct List {
         head: *const Head,
     }
 
     std::thread_local! {
-        /// Whose list it is, too: the thread of a forked child has another id, and asks again.
+        /// The list's owner, too: the thread of a forked child has another id, and asks again.
         static OWN: Cell<(u32, *const Head)> = const { Cell::new((0, core::ptr::null())) };
     }
 
@@ -213,7 +214,7 @@ mod native {
     }
 }
 
-/// Nobody dies in a model, unless it plays the kernel's part itself.
+/// No thread dies in a model, unless the model plays the kernel's part itself.
 #[cfg(any(loom, shuttle))]
 mod model {
     use super::{Links, Unsupported};

@@ -1,13 +1,14 @@
-//! Stretches of a thread's code that no signal handler may cut.
+//! Stretches of a thread's code that no signal handler may interrupt.
 //!
-//! A handler may leave the code that it interrupted for good: by `siglongjmp`, by `pthread_exit`, by a
-//! cancellation that it acts upon. Between the step by which a thread takes on an obligation (a bucket's
-//! lock, a wake that it has claimed, its place as the spinner) and the step by which it fulfils it, nobody
-//! else can take the thread's place. So such a stretch is *closed*: a handler that comes upon it is put
-//! off until the thread opens the stretch, at its end or while it sleeps in the kernel.
+//! A handler may leave the code that it interrupted for good: by `siglongjmp`, by `pthread_exit`,
+//! by a cancellation that it acts upon. Between the step in which a thread takes on an obligation
+//! (a bucket's lock, a wake that it has claimed, its place as the spinner) and the step that
+//! fulfils it, no other thread can take its place. So such a stretch is *closed*: a handler that
+//! interrupts it is put off until the thread opens the stretch, at its end or while it sleeps in
+//! the kernel.
 //!
-//! The handlers have to be called through [`postpone`] for that, which the preload sees to. Where they
-//! aren't, closing a stretch changes nothing. ORDERING.md, D-2.
+//! For this, handlers have to be called through [`postpone`], which the preload arranges. Otherwise
+//! closing a stretch has no effect. ORDERING.md, D-2.
 
 use super::slot::{PutOff, Slot, slot};
 use super::syscall::{syscall, syscall_that_may_be_left};
@@ -17,7 +18,8 @@ use core::sync::atomic::{Ordering, compiler_fence};
 /// Calls `call`, put together with what it calls, as one stretch that no handler cuts, but where it
 /// sleeps ([`open_for`]).
 ///
-/// Not to be inlined into what has something to drop: a handler may leave this frame at any instruction.
+/// Must not be inlined into a function that has something to drop: a handler may leave this frame
+/// at any instruction.
 #[inline(always)]
 pub(crate) fn closed<R>(call: impl FnOnce() -> R) -> R {
     const { assert!(!core::mem::needs_drop::<R>()) };
@@ -57,9 +59,9 @@ fn reopen() {
     }
 }
 
-/// Calls `sleep`, which sleeps in the kernel, and lets handlers in meanwhile, also those that were put
-/// off. The caller holds no engine lock. A handler may leave from here: what the thread has to do before
-/// that is done by whatever unwinds or jumps.
+/// Calls `sleep`, which sleeps in the kernel, and lets handlers run meanwhile, including those that
+/// were put off. The caller holds no engine lock. A handler may leave from here: the unwind or the
+/// jump then does what the thread has to do first.
 #[inline(never)]
 pub(crate) fn open_for<R>(sleep: impl FnOnce() -> R) -> R {
     const { assert!(!core::mem::needs_drop::<R>()) };
@@ -79,7 +81,7 @@ pub(crate) fn open_for<R>(sleep: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Lets the handlers run that were put off. The thread is in no closed stretch any more.
+/// Runs the handlers that were put off. The thread is no longer in a closed stretch.
 #[cold]
 #[inline(never)]
 pub(crate) fn deliver() {
@@ -104,7 +106,7 @@ const fn bit(signal: c_int) -> u64 {
     1 << (signal - 1)
 }
 
-/// What an instruction can raise. Blocked, it would end the process.
+/// Signals that an instruction can raise. If blocked, they would end the process.
 const FAULTS: u64 = bit(libc::SIGSEGV)
     | bit(libc::SIGBUS)
     | bit(libc::SIGFPE)
@@ -112,8 +114,9 @@ const FAULTS: u64 = bit(libc::SIGSEGV)
     | bit(libc::SIGTRAP)
     | bit(libc::SIGSYS);
 
-/// Whether the handler of `signal` has to wait, since it has come upon a closed stretch of its thread;
-/// if so, it will be called with the same `info` once the stretch is open, and is to return now.
+/// Whether the handler of `signal` has to wait because it has interrupted a closed stretch of its
+/// thread. If so, it will be called with the same `info` once the stretch is open, and must return
+/// now.
 ///
 /// `handler` is the address that the kernel called.
 ///
@@ -147,13 +150,13 @@ unsafe fn postpone_in(
     // SAFETY: the kernel's.
     let code = unsafe { (*info).si_code };
     let is_fault = FAULTS & bit(signal) != 0 && code > 0;
-    // Who aborts doesn't go on.
+    // A thread that aborts doesn't go on.
     let is_abort = signal == libc::SIGABRT && code == libc::SI_TKILL;
     if is_fault || is_abort || !slot.is_this_threads() {
         return false;
     }
-    // From here on no other handler cuts in; one that did has been put off already, as having come
-    // upon the stretch, and has left in the slot what this one corrects.
+    // From here on no other handler interrupts; one that did earlier has been put off already,
+    // since it found the stretch closed, and has left a mask in the slot that this one corrects.
     let all = !FAULTS | bit(signal);
     let Some(before) = change_mask(libc::SIG_BLOCK, all) else { return false };
     if !(put_back_one_shot(signal, handler) && queue(signal, info)) {
@@ -197,8 +200,8 @@ fn this_thread() -> u32 {
 }
 
 impl Slot {
-    /// Whether the slot is the calling thread's: not in a child that was cloned without thread-locals of
-    /// its own.
+    /// Whether the slot is the calling thread's: not in a child that was cloned without
+    /// thread-locals of its own.
     fn is_this_threads(&self) -> bool {
         let known = self.tid.get();
         known == 0 || known == this_thread()
@@ -215,8 +218,8 @@ struct Action {
     mask: u64,
 }
 
-/// A handler that asked for one call only (`SA_RESETHAND`) has had it, as the kernel sees it: puts it
-/// back. `false` if that is refused.
+/// To the kernel, a handler for one call only (`SA_RESETHAND`) has had its call: puts it back.
+/// `false` if that is refused.
 fn put_back_one_shot(signal: c_int, handler: usize) -> bool {
     let Some(action) = action(signal) else { return false };
     let has_been_reset =
@@ -239,7 +242,8 @@ fn set_action(signal: c_int, action: &Action) -> bool {
     unsafe { syscall(libc::SYS_rt_sigaction, [signal as usize, new, 0, SET_BYTES, 0, 0]) }.is_ok()
 }
 
-/// Puts `instead(handler)` in the place of `signal`'s handler, past libc, if it has one. Whether it has.
+/// Replaces `signal`'s handler, if it has one, by `instead(handler)`, bypassing libc. Returns
+/// whether it has one.
 pub(crate) fn replace_handler(signal: c_int, instead: impl FnOnce(usize) -> Option<usize>) -> bool {
     let handled = |action: &Action| !matches!(action.handler, libc::SIG_DFL | libc::SIG_IGN);
     let Some(action) = action(signal).filter(handled) else { return false };
@@ -249,8 +253,8 @@ pub(crate) fn replace_handler(signal: c_int, instead: impl FnOnce(usize) -> Opti
     }
 }
 
-/// Opens the closed stretch that the calling thread is about to leave by a jump, out of a handler that
-/// couldn't be put off: a fault's. `is_left` says so of an address in the stretch's frame.
+/// Opens the closed stretch that the calling thread is about to leave with a jump, out of a handler
+/// that couldn't be put off: a fault's. `is_left` decides by an address in the stretch's frame.
 #[inline]
 pub(crate) fn leave(is_left: impl Fn(usize) -> bool) {
     let slot = slot();

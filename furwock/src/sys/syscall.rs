@@ -20,9 +20,9 @@ pub(crate) unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Res
     Ok(result)
 }
 
-/// The same for a call that a signal handler may leave for good, by an unwind: made in a function that
-/// the compiler can't see into, so that its callers expect that. A frame whose instruction makes the call
-/// itself couldn't be unwound if it had anything to drop.
+/// The same for a call that a signal handler may leave for good by an unwind: it is made in a
+/// function that the compiler can't see into, so that callers expect an unwind. A frame that made
+/// the call in its own code couldn't be unwound if it had anything to drop.
 ///
 /// # Safety
 /// Whatever the call does with its arguments must be sound.
@@ -81,8 +81,8 @@ pub(crate) unsafe fn syscall_that_may_be_left(
     unsafe { syscall(number, *arguments) }
 }
 
-/// Miri has no system calls but what it makes of libc's: futexes and ids. All others are unknown to its
-/// kernel.
+/// Miri has only those of libc's system calls that it emulates: futexes and ids. Its kernel doesn't
+/// know others.
 #[cfg(miri)]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     use core::ptr::with_exposed_provenance as at;

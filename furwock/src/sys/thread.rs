@@ -52,13 +52,13 @@ pub(crate) fn has_released() -> Option<fn()> {
     slot.on_release.get().filter(|_| holding == 0)
 }
 
-/// Whether this thread holds a short lock: then the caller is a signal handler that came upon it.
+/// Whether this thread holds a short lock: then the caller is a signal handler that interrupted it.
 #[inline(always)]
 pub(crate) fn holds() -> bool {
     slot().holding.get() != 0
 }
 
-/// Whether this thread holds a read lock, as far as it was counted.
+/// Whether this thread holds a counted read lock.
 #[inline(always)]
 pub(crate) fn reads() -> bool {
     slot().reads.get() != 0
@@ -71,8 +71,8 @@ pub(crate) fn began_to_read() {
     reads.set(reads.get().saturating_add(1));
 }
 
-/// Counts a read lock out. (Once there were too many to count, the thread is taken for a reader for
-/// good.)
+/// Counts a read lock out. (Once there have been too many to count, the thread counts as a reader
+/// for good.)
 #[inline(always)]
 pub(crate) fn ended_reading() {
     let reads = &slot().reads;
@@ -109,8 +109,9 @@ pub(crate) fn nap() {
     nap_for(1_000_000);
 }
 
-/// Sleeps for that long, below a second; less if a signal handler runs. Unlike libc's it is no
-/// cancellation point. A wait on a word of its own: a sandbox that allows locks allows it.
+/// Sleeps for this long, less than a second; less if a signal handler runs. Unlike libc's sleep it
+/// is no cancellation point. It waits on a word of its own, so that a sandbox that allows locks
+/// allows it.
 pub(crate) fn nap_for(nanoseconds: u32) {
     #[cfg(all(shuttle, not(loom)))]
     if nanoseconds != 0 {
@@ -120,9 +121,9 @@ pub(crate) fn nap_for(nanoseconds: u32) {
     sleep(libc::FUTEX_WAIT, nanoseconds);
 }
 
-/// Gives the processor away for an instant, some 20 us: a sleep whose end has come.
+/// Gives the processor away for some 20 us: a sleep whose deadline has passed.
 pub(crate) fn yield_now() {
-    // This operation's time is one since the start of the system, not from now.
+    // This operation's timeout is absolute, counted from the start of the system.
     sleep(libc::FUTEX_WAIT_BITSET, 0);
 }
 
@@ -132,6 +133,7 @@ fn sleep(operation: i32, nanoseconds: u32) {
     let time = core::ptr::from_ref(&time).expose_provenance();
     let operation = operation | libc::FUTEX_PRIVATE_FLAG;
     let any = libc::FUTEX_BITSET_MATCH_ANY as u32;
-    // SAFETY: the word and the time outlive the call, which only reads them. Ending early is no failure.
+    // SAFETY: the word and the time outlive the call, which only reads them. Ending early is no
+    // failure.
     _ = unsafe { futex(word.as_ptr(), operation, 0, time, core::ptr::null(), any) };
 }

@@ -1,13 +1,14 @@
-//! What this system can't do.
+//! An error for what this system can't do.
 
 use core::fmt;
 
 /// The kernel, or the C library, lacks what an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Unsupported {
-    /// What is lacking: a system call or an operation of one, or what the C library registers by one.
+    /// What is missing: a system call, one of its operations, or something that the C library
+    /// registers with one.
     pub call: &'static str,
-    /// What first had it, as in "Linux 5.16".
+    /// The first version that has it, as in "Linux 5.16".
     pub since: &'static str,
 }
 

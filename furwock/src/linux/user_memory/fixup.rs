@@ -5,8 +5,9 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
-// Each function's instruction that may fault comes with a label; the handler goes on at
-// `furwock_user_fault`, which returns to the function's caller. So none may move the stack.
+// In each function the instruction that may fault has a label; the handler continues at
+// `furwock_user_fault`, which returns to the function's caller. So none of them may move the stack
+// pointer.
 core::arch::global_asm!(
     ".pushsection .text.furwock_user_0_1,\"ax\",@progbits",
     ".hidden furwock_user_load8_0_1",
@@ -144,7 +145,7 @@ pub(super) fn install() -> bool {
             if first.is_err() {
                 return false;
             }
-            // Of a file's page beyond its end the processor tells by SIGBUS.
+            // An access to a file's mapping beyond its end raises SIGBUS.
             let caught = take_over(libc::SIGSEGV) & take_over(libc::SIGBUS);
             STATE.store(if caught { INSTALLED } else { NOT_OURS }, Ordering::Release);
             caught
@@ -153,14 +154,14 @@ pub(super) fn install() -> bool {
     }
 }
 
-/// Who handled the signals before, SIGSEGV first.
+/// The previous handlers, SIGSEGV's first.
 static BEFORE: [OnceLock<libc::sigaction>; 2] = [const { OnceLock::new() }; 2];
 
 fn before(signal: c_int) -> &'static OnceLock<libc::sigaction> {
     &BEFORE[usize::from(signal != libc::SIGSEGV)]
 }
 
-/// Goes before whoever handles `signal`.
+/// Installs the handler in front of the present one of `signal`.
 fn take_over(signal: c_int) -> bool {
     // SAFETY: zero is a valid sigaction; the handler is one of three arguments, as SA_SIGINFO
     // says, and does only what a signal handler may.
@@ -200,8 +201,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     let old = before(signal).get().expect("set before the handler was installed");
     match old.sa_sigaction {
         libc::SIG_IGN if sent => {}
-        // As if there had been no handler: what faulted faults again, what was sent is sent
-        // again.
+        // As if there had been no handler: the fault repeats, or the signal is sent again.
         // SAFETY: resets a disposition and signals the calling thread.
         libc::SIG_DFL | libc::SIG_IGN => unsafe {
             libc::signal(signal, libc::SIG_DFL);

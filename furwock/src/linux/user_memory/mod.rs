@@ -1,12 +1,12 @@
-//! Reading and changing words at addresses that a caller of a system call names, valid or not.
+//! Reading and changing words at addresses passed to a system call, valid or not.
 //!
-//! The kernel answers an address where there is nothing with `EFAULT`. So does this, in two steps.
-//! The first access to a page (and the first write) asks the kernel, which looks without effect;
-//! pages that it found are remembered. Later accesses are plain instructions, a few of which stand in
-//! a table: should one of those fault, since the page has been unmapped since, a signal handler lets
-//! it fail instead (as the kernel's own exception table does). Any other `SIGSEGV` or `SIGBUS` it
-//! leaves to whoever handled them before. A program that installs a handler of its own later takes
-//! this one's place: then a page that was unmapped after its first use is not caught.
+//! For an address without memory the kernel returns `EFAULT`. So does this module, in two steps.
+//! The first access to a page (and the first write) asks the kernel, with an operation without
+//! effect; pages that exist are remembered. Later accesses are plain instructions, which are listed
+//! in a table: if one of them faults because the page has been unmapped, a signal handler makes it
+//! fail instead (like the kernel's own exception table). The handler passes any other `SIGSEGV` or
+//! `SIGBUS` to the previous one. If the program later replaces this handler, a page that is
+//! unmapped after its first use is not caught.
 
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -17,15 +17,15 @@ mod fixup;
 #[path = "unchecked.rs"]
 mod fixup;
 
-/// Nothing can be read, or written, there.
+/// The address can't be read, or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault;
 
-/// Above this the kernel has to say whether an address is a program's: 47 bits and less are, on
+/// Above this only the kernel can say whether an address is in user space: up to 47 bits it is, on
 /// every 64-bit machine that Linux runs on.
 const SURELY_USER: usize = 1 << 47;
 
-/// Whether an address may be a futex word's: aligned, and a program's.
+/// Whether an address may be a futex word's: aligned, and in user space.
 #[inline]
 pub(super) fn is_word(word: *const u32) -> bool {
     word.is_aligned() && word.addr() < SURELY_USER - 4096
@@ -34,13 +34,13 @@ pub(super) fn is_word(word: *const u32) -> bool {
 const PAGE_BITS: u32 = 12;
 const KNOWN_PAGES: usize = 256;
 
-/// Pages, each in one place; 0 (which nobody may map) in empty ones.
+/// Pages, each in its slot; 0 (which can't be mapped) in empty ones.
 struct Pages([AtomicUsize; KNOWN_PAGES]);
 
 /// Those that have been read from.
 static KNOWN: Pages = Pages::new();
 
-/// Those that have been written to: not all that can be read can be.
+/// Those that have been written to: a readable page may not be writable.
 static WRITABLE: Pages = Pages::new();
 
 impl Pages {
@@ -59,7 +59,7 @@ impl Pages {
         page != 0 && self.place(page).load(Ordering::Relaxed) == page
     }
 
-    /// Unless the next fault there wouldn't be caught.
+    /// Unless a fault there wouldn't be caught.
     fn remember(&self, address: usize) {
         if fixup::install() {
             let page = address >> PAGE_BITS;
@@ -77,7 +77,7 @@ fn know(address: usize) -> Result<(), Fault> {
 fn ask_kernel(address: usize) -> Result<(), Fault> {
     let word: *const u32 = core::ptr::with_exposed_provenance(address & !3);
     let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: reads the word and moves nobody.
+    // SAFETY: reads the word and moves no waiter.
     if let Err(errno) = unsafe { kernel::futex(word, op, 0, 0, word, 0) }
         && errno.0 == libc::EFAULT
     {
@@ -87,7 +87,7 @@ fn ask_kernel(address: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What can be loaded in one access.
+/// A value that can be loaded in one access.
 pub(super) trait Loadable: Copy {
     /// # Safety
     /// The access may fault where it says so, and nowhere else.
@@ -102,7 +102,7 @@ pub(super) fn load<T: Loadable>(word: *const T) -> Result<T, Fault> {
     unsafe { T::load_or_fault(word) }
 }
 
-/// Copies what lies there: plain memory, which others may be writing.
+/// Copies plain memory, which other threads may be writing.
 pub(super) fn copy<T: Copy>(from: *const T) -> Result<T, Fault> {
     let bytes = from.cast::<u8>();
     let last = bytes.wrapping_add(size_of::<T>() - 1);
@@ -124,7 +124,7 @@ pub(super) fn load_timespec(from: *const libc::timespec) -> Result<libc::timespe
     copy(from)
 }
 
-/// Replaces what a word holds by `f` of it, in one step. Returns what it held.
+/// Replaces a word's value by `f` of it, atomically. Returns the old value.
 ///
 /// # Safety
 /// If the word can be written, the caller may.
@@ -143,7 +143,7 @@ pub(super) unsafe fn update(word: *mut u32, f: impl Fn(u32) -> u32) -> Result<u3
     }
 }
 
-/// Has the kernel OR nothing into the word.
+/// Makes the kernel OR zero into the word.
 #[cold]
 fn ask_kernel_to_write(word: *const u32) -> Result<(), Fault> {
     static NOBODY: AtomicUsize = AtomicUsize::new(0);
@@ -151,7 +151,7 @@ fn ask_kernel_to_write(word: *const u32) -> Result<(), Fault> {
     const IF_EQUAL_TO_MINUS_2048: u32 = 0x800;
     let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
     let nobody = NOBODY.as_ptr().cast::<u32>();
-    // SAFETY: leaves the word as it is. At worst it wakes somebody who waits in the kernel.
+    // SAFETY: leaves the word as it is. At worst it wakes a waiter in the kernel.
     match unsafe { kernel::futex(nobody, op, 0, 0, word, OR | IF_EQUAL_TO_MINUS_2048) } {
         Err(errno) if errno.0 == libc::EFAULT => Err(Fault),
         _ => {
