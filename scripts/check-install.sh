@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs into an empty folder, runs a program by what was installed, and builds programs on it.
+# Installs into an empty folder, runs a program with the installed command, and builds programs on
+# the installed libraries.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -7,13 +8,14 @@ sh scripts/packages.sh make gcc libc6-dev pkg-config man-db
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
-# Packages are built so: into one folder, for another.
+# Package builds install like this: into one folder, for another.
 make --silent install PREFIX=/usr DESTDIR="$folder/package"
 grep -q '^prefix=/usr$' "$folder/package/usr/lib/pkgconfig/furwock.pc"
 
 prefix=$folder/prefix
 make --silent install PREFIX="$prefix"
-seen=$("$prefix/bin/furwock" run -- sh -c 'cat /proc/self/maps' | grep -c "$prefix/lib/furwock/libfurwock_preload.so")
+library=$prefix/lib/furwock/libfurwock_preload.so
+seen=$("$prefix/bin/furwock" run -- sh -c 'cat /proc/self/maps' | grep -c "$library")
 [ "$seen" -gt 0 ]
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
@@ -22,7 +24,8 @@ example=capi/examples/queue.c
 {
     cc -O2 -pthread -o "$folder/shared" $example $(pkg-config --cflags --libs furwock)
     cc -O2 -pthread -o "$folder/static" $example $(pkg-config --cflags furwock) \
-        "$prefix/lib/libfurwock.a" $(pkg-config --static --libs-only-l furwock | sed 's/-lfurwock//')
+        "$prefix/lib/libfurwock.a" \
+        $(pkg-config --static --libs-only-l furwock | sed 's/-lfurwock//')
     cc -O2 -pthread -static -o "$folder/all-static" $example \
         $(pkg-config --static --cflags --libs furwock)
 }

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 case $(uname -m) in
 x86_64) ;;
 *)
-    echo "instruction-counts: skipped: the counts that are stated are x86-64's, and this is $(uname -m)"
+    echo "instruction-counts: skipped: the stated counts are for x86-64, and this is $(uname -m)"
     exit 0
     ;;
 esac

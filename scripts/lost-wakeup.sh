@@ -1,12 +1,13 @@
 #!/bin/sh
-# Waits for glibc to lose a wakeup of pthread_cond_signal (its bug 25847), five times; then runs the same
-# program under `furwock run` for ten times as long as glibc needed for all five. Exits with what the program
-# says of furwock: 3 if it loses one, 4 if its run stood still for another reason (inconclusive).
-# That glibc loses none is no failure: versions from 2.41 on don't, and others need not in that time. A run of
-# glibc's that is inconclusive isn't counted.
+# Waits until glibc has lost a wakeup of pthread_cond_signal (its bug 25847) five times; then runs
+# the same program under `furwock run` for ten times as long as glibc needed for all five. Exits
+# with the program's status on furwock: 3 if it loses a wakeup, 4 if its run stalled for another
+# reason (inconclusive). It is no failure if glibc loses none: versions from 2.41 on don't, and
+# others may not in that time. An inconclusive run on glibc isn't counted.
 #
 # usage: lost-wakeup.sh [MOST [OPTION VALUE]...]
-#        MOST seconds for each run at most (default 600); options of conformance/lost_wakeup/lost_wakeup.c
+#        Each run takes at most MOST seconds (default 600); the options are those of
+#        conformance/lost_wakeup/lost_wakeup.c.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -21,7 +22,7 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM
 cc -O2 -pthread -o "$folder/lost_wakeup" conformance/lost_wakeup/lost_wakeup.c
 
-# The program bounds itself; this is for the case that it doesn't.
+# The program has its own time limit; this is in case it fails.
 bounded() {
     timeout --kill-after=5 $((most + 60)) "$@"
 }
@@ -45,11 +46,11 @@ for run in 1 2 3 4 5; do
     fi
     lost=$((lost + 1))
     after=$(sed 's/^lost wakeup after \([0-9]*\)\.\([0-9]\) s.*/\1\2/' "$folder/said")
-    # As a decimal number, with or without a zero before it.
+    # As a decimal number, without leading zeroes.
     tenths=$((tenths + $(echo "$after" | sed 's/^0*\(.\)/\1/')))
 done
 
-# A tenth of a second each is a second here. Not less than a minute: glibc may have needed none.
+# Each tenth of a second becomes a second. At least a minute: glibc may have lost none.
 seconds=$tenths
 [ "$seconds" -ge 60 ] || seconds=60
 [ "$seconds" -le "$most" ] || seconds=$most

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Runs short tests of each object in Miri, with as many seeds as the argument says (16 if there is none): other
-# schedules, and old values where the orderings allow loads to return them. Some 2 minutes for 16.
+# Runs short tests of each object in Miri, with as many random seeds as the argument says (default
+# 16). Seeds vary the schedule and the values that loads may return under their orderings. About 2
+# minutes for 16.
 #
-# Miri comes with Rust's nightly toolchain. Where it can't be had this says so and passes.
+# Miri comes with Rust's nightly toolchain. If that isn't available, the script says so and passes.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,9 +12,11 @@ if ! cargo +nightly miri --version >/dev/null 2>&1; then
     rustup +nightly component add miri rust-src >/dev/null 2>&1 || true
 fi
 if ! cargo +nightly miri --version >/dev/null 2>&1; then
-    echo "miri: skipped: there is no nightly toolchain with Miri (rustup toolchain install nightly -c miri,rust-src)"
+    echo "miri: skipped: there is no nightly toolchain with Miri;" \
+        "rustup toolchain install nightly -c miri,rust-src"
     exit 0
 fi
-MIRIFLAGS="-Zmiri-permissive-provenance -Zmiri-disable-isolation -Zmiri-ignore-leaks -Zmiri-many-seeds=0..$seeds" \
+flags="-Zmiri-permissive-provenance -Zmiri-disable-isolation -Zmiri-ignore-leaks"
+MIRIFLAGS="$flags -Zmiri-many-seeds=0..$seeds" \
     CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/miri" \
     cargo +nightly miri test -p furwock --test interpreted

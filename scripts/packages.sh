@@ -1,12 +1,13 @@
-# Installs the Debian packages named in the arguments, unless they are there. Sourced or run.
+# Installs the Debian packages named in the arguments, unless they are installed.
 #
-# Elsewhere than on Debian and its kin it says what is missing and goes on: what needs the packages
-# is then skipped by name.
+# On systems other than Debian and its derivatives it says what is missing and goes on: callers then
+# skip what needs the packages, and say so.
 set -eu
 
 missing=
 for package in "$@"; do
-    if ! dpkg-query --show --showformat='${Status}\n' "$package" 2>/dev/null | grep -q 'ok installed'; then
+    if ! dpkg-query --show --showformat='${Status}\n' "$package" 2>/dev/null |
+        grep -q 'ok installed'; then
         missing="$missing $package"
     fi
 done

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Runs multi-threaded programs that nobody built for furwock, on glibc and under `furwock run`, and
-# compares what they put out. Ends with the number that passed; any difference is a failure.
+# Runs multi-threaded programs that weren't built for furwock, on glibc and under `furwock run`, and
+# compares their output. Ends with the number that passed; any difference is a failure.
 #
 # usage: real-programs.sh [SUBJECT...]                      compares; about 2 minutes for all
-#        real-programs.sh --measure ROUNDS [SUBJECT...]     measures too, and writes docs/real-programs.md
+#        real-programs.sh --measure ROUNDS [SUBJECT...]     measures too, and writes the table of
+#                                                           docs/real-programs.md
 #
-# The subjects are the files in real-programs/subjects; common.sh there says what is in one.
+# The subjects are the files in real-programs/subjects; real-programs/common.sh describes them.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -20,15 +21,15 @@ target=${CARGO_TARGET_DIR:-$PWD/target}
 furwock=$target/release/furwock
 std_sync=$target/release/furwock-std-sync
 { [ -x "$furwock" ] && [ -x "$std_sync" ]; } || cargo build --release
-[ $# -gt 0 ] || set -- pigz xz pbzip2 zstd python rust-std cxx go java rustc mold ffmpeg redis memcached \
-    mariadb stress-ng perf-futex
+[ $# -gt 0 ] || set -- pigz xz pbzip2 zstd python rust-std cxx go java rustc mold ffmpeg redis \
+    memcached mariadb stress-ng perf-futex
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' INT TERM
 export folder size furwock std_sync
 
-# What a subject says of itself.
+# Prints one of a subject's variables.
 about() (
     . scripts/real-programs/common.sh
     # shellcheck source=/dev/null
@@ -47,22 +48,24 @@ for subject in "$@"; do
     [ -z "$(missing "$subject")" ] || packages="$packages $(about "$subject" packages)"
 done
 # shellcheck disable=SC2086 # a list of words
-[ -z "$packages" ] || sh scripts/packages.sh $packages || echo "some packages can't be had; going on" >&2
+[ -z "$packages" ] || sh scripts/packages.sh $packages ||
+    echo "some packages aren't available; going on" >&2
 
 passed=0
 failed=0
 skipped=0
 measured=
 
-# once SUBJECT SIDE: a hang is a result too.
+# once SUBJECT SIDE: a hang is a failure too.
 once() {
     python3 scripts/real-programs/measured.py 300 "$folder/$1.$2.figures" \
-        sh scripts/real-programs/side.sh "$1" "$2" >"$folder/$1.$2.out" 2>"$folder/$1.$2.err" || return 1
+        sh scripts/real-programs/side.sh "$1" "$2" \
+        >"$folder/$1.$2.out" 2>"$folder/$1.$2.err" || return 1
     blur=$(about "$1" blur)
     [ -z "$blur" ] || sed -E -i "$blur" "$folder/$1.$2.out"
 }
 
-# Which side is first changes: what the first leaves behind in caches, the second has of it.
+# The sides take turns at being first: the second profits from what the first leaves in caches.
 sides() {
     if [ $(($1 % 2)) = 0 ]; then
         echo furwock glibc
@@ -94,11 +97,13 @@ for subject in "$@"; do
         echo "skipped: missing:$gone"
         continue
     fi
-    if sh scripts/real-programs/side.sh "$subject" prepare >"$folder/$subject.err" 2>&1 && compare "$subject"; then
+    if sh scripts/real-programs/side.sh "$subject" prepare >"$folder/$subject.err" 2>&1 &&
+        compare "$subject"; then
         passed=$((passed + 1))
         printf 'equal'
         for side in glibc furwock; do
-            sed -n '$s/^{"wall": \([0-9]*\.[0-9]\).*/  \1 s/p' "$folder/$subject.$side.figures" | tr -d '\n'
+            sed -n '$s/^{"wall": \([0-9]*\.[0-9]\).*/  \1 s/p' "$folder/$subject.$side.figures" |
+                tr -d '\n'
         done
         echo
         if [ "$(about "$subject" timed)" = yes ]; then

@@ -1,15 +1,15 @@
-# What the subjects share. A subject is a file of subjects/ that says
+# Functions that the subjects share. A subject is a file of subjects/ that defines
 #
-#   title      what it is, in a few words
+#   title      a description in a few words
 #   needs      the commands without which it is skipped
-#   packages   Debian's names of what has them
-#   prepare    a function, called once, for what both sides need; may be left out
-#   run        a function, called once a side and round: all that it prints must be the same on both
-#   blur       a script for sed: what may differ in that
-#   timed      "no" if its time says nothing, because it runs for a given time
+#   packages   the Debian packages with these commands
+#   prepare    a function, called once, for what both sides need; optional
+#   run        a function, called once a side and round; its output must be equal on both sides
+#   blur       a sed script that hides what may differ in the output
+#   timed      "no" if it runs for a fixed time, so that its time says nothing
 #
-# They have $folder for files that both sides share, $mine for those of one side, $side, $size (short
-# or long), and $furwock. Servers listen on a socket in $mine only.
+# The functions get $folder for files that both sides share, $mine for those of one side, $side,
+# $size (short or long), and $furwock. Servers listen only on a socket in $mine.
 set -eu
 
 title= needs= packages= blur= timed=yes
@@ -40,7 +40,7 @@ by_size() {
     fi
 }
 
-# Until the command succeeds, for at most 30 seconds.
+# Repeats the command until it succeeds, for at most 30 seconds.
 until_done() {
     for _ in $(seq 1500); do
         ! "$@" >"$mine/until_done" 2>&1 || return 0

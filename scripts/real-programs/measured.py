@@ -1,8 +1,8 @@
-"""Runs a command, and says what it and all that it waited for took.
+"""Runs a command, and reports the time used by it and by the children it waited for.
 
 usage: measured.py LIMIT FIGURES COMMAND...
 
-Appends a line of JSON to the file FIGURES: seconds of wall time, seconds of processor time, voluntary
+Appends a line of JSON to the file FIGURES: seconds of wall time and of processor time, voluntary
 and involuntary context switches. Ends with the command's status, or with 124 if it took more than
 LIMIT seconds; then it is killed, with all of its process group.
 """
@@ -45,7 +45,7 @@ except TimeoutError:
     print(f"measured: still running after {limit:g} s: {' '.join(command)}", file=sys.stderr)
     sys.exit(124)
 signal.setitimer(signal.ITIMER_REAL, 0)
-# What a failed run may have left behind.
+# Ends what a failed run may have left behind.
 end_group()
 with open(figures, "a") as out:
     row = {

@@ -1,6 +1,6 @@
-"""Says how quiet the machine is: one line of text.
+"""Prints how quiet the machine is, in one line.
 
-The same calculation, some hundred times: on a quiet machine each takes as long as the others.
+Repeats a calculation some hundred times: on a quiet machine each takes as long as the others.
 """
 
 import os, time

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One subject, one side, once: side.sh SUBJECT SIDE. Or `side.sh SUBJECT prepare`.
+# Runs one subject on one side, once: side.sh SUBJECT SIDE. `side.sh SUBJECT prepare` prepares it.
 # real-programs.sh calls it, with $folder, $size and $furwock in the environment.
 set -eu
 . scripts/real-programs/common.sh

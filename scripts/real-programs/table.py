@@ -2,8 +2,8 @@
 
 usage: table.py FOLDER NOISE ROUNDS SUBJECT...
 
-FOLDER has a file SUBJECT.SIDE.figures for each, by measured.py, and SUBJECT.title. Prints the table,
-and writes it between the marks of the document.
+FOLDER has a file SUBJECT.SIDE.figures for each, by measured.py, and SUBJECT.title. Prints the
+table, and writes it between the marks of the document.
 """
 
 import json, pathlib, platform, statistics, sys, time

@@ -97,7 +97,8 @@ public class Locks {
         }
     }
 
-    static long half(int thread, int rounds, LongAdder sum, Putter put, Taker take) throws Exception {
+    static long half(int thread, int rounds, LongAdder sum, Putter put, Taker take)
+            throws Exception {
         for (int i = 0; i < rounds; i++) {
             if (thread % 2 == 0) {
                 put.put(i);
@@ -166,12 +167,13 @@ public class Locks {
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < rounds; i++) {
             int number = i;
-            futures.add(CompletableFuture.supplyAsync(() -> "word " + number % 1000, pool)
-                    .thenAccept(word -> words.merge(word + "!".repeat(number % 50), 1L, Long::sum)));
+            futures.add(CompletableFuture.supplyAsync(() -> "word " + number % 1000, pool).thenAccept(
+                    word -> words.merge(word + "!".repeat(number % 50), 1L, Long::sum)));
         }
         CompletableFuture.allOf(futures.toArray(new CompletableFuture[0])).get();
         pool.shutdown();
-        System.out.println("words: " + words.size() + " " + words.values().stream().mapToLong(Long::longValue).sum());
+        long counted = words.values().stream().mapToLong(Long::longValue).sum();
+        System.out.println("words: " + words.size() + " " + counted);
         System.out.println("fork and join: "
                 + LongStream.range(0, rounds * 100L).parallel().map(n -> n * n % 1001).sum());
     }

@@ -1,4 +1,5 @@
-// Goroutines that call into C, where threads meet at pthread's locks, and that meet each other at Go's.
+// Goroutines that call into C, where threads meet at pthread's locks, and that meet each other at
+// Go's.
 package main
 
 /*

@@ -1,5 +1,5 @@
-# Go calls futex(2) itself, which no preload sees; the C beneath it takes pthread's locks, from threads
-# that Go makes.
+# Go calls futex(2) directly, which no preload sees; the C code below it takes pthread's locks, in
+# threads that Go creates.
 title="Go with cgo"
 needs="go cc"
 packages="golang-go gcc"
@@ -8,8 +8,9 @@ prepare() {
     cp scripts/real-programs/sources/cgo.go "$folder/go/main.go"
     (
         cd "$folder/go"
-        # With what is here, and without a network.
-        export GOTOOLCHAIN=local GOPROXY=off GO111MODULE=off GOFLAGS= CGO_ENABLED=1 GOCACHE="$folder/go/cache"
+        # With the installed toolchain, and without a network.
+        export GOTOOLCHAIN=local GOPROXY=off GO111MODULE=off GOFLAGS= CGO_ENABLED=1
+        export GOCACHE="$folder/go/cache"
         go build -o cgo main.go
     )
 }

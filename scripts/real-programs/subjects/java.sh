@@ -1,4 +1,4 @@
-# A JVM: its monitors and parked threads sleep on a pthread mutex and condvar each, and so do its
+# A JVM: its monitors and parked threads each sleep on a pthread mutex and condvar, and so do its
 # collector and compilers.
 title="JVM: java.util.concurrent, synchronized"
 needs="java javac"

@@ -1,4 +1,4 @@
-# A database server with a thread for each of sixteen clients, who update the same rows.
+# A database server with a thread for each of sixteen clients, which update the same rows.
 title="MariaDB, mysqlslap, 16 clients"
 needs="mariadbd mariadb-install-db mariadb-slap mariadb mariadb-admin"
 packages="mariadb-server-core mariadb-client"
@@ -14,8 +14,9 @@ client() {
 }
 run() {
     cp -r "$folder/database" "$mine/database"
-    # Nothing that waits for the disk.
-    serve mariadbd --no-defaults --user="$(id -un)" --datadir="$mine/database" --socket="$mine/socket" \
+    # No waiting for the disk.
+    serve mariadbd --no-defaults --user="$(id -un)" --datadir="$mine/database" \
+        --socket="$mine/socket" \
         --skip-networking --innodb-log-file-size=8M --innodb-flush-log-at-trx-commit=0 \
         --innodb-doublewrite=0 --pid-file="$mine/pid" >"$mine/log" 2>&1 &
     server=$!
@@ -25,15 +26,18 @@ run() {
 CREATE DATABASE work;
 USE work;
 CREATE TABLE counters (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB;
-CREATE TABLE entries (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(40), KEY (word)) ENGINE=InnoDB;
+CREATE TABLE entries (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(40), KEY (word))
+    ENGINE=InnoDB;
 INSERT INTO counters SELECT seq, 0 FROM seq_1_to_50;
 SQL
     # A quarter each.
-    client mariadb-slap --create-schema=work --no-drop --concurrency=16 --number-of-queries="$queries" \
+    client mariadb-slap --create-schema=work --no-drop --concurrency=16 \
+        --number-of-queries="$queries" \
         --delimiter=';' --query="UPDATE counters SET n = n + 1 WHERE id = 7;\
 SELECT SUM(n) FROM counters;INSERT INTO entries (word) VALUES (SHA1(RAND()));\
 UPDATE counters SET n = n + 1 WHERE id = 1 + FLOOR(RAND(4) * 50)" >"$mine/load" || cat "$mine/load"
-    client mariadb work --execute="SELECT COUNT(*) FROM entries; SELECT SUM(n) FROM counters; CHECK TABLE entries"
+    client mariadb work --execute="SELECT COUNT(*) FROM entries; SELECT SUM(n) FROM counters;\
+ CHECK TABLE entries"
     client mariadb-admin shutdown
     wait "$server"
 }

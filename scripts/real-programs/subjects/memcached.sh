@@ -18,7 +18,9 @@ def load(client):
     connection, answers = connect()
     for turn in range(ROUNDS):
         keys = [f"key:{client}:{(turn * BATCH + at) % 5000}" for at in range(BATCH)]
-        lines = [f"set {key} 0 0 {len(key)}\r\n{key}\r\nincr total 1\r\nget {key}\r\n" for key in keys]
+        lines = [
+            f"set {key} 0 0 {len(key)}\r\n{key}\r\nincr total 1\r\nget {key}\r\n" for key in keys
+        ]
         connection.sendall("".join(lines).encode())
         for key in keys:
             assert answers.readline() == b"STORED\r\n"

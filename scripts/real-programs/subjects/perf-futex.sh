@@ -1,4 +1,5 @@
-# perf's benchmarks call futex(2) by number and count whom they wake: times, rates and addresses differ.
+# perf's benchmarks call futex(2) by number and count the woken threads; times, rates and addresses
+# differ.
 title="perf bench futex"
 needs=perf
 packages=linux-perf

@@ -1,4 +1,4 @@
-# A compressor of threads that hand on their work by mutexes and condvars of its own making.
+# A compressor whose threads pass on their work with its own locks, built from mutexes and condvars.
 title="pigz -p 8"
 needs=pigz
 packages=pigz

@@ -1,5 +1,5 @@
-# CPython: forty threads, a bounded queue, a barrier and events, in a program full of condvars: the lock
-# that lets one thread interpret is a mutex with a condvar too.
+# CPython: forty threads, a bounded queue, a barrier and events, in a program full of condvars: the
+# global interpreter lock is a mutex with a condvar too.
 title="python3, 40 threads"
 needs=python3
 packages=python3

@@ -1,5 +1,6 @@
-# A server with an I/O thread beside its own, which spin for each other (so no more than this machine has
-# processors for), loaded by its own tool; what it holds afterwards must be the same.
+# A server with an I/O thread beside its main thread, which spin waiting for each other (so the
+# machine needs a processor for each), loaded by its own tool; its contents afterwards must be the
+# same.
 title="redis-server, io-threads 2"
 needs="redis-server redis-cli redis-benchmark"
 packages="redis-server redis-tools"
@@ -9,12 +10,13 @@ run() {
         --save '' --appendonly no --dir "$mine" --enable-debug-command yes >"$mine/log" &
     server=$!
     until_done test -S "$socket"
-    redis-benchmark -s "$socket" -q -c 64 -n "$(by_size 40000 200000)" -P 4 -t lpush,incr,sadd >"$mine/load"
+    redis-benchmark -s "$socket" -q -c 64 -n "$(by_size 40000 200000)" -P 4 -t lpush,incr,sadd \
+        >"$mine/load"
     for key in $(seq 500); do
         echo "SET key:$key value:$key"
     done | redis-cli -s "$socket" >"$mine/set"
     redis-cli -s "$socket" DEBUG DIGEST
-    # The lazy-free threads of the server have work to do.
+    # Gives the server's lazy-free threads work.
     redis-cli -s "$socket" FLUSHALL ASYNC
     redis-cli -s "$socket" SHUTDOWN NOSAVE || true
     wait "$server"

@@ -1,5 +1,5 @@
-# A compiler: rustc generates code in as many threads as there are units, by a queue and the tokens of
-# its jobserver. What it puts out doesn't depend on their turns.
+# A compiler: rustc generates code in as many threads as there are units, with a queue and the
+# tokens of its jobserver. Its output doesn't depend on the order of the threads.
 title="rustc -O, 16 units"
 needs="rustc python3"
 packages=python3
@@ -28,9 +28,10 @@ pub mod unit_{unit} {{
 PYTHON
 }
 run() {
-    # Paths that are in the output have to be the same on both sides.
+    # Paths in the output have to be the same on both sides.
     cd "$mine"
     cp ../units.rs .
-    on_side rustc --edition 2021 --crate-type lib --emit obj -O -C codegen-units=16 -o units.o units.rs
+    on_side rustc --edition 2021 --crate-type lib --emit obj -O -C codegen-units=16 \
+        -o units.o units.rs
     cksum units*.o
 }

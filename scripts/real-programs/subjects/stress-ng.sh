@@ -1,5 +1,5 @@
-# stress-ng checks itself. It runs for a time: with a number of operations, one of its processes may find
-# the others done before it has begun, and calls that a failure, on glibc as well.
+# stress-ng checks itself. It runs for a fixed time: with a fixed number of operations, a process
+# may find the others done before it has begun, and reports that as a failure, on glibc as well.
 title="stress-ng --verify"
 needs=stress-ng
 packages=stress-ng

@@ -1,4 +1,4 @@
-# liblzma's threads, each with a mutex and a condvar, and one of both for all.
+# liblzma's threads, each with a mutex and a condvar, and one shared pair.
 title="xz -T 4"
 needs=xz
 packages=xz-utils
