@@ -1,0 +1,191 @@
+//! Files, folders, modules and functions that documents and comments cite exist.
+
+use crate::tree::{File, quoted, tracked};
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+/// Endings of names that are files' and nothing else.
+const ENDINGS: [&str; 9] = ["rs", "md", "sh", "py", "c", "cpp", "svg", "toml", "3"];
+
+/// Files that a text names and the repository doesn't have.
+const ELSEWHERE: [(&str, &str); 6] = [
+    ("src/main.rs", "a user's program"),
+    ("file.rs", "stands for any"),
+    ("setjmp.c", "glibc's"),
+    ("unwind.c", "glibc's"),
+    ("nptl-init.c", "glibc's"),
+    ("pthread_cond_wait.c", "glibc's"),
+];
+
+/// Crates and languages whose names are written as paths are.
+const OTHERS_ROOTS: [&str; 14] = [
+    "std", "core", "alloc", "libc", "loom", "shuttle", "clap", "proc_macro", "rustc", "cargo",
+    "parking_lot", "parking_lot_core", "lock_api", "boost",
+];
+
+/// What the repository has, looked up by name.
+struct Tree<'f> {
+    paths: HashSet<&'f str>,
+    /// Of each item: the files that define it.
+    items: HashMap<&'f str, Vec<&'f File>>,
+}
+
+/// The words that stand before an item's name where it is defined.
+const DEFINES: [&str; 11] = [
+    "fn", "struct", "enum", "trait", "mod", "const", "static", "type", "union", "macro_rules!",
+    "#define",
+];
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_!#".contains(letter);
+    line.split(move |letter| !is_part(letter)).filter(|word| !word.is_empty())
+}
+
+impl<'f> Tree<'f> {
+    fn new(files: &'f [File]) -> Self {
+        let mut paths = HashSet::new();
+        let mut items: HashMap<_, Vec<_>> = HashMap::new();
+        for file in files {
+            let mut path = file.path.as_str();
+            paths.insert(path);
+            while let Some((folder, _)) = path.rsplit_once('/') {
+                paths.insert(folder);
+                path = folder;
+            }
+            if !file.is("rs") && !file.is("c") && !file.is("h") {
+                continue;
+            }
+            for line in file.code() {
+                let mut before = "";
+                let is_reexported = line.contains("use ") || line.trim_start().starts_with('}');
+                for (index, word) in words(line).enumerate() {
+                    // A variant or field begins its line; a re-export, or a macro's item, is anywhere.
+                    if DEFINES.contains(&before) || index == 0 || is_reexported {
+                        items.entry(word).or_default().push(file);
+                    }
+                    before = word;
+                }
+            }
+        }
+        Self { paths, items }
+    }
+
+    fn has_path(&self, cited: &str, from: &str) -> bool {
+        let cited = cited.trim_end_matches('/');
+        let ending = format!("/{cited}");
+        // From the root, from the citing file's folder or its package, or by the end of its path.
+        self.paths.contains(cited)
+            || self.paths.contains(joined(from, cited).as_str())
+            || self.paths.iter().any(|path| path.ends_with(&ending))
+    }
+
+    /// Whether `module` (or type) has an item of that name.
+    fn has_item(&self, module: &str, item: &str) -> bool {
+        let Some(defined_in) = self.items.get(item) else {
+            // A module has its file's name.
+            return self.is_module(item) && self.is_module(module);
+        };
+        let types = self.items.get(module).map_or(&[][..], Vec::as_slice);
+        defined_in.iter().any(|file| {
+            let parts = file.path.trim_end_matches(".rs").split('/');
+            let is_there = parts.into_iter().any(|part| part == module || part.replace('-', "_") == module);
+            is_there || types.iter().any(|other| std::ptr::eq(*other, *file))
+        }) || module.starts_with(|first: char| first.is_ascii_uppercase()) && !types.is_empty()
+    }
+
+    fn is_module(&self, name: &str) -> bool {
+        self.has_path(name, "") || self.has_path(&format!("{name}.rs"), "")
+    }
+}
+
+/// `cited`, from the folder of `from`, without "..".
+fn joined(from: &str, cited: &str) -> String {
+    let mut parts: Vec<_> = from.split('/').collect();
+    parts.pop();
+    for part in cited.split('/') {
+        match part {
+            ".." => _ = parts.pop(),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+fn is_path(word: &str) -> bool {
+    let letters = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
+    let Some((stem, ending)) = word.rsplit_once('.') else { return false };
+    ENDINGS.contains(&ending) && !stem.is_empty() && word.chars().all(letters)
+        // A number's, or a placeholder.
+        && stem.chars().any(|letter| letter.is_ascii_lowercase() || letter == '/')
+        || word == "ORDERING.md"
+}
+
+/// Words that look like files: backticked, linked, or bare.
+fn paths(prose: &str) -> Vec<&str> {
+    let edges = |letter: char| letter.is_whitespace() || "`()[]<>{},;:\"'*|=#".contains(letter);
+    let words = prose.split(edges).map(|word| word.trim_end_matches(['.', '?', '!']));
+    words.filter(|word| is_path(word) && !word.starts_with('/')).collect()
+}
+
+/// `module::item`, without arguments, and without names that stand for the crate.
+fn item_path(quoted: &str) -> Option<Vec<&str>> {
+    let path = quoted.split(['(', '<', ' ']).next()?.trim_end_matches("::*");
+    let parts: Vec<_> = path.split("::").filter(|part| !["crate", "super", "self", "furwock"].contains(part)).collect();
+    let is_name = |part: &&str| {
+        !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+    };
+    (path.contains("::") && !parts.is_empty() && parts.iter().all(|part| is_name(&part))).then_some(parts)
+}
+
+fn missing(files: &[File]) -> Vec<String> {
+    let tree = Tree::new(files);
+    let mut found = Vec::new();
+    for file in files.iter().filter(|file| file.path != "furwock/tests/tidy/citations.rs") {
+        for (number, prose) in file.prose() {
+            let at = |what: &str| format!("{}:{number}: {what}", file.path);
+            let is_elsewhere = |path: &str| ELSEWHERE.iter().any(|(other, _)| *other == path);
+            let gone = paths(prose).into_iter().filter(|path| !tree.has_path(path, &file.path));
+            found.extend(gone.filter(|path| !is_elsewhere(path)).map(at));
+            if !file.is("md") && !file.is("rs") {
+                continue;
+            }
+            for quoted in quoted(prose) {
+                let Some(parts) = item_path(quoted) else { continue };
+                let is_there = match parts[..] {
+                    [root, ..] if OTHERS_ROOTS.contains(&root) => true,
+                    [item] => tree.items.contains_key(item) || tree.is_module(item),
+                    [.., module, item] => tree.has_item(module, item),
+                    [] => true,
+                };
+                if !is_there {
+                    found.push(at(quoted));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_cited_exists() {
+    crate::nothing(missing(tracked()), "cited, and not there");
+}
+
+#[test]
+fn a_citation_of_nothing_is_found() {
+    static CODE: LazyLock<File> = LazyLock::new(|| {
+        let code = "pub struct Debt;\nimpl Debt {\n    fn settle(&self) {}\n}\n";
+        File::new("furwock/src/lot/left.rs", code)
+    });
+    let planted = |prose: &str| {
+        let code = File::new(&CODE.path, &CODE.text);
+        missing(&[code, File::new("docs/a.md", prose)])
+    };
+    for there in ["`lot/left.rs`", "[a](../docs/a.md)", "`lot::Debt`", "`Debt::settle`", "`std::x::y`"] {
+        assert_eq!(planted(there), [""; 0]);
+    }
+    for gone in ["lot/gone.rs", "[a](b.md)", "`lot::gone`", "`gone::Debt`", "`left::must`"] {
+        assert_eq!(planted(gone).len(), 1, "{gone}");
+    }
+}

@@ -1,0 +1,17 @@
+//! What the repository's texts promise: that what they cite exists, that they agree with the code
+//! and with one another, and that they are short enough to read. Each rule is a function from files
+//! to what is wrong with them, and has a test that plants a violation.
+
+mod citations;
+mod durations;
+mod facts;
+mod lines;
+mod orderings;
+mod tree;
+mod words;
+
+/// Fails with all that a rule has found.
+#[track_caller]
+fn nothing(found: Vec<String>, rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
+}
