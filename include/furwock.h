@@ -6,13 +6,13 @@
  *
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
- * clean-up. Whoever changes it wakes those who wait for the change, afterwards. Words are private:
- * their waiters are threads of one process. furwock_futex and furwock_waitv answer EFAULT for a word
- * that isn't there; the other functions that read one crash.
+ * clean-up. A thread that changes it wakes the waiters afterwards. Words are private: their waiters
+ * are threads of one process. furwock_futex and furwock_waitv return EFAULT for an address without
+ * memory; the other functions that read a word crash.
  *
- * No function is a cancellation point, and none may be cancelled asynchronously. From a signal handler
- * that may have interrupted one of them, only furwock_futex, furwock_wake, furwock_wake_bitset and
- * furwock_mutex_trylock may be called.
+ * No function is a cancellation point, and none may be cancelled asynchronously. From a signal
+ * handler that may have interrupted one of them, only furwock_futex, furwock_wake,
+ * furwock_wake_bitset and furwock_mutex_trylock may be called.
  *
  * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
  */
@@ -53,47 +53,49 @@ struct futex_waitv {
 #define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }
 
 /**
- * A flag of furwock_lock_options: doesn't take the lock past a waiter that has been woken for it.
- * The caller still takes a free lock that nobody is about to take.
+ * A flag of furwock_lock_options: doesn't take the lock ahead of a waiter that has been woken for
+ * it. The caller still takes a free lock that no other thread is about to take.
  */
 #define FURWOCK_NO_STEAL 1
 
 /**
- * A flag of furwock_lock_options: sleeps without having spun.
+ * A flag of furwock_lock_options: sleeps without spinning first.
  */
 #define FURWOCK_NO_SPIN 2
 
 /**
- * A flag of furwock_lock_options: looks, while waiting, if the thread that holds the lock has
- * ended without releasing it, and takes it over if so. The call then returns EOWNERDEAD, and the
- * lock is held: what it protects may be half done.
+ * A flag of furwock_lock_options: checks, while waiting, whether the thread that holds the lock
+ * has ended without releasing it, and takes the lock over if so. The call then returns EOWNERDEAD
+ * with the lock held: what it protects may be inconsistent.
  *
- * A waiter looks about every 20 ms. A new thread that was given the dead one's kernel id looks
- * like it for as long as it lives; a dead reader leaves no name and is not found.
+ * A waiter checks about every 20 ms. A new thread that got the dead one's kernel id is taken for
+ * it as long as it lives; a dead reader can't be found, since the lock doesn't record readers'
+ * ids.
  */
 #define FURWOCK_OWNER_DEATH 4
 
 /**
  * A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
- * for a writer that waits, for longer the longer it does; when a writer leaves, all readers that
- * wait enter together, before the next writer.
+ * for waiting writers, and the longer a writer waits, the longer they do; when a writer leaves,
+ * all waiting readers enter together, before the next writer.
  */
 #define FURWOCK_RWLOCK_PHASE_FAIR 0
 
 /**
  * A policy: FURWOCK_RWLOCK_PHASE_FAIR, except that no reader waits for waiting writers for more
  * than a few milliseconds, so that a thread may read what it, or a thread that it waits for, reads
- * already. What POSIX asks of a rwlock.
+ * already. POSIX requires this of a rwlock.
  */
 #define FURWOCK_RWLOCK_RECURSIVE 1
 
 /**
- * A policy: readers never wait for writers that wait. Writers starve if readers never leave.
+ * A policy: readers never wait for waiting writers. Writers starve if there are always readers
+ * inside.
  */
 #define FURWOCK_RWLOCK_PREFER_READERS 2
 
 /**
- * A policy: readers wait as long as any writer waits. They starve if writers never leave.
+ * A policy: readers wait as long as any writer waits. They starve if there are always writers.
  */
 #define FURWOCK_RWLOCK_PREFER_WRITERS 3
 
@@ -107,11 +109,11 @@ struct futex_waitv {
  */
 typedef enum furwock_lock_how {
   /**
-   * It was free, with nobody waiting for it.
+   * It was free, and no thread waited for it.
    */
   FURWOCK_HOW_FAST,
   /**
-   * It was free, though others waited for it or had just had it: taken past them.
+   * It was free, though others waited for it or had just had it: the caller overtook them.
    */
   FURWOCK_HOW_STOLEN,
   /**
@@ -123,19 +125,19 @@ typedef enum furwock_lock_how {
    */
   FURWOCK_HOW_SLEPT,
   /**
-   * It was given to the caller, who slept.
+   * It was handed to the caller, which slept.
    */
   FURWOCK_HOW_HANDED_OVER,
 } furwock_lock_how;
 
 /**
- * Words that stay registered between waits, which makes each wait cheap: for who waits on the same
- * words again and again. One thread at a time may use it.
+ * Words that stay registered between waits, which makes each wait cheap: for repeated waits on the
+ * same words. One thread at a time may use it.
  */
 typedef struct furwock_registration furwock_registration;
 
 /**
- * A descriptor that stands in a word's queue.
+ * A descriptor in a word's queue.
  */
 typedef struct furwock_waitfd furwock_waitfd;
 
@@ -149,7 +151,7 @@ typedef struct furwock_deadline {
    */
   clockid_t clock;
   /**
-   * The point in time, counted from the clock's zero. What lies before it has passed.
+   * The point in time, counted from the clock's zero. A negative time has passed.
    */
   struct timespec at;
 } furwock_deadline;
@@ -163,13 +165,13 @@ typedef struct furwock_requeued {
    */
   size_t woken;
   /**
-   * Waiters that wait on the other word from now on.
+   * Waiters moved to the other word.
    */
   size_t moved;
 } furwock_requeued;
 
 /**
- * A word, and the value that it should hold while it is waited on.
+ * A word, and the value that it is expected to hold.
  */
 typedef struct furwock_expected {
   /**
@@ -187,9 +189,9 @@ typedef struct furwock_expected {
 } furwock_expected;
 
 /**
- * A mutex of four bytes for throughput: a running thread may take it past the queue, one waiter
- * spins, the others sleep, and none is passed by for long. FURWOCK_MUTEX_INIT, or zero bytes, make
- * one that is free; it needs no clean-up.
+ * A mutex of four bytes for throughput: a running thread may take it ahead of the queue, one
+ * waiter spins, the others sleep, and none is overtaken for long. FURWOCK_MUTEX_INIT, or zero
+ * bytes, make one that is free; it needs no clean-up.
  *
  * Not recursive, for threads of one process. Its memory may be freed as soon as it has been
  * unlocked for the last time, even while that unlock is still returning in another thread.
@@ -202,7 +204,7 @@ typedef struct furwock_mutex {
 } furwock_mutex;
 
 /**
- * How a lock is to be taken by one call. NULL instead, or zero bytes, is what the plain call does.
+ * How one call takes a lock. NULL, or zero bytes, means what the plain call does.
  */
 typedef struct furwock_lock_options {
   /**
@@ -210,8 +212,8 @@ typedef struct furwock_lock_options {
    */
   const struct furwock_deadline *until;
   /**
-   * How long to wait, from the first sleep on, before asking for the lock to be handed over: it
-   * then goes to whoever is first in the queue. 0: as long as the plain call does, 5 ms.
+   * How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
+   * to the first waiter in the queue. 0: the plain call's 5 ms.
    */
   uint64_t hand_off_after_ns;
   /**
@@ -221,15 +223,15 @@ typedef struct furwock_lock_options {
 } furwock_lock_options;
 
 /**
- * How one call got a lock. To know it costs nothing: it is stored only where the lock was got.
+ * How one call got a lock. It costs nothing extra, and is stored only if the call got the lock.
  */
 typedef struct furwock_lock_status {
   /**
-   * By which way.
+   * The way.
    */
   enum furwock_lock_how how;
   /**
-   * How often the caller went to sleep for it.
+   * How often the caller slept while it waited.
    */
   uint32_t sleeps;
   /**
@@ -239,10 +241,11 @@ typedef struct furwock_lock_status {
 } furwock_lock_status;
 
 /**
- * An attempt to take a mutex whose last step is the caller's: it waits until the mutex has been
- * seen free, may look around once more, and then takes it, waits again, or leaves it.
+ * An attempt to take a mutex that leaves the last step to the caller: the caller waits until the
+ * mutex has been seen free, may check something once more, and then takes the mutex, waits again,
+ * or leaves it.
  *
- * In the memory of the caller, which neither moves nor copies it between
+ * It lies in the caller's memory. The caller neither moves nor copies it between
  * furwock_mutex_attempt_begin and furwock_mutex_attempt_end, and uses it in one thread. Nothing is
  * allocated.
  */
@@ -254,32 +257,32 @@ typedef struct furwock_mutex_attempt {
 } furwock_mutex_attempt;
 
 /**
- * A condition variable of four bytes whose waiters are moved to the mutex instead of being woken to
- * block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
+ * A condition variable of four bytes whose waiters are moved to the mutex instead of being woken
+ * to block on it. FURWOCK_CONDVAR_INIT, or zero bytes, make one; it needs no clean-up.
  *
- * All who wait at the same time should wait with the same mutex.
+ * All threads that wait at the same time should use the same mutex.
  */
 typedef struct furwock_condvar {
   /**
-   * furwock's own. 0 when nobody waits.
+   * furwock's own. 0 when no thread waits.
    */
   uint32_t word;
 } furwock_condvar;
 
 /**
  * A reader-writer lock of eight bytes: shared by readers, or held by one writer. Besides the
- * readers one upgradable reader may be inside, who can become the writer without letting go. Who
- * goes first is its policy. Locks that are mostly read let readers in by memory of their own
- * threads.
+ * readers one upgradable reader may be inside, which can become the writer without releasing the
+ * lock. The policy decides which of readers and writers go first. Readers of a lock that is mostly
+ * read enter by a slot in their own thread's memory.
  *
  * FURWOCK_RWLOCK_INIT, or zero bytes, make one that is free and phase-fair;
  * FURWOCK_RWLOCK_RECURSIVE_INIT, FURWOCK_RWLOCK_PREFER_READERS_INIT,
  * FURWOCK_RWLOCK_PREFER_WRITERS_INIT and FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT the others.
- * It needs no clean-up once everybody who entered has left: see furwock_rwlock_destroy.
+ * It needs no clean-up once all readers and writers have left: see furwock_rwlock_destroy.
  *
- * For threads of one process; who entered leaves in the same thread. It may not be moved while it
- * is used. Its memory may be freed as soon as it has been unlocked for the last time, even while
- * that unlock is still returning in another thread.
+ * For threads of one process; the thread that enters must be the one that leaves. It may not be
+ * moved while it is in use. Its memory may be freed as soon as it has been unlocked for the last
+ * time, even while that unlock is still returning in another thread.
  */
 typedef struct furwock_rwlock {
   /**
@@ -293,15 +296,15 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * futex(2), with its arguments, results and errno: `furwock_futex(...)` stands wherever
- * `syscall(SYS_futex, ...)` stood. Returns -1 and sets errno if it fails.
+ * futex(2), with its arguments, results and errno: `furwock_futex(...)` replaces
+ * `syscall(SYS_futex, ...)`. Returns -1 and sets errno if it fails.
  *
- * Operations with FUTEX_PRIVATE_FLAG run on furwock's own wait queues, where they meet all other
- * calls of this header on the same words; they don't meet threads that wait by the system call
- * itself. Everything else is passed on to the kernel.
+ * Operations with FUTEX_PRIVATE_FLAG run on furwock's own wait queues, which they share with all
+ * other calls of this header on the same words; they don't reach threads that wait by the system
+ * call itself. Everything else is passed on to the kernel.
  *
- * The words need not exist: the answer is EFAULT, as the kernel's. `timeout_or_val2` is a number
- * where the operation takes one, cast to a pointer.
+ * The words need not exist: the result is EFAULT, as from the kernel. `timeout_or_val2` is a
+ * number cast to a pointer where the operation takes one.
  */
 long furwock_futex(uint32_t *uaddr,
                    int op,
@@ -315,8 +318,8 @@ long furwock_futex(uint32_t *uaddr,
  * and sets errno. `flags` has to be 0, `timeout` is a point in time on `clock` or NULL.
  *
  * If all words are private (FUTEX2_PRIVATE) there may be any number of them, of 8, 16, 32 and 64
- * bits (FUTEX2_SIZE_U8 to _U64), on whatever kernel. With a shared word among them it is the
- * kernel's own call with its limits: 128 words, of 32 bits.
+ * bits (FUTEX2_SIZE_U8 to _U64), on any kernel. With a shared word among them the call goes to the
+ * kernel, with its limits: 128 words, of 32 bits.
  */
 long furwock_waitv(const struct futex_waitv *waiters,
                    unsigned int count,
@@ -325,16 +328,16 @@ long furwock_waitv(const struct futex_waitv *waiters,
                    clockid_t clock);
 
 /**
- * The deadline that lies so many nanoseconds ahead of now, on CLOCK_MONOTONIC.
+ * The deadline that many nanoseconds from now, on CLOCK_MONOTONIC.
  */
 struct furwock_deadline furwock_after_ns(uint64_t nanoseconds);
 
 /**
  * Waits until woken, if the 8-bit word holds `expected`.
  *
- * 0 when woken (rarely, for no reason: look at the word again); EAGAIN if the word holds another
- * value; ETIMEDOUT; EINVAL for a word that is NULL or not aligned, or a malformed deadline.
- * Signals don't end the wait.
+ * Returns 0 when woken (rarely a wake is spurious: look at the word again); EAGAIN if the word
+ * holds another value; ETIMEDOUT; EINVAL for a word that is NULL or not aligned, or a malformed
+ * deadline. Signals don't end the wait.
  */
 int furwock_wait8(const volatile void *word,
                   uint8_t expected,
@@ -370,8 +373,8 @@ int furwock_wait_pointer(const volatile void *word,
 
 /**
  * furwock_wait8 for a word of `size` bytes (1, 2, 4 or 8) and for wakes that have a bit in common
- * with `bitset`. Wakes without a bitset wake everybody. EINVAL besides for another size, a value
- * that doesn't fit in it, and a bitset of 0.
+ * with `bitset`. Wakes without a bitset match every waiter. Also returns EINVAL for any other
+ * size, a value that doesn't fit in it, and a bitset of 0.
  */
 int furwock_wait_bitset(const volatile void *word,
                         size_t size,
@@ -380,24 +383,25 @@ int furwock_wait_bitset(const volatile void *word,
                         const struct furwock_deadline *until);
 
 /**
- * Wakes up to `count` waiters of `word`, of whatever width, those first that have waited longest.
- * Returns how many it woke.
+ * Wakes up to `count` waiters of `word`, which may have any width; those that have waited longest
+ * come first. Returns how many it woke.
  *
- * Change the word first. It is not read here, and need not exist any more. SIZE_MAX wakes all.
+ * Change the word first. This call doesn't read it, and the word need not exist any more. SIZE_MAX
+ * wakes all.
  */
 size_t furwock_wake(const volatile void *word, size_t count);
 
 /**
- * furwock_wake for those who wait with a bitset that has a bit in common with `bitset`. Who waits
- * without one has all bits.
+ * furwock_wake for waiters whose bitset has a bit in common with `bitset`. Waiters without a
+ * bitset have all bits.
  */
 size_t furwock_wake_bitset(const volatile void *word, size_t count, uint32_t bitset);
 
 /**
- * Wakes up to `wake` threads that wait on `from`, and moves up to `move` of the others to the end
- * of those who wait on `to`. Stores how many in `*done`, unless that is NULL.
+ * Wakes up to `wake` waiters of `from`, and moves up to `move` of the others to the end of the
+ * queue of `to`. Stores how many in `*done`, unless that is NULL.
  *
- * Who was moved waits on, with the deadline it has, until `to` is woken. 0, or EINVAL for a word
+ * A moved waiter keeps its deadline and waits until `to` is woken. Returns 0, or EINVAL for a word
  * that is NULL.
  */
 int furwock_requeue(const volatile void *from,
@@ -409,9 +413,9 @@ int furwock_requeue(const volatile void *from,
 /**
  * furwock_requeue, provided that `from`, a word of `size` bytes (1, 2, 4 or 8), holds `expected`.
  *
- * The check and the requeue are one step for all who use `from`. EAGAIN if it holds another value:
- * then nobody was woken or moved. EINVAL besides for a word that is not aligned, another size, and
- * a value that doesn't fit in it.
+ * The check and the requeue are one atomic step for other calls on `from`. Returns EAGAIN if it
+ * holds another value: then no waiter was woken or moved. Also returns EINVAL for a word that is
+ * not aligned, any other size, and a value that doesn't fit in it.
  */
 int furwock_compare_requeue(const volatile void *from,
                             size_t size,
@@ -422,12 +426,12 @@ int furwock_compare_requeue(const volatile void *from,
                             struct furwock_requeued *done);
 
 /**
- * Waits until woken at any of `count` words, if all of them hold their values. Any number of words,
- * of different widths. With no words at all, waits for the deadline.
+ * Waits until woken at any of `count` words, if all of them hold their values. Any number of
+ * words, of different widths. With no words at all, waits for the deadline.
  *
- * 0 when woken (rarely, for no reason), EAGAIN if a word holds another value: in both cases `*index`, unless that is NULL,
- * tells which. ETIMEDOUT; ENOMEM; EINVAL for a malformed word or deadline, and for no words without
- * a deadline.
+ * Returns 0 when woken (rarely, a wake is spurious) and EAGAIN if a word holds another value: in
+ * both cases `*index`, unless that is NULL, says which. ETIMEDOUT; ENOMEM; EINVAL for a malformed
+ * word or deadline, and for no words without a deadline.
  */
 int furwock_wait_any(const struct furwock_expected *words,
                      size_t count,
@@ -436,18 +440,18 @@ int furwock_wait_any(const struct furwock_expected *words,
 
 /**
  * Registers `count` words, with the values that they should hold in the first wait, and stores the
- * registration in `*registration`. 0, EINVAL or ENOMEM, as furwock_wait_any.
+ * registration in `*registration`. Returns 0, EINVAL or ENOMEM, as furwock_wait_any.
  *
- * The words have to exist until furwock_registration_free. A wake that comes while nobody waits in
- * the registration passes it by; a change of the word does not, since the next wait sees it.
+ * The words have to exist until furwock_registration_free. A wake that comes while no thread waits
+ * in the registration skips it; a change of the word is not lost, since the next wait sees it.
  */
 int furwock_register(const struct furwock_expected *words,
                      size_t count,
                      struct furwock_registration **registration);
 
 /**
- * Sets what the word with this index should hold in the waits to come. 0; EINVAL if there is no
- * such word, or the value doesn't fit in it.
+ * Sets the value that the word with this index should hold in later waits. Returns 0; EINVAL if
+ * there is no such word, or the value doesn't fit in it.
  */
 int furwock_registration_expect(struct furwock_registration *registration,
                                 size_t index,
@@ -467,11 +471,11 @@ void furwock_registration_free(struct furwock_registration *registration);
 
 /**
  * Queues a descriptor at `word`, of `size` bytes (1, 2, 4 or 8), if that holds `expected`, and
- * stores a handle to it in `*waitfd`. The descriptor polls as readable once woken; it stands in one
- * queue with threads, in order of arrival, and is good for one wake.
+ * stores a handle to it in `*waitfd`. The descriptor polls as readable once woken. It stands in
+ * the same queue as threads, and takes one wake.
  *
- * 0; EAGAIN if the word holds another value; EINVAL as furwock_wait_bitset; EMFILE, ENFILE, ENOMEM.
- * The word has to exist until furwock_waitfd_close.
+ * Returns 0; EAGAIN if the word holds another value; EINVAL as furwock_wait_bitset; EMFILE,
+ * ENFILE, ENOMEM. The word has to exist until furwock_waitfd_close.
  */
 int furwock_wait_fd(const volatile void *word,
                     size_t size,
@@ -479,135 +483,137 @@ int furwock_wait_fd(const volatile void *word,
                     struct furwock_waitfd **waitfd);
 
 /**
- * The descriptor, for poll(2), epoll(7) and the like. The handle's: leave reading and closing to
- * it. -1 for NULL.
+ * Returns the descriptor, for poll(2), epoll(7) and the like, or -1 for NULL. It belongs to the
+ * handle: don't read or close it.
  */
 int furwock_waitfd_fd(const struct furwock_waitfd *waitfd);
 
 /**
- * 0 if it was woken: then the wake is the caller's, and what the waker wrote before it is visible.
- * EAGAIN if not; EBADF for NULL. Call it whenever the descriptor has polled as readable.
+ * Returns 0 if it was woken: the caller takes the wake, and sees what the waker wrote before it.
+ * EAGAIN if it wasn't; EBADF for NULL. Call it whenever the descriptor has polled as readable.
  */
 int furwock_waitfd_woken(struct furwock_waitfd *waitfd);
 
 /**
  * Leaves the queue, closes the descriptor and frees the handle. A wake that furwock_waitfd_woken
  * never reported goes on to the next waiter. close(2) on the descriptor does none of that: the
- * waiter would stay queued, and swallow a wake. NULL does nothing.
+ * waiter would stay queued, and use up a wake. NULL does nothing.
  */
 void furwock_waitfd_close(struct furwock_waitfd *waitfd);
 
 /**
- * Takes the lock, waiting as long as it takes. 0, or EINVAL for a mutex that is NULL or not
- * aligned. A thread that locks what it holds waits for ever.
+ * Takes the lock, waiting as long as it takes. Returns 0, or EINVAL for a mutex that is NULL or
+ * not aligned. A thread that locks a mutex it holds waits for ever.
  */
 int furwock_mutex_lock(struct furwock_mutex *mutex);
 
 /**
- * Takes the lock if that is possible without waiting. 0, EBUSY or EINVAL.
+ * Takes the lock if that is possible without waiting. Returns 0, EBUSY or EINVAL.
  */
 int furwock_mutex_trylock(struct furwock_mutex *mutex);
 
 /**
- * Takes the lock, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
- * deadline. A free lock is taken whether or not the deadline has passed.
+ * Takes the lock, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
+ * malformed deadline. Takes a free lock even if the deadline has passed.
  */
 int furwock_mutex_lock_until(struct furwock_mutex *mutex, const struct furwock_deadline *until);
 
 /**
- * Takes the lock as `options` has it (NULL: as furwock_mutex_lock), and stores how it was got in
- * `*status`, unless that is NULL. Costs no more than furwock_mutex_lock.
+ * Takes the lock with `options` (NULL: as furwock_mutex_lock), and stores how in `*status`, unless
+ * that is NULL. Costs no more than furwock_mutex_lock.
  *
- * 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the lock is held, and
- * whoever held it before has ended without releasing it (FURWOCK_OWNER_DEATH).
+ * Returns 0; ETIMEDOUT; EINVAL, also for an unknown flag; EOWNERDEAD: the caller holds the lock,
+ * and its previous owner has ended without releasing it (FURWOCK_OWNER_DEATH).
  */
 int furwock_mutex_lock_with(struct furwock_mutex *mutex,
                             const struct furwock_lock_options *options,
                             struct furwock_lock_status *status);
 
 /**
- * Releases the lock. 0 or EINVAL. Who unlocks what another thread holds releases it all the same.
+ * Releases the lock, even one that another thread holds. Returns 0 or EINVAL.
  */
 int furwock_mutex_unlock(struct furwock_mutex *mutex);
 
 /**
- * furwock_mutex_unlock that returns how many waiters it woke, or gave the lock to. 0 for NULL.
+ * furwock_mutex_unlock that returns how many waiters it woke, or handed the lock to. 0 for NULL.
  */
 size_t furwock_mutex_unlock_counting(struct furwock_mutex *mutex);
 
 /**
- * furwock_mutex_unlock that gives the lock to whoever has waited longest, if anybody has, and not
- * to whoever comes first.
+ * furwock_mutex_unlock that hands the lock to the waiter that has waited longest, if there is one,
+ * instead of letting any thread take it.
  */
 int furwock_mutex_unlock_fair(struct furwock_mutex *mutex);
 
 /**
- * The kernel's id of the thread that holds it, 0 if nobody does. Out of date at once, unless it is
- * the caller.
+ * The kernel's id of the thread that holds it, 0 if it is free. The answer may be out of date at
+ * once, unless it names the caller.
  */
 pid_t furwock_mutex_owner(const struct furwock_mutex *mutex);
 
 /**
- * Whether somebody holds it.
+ * Whether a thread holds it.
  */
 bool furwock_mutex_is_locked(const struct furwock_mutex *mutex);
 
 /**
- * Begins an attempt, with options or NULL. Takes nothing yet and waits for nothing. 0, or EINVAL,
- * also for malformed options: then there is nothing to end. The options may be gone afterwards.
+ * Begins an attempt, with options or NULL. Doesn't wait, and doesn't take the mutex yet. Returns
+ * 0, or EINVAL, also for malformed options: then there is nothing to end. The options need not
+ * outlive the call.
  */
 int furwock_mutex_attempt_begin(struct furwock_mutex_attempt *attempt,
                                 struct furwock_mutex *mutex,
                                 const struct furwock_lock_options *options);
 
 /**
- * Waits until it is the caller's turn. EAGAIN: the mutex was free a moment ago, and is there to be
- * taken by furwock_mutex_attempt_try_take. A thread whose turn it is holds up those behind it
- * until it takes the mutex, waits again, or ends the attempt.
+ * Waits until it is the caller's turn. Returns EAGAIN if the mutex was free a moment ago:
+ * furwock_mutex_attempt_try_take takes it. A thread whose turn it is holds up the waiters behind
+ * it until it takes the mutex, waits again, or ends the attempt.
  *
- * 0: the mutex was handed over, and the caller holds it; EOWNERDEAD: the same, as
- * FURWOCK_OWNER_DEATH has it; both store how in `*status`, unless that is NULL. ETIMEDOUT. After
- * these three the attempt is over, and only furwock_mutex_attempt_end is left to call. EINVAL for
- * an attempt that is over, or hasn't begun.
+ * Returns 0 if the mutex was handed over and the caller holds it, and EOWNERDEAD if the caller
+ * holds it as FURWOCK_OWNER_DEATH describes; both store how in `*status`, unless that is NULL.
+ * Returns ETIMEDOUT after the deadline. After these three the attempt is over, and only
+ * furwock_mutex_attempt_end may be called. Returns EINVAL for an attempt that is over, or hasn't
+ * begun.
  */
 int furwock_mutex_attempt_wait(struct furwock_mutex_attempt *attempt,
                                struct furwock_lock_status *status);
 
 /**
- * Takes the mutex if it is free, and stores how in `*status`, unless that is NULL. 0: the caller
- * holds it, and the attempt is over. EBUSY: somebody else was faster; wait again. EINVAL as
- * furwock_mutex_attempt_wait.
+ * Takes the mutex if it is free, and stores how in `*status`, unless that is NULL. Returns 0 if
+ * the caller holds it now: the attempt is over. EBUSY: another thread was faster; wait again.
+ * EINVAL as furwock_mutex_attempt_wait.
  */
 int furwock_mutex_attempt_try_take(struct furwock_mutex_attempt *attempt,
                                    struct furwock_lock_status *status);
 
 /**
- * Ends an attempt, whatever it came to. If it didn't get the mutex, those who wait behind it are
- * seen to; if it did, the caller goes on holding the mutex, for furwock_mutex_unlock to release.
- * 0, or EINVAL for one that hasn't begun, or has ended.
+ * Ends an attempt, whatever its result. If it didn't get the mutex, the waiters behind it go on;
+ * if it did, the caller keeps the mutex, until it calls furwock_mutex_unlock. Returns 0, or EINVAL
+ * for an attempt that hasn't begun, or has ended.
  */
 int furwock_mutex_attempt_end(struct furwock_mutex_attempt *attempt);
 
 /**
  * Releases the mutex, waits for a signal, and locks the mutex again. As with every condition
- * variable the wait may end for no reason: look at the condition again.
+ * variable, a wakeup may be spurious: check the condition again.
  *
- * 0; EPERM if nobody holds the mutex; EINVAL for what is NULL or not aligned.
+ * Returns 0; EPERM if no thread holds the mutex; EINVAL for an object that is NULL or not aligned.
  */
 int furwock_condvar_wait(struct furwock_condvar *condvar, struct furwock_mutex *mutex);
 
 /**
- * furwock_condvar_wait that gives up at the deadline: ETIMEDOUT, with the mutex locked again. Only
- * if no signal had chosen the caller.
+ * furwock_condvar_wait with a deadline. Returns ETIMEDOUT, with the mutex locked again, if the
+ * deadline passed before a signal chose the caller.
  */
 int furwock_condvar_wait_until(struct furwock_condvar *condvar,
                                struct furwock_mutex *mutex,
                                const struct furwock_deadline *until);
 
 /**
- * Lets one waiter go on, the one that has waited longest, if there is one. 0 or EINVAL.
+ * Wakes one waiter, the one that has waited longest, if there is one. Returns 0 or EINVAL.
  *
- * The caller holds the mutex, or has held it since it changed what the waiter waits for.
+ * The caller holds the mutex, or has held it since it changed the condition.
  */
 int furwock_condvar_signal(struct furwock_condvar *condvar);
 
@@ -617,20 +623,20 @@ int furwock_condvar_signal(struct furwock_condvar *condvar);
 int furwock_condvar_broadcast(struct furwock_condvar *condvar);
 
 /**
- * Makes a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
+ * Initialises a free lock with a policy: FURWOCK_RWLOCK_PHASE_FAIR, FURWOCK_RWLOCK_RECURSIVE,
  * FURWOCK_RWLOCK_PREFER_READERS, FURWOCK_RWLOCK_PREFER_WRITERS or
- * FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. 0, or EINVAL for another, or a lock that is NULL or not
- * aligned.
+ * FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE. Returns 0, or EINVAL for any other policy, or a lock
+ * that is NULL or not aligned.
  */
 int furwock_rwlock_init(struct furwock_rwlock *lock, int policy);
 
 /**
- * Forgets readers that entered and never left: whose threads have ended inside, say. 0 or EINVAL.
+ * Forgets readers that entered and never left, for example because their threads ended inside.
+ * Returns 0 or EINVAL.
  *
- * They may still be named in places outside the lock, by its address, and the writers of a lock
- * that is made there later would wait for them. If all who entered have left, there is nothing to
- * forget, and this need not be called. Nobody may use the lock any more, except
- * furwock_rwlock_init.
+ * Their threads' memory may still hold the lock's address, and writers of a lock that is made
+ * there later would wait for them. If all readers have left, there is nothing to forget, and this
+ * need not be called. The lock may not be used any more, except by furwock_rwlock_init.
  */
 int furwock_rwlock_destroy(struct furwock_rwlock *lock);
 
@@ -640,98 +646,98 @@ int furwock_rwlock_destroy(struct furwock_rwlock *lock);
 int furwock_rwlock_policy(const struct furwock_rwlock *lock);
 
 /**
- * Sets the policy, for calls that begin from now on; the lock may be in use. 0 or EINVAL.
+ * Sets the policy, for calls that begin from now on; the lock may be in use. Returns 0 or EINVAL.
  */
 int furwock_rwlock_set_policy(struct furwock_rwlock *lock, int policy);
 
 /**
- * Enters as a reader, waiting as long as it takes. 0, or EINVAL for a lock that is NULL or not
- * aligned.
+ * Enters as a reader, waiting as long as it takes. Returns 0, or EINVAL for a lock that is NULL or
+ * not aligned.
  *
- * A thread that reads already may wait for itself if a writer waits, under
- * FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS: see
- * furwock_rwlock_rdlock_recursive.
+ * Under FURWOCK_RWLOCK_PHASE_FAIR and FURWOCK_RWLOCK_PREFER_WRITERS, a thread that reads already
+ * may deadlock with itself if a writer waits: see furwock_rwlock_rdlock_recursive.
  */
 int furwock_rwlock_rdlock(struct furwock_rwlock *lock);
 
 /**
- * Enters as a reader unless it would have to wait. 0, EBUSY or EINVAL. Where readers wait for
- * writers that wait, this one may give up for their sake, too.
+ * Enters as a reader unless it would have to wait. Returns 0, EBUSY or EINVAL. Where readers wait
+ * for waiting writers, this may also give up because of them.
  */
 int furwock_rwlock_tryrdlock(struct furwock_rwlock *lock);
 
 /**
- * Enters as a reader, or gives up at the deadline: 0, ETIMEDOUT, or EINVAL, also for a malformed
- * deadline. A lock that is open is entered whether or not the deadline has passed.
+ * Enters as a reader, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
+ * malformed deadline. Enters a lock that is open even if the deadline has passed.
  */
 int furwock_rwlock_rdlock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
 
 /**
- * Enters as a reader as `options` has it (NULL: as furwock_rwlock_rdlock), and stores how in
- * `*status`, unless that is NULL.
+ * Enters as a reader with `options` (NULL: as furwock_rwlock_rdlock), and stores how in `*status`,
+ * unless that is NULL.
  *
- * 0; ETIMEDOUT; EINVAL, also for a flag that there isn't; EOWNERDEAD: the caller is inside as a
- * reader, in the place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Readers
- * that enter besides are not told.
+ * Returns 0; ETIMEDOUT; EINVAL, also for an unknown flag; EOWNERDEAD: the caller is inside as a
+ * reader, in place of a writer that has ended without leaving (FURWOCK_OWNER_DEATH). Other readers
+ * don't get this error.
  */
 int furwock_rwlock_rdlock_with(struct furwock_rwlock *lock,
                                const struct furwock_lock_options *options,
                                struct furwock_lock_status *status);
 
 /**
- * Enters as a reader past all writers but one that is inside: for threads that read already, and
- * mustn't wait for a writer that waits for them. Left by furwock_rwlock_rdunlock. 0 or EINVAL.
+ * Enters as a reader unless a writer is inside, ahead of all waiting writers: for threads that
+ * read already, and mustn't wait for a writer that waits for them. Leave with
+ * furwock_rwlock_rdunlock. Returns 0 or EINVAL.
  */
 int furwock_rwlock_rdlock_recursive(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_rdlock_recursive, unless a writer is inside: EBUSY.
+ * furwock_rwlock_rdlock_recursive that doesn't wait: EBUSY if a writer is inside.
  */
 int furwock_rwlock_tryrdlock_recursive(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_rdlock_recursive, up to the deadline: ETIMEDOUT.
+ * furwock_rwlock_rdlock_recursive with a deadline: ETIMEDOUT once it has passed.
  */
 int furwock_rwlock_rdlock_recursive_until(struct furwock_rwlock *lock,
                                           const struct furwock_deadline *until);
 
 /**
- * Leaves as a reader, which the calling thread is. 0 or EINVAL. Who isn't a reader destroys the
- * lock.
+ * Leaves as a reader, which the calling thread must be: otherwise the lock is corrupted. Returns 0
+ * or EINVAL.
  */
 int furwock_rwlock_rdunlock(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_rdunlock that returns how many waiters it let in or woke. 0 for NULL.
+ * furwock_rwlock_rdunlock that returns how many waiters it admitted or woke. 0 for NULL.
  */
 size_t furwock_rwlock_rdunlock_counting(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_rdunlock after which nobody gets past those who wait.
+ * furwock_rwlock_rdunlock after which no thread overtakes the waiters.
  */
 int furwock_rwlock_rdunlock_fair(struct furwock_rwlock *lock);
 
 /**
- * Enters as the writer, waiting as long as it takes. 0 or EINVAL. A thread that is inside already
- * waits for ever.
+ * Enters as the writer, waiting as long as it takes. Returns 0 or EINVAL. A thread that is inside
+ * already waits for ever.
  */
 int furwock_rwlock_wrlock(struct furwock_rwlock *lock);
 
 /**
- * Enters as the writer unless it would have to wait. 0, EBUSY or EINVAL.
+ * Enters as the writer unless it would have to wait. Returns 0, EBUSY or EINVAL.
  */
 int furwock_rwlock_trywrlock(struct furwock_rwlock *lock);
 
 /**
- * Enters as the writer, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+ * Enters as the writer, or gives up at the deadline. Returns 0, ETIMEDOUT or EINVAL.
  */
 int furwock_rwlock_wrlock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
 
 /**
- * Enters as the writer as `options` has it (NULL: as furwock_rwlock_wrlock), and stores how in
+ * Enters as the writer with `options` (NULL: as furwock_rwlock_wrlock), and stores how in
  * `*status`, unless that is NULL.
  *
- * 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in the place of a writer or an
+ * Returns 0; ETIMEDOUT; EINVAL; EOWNERDEAD: the caller is the writer, in place of a writer or an
  * upgradable reader that has ended without leaving (FURWOCK_OWNER_DEATH).
  */
 int furwock_rwlock_wrlock_with(struct furwock_rwlock *lock,
@@ -739,97 +745,97 @@ int furwock_rwlock_wrlock_with(struct furwock_rwlock *lock,
                                struct furwock_lock_status *status);
 
 /**
- * Leaves as the writer. 0 or EINVAL. Does nothing if nobody writes; ends the writing, whoever
- * writes, otherwise.
+ * Leaves as the writer. Returns 0 or EINVAL. Does nothing if there is no writer; doesn't check
+ * that the writer is the calling thread.
  */
 int furwock_rwlock_wrunlock(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_wrunlock that returns how many waiters it let in or woke. 0 for NULL.
+ * furwock_rwlock_wrunlock that returns how many waiters it admitted or woke. 0 for NULL.
  */
 size_t furwock_rwlock_wrunlock_counting(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_wrunlock after which nobody gets past those who wait.
+ * furwock_rwlock_wrunlock after which no thread overtakes the waiters.
  */
 int furwock_rwlock_wrunlock_fair(struct furwock_rwlock *lock);
 
 /**
  * Enters as the upgradable reader, waiting as long as it takes. It shares the lock with readers,
- * and excludes the writer and other upgradable readers. 0 or EINVAL.
+ * and excludes the writer and other upgradable readers. Returns 0 or EINVAL.
  */
 int furwock_rwlock_uplock(struct furwock_rwlock *lock);
 
 /**
- * Enters as the upgradable reader unless it would have to wait. 0, EBUSY or EINVAL.
+ * Enters as the upgradable reader unless it would have to wait. Returns 0, EBUSY or EINVAL.
  */
 int furwock_rwlock_tryuplock(struct furwock_rwlock *lock);
 
 /**
- * Enters as the upgradable reader, or gives up at the deadline: 0, ETIMEDOUT or EINVAL.
+ * Enters as the upgradable reader, or gives up at the deadline. Returns 0, ETIMEDOUT or EINVAL.
  */
 int furwock_rwlock_uplock_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
 
 /**
- * Leaves as the upgradable reader. 0 or EINVAL. Does nothing if there is none.
+ * Leaves as the upgradable reader. Returns 0 or EINVAL. Does nothing if there is none.
  */
 int furwock_rwlock_upunlock(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_upunlock that returns how many waiters it let in or woke. 0 for NULL.
+ * furwock_rwlock_upunlock that returns how many waiters it admitted or woke. 0 for NULL.
  */
 size_t furwock_rwlock_upunlock_counting(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_upunlock after which nobody gets past those who wait.
+ * furwock_rwlock_upunlock after which no thread overtakes the waiters.
  */
 int furwock_rwlock_upunlock_fair(struct furwock_rwlock *lock);
 
 /**
- * Turns the upgradable reader, who calls, into the writer, once all readers have left; none enters
- * meanwhile, and no writer comes between. 0; EPERM if there is no upgradable reader; EINVAL. A
- * thread that is inside as a reader besides waits for ever.
+ * Turns the caller from the upgradable reader into the writer, once all readers have left;
+ * meanwhile no reader enters, and no other writer gets in between. Returns 0; EPERM if there is no
+ * upgradable reader; EINVAL. A thread that is also inside as a reader waits for ever.
  */
 int furwock_rwlock_upgrade(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_upgrade if there are no readers: EBUSY otherwise, and the caller is the
- * upgradable reader still.
+ * furwock_rwlock_upgrade that doesn't wait: EBUSY if there are readers, and the caller remains the
+ * upgradable reader.
  */
 int furwock_rwlock_tryupgrade(struct furwock_rwlock *lock);
 
 /**
- * furwock_rwlock_upgrade, up to the deadline: ETIMEDOUT, and the caller is the upgradable reader
- * still.
+ * furwock_rwlock_upgrade with a deadline: ETIMEDOUT once it has passed, and the caller remains the
+ * upgradable reader.
  */
 int furwock_rwlock_upgrade_until(struct furwock_rwlock *lock, const struct furwock_deadline *until);
 
 /**
- * Turns the writer, who calls, into a reader, without letting go. 0; EPERM if there is no writer;
- * EINVAL.
+ * Turns the caller from the writer into a reader, without releasing the lock. Returns 0; EPERM if
+ * there is no writer; EINVAL.
  */
 int furwock_rwlock_downgrade(struct furwock_rwlock *lock);
 
 /**
- * Turns the writer, who calls, into the upgradable reader, without letting go. 0; EPERM if there
- * is no writer; EINVAL.
+ * Turns the caller from the writer into the upgradable reader, without releasing the lock. Returns
+ * 0; EPERM if there is no writer; EINVAL.
  */
 int furwock_rwlock_downgrade_to_upgradable(struct furwock_rwlock *lock);
 
 /**
- * Turns the upgradable reader, who calls, into a reader, without letting go. 0; EPERM if there is
- * no upgradable reader; EINVAL.
+ * Turns the caller from the upgradable reader into a reader, without releasing the lock. Returns
+ * 0; EPERM if there is no upgradable reader; EINVAL.
  */
 int furwock_rwlock_downgrade_upgradable(struct furwock_rwlock *lock);
 
 /**
  * The kernel's id of the thread that is the writer or the upgradable reader, 0 if there is
- * neither. Out of date at once, unless it is the caller.
+ * neither. The answer may be out of date at once, unless it names the caller.
  */
 pid_t furwock_rwlock_owner(const struct furwock_rwlock *lock);
 
 /**
- * Whether anybody is inside.
+ * Whether there are readers or a writer inside.
  */
 bool furwock_rwlock_is_locked(const struct furwock_rwlock *lock);
 
@@ -840,16 +846,16 @@ bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
 
 /**
  * Does what the first wait of a process would do: maps the wait queues, and registers the calling
- * thread. Worth calling before a sandbox forbids the system calls that this needs.
+ * thread. Call it before a sandbox forbids the system calls that this needs.
  */
 void furwock_prepare(void);
 
 /**
- * Has waiters ordered by their threads' real-time priorities, those of equal ones, and all without, by
- * arrival, as the kernel orders a futex's. A process that already has a real-time policy when the wait
- * queues are mapped has it seen to by itself; call this where threads get one later. From then on each
- * sleep costs one or two system calls more, sched_getscheduler(2) and sched_getparam(2), which a sandbox
- * has to allow.
+ * Orders waiters by their threads' real-time priorities, and waiters of equal priority or without
+ * one by arrival, as the kernel orders a futex's. A process that already has a real-time policy
+ * when the wait queues are mapped needs no call; call this where threads get one later. From then
+ * on each sleep costs one or two more system calls, sched_getscheduler(2) and sched_getparam(2),
+ * which a sandbox has to allow.
  */
 void furwock_mind_priorities(void);
 
