@@ -7,20 +7,25 @@ use std::sync::LazyLock;
 /// Endings of names that are files' and nothing else.
 const ENDINGS: [&str; 9] = ["rs", "md", "sh", "py", "c", "cpp", "svg", "toml", "3"];
 
-/// Files that a text names and the repository doesn't have.
-const ELSEWHERE: [(&str, &str); 6] = [
-    ("src/main.rs", "a user's program"),
-    ("file.rs", "stands for any"),
-    ("setjmp.c", "glibc's"),
-    ("unwind.c", "glibc's"),
-    ("nptl-init.c", "glibc's"),
-    ("pthread_cond_wait.c", "glibc's"),
-];
+/// What a text may cite though the repository doesn't define it.
+const ELSEWHERE: [(&str, &str); 1] = [("RwLock::upgradable_read", "lock_api's")];
 
 /// Crates and languages whose names are written as paths are.
 const OTHERS_ROOTS: [&str; 14] = [
-    "std", "core", "alloc", "libc", "loom", "shuttle", "clap", "proc_macro", "rustc", "cargo",
-    "parking_lot", "parking_lot_core", "lock_api", "boost",
+    "std",
+    "core",
+    "libc",
+    "loom",
+    "shuttle",
+    "clap",
+    "parking_lot",
+    "parking_lot_core",
+    "lock_api",
+    "process",
+    "Pin",
+    "u32",
+    "i32",
+    "usize",
 ];
 
 /// What the repository has, looked up by name.
@@ -28,11 +33,22 @@ struct Tree<'f> {
     paths: HashSet<&'f str>,
     /// Of each item: the files that define it.
     items: HashMap<&'f str, Vec<&'f File>>,
+    /// All words of code and scripts.
+    words: HashSet<&'f str>,
 }
 
 /// The words that stand before an item's name where it is defined.
 const DEFINES: [&str; 11] = [
-    "fn", "struct", "enum", "trait", "mod", "const", "static", "type", "union", "macro_rules!",
+    "fn",
+    "struct",
+    "enum",
+    "trait",
+    "mod",
+    "const",
+    "static",
+    "type",
+    "union",
+    "macro_rules!",
     "#define",
 ];
 
@@ -45,12 +61,16 @@ impl<'f> Tree<'f> {
     fn new(files: &'f [File]) -> Self {
         let mut paths = HashSet::new();
         let mut items: HashMap<_, Vec<_>> = HashMap::new();
+        let mut known = HashSet::new();
         for file in files {
             let mut path = file.path.as_str();
             paths.insert(path);
             while let Some((folder, _)) = path.rsplit_once('/') {
                 paths.insert(folder);
                 path = folder;
+            }
+            if !file.is("md") && !file.is("3") {
+                known.extend(file.code().flat_map(words));
             }
             if !file.is("rs") && !file.is("c") && !file.is("h") {
                 continue;
@@ -67,7 +87,7 @@ impl<'f> Tree<'f> {
                 }
             }
         }
-        Self { paths, items }
+        Self { paths, items, words: known }
     }
 
     fn has_path(&self, cited: &str, from: &str) -> bool {
@@ -88,7 +108,8 @@ impl<'f> Tree<'f> {
         let types = self.items.get(module).map_or(&[][..], Vec::as_slice);
         defined_in.iter().any(|file| {
             let parts = file.path.trim_end_matches(".rs").split('/');
-            let is_there = parts.into_iter().any(|part| part == module || part.replace('-', "_") == module);
+            let is_there =
+                parts.into_iter().any(|part| part == module || part.replace('-', "_") == module);
             is_there || types.iter().any(|other| std::ptr::eq(*other, *file))
         }) || module.starts_with(|first: char| first.is_ascii_uppercase()) && !types.is_empty()
     }
@@ -121,21 +142,35 @@ fn is_path(word: &str) -> bool {
         || word == "ORDERING.md"
 }
 
-/// Words that look like files: backticked, linked, or bare.
+/// Words that look like files: backticked, linked, or bare. A manual page that includes another
+/// names it from where pages are installed.
 fn paths(prose: &str) -> Vec<&str> {
     let edges = |letter: char| letter.is_whitespace() || "`()[]<>{},;:\"'*|=#".contains(letter);
     let words = prose.split(edges).map(|word| word.trim_end_matches(['.', '?', '!']));
+    let words = words.map(|word| word.trim_start_matches("man3/"));
     words.filter(|word| is_path(word) && !word.starts_with('/')).collect()
 }
 
 /// `module::item`, without arguments, and without names that stand for the crate.
 fn item_path(quoted: &str) -> Option<Vec<&str>> {
     let path = quoted.split(['(', '<', ' ']).next()?.trim_end_matches("::*");
-    let parts: Vec<_> = path.split("::").filter(|part| !["crate", "super", "self", "furwock"].contains(part)).collect();
+    let parts: Vec<_> = path
+        .split("::")
+        .filter(|part| !["crate", "super", "self", "furwock"].contains(part))
+        .collect();
     let is_name = |part: &&str| {
-        !part.is_empty() && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        !part.is_empty()
+            && part.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
     };
-    (path.contains("::") && !parts.is_empty() && parts.iter().all(|part| is_name(&part))).then_some(parts)
+    (path.contains("::") && !parts.is_empty() && parts.iter().all(|part| is_name(&part)))
+        .then_some(parts)
+}
+
+/// A name of several words, as functions, fields and variables have: there are few of others'.
+fn is_our_name(quoted: &str) -> bool {
+    let is_part = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let parts: Vec<_> = quoted.split('_').collect();
+    parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && part.chars().all(is_part))
 }
 
 fn missing(files: &[File]) -> Vec<String> {
@@ -144,13 +179,16 @@ fn missing(files: &[File]) -> Vec<String> {
     for file in files.iter().filter(|file| file.path != "furwock/tests/tidy/citations.rs") {
         for (number, prose) in file.prose() {
             let at = |what: &str| format!("{}:{number}: {what}", file.path);
-            let is_elsewhere = |path: &str| ELSEWHERE.iter().any(|(other, _)| *other == path);
+            let is_elsewhere = |name: &str| ELSEWHERE.iter().any(|(other, _)| *other == name);
             let gone = paths(prose).into_iter().filter(|path| !tree.has_path(path, &file.path));
-            found.extend(gone.filter(|path| !is_elsewhere(path)).map(at));
+            found.extend(gone.map(at));
             if !file.is("md") && !file.is("rs") {
                 continue;
             }
             for quoted in quoted(prose) {
+                if is_our_name(quoted) && !tree.words.contains(quoted) && !is_elsewhere(quoted) {
+                    found.push(at(quoted));
+                }
                 let Some(parts) = item_path(quoted) else { continue };
                 let is_there = match parts[..] {
                     [root, ..] if OTHERS_ROOTS.contains(&root) => true,
@@ -158,7 +196,7 @@ fn missing(files: &[File]) -> Vec<String> {
                     [.., module, item] => tree.has_item(module, item),
                     [] => true,
                 };
-                if !is_there {
+                if !is_there && !is_elsewhere(quoted) {
                     found.push(at(quoted));
                 }
             }
@@ -182,7 +220,9 @@ fn a_citation_of_nothing_is_found() {
         let code = File::new(&CODE.path, &CODE.text);
         missing(&[code, File::new("docs/a.md", prose)])
     };
-    for there in ["`lot/left.rs`", "[a](../docs/a.md)", "`lot::Debt`", "`Debt::settle`", "`std::x::y`"] {
+    for there in
+        ["`lot/left.rs`", "[a](../docs/a.md)", "`lot::Debt`", "`Debt::settle`", "`std::x::y`"]
+    {
         assert_eq!(planted(there), [""; 0]);
     }
     for gone in ["lot/gone.rs", "[a](b.md)", "`lot::gone`", "`gone::Debt`", "`left::must`"] {

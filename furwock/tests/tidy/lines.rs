@@ -52,6 +52,7 @@ fn a_line_of_101_columns_is_found() {
     assert_eq!(planted(&"x".repeat(101)), ["a/b.rs:1: 101 columns"]);
     assert_eq!(planted(&format!("\t{}", "x".repeat(93))), ["a/b.rs:1: 101 columns"]);
     assert_eq!(planted(&format!("/// | {} |", "x".repeat(101))), [""; 0]);
-    let written = format!("<!-- the table begins -->\n{}\n<!-- the table ends -->", "x".repeat(101));
+    let written =
+        format!("<!-- the table begins -->\n{}\n<!-- the table ends -->", "x".repeat(101));
     assert_eq!(planted(&written), [""; 0]);
 }

@@ -56,9 +56,11 @@ fn faults(files: &[File], without_mutant: &[(&str, &str)]) -> Vec<String> {
     let mut found = Vec::new();
     let arguments = arguments(&document.text);
     for Argument { ids, text } in &arguments {
-        found.extend(ids.iter().filter(|id| !cited.contains(*id)).map(|id| {
-            format!("{id} is cited at no site: name it where the code relies on it")
-        }));
+        found.extend(
+            ids.iter()
+                .filter(|id| !cited.contains(*id))
+                .map(|id| format!("{id} is cited at no site: name it where the code relies on it")),
+        );
         let id = ids[0];
         let has = |what: &str| {
             let named = text.split(what).nth(1).and_then(|rest| rest.split("\n\n").next());
