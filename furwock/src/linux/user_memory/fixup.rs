@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
 // In each function the instruction that may fault has a label; the handler continues at
-// `furwock_user_fault`, which returns to the function's caller. So none of them may move the stack
-// pointer.
+// `furwock_user_fault_0_1`, which returns to the function's caller. So none of them may move the
+// stack pointer.
 core::arch::global_asm!(
     ".pushsection .text.furwock_user_0_1,\"ax\",@progbits",
     ".hidden furwock_user_load8_0_1",
