@@ -1,6 +1,7 @@
 #!/bin/sh
-# Counts the instructions of the uncontended paths and compares them with docs/instruction-counts.txt
-# (docs/benchmarks.md, "Instruction counts"). Takes some seconds after the build.
+# Counts the instructions of the uncontended paths and compares them with
+# docs/instruction-counts.txt (docs/benchmarks.md, "Instruction counts"). Takes some seconds after
+# the build.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
-//! Every `FURWOCK_*` variable that the sources name is in `docs/environment.md`, those that the product
-//! reads are in `furwock run --help`, and neither names any other.
+//! Every `FURWOCK_*` variable that the sources name is in `docs/environment.md`, those that the
+//! product reads are in `furwock run --help`, and neither names any other.
 
 mod common;
 

@@ -179,7 +179,8 @@ fn a_library_path_that_the_loader_would_split_is_125() {
     assert_refused(&run, 125, "space");
 }
 
-/// An ELF file of this machine, for a loader that there isn't, with as much in its tables as a file can say.
+/// An ELF file of this machine, for a loader that there isn't, with as much in its tables as a file
+/// can say.
 fn boundless_elf(section_count: u64) -> Vec<u8> {
     const LOADER: &[u8] = b"/nonexistent/ld-linux.so\0";
     const HUGE: u64 = 1 << 39;
@@ -218,8 +219,8 @@ fn boundless_elf(section_count: u64) -> Vec<u8> {
     elf
 }
 
-/// What a file says about its own size costs no memory: neither sizes that it doesn't have, nor those of a
-/// file with holes.
+/// What a file says about its own size costs no memory: neither sizes that it doesn't have, nor
+/// those of a file with holes.
 #[test]
 fn a_boundless_program_is_refused_by_the_kernel_alone() {
     let scratch = Scratch::new("a_boundless_program_is_refused_by_the_kernel_alone");

@@ -197,7 +197,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Whoever has waited longest: signals usually wake it. */
+/* The thread that has waited longest: signals usually wake it. */
 static struct worker *oldest(void)
 {
 	struct worker *found = NULL;

@@ -1,7 +1,7 @@
 /*
  * Sets a breakpoint on each of the preload's probes and prints which ones each call hits, with what
- * arguments. Each argument of the program is one probe: its name, where it is in the library's file,
- * and where its arguments are, with spaces between.
+ * arguments. Each argument of the program is one probe: its name, where it is in the library's
+ * file, and where its arguments are, with spaces between.
  */
 #define _GNU_SOURCE
 #include <link.h>

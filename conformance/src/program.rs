@@ -14,7 +14,8 @@ use std::time::Duration;
 /// The harness's word for a test that can't run here.
 const EXIT_SKIPPED: i32 = 77;
 
-/// The bound of a test. The programs have watchdogs of their own, of the same time where nobody watches.
+/// The bound of a test. The programs have watchdogs of their own, of the same time where nobody
+/// watches.
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// What stands beneath the program.
@@ -130,9 +131,9 @@ pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
     }
 }
 
-/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`, as the
-/// watchdog has it. Returns how it ended (`None`: by the limit), and what it said on stderr, with the
-/// watchdog's report.
+/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`, as
+/// the watchdog has it. Returns how it ended (`None`: by the limit), and what it said on stderr,
+/// with the watchdog's report.
 pub fn run_to_end(
     mut command: Command,
     limit: Duration,
@@ -159,8 +160,8 @@ fn judge(status: ExitStatus, says: String) -> Ended {
     }
 }
 
-/// Waits for at most `limit`, as the watchdog has it, which tells of it on stderr; `None` if the child
-/// still runs then.
+/// Waits for at most `limit`, as the watchdog has it, which tells of it on stderr; `None` if the
+/// child still runs then.
 pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let watched = watch(child, Some(limit), |line| eprint!("{line}"));
     if let Some(report) = watched.report {

@@ -1,4 +1,5 @@
-/* Looks at its environment as it begins, and again in main. Linked with libgcc_s, as programs in C++ are. */
+/* Looks at its environment as it begins, and again in main. Linked with libgcc_s, as programs in
+ * C++ are. */
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>

@@ -72,7 +72,7 @@ static bool wait_at(struct actor *actor, const char *what,
 	return result;
 }
 
-/* Whoever leads frees it at once: the others may still be on their way out. */
+/* The leader frees it at once: the others may still be on their way out. */
 static void use_up(struct actor *actor, struct meeting *meeting,
 		   struct fresh *fresh, long round)
 {

@@ -59,7 +59,7 @@ static void *call_and_be_cancelled(void *victims)
 	return NULL;
 }
 
-/* For a permit that never comes: one that came could be lost, whoever waits. */
+/* For a permit that never comes: one that came could be lost, whichever thread waits. */
 static void *wait_asynchronously(void *argument UNUSED)
 {
 	int type;

@@ -1,5 +1,5 @@
-//! Some seconds of the search for lost wakeups, on each side. glibc before 2.41 may lose one or not: what
-//! it does is printed only. By hand, and for longer: `sh scripts/lost-wakeup.sh`.
+//! Some seconds of the search for lost wakeups, on each side. glibc before 2.41 may lose one or
+//! not: what it does is printed only. By hand, and for longer: `sh scripts/lost-wakeup.sh`.
 //!
 //! And whether the program tells a lost wakeup from all else that makes it stand still.
 

@@ -1,6 +1,8 @@
-//! The clause-by-clause suite of `posix/`, on both sides, and the table of it in docs/conformance.md.
+//! The clause-by-clause suite of `posix/`, on both sides, and the table of it in
+//! docs/conformance.md.
 //!
-//! `FURWOCK_WRITE_CONFORMANCE=1` writes the table anew; otherwise it must be what the programs list.
+//! `FURWOCK_WRITE_CONFORMANCE=1` writes the table anew; otherwise it must be what the programs
+//! list.
 
 use furwock_conformance::build::sources;
 use furwock_conformance::check::{check, folder};

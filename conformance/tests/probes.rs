@@ -1,5 +1,5 @@
-//! The preload's static probes: which there are, and that calls hit them with the arguments that glibc's
-//! have.
+//! The preload's static probes: which there are, and that calls hit them with the arguments that
+//! glibc's have.
 
 use furwock_conformance::program::{kill_group, wait};
 use furwock_conformance::{Artifact, Side, preload, scratch};
@@ -13,7 +13,8 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Name and number of arguments, as glibc's source and its nptl/DESIGN-systemtap-probes.txt have them.
+/// Name and number of arguments, as glibc's source and its nptl/DESIGN-systemtap-probes.txt have
+/// them.
 const PROBES: [(&str, usize); 18] = [
     ("cond_broadcast", 1),
     ("cond_destroy", 1),
@@ -117,8 +118,8 @@ fn names_and_arguments_are_glibcs() {
     assert_eq!(found, expected);
 }
 
-/// On the way to a free mutex an argument is where the caller put it: a probe adds its nop and nothing
-/// else.
+/// On the way to a free mutex an argument is where the caller put it: a probe adds its nop and
+/// nothing else.
 #[test]
 fn the_fast_paths_move_nothing_for_them() {
     let file = fs::read(preload()).unwrap();

@@ -1,7 +1,6 @@
-//! The random mix and the storm of new objects, for a few seconds on each side. By hand, and for as long
-//! as one likes:
-//! `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds 600 --storm all`, and
-//! `... --seconds 3600 --storm fresh`.
+//! The random mix and the storm of new objects, for a few seconds on each side. By hand, and for as
+//! long as one likes: `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds
+//! 600 --storm all`, and `... --seconds 3600 --storm fresh`.
 
 use furwock_conformance::Side;
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! `docs/symbols.md` has every function that the headers declare, and says of each what the library's
-//! symbol table says.
+//! `docs/symbols.md` has every function that the headers declare, and says of each what the
+//! library's symbol table says.
 
 use furwock_conformance::build::sources;
 use furwock_conformance::{built, preload};

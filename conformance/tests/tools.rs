@@ -1,5 +1,5 @@
-//! Tools that watch a program's locks: furwock leaves the program to them, with a word, and what they
-//! find is what they find without it.
+//! Tools that watch a program's locks: furwock leaves the program to them, with a word, and what
+//! they find is what they find without it.
 
 use furwock_conformance::program::run_to_end;
 use furwock_conformance::{Artifact, Side, preload, scratch};
@@ -23,8 +23,8 @@ fn run(command: Command) -> Run {
     Run { status: status.and_then(|status| status.code()), stderr }
 }
 
-/// The program, built so; `None`, with a word, if this machine hasn't the tool's library, or can't run
-/// what it makes.
+/// The program, built so; `None`, with a word, if this machine hasn't the tool's library, or can't
+/// run what it makes.
 fn watched(name: &str, flags: &[&str]) -> Option<PathBuf> {
     let folder = scratch(&format!("tools-{name}"));
     if !can_build(flags) {

@@ -1,5 +1,5 @@
-//! The watchdog's verdicts: of processes that are stuck in known ways, and of looks at threads that were
-//! written down.
+//! The watchdog's verdicts: of processes that are stuck in known ways, and of looks at threads that
+//! were written down.
 
 use furwock_conformance::program::kill_group;
 use furwock_conformance::watchdog::{

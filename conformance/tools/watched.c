@@ -1,4 +1,5 @@
-/* Threads that meet at a condvar and count under locks of all sorts: with an argument, not all of them under it. */
+/* Threads that meet at a condvar and count under locks of all sorts: with an argument, some of them
+ * don't take the lock. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>

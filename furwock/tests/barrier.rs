@@ -39,7 +39,8 @@ fn nobody_is_taken_for_one() {
     assert!(Barrier::new(0).wait().is_leader());
 }
 
-/// More threads than the barrier is for: each call belongs to one round, and each round is complete.
+/// More threads than the barrier is for: each call belongs to one round, and each round is
+/// complete.
 #[test]
 fn more_threads_than_its_count() {
     const CALLS: u32 = 40_000;
@@ -47,7 +48,7 @@ fn more_threads_than_its_count() {
     thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                // An even number of calls: whoever waits meets somebody.
+                // An even number of calls: each waiter meets another thread.
                 while calls.fetch_add(1, Ordering::Relaxed) < CALLS {
                     leaders.fetch_add(u32::from(barrier.wait().is_leader()), Ordering::Relaxed);
                 }
@@ -57,7 +58,7 @@ fn more_threads_than_its_count() {
     assert_eq!(leaders.into_inner(), CALLS / 2);
 }
 
-/// Each round has a barrier of its own, which whoever leads takes down at once.
+/// Each round has its own barrier, which the leader frees at once.
 #[test]
 fn the_leader_may_free_it_at_once() {
     for _ in 0..2_000 {

@@ -10,7 +10,8 @@ const LOCKS: usize = 200_000;
 const READERS: usize = 2;
 /// Enough that a lock becomes biased while both read, and is read by slots afterwards.
 const READS: usize = 150;
-/// Threads that have slots, which the one that clears them has to look at: the window is as wide as that.
+/// Threads that have slots, which the one that clears them has to look at: the window is as wide as
+/// that.
 const IDLE: usize = 200;
 
 /// Reads each lock `READS` times, in step with the other readers. False if they don't get on.

@@ -21,8 +21,8 @@ fn soon() -> Deadline {
     Deadline::after(Duration::from_millis(20))
 }
 
-/// Starts threads that wait on `word` while it is 0, one after another, so that they queue in order.
-/// Each returns its number's turn in `woken`.
+/// Starts threads that wait on `word` while it is 0, one after another, so that they queue in
+/// order. Each returns its number's turn in `woken`.
 fn queue_up(
     word: &Arc<AtomicU32>,
     count: usize,
@@ -227,8 +227,8 @@ fn a_token_goes_round_without_a_lost_wakeup() {
     });
 }
 
-/// Waits with deadlines of about the time that the wakes take: whoever says that it woke somebody
-/// must have, and only them.
+/// Waits with deadlines of about the time that the wakes take: a wake that reports a woken waiter
+/// must have woken one, and no other wake may have.
 #[test]
 fn wakes_and_deadlines_add_up() {
     bounded(|| {

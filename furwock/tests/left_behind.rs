@@ -1,5 +1,5 @@
-//! Waiters that safe code leaves behind at an address, and a lock that comes to lie there: its releases
-//! reach its own waiters (ORDERING.md, K-1).
+//! Waiters that safe code leaves behind at an address, and a lock that comes to lie there: its
+//! releases reach its own waiters (ORDERING.md, K-1).
 
 use furwock::futex::{self, Expected, Registration};
 use furwock::{Barrier, Condvar, Deadline, Mutex, RwLock, Semaphore};
@@ -76,8 +76,8 @@ fn placed<T: Sync>(way: Way, make: impl Fn() -> T) -> &'static T {
     }
     let word = std::mem::ManuallyDrop::new(AtomicU64::new(0));
     let place: *mut Place<T> = Box::into_raw(Box::new(Place { word }));
-    // SAFETY: first the word is used alone, then the lock is written in its place and used alone. The
-    // memory is leaked.
+    // SAFETY: first the word is used alone, then the lock is written in its place and used alone.
+    // The memory is leaked.
     unsafe {
         leave_behind(&(*place).word, way);
         (&raw mut (*place).lock).write(std::mem::ManuallyDrop::new(make()));

@@ -1,5 +1,6 @@
-//! `furwock::linux` where the kernel and the engine each keep waiters of one word: priority-inheriting
-//! operations beside plain ones, and operations with flags that furwock doesn't know.
+//! `furwock::linux` where the kernel and the engine each keep waiters of one word:
+//! priority-inheriting operations beside plain ones, and operations with flags that furwock doesn't
+//! know.
 //!
 //! conformance/pthread/futex_pi.c has more of the former, on the kernel and beneath the preload.
 
@@ -134,14 +135,15 @@ fn an_inheriting_waiter_is_seen_by_plain_operations() {
     }
 }
 
-/// A kernel of the days to come, played by a filter that traps calls with the new flag, and a handler that
-/// does what such a kernel does.
+/// A kernel of the days to come, played by a filter that traps calls with the new flag, and a
+/// handler that does what such a kernel does.
 #[cfg(target_arch = "x86_64")]
 mod later_kernel {
     use super::*;
     use core::arch::asm;
 
-    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and what `uaddr2` points at null, before the wake.
+    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and what `uaddr2` points at null, before the
+    /// wake.
     const ROBUST_UNLOCK: i32 = 512;
     const FUTEX2_WAKE: i64 = libc::SYS_futex_waitv + 5;
     const FUTEX2_REQUEUE: i64 = libc::SYS_futex_waitv + 7;

@@ -330,8 +330,8 @@ fn a_broadcast_wakes_no_swarm() {
     });
 }
 
-/// One condvar, two mutexes: who comes second is told. When nobody waits any more it is free for the
-/// other, and may have been moved.
+/// One condvar, two mutexes: who comes second is told. When nobody waits any more it is free for
+/// the other, and may have been moved.
 #[test]
 fn a_second_mutex_is_refused_while_somebody_waits() {
     bounded(|| {

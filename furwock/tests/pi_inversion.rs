@@ -1,6 +1,6 @@
 //! Priority inversion: a thread of low priority holds what one of high priority wants, and one of
-//! medium priority wants the processor. All three are pinned to one processor under `SCHED_FIFO`, so
-//! that the order of events is the scheduler's choice alone, whatever the machine's speed.
+//! medium priority wants the processor. All three are pinned to one processor under `SCHED_FIFO`,
+//! so that the order of events is the scheduler's choice alone, whatever the machine's speed.
 
 mod common;
 
@@ -69,9 +69,9 @@ impl Cue {
     }
 }
 
-/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants what it holds,
-/// having waited for it before if `high_first`. Returns whether `high` had it before the medium
-/// thread had ended, or `None` where there is no real-time scheduling.
+/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants what it
+/// holds, having waited for it before if `high_first`. Returns whether `high` had it before the
+/// medium thread had ended, or `None` where there is no real-time scheduling.
 fn high_overtakes_medium(
     low: impl Fn(&Cues<'_>) + Send + Sync + 'static,
     high: impl Fn() + Send + Sync + 'static,

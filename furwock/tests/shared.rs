@@ -257,8 +257,8 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// Each operation, shifted and not, with each comparison, holding and not: what the kernel leaves in
-/// the word and whom it wakes, against `WakeOp`'s own word for it.
+/// Each operation, shifted and not, with each comparison, holding and not: what the kernel leaves
+/// in the word and whom it wakes, against `WakeOp`'s own word for it.
 #[test]
 fn wake_op_does_what_its_model_says() {
     bounded(|| {
@@ -301,8 +301,8 @@ fn wake_op_does_what_its_model_says() {
     });
 }
 
-/// Codes of every kind, straight to the kernel: it does what `decode` and `applied_to` say, and refuses
-/// what `decode` refuses.
+/// Codes of every kind, straight to the kernel: it does what `decode` and `applied_to` say, and
+/// refuses what `decode` refuses.
 #[test]
 fn a_code_means_to_decode_what_it_means_to_the_kernel() {
     bounded(|| {

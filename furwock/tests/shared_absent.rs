@@ -60,8 +60,8 @@ fn without_new_calls(errno: i32) -> bool {
     ])
 }
 
-/// A kernel from 5.16 to 6.6: `futex_waitv`, which refuses whatever flag it is given here, without the
-/// rest of futex2.
+/// A kernel from 5.16 to 6.6: `futex_waitv`, which refuses whatever flag it is given here, without
+/// the rest of futex2.
 fn without_futex2() -> bool {
     live_under(&mut [
         statement(LOAD, NUMBER),

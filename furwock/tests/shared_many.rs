@@ -179,8 +179,8 @@ fn a_64_bit_wake_is_half_a_s() {
     });
 }
 
-/// What the two sides of a race share. In each round one waits while the other changes and wakes, at
-/// a moment that moves to and fro over the time that a wait takes to fall asleep.
+/// What the two sides of a race share. In each round one waits while the other changes and wakes,
+/// at a moment that moves to and fro over the time that a wait takes to fall asleep.
 struct Race {
     round: AtomicU32,
     /// How many the round's wake woke; below 0 until it has.

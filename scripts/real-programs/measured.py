@@ -30,7 +30,7 @@ def end_group():
 
 
 try:
-    # The child does it too: whoever comes first.
+    # The child does this too; the first one to run succeeds.
     os.setpgid(child, child)
 except OSError:
     pass

@@ -155,8 +155,8 @@ fn encoded() -> impl Strategy<Value = u32> {
     })
 }
 
-/// Those on priority-inheriting words that don't block: what they make of plain waiters. The words hold the
-/// calling thread's id then, or that of some other process.
+/// Those on priority-inheriting words that don't block: what they make of plain waiters. The words
+/// hold the calling thread's id then, or that of some other process.
 fn inheriting() -> impl Strategy<Value = Step> {
     let op = prop_oneof![
         3 => Just(libc::FUTEX_TRYLOCK_PI),

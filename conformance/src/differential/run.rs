@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 pub(super) const WORKERS: usize = 6;
 
-/// How long to wait for what should happen at once: so long, and so many turns of the processor that
-/// all share, which a busy machine may take longer to give.
+/// How long to wait for what should happen at once: so long, and so many turns of the processor
+/// that all share, which a busy machine may take longer to give.
 struct Patience {
     start: Instant,
     turns: u32,
@@ -85,8 +85,8 @@ static ALONE: Mutex<()> = Mutex::new(());
 struct TooLate;
 
 impl Stage {
-    /// Sets it up, on one processor: there a worker runs when its master yields, and whoever has
-    /// been woken is runnable when the wake returns.
+    /// Sets it up, on one processor: there a worker runs when its master yields, and a woken worker
+    /// is runnable when the wake returns.
     pub fn new() -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         stay_here();
@@ -185,7 +185,7 @@ impl Stage {
         (did, self.collect())
     }
 
-    /// Lets everybody who can do something do it.
+    /// Lets every worker that can do something do it.
     fn settle(&mut self) -> Ended {
         let mut ended = Vec::new();
         let mut patience = Patience::new();
@@ -202,7 +202,7 @@ impl Stage {
                     Seen::Blocked => {}
                 }
             }
-            // Whoever returned may have woken others on its way.
+            // A worker that returned may have woken others on its way.
             let calm = !running && ended.len() == before;
             if calm || patience.is_over() {
                 break;

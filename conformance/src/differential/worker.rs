@@ -26,7 +26,8 @@ pub(super) struct Worker {
 
 /// What the worker and its master share. No locks, for the same reason.
 struct Shared {
-    /// What the worker sleeps on while idle: not a futex, so that whoever sleeps in futex(2) waits.
+    /// What the worker sleeps on while idle: not a futex, so that only a waiting worker sleeps in
+    /// futex(2).
     doorbell: File,
     job: AtomicPtr<Job>,
     done: AtomicBool,

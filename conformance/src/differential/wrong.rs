@@ -16,7 +16,7 @@ pub enum Fault {
     WakesNobodyForZero,
     /// Waits although the word holds something else.
     MissesMismatch,
-    /// Wakes whoever waits, whatever the bits.
+    /// Wakes any waiter, whatever the bits.
     ForgetsBitset,
     /// Moves waiters before those that queue there already.
     MovesToFront,

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Repetitions in the shorter of two calls: the longer has twice as many, and what it takes longer is
-/// what so many repetitions take.
+/// Repetitions in the shorter of two calls: the longer has twice as many, and what it takes longer
+/// is what so many repetitions take.
 pub const TIMES: u64 = 1000;
 
 /// The function of `furwock-instructions` that is called so.
@@ -126,8 +126,8 @@ fn empty(folder: &Path) -> Result<(), String> {
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// The totals of callgrind's files, in the order in which it wrote them: `out.1`, `out.2`, ... One more,
-/// at the end of the program, has nothing in it.
+/// The totals of callgrind's files, in the order in which it wrote them: `out.1`, `out.2`, ... One
+/// more, at the end of the program, has nothing in it.
 fn totals(out: &Path, expected: usize) -> Result<Vec<u64>, String> {
     (1..=expected).map(|number| total(&numbered(out, number))).collect()
 }

@@ -138,8 +138,8 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Cause {
     counted.into_iter().max_by_key(|(_, count)| *count).map_or(Cause::Ended, |(cause, _)| cause)
 }
 
-/// Whose fault it is that none of the threads gets on, which these keep. One that looks again and again
-/// waits for the others, or for what a lock of furwock's never says.
+/// Whose fault it is that none of the threads gets on, which these keep. One that looks again and
+/// again waits for the others, or for what a lock of furwock's never says.
 pub fn verdict(causes: impl IntoIterator<Item = Cause>) -> Fault {
     let causes: Vec<_> = causes.into_iter().collect();
     let faults: Vec<_> = causes.iter().filter_map(|cause| cause.fault()).collect();

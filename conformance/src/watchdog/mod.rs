@@ -1,8 +1,9 @@
 //! Whose fault a wait without end is.
 //!
-//! A bound on a wait says that something is late, not why. On a busy machine a thread may be runnable
-//! and get no processor for seconds, or sit in the kernel behind a lock of the kernel's. So before a test
-//! fails by its bound, this looks at the threads that it waits for, for a second, from /proc:
+//! A bound on a wait says that something is late, not why. On a busy machine a thread may be
+//! runnable and get no processor for seconds, or sit in the kernel behind a lock of the kernel's.
+//! So before a test fails by its bound, this looks at the threads that it waits for, for a second,
+//! from /proc:
 //!
 //! | a thread that | is the fault of | and the wait |
 //! |---|---|---|
@@ -10,11 +11,11 @@
 //! | sleeps in a futex, or runs without getting on | furwock | is over |
 //! | sleeps in any other call | the program | is over |
 //!
-//! If any of the threads is kept by the machine, the others may be waiting for that one. The report has a
-//! line for each thread, and its stacks.
+//! If any of the threads is kept by the machine, the others may be waiting for that one. The report
+//! has a line for each thread, and its stacks.
 //!
-//! `task` reads one thread, `judge` has the rules, `examine` looks at processes, `patience` is a bound
-//! that asks, `runner` watches a child process that may ask for itself.
+//! `task` reads one thread, `judge` has the rules, `examine` looks at processes, `patience` is a
+//! bound that asks, `runner` watches a child process that may ask for itself.
 
 #![allow(
     dead_code,

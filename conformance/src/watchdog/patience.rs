@@ -33,8 +33,8 @@ impl Patience {
         Instant::now() >= self.next_look
     }
 
-    /// Why to give up waiting for `whom`, if the bound has passed and the machine isn't at fault; or
-    /// what was seen, at the hard limit. The caller looks once more before it fails.
+    /// Why to give up waiting for `whom`, if the bound has passed and the machine isn't at fault;
+    /// or what was seen, at the hard limit. The caller looks once more before it fails.
     pub fn judge(&mut self, whom: &Whom) -> Option<String> {
         if !self.is_over() {
             return None;

@@ -1,8 +1,8 @@
 //! A child process under watch, from outside.
 //!
-//! A program that sees for itself that one of its threads is stuck asks on stderr, by a line
-//! `STUCK PID BOUND_MS TID...`, and goes on: the verdict is the runner's. It asks again as long as
-//! nothing changes. Its own alarms are set to the hard limit then, which `CONFORMANCE_HARD_LIMIT` tells it.
+//! A program that sees for itself that one of its threads is stuck asks on stderr, by a line `STUCK
+//! PID BOUND_MS TID...`, and goes on: the verdict is the runner's. It asks again as long as nothing
+//! changes. Its own alarms are set to the hard limit then, which `CONFORMANCE_HARD_LIMIT` tells it.
 
 use super::examine::Whom;
 use super::patience::{EXTENSIONS, Patience};
@@ -29,7 +29,8 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// How it ended and why, once all that was said has been heard: no process has the pipe any more.
+    /// How it ended and why, once all that was said has been heard: no process has the pipe any
+    /// more.
     pub fn heard(self) -> (io::Result<Option<ExitStatus>>, Option<String>) {
         if let Some(listener) = self.listener {
             let _ = listener.join();
@@ -38,7 +39,8 @@ impl Watched {
     }
 }
 
-/// The seconds for `HARD_LIMIT` where waits have this bound: the last report is written before that.
+/// The seconds for `HARD_LIMIT` where waits have this bound: the last report is written before
+/// that.
 pub fn hard_limit_s(bound: Duration) -> u64 {
     (bound * (EXTENSIONS + 1)).as_secs() + 30
 }
@@ -48,8 +50,8 @@ struct Ask {
     bound: Duration,
 }
 
-/// Waits until `child` ends, or until it is stuck: for longer than `bound`, if there is one, or by its
-/// own account. `says` gets what it writes on stderr, line by line. The caller ends it.
+/// Waits until `child` ends, or until it is stuck: for longer than `bound`, if there is one, or by
+/// its own account. `says` gets what it writes on stderr, line by line. The caller ends it.
 pub fn watch(
     child: &mut Child,
     bound: Option<Duration>,

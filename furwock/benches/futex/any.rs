@@ -1,5 +1,5 @@
-//! Waiting on many words: one thread produces at one word after another, the other waits on them all
-//! and consumes. Against futex_waitv(2), and eventfds under poll(2).
+//! Waiting on many words: one thread produces at one word after another, the other waits on them
+//! all and consumes. Against futex_waitv(2), and eventfds under poll(2).
 //!
 //! - *ready*: what is waited for has happened before the wait;
 //! - *sleep*: it hasn't; both threads on one processor, so that each turn is a sleep and a wake.

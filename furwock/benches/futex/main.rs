@@ -1,7 +1,7 @@
 //! furwock's operations on words beside the kernel's, in one run, interleaved; medians.
 //!
-//! `cargo bench -p furwock --bench futex [-- SECTION...]`, the sections being `calls`, `hash`, `wake`
-//! and `any`.
+//! `cargo bench -p furwock --bench futex [-- SECTION...]`, the sections being `calls`, `hash`,
+//! `wake` and `any`.
 
 mod any;
 mod calls;

@@ -4,8 +4,8 @@
 //! - *all*: one call; furwock's wakes a few, which wake the others;
 //! - *requeue*: one call moves all to another word.
 //!
-//! Microseconds of the waker's processor time (so that what the woken run in its place isn't counted),
-//! all waiters asleep on one word; and by the clock, until the last is awake.
+//! Microseconds of the waker's processor time (so that what the woken run in its place isn't
+//! counted), all waiters asleep on one word; and by the clock, until the last is awake.
 
 use super::{interleaved, kernel, median};
 use furwock::futex;

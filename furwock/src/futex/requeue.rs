@@ -84,6 +84,8 @@ pub(crate) fn compare_requeue_at<E>(
     Ok(requeue_locked(&mut pair, from, to, wake, relocate))
 }
 
+/// Under both buckets' locks, taken in the order of their addresses (ORDERING.md, R-2); a waiter is
+/// counted at its new bucket before it leaves the old one.
 fn requeue_locked(
     pair: &mut LockedPair<'_>,
     from: Key,

@@ -1,8 +1,8 @@
 //! Programs on a [`RawBarrier`].
 //!
-//! They check that a thread returns from a round only after all of the round have arrived, that each
-//! round has one leader, that every round ends although its leader replaces the barrier at once, and that
-//! no thread counts as arrived at the end.
+//! They check that a thread returns from a round only after all of the round have arrived, that
+//! each round has one leader, that every round ends although its leader replaces the barrier at
+//! once, and that no thread counts as arrived at the end.
 
 use super::foreign::{self, Foreign};
 use super::ground::{Note, Place, check_buckets};

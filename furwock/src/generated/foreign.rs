@@ -1,5 +1,6 @@
 //! Waiters at an object's address that don't wait for the object: threads of other words that were
-//! moved here, waits of what lay here before, futures that were leaked, registrations that are idle.
+//! moved here, waits of what lay here before, futures that were leaked, registrations that are
+//! idle.
 
 use super::random::Random;
 use crate::futex::{requeue_at, wait_at, wake_at};

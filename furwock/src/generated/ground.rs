@@ -1,5 +1,5 @@
-//! What the programs of all objects stand on: where an object lies, what a call may have met, data that
-//! is looked at and changed in steps.
+//! What the programs of all objects stand on: where an object lies, what a call may have met, data
+//! that is looked at and changed in steps.
 
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
@@ -14,15 +14,16 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Where an object lies, and others after it: in the first or the second of the model's two buckets.
+/// Where an object lies, and others after it: in the first or the second of the model's two
+/// buckets.
 pub(super) struct Place<T> {
     memory: *mut u8,
     offset: usize,
     object: PhantomData<T>,
 }
 
-// SAFETY: the threads of an execution share one kernel thread; programs replace an object only while no
-// other thread uses it.
+// SAFETY: the threads of an execution share one kernel thread; programs replace an object only
+// while no other thread uses it.
 unsafe impl<T> Send for Place<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Place<T> {}
@@ -103,8 +104,8 @@ impl Note {
     }
 }
 
-/// Counts the threads that are inside an object or in a call on it, so that a call can tell whether it may
-/// have met another.
+/// Counts the threads that are inside an object or in a call on it, so that a call can tell whether
+/// it may have met another.
 #[derive(Debug, Default)]
 pub(super) struct About {
     now: Note,
@@ -133,8 +134,8 @@ impl About {
         self.now.add(-1);
     }
 
-    /// Whether no other thread was about at any moment since `seen`. With `has_come` the caller itself has
-    /// come once since.
+    /// Whether no other thread was about at any moment since `seen`. With `has_come` the caller
+    /// itself has come once since.
     pub(super) fn was_alone(&self, seen: Seen, has_come: bool) -> bool {
         seen.alone && self.came.get() == seen.came + i64::from(has_come)
     }
@@ -169,8 +170,8 @@ impl Pages {
     }
 }
 
-/// Runs a program's phases, each once all threads have ended the one before: `begin` and `end` are called
-/// when none of them runs, `work` in each thread.
+/// Runs a program's phases, each once all threads have ended the one before: `begin` and `end` are
+/// called when none of them runs, `work` in each thread.
 pub(super) fn in_phases<O: Object>(
     program: &Arc<Program<O>>,
     mut begin: impl FnMut(&Phase<O>),

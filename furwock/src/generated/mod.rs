@@ -1,10 +1,10 @@
-//! Generated models: random programs on each object, under random schedules, checked against what the
-//! object promises.
+//! Generated models: random programs on each object, under random schedules, checked against what
+//! the object promises.
 //!
-//! The models in `models` and `random_schedules` begin where their authors thought to begin. Here a seed
-//! draws how the object is found (biased, hot, with slots that speak of the lock that lay there before,
-//! with bits of a forked child's parent, beside waiters of something else), what two to six threads do with
-//! it, and the schedule. Each object has a file that says what is checked:
+//! The models in `models` and `random_schedules` begin where their authors thought to begin. Here a
+//! seed draws how the object is found (biased, hot, with slots that speak of the lock that lay
+//! there before, with bits of a forked child's parent, beside waiters of something else), what two
+//! to six threads do with it, and the schedule. Each object has a file that says what is checked:
 //!
 //! | file | object |
 //! |---|---|
@@ -18,17 +18,18 @@
 //! A lost wakeup shows as a deadlock that shuttle reports, or as a program with too many steps.
 //! `mutants` shows what the programs find.
 //!
-//! shuttle is sequentially consistent: nothing here is evidence on orderings, which is loom's business.
-//! The facade's limits are the other models': time is only order (a deadline has always passed, nobody's
-//! turn is ever over), a row has one slot, the table two buckets, whose locks are the checker's own.
-//! Signal handlers don't run, and memory never runs out.
+//! shuttle is sequentially consistent: nothing here is evidence on orderings, which is loom's
+//! business. The facade's limits are the other models': time is only order (a deadline has always
+//! passed, nobody's turn is ever over), a row has one slot, the table two buckets, whose locks are
+//! the checker's own. Signal handlers don't run, and memory never runs out.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test --release -p furwock --lib generated
 //! ```
 //!
-//! With `FURWOCK_GENERATED_SECONDS=3600` each object's programs run for so long; the fresh seeds that they
-//! begin with are printed. `FURWOCK_GENERATED_SEED=rwlock:0x2a` repeats one program with its schedule.
+//! With `FURWOCK_GENERATED_SECONDS=3600` each object's programs run for so long; the fresh seeds
+//! that they begin with are printed. `FURWOCK_GENERATED_SEED=rwlock:0x2a` repeats one program with
+//! its schedule.
 
 mod barrier;
 mod condvar;

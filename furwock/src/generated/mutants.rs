@@ -1,4 +1,5 @@
-//! What the generated programs find: each mutant that they have to, and why they can't find the others.
+//! What the generated programs find: each mutant that they have to, and why they can't find the
+//! others.
 
 use super::PROGRAMS;
 use super::barrier::Barriers;
@@ -89,8 +90,8 @@ const ORDERINGS: &[Mutant] = &[
     Mutant::EndedWithoutFence,
 ];
 
-/// Of what no program here uses: the bucket's own lock, which the checker's stands in for, and what the
-/// kernel queues for.
+/// Of what no program here uses: the bucket's own lock, which the checker's stands in for, and what
+/// the kernel queues for.
 const ELSEWHERE: &[Mutant] = &[
     Mutant::BucketUnlockWithoutWake,
     Mutant::SequenceReadUnlocked,

@@ -1,4 +1,5 @@
-//! The random numbers that programs and schedules are made of: SplitMix64 (Steele, Lea and Flood 2014).
+//! The random numbers that programs and schedules are made of: SplitMix64 (Steele, Lea and Flood
+//! 2014).
 
 /// A stream of numbers that its seed repeats.
 #[derive(Clone, Debug)]

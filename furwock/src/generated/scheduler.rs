@@ -1,8 +1,8 @@
 //! Which thread runs next.
 //!
-//! shuttle's own random and PCT schedulers draw one execution after another from one stream, and PCT
-//! learns how long executions are from those before. Here each execution begins with a seed of its own,
-//! which also makes the program, so that one number repeats both.
+//! shuttle's own random and PCT schedulers draw one execution after another from one stream, and
+//! PCT learns how long executions are from those before. Here each execution begins with a seed of
+//! its own, which also makes the program, so that one number repeats both.
 
 use super::random::Random;
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
@@ -15,8 +15,8 @@ enum Way {
     Uniform,
     /// The thread that runs goes on, but for one step in so many.
     Sticky(usize),
-    /// Probabilistic concurrency testing (Burckhardt et al. 2010): the thread of the highest priority
-    /// runs; at a few steps drawn beforehand, and when it yields, it gets the lowest.
+    /// Probabilistic concurrency testing (Burckhardt et al. 2010): the thread of the highest
+    /// priority runs; at a few steps drawn beforehand, and when it yields, it gets the lowest.
     Priorities(Priorities),
 }
 
@@ -44,7 +44,8 @@ impl Way {
     }
 }
 
-/// Draws the schedule of one execution after another, each from the seed that `next_seed` names for it.
+/// Draws the schedule of one execution after another, each from the seed that `next_seed` names for
+/// it.
 pub(super) struct Seeded<F> {
     next_seed: F,
     random: Random,

@@ -1,10 +1,11 @@
 //! Programs on words: what futex(2) offers.
 //!
-//! Threads wait, wake, move waiters and change words. Meanwhile the main thread changes the words for good,
-//! and wakes all waiters again and again, wherever they were moved, until the threads have ended. The
-//! programs check that as many waits say that they were woken as wakes say that they woke; that a wait or a
-//! comparison reports a mismatch only if the word differed; and that every thread ends. A fourth word
-//! counts tokens: a thread that makes one wakes one waiter, and no thread waits for ever while there is one.
+//! Threads wait, wake, move waiters and change words. Meanwhile the main thread changes the words
+//! for good, and wakes all waiters again and again, wherever they were moved, until the threads
+//! have ended. The programs check that as many waits say that they were woken as wakes say that
+//! they woke; that a wait or a comparison reports a mismatch only if the word differed; and that
+//! every thread ends. A fourth word counts tokens: a thread that makes one wakes one waiter, and no
+//! thread waits for ever while there is one.
 
 use super::ground::{About, Note, Place, Seen, check_buckets, passed};
 use super::random::Random;
@@ -33,7 +34,8 @@ struct World {
     /// Waits that wakes counted, and waits that say that they were woken.
     counted: Note,
     woken: Note,
-    /// Futures that were dropped: the wakes that they got went on to others, uncounted, or to nobody.
+    /// Futures that were dropped: the wakes that they got went on to others, uncounted, or to
+    /// nobody.
     dropped: Note,
 }
 

@@ -65,7 +65,8 @@ pub(super) enum Op {
     },
     /// Makes a token, and wakes one waiter.
     Give,
-    /// Waits for a token by a future that is dropped after so many polls, or by a wait without time.
+    /// Waits for a token by a future that is dropped after so many polls, or by a wait without
+    /// time.
     Peek {
         polls: usize,
     },
@@ -86,8 +87,8 @@ pub(super) struct Start {
     pub(super) in_second_bucket: [bool; 3],
 }
 
-/// As many tokens as have to be there at first for every taker to end: those that are made by threads that
-/// have taken some before don't count.
+/// As many tokens as have to be there at first for every taker to end: those that are made by
+/// threads that have taken some before don't count.
 pub(super) fn tokens_needed(threads: &[Vec<Op>]) -> u32 {
     let takes = |op: &Op| matches!(op, Op::Take { .. });
     let gives = |op: &&Op| matches!(op, Op::Give);

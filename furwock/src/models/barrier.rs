@@ -37,8 +37,8 @@ fn two_meet(rounds: u32) {
     assert_eq!(led + other.join().unwrap(), rounds * 9, "one leader a meeting");
 }
 
-/// Three threads write, meet, and read what the others wrote: also what the leader learnt of only as he
-/// arrived.
+/// Three threads write, meet, and read what the others wrote: also what the leader learnt of only
+/// as he arrived.
 fn three_meet() {
     let meeting = Arc::new(Meeting::default());
     let meet = |meeting: &Meeting, me: usize| {
@@ -91,8 +91,8 @@ fn two_without_nodes() {
     assert_eq!(leaders, 1);
 }
 
-/// Two threads meet twice at a barrier for two, with two more: whoever comes too early belongs to the
-/// next round.
+/// Two threads meet twice at a barrier for two, with two more: a thread that comes too early
+/// belongs to the next round.
 fn more_than_the_count() {
     let barrier = Arc::new(RawBarrier::default());
     let others: Vec<_> = (0..3)
@@ -129,7 +129,7 @@ fn who_has_no_node_stands_on_the_stack() {
 }
 
 #[test]
-fn whoever_comes_early_belongs_to_the_next_round() {
+fn an_early_arrival_belongs_to_the_next_round() {
     explore(1, more_than_the_count);
 }
 

@@ -1,4 +1,4 @@
-//! The condvar: no signal after the mutex is lost, and whoever is moved is woken (C-1 to C-4).
+//! The condvar: no signal after the mutex is lost, and a moved waiter is woken (C-1 to C-4).
 
 use super::{Apart, explore, rejects};
 use crate::lock::{Outcome, RawCondvar, RawMutex};
@@ -86,7 +86,8 @@ fn waiters_pass_at(gate: Gate, waiters: usize, notify: fn(&RawCondvar), held: bo
     assert!(gate.locks.a.is_quiet() || crate::sys::fork::is_child());
 }
 
-/// A signal and a deadline: if the signal says that it reached the waiter, the waiter was signalled.
+/// A signal and a deadline: if the signal says that it reached the waiter, the waiter was
+/// signalled.
 fn signal_or_deadline() {
     let gate = Arc::new(Gate::default());
     let waiter = {

@@ -1,5 +1,5 @@
-//! Waiters of a word that has gone stand at the address of a lock: its releases reach its own waiters
-//! (K-1).
+//! Waiters of a word that has gone stand at the address of a lock: its releases reach its own
+//! waiters (K-1).
 
 use super::{Apart, Gap, explore, rejects};
 use crate::lock::{RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
@@ -163,8 +163,8 @@ fn condvars_mutex(left: Left) {
     found(Both::default(), left, notify, wait);
 }
 
-/// A lock finds its own waiters whatever was left; the mutant shows what happens where it asks for the
-/// first waiter. (One that asks for as many as a number steps over registrations anyway.)
+/// A lock finds its own waiters whatever was left; the mutant shows what happens where it asks for
+/// the first waiter. (One that asks for as many as a number steps over registrations anyway.)
 #[track_caller]
 fn passes_over(all: &'static [Left], scenario: fn(Left)) {
     for left in ALL {

@@ -33,7 +33,7 @@ impl Gate {
         self.mutex.unlock().unwrap();
     }
 
-    /// Nobody uses it any more: nothing is left of those who did.
+    /// It is no longer in use: earlier users have left nothing behind.
     fn is_quiet(&self) -> bool {
         !self.mutex.is_locked() && self.changed.nobody_is_counted()
     }
@@ -108,7 +108,8 @@ fn two_notifiers() {
     assert!(gate.is_quiet());
 }
 
-/// A notification and a deadline: if the notification moved the waiter, the waiter hasn't timed out.
+/// A notification and a deadline: if the notification moved the waiter, the waiter hasn't timed
+/// out.
 fn notification_or_deadline() {
     let gate = Gate::new();
     let waiter = {

@@ -15,7 +15,8 @@ fn start_waiter(words: &Arc<Words>, deadline: Option<Deadline>) -> thread::JoinH
     thread::spawn(move || wait(&words.a, 0, deadline.as_ref()))
 }
 
-/// The waiter is moved, or wasn't there yet and finds the word changed; then whoever waits is woken.
+/// The waiter is moved, or wasn't there yet and finds the word changed; then a waiter, if there is
+/// one, is woken.
 fn moved_then_woken() {
     let words = Arc::new(Words::default());
     let waiter = start_waiter(&words, None);

@@ -62,7 +62,8 @@ mutants! {
     HeirsForgotten,
     /// (O-4) the interrupter doesn't order its flag with the sleeper's state.
     InterruptWithoutFence,
-    /// (E-1) a thread that has ended is found to have, without a fence before the look at what it left.
+    /// (E-1) a thread that has ended is found to have, without a fence before the look at what it
+    /// left.
     EndedWithoutFence,
     /// two buckets are locked in the caller's order.
     PairInCallersOrder,
@@ -90,7 +91,7 @@ mutants! {
     UpgradableEntersAlone,
     /// (W-1) a reader queues itself though it could enter.
     ReaderParksOnOpenLock,
-    /// (W-2) whoever lets readers in doesn't acquire what the last writer wrote.
+    /// (W-2) the thread that admits readers doesn't acquire what the last writer wrote.
     GrantRelaxed,
     /// (W-2) a reader's release publishes nothing.
     ReadUnlockRelaxed,
@@ -120,7 +121,7 @@ mutants! {
     ArrivalBeforeQueue,
     /// (BA-1) a gate is opened without what came before.
     GateRelaxed,
-    /// (BA-1) a gate is opened, and those who sleep at it aren't woken.
+    /// (BA-1) a gate is opened, and the threads that sleep at it aren't woken.
     GateForgetsSleepers,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
@@ -188,7 +189,8 @@ mod model {
     }
 }
 
-/// For programs on real threads, built with `--cfg mutants`: the environment's `FURWOCK_MUTANT` names one.
+/// For programs on real threads, built with `--cfg mutants`: the environment's `FURWOCK_MUTANT`
+/// names one.
 #[cfg(all(mutants, not(any(loom, shuttle))))]
 mod native {
     use super::Mutant;

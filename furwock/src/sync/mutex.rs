@@ -31,8 +31,8 @@ pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 /// it.
 type Marker = lock_api::GuardNoSend;
 
-// SAFETY: `lock` and a `try_lock` that succeeded exclude one another until `unlock`; RawMutex's
-// models and tests show it.
+// SAFETY: `lock` and a `try_lock` that succeeded exclude one another until `unlock` (ORDERING.md,
+// M-5); RawMutex's models and tests show it.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
     const INIT: Self = RawMutex::new();

@@ -56,7 +56,7 @@ fn guard(taken: bool) -> Option<Marker> {
 }
 
 // SAFETY: the writer excludes all others, readers exclude the writer, and the upgradable reader its
-// like; RawRwLock's models and tests show it.
+// like (ORDERING.md, W-2); RawRwLock's models and tests show it.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
     const INIT: Self = RawRwLock::new();

@@ -93,7 +93,8 @@ impl<'f> Tree<'f> {
                 let mut before = "";
                 let is_reexported = line.contains("use ") || line.trim_start().starts_with('}');
                 for (index, word) in words(line).enumerate() {
-                    // A variant or field begins its line; a re-export, or a macro's item, is anywhere.
+                    // A variant or field begins its line; a re-export, or a macro's item, is
+                    // anywhere.
                     if DEFINES.contains(&before) || index == 0 || is_reexported {
                         items.entry(word).or_default().push(file);
                     }
@@ -150,10 +151,11 @@ fn joined(from: &str, cited: &str) -> String {
 fn is_path(word: &str) -> bool {
     let letters = |letter: char| letter.is_ascii_alphanumeric() || "_-./".contains(letter);
     let Some((stem, ending)) = word.rsplit_once('.') else { return false };
-    ENDINGS.contains(&ending) && !stem.is_empty() && word.chars().all(letters)
-        // A number's, or a placeholder.
-        && stem.chars().any(|letter| letter.is_ascii_lowercase() || letter == '/')
-        || word == "ORDERING.md"
+    let name = stem.rsplit('/').next().unwrap_or(stem);
+    // Documents have names in capitals; anything else so is a placeholder, or a number.
+    let is_a_name = name.chars().any(|letter| letter.is_ascii_lowercase());
+    let is_a_document = ending == "md" && name.len() > 4;
+    ENDINGS.contains(&ending) && word.chars().all(letters) && (is_a_name || is_a_document)
 }
 
 /// Words that look like files: backticked, linked, or bare. A manual page that includes another

@@ -15,8 +15,8 @@ const SUITES: [(&str, &str, &str); 12] = [
     ("bench papers", "papers", "5 minutes"),
     ("bench scaling", "scaling", "2 minutes"),
     ("bench memory", "memory", "10 seconds"),
-    ("bench mutex", "mutex", "2 minutes"),
-    ("bench rwlock", "rwlock", "2 minutes"),
+    ("bench mutex", "mutex", "3 minutes"),
+    ("bench rwlock", "rwlock", "3 minutes"),
     ("compare --quick", "args", "40 seconds"),
 ];
 
@@ -54,7 +54,6 @@ fn speaks_of_suites(file: &File) -> bool {
 fn disagreements(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| speaks_of_suites(file)) {
-        // A time may stand on the line after the one on which its sentence begins.
         for (number, line) in file.prose() {
             for time in times(line) {
                 match suite(file, line) {

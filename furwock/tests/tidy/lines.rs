@@ -6,11 +6,12 @@ const COLUMNS: usize = 100;
 const TAB: usize = 8;
 
 /// Files that aren't ours to break.
-const WHOLE_FILES: [(&str, &str); 4] = [
+const WHOLE_FILES: [(&str, &str); 5] = [
     ("Cargo.lock", "cargo writes it"),
     ("LICENSE-APACHE", "the licence's own lines"),
     ("LICENSE-MIT", "the licence's own lines"),
     ("docs/gains.svg", "`furwock bench` draws it"),
+    ("cli/src/report/style.css", "a rule a line"),
 ];
 
 fn columns(line: &str) -> usize {
@@ -20,10 +21,12 @@ fn columns(line: &str) -> usize {
     })
 }
 
-/// A table's row is one line in Markdown, and an address is one word.
-fn cannot_be_broken(line: &str) -> bool {
+/// A table's row is one line in Markdown, and an address is one word. rustfmt breaks code, and leaves
+/// alone what has a long string in it.
+fn cannot_be_broken(file: &File, line: &str) -> bool {
     let text = line.trim_start_matches([' ', '\t', '/', '!', '*', '#']);
-    text.starts_with('|') || line.contains("https://")
+    let has_string = (file.is("rs") || file.is("toml")) && line.contains('"');
+    text.starts_with('|') || line.contains("https://") || has_string && text == line.trim_start()
 }
 
 fn overlong(files: &[File]) -> Vec<String> {
@@ -32,7 +35,7 @@ fn overlong(files: &[File]) -> Vec<String> {
     for file in files.iter().filter(is_ours) {
         for (number, line) in file.lines() {
             let columns = columns(line);
-            if columns > COLUMNS && !cannot_be_broken(line) {
+            if columns > COLUMNS && !cannot_be_broken(file, line) {
                 found.push(format!("{}:{number}: {columns} columns", file.path));
             }
         }
@@ -52,6 +55,8 @@ fn a_line_of_101_columns_is_found() {
     assert_eq!(planted(&"x".repeat(101)), ["a/b.rs:1: 101 columns"]);
     assert_eq!(planted(&format!("\t{}", "x".repeat(93))), ["a/b.rs:1: 101 columns"]);
     assert_eq!(planted(&format!("/// | {} |", "x".repeat(101))), [""; 0]);
+    assert_eq!(planted(&format!("let a = \"{}\";", "x".repeat(101))), [""; 0]);
+    assert_eq!(planted(&format!("// \"{}\"", "x".repeat(96))), ["a/b.rs:1: 101 columns"]);
     let written =
         format!("<!-- the table begins -->\n{}\n<!-- the table ends -->", "x".repeat(101));
     assert_eq!(planted(&written), [""; 0]);

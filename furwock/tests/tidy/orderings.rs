@@ -41,12 +41,25 @@ fn is_a_site(file: &File) -> bool {
     is_code && file.is("rs") && !is_a_model && file.stem() != "mutant"
 }
 
-/// The ids in a source's comments.
-fn cited(file: &File) -> BTreeSet<&str> {
-    let words = file.prose().flat_map(|(_, prose)| {
-        prose.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-')
+/// The ids in a source's comments, with those between the ends of "M-1 to M-4".
+fn cited(file: &File) -> BTreeSet<String> {
+    let is_edge = |letter: char| !letter.is_ascii_alphanumeric() && letter != '-';
+    let words = file.prose().flat_map(|(_, prose)| prose.split(is_edge));
+    let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
+    let alone = words.iter().filter(|word| is_id(word)).map(|word| (*word).to_owned());
+    let ranges = words.windows(3).filter(|range| range[1] == "to").flat_map(|range| {
+        let (from, to) = (number(range[0]), number(range[2]));
+        let ends = from.zip(to).filter(|((of, _), (other, _))| of == other);
+        ends.into_iter()
+            .flat_map(|((of, from), (_, to))| (from..=to).map(move |n| format!("{of}-{n}")))
     });
-    words.filter(|word| is_id(word)).collect()
+    alone.chain(ranges).collect()
+}
+
+/// An id's letters and its number.
+fn number(id: &str) -> Option<(&str, u32)> {
+    let (letters, number) = id.split_once('-').filter(|_| is_id(id))?;
+    Some((letters, number.parse().ok()?))
 }
 
 fn faults(files: &[File], without_mutant: &[(&str, &str)]) -> Vec<String> {
@@ -58,7 +71,7 @@ fn faults(files: &[File], without_mutant: &[(&str, &str)]) -> Vec<String> {
     for Argument { ids, text } in &arguments {
         found.extend(
             ids.iter()
-                .filter(|id| !cited.contains(*id))
+                .filter(|id| !cited.contains(**id))
                 .map(|id| format!("{id} is cited at no site: name it where the code relies on it")),
         );
         let id = ids[0];
@@ -75,8 +88,8 @@ fn faults(files: &[File], without_mutant: &[(&str, &str)]) -> Vec<String> {
             _ => {}
         }
     }
-    let known: BTreeSet<_> = arguments.iter().flat_map(|argument| &argument.ids).collect();
-    let unknown = cited.iter().filter(|id| !known.contains(id));
+    let known: BTreeSet<_> = arguments.iter().flat_map(|argument| argument.ids.clone()).collect();
+    let unknown = cited.iter().filter(|id| !known.contains(id.as_str()));
     found.extend(unknown.map(|id| format!("{id} is cited, and ORDERING.md has no such argument")));
     found
 }
@@ -96,6 +109,7 @@ fn an_argument_without_a_site_or_a_check_is_found() {
     };
     let whole = "\n## A-1: a\nWhy.\n\n*Model:* `a`. *Mutant:* `B`.\n\n## B-2: b\n*Test:* `c.rs`. *Mutant:* `D`.";
     assert_eq!(planted(whole, "// A-1, B-2"), [""; 0]);
+    assert_eq!(planted(&whole.replace("A-1", "B-1"), "// B-1 to B-2"), [""; 0]);
     assert_eq!(planted(whole, "// A-1").len(), 1);
     assert_eq!(planted(whole, "// A-1, B-2, B-3").len(), 1);
     assert_eq!(planted(&whole.replace("*Mutant:* `D`.", ""), "// A-1, B-2").len(), 1);

@@ -24,10 +24,10 @@ const NAMES_THEM: [&str; 2] = ["furwock/tests/tidy/words.rs", "CHANGELOG.md"];
 fn forbidden(files: &[File]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| !NAMES_THEM.contains(&file.path.as_str())) {
-        for (index, line) in file.text.lines().enumerate() {
+        for (number, line) in file.lines() {
             let line = line.to_lowercase();
             for (word, instead) in FORBIDDEN.iter().filter(|(word, _)| line.contains(word)) {
-                found.push(format!("{}:{}: {word}: {instead}", file.path, index + 1));
+                found.push(format!("{}:{number}: {word}: {instead}", file.path));
             }
         }
     }

@@ -167,8 +167,9 @@ public class Locks {
         List<CompletableFuture<Void>> futures = new ArrayList<>();
         for (int i = 0; i < rounds; i++) {
             int number = i;
-            futures.add(CompletableFuture.supplyAsync(() -> "word " + number % 1000, pool).thenAccept(
-                    word -> words.merge(word + "!".repeat(number % 50), 1L, Long::sum)));
+            futures.add(CompletableFuture.supplyAsync(() -> "word " + number % 1000, pool)
+                    .thenApply(word -> word + "!".repeat(number % 50))
+                    .thenAccept(word -> words.merge(word, 1L, Long::sum)));
         }
         CompletableFuture.allOf(futures.toArray(new CompletableFuture[0])).get();
         pool.shutdown();

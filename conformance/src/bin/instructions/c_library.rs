@@ -14,7 +14,8 @@ struct Functions(Library);
 
 impl Functions {
     fn on_word(&self, name: &CStr) -> Function<u32> {
-        // SAFETY: callers name functions of furwock.h that take a mutex or a condvar, of one 32-bit word.
+        // SAFETY: callers name functions of furwock.h that take a mutex or a condvar, of one 32-bit
+        // word.
         unsafe { self.0.function(name) }
     }
 

@@ -4,9 +4,9 @@
 //! usage: furwock-instructions NAMES crate
 //!        furwock-instructions NAMES library|preload FILE
 //!
-//! For each operation there are four calls of `furwock_counted`: of what is around the operation, and of
-//! the operation with that, each for `TIMES` repetitions and for twice as many. The operations' names
-//! go to the file NAMES in the same order.
+//! For each operation there are four calls of `furwock_counted`: of what is around the operation,
+//! and of the operation with that, each for `TIMES` repetitions and for twice as many. The
+//! operations' names go to the file NAMES in the same order.
 
 mod c_library;
 mod loaded;
@@ -54,8 +54,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// glibc does without locked instructions in a process of one thread, and furwock may. This isn't one:
-/// a second thread sleeps until the process ends.
+/// glibc does without locked instructions in a process of one thread, and furwock may. This isn't
+/// one: a second thread sleeps until the process ends.
 fn keep_company() {
     thread::spawn(|| {
         loop {

@@ -20,8 +20,8 @@ impl Operation {
         Self { name, run: Box::new(run), around: Box::new(|| 0) }
     }
 
-    /// One call of each of `functions` with `object`. What is counted are the functions, as far as they
-    /// go beyond one that does nothing.
+    /// One call of each of `functions` with `object`. What is counted are the functions, as far as
+    /// they go beyond one that does nothing.
     pub fn calls<T: 'static, const COUNT: usize>(
         name: &'static str,
         functions: [Function<T>; COUNT],
@@ -50,8 +50,8 @@ fn called<T: 'static, const COUNT: usize>(
     object: Object<T>,
 ) -> Call {
     Box::new(move || {
-        // SAFETY: an object that lives as long as the process; whoever made the operation put functions
-        // together that may be called in turn.
+        // SAFETY: an object that lives as long as the process; the code that made the operation put
+        // functions together that may be called in turn.
         functions.iter().fold(0, |result, function| result | unsafe { function(object.0) })
     })
 }

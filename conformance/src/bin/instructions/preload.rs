@@ -20,8 +20,8 @@ pub fn operations(file: &OsStr) -> Vec<Operation> {
         .collect()
 }
 
-/// Whether the library serves this program, instead of handing everything on to glibc: its mutexes name
-/// their holder in the word that is 1 with glibc's.
+/// Whether the library serves this program, instead of handing everything on to glibc: its mutexes
+/// name their holder in the word that is 1 with glibc's.
 fn check_is_on(library: &Library) {
     let mutex = mutex(PTHREAD_MUTEX_NORMAL);
     // SAFETY: pthread's types, and a mutex's first word.

@@ -1,4 +1,4 @@
-//! Who may end a wait on many words, in the head of its nodes.
+//! Which waker ends a wait on many words: a claim in the head of its nodes (ORDERING.md, A-2).
 //!
 //! | state | meaning | set by |
 //! |---|---|---|

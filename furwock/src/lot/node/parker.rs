@@ -144,15 +144,15 @@ impl Parker {
         }
     }
 
-    /// A task's `notify`: it sleeps elsewhere. `false` if its owner abandoned it, and the node is now
-    /// the caller's to give back.
+    /// A task's `notify`: it sleeps elsewhere. `false` if its owner abandoned it, and the node is
+    /// now the caller's to give back.
     #[inline]
     pub(in crate::lot) fn notify_task(&self) -> bool {
         self.state.swap(NOTIFIED, Ordering::AcqRel) != ABANDONED
     }
 
-    /// Gives up waiting for the notification of a task that has been chosen: the node is the notifier's
-    /// to give back. `false` if it had come, and the node is still the caller's.
+    /// Gives up waiting for the notification of a task that has been chosen: the node is the
+    /// notifier's to give back. `false` if it had come, and the node is still the caller's.
     pub(in crate::lot) fn abandon(&self) -> bool {
         self.state.swap(ABANDONED, Ordering::AcqRel) != NOTIFIED
     }

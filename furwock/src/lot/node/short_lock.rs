@@ -55,8 +55,8 @@ impl ShortLock {
         Held(self)
     }
 
-    /// Takes it if it is free, or soon will be. For a signal handler that came upon its own thread with
-    /// another one.
+    /// Takes it if it is free, or soon will be. For a signal handler that came upon its own thread
+    /// with another one.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn try_lock(&self) -> Option<Held<'_>> {
         thread::will_hold();

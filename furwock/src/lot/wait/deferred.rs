@@ -1,9 +1,9 @@
-//! Wakes from signal handlers.
+//! Wakes from signal handlers (ORDERING.md, D-1).
 //!
 //! futex(2) may be called from a handler at any moment. Here the handler may have come upon its own
 //! thread inside a bucket lock, and would wait for itself. So each thread counts the locks that it
-//! holds or is taking; a handler that finds any leaves its wake to that thread, which carries it out
-//! as soon as it holds none: a few instructions after the handler has returned.
+//! holds or is taking; a handler that finds any leaves its wake to that thread, which carries it
+//! out as soon as it holds none: a few instructions after the handler has returned.
 //!
 //! Everything here is between a thread and its own handlers, which end before it goes on.
 
@@ -27,8 +27,8 @@ struct Wake {
 /// many words. Pages that aren't needed aren't touched.
 const MOST: usize = (1 << 16) / size_of::<Wake>() - 1;
 
-/// A thread's deferred wakes, mapped with the first of them and unmapped once they are carried out: a
-/// thread that ends leaves nothing behind. Zero is an empty one.
+/// A thread's deferred wakes, mapped with the first of them and unmapped once they are carried out:
+/// a thread that ends leaves nothing behind. Zero is an empty one.
 #[repr(C)]
 struct Deferred {
     len: AtomicUsize,
@@ -37,8 +37,8 @@ struct Deferred {
 
 /// The calling thread's, if it has any.
 fn known<'thread>() -> Option<&'thread Deferred> {
-    // SAFETY: null, or what `leave` mapped. Only `run` unmaps it, in the thread, whose handlers have ended
-    // by then and find none from then on.
+    // SAFETY: null, or what `leave` mapped. Only `run` unmaps it, in the thread, whose handlers
+    // have ended by then and find none from then on.
     unsafe { slot().deferred.load(Ordering::Relaxed).cast::<Deferred>().as_ref() }
 }
 
@@ -48,10 +48,10 @@ pub(crate) fn may_not_lock() -> bool {
     holds()
 }
 
-/// Wakes on behalf of a handler that came upon its own thread in here: at once, if it can have the lock
-/// that it needs, which is nearly always another than the thread's; otherwise by leaving it to the
-/// thread. (A handler that blocks until the woken have answered had better find the lock.) Returns how
-/// many were woken; `None` if the caller is no such handler, and is to do it itself.
+/// Wakes on behalf of a handler that came upon its own thread in here: at once, if it can have the
+/// lock that it needs, which is nearly always another than the thread's; otherwise by leaving it to
+/// the thread. (A handler that blocks until the woken have answered had better find the lock.)
+/// Returns how many were woken; `None` if the caller is no such handler, and is to do it itself.
 #[inline]
 pub(crate) fn wake_instead(key: Key, count: usize, bitset: u32) -> Option<usize> {
     if !may_not_lock() {
@@ -60,8 +60,8 @@ pub(crate) fn wake_instead(key: Key, count: usize, bitset: u32) -> Option<usize>
     wake_in_handler(key, count, bitset).or_else(|| leave(key, count, bitset).then_some(0))
 }
 
-/// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock. `false`
-/// if it isn't (or if there is no memory to leave it in).
+/// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock.
+/// `false` if it isn't (or if there is no memory to leave it in).
 #[inline]
 pub(crate) fn leave_wake(key: Key, count: usize, bitset: u32) -> bool {
     may_not_lock() && leave(key, count, bitset)
