@@ -1,5 +1,5 @@
-//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads
-//! are about to sleep for want of one. The word's layout is that of glibc's `sem_t`, since 2.21.
+//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads are
+//! about to sleep for want of one. The word's layout is that of glibc's `sem_t`, since 2.21.
 //!
 //! | half | counts |
 //! |---|---|
@@ -49,8 +49,8 @@ pub enum Acquired {
     /// The thread was interrupted ([`interrupt`](super::interrupt)) first, or is asked to try again
     /// since the kernel has no memory for its node.
     Interrupted,
-    /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one that
-    /// was registered without `SA_RESTART`, with one any.
+    /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one that was
+    /// registered without `SA_RESTART`, with one any.
     Signalled,
 }
 
@@ -117,8 +117,8 @@ impl RawSemaphore {
         }
     }
 
-    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a
-    /// signal handler. Acquire, if it took one.
+    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a signal
+    /// handler. Acquire, if it took one.
     #[inline]
     pub fn acquire_interruptible(&self, deadline: Option<&Deadline>) -> Acquired {
         if self.try_acquire() {

@@ -2,7 +2,8 @@
 //! and the pool's.
 //!
 //! Three states, after the second mutex of Drepper, "Futexes Are Tricky" (2011): a holder that was
-//! preempted costs those who come after it a short spin and a sleep, not a time slice of spinning.
+//! preempted costs the threads after it a short spin and a sleep, not a time slice of spinning
+//! (ORDERING.md, B-1).
 
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
