@@ -262,8 +262,8 @@ impl Mutex {
         if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
     }
 
-    /// Takes it if it is free and that takes no call, so that a fast path saves no register. Returns
-    /// the thread's id, or 0 if it didn't.
+    /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.
+    /// Returns the thread's id, or 0 if it didn't take it.
     #[inline(always)]
     fn try_take(&self) -> u32 {
         let tid = known_thread_id();

@@ -1,8 +1,8 @@
 //! `pthread_rwlock_*`.
 //!
-//! A default lock lets readers past writers that only wait, before long: a thread may read again what
-//! it reads already, and wait for others that read. Threads that hold no read lock are more patient
-//! with writers than glibc's are, so that writers don't starve; the patience ends after 10 ms.
+//! A default lock soon lets readers in ahead of waiting writers: a thread may lock again for
+//! reading what it reads already, or wait for other readers. Threads that hold no read lock give
+//! way to writers for longer than glibc's do, so that writers don't starve, but at most for 10 ms.
 
 use crate::layout::RwLock;
 use crate::{glibc, probes, time};
@@ -302,8 +302,8 @@ impl RwLock {
         if self.raw.is_full() {
             return EAGAIN;
         }
-        // A thread that reads something may be inside already: it waits for nobody who waits, unless
-        // the program asked for that.
+        // A thread that holds some read lock may be inside this one already: it doesn't wait for
+        // waiting writers, unless the program asked for that.
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
         let enter = || match (deadline, recursive) {
             (None, false) => {

@@ -57,8 +57,8 @@ fn take_over() -> Result<(), &'static str> {
             );
         }
     }
-    // The table and the fork handlers, before a sandbox forbids their system calls, and while nothing
-    // can hold a lock that they need.
+    // The table and the fork handlers, before a sandbox forbids their system calls, and while
+    // nothing can hold a lock that they need.
     furwock::lock::try_prepare().map_err(|why| match why {
         Unprepared::NoMemory => {
             "the kernel gives no memory for the wait queues: the program runs on glibc's own locks"

@@ -17,6 +17,7 @@ const IN_MOTION: &[&str] = &[
     "furwock/src/lock/",
     "furwock/src/lot/",
     "furwock/src/prim/",
+    "furwock/src/sys/",
     "furwock/src/models/",
     "furwock/src/generated/",
     "furwock/tests/",
