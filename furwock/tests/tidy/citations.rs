@@ -192,6 +192,33 @@ fn is_our_name(quoted: &str) -> bool {
     parts.len() > 1 && parts.iter().all(|part| !part.is_empty() && part.chars().all(is_part))
 }
 
+/// Sections that a line cites: `DESIGN.md, "Handlers"`, or a link to `DESIGN.md#handlers`.
+fn sections(prose: &str) -> Vec<(&str, &str)> {
+    let mut cited = Vec::new();
+    for (at, _) in prose.match_indices(".md") {
+        let (before, after) = (&prose[..at + 3], &prose[at + 3..]);
+        let edges = |letter: char| letter.is_whitespace() || "`([".contains(letter);
+        let Some(document) = before.rsplit(edges).next() else { continue };
+        let quoted = after.strip_prefix(", \"").and_then(|rest| rest.split_once('"'));
+        let linked = after.strip_prefix('#').and_then(|rest| rest.split_once(')'));
+        cited.extend(quoted.or(linked).map(|(section, _)| (document, section)));
+    }
+    cited
+}
+
+/// Whether a document has a section of that title, or one that a link names so.
+fn has_section(document: &File, section: &str) -> bool {
+    let anchor = |title: &str| {
+        let kept = |letter: &char| letter.is_alphanumeric() || " -_".contains(*letter);
+        title.to_lowercase().chars().filter(kept).collect::<String>().replace(' ', "-")
+    };
+    document.text.lines().any(|line| {
+        let title = line.trim_start_matches('#').trim();
+        let begins = line.strip_prefix("**").is_some_and(|rest| rest.starts_with(section));
+        begins || line.starts_with('#') && (title == section || anchor(title) == section)
+    })
+}
+
 fn missing(files: &[File]) -> Vec<String> {
     let tree = Tree::new(files);
     let mut found = Vec::new();
@@ -201,6 +228,13 @@ fn missing(files: &[File]) -> Vec<String> {
             let is_elsewhere = |name: &str| ELSEWHERE.iter().any(|(other, _)| *other == name);
             let gone = paths(prose).into_iter().filter(|path| !tree.has_path(path, &file.path));
             found.extend(gone.map(at));
+            for (document, section) in sections(prose) {
+                let path = joined(&file.path, document);
+                let cited = files.iter().find(|file| file.path == path || file.path == document);
+                if cited.is_some_and(|document| !has_section(document, section)) {
+                    found.push(at(&format!("{document}, {section}")));
+                }
+            }
             if !file.is("md") && !file.is("rs") {
                 continue;
             }
@@ -238,11 +272,17 @@ fn a_citation_of_nothing_is_found() {
     });
     let planted = |prose: &str| {
         let code = File::new(&CODE.path, &CODE.text);
-        missing(&[code, File::new("docs/a.md", prose)])
+        missing(&[code, File::new("docs/a.md", &format!("## Its part\n{prose}"))])
     };
-    for there in
-        ["`lot/left.rs`", "[a](../docs/a.md)", "`lot::Debt`", "`Debt::settle`", "`std::x::y`"]
-    {
+    for there in [
+        "`lot/left.rs`",
+        "[a](../docs/a.md)",
+        "`lot::Debt`",
+        "`Debt::settle`",
+        "`std::x::y`",
+        "docs/a.md, \"Its part\"",
+        "[a](a.md#its-part)",
+    ] {
         assert_eq!(planted(there), [""; 0]);
     }
     for gone in [
