@@ -219,7 +219,8 @@ fn leads(names: &Names, from: &str, to: &str) -> bool {
     false
 }
 
-/// What breaks the rules: a file names one of a higher layer, or one of its own that names it in turn.
+/// What breaks the rules: a file names one of a higher layer, or one of its own that names it in
+/// turn.
 fn faults(sources: &[Source]) -> Vec<String> {
     let names = names(sources);
     let mut faults = Vec::new();

@@ -34,8 +34,8 @@ pub(super) trait Object: Sized + 'static {
         false
     }
 
-    /// Runs the program, and fails if what happens isn't what the object promises. However much is taken
-    /// away from a program, it has to end.
+    /// Runs the program, and fails if what happens isn't what the object promises. However much is
+    /// taken away from a program, it has to end.
     fn run(program: &Arc<Program<Self>>);
 
     /// The same start with less to it.
@@ -167,8 +167,8 @@ pub(super) fn explore<O: Object>(first: u64, extent: Extent) -> Result<u64, Box<
     })
 }
 
-/// Runs a program for each seed that `seeds` gives by its number. Returns how many ran; if one failed,
-/// what it said besides.
+/// Runs a program for each seed that `seeds` gives by its number. Returns how many ran; if one
+/// failed, what it said besides.
 fn run<O: Object>(
     seeds: impl Fn(u64) -> Option<u64> + 'static,
     program: impl Fn(u64) -> Program<O> + Send + Sync + 'static,
@@ -207,8 +207,8 @@ fn run<O: Object>(
     )
 }
 
-/// A smaller program that fails too, and the seed of its schedule: as small as taking away one thing
-/// after another makes it, within `time`.
+/// A smaller program that fails too, and the seed of its schedule: as small as taking away one
+/// thing after another makes it, within `time`.
 pub(super) fn shrunk<O: Object>(failure: &Failure<O>, time: Duration) -> Failure<O> {
     let begin = Instant::now();
     let mut best =
@@ -232,8 +232,8 @@ pub(super) fn shrunk<O: Object>(failure: &Failure<O>, time: Duration) -> Failure
     best
 }
 
-/// Repeats one schedule of one program, so that shuttle prints it: on a thread of its own, since on one
-/// thread it prints no two schedules of the same length in a row.
+/// Repeats one schedule of one program, so that shuttle prints it: on a thread of its own, since on
+/// one thread it prints no two schedules of the same length in a row.
 pub(super) fn repeat<O: Object>(program: &Program<O>, seed: u64) {
     let program = program.clone();
     let seeds = move |done: u64| (done == 0).then_some(seed);

@@ -21,7 +21,8 @@ impl<T: Copy> CheckedCell<T> {
     /// No other thread may be writing the cell: the caller holds what protects it.
     #[inline]
     pub(crate) unsafe fn get(&self) -> T {
-        // SAFETY: no concurrent writer, by this function's contract; the pointer comes from a live cell.
+        // SAFETY: no concurrent writer, by this function's contract; the pointer comes from a live
+        // cell.
         self.0.with(|value| unsafe { *value })
     }
 
@@ -41,7 +42,8 @@ impl<T: Copy> CheckedCell<T> {
     /// No other thread may be reading or writing the cell: the caller holds what protects it.
     #[inline]
     pub(crate) unsafe fn set(&self, value: T) {
-        // SAFETY: no concurrent access, by this function's contract; the pointer comes from a live cell.
+        // SAFETY: no concurrent access, by this function's contract; the pointer comes from a live
+        // cell.
         self.0.with_mut(|slot| unsafe { *slot = value });
     }
 }

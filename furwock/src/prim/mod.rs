@@ -1,8 +1,9 @@
 //! What a model checker can replace: atomics, checked cells, the kernel's sleep and wake.
 //!
-//! Everything above imports these names from here and from nowhere else. `native` is the real thing;
-//! `model` stands in under `--cfg loom` (every interleaving of a small scenario, weak orderings
-//! included) and `--cfg shuttle` (random schedules of a large one, sequentially consistent).
+//! Everything above imports these names from here and from nowhere else. `native` is the real
+//! thing; `model` stands in under `--cfg loom` (every interleaving of a small scenario, weak
+//! orderings included) and `--cfg shuttle` (random schedules of a large one, sequentially
+//! consistent).
 
 mod cell;
 mod const_fn;

@@ -1,5 +1,5 @@
-//! A model checker's kernel for PI words: queues under one lock, and waiters that own the mutex when
-//! they return. It boosts nobody. Its accesses to words are as ordered as the kernel's.
+//! A model checker's kernel for PI words: queues under one lock, and waiters that own the mutex
+//! when they return. It boosts nobody. Its accesses to words are as ordered as the kernel's.
 
 #[cfg(loom)]
 use loom as checker;

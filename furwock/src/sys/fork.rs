@@ -32,10 +32,10 @@ pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Registers `forget` for what a child has to forget beyond its thread's id. Each child calls all that
-/// are registered, in any order, with the id that its thread had in the parent; that is 0 if nothing had
-/// asked for the id. A function may be registered again, and may then be called twice. The caller calls
-/// `watch` too, before a child can have anything to forget.
+/// Registers `forget` for what a child has to forget beyond its thread's id. Each child calls all
+/// that are registered, in any order, with the id that its thread had in the parent; that is 0 if
+/// nothing had asked for the id. A function may be registered again, and may then be called twice.
+/// The caller calls `watch` too, before a child can have anything to forget.
 pub(crate) fn on_child(forget: fn(u32)) {
     let new = forget as *mut ();
     let is_free = |place: &AtomicPtr<()>| {

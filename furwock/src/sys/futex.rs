@@ -21,7 +21,7 @@ pub(crate) enum Sleep {
     TimedOut,
 }
 
-/// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`, whatever that may be.
+/// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`, for any operation.
 ///
 /// # Safety
 /// What the operation writes must be the caller's to write: nothing, but for `FUTEX_WAKE_OP` and

@@ -1,5 +1,5 @@
-//! What a model says of processes and threads in Linux's place: models can't fork, and their threads
-//! aren't Linux's.
+//! What a model says of processes and threads in Linux's place: models can't fork, and their
+//! threads aren't Linux's.
 
 use std::cell::{Cell, RefCell};
 

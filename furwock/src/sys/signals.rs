@@ -15,8 +15,7 @@ use super::syscall::{syscall, syscall_that_may_be_left};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// Calls `call`, put together with what it calls, as one stretch that no handler cuts, but where it
-/// sleeps ([`open_for`]).
+/// Runs `call` as one stretch that no handler interrupts, except where it sleeps ([`open_for`]).
 ///
 /// Must not be inlined into a function that has something to drop: a handler may leave this frame
 /// at any instruction.

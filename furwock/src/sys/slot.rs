@@ -1,5 +1,5 @@
-//! What a thread knows of itself: its kernel id and a few words more, in storage that a lock's fast path
-//! can reach without a call.
+//! What a thread knows of itself: its kernel id and a few words more, in storage that a lock's fast
+//! path can reach without a call.
 //!
 //! A shared library's ordinary thread-local costs a call to `__tls_get_addr`. On x86-64 the slot is
 //! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
@@ -12,14 +12,14 @@ use core::sync::atomic::AtomicPtr;
 /// This thread's own storage. All zero in a new thread.
 #[repr(C)]
 pub(crate) struct Slot {
-    /// The kernel's thread id; 0 before anybody asked.
+    /// The kernel's thread id; 0 until it is first needed.
     pub(super) tid: Cell<u32>,
     /// Short locks that this thread holds or is about to take: a signal handler that finds any may
     /// not take one.
     pub(super) holding: Cell<u16>,
-    /// Read locks that it holds, as far as a caller counts them; 255 stands for that many or more.
+    /// Read locks that it holds, if the caller counts them; 255 means that many or more.
     pub(super) reads: Cell<u8>,
-    /// What the layers above hang on a thread.
+    /// The pointer that the layers above attach to a thread.
     pub(crate) data: Cell<*const c_void>,
     /// What a signal handler left to be called once this thread holds no short lock.
     pub(crate) on_release: Cell<Option<fn()>>,
@@ -30,7 +30,7 @@ pub(crate) struct Slot {
     /// How many closed stretches it is in (`signals`).
     #[cfg_attr(any(loom, shuttle), allow(dead_code))]
     pub(super) closed: Cell<u32>,
-    /// Handlers have been put off until it is in none.
+    /// Handlers have been put off until it has left them all.
     #[cfg_attr(any(loom, shuttle), allow(dead_code))]
     pub(crate) has_signals: Cell<bool>,
     /// An address in the frame of the outermost.
@@ -38,7 +38,7 @@ pub(crate) struct Slot {
     pub(super) closed_at: Cell<usize>,
     #[cfg(not(any(loom, shuttle)))]
     pub(super) signals: Cell<PutOff>,
-    /// What a face notes of the call that the thread is in.
+    /// The preload's note about the call that the thread is in.
     #[cfg_attr(any(loom, shuttle), allow(dead_code))]
     pub(crate) noted: Cell<usize>,
 }
@@ -119,7 +119,7 @@ impl PutOff {
     const NONE: Self = Self { mask: 0, blocked: 0 };
 }
 
-/// The kernel's id of this thread, or 0 if nobody has asked for it yet: without a call.
+/// The kernel's id of this thread, or 0 if it isn't known yet: without a call.
 #[inline(always)]
 pub(crate) fn known_tid() -> u32 {
     slot().tid.get()

@@ -24,8 +24,8 @@ extern "C" fn first_tid() -> u32 {
     refresh_tid()
 }
 
-/// The process's id and this thread's, from the kernel: what is known may be a parent's, in a child that
-/// was forked without its handlers. `None` where a sandbox refuses to say.
+/// The process's id and this thread's, from the kernel: in a child that was forked without the
+/// handlers the cached ids may be the parent's. `None` if a sandbox refuses the calls.
 pub(crate) fn ids() -> Option<(u32, u32)> {
     // SAFETY: no arguments.
     let [process, tid] = [libc::SYS_getpid, libc::SYS_gettid]
@@ -41,7 +41,8 @@ pub(crate) fn will_hold() {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// Notes that it has released one. Returns what signal handlers left to be called, once it holds none.
+/// Notes that it has released one. Returns what signal handlers left to be called, once it holds
+/// none.
 #[inline(always)]
 pub(crate) fn has_released() -> Option<fn()> {
     compiler_fence(Ordering::SeqCst);

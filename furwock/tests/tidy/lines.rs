@@ -21,8 +21,8 @@ fn columns(line: &str) -> usize {
     })
 }
 
-/// A table's row is one line in Markdown, and an address is one word. rustfmt breaks code, and leaves
-/// alone what has a long string in it.
+/// A table's row is one line in Markdown, and an address is one word. rustfmt breaks code, and
+/// leaves alone what has a long string in it.
 fn cannot_be_broken(file: &File, line: &str) -> bool {
     let text = line.trim_start_matches([' ', '\t', '/', '!', '*', '#']);
     let has_string = (file.is("rs") || file.is("toml")) && line.contains('"');

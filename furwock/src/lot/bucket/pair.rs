@@ -54,8 +54,8 @@ impl LockedPair<'_> {
             head.claim.note_move();
         }
         let waiter = waiter.waiter();
-        // SAFETY: both bucket locks are held, and the waiter is queued in `from`; then it is in no queue, and
-        // `to` is the bucket that its new key belongs to.
+        // SAFETY: both bucket locks are held, and the waiter is queued in `from`; then it is in no
+        // queue, and `to` is the bucket that its new key belongs to.
         unsafe {
             self.from.bucket.queue.0.unlink(waiter);
             self.to().push_back(waiter, to_key);

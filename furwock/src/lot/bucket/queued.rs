@@ -3,8 +3,8 @@
 use super::layout::Bucket;
 use crate::lot::node::{Key, Kind, Waiter};
 
-/// A waiter that was found in a bucket whose lock has been held since. Only `Locked` makes them, and
-/// none outlives it.
+/// A waiter that was found in a bucket whose lock has been held since. Only `Locked` makes them,
+/// and none outlives it.
 #[derive(Clone, Copy)]
 pub(crate) struct Queued<'locked> {
     waiter: &'static Waiter,
@@ -20,7 +20,8 @@ impl<'locked> Queued<'locked> {
         Self { waiter, key, bucket }
     }
 
-    /// Whether it is queued in `bucket`, where it was found: it may have been chosen since, or moved.
+    /// Whether it is queued in `bucket`, where it was found: it may have been chosen since, or
+    /// moved.
     #[inline]
     pub(super) fn is_still_in(self, bucket: &Bucket) -> bool {
         core::ptr::eq(bucket, self.bucket) && self.waiter.key() == self.key

@@ -52,8 +52,8 @@ unsafe fn notify_task(thread: &'static Thread) {
     }
 }
 
-/// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor that of
-/// what it panicked with, when that is dropped. The messages have been printed.
+/// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor
+/// that of what it panicked with, when that is dropped. The messages have been printed.
 fn contained(foreign: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(foreign))
         && let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload)))

@@ -2,8 +2,8 @@
 
 use crate::prim::atomic::{AtomicU32, AtomicU64};
 
-/// Two words in each waiter. They are 0 in a new one, and the engine never writes them: what they say
-/// outlasts the wait, in memory that is never unmapped.
+/// Two words in each waiter. They are 0 in a new one, and the engine never writes them: what they
+/// say outlasts the wait, in memory that is never unmapped.
 #[derive(Debug)]
 pub(crate) struct Room {
     pub(crate) words: [AtomicU32; 2],

@@ -21,7 +21,8 @@ pub(crate) struct Granted {
 
 impl Granted {
     /// # Safety
-    /// The waiter's thread calls this once, in its call on what lies at the address, which it leaves.
+    /// The waiter's thread calls this once, in its call on what lies at the address, which it
+    /// leaves.
     #[cfg(not(any(loom, shuttle)))]
     pub(in crate::lot) unsafe fn give_back(self) {
         // SAFETY: by this function's contract.
@@ -49,9 +50,9 @@ impl Verdict {
     pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
 }
 
-/// What a waiter owes beyond its place in the queue, if a signal handler leaves the wait for good: `settle`
-/// is called with `address` on its way out. It holds no lock then, and its own call is not over: what lies
-/// at `address` is still there.
+/// What a waiter owes beyond its place in the queue, if a signal handler leaves the wait for good:
+/// `settle` is called with `address` on its way out. It holds no lock then, and its own call is not
+/// over: what lies at `address` is still there.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Debt {
     pub(crate) settle: fn(usize, From),

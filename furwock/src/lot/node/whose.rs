@@ -16,8 +16,8 @@ pub(crate) fn is_own(node: &Thread) -> bool {
     known().is_some_and(|own| core::ptr::eq(own, node))
 }
 
-/// Whether it is the calling thread's own node, or serves a wait of its handlers, lent to it by its id
-/// `tid`. Never an ended thread's that had its names.
+/// Whether it is the calling thread's own node, or serves a wait of its handlers, lent to it by its
+/// id `tid`. Never an ended thread's that had its names.
 pub(crate) fn is_callers(node: &Thread, tid: u32) -> bool {
     let pthread = || node.pthread.load(Ordering::Relaxed) == thread::pthread();
     is_own(node) || (node.owner.is_lent_to(tid) && pthread())

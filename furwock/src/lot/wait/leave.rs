@@ -1,4 +1,5 @@
-//! Waits that end without returning: a signal handler jumps out of them, or an unwind takes their frames.
+//! Waits that end without returning: a signal handler jumps out of them, or an unwind takes their
+//! frames.
 
 use crate::lot::bucket::{lock, notify_heirs};
 use crate::lot::node::{
@@ -6,8 +7,8 @@ use crate::lot::node::{
 };
 use crate::sys::{signals, thread};
 
-/// Whether the owner's wait is over, as it has to be when the node is given back; sees to it where an
-/// unwind takes the node along, which is a cancellation's that a signal handler acted on, or an
+/// Whether the owner's wait is over, as it has to be when the node is given back; sees to it where
+/// an unwind takes the node along, which is a cancellation's that a signal handler acted on, or an
 /// exception's that it threw. `false` if the node has to stay where it is.
 #[inline]
 pub(super) fn has_left(waiter: &'static Waiter) -> bool {
@@ -19,8 +20,9 @@ fn leave_unwound(waiter: &'static Waiter) -> bool {
     !thread::holds() && signals::closed(|| abandon(waiter))
 }
 
-/// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
-/// if it has to stay as it is: no wake was to reach it, or members of a wait on many words know it.
+/// Ends the wait of a thread that won't come back to it, and wakes all others that wait there.
+/// `false` if it has to stay as it is: no wake was to reach it, or members of a wait on many words
+/// know it.
 fn abandon(waiter: &'static Waiter) -> bool {
     let stood_at = waiter.stood_at();
     if waiter.key() == Key::MANY {
@@ -76,8 +78,8 @@ fn settle_debt(waiter: &'static Waiter, from: From) {
 /// from them: by a jump out of a signal handler, for example, which is where this is called, before
 /// the jump.
 ///
-/// A waker that chose such a waiter may have counted on it. So all others at its address are woken, to
-/// look for themselves.
+/// A waker that chose such a waiter may have counted on it. So all others at its address are woken,
+/// to look for themselves.
 pub(crate) fn abandon_waits(is_left: impl Fn(usize) -> bool) {
     // A handler that came upon its thread in the engine can't do anything for that wait.
     if thread::holds() {
