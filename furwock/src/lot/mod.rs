@@ -5,9 +5,9 @@
 //! its own. A waker takes the bucket lock, *chooses* waiters (unlinks them and writes a verdict) or
 //! moves them to another address, and notifies the chosen ones after it has dropped the lock.
 //!
-//! One rule carries everything: **a waiter that was chosen is notified exactly once, and leaves only
-//! when it has been.** So nothing touches a node after its notification, and a notification never
-//! reaches a wait that it wasn't meant for.
+//! One rule carries everything: **a waiter that was chosen is notified exactly once, and leaves
+//! only when it has been.** So nothing touches a node after its notification, and a notification
+//! never reaches a wait that it wasn't meant for.
 
 mod bucket;
 mod node;
@@ -30,8 +30,8 @@ pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, W
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use wait::{abandon_waits, end_waits, leave_wake, may_not_lock, wake_instead};
 
-/// Makes the table and the calling thread's node now. Whether the kernel gave memory for both: without
-/// it waits are slow.
+/// Makes the table and the calling thread's node now. Whether the kernel gave memory for both:
+/// without it waits are slow.
 pub(crate) fn prepare() -> bool {
     let has_table = bucket::prepare();
     tid();

@@ -5,8 +5,8 @@ use crate::lot::node::TableLock;
 use crate::prim::atomic::AtomicU32;
 use crate::prim::const_unless_model;
 
-/// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
-/// whether anybody waits doesn't disturb those who queue.
+/// The lock and the count on one cache line, the queue's ends on the next: a waker that only checks
+/// for waiters doesn't disturb threads that queue.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub(super) struct Bucket {

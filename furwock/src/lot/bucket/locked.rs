@@ -40,8 +40,8 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     Locked::of(bucket)
 }
 
-/// Two numbers that locks at `key` may keep there; 0 at first. Others that collide may write them, so
-/// that nothing may depend on them but speed.
+/// Two numbers that locks at `key` may keep there; 0 at first. Others that collide may write them,
+/// so that nothing may depend on them but speed.
 #[inline]
 pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 2] {
     &table::bucket(key).advice
@@ -53,9 +53,9 @@ pub(crate) fn lock(key: Key) -> Locked<'static> {
     Locked::of(table::bucket(key))
 }
 
-/// Wakes waiters at `key` on behalf of a signal handler that came upon its own thread in here, if its
-/// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
-/// Returns how many.
+/// Wakes waiters at `key` on behalf of a signal handler that came upon its own thread in here, if
+/// its bucket's lock can be had, and none of them is a task, whose waker may do what handlers may
+/// not. Returns how many.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
     let bucket = table::bucket(key);
@@ -71,8 +71,8 @@ pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usi
     Some(locked.choose_many(key, count, bitset))
 }
 
-/// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
-/// the waker wrote may be read then.
+/// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen,
+/// what the waker wrote may be read then.
 pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
@@ -257,9 +257,9 @@ impl<'t> Locked<'t> {
         self.count_out();
     }
 
-    /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and nothing
-    /// done, if it has been chosen or moved before, or if it is one of several nodes that a wait on many
-    /// words has, and another was chosen or its thread isn't waiting.
+    /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and
+    /// nothing done, if it has been chosen or moved before, or if it is one of several nodes that a
+    /// wait on many words has, and another was chosen or its thread isn't waiting.
     #[inline]
     pub(crate) fn choose(&self, waiter: Queued<'_>, verdict: Verdict) -> bool {
         self.choose_by(waiter, verdict, ANY)
@@ -281,8 +281,8 @@ impl<'t> Locked<'t> {
                 Claimed::Not => return false,
             }
         }
-        // SAFETY: queued here, under the lock that `self` holds. Once it is chosen the (W) fields are this
-        // thread's, until it notifies, which `Drop` does once.
+        // SAFETY: queued here, under the lock that `self` holds. Once it is chosen the (W) fields
+        // are this thread's, until it notifies, which `Drop` does once.
         unsafe {
             waiter.verdict.set(verdict);
             if let Kind::Task(_) = kind {
@@ -315,10 +315,10 @@ impl<'t> Locked<'t> {
         self.choose(waiter, Verdict { was_last, ..verdict })
     }
 
-    /// Chooses one of the first few waiters at `key`, if there is one: the first, or, among those that
-    /// came with a token, one that last ran on the caller's processor. If all processors are busy,
-    /// that one will run here next, without an interrupt to another; if one is idle, the scheduler
-    /// moves it there all the same.
+    /// Chooses one of the first few waiters at `key`, if there is one: the first, or, among those
+    /// that came with a token, one that last ran on the caller's processor. If all processors are
+    /// busy, that one will run here next, without an interrupt to another; if one is idle, the
+    /// scheduler moves it there all the same.
     ///
     /// Threads that a condvar let go have little to do with the mutex and sleep again soon. Those
     /// that contend for it stay in order: there the first should run at once, elsewhere.

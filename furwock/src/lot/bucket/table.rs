@@ -38,8 +38,8 @@ mod native {
     use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
     use crate::sys::{fork, memory, priority, topology};
 
-    /// The first bucket, with log2 of the number of buckets in the address's low bits, so that one load
-    /// gives both; null before the first use.
+    /// The first bucket, with log2 of the number of buckets in the address's low bits, so that one
+    /// load gives both; null before the first use.
     static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(core::ptr::null_mut());
 
     /// Set when the kernel can't empty the table for a forked child.

@@ -1,11 +1,12 @@
-//! Threads end without telling: furwock asks for no notice of it, which would take one of the program's
-//! pthread keys. What a thread owned is collected when others need it. A thread notes its kernel ids on its
-//! node and its row of slots; when all of those are taken, the kernel is asked which owners still exist.
+//! Threads end without telling: furwock asks for no notice of it, which would take one of the
+//! program's pthread keys. What a thread owned is collected when others need it. A thread notes its
+//! kernel ids on its node and its row of slots; when all of those are taken, the kernel is asked
+//! which owners still exist.
 //!
-//! Only "no such thread" counts as ended. Ids are used again: a live thread with the id of an ended one
-//! keeps the ended one's belongings from being collected until it ends too. So does a thread that the
-//! kernel still lists although it runs no more: a first thread that has called `pthread_exit`, or one that
-//! a tracer hasn't released.
+//! Only "no such thread" counts as ended. Ids are used again: a live thread with the id of an ended
+//! one keeps the ended one's belongings from being collected until it ends too. So does a thread
+//! that the kernel still lists although it runs no more: a first thread that has called
+//! `pthread_exit`, or one that a tracer hasn't released.
 
 use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::prim::const_unless_model;
@@ -60,9 +61,9 @@ impl Owner {
         self.0.load(Ordering::Relaxed) == u64::from(tid)
     }
 
-    /// What has become of the owner. `caller` is the calling thread; `exists` asks the kernel for a process
-    /// and a thread id. Other processes' threads are left alone: in a child that was forked without its
-    /// handlers (`_Fork`), the parent's ids stand for the child's own thread.
+    /// What has become of the owner. `caller` is the calling thread; `exists` asks the kernel for a
+    /// process and a thread id. Other processes' threads are left alone: in a child that was forked
+    /// without its handlers (`_Fork`), the parent's ids stand for the child's own thread.
     ///
     /// After `Ended` everything that the thread did is visible (E-1).
     pub(crate) fn fate(&self, caller: u64, exists: impl FnOnce(u32, u32) -> bool) -> Fate {
@@ -90,8 +91,8 @@ pub(crate) fn caller() -> u64 {
     crate::sys::thread::ids().map_or(UNKNOWN, |(process, tid)| Owner::collectable(process, tid))
 }
 
-/// Whether the kernel says of the calling thread, which certainly exists, that it does. A sandbox may
-/// answer in its place.
+/// Whether the kernel says of the calling thread, which certainly exists, that it does. A sandbox
+/// may answer in its place.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn can_be_asked_for() -> bool {
     crate::sys::thread::ids().is_some_and(|(process, tid)| crate::sys::thread::exists(process, tid))
@@ -110,9 +111,9 @@ pub(crate) enum Fate {
     Ended,
 }
 
-/// When it pays to ask the kernel for all owners: once as many have come as were there after the last
-/// time. So each that comes is charged with about two questions, however many there are, and belongings
-/// never become more than twice as many as the threads that exist, and a few.
+/// When it pays to ask the kernel for all owners: once as many have come as were there after the
+/// last time. So each that comes is charged with about two questions, however many there are, and
+/// belongings never become more than twice as many as the threads that exist, and a few.
 #[derive(Debug)]
 pub(crate) struct Census {
     /// Threads that have come since the last one.
@@ -148,8 +149,9 @@ impl Census {
         self.since.load(Ordering::Relaxed) >= existed.max(LEAST)
     }
 
-    /// Has `round` collect, which returns how many owners exist; unless another thread, or the one that
-    /// the calling signal handler interrupted, is doing it. Only `round` takes things from ended owners.
+    /// Has `round` collect, which returns how many owners exist; unless another thread, or the one
+    /// that the calling signal handler interrupted, is doing it. Only `round` takes things from
+    /// ended owners.
     pub(crate) fn take(&self, round: impl FnOnce() -> usize) {
         if self.is_on.swap(true, Ordering::Acquire) {
             return;
@@ -172,8 +174,8 @@ impl Census {
 mod tests {
     use super::*;
 
-    /// Threads come; `live` of them exist at any time. How many were asked for altogether, and the most
-    /// that were there at once.
+    /// Threads come; `live` of them exist at any time. How many were asked for altogether, and the
+    /// most that were there at once.
     fn churn(live: usize, coming: usize) -> (usize, usize) {
         let census = Census::new();
         let (mut there, mut most, mut asked) = (0, 0, 0);

@@ -2,10 +2,10 @@
 //!
 //! | state | meaning | set by |
 //! |---|---|---|
-//! | EMPTY | awake, not yet notified | the thread, before it queues itself; whoever interrupts it |
+//! | EMPTY | awake, not yet notified | the thread, before it queues itself; the thread that interrupts it |
 //! | SLEEPING | in the kernel, or about to be | the thread |
 //! | NOTIFIED | chosen; what the waker wrote may be read | the one waker that chose it |
-//! | ABANDONED | nobody waits for the notification any more | a task's owner, chosen and not yet notified |
+//! | ABANDONED | no thread waits for the notification any more | a task's owner, chosen and not yet notified |
 
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};

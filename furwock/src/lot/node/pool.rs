@@ -1,5 +1,5 @@
-//! Type-stable memory for what each waiting thread owns: handed out, taken back, collected from threads
-//! that have ended, never unmapped.
+//! Type-stable memory for what each waiting thread owns: handed out, taken back, collected from
+//! threads that have ended, never unmapped.
 
 use super::ended::{self, Census, Fate};
 use super::short_lock::ShortLock;

@@ -1,5 +1,5 @@
-//! A lock that is held for tens of instructions, by threads that may be preempted there: each bucket's,
-//! and the pool's.
+//! A lock that is held for tens of instructions, by threads that may be preempted there: each
+//! bucket's, and the pool's.
 //!
 //! Three states, after the second mutex of Drepper, "Futexes Are Tricky" (2011): a holder that was
 //! preempted costs the threads after it a short spin and a sleep, not a time slice of spinning

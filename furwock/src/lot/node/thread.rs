@@ -14,8 +14,8 @@ use core::sync::atomic::compiler_fence;
 
 /// The calling thread's place among others: its real-time priority, 0 if it has none.
 ///
-/// Asks the kernel, which is asked only where a thread was seen with a real-time policy, or is said to
-/// have one.
+/// Asks the kernel, which is asked only where a thread was seen with a real-time policy, or is said
+/// to have one.
 #[inline]
 pub(crate) fn rank() -> u32 {
     if are_there_ranks() { realtime_priority() } else { 0 }
@@ -26,8 +26,8 @@ pub(crate) fn names() -> (usize, u32) {
     (sys::thread::pthread(), tid())
 }
 
-/// The calling thread's belongings, to its last instruction. `None` when the kernel has no memory for
-/// them.
+/// The calling thread's belongings, to its last instruction. `None` when the kernel has no memory
+/// for them.
 #[inline]
 pub(crate) fn own() -> Option<&'static Thread> {
     known().or_else(register)
@@ -76,7 +76,8 @@ pub(crate) fn is_waiting() -> bool {
 fn forget(tid: u32) {
     pool::for_each(|thread| {
         if is_callers(thread, tid) {
-            // SAFETY: the child's one thread. Its table is forgotten too, so that no node is queued.
+            // SAFETY: the child's one thread. Its table is forgotten too, so that no node is
+            // queued.
             unsafe { thread.waiter.end_wait_in_child() };
         }
     });

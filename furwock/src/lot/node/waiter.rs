@@ -14,7 +14,7 @@ use crate::prim::{self, CheckedCell};
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
-/// The bitset of those whom no wake reaches.
+/// The bitset of waiters that no wake reaches.
 pub(crate) const NO_WAKE: u32 = 0;
 
 /// What waits behind a node.
@@ -28,7 +28,7 @@ pub(crate) enum Kind {
     Task(&'static Thread),
 }
 
-/// Where and by which bitset a node was chosen: for whoever has to pass the wake on.
+/// Where and by which bitset a node was chosen: for a thread that has to pass the wake on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {
     pub(in crate::lot) key: Key,
@@ -38,16 +38,16 @@ pub(crate) struct Chosen {
 /// A node. Lives in type-stable memory: references to it are valid for ever, what it stands for is
 /// not.
 ///
-/// Fields marked (B) belong to whoever holds the lock of the bucket that the node is queued in.
+/// Fields marked (B) belong to the holder of the lock of the bucket that the node is queued in.
 /// Those marked (W) pass to the waker that chose it, and with its notification back to the thread.
 ///
-/// In order of use: a cache line for whoever looks through the queue, one for whoever chooses and
-/// notifies, and what few need.
+/// In order of use: a cache line for walking the queue, one for choosing and notifying, and the
+/// rarely used rest.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct Waiter {
-    /// The address it is queued at; `Key::NOWHERE` when it isn't. Written under the bucket lock (when moved:
-    /// under both); read by its owner to find the bucket.
+    /// The address it is queued at; `Key::NOWHERE` when it isn't. Written under the bucket lock
+    /// (when moved: under both); read by its owner to find the bucket.
     key: AtomicU64,
     /// (B) neighbours in the bucket's queue.
     pub(in crate::lot) next: CheckedCell<Option<&'static Waiter>>,
@@ -113,7 +113,8 @@ impl Waiter {
         }
     }
 
-    /// The address it waits at, `Key::NOWHERE` if none. Stable only under that address's bucket lock.
+    /// The address it waits at, `Key::NOWHERE` if none. Stable only under that address's bucket
+    /// lock.
     #[inline]
     pub(crate) fn key(&self) -> Key {
         Key::from_bits(self.key.load(Ordering::Relaxed))
@@ -150,15 +151,15 @@ impl Waiter {
         Key::from_bits(self.stands_at.load(Ordering::Relaxed))
     }
 
-    /// The owner's note that the wait is over: under the lock of the bucket that it left, or after it
-    /// has been notified.
+    /// The owner's note that the wait is over: under the lock of the bucket that it left, or after
+    /// it has been notified.
     #[inline]
     pub(crate) fn stands_nowhere(&self) {
         self.stands_at.store(Key::NOWHERE.to_bits(), Ordering::Relaxed);
     }
 
-    /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its queue
-    /// is gone, and whoever chose it but hasn't notified it.
+    /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its
+    /// queue is gone, and so is a waker that chose it but hasn't notified it.
     ///
     /// # Safety
     /// The node's thread is the only one, in a forked child.
@@ -224,17 +225,17 @@ impl Waiter {
 #[derive(Debug)]
 pub(crate) struct Thread {
     pub(in crate::lot) waiter: Waiter,
-    /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal handler
-    /// that waits meanwhile takes another.
+    /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal
+    /// handler that waits meanwhile takes another.
     pub(super) frame: AtomicUsize,
-    /// pthread's name for the thread, for others that want to interrupt it. A new thread may have the
-    /// name of one that has ended, whose node hasn't been collected.
+    /// pthread's name for the thread, for others that want to interrupt it. A new thread may have
+    /// the name of one that has ended, whose node hasn't been collected.
     pub(super) pthread: AtomicUsize,
     /// The thread. Of spare nodes: the thread whose wait it serves, which it is lent to.
     pub(in crate::lot) owner: Owner,
     /// What the thread's locks keep of it.
     pub(crate) notes: Notes,
-    /// The pool's, under the pool's lock; of spare nodes, whoever's they are.
+    /// The pool's, under the pool's lock; a spare node's holder uses it too.
     pub(in crate::lot) next_free: CheckedCell<Option<&'static Thread>>,
 }
 
@@ -250,8 +251,8 @@ impl Thread {
         }
     }
 
-    /// Notes whose wait a spare node serves, by pthread's name and thread id, for a child that a signal
-    /// handler forks meanwhile.
+    /// Notes whose wait a spare node serves, by pthread's name and thread id, for a child that a
+    /// signal handler forks meanwhile.
     pub(in crate::lot) fn serve(&self, (pthread, tid): (usize, u32)) {
         self.pthread.store(pthread, Ordering::Relaxed);
         self.owner.lend(tid);

@@ -1,8 +1,8 @@
 //! A wait on many words: one node a word, and one claim for them all.
 //!
-//! Each word's node (a *member*) is queued like a thread's, but whoever wants to choose it has to
-//! claim its *head* first: so one wake chooses one member, and a wake that comes second goes on to
-//! the next waiter of its word (`claim`).
+//! Each word's node (a *member*) is queued like a thread's, but a waker that wants to choose it has
+//! to claim its *head* first: so one wake chooses one member, and a wake that comes second goes on
+//! to the next waiter of its word (`claim`).
 //!
 //! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
 //! makes the next wait a store, a fence and a load for each word.
@@ -41,8 +41,8 @@ enum Head {
 
 impl Group {
     /// Waits once: queues a member at each word of `words` in turn, after `look` has agreed to its
-    /// waiting there under the bucket's lock. With `each_counts`, wakes at several of them count each,
-    /// and the highest is told. `None` when the kernel has no memory for the nodes.
+    /// waiting there under the bucket's lock. With `each_counts`, wakes at several of them count
+    /// each, and the highest is told. `None` when the kernel has no memory for the nodes.
     pub(crate) fn once<E>(
         words: impl ExactSizeIterator<Item = Key>,
         mut look: impl FnMut(usize) -> Result<(), E>,

@@ -136,8 +136,8 @@ impl<'d> Wait<'d> {
         }
     }
 
-    /// `sleep`, during which `ring` is called if the wait lasts until `alarm`, under the lock of the
-    /// bucket that the waiter is queued in, and again at the times that it names.
+    /// `sleep`, during which `ring` is called if the wait lasts until `alarm`, under the lock of
+    /// the bucket that the waiter is queued in, and again at the times that it names.
     pub(crate) fn sleep_ringing(
         self,
         alarm: Option<Deadline>,

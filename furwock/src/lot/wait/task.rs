@@ -1,9 +1,9 @@
 //! Waiters that aren't threads: a future's task, and a file descriptor.
 //!
 //! Their nodes stand in the same queues. A waker that chose one calls the task's `Waker`, or writes
-//! to the eventfd, where it would let a thread's parker go. The node isn't bound to a thread, and its
-//! owner may lose interest at any moment: between the choice and the notification the parker's state
-//! decides whose the node is (T-2).
+//! to the eventfd, where it would let a thread's parker go. The node isn't bound to a thread, and
+//! its owner may lose interest at any moment: between the choice and the notification the parker's
+//! state decides whose the node is (T-2).
 
 use crate::lot::bucket::{self, Locked};
 use crate::lot::node::{self, Chosen, Key, Kind, Sink, Thread, Waiter};
@@ -57,7 +57,7 @@ impl TaskWait {
             self.woken = true;
             return true;
         };
-        // Whoever made the waker wrote its clone and drop: neither is called under the lock.
+        // A waker's clone and drop are foreign code: neither is called under the lock.
         let mut replacement = None;
         while !waiter.is_chosen() {
             let key = waiter.key();
@@ -149,8 +149,8 @@ impl Drop for TaskWait {
 
 /// Wakes the next waiter instead of a task that was dropped.
 ///
-/// That may be a task whose waker drops it, and so on: the wakes that come up meanwhile wait for the
-/// first to return, so that the stack doesn't grow with them.
+/// That may be a task whose waker drops it, and so on: the wakes that come up meanwhile wait for
+/// the first to return, so that the stack doesn't grow with them.
 #[cfg(not(any(loom, shuttle)))]
 fn pass_on(chosen: Chosen) {
     std::thread_local! {
