@@ -10,8 +10,8 @@ use serde::Serialize;
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
 
-/// Decides which pairs (or single runs) count. A noisy one is dropped, to be run again, for as long
-/// as its caller has retries left.
+/// Decides which pairs (or single runs) count. A noisy one is dropped, to be run again, for as long as whoever ran
+/// it has retries left.
 #[derive(Serialize)]
 pub struct NoiseFilter {
     #[serde(skip)]

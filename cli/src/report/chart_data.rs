@@ -1,4 +1,4 @@
-//! A chart in figures, for readers that can't see it or need exact values.
+//! A chart in figures, for those who cannot see it or want to know exactly.
 
 use super::model::{Cell, Chart, Point, Table, Tone};
 use super::plot;

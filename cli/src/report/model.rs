@@ -59,8 +59,8 @@ pub struct Cell {
     pub tone: Tone,
 }
 
-/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better.
-/// Coloured by the ratio's logarithm, and each cell says the ratio in digits.
+/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better. Coloured by
+/// the ratio's logarithm, and each cell says the ratio in digits.
 #[derive(Clone)]
 pub struct HeatMap {
     pub caption: String,

@@ -104,8 +104,8 @@ impl<B: Bed> Crowd<B> {
         }
     }
 
-    /// Wakes as many, so many at a time; returns how many were woken as the wakes count them. A
-    /// wake that finds nobody while there are sleepers is tried again, but not for ever.
+    /// Wakes as many, so many at a time; returns how many were woken as the wakes count them. A wake that finds
+    /// nobody while there are sleepers is tried again, but not for ever.
     pub fn wake(&self, all: usize, at_a_time: usize) -> usize {
         const FOUND_NOBODY_MAX: usize = 3;
         let (mut woken, mut found_nobody) = (0, 0);
@@ -117,8 +117,7 @@ impl<B: Bed> Crowd<B> {
         woken
     }
 
-    /// Whoever still sleeps where the wakes didn't count right is woken all the same: the round is
-    /// over.
+    /// Whoever still sleeps where the wakes didn't count right is woken all the same: the round is over.
     pub fn wake_stragglers(&self) {
         while !self.are_all_up() {
             self.shared.bed.wake(1);

@@ -1,5 +1,5 @@
-//! Events that can be waited for many at a time, as the ways to do so have them: each event counts
-//! how often it was signalled, and who waits takes one.
+//! Events that can be waited for many at a time, as the ways to do so have them: each event counts how
+//! often it was signalled, and who waits takes one.
 
 use std::sync::atomic::{
     AtomicU32,
@@ -17,8 +17,8 @@ pub trait Events: Send + Sync + Sized + 'static {
     /// Waits for the same events again and again.
     type Waiter<'e>;
 
-    /// So many events that are waited for together, and after them so many for each of which one
-    /// thread waits, and for nothing else; or why there can't be as many.
+    /// So many events that are waited for together, and after them so many for each of which one thread
+    /// waits, and for nothing else; or why there can't be as many.
     fn new(shared: usize, own: usize) -> Result<Self, String>;
 
     /// One who waits for any of those that are waited for together.
@@ -29,8 +29,7 @@ pub trait Events: Send + Sync + Sized + 'static {
     /// Waits until one of the waiter's events is signalled, and takes one signal; says whose.
     fn take(&self, waiter: &mut Self::Waiter<'_>) -> usize;
 
-    /// Waits for the one event that is the thread's own, as is done by who needs to wait for no
-    /// other.
+    /// Waits for the one event that is the thread's own, as is done by who needs to wait for no other.
     fn take_own(&self, event: usize);
 }
 
@@ -91,8 +90,7 @@ impl<W: ManyWords> Events for WordEvents<W> {
     }
 }
 
-/// An eventfd each, which counts as a semaphore does, waited for by poll(2), or read(2) where it is
-/// alone.
+/// An eventfd each, which counts as a semaphore does, waited for by poll(2), or read(2) where it is alone.
 pub struct FdEvents {
     fds: Vec<OwnedFd>,
     shared: usize,
@@ -143,8 +141,8 @@ impl Events for FdEvents {
     }
 }
 
-/// The whole list under one mutex, with one condition variable on which all wait who wait for any
-/// of many, and one for each event that only one thread waits for.
+/// The whole list under one mutex, with one condition variable on which all wait who wait for any of many,
+/// and one for each event that only one thread waits for.
 pub struct MonitorEvents<F: Monitors> {
     counts: F::Monitor<Vec<u32>>,
     shared: usize,

@@ -1,5 +1,5 @@
-//! footprint: what a process has in memory, once threads have waited in it: on whichever library it
-//! was started with.
+//! footprint: what a process has in memory, once threads have waited in it: on whichever library it was
+//! started with.
 
 use std::fs;
 use std::sync::Arc;

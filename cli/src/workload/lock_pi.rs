@@ -1,8 +1,8 @@
-//! lock-pi, after `perf bench futex lock-pi`: threads take turns at one mutex that inherits
-//! priorities, or each at one of its own.
+//! lock-pi, after `perf bench futex lock-pi`: threads take turns at one mutex that inherits priorities,
+//! or each at one of its own.
 //!
-//! perf's benchmark sleeps while it holds the lock; this one works, by the same loop as `mutex`, so
-//! that it is the lock that is measured.
+//! perf's benchmark sleeps while it holds the lock; this one works, by the same loop as `mutex`, so that
+//! it is the lock that is measured.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::AtomicU32;
@@ -48,8 +48,8 @@ impl<T: Send + 'static> Mutex<T> for PthreadPi<T> {
         let raw = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
         let made = PthreadPi(Box::new(Padded((raw, UnsafeCell::new(data)))));
         let mut attributes = std::mem::MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
-        // SAFETY: the attributes are initialised before they are used; the mutex is in its place,
-        // and nobody knows of it yet.
+        // SAFETY: the attributes are initialised before they are used; the mutex is in its place, and
+        // nobody knows of it yet.
         let code = unsafe {
             libc::pthread_mutexattr_init(attributes.as_mut_ptr());
             libc::pthread_mutexattr_setprotocol(

@@ -9,9 +9,8 @@ use super::parameters::{BadParameter, Parameters};
 
 static DEALT_OUT: AtomicBool = AtomicBool::new(false);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// The CPUs that the process may use, from before any thread of it was bound to one of them: a
-/// thread that was can't find out by itself, and it is bound anew where a workload has a place for
-/// it.
+/// The CPUs that the process may use, from before any thread of it was bound to one of them: a thread that
+/// was can't find out by itself, and it is bound anew where a workload has a place for it.
 static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// The parameter that all workloads have: whether the threads that they start stay on one CPU each.

@@ -79,8 +79,8 @@ impl Semaphore for PosixSemaphore {
     }
 }
 
-/// The textbook's on the kernel's futex: the permits in one word, and whether anybody may be
-/// waiting in beside it, as `sem_t` has them.
+/// The textbook's on the kernel's futex: the permits in one word, and whether anybody may be waiting in
+/// beside it, as `sem_t` has them.
 pub struct KernelSemaphore(Padded<Permits>);
 
 struct Permits {
@@ -144,8 +144,8 @@ impl Semaphore for FdSemaphore {
     }
 }
 
-/// What people build who have none: a count under a mutex, and a condition variable, which is
-/// signalled if anybody waits. (Some, as Rust's, make a system call of every signal.)
+/// What people build who have none: a count under a mutex, and a condition variable, which is signalled if
+/// anybody waits. (Some, as Rust's, make a system call of every signal.)
 pub struct MonitorSemaphore<F: Monitors> {
     state: F::Monitor<State>,
     released: F::Condvar,

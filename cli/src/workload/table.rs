@@ -1,8 +1,8 @@
 //! table: what the wait queues cost when very many wait in them, more than there can be threads: as
 //! futures (furwock) or listeners (event-listener).
 //!
-//! In turn after turn one is woken and another comes to wait; then some in the middle give up; then
-//! all are woken at once. All wait on one word, or each on a word of its own.
+//! In turn after turn one is woken and another comes to wait; then some in the middle give up; then all are
+//! woken at once. All wait on one word, or each on a word of its own.
 
 use std::collections::VecDeque;
 use std::future::Future;

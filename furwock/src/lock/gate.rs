@@ -1,10 +1,10 @@
-//! A gate that many threads wait at, and that one opens for all of them in one system call.
+//! A gate that many threads wait at and one opens, for all of them by one system call.
 //!
-//! It stands in the node of the first arrival, which is queued for it; the others find it through
-//! that node. A node's memory is never unmapped, so that they may look at the gate after the first
-//! has gone. (Where there is no memory for a node, the first uses a node on its own stack, and
-//! stays until the others have left.) The word counts the openings, in steps of two, and is never
-//! set back: a thread that knows the number of its opening can't miss it (ORDERING.md, BA-1).
+//! It stands in the node of whoever came first, who is queued for it; the others find it through him.
+//! A node's memory is never unmapped, so that they may look at the gate after the first has gone,
+//! and whatever brought them there too. (Where there is no memory for a node, the first stands on its
+//! own stack, and stays until the others have left.) The word counts the openings, in steps of two, and is never
+//! set back: who knows the number of his opening can't miss it (ORDERING.md, BA-1).
 
 use crate::lot::{Room, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -50,8 +50,8 @@ impl Gate {
         &self.room.words[1]
     }
 
-    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is
-    /// queued in.
+    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is queued
+    /// in.
     #[inline]
     pub(super) fn enter(self) {
         if self.guests().load(Ordering::Relaxed) != 0 {

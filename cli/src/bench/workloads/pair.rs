@@ -1,7 +1,7 @@
 //! `furwock bench pair`: what one thread pays for an uncontended lock and unlock.
 //!
-//! All implementations take turns in one process, in slices, but for the one that needs a process
-//! of its own.
+//! All implementations take turns in one process, in slices, but for the one that needs a process of its
+//! own.
 
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use crate::workload::pair::{FLOOR, KINDS, figure};
 /// One thread that locks and unlocks when nobody else wants the lock
 ///
 /// Nanoseconds for a pair of calls: mutex, read lock and write lock, beside what none can go below,
-/// a bare compare-and-exchange and an exchange. All take turns in one process, in slices of less
-/// than a millisecond; furwock-preload, which needs a process of its own, in another after it.
+/// a bare compare-and-exchange and an exchange. All take turns in one process, in slices of less than
+/// a millisecond; furwock-preload, which needs a process of its own, in another after it.
 #[derive(Args)]
 #[command(after_help = NOTES, after_long_help = NOTES)]
 pub struct PairArguments {
@@ -41,8 +41,8 @@ pub struct PairArguments {
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Processes run again for noise, of each kind.
 const RETRIES: usize = 5;
-/// Slices of each implementation, where all are in one process. Fewer in a process have more of
-/// them, so that every process lasts as long and sees as much of the machine's moods.
+/// Slices of each implementation, where all are in one process. Fewer in a process have more of them,
+/// so that every process lasts as long and sees as much of the machine's moods.
 const SLICES: usize = 100;
 /// What an implementation's slices take.
 const IMPLEMENTATION: Duration = Duration::from_millis(60);

@@ -10,8 +10,8 @@ use super::{Condvar, Monitor, Mutex, Padded, RwLock};
 pub type Function = unsafe extern "C" fn(*mut c_void);
 pub type Wait = unsafe extern "C" fn(*mut c_void, *mut c_void);
 
-/// A library's functions for a lock that is mutex and rwlock in one, and for a condition variable,
-/// each on an object that is unlocked, or waited for by nobody, while it is all zero.
+/// A library's functions for a lock that is mutex and rwlock in one, and for a condition variable, each on
+/// an object that is unlocked, or waited for by nobody, while it is all zero.
 #[derive(Clone, Copy)]
 pub struct Functions {
     pub lock: Function,
@@ -180,8 +180,8 @@ impl<L: Library, T: Send + 'static> Monitor<T> for Of<L, T> {
     #[inline]
     fn wait<'a>(guard: Self::Guard<'a>, condvar: &ForeignCondvar<L>) -> Self::Guard<'a> {
         let lock = guard.0;
-        // SAFETY: both objects stay where they are, and the guard proves that this thread holds the
-        // lock, as it does again when the call returns.
+        // SAFETY: both objects stay where they are, and the guard proves that this thread holds the lock,
+        // as it does again when the call returns.
         unsafe { (lock.functions.wait)(condvar.address(), lock.lock_address()) };
         guard
     }

@@ -1,10 +1,9 @@
-//! Locks of the plain textbook kind on the kernel's own futex: what its wait and wake give to
-//! whoever builds on nothing else.
+//! Locks of the plain textbook kind on the kernel's own futex: what its wait and wake give to whoever
+//! builds on nothing else.
 //!
-//! The mutex is Drepper's ("Futexes Are Tricky", the second one): 0 free, 1 held, 2 held and
-//! perhaps awaited. The rwlock is of the design that the 2008 proposal of 64-bit futexes set out to
-//! replace, and that glibc had until 2.24: an internal lock, and the state in several words behind
-//! it.
+//! The mutex is Drepper's ("Futexes Are Tricky", the second one): 0 free, 1 held, 2 held and perhaps
+//! awaited. The rwlock is of the design that the 2008 proposal of 64-bit futexes set out to replace, and
+//! that glibc had until 2.24: an internal lock, and the state in several words behind it.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{

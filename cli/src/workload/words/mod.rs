@@ -1,5 +1,5 @@
-//! Those who let threads wait on words, each behind the same small traits, so that a workload's
-//! loop is the same for all and compiled for each.
+//! Those who let threads wait on words, each behind the same small traits, so that a workload's loop is
+//! the same for all and compiled for each.
 
 mod furwock;
 pub mod kernel;
@@ -44,8 +44,7 @@ pub trait ManyWords: Words {
 
     fn waiter(words: &[AtomicU32]) -> Self::Waiter<'_>;
 
-    /// Sleeps until woken, unless one of the words isn't 0. May tell which word it is; may be
-    /// wrong.
+    /// Sleeps until woken, unless one of the words isn't 0. May tell which word it is; may be wrong.
     fn wait_any(waiter: &mut Self::Waiter<'_>) -> Option<usize>;
 }
 
