@@ -44,7 +44,7 @@ mutants! {
     SpinKeptAsleep,
     /// (M-3) a waiter that timed out although chosen drops the wake.
     TimedOutWakeDropped,
-    /// (M-4) nobody clears a WAKE that was claimed for a waiter that had left.
+    /// (M-4) a wake that was claimed for a waiter that had left stays in the count.
     StaleWakeKept,
     /// (M-5) unlock publishes nothing: a relaxed release.
     UnlockRelaxed,

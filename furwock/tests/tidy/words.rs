@@ -3,7 +3,7 @@
 use crate::tree::{File, tracked};
 
 /// What isn't written, and what is instead.
-const FORBIDDEN: [(&str, &str); 12] = [
+const FORBIDDEN: [(&str, &str); 14] = [
     ("whoever", "a thread that, the waiter that"),
     ("those who", "threads that, waiters that"),
     ("anybody who", "any thread that"),
@@ -15,6 +15,8 @@ const FORBIDDEN: [(&str, &str); 12] = [
     ("five documents", "five papers"),
     ("locks.md", "docs/experiments.md"),
     ("deferred::must", "name a function that there is"),
+    ("wake bit", "wakes are counted"),
+    ("(`bias`)", "name a module that there is"),
     ("whatever their real-time priority", "queues are ranked by it"),
 ];
 

@@ -19,8 +19,8 @@ const SLEEPING: u32 = 1;
 const NOTIFIED: u32 = 2;
 const ABANDONED: u32 = 3;
 
-/// Probes before the thread sleeps: about a microsecond, enough for a waker that is already on its
-/// way and less than a sleep costs.
+/// Pauses before the thread sleeps: tens of nanoseconds, for a notification that is about to come.
+/// More didn't pay (docs/experiments.md, "A shorter spin in the parker").
 const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 
 /// Why a thread came out of `sleep`.

@@ -5,7 +5,7 @@
 pub(crate) struct Verdict {
     /// Its waker gave it the lock that it waits for.
     pub(crate) granted: Option<Granted>,
-    /// The wake was claimed in a lock word's WAKE bit, which is now the waiter's to clear.
+    /// The wake was counted in a lock's word; the waiter has to take it off the count.
     pub(crate) holds_wake: bool,
     /// Nobody else waited at the address when it was chosen.
     pub(crate) was_last: bool,
