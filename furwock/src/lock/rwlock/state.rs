@@ -9,7 +9,7 @@
 //! | 25 | UPGRADING | the owner isn't inside as a writer yet: it waits for the readers to leave |
 //! | 26 | READERS_PARKED | readers may be queued at the word's address |
 //! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
-//! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`bias`) |
+//! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`slots`) |
 //! | 29 | REVOKED | slots may still hold readers, though nobody enters that way any more |
 //! | 30..=32 | wakes | writers that have been chosen, and will look at the lock again |
 //! | 33 | WAS_BIASED | the lock has been biased before |
