@@ -1,4 +1,5 @@
 /* XSH, the pages of barriers and their attributes. */
+#include "clause.h"
 #include "enough.h"
 #include "handlers.h"
 
@@ -113,7 +114,8 @@ static int join_guests(struct guest *guests, int count)
 
 /* -------------------------------------------------- pthread_barrier_init -- */
 
-static void pthread_barrier_init__desc_2__null_is_the_default(void)
+CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
+       "NULL for the attributes is the same as their defaults")
 {
 	pthread_barrierattr_t attr;
 	pthread_barrier_t barrier;
@@ -131,7 +133,8 @@ static void pthread_barrier_init__desc_2__null_is_the_default(void)
 	}
 }
 
-static void pthread_barrier_init__desc_2__what_was_there_does_not_matter(void)
+CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
+       "the memory may hold anything before")
 {
 	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
 	pthread_barrier_t barrier;
@@ -148,7 +151,8 @@ static void pthread_barrier_init__desc_2__what_was_there_does_not_matter(void)
 	}
 }
 
-static void pthread_barrier_init__desc_2__writes_only_where_it_lies(void)
+CLAUSE(pthread_barrier_init__desc_2__writes_only_where_it_lies,
+       "nothing beside the barrier is written")
 {
 	struct {
 		unsigned char before[64];
@@ -168,7 +172,8 @@ static void pthread_barrier_init__desc_2__writes_only_where_it_lies(void)
 		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
 }
 
-static void pthread_barrier_init__desc_3__nobody_returns_before_count(void)
+CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
+       "as many threads as count says must wait before any returns")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[6];
@@ -187,7 +192,8 @@ static void pthread_barrier_init__desc_3__nobody_returns_before_count(void)
 	}
 }
 
-static void pthread_barrier_init__desc_3__count_of_one(void)
+CLAUSE(pthread_barrier_init__desc_3__count_of_one,
+       "a count of one never waits, and always tells its thread that it is the one")
 {
 	pthread_barrier_t barrier;
 	int i;
@@ -200,7 +206,8 @@ static void pthread_barrier_init__desc_3__count_of_one(void)
 }
 
 /* glibc's limit leaves it room to count those that come too early. */
-static void pthread_barrier_init__desc_3__large_counts(void)
+CLAUSE(pthread_barrier_init__desc_3__large_counts,
+       "counts may be larger than there will ever be threads: in glibc up to INT_MAX - 1")
 {
 	static const unsigned int counts[] = {
 		2, 1000, 65535, 65536, 1 << 24, 1 << 30, INT_MAX - 1,
@@ -221,7 +228,7 @@ static void pthread_barrier_init__desc_3__large_counts(void)
 	exit(0);
 }
 
-static void pthread_barrier_init__err_EINVAL__count_of_zero(void)
+CLAUSE(pthread_barrier_init__err_EINVAL__count_of_zero, "the count is 0")
 {
 	pthread_barrierattr_t attr;
 	pthread_barrier_t barrier;
@@ -233,7 +240,8 @@ static void pthread_barrier_init__err_EINVAL__count_of_zero(void)
 	OK(pthread_barrierattr_destroy(&attr));
 }
 
-static void pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit(void)
+CLAUSE(pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit,
+       "the count is INT_MAX or more: glibc's limit, not the standard's")
 {
 	pthread_barrier_t barrier;
 
@@ -242,7 +250,8 @@ static void pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit(void)
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, UINT_MAX), EINVAL);
 }
 
-static void pthread_barrier_init__desc_4__failed_leaves_the_memory(void)
+CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
+       "a call that failed has made no barrier; the next one can")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[2];
@@ -259,7 +268,8 @@ static void pthread_barrier_init__desc_4__failed_leaves_the_memory(void)
 
 /* ----------------------------------------------- pthread_barrier_destroy -- */
 
-static void pthread_barrier_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(pthread_barrier_destroy__desc_1__may_be_initialised_again,
+       "a destroyed barrier may be initialised again, with another count")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[4];
@@ -298,7 +308,9 @@ static void *meet_where_it_vanishes(void *argument)
  * Whoever returns from the wait may destroy the barrier and free its memory.
  * The others may be inside still: destroying waits for them.
  */
-static void pthread_barrier_destroy__desc_1__right_after_the_wait(void)
+CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
+       "whoever returns from the last wait may destroy it at once and free its memory, though "
+       "others haven't returned")
 {
 	struct vanishing vanishing = { .last = 1500 };
 	struct thread others[2];
@@ -326,7 +338,8 @@ static void pthread_barrier_destroy__desc_1__right_after_the_wait(void)
 
 
 /* The same after sleeps, destroyed by whoever is told that it is the one. */
-static void pthread_barrier_destroy__desc_1__by_the_serial_thread(void)
+CLAUSE(pthread_barrier_destroy__desc_1__by_the_serial_thread,
+       "the same with others that have slept")
 {
 	size_t size = sizeof(pthread_barrier_t);
 	pthread_barrier_t *barrier;
@@ -348,7 +361,7 @@ static void pthread_barrier_destroy__desc_1__by_the_serial_thread(void)
 	}
 }
 
-static void pthread_barrier_destroy__ret__zero_when_unused(void)
+CLAUSE(pthread_barrier_destroy__ret__zero_when_unused, "0 on success")
 {
 	pthread_barrier_t barrier;
 
@@ -358,7 +371,8 @@ static void pthread_barrier_destroy__ret__zero_when_unused(void)
 
 /* -------------------------------------------------- pthread_barrier_wait -- */
 
-static void pthread_barrier_wait__desc_1__all_at_once(void)
+CLAUSE(pthread_barrier_wait__desc_1__all_at_once,
+       "it blocks until as many threads have called it as count says")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[12];
@@ -371,7 +385,9 @@ static void pthread_barrier_wait__desc_1__all_at_once(void)
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-static void pthread_barrier_wait__desc_2__one_is_told_in_each_round(void)
+CLAUSE(pthread_barrier_wait__desc_2__one_is_told_in_each_round,
+       "one thread gets PTHREAD_BARRIER_SERIAL_THREAD, the others 0, in each of thousands of "
+       "rounds; what they wrote before is seen after")
 {
 	struct meeting meeting;
 
@@ -381,7 +397,8 @@ static void pthread_barrier_wait__desc_2__one_is_told_in_each_round(void)
 	end_meeting(&meeting);
 }
 
-static void pthread_barrier_wait__desc_2__many_threads_many_rounds(void)
+CLAUSE(pthread_barrier_wait__desc_2__many_threads_many_rounds,
+       "the same, with more threads than processors")
 {
 	struct meeting meeting;
 
@@ -390,7 +407,8 @@ static void pthread_barrier_wait__desc_2__many_threads_many_rounds(void)
 }
 
 /* Each comes to one barrier, and ends: others are new, and may be in its place. */
-static void pthread_barrier_wait__desc_2__threads_that_end_at_once(void)
+CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
+       "the same, with threads that end right after their round")
 {
 	pthread_barrier_t barriers[2];
 	struct guest guests[2][3];
@@ -409,7 +427,8 @@ static void pthread_barrier_wait__desc_2__threads_that_end_at_once(void)
 }
 
 /* Those that are too many belong to the next round, or the one after it. */
-static void pthread_barrier_wait__desc_2__more_threads_than_count(void)
+CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count,
+       "threads beyond count make up later rounds")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[12];
@@ -455,7 +474,8 @@ static void *crowd_in(void *argument)
 	return NULL;
 }
 
-static void pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier(void)
+CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier,
+       "the same, with threads that keep coming back: one is told in each round")
 {
 	struct crowd crowd = { .turns = 4000 };
 	struct thread threads[5];
@@ -471,7 +491,8 @@ static void pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier(void)
 }
 
 /* A round leaves the barrier as it was: the count is the one it was made with. */
-static void pthread_barrier_wait__desc_2__as_new_after_a_round(void)
+CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
+       "a round leaves the barrier as it was initialised")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[3];
@@ -488,7 +509,8 @@ static void pthread_barrier_wait__desc_2__as_new_after_a_round(void)
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-static void pthread_barrier_wait__desc_3__serial_is_no_error_number(void)
+CLAUSE(pthread_barrier_wait__desc_3__serial_is_no_error_number,
+       "PTHREAD_BARRIER_SERIAL_THREAD is neither 0 nor an error number")
 {
 	CHECK(PTHREAD_BARRIER_SERIAL_THREAD != 0);
 	CHECK(PTHREAD_BARRIER_SERIAL_THREAD < 0);
@@ -512,7 +534,8 @@ static void wait_through_handlers(int flags)
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-static void pthread_barrier_wait__desc_5__waits_on_after_a_handler(void)
+CLAUSE(pthread_barrier_wait__desc_5__waits_on_after_a_handler,
+       "after a handler it goes on waiting; never EINTR")
 {
 	wait_through_handlers(0);
 	wait_through_handlers(SA_RESTART);
@@ -528,7 +551,8 @@ static void linger(int signal UNUSED)
 }
 
 /* The others came while it was in the handler; it goes on when it returns. */
-static void pthread_barrier_wait__desc_5__completed_during_the_handler(void)
+CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
+       "when all came during the handler, it goes on after it")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[3];
@@ -547,7 +571,7 @@ static void pthread_barrier_wait__desc_5__completed_during_the_handler(void)
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-static void pthread_barrier_wait__desc_5__rounds_under_fire(void)
+CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire, "handlers at any moment disturb no round")
 {
 	struct meeting meeting;
 	int i;
@@ -574,7 +598,7 @@ static void *work_beside(void *argument)
 }
 
 /* Its waiters leave the processors to those that aren't at the barrier. */
-static void pthread_barrier_wait__desc_6__lets_others_run(void)
+CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, "threads that wait keep none from running")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[8];
@@ -601,7 +625,8 @@ static void pthread_barrier_wait__desc_6__lets_others_run(void)
 
 /* ------------------------------------------------------ their attributes -- */
 
-static void pthread_barrierattr_init__desc_2__default_is_private(void)
+CLAUSE(pthread_barrierattr_init__desc_2__default_is_private,
+       "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE")
 {
 	pthread_barrierattr_t attr;
 	int pshared = 4711;
@@ -613,7 +638,8 @@ static void pthread_barrierattr_init__desc_2__default_is_private(void)
 	OK(pthread_barrierattr_destroy(&attr));
 }
 
-static void pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier(void)
+CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
+       "barriers don't depend on what becomes of the attributes that they were made with")
 {
 	pthread_barrierattr_t attr;
 	pthread_barrier_t barrier;
@@ -634,7 +660,8 @@ static void pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier(voi
 	}
 }
 
-static void pthread_barrierattr_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
+       "destroyed attributes may be initialised again, with the defaults")
 {
 	pthread_barrierattr_t attr;
 	int pshared;
@@ -648,7 +675,8 @@ static void pthread_barrierattr_destroy__desc_1__may_be_initialised_again(void)
 	OK(pthread_barrierattr_destroy(&attr));
 }
 
-static void pthread_barrierattr_getpshared__desc_1__tells_what_was_set(void)
+CLAUSE(pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
+       "getpshared tells what setpshared has set")
 {
 	static const int values[] = {
 		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
@@ -697,7 +725,8 @@ static void make_shared(pthread_barrier_t *barrier, int count)
 	OK(pthread_barrierattr_destroy(&attr));
 }
 
-static void pthread_barrierattr_setpshared__desc_1__shared_by_processes(void)
+CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
+       "PTHREAD_PROCESS_SHARED: processes that share the memory meet there")
 {
 	struct shared_meeting *shared = shared_memory(sizeof(*shared));
 	pid_t children[3];
@@ -718,7 +747,8 @@ static void pthread_barrierattr_setpshared__desc_1__shared_by_processes(void)
 	OK(pthread_barrier_destroy(&shared->barrier));
 }
 
-static void pthread_barrierattr_setpshared__desc_1__shared_has_no_address(void)
+CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
+       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same barrier")
 {
 	int fd = memfd_create("barrier", MFD_CLOEXEC);
 	pthread_barrier_t *mapped[2];
@@ -742,7 +772,8 @@ static void pthread_barrierattr_setpshared__desc_1__shared_has_no_address(void)
 }
 
 /* A forked child's private one is a copy that nobody else comes to. */
-static void pthread_barrierattr_setpshared__desc_2__private_is_this_processs(void)
+CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
+       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a forked child's copy is its own")
 {
 	pthread_barrier_t barrier;
 	struct guest guests[2];
@@ -763,7 +794,8 @@ static void pthread_barrierattr_setpshared__desc_2__private_is_this_processs(voi
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-static void pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two(void)
+CLAUSE(pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
+       "the value is neither of the two; it stays as it was")
 {
 	static const int values[] = { 2, -1, 4711, INT_MIN };
 	pthread_barrierattr_t attr;
@@ -779,123 +811,3 @@ static void pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two(void)
 	CHECK_EQ(pshared, PTHREAD_PROCESS_SHARED);
 	OK(pthread_barrierattr_destroy(&attr));
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
-	       "NULL for the attributes is the same as their defaults"),
-	CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
-	       "the memory may hold anything before"),
-	CLAUSE(pthread_barrier_init__desc_2__writes_only_where_it_lies,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 2",
-	       "nothing beside the barrier is written"),
-	CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
-	       "as many threads as count says must wait before any returns"),
-	CLAUSE(pthread_barrier_init__desc_3__count_of_one,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
-	       "a count of one never waits, and always tells its thread "
-	       "that it is the one"),
-	CLAUSE(pthread_barrier_init__desc_3__large_counts,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 3",
-	       "counts may be larger than there will ever be threads: in "
-	       "glibc up to INT_MAX - 1"),
-	CLAUSE(pthread_barrier_init__err_EINVAL__count_of_zero,
-	       "pthread_barrier_destroy, pthread_barrier_init", "ERRORS, EINVAL",
-	       "the count is 0"),
-	CLAUSE(pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit,
-	       "pthread_barrier_destroy, pthread_barrier_init", "ERRORS, EINVAL",
-	       "the count is INT_MAX or more: glibc's limit, not the "
-	       "standard's"),
-	CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 4",
-	       "a call that failed has made no barrier; the next one can"),
-	CLAUSE(pthread_barrier_destroy__desc_1__may_be_initialised_again,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
-	       "a destroyed barrier may be initialised again, with another "
-	       "count"),
-	CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
-	       "whoever returns from the last wait may destroy it at once "
-	       "and free its memory, though others haven't returned"),
-	CLAUSE(pthread_barrier_destroy__desc_1__by_the_serial_thread,
-	       "pthread_barrier_destroy, pthread_barrier_init", "DESCRIPTION 1",
-	       "the same with others that have slept"),
-	CLAUSE(pthread_barrier_destroy__ret__zero_when_unused,
-	       "pthread_barrier_destroy, pthread_barrier_init", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(pthread_barrier_wait__desc_1__all_at_once,
-	       "pthread_barrier_wait", "DESCRIPTION 1",
-	       "it blocks until as many threads have called it as count "
-	       "says"),
-	CLAUSE(pthread_barrier_wait__desc_2__one_is_told_in_each_round,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "one thread gets PTHREAD_BARRIER_SERIAL_THREAD, the others "
-	       "0, in each of thousands of rounds; what they wrote before "
-	       "is seen after"),
-	CLAUSE(pthread_barrier_wait__desc_2__many_threads_many_rounds,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "the same, with more threads than processors"),
-	CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "the same, with threads that end right after their round"),
-	CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "threads beyond count make up later rounds"),
-	CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "the same, with threads that keep coming back: one is told "
-	       "in each round"),
-	CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
-	       "pthread_barrier_wait", "DESCRIPTION 2",
-	       "a round leaves the barrier as it was initialised"),
-	CLAUSE(pthread_barrier_wait__desc_3__serial_is_no_error_number,
-	       "pthread_barrier_wait", "DESCRIPTION 3",
-	       "PTHREAD_BARRIER_SERIAL_THREAD is neither 0 nor an error "
-	       "number"),
-	CLAUSE(pthread_barrier_wait__desc_5__waits_on_after_a_handler,
-	       "pthread_barrier_wait", "DESCRIPTION 5",
-	       "after a handler it goes on waiting; never EINTR"),
-	CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
-	       "pthread_barrier_wait", "DESCRIPTION 5",
-	       "when all came during the handler, it goes on after it"),
-	CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire,
-	       "pthread_barrier_wait", "DESCRIPTION 5",
-	       "handlers at any moment disturb no round"),
-	CLAUSE(pthread_barrier_wait__desc_6__lets_others_run,
-	       "pthread_barrier_wait", "DESCRIPTION 6",
-	       "threads that wait keep none from running"),
-	CLAUSE(pthread_barrierattr_init__desc_2__default_is_private,
-	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 2",
-	       "attributes begin with their defaults: "
-	       "PTHREAD_PROCESS_PRIVATE"),
-	CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
-	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 3",
-	       "barriers don't depend on what becomes of the attributes "
-	       "that they were made with"),
-	CLAUSE(pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
-	       "pthread_barrierattr_destroy, pthread_barrierattr_init", "DESCRIPTION 1",
-	       "destroyed attributes may be initialised again, with the "
-	       "defaults"),
-	CLAUSE(pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
-	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
-	       "getpshared tells what setpshared has set"),
-	CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
-	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
-	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
-	       "meet there"),
-	CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
-	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 1",
-	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
-	       "same barrier"),
-	CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
-	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "DESCRIPTION 2",
-	       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a "
-	       "forked child's copy is its own"),
-	CLAUSE(pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
-	       "pthread_barrierattr_getpshared, pthread_barrierattr_setpshared", "ERRORS, EINVAL",
-	       "the value is neither of the two; it stays as it was"),
-};
-
-TEST_MAIN(tests)

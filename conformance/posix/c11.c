@@ -1,4 +1,5 @@
 /* XSH (2024), the pages of <threads.h>: mutexes and condition variables of C11. */
+#include "clause.h"
 #include "mutexes.h"
 
 #include <threads.h>
@@ -46,7 +47,9 @@ static void check_not_taken(mtx_t *mutex)
 
 /* --------------------------------------------------------------- mutexes -- */
 
-static void mtx_init__desc_1__every_type(void)
+CLAUSE(mtx_init__desc_1__every_type,
+       "C11, and with the other calls of threads.h in POSIX since 2024: it makes a mutex of each "
+       "type that there is, free, whatever the memory held, and returns thrd_success")
 {
 	static const int fills[] = { 0x00, 0xff, 0xa5 };
 	mtx_t mutex;
@@ -66,7 +69,8 @@ static void mtx_init__desc_1__every_type(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void mtx_init__desc_1__recursive_or_not(void)
+CLAUSE(mtx_init__desc_1__recursive_or_not,
+       "a mutex with mtx_recursive is recursive, one without isn't")
 {
 	mtx_t mutex;
 
@@ -85,7 +89,7 @@ static void mtx_init__desc_1__recursive_or_not(void)
 	}
 }
 
-static void mtx_destroy__desc_1__can_be_made_anew(void)
+CLAUSE(mtx_destroy__desc_1__can_be_made_anew, "a destroyed mutex can be made anew, of another type")
 {
 	mtx_t mutex;
 
@@ -131,7 +135,8 @@ static void *drop_reference(void *argument)
 	return NULL;
 }
 
-static void mtx_destroy__desc_1__at_once_after_the_unlock(void)
+CLAUSE(mtx_destroy__desc_1__at_once_after_the_unlock,
+       "it can be destroyed at once by who got it last, while others return from its unlock")
 {
 	struct thread threads[3];
 	struct object *object;
@@ -202,7 +207,8 @@ static void check_blocks(int (*lock)(mtx_t *mutex))
 	}
 }
 
-static void mtx_lock__desc_1__blocks_until_available(void)
+CLAUSE(mtx_lock__desc_1__blocks_until_available,
+       "it blocks until it has locked the mutex, which one thread has at a time")
 {
 	check_blocks(mtx_lock);
 }
@@ -222,7 +228,7 @@ static void check_counts(int (*lock)(mtx_t *mutex))
 	check_not_taken(&mutex);
 }
 
-static void mtx_lock__desc_1__recursive_counts(void)
+CLAUSE(mtx_lock__desc_1__recursive_counts, "it locks a recursive mutex of the caller's once more")
 {
 	check_counts(mtx_lock);
 }
@@ -247,7 +253,8 @@ static void *count_3000(void *argument UNUSED)
 	return NULL;
 }
 
-static void mtx_lock__desc_1__sees_what_was_written(void)
+CLAUSE(mtx_lock__desc_1__sees_what_was_written,
+       "unlocks by others synchronise with it: what they have written before is seen")
 {
 	struct thread threads[6];
 	int i;
@@ -285,7 +292,8 @@ static void check_storm(int (*lock)(mtx_t *mutex))
 	}
 }
 
-static void mtx_lock__desc_2__handlers_dont_end_the_wait(void)
+CLAUSE(mtx_lock__desc_2__handlers_dont_end_the_wait,
+       "signal handlers that run meanwhile don't affect it")
 {
 	check_storm(mtx_lock);
 }
@@ -302,7 +310,9 @@ static void *lock_cancelled(void *argument)
 	return NULL;
 }
 
-static void mtx_lock__desc_1__is_no_cancellation_point(void)
+CLAUSE_IN("XSH 2.9.5.2", mtx_lock__desc_1__is_no_cancellation_point,
+          "neither it nor mtx_timedlock is a cancellation point: who is cancelled in them gets "
+          "the mutex first")
 {
 	static int (*const calls[])(mtx_t *mutex) = { mtx_lock, lock_far };
 	struct thread waiter;
@@ -323,7 +333,8 @@ static void mtx_lock__desc_1__is_no_cancellation_point(void)
 	}
 }
 
-static void mtx_trylock__ret__busy(void)
+CLAUSE(mtx_trylock__ret__busy,
+       "thrd_busy at once when another has the mutex, or the caller a mutex that isn't recursive")
 {
 	mtx_t mutex;
 
@@ -340,17 +351,20 @@ static void mtx_trylock__ret__busy(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void mtx_trylock__desc_1__recursive_counts(void)
+CLAUSE(mtx_trylock__desc_1__recursive_counts,
+       "it locks a recursive mutex of the caller's once more")
 {
 	check_counts(mtx_trylock);
 }
 
-static void mtx_timedlock__desc_1__blocks_until_available(void)
+CLAUSE(mtx_timedlock__desc_1__blocks_until_available,
+       "it blocks until it has locked the mutex, if that is before the deadline")
 {
 	check_blocks(lock_far);
 }
 
-static void mtx_timedlock__desc_1__recursive_counts(void)
+CLAUSE(mtx_timedlock__desc_1__recursive_counts,
+       "it locks a recursive mutex of the caller's once more")
 {
 	check_counts(lock_far);
 }
@@ -372,7 +386,9 @@ static void *time_out(void *argument)
 	return NULL;
 }
 
-static void mtx_timedlock__ret__timedout(void)
+CLAUSE(mtx_timedlock__ret__timedout,
+       "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
+       "passed before the call")
 {
 	struct thread other;
 	mtx_t mutex;
@@ -387,7 +403,8 @@ static void mtx_timedlock__ret__timedout(void)
 	}
 }
 
-static void mtx_timedlock__desc_1__free_locks_past_the_deadline(void)
+CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
+       "a mutex that is free is locked whatever the deadline")
 {
 	struct timespec past = in_ms(CLOCK_REALTIME, -1000);
 	struct timespec bad = { .tv_nsec = NS_PER_S };
@@ -415,7 +432,8 @@ static int lock_very_far(mtx_t *mutex)
 	return mtx_timedlock(mutex, &farthest[far_at]);
 }
 
-static void mtx_timedlock__desc_1__far_deadline_isnt_reached(void)
+CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached")
 {
 	for (far_at = 0; far_at < 3; far_at++)
 		check_blocks(lock_very_far);
@@ -432,7 +450,9 @@ static void *refuse_nanoseconds(void *argument)
 	return NULL;
 }
 
-static void mtx_timedlock__ret__error_bad_nanoseconds(void)
+CLAUSE(mtx_timedlock__ret__error_bad_nanoseconds,
+       "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
+       "more")
 {
 	struct thread other;
 	mtx_t mutex;
@@ -446,7 +466,8 @@ static void mtx_timedlock__ret__error_bad_nanoseconds(void)
 	}
 }
 
-static void mtx_timedlock__desc_2__handlers_dont_end_the_wait(void)
+CLAUSE(mtx_timedlock__desc_2__handlers_dont_end_the_wait,
+       "signal handlers that run meanwhile don't affect it")
 {
 	check_storm(lock_far);
 }
@@ -457,7 +478,7 @@ static void *unlock_anothers(void *mutex)
 	return NULL;
 }
 
-static void mtx_unlock__desc_1__unlocks(void)
+CLAUSE(mtx_unlock__desc_1__unlocks, "it unlocks the mutex that the caller has")
 {
 	mtx_t mutex;
 
@@ -472,7 +493,9 @@ static void mtx_unlock__desc_1__unlocks(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void mtx_unlock__ret__error_not_the_callers(void)
+CLAUSE(mtx_unlock__ret__error_not_the_callers,
+       "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, "
+       "another's or nobody's")
 {
 	struct thread other;
 	mtx_t mutex;
@@ -488,7 +511,8 @@ static void mtx_unlock__ret__error_not_the_callers(void)
 	check_not_taken(&mutex);
 }
 
-static void mtx_init__desc_1__is_a_pthread_mutex(void)
+CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
+          "an mtx_t is a pthread mutex: the calls of both kinds may be mixed")
 {
 	pthread_mutex_t *same;
 	mtx_t mutex;
@@ -593,12 +617,16 @@ static void check_wait(bool timed)
 	}
 }
 
-static void cnd_wait__desc_1__releases_and_blocks(void)
+CLAUSE(cnd_wait__desc_1__releases_and_blocks,
+       "it releases the mutex and blocks, and has the mutex when it returns thrd_success because "
+       "of a signal")
 {
 	check_wait(false);
 }
 
-static void cnd_timedwait__desc_1__releases_and_blocks(void)
+CLAUSE(cnd_timedwait__desc_1__releases_and_blocks,
+       "it releases the mutex and blocks, and has the mutex when it returns thrd_success because "
+       "of a signal")
 {
 	check_wait(true);
 }
@@ -653,12 +681,16 @@ static void check_atomic(bool timed)
 	}
 }
 
-static void cnd_wait__desc_1__atomically(void)
+CLAUSE(cnd_wait__desc_1__atomically,
+       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+       "finds it blocked")
 {
 	check_atomic(false);
 }
 
-static void cnd_timedwait__desc_1__atomically(void)
+CLAUSE(cnd_timedwait__desc_1__atomically,
+       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+       "finds it blocked")
 {
 	check_atomic(true);
 }
@@ -672,7 +704,9 @@ static int until_ended(struct scene *scene, const struct timespec *at)
 	return result;
 }
 
-static void cnd_timedwait__ret__timedout(void)
+CLAUSE(cnd_timedwait__ret__timedout,
+       "thrd_timedout, with the mutex, when the deadline, a time of TIME_UTC's, is reached, not "
+       "before, or has passed before the call")
 {
 	struct timespec past[] = { { 0, 0 }, { -1, 0 }, { 1, 999999999 } };
 	struct timespec at;
@@ -695,7 +729,8 @@ static void cnd_timedwait__ret__timedout(void)
 	}
 }
 
-static void cnd_timedwait__ret__error_bad_nanoseconds(void)
+CLAUSE(cnd_timedwait__ret__error_bad_nanoseconds,
+       "thrd_error, with the mutex, when the nanoseconds are negative or a second and more")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 	struct scene scene;
@@ -712,7 +747,8 @@ static void cnd_timedwait__ret__error_bad_nanoseconds(void)
 	}
 }
 
-static void cnd_wait__ret__error_not_the_callers(void)
+CLAUSE(cnd_wait__ret__error_not_the_callers,
+       "thrd_error, as glibc has it, with a recursive mutex that the caller doesn't have")
 {
 	struct scene scene;
 	int timed;
@@ -767,12 +803,16 @@ static void check_cancel(bool timed)
 	}
 }
 
-static void cnd_wait__desc_1__cancelled_with_the_mutex(void)
+CLAUSE_IN("XSH 2.9.5.2", cnd_wait__desc_1__cancelled_with_the_mutex,
+          "it is a cancellation point, and has the mutex again before the first cleanup handler "
+          "runs")
 {
 	check_cancel(false);
 }
 
-static void cnd_timedwait__desc_1__cancelled_with_the_mutex(void)
+CLAUSE_IN("XSH 2.9.5.2", cnd_timedwait__desc_1__cancelled_with_the_mutex,
+          "it is a cancellation point, and has the mutex again before the first cleanup handler "
+          "runs")
 {
 	check_cancel(true);
 }
@@ -796,12 +836,14 @@ static void check_storm_of_waits(bool timed)
 	}
 }
 
-static void cnd_wait__desc_2__handlers_cause_no_error(void)
+CLAUSE(cnd_wait__desc_2__handlers_cause_no_error,
+       "signal handlers that run meanwhile cause no error")
 {
 	check_storm_of_waits(false);
 }
 
-static void cnd_timedwait__desc_2__handlers_cause_no_error(void)
+CLAUSE(cnd_timedwait__desc_2__handlers_cause_no_error,
+       "signal handlers that run meanwhile cause no error")
 {
 	check_storm_of_waits(true);
 }
@@ -817,7 +859,8 @@ static void start_waiters(struct scene *scene, struct thread *waiters)
 	until_scene_waits(scene, WAITERS);
 }
 
-static void cnd_signal__desc_1__unblocks_one_at_least(void)
+CLAUSE(cnd_signal__desc_1__unblocks_one_at_least,
+       "it unblocks one waiter at least, called with the mutex or without")
 {
 	struct thread waiters[WAITERS];
 	struct scene scene;
@@ -858,12 +901,14 @@ static void check_without_waiters(int (*notify)(cnd_t *cond))
 	IS(mtx_unlock(&scene.mutex), success);
 }
 
-static void cnd_signal__desc_1__without_waiters(void)
+CLAUSE(cnd_signal__desc_1__without_waiters,
+       "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 {
 	check_without_waiters(cnd_signal);
 }
 
-static void cnd_broadcast__desc_1__unblocks_all(void)
+CLAUSE(cnd_broadcast__desc_1__unblocks_all,
+       "it unblocks all waiters, called with the mutex or without")
 {
 	struct thread waiters[WAITERS];
 	struct scene scene;
@@ -887,12 +932,15 @@ static void cnd_broadcast__desc_1__unblocks_all(void)
 	}
 }
 
-static void cnd_broadcast__desc_1__without_waiters(void)
+CLAUSE(cnd_broadcast__desc_1__without_waiters,
+       "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 {
 	check_without_waiters(cnd_broadcast);
 }
 
-static void cnd_init__desc_1__makes_and_makes_anew(void)
+CLAUSE(cnd_init__desc_1__makes_and_makes_anew,
+       "it makes a condvar on which nobody waits, whatever the memory held, again after it was "
+       "destroyed too")
 {
 	struct timespec at;
 	struct scene scene;
@@ -913,7 +961,9 @@ static void cnd_init__desc_1__makes_and_makes_anew(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void cnd_destroy__desc_1__at_once_after_a_broadcast(void)
+CLAUSE(cnd_destroy__desc_1__at_once_after_a_broadcast,
+       "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
+       "get the mutex")
 {
 	struct thread waiters[WAITERS];
 	struct scene scene;
@@ -934,7 +984,8 @@ static void cnd_destroy__desc_1__at_once_after_a_broadcast(void)
 	}
 }
 
-static void cnd_init__desc_1__is_a_pthread_condvar(void)
+CLAUSE_IN("glibc extension", cnd_init__desc_1__is_a_pthread_condvar,
+          "a cnd_t is a pthread condvar: the calls of both kinds may be mixed")
 {
 	struct thread waiter;
 	struct scene scene;
@@ -948,149 +999,3 @@ static void cnd_init__desc_1__is_a_pthread_condvar(void)
 	IS(mtx_unlock(&scene.mutex), success);
 	join(&waiter);
 }
-
-static const struct test tests[] = {
-	CLAUSE(mtx_init__desc_1__every_type,
-	       "mtx_init", "DESCRIPTION 1",
-	       "C11, and with the other calls of threads.h in POSIX since 2024: it "
-	       "makes a mutex of each type that there is, free, whatever the memory "
-	       "held, and returns thrd_success"),
-	CLAUSE(mtx_init__desc_1__recursive_or_not,
-	       "mtx_init", "DESCRIPTION 1",
-	       "a mutex with mtx_recursive is recursive, one without isn't"),
-	CLAUSE(mtx_destroy__desc_1__can_be_made_anew,
-	       "mtx_destroy", "DESCRIPTION 1",
-	       "a destroyed mutex can be made anew, of another type"),
-	CLAUSE(mtx_destroy__desc_1__at_once_after_the_unlock,
-	       "mtx_destroy", "DESCRIPTION 1",
-	       "it can be destroyed at once by who got it last, while others return "
-	       "from its unlock"),
-	CLAUSE(mtx_lock__desc_1__blocks_until_available,
-	       "mtx_lock", "DESCRIPTION 1",
-	       "it blocks until it has locked the mutex, which one thread has at a "
-	       "time"),
-	CLAUSE(mtx_lock__desc_1__recursive_counts,
-	       "mtx_lock", "DESCRIPTION 1",
-	       "it locks a recursive mutex of the caller's once more"),
-	CLAUSE(mtx_lock__desc_1__sees_what_was_written,
-	       "mtx_lock", "DESCRIPTION 1",
-	       "unlocks by others synchronise with it: what they have written before "
-	       "is seen"),
-	CLAUSE(mtx_lock__desc_2__handlers_dont_end_the_wait,
-	       "mtx_lock", "DESCRIPTION 2",
-	       "signal handlers that run meanwhile don't affect it"),
-	CLAUSE(mtx_lock__desc_1__is_no_cancellation_point,
-	       "mtx_lock", "XSH 2.9.5.2",
-	       "neither it nor mtx_timedlock is a cancellation point: who is cancelled "
-	       "in them gets the mutex first"),
-	CLAUSE(mtx_trylock__ret__busy,
-	       "mtx_trylock", "RETURN VALUE",
-	       "thrd_busy at once when another has the mutex, or the caller a mutex "
-	       "that isn't recursive"),
-	CLAUSE(mtx_trylock__desc_1__recursive_counts,
-	       "mtx_trylock", "DESCRIPTION 1",
-	       "it locks a recursive mutex of the caller's once more"),
-	CLAUSE(mtx_timedlock__desc_1__blocks_until_available,
-	       "mtx_timedlock", "DESCRIPTION 1",
-	       "it blocks until it has locked the mutex, if that is before the "
-	       "deadline"),
-	CLAUSE(mtx_timedlock__desc_1__recursive_counts,
-	       "mtx_timedlock", "DESCRIPTION 1",
-	       "it locks a recursive mutex of the caller's once more"),
-	CLAUSE(mtx_timedlock__ret__timedout,
-	       "mtx_timedlock", "RETURN VALUE",
-	       "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not "
-	       "before, or has passed before the call"),
-	CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
-	       "mtx_timedlock", "DESCRIPTION 1",
-	       "a mutex that is free is locked whatever the deadline"),
-	CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
-	       "mtx_timedlock", "DESCRIPTION 1",
-	       "a deadline as far off as there is isn't reached"),
-	CLAUSE(mtx_timedlock__ret__error_bad_nanoseconds,
-	       "mtx_timedlock", "RETURN VALUE",
-	       "thrd_error when it would have to wait and the nanoseconds are negative "
-	       "or a second and more"),
-	CLAUSE(mtx_timedlock__desc_2__handlers_dont_end_the_wait,
-	       "mtx_timedlock", "DESCRIPTION 2",
-	       "signal handlers that run meanwhile don't affect it"),
-	CLAUSE(mtx_unlock__desc_1__unlocks,
-	       "mtx_unlock", "DESCRIPTION 1",
-	       "it unlocks the mutex that the caller has"),
-	CLAUSE(mtx_unlock__ret__error_not_the_callers,
-	       "mtx_unlock", "RETURN VALUE",
-	       "thrd_error, as glibc has it, of a recursive mutex that the caller "
-	       "doesn't have, another's or nobody's"),
-	CLAUSE(mtx_init__desc_1__is_a_pthread_mutex,
-	       "mtx_init", "glibc extension",
-	       "an mtx_t is a pthread mutex: the calls of both kinds may be mixed"),
-	CLAUSE(cnd_wait__desc_1__releases_and_blocks,
-	       "cnd_wait", "DESCRIPTION 1",
-	       "it releases the mutex and blocks, and has the mutex when it returns "
-	       "thrd_success because of a signal"),
-	CLAUSE(cnd_timedwait__desc_1__releases_and_blocks,
-	       "cnd_timedwait", "DESCRIPTION 1",
-	       "it releases the mutex and blocks, and has the mutex when it returns "
-	       "thrd_success because of a signal"),
-	CLAUSE(cnd_wait__desc_1__atomically,
-	       "cnd_wait", "DESCRIPTION 1",
-	       "release and block are one: a thread that gets the mutex after the "
-	       "waiter, and signals, finds it blocked"),
-	CLAUSE(cnd_timedwait__desc_1__atomically,
-	       "cnd_timedwait", "DESCRIPTION 1",
-	       "release and block are one: a thread that gets the mutex after the "
-	       "waiter, and signals, finds it blocked"),
-	CLAUSE(cnd_timedwait__ret__timedout,
-	       "cnd_timedwait", "RETURN VALUE",
-	       "thrd_timedout, with the mutex, when the deadline, a time of "
-	       "TIME_UTC's, is reached, not before, or has passed before the call"),
-	CLAUSE(cnd_timedwait__ret__error_bad_nanoseconds,
-	       "cnd_timedwait", "RETURN VALUE",
-	       "thrd_error, with the mutex, when the nanoseconds are negative or a "
-	       "second and more"),
-	CLAUSE(cnd_wait__ret__error_not_the_callers,
-	       "cnd_wait", "RETURN VALUE",
-	       "thrd_error, as glibc has it, with a recursive mutex that the caller "
-	       "doesn't have"),
-	CLAUSE(cnd_wait__desc_1__cancelled_with_the_mutex,
-	       "cnd_wait", "XSH 2.9.5.2",
-	       "it is a cancellation point, and has the mutex again before the first "
-	       "cleanup handler runs"),
-	CLAUSE(cnd_timedwait__desc_1__cancelled_with_the_mutex,
-	       "cnd_timedwait", "XSH 2.9.5.2",
-	       "it is a cancellation point, and has the mutex again before the first "
-	       "cleanup handler runs"),
-	CLAUSE(cnd_wait__desc_2__handlers_cause_no_error,
-	       "cnd_wait", "DESCRIPTION 2",
-	       "signal handlers that run meanwhile cause no error"),
-	CLAUSE(cnd_timedwait__desc_2__handlers_cause_no_error,
-	       "cnd_timedwait", "DESCRIPTION 2",
-	       "signal handlers that run meanwhile cause no error"),
-	CLAUSE(cnd_signal__desc_1__unblocks_one_at_least,
-	       "cnd_signal", "DESCRIPTION 1",
-	       "it unblocks one waiter at least, called with the mutex or without"),
-	CLAUSE(cnd_signal__desc_1__without_waiters,
-	       "cnd_signal", "DESCRIPTION 1",
-	       "it does nothing and returns thrd_success when nobody waits: it isn't "
-	       "kept for later"),
-	CLAUSE(cnd_broadcast__desc_1__unblocks_all,
-	       "cnd_broadcast", "DESCRIPTION 1",
-	       "it unblocks all waiters, called with the mutex or without"),
-	CLAUSE(cnd_broadcast__desc_1__without_waiters,
-	       "cnd_broadcast", "DESCRIPTION 1",
-	       "it does nothing and returns thrd_success when nobody waits: it isn't "
-	       "kept for later"),
-	CLAUSE(cnd_init__desc_1__makes_and_makes_anew,
-	       "cnd_init", "DESCRIPTION 1",
-	       "it makes a condvar on which nobody waits, whatever the memory held, "
-	       "again after it was destroyed too"),
-	CLAUSE(cnd_destroy__desc_1__at_once_after_a_broadcast,
-	       "cnd_destroy", "DESCRIPTION 1",
-	       "it can be destroyed as soon as all waiters have been awakened, though "
-	       "they have yet to get the mutex"),
-	CLAUSE(cnd_init__desc_1__is_a_pthread_condvar,
-	       "cnd_init", "glibc extension",
-	       "a cnd_t is a pthread condvar: the calls of both kinds may be mixed"),
-};
-
-TEST_MAIN(tests)

@@ -2,6 +2,7 @@
  * XSH 2.9.5, thread cancellation, as far as it concerns the calls of locks:
  * which of them are cancellation points, and what a cancelled wait leaves.
  */
+#include "clause.h"
 #include "enough.h"
 #include "handlers.h"
 #include "semaphore.h"
@@ -89,17 +90,20 @@ static void check_sem_asleep(enum sem_call call)
 	memset(&victim.sem, 0xff, sizeof(victim.sem));
 }
 
-static void cancellation__sec_2__sem_wait_asleep(void)
+CLAUSE(cancellation__sec_2__sem_wait_asleep,
+       "sem_wait is a cancellation point as it waits; it leaves nothing in the semaphore")
 {
 	check_sem_asleep(WAIT);
 }
 
-static void cancellation__sec_2__sem_timedwait_asleep(void)
+CLAUSE(cancellation__sec_2__sem_timedwait_asleep,
+       "sem_timedwait is a cancellation point as it waits")
 {
 	check_sem_asleep(TIMEDWAIT);
 }
 
-static void cancellation__sec_2__sem_clockwait_asleep(void)
+CLAUSE(cancellation__sec_2__sem_clockwait_asleep,
+       "sem_clockwait is a cancellation point as it waits, on either clock")
 {
 	check_sem_asleep(CLOCKWAIT_REALTIME);
 	check_sem_asleep(CLOCKWAIT_MONOTONIC);
@@ -122,23 +126,32 @@ static void check_sem_pending(enum sem_call call, int from, int to)
 	}
 }
 
-static void cancellation__sec_2__sem_wait_pending(void)
+CLAUSE(cancellation__sec_2__sem_wait_pending,
+       "sem_wait acts on a pending request, also when it could lock at once, and then locks "
+       "nothing")
 {
 	check_sem_pending(WAIT, 0, 2);
 }
 
-static void cancellation__sec_2__sem_timedwait_pending(void)
+CLAUSE(cancellation__sec_2__sem_timedwait_pending,
+       "sem_timedwait acts on a pending request in the same way")
 {
 	check_sem_pending(TIMEDWAIT, 0, 2);
 }
 
-static void cancellation__sec_2__sem_clockwait_pending(void)
+CLAUSE(cancellation__sec_2__sem_clockwait_pending,
+       "sem_clockwait acts on a pending request when it would wait")
 {
 	check_sem_pending(CLOCKWAIT_REALTIME, 0, 0);
 	check_sem_pending(CLOCKWAIT_MONOTONIC, 0, 0);
 }
 
-static void cancellation__sec_2__sem_clockwait_pending_when_unlocked(void)
+CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_clockwait_pending_when_unlocked,
+                    "sem_clockwait acts on a pending request also when it could lock at once, "
+                    "and then locks nothing",
+                    "furwock is right: a cancellation point acts on what is pending when it is "
+                    "called; glibc 2.36's sem_clockwait does so only before it sleeps, unlike "
+                    "its sem_wait and sem_timedwait")
 {
 	check_sem_pending(CLOCKWAIT_REALTIME, 1, 2);
 	check_sem_pending(CLOCKWAIT_MONOTONIC, 1, 2);
@@ -150,7 +163,8 @@ static void wait_past_deadline(struct victim *victim)
 }
 
 /* Before the deadline counts. */
-static void cancellation__sec_2__sem_timedwait_pending_past_its_deadline(void)
+CLAUSE(cancellation__sec_2__sem_timedwait_pending_past_its_deadline,
+       "a pending request comes before the deadline that has passed")
 {
 	struct victim victim;
 
@@ -164,7 +178,8 @@ static void cancellation__sec_2__sem_timedwait_pending_past_its_deadline(void)
 	}
 }
 
-static void cancellation__sec_2__sem_wait_of_a_shared_semaphore(void)
+CLAUSE(cancellation__sec_2__sem_wait_of_a_shared_semaphore,
+       "the waits for semaphores between processes are cancellation points")
 {
 	sem_t *sem = shared_memory(sizeof(*sem));
 	struct waiter waiter;
@@ -180,7 +195,8 @@ static void cancellation__sec_2__sem_wait_of_a_shared_semaphore(void)
 }
 
 /* One of two is cancelled: the other waits on, and gets the next post. */
-static void cancellation__sec_2__sem_wait_others_wait_on(void)
+CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
+       "when one that waits is cancelled the others wait on, and get the posts")
 {
 	struct victim victim;
 	struct waiter before, after;
@@ -270,17 +286,25 @@ static void race(bool if_wakes)
 	CHECK(cancelled > 0);
 }
 
-static void cancellation__sec_2__sem_wait_takes_no_post_with_it(void)
+CLAUSE(cancellation__sec_2__sem_wait_takes_no_post_with_it,
+       "of a post and a cancellation at a time, the wait has the post and returns or it is "
+       "cancelled and the post is others'")
 {
 	race(false);
 }
 
-static void cancellation__sec_2__sem_wait_swallows_no_wakeup(void)
+CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
+                    "the same, and another one that sleeps is woken for the post that the "
+                    "cancelled one leaves",
+                    "furwock is right: nobody may sleep while the value is positive; in glibc "
+                    "2.36 a waiter that is cancelled as sem_post wakes it takes the wake-up with "
+                    "it, and another one sleeps on beside a value of 1")
 {
 	race(true);
 }
 
-static void cancellation__sec_2__sem_wait_after_handlers(void)
+CLAUSE(cancellation__sec_2__sem_wait_after_handlers,
+       "a wait that went on after handlers can be cancelled")
 {
 	struct victim victim;
 	int i;
@@ -308,7 +332,8 @@ static void wait_disabled(struct victim *victim)
 	CHECK_EQ(old, PTHREAD_CANCEL_DISABLE);
 }
 
-static void cancellation__sec_1__disabled_waits_on(void)
+CLAUSE(cancellation__sec_1__disabled_waits_on,
+       "a thread that has disabled cancellation waits on; the request stays pending")
 {
 	struct victim victim;
 
@@ -337,7 +362,9 @@ static void wait_asynchronously(struct victim *victim)
 	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
 }
 
-static void cancellation__sec_1__asynchronous_type(void)
+CLAUSE(cancellation__sec_1__asynchronous_type,
+       "of asynchronous type, a wait for a semaphore is cancelled as well (sem_wait need not "
+       "allow that type; glibc's does)")
 {
 	struct victim victim;
 
@@ -370,7 +397,8 @@ static void check_type(struct victim *victim)
 	CHECK_EQ(old, PTHREAD_CANCEL_ENABLE);
 }
 
-static void cancellation__sec_1__waits_leave_state_and_type(void)
+CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
+       "waits leave the thread's cancellation state and type as they are")
 {
 	struct victim victim;
 	int asleep;
@@ -407,7 +435,8 @@ static void wait_and_post(struct victim *victim)
 }
 
 /* What is called in a cleanup handler works as ever. */
-static void cancellation__sec_3__cleanup_handler_posts(void)
+CLAUSE(cancellation__sec_3__cleanup_handler_posts,
+       "the cleanup handlers of a cancelled wait can post")
 {
 	struct victim victim;
 	struct waiter waiter;
@@ -438,7 +467,8 @@ static void wait_and_wait(struct victim *victim)
 }
 
 /* A second cancellation does nothing to a thread that is being cancelled. */
-static void cancellation__sec_3__cleanup_handler_waits(void)
+CLAUSE(cancellation__sec_3__cleanup_handler_waits,
+       "the cleanup handlers of a cancelled wait can wait, and aren't cancelled once more")
 {
 	struct victim victim;
 
@@ -505,17 +535,21 @@ static void check_cond(enum sem_call call)
 	}
 }
 
-static void cancellation__sec_2__pthread_cond_wait(void)
+CLAUSE(cancellation__sec_2__pthread_cond_wait,
+       "pthread_cond_wait is a cancellation point, asleep and with a pending request; its "
+       "cleanup handlers have the mutex")
 {
 	check_cond(WAIT);
 }
 
-static void cancellation__sec_2__pthread_cond_timedwait(void)
+CLAUSE(cancellation__sec_2__pthread_cond_timedwait,
+       "pthread_cond_timedwait is a cancellation point in the same way")
 {
 	check_cond(TIMEDWAIT);
 }
 
-static void cancellation__sec_2__pthread_cond_clockwait(void)
+CLAUSE(cancellation__sec_2__pthread_cond_clockwait,
+       "pthread_cond_clockwait is a cancellation point in the same way")
 {
 	check_cond(CLOCKWAIT_REALTIME);
 	check_cond(CLOCKWAIT_MONOTONIC);
@@ -555,7 +589,8 @@ static void unlock_mutex(struct victim *victim)
 	OK(pthread_mutex_unlock(&victim->mutex));
 }
 
-static void cancellation__sec_2__mutexes_are_none_asleep(void)
+CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
+       "no call that locks a mutex is a cancellation point: asleep")
 {
 	struct victim victim;
 
@@ -602,7 +637,8 @@ static void unlock_rwlock(struct victim *victim)
 	OK(pthread_rwlock_unlock(&victim->rwlock));
 }
 
-static void cancellation__sec_2__rwlocks_are_none_asleep(void)
+CLAUSE(cancellation__sec_2__rwlocks_are_none_asleep,
+       "the calls that lock rwlocks may be cancellation points; glibc's aren't: asleep")
 {
 	void (*const calls[])(struct victim *) = { read_rwlock, write_rwlock };
 	struct victim victim;
@@ -627,7 +663,8 @@ static void meet(struct victim *victim)
 	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
-static void cancellation__sec_2__barriers_are_none_asleep(void)
+CLAUSE(cancellation__sec_2__barriers_are_none_asleep,
+       "pthread_barrier_wait is no cancellation point: asleep")
 {
 	struct victim victim;
 
@@ -642,7 +679,8 @@ static void spin(struct victim *victim)
 	OK(pthread_spin_unlock(&victim->spin));
 }
 
-static void cancellation__sec_2__spin_locks_are_none_waiting(void)
+CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
+       "pthread_spin_lock is no cancellation point: as it waits")
 {
 	struct victim victim;
 
@@ -682,7 +720,8 @@ static void call_sems(struct victim *victim)
 	SEM_INIT(&victim->sem, 0);
 }
 
-static void cancellation__sec_2__other_calls_on_semaphores_are_none(void)
+CLAUSE(cancellation__sec_2__other_calls_on_semaphores_are_none,
+       "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation points")
 {
 	check_pending(call_sems);
 }
@@ -706,7 +745,9 @@ static void call_mutexes(struct victim *victim)
 	OK(pthread_cond_init(&victim->cond, NULL));
 }
 
-static void cancellation__sec_2__mutexes_are_none_pending(void)
+CLAUSE(cancellation__sec_2__mutexes_are_none_pending,
+       "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
+       "_broadcast: with a pending request")
 {
 	check_pending(call_mutexes);
 }
@@ -727,7 +768,9 @@ static void call_rwlocks(struct victim *victim)
 	OK(pthread_rwlock_init(&victim->rwlock, NULL));
 }
 
-static void cancellation__sec_2__rwlocks_are_none_pending(void)
+CLAUSE(cancellation__sec_2__rwlocks_are_none_pending,
+       "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a pending "
+       "request")
 {
 	check_pending(call_rwlocks);
 }
@@ -745,129 +788,8 @@ static void call_barriers_and_spins(struct victim *victim)
 	OK(pthread_spin_destroy(&victim->spin));
 }
 
-static void cancellation__sec_2__barriers_and_spin_locks_are_none_pending(void)
+CLAUSE(cancellation__sec_2__barriers_and_spin_locks_are_none_pending,
+       "calls on barriers and spin locks are no cancellation points: with a pending request")
 {
 	check_pending(call_barriers_and_spins);
 }
-
-static const struct test tests[] = {
-	CLAUSE(cancellation__sec_1__disabled_waits_on,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
-	       "a thread that has disabled cancellation waits on; the "
-	       "request stays pending"),
-	CLAUSE(cancellation__sec_1__asynchronous_type,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
-	       "of asynchronous type, a wait for a semaphore is cancelled "
-	       "as well (sem_wait need not allow that type; glibc's does)"),
-	CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.1",
-	       "waits leave the thread's cancellation state and type as "
-	       "they are"),
-	CLAUSE(cancellation__sec_2__sem_wait_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_wait is a cancellation point as it waits; it leaves "
-	       "nothing in the semaphore"),
-	CLAUSE(cancellation__sec_2__sem_timedwait_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_timedwait is a cancellation point as it waits"),
-	CLAUSE(cancellation__sec_2__sem_clockwait_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_clockwait is a cancellation point as it waits, on "
-	       "either clock"),
-	CLAUSE(cancellation__sec_2__sem_wait_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_wait acts on a pending request, also when it could "
-	       "lock at once, and then locks nothing"),
-	CLAUSE(cancellation__sec_2__sem_timedwait_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_timedwait acts on a pending request in the same way"),
-	CLAUSE(cancellation__sec_2__sem_clockwait_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_clockwait acts on a pending request when it would wait"),
-	CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_clockwait_pending_when_unlocked,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_clockwait acts on a pending request also when it could "
-	       "lock at once, and then locks nothing",
-	       "furwock is right: a cancellation point acts on what is "
-	       "pending when it is called; glibc 2.36's sem_clockwait does "
-	       "so only before it sleeps, unlike its sem_wait and "
-	       "sem_timedwait"),
-	CLAUSE(cancellation__sec_2__sem_timedwait_pending_past_its_deadline,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "a pending request comes before the deadline that has "
-	       "passed"),
-	CLAUSE(cancellation__sec_2__sem_wait_of_a_shared_semaphore,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "the waits for semaphores between processes are "
-	       "cancellation points"),
-	CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "when one that waits is cancelled the others wait on, and "
-	       "get the posts"),
-	CLAUSE(cancellation__sec_2__sem_wait_takes_no_post_with_it,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "of a post and a cancellation at a time, the wait has the "
-	       "post and returns or it is cancelled and the post is "
-	       "others'"),
-	CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "the same, and another one that sleeps is woken for the "
-	       "post that the cancelled one leaves",
-	       "furwock is right: nobody may sleep while the value is "
-	       "positive; in glibc 2.36 a waiter that is cancelled as "
-	       "sem_post wakes it takes the wake-up with it, and another "
-	       "one sleeps on beside a value of 1"),
-	CLAUSE(cancellation__sec_2__sem_wait_after_handlers,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "a wait that went on after handlers can be cancelled"),
-	CLAUSE(cancellation__sec_2__pthread_cond_wait,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "pthread_cond_wait is a cancellation point, asleep and with "
-	       "a pending request; its cleanup handlers have the mutex"),
-	CLAUSE(cancellation__sec_2__pthread_cond_timedwait,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "pthread_cond_timedwait is a cancellation point in the same "
-	       "way"),
-	CLAUSE(cancellation__sec_2__pthread_cond_clockwait,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "pthread_cond_clockwait is a cancellation point in the same "
-	       "way"),
-	CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "no call that locks a mutex is a cancellation point: asleep"),
-	CLAUSE(cancellation__sec_2__mutexes_are_none_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "no call on a mutex is a cancellation point, neither are "
-	       "pthread_cond_signal and _broadcast: with a pending request"),
-	CLAUSE(cancellation__sec_2__rwlocks_are_none_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "the calls that lock rwlocks may be cancellation points; "
-	       "glibc's aren't: asleep"),
-	CLAUSE(cancellation__sec_2__rwlocks_are_none_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "the calls that lock rwlocks may be cancellation points; "
-	       "glibc's aren't: with a pending request"),
-	CLAUSE(cancellation__sec_2__barriers_are_none_asleep,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "pthread_barrier_wait is no cancellation point: asleep"),
-	CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "pthread_spin_lock is no cancellation point: as it waits"),
-	CLAUSE(cancellation__sec_2__barriers_and_spin_locks_are_none_pending,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "calls on barriers and spin locks are no cancellation "
-	       "points: with a pending request"),
-	CLAUSE(cancellation__sec_2__other_calls_on_semaphores_are_none,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.2",
-	       "sem_trywait, sem_post, sem_getvalue, sem_init and "
-	       "sem_destroy are no cancellation points"),
-	CLAUSE(cancellation__sec_3__cleanup_handler_posts,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.3",
-	       "the cleanup handlers of a cancelled wait can post"),
-	CLAUSE(cancellation__sec_3__cleanup_handler_waits,
-	       "Thread Cancellation (XSH 2.9.5)", "2.9.5.3",
-	       "the cleanup handlers of a cancelled wait can wait, and "
-	       "aren't cancelled once more"),
-};
-
-TEST_MAIN(tests)

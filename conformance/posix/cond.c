@@ -1,4 +1,5 @@
 /* XSH, the pages of condition variables. */
+#include "clause.h"
 #include "mutexes.h"
 
 enum call {
@@ -107,7 +108,8 @@ static void check_works(pthread_cond_t *cond)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_cond_init__desc_3__is_initialised(void)
+CLAUSE(pthread_cond_init__desc_3__is_initialised,
+       "the condvar is initialised, without waiters or signals, whatever the memory held")
 {
 	static const int fills[] = { 0x00, 0xff, 0xa5, 0x01 };
 	pthread_condattr_t attr;
@@ -128,7 +130,9 @@ static void pthread_cond_init__desc_3__is_initialised(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_cond_init__desc_3__null_stands_for_the_defaults(void)
+CLAUSE(pthread_cond_init__desc_3__null_stands_for_the_defaults,
+       "without an attributes object it has the defaults: its deadlines are times of "
+       "CLOCK_REALTIME")
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
@@ -145,7 +149,9 @@ static void pthread_cond_init__desc_3__null_stands_for_the_defaults(void)
 
 static pthread_cond_t initialised_static = PTHREAD_COND_INITIALIZER;
 
-static void pthread_cond_init__desc_6__initialiser_is_init_with_null(void)
+CLAUSE(pthread_cond_init__desc_6__initialiser_is_init_with_null,
+       "the initialiser makes what init without attributes makes, in static memory and in "
+       "automatic")
 {
 	pthread_cond_t automatic = PTHREAD_COND_INITIALIZER, assigned;
 	pthread_cond_t *all[] = { &initialised_static, &automatic, &assigned };
@@ -166,7 +172,8 @@ static void pthread_cond_init__desc_6__initialiser_is_init_with_null(void)
 	join(&waiter);
 }
 
-static void pthread_cond_destroy__desc_1__can_be_initialised_again(void)
+CLAUSE(pthread_cond_destroy__desc_1__can_be_initialised_again,
+       "a destroyed condvar can be initialised again, and its old attributes are gone")
 {
 	pthread_cond_t cond;
 	int i;
@@ -182,7 +189,9 @@ static void pthread_cond_destroy__desc_1__can_be_initialised_again(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_cond_destroy__desc_2__without_waiters(void)
+CLAUSE(pthread_cond_destroy__desc_2__without_waiters,
+       "it can be destroyed when nobody is blocked on it, after waits that were signalled and "
+       "that timed out")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 5);
 	struct thread waiter;
@@ -226,7 +235,9 @@ static void check_destroy_after_broadcast(enum kind kind, bool held)
 	CHECK_EQ(gate.passed, 4);
 }
 
-static void pthread_cond_destroy__desc_2__at_once_after_a_broadcast(void)
+CLAUSE(pthread_cond_destroy__desc_2__at_once_after_a_broadcast,
+       "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
+       "get the mutex")
 {
 	int round;
 
@@ -260,17 +271,23 @@ static void check_releases_and_blocks(enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_1__releases_and_blocks(void)
+CLAUSE(pthread_cond_wait__desc_1__releases_and_blocks,
+       "it blocks on the condvar with the mutex released, and returns 0 with the mutex locked "
+       "and owned when signalled")
 {
 	check_releases_and_blocks(WAIT);
 }
 
-static void pthread_cond_timedwait__desc_1__releases_and_blocks(void)
+CLAUSE(pthread_cond_timedwait__desc_1__releases_and_blocks,
+       "it blocks on the condvar with the mutex released, and returns 0 with the mutex locked "
+       "and owned when signalled")
 {
 	check_releases_and_blocks(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_1__releases_and_blocks(void)
+CLAUSE(pthread_cond_clockwait__desc_1__releases_and_blocks,
+       "new in 2024, as is the whole call: it blocks on the condvar with the mutex released, and "
+       "returns 0 with the mutex locked and owned when signalled")
 {
 	check_releases_and_blocks(CLOCKWAIT_REALTIME);
 	check_releases_and_blocks(CLOCKWAIT_MONOTONIC);
@@ -327,17 +344,23 @@ static void check_atomic(enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_2__atomically(void)
+CLAUSE(pthread_cond_wait__desc_2__atomically,
+       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+       "finds it blocked")
 {
 	check_atomic(WAIT);
 }
 
-static void pthread_cond_timedwait__desc_2__atomically(void)
+CLAUSE(pthread_cond_timedwait__desc_2__atomically,
+       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+       "finds it blocked")
 {
 	check_atomic(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_2__atomically(void)
+CLAUSE(pthread_cond_clockwait__desc_2__atomically,
+       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+       "finds it blocked")
 {
 	check_atomic(CLOCKWAIT_REALTIME);
 	check_atomic(CLOCKWAIT_MONOTONIC);
@@ -363,22 +386,26 @@ static void check_waits_for_the_mutex(enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_3__waits_for_the_mutex(void)
+CLAUSE(pthread_cond_wait__desc_3__waits_for_the_mutex,
+       "who is awakened doesn't return before it has the mutex")
 {
 	check_waits_for_the_mutex(WAIT);
 }
 
-static void pthread_cond_timedwait__desc_3__waits_for_the_mutex(void)
+CLAUSE(pthread_cond_timedwait__desc_3__waits_for_the_mutex,
+       "who is awakened doesn't return before it has the mutex")
 {
 	check_waits_for_the_mutex(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_3__waits_for_the_mutex(void)
+CLAUSE(pthread_cond_clockwait__desc_3__waits_for_the_mutex,
+       "who is awakened doesn't return before it has the mutex")
 {
 	check_waits_for_the_mutex(CLOCKWAIT_MONOTONIC);
 }
 
-static void pthread_cond_wait__desc_6__another_mutex_once_nobody_waits(void)
+CLAUSE(pthread_cond_wait__desc_6__another_mutex_once_nobody_waits,
+       "once nobody waits any more, the next may wait with another mutex")
 {
 	struct thread waiter;
 	struct gate gate;
@@ -394,7 +421,8 @@ static void pthread_cond_wait__desc_6__another_mutex_once_nobody_waits(void)
 	}
 }
 
-static void pthread_cond_wait__desc_6__several_condvars_one_mutex(void)
+CLAUSE(pthread_cond_wait__desc_6__several_condvars_one_mutex,
+       "one mutex serves several condvars, and a signal to one wakes none of the others' waiters")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
 	pthread_cond_t other = PTHREAD_COND_INITIALIZER;
@@ -417,7 +445,9 @@ static void pthread_cond_wait__desc_6__several_condvars_one_mutex(void)
 	join(&waiter);
 }
 
-static void pthread_cond_wait__desc_1__recursive_locked_once(void)
+CLAUSE(pthread_cond_wait__desc_1__recursive_locked_once,
+       "with a recursive mutex that is locked once, the wait releases it, and has it once again "
+       "afterwards")
 {
 	struct thread waiter;
 	struct gate gate;
@@ -441,7 +471,9 @@ static void pthread_cond_wait__desc_1__recursive_locked_once(void)
 	CHECK_ERR(pthread_mutex_unlock(&gate.mutex), EPERM);
 }
 
-static void pthread_cond_wait__desc_1__recursive_locked_more_than_once(void)
+CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
+       "undefined with a recursive mutex that is locked more than once: glibc takes off one "
+       "lock, and puts it back")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 10);
 	struct gate gate;
@@ -489,7 +521,9 @@ static void check_not_owned(pthread_mutex_t *mutex)
 	}
 }
 
-static void pthread_cond_wait__err_EPERM__errorcheck(void)
+CLAUSE(pthread_cond_wait__err_EPERM__errorcheck,
+       "the mutex is error-checking and not the caller's, but another's or nobody's; every call "
+       "says so")
 {
 	pthread_mutex_t mutex;
 
@@ -497,7 +531,8 @@ static void pthread_cond_wait__err_EPERM__errorcheck(void)
 	check_not_owned(&mutex);
 }
 
-static void pthread_cond_wait__err_EPERM__robust(void)
+CLAUSE(pthread_cond_wait__err_EPERM__robust,
+       "the mutex is robust, of whatever type, and not the caller's")
 {
 	pthread_mutex_t mutex;
 	size_t type;
@@ -508,7 +543,8 @@ static void pthread_cond_wait__err_EPERM__robust(void)
 	}
 }
 
-static void pthread_cond_wait__err_EPERM__recursive(void)
+CLAUSE(pthread_cond_wait__err_EPERM__recursive,
+       "glibc's: the mutex is recursive and not the caller's")
 {
 	pthread_mutex_t mutex;
 
@@ -516,7 +552,9 @@ static void pthread_cond_wait__err_EPERM__recursive(void)
 	check_not_owned(&mutex);
 }
 
-static void pthread_cond_wait__err_EPERM__leaves_all_as_it_was(void)
+CLAUSE(pthread_cond_wait__err_EPERM__leaves_all_as_it_was,
+       "an error from before the wait leaves condvar and mutex as they were, and consumes no "
+       "signal")
 {
 	struct thread waiter;
 	struct scene scene;
@@ -533,7 +571,8 @@ static void pthread_cond_wait__err_EPERM__leaves_all_as_it_was(void)
 	join(&waiter);
 }
 
-static void pthread_cond_wait__err_EINVAL__destroyed_mutex(void)
+CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex,
+       "glibc's: the mutex is destroyed; there is nothing to wait for then")
 {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -567,7 +606,9 @@ static void *wait_below_the_ceiling(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_wait__desc_1__protected_mutex(void)
+CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
+       "with a priority-protected mutex, the wait gives back the mutex's ceiling, and has it "
+       "again afterwards")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread waiter;
@@ -651,17 +692,20 @@ static void check_eownerdead(enum call call)
 	}
 }
 
-static void pthread_cond_wait__err_EOWNERDEAD__last_owner_died(void)
+CLAUSE(pthread_cond_wait__err_EOWNERDEAD__last_owner_died,
+       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
 {
 	check_eownerdead(WAIT);
 }
 
-static void pthread_cond_timedwait__err_EOWNERDEAD__last_owner_died(void)
+CLAUSE(pthread_cond_timedwait__err_EOWNERDEAD__last_owner_died,
+       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
 {
 	check_eownerdead(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__err_EOWNERDEAD__last_owner_died(void)
+CLAUSE(pthread_cond_clockwait__err_EOWNERDEAD__last_owner_died,
+       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
 {
 	check_eownerdead(CLOCKWAIT_REALTIME);
 	check_eownerdead(CLOCKWAIT_MONOTONIC);
@@ -685,17 +729,20 @@ static void check_enotrecoverable(enum call call)
 	join(&waiter);
 }
 
-static void pthread_cond_wait__err_ENOTRECOVERABLE__mutex_unusable(void)
+CLAUSE(pthread_cond_wait__err_ENOTRECOVERABLE__mutex_unusable,
+       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
 {
 	check_enotrecoverable(WAIT);
 }
 
-static void pthread_cond_timedwait__err_ENOTRECOVERABLE__mutex_unusable(void)
+CLAUSE(pthread_cond_timedwait__err_ENOTRECOVERABLE__mutex_unusable,
+       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
 {
 	check_enotrecoverable(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__err_ENOTRECOVERABLE__mutex_unusable(void)
+CLAUSE(pthread_cond_clockwait__err_ENOTRECOVERABLE__mutex_unusable,
+       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
 {
 	check_enotrecoverable(CLOCKWAIT_MONOTONIC);
 }
@@ -755,23 +802,31 @@ static void check_cancel(enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_7__cancelled_with_the_mutex(void)
+CLAUSE(pthread_cond_wait__desc_7__cancelled_with_the_mutex,
+       "it is a cancellation point, and has the mutex again before the first cleanup handler "
+       "runs")
 {
 	check_cancel(WAIT);
 }
 
-static void pthread_cond_timedwait__desc_7__cancelled_with_the_mutex(void)
+CLAUSE(pthread_cond_timedwait__desc_7__cancelled_with_the_mutex,
+       "it is a cancellation point, and has the mutex again before the first cleanup handler "
+       "runs")
 {
 	check_cancel(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_7__cancelled_with_the_mutex(void)
+CLAUSE(pthread_cond_clockwait__desc_7__cancelled_with_the_mutex,
+       "it is a cancellation point, and has the mutex again before the first cleanup handler "
+       "runs")
 {
 	check_cancel(CLOCKWAIT_REALTIME);
 	check_cancel(CLOCKWAIT_MONOTONIC);
 }
 
-static void pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken(void)
+CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
+       "a thread that is cancelled while another has the mutex waits for that, and is cancelled "
+       "then")
 {
 	struct thread waiter;
 	struct scene scene;
@@ -805,7 +860,8 @@ static void *cancel_and_wait(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_wait__desc_7__pending_cancellation_acts(void)
+CLAUSE(pthread_cond_wait__desc_7__pending_cancellation_acts,
+       "a cancellation that is pending acts when the wait is called, with the mutex held")
 {
 	struct thread waiter;
 	struct scene scene;
@@ -831,7 +887,8 @@ static void *wait_disabled(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_wait__desc_7__disabled_cancellation_waits(void)
+CLAUSE(pthread_cond_wait__desc_7__disabled_cancellation_waits,
+       "it isn't cancelled while that is disabled, and the cancellation stays pending")
 {
 	struct thread waiter;
 	struct scene scene;
@@ -882,20 +939,23 @@ static void check_cancel_consumes_nothing(enum kind kind, enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_8__cancelled_consumes_no_signal(void)
+CLAUSE(pthread_cond_wait__desc_8__cancelled_consumes_no_signal,
+       "a thread that is cancelled consumes no signal that another waiter could have had")
 {
 	check_cancel_consumes_nothing(DEFAULT, WAIT);
 	check_cancel_consumes_nothing(ERRORCHECK, WAIT);
 	check_cancel_consumes_nothing(PSHARED, WAIT);
 }
 
-static void pthread_cond_timedwait__desc_8__cancelled_consumes_no_signal(void)
+CLAUSE(pthread_cond_timedwait__desc_8__cancelled_consumes_no_signal,
+       "a thread that is cancelled consumes no signal that another waiter could have had")
 {
 	check_cancel_consumes_nothing(DEFAULT, TIMEDWAIT);
 	check_cancel_consumes_nothing(RECURSIVE, TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_8__cancelled_consumes_no_signal(void)
+CLAUSE(pthread_cond_clockwait__desc_8__cancelled_consumes_no_signal,
+       "a thread that is cancelled consumes no signal that another waiter could have had")
 {
 	check_cancel_consumes_nothing(DEFAULT, CLOCKWAIT_MONOTONIC);
 	check_cancel_consumes_nothing(ROBUST, CLOCKWAIT_REALTIME);
@@ -928,23 +988,28 @@ static void check_times_out(enum call call, clockid_t condvars)
 	}
 }
 
-static void pthread_cond_timedwait__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_cond_timedwait__err_ETIMEDOUT__at_the_deadline,
+       "the deadline is reached, and not before, without a signal; the caller has the mutex")
 {
 	check_times_out(TIMEDWAIT, CLOCK_REALTIME);
 }
 
-static void pthread_cond_timedwait__desc_10__on_the_condvars_clock(void)
+CLAUSE(pthread_cond_timedwait__desc_10__on_the_condvars_clock,
+       "the deadline is a time of the clock that the condvar's attributes say")
 {
 	check_times_out(TIMEDWAIT, CLOCK_MONOTONIC);
 }
 
-static void pthread_cond_clockwait__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_cond_clockwait__err_ETIMEDOUT__at_the_deadline,
+       "the deadline is reached, and not before, without a signal; the caller has the mutex")
 {
 	check_times_out(CLOCKWAIT_REALTIME, CLOCK_REALTIME);
 	check_times_out(CLOCKWAIT_MONOTONIC, CLOCK_MONOTONIC);
 }
 
-static void pthread_cond_clockwait__desc_10__on_the_calls_clock(void)
+CLAUSE(pthread_cond_clockwait__desc_10__on_the_calls_clock,
+       "the deadline is a time of the clock that the call names, whatever the condvar's "
+       "attributes say")
 {
 	check_times_out(CLOCKWAIT_REALTIME, CLOCK_MONOTONIC);
 	check_times_out(CLOCKWAIT_MONOTONIC, CLOCK_REALTIME);
@@ -974,12 +1039,16 @@ static void check_past(enum call call)
 	}
 }
 
-static void pthread_cond_timedwait__desc_9__deadline_already_passed(void)
+CLAUSE(pthread_cond_timedwait__desc_9__deadline_already_passed,
+       "a deadline that has passed before the call, be it before the clock's beginning, is "
+       "reached")
 {
 	check_past(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_9__deadline_already_passed(void)
+CLAUSE(pthread_cond_clockwait__desc_9__deadline_already_passed,
+       "a deadline that has passed before the call, be it before the clock's beginning, is "
+       "reached")
 {
 	check_past(CLOCKWAIT_REALTIME);
 	check_past(CLOCKWAIT_MONOTONIC);
@@ -1030,12 +1099,14 @@ static void check_far(enum call call)
 	}
 }
 
-static void pthread_cond_timedwait__desc_9__far_deadline_isnt_reached(void)
+CLAUSE(pthread_cond_timedwait__desc_9__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
 {
 	check_far(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_9__far_deadline_isnt_reached(void)
+CLAUSE(pthread_cond_clockwait__desc_9__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
 {
 	check_far(CLOCKWAIT_REALTIME);
 	check_far(CLOCKWAIT_MONOTONIC);
@@ -1072,12 +1143,16 @@ static void check_lets_others_in(enum call call)
 	}
 }
 
-static void pthread_cond_timedwait__desc_11__releases_past_the_deadline(void)
+CLAUSE(pthread_cond_timedwait__desc_11__releases_past_the_deadline,
+       "a wait whose deadline has passed before releases the mutex and takes it again none the "
+       "less")
 {
 	check_lets_others_in(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_11__releases_past_the_deadline(void)
+CLAUSE(pthread_cond_clockwait__desc_11__releases_past_the_deadline,
+       "a wait whose deadline has passed before releases the mutex and takes it again none the "
+       "less")
 {
 	check_lets_others_in(CLOCKWAIT_REALTIME);
 	check_lets_others_in(CLOCKWAIT_MONOTONIC);
@@ -1125,12 +1200,16 @@ static void check_times_out_late(enum call call)
 		UNTIL(times_out_late(ordinary[i], call));
 }
 
-static void pthread_cond_timedwait__desc_11__waits_for_the_mutex(void)
+CLAUSE(pthread_cond_timedwait__desc_11__waits_for_the_mutex,
+       "a wait that has timed out has the mutex when it returns, however long past the deadline "
+       "that is")
 {
 	check_times_out_late(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_11__waits_for_the_mutex(void)
+CLAUSE(pthread_cond_clockwait__desc_11__waits_for_the_mutex,
+       "a wait that has timed out has the mutex when it returns, however long past the deadline "
+       "that is")
 {
 	check_times_out_late(CLOCKWAIT_MONOTONIC);
 }
@@ -1163,18 +1242,21 @@ static void check_bad_nanoseconds(enum call call)
 	}
 }
 
-static void pthread_cond_timedwait__err_EINVAL__bad_nanoseconds(void)
+CLAUSE(pthread_cond_timedwait__err_EINVAL__bad_nanoseconds,
+       "the nanoseconds are negative or a second and more; the caller has the mutex")
 {
 	check_bad_nanoseconds(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__err_EINVAL__bad_nanoseconds(void)
+CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_nanoseconds,
+       "the nanoseconds are negative or a second and more; the caller has the mutex")
 {
 	check_bad_nanoseconds(CLOCKWAIT_REALTIME);
 	check_bad_nanoseconds(CLOCKWAIT_MONOTONIC);
 }
 
-static void pthread_cond_clockwait__err_EINVAL__bad_clock(void)
+CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
+       "the clock is none that can be waited on; the caller has the mutex")
 {
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 1000);
 	struct scene scene;
@@ -1218,17 +1300,23 @@ static void check_storm(enum call call)
 	}
 }
 
-static void pthread_cond_wait__desc_12__handlers_cause_no_error(void)
+CLAUSE(pthread_cond_wait__desc_12__handlers_cause_no_error,
+       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
+       "reason, and never EINTR")
 {
 	check_storm(WAIT);
 }
 
-static void pthread_cond_timedwait__desc_12__handlers_cause_no_error(void)
+CLAUSE(pthread_cond_timedwait__desc_12__handlers_cause_no_error,
+       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
+       "reason, and never EINTR")
 {
 	check_storm(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_12__handlers_cause_no_error(void)
+CLAUSE(pthread_cond_clockwait__desc_12__handlers_cause_no_error,
+       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
+       "reason, and never EINTR")
 {
 	check_storm(CLOCKWAIT_REALTIME);
 	check_storm(CLOCKWAIT_MONOTONIC);
@@ -1276,12 +1364,14 @@ static void check_deadline_in_a_storm(enum call call)
 	join(&waiter);
 }
 
-static void pthread_cond_timedwait__desc_12__handlers_dont_move_the_deadline(void)
+CLAUSE(pthread_cond_timedwait__desc_12__handlers_dont_move_the_deadline,
+       "signal handlers move the deadline neither forth nor back")
 {
 	check_deadline_in_a_storm(TIMEDWAIT);
 }
 
-static void pthread_cond_clockwait__desc_12__handlers_dont_move_the_deadline(void)
+CLAUSE(pthread_cond_clockwait__desc_12__handlers_dont_move_the_deadline,
+       "signal handlers move the deadline neither forth nor back")
 {
 	check_deadline_in_a_storm(CLOCKWAIT_REALTIME);
 	check_deadline_in_a_storm(CLOCKWAIT_MONOTONIC);
@@ -1335,19 +1425,21 @@ static void check_signals(bool held, bool shared)
 	}
 }
 
-static void pthread_cond_signal__desc_2__unblocks_one_at_least(void)
+CLAUSE(pthread_cond_signal__desc_2__unblocks_one_at_least,
+       "it unblocks one waiter at least, called with the mutex")
 {
 	check_signals(true, false);
 	check_signals(true, true);
 }
 
-static void pthread_cond_signal__desc_4__without_the_mutex(void)
+CLAUSE(pthread_cond_signal__desc_4__without_the_mutex, "and called without it")
 {
 	check_signals(false, false);
 	check_signals(false, true);
 }
 
-static void pthread_cond_signal__desc_2__each_unblocks_another(void)
+CLAUSE(pthread_cond_signal__desc_2__each_unblocks_another,
+       "as many signals as there are waiters, one right after the other, unblock them all")
 {
 	struct thread waiters[WAITERS];
 	struct gate gate;
@@ -1398,7 +1490,9 @@ static void *take_and_signal(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_signal__desc_2__later_waiters_dont_take_it(void)
+CLAUSE(pthread_cond_signal__desc_2__later_waiters_dont_take_it,
+       "in so many words since 2024: it unblocks one of those that were blocked by then: who "
+       "begins to wait later can't take the signal from them")
 {
 	struct thread earlier, later;
 	struct gate gate;
@@ -1414,7 +1508,8 @@ static void pthread_cond_signal__desc_2__later_waiters_dont_take_it(void)
 	}
 }
 
-static void pthread_cond_signal__desc_5__without_waiters(void)
+CLAUSE(pthread_cond_signal__desc_5__without_waiters,
+       "it has no effect when nobody waits: it isn't kept for later")
 {
 	struct timespec at;
 	struct gate gate;
@@ -1487,7 +1582,9 @@ static void check_ranks(bool shared)
 	}
 }
 
-static void pthread_cond_signal__desc_3__by_priority(void)
+CLAUSE(pthread_cond_signal__desc_3__by_priority,
+       "of real-time threads that wait, the one with the highest priority is unblocked first, "
+       "however late it came")
 {
 	check_ranks(false);
 	check_ranks(true);
@@ -1513,13 +1610,14 @@ static void check_broadcast(bool held, bool shared)
 	}
 }
 
-static void pthread_cond_broadcast__desc_1__unblocks_all(void)
+CLAUSE(pthread_cond_broadcast__desc_1__unblocks_all,
+       "it unblocks all waiters, called with the mutex")
 {
 	check_broadcast(true, false);
 	check_broadcast(true, true);
 }
 
-static void pthread_cond_broadcast__desc_4__without_the_mutex(void)
+CLAUSE(pthread_cond_broadcast__desc_4__without_the_mutex, "and called without it")
 {
 	check_broadcast(false, false);
 	check_broadcast(false, true);
@@ -1550,7 +1648,9 @@ static void *wait_in_crowd(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time(void)
+CLAUSE(pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time,
+       "those that it unblocks have the mutex one after the other, as if each had locked it, by "
+       "whichever call they wait")
 {
 	struct crowd crowd;
 	struct thread waiters[16];
@@ -1577,7 +1677,8 @@ static void pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time(void)
 	}
 }
 
-static void pthread_cond_broadcast__desc_5__without_waiters(void)
+CLAUSE(pthread_cond_broadcast__desc_5__without_waiters,
+       "it has no effect when nobody waits: it isn't kept for later")
 {
 	struct timespec at;
 	struct gate gate;
@@ -1606,7 +1707,8 @@ static void *broadcast_later(void *argument)
 	return NULL;
 }
 
-static void pthread_cond_broadcast__desc_4__is_no_cancellation_point(void)
+CLAUSE(pthread_cond_broadcast__desc_4__is_no_cancellation_point,
+       "neither is a cancellation point: a thread with a cancellation pending comes through both")
 {
 	struct thread waiters[WAITERS], broadcaster;
 	struct gate gate;
@@ -1621,277 +1723,3 @@ static void pthread_cond_broadcast__desc_4__is_no_cancellation_point(void)
 	CHECK(join(&broadcaster) == NULL);
 	join_waiters(&gate, waiters);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_cond_init__desc_3__is_initialised,
-	       "pthread_cond_init", "DESCRIPTION 3",
-	       "the condvar is initialised, without waiters or signals, whatever the "
-	       "memory held"),
-	CLAUSE(pthread_cond_init__desc_3__null_stands_for_the_defaults,
-	       "pthread_cond_init", "DESCRIPTION 3",
-	       "without an attributes object it has the defaults: its deadlines are "
-	       "times of CLOCK_REALTIME"),
-	CLAUSE(pthread_cond_init__desc_6__initialiser_is_init_with_null,
-	       "pthread_cond_init", "DESCRIPTION 6",
-	       "the initialiser makes what init without attributes makes, in static "
-	       "memory and in automatic"),
-	CLAUSE(pthread_cond_destroy__desc_1__can_be_initialised_again,
-	       "pthread_cond_destroy", "DESCRIPTION 1",
-	       "a destroyed condvar can be initialised again, and its old attributes "
-	       "are gone"),
-	CLAUSE(pthread_cond_destroy__desc_2__without_waiters,
-	       "pthread_cond_destroy", "DESCRIPTION 2",
-	       "it can be destroyed when nobody is blocked on it, after waits that "
-	       "were signalled and that timed out"),
-	CLAUSE(pthread_cond_destroy__desc_2__at_once_after_a_broadcast,
-	       "pthread_cond_destroy", "DESCRIPTION 2",
-	       "it can be destroyed as soon as all waiters have been awakened, though "
-	       "they have yet to get the mutex"),
-	CLAUSE(pthread_cond_wait__desc_1__releases_and_blocks,
-	       "pthread_cond_wait", "DESCRIPTION 1",
-	       "it blocks on the condvar with the mutex released, and returns 0 with "
-	       "the mutex locked and owned when signalled"),
-	CLAUSE(pthread_cond_timedwait__desc_1__releases_and_blocks,
-	       "pthread_cond_timedwait", "DESCRIPTION 1",
-	       "it blocks on the condvar with the mutex released, and returns 0 with "
-	       "the mutex locked and owned when signalled"),
-	CLAUSE(pthread_cond_clockwait__desc_1__releases_and_blocks,
-	       "pthread_cond_clockwait", "DESCRIPTION 1",
-	       "new in 2024, as is the whole call: it blocks on the condvar with the "
-	       "mutex released, and returns 0 with the mutex locked and owned when "
-	       "signalled"),
-	CLAUSE(pthread_cond_wait__desc_2__atomically,
-	       "pthread_cond_wait", "DESCRIPTION 2",
-	       "release and block are one: a thread that gets the mutex after the "
-	       "waiter, and signals, finds it blocked"),
-	CLAUSE(pthread_cond_timedwait__desc_2__atomically,
-	       "pthread_cond_timedwait", "DESCRIPTION 2",
-	       "release and block are one: a thread that gets the mutex after the "
-	       "waiter, and signals, finds it blocked"),
-	CLAUSE(pthread_cond_clockwait__desc_2__atomically,
-	       "pthread_cond_clockwait", "DESCRIPTION 2",
-	       "release and block are one: a thread that gets the mutex after the "
-	       "waiter, and signals, finds it blocked"),
-	CLAUSE(pthread_cond_wait__desc_3__waits_for_the_mutex,
-	       "pthread_cond_wait", "DESCRIPTION 3",
-	       "who is awakened doesn't return before it has the mutex"),
-	CLAUSE(pthread_cond_timedwait__desc_3__waits_for_the_mutex,
-	       "pthread_cond_timedwait", "DESCRIPTION 3",
-	       "who is awakened doesn't return before it has the mutex"),
-	CLAUSE(pthread_cond_clockwait__desc_3__waits_for_the_mutex,
-	       "pthread_cond_clockwait", "DESCRIPTION 3",
-	       "who is awakened doesn't return before it has the mutex"),
-	CLAUSE(pthread_cond_wait__desc_6__another_mutex_once_nobody_waits,
-	       "pthread_cond_wait", "DESCRIPTION 6",
-	       "once nobody waits any more, the next may wait with another mutex"),
-	CLAUSE(pthread_cond_wait__desc_6__several_condvars_one_mutex,
-	       "pthread_cond_wait", "DESCRIPTION 6",
-	       "one mutex serves several condvars, and a signal to one wakes none of "
-	       "the others' waiters"),
-	CLAUSE(pthread_cond_wait__desc_1__recursive_locked_once,
-	       "pthread_cond_wait", "DESCRIPTION 1",
-	       "with a recursive mutex that is locked once, the wait releases it, and "
-	       "has it once again afterwards"),
-	CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
-	       "pthread_cond_wait", "DESCRIPTION 1",
-	       "undefined with a recursive mutex that is locked more than once: glibc "
-	       "takes off one lock, and puts it back"),
-	CLAUSE(pthread_cond_wait__err_EPERM__errorcheck,
-	       "pthread_cond_wait", "ERRORS EPERM",
-	       "the mutex is error-checking and not the caller's, but another's or "
-	       "nobody's; every call says so"),
-	CLAUSE(pthread_cond_wait__err_EPERM__robust,
-	       "pthread_cond_wait", "ERRORS EPERM",
-	       "the mutex is robust, of whatever type, and not the caller's"),
-	CLAUSE(pthread_cond_wait__err_EPERM__recursive,
-	       "pthread_cond_wait", "ERRORS EPERM",
-	       "glibc's: the mutex is recursive and not the caller's"),
-	CLAUSE(pthread_cond_wait__err_EPERM__leaves_all_as_it_was,
-	       "pthread_cond_wait", "ERRORS EPERM",
-	       "an error from before the wait leaves condvar and mutex as they were, "
-	       "and consumes no signal"),
-	CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex,
-	       "pthread_cond_wait", "ERRORS EINVAL",
-	       "glibc's: the mutex is destroyed; there is nothing to wait for then"),
-	CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
-	       "pthread_cond_wait", "DESCRIPTION 1",
-	       "with a priority-protected mutex, the wait gives back the mutex's "
-	       "ceiling, and has it again afterwards"),
-	CLAUSE(pthread_cond_wait__err_EOWNERDEAD__last_owner_died,
-	       "pthread_cond_wait", "ERRORS EOWNERDEAD",
-	       "who had the robust mutex when the wait was to end has died; the caller "
-	       "has the mutex"),
-	CLAUSE(pthread_cond_timedwait__err_EOWNERDEAD__last_owner_died,
-	       "pthread_cond_timedwait", "ERRORS EOWNERDEAD",
-	       "who had the robust mutex when the wait was to end has died; the caller "
-	       "has the mutex"),
-	CLAUSE(pthread_cond_clockwait__err_EOWNERDEAD__last_owner_died,
-	       "pthread_cond_clockwait", "ERRORS EOWNERDEAD",
-	       "who had the robust mutex when the wait was to end has died; the caller "
-	       "has the mutex"),
-	CLAUSE(pthread_cond_wait__err_ENOTRECOVERABLE__mutex_unusable,
-	       "pthread_cond_wait", "ERRORS ENOTRECOVERABLE",
-	       "the robust mutex has become unusable meanwhile; the caller doesn't "
-	       "have it"),
-	CLAUSE(pthread_cond_timedwait__err_ENOTRECOVERABLE__mutex_unusable,
-	       "pthread_cond_timedwait", "ERRORS ENOTRECOVERABLE",
-	       "the robust mutex has become unusable meanwhile; the caller doesn't "
-	       "have it"),
-	CLAUSE(pthread_cond_clockwait__err_ENOTRECOVERABLE__mutex_unusable,
-	       "pthread_cond_clockwait", "ERRORS ENOTRECOVERABLE",
-	       "the robust mutex has become unusable meanwhile; the caller doesn't "
-	       "have it"),
-	CLAUSE(pthread_cond_wait__desc_7__cancelled_with_the_mutex,
-	       "pthread_cond_wait", "DESCRIPTION 7",
-	       "it is a cancellation point, and has the mutex again before the first "
-	       "cleanup handler runs"),
-	CLAUSE(pthread_cond_timedwait__desc_7__cancelled_with_the_mutex,
-	       "pthread_cond_timedwait", "DESCRIPTION 7",
-	       "it is a cancellation point, and has the mutex again before the first "
-	       "cleanup handler runs"),
-	CLAUSE(pthread_cond_clockwait__desc_7__cancelled_with_the_mutex,
-	       "pthread_cond_clockwait", "DESCRIPTION 7",
-	       "it is a cancellation point, and has the mutex again before the first "
-	       "cleanup handler runs"),
-	CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
-	       "pthread_cond_wait", "DESCRIPTION 7",
-	       "a thread that is cancelled while another has the mutex waits for that, "
-	       "and is cancelled then"),
-	CLAUSE(pthread_cond_wait__desc_7__pending_cancellation_acts,
-	       "pthread_cond_wait", "DESCRIPTION 7",
-	       "a cancellation that is pending acts when the wait is called, with the "
-	       "mutex held"),
-	CLAUSE(pthread_cond_wait__desc_7__disabled_cancellation_waits,
-	       "pthread_cond_wait", "DESCRIPTION 7",
-	       "it isn't cancelled while that is disabled, and the cancellation stays "
-	       "pending"),
-	CLAUSE(pthread_cond_wait__desc_8__cancelled_consumes_no_signal,
-	       "pthread_cond_wait", "DESCRIPTION 8",
-	       "a thread that is cancelled consumes no signal that another waiter "
-	       "could have had"),
-	CLAUSE(pthread_cond_timedwait__desc_8__cancelled_consumes_no_signal,
-	       "pthread_cond_timedwait", "DESCRIPTION 8",
-	       "a thread that is cancelled consumes no signal that another waiter "
-	       "could have had"),
-	CLAUSE(pthread_cond_clockwait__desc_8__cancelled_consumes_no_signal,
-	       "pthread_cond_clockwait", "DESCRIPTION 8",
-	       "a thread that is cancelled consumes no signal that another waiter "
-	       "could have had"),
-	CLAUSE(pthread_cond_timedwait__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_cond_timedwait", "ERRORS ETIMEDOUT",
-	       "the deadline is reached, and not before, without a signal; the caller "
-	       "has the mutex"),
-	CLAUSE(pthread_cond_timedwait__desc_10__on_the_condvars_clock,
-	       "pthread_cond_timedwait", "DESCRIPTION 10",
-	       "the deadline is a time of the clock that the condvar's attributes say"),
-	CLAUSE(pthread_cond_clockwait__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_cond_clockwait", "ERRORS ETIMEDOUT",
-	       "the deadline is reached, and not before, without a signal; the caller "
-	       "has the mutex"),
-	CLAUSE(pthread_cond_clockwait__desc_10__on_the_calls_clock,
-	       "pthread_cond_clockwait", "DESCRIPTION 10",
-	       "the deadline is a time of the clock that the call names, whatever the "
-	       "condvar's attributes say"),
-	CLAUSE(pthread_cond_timedwait__desc_9__deadline_already_passed,
-	       "pthread_cond_timedwait", "DESCRIPTION 9",
-	       "a deadline that has passed before the call, be it before the clock's "
-	       "beginning, is reached"),
-	CLAUSE(pthread_cond_clockwait__desc_9__deadline_already_passed,
-	       "pthread_cond_clockwait", "DESCRIPTION 9",
-	       "a deadline that has passed before the call, be it before the clock's "
-	       "beginning, is reached"),
-	CLAUSE(pthread_cond_timedwait__desc_9__far_deadline_isnt_reached,
-	       "pthread_cond_timedwait", "DESCRIPTION 9",
-	       "a deadline as far off as there is isn't reached, whatever that comes "
-	       "to in nanoseconds"),
-	CLAUSE(pthread_cond_clockwait__desc_9__far_deadline_isnt_reached,
-	       "pthread_cond_clockwait", "DESCRIPTION 9",
-	       "a deadline as far off as there is isn't reached, whatever that comes "
-	       "to in nanoseconds"),
-	CLAUSE(pthread_cond_timedwait__desc_11__releases_past_the_deadline,
-	       "pthread_cond_timedwait", "DESCRIPTION 11",
-	       "a wait whose deadline has passed before releases the mutex and takes "
-	       "it again none the less"),
-	CLAUSE(pthread_cond_clockwait__desc_11__releases_past_the_deadline,
-	       "pthread_cond_clockwait", "DESCRIPTION 11",
-	       "a wait whose deadline has passed before releases the mutex and takes "
-	       "it again none the less"),
-	CLAUSE(pthread_cond_timedwait__desc_11__waits_for_the_mutex,
-	       "pthread_cond_timedwait", "DESCRIPTION 11",
-	       "a wait that has timed out has the mutex when it returns, however long "
-	       "past the deadline that is"),
-	CLAUSE(pthread_cond_clockwait__desc_11__waits_for_the_mutex,
-	       "pthread_cond_clockwait", "DESCRIPTION 11",
-	       "a wait that has timed out has the mutex when it returns, however long "
-	       "past the deadline that is"),
-	CLAUSE(pthread_cond_timedwait__err_EINVAL__bad_nanoseconds,
-	       "pthread_cond_timedwait", "ERRORS EINVAL",
-	       "the nanoseconds are negative or a second and more; the caller has the "
-	       "mutex"),
-	CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_nanoseconds,
-	       "pthread_cond_clockwait", "ERRORS EINVAL",
-	       "the nanoseconds are negative or a second and more; the caller has the "
-	       "mutex"),
-	CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
-	       "pthread_cond_clockwait", "ERRORS EINVAL",
-	       "the clock is none that can be waited on; the caller has the mutex"),
-	CLAUSE(pthread_cond_wait__desc_12__handlers_cause_no_error,
-	       "pthread_cond_wait", "DESCRIPTION 12",
-	       "when a signal handler returns the thread waits on or returns 0 as if "
-	       "awakened for no reason, and never EINTR"),
-	CLAUSE(pthread_cond_timedwait__desc_12__handlers_cause_no_error,
-	       "pthread_cond_timedwait", "DESCRIPTION 12",
-	       "when a signal handler returns the thread waits on or returns 0 as if "
-	       "awakened for no reason, and never EINTR"),
-	CLAUSE(pthread_cond_clockwait__desc_12__handlers_cause_no_error,
-	       "pthread_cond_clockwait", "DESCRIPTION 12",
-	       "when a signal handler returns the thread waits on or returns 0 as if "
-	       "awakened for no reason, and never EINTR"),
-	CLAUSE(pthread_cond_timedwait__desc_12__handlers_dont_move_the_deadline,
-	       "pthread_cond_timedwait", "DESCRIPTION 12",
-	       "signal handlers move the deadline neither forth nor back"),
-	CLAUSE(pthread_cond_clockwait__desc_12__handlers_dont_move_the_deadline,
-	       "pthread_cond_clockwait", "DESCRIPTION 12",
-	       "signal handlers move the deadline neither forth nor back"),
-	CLAUSE(pthread_cond_signal__desc_2__unblocks_one_at_least,
-	       "pthread_cond_signal", "DESCRIPTION 2",
-	       "it unblocks one waiter at least, called with the mutex"),
-	CLAUSE(pthread_cond_signal__desc_4__without_the_mutex,
-	       "pthread_cond_signal", "DESCRIPTION 4",
-	       "and called without it"),
-	CLAUSE(pthread_cond_signal__desc_2__each_unblocks_another,
-	       "pthread_cond_signal", "DESCRIPTION 2",
-	       "as many signals as there are waiters, one right after the other, "
-	       "unblock them all"),
-	CLAUSE(pthread_cond_signal__desc_2__later_waiters_dont_take_it,
-	       "pthread_cond_signal", "DESCRIPTION 2",
-	       "in so many words since 2024: it unblocks one of those that were "
-	       "blocked by then: who begins to wait later can't take the signal from "
-	       "them"),
-	CLAUSE(pthread_cond_signal__desc_5__without_waiters,
-	       "pthread_cond_signal", "DESCRIPTION 5",
-	       "it has no effect when nobody waits: it isn't kept for later"),
-	CLAUSE(pthread_cond_signal__desc_3__by_priority,
-	       "pthread_cond_signal", "DESCRIPTION 3",
-	       "of real-time threads that wait, the one with the highest priority is "
-	       "unblocked first, however late it came"),
-	CLAUSE(pthread_cond_broadcast__desc_1__unblocks_all,
-	       "pthread_cond_broadcast", "DESCRIPTION 1",
-	       "it unblocks all waiters, called with the mutex"),
-	CLAUSE(pthread_cond_broadcast__desc_4__without_the_mutex,
-	       "pthread_cond_broadcast", "DESCRIPTION 4",
-	       "and called without it"),
-	CLAUSE(pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time,
-	       "pthread_cond_broadcast", "DESCRIPTION 3",
-	       "those that it unblocks have the mutex one after the other, as if each "
-	       "had locked it, by whichever call they wait"),
-	CLAUSE(pthread_cond_broadcast__desc_5__without_waiters,
-	       "pthread_cond_broadcast", "DESCRIPTION 5",
-	       "it has no effect when nobody waits: it isn't kept for later"),
-	CLAUSE(pthread_cond_broadcast__desc_4__is_no_cancellation_point,
-	       "pthread_cond_broadcast", "DESCRIPTION 4",
-	       "neither is a cancellation point: a thread with a cancellation pending "
-	       "comes through both"),
-};
-
-TEST_MAIN(tests)

@@ -1,4 +1,5 @@
 /* XSH, the pages of condition variables' attributes. */
+#include "clause.h"
 #include "mutexes.h"
 
 static clockid_t clock_of(const pthread_condattr_t *attr)
@@ -34,7 +35,8 @@ static void check_clock(pthread_cond_t *cond, clockid_t clock)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_condattr_init__desc_1__defaults(void)
+CLAUSE(pthread_condattr_init__desc_1__defaults,
+       "all attributes have their defaults: CLOCK_REALTIME, private")
 {
 	static const int fills[] = { 0x00, 0xff, 0xa5 };
 	pthread_condattr_t attr;
@@ -47,7 +49,9 @@ static void pthread_condattr_init__desc_1__defaults(void)
 	}
 }
 
-static void pthread_condattr_init__desc_3__later_changes_touch_no_condvar(void)
+CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
+       "what happens to the object afterwards, destruction too, changes no condvar that it has "
+       "made, only those made later")
 {
 	pthread_cond_t before, after;
 	pthread_condattr_t attr;
@@ -63,7 +67,8 @@ static void pthread_condattr_init__desc_3__later_changes_touch_no_condvar(void)
 	check_clock(&after, CLOCK_MONOTONIC);
 }
 
-static void pthread_condattr_init__desc_3__makes_many_condvars(void)
+CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
+       "one object serves any number of condvars")
 {
 	pthread_condattr_t attr;
 	pthread_cond_t conds[5];
@@ -76,7 +81,7 @@ static void pthread_condattr_init__desc_3__makes_many_condvars(void)
 		check_clock(&conds[i], CLOCK_MONOTONIC);
 }
 
-static void pthread_condattr_init__ret__0(void)
+CLAUSE(pthread_condattr_init__ret__0, "0, and errno is left alone")
 {
 	pthread_condattr_t attrs[3];
 
@@ -88,7 +93,8 @@ static void pthread_condattr_init__ret__0(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_condattr_destroy__desc_2__can_be_initialised_again(void)
+CLAUSE(pthread_condattr_destroy__desc_2__can_be_initialised_again,
+       "a destroyed object can be initialised again, and has the defaults then")
 {
 	pthread_condattr_t attr;
 
@@ -104,7 +110,9 @@ static void pthread_condattr_destroy__desc_2__can_be_initialised_again(void)
 
 /* ---------------------------------------------------------------- clock -- */
 
-static void pthread_condattr_getclock__desc_1__tells_it(void)
+CLAUSE(pthread_condattr_getclock__desc_1__tells_it,
+       "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever is "
+       "set besides")
 {
 	pthread_condattr_t attr;
 
@@ -122,7 +130,7 @@ static void pthread_condattr_getclock__desc_1__tells_it(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_condattr_setclock__desc_1__sets_it_alone(void)
+CLAUSE(pthread_condattr_setclock__desc_1__sets_it_alone, "it sets the clock and no other attribute")
 {
 	pthread_condattr_t attr;
 
@@ -134,7 +142,8 @@ static void pthread_condattr_setclock__desc_1__sets_it_alone(void)
 	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
 }
 
-static void pthread_condattr_setclock__desc_2__is_in_effect(void)
+CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
+       "the clock is the one that the condvar's timedwait counts on, private or shared")
 {
 	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC };
 	pthread_cond_t cond;
@@ -149,7 +158,9 @@ static void pthread_condattr_setclock__desc_2__is_in_effect(void)
 	}
 }
 
-static void pthread_condattr_setclock__err_EINVAL__bad_clock(void)
+CLAUSE(pthread_condattr_setclock__err_EINVAL__bad_clock,
+       "there is no such clock, it is one of CPU time, or, as glibc has it, one that nothing "
+       "waits on; the one before stays")
 {
 	pthread_condattr_t attr;
 
@@ -164,7 +175,8 @@ static void pthread_condattr_setclock__err_EINVAL__bad_clock(void)
 
 /* -------------------------------------------------------------- pshared -- */
 
-static void pthread_condattr_getpshared__desc_1__tells_it(void)
+CLAUSE(pthread_condattr_getpshared__desc_1__tells_it,
+       "it tells whether processes share the condvar, which they don't at first")
 {
 	pthread_condattr_t attr;
 
@@ -180,7 +192,7 @@ static void pthread_condattr_getpshared__desc_1__tells_it(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_condattr_setpshared__desc_1__sets_it_alone(void)
+CLAUSE(pthread_condattr_setpshared__desc_1__sets_it_alone, "it sets that and no other attribute")
 {
 	pthread_condattr_t attr;
 
@@ -230,7 +242,9 @@ static void *take_permit_here(void *argument)
 	return NULL;
 }
 
-static void pthread_condattr_setpshared__desc_2__works_between_processes(void)
+CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
+       "a shared condvar's waiters in other processes are signalled, one at least for a signal, "
+       "all by a broadcast")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct thread here;
@@ -266,7 +280,8 @@ static void pthread_condattr_setpshared__desc_2__works_between_processes(void)
 	OK(pthread_mutex_destroy(&shared->mutex));
 }
 
-static void pthread_condattr_setpshared__desc_2__signalled_from_another_process(void)
+CLAUSE(pthread_condattr_setpshared__desc_2__signalled_from_another_process,
+       "a signal from another process reaches a waiter in this one")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct thread here;
@@ -288,7 +303,8 @@ static void pthread_condattr_setpshared__desc_2__signalled_from_another_process(
 	REAP(child);
 }
 
-static void pthread_condattr_setpshared__desc_2__private_in_a_forked_child(void)
+CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
+       "a private condvar in a forked child is the child's own")
 {
 	struct gate gate;
 	struct thread waiter;
@@ -310,7 +326,8 @@ static void pthread_condattr_setpshared__desc_2__private_in_a_forked_child(void)
 	CHECK_EQ(gate.passed, 0);
 }
 
-static void pthread_condattr_setpshared__err_EINVAL__no_such_value(void)
+CLAUSE(pthread_condattr_setpshared__err_EINVAL__no_such_value,
+       "the value is neither shared nor private, and the one before stays")
 {
 	static const int bad[] = { -1, 2, 99, INT_MAX, INT_MIN };
 	pthread_condattr_t attr;
@@ -322,59 +339,3 @@ static void pthread_condattr_setpshared__err_EINVAL__no_such_value(void)
 		CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
 	}
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_condattr_init__desc_1__defaults,
-	       "pthread_condattr_init", "DESCRIPTION 1",
-	       "all attributes have their defaults: CLOCK_REALTIME, private"),
-	CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
-	       "pthread_condattr_init", "DESCRIPTION 3",
-	       "what happens to the object afterwards, destruction too, changes no "
-	       "condvar that it has made, only those made later"),
-	CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
-	       "pthread_condattr_init", "DESCRIPTION 3",
-	       "one object serves any number of condvars"),
-	CLAUSE(pthread_condattr_init__ret__0,
-	       "pthread_condattr_init", "RETURN VALUE",
-	       "0, and errno is left alone"),
-	CLAUSE(pthread_condattr_destroy__desc_2__can_be_initialised_again,
-	       "pthread_condattr_destroy", "DESCRIPTION 2",
-	       "a destroyed object can be initialised again, and has the defaults then"),
-	CLAUSE(pthread_condattr_getclock__desc_1__tells_it,
-	       "pthread_condattr_getclock", "DESCRIPTION 1",
-	       "it tells the clock, CLOCK_REALTIME at first, and the one that was set "
-	       "then, whatever is set besides"),
-	CLAUSE(pthread_condattr_setclock__desc_1__sets_it_alone,
-	       "pthread_condattr_setclock", "DESCRIPTION 1",
-	       "it sets the clock and no other attribute"),
-	CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
-	       "pthread_condattr_setclock", "DESCRIPTION 2",
-	       "the clock is the one that the condvar's timedwait counts on, private "
-	       "or shared"),
-	CLAUSE(pthread_condattr_setclock__err_EINVAL__bad_clock,
-	       "pthread_condattr_setclock", "ERRORS EINVAL",
-	       "there is no such clock, it is one of CPU time, or, as glibc has it, "
-	       "one that nothing waits on; the one before stays"),
-	CLAUSE(pthread_condattr_getpshared__desc_1__tells_it,
-	       "pthread_condattr_getpshared", "DESCRIPTION 1",
-	       "it tells whether processes share the condvar, which they don't at "
-	       "first"),
-	CLAUSE(pthread_condattr_setpshared__desc_1__sets_it_alone,
-	       "pthread_condattr_setpshared", "DESCRIPTION 1",
-	       "it sets that and no other attribute"),
-	CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
-	       "pthread_condattr_setpshared", "DESCRIPTION 2",
-	       "a shared condvar's waiters in other processes are signalled, one at "
-	       "least for a signal, all by a broadcast"),
-	CLAUSE(pthread_condattr_setpshared__desc_2__signalled_from_another_process,
-	       "pthread_condattr_setpshared", "DESCRIPTION 2",
-	       "a signal from another process reaches a waiter in this one"),
-	CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
-	       "pthread_condattr_setpshared", "DESCRIPTION 2",
-	       "a private condvar in a forked child is the child's own"),
-	CLAUSE(pthread_condattr_setpshared__err_EINVAL__no_such_value,
-	       "pthread_condattr_setpshared", "ERRORS EINVAL",
-	       "the value is neither shared nor private, and the one before stays"),
-};
-
-TEST_MAIN(tests)

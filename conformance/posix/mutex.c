@@ -1,9 +1,11 @@
 /* XSH, the pages of mutexes. */
+#include "clause.h"
 #include "mutexes.h"
 
 /* ---------------------------------------------------- init and destroy -- */
 
-static void pthread_mutex_init__desc_3__has_the_attributes(void)
+CLAUSE(pthread_mutex_init__desc_3__has_the_attributes,
+       "the mutex has the attributes of the attributes object")
 {
 	pthread_mutex_t checks, counts;
 
@@ -15,7 +17,8 @@ static void pthread_mutex_init__desc_3__has_the_attributes(void)
 	OK(pthread_mutex_lock(&counts));
 }
 
-static void pthread_mutex_init__desc_3__null_stands_for_the_defaults(void)
+CLAUSE(pthread_mutex_init__desc_3__null_stands_for_the_defaults,
+       "without an attributes object it is as with one that holds the defaults")
 {
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
 	pthread_mutex_t mutexes[2];
@@ -38,7 +41,8 @@ static void pthread_mutex_init__desc_3__null_stands_for_the_defaults(void)
 	}
 }
 
-static void pthread_mutex_init__desc_3__is_unlocked(void)
+CLAUSE(pthread_mutex_init__desc_3__is_unlocked,
+       "the mutex is initialised and unlocked when the call returns, whatever the memory held")
 {
 	static const int fills[] = { 0x00, 0xff, 0xa5, 0x01 };
 	pthread_mutex_t mutex;
@@ -58,7 +62,9 @@ static void pthread_mutex_init__desc_3__is_unlocked(void)
 
 static pthread_mutex_t initialised_static = PTHREAD_MUTEX_INITIALIZER;
 
-static void pthread_mutex_init__desc_6__initialiser_is_init_with_null(void)
+CLAUSE(pthread_mutex_init__desc_6__initialiser_is_init_with_null,
+       "the initialiser makes what init without attributes makes, in static memory and in "
+       "automatic")
 {
 	pthread_mutex_t automatic = PTHREAD_MUTEX_INITIALIZER, assigned;
 	pthread_mutex_t *all[] = { &initialised_static, &automatic, &assigned };
@@ -77,7 +83,8 @@ static void pthread_mutex_init__desc_6__initialiser_is_init_with_null(void)
 	}
 }
 
-static void pthread_mutex_init__desc_6__initialisers_np(void)
+CLAUSE_IN("glibc extension", pthread_mutex_init__desc_6__initialisers_np,
+          "the initialisers with _NP make recursive, error-checking and adaptive mutexes")
 {
 	static pthread_mutex_t counts = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 	static pthread_mutex_t checks = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -101,7 +108,7 @@ static void pthread_mutex_init__desc_6__initialisers_np(void)
 	check_free(&spins);
 }
 
-static void pthread_mutex_init__ret__0(void)
+CLAUSE(pthread_mutex_init__ret__0, "0 for every kind that there is, and errno is left alone")
 {
 	pthread_mutex_t mutex;
 	enum kind kind;
@@ -114,7 +121,8 @@ static void pthread_mutex_init__ret__0(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_mutex_init__err_ENOTSUP__robust_and_protected(void)
+CLAUSE_IN("glibc: ENOTSUP", pthread_mutex_init__err_ENOTSUP__robust_and_protected,
+          "a mutex that is both robust and priority-protected is refused")
 {
 	pthread_mutexattr_t attr;
 	pthread_mutex_t mutex;
@@ -127,7 +135,8 @@ static void pthread_mutex_init__err_ENOTSUP__robust_and_protected(void)
 	OK(pthread_mutex_init(&mutex, &attr));
 }
 
-static void pthread_mutex_destroy__desc_1__is_uninitialised(void)
+CLAUSE(pthread_mutex_destroy__desc_1__is_uninitialised,
+       "the mutex becomes uninitialised: as glibc has it, no operation takes it any more")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 	struct timespec mono = in_ms(CLOCK_MONOTONIC, 1000);
@@ -147,7 +156,8 @@ static void pthread_mutex_destroy__desc_1__is_uninitialised(void)
 	}
 }
 
-static void pthread_mutex_destroy__desc_1__can_be_initialised_again(void)
+CLAUSE(pthread_mutex_destroy__desc_1__can_be_initialised_again,
+       "a destroyed mutex can be initialised again, and its old attributes are gone")
 {
 	pthread_mutex_t mutex;
 	enum kind kind;
@@ -191,7 +201,9 @@ static void *drop_reference(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_destroy__desc_2__at_once_after_the_unlock(void)
+CLAUSE(pthread_mutex_destroy__desc_2__at_once_after_the_unlock,
+       "an unlocked mutex can be destroyed at once by who got it last, while others return from "
+       "its unlock")
 {
 	struct thread threads[3];
 	struct counted *counted;
@@ -215,7 +227,8 @@ static void pthread_mutex_destroy__desc_2__at_once_after_the_unlock(void)
 	}
 }
 
-static void pthread_mutex_destroy__ret__0(void)
+CLAUSE(pthread_mutex_destroy__ret__0,
+       "0 when the mutex is unlocked and nobody uses it, and errno is left alone")
 {
 	pthread_mutex_t mutex;
 	enum kind kind;
@@ -235,7 +248,8 @@ static bool is_robust(enum kind kind)
 	return kind == ROBUST || kind == PSHARED_ROBUST_PI;
 }
 
-static void pthread_mutex_destroy__err_EBUSY__locked(void)
+CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
+       "2001's may-fail, which glibc does: a locked mutex isn't destroyed, and stays locked")
 {
 	struct thread holder;
 	struct held held;
@@ -257,7 +271,8 @@ static void pthread_mutex_destroy__err_EBUSY__locked(void)
 	}
 }
 
-static void pthread_mutex_destroy__err_EBUSY__recursive_until_the_last_unlock(void)
+CLAUSE(pthread_mutex_destroy__err_EBUSY__recursive_until_the_last_unlock,
+       "2001's may-fail, which glibc does: nor is a recursive mutex of which one lock is left")
 {
 	pthread_mutex_t mutex;
 
@@ -290,7 +305,9 @@ static void check_busy_while_waited_with(enum kind kind)
 	OK(pthread_mutex_destroy(&gate.mutex));
 }
 
-static void pthread_mutex_destroy__err_EBUSY__waited_with_on_a_condvar(void)
+CLAUSE(pthread_mutex_destroy__err_EBUSY__waited_with_on_a_condvar,
+       "2001's may-fail, which glibc does: an unlocked mutex with which a thread waits on a "
+       "condvar is in use")
 {
 	enum kind kind;
 
@@ -298,7 +315,8 @@ static void pthread_mutex_destroy__err_EBUSY__waited_with_on_a_condvar(void)
 		check_busy_while_waited_with(kind);
 }
 
-static void pthread_mutex_destroy__err_EBUSY__shared_or_pi_waited_with(void)
+CLAUSE(pthread_mutex_destroy__err_EBUSY__shared_or_pi_waited_with,
+       "the same of mutexes that processes share or that inherit priorities")
 {
 	check_busy_while_waited_with(PSHARED);
 	check_busy_while_waited_with(PI);
@@ -306,7 +324,8 @@ static void pthread_mutex_destroy__err_EBUSY__shared_or_pi_waited_with(void)
 
 /* ----------------------------------------------------------------- lock -- */
 
-static void pthread_mutex_lock__desc_1__locks(void)
+CLAUSE(pthread_mutex_lock__desc_1__locks,
+       "the mutex is locked, with the caller as its owner, when the call returns 0")
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
@@ -356,7 +375,9 @@ static void check_blocks_until_available(enum kind kind,
 	let_go(&entry.held, &holder);
 }
 
-static void pthread_mutex_lock__desc_1__blocks_until_available(void)
+CLAUSE(pthread_mutex_lock__desc_1__blocks_until_available,
+       "it blocks while another thread has the mutex, until that is available, one thread after "
+       "the other")
 {
 	enum kind kind;
 
@@ -375,7 +396,8 @@ static void *lock_and_check_ownership(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_lock__desc_1__owned_after_waiting(void)
+CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
+       "who has waited for it owns it afterwards, and nobody else does")
 {
 	struct thread holder, waiter;
 	struct held held;
@@ -411,7 +433,8 @@ static void *count_3000(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_lock__desc_1__excludes(void)
+CLAUSE(pthread_mutex_lock__desc_1__excludes,
+       "one thread at a time has it, and sees what was written under it before (XBD 4.12)")
 {
 	struct shared_counter shared;
 	struct thread threads[6];
@@ -457,7 +480,8 @@ static void check_relock_deadlocks(struct relock *relock)
 	CHECK(is_asleep(thread.tid));
 }
 
-static void pthread_mutex_lock__desc_1__relock_normal_deadlocks(void)
+CLAUSE(pthread_mutex_lock__desc_1__relock_normal_deadlocks,
+       "table, relock: a normal mutex deadlocks")
 {
 	static struct relock relock;
 
@@ -465,7 +489,8 @@ static void pthread_mutex_lock__desc_1__relock_normal_deadlocks(void)
 	check_relock_deadlocks(&relock);
 }
 
-static void pthread_mutex_lock__desc_1__relock_robust_normal_deadlocks(void)
+CLAUSE(pthread_mutex_lock__desc_1__relock_robust_normal_deadlocks,
+       "table, relock: a robust normal mutex deadlocks")
 {
 	static struct relock relock;
 
@@ -473,7 +498,8 @@ static void pthread_mutex_lock__desc_1__relock_robust_normal_deadlocks(void)
 	check_relock_deadlocks(&relock);
 }
 
-static void pthread_mutex_lock__desc_1__relock_default_deadlocks(void)
+CLAUSE(pthread_mutex_lock__desc_1__relock_default_deadlocks,
+       "table, relock: undefined for a default mutex; glibc's, and its adaptive one, deadlock")
 {
 	static struct relock relocks[2];
 
@@ -498,7 +524,9 @@ static void check_counts(pthread_mutex_t *mutex)
 	check_free(mutex);
 }
 
-static void pthread_mutex_lock__desc_2__recursive_counts(void)
+CLAUSE(pthread_mutex_lock__desc_2__recursive_counts,
+       "recursive: each lock by the owner counts one up, each unlock one down, and at zero "
+       "others may have it")
 {
 	pthread_mutex_t mutex;
 
@@ -506,7 +534,7 @@ static void pthread_mutex_lock__desc_2__recursive_counts(void)
 	check_counts(&mutex);
 }
 
-static void pthread_mutex_lock__desc_2__robust_recursive_counts(void)
+CLAUSE(pthread_mutex_lock__desc_2__robust_recursive_counts, "a robust recursive mutex counts too")
 {
 	pthread_mutex_t mutex;
 
@@ -514,7 +542,8 @@ static void pthread_mutex_lock__desc_2__robust_recursive_counts(void)
 	check_counts(&mutex);
 }
 
-static void pthread_mutex_lock__ret__0(void)
+CLAUSE(pthread_mutex_lock__ret__0,
+       "0 when it has locked, and errno is left alone, whether it had to wait or not")
 {
 	pthread_mutex_t mutex;
 	enum kind kind;
@@ -528,7 +557,8 @@ static void pthread_mutex_lock__ret__0(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_mutex_lock__err_EDEADLK__errorcheck_relock(void)
+CLAUSE(pthread_mutex_lock__err_EDEADLK__errorcheck_relock,
+       "an error-checking mutex that the caller owns, robust or not, isn't locked again")
 {
 	pthread_mutex_t mutexes[2];
 
@@ -561,7 +591,8 @@ static void empty_count(pthread_mutex_t *mutex)
 	check_free(mutex);
 }
 
-static void pthread_mutex_lock__err_EAGAIN__recursive_count_is_full(void)
+CLAUSE(pthread_mutex_lock__err_EAGAIN__recursive_count_is_full,
+       "a recursive mutex that can count no further isn't locked once more")
 {
 	pthread_mutex_t mutex;
 
@@ -570,7 +601,8 @@ static void pthread_mutex_lock__err_EAGAIN__recursive_count_is_full(void)
 	empty_count(&mutex);
 }
 
-static void pthread_mutex_lock__err_EINVAL__above_the_ceiling(void)
+CLAUSE(pthread_mutex_lock__err_EINVAL__above_the_ceiling,
+       "the caller's priority is higher than the ceiling of a priority- protected mutex")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t mutex;
@@ -603,7 +635,9 @@ static void check_storm(enum kind kind, int (*lock)(pthread_mutex_t *mutex))
 	let_go(&entry.held, &holder);
 }
 
-static void pthread_mutex_lock__desc_5__handlers_dont_end_the_wait(void)
+CLAUSE(pthread_mutex_lock__desc_5__handlers_dont_end_the_wait,
+       "a thread that waits goes on waiting when a signal handler returns, as if there had been "
+       "none; there is no EINTR")
 {
 	enum kind kind;
 
@@ -622,7 +656,9 @@ static void lock_in_handler(int signal UNUSED)
 	pthread_mutex_unlock(&handlers_mutex);
 }
 
-static void pthread_mutex_lock__desc_5__handler_uses_another_mutex(void)
+CLAUSE_IN("glibc extension", pthread_mutex_lock__desc_5__handler_uses_another_mutex,
+          "a handler that interrupts the wait for one mutex may try another, and the wait goes "
+          "on")
 {
 	struct thread holder, waiter;
 	struct entry entry = { .lock = pthread_mutex_lock };
@@ -651,7 +687,8 @@ static void *lock_cancelled(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_lock__desc_1__is_no_cancellation_point(void)
+CLAUSE_IN("XSH 2.9.5.2", pthread_mutex_lock__desc_1__is_no_cancellation_point,
+          "it is no cancellation point: a thread that is cancelled in it gets the mutex first")
 {
 	struct thread holder, waiter;
 	struct entry entry = { .entered = 0 };
@@ -757,12 +794,15 @@ static void check_enotrecoverable(lock_call *lock)
 	OK(pthread_mutex_destroy(&mutex));
 }
 
-static void pthread_mutex_lock__err_EOWNERDEAD__process_ended(void)
+CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__process_ended,
+       "the robust mutex's owner was in a process that has ended; the caller has the lock")
 {
 	check_eownerdead_of_a_process(pthread_mutex_lock);
 }
 
-static void pthread_mutex_lock__err_EOWNERDEAD__thread_ended(void)
+CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__thread_ended,
+       "may fail, which glibc does: the robust mutex's owner was a thread that has ended; the "
+       "caller has the lock")
 {
 	check_eownerdead(pthread_mutex_lock);
 }
@@ -806,12 +846,14 @@ static void check_mourner(lock_call *lock)
 	join(&waiter);
 }
 
-static void pthread_mutex_lock__err_EOWNERDEAD__process_killed_while_waiting(void)
+CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__process_killed_while_waiting,
+       "the owner's process is killed while the caller waits already")
 {
 	check_mourner(pthread_mutex_lock);
 }
 
-static void pthread_mutex_lock__desc_8__usable_after_consistent(void)
+CLAUSE(pthread_mutex_lock__desc_8__usable_after_consistent,
+       "once consistent, the mutex is as before, and its next owner that dies is told of again")
 {
 	pthread_mutex_t mutex;
 	int i;
@@ -834,7 +876,9 @@ static void *die_inconsistent(void *mutex)
 	return NULL;
 }
 
-static void pthread_mutex_lock__desc_8__second_owner_dies_too(void)
+CLAUSE(pthread_mutex_lock__desc_8__second_owner_dies_too,
+       "who has been told of the death and dies too, without having made it consistent, leaves "
+       "it inconsistent to the next")
 {
 	pthread_mutex_t mutex;
 	struct thread second;
@@ -849,12 +893,14 @@ static void pthread_mutex_lock__desc_8__second_owner_dies_too(void)
 	OK(pthread_mutex_lock(&mutex));
 }
 
-static void pthread_mutex_lock__err_ENOTRECOVERABLE__not_made_consistent(void)
+CLAUSE(pthread_mutex_lock__err_ENOTRECOVERABLE__not_made_consistent,
+       "unlocked by who didn't make it consistent, the mutex can't be locked again")
 {
 	check_enotrecoverable(pthread_mutex_lock);
 }
 
-static void pthread_mutex_lock__desc_8__waiter_learns_it_is_not_recoverable(void)
+CLAUSE(pthread_mutex_lock__desc_8__waiter_learns_it_is_not_recoverable,
+       "a thread that waits already for a mutex that becomes unusable is told so")
 {
 	pthread_mutex_t mutex;
 	struct mourner mourner = { &mutex, pthread_mutex_lock, ENOTRECOVERABLE };
@@ -870,7 +916,8 @@ static void pthread_mutex_lock__desc_8__waiter_learns_it_is_not_recoverable(void
 	join(&waiter);
 }
 
-static void pthread_mutex_lock__desc_8__unusable_can_be_destroyed(void)
+CLAUSE(pthread_mutex_lock__desc_8__unusable_can_be_destroyed,
+       "a mutex that is unusable can be destroyed, and be initialised anew")
 {
 	pthread_mutex_t mutex;
 
@@ -883,7 +930,7 @@ static void pthread_mutex_lock__desc_8__unusable_can_be_destroyed(void)
 
 /* -------------------------------------------------------------- trylock -- */
 
-static void pthread_mutex_trylock__desc_3__locks(void)
+CLAUSE(pthread_mutex_trylock__desc_3__locks, "it locks a mutex that is free as lock does")
 {
 	pthread_mutex_t mutex;
 	enum kind kind;
@@ -900,7 +947,8 @@ static void pthread_mutex_trylock__desc_3__locks(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_mutex_trylock__err_EBUSY__locked_by_another(void)
+CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_another,
+       "the mutex is locked by another thread; the call returns at once")
 {
 	struct thread holder;
 	struct held held;
@@ -930,7 +978,8 @@ static int try_own(pthread_mutex_t *mutex)
 	return error;
 }
 
-static void pthread_mutex_trylock__err_EBUSY__locked_by_the_caller(void)
+CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_the_caller,
+       "the mutex isn't recursive and is locked by the caller itself: no deadlock, nor EDEADLK")
 {
 	static const enum kind kinds[] = {
 		DEFAULT, NORMAL, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI,
@@ -943,7 +992,9 @@ static void pthread_mutex_trylock__err_EBUSY__locked_by_the_caller(void)
 	}
 }
 
-static void pthread_mutex_trylock__err_EBUSY__robust_errorcheck_of_the_caller(void)
+CLAUSE(pthread_mutex_trylock__err_EBUSY__robust_errorcheck_of_the_caller,
+       "the same of a robust error-checking mutex, of which glibc, whose mutex it is on both "
+       "sides, says EDEADLK: a deviation")
 {
 	pthread_mutex_t mutex;
 	int error;
@@ -953,7 +1004,8 @@ static void pthread_mutex_trylock__err_EBUSY__robust_errorcheck_of_the_caller(vo
 	CHECK(error == EBUSY || error == EDEADLK);
 }
 
-static void pthread_mutex_trylock__err_EBUSY__recursive_of_another(void)
+CLAUSE(pthread_mutex_trylock__err_EBUSY__recursive_of_another,
+       "a recursive mutex's other locks don't let another thread in")
 {
 	pthread_mutex_t mutex;
 
@@ -967,7 +1019,8 @@ static void pthread_mutex_trylock__err_EBUSY__recursive_of_another(void)
 	check_free(&mutex);
 }
 
-static void pthread_mutex_trylock__desc_3__recursive_counts(void)
+CLAUSE(pthread_mutex_trylock__desc_3__recursive_counts,
+       "on a recursive mutex of the caller's it counts one up and succeeds at once")
 {
 	pthread_mutex_t mutexes[2];
 	int j;
@@ -986,7 +1039,8 @@ static void pthread_mutex_trylock__desc_3__recursive_counts(void)
 	}
 }
 
-static void pthread_mutex_trylock__err_EAGAIN__recursive_count_is_full(void)
+CLAUSE(pthread_mutex_trylock__err_EAGAIN__recursive_count_is_full,
+       "a recursive mutex that can count no further isn't locked once more")
 {
 	pthread_mutex_t mutex;
 
@@ -995,7 +1049,8 @@ static void pthread_mutex_trylock__err_EAGAIN__recursive_count_is_full(void)
 	empty_count(&mutex);
 }
 
-static void pthread_mutex_trylock__err_EINVAL__above_the_ceiling(void)
+CLAUSE(pthread_mutex_trylock__err_EINVAL__above_the_ceiling,
+       "the caller's priority is higher than the ceiling of a priority- protected mutex")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t mutex;
@@ -1008,24 +1063,29 @@ static void pthread_mutex_trylock__err_EINVAL__above_the_ceiling(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_mutex_trylock__err_EOWNERDEAD__process_ended(void)
+CLAUSE(pthread_mutex_trylock__err_EOWNERDEAD__process_ended,
+       "the robust mutex's owner was in a process that has ended; the caller has the lock")
 {
 	check_eownerdead_of_a_process(pthread_mutex_trylock);
 }
 
-static void pthread_mutex_trylock__err_EOWNERDEAD__thread_ended(void)
+CLAUSE(pthread_mutex_trylock__err_EOWNERDEAD__thread_ended,
+       "may fail, which glibc does: the robust mutex's owner was a thread that has ended; the "
+       "caller has the lock")
 {
 	check_eownerdead(pthread_mutex_trylock);
 }
 
-static void pthread_mutex_trylock__err_ENOTRECOVERABLE__not_made_consistent(void)
+CLAUSE(pthread_mutex_trylock__err_ENOTRECOVERABLE__not_made_consistent,
+       "unlocked by who didn't make it consistent, the mutex can't be locked again")
 {
 	check_enotrecoverable(pthread_mutex_trylock);
 }
 
 /* --------------------------------------------------------------- unlock -- */
 
-static void pthread_mutex_unlock__desc_4__releases(void)
+CLAUSE(pthread_mutex_unlock__desc_4__releases,
+       "the mutex is free afterwards, of whatever kind and however it was locked")
 {
 	static lock_call *const calls[] = {
 		pthread_mutex_lock, pthread_mutex_trylock, timedlock_far,
@@ -1047,7 +1107,8 @@ static void pthread_mutex_unlock__desc_4__releases(void)
 	}
 }
 
-static void pthread_mutex_unlock__desc_4__lets_a_waiter_have_it(void)
+CLAUSE(pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
+       "a thread that waits gets the mutex that becomes available")
 {
 	struct entry entry = { .lock = pthread_mutex_lock };
 	struct thread waiters[2];
@@ -1070,7 +1131,9 @@ static void pthread_mutex_unlock__desc_4__lets_a_waiter_have_it(void)
 	}
 }
 
-static void pthread_mutex_unlock__desc_4__recursive_waits_for_zero(void)
+CLAUSE(pthread_mutex_unlock__desc_4__recursive_waits_for_zero,
+       "a recursive mutex becomes available when the count is zero, not before, and its waiters "
+       "sleep on till then")
 {
 	struct entry entry = { .lock = pthread_mutex_lock };
 	struct thread waiter;
@@ -1107,7 +1170,9 @@ static void *take_place(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_unlock__desc_4__by_priority(void)
+CLAUSE(pthread_mutex_unlock__desc_4__by_priority,
+       "of real-time threads that wait, the one with the highest priority gets the mutex first, "
+       "however late it came")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread waiters[3];
@@ -1160,7 +1225,8 @@ static void check_eperm(pthread_mutex_t *mutex)
 	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
 }
 
-static void pthread_mutex_unlock__err_EPERM__errorcheck(void)
+CLAUSE(pthread_mutex_unlock__err_EPERM__errorcheck,
+       "an error-checking mutex that the caller doesn't own, another's or nobody's")
 {
 	pthread_mutex_t mutex;
 
@@ -1168,7 +1234,8 @@ static void pthread_mutex_unlock__err_EPERM__errorcheck(void)
 	check_eperm(&mutex);
 }
 
-static void pthread_mutex_unlock__err_EPERM__recursive(void)
+CLAUSE(pthread_mutex_unlock__err_EPERM__recursive,
+       "a recursive mutex that the caller doesn't own, another's or nobody's")
 {
 	pthread_mutex_t mutex;
 
@@ -1176,7 +1243,8 @@ static void pthread_mutex_unlock__err_EPERM__recursive(void)
 	check_eperm(&mutex);
 }
 
-static void pthread_mutex_unlock__err_EPERM__robust(void)
+CLAUSE(pthread_mutex_unlock__err_EPERM__robust,
+       "a robust mutex of whatever type that the caller doesn't own, another's or nobody's")
 {
 	pthread_mutex_t mutex;
 	size_t type;
@@ -1188,7 +1256,8 @@ static void pthread_mutex_unlock__err_EPERM__robust(void)
 	}
 }
 
-static void pthread_mutex_unlock__err_EPERM__inheriting(void)
+CLAUSE(pthread_mutex_unlock__err_EPERM__inheriting,
+       "glibc's, which asks the kernel: a mutex that inherits priorities and isn't the caller's")
 {
 	pthread_mutex_t mutex;
 
@@ -1202,7 +1271,9 @@ static void *unlock_ok(void *mutex)
 	return NULL;
 }
 
-static void pthread_mutex_unlock__desc_1__normal_by_another_thread(void)
+CLAUSE(pthread_mutex_unlock__desc_1__normal_by_another_thread,
+       "table, not owner: undefined for normal and default mutexes; glibc unlocks them for "
+       "whoever asks")
 {
 	static const enum kind unchecked[] = { DEFAULT, NORMAL, ADAPTIVE };
 	pthread_mutex_t mutex;
@@ -1217,7 +1288,9 @@ static void pthread_mutex_unlock__desc_1__normal_by_another_thread(void)
 	}
 }
 
-static void pthread_mutex_unlock__desc_1__normal_that_is_free(void)
+CLAUSE(pthread_mutex_unlock__desc_1__normal_that_is_free,
+       "table, unlocked: undefined for normal and default mutexes; glibc says 0, and the mutex "
+       "can be locked by one")
 {
 	static const enum kind unchecked[] = { DEFAULT, NORMAL, ADAPTIVE };
 	pthread_mutex_t mutex;
@@ -1268,12 +1341,15 @@ static void check_past_deadline_locks(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_4__free_locks_past_the_deadline(void)
+CLAUSE(pthread_mutex_timedlock__desc_4__free_locks_past_the_deadline,
+       "a mutex that is free is locked, though the deadline has passed")
 {
 	check_past_deadline_locks(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline(void)
+CLAUSE(pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline,
+       "new in 2024, as is the whole call: a mutex that is free is locked, though the deadline "
+       "has passed")
 {
 	check_past_deadline_locks(CLOCKLOCK_REALTIME);
 	check_past_deadline_locks(CLOCKLOCK_MONOTONIC);
@@ -1295,12 +1371,14 @@ static void check_bad_deadline_locks(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_4__free_ignores_a_bad_deadline(void)
+CLAUSE(pthread_mutex_timedlock__desc_4__free_ignores_a_bad_deadline,
+       "the deadline needn't be valid where the mutex is free, and glibc doesn't look at it")
 {
 	check_bad_deadline_locks(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_4__free_ignores_a_bad_deadline(void)
+CLAUSE(pthread_mutex_clocklock__desc_4__free_ignores_a_bad_deadline,
+       "the deadline needn't be valid where the mutex is free, and glibc doesn't look at it")
 {
 	check_bad_deadline_locks(CLOCKLOCK_REALTIME);
 	check_bad_deadline_locks(CLOCKLOCK_MONOTONIC);
@@ -1326,12 +1404,16 @@ static void check_waits_to_lock(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_1__blocks_until_available(void)
+CLAUSE(pthread_mutex_timedlock__desc_1__blocks_until_available,
+       "it blocks while another has the mutex, and locks it when it becomes available before the "
+       "deadline")
 {
 	check_waits_to_lock(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_1__blocks_until_available(void)
+CLAUSE(pthread_mutex_clocklock__desc_1__blocks_until_available,
+       "it blocks while another has the mutex, and locks it when it becomes available before the "
+       "deadline")
 {
 	check_waits_to_lock(CLOCKLOCK_MONOTONIC);
 }
@@ -1361,12 +1443,16 @@ static void check_times_out(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_mutex_timedlock__err_ETIMEDOUT__at_the_deadline,
+       "the deadline, a time of CLOCK_REALTIME, is reached, and not before, without the mutex "
+       "being available")
 {
 	check_times_out(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_mutex_clocklock__err_ETIMEDOUT__at_the_deadline,
+       "the deadline, a time of the clock that is named, is reached, and not before, without the "
+       "mutex being available")
 {
 	check_times_out(CLOCKLOCK_REALTIME);
 	check_times_out(CLOCKLOCK_MONOTONIC);
@@ -1391,12 +1477,14 @@ static void check_past_times_out(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_2__deadline_already_passed(void)
+CLAUSE(pthread_mutex_timedlock__desc_2__deadline_already_passed,
+       "a deadline that has passed before the call is reached")
 {
 	check_past_times_out(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_2__deadline_already_passed(void)
+CLAUSE(pthread_mutex_clocklock__desc_2__deadline_already_passed,
+       "a deadline that has passed before the call is reached")
 {
 	check_past_times_out(CLOCKLOCK_REALTIME);
 	check_past_times_out(CLOCKLOCK_MONOTONIC);
@@ -1424,12 +1512,14 @@ static void check_negative_times_out(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_2__negative_seconds_are_past(void)
+CLAUSE(pthread_mutex_timedlock__desc_2__negative_seconds_are_past,
+       "so is one before the clock's beginning")
 {
 	check_negative_times_out(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_2__negative_seconds_are_past(void)
+CLAUSE(pthread_mutex_clocklock__desc_2__negative_seconds_are_past,
+       "so is one before the clock's beginning")
 {
 	check_negative_times_out(CLOCKLOCK_REALTIME);
 	check_negative_times_out(CLOCKLOCK_MONOTONIC);
@@ -1477,12 +1567,14 @@ static void check_far(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__desc_2__far_deadline_isnt_reached(void)
+CLAUSE(pthread_mutex_timedlock__desc_2__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
 {
 	check_far(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_2__far_deadline_isnt_reached(void)
+CLAUSE(pthread_mutex_clocklock__desc_2__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
 {
 	check_far(CLOCKLOCK_REALTIME);
 	check_far(CLOCKLOCK_MONOTONIC);
@@ -1509,18 +1601,22 @@ static void check_bad_nanoseconds(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__err_EINVAL__bad_nanoseconds(void)
+CLAUSE(pthread_mutex_timedlock__err_EINVAL__bad_nanoseconds,
+       "it would have to wait, and the nanoseconds are negative or a second and more")
 {
 	check_bad_nanoseconds(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__err_EINVAL__bad_nanoseconds(void)
+CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_nanoseconds,
+       "it would have to wait, and the nanoseconds are negative or a second and more")
 {
 	check_bad_nanoseconds(CLOCKLOCK_REALTIME);
 	check_bad_nanoseconds(CLOCKLOCK_MONOTONIC);
 }
 
-static void pthread_mutex_clocklock__err_EINVAL__bad_clock(void)
+CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_clock,
+       "the clock is none that can be waited on; glibc says so of a free mutex and of the "
+       "caller's own, too")
 {
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 1000);
 	pthread_mutex_t mutex;
@@ -1559,12 +1655,14 @@ static void check_own_deadlocks(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__err_EDEADLK__errorcheck_relock(void)
+CLAUSE(pthread_mutex_timedlock__err_EDEADLK__errorcheck_relock,
+       "an error-checking mutex that the caller owns isn't waited for")
 {
 	check_own_deadlocks(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__err_EDEADLK__errorcheck_relock(void)
+CLAUSE(pthread_mutex_clocklock__err_EDEADLK__errorcheck_relock,
+       "an error-checking mutex that the caller owns isn't waited for")
 {
 	check_own_deadlocks(CLOCKLOCK_REALTIME);
 	check_own_deadlocks(CLOCKLOCK_MONOTONIC);
@@ -1588,12 +1686,16 @@ static void check_own_times_out(enum how how)
 	}
 }
 
-static void pthread_mutex_timedlock__err_ETIMEDOUT__own_normal_mutex(void)
+CLAUSE(pthread_mutex_timedlock__err_ETIMEDOUT__own_normal_mutex,
+       "a normal mutex that the caller has itself isn't available in time, and stays the "
+       "caller's")
 {
 	check_own_times_out(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__err_ETIMEDOUT__own_normal_mutex(void)
+CLAUSE(pthread_mutex_clocklock__err_ETIMEDOUT__own_normal_mutex,
+       "a normal mutex that the caller has itself isn't available in time, and stays the "
+       "caller's")
 {
 	check_own_times_out(CLOCKLOCK_REALTIME);
 	check_own_times_out(CLOCKLOCK_MONOTONIC);
@@ -1615,18 +1717,21 @@ static void check_own_counts(enum how how)
 	check_free(&mutex);
 }
 
-static void pthread_mutex_timedlock__desc_1__recursive_counts(void)
+CLAUSE(pthread_mutex_timedlock__desc_1__recursive_counts,
+       "on a recursive mutex of the caller's it counts one up, past the deadline too")
 {
 	check_own_counts(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_1__recursive_counts(void)
+CLAUSE(pthread_mutex_clocklock__desc_1__recursive_counts,
+       "on a recursive mutex of the caller's it counts one up, past the deadline too")
 {
 	check_own_counts(CLOCKLOCK_REALTIME);
 	check_own_counts(CLOCKLOCK_MONOTONIC);
 }
 
-static void pthread_mutex_timedlock__err_EAGAIN__recursive_count_is_full(void)
+CLAUSE(pthread_mutex_timedlock__err_EAGAIN__recursive_count_is_full,
+       "a recursive mutex that can count no further isn't locked once more")
 {
 	pthread_mutex_t mutex;
 
@@ -1635,7 +1740,8 @@ static void pthread_mutex_timedlock__err_EAGAIN__recursive_count_is_full(void)
 	empty_count(&mutex);
 }
 
-static void pthread_mutex_clocklock__err_EAGAIN__recursive_count_is_full(void)
+CLAUSE(pthread_mutex_clocklock__err_EAGAIN__recursive_count_is_full,
+       "a recursive mutex that can count no further isn't locked once more")
 {
 	pthread_mutex_t mutex;
 
@@ -1657,49 +1763,60 @@ static void check_above_the_ceiling(lock_call *lock)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_mutex_timedlock__err_EINVAL__above_the_ceiling(void)
+CLAUSE(pthread_mutex_timedlock__err_EINVAL__above_the_ceiling,
+       "the caller's priority is higher than the ceiling of a priority- protected mutex")
 {
 	check_above_the_ceiling(timedlock_far);
 }
 
-static void pthread_mutex_clocklock__err_EINVAL__above_the_ceiling(void)
+CLAUSE(pthread_mutex_clocklock__err_EINVAL__above_the_ceiling,
+       "the caller's priority is higher than the ceiling of a priority- protected mutex")
 {
 	check_above_the_ceiling(clocklock_far);
 }
 
-static void pthread_mutex_timedlock__err_EOWNERDEAD__process_ended(void)
+CLAUSE(pthread_mutex_timedlock__err_EOWNERDEAD__process_ended,
+       "the robust mutex's owner was in a process that has ended; the caller has the lock")
 {
 	check_eownerdead_of_a_process(timedlock_far);
 	check_mourner(timedlock_far);
 }
 
-static void pthread_mutex_clocklock__err_EOWNERDEAD__process_ended(void)
+CLAUSE(pthread_mutex_clocklock__err_EOWNERDEAD__process_ended,
+       "the robust mutex's owner was in a process that has ended; the caller has the lock")
 {
 	check_eownerdead_of_a_process(clocklock_far);
 	check_mourner(clocklock_far);
 }
 
-static void pthread_mutex_timedlock__err_EOWNERDEAD__thread_ended(void)
+CLAUSE(pthread_mutex_timedlock__err_EOWNERDEAD__thread_ended,
+       "may fail, which glibc does: the robust mutex's owner was a thread that has ended; the "
+       "caller has the lock")
 {
 	check_eownerdead(timedlock_far);
 }
 
-static void pthread_mutex_clocklock__err_EOWNERDEAD__thread_ended(void)
+CLAUSE(pthread_mutex_clocklock__err_EOWNERDEAD__thread_ended,
+       "may fail, which glibc does: the robust mutex's owner was a thread that has ended; the "
+       "caller has the lock")
 {
 	check_eownerdead(clocklock_far);
 }
 
-static void pthread_mutex_timedlock__err_ENOTRECOVERABLE__not_made_consistent(void)
+CLAUSE(pthread_mutex_timedlock__err_ENOTRECOVERABLE__not_made_consistent,
+       "unlocked by who didn't make it consistent, the mutex can't be locked again")
 {
 	check_enotrecoverable(timedlock_far);
 }
 
-static void pthread_mutex_clocklock__err_ENOTRECOVERABLE__not_made_consistent(void)
+CLAUSE(pthread_mutex_clocklock__err_ENOTRECOVERABLE__not_made_consistent,
+       "unlocked by who didn't make it consistent, the mutex can't be locked again")
 {
 	check_enotrecoverable(clocklock_far);
 }
 
-static void pthread_mutex_timedlock__err_EINTR__never(void)
+CLAUSE_IN("ERRORS", pthread_mutex_timedlock__err_EINTR__never,
+          "never EINTR: a thread that waits goes on waiting when a signal handler returns")
 {
 	enum kind kind;
 
@@ -1707,7 +1824,8 @@ static void pthread_mutex_timedlock__err_EINTR__never(void)
 		check_storm(kind, timedlock_far);
 }
 
-static void pthread_mutex_clocklock__err_EINTR__never(void)
+CLAUSE_IN("ERRORS", pthread_mutex_clocklock__err_EINTR__never,
+          "never EINTR: a thread that waits goes on waiting when a signal handler returns")
 {
 	enum kind kind;
 
@@ -1753,12 +1871,14 @@ static void check_deadline_in_a_storm(enum how how)
 	let_go(&stormy.held, &holder);
 }
 
-static void pthread_mutex_timedlock__desc_2__handlers_dont_move_the_deadline(void)
+CLAUSE(pthread_mutex_timedlock__desc_2__handlers_dont_move_the_deadline,
+       "signal handlers move the deadline neither forth nor back")
 {
 	check_deadline_in_a_storm(TIMEDLOCK);
 }
 
-static void pthread_mutex_clocklock__desc_2__handlers_dont_move_the_deadline(void)
+CLAUSE(pthread_mutex_clocklock__desc_2__handlers_dont_move_the_deadline,
+       "signal handlers move the deadline neither forth nor back")
 {
 	check_deadline_in_a_storm(CLOCKLOCK_REALTIME);
 	check_deadline_in_a_storm(CLOCKLOCK_MONOTONIC);
@@ -1799,7 +1919,9 @@ static void start_at(struct thread *thread, int priority, void *(*run)(void *),
 	start(thread, run, argument);
 }
 
-static void pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited(void)
+CLAUSE(pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited,
+       "when the wait for an inheriting mutex ends by its deadline, the owner runs on without "
+       "the priority that it inherited")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct inheritance inheritance = { .stage = 0 };
@@ -1821,7 +1943,8 @@ static void pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited(void)
 
 /* ----------------------------------------------------------- consistent -- */
 
-static void pthread_mutex_consistent__desc_1__makes_it_usable(void)
+CLAUSE(pthread_mutex_consistent__desc_1__makes_it_usable,
+       "it makes the state that a dead owner left consistent, and the mutex usable again")
 {
 	pthread_mutex_t mutex;
 
@@ -1835,7 +1958,8 @@ static void pthread_mutex_consistent__desc_1__makes_it_usable(void)
 	check_free(&mutex);
 }
 
-static void pthread_mutex_consistent__desc_1__keeps_it_locked(void)
+CLAUSE(pthread_mutex_consistent__desc_1__keeps_it_locked,
+       "it doesn't unlock: the caller keeps the mutex")
 {
 	pthread_mutex_t mutex;
 
@@ -1850,7 +1974,8 @@ static void pthread_mutex_consistent__desc_1__keeps_it_locked(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_mutex_consistent__desc_1__recursive_has_one_lock(void)
+CLAUSE(pthread_mutex_consistent__desc_1__recursive_has_one_lock,
+       "of a recursive mutex that was locked more than once, one lock is left, the caller's")
 {
 	pthread_mutex_t *mutex = shared_memory(sizeof(*mutex));
 	pid_t child;
@@ -1870,7 +1995,7 @@ static void pthread_mutex_consistent__desc_1__recursive_has_one_lock(void)
 	check_free(mutex);
 }
 
-static void pthread_mutex_consistent__err_EINVAL__not_robust(void)
+CLAUSE(pthread_mutex_consistent__err_EINVAL__not_robust, "the mutex isn't robust")
 {
 	static const enum kind kinds[] = {
 		DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, PI,
@@ -1886,7 +2011,8 @@ static void pthread_mutex_consistent__err_EINVAL__not_robust(void)
 	}
 }
 
-static void pthread_mutex_consistent__err_EINVAL__not_inconsistent(void)
+CLAUSE(pthread_mutex_consistent__err_EINVAL__not_inconsistent,
+       "the mutex protects a state that is consistent, whether nobody or the caller has it")
 {
 	pthread_mutex_t mutex;
 
@@ -1904,7 +2030,8 @@ static void pthread_mutex_consistent__err_EINVAL__not_inconsistent(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_mutex_consistent__err_EINVAL__not_recoverable(void)
+CLAUSE(pthread_mutex_consistent__err_EINVAL__not_recoverable,
+       "it is too late for a mutex that can't be recovered")
 {
 	pthread_mutex_t mutex;
 
@@ -1913,7 +2040,8 @@ static void pthread_mutex_consistent__err_EINVAL__not_recoverable(void)
 	CHECK_ERR(pthread_mutex_lock(&mutex), ENOTRECOVERABLE);
 }
 
-static void pthread_mutex_consistent__desc_1__old_name(void)
+CLAUSE_IN("glibc extension", pthread_mutex_consistent__desc_1__old_name,
+          "the older name with _np, which old programs call, does the same")
 {
 	int (*consistent_np)(pthread_mutex_t *mutex);
 	pthread_mutex_t mutex;
@@ -1933,7 +2061,8 @@ static void pthread_mutex_consistent__desc_1__old_name(void)
 
 /* ------------------------------------------------------ priority ceilings -- */
 
-static void pthread_mutex_getprioceiling__desc_1__tells_the_ceiling(void)
+CLAUSE(pthread_mutex_getprioceiling__desc_1__tells_the_ceiling,
+       "it tells the mutex's ceiling, the attributes' at first")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	int most = sched_get_priority_max(SCHED_FIFO);
@@ -1955,7 +2084,8 @@ static const enum kind without_ceiling[] = {
 	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST,
 };
 
-static void pthread_mutex_getprioceiling__err_EINVAL__no_protocol(void)
+CLAUSE(pthread_mutex_getprioceiling__err_EINVAL__no_protocol,
+       "the mutex has no protocol and so no ceiling")
 {
 	pthread_mutex_t mutex;
 	int told = -17;
@@ -1967,7 +2097,8 @@ static void pthread_mutex_getprioceiling__err_EINVAL__no_protocol(void)
 	}
 }
 
-static void pthread_mutex_setprioceiling__desc_2__changes_it(void)
+CLAUSE(pthread_mutex_setprioceiling__desc_2__changes_it,
+       "it changes the ceiling and tells the one before")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t mutex;
@@ -2006,7 +2137,8 @@ static void *change_ceiling(void *argument)
 	return NULL;
 }
 
-static void pthread_mutex_setprioceiling__desc_2__waits_for_the_mutex(void)
+CLAUSE(pthread_mutex_setprioceiling__desc_2__waits_for_the_mutex,
+       "it waits until it can lock the mutex, and unlocks it afterwards")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread holder, changer;
@@ -2026,7 +2158,8 @@ static void pthread_mutex_setprioceiling__desc_2__waits_for_the_mutex(void)
 	let_go(&change.held, &holder);
 }
 
-static void pthread_mutex_setprioceiling__desc_2__from_above_the_ceiling(void)
+CLAUSE(pthread_mutex_setprioceiling__desc_2__from_above_the_ceiling,
+       "it isn't bound by the old ceiling when it locks: who is above that can raise it")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t mutex;
@@ -2040,7 +2173,8 @@ static void pthread_mutex_setprioceiling__desc_2__from_above_the_ceiling(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void pthread_mutex_setprioceiling__err_EINVAL__out_of_range(void)
+CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__out_of_range,
+       "the ceiling is out of range, and the old one stays")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	int most = sched_get_priority_max(SCHED_FIFO);
@@ -2058,7 +2192,8 @@ static void pthread_mutex_setprioceiling__err_EINVAL__out_of_range(void)
 	CHECK_EQ(told, least + 2);
 }
 
-static void pthread_mutex_setprioceiling__err_EINVAL__no_protocol(void)
+CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__no_protocol,
+       "the mutex has no protocol and so no ceiling")
 {
 	pthread_mutex_t mutex;
 	int told = -17;
@@ -2073,7 +2208,8 @@ static void pthread_mutex_setprioceiling__err_EINVAL__no_protocol(void)
 	}
 }
 
-static void pthread_mutex_setprioceiling__err_EDEADLK__own_errorcheck(void)
+CLAUSE(pthread_mutex_setprioceiling__err_EDEADLK__own_errorcheck,
+       "an error-checking mutex that the caller owns keeps its ceiling")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t mutex;
@@ -2088,420 +2224,3 @@ static void pthread_mutex_setprioceiling__err_EDEADLK__own_errorcheck(void)
 	CHECK_EQ(told, least + 2);
 	OK(pthread_mutex_unlock(&mutex));
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_mutex_init__desc_3__has_the_attributes,
-	       "pthread_mutex_init", "DESCRIPTION 3",
-	       "the mutex has the attributes of the attributes object"),
-	CLAUSE(pthread_mutex_init__desc_3__null_stands_for_the_defaults,
-	       "pthread_mutex_init", "DESCRIPTION 3",
-	       "without an attributes object it is as with one that holds the defaults"),
-	CLAUSE(pthread_mutex_init__desc_3__is_unlocked,
-	       "pthread_mutex_init", "DESCRIPTION 3",
-	       "the mutex is initialised and unlocked when the call returns, whatever "
-	       "the memory held"),
-	CLAUSE(pthread_mutex_init__desc_6__initialiser_is_init_with_null,
-	       "pthread_mutex_init", "DESCRIPTION 6",
-	       "the initialiser makes what init without attributes makes, in static "
-	       "memory and in automatic"),
-	CLAUSE(pthread_mutex_init__desc_6__initialisers_np,
-	       "pthread_mutex_init", "glibc extension",
-	       "the initialisers with _NP make recursive, error-checking and adaptive "
-	       "mutexes"),
-	CLAUSE(pthread_mutex_init__ret__0,
-	       "pthread_mutex_init", "RETURN VALUE",
-	       "0 for every kind that there is, and errno is left alone"),
-	CLAUSE(pthread_mutex_init__err_ENOTSUP__robust_and_protected,
-	       "pthread_mutex_init", "glibc: ENOTSUP",
-	       "a mutex that is both robust and priority-protected is refused"),
-	CLAUSE(pthread_mutex_destroy__desc_1__is_uninitialised,
-	       "pthread_mutex_destroy", "DESCRIPTION 1",
-	       "the mutex becomes uninitialised: as glibc has it, no operation takes "
-	       "it any more"),
-	CLAUSE(pthread_mutex_destroy__desc_1__can_be_initialised_again,
-	       "pthread_mutex_destroy", "DESCRIPTION 1",
-	       "a destroyed mutex can be initialised again, and its old attributes are "
-	       "gone"),
-	CLAUSE(pthread_mutex_destroy__desc_2__at_once_after_the_unlock,
-	       "pthread_mutex_destroy", "DESCRIPTION 2",
-	       "an unlocked mutex can be destroyed at once by who got it last, while "
-	       "others return from its unlock"),
-	CLAUSE(pthread_mutex_destroy__ret__0,
-	       "pthread_mutex_destroy", "RETURN VALUE",
-	       "0 when the mutex is unlocked and nobody uses it, and errno is left "
-	       "alone"),
-	CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
-	       "pthread_mutex_destroy", "ERRORS EBUSY",
-	       "2001's may-fail, which glibc does: a locked mutex isn't destroyed, and "
-	       "stays locked"),
-	CLAUSE(pthread_mutex_destroy__err_EBUSY__recursive_until_the_last_unlock,
-	       "pthread_mutex_destroy", "ERRORS EBUSY",
-	       "2001's may-fail, which glibc does: nor is a recursive mutex of which "
-	       "one lock is left"),
-	CLAUSE(pthread_mutex_destroy__err_EBUSY__waited_with_on_a_condvar,
-	       "pthread_mutex_destroy", "ERRORS EBUSY",
-	       "2001's may-fail, which glibc does: an unlocked mutex with which a "
-	       "thread waits on a condvar is in use"),
-	CLAUSE(pthread_mutex_destroy__err_EBUSY__shared_or_pi_waited_with,
-	       "pthread_mutex_destroy", "ERRORS EBUSY",
-	       "the same of mutexes that processes share or that inherit priorities"),
-	CLAUSE(pthread_mutex_lock__desc_1__locks,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "the mutex is locked, with the caller as its owner, when the call "
-	       "returns 0"),
-	CLAUSE(pthread_mutex_lock__desc_1__blocks_until_available,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "it blocks while another thread has the mutex, until that is available, "
-	       "one thread after the other"),
-	CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "who has waited for it owns it afterwards, and nobody else does"),
-	CLAUSE(pthread_mutex_lock__desc_1__excludes,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "one thread at a time has it, and sees what was written under it before "
-	       "(XBD 4.12)"),
-	CLAUSE(pthread_mutex_lock__desc_1__relock_normal_deadlocks,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "table, relock: a normal mutex deadlocks"),
-	CLAUSE(pthread_mutex_lock__desc_1__relock_robust_normal_deadlocks,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "table, relock: a robust normal mutex deadlocks"),
-	CLAUSE(pthread_mutex_lock__desc_1__relock_default_deadlocks,
-	       "pthread_mutex_lock", "DESCRIPTION 1",
-	       "table, relock: undefined for a default mutex; glibc's, and its "
-	       "adaptive one, deadlock"),
-	CLAUSE(pthread_mutex_lock__desc_2__recursive_counts,
-	       "pthread_mutex_lock", "DESCRIPTION 2",
-	       "recursive: each lock by the owner counts one up, each unlock one down, "
-	       "and at zero others may have it"),
-	CLAUSE(pthread_mutex_lock__desc_2__robust_recursive_counts,
-	       "pthread_mutex_lock", "DESCRIPTION 2",
-	       "a robust recursive mutex counts too"),
-	CLAUSE(pthread_mutex_lock__ret__0,
-	       "pthread_mutex_lock", "RETURN VALUE",
-	       "0 when it has locked, and errno is left alone, whether it had to wait "
-	       "or not"),
-	CLAUSE(pthread_mutex_lock__err_EDEADLK__errorcheck_relock,
-	       "pthread_mutex_lock", "ERRORS EDEADLK",
-	       "an error-checking mutex that the caller owns, robust or not, isn't "
-	       "locked again"),
-	CLAUSE(pthread_mutex_lock__err_EAGAIN__recursive_count_is_full,
-	       "pthread_mutex_lock", "ERRORS EAGAIN",
-	       "a recursive mutex that can count no further isn't locked once more"),
-	CLAUSE(pthread_mutex_lock__err_EINVAL__above_the_ceiling,
-	       "pthread_mutex_lock", "ERRORS EINVAL",
-	       "the caller's priority is higher than the ceiling of a priority- "
-	       "protected mutex"),
-	CLAUSE(pthread_mutex_lock__desc_5__handlers_dont_end_the_wait,
-	       "pthread_mutex_lock", "DESCRIPTION 5",
-	       "a thread that waits goes on waiting when a signal handler returns, as "
-	       "if there had been none; there is no EINTR"),
-	CLAUSE(pthread_mutex_lock__desc_5__handler_uses_another_mutex,
-	       "pthread_mutex_lock", "glibc extension",
-	       "a handler that interrupts the wait for one mutex may try another, and "
-	       "the wait goes on"),
-	CLAUSE(pthread_mutex_lock__desc_1__is_no_cancellation_point,
-	       "pthread_mutex_lock", "XSH 2.9.5.2",
-	       "it is no cancellation point: a thread that is cancelled in it gets the "
-	       "mutex first"),
-	CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__process_ended,
-	       "pthread_mutex_lock", "ERRORS EOWNERDEAD",
-	       "the robust mutex's owner was in a process that has ended; the caller "
-	       "has the lock"),
-	CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__thread_ended,
-	       "pthread_mutex_lock", "ERRORS EOWNERDEAD",
-	       "may fail, which glibc does: the robust mutex's owner was a thread that "
-	       "has ended; the caller has the lock"),
-	CLAUSE(pthread_mutex_lock__err_EOWNERDEAD__process_killed_while_waiting,
-	       "pthread_mutex_lock", "ERRORS EOWNERDEAD",
-	       "the owner's process is killed while the caller waits already"),
-	CLAUSE(pthread_mutex_lock__desc_8__usable_after_consistent,
-	       "pthread_mutex_lock", "DESCRIPTION 8",
-	       "once consistent, the mutex is as before, and its next owner that dies "
-	       "is told of again"),
-	CLAUSE(pthread_mutex_lock__desc_8__second_owner_dies_too,
-	       "pthread_mutex_lock", "DESCRIPTION 8",
-	       "who has been told of the death and dies too, without having made it "
-	       "consistent, leaves it inconsistent to the next"),
-	CLAUSE(pthread_mutex_lock__err_ENOTRECOVERABLE__not_made_consistent,
-	       "pthread_mutex_lock", "ERRORS ENOTRECOVERABLE",
-	       "unlocked by who didn't make it consistent, the mutex can't be locked "
-	       "again"),
-	CLAUSE(pthread_mutex_lock__desc_8__waiter_learns_it_is_not_recoverable,
-	       "pthread_mutex_lock", "DESCRIPTION 8",
-	       "a thread that waits already for a mutex that becomes unusable is told "
-	       "so"),
-	CLAUSE(pthread_mutex_lock__desc_8__unusable_can_be_destroyed,
-	       "pthread_mutex_lock", "DESCRIPTION 8",
-	       "a mutex that is unusable can be destroyed, and be initialised anew"),
-	CLAUSE(pthread_mutex_trylock__desc_3__locks,
-	       "pthread_mutex_trylock", "DESCRIPTION 3",
-	       "it locks a mutex that is free as lock does"),
-	CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_another,
-	       "pthread_mutex_trylock", "ERRORS EBUSY",
-	       "the mutex is locked by another thread; the call returns at once"),
-	CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_the_caller,
-	       "pthread_mutex_trylock", "ERRORS EBUSY",
-	       "the mutex isn't recursive and is locked by the caller itself: no "
-	       "deadlock, nor EDEADLK"),
-	CLAUSE(pthread_mutex_trylock__err_EBUSY__robust_errorcheck_of_the_caller,
-	       "pthread_mutex_trylock", "ERRORS EBUSY",
-	       "the same of a robust error-checking mutex, of which glibc, whose mutex "
-	       "it is on both sides, says EDEADLK: a deviation"),
-	CLAUSE(pthread_mutex_trylock__err_EBUSY__recursive_of_another,
-	       "pthread_mutex_trylock", "ERRORS EBUSY",
-	       "a recursive mutex's other locks don't let another thread in"),
-	CLAUSE(pthread_mutex_trylock__desc_3__recursive_counts,
-	       "pthread_mutex_trylock", "DESCRIPTION 3",
-	       "on a recursive mutex of the caller's it counts one up and succeeds at "
-	       "once"),
-	CLAUSE(pthread_mutex_trylock__err_EAGAIN__recursive_count_is_full,
-	       "pthread_mutex_trylock", "ERRORS EAGAIN",
-	       "a recursive mutex that can count no further isn't locked once more"),
-	CLAUSE(pthread_mutex_trylock__err_EINVAL__above_the_ceiling,
-	       "pthread_mutex_trylock", "ERRORS EINVAL",
-	       "the caller's priority is higher than the ceiling of a priority- "
-	       "protected mutex"),
-	CLAUSE(pthread_mutex_trylock__err_EOWNERDEAD__process_ended,
-	       "pthread_mutex_trylock", "ERRORS EOWNERDEAD",
-	       "the robust mutex's owner was in a process that has ended; the caller "
-	       "has the lock"),
-	CLAUSE(pthread_mutex_trylock__err_EOWNERDEAD__thread_ended,
-	       "pthread_mutex_trylock", "ERRORS EOWNERDEAD",
-	       "may fail, which glibc does: the robust mutex's owner was a thread that "
-	       "has ended; the caller has the lock"),
-	CLAUSE(pthread_mutex_trylock__err_ENOTRECOVERABLE__not_made_consistent,
-	       "pthread_mutex_trylock", "ERRORS ENOTRECOVERABLE",
-	       "unlocked by who didn't make it consistent, the mutex can't be locked "
-	       "again"),
-	CLAUSE(pthread_mutex_unlock__desc_4__releases,
-	       "pthread_mutex_unlock", "DESCRIPTION 4",
-	       "the mutex is free afterwards, of whatever kind and however it was "
-	       "locked"),
-	CLAUSE(pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
-	       "pthread_mutex_unlock", "DESCRIPTION 4",
-	       "a thread that waits gets the mutex that becomes available"),
-	CLAUSE(pthread_mutex_unlock__desc_4__recursive_waits_for_zero,
-	       "pthread_mutex_unlock", "DESCRIPTION 4",
-	       "a recursive mutex becomes available when the count is zero, not "
-	       "before, and its waiters sleep on till then"),
-	CLAUSE(pthread_mutex_unlock__desc_4__by_priority,
-	       "pthread_mutex_unlock", "DESCRIPTION 4",
-	       "of real-time threads that wait, the one with the highest priority gets "
-	       "the mutex first, however late it came"),
-	CLAUSE(pthread_mutex_unlock__err_EPERM__errorcheck,
-	       "pthread_mutex_unlock", "ERRORS EPERM",
-	       "an error-checking mutex that the caller doesn't own, another's or "
-	       "nobody's"),
-	CLAUSE(pthread_mutex_unlock__err_EPERM__recursive,
-	       "pthread_mutex_unlock", "ERRORS EPERM",
-	       "a recursive mutex that the caller doesn't own, another's or nobody's"),
-	CLAUSE(pthread_mutex_unlock__err_EPERM__robust,
-	       "pthread_mutex_unlock", "ERRORS EPERM",
-	       "a robust mutex of whatever type that the caller doesn't own, another's "
-	       "or nobody's"),
-	CLAUSE(pthread_mutex_unlock__err_EPERM__inheriting,
-	       "pthread_mutex_unlock", "ERRORS EPERM",
-	       "glibc's, which asks the kernel: a mutex that inherits priorities and "
-	       "isn't the caller's"),
-	CLAUSE(pthread_mutex_unlock__desc_1__normal_by_another_thread,
-	       "pthread_mutex_unlock", "DESCRIPTION 1",
-	       "table, not owner: undefined for normal and default mutexes; glibc "
-	       "unlocks them for whoever asks"),
-	CLAUSE(pthread_mutex_unlock__desc_1__normal_that_is_free,
-	       "pthread_mutex_unlock", "DESCRIPTION 1",
-	       "table, unlocked: undefined for normal and default mutexes; glibc says "
-	       "0, and the mutex can be locked by one"),
-	CLAUSE(pthread_mutex_timedlock__desc_4__free_locks_past_the_deadline,
-	       "pthread_mutex_timedlock", "DESCRIPTION 4",
-	       "a mutex that is free is locked, though the deadline has passed"),
-	CLAUSE(pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline,
-	       "pthread_mutex_clocklock", "DESCRIPTION 4",
-	       "new in 2024, as is the whole call: a mutex that is free is locked, "
-	       "though the deadline has passed"),
-	CLAUSE(pthread_mutex_timedlock__desc_4__free_ignores_a_bad_deadline,
-	       "pthread_mutex_timedlock", "DESCRIPTION 4",
-	       "the deadline needn't be valid where the mutex is free, and glibc "
-	       "doesn't look at it"),
-	CLAUSE(pthread_mutex_clocklock__desc_4__free_ignores_a_bad_deadline,
-	       "pthread_mutex_clocklock", "DESCRIPTION 4",
-	       "the deadline needn't be valid where the mutex is free, and glibc "
-	       "doesn't look at it"),
-	CLAUSE(pthread_mutex_timedlock__desc_1__blocks_until_available,
-	       "pthread_mutex_timedlock", "DESCRIPTION 1",
-	       "it blocks while another has the mutex, and locks it when it becomes "
-	       "available before the deadline"),
-	CLAUSE(pthread_mutex_clocklock__desc_1__blocks_until_available,
-	       "pthread_mutex_clocklock", "DESCRIPTION 1",
-	       "it blocks while another has the mutex, and locks it when it becomes "
-	       "available before the deadline"),
-	CLAUSE(pthread_mutex_timedlock__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_mutex_timedlock", "ERRORS ETIMEDOUT",
-	       "the deadline, a time of CLOCK_REALTIME, is reached, and not before, "
-	       "without the mutex being available"),
-	CLAUSE(pthread_mutex_clocklock__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_mutex_clocklock", "ERRORS ETIMEDOUT",
-	       "the deadline, a time of the clock that is named, is reached, and not "
-	       "before, without the mutex being available"),
-	CLAUSE(pthread_mutex_timedlock__desc_2__deadline_already_passed,
-	       "pthread_mutex_timedlock", "DESCRIPTION 2",
-	       "a deadline that has passed before the call is reached"),
-	CLAUSE(pthread_mutex_clocklock__desc_2__deadline_already_passed,
-	       "pthread_mutex_clocklock", "DESCRIPTION 2",
-	       "a deadline that has passed before the call is reached"),
-	CLAUSE(pthread_mutex_timedlock__desc_2__negative_seconds_are_past,
-	       "pthread_mutex_timedlock", "DESCRIPTION 2",
-	       "so is one before the clock's beginning"),
-	CLAUSE(pthread_mutex_clocklock__desc_2__negative_seconds_are_past,
-	       "pthread_mutex_clocklock", "DESCRIPTION 2",
-	       "so is one before the clock's beginning"),
-	CLAUSE(pthread_mutex_timedlock__desc_2__far_deadline_isnt_reached,
-	       "pthread_mutex_timedlock", "DESCRIPTION 2",
-	       "a deadline as far off as there is isn't reached, whatever that comes "
-	       "to in nanoseconds"),
-	CLAUSE(pthread_mutex_clocklock__desc_2__far_deadline_isnt_reached,
-	       "pthread_mutex_clocklock", "DESCRIPTION 2",
-	       "a deadline as far off as there is isn't reached, whatever that comes "
-	       "to in nanoseconds"),
-	CLAUSE(pthread_mutex_timedlock__err_EINVAL__bad_nanoseconds,
-	       "pthread_mutex_timedlock", "ERRORS EINVAL",
-	       "it would have to wait, and the nanoseconds are negative or a second "
-	       "and more"),
-	CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_nanoseconds,
-	       "pthread_mutex_clocklock", "ERRORS EINVAL",
-	       "it would have to wait, and the nanoseconds are negative or a second "
-	       "and more"),
-	CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_clock,
-	       "pthread_mutex_clocklock", "ERRORS EINVAL",
-	       "the clock is none that can be waited on; glibc says so of a free mutex "
-	       "and of the caller's own, too"),
-	CLAUSE(pthread_mutex_timedlock__err_EDEADLK__errorcheck_relock,
-	       "pthread_mutex_timedlock", "ERRORS EDEADLK",
-	       "an error-checking mutex that the caller owns isn't waited for"),
-	CLAUSE(pthread_mutex_clocklock__err_EDEADLK__errorcheck_relock,
-	       "pthread_mutex_clocklock", "ERRORS EDEADLK",
-	       "an error-checking mutex that the caller owns isn't waited for"),
-	CLAUSE(pthread_mutex_timedlock__err_ETIMEDOUT__own_normal_mutex,
-	       "pthread_mutex_timedlock", "ERRORS ETIMEDOUT",
-	       "a normal mutex that the caller has itself isn't available in time, and "
-	       "stays the caller's"),
-	CLAUSE(pthread_mutex_clocklock__err_ETIMEDOUT__own_normal_mutex,
-	       "pthread_mutex_clocklock", "ERRORS ETIMEDOUT",
-	       "a normal mutex that the caller has itself isn't available in time, and "
-	       "stays the caller's"),
-	CLAUSE(pthread_mutex_timedlock__desc_1__recursive_counts,
-	       "pthread_mutex_timedlock", "DESCRIPTION 1",
-	       "on a recursive mutex of the caller's it counts one up, past the "
-	       "deadline too"),
-	CLAUSE(pthread_mutex_clocklock__desc_1__recursive_counts,
-	       "pthread_mutex_clocklock", "DESCRIPTION 1",
-	       "on a recursive mutex of the caller's it counts one up, past the "
-	       "deadline too"),
-	CLAUSE(pthread_mutex_timedlock__err_EAGAIN__recursive_count_is_full,
-	       "pthread_mutex_timedlock", "ERRORS EAGAIN",
-	       "a recursive mutex that can count no further isn't locked once more"),
-	CLAUSE(pthread_mutex_clocklock__err_EAGAIN__recursive_count_is_full,
-	       "pthread_mutex_clocklock", "ERRORS EAGAIN",
-	       "a recursive mutex that can count no further isn't locked once more"),
-	CLAUSE(pthread_mutex_timedlock__err_EINVAL__above_the_ceiling,
-	       "pthread_mutex_timedlock", "ERRORS EINVAL",
-	       "the caller's priority is higher than the ceiling of a priority- "
-	       "protected mutex"),
-	CLAUSE(pthread_mutex_clocklock__err_EINVAL__above_the_ceiling,
-	       "pthread_mutex_clocklock", "ERRORS EINVAL",
-	       "the caller's priority is higher than the ceiling of a priority- "
-	       "protected mutex"),
-	CLAUSE(pthread_mutex_timedlock__err_EOWNERDEAD__process_ended,
-	       "pthread_mutex_timedlock", "ERRORS EOWNERDEAD",
-	       "the robust mutex's owner was in a process that has ended; the caller "
-	       "has the lock"),
-	CLAUSE(pthread_mutex_clocklock__err_EOWNERDEAD__process_ended,
-	       "pthread_mutex_clocklock", "ERRORS EOWNERDEAD",
-	       "the robust mutex's owner was in a process that has ended; the caller "
-	       "has the lock"),
-	CLAUSE(pthread_mutex_timedlock__err_EOWNERDEAD__thread_ended,
-	       "pthread_mutex_timedlock", "ERRORS EOWNERDEAD",
-	       "may fail, which glibc does: the robust mutex's owner was a thread that "
-	       "has ended; the caller has the lock"),
-	CLAUSE(pthread_mutex_clocklock__err_EOWNERDEAD__thread_ended,
-	       "pthread_mutex_clocklock", "ERRORS EOWNERDEAD",
-	       "may fail, which glibc does: the robust mutex's owner was a thread that "
-	       "has ended; the caller has the lock"),
-	CLAUSE(pthread_mutex_timedlock__err_ENOTRECOVERABLE__not_made_consistent,
-	       "pthread_mutex_timedlock", "ERRORS ENOTRECOVERABLE",
-	       "unlocked by who didn't make it consistent, the mutex can't be locked "
-	       "again"),
-	CLAUSE(pthread_mutex_clocklock__err_ENOTRECOVERABLE__not_made_consistent,
-	       "pthread_mutex_clocklock", "ERRORS ENOTRECOVERABLE",
-	       "unlocked by who didn't make it consistent, the mutex can't be locked "
-	       "again"),
-	CLAUSE(pthread_mutex_timedlock__err_EINTR__never,
-	       "pthread_mutex_timedlock", "ERRORS",
-	       "never EINTR: a thread that waits goes on waiting when a signal handler "
-	       "returns"),
-	CLAUSE(pthread_mutex_clocklock__err_EINTR__never,
-	       "pthread_mutex_clocklock", "ERRORS",
-	       "never EINTR: a thread that waits goes on waiting when a signal handler "
-	       "returns"),
-	CLAUSE(pthread_mutex_timedlock__desc_2__handlers_dont_move_the_deadline,
-	       "pthread_mutex_timedlock", "DESCRIPTION 2",
-	       "signal handlers move the deadline neither forth nor back"),
-	CLAUSE(pthread_mutex_clocklock__desc_2__handlers_dont_move_the_deadline,
-	       "pthread_mutex_clocklock", "DESCRIPTION 2",
-	       "signal handlers move the deadline neither forth nor back"),
-	CLAUSE(pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited,
-	       "pthread_mutex_timedlock", "DESCRIPTION 5",
-	       "when the wait for an inheriting mutex ends by its deadline, the owner "
-	       "runs on without the priority that it inherited"),
-	CLAUSE(pthread_mutex_consistent__desc_1__makes_it_usable,
-	       "pthread_mutex_consistent", "DESCRIPTION 1",
-	       "it makes the state that a dead owner left consistent, and the mutex "
-	       "usable again"),
-	CLAUSE(pthread_mutex_consistent__desc_1__keeps_it_locked,
-	       "pthread_mutex_consistent", "DESCRIPTION 1",
-	       "it doesn't unlock: the caller keeps the mutex"),
-	CLAUSE(pthread_mutex_consistent__desc_1__recursive_has_one_lock,
-	       "pthread_mutex_consistent", "DESCRIPTION 1",
-	       "of a recursive mutex that was locked more than once, one lock is left, "
-	       "the caller's"),
-	CLAUSE(pthread_mutex_consistent__err_EINVAL__not_robust,
-	       "pthread_mutex_consistent", "ERRORS EINVAL",
-	       "the mutex isn't robust"),
-	CLAUSE(pthread_mutex_consistent__err_EINVAL__not_inconsistent,
-	       "pthread_mutex_consistent", "ERRORS EINVAL",
-	       "the mutex protects a state that is consistent, whether nobody or the "
-	       "caller has it"),
-	CLAUSE(pthread_mutex_consistent__err_EINVAL__not_recoverable,
-	       "pthread_mutex_consistent", "ERRORS EINVAL",
-	       "it is too late for a mutex that can't be recovered"),
-	CLAUSE(pthread_mutex_consistent__desc_1__old_name,
-	       "pthread_mutex_consistent", "glibc extension",
-	       "the older name with _np, which old programs call, does the same"),
-	CLAUSE(pthread_mutex_getprioceiling__desc_1__tells_the_ceiling,
-	       "pthread_mutex_getprioceiling", "DESCRIPTION 1",
-	       "it tells the mutex's ceiling, the attributes' at first"),
-	CLAUSE(pthread_mutex_getprioceiling__err_EINVAL__no_protocol,
-	       "pthread_mutex_getprioceiling", "ERRORS EINVAL",
-	       "the mutex has no protocol and so no ceiling"),
-	CLAUSE(pthread_mutex_setprioceiling__desc_2__changes_it,
-	       "pthread_mutex_setprioceiling", "DESCRIPTION 2",
-	       "it changes the ceiling and tells the one before"),
-	CLAUSE(pthread_mutex_setprioceiling__desc_2__waits_for_the_mutex,
-	       "pthread_mutex_setprioceiling", "DESCRIPTION 2",
-	       "it waits until it can lock the mutex, and unlocks it afterwards"),
-	CLAUSE(pthread_mutex_setprioceiling__desc_2__from_above_the_ceiling,
-	       "pthread_mutex_setprioceiling", "DESCRIPTION 2",
-	       "it isn't bound by the old ceiling when it locks: who is above that can "
-	       "raise it"),
-	CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__out_of_range,
-	       "pthread_mutex_setprioceiling", "ERRORS EINVAL",
-	       "the ceiling is out of range, and the old one stays"),
-	CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__no_protocol,
-	       "pthread_mutex_setprioceiling", "ERRORS EINVAL",
-	       "the mutex has no protocol and so no ceiling"),
-	CLAUSE(pthread_mutex_setprioceiling__err_EDEADLK__own_errorcheck,
-	       "pthread_mutex_setprioceiling", "ERRORS EDEADLK",
-	       "an error-checking mutex that the caller owns keeps its ceiling"),
-};
-
-TEST_MAIN(tests)

@@ -1,4 +1,5 @@
 /* XSH, the pages of mutex attributes. */
+#include "clause.h"
 #include "mutexes.h"
 
 /* What an attribute is set and asked by. */
@@ -122,7 +123,9 @@ static void check_alone(set_call *set, get_call *call, int first, int second)
 
 /* ----------------------------------------------------- init and destroy -- */
 
-static void pthread_mutexattr_init__desc_1__defaults(void)
+CLAUSE(pthread_mutexattr_init__desc_1__defaults,
+       "all attributes have their defaults: default type, private, no protocol, a ceiling that "
+       "may be, stalled")
 {
 	static const int fills[] = { 0x00, 0xff, 0xa5 };
 	pthread_mutexattr_t attr;
@@ -141,7 +144,8 @@ static void pthread_mutexattr_init__desc_1__defaults(void)
 	}
 }
 
-static void pthread_mutexattr_init__desc_3__makes_many_mutexes(void)
+CLAUSE(pthread_mutexattr_init__desc_3__makes_many_mutexes,
+       "one object serves any number of mutexes")
 {
 	pthread_mutexattr_t attr;
 	pthread_mutex_t mutexes[20];
@@ -156,7 +160,9 @@ static void pthread_mutexattr_init__desc_3__makes_many_mutexes(void)
 		CHECK_ERR(pthread_mutex_lock(&mutexes[i]), EDEADLK);
 }
 
-static void pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex(void)
+CLAUSE(pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex,
+       "what happens to the object afterwards, destruction too, changes no mutex that it has "
+       "made, only those made later")
 {
 	pthread_mutex_t before, after, last;
 	pthread_mutexattr_t attr;
@@ -184,7 +190,7 @@ static void pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex(void)
 	OK(pthread_mutex_lock(&last));
 }
 
-static void pthread_mutexattr_init__ret__0(void)
+CLAUSE(pthread_mutexattr_init__ret__0, "0, and errno is left alone")
 {
 	pthread_mutexattr_t attrs[3];
 
@@ -196,7 +202,8 @@ static void pthread_mutexattr_init__ret__0(void)
 	CHECK_EQ(errno, 4711);
 }
 
-static void pthread_mutexattr_destroy__desc_2__can_be_initialised_again(void)
+CLAUSE(pthread_mutexattr_destroy__desc_2__can_be_initialised_again,
+       "a destroyed object can be initialised again, and has the defaults then")
 {
 	pthread_mutexattr_t attr;
 	struct values defaults;
@@ -214,7 +221,8 @@ static void pthread_mutexattr_destroy__desc_2__can_be_initialised_again(void)
 
 /* ----------------------------------------------------------------- type -- */
 
-static void pthread_mutexattr_gettype__desc_1__tells_the_type(void)
+CLAUSE(pthread_mutexattr_gettype__desc_1__tells_the_type,
+       "it tells the type, which is the default one at first")
 {
 	pthread_mutexattr_t attr;
 
@@ -224,7 +232,8 @@ static void pthread_mutexattr_gettype__desc_1__tells_the_type(void)
 			 all_types);
 }
 
-static void pthread_mutexattr_settype__desc_1__sets_the_type_alone(void)
+CLAUSE(pthread_mutexattr_settype__desc_1__sets_the_type_alone,
+       "it sets the type and no other attribute")
 {
 	for (EACH(i, all_types))
 		check_alone(pthread_mutexattr_settype,
@@ -232,7 +241,8 @@ static void pthread_mutexattr_settype__desc_1__sets_the_type_alone(void)
 			    all_types[i]);
 }
 
-static void pthread_mutexattr_settype__desc_1__is_in_effect(void)
+CLAUSE(pthread_mutexattr_settype__desc_1__is_in_effect,
+       "each type is in effect in the mutexes that are made with it")
 {
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10);
 	pthread_mutexattr_t attr;
@@ -254,13 +264,15 @@ static void pthread_mutexattr_settype__desc_1__is_in_effect(void)
 	}
 }
 
-static void pthread_mutexattr_settype__err_EINVAL__no_such_type(void)
+CLAUSE(pthread_mutexattr_settype__err_EINVAL__no_such_type,
+       "there is no such type, and the one before stays")
 {
 	CHECK_REFUSED(pthread_mutexattr_settype, pthread_mutexattr_gettype,
 		      PTHREAD_MUTEX_RECURSIVE, bad_values);
 }
 
-static void pthread_mutexattr_settype__desc_1__old_names(void)
+CLAUSE_IN("glibc extension", pthread_mutexattr_settype__desc_1__old_names,
+          "the older names with kind and _np, which old programs call, set and tell the type")
 {
 	pthread_mutexattr_t attr;
 	set_call *set = dlvsym(RTLD_DEFAULT, "pthread_mutexattr_setkind_np",
@@ -283,7 +295,8 @@ static void pthread_mutexattr_settype__desc_1__old_names(void)
 
 /* -------------------------------------------------------------- pshared -- */
 
-static void pthread_mutexattr_getpshared__desc_1__tells_it(void)
+CLAUSE(pthread_mutexattr_getpshared__desc_1__tells_it,
+       "it tells whether processes share the mutex, which they don't at first")
 {
 	pthread_mutexattr_t attr;
 
@@ -294,7 +307,7 @@ static void pthread_mutexattr_getpshared__desc_1__tells_it(void)
 			 pthread_mutexattr_getpshared, all_pshared);
 }
 
-static void pthread_mutexattr_setpshared__desc_1__sets_it_alone(void)
+CLAUSE(pthread_mutexattr_setpshared__desc_1__sets_it_alone, "it sets that and no other attribute")
 {
 	check_alone(pthread_mutexattr_setpshared, pthread_mutexattr_getpshared,
 		    PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE);
@@ -329,7 +342,8 @@ static void count(struct shared *shared)
 	}
 }
 
-static void pthread_mutexattr_setpshared__desc_2__excludes_between_processes(void)
+CLAUSE(pthread_mutexattr_setpshared__desc_2__excludes_between_processes,
+       "a shared mutex excludes threads of all processes that have its memory")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	pid_t children[3];
@@ -353,7 +367,9 @@ static void pthread_mutexattr_setpshared__desc_2__excludes_between_processes(voi
 	}
 }
 
-static void pthread_mutexattr_setpshared__desc_2__wakes_between_processes(void)
+CLAUSE(pthread_mutexattr_setpshared__desc_2__wakes_between_processes,
+       "a thread that waits for a shared mutex gets it when a thread of another process unlocks "
+       "it")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct thread waiter;
@@ -380,7 +396,9 @@ static void pthread_mutexattr_setpshared__desc_2__wakes_between_processes(void)
 	}
 }
 
-static void pthread_mutexattr_setpshared__desc_2__owner_is_of_one_process(void)
+CLAUSE(pthread_mutexattr_setpshared__desc_2__owner_is_of_one_process,
+       "ownership counts between processes: another's thread may not unlock an error-checking "
+       "mutex")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	pid_t child;
@@ -398,7 +416,8 @@ static void pthread_mutexattr_setpshared__desc_2__owner_is_of_one_process(void)
 	CHECK_ERR(pthread_mutex_unlock(&shared->mutex), EPERM);
 }
 
-static void pthread_mutexattr_setpshared__desc_2__at_another_address(void)
+CLAUSE(pthread_mutexattr_setpshared__desc_2__at_another_address,
+       "the mutex is the same wherever a process has it mapped")
 {
 	int fd = memfd_create("mutex", MFD_CLOEXEC);
 	struct shared *here, *there;
@@ -423,7 +442,8 @@ static void pthread_mutexattr_setpshared__desc_2__at_another_address(void)
 	OK(pthread_mutex_unlock(&there->mutex));
 }
 
-static void pthread_mutexattr_setpshared__err_EINVAL__no_such_value(void)
+CLAUSE(pthread_mutexattr_setpshared__err_EINVAL__no_such_value,
+       "the value is neither shared nor private, and the one before stays")
 {
 	static const int bad[] = { -1, 2, 99, INT_MAX, INT_MIN };
 
@@ -433,7 +453,8 @@ static void pthread_mutexattr_setpshared__err_EINVAL__no_such_value(void)
 
 /* ------------------------------------------------------------- protocol -- */
 
-static void pthread_mutexattr_getprotocol__desc_1__tells_it(void)
+CLAUSE(pthread_mutexattr_getprotocol__desc_1__tells_it,
+       "it tells the protocol, which is none at first")
 {
 	pthread_mutexattr_t attr;
 
@@ -443,7 +464,8 @@ static void pthread_mutexattr_getprotocol__desc_1__tells_it(void)
 			 pthread_mutexattr_getprotocol, all_protocols);
 }
 
-static void pthread_mutexattr_setprotocol__desc_1__sets_it_alone(void)
+CLAUSE(pthread_mutexattr_setprotocol__desc_1__sets_it_alone,
+       "it sets the protocol and no other attribute")
 {
 	for (EACH(i, all_protocols))
 		check_alone(pthread_mutexattr_setprotocol,
@@ -488,7 +510,8 @@ static void *want_second(void *argument)
 	return lock_and_unlock(&ranks->mutexes[1]);
 }
 
-static void pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority(void)
+CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
+       "no protocol: who holds the mutex runs at its own priority, whoever waits")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
@@ -514,7 +537,9 @@ static void pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority(void
 	join(&holder);
 }
 
-static void pthread_mutexattr_setprotocol__desc_4__inherits(void)
+CLAUSE(pthread_mutexattr_setprotocol__desc_4__inherits,
+       "inheritance: who holds the mutex runs at the highest priority of those that wait for any "
+       "it holds, until it unlocks")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
@@ -563,7 +588,9 @@ static void *hold_and_want(void *argument)
 	return NULL;
 }
 
-static void pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain(void)
+CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
+       "inheritance goes on: from who waits for the holder of a mutex to the holder that that "
+       "one waits for")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct chain chain = { .holds = false };
@@ -594,7 +621,9 @@ static void pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain(void)
 	join(&holder);
 }
 
-static void pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling(void)
+CLAUSE(pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling,
+       "protection: who holds the mutex runs at its ceiling, the highest of those that it holds, "
+       "waited for or not")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t lower, higher;
@@ -613,7 +642,8 @@ static void pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling(void)
 	CHECK_EQ(priority_of(gettid()), -1 - least);
 }
 
-static void pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol(void)
+CLAUSE(pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol,
+       "there is no such protocol, and the one before stays")
 {
 	static const int bad[] = { -1, 3, 99, INT_MAX, INT_MIN };
 
@@ -623,7 +653,8 @@ static void pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol(void)
 
 /* ------------------------------------------------------ priority ceiling -- */
 
-static void pthread_mutexattr_getprioceiling__desc_1__tells_it(void)
+CLAUSE(pthread_mutexattr_getprioceiling__desc_1__tells_it,
+       "it tells the ceiling, and each of the range can be set")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	int most = sched_get_priority_max(SCHED_FIFO);
@@ -637,7 +668,8 @@ static void pthread_mutexattr_getprioceiling__desc_1__tells_it(void)
 	}
 }
 
-static void pthread_mutexattr_setprioceiling__desc_1__sets_it_alone(void)
+CLAUSE(pthread_mutexattr_setprioceiling__desc_1__sets_it_alone,
+       "it sets the ceiling and no other attribute")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 
@@ -648,7 +680,8 @@ static void pthread_mutexattr_setprioceiling__desc_1__sets_it_alone(void)
 		    sched_get_priority_max(SCHED_FIFO));
 }
 
-static void pthread_mutexattr_setprioceiling__desc_2__is_in_effect(void)
+CLAUSE(pthread_mutexattr_setprioceiling__desc_2__is_in_effect,
+       "the ceiling is in effect in the mutexes that are made with it, not in those made before")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t before, after;
@@ -671,7 +704,8 @@ static void pthread_mutexattr_setprioceiling__desc_2__is_in_effect(void)
 	OK(pthread_mutex_unlock(&after));
 }
 
-static void pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range(void)
+CLAUSE(pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range,
+       "the ceiling is no priority of SCHED_FIFO's, and the one before stays")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	const int bad[] = {
@@ -685,7 +719,8 @@ static void pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range(void)
 
 /* --------------------------------------------------------------- robust -- */
 
-static void pthread_mutexattr_getrobust__desc_1__tells_it(void)
+CLAUSE(pthread_mutexattr_getrobust__desc_1__tells_it,
+       "it tells the robustness, which is stalled at first")
 {
 	pthread_mutexattr_t attr;
 
@@ -696,13 +731,15 @@ static void pthread_mutexattr_getrobust__desc_1__tells_it(void)
 			 pthread_mutexattr_getrobust, all_robust);
 }
 
-static void pthread_mutexattr_setrobust__desc_1__sets_it_alone(void)
+CLAUSE(pthread_mutexattr_setrobust__desc_1__sets_it_alone,
+       "it sets the robustness and no other attribute")
 {
 	check_alone(pthread_mutexattr_setrobust, pthread_mutexattr_getrobust,
 		    PTHREAD_MUTEX_ROBUST, PTHREAD_MUTEX_STALLED);
 }
 
-static void pthread_mutexattr_setrobust__desc_2__stalled_stays_locked(void)
+CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_stays_locked,
+       "stalled: nothing is done when the owner dies, and the mutex stays locked")
 {
 	static const enum kind kinds[] = { DEFAULT, NORMAL, PSHARED };
 	pthread_mutex_t mutex;
@@ -721,7 +758,9 @@ static void pthread_mutexattr_setrobust__desc_2__stalled_stays_locked(void)
  * The owner's tid may be a living thread's by now. That is not this thread,
  * so that its errors don't depend on it.
  */
-static void pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner(void)
+CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner,
+       "stalled: an error-checking or recursive mutex of a dead owner's can be neither locked "
+       "nor unlocked by others")
 {
 	static const enum kind kinds[] = { ERRORCHECK, RECURSIVE };
 	pthread_mutex_t mutex;
@@ -738,7 +777,9 @@ static void pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner(void)
 	}
 }
 
-static void pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death(void)
+CLAUSE(pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death,
+       "robust: the owner's death is told to the next one that locks, of every type and "
+       "protocol, shared or not")
 {
 	pthread_mutexattr_t attr;
 	pthread_mutex_t mutex;
@@ -767,7 +808,8 @@ static void pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death(void)
 	}
 }
 
-static void pthread_mutexattr_setrobust__err_EINVAL__no_such_value(void)
+CLAUSE(pthread_mutexattr_setrobust__err_EINVAL__no_such_value,
+       "there is no such robustness, and the one before stays")
 {
 	static const int bad[] = { -1, 2, 99, INT_MAX, INT_MIN };
 
@@ -775,7 +817,8 @@ static void pthread_mutexattr_setrobust__err_EINVAL__no_such_value(void)
 		      PTHREAD_MUTEX_ROBUST, bad);
 }
 
-static void pthread_mutexattr_setrobust__desc_1__old_names(void)
+CLAUSE_IN("glibc extension", pthread_mutexattr_setrobust__desc_1__old_names,
+          "the older names with _np, which old programs call, set and tell the robustness")
 {
 	set_call *set = dlvsym(RTLD_DEFAULT, "pthread_mutexattr_setrobust_np",
 			       "GLIBC_2.4");
@@ -793,127 +836,3 @@ static void pthread_mutexattr_setrobust__desc_1__old_names(void)
 	orphan(&mutex);
 	CHECK_ERR(pthread_mutex_lock(&mutex), EOWNERDEAD);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_mutexattr_init__desc_1__defaults,
-	       "pthread_mutexattr_init", "DESCRIPTION 1",
-	       "all attributes have their defaults: default type, private, no "
-	       "protocol, a ceiling that may be, stalled"),
-	CLAUSE(pthread_mutexattr_init__desc_3__makes_many_mutexes,
-	       "pthread_mutexattr_init", "DESCRIPTION 3",
-	       "one object serves any number of mutexes"),
-	CLAUSE(pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex,
-	       "pthread_mutexattr_init", "DESCRIPTION 3",
-	       "what happens to the object afterwards, destruction too, changes no "
-	       "mutex that it has made, only those made later"),
-	CLAUSE(pthread_mutexattr_init__ret__0,
-	       "pthread_mutexattr_init", "RETURN VALUE",
-	       "0, and errno is left alone"),
-	CLAUSE(pthread_mutexattr_destroy__desc_2__can_be_initialised_again,
-	       "pthread_mutexattr_destroy", "DESCRIPTION 2",
-	       "a destroyed object can be initialised again, and has the defaults then"),
-	CLAUSE(pthread_mutexattr_gettype__desc_1__tells_the_type,
-	       "pthread_mutexattr_gettype", "DESCRIPTION 1",
-	       "it tells the type, which is the default one at first"),
-	CLAUSE(pthread_mutexattr_settype__desc_1__sets_the_type_alone,
-	       "pthread_mutexattr_settype", "DESCRIPTION 1",
-	       "it sets the type and no other attribute"),
-	CLAUSE(pthread_mutexattr_settype__desc_1__is_in_effect,
-	       "pthread_mutexattr_settype", "DESCRIPTION 1",
-	       "each type is in effect in the mutexes that are made with it"),
-	CLAUSE(pthread_mutexattr_settype__err_EINVAL__no_such_type,
-	       "pthread_mutexattr_settype", "ERRORS EINVAL",
-	       "there is no such type, and the one before stays"),
-	CLAUSE(pthread_mutexattr_settype__desc_1__old_names,
-	       "pthread_mutexattr_settype", "glibc extension",
-	       "the older names with kind and _np, which old programs call, set and "
-	       "tell the type"),
-	CLAUSE(pthread_mutexattr_getpshared__desc_1__tells_it,
-	       "pthread_mutexattr_getpshared", "DESCRIPTION 1",
-	       "it tells whether processes share the mutex, which they don't at first"),
-	CLAUSE(pthread_mutexattr_setpshared__desc_1__sets_it_alone,
-	       "pthread_mutexattr_setpshared", "DESCRIPTION 1",
-	       "it sets that and no other attribute"),
-	CLAUSE(pthread_mutexattr_setpshared__desc_2__excludes_between_processes,
-	       "pthread_mutexattr_setpshared", "DESCRIPTION 2",
-	       "a shared mutex excludes threads of all processes that have its memory"),
-	CLAUSE(pthread_mutexattr_setpshared__desc_2__wakes_between_processes,
-	       "pthread_mutexattr_setpshared", "DESCRIPTION 2",
-	       "a thread that waits for a shared mutex gets it when a thread of "
-	       "another process unlocks it"),
-	CLAUSE(pthread_mutexattr_setpshared__desc_2__owner_is_of_one_process,
-	       "pthread_mutexattr_setpshared", "DESCRIPTION 2",
-	       "ownership counts between processes: another's thread may not unlock an "
-	       "error-checking mutex"),
-	CLAUSE(pthread_mutexattr_setpshared__desc_2__at_another_address,
-	       "pthread_mutexattr_setpshared", "DESCRIPTION 2",
-	       "the mutex is the same wherever a process has it mapped"),
-	CLAUSE(pthread_mutexattr_setpshared__err_EINVAL__no_such_value,
-	       "pthread_mutexattr_setpshared", "ERRORS EINVAL",
-	       "the value is neither shared nor private, and the one before stays"),
-	CLAUSE(pthread_mutexattr_getprotocol__desc_1__tells_it,
-	       "pthread_mutexattr_getprotocol", "DESCRIPTION 1",
-	       "it tells the protocol, which is none at first"),
-	CLAUSE(pthread_mutexattr_setprotocol__desc_1__sets_it_alone,
-	       "pthread_mutexattr_setprotocol", "DESCRIPTION 1",
-	       "it sets the protocol and no other attribute"),
-	CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
-	       "pthread_mutexattr_setprotocol", "DESCRIPTION 3",
-	       "no protocol: who holds the mutex runs at its own priority, whoever "
-	       "waits"),
-	CLAUSE(pthread_mutexattr_setprotocol__desc_4__inherits,
-	       "pthread_mutexattr_setprotocol", "DESCRIPTION 4",
-	       "inheritance: who holds the mutex runs at the highest priority of those "
-	       "that wait for any it holds, until it unlocks"),
-	CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
-	       "pthread_mutexattr_setprotocol", "DESCRIPTION 5",
-	       "inheritance goes on: from who waits for the holder of a mutex to the "
-	       "holder that that one waits for"),
-	CLAUSE(pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling,
-	       "pthread_mutexattr_setprotocol", "DESCRIPTION 6",
-	       "protection: who holds the mutex runs at its ceiling, the highest of "
-	       "those that it holds, waited for or not"),
-	CLAUSE(pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol,
-	       "pthread_mutexattr_setprotocol", "ERRORS EINVAL",
-	       "there is no such protocol, and the one before stays"),
-	CLAUSE(pthread_mutexattr_getprioceiling__desc_1__tells_it,
-	       "pthread_mutexattr_getprioceiling", "DESCRIPTION 1",
-	       "it tells the ceiling, and each of the range can be set"),
-	CLAUSE(pthread_mutexattr_setprioceiling__desc_1__sets_it_alone,
-	       "pthread_mutexattr_setprioceiling", "DESCRIPTION 1",
-	       "it sets the ceiling and no other attribute"),
-	CLAUSE(pthread_mutexattr_setprioceiling__desc_2__is_in_effect,
-	       "pthread_mutexattr_setprioceiling", "DESCRIPTION 2",
-	       "the ceiling is in effect in the mutexes that are made with it, not in "
-	       "those made before"),
-	CLAUSE(pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range,
-	       "pthread_mutexattr_setprioceiling", "ERRORS EINVAL",
-	       "the ceiling is no priority of SCHED_FIFO's, and the one before stays"),
-	CLAUSE(pthread_mutexattr_getrobust__desc_1__tells_it,
-	       "pthread_mutexattr_getrobust", "DESCRIPTION 1",
-	       "it tells the robustness, which is stalled at first"),
-	CLAUSE(pthread_mutexattr_setrobust__desc_1__sets_it_alone,
-	       "pthread_mutexattr_setrobust", "DESCRIPTION 1",
-	       "it sets the robustness and no other attribute"),
-	CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_stays_locked,
-	       "pthread_mutexattr_setrobust", "DESCRIPTION 2",
-	       "stalled: nothing is done when the owner dies, and the mutex stays "
-	       "locked"),
-	CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner,
-	       "pthread_mutexattr_setrobust", "DESCRIPTION 2",
-	       "stalled: an error-checking or recursive mutex of a dead owner's can be "
-	       "neither locked nor unlocked by others"),
-	CLAUSE(pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death,
-	       "pthread_mutexattr_setrobust", "DESCRIPTION 3",
-	       "robust: the owner's death is told to the next one that locks, of every "
-	       "type and protocol, shared or not"),
-	CLAUSE(pthread_mutexattr_setrobust__err_EINVAL__no_such_value,
-	       "pthread_mutexattr_setrobust", "ERRORS EINVAL",
-	       "there is no such robustness, and the one before stays"),
-	CLAUSE(pthread_mutexattr_setrobust__desc_1__old_names,
-	       "pthread_mutexattr_setrobust", "glibc extension",
-	       "the older names with _np, which old programs call, set and tell the "
-	       "robustness"),
-};
-
-TEST_MAIN(tests)

@@ -1,4 +1,5 @@
 /* XSH, pthread_once and call_once. */
+#include "clause.h"
 #include "handlers.h"
 
 #include <threads.h>
@@ -58,7 +59,8 @@ static void *once_slowly(void *argument UNUSED)
 	return NULL;
 }
 
-static void pthread_once__desc_1__first_call_calls_it(void)
+CLAUSE(pthread_once__desc_1__first_call_calls_it,
+       "the first call for a control calls the routine; each control counts for itself")
 {
 	pthread_once_t local = PTHREAD_ONCE_INIT;
 
@@ -74,7 +76,7 @@ static void never(void)
 	FAIL("called");
 }
 
-static void pthread_once__desc_1__later_calls_do_not(void)
+CLAUSE(pthread_once__desc_1__later_calls_do_not, "later calls for the control call nothing")
 {
 	int i;
 
@@ -117,7 +119,8 @@ static void *race_through(void *argument)
 	return NULL;
 }
 
-static void pthread_once__desc_1__once_though_many_race(void)
+CLAUSE(pthread_once__desc_1__once_though_many_race,
+       "the routine is called once, though many threads call at a time")
 {
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
 	struct thread threads[4];
@@ -133,7 +136,8 @@ static void pthread_once__desc_1__once_though_many_race(void)
 		CHECK_EQ(called[i], 1);
 }
 
-static void pthread_once__desc_1__what_it_wrote_is_seen(void)
+CLAUSE(pthread_once__desc_1__what_it_wrote_is_seen,
+       "what the routine wrote is seen by all that return (XBD, Memory Synchronization)")
 {
 	struct thread threads[8];
 	int i;
@@ -146,7 +150,8 @@ static void pthread_once__desc_1__what_it_wrote_is_seen(void)
 	CHECK_EQ(scene.returned, 8);
 }
 
-static void pthread_once__desc_1__others_wait_until_it_is_complete(void)
+CLAUSE(pthread_once__desc_1__others_wait_until_it_is_complete,
+       "no call returns before the routine has")
 {
 	struct thread threads[6];
 	int i;
@@ -174,7 +179,8 @@ static void init_outer(void)
 	scene.cleaned++;
 }
 
-static void pthread_once__desc_1__within_another_ones_routine(void)
+CLAUSE(pthread_once__desc_1__within_another_ones_routine,
+       "a routine may call it for another control")
 {
 	OK(pthread_once(&scene.control, init_outer));
 	CHECK_EQ(scene.begun, 1);
@@ -184,7 +190,8 @@ static void pthread_once__desc_1__within_another_ones_routine(void)
 }
 
 /* Others' controls don't wait for this one's. */
-static void pthread_once__desc_1__controls_are_independent(void)
+CLAUSE(pthread_once__desc_1__controls_are_independent,
+       "a routine that lasts keeps back no other control's")
 {
 	struct thread slow;
 
@@ -197,7 +204,7 @@ static void pthread_once__desc_1__controls_are_independent(void)
 	join(&slow);
 }
 
-static void pthread_once__desc_1__lies_in_a_few_bytes(void)
+CLAUSE(pthread_once__desc_1__lies_in_a_few_bytes, "nothing beside the control is written")
 {
 	struct {
 		int before;
@@ -213,7 +220,8 @@ static void pthread_once__desc_1__lies_in_a_few_bytes(void)
 }
 
 /* In memory of zeros, which is what the initialiser is. */
-static void pthread_once__desc_1__zeroed_memory_is_a_fresh_control(void)
+CLAUSE(pthread_once__desc_1__zeroed_memory_is_a_fresh_control,
+       "PTHREAD_ONCE_INIT makes a control fresh; in glibc that is all zeros")
 {
 	pthread_once_t *control = calloc(1, sizeof(*control));
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
@@ -237,7 +245,8 @@ static void *pending_then_once(void *argument UNUSED)
 	FAIL("not cancelled");
 }
 
-static void pthread_once__desc_2__pending_cancellation_is_left_pending(void)
+CLAUSE(pthread_once__desc_2__pending_cancellation_is_left_pending,
+       "it is no cancellation point: a pending request stays pending")
 {
 	struct thread thread;
 
@@ -254,7 +263,8 @@ static void *once_slowly_then_point(void *argument)
 	FAIL("not cancelled");
 }
 
-static void pthread_once__desc_2__waiting_is_no_cancellation_point(void)
+CLAUSE(pthread_once__desc_2__waiting_is_no_cancellation_point,
+       "it is no cancellation point: neither when it waits for another thread's call")
 {
 	struct thread first, waiter;
 
@@ -284,7 +294,8 @@ static void *once_cancelled(void *argument UNUSED)
 	FAIL("returned");
 }
 
-static void pthread_once__desc_2__cancelled_is_as_if_never_called(void)
+CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
+       "a routine that is cancelled leaves the control as if it had never been called")
 {
 	struct thread thread;
 	int i;
@@ -301,7 +312,8 @@ static void pthread_once__desc_2__cancelled_is_as_if_never_called(void)
 }
 
 /* Those that wait when it is cancelled: one of them runs its own, once. */
-static void pthread_once__desc_2__cancelled_is_done_by_one_that_waits(void)
+CLAUSE(pthread_once__desc_2__cancelled_is_done_by_one_that_waits,
+       "one of those that wait calls its routine when the one before is cancelled")
 {
 	struct thread cancelled, waiters[5];
 	int i;
@@ -335,7 +347,8 @@ static void *once_cancelled_and_cleaned(void *argument)
 	return NULL;
 }
 
-static void pthread_once__desc_2__cancelled_runs_the_callers_handlers(void)
+CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
+       "cancelled in the routine, the caller's cleanup handlers run")
 {
 	struct thread thread;
 
@@ -359,7 +372,9 @@ static void *once_exits(void *argument UNUSED)
 	FAIL("returned");
 }
 
-static void pthread_once__desc_2__exited_is_as_if_never_called(void)
+CLAUSE(pthread_once__desc_2__exited_is_as_if_never_called,
+       "the same when the routine ends by pthread_exit: the standard speaks of cancellation, "
+       "glibc does both")
 {
 	struct thread thread;
 	int i;
@@ -392,7 +407,8 @@ static void *once_waits(void *argument UNUSED)
 }
 
 /* The cancellation point is one of the locks' own. */
-static void pthread_once__desc_2__cancelled_in_a_condvars_wait(void)
+CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
+       "the same when the routine is cancelled in pthread_cond_wait")
 {
 	struct thread thread;
 
@@ -431,14 +447,17 @@ static void wait_through_handlers(int flags)
 	CHECK_EQ(scene.begun, 1);
 }
 
-static void pthread_once__ret__waits_on_after_a_handler(void)
+CLAUSE(pthread_once__ret__waits_on_after_a_handler,
+       "it never fails with EINTR: after a handler it waits on")
 {
 	wait_through_handlers(0);
 	wait_through_handlers(SA_RESTART);
 }
 
 /* The thread that ran it isn't in the child, which must not wait for it. */
-static void pthread_once__desc_1__child_of_a_fork_during_it_can_do_it(void)
+CLAUSE(pthread_once__desc_1__child_of_a_fork_during_it_can_do_it,
+       "a forked child does what a thread that it doesn't have had begun: glibc's doing, so that "
+       "libraries work there")
 {
 	struct thread slow, waiter;
 	pid_t child;
@@ -473,7 +492,8 @@ static void init_by_forking(void)
 }
 
 /* The thread that runs it forks: both processes complete theirs. */
-static void pthread_once__desc_1__routine_may_fork(void)
+CLAUSE(pthread_once__desc_1__routine_may_fork,
+       "a routine that forks is completed in both processes")
 {
 	struct thread waiter;
 
@@ -492,7 +512,8 @@ static void pthread_once__desc_1__routine_may_fork(void)
 	REAP(forked_within);
 }
 
-static void pthread_once__desc_1__complete_in_the_child_too(void)
+CLAUSE(pthread_once__desc_1__complete_in_the_child_too,
+       "what is complete is so in a forked child, and the child's is its own")
 {
 	pid_t child;
 
@@ -515,7 +536,7 @@ static void pthread_once__desc_1__complete_in_the_child_too(void)
 	CHECK_EQ(scene.ended, 2);
 }
 
-static void pthread_once__ret__zero(void)
+CLAUSE(pthread_once__ret__zero, "0 on success")
 {
 	CHECK_EQ(pthread_once(&scene.control, init_quickly), 0);
 	CHECK_EQ(pthread_once(&scene.control, never), 0);
@@ -533,7 +554,7 @@ static int call_slowly(void *argument UNUSED)
 	return ++scene.returned;
 }
 
-static void call_once__desc_1__once_for_a_flag(void)
+CLAUSE(call_once__desc_1__once_for_a_flag, "the function is called once for a flag")
 {
 	once_flag other = ONCE_FLAG_INIT;
 	int i;
@@ -545,7 +566,8 @@ static void call_once__desc_1__once_for_a_flag(void)
 	CHECK_EQ(scene.ended, 2);
 }
 
-static void call_once__desc_1__others_wait_until_it_is_complete(void)
+CLAUSE(call_once__desc_1__others_wait_until_it_is_complete,
+       "no call returns before the function has")
 {
 	thrd_t threads[5];
 	int i, returned, sum = 0;
@@ -572,7 +594,8 @@ static void *call_waiting(void *argument UNUSED)
 }
 
 /* POSIX has it be like pthread_once. */
-static void call_once__desc_2__cancelled_is_as_if_never_called(void)
+CLAUSE(call_once__desc_2__cancelled_is_as_if_never_called,
+       "cancelled, it leaves the flag as if it had never been called, like pthread_once")
 {
 	struct thread thread;
 
@@ -595,7 +618,8 @@ static void *call_pending(void *argument UNUSED)
 	FAIL("not cancelled");
 }
 
-static void call_once__desc_2__is_no_cancellation_point(void)
+CLAUSE(call_once__desc_2__is_no_cancellation_point,
+       "it is no cancellation point, like pthread_once")
 {
 	struct thread thread;
 
@@ -603,97 +627,3 @@ static void call_once__desc_2__is_no_cancellation_point(void)
 	CHECK(join(&thread) == PTHREAD_CANCELED);
 	CHECK_EQ(scene.returned, 1);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_once__desc_1__first_call_calls_it,
-	       "pthread_once", "DESCRIPTION 1",
-	       "the first call for a control calls the routine; each "
-	       "control counts for itself"),
-	CLAUSE(pthread_once__desc_1__later_calls_do_not,
-	       "pthread_once", "DESCRIPTION 1",
-	       "later calls for the control call nothing"),
-	CLAUSE(pthread_once__desc_1__once_though_many_race,
-	       "pthread_once", "DESCRIPTION 1",
-	       "the routine is called once, though many threads call at a "
-	       "time"),
-	CLAUSE(pthread_once__desc_1__what_it_wrote_is_seen,
-	       "pthread_once", "DESCRIPTION 1",
-	       "what the routine wrote is seen by all that return (XBD, "
-	       "Memory Synchronization)"),
-	CLAUSE(pthread_once__desc_1__others_wait_until_it_is_complete,
-	       "pthread_once", "DESCRIPTION 1",
-	       "no call returns before the routine has"),
-	CLAUSE(pthread_once__desc_1__within_another_ones_routine,
-	       "pthread_once", "DESCRIPTION 1",
-	       "a routine may call it for another control"),
-	CLAUSE(pthread_once__desc_1__controls_are_independent,
-	       "pthread_once", "DESCRIPTION 1",
-	       "a routine that lasts keeps back no other control's"),
-	CLAUSE(pthread_once__desc_1__lies_in_a_few_bytes,
-	       "pthread_once", "DESCRIPTION 1",
-	       "nothing beside the control is written"),
-	CLAUSE(pthread_once__desc_1__zeroed_memory_is_a_fresh_control,
-	       "pthread_once", "DESCRIPTION 1",
-	       "PTHREAD_ONCE_INIT makes a control fresh; in glibc that is "
-	       "all zeros"),
-	CLAUSE(pthread_once__desc_1__child_of_a_fork_during_it_can_do_it,
-	       "pthread_once", "DESCRIPTION 1",
-	       "a forked child does what a thread that it doesn't have had "
-	       "begun: glibc's doing, so that libraries work there"),
-	CLAUSE(pthread_once__desc_1__routine_may_fork,
-	       "pthread_once", "DESCRIPTION 1",
-	       "a routine that forks is completed in both processes"),
-	CLAUSE(pthread_once__desc_1__complete_in_the_child_too,
-	       "pthread_once", "DESCRIPTION 1",
-	       "what is complete is so in a forked child, and the child's "
-	       "is its own"),
-	CLAUSE(pthread_once__desc_2__pending_cancellation_is_left_pending,
-	       "pthread_once", "DESCRIPTION 2",
-	       "it is no cancellation point: a pending request stays "
-	       "pending"),
-	CLAUSE(pthread_once__desc_2__waiting_is_no_cancellation_point,
-	       "pthread_once", "DESCRIPTION 2",
-	       "it is no cancellation point: neither when it waits for "
-	       "another thread's call"),
-	CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
-	       "pthread_once", "DESCRIPTION 2",
-	       "a routine that is cancelled leaves the control as if it "
-	       "had never been called"),
-	CLAUSE(pthread_once__desc_2__cancelled_is_done_by_one_that_waits,
-	       "pthread_once", "DESCRIPTION 2",
-	       "one of those that wait calls its routine when the one "
-	       "before is cancelled"),
-	CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
-	       "pthread_once", "DESCRIPTION 2",
-	       "cancelled in the routine, the caller's cleanup handlers "
-	       "run"),
-	CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
-	       "pthread_once", "DESCRIPTION 2",
-	       "the same when the routine is cancelled in "
-	       "pthread_cond_wait"),
-	CLAUSE(pthread_once__desc_2__exited_is_as_if_never_called,
-	       "pthread_once", "DESCRIPTION 2",
-	       "the same when the routine ends by pthread_exit: the "
-	       "standard speaks of cancellation, glibc does both"),
-	CLAUSE(pthread_once__ret__waits_on_after_a_handler,
-	       "pthread_once", "RETURN VALUE",
-	       "it never fails with EINTR: after a handler it waits on"),
-	CLAUSE(pthread_once__ret__zero,
-	       "pthread_once", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(call_once__desc_1__once_for_a_flag,
-	       "call_once", "DESCRIPTION 1",
-	       "the function is called once for a flag"),
-	CLAUSE(call_once__desc_1__others_wait_until_it_is_complete,
-	       "call_once", "DESCRIPTION 1",
-	       "no call returns before the function has"),
-	CLAUSE(call_once__desc_2__cancelled_is_as_if_never_called,
-	       "call_once", "DESCRIPTION 2",
-	       "cancelled, it leaves the flag as if it had never been "
-	       "called, like pthread_once"),
-	CLAUSE(call_once__desc_2__is_no_cancellation_point,
-	       "call_once", "DESCRIPTION 2",
-	       "it is no cancellation point, like pthread_once"),
-};
-
-TEST_MAIN(tests)

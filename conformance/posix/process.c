@@ -1,4 +1,5 @@
 /* XSH, fork, pthread_atfork, exec, posix_spawn and exit, where locks are used. */
+#include "clause.h"
 #include "enough.h"
 #include "handlers.h"
 #include "semaphore.h"
@@ -107,7 +108,9 @@ static void check_locks(struct locks *locks)
 
 /* ----------------------------------------------------------------- fork -- */
 
-static void fork__desc_2__child_has_its_own_of_all(void)
+CLAUSE(fork__desc_2__child_has_its_own_of_all,
+       "the child is a copy: its mutexes, condvars, rwlocks, barriers, spin locks and semaphores "
+       "work, apart from the parent's")
 {
 	struct locks *locks = make_locks();
 	pid_t child;
@@ -121,7 +124,8 @@ static void fork__desc_2__child_has_its_own_of_all(void)
 	check_locks(locks);
 }
 
-static void fork__desc_2__semaphores_value_is_copied(void)
+CLAUSE(fork__desc_2__semaphores_value_is_copied,
+       "a private semaphore has its value in the child, and changes there only")
 {
 	pid_t child;
 	sem_t sem;
@@ -142,7 +146,8 @@ static void fork__desc_2__semaphores_value_is_copied(void)
 }
 
 /* Others wait in the parent; in the child nobody does. */
-static void fork__desc_2__waiters_stay_in_the_parent(void)
+CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
+       "the child has the thread that forked only: nobody waits in its copy of a semaphore")
 {
 	struct waiter waiters[SEM_CALLS], own;
 	pid_t child;
@@ -180,7 +185,8 @@ static void fork__desc_2__waiters_stay_in_the_parent(void)
 }
 
 /* One had arrived: two more complete the round in either process. */
-static void fork__desc_2__barriers_arrivals_are_copied(void)
+CLAUSE(fork__desc_2__barriers_arrivals_are_copied,
+       "a barrier that threads have arrived at has counted them in the child too")
 {
 	struct thread threads[2];
 	struct locks *locks = make_locks();
@@ -201,7 +207,8 @@ static void fork__desc_2__barriers_arrivals_are_copied(void)
 	OK(pthread_barrier_destroy(&locks->barrier));
 }
 
-static void fork__desc_2__child_unlocks_what_the_thread_held(void)
+CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
+       "what the thread that forked has locked, its copy in the child unlocks")
 {
 	struct locks *locks = make_locks();
 	struct thread waiter;
@@ -228,7 +235,8 @@ static void fork__desc_2__child_unlocks_what_the_thread_held(void)
 	check_locks(locks);
 }
 
-static void fork__desc_2__named_semaphores_stay_open(void)
+CLAUSE(fork__desc_2__named_semaphores_stay_open,
+       "named semaphores that are open are so in the child")
 {
 	char name[64];
 	pid_t child;
@@ -271,7 +279,9 @@ static void *keep_busy(void *argument)
 }
 
 /* The child may call what is async-signal-safe: sem_post, and no other lock's. */
-static void fork__desc_3__threads_child_posts(void)
+CLAUSE(fork__desc_3__threads_child_posts,
+       "the child of a process with threads may call what is async-signal-safe: sem_post, "
+       "whatever the others do at the fork")
 {
 	struct locks *locks = make_locks();
 	sem_t *shared = shared_memory(sizeof(*shared));
@@ -315,7 +325,8 @@ static void fork_and_post(int signal UNUSED)
 }
 
 /* Since 2024 _Fork is what a handler may call. */
-static void fork__desc_4__handler_forks_and_the_child_posts(void)
+CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
+       "_Fork (of 2024) in a handler: its child may post, in whichever call the handler came")
 {
 	struct locks *locks = make_locks();
 	struct thread thread;
@@ -383,13 +394,17 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 		join(&threads[i]);
 }
 
-static void fork__desc_3__child_posts_to_what_others_wait_for(void)
+CLAUSE(fork__desc_3__child_posts_to_what_others_wait_for,
+       "the same for a private semaphore that threads of the parent are about to wait for, or be "
+       "woken from")
 {
 	fork_and_post_private(fork);
 }
 
 /* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
-static void fork__desc_4__child_posts_to_what_others_wait_for(void)
+CLAUSE(fork__desc_4__child_posts_to_what_others_wait_for,
+       "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork are "
+       "called")
 {
 	fork_and_post_private(_Fork);
 }
@@ -416,7 +431,8 @@ LEAVES(child_a, '4')
 LEAVES(child_b, '5')
 LEAVES(child_c, '6')
 
-static void pthread_atfork__desc_3__order(void)
+CLAUSE(pthread_atfork__desc_3__order,
+       "prepare handlers are called last first, the others first first; NULL is none")
 {
 	pid_t child;
 
@@ -483,7 +499,9 @@ static void *keep_busy_one_by_one(void *argument)
 }
 
 /* What they are for: the locks are nobody else's at the fork. */
-static void pthread_atfork__desc_1__locks_taken_before_and_released_after(void)
+CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
+       "handlers that take locks before the fork, and release them after it in parent and child, "
+       "keep others out of it")
 {
 	struct thread threads[3];
 	pid_t child;
@@ -510,7 +528,9 @@ static void pthread_atfork__desc_1__locks_taken_before_and_released_after(void)
 	check_locks(forked_with);
 }
 
-static void pthread_atfork__desc_1__not_for_the_other_calls(void)
+CLAUSE(pthread_atfork__desc_1__not_for_the_other_calls,
+       "the handlers are fork's: _Fork, and in glibc posix_spawn, vfork and system, don't call "
+       "them")
 {
 	char *argv[] = { "true", NULL };
 	pid_t child;
@@ -531,7 +551,7 @@ static void pthread_atfork__desc_1__not_for_the_other_calls(void)
 	CHECK(!strcmp(trail, ""));
 }
 
-static void pthread_atfork__ret__zero(void)
+CLAUSE(pthread_atfork__ret__zero, "0 on success")
 {
 	CHECK_EQ(pthread_atfork(NULL, NULL, NULL), 0);
 	CHECK_EQ(pthread_atfork(prepare_a, NULL, NULL), 0);
@@ -548,13 +568,13 @@ static void become(const char *test)
 	FAIL("exec: %s", strerror(errno));
 }
 
-static void exec__desc_1__locks_begin_anew(void)
+CLAUSE(exec__desc_1__locks_begin_anew, "the new image begins with locks of its own")
 {
 	check_locks(make_locks());
 }
 
 /* Others wait and contend: with the image, they are gone. */
-static void exec__desc_1__ends_threads_that_wait(void)
+CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone, in whatever wait")
 {
 	struct locks *locks;
 	struct thread threads[6];
@@ -590,7 +610,8 @@ static void *become_another(void *argument UNUSED)
 	return NULL;
 }
 
-static void exec__desc_1__by_another_thread_than_the_first(void)
+CLAUSE(exec__desc_1__by_another_thread_than_the_first,
+       "any thread may call it, though the first one waits")
 {
 	struct locks *locks = make_locks();
 	struct thread thread;
@@ -607,7 +628,8 @@ static void exec__desc_1__by_another_thread_than_the_first(void)
 }
 
 /* The other image maps the same memory: semaphores there are the same. */
-static void exec__desc_2__shared_memory_outlives_it(void)
+CLAUSE(exec__desc_2__shared_memory_outlives_it,
+       "semaphores in memory that both images map are the same")
 {
 	const char *inherited = getenv("CONFORMANCE_FD");
 	int fd = inherited ? atoi(inherited) : memfd_create("sems", 0);
@@ -699,18 +721,21 @@ static void spawn_beside_others(bool vforks)
 	check_locks(locks);
 }
 
-static void posix_spawn__desc_1__beside_threads_that_contend(void)
+CLAUSE(posix_spawn__desc_1__beside_threads_that_contend,
+       "it disturbs no locks of the process, also with a mutex held")
 {
 	spawn_beside_others(false);
 }
 
-static void vfork__desc_1__beside_threads_that_contend(void)
+CLAUSE(vfork__desc_1__beside_threads_that_contend,
+       "it disturbs no locks of the process, also with a mutex held")
 {
 	spawn_beside_others(true);
 }
 
 /* The spawned program has locks of its own, whatever this one's are. */
-static void posix_spawn__desc_1__programs_locks_begin_anew(void)
+CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
+       "the new program begins with locks of its own")
 {
 	char *argv[] = { "again", "exec__desc_1__locks_begin_anew", NULL };
 	struct locks *locks = make_locks();
@@ -740,7 +765,8 @@ static void use_at_exit(void)
 	_exit(42);
 }
 
-static void exit__desc_1__while_threads_wait(void)
+CLAUSE(exit__desc_1__while_threads_wait,
+       "threads that wait keep no process from its exit, and handlers of atexit can use locks")
 {
 	struct thread threads[4];
 	int how, status;
@@ -791,7 +817,8 @@ static void *permit(void *argument)
 }
 
 /* The first thread is gone; the others' locks go on. */
-static void pthread_exit__desc_4__of_the_first_thread(void)
+CLAUSE(pthread_exit__desc_4__of_the_first_thread,
+       "when the first thread ends, the others' locks work on")
 {
 	struct thread *threads;
 	struct locks *locks;
@@ -822,7 +849,7 @@ static void *lock_and_exit(void *argument)
 	pthread_exit(NULL);
 }
 
-static void pthread_exit__desc_2__releases_no_locks(void)
+CLAUSE(pthread_exit__desc_2__releases_no_locks, "a thread that ends releases nothing")
 {
 	struct locks *locks = make_locks();
 	struct thread thread;
@@ -835,97 +862,3 @@ static void pthread_exit__desc_2__releases_no_locks(void)
 	CHECK_ERRNO(sem_trywait(&locks->sem), EAGAIN);
 	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
 }
-
-static const struct test tests[] = {
-	CLAUSE(fork__desc_2__child_has_its_own_of_all,
-	       "fork", "DESCRIPTION 2",
-	       "the child is a copy: its mutexes, condvars, rwlocks, "
-	       "barriers, spin locks and semaphores work, apart from the "
-	       "parent's"),
-	CLAUSE(fork__desc_2__semaphores_value_is_copied,
-	       "fork", "DESCRIPTION 2",
-	       "a private semaphore has its value in the child, and "
-	       "changes there only"),
-	CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
-	       "fork", "DESCRIPTION 2",
-	       "the child has the thread that forked only: nobody waits in "
-	       "its copy of a semaphore"),
-	CLAUSE(fork__desc_2__barriers_arrivals_are_copied,
-	       "fork", "DESCRIPTION 2",
-	       "a barrier that threads have arrived at has counted them in "
-	       "the child too"),
-	CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
-	       "fork", "DESCRIPTION 2",
-	       "what the thread that forked has locked, its copy in the "
-	       "child unlocks"),
-	CLAUSE(fork__desc_2__named_semaphores_stay_open,
-	       "fork", "DESCRIPTION 2",
-	       "named semaphores that are open are so in the child"),
-	CLAUSE(fork__desc_3__threads_child_posts,
-	       "fork", "DESCRIPTION 3",
-	       "the child of a process with threads may call what is "
-	       "async-signal-safe: sem_post, whatever the others do at the "
-	       "fork"),
-	CLAUSE(fork__desc_3__child_posts_to_what_others_wait_for,
-	       "fork", "DESCRIPTION 3",
-	       "the same for a private semaphore that threads of the "
-	       "parent are about to wait for, or be woken from"),
-	CLAUSE(fork__desc_4__child_posts_to_what_others_wait_for,
-	       "fork", "DESCRIPTION 4",
-	       "the same in the child of a _Fork (of 2024), at which no "
-	       "handlers of pthread_atfork are called"),
-	CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
-	       "fork", "DESCRIPTION 4",
-	       "_Fork (of 2024) in a handler: its child may post, in "
-	       "whichever call the handler came"),
-	CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
-	       "pthread_atfork", "DESCRIPTION 1",
-	       "handlers that take locks before the fork, and release them "
-	       "after it in parent and child, keep others out of it"),
-	CLAUSE(pthread_atfork__desc_1__not_for_the_other_calls,
-	       "pthread_atfork", "DESCRIPTION 1",
-	       "the handlers are fork's: _Fork, and in glibc posix_spawn, "
-	       "vfork and system, don't call them"),
-	CLAUSE(pthread_atfork__desc_3__order,
-	       "pthread_atfork", "DESCRIPTION 3",
-	       "prepare handlers are called last first, the others first "
-	       "first; NULL is none"),
-	CLAUSE(pthread_atfork__ret__zero,
-	       "pthread_atfork", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(exec__desc_1__locks_begin_anew,
-	       "exec", "DESCRIPTION 1",
-	       "the new image begins with locks of its own"),
-	CLAUSE(exec__desc_1__ends_threads_that_wait,
-	       "exec", "DESCRIPTION 1",
-	       "threads of the old image are gone, in whatever wait"),
-	CLAUSE(exec__desc_1__by_another_thread_than_the_first,
-	       "exec", "DESCRIPTION 1",
-	       "any thread may call it, though the first one waits"),
-	CLAUSE(exec__desc_2__shared_memory_outlives_it,
-	       "exec", "DESCRIPTION 2",
-	       "semaphores in memory that both images map are the same"),
-	CLAUSE(posix_spawn__desc_1__beside_threads_that_contend,
-	       "posix_spawn", "DESCRIPTION 1",
-	       "it disturbs no locks of the process, also with a mutex "
-	       "held"),
-	CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
-	       "posix_spawn", "DESCRIPTION 1",
-	       "the new program begins with locks of its own"),
-	CLAUSE(vfork__desc_1__beside_threads_that_contend,
-	       "vfork (of 2001)", "DESCRIPTION 1",
-	       "it disturbs no locks of the process, also with a mutex "
-	       "held"),
-	CLAUSE(exit__desc_1__while_threads_wait,
-	       "exit", "DESCRIPTION 1",
-	       "threads that wait keep no process from its exit, and "
-	       "handlers of atexit can use locks"),
-	CLAUSE(pthread_exit__desc_2__releases_no_locks,
-	       "pthread_exit", "DESCRIPTION 2",
-	       "a thread that ends releases nothing"),
-	CLAUSE(pthread_exit__desc_4__of_the_first_thread,
-	       "pthread_exit", "DESCRIPTION 4",
-	       "when the first thread ends, the others' locks work on"),
-};
-
-TEST_MAIN(tests)

@@ -1,4 +1,5 @@
 /* XSH, the pages of rwlocks; their attributes' are in rwlockattr.c. */
+#include "clause.h"
 #include "../pthread/rwlock.h"
 #include "enough.h"
 #include "handlers.h"
@@ -17,7 +18,8 @@ static void init(pthread_rwlock_t *lock)
 
 /* ------------------------------------- pthread_rwlock_init, _destroy -- */
 
-static void pthread_rwlock_init__desc_1__is_unlocked(void)
+CLAUSE(pthread_rwlock_init__desc_1__is_unlocked,
+       "the lock is made unlocked; NULL for the attributes is the same as their defaults")
 {
 	pthread_rwlockattr_t attr;
 	pthread_rwlock_t lock;
@@ -32,7 +34,8 @@ static void pthread_rwlock_init__desc_1__is_unlocked(void)
 	OK(pthread_rwlockattr_destroy(&attr));
 }
 
-static void pthread_rwlock_init__desc_1__what_was_there_does_not_matter(void)
+CLAUSE(pthread_rwlock_init__desc_1__what_was_there_does_not_matter,
+       "the memory may hold anything before")
 {
 	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
 	struct holder waiter;
@@ -50,7 +53,7 @@ static void pthread_rwlock_init__desc_1__what_was_there_does_not_matter(void)
 	}
 }
 
-static void pthread_rwlock_init__desc_1__writes_only_where_it_lies(void)
+CLAUSE(pthread_rwlock_init__desc_1__writes_only_where_it_lies, "nothing beside the lock is written")
 {
 	struct {
 		unsigned char before[64];
@@ -74,7 +77,8 @@ static void pthread_rwlock_init__desc_1__writes_only_where_it_lies(void)
 		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
 }
 
-static void pthread_rwlock_init__desc_4__static_initialiser(void)
+CLAUSE(pthread_rwlock_init__desc_4__static_initialiser,
+       "PTHREAD_RWLOCK_INITIALIZER makes a lock with default attributes")
 {
 	static pthread_rwlock_t in_data = PTHREAD_RWLOCK_INITIALIZER;
 	pthread_rwlock_t on_stack = PTHREAD_RWLOCK_INITIALIZER;
@@ -85,7 +89,8 @@ static void pthread_rwlock_init__desc_4__static_initialiser(void)
 	OK(pthread_rwlock_destroy(&on_stack));
 }
 
-static void pthread_rwlock_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(pthread_rwlock_destroy__desc_1__may_be_initialised_again,
+       "a destroyed lock may be initialised again")
 {
 	pthread_rwlock_t lock;
 	struct holder waiter;
@@ -128,7 +133,9 @@ static void *unlock_what_vanishes(void *argument)
 }
 
 /* An unlock touches the lock no more once a writer can have it. */
-static void pthread_rwlock_destroy__desc_1__right_after_the_last_unlock(void)
+CLAUSE(pthread_rwlock_destroy__desc_1__right_after_the_last_unlock,
+       "a writer may destroy it after its unlock and free its memory, though the one before is "
+       "still in its own")
 {
 	struct vanishing vanishing = { .lock = NULL };
 	pthread_rwlock_t *lock;
@@ -158,7 +165,8 @@ static void pthread_rwlock_destroy__desc_1__right_after_the_last_unlock(void)
 
 /* ------------------------------------ pthread_rwlock_rdlock, _tryrdlock -- */
 
-static void pthread_rwlock_rdlock__desc_1__locks_for_reading(void)
+CLAUSE(pthread_rwlock_rdlock__desc_1__locks_for_reading,
+       "the caller reads when no writer has it or waits")
 {
 	pthread_rwlock_t lock;
 
@@ -170,7 +178,7 @@ static void pthread_rwlock_rdlock__desc_1__locks_for_reading(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_rdlock__desc_3__waits_for_the_writer(void)
+CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer, "it blocks while a writer has the lock")
 {
 	struct holder waiter;
 	pthread_rwlock_t lock;
@@ -188,7 +196,9 @@ static void pthread_rwlock_rdlock__desc_3__waits_for_the_writer(void)
 }
 
 /* Up to the implementation; glibc's default prefers readers. */
-static void pthread_rwlock_rdlock__desc_3__passes_waiting_writers(void)
+CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
+       "whether writers that wait keep readers out is the implementation's: in glibc's default "
+       "kind they don't")
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
@@ -208,7 +218,8 @@ static void pthread_rwlock_rdlock__desc_3__passes_waiting_writers(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_rdlock__desc_4__many_times_by_one_thread(void)
+CLAUSE(pthread_rwlock_rdlock__desc_4__many_times_by_one_thread,
+       "a thread may read many times over, and unlocks as often")
 {
 	pthread_rwlock_t lock;
 	int i;
@@ -223,7 +234,7 @@ static void pthread_rwlock_rdlock__desc_4__many_times_by_one_thread(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_rdlock__desc_4__readers_at_a_time(void)
+CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time, "many threads read at a time")
 {
 	struct holder readers[8];
 	pthread_rwlock_t lock;
@@ -239,7 +250,8 @@ static void pthread_rwlock_rdlock__desc_4__readers_at_a_time(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_tryrdlock__desc_6__locks_or_returns(void)
+CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
+       "pthread_rwlock_tryrdlock reads or fails where rdlock would block; it never blocks")
 {
 	struct holder reader, writer;
 	pthread_rwlock_t lock;
@@ -258,7 +270,8 @@ static void pthread_rwlock_tryrdlock__desc_6__locks_or_returns(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it(void)
+CLAUSE(pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it,
+       "pthread_rwlock_tryrdlock finds a writer, also the caller")
 {
 	pthread_rwlock_t lock;
 	int i;
@@ -272,7 +285,8 @@ static void pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_rdlock__err_EDEADLK__the_caller_writes(void)
+CLAUSE(pthread_rwlock_rdlock__err_EDEADLK__the_caller_writes,
+       "the caller has it to write (a \"may\" that glibc does)")
 {
 	pthread_rwlock_t lock;
 
@@ -305,29 +319,34 @@ static void check_handlers(const enum rw_call *calls, int count)
 	}
 }
 
-static void pthread_rwlock_rdlock__desc_8__waits_on_after_a_handler(void)
+CLAUSE(pthread_rwlock_rdlock__desc_8__waits_on_after_a_handler,
+       "after a handler it waits on; never EINTR")
 {
 	check_handlers(&read_waits[0], 1);
 }
 
-static void pthread_rwlock_timedrdlock__desc_4__waits_on_after_a_handler(void)
+CLAUSE(pthread_rwlock_timedrdlock__desc_4__waits_on_after_a_handler,
+       "after a handler it waits on; never EINTR")
 {
 	check_handlers(&read_waits[1], 2);
 }
 
-static void pthread_rwlock_wrlock__desc_4__waits_on_after_a_handler(void)
+CLAUSE(pthread_rwlock_wrlock__desc_4__waits_on_after_a_handler,
+       "after a handler it waits on; never EINTR")
 {
 	check_handlers(&write_waits[0], 1);
 }
 
-static void pthread_rwlock_timedwrlock__desc_4__waits_on_after_a_handler(void)
+CLAUSE(pthread_rwlock_timedwrlock__desc_4__waits_on_after_a_handler,
+       "after a handler it waits on; never EINTR")
 {
 	check_handlers(&write_waits[1], 2);
 }
 
 /* ------------------------------------ pthread_rwlock_wrlock, _trywrlock -- */
 
-static void pthread_rwlock_wrlock__desc_1__locks_for_writing(void)
+CLAUSE(pthread_rwlock_wrlock__desc_1__locks_for_writing,
+       "the caller writes when no other thread has it")
 {
 	pthread_rwlock_t lock;
 
@@ -339,7 +358,8 @@ static void pthread_rwlock_wrlock__desc_1__locks_for_writing(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_wrlock__desc_1__waits_for_every_reader(void)
+CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_every_reader,
+       "it blocks while any reader has the lock")
 {
 	struct holder readers[3], writer;
 	pthread_rwlock_t lock;
@@ -360,7 +380,7 @@ static void pthread_rwlock_wrlock__desc_1__waits_for_every_reader(void)
 	}
 }
 
-static void pthread_rwlock_wrlock__desc_1__waits_for_the_writer(void)
+CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer, "it blocks while a writer has the lock")
 {
 	struct holder first, second;
 	pthread_rwlock_t lock;
@@ -377,7 +397,8 @@ static void pthread_rwlock_wrlock__desc_1__waits_for_the_writer(void)
 	}
 }
 
-static void pthread_rwlock_trywrlock__desc_2__locks_or_returns(void)
+CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
+       "pthread_rwlock_trywrlock writes, or fails when anybody has it; it never blocks")
 {
 	struct holder holder;
 	pthread_rwlock_t lock;
@@ -395,7 +416,8 @@ static void pthread_rwlock_trywrlock__desc_2__locks_or_returns(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it(void)
+CLAUSE(pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it,
+       "pthread_rwlock_trywrlock finds it with any thread, also the caller")
 {
 	pthread_rwlock_t lock;
 
@@ -409,7 +431,8 @@ static void pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes(void)
+CLAUSE(pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes,
+       "the caller has it to write (a \"may\" that glibc does)")
 {
 	pthread_rwlock_t lock;
 
@@ -450,7 +473,9 @@ static void *read_and_write(void *argument)
 	return NULL;
 }
 
-static void pthread_rwlock_wrlock__desc_1__excludes_all_others(void)
+CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
+       "nobody else reads or writes meanwhile, and what writers wrote is seen (XBD, Memory "
+       "Synchronization)")
 {
 	struct message message = { .turns = 2000 };
 	struct thread threads[6];
@@ -496,12 +521,14 @@ static void time_out(bool write, enum rw_call held)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_timedrdlock__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_rwlock_timedrdlock__err_ETIMEDOUT__at_the_deadline,
+       "it ends at its deadline, on either clock, not before")
 {
 	time_out(false, WRLOCK);
 }
 
-static void pthread_rwlock_timedwrlock__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(pthread_rwlock_timedwrlock__err_ETIMEDOUT__at_the_deadline,
+       "it ends at its deadline, on either clock, not before")
 {
 	time_out(true, WRLOCK);
 	time_out(true, RDLOCK);
@@ -535,12 +562,16 @@ static void expired(bool write)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_timedrdlock__desc_3__no_timeout_when_free(void)
+CLAUSE(pthread_rwlock_timedrdlock__desc_3__no_timeout_when_free,
+       "it never times out when it can lock at once; ETIMEDOUT at once when it can't and the "
+       "deadline has passed")
 {
 	expired(false);
 }
 
-static void pthread_rwlock_timedwrlock__desc_3__no_timeout_when_free(void)
+CLAUSE(pthread_rwlock_timedwrlock__desc_3__no_timeout_when_free,
+       "it never times out when it can lock at once; ETIMEDOUT at once when it can't and the "
+       "deadline has passed")
 {
 	expired(true);
 }
@@ -589,12 +620,14 @@ static void wait_for_far_deadlines(bool write)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_timedrdlock__desc_2__far_deadlines(void)
+CLAUSE(pthread_rwlock_timedrdlock__desc_2__far_deadlines,
+       "a deadline doesn't expire before it is there, however far it is")
 {
 	wait_for_far_deadlines(false);
 }
 
-static void pthread_rwlock_timedwrlock__desc_2__far_deadlines(void)
+CLAUSE(pthread_rwlock_timedwrlock__desc_2__far_deadlines,
+       "a deadline doesn't expire before it is there, however far it is")
 {
 	wait_for_far_deadlines(true);
 }
@@ -635,12 +668,16 @@ static void try_bad_nanoseconds(bool write)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_timedrdlock__err_EINVAL__nanoseconds(void)
+CLAUSE(pthread_rwlock_timedrdlock__err_EINVAL__nanoseconds,
+       "it would wait, and the nanoseconds are less than 0 or not less than 1000 million; when "
+       "it needn't wait, both are allowed")
 {
 	try_bad_nanoseconds(false);
 }
 
-static void pthread_rwlock_timedwrlock__err_EINVAL__nanoseconds(void)
+CLAUSE(pthread_rwlock_timedwrlock__err_EINVAL__nanoseconds,
+       "it would wait, and the nanoseconds are less than 0 or not less than 1000 million; when "
+       "it needn't wait, both are allowed")
 {
 	try_bad_nanoseconds(true);
 }
@@ -650,7 +687,9 @@ static const clockid_t bad_clocks[] = {
 	CLOCK_MONOTONIC_RAW, -1, 77, INT_MAX,
 };
 
-static void pthread_rwlock_clockrdlock__err_EINVAL__clock(void)
+CLAUSE(pthread_rwlock_clockrdlock__err_EINVAL__clock,
+       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: glibc has no others here, and "
+       "looks at it first")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 	pthread_rwlock_t lock;
@@ -669,7 +708,9 @@ static void pthread_rwlock_clockrdlock__err_EINVAL__clock(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_clockwrlock__err_EINVAL__clock(void)
+CLAUSE(pthread_rwlock_clockwrlock__err_EINVAL__clock,
+       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: glibc has no others here, and "
+       "looks at it first")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 	pthread_rwlock_t lock;
@@ -689,7 +730,8 @@ static void pthread_rwlock_clockwrlock__err_EINVAL__clock(void)
 }
 
 /* Both clocks, by the same name as the other calls'. */
-static void pthread_rwlock_clockrdlock__desc_2__realtime_clock(void)
+CLAUSE(pthread_rwlock_clockrdlock__desc_2__realtime_clock,
+       "pthread_rwlock_clockrdlock counts by the clock that it names")
 {
 	struct timespec at;
 	pthread_rwlock_t lock;
@@ -710,7 +752,8 @@ static void pthread_rwlock_clockrdlock__desc_2__realtime_clock(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_clockwrlock__desc_2__realtime_clock(void)
+CLAUSE(pthread_rwlock_clockwrlock__desc_2__realtime_clock,
+       "pthread_rwlock_clockwrlock counts by the clock that it names")
 {
 	struct timespec at;
 	pthread_rwlock_t lock;
@@ -744,18 +787,21 @@ static void deadlock(bool write)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_timedrdlock__err_EDEADLK__the_caller_writes(void)
+CLAUSE(pthread_rwlock_timedrdlock__err_EDEADLK__the_caller_writes,
+       "the caller has it to write (a \"may\" that glibc does)")
 {
 	deadlock(false);
 }
 
-static void pthread_rwlock_timedwrlock__err_EDEADLK__the_caller_writes(void)
+CLAUSE(pthread_rwlock_timedwrlock__err_EDEADLK__the_caller_writes,
+       "the caller has it to write (a \"may\" that glibc does)")
 {
 	deadlock(true);
 }
 
 /* What a writer that gave up leaves behind keeps no reader out. */
-static void pthread_rwlock_timedwrlock__ret__given_up_is_gone(void)
+CLAUSE(pthread_rwlock_timedwrlock__ret__given_up_is_gone,
+       "a writer that timed out keeps no reader out, of any kind of lock")
 {
 	struct holder writer, reader;
 	pthread_rwlock_t lock;
@@ -782,7 +828,8 @@ static void pthread_rwlock_timedwrlock__ret__given_up_is_gone(void)
 
 /* ------------------------------------------------ pthread_rwlock_unlock -- */
 
-static void pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers(void)
+CLAUSE(pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers,
+       "while others read it stays locked for reading")
 {
 	struct holder reader;
 	pthread_rwlock_t lock;
@@ -797,7 +844,7 @@ static void pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_unlock__desc_2__last_reader_frees_it(void)
+CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it, "the last of the readers frees it")
 {
 	struct holder reader, writer;
 	pthread_rwlock_t lock;
@@ -815,7 +862,7 @@ static void pthread_rwlock_unlock__desc_2__last_reader_frees_it(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_unlock__desc_3__writer_frees_it(void)
+CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it, "the writer frees it")
 {
 	pthread_rwlock_t lock;
 	int i;
@@ -828,7 +875,8 @@ static void pthread_rwlock_unlock__desc_3__writer_frees_it(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end(void)
+CLAUSE(pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end,
+       "threads that wait have it one after another, all in the end")
 {
 	struct holder waiters[12];
 	pthread_rwlock_t lock;
@@ -847,7 +895,7 @@ static void pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end(void
 }
 
 /* All that wait to read do so at a time. */
-static void pthread_rwlock_unlock__desc_4__lets_all_readers_in(void)
+CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in, "readers that wait are let in together")
 {
 	struct holder readers[6];
 	pthread_rwlock_t lock;
@@ -865,7 +913,7 @@ static void pthread_rwlock_unlock__desc_4__lets_all_readers_in(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_unlock__desc_4__lets_one_writer_in(void)
+CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in, "writers that wait are let in one by one")
 {
 	struct holder writers[3];
 	pthread_rwlock_t lock;
@@ -917,7 +965,8 @@ static void release_ranked(void *lock)
 	released = true;
 }
 
-static void pthread_rwlock_unlock__desc_4__highest_priority_first(void)
+CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
+       "of writers with priorities (SCHED_FIFO) that wait, the highest goes first")
 {
 	pthread_rwlock_t lock;
 
@@ -929,7 +978,8 @@ static void pthread_rwlock_unlock__desc_4__highest_priority_first(void)
 	check_free(&lock);
 }
 
-static void pthread_rwlock_unlock__ret__zero_and_errno_alone(void)
+CLAUSE(pthread_rwlock_unlock__ret__zero_and_errno_alone,
+       "0 on success; none of the calls touches errno")
 {
 	pthread_rwlock_t lock;
 	enum rw_call call;
@@ -944,175 +994,3 @@ static void pthread_rwlock_unlock__ret__zero_and_errno_alone(void)
 	CHECK_EQ(pthread_rwlock_destroy(&lock), 0);
 	CHECK_EQ(errno, 4721);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_rwlock_init__desc_1__is_unlocked,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 1",
-	       "the lock is made unlocked; NULL for the attributes is the "
-	       "same as their defaults"),
-	CLAUSE(pthread_rwlock_init__desc_1__what_was_there_does_not_matter,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 1",
-	       "the memory may hold anything before"),
-	CLAUSE(pthread_rwlock_init__desc_1__writes_only_where_it_lies,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 1",
-	       "nothing beside the lock is written"),
-	CLAUSE(pthread_rwlock_init__desc_4__static_initialiser,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 4",
-	       "PTHREAD_RWLOCK_INITIALIZER makes a lock with default "
-	       "attributes"),
-	CLAUSE(pthread_rwlock_destroy__desc_1__may_be_initialised_again,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 1",
-	       "a destroyed lock may be initialised again"),
-	CLAUSE(pthread_rwlock_destroy__desc_1__right_after_the_last_unlock,
-	       "pthread_rwlock_destroy, pthread_rwlock_init", "DESCRIPTION 1",
-	       "a writer may destroy it after its unlock and free its "
-	       "memory, though the one before is still in its own"),
-	CLAUSE(pthread_rwlock_rdlock__desc_1__locks_for_reading,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 1",
-	       "the caller reads when no writer has it or waits"),
-	CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 3",
-	       "it blocks while a writer has the lock"),
-	CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 3",
-	       "whether writers that wait keep readers out is the "
-	       "implementation's: in glibc's default kind they don't"),
-	CLAUSE(pthread_rwlock_rdlock__desc_4__many_times_by_one_thread,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 4",
-	       "a thread may read many times over, and unlocks as often"),
-	CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 4",
-	       "many threads read at a time"),
-	CLAUSE(pthread_rwlock_rdlock__desc_8__waits_on_after_a_handler,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 8",
-	       "after a handler it waits on; never EINTR"),
-	CLAUSE(pthread_rwlock_rdlock__err_EDEADLK__the_caller_writes,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "ERRORS, EDEADLK",
-	       "the caller has it to write (a \"may\" that glibc does)"),
-	CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "DESCRIPTION 6",
-	       "pthread_rwlock_tryrdlock reads or fails where rdlock would "
-	       "block; it never blocks"),
-	CLAUSE(pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it,
-	       "pthread_rwlock_rdlock, pthread_rwlock_tryrdlock", "ERRORS, EBUSY",
-	       "pthread_rwlock_tryrdlock finds a writer, also the caller"),
-	CLAUSE(pthread_rwlock_wrlock__desc_1__locks_for_writing,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 1",
-	       "the caller writes when no other thread has it"),
-	CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_every_reader,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 1",
-	       "it blocks while any reader has the lock"),
-	CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 1",
-	       "it blocks while a writer has the lock"),
-	CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 1",
-	       "nobody else reads or writes meanwhile, and what writers "
-	       "wrote is seen (XBD, Memory Synchronization)"),
-	CLAUSE(pthread_rwlock_wrlock__desc_4__waits_on_after_a_handler,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 4",
-	       "after a handler it waits on; never EINTR"),
-	CLAUSE(pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "ERRORS, EDEADLK",
-	       "the caller has it to write (a \"may\" that glibc does)"),
-	CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "DESCRIPTION 2",
-	       "pthread_rwlock_trywrlock writes, or fails when anybody has "
-	       "it; it never blocks"),
-	CLAUSE(pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it,
-	       "pthread_rwlock_trywrlock, pthread_rwlock_wrlock", "ERRORS, EBUSY",
-	       "pthread_rwlock_trywrlock finds it with any thread, also "
-	       "the caller"),
-	CLAUSE(pthread_rwlock_timedrdlock__desc_2__far_deadlines,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "DESCRIPTION 2",
-	       "a deadline doesn't expire before it is there, however far "
-	       "it is"),
-	CLAUSE(pthread_rwlock_timedrdlock__desc_3__no_timeout_when_free,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "DESCRIPTION 3",
-	       "it never times out when it can lock at once; ETIMEDOUT at "
-	       "once when it can't and the deadline has passed"),
-	CLAUSE(pthread_rwlock_timedrdlock__desc_4__waits_on_after_a_handler,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "DESCRIPTION 4",
-	       "after a handler it waits on; never EINTR"),
-	CLAUSE(pthread_rwlock_timedrdlock__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "ERRORS, ETIMEDOUT",
-	       "it ends at its deadline, on either clock, not before"),
-	CLAUSE(pthread_rwlock_timedrdlock__err_EINVAL__nanoseconds,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "ERRORS, EINVAL",
-	       "it would wait, and the nanoseconds are less than 0 or not "
-	       "less than 1000 million; when it needn't wait, both are "
-	       "allowed"),
-	CLAUSE(pthread_rwlock_timedrdlock__err_EDEADLK__the_caller_writes,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "ERRORS, EDEADLK",
-	       "the caller has it to write (a \"may\" that glibc does)"),
-	CLAUSE(pthread_rwlock_clockrdlock__desc_2__realtime_clock,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "DESCRIPTION 2",
-	       "pthread_rwlock_clockrdlock counts by the clock that it "
-	       "names"),
-	CLAUSE(pthread_rwlock_clockrdlock__err_EINVAL__clock,
-	       "pthread_rwlock_clockrdlock, pthread_rwlock_timedrdlock", "ERRORS, EINVAL",
-	       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: "
-	       "glibc has no others here, and looks at it first"),
-	CLAUSE(pthread_rwlock_timedwrlock__desc_2__far_deadlines,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "DESCRIPTION 2",
-	       "a deadline doesn't expire before it is there, however far "
-	       "it is"),
-	CLAUSE(pthread_rwlock_timedwrlock__desc_3__no_timeout_when_free,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "DESCRIPTION 3",
-	       "it never times out when it can lock at once; ETIMEDOUT at "
-	       "once when it can't and the deadline has passed"),
-	CLAUSE(pthread_rwlock_timedwrlock__desc_4__waits_on_after_a_handler,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "DESCRIPTION 4",
-	       "after a handler it waits on; never EINTR"),
-	CLAUSE(pthread_rwlock_timedwrlock__err_ETIMEDOUT__at_the_deadline,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "ERRORS, ETIMEDOUT",
-	       "it ends at its deadline, on either clock, not before"),
-	CLAUSE(pthread_rwlock_timedwrlock__err_EINVAL__nanoseconds,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "ERRORS, EINVAL",
-	       "it would wait, and the nanoseconds are less than 0 or not "
-	       "less than 1000 million; when it needn't wait, both are "
-	       "allowed"),
-	CLAUSE(pthread_rwlock_timedwrlock__err_EDEADLK__the_caller_writes,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "ERRORS, EDEADLK",
-	       "the caller has it to write (a \"may\" that glibc does)"),
-	CLAUSE(pthread_rwlock_timedwrlock__ret__given_up_is_gone,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "RETURN VALUE",
-	       "a writer that timed out keeps no reader out, of any kind "
-	       "of lock"),
-	CLAUSE(pthread_rwlock_clockwrlock__desc_2__realtime_clock,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "DESCRIPTION 2",
-	       "pthread_rwlock_clockwrlock counts by the clock that it "
-	       "names"),
-	CLAUSE(pthread_rwlock_clockwrlock__err_EINVAL__clock,
-	       "pthread_rwlock_clockwrlock, pthread_rwlock_timedwrlock", "ERRORS, EINVAL",
-	       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: "
-	       "glibc has no others here, and looks at it first"),
-	CLAUSE(pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers,
-	       "pthread_rwlock_unlock", "DESCRIPTION 2",
-	       "while others read it stays locked for reading"),
-	CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it,
-	       "pthread_rwlock_unlock", "DESCRIPTION 2",
-	       "the last of the readers frees it"),
-	CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it,
-	       "pthread_rwlock_unlock", "DESCRIPTION 3",
-	       "the writer frees it"),
-	CLAUSE(pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end,
-	       "pthread_rwlock_unlock", "DESCRIPTION 4",
-	       "threads that wait have it one after another, all in the "
-	       "end"),
-	CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in,
-	       "pthread_rwlock_unlock", "DESCRIPTION 4",
-	       "readers that wait are let in together"),
-	CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in,
-	       "pthread_rwlock_unlock", "DESCRIPTION 4",
-	       "writers that wait are let in one by one"),
-	CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
-	       "pthread_rwlock_unlock", "DESCRIPTION 4",
-	       "of writers with priorities (SCHED_FIFO) that wait, the "
-	       "highest goes first"),
-	CLAUSE(pthread_rwlock_unlock__ret__zero_and_errno_alone,
-	       "pthread_rwlock_unlock", "RETURN VALUE",
-	       "0 on success; none of the calls touches errno"),
-};
-
-TEST_MAIN(tests)

@@ -1,7 +1,9 @@
 /* XSH, the attributes of rwlocks, and glibc's kinds of them. */
+#include "clause.h"
 #include "../pthread/rwlock.h"
 
-static void pthread_rwlockattr_init__desc_2__defaults(void)
+CLAUSE(pthread_rwlockattr_init__desc_2__defaults,
+       "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default kind")
 {
 	pthread_rwlockattr_t attr;
 	int pshared = 4711, kind = 4711;
@@ -15,7 +17,8 @@ static void pthread_rwlockattr_init__desc_2__defaults(void)
 	CHECK_EQ(pthread_rwlockattr_destroy(&attr), 0);
 }
 
-static void pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock(void)
+CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
+       "locks don't depend on what becomes of the attributes that they were made with")
 {
 	pthread_rwlockattr_t attr;
 	struct holder reader, writer;
@@ -37,7 +40,7 @@ static void pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock(void)
 	OK(pthread_rwlock_destroy(&lock));
 }
 
-static void pthread_rwlockattr_init__desc_3__serve_many_locks(void)
+CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks, "one set of attributes serves many locks")
 {
 	pthread_rwlock_t locks[20];
 	pthread_rwlockattr_t attr;
@@ -57,7 +60,8 @@ static void pthread_rwlockattr_init__desc_3__serve_many_locks(void)
 	}
 }
 
-static void pthread_rwlockattr_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
+       "destroyed attributes may be initialised again, with the defaults")
 {
 	pthread_rwlockattr_t attr;
 	int pshared, kind;
@@ -74,7 +78,8 @@ static void pthread_rwlockattr_destroy__desc_1__may_be_initialised_again(void)
 	OK(pthread_rwlockattr_destroy(&attr));
 }
 
-static void pthread_rwlockattr_getpshared__desc_1__tells_what_was_set(void)
+CLAUSE(pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
+       "getpshared tells what setpshared has set; both return 0")
 {
 	static const int values[] = {
 		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
@@ -119,7 +124,9 @@ static void read_and_write(struct ledger *ledger, int turns)
 	}
 }
 
-static void pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes(void)
+CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
+       "PTHREAD_PROCESS_SHARED: processes that share the memory exclude one another, readers and "
+       "writers")
 {
 	struct ledger *ledger = shared_memory(sizeof(*ledger));
 	pid_t children[3];
@@ -141,7 +148,8 @@ static void pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes(voi
 	OK(pthread_rwlock_destroy(&ledger->lock));
 }
 
-static void pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes(void)
+CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes,
+       "PTHREAD_PROCESS_SHARED: an unlock lets waiting processes in")
 {
 	struct {
 		pthread_rwlock_t lock;
@@ -177,7 +185,8 @@ static void pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes(void)
 	check_free(&shared->lock);
 }
 
-static void pthread_rwlockattr_setpshared__desc_1__shared_has_no_address(void)
+CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
+       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same lock")
 {
 	int fd = memfd_create("rwlock", MFD_CLOEXEC);
 	pthread_rwlock_t *mapped[2];
@@ -225,7 +234,9 @@ static void in_a_child(pthread_rwlock_t *lock, enum rw_call held)
 	check_free(lock);
 }
 
-static void pthread_rwlockattr_setpshared__desc_2__private_is_this_processs(void)
+CLAUSE(pthread_rwlockattr_setpshared__desc_2__private_is_this_processs,
+       "PTHREAD_PROCESS_PRIVATE: the process's own; a forked child's copy is locked as it was, "
+       "and its own")
 {
 	pthread_rwlock_t lock;
 
@@ -233,7 +244,12 @@ static void pthread_rwlockattr_setpshared__desc_2__private_is_this_processs(void
 	in_a_child(&lock, TIMEDRDLOCK);
 }
 
-static void pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing(void)
+CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing,
+                    "PTHREAD_PROCESS_PRIVATE: what a thread that forks has to write its copy in "
+                    "the child unlocks",
+                    "furwock is right: the child's thread is a copy of its owner; glibc knows a "
+                    "writer by its thread id, which is another one there, and takes the unlock "
+                    "for a reader's")
 {
 	pthread_rwlock_t lock;
 
@@ -241,7 +257,8 @@ static void pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing(void)
 	in_a_child(&lock, CLOCKWRLOCK);
 }
 
-static void pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two(void)
+CLAUSE(pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
+       "the value is neither of the two; it stays as it was")
 {
 	static const int values[] = { 2, -1, 4711, INT_MIN };
 	pthread_rwlockattr_t attr;
@@ -259,7 +276,8 @@ static void pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two(void)
 
 /* --------------------------------------------------------- glibc's kinds -- */
 
-static void pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it(void)
+CLAUSE_IN("manual 1", pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
+          "getkind_np tells what setkind_np has set")
 {
 	pthread_rwlockattr_t attr;
 	enum rw_kind kind;
@@ -274,7 +292,8 @@ static void pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it(void)
 	OK(pthread_rwlockattr_destroy(&attr));
 }
 
-static void pthread_rwlockattr_setkind_np__err_EINVAL__no_kind(void)
+CLAUSE_IN("manual, EINVAL", pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
+          "there is no such kind; it stays as it was")
 {
 	static const int values[] = { -1, 3, 4711, INT_MIN };
 	pthread_rwlockattr_t attr;
@@ -309,26 +328,30 @@ static void read_past_a_writer(enum rw_kind kind, bool pshared, int wanted)
 	OK(pthread_rwlock_destroy(&lock));
 }
 
-static void pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in(void)
+CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in,
+          "PTHREAD_RWLOCK_PREFER_READER_NP: readers come in though writers wait")
 {
 	read_past_a_writer(PREFER_READER, false, 0);
 	read_past_a_writer(PREFER_READER, true, 0);
 }
 
 /* Its name says otherwise: readers may be so again, so that it can't. */
-static void pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in(void)
+CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in,
+          "PTHREAD_RWLOCK_PREFER_WRITER_NP: the same, whatever its name says")
 {
 	read_past_a_writer(PREFER_WRITER, false, 0);
 	read_past_a_writer(PREFER_WRITER, true, 0);
 }
 
-static void pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind(void)
+CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind,
+          "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: writers that wait keep readers out")
 {
 	read_past_a_writer(NONRECURSIVE, false, EBUSY);
 	read_past_a_writer(NONRECURSIVE, true, EBUSY);
 }
 
-static void pthread_rwlockattr_setkind_np__desc_2__static_initialiser(void)
+CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__static_initialiser,
+          "the same from PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP")
 {
 	pthread_rwlock_t lock =
 		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
@@ -341,74 +364,3 @@ static void pthread_rwlockattr_setkind_np__desc_2__static_initialiser(void)
 	let_go(&writer);
 	check_free(&lock);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_rwlockattr_init__desc_2__defaults,
-	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 2",
-	       "attributes begin with their defaults: "
-	       "PTHREAD_PROCESS_PRIVATE, and glibc's default kind"),
-	CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
-	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 3",
-	       "locks don't depend on what becomes of the attributes that "
-	       "they were made with"),
-	CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks,
-	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 3",
-	       "one set of attributes serves many locks"),
-	CLAUSE(pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
-	       "pthread_rwlockattr_destroy, pthread_rwlockattr_init", "DESCRIPTION 1",
-	       "destroyed attributes may be initialised again, with the "
-	       "defaults"),
-	CLAUSE(pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
-	       "getpshared tells what setpshared has set; both return 0"),
-	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
-	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
-	       "exclude one another, readers and writers"),
-	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
-	       "PTHREAD_PROCESS_SHARED: an unlock lets waiting processes "
-	       "in"),
-	CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 1",
-	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
-	       "same lock"),
-	CLAUSE(pthread_rwlockattr_setpshared__desc_2__private_is_this_processs,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 2",
-	       "PTHREAD_PROCESS_PRIVATE: the process's own; a forked "
-	       "child's copy is locked as it was, and its own"),
-	CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "DESCRIPTION 2",
-	       "PTHREAD_PROCESS_PRIVATE: what a thread that forks has to "
-	       "write its copy in the child unlocks",
-	       "furwock is right: the child's thread is a copy of its "
-	       "owner; glibc knows a writer by its thread id, which is "
-	       "another one there, and takes the unlock for a reader's"),
-	CLAUSE(pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
-	       "pthread_rwlockattr_getpshared, pthread_rwlockattr_setpshared", "ERRORS, EINVAL",
-	       "the value is neither of the two; it stays as it was"),
-	CLAUSE(pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 1",
-	       "getkind_np tells what setkind_np has set"),
-	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
-	       "PTHREAD_RWLOCK_PREFER_READER_NP: readers come in though "
-	       "writers wait"),
-	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
-	       "PTHREAD_RWLOCK_PREFER_WRITER_NP: the same, whatever its "
-	       "name says"),
-	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
-	       "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: writers that "
-	       "wait keep readers out"),
-	CLAUSE(pthread_rwlockattr_setkind_np__desc_2__static_initialiser,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual 2",
-	       "the same from "
-	       "PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP"),
-	CLAUSE(pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
-	       "pthread_rwlockattr_setkind_np (of glibc)", "manual, EINVAL",
-	       "there is no such kind; it stays as it was"),
-};
-
-TEST_MAIN(tests)

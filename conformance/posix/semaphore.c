@@ -1,4 +1,5 @@
 /* XSH, the pages of semaphores: the unnamed ones, and named ones beside them. */
+#include "clause.h"
 #include "enough.h"
 #include "handlers.h"
 #include "priority.h"
@@ -9,7 +10,8 @@
 
 /* ------------------------------------------------------------ sem_init -- */
 
-static void sem_init__desc_1__value_is_the_one_given(void)
+CLAUSE(sem_init__desc_1__value_is_the_one_given,
+       "the semaphore's value is the one given, up to SEM_VALUE_MAX")
 {
 	static const unsigned int values[] = { 0, 1, 2, 1000, SEM_VALUE_MAX };
 	sem_t sem;
@@ -22,7 +24,9 @@ static void sem_init__desc_1__value_is_the_one_given(void)
 	}
 }
 
-static void sem_init__desc_1__serves_every_call(void)
+CLAUSE(sem_init__desc_1__serves_every_call,
+       "what it has made serves sem_wait, sem_timedwait, sem_clockwait, sem_trywait, sem_post "
+       "and sem_destroy")
 {
 	sem_t sem;
 
@@ -38,7 +42,7 @@ static void sem_init__desc_1__serves_every_call(void)
 }
 
 /* Memory comes from the heap as others left it. */
-static void sem_init__desc_1__what_was_there_does_not_matter(void)
+CLAUSE(sem_init__desc_1__what_was_there_does_not_matter, "the memory may hold anything before")
 {
 	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
 	struct waiter waiter;
@@ -56,7 +60,7 @@ static void sem_init__desc_1__what_was_there_does_not_matter(void)
 	}
 }
 
-static void sem_init__desc_1__writes_only_where_it_lies(void)
+CLAUSE(sem_init__desc_1__writes_only_where_it_lies, "nothing beside the semaphore is written")
 {
 	struct {
 		unsigned char before[64];
@@ -86,7 +90,8 @@ static void *post_ten_times(void *sem)
 	return NULL;
 }
 
-static void sem_init__desc_2__shared_by_processes(void)
+CLAUSE(sem_init__desc_2__shared_by_processes,
+       "with pshared, processes that share the memory use it like threads")
 {
 	sem_t *sems = shared_memory(2 * sizeof(*sems));
 	pid_t child;
@@ -108,7 +113,8 @@ static void sem_init__desc_2__shared_by_processes(void)
 }
 
 /* A post in one process ends waits in others, as many as posts. */
-static void sem_init__desc_2__posts_reach_waiting_processes(void)
+CLAUSE(sem_init__desc_2__posts_reach_waiting_processes,
+       "with pshared, each post lets one waiting process go on")
 {
 	struct {
 		sem_t sem;
@@ -139,7 +145,8 @@ static void sem_init__desc_2__posts_reach_waiting_processes(void)
 }
 
 /* Where it is mapped makes no difference, not even within a process. */
-static void sem_init__desc_2__shared_has_no_address(void)
+CLAUSE(sem_init__desc_2__shared_has_no_address,
+       "with pshared, every mapping of the memory is the same semaphore")
 {
 	int fd = memfd_create("sem", MFD_CLOEXEC);
 	struct waiter waiter;
@@ -161,7 +168,8 @@ static void sem_init__desc_2__shared_has_no_address(void)
 }
 
 /* The process that waited is gone; those that are left can go on. */
-static void sem_init__desc_2__shared_survives_a_waiters_death(void)
+CLAUSE(sem_init__desc_2__shared_survives_a_waiters_death,
+       "with pshared, a process that is killed as it waits takes nothing with it")
 {
 	sem_t *sem = shared_memory(sizeof(*sem));
 	struct waiter waiter;
@@ -185,7 +193,8 @@ static void sem_init__desc_2__shared_survives_a_waiters_death(void)
 	check_free(sem, 0);
 }
 
-static void sem_init__desc_3__any_thread_of_the_process(void)
+CLAUSE(sem_init__desc_3__any_thread_of_the_process,
+       "without pshared, every thread of the process may wait and post")
 {
 	struct thread threads[4];
 	sem_t sem;
@@ -202,7 +211,7 @@ static void sem_init__desc_3__any_thread_of_the_process(void)
 	DESTROY(&sem);
 }
 
-static void sem_init__err_EINVAL__value_beyond_the_maximum(void)
+CLAUSE(sem_init__err_EINVAL__value_beyond_the_maximum, "the value is greater than SEM_VALUE_MAX")
 {
 	sem_t sem;
 
@@ -211,7 +220,7 @@ static void sem_init__err_EINVAL__value_beyond_the_maximum(void)
 	CHECK_ERRNO(sem_init(&sem, 0, UINT_MAX), EINVAL);
 }
 
-static void sem_init__ret__zero(void)
+CLAUSE(sem_init__ret__zero, "0 on success, whatever pshared is")
 {
 	sem_t sem;
 
@@ -224,7 +233,8 @@ static void sem_init__ret__zero(void)
 
 /* --------------------------------------------------------- sem_destroy -- */
 
-static void sem_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(sem_destroy__desc_1__may_be_initialised_again,
+       "after it, sem_init makes the memory a semaphore anew")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -248,7 +258,8 @@ static void *take_nothing(void *sem)
 	return NULL;
 }
 
-static void sem_destroy__desc_2__after_waits_that_gave_up(void)
+CLAUSE(sem_destroy__desc_2__after_waits_that_gave_up,
+       "it is safe once nobody waits: threads that timed out are gone")
 {
 	struct thread threads[4];
 	sem_t sem;
@@ -290,7 +301,8 @@ static void *post_what_vanishes(void *argument)
  * Whoever takes what a post gives may destroy the semaphore and free its memory
  * while the poster is still in sem_post.
  */
-static void sem_destroy__desc_2__right_after_the_wait_that_a_post_ended(void)
+CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
+       "it is safe once nobody waits, though the poster hasn't returned; its memory may go too")
 {
 	struct vanishing vanishing = { .sem = NULL };
 	struct thread poster;
@@ -314,7 +326,7 @@ static void sem_destroy__desc_2__right_after_the_wait_that_a_post_ended(void)
 }
 
 /* The same, with a waiter that sleeps before the post and polls after it. */
-static void sem_destroy__desc_2__right_after_a_sleep(void)
+CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that have slept")
 {
 	struct vanishing vanishing = { .sem = NULL };
 	struct thread poster;
@@ -341,7 +353,7 @@ static void sem_destroy__desc_2__right_after_a_sleep(void)
 	join(&poster);
 }
 
-static void sem_destroy__ret__zero(void)
+CLAUSE(sem_destroy__ret__zero, "0 on success")
 {
 	sem_t sem;
 
@@ -353,7 +365,7 @@ static void sem_destroy__ret__zero(void)
 
 /* --------------------------------------------------------- sem_trywait -- */
 
-static void sem_trywait__desc_1__takes_one(void)
+CLAUSE(sem_trywait__desc_1__takes_one, "sem_trywait locks the semaphore if it isn't locked")
 {
 	sem_t sem;
 
@@ -386,7 +398,8 @@ static void *try_often(void *argument)
 	return NULL;
 }
 
-static void sem_trywait__desc_1__as_many_as_there_are(void)
+CLAUSE(sem_trywait__desc_1__as_many_as_there_are,
+       "as many calls of sem_trywait succeed as the value allows, from any number of threads")
 {
 	struct thread threads[4];
 	struct rush rush = { .taken = 0 };
@@ -402,7 +415,7 @@ static void sem_trywait__desc_1__as_many_as_there_are(void)
 	check_free(&rush.sem, 0);
 }
 
-static void sem_trywait__err_EAGAIN__locked(void)
+CLAUSE(sem_trywait__err_EAGAIN__locked, "sem_trywait finds the value 0, and leaves it")
 {
 	sem_t sem;
 	int i;
@@ -417,7 +430,8 @@ static void sem_trywait__err_EAGAIN__locked(void)
 	DESTROY(&sem);
 }
 
-static void sem_trywait__err_EAGAIN__others_wait(void)
+CLAUSE(sem_trywait__err_EAGAIN__others_wait,
+       "sem_trywait finds it locked when others wait, and disturbs them not")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -433,7 +447,8 @@ static void sem_trywait__err_EAGAIN__others_wait(void)
 
 /* ------------------------------------------------------------ sem_wait -- */
 
-static void sem_wait__desc_2__returns_at_once_when_unlocked(void)
+CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked,
+       "a positive value goes down by one, without a wait")
 {
 	sem_t sem;
 	int i;
@@ -446,7 +461,7 @@ static void sem_wait__desc_2__returns_at_once_when_unlocked(void)
 	DESTROY(&sem);
 }
 
-static void sem_wait__desc_2__blocks_until_a_post(void)
+CLAUSE(sem_wait__desc_2__blocks_until_a_post, "at 0 it doesn't return before it can lock")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -464,7 +479,7 @@ static void sem_wait__desc_2__blocks_until_a_post(void)
 	DESTROY(&sem);
 }
 
-static void sem_wait__desc_2__many_waiters_and_as_many_posts(void)
+CLAUSE(sem_wait__desc_2__many_waiters_and_as_many_posts, "as many waits end as there are posts")
 {
 	struct waiter waiters[24];
 	sem_t sem;
@@ -505,7 +520,7 @@ static void *count(void *argument)
 }
 
 /* One is locked until it is posted; what was written before is seen after. */
-static void sem_wait__desc_3__stays_locked_until_posted(void)
+CLAUSE(sem_wait__desc_3__stays_locked_until_posted, "what it has locked stays so until sem_post")
 {
 	struct exclusion exclusion = { .counter = 0 };
 	struct thread threads[6];
@@ -541,7 +556,7 @@ static void *enter_pool(void *argument)
 	return NULL;
 }
 
-static void sem_wait__desc_3__lets_in_as_many_as_its_value(void)
+CLAUSE(sem_wait__desc_3__lets_in_as_many_as_its_value, "no more than its value are in at a time")
 {
 	struct pool pool = { .inside = 0 };
 	struct thread threads[8];
@@ -556,7 +571,7 @@ static void sem_wait__desc_3__lets_in_as_many_as_its_value(void)
 }
 
 /* Whoever locks it need not be the one that unlocks it. */
-static void sem_wait__desc_3__has_no_owner(void)
+CLAUSE(sem_wait__desc_3__has_no_owner, "another thread than the one that locked may post")
 {
 	struct thread other;
 	sem_t sem;
@@ -571,7 +586,8 @@ static void sem_wait__desc_3__has_no_owner(void)
 	check_free(&sem, 0);
 }
 
-static void sem_wait__err_EINTR__handler_without_SA_RESTART(void)
+CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART,
+       "a handler has run (a \"may\" of 2017 that glibc does)")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -588,7 +604,8 @@ static void sem_wait__err_EINTR__handler_without_SA_RESTART(void)
 	DESTROY(&sem);
 }
 
-static void sem_wait__desc_4__handler_with_SA_RESTART_waits_on(void)
+CLAUSE(sem_wait__desc_4__handler_with_SA_RESTART_waits_on,
+       "a signal can interrupt it; with SA_RESTART it goes on waiting after the handler")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -619,7 +636,8 @@ static void *wait_with_signals_blocked(void *argument)
 	return waiter_run(argument);
 }
 
-static void sem_wait__desc_4__blocked_signal_ends_no_wait(void)
+CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait,
+       "signals that the thread blocks interrupt nothing")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -644,7 +662,7 @@ static void sem_wait__desc_4__blocked_signal_ends_no_wait(void)
 	check_free(&sem, 0);
 }
 
-static void sem_wait__desc_4__ignored_signal_ends_no_wait(void)
+CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait, "ignored signals interrupt nothing")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -665,7 +683,8 @@ static void sem_wait__desc_4__ignored_signal_ends_no_wait(void)
 }
 
 /* Stopped and continued, it waits on: no handler has run. */
-static void sem_wait__desc_4__stop_and_continue_end_no_wait(void)
+CLAUSE(sem_wait__desc_4__stop_and_continue_end_no_wait,
+       "to be stopped and continued interrupts nothing")
 {
 	struct {
 		sem_t sem, ready;
@@ -694,7 +713,8 @@ static void sem_wait__desc_4__stop_and_continue_end_no_wait(void)
 	check_free(&shared->sem, 0);
 }
 
-static void sem_wait__ret__interrupted_leaves_the_value(void)
+CLAUSE(sem_wait__ret__interrupted_leaves_the_value,
+       "a call that fails leaves the semaphore as it is, and the others that wait")
 {
 	struct waiter waiters[3];
 	sem_t sem;
@@ -772,7 +792,9 @@ static void weather(enum sem_call call, int64_t ms, bool signals)
 	DESTROY(&storm.sem);
 }
 
-static void sem_wait__ret__interrupted_swallows_no_post(void)
+CLAUSE(sem_wait__ret__interrupted_swallows_no_post,
+       "a call that fails leaves the semaphore as it is, though a post comes as it is "
+       "interrupted")
 {
 	handle(0);
 	weather(WAIT, 0, true);
@@ -803,7 +825,9 @@ static void *jump_out_of_wait(void *argument)
 }
 
 /* A wait that a handler has left by a jump waits no more: posts are others'. */
-static void sem_wait__desc_4__handler_may_jump_out_of_it(void)
+CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it,
+       "a handler that interrupts it may leave by siglongjmp; the wait is over, and no post goes "
+       "there")
 {
 	struct waiter jumper, waiter;
 	int i;
@@ -857,7 +881,9 @@ static void *jump_out_often(void *argument)
 	return NULL;
 }
 
-static void sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment(void)
+CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
+       "the same, when the handler came before the wait had fallen asleep, or as it was woken "
+       "(XSH 2.4.3 leaves undefined what follows; glibc goes on)")
 {
 	struct rush rush = { .taken = 0 };
 	struct thread threads[3];
@@ -916,7 +942,8 @@ static void *set_key(void *argument)
 }
 
 /* The last that runs of a thread, in each of its rounds. */
-static void sem_wait__desc_2__in_a_destructor_of_thread_specific_data(void)
+CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data,
+       "it waits in a destructor of thread-specific data, in every round of them")
 {
 	struct thread threads[3];
 	pthread_key_t key;
@@ -938,7 +965,7 @@ static void sem_wait__desc_2__in_a_destructor_of_thread_specific_data(void)
 	check_free(&taken, 0);
 }
 
-static void sem_wait__ret__zero_when_locked(void)
+CLAUSE(sem_wait__ret__zero_when_locked, "0 when it has locked")
 {
 	sem_t sem;
 
@@ -952,7 +979,7 @@ static void sem_wait__ret__zero_when_locked(void)
 
 /* -------------------------------------------------------- sem_timedwait -- */
 
-static void sem_timedwait__desc_1__waits_for_a_post(void)
+CLAUSE(sem_timedwait__desc_1__waits_for_a_post, "it waits like sem_wait, for a post")
 {
 	struct waiter waiter;
 	sem_t sem;
@@ -987,22 +1014,26 @@ static void time_out(enum sem_call call)
 	check_free(&sem, 0);
 }
 
-static void sem_timedwait__err_ETIMEDOUT__at_the_deadline(void)
+CLAUSE(sem_timedwait__err_ETIMEDOUT__at_the_deadline,
+       "sem_timedwait ends at its deadline on CLOCK_REALTIME, not before")
 {
 	time_out(TIMEDWAIT);
 }
 
-static void sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock(void)
+CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
+       "sem_clockwait ends at its deadline on CLOCK_REALTIME, not before")
 {
 	time_out(CLOCKWAIT_REALTIME);
 }
 
-static void sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock(void)
+CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
+       "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not before")
 {
 	time_out(CLOCKWAIT_MONOTONIC);
 }
 
-static void sem_timedwait__err_ETIMEDOUT__deadline_has_passed(void)
+CLAUSE(sem_timedwait__err_ETIMEDOUT__deadline_has_passed,
+       "the deadline has passed at the call, by any length of time")
 {
 	static const struct timespec longs_ago[] = {
 		{ 0, 0 }, { 1, 0 }, { 0, 999999999 }, { -1, 0 },
@@ -1024,7 +1055,8 @@ static void sem_timedwait__err_ETIMEDOUT__deadline_has_passed(void)
 	check_free(&sem, 0);
 }
 
-static void sem_timedwait__desc_4__no_timeout_when_unlocked(void)
+CLAUSE(sem_timedwait__desc_4__no_timeout_when_unlocked,
+       "it never times out when it can lock at once")
 {
 	static const struct timespec longs_ago[] = {
 		{ 0, 0 }, { -1, 0 }, { INT64_MIN, 999999999 },
@@ -1069,7 +1101,8 @@ static void *wait_far(void *argument)
 }
 
 /* Deadlines that overflow when they are counted in nanoseconds. */
-static void sem_timedwait__desc_2__far_deadlines_wait_for_the_post(void)
+CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post,
+       "a deadline doesn't expire before it is there, however far it is")
 {
 	struct far_waiter far;
 	sem_t sem;
@@ -1097,7 +1130,8 @@ static const long bad_nanoseconds[] = {
 	-1, 1000000000, LONG_MIN, LONG_MAX, 4294967296, -4294967296,
 };
 
-static void sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block(void)
+CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block,
+       "it would wait, and the nanoseconds are less than 0 or not less than 1000 million")
 {
 	struct timespec at;
 	sem_t sem;
@@ -1118,7 +1152,9 @@ static void sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block(void)
 }
 
 /* The deadline's validity need not matter then. If it does, nothing is taken. */
-static void sem_timedwait__desc_4__bad_nanoseconds_when_unlocked(void)
+CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked,
+       "the deadline need not be valid when it can lock at once; if that is an error, nothing is "
+       "locked")
 {
 	struct timespec at;
 	sem_t sem;
@@ -1141,7 +1177,11 @@ static void sem_timedwait__desc_4__bad_nanoseconds_when_unlocked(void)
 	check_free(&sem, 1);
 }
 
-static void sem_timedwait__err_EINVAL__not_when_unlocked(void)
+CLAUSE_FURWOCK_ONLY(sem_timedwait__err_EINVAL__not_when_unlocked,
+                    "bad nanoseconds are an error of calls that would wait, not of one that can "
+                    "lock at once",
+                    "the page's condition is furwock's; glibc looks at the nanoseconds first, "
+                    "which XSH 2.3 lets it: an error listed may come under other circumstances")
 {
 	struct timespec at;
 	sem_t sem;
@@ -1160,7 +1200,9 @@ static void sem_timedwait__err_EINVAL__not_when_unlocked(void)
 	check_free(&sem, 1);
 }
 
-static void sem_clockwait__err_EINVAL__clock(void)
+CLAUSE(sem_clockwait__err_EINVAL__clock,
+       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: glibc has no others here, and "
+       "looks at it first")
 {
 	static const clockid_t clocks[] = {
 		CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
@@ -1181,7 +1223,9 @@ static void sem_clockwait__err_EINVAL__clock(void)
 }
 
 /* Linux restarts no wait with a deadline, whatever the handler's flags. */
-static void sem_timedwait__err_EINTR__any_handler(void)
+CLAUSE(sem_timedwait__err_EINTR__any_handler,
+       "a handler has run (a \"may\"; glibc does it with SA_RESTART too, since the kernel "
+       "restarts no wait with a deadline)")
 {
 	static const int flags[] = { 0, SA_RESTART };
 	struct waiter waiter;
@@ -1200,7 +1244,8 @@ static void sem_timedwait__err_EINTR__any_handler(void)
 	}
 }
 
-static void sem_timedwait__ret__timed_out_leaves_the_others_waiting(void)
+CLAUSE(sem_timedwait__ret__timed_out_leaves_the_others_waiting,
+       "a call that fails leaves the semaphore as it is, and the others that wait")
 {
 	struct waiter waiter, other;
 	sem_t sem;
@@ -1218,7 +1263,8 @@ static void sem_timedwait__ret__timed_out_leaves_the_others_waiting(void)
 	}
 }
 
-static void sem_timedwait__ret__timed_out_swallows_no_post(void)
+CLAUSE(sem_timedwait__ret__timed_out_swallows_no_post,
+       "a call that fails leaves the semaphore as it is, though a post comes at its deadline")
 {
 	handle(0);
 	weather(TIMEDWAIT, 1, false);
@@ -1228,7 +1274,8 @@ static void sem_timedwait__ret__timed_out_swallows_no_post(void)
 
 /* ------------------------------------------------------------ sem_post -- */
 
-static void sem_post__desc_2__value_grows_when_nobody_waits(void)
+CLAUSE(sem_post__desc_2__value_grows_when_nobody_waits,
+       "the value goes up by one when nobody waits")
 {
 	sem_t sem;
 	int i;
@@ -1242,7 +1289,7 @@ static void sem_post__desc_2__value_grows_when_nobody_waits(void)
 	DESTROY(&sem);
 }
 
-static void sem_post__desc_2__of_many_threads_add_up(void)
+CLAUSE(sem_post__desc_2__of_many_threads_add_up, "no post is lost, from any number of threads")
 {
 	struct thread threads[8];
 	sem_t sem;
@@ -1265,7 +1312,8 @@ static int count_done(struct waiter *waiters, int of)
 	return done;
 }
 
-static void sem_post__desc_3__one_waiter_returns_for_each(void)
+CLAUSE(sem_post__desc_3__one_waiter_returns_for_each,
+       "one of those that wait returns for each post")
 {
 	struct waiter waiters[5];
 	sem_t sem;
@@ -1286,7 +1334,7 @@ static void sem_post__desc_3__one_waiter_returns_for_each(void)
 }
 
 /* Two posts in a row must not both wake the same one. */
-static void sem_post__desc_3__two_posts_reach_two(void)
+CLAUSE(sem_post__desc_3__two_posts_reach_two, "two posts in a row reach two of those that wait")
 {
 	struct waiter waiters[3];
 	sem_t sem;
@@ -1316,7 +1364,8 @@ static void post_ranked(void *sem)
 	POST(sem);
 }
 
-static void sem_post__desc_3__highest_priority_first(void)
+CLAUSE(sem_post__desc_3__highest_priority_first,
+       "of threads with priorities (SCHED_FIFO) that wait, the highest goes first")
 {
 	sem_t sem;
 
@@ -1327,7 +1376,9 @@ static void sem_post__desc_3__highest_priority_first(void)
 	check_free(&sem, 0);
 }
 
-static void sem_post__desc_3__longest_wait_first_of_a_priority(void)
+CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
+       "of threads with the same priority (SCHED_FIFO) that wait, the one that has waited "
+       "longest goes first")
 {
 	sem_t sem;
 
@@ -1357,7 +1408,9 @@ static void *produce(void *argument)
 	return NULL;
 }
 
-static void sem_post__desc_3__what_came_before_it_is_seen(void)
+CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
+       "what was written before it is seen after the wait that it ends (XBD, Memory "
+       "Synchronization)")
 {
 	struct ring ring = { .sum = 0 };
 	struct thread producer;
@@ -1376,7 +1429,7 @@ static void sem_post__desc_3__what_came_before_it_is_seen(void)
 	check_free(&ring.empty, 8);
 }
 
-static void sem_post__err_EOVERFLOW__at_the_maximum(void)
+CLAUSE(sem_post__err_EOVERFLOW__at_the_maximum, "the value is SEM_VALUE_MAX, and stays so")
 {
 	sem_t sem;
 	int pshared;
@@ -1406,7 +1459,8 @@ static void post_it(int signal UNUSED)
 	errno = saved;
 }
 
-static void sem_post__desc_4__handler_ends_others_waits(void)
+CLAUSE(sem_post__desc_4__handler_ends_others_waits,
+       "it is async-signal-safe: a handler's post ends waits of others")
 {
 	struct waiter waiter;
 	int i;
@@ -1424,7 +1478,8 @@ static void sem_post__desc_4__handler_ends_others_waits(void)
 }
 
 /* The post comes from within the wait. If that goes on, it finds the post. */
-static void sem_post__desc_4__handler_posts_to_the_interrupted_wait(void)
+CLAUSE(sem_post__desc_4__handler_posts_to_the_interrupted_wait,
+       "it is async-signal-safe: in a handler that interrupted a wait for the same semaphore")
 {
 	struct waiter waiter;
 
@@ -1520,7 +1575,8 @@ static void step_post(struct interrupted *interrupted, int turn)
 		sched_yield();
 }
 
-static void sem_post__desc_4__handler_interrupts_sem_post(void)
+CLAUSE(sem_post__desc_4__handler_interrupts_sem_post,
+       "it is async-signal-safe: in a handler that interrupted sem_post on the same semaphore")
 {
 	struct interrupted interrupted = { .step = step_post };
 
@@ -1536,7 +1592,9 @@ static void step_take(struct interrupted *interrupted, int turn)
 		interrupted->takes++;
 }
 
-static void sem_post__desc_4__handler_interrupts_waits(void)
+CLAUSE(sem_post__desc_4__handler_interrupts_waits,
+       "it is async-signal-safe: in a handler that interrupted waits for the same semaphore in "
+       "any place")
 {
 	struct interrupted interrupted = { .step = step_take };
 
@@ -1579,7 +1637,9 @@ static void step_contended(struct interrupted *interrupted, int turn)
 	step_mutex(interrupted, turn);
 }
 
-static void sem_post__desc_4__handler_interrupts_mutexes_and_condvars(void)
+CLAUSE(sem_post__desc_4__handler_interrupts_mutexes_and_condvars,
+       "it is async-signal-safe: in a handler that interrupted calls on mutexes and condvars in "
+       "any place")
 {
 	struct interrupted interrupted = { .step = step_contended };
 
@@ -1595,7 +1655,8 @@ static void step_heap(struct interrupted *interrupted UNUSED, int turn)
 	free(memory);
 }
 
-static void sem_post__desc_4__handler_interrupts_the_allocator(void)
+CLAUSE(sem_post__desc_4__handler_interrupts_the_allocator,
+       "it is async-signal-safe: in a handler that interrupted malloc or free")
 {
 	struct interrupted interrupted = { .step = step_heap };
 
@@ -1701,7 +1762,9 @@ static void answer_by_sem(struct pingpong *pingpong, int turn UNUSED)
 	POST(&pingpong->answers);
 }
 
-static void sem_post__desc_4__before_its_thread_sleeps_for_another(void)
+CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_another,
+       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
+       "sleep for another semaphore")
 {
 	struct pingpong pingpong = {
 		.sleep = sleep_for_sem,
@@ -1718,7 +1781,9 @@ static void meet(struct pingpong *pingpong, int turn UNUSED)
 	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
-static void sem_post__desc_4__before_its_thread_sleeps_at_a_barrier(void)
+CLAUSE(sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
+       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
+       "sleep at a barrier")
 {
 	struct pingpong pingpong = { .sleep = meet, .answer = meet };
 
@@ -1742,7 +1807,9 @@ static void answer_by_cond(struct pingpong *pingpong, int turn UNUSED)
 	OK(pthread_mutex_unlock(&pingpong->mutex));
 }
 
-static void sem_post__desc_4__before_its_thread_sleeps_for_a_condvar(void)
+CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
+       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
+       "sleep for a condvar")
 {
 	struct pingpong pingpong = {
 		.sleep = sleep_for_cond,
@@ -1765,7 +1832,9 @@ static void answer_by_mutex(struct pingpong *pingpong, int turn)
 	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
 }
 
-static void sem_post__desc_4__before_its_thread_sleeps_for_a_mutex(void)
+CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
+       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
+       "sleep for a mutex")
 {
 	struct pingpong pingpong = {
 		.sleep = sleep_for_mutex,
@@ -1790,7 +1859,9 @@ static void answer_by_rwlock(struct pingpong *pingpong, int turn)
 	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
 }
 
-static void sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock(void)
+CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
+       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
+       "sleep for an rwlock")
 {
 	struct pingpong pingpong = {
 		.sleep = sleep_for_rwlock,
@@ -1800,7 +1871,7 @@ static void sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock(void)
 	play(&pingpong);
 }
 
-static void sem_post__ret__zero(void)
+CLAUSE(sem_post__ret__zero, "0 on success")
 {
 	sem_t sem;
 
@@ -1813,7 +1884,7 @@ static void sem_post__ret__zero(void)
 
 /* -------------------------------------------------------- sem_getvalue -- */
 
-static void sem_getvalue__desc_1__changes_nothing(void)
+CLAUSE(sem_getvalue__desc_1__changes_nothing, "it tells the value and leaves it")
 {
 	sem_t sem;
 	int i;
@@ -1825,7 +1896,8 @@ static void sem_getvalue__desc_1__changes_nothing(void)
 	DESTROY(&sem);
 }
 
-static void sem_getvalue__desc_2__zero_when_threads_wait(void)
+CLAUSE(sem_getvalue__desc_2__zero_when_threads_wait,
+       "when others wait it tells 0 or how many they are, less than 0: glibc, 0")
 {
 	struct waiter waiters[3];
 	sem_t sem;
@@ -1843,7 +1915,7 @@ static void sem_getvalue__desc_2__zero_when_threads_wait(void)
 	CHECK_VALUE(&sem, 0);
 }
 
-static void sem_getvalue__ret__zero(void)
+CLAUSE(sem_getvalue__ret__zero, "0 on success")
 {
 	int value = -1;
 	sem_t sem;
@@ -1879,7 +1951,7 @@ static const char *make_name(void)
 		CHECK_EQ(errno, wanted);				\
 	} while (0)
 
-static void sem_open__desc_2__creates_with_a_value(void)
+CLAUSE(sem_open__desc_2__creates_with_a_value, "with O_CREAT it is made, with the value given")
 {
 	const char *name = make_name();
 	struct waiter waiter;
@@ -1898,7 +1970,8 @@ static void sem_open__desc_2__creates_with_a_value(void)
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-static void sem_open__desc_5__same_name_same_address(void)
+CLAUSE(sem_open__desc_5__same_name_same_address,
+       "to open a name again gives the same address, and leaves the value")
 {
 	const char *name = make_name();
 	sem_t *one, *other;
@@ -1917,7 +1990,7 @@ static void sem_open__desc_5__same_name_same_address(void)
 	CHECK_EQ(sem_close(one), 0);
 }
 
-static void sem_open__err_EEXIST__exclusive(void)
+CLAUSE(sem_open__err_EEXIST__exclusive, "O_CREAT and O_EXCL are given and the name is taken")
 {
 	const char *name = make_name();
 	sem_t *sem;
@@ -1928,19 +2001,22 @@ static void sem_open__err_EEXIST__exclusive(void)
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-static void sem_open__err_ENOENT__not_there(void)
+CLAUSE(sem_open__err_ENOENT__not_there, "O_CREAT isn't given and the name isn't there")
 {
 	CHECK_OPEN_FAILS(ENOENT, make_name(), 0);
 }
 
-static void sem_open__err_EINVAL__value_beyond_the_maximum(void)
+CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
+       "it is to be made with a value greater than SEM_VALUE_MAX")
 {
 	CHECK_OPEN_FAILS(EINVAL, make_name(), O_CREAT, 0600,
 			 SEM_VALUE_MAX + 1U);
 }
 
 /* Private semaphores beside it, of the same threads. */
-static void sem_open__desc_1__beside_unnamed_ones(void)
+CLAUSE(sem_open__desc_1__beside_unnamed_ones,
+       "named semaphores work beside private ones, and belong to forked children as well, unlike "
+       "those")
 {
 	const char *name = make_name();
 	struct waiter on_private, on_named;
@@ -1972,7 +2048,8 @@ static void sem_open__desc_1__beside_unnamed_ones(void)
 	CHECK_EQ(sem_close(named), 0);
 }
 
-static void sem_open__desc_1__opened_by_another_process(void)
+CLAUSE(sem_open__desc_1__opened_by_another_process,
+       "processes that open the same name have the same semaphore")
 {
 	const char *name = make_name();
 	struct waiter waiter;
@@ -1997,7 +2074,7 @@ static void sem_open__desc_1__opened_by_another_process(void)
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-static void sem_close__desc_1__others_stay_open(void)
+CLAUSE(sem_close__desc_1__others_stay_open, "it ends this process's use of it only")
 {
 	const char *name = make_name();
 	sem_t *sem;
@@ -2017,7 +2094,8 @@ static void sem_close__desc_1__others_stay_open(void)
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-static void sem_close__err_EINVAL__not_a_named_one(void)
+CLAUSE(sem_close__err_EINVAL__not_a_named_one,
+       "it isn't one that sem_open gave (a \"may\" that glibc does)")
 {
 	sem_t sem;
 
@@ -2026,7 +2104,8 @@ static void sem_close__err_EINVAL__not_a_named_one(void)
 	check_free(&sem, 1);
 }
 
-static void sem_unlink__desc_1__name_is_free_and_the_semaphore_works(void)
+CLAUSE(sem_unlink__desc_1__name_is_free_and_the_semaphore_works,
+       "the name is gone at once; those that have it open go on with it")
 {
 	const char *name = make_name();
 	sem_t *old, *new;
@@ -2045,318 +2124,7 @@ static void sem_unlink__desc_1__name_is_free_and_the_semaphore_works(void)
 	CHECK_EQ(sem_close(new), 0);
 }
 
-static void sem_unlink__err_ENOENT__not_there(void)
+CLAUSE(sem_unlink__err_ENOENT__not_there, "there is none of that name")
 {
 	CHECK_ERRNO(sem_unlink(make_name()), ENOENT);
 }
-
-static const struct test tests[] = {
-	CLAUSE(sem_init__desc_1__value_is_the_one_given,
-	       "sem_init", "DESCRIPTION 1",
-	       "the semaphore's value is the one given, up to "
-	       "SEM_VALUE_MAX"),
-	CLAUSE(sem_init__desc_1__serves_every_call,
-	       "sem_init", "DESCRIPTION 1",
-	       "what it has made serves sem_wait, sem_timedwait, "
-	       "sem_clockwait, sem_trywait, sem_post and sem_destroy"),
-	CLAUSE(sem_init__desc_1__what_was_there_does_not_matter,
-	       "sem_init", "DESCRIPTION 1",
-	       "the memory may hold anything before"),
-	CLAUSE(sem_init__desc_1__writes_only_where_it_lies,
-	       "sem_init", "DESCRIPTION 1",
-	       "nothing beside the semaphore is written"),
-	CLAUSE(sem_init__desc_2__shared_by_processes,
-	       "sem_init", "DESCRIPTION 2",
-	       "with pshared, processes that share the memory use it like "
-	       "threads"),
-	CLAUSE(sem_init__desc_2__posts_reach_waiting_processes,
-	       "sem_init", "DESCRIPTION 2",
-	       "with pshared, each post lets one waiting process go on"),
-	CLAUSE(sem_init__desc_2__shared_has_no_address,
-	       "sem_init", "DESCRIPTION 2",
-	       "with pshared, every mapping of the memory is the same "
-	       "semaphore"),
-	CLAUSE(sem_init__desc_2__shared_survives_a_waiters_death,
-	       "sem_init", "DESCRIPTION 2",
-	       "with pshared, a process that is killed as it waits takes "
-	       "nothing with it"),
-	CLAUSE(sem_init__desc_3__any_thread_of_the_process,
-	       "sem_init", "DESCRIPTION 3",
-	       "without pshared, every thread of the process may wait and "
-	       "post"),
-	CLAUSE(sem_init__err_EINVAL__value_beyond_the_maximum,
-	       "sem_init", "ERRORS, EINVAL",
-	       "the value is greater than SEM_VALUE_MAX"),
-	CLAUSE(sem_init__ret__zero,
-	       "sem_init", "RETURN VALUE",
-	       "0 on success, whatever pshared is"),
-	CLAUSE(sem_destroy__desc_1__may_be_initialised_again,
-	       "sem_destroy", "DESCRIPTION 1",
-	       "after it, sem_init makes the memory a semaphore anew"),
-	CLAUSE(sem_destroy__desc_2__after_waits_that_gave_up,
-	       "sem_destroy", "DESCRIPTION 2",
-	       "it is safe once nobody waits: threads that timed out are "
-	       "gone"),
-	CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
-	       "sem_destroy", "DESCRIPTION 2",
-	       "it is safe once nobody waits, though the poster hasn't "
-	       "returned; its memory may go too"),
-	CLAUSE(sem_destroy__desc_2__right_after_a_sleep,
-	       "sem_destroy", "DESCRIPTION 2",
-	       "the same, after waits that have slept"),
-	CLAUSE(sem_destroy__ret__zero,
-	       "sem_destroy", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(sem_trywait__desc_1__takes_one,
-	       "sem_wait, sem_trywait", "DESCRIPTION 1",
-	       "sem_trywait locks the semaphore if it isn't locked"),
-	CLAUSE(sem_trywait__desc_1__as_many_as_there_are,
-	       "sem_wait, sem_trywait", "DESCRIPTION 1",
-	       "as many calls of sem_trywait succeed as the value allows, "
-	       "from any number of threads"),
-	CLAUSE(sem_trywait__err_EAGAIN__locked,
-	       "sem_wait, sem_trywait", "ERRORS, EAGAIN",
-	       "sem_trywait finds the value 0, and leaves it"),
-	CLAUSE(sem_trywait__err_EAGAIN__others_wait,
-	       "sem_wait, sem_trywait", "ERRORS, EAGAIN",
-	       "sem_trywait finds it locked when others wait, and disturbs "
-	       "them not"),
-	CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked,
-	       "sem_wait, sem_trywait", "DESCRIPTION 2",
-	       "a positive value goes down by one, without a wait"),
-	CLAUSE(sem_wait__desc_2__blocks_until_a_post,
-	       "sem_wait, sem_trywait", "DESCRIPTION 2",
-	       "at 0 it doesn't return before it can lock"),
-	CLAUSE(sem_wait__desc_2__many_waiters_and_as_many_posts,
-	       "sem_wait, sem_trywait", "DESCRIPTION 2",
-	       "as many waits end as there are posts"),
-	CLAUSE(sem_wait__desc_3__stays_locked_until_posted,
-	       "sem_wait, sem_trywait", "DESCRIPTION 3",
-	       "what it has locked stays so until sem_post"),
-	CLAUSE(sem_wait__desc_3__lets_in_as_many_as_its_value,
-	       "sem_wait, sem_trywait", "DESCRIPTION 3",
-	       "no more than its value are in at a time"),
-	CLAUSE(sem_wait__desc_3__has_no_owner,
-	       "sem_wait, sem_trywait", "DESCRIPTION 3",
-	       "another thread than the one that locked may post"),
-	CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART,
-	       "sem_wait, sem_trywait", "ERRORS, EINTR",
-	       "a handler has run (a \"may\" of 2017 that glibc does)"),
-	CLAUSE(sem_wait__desc_4__handler_with_SA_RESTART_waits_on,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "a signal can interrupt it; with SA_RESTART it goes on "
-	       "waiting after the handler"),
-	CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "signals that the thread blocks interrupt nothing"),
-	CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "ignored signals interrupt nothing"),
-	CLAUSE(sem_wait__desc_4__stop_and_continue_end_no_wait,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "to be stopped and continued interrupts nothing"),
-	CLAUSE(sem_wait__ret__interrupted_leaves_the_value,
-	       "sem_wait, sem_trywait", "RETURN VALUE",
-	       "a call that fails leaves the semaphore as it is, and the "
-	       "others that wait"),
-	CLAUSE(sem_wait__ret__interrupted_swallows_no_post,
-	       "sem_wait, sem_trywait", "RETURN VALUE",
-	       "a call that fails leaves the semaphore as it is, though a "
-	       "post comes as it is interrupted"),
-	CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "a handler that interrupts it may leave by siglongjmp; the "
-	       "wait is over, and no post goes there"),
-	CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data,
-	       "sem_wait, sem_trywait", "DESCRIPTION 2",
-	       "it waits in a destructor of thread-specific data, in every "
-	       "round of them"),
-	CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
-	       "sem_wait, sem_trywait", "DESCRIPTION 4",
-	       "the same, when the handler came before the wait had fallen "
-	       "asleep, or as it was woken (XSH 2.4.3 leaves undefined "
-	       "what follows; glibc goes on)"),
-	CLAUSE(sem_wait__ret__zero_when_locked,
-	       "sem_wait, sem_trywait", "RETURN VALUE",
-	       "0 when it has locked"),
-	CLAUSE(sem_timedwait__desc_1__waits_for_a_post,
-	       "sem_clockwait, sem_timedwait", "DESCRIPTION 1",
-	       "it waits like sem_wait, for a post"),
-	CLAUSE(sem_timedwait__err_ETIMEDOUT__at_the_deadline,
-	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
-	       "sem_timedwait ends at its deadline on CLOCK_REALTIME, not "
-	       "before"),
-	CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
-	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
-	       "sem_clockwait ends at its deadline on CLOCK_REALTIME, not "
-	       "before"),
-	CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
-	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
-	       "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not "
-	       "before"),
-	CLAUSE(sem_timedwait__err_ETIMEDOUT__deadline_has_passed,
-	       "sem_clockwait, sem_timedwait", "ERRORS, ETIMEDOUT",
-	       "the deadline has passed at the call, by any length of time"),
-	CLAUSE(sem_timedwait__desc_4__no_timeout_when_unlocked,
-	       "sem_clockwait, sem_timedwait", "DESCRIPTION 4",
-	       "it never times out when it can lock at once"),
-	CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post,
-	       "sem_clockwait, sem_timedwait", "DESCRIPTION 2",
-	       "a deadline doesn't expire before it is there, however far "
-	       "it is"),
-	CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block,
-	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
-	       "it would wait, and the nanoseconds are less than 0 or not "
-	       "less than 1000 million"),
-	CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked,
-	       "sem_clockwait, sem_timedwait", "DESCRIPTION 4",
-	       "the deadline need not be valid when it can lock at once; "
-	       "if that is an error, nothing is locked"),
-	CLAUSE_FURWOCK_ONLY(sem_timedwait__err_EINVAL__not_when_unlocked,
-	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
-	       "bad nanoseconds are an error of calls that would wait, not "
-	       "of one that can lock at once",
-	       "the page's condition is furwock's; glibc looks at the "
-	       "nanoseconds first, which XSH 2.3 lets it: an error listed "
-	       "may come under other circumstances"),
-	CLAUSE(sem_clockwait__err_EINVAL__clock,
-	       "sem_clockwait, sem_timedwait", "ERRORS, EINVAL",
-	       "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: "
-	       "glibc has no others here, and looks at it first"),
-	CLAUSE(sem_timedwait__err_EINTR__any_handler,
-	       "sem_clockwait, sem_timedwait", "ERRORS, EINTR",
-	       "a handler has run (a \"may\"; glibc does it with "
-	       "SA_RESTART too, since the kernel restarts no wait with a "
-	       "deadline)"),
-	CLAUSE(sem_timedwait__ret__timed_out_leaves_the_others_waiting,
-	       "sem_clockwait, sem_timedwait", "RETURN VALUE",
-	       "a call that fails leaves the semaphore as it is, and the "
-	       "others that wait"),
-	CLAUSE(sem_timedwait__ret__timed_out_swallows_no_post,
-	       "sem_clockwait, sem_timedwait", "RETURN VALUE",
-	       "a call that fails leaves the semaphore as it is, though a "
-	       "post comes at its deadline"),
-	CLAUSE(sem_post__desc_2__value_grows_when_nobody_waits,
-	       "sem_post", "DESCRIPTION 2",
-	       "the value goes up by one when nobody waits"),
-	CLAUSE(sem_post__desc_2__of_many_threads_add_up,
-	       "sem_post", "DESCRIPTION 2",
-	       "no post is lost, from any number of threads"),
-	CLAUSE(sem_post__desc_3__one_waiter_returns_for_each,
-	       "sem_post", "DESCRIPTION 3",
-	       "one of those that wait returns for each post"),
-	CLAUSE(sem_post__desc_3__two_posts_reach_two,
-	       "sem_post", "DESCRIPTION 3",
-	       "two posts in a row reach two of those that wait"),
-	CLAUSE(sem_post__desc_3__highest_priority_first,
-	       "sem_post", "DESCRIPTION 3",
-	       "of threads with priorities (SCHED_FIFO) that wait, the "
-	       "highest goes first"),
-	CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
-	       "sem_post", "DESCRIPTION 3",
-	       "of threads with the same priority (SCHED_FIFO) that wait, "
-	       "the one that has waited longest goes first"),
-	CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
-	       "sem_post", "DESCRIPTION 3",
-	       "what was written before it is seen after the wait that it "
-	       "ends (XBD, Memory Synchronization)"),
-	CLAUSE(sem_post__desc_4__handler_ends_others_waits,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post ends waits of "
-	       "others"),
-	CLAUSE(sem_post__desc_4__handler_posts_to_the_interrupted_wait,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: in a handler that interrupted a "
-	       "wait for the same semaphore"),
-	CLAUSE(sem_post__desc_4__handler_interrupts_sem_post,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: in a handler that interrupted "
-	       "sem_post on the same semaphore"),
-	CLAUSE(sem_post__desc_4__handler_interrupts_waits,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: in a handler that interrupted "
-	       "waits for the same semaphore in any place"),
-	CLAUSE(sem_post__desc_4__handler_interrupts_mutexes_and_condvars,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: in a handler that interrupted "
-	       "calls on mutexes and condvars in any place"),
-	CLAUSE(sem_post__desc_4__handler_interrupts_the_allocator,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: in a handler that interrupted "
-	       "malloc or free"),
-	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_another,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post reaches another "
-	       "thread before its own goes to sleep for another semaphore"),
-	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post reaches another "
-	       "thread before its own goes to sleep at a barrier"),
-	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post reaches another "
-	       "thread before its own goes to sleep for a condvar"),
-	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post reaches another "
-	       "thread before its own goes to sleep for a mutex"),
-	CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
-	       "sem_post", "DESCRIPTION 4",
-	       "it is async-signal-safe: a handler's post reaches another "
-	       "thread before its own goes to sleep for an rwlock"),
-	CLAUSE(sem_post__err_EOVERFLOW__at_the_maximum,
-	       "sem_post", "ERRORS, EOVERFLOW",
-	       "the value is SEM_VALUE_MAX, and stays so"),
-	CLAUSE(sem_post__ret__zero,
-	       "sem_post", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(sem_getvalue__desc_1__changes_nothing,
-	       "sem_getvalue", "DESCRIPTION 1",
-	       "it tells the value and leaves it"),
-	CLAUSE(sem_getvalue__desc_2__zero_when_threads_wait,
-	       "sem_getvalue", "DESCRIPTION 2",
-	       "when others wait it tells 0 or how many they are, less "
-	       "than 0: glibc, 0"),
-	CLAUSE(sem_getvalue__ret__zero,
-	       "sem_getvalue", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(sem_open__desc_1__beside_unnamed_ones,
-	       "sem_open", "DESCRIPTION 1",
-	       "named semaphores work beside private ones, and belong to "
-	       "forked children as well, unlike those"),
-	CLAUSE(sem_open__desc_1__opened_by_another_process,
-	       "sem_open", "DESCRIPTION 1",
-	       "processes that open the same name have the same semaphore"),
-	CLAUSE(sem_open__desc_2__creates_with_a_value,
-	       "sem_open", "DESCRIPTION 2",
-	       "with O_CREAT it is made, with the value given"),
-	CLAUSE(sem_open__desc_5__same_name_same_address,
-	       "sem_open", "DESCRIPTION 5",
-	       "to open a name again gives the same address, and leaves "
-	       "the value"),
-	CLAUSE(sem_open__err_EEXIST__exclusive,
-	       "sem_open", "ERRORS, EEXIST",
-	       "O_CREAT and O_EXCL are given and the name is taken"),
-	CLAUSE(sem_open__err_ENOENT__not_there,
-	       "sem_open", "ERRORS, ENOENT",
-	       "O_CREAT isn't given and the name isn't there"),
-	CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
-	       "sem_open", "ERRORS, EINVAL",
-	       "it is to be made with a value greater than SEM_VALUE_MAX"),
-	CLAUSE(sem_close__desc_1__others_stay_open,
-	       "sem_close", "DESCRIPTION 1",
-	       "it ends this process's use of it only"),
-	CLAUSE(sem_close__err_EINVAL__not_a_named_one,
-	       "sem_close", "ERRORS, EINVAL",
-	       "it isn't one that sem_open gave (a \"may\" that glibc "
-	       "does)"),
-	CLAUSE(sem_unlink__desc_1__name_is_free_and_the_semaphore_works,
-	       "sem_unlink", "DESCRIPTION 1",
-	       "the name is gone at once; those that have it open go on "
-	       "with it"),
-	CLAUSE(sem_unlink__err_ENOENT__not_there,
-	       "sem_unlink", "ERRORS, ENOENT",
-	       "there is none of that name"),
-};
-
-TEST_MAIN(tests)

@@ -1,4 +1,5 @@
 /* XSH, the pages of spin locks. */
+#include "clause.h"
 #include "enough.h"
 #include "handlers.h"
 
@@ -74,7 +75,8 @@ static void *take(void *argument)
 
 /* ---------------------------------------------- pthread_spin_init, _destroy -- */
 
-static void pthread_spin_init__desc_2__is_unlocked(void)
+CLAUSE(pthread_spin_init__desc_2__is_unlocked,
+       "the lock is made unlocked, whatever the memory held")
 {
 	static const int filling[] = { 0, 1, 2, -1, 0x55555555, INT_MIN };
 	pthread_spinlock_t lock;
@@ -89,7 +91,9 @@ static void pthread_spin_init__desc_2__is_unlocked(void)
 }
 
 /* Its unlocked state is part of how programs are built: they may be copied. */
-static void pthread_spin_init__desc_2__format_is_the_platforms(void)
+CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
+       "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: not in the standard, but "
+       "programs initialise it by hand")
 {
 	pthread_spinlock_t lock, initial;
 	/* x86 counts down from 1; others, up from 0. */
@@ -111,7 +115,7 @@ static void pthread_spin_init__desc_2__format_is_the_platforms(void)
 	CHECK_EQ(initial, unlocked);
 }
 
-static void pthread_spin_init__desc_2__writes_only_where_it_lies(void)
+CLAUSE(pthread_spin_init__desc_2__writes_only_where_it_lies, "nothing beside the lock is written")
 {
 	struct {
 		int before;
@@ -150,12 +154,14 @@ static void exclude_processes(int pshared)
 	OK(pthread_spin_destroy(&scene->lock));
 }
 
-static void pthread_spin_init__desc_3__shared_excludes_processes(void)
+CLAUSE(pthread_spin_init__desc_3__shared_excludes_processes,
+       "PTHREAD_PROCESS_SHARED: processes that share the memory exclude one another")
 {
 	exclude_processes(PTHREAD_PROCESS_SHARED);
 }
 
-static void pthread_spin_init__desc_3__shared_is_held_by_a_process(void)
+CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
+       "PTHREAD_PROCESS_SHARED: another process waits until this one unlocks")
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	pid_t child;
@@ -180,7 +186,8 @@ static void pthread_spin_init__desc_3__shared_is_held_by_a_process(void)
 	check_free(&scene->lock);
 }
 
-static void pthread_spin_init__desc_3__shared_has_no_address(void)
+CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
+       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same lock")
 {
 	int fd = memfd_create("spin", MFD_CLOEXEC);
 	pthread_spinlock_t *mapped[2];
@@ -201,7 +208,9 @@ static void pthread_spin_init__desc_3__shared_has_no_address(void)
 }
 
 /* Private ones of a forked child are copies. */
-static void pthread_spin_init__desc_4__private_is_the_childs_own(void)
+CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
+       "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one another; a forked child's "
+       "copy is its own")
 {
 	pthread_spinlock_t lock;
 	pid_t child;
@@ -221,7 +230,8 @@ static void pthread_spin_init__desc_4__private_is_the_childs_own(void)
 	check_free(&lock);
 }
 
-static void pthread_spin_destroy__desc_1__may_be_initialised_again(void)
+CLAUSE(pthread_spin_destroy__desc_1__may_be_initialised_again,
+       "a destroyed lock may be initialised again")
 {
 	pthread_spinlock_t lock;
 	int i;
@@ -258,7 +268,9 @@ static void *unlock_what_vanishes(void *argument)
 }
 
 /* An unlock touches the lock no more once another can have it. */
-static void pthread_spin_destroy__desc_1__right_after_the_last_unlock(void)
+CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
+       "whoever has it last may destroy it and free its memory, though the one before is still "
+       "in its unlock")
 {
 	struct vanishing vanishing = { .scene = NULL };
 	struct thread other;
@@ -286,7 +298,7 @@ static void pthread_spin_destroy__desc_1__right_after_the_last_unlock(void)
 
 /* --------------------------------------- pthread_spin_lock, _trylock, _unlock -- */
 
-static void pthread_spin_lock__desc_1__excludes(void)
+CLAUSE(pthread_spin_lock__desc_1__excludes, "one thread has it at a time")
 {
 	struct scene scene = { .turns = 5000 };
 	struct thread threads[2];
@@ -302,7 +314,8 @@ static void pthread_spin_lock__desc_1__excludes(void)
 }
 
 /* The holder is preempted at times while the others spin. */
-static void pthread_spin_lock__desc_1__more_threads_than_processors(void)
+CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
+       "the same, with more threads than processors")
 {
 	struct scene scene = { .turns = 300 };
 	struct thread threads[8];
@@ -317,7 +330,8 @@ static void pthread_spin_lock__desc_1__more_threads_than_processors(void)
 	check_free(&scene.lock);
 }
 
-static void pthread_spin_lock__desc_1__waits_for_the_holder(void)
+CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
+       "it doesn't return before the lock is the caller's, though the holder sleeps")
 {
 	struct scene scene = { .counter = 0 };
 	struct thread threads[2];
@@ -342,7 +356,7 @@ static void pthread_spin_lock__desc_1__waits_for_the_holder(void)
 	check_free(&scene.lock);
 }
 
-static void pthread_spin_lock__desc_1__spins_through_handlers(void)
+CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers, "handlers don't end its wait")
 {
 	struct scene scene = { .release = true };
 	struct thread thread;
@@ -384,7 +398,8 @@ static void *write_message(void *argument)
 	return NULL;
 }
 
-static void pthread_spin_lock__desc_1__what_came_before_it_is_seen(void)
+CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
+       "what a holder wrote is seen by the next one (XBD, Memory Synchronization)")
 {
 	struct message message = { .turn = 0 };
 	struct thread writer;
@@ -404,7 +419,7 @@ static void pthread_spin_lock__desc_1__what_came_before_it_is_seen(void)
 	CHECK_EQ(message.words[15], 3000);
 }
 
-static void pthread_spin_lock__ret__zero(void)
+CLAUSE(pthread_spin_lock__ret__zero, "0 on success")
 {
 	pthread_spinlock_t lock;
 
@@ -416,7 +431,8 @@ static void pthread_spin_lock__ret__zero(void)
 	CHECK_EQ(pthread_spin_destroy(&lock), 0);
 }
 
-static void pthread_spin_trylock__err_EBUSY__another_has_it(void)
+CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
+       "pthread_spin_trylock finds the lock with another thread")
 {
 	pthread_spinlock_t lock;
 	int i;
@@ -429,7 +445,8 @@ static void pthread_spin_trylock__err_EBUSY__another_has_it(void)
 	check_free(&lock);
 }
 
-static void pthread_spin_trylock__err_EBUSY__the_caller_has_it(void)
+CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
+       "pthread_spin_trylock finds the lock with any thread, also with the caller")
 {
 	pthread_spinlock_t lock;
 	int i;
@@ -445,7 +462,7 @@ static void pthread_spin_trylock__err_EBUSY__the_caller_has_it(void)
 	check_free(&lock);
 }
 
-static void pthread_spin_unlock__desc_1__unlocks(void)
+CLAUSE(pthread_spin_unlock__desc_1__unlocks, "it unlocks the lock")
 {
 	pthread_spinlock_t lock;
 	int i;
@@ -458,7 +475,8 @@ static void pthread_spin_unlock__desc_1__unlocks(void)
 	check_free(&lock);
 }
 
-static void pthread_spin_unlock__desc_2__one_that_spins_has_it_next(void)
+CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
+       "when others spin, one of them has it next, and all of them in the end")
 {
 	struct scene scene = { .release = true };
 	struct thread threads[4];
@@ -476,76 +494,3 @@ static void pthread_spin_unlock__desc_2__one_that_spins_has_it_next(void)
 	CHECK_EQ(scene.got, 4);
 	check_free(&scene.lock);
 }
-
-static const struct test tests[] = {
-	CLAUSE(pthread_spin_init__desc_2__is_unlocked,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
-	       "the lock is made unlocked, whatever the memory held"),
-	CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
-	       "unlocked it has the platform's value, 1 on x86 and 0 "
-	       "elsewhere: not in the standard, but programs initialise it "
-	       "by hand"),
-	CLAUSE(pthread_spin_init__desc_2__writes_only_where_it_lies,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 2",
-	       "nothing beside the lock is written"),
-	CLAUSE(pthread_spin_init__desc_3__shared_excludes_processes,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
-	       "PTHREAD_PROCESS_SHARED: processes that share the memory "
-	       "exclude one another"),
-	CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
-	       "PTHREAD_PROCESS_SHARED: another process waits until this "
-	       "one unlocks"),
-	CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 3",
-	       "PTHREAD_PROCESS_SHARED: every mapping of the memory is the "
-	       "same lock"),
-	CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 4",
-	       "PTHREAD_PROCESS_PRIVATE: threads of this process exclude "
-	       "one another; a forked child's copy is its own"),
-	CLAUSE(pthread_spin_destroy__desc_1__may_be_initialised_again,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 1",
-	       "a destroyed lock may be initialised again"),
-	CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
-	       "pthread_spin_destroy, pthread_spin_init", "DESCRIPTION 1",
-	       "whoever has it last may destroy it and free its memory, "
-	       "though the one before is still in its unlock"),
-	CLAUSE(pthread_spin_lock__desc_1__excludes,
-	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
-	       "one thread has it at a time"),
-	CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
-	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
-	       "the same, with more threads than processors"),
-	CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
-	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
-	       "it doesn't return before the lock is the caller's, though "
-	       "the holder sleeps"),
-	CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers,
-	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
-	       "handlers don't end its wait"),
-	CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
-	       "pthread_spin_lock, pthread_spin_trylock", "DESCRIPTION 1",
-	       "what a holder wrote is seen by the next one (XBD, Memory "
-	       "Synchronization)"),
-	CLAUSE(pthread_spin_lock__ret__zero,
-	       "pthread_spin_lock, pthread_spin_trylock", "RETURN VALUE",
-	       "0 on success"),
-	CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
-	       "pthread_spin_lock, pthread_spin_trylock", "ERRORS, EBUSY",
-	       "pthread_spin_trylock finds the lock with another thread"),
-	CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
-	       "pthread_spin_lock, pthread_spin_trylock", "ERRORS, EBUSY",
-	       "pthread_spin_trylock finds the lock with any thread, also "
-	       "with the caller"),
-	CLAUSE(pthread_spin_unlock__desc_1__unlocks,
-	       "pthread_spin_unlock", "DESCRIPTION 1",
-	       "it unlocks the lock"),
-	CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
-	       "pthread_spin_unlock", "DESCRIPTION 2",
-	       "when others spin, one of them has it next, and all of them "
-	       "in the end"),
-};
-
-TEST_MAIN(tests)

@@ -47,6 +47,9 @@
 
 static const char *running = "(no test)";
 
+/* The row and column at which a test of a table is: a failure tells them. */
+static const char *at_row = "", *at_column = "";
+
 /* ------------------------------------------------------------- failing -- */
 
 /* One write, so that lines of several threads and processes don't mix. */
@@ -57,6 +60,8 @@ static void UNUSED say(const char *word, const char *file, int line,
 	size_t used;
 
 	used = snprintf(text, sizeof(text), "%s %s:%d: ", word, file, line);
+	if (*at_row || *at_column)
+		used += snprintf(text + used, sizeof(text) - used, "[%s %s] ", at_row, at_column);
 	used += vsnprintf(text + used, sizeof(text) - used - 1, format,
 			  arguments);
 	if (used > sizeof(text) - 2)
@@ -422,17 +427,6 @@ struct test {
 #define TEST(test) { #test, test, "both", "", "", "", "" }
 #define TEST_FURWOCK_ONLY(test, why) { #test, test, "furwock", why, "", "", "" }
 #define TEST_GLIBC_ONLY(test, why) { #test, test, "glibc", why, "", "", "" }
-
-/*
- * A test of one clause: CLAUSE(name, "pthread_mutex_lock", "DESCRIPTION 2",
- * "what it says"). Those of one side only say which, and why the other differs.
- */
-#define CLAUSE(test, page, section, says)				\
-	{ #test, test, "both", "", page, section, says }
-#define CLAUSE_FURWOCK_ONLY(test, page, section, says, why)		\
-	{ #test, test, "furwock", why, page, section, says }
-#define CLAUSE_GLIBC_ONLY(test, page, section, says, why)		\
-	{ #test, test, "glibc", why, page, section, says }
 
 static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 			    char **argv)
