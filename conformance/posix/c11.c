@@ -1,48 +1,80 @@
 /* XSH (2024), the pages of <threads.h>: mutexes and condition variables of C11. */
 #include "clause.h"
+#include "deadlines.h"
+#include "memory.h"
 #include "mutexes.h"
 
 #include <threads.h>
 
-static const int all_types[] = {
-	mtx_plain, mtx_timed, mtx_plain | mtx_recursive,
-	mtx_timed | mtx_recursive,
-};
-
 #define IS(call, wanted) CHECK_EQ(call, thrd_##wanted)
 
-static void make(mtx_t *mutex, int type)
+static const int types_of_mtx[] = {
+	mtx_plain, mtx_timed, mtx_plain | mtx_recursive, mtx_timed | mtx_recursive,
+};
+static const char *const names_of_types[] = {
+	"plain", "timed", "plain recursive", "timed recursive",
+};
+
+/* The mutex that a clause is about, and a thread that waits for it. */
+static mtx_t mutex;
+static struct thread waiter;
+
+static bool make(int type)
 {
-	IS(mtx_init(mutex, type), success);
+	IS(mtx_init(&mutex, type), success);
+	return true;
 }
 
-static void *try_busy(void *mutex)
+static bool make_nth(size_t nth)
 {
-	IS(mtx_trylock(mutex), busy);
-	return NULL;
+	at_column = nth < 4 ? names_of_types[nth] : "";
+	return nth < 4 && make(types_of_mtx[nth]);
 }
 
-static void check_taken(mtx_t *mutex)
-{
-	struct thread other;
+/* for (EACH_TYPE(type)): the mutex is made anew of each. */
+#define EACH_TYPE(type)							\
+	size_t nth_ = 0, type UNUSED;					\
+	make_nth(nth_) && ((type = types_of_mtx[nth_]), true); nth_++
 
-	start(&other, try_busy, mutex);
-	join(&other);
+THREAD(try_busy, void *argument UNUSED)
+{
+	IS(mtx_trylock(&mutex), busy);
 }
 
-static void *lock_once(void *mutex)
+static void check_taken(void)
 {
-	IS(mtx_lock(mutex), success);
-	IS(mtx_unlock(mutex), success);
-	return NULL;
+	in_a_thread(try_busy, NULL);
 }
 
-static void check_not_taken(mtx_t *mutex)
+THREAD(lock_once, void *argument UNUSED)
 {
-	struct thread other;
+	IS(mtx_lock(&mutex), success);
+	IS(mtx_unlock(&mutex), success);
+}
 
-	start(&other, lock_once, mutex);
-	join(&other);
+static void check_not_taken(void)
+{
+	in_a_thread(lock_once, NULL);
+}
+
+#define CHECK_HELD_ONCE_AS_MTX()					\
+	do {								\
+		check_taken();						\
+		IS(mtx_unlock(&mutex), success);			\
+		check_not_taken();					\
+	} while (0)
+
+/* The caller locks it once more, or doesn't. */
+static void check_type(int type)
+{
+	IS(mtx_lock(&mutex), success);
+	if (type & mtx_recursive) {
+		IS(mtx_trylock(&mutex), success);
+		IS(mtx_unlock(&mutex), success);
+	} else {
+		IS(mtx_trylock(&mutex), busy);
+	}
+	CHECK_HELD_ONCE_AS_MTX();
 }
 
 /* --------------------------------------------------------------- mutexes -- */
@@ -51,18 +83,12 @@ CLAUSE(mtx_init__desc_1__every_type,
        "C11, and with the other calls of threads.h in POSIX since 2024: it makes a mutex of each "
        "type that there is, free, whatever the memory held, and returns thrd_success")
 {
-	static const int fills[] = { 0x00, 0xff, 0xa5 };
-	mtx_t mutex;
-
 	errno = 4711;
-	for (EACH(i, all_types)) {
-		for (EACH(j, fills)) {
-			memset(&mutex, fills[j], sizeof(mutex));
-			make(&mutex, all_types[i]);
+	for (EACH_TYPE(type)) {
+		for (EACH_FILLING(mutex)) {
+			make(type);
 			IS(mtx_trylock(&mutex), success);
-			check_taken(&mutex);
-			IS(mtx_unlock(&mutex), success);
-			check_not_taken(&mutex);
+			CHECK_HELD_ONCE_AS_MTX();
 			mtx_destroy(&mutex);
 		}
 	}
@@ -72,43 +98,20 @@ CLAUSE(mtx_init__desc_1__every_type,
 CLAUSE(mtx_init__desc_1__recursive_or_not,
        "a mutex with mtx_recursive is recursive, one without isn't")
 {
-	mtx_t mutex;
-
-	for (EACH(i, all_types)) {
-		make(&mutex, all_types[i]);
-		IS(mtx_lock(&mutex), success);
-		if (all_types[i] & mtx_recursive) {
-			IS(mtx_trylock(&mutex), success);
-			IS(mtx_unlock(&mutex), success);
-		} else {
-			IS(mtx_trylock(&mutex), busy);
-		}
-		check_taken(&mutex);
-		IS(mtx_unlock(&mutex), success);
-		check_not_taken(&mutex);
-	}
+	for (EACH_TYPE(type))
+		check_type(type);
 }
 
 CLAUSE(mtx_destroy__desc_1__can_be_made_anew, "a destroyed mutex can be made anew, of another type")
 {
-	mtx_t mutex;
-
 	errno = 4711;
-	for (EACH(i, all_types)) {
-		for (EACH(j, all_types)) {
-			make(&mutex, all_types[i]);
-			IS(mtx_lock(&mutex), success);
-			IS(mtx_unlock(&mutex), success);
+	for (EACH_TYPE(type)) {
+		for (EACH(i, types_of_mtx)) {
+			make(type);
+			lock_once(NULL);
 			mtx_destroy(&mutex);
-			make(&mutex, all_types[j]);
-			IS(mtx_lock(&mutex), success);
-			if (all_types[j] & mtx_recursive) {
-				IS(mtx_trylock(&mutex), success);
-				IS(mtx_unlock(&mutex), success);
-			} else {
-				IS(mtx_trylock(&mutex), busy);
-			}
-			IS(mtx_unlock(&mutex), success);
+			make(types_of_mtx[i]);
+			check_type(types_of_mtx[i]);
 			mtx_destroy(&mutex);
 		}
 	}
@@ -120,587 +123,449 @@ struct object {
 	int references;
 };
 
-static void *drop_reference(void *argument)
+THREAD(drop_reference, struct object *object)
 {
-	struct object *object = argument;
 	int left;
 
 	IS(mtx_lock(&object->mutex), success);
 	left = --object->references;
 	IS(mtx_unlock(&object->mutex), success);
 	if (left)
-		return NULL;
+		return;
 	mtx_destroy(&object->mutex);
-	CHECK(!munmap(object, 4096));
-	return NULL;
+	give_back(object);
 }
 
 CLAUSE(mtx_destroy__desc_1__at_once_after_the_unlock,
-       "it can be destroyed at once by who got it last, while others return from its unlock")
+       "it can be destroyed at once by the thread that had it last, while others return from its "
+       "unlock")
 {
 	struct thread threads[3];
 	struct object *object;
-	int i, round;
 
-	for (round = 0; round < 60; round++) {
-		object = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(object != MAP_FAILED);
-		make(&object->mutex, all_types[round % 4]);
+	for (int round = 0; round < 60; round++) {
+		object = new_page();
+		IS(mtx_init(&object->mutex, types_of_mtx[round % 4]), success);
 		object->references = 3;
 		IS(mtx_lock(&object->mutex), success);
-		for (i = 0; i < 3; i++)
-			start(&threads[i], drop_reference, object);
+		START_ALL(threads, drop_reference, object);
 		IS(mtx_unlock(&object->mutex), success);
-		for (i = 0; i < 3; i++)
-			join(&threads[i]);
+		JOIN_ALL(threads);
 	}
 }
 
-struct entry {
-	mtx_t mutex;
-	int (*lock)(mtx_t *mutex);
-	_Atomic int entered;
-};
+typedef int lock_call(mtx_t *mutex);
 
-static void *enter(void *argument)
+static lock_call *lock_by;
+static _Atomic int entered;
+
+THREAD(enter, void *argument UNUSED)
 {
-	struct entry *entry = argument;
-
 	errno = 4712;
-	IS(entry->lock(&entry->mutex), success);
+	IS(lock_by(&mutex), success);
 	CHECK_EQ(errno, 4712);
-	CHECK_EQ(entry->entered++ % 2, 0);
+	CHECK_EQ(entered++ % 2, 0);
 	sched_yield();
-	CHECK_EQ(entry->entered++ % 2, 1);
-	IS(mtx_unlock(&entry->mutex), success);
-	return NULL;
+	CHECK_EQ(entered++ % 2, 1);
+	IS(mtx_unlock(&mutex), success);
 }
 
 static int lock_far(mtx_t *mutex)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
+	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
 
 	return mtx_timedlock(mutex, &at);
 }
 
-static void check_blocks(int (*lock)(mtx_t *mutex))
+static void check_blocks(lock_call *lock)
 {
 	struct thread waiters[3];
-	struct entry entry = { .lock = lock };
-	int i;
 
-	for (EACH(t, all_types)) {
-		entry.entered = 0;
-		make(&entry.mutex, all_types[t]);
-		IS(mtx_lock(&entry.mutex), success);
-		for (i = 0; i < 3; i++)
-			start(&waiters[i], enter, &entry);
-		for (i = 0; i < 3; i++)
-			until_asleep(&waiters[i]);
-		CHECK_EQ(entry.entered, 0);
-		IS(mtx_unlock(&entry.mutex), success);
-		for (i = 0; i < 3; i++)
-			join(&waiters[i]);
-		CHECK_EQ(entry.entered, 6);
-		mtx_destroy(&entry.mutex);
+	lock_by = lock;
+	for (EACH_TYPE(type)) {
+		entered = 0;
+		IS(mtx_lock(&mutex), success);
+		START_ALL(waiters, enter, NULL);
+		ALL_ASLEEP(waiters);
+		CHECK_EQ(entered, 0);
+		IS(mtx_unlock(&mutex), success);
+		JOIN_ALL(waiters);
+		CHECK_EQ(entered, 6);
+		mtx_destroy(&mutex);
 	}
 }
 
-CLAUSE(mtx_lock__desc_1__blocks_until_available,
-       "it blocks until it has locked the mutex, which one thread has at a time")
-{
-	check_blocks(mtx_lock);
-}
+CLAUSE_BY(check_blocks(mtx_lock), mtx_lock__desc_1__blocks_until_available,
+	  "it blocks until it has locked the mutex, which one thread has at a time")
 
-static void check_counts(int (*lock)(mtx_t *mutex))
+static void check_counts(lock_call *lock)
 {
-	mtx_t mutex;
-	int i;
-
-	make(&mutex, mtx_timed | mtx_recursive);
-	for (i = 0; i < 4; i++)
+	make(mtx_timed | mtx_recursive);
+	for (int i = 0; i < 4; i++)
 		IS(lock(&mutex), success);
-	for (i = 0; i < 4; i++) {
-		check_taken(&mutex);
+	for (int i = 0; i < 4; i++) {
+		check_taken();
 		IS(mtx_unlock(&mutex), success);
 	}
-	check_not_taken(&mutex);
+	check_not_taken();
 }
 
-CLAUSE(mtx_lock__desc_1__recursive_counts, "it locks a recursive mutex of the caller's once more")
+CLAUSE_BY(check_counts(mtx_lock), mtx_lock__desc_1__recursive_counts,
+	  "it locks a recursive mutex of the caller's once more")
+
+static long counter;
+
+THREAD(count_3000, void *argument UNUSED)
 {
-	check_counts(mtx_lock);
-}
-
-static struct {
-	mtx_t mutex;
-	long counter;
-} counted;
-
-static void *count_3000(void *argument UNUSED)
-{
-	int i;
-
-	for (i = 0; i < 3000; i++) {
-		if (i % 3 == 0)
-			IS(lock_far(&counted.mutex), success);
-		else
-			IS(mtx_lock(&counted.mutex), success);
-		counted.counter++;
-		IS(mtx_unlock(&counted.mutex), success);
+	for (int i = 0; i < 3000; i++) {
+		IS(i % 3 ? mtx_lock(&mutex) : lock_far(&mutex), success);
+		counter++;
+		IS(mtx_unlock(&mutex), success);
 	}
-	return NULL;
 }
 
 CLAUSE(mtx_lock__desc_1__sees_what_was_written,
        "unlocks by others synchronise with it: what they have written before is seen")
 {
-	struct thread threads[6];
-	int i;
-
-	for (EACH(t, all_types)) {
-		counted.counter = 0;
-		make(&counted.mutex, all_types[t]);
-		for (i = 0; i < 6; i++)
-			start(&threads[i], count_3000, NULL);
-		for (i = 0; i < 6; i++)
-			join(&threads[i]);
-		CHECK_EQ(counted.counter, 6 * 3000);
+	for (EACH_TYPE(type)) {
+		counter = 0;
+		run_together(6, count_3000, NULL);
+		CHECK_EQ(counter, 6 * 3000);
 	}
 }
 
 /* The victim waits for what this thread has. */
-static void check_storm(int (*lock)(mtx_t *mutex))
+static void check_storm(lock_call *lock)
 {
-	struct entry entry = { .lock = lock };
-	struct thread waiter;
 	struct storm storm;
 
-	for (EACH(t, all_types)) {
-		entry.entered = 0;
+	lock_by = lock;
+	for (EACH_TYPE(type)) {
+		entered = 0;
 		handled = 0;
-		make(&entry.mutex, all_types[t]);
-		IS(mtx_lock(&entry.mutex), success);
-		start(&waiter, enter, &entry);
-		until_asleep(&waiter);
+		IS(mtx_lock(&mutex), success);
+		start_asleep(&waiter, enter, NULL);
 		begin_storm(&storm, &waiter);
 		end_storm(&storm);
-		CHECK_EQ(entry.entered, 0);
-		IS(mtx_unlock(&entry.mutex), success);
+		CHECK_EQ(entered, 0);
+		IS(mtx_unlock(&mutex), success);
 		join(&waiter);
 	}
 }
 
-CLAUSE(mtx_lock__desc_2__handlers_dont_end_the_wait,
-       "signal handlers that run meanwhile don't affect it")
-{
-	check_storm(mtx_lock);
-}
+CLAUSE_BY(check_storm(mtx_lock), mtx_lock__desc_2__handlers_dont_end_the_wait,
+	  "signal handlers that run meanwhile don't affect it")
 
-static void *lock_cancelled(void *argument)
+THREAD(lock_cancelled, void *argument)
 {
-	struct entry *entry = argument;
-
-	entry->entered = 0;
-	IS(entry->lock(&entry->mutex), success);
-	entry->entered = 1;
-	IS(mtx_unlock(&entry->mutex), success);
+	enter(argument);
 	pthread_testcancel();
-	return NULL;
 }
 
 CLAUSE_IN("XSH 2.9.5.2", mtx_lock__desc_1__is_no_cancellation_point,
-          "neither it nor mtx_timedlock is a cancellation point: who is cancelled in them gets "
-          "the mutex first")
+	  "neither it nor mtx_timedlock is a cancellation point: a thread that is cancelled in them "
+	  "gets the mutex first")
 {
-	static int (*const calls[])(mtx_t *mutex) = { mtx_lock, lock_far };
-	struct thread waiter;
-	struct entry entry;
+	static lock_call *const calls[] = { mtx_lock, lock_far };
 
 	for (EACH(i, calls)) {
-		entry.lock = calls[i];
-		make(&entry.mutex, mtx_timed);
-		IS(mtx_lock(&entry.mutex), success);
-		start(&waiter, lock_cancelled, &entry);
-		until_asleep(&waiter);
+		lock_by = calls[i];
+		entered = 0;
+		make(mtx_timed);
+		IS(mtx_lock(&mutex), success);
+		start_asleep(&waiter, lock_cancelled, NULL);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(2);
-		CHECK_EQ(entry.entered, 0);
-		IS(mtx_unlock(&entry.mutex), success);
+		CHECK_EQ(entered, 0);
+		IS(mtx_unlock(&mutex), success);
 		CHECK(join(&waiter) == PTHREAD_CANCELED);
-		CHECK_EQ(entry.entered, 1);
+		CHECK_EQ(entered, 2);
 	}
 }
 
 CLAUSE(mtx_trylock__ret__busy,
        "thrd_busy at once when another has the mutex, or the caller a mutex that isn't recursive")
 {
-	mtx_t mutex;
-
 	errno = 4711;
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
+	for (EACH_TYPE(type)) {
 		IS(mtx_trylock(&mutex), success);
-		check_taken(&mutex);
-		if (!(all_types[t] & mtx_recursive))
+		check_taken();
+		if (!(type & mtx_recursive))
 			IS(mtx_trylock(&mutex), busy);
 		IS(mtx_unlock(&mutex), success);
-		check_not_taken(&mutex);
+		check_not_taken();
 	}
 	CHECK_EQ(errno, 4711);
 }
 
-CLAUSE(mtx_trylock__desc_1__recursive_counts,
-       "it locks a recursive mutex of the caller's once more")
-{
-	check_counts(mtx_trylock);
-}
+CLAUSE_BY(check_counts(mtx_trylock), mtx_trylock__desc_1__recursive_counts,
+	  "it locks a recursive mutex of the caller's once more")
 
-CLAUSE(mtx_timedlock__desc_1__blocks_until_available,
-       "it blocks until it has locked the mutex, if that is before the deadline")
-{
-	check_blocks(lock_far);
-}
+CLAUSE_BY(check_blocks(lock_far), mtx_timedlock__desc_1__blocks_until_available,
+	  "it blocks until it has locked the mutex, if that is before the deadline")
 
-CLAUSE(mtx_timedlock__desc_1__recursive_counts,
-       "it locks a recursive mutex of the caller's once more")
-{
-	check_counts(lock_far);
-}
+CLAUSE_BY(check_counts(lock_far), mtx_timedlock__desc_1__recursive_counts,
+	  "it locks a recursive mutex of the caller's once more")
 
-static void *time_out(void *argument)
+THREAD(time_out, void *argument UNUSED)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 15);
-	struct timespec past = in_ms(CLOCK_REALTIME, -1000);
-	struct timespec negative = { -1, 0 }, first = { 0, 0 };
+	const struct timespec ends[] = {
+		in_ms(CLOCK_REALTIME, 15), in_ms(CLOCK_REALTIME, -1000), { 0, 0 }, { -1, 0 },
+	};
 
 	errno = 4711;
-	IS(mtx_timedlock(argument, &at), timedout);
-	CHECK(now_ns(CLOCK_REALTIME) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-	IS(mtx_timedlock(argument, &past), timedout);
-	IS(mtx_timedlock(argument, &first), timedout);
-	IS(mtx_timedlock(argument, &negative), timedout);
-	IS(mtx_trylock(argument), busy);
+	for (EACH(i, ends)) {
+		IS(mtx_timedlock(&mutex, &ends[i]), timedout);
+		CHECK(now_ns(CLOCK_REALTIME) >= ns_of(ends[i]));
+	}
+	IS(mtx_trylock(&mutex), busy);
 	CHECK_EQ(errno, 4711);
-	return NULL;
 }
 
-CLAUSE(mtx_timedlock__ret__timedout,
-       "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
-       "passed before the call")
+THREAD(refuse_nanoseconds, void *argument UNUSED)
 {
-	struct thread other;
-	mtx_t mutex;
+	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
-		IS(mtx_lock(&mutex), success);
-		start(&other, time_out, &mutex);
-		join(&other);
-		IS(mtx_unlock(&mutex), success);
-		check_not_taken(&mutex);
+	for (EACH(i, invalid_nanoseconds)) {
+		at.tv_nsec = invalid_nanoseconds[i];
+		IS(mtx_timedlock(&mutex, &at), error);
 	}
 }
+
+/* In another thread, while this one has the mutex. */
+static void run_while_locked(void *(*run)(void *argument))
+{
+	for (EACH_TYPE(type)) {
+		IS(mtx_lock(&mutex), success);
+		in_a_thread(run, NULL);
+		IS(mtx_unlock(&mutex), success);
+		check_not_taken();
+	}
+}
+
+CLAUSE_BY(run_while_locked(time_out), mtx_timedlock__ret__timedout,
+	  "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
+	  "passed before the call")
 
 CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
        "a mutex that is free is locked whatever the deadline")
 {
 	struct timespec past = in_ms(CLOCK_REALTIME, -1000);
 	struct timespec bad = { .tv_nsec = NS_PER_S };
-	mtx_t mutex;
 
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
+	for (EACH_TYPE(type)) {
 		IS(mtx_timedlock(&mutex, &past), success);
-		check_taken(&mutex);
+		check_taken();
 		IS(mtx_unlock(&mutex), success);
 		IS(mtx_timedlock(&mutex, &bad), success);
 		IS(mtx_unlock(&mutex), success);
 	}
 }
 
-static int far_at;
+static size_t far_at;
 
 static int lock_very_far(mtx_t *mutex)
 {
-	static const struct timespec farthest[] = {
-		{ LONG_MAX, 999999999 }, { LONG_MAX / NS_PER_S + 1, 0 },
-		{ 1L << 40, 0 },
-	};
-
 	return mtx_timedlock(mutex, &farthest[far_at]);
 }
 
 CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
        "a deadline as far off as there is isn't reached")
 {
-	for (far_at = 0; far_at < 3; far_at++)
+	for (far_at = 0; far_at < COUNT(farthest); far_at++)
 		check_blocks(lock_very_far);
 }
 
-static void *refuse_nanoseconds(void *argument)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
+CLAUSE_BY(run_while_locked(refuse_nanoseconds), mtx_timedlock__ret__error_bad_nanoseconds,
+	  "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
+	  "more")
 
-	for (EACH(i, bad_nanoseconds)) {
-		at.tv_nsec = bad_nanoseconds[i];
-		IS(mtx_timedlock(argument, &at), error);
-	}
-	return NULL;
-}
-
-CLAUSE(mtx_timedlock__ret__error_bad_nanoseconds,
-       "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
-       "more")
-{
-	struct thread other;
-	mtx_t mutex;
-
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
-		IS(mtx_lock(&mutex), success);
-		start(&other, refuse_nanoseconds, &mutex);
-		join(&other);
-		IS(mtx_unlock(&mutex), success);
-	}
-}
-
-CLAUSE(mtx_timedlock__desc_2__handlers_dont_end_the_wait,
-       "signal handlers that run meanwhile don't affect it")
-{
-	check_storm(lock_far);
-}
-
-static void *unlock_anothers(void *mutex)
-{
-	IS(mtx_unlock(mutex), error);
-	return NULL;
-}
+CLAUSE_BY(check_storm(lock_far), mtx_timedlock__desc_2__handlers_dont_end_the_wait,
+	  "signal handlers that run meanwhile don't affect it")
 
 CLAUSE(mtx_unlock__desc_1__unlocks, "it unlocks the mutex that the caller has")
 {
-	mtx_t mutex;
-
 	errno = 4711;
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
+	for (EACH_TYPE(type)) {
 		IS(mtx_lock(&mutex), success);
-		check_taken(&mutex);
-		IS(mtx_unlock(&mutex), success);
-		check_not_taken(&mutex);
+		CHECK_HELD_ONCE_AS_MTX();
 	}
 	CHECK_EQ(errno, 4711);
+}
+
+THREAD(unlock_anothers, void *argument UNUSED)
+{
+	IS(mtx_unlock(&mutex), error);
 }
 
 CLAUSE(mtx_unlock__ret__error_not_the_callers,
        "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, "
        "another's or nobody's")
 {
-	struct thread other;
-	mtx_t mutex;
-
-	make(&mutex, mtx_plain | mtx_recursive);
+	make(mtx_plain | mtx_recursive);
 	IS(mtx_unlock(&mutex), error);
 	IS(mtx_lock(&mutex), success);
-	start(&other, unlock_anothers, &mutex);
-	join(&other);
-	check_taken(&mutex);
+	in_a_thread(unlock_anothers, NULL);
+	check_taken();
 	IS(mtx_unlock(&mutex), success);
 	IS(mtx_unlock(&mutex), error);
-	check_not_taken(&mutex);
+	check_not_taken();
 }
 
 CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
-          "an mtx_t is a pthread mutex: the calls of both kinds may be mixed")
+	  "an mtx_t is a pthread mutex: the calls of both kinds may be mixed")
 {
-	pthread_mutex_t *same;
-	mtx_t mutex;
+	pthread_mutex_t *same = (pthread_mutex_t *)&mutex;
 
-	for (EACH(t, all_types)) {
-		make(&mutex, all_types[t]);
-		same = (pthread_mutex_t *)&mutex;
+	for (EACH_TYPE(type)) {
 		OK(pthread_mutex_lock(same));
-		check_taken(&mutex);
+		check_taken();
 		IS(mtx_unlock(&mutex), success);
 		IS(mtx_lock(&mutex), success);
-		check_locked(same);
-		OK(pthread_mutex_unlock(same));
-		check_free(same);
+		CHECK_HELD_ONCE(same);
 	}
 }
 
 /* --------------------------------------------------------------- condvars -- */
 
-struct scene {
-	mtx_t mutex;
-	cnd_t cond;
-	bool timed;
-	int waiting, permits, passed;
-	_Atomic int cleaned, returned;
-};
+/* Waits with the mutex, with a deadline or without, and what becomes of them. */
+static cnd_t cond;
+static bool timed;
+static int waiting, permits, passed_by;
+static _Atomic int cleaned, returned;
 
-static void make_scene(struct scene *scene, int type, bool timed)
+static void make_cond_of_cnd(bool with_deadline)
 {
-	*scene = (struct scene){ .timed = timed };
-	make(&scene->mutex, type);
-	memset(&scene->cond, 0xff, sizeof(scene->cond));
-	IS(cnd_init(&scene->cond), success);
+	timed = with_deadline;
+	waiting = permits = passed_by = cleaned = returned = 0;
+	memset(&cond, 0xff, sizeof(cond));
+	IS(cnd_init(&cond), success);
 }
 
-static int wait_once(struct scene *scene)
+static int wait_once(void)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
+	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
 
-	return scene->timed ?
-		       cnd_timedwait(&scene->cond, &scene->mutex, &at) :
-		       cnd_wait(&scene->cond, &scene->mutex);
+	return timed ? cnd_timedwait(&cond, &mutex, &at) : cnd_wait(&cond, &mutex);
 }
 
-static void *take_permit(void *argument)
+THREAD(take_permit, void *argument UNUSED)
 {
-	struct scene *scene = argument;
-
-	IS(mtx_lock(&scene->mutex), success);
-	scene->waiting++;
+	IS(mtx_lock(&mutex), success);
+	waiting++;
 	errno = 4714;
-	while (!scene->permits)
-		IS(wait_once(scene), success);
+	while (!permits)
+		IS(wait_once(), success);
 	CHECK_EQ(errno, 4714);
-	check_taken(&scene->mutex);
-	scene->permits--;
-	scene->passed++;
-	IS(mtx_unlock(&scene->mutex), success);
-	scene->returned++;
-	return NULL;
+	check_taken();
+	permits--;
+	passed_by++;
+	IS(mtx_unlock(&mutex), success);
+	returned++;
 }
 
-static int look(struct scene *scene, const int *number)
+static int look(const int *number)
 {
 	int result;
 
-	IS(mtx_lock(&scene->mutex), success);
+	IS(mtx_lock(&mutex), success);
 	result = *number;
-	IS(mtx_unlock(&scene->mutex), success);
+	IS(mtx_unlock(&mutex), success);
 	return result;
 }
 
-static void until_scene_waits(struct scene *scene, int count)
+/* Notifies with the mutex, or right after it has been given back. */
+static void permit_by(int (*notify)(cnd_t *cond), int more, bool held)
 {
-	UNTIL(look(scene, &scene->waiting) == count);
+	IS(mtx_lock(&mutex), success);
+	permits += more;
+	if (held)
+		IS(notify(&cond), success);
+	IS(mtx_unlock(&mutex), success);
+	if (!held)
+		IS(notify(&cond), success);
 }
 
-static void permit(struct scene *scene, int permits)
+static void start_waiter(void *(*run)(void *argument))
 {
-	IS(mtx_lock(&scene->mutex), success);
-	scene->permits += permits;
-	IS(cnd_broadcast(&scene->cond), success);
-	IS(mtx_unlock(&scene->mutex), success);
+	start(&waiter, run, NULL);
+	UNTIL(look(&waiting) == 1);
 }
 
-static void check_wait(bool timed)
-{
-	struct thread waiter;
-	struct scene scene;
+/* Clauses that the pages of both waits share. */
+#define CND_CLAUSE(part, with_deadline)					\
+	{								\
+		for (EACH_TYPE(type)) {					\
+			make_cond_of_cnd(with_deadline);		\
+			part();						\
+		}							\
+	}
+#define CND_CLAUSES(part, says)						\
+	static void part(void);						\
+	CLAUSE(cnd_wait__##part, says) CND_CLAUSE(part, false)		\
+	CLAUSE(cnd_timedwait__##part, says) CND_CLAUSE(part, true)	\
+	static void part(void)
+#define CND_CLAUSES_IN(section, part, says)				\
+	static void part(void);						\
+	CLAUSE_IN(section, cnd_wait__##part, says) CND_CLAUSE(part, false) \
+	CLAUSE_IN(section, cnd_timedwait__##part, says) CND_CLAUSE(part, true) \
+	static void part(void)
 
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], timed);
-		start(&waiter, take_permit, &scene);
-		until_scene_waits(&scene, 1);
-		until_asleep(&waiter);
-		CHECK_EQ(scene.passed, 0);
-		permit(&scene, 1);
-		join(&waiter);
-		check_not_taken(&scene.mutex);
-		cnd_destroy(&scene.cond);
-		mtx_destroy(&scene.mutex);
+CND_CLAUSES(desc_1__releases_and_blocks,
+	    "it releases the mutex and blocks, and has the mutex when it returns thrd_success "
+	    "because of a signal")
+{
+	start_waiter(take_permit);
+	until_asleep(&waiter);
+	CHECK_EQ(passed_by, 0);
+	permit_by(cnd_broadcast, 1, true);
+	join(&waiter);
+	check_not_taken();
+	cnd_destroy(&cond);
+	mtx_destroy(&mutex);
+}
+
+static cnd_t conds[2];
+static int turn;
+
+static void take_turns(int mine)
+{
+	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
+
+	for (int i = 0; i < 400; i++) {
+		IS(mtx_lock(&mutex), success);
+		while (turn != mine)
+			IS(timed ? cnd_timedwait(&conds[mine], &mutex, &at) :
+				   cnd_wait(&conds[mine], &mutex), success);
+		turn = !mine;
+		IS(mtx_unlock(&mutex), success);
+		IS(cnd_signal(&conds[!mine]), success);
 	}
 }
 
-CLAUSE(cnd_wait__desc_1__releases_and_blocks,
-       "it releases the mutex and blocks, and has the mutex when it returns thrd_success because "
-       "of a signal")
+THREAD(take_second_turns, void *argument UNUSED)
 {
-	check_wait(false);
+	take_turns(1);
 }
 
-CLAUSE(cnd_timedwait__desc_1__releases_and_blocks,
-       "it releases the mutex and blocks, and has the mutex when it returns thrd_success because "
-       "of a signal")
+CND_CLAUSES(desc_1__atomically,
+	    "release and block are one: a thread that gets the mutex after the waiter, and signals, "
+	    "finds it blocked")
 {
-	check_wait(true);
+	turn = 0;
+	for (int i = 0; i < 2; i++)
+		IS(cnd_init(&conds[i]), success);
+	start(&waiter, take_second_turns, NULL);
+	take_turns(0);
+	join(&waiter);
 }
 
-struct turns {
-	mtx_t mutex;
-	cnd_t conds[2];
-	bool timed;
-	int turn;
-};
-
-static void take_turns(struct turns *turns, int mine)
+static int until_ended(const struct timespec *at)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
-	int i;
+	int result = thrd_success;
 
-	for (i = 0; i < 400; i++) {
-		IS(mtx_lock(&turns->mutex), success);
-		while (turns->turn != mine)
-			IS(turns->timed ?
-				   cnd_timedwait(&turns->conds[mine],
-						 &turns->mutex, &at) :
-				   cnd_wait(&turns->conds[mine],
-					    &turns->mutex),
-			   success);
-		turns->turn = !mine;
-		IS(mtx_unlock(&turns->mutex), success);
-		IS(cnd_signal(&turns->conds[!mine]), success);
-	}
-}
-
-static void *take_second_turns(void *argument)
-{
-	take_turns(argument, 1);
-	return NULL;
-}
-
-static void check_atomic(bool timed)
-{
-	struct turns turns = { .timed = timed };
-	struct thread other;
-	int i;
-
-	for (EACH(t, all_types)) {
-		turns.turn = 0;
-		make(&turns.mutex, all_types[t]);
-		for (i = 0; i < 2; i++)
-			IS(cnd_init(&turns.conds[i]), success);
-		start(&other, take_second_turns, &turns);
-		take_turns(&turns, 0);
-		join(&other);
-	}
-}
-
-CLAUSE(cnd_wait__desc_1__atomically,
-       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-       "finds it blocked")
-{
-	check_atomic(false);
-}
-
-CLAUSE(cnd_timedwait__desc_1__atomically,
-       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-       "finds it blocked")
-{
-	check_atomic(true);
-}
-
-static int until_ended(struct scene *scene, const struct timespec *at)
-{
-	int tries, result = thrd_success;
-
-	for (tries = 0; tries < 100 && result == thrd_success; tries++)
-		result = cnd_timedwait(&scene->cond, &scene->mutex, at);
+	for (int tries = 0; tries < 100 && result == thrd_success; tries++)
+		result = cnd_timedwait(&cond, &mutex, at);
 	return result;
 }
 
@@ -708,24 +573,19 @@ CLAUSE(cnd_timedwait__ret__timedout,
        "thrd_timedout, with the mutex, when the deadline, a time of TIME_UTC's, is reached, not "
        "before, or has passed before the call")
 {
-	struct timespec past[] = { { 0, 0 }, { -1, 0 }, { 1, 999999999 } };
-	struct timespec at;
-	struct scene scene;
+	struct timespec ends[] = { { 0, 0 }, { -1, 0 }, { 1, 999999999 }, { 0, 0 } };
 
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], true);
-		IS(mtx_lock(&scene.mutex), success);
+	for (EACH_TYPE(type)) {
+		make_cond_of_cnd(true);
+		IS(mtx_lock(&mutex), success);
 		errno = 4711;
-		at = in_ms(CLOCK_REALTIME, 15);
-		IS(until_ended(&scene, &at), timedout);
-		CHECK(now_ns(CLOCK_REALTIME) >=
-		      at.tv_sec * NS_PER_S + at.tv_nsec);
-		for (EACH(i, past))
-			IS(until_ended(&scene, &past[i]), timedout);
+		ends[3] = in_ms(CLOCK_REALTIME, 15);
+		for (EACH(i, ends)) {
+			IS(until_ended(&ends[i]), timedout);
+			CHECK(now_ns(CLOCK_REALTIME) >= ns_of(ends[i]));
+		}
 		CHECK_EQ(errno, 4711);
-		check_taken(&scene.mutex);
-		IS(mtx_unlock(&scene.mutex), success);
-		check_not_taken(&scene.mutex);
+		CHECK_HELD_ONCE_AS_MTX();
 	}
 }
 
@@ -733,230 +593,151 @@ CLAUSE(cnd_timedwait__ret__error_bad_nanoseconds,
        "thrd_error, with the mutex, when the nanoseconds are negative or a second and more")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-	struct scene scene;
 
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], true);
-		IS(mtx_lock(&scene.mutex), success);
-		for (EACH(i, bad_nanoseconds)) {
-			at.tv_nsec = bad_nanoseconds[i];
-			IS(cnd_timedwait(&scene.cond, &scene.mutex, &at), error);
+	for (EACH_TYPE(type)) {
+		make_cond_of_cnd(true);
+		IS(mtx_lock(&mutex), success);
+		for (EACH(i, invalid_nanoseconds)) {
+			at.tv_nsec = invalid_nanoseconds[i];
+			IS(cnd_timedwait(&cond, &mutex, &at), error);
 		}
-		check_taken(&scene.mutex);
-		IS(mtx_unlock(&scene.mutex), success);
+		check_taken();
+		IS(mtx_unlock(&mutex), success);
 	}
 }
 
 CLAUSE(cnd_wait__ret__error_not_the_callers,
        "thrd_error, as glibc has it, with a recursive mutex that the caller doesn't have")
 {
-	struct scene scene;
-	int timed;
-
-	for (timed = 0; timed < 2; timed++) {
-		make_scene(&scene, mtx_plain | mtx_recursive, timed);
-		IS(wait_once(&scene), error);
-		check_not_taken(&scene.mutex);
+	for (int with = 0; with < 2; with++) {
+		make(mtx_plain | mtx_recursive);
+		make_cond_of_cnd(with);
+		IS(wait_once(), error);
+		check_not_taken();
 	}
 }
 
-static void cleanup(void *argument)
+static void cleanup(void *argument UNUSED)
 {
-	struct scene *scene = argument;
-
-	check_taken(&scene->mutex);
-	scene->cleaned++;
-	IS(mtx_unlock(&scene->mutex), success);
+	check_taken();
+	cleaned++;
+	IS(mtx_unlock(&mutex), success);
 }
 
-static void *wait_to_be_cancelled(void *argument)
+THREAD(wait_to_be_cancelled, void *argument UNUSED)
 {
-	struct scene *scene = argument;
-
-	IS(mtx_lock(&scene->mutex), success);
-	pthread_cleanup_push(cleanup, scene);
-	scene->waiting++;
-	while (!scene->permits)
-		IS(wait_once(scene), success);
+	IS(mtx_lock(&mutex), success);
+	pthread_cleanup_push(cleanup, NULL);
+	waiting++;
+	while (!permits)
+		IS(wait_once(), success);
 	pthread_cleanup_pop(0);
-	IS(mtx_unlock(&scene->mutex), success);
-	scene->returned++;
-	return NULL;
+	IS(mtx_unlock(&mutex), success);
+	returned++;
 }
 
-static void check_cancel(bool timed)
+CND_CLAUSES_IN("XSH 2.9.5.2", desc_1__cancelled_with_the_mutex,
+	       "it is a cancellation point, and has the mutex again before the first cleanup "
+	       "handler runs")
 {
-	struct thread waiter;
-	struct scene scene;
-
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], timed);
-		start(&waiter, wait_to_be_cancelled, &scene);
-		until_scene_waits(&scene, 1);
-		until_asleep(&waiter);
-		OK(pthread_cancel(waiter.pthread));
-		CHECK(join(&waiter) == PTHREAD_CANCELED);
-		CHECK_EQ(scene.cleaned, 1);
-		CHECK_EQ(scene.returned, 0);
-		check_not_taken(&scene.mutex);
-		cnd_destroy(&scene.cond);
-	}
+	start_waiter(wait_to_be_cancelled);
+	until_asleep(&waiter);
+	cancel_and_join(&waiter);
+	CHECK_EQ(cleaned, 1);
+	CHECK_EQ(returned, 0);
+	check_not_taken();
+	cnd_destroy(&cond);
 }
 
-CLAUSE_IN("XSH 2.9.5.2", cnd_wait__desc_1__cancelled_with_the_mutex,
-          "it is a cancellation point, and has the mutex again before the first cleanup handler "
-          "runs")
+CND_CLAUSES(desc_2__handlers_cause_no_error, "signal handlers that run meanwhile cause no error")
 {
-	check_cancel(false);
-}
-
-CLAUSE_IN("XSH 2.9.5.2", cnd_timedwait__desc_1__cancelled_with_the_mutex,
-          "it is a cancellation point, and has the mutex again before the first cleanup handler "
-          "runs")
-{
-	check_cancel(true);
-}
-
-static void check_storm_of_waits(bool timed)
-{
-	struct thread waiter;
-	struct scene scene;
 	struct storm storm;
 
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], timed);
-		handled = 0;
-		start(&waiter, take_permit, &scene);
-		until_scene_waits(&scene, 1);
-		begin_storm(&storm, &waiter);
-		end_storm(&storm);
-		CHECK_EQ(scene.returned, 0);
-		permit(&scene, 1);
-		join(&waiter);
-	}
-}
-
-CLAUSE(cnd_wait__desc_2__handlers_cause_no_error,
-       "signal handlers that run meanwhile cause no error")
-{
-	check_storm_of_waits(false);
-}
-
-CLAUSE(cnd_timedwait__desc_2__handlers_cause_no_error,
-       "signal handlers that run meanwhile cause no error")
-{
-	check_storm_of_waits(true);
+	handled = 0;
+	start_waiter(take_permit);
+	begin_storm(&storm, &waiter);
+	end_storm(&storm);
+	CHECK_EQ(returned, 0);
+	permit_by(cnd_broadcast, 1, true);
+	join(&waiter);
 }
 
 #define WAITERS 5
 
-static void start_waiters(struct scene *scene, struct thread *waiters)
-{
-	int i;
+static struct thread waiters[WAITERS];
 
-	for (i = 0; i < WAITERS; i++)
-		start(&waiters[i], take_permit, scene);
-	until_scene_waits(scene, WAITERS);
+static void start_waiters(void)
+{
+	START_ALL(waiters, take_permit, NULL);
+	UNTIL(look(&waiting) == WAITERS);
 }
 
 CLAUSE(cnd_signal__desc_1__unblocks_one_at_least,
        "it unblocks one waiter at least, called with the mutex or without")
 {
-	struct thread waiters[WAITERS];
-	struct scene scene;
-	int i;
-
-	for (EACH(t, all_types)) {
-		make_scene(&scene, all_types[t], t % 2);
-		start_waiters(&scene, waiters);
-		for (i = 0; i < WAITERS; i++) {
-			IS(mtx_lock(&scene.mutex), success);
-			scene.permits++;
-			if (i % 2)
-				IS(cnd_signal(&scene.cond), success);
-			IS(mtx_unlock(&scene.mutex), success);
-			if (!(i % 2))
-				IS(cnd_signal(&scene.cond), success);
-			UNTIL(look(&scene, &scene.passed) == i + 1);
+	for (EACH_TYPE(type)) {
+		make_cond_of_cnd(type & mtx_timed);
+		start_waiters();
+		for (int i = 0; i < WAITERS; i++) {
+			permit_by(cnd_signal, 1, i % 2);
+			UNTIL(look(&passed_by) == i + 1);
 		}
-		for (i = 0; i < WAITERS; i++)
-			join(&waiters[i]);
+		JOIN_ALL(waiters);
 	}
 }
 
-static void check_without_waiters(int (*notify)(cnd_t *cond))
+static void notify_nobody(int (*notify)(cnd_t *cond))
 {
 	struct timespec at;
-	struct scene scene;
-	int i;
 
-	make_scene(&scene, mtx_plain, true);
+	make(mtx_plain);
+	make_cond_of_cnd(true);
 	errno = 4711;
-	for (i = 0; i < 5; i++)
-		IS(notify(&scene.cond), success);
+	for (int i = 0; i < 5; i++)
+		IS(notify(&cond), success);
 	CHECK_EQ(errno, 4711);
-	IS(mtx_lock(&scene.mutex), success);
+	IS(mtx_lock(&mutex), success);
 	at = in_ms(CLOCK_REALTIME, 20);
-	IS(until_ended(&scene, &at), timedout);
-	IS(mtx_unlock(&scene.mutex), success);
+	IS(until_ended(&at), timedout);
+	IS(mtx_unlock(&mutex), success);
 }
 
-CLAUSE(cnd_signal__desc_1__without_waiters,
-       "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
-{
-	check_without_waiters(cnd_signal);
-}
+CLAUSE_BY(notify_nobody(cnd_signal), cnd_signal__desc_1__without_waiters,
+	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 
 CLAUSE(cnd_broadcast__desc_1__unblocks_all,
        "it unblocks all waiters, called with the mutex or without")
 {
-	struct thread waiters[WAITERS];
-	struct scene scene;
-	int i, held;
-
-	for (EACH(t, all_types)) {
-		for (held = 0; held < 2; held++) {
-			make_scene(&scene, all_types[t], t % 2);
-			start_waiters(&scene, waiters);
-			IS(mtx_lock(&scene.mutex), success);
-			scene.permits = WAITERS;
-			if (held)
-				IS(cnd_broadcast(&scene.cond), success);
-			IS(mtx_unlock(&scene.mutex), success);
-			if (!held)
-				IS(cnd_broadcast(&scene.cond), success);
-			for (i = 0; i < WAITERS; i++)
-				join(&waiters[i]);
-			CHECK_EQ(scene.passed, WAITERS);
+	for (int held = 0; held < 2; held++) {
+		for (EACH_TYPE(type)) {
+			make_cond_of_cnd(type & mtx_timed);
+			start_waiters();
+			permit_by(cnd_broadcast, WAITERS, held);
+			JOIN_ALL(waiters);
+			CHECK_EQ(passed_by, WAITERS);
 		}
 	}
 }
 
-CLAUSE(cnd_broadcast__desc_1__without_waiters,
-       "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
-{
-	check_without_waiters(cnd_broadcast);
-}
+CLAUSE_BY(notify_nobody(cnd_broadcast), cnd_broadcast__desc_1__without_waiters,
+	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 
 CLAUSE(cnd_init__desc_1__makes_and_makes_anew,
        "it makes a condvar on which nobody waits, whatever the memory held, again after it was "
        "destroyed too")
 {
 	struct timespec at;
-	struct scene scene;
-	int i;
 
-	make_scene(&scene, mtx_plain, true);
+	make(mtx_plain);
 	errno = 4711;
-	for (i = 0; i < 3; i++) {
-		IS(cnd_signal(&scene.cond), success);
-		IS(mtx_lock(&scene.mutex), success);
+	for (EACH_FILLING(cond)) {
+		IS(cnd_init(&cond), success);
+		IS(cnd_signal(&cond), success);
+		IS(mtx_lock(&mutex), success);
 		at = in_ms(CLOCK_REALTIME, 3);
-		IS(until_ended(&scene, &at), timedout);
-		IS(mtx_unlock(&scene.mutex), success);
-		cnd_destroy(&scene.cond);
-		memset(&scene.cond, 0xa5, sizeof(scene.cond));
-		IS(cnd_init(&scene.cond), success);
+		IS(until_ended(&at), timedout);
+		IS(mtx_unlock(&mutex), success);
+		cnd_destroy(&cond);
 	}
 	CHECK_EQ(errno, 4711);
 }
@@ -965,37 +746,30 @@ CLAUSE(cnd_destroy__desc_1__at_once_after_a_broadcast,
        "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
        "get the mutex")
 {
-	struct thread waiters[WAITERS];
-	struct scene scene;
-	int i, round;
-
-	for (round = 0; round < 40; round++) {
-		make_scene(&scene, all_types[round % 4], round % 2);
-		start_waiters(&scene, waiters);
-		IS(mtx_lock(&scene.mutex), success);
-		scene.permits = WAITERS;
-		IS(cnd_broadcast(&scene.cond), success);
-		cnd_destroy(&scene.cond);
-		memset(&scene.cond, 0xff, sizeof(scene.cond));
-		IS(mtx_unlock(&scene.mutex), success);
-		for (i = 0; i < WAITERS; i++)
-			join(&waiters[i]);
-		CHECK_EQ(scene.passed, WAITERS);
+	for (int round = 0; round < 40; round++) {
+		make_nth(round % 4);
+		make_cond_of_cnd(round % 2);
+		start_waiters();
+		IS(mtx_lock(&mutex), success);
+		permits = WAITERS;
+		IS(cnd_broadcast(&cond), success);
+		cnd_destroy(&cond);
+		memset(&cond, 0xff, sizeof(cond));
+		IS(mtx_unlock(&mutex), success);
+		JOIN_ALL(waiters);
+		CHECK_EQ(passed_by, WAITERS);
 	}
 }
 
 CLAUSE_IN("glibc extension", cnd_init__desc_1__is_a_pthread_condvar,
-          "a cnd_t is a pthread condvar: the calls of both kinds may be mixed")
+	  "a cnd_t is a pthread condvar: the calls of both kinds may be mixed")
 {
-	struct thread waiter;
-	struct scene scene;
-
-	make_scene(&scene, mtx_plain, false);
-	start(&waiter, take_permit, &scene);
-	until_scene_waits(&scene, 1);
-	IS(mtx_lock(&scene.mutex), success);
-	scene.permits = 1;
-	OK(pthread_cond_signal((pthread_cond_t *)&scene.cond));
-	IS(mtx_unlock(&scene.mutex), success);
+	make(mtx_plain);
+	make_cond_of_cnd(false);
+	start_waiter(take_permit);
+	IS(mtx_lock(&mutex), success);
+	permits = 1;
+	OK(pthread_cond_signal((pthread_cond_t *)&cond));
+	IS(mtx_unlock(&mutex), success);
 	join(&waiter);
 }

@@ -46,6 +46,13 @@ struct clause {
 #define CLAUSE_FURWOCK_ONLY(test, says, why)				\
 	LISTED_CLAUSE(test, NULL, says, "furwock", why)
 
+/* A clause that a check shared with others checks. */
+#define CLAUSE_BY(check, test, says)					\
+	CLAUSE(test, says)						\
+	{								\
+		check;							\
+	}
+
 /* The linker makes these two. */
 extern const struct clause *const __start_clauses[], *const __stop_clauses[];
 

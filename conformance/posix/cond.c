@@ -1,18 +1,17 @@
 /* XSH, the pages of condition variables. */
-#include "clause.h"
+#include "calls.h"
+#include "memory.h"
 #include "mutexes.h"
 
-enum call {
-	WAIT, TIMEDWAIT, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC, CALLS,
-};
+/* Clauses that the pages share, of all three waits or of those with a deadline. */
+#define WAIT_CLAUSES(part, says)					\
+	CLAUSES_WAITING(pthread_cond_wait, pthread_cond_timedwait,	\
+			pthread_cond_clockwait, part, says)
+#define TIMED_CLAUSES(part, says) \
+	CLAUSES_TIMED(pthread_cond_timedwait, pthread_cond_clockwait, part, says)
 
-static clockid_t clock_of(enum call call)
-{
-	return call == CLOCKWAIT_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-}
-
-static int wait_until(enum call call, pthread_cond_t *cond,
-		      pthread_mutex_t *mutex, const struct timespec *at)
+static int wait_until(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex,
+		      const struct timespec *at)
 {
 	switch (call) {
 	case WAIT:
@@ -25,77 +24,113 @@ static int wait_until(enum call call, pthread_cond_t *cond,
 }
 
 /* With a deadline that no test reaches. */
-static int wait_long(enum call call, pthread_cond_t *cond,
-		     pthread_mutex_t *mutex)
+static int wait_long(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex)
 {
-	struct timespec at = in_ms(clock_of(call), 15000);
+	struct timespec at = in_ms(clock_of(call), LONG_MS);
 
 	return wait_until(call, cond, mutex, &at);
 }
 
-/* Nobody signals: what returns 0 does so for no reason, which is allowed. */
-static void until_timed_out(enum call call, pthread_cond_t *cond,
-			    pthread_mutex_t *mutex, const struct timespec *at)
+/* No thread signals: what returns 0 does so for no reason, which is allowed. */
+static void until_timed_out(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex,
+			    const struct timespec *at)
 {
-	int tries, error = 0;
+	int error = 0;
 
-	for (tries = 0; tries < 100 && !error; tries++)
+	for (int tries = 0; tries < 100 && !error; tries++)
 		error = wait_until(call, cond, mutex, at);
 	CHECK_ERR(error, ETIMEDOUT);
 }
 
 /* The mutex and the condvar, a waiter's call, and what has become of it. */
-struct scene {
+static struct {
 	struct gate gate;
 	enum kind kind;
 	enum call call;
 	_Atomic int stage, cleaned, returned;
-};
+} scene;
 
-static void make_scene(struct scene *scene, enum kind kind, enum call call)
+#define GATE (&scene.gate)
+#define MUTEX (&scene.gate.mutex)
+#define COND (&scene.gate.cond)
+
+static struct thread waiter;
+
+static bool make_scene(enum kind kind, enum call call)
 {
-	*scene = (struct scene){ .kind = kind, .call = call };
-	make_gate(&scene->gate, kind);
+	memset(&scene, 0, sizeof(scene));
+	scene.kind = kind;
+	scene.call = call;
+	make_gate(GATE, kind);
+	return true;
+}
+
+/* for (EACH_SCENE(call)): it is made anew with each ordinary mutex. */
+#define EACH_SCENE(call)						\
+	enum kind kind = DEFAULT; at_kind(kind, KINDS) && make_scene(kind, call); \
+	kind = next_ordinary(kind)
+
+/* Then with a condvar of the process's own, and with one that processes share. */
+#define EACH_SHARED(shared, clock)					\
+	int shared = 0; shared < 2 && (make_cond(COND, clock, shared), true); shared++
+
+static void destroy_scene(void)
+{
+	OK(pthread_cond_destroy(COND));
+	OK(pthread_mutex_destroy(MUTEX));
 }
 
 /* The caller has the mutex: others don't get it, and it can be given back. */
-static void check_own(struct scene *scene)
+static void check_own(void)
 {
-	check_locked(&scene->gate.mutex);
-	if (scene->kind == ERRORCHECK)
-		CHECK_ERR(pthread_mutex_lock(&scene->gate.mutex), EDEADLK);
+	check_locked(MUTEX);
+	if (scene.kind == ERRORCHECK)
+		CHECK_ERR(pthread_mutex_lock(MUTEX), EDEADLK);
 }
 
-static void *wait_in_scene(void *argument)
+THREAD(wait_in_scene, void *argument UNUSED)
 {
-	struct scene *scene = argument;
-	struct gate *gate = &scene->gate;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->waiting++;
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->waiting++;
 	errno = 4714;
-	while (!gate->permits)
-		OK(wait_long(scene->call, &gate->cond, &gate->mutex));
+	while (!GATE->permits)
+		OK(wait_long(scene.call, COND, MUTEX));
 	CHECK_EQ(errno, 4714);
-	check_own(scene);
-	gate->permits--;
-	gate->passed++;
-	OK(pthread_mutex_unlock(&gate->mutex));
-	scene->returned++;
-	return NULL;
+	check_own();
+	GATE->permits--;
+	GATE->passed++;
+	OK(pthread_mutex_unlock(MUTEX));
+	scene.returned++;
 }
 
-static void permit(struct gate *gate, int permits)
+/* It waits, or is about to, with the mutex given back. */
+static void start_waiter(void *(*run)(void *argument))
 {
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->permits += permits;
-	OK(pthread_cond_broadcast(&gate->cond));
-	OK(pthread_mutex_unlock(&gate->mutex));
+	start(&waiter, run, GATE);
+	until_waiting(GATE, 1);
+}
+
+/* Notifies with the mutex, or right after it has been given back. */
+static void permit_by(int (*notify)(pthread_cond_t *cond), int permits, bool held)
+{
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->permits += permits;
+	if (!held)
+		OK(pthread_mutex_unlock(MUTEX));
+	OK(notify(COND));
+	if (held)
+		OK(pthread_mutex_unlock(MUTEX));
+}
+
+static void permit_and_join(void)
+{
+	permit_by(pthread_cond_broadcast, 1, true);
+	join(&waiter);
 }
 
 /* ----------------------------------------------------- init and destroy -- */
 
-/* Signals and waiters of one condvar do what they should. */
+/* Notifications do no harm, and a wait with nobody to notify it ends by its deadline. */
 static void check_works(pthread_cond_t *cond)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 5);
@@ -111,21 +146,17 @@ static void check_works(pthread_cond_t *cond)
 CLAUSE(pthread_cond_init__desc_3__is_initialised,
        "the condvar is initialised, without waiters or signals, whatever the memory held")
 {
-	static const int fills[] = { 0x00, 0xff, 0xa5, 0x01 };
 	pthread_condattr_t attr;
 	pthread_cond_t cond;
 
 	OK(pthread_condattr_init(&attr));
 	errno = 4711;
-	for (EACH(i, fills)) {
-		memset(&cond, fills[i], sizeof(cond));
-		OK(pthread_cond_init(&cond, NULL));
-		check_works(&cond);
-		OK(pthread_cond_destroy(&cond));
-		memset(&cond, fills[i], sizeof(cond));
-		OK(pthread_cond_init(&cond, &attr));
-		check_works(&cond);
-		OK(pthread_cond_destroy(&cond));
+	for (int with = 0; with < 2; with++) {
+		for (EACH_FILLING(cond)) {
+			OK(pthread_cond_init(&cond, with ? &attr : NULL));
+			check_works(&cond);
+			OK(pthread_cond_destroy(&cond));
+		}
 	}
 	CHECK_EQ(errno, 4711);
 }
@@ -141,9 +172,7 @@ CLAUSE(pthread_cond_init__desc_3__null_stands_for_the_defaults,
 	OK(pthread_cond_init(&cond, NULL));
 	OK(pthread_mutex_lock(&mutex));
 	until_timed_out(TIMEDWAIT, &cond, &mutex, &at);
-	CHECK(now_ns(CLOCK_REALTIME) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-	CHECK(now_ns(CLOCK_REALTIME) <
-	      at.tv_sec * NS_PER_S + at.tv_nsec + LATE_MS * NS_PER_MS);
+	CHECK_REACHED(CLOCK_REALTIME, at);
 	OK(pthread_mutex_unlock(&mutex));
 }
 
@@ -155,8 +184,6 @@ CLAUSE(pthread_cond_init__desc_6__initialiser_is_init_with_null,
 {
 	pthread_cond_t automatic = PTHREAD_COND_INITIALIZER, assigned;
 	pthread_cond_t *all[] = { &initialised_static, &automatic, &assigned };
-	struct thread waiter;
-	struct gate gate;
 
 	memset(&assigned, 0xff, sizeof(assigned));
 	assigned = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
@@ -165,21 +192,18 @@ CLAUSE(pthread_cond_init__desc_6__initialiser_is_init_with_null,
 		OK(pthread_cond_destroy(all[i]));
 	}
 	/* That of a gate is made by the initialiser, too. */
-	make_gate(&gate, DEFAULT);
-	start(&waiter, wait_for_permit, &gate);
-	until_waiting(&gate, 1);
-	permit(&gate, 1);
-	join(&waiter);
+	make_scene(DEFAULT, WAIT);
+	start_waiter(wait_for_permit);
+	permit_and_join();
 }
 
 CLAUSE(pthread_cond_destroy__desc_1__can_be_initialised_again,
        "a destroyed condvar can be initialised again, and its old attributes are gone")
 {
 	pthread_cond_t cond;
-	int i;
 
 	errno = 4711;
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		make_cond(&cond, CLOCK_MONOTONIC, i % 2);
 		OK(pthread_cond_destroy(&cond));
 		make_cond(&cond, CLOCK_REALTIME, false);
@@ -194,230 +218,143 @@ CLAUSE(pthread_cond_destroy__desc_2__without_waiters,
        "that timed out")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 5);
-	struct thread waiter;
-	struct gate gate;
 
-	for (EACH(i, ordinary)) {
-		make_gate(&gate, ordinary[i]);
-		start(&waiter, wait_for_permit, &gate);
-		until_waiting(&gate, 1);
-		permit(&gate, 1);
-		join(&waiter);
-		OK(pthread_mutex_lock(&gate.mutex));
-		until_timed_out(TIMEDWAIT, &gate.cond, &gate.mutex, &at);
-		OK(pthread_mutex_unlock(&gate.mutex));
-		OK(pthread_cond_destroy(&gate.cond));
+	for (EACH_SCENE(WAIT)) {
+		start_waiter(wait_for_permit);
+		permit_and_join();
+		OK(pthread_mutex_lock(MUTEX));
+		until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
+		OK(pthread_mutex_unlock(MUTEX));
+		OK(pthread_cond_destroy(COND));
 	}
 }
 
-static void check_destroy_after_broadcast(enum kind kind, bool held)
+static void destroy_after_broadcast(bool held)
 {
 	struct thread waiters[4];
-	struct gate gate;
-	int i;
 
-	make_gate(&gate, kind);
-	for (i = 0; i < 4; i++)
-		start(&waiters[i], wait_for_permit, &gate);
-	until_waiting(&gate, 4);
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.open = true;
-	OK(pthread_cond_broadcast(&gate.cond));
-	if (!held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	OK(pthread_cond_destroy(&gate.cond));
-	/* The memory is somebody else's from here on. */
-	memset(&gate.cond, 0xff, sizeof(gate.cond));
-	if (held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	for (i = 0; i < 4; i++)
-		join(&waiters[i]);
-	CHECK_EQ(gate.passed, 4);
+	for (EACH_SCENE(WAIT)) {
+		START_ALL(waiters, wait_for_permit, GATE);
+		until_waiting(GATE, 4);
+		OK(pthread_mutex_lock(MUTEX));
+		GATE->open = true;
+		OK(pthread_cond_broadcast(COND));
+		if (!held)
+			OK(pthread_mutex_unlock(MUTEX));
+		OK(pthread_cond_destroy(COND));
+		/* The memory may serve something else from here on. */
+		memset(COND, 0xff, sizeof(*COND));
+		if (held)
+			OK(pthread_mutex_unlock(MUTEX));
+		JOIN_ALL(waiters);
+		CHECK_EQ(GATE->passed, 4);
+	}
 }
 
 CLAUSE(pthread_cond_destroy__desc_2__at_once_after_a_broadcast,
        "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
        "get the mutex")
 {
-	int round;
-
-	for (round = 0; round < 10; round++) {
-		for (EACH(i, ordinary)) {
-			check_destroy_after_broadcast(ordinary[i], true);
-			check_destroy_after_broadcast(ordinary[i], false);
-		}
-	}
+	for (int round = 0; round < 20; round++)
+		destroy_after_broadcast(round % 2);
 }
 
 /* ----------------------------------------------------------------- wait -- */
 
-static void check_releases_and_blocks(enum call call)
+static void releases_and_blocks(enum call call)
 {
-	struct thread waiter;
-	struct scene scene;
-
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
-		start(&waiter, wait_in_scene, &scene);
-		/* Takes the mutex, which the waiter doesn't give otherwise. */
-		until_waiting(&scene.gate, 1);
+	for (EACH_SCENE(call)) {
+		/* This thread gets the mutex, which the waiter doesn't give otherwise. */
+		start_waiter(wait_in_scene);
 		until_asleep(&waiter);
 		CHECK_EQ(scene.returned, 0);
-		permit(&scene.gate, 1);
-		join(&waiter);
+		permit_and_join();
 		CHECK_EQ(scene.returned, 1);
-		OK(pthread_cond_destroy(&scene.gate.cond));
-		OK(pthread_mutex_destroy(&scene.gate.mutex));
+		destroy_scene();
 	}
 }
 
-CLAUSE(pthread_cond_wait__desc_1__releases_and_blocks,
-       "it blocks on the condvar with the mutex released, and returns 0 with the mutex locked "
-       "and owned when signalled")
-{
-	check_releases_and_blocks(WAIT);
-}
+#define RELEASES                                                                              \
+	"it blocks on the condvar with the mutex released, and returns 0 with the mutex locked " \
+	"and owned when signalled"
 
-CLAUSE(pthread_cond_timedwait__desc_1__releases_and_blocks,
-       "it blocks on the condvar with the mutex released, and returns 0 with the mutex locked "
-       "and owned when signalled")
-{
-	check_releases_and_blocks(TIMEDWAIT);
-}
+CLAUSE_BY(releases_and_blocks(WAIT), pthread_cond_wait__desc_1__releases_and_blocks, RELEASES)
 
-CLAUSE(pthread_cond_clockwait__desc_1__releases_and_blocks,
-       "new in 2024, as is the whole call: it blocks on the condvar with the mutex released, and "
-       "returns 0 with the mutex locked and owned when signalled")
-{
-	check_releases_and_blocks(CLOCKWAIT_REALTIME);
-	check_releases_and_blocks(CLOCKWAIT_MONOTONIC);
-}
+CLAUSE_BY(releases_and_blocks(TIMEDWAIT), pthread_cond_timedwait__desc_1__releases_and_blocks,
+	  RELEASES)
 
-struct turns {
+CLAUSE_OVER(pthread_cond_clockwait__desc_1__releases_and_blocks,
+	    "new in 2024, as is the whole call: " RELEASES,
+	    releases_and_blocks, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
+
+static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t conds[2];
 	enum call call;
 	int turn;
-};
+} turns;
 
-#define TURNS 400
-
-static void take_turns(struct turns *turns, int mine)
+static void take_turns(int mine)
 {
-	int i;
-
-	for (i = 0; i < TURNS; i++) {
-		OK(pthread_mutex_lock(&turns->mutex));
-		while (turns->turn != mine)
-			OK(wait_long(turns->call, &turns->conds[mine],
-				     &turns->mutex));
-		turns->turn = !mine;
-		OK(pthread_mutex_unlock(&turns->mutex));
+	for (int i = 0; i < 400; i++) {
+		OK(pthread_mutex_lock(&turns.mutex));
+		while (turns.turn != mine)
+			OK(wait_long(turns.call, &turns.conds[mine], &turns.mutex));
+		turns.turn = !mine;
+		OK(pthread_mutex_unlock(&turns.mutex));
 		/*
-		 * One signal only, and by who has had the mutex after the
+		 * One signal only, by the thread that has had the mutex after the
 		 * other: were that one not blocked by then, both would hang.
 		 */
-		OK(pthread_cond_signal(&turns->conds[!mine]));
+		OK(pthread_cond_signal(&turns.conds[!mine]));
 	}
 }
 
-static void *take_second_turns(void *argument)
+THREAD(take_second_turns, void *argument UNUSED)
 {
-	take_turns(argument, 1);
-	return NULL;
+	take_turns(1);
 }
 
-static void check_atomic(enum call call)
+WAIT_CLAUSES(desc_2__atomically,
+	     "release and block are one: a thread that gets the mutex after the waiter, and "
+	     "signals, finds it blocked")
 {
-	struct turns turns = { .call = call };
-	struct thread other;
-	int i;
-
-	for (EACH(k, ordinary)) {
+	turns.call = call;
+	for (EACH_MUTEX(&turns.mutex)) {
 		turns.turn = 0;
-		OK(make_mutex(&turns.mutex, ordinary[k]));
-		for (i = 0; i < 2; i++)
+		for (int i = 0; i < 2; i++)
 			OK(pthread_cond_init(&turns.conds[i], NULL));
-		start(&other, take_second_turns, &turns);
-		take_turns(&turns, 0);
-		join(&other);
-	}
-}
-
-CLAUSE(pthread_cond_wait__desc_2__atomically,
-       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-       "finds it blocked")
-{
-	check_atomic(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__desc_2__atomically,
-       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-       "finds it blocked")
-{
-	check_atomic(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_2__atomically,
-       "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-       "finds it blocked")
-{
-	check_atomic(CLOCKWAIT_REALTIME);
-	check_atomic(CLOCKWAIT_MONOTONIC);
-}
-
-static void check_waits_for_the_mutex(enum call call)
-{
-	struct thread waiter;
-	struct scene scene;
-
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
-		start(&waiter, wait_in_scene, &scene);
-		until_waiting(&scene.gate, 1);
-		OK(pthread_mutex_lock(&scene.gate.mutex));
-		scene.gate.permits = 1;
-		OK(pthread_cond_signal(&scene.gate.cond));
-		sleep_ms(3);
-		CHECK_EQ(scene.gate.passed, 0);
-		OK(pthread_mutex_unlock(&scene.gate.mutex));
+		start(&waiter, take_second_turns, NULL);
+		take_turns(0);
 		join(&waiter);
-		CHECK_EQ(scene.gate.passed, 1);
 	}
 }
 
-CLAUSE(pthread_cond_wait__desc_3__waits_for_the_mutex,
-       "who is awakened doesn't return before it has the mutex")
+WAIT_CLAUSES(desc_3__waits_for_the_mutex,
+	     "a thread that is awakened doesn't return before it has the mutex")
 {
-	check_waits_for_the_mutex(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__desc_3__waits_for_the_mutex,
-       "who is awakened doesn't return before it has the mutex")
-{
-	check_waits_for_the_mutex(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_3__waits_for_the_mutex,
-       "who is awakened doesn't return before it has the mutex")
-{
-	check_waits_for_the_mutex(CLOCKWAIT_MONOTONIC);
+	for (EACH_SCENE(call)) {
+		start_waiter(wait_in_scene);
+		OK(pthread_mutex_lock(MUTEX));
+		GATE->permits = 1;
+		OK(pthread_cond_signal(COND));
+		sleep_ms(3);
+		CHECK_EQ(GATE->passed, 0);
+		OK(pthread_mutex_unlock(MUTEX));
+		join(&waiter);
+		CHECK_EQ(GATE->passed, 1);
+	}
 }
 
 CLAUSE(pthread_cond_wait__desc_6__another_mutex_once_nobody_waits,
        "once nobody waits any more, the next may wait with another mutex")
 {
-	struct thread waiter;
-	struct gate gate;
-
-	make_gate(&gate, DEFAULT);
-	for (EACH(i, ordinary)) {
-		OK(make_mutex(&gate.mutex, ordinary[i]));
-		start(&waiter, wait_for_permit, &gate);
-		until_waiting(&gate, 1);
-		permit(&gate, 1);
-		join(&waiter);
-		OK(pthread_mutex_destroy(&gate.mutex));
+	make_scene(DEFAULT, WAIT);
+	for (EACH_MUTEX(MUTEX)) {
+		GATE->waiting = 0;
+		start_waiter(wait_for_permit);
+		permit_and_join();
+		OK(pthread_mutex_destroy(MUTEX));
 	}
 }
 
@@ -426,49 +363,39 @@ CLAUSE(pthread_cond_wait__desc_6__several_condvars_one_mutex,
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
 	pthread_cond_t other = PTHREAD_COND_INITIALIZER;
-	struct thread waiter;
-	struct gate gate;
-	int i;
 
-	make_gate(&gate, DEFAULT);
-	start(&waiter, wait_for_permit, &gate);
-	until_waiting(&gate, 1);
-	/* Had these woken it, the one below would be lost. */
-	OK(pthread_mutex_lock(&gate.mutex));
-	for (i = 0; i < 10; i++)
+	make_scene(DEFAULT, WAIT);
+	start_waiter(wait_for_permit);
+	/* Had these woken it, the permit below would be lost. */
+	OK(pthread_mutex_lock(MUTEX));
+	for (int i = 0; i < 10; i++)
 		OK(pthread_cond_broadcast(&other));
-	until_timed_out(TIMEDWAIT, &other, &gate.mutex, &at);
-	OK(pthread_mutex_unlock(&gate.mutex));
+	until_timed_out(TIMEDWAIT, &other, MUTEX, &at);
+	OK(pthread_mutex_unlock(MUTEX));
 	until_asleep(&waiter);
-	CHECK_EQ(gate.passed, 0);
-	permit(&gate, 1);
-	join(&waiter);
+	CHECK_EQ(GATE->passed, 0);
+	permit_and_join();
 }
 
 CLAUSE(pthread_cond_wait__desc_1__recursive_locked_once,
        "with a recursive mutex that is locked once, the wait releases it, and has it once again "
        "afterwards")
 {
-	struct thread waiter;
-	struct gate gate;
-
-	make_gate(&gate, RECURSIVE);
-	start(&waiter, wait_for_permit, &gate);
-	until_waiting(&gate, 1);
+	make_scene(RECURSIVE, WAIT);
+	start_waiter(wait_for_permit);
 	/* Free: another thread locks it, and more than once. */
-	OK(pthread_mutex_lock(&gate.mutex));
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.permits = 1;
-	OK(pthread_cond_signal(&gate.cond));
-	OK(pthread_mutex_unlock(&gate.mutex));
+	OK(pthread_mutex_lock(MUTEX));
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->permits = 1;
+	OK(pthread_cond_signal(COND));
+	OK(pthread_mutex_unlock(MUTEX));
 	sleep_ms(3);
-	CHECK_EQ(gate.passed, 0);
-	OK(pthread_mutex_unlock(&gate.mutex));
+	CHECK_EQ(GATE->passed, 0);
+	OK(pthread_mutex_unlock(MUTEX));
 	join(&waiter);
 	/* Its one unlock has freed it. */
-	OK(pthread_mutex_lock(&gate.mutex));
-	OK(pthread_mutex_unlock(&gate.mutex));
-	CHECK_ERR(pthread_mutex_unlock(&gate.mutex), EPERM);
+	CHECK_USABLE(MUTEX);
+	CHECK_ERR(pthread_mutex_unlock(MUTEX), EPERM);
 }
 
 CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
@@ -476,134 +403,93 @@ CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
        "lock, and puts it back")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 10);
-	struct gate gate;
-	int i;
 
-	make_gate(&gate, RECURSIVE);
-	for (i = 0; i < 3; i++)
-		OK(pthread_mutex_lock(&gate.mutex));
-	until_timed_out(TIMEDWAIT, &gate.cond, &gate.mutex, &at);
-	for (i = 0; i < 3; i++) {
-		check_locked(&gate.mutex);
-		OK(pthread_mutex_unlock(&gate.mutex));
+	make_scene(RECURSIVE, WAIT);
+	for (int i = 0; i < 3; i++)
+		OK(pthread_mutex_lock(MUTEX));
+	until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
+	for (int i = 0; i < 3; i++) {
+		check_locked(MUTEX);
+		OK(pthread_mutex_unlock(MUTEX));
 	}
-	CHECK_ERR(pthread_mutex_unlock(&gate.mutex), EPERM);
-	check_free(&gate.mutex);
+	CHECK_ERR(pthread_mutex_unlock(MUTEX), EPERM);
+	check_free(MUTEX);
 }
 
-static void check_eperm(pthread_cond_t *cond, pthread_mutex_t *mutex)
+/* By every call. */
+static void check_refused(pthread_cond_t *cond, pthread_mutex_t *mutex, int error)
 {
-	enum call call;
-
-	for (call = 0; call < CALLS; call++)
-		CHECK_ERR(wait_long(call, cond, mutex), EPERM);
+	for (EACH_CALL(call))
+		CHECK_ERR(wait_long(call, cond, mutex), error);
 }
 
-static void check_not_owned(pthread_mutex_t *mutex)
+static void check_not_owned(int kind)
 {
 	struct held held;
 	struct thread holder;
-	pthread_cond_t cond;
-	int shared;
 
-	for (shared = 0; shared < 2; shared++) {
-		make_cond(&cond, CLOCK_REALTIME, shared);
-		check_eperm(&cond, mutex);
+	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+		CHECK(made(&held.mutex, kind));
+		check_refused(COND, &held.mutex, EPERM);
 		/* Nor has that locked it. */
-		check_free(mutex);
-		/* The mutex is moved while it is free, as glibc allows. */
-		held.mutex = *mutex;
+		check_free(&held.mutex);
 		hold_made(&held, &holder);
-		check_eperm(&cond, &held.mutex);
+		check_refused(COND, &held.mutex, EPERM);
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
 		let_go(&held, &holder);
-		OK(pthread_cond_destroy(&cond));
+		OK(pthread_cond_destroy(COND));
 	}
 }
 
-CLAUSE(pthread_cond_wait__err_EPERM__errorcheck,
-       "the mutex is error-checking and not the caller's, but another's or nobody's; every call "
-       "says so")
-{
-	pthread_mutex_t mutex;
+CLAUSE_BY(check_not_owned(ERRORCHECK), pthread_cond_wait__err_EPERM__errorcheck,
+	  "the mutex is error-checking and not the caller's, but another's or nobody's; every call "
+	  "says so")
 
-	OK(make_mutex(&mutex, ERRORCHECK));
-	check_not_owned(&mutex);
+CLAUSE(pthread_cond_wait__err_EPERM__robust, "the mutex is robust, of whatever type, and not the caller's")
+{
+	for (EACH(type, types))
+		check_not_owned(ROBUST_OF + type);
 }
 
-CLAUSE(pthread_cond_wait__err_EPERM__robust,
-       "the mutex is robust, of whatever type, and not the caller's")
-{
-	pthread_mutex_t mutex;
-	size_t type;
-
-	for (type = 0; type < TYPES; type++) {
-		make_robust(&mutex, types[type], false);
-		check_not_owned(&mutex);
-	}
-}
-
-CLAUSE(pthread_cond_wait__err_EPERM__recursive,
-       "glibc's: the mutex is recursive and not the caller's")
-{
-	pthread_mutex_t mutex;
-
-	OK(make_mutex(&mutex, RECURSIVE));
-	check_not_owned(&mutex);
-}
+CLAUSE_BY(check_not_owned(RECURSIVE), pthread_cond_wait__err_EPERM__recursive,
+	  "glibc's: the mutex is recursive and not the caller's")
 
 CLAUSE(pthread_cond_wait__err_EPERM__leaves_all_as_it_was,
        "an error from before the wait leaves condvar and mutex as they were, and consumes no "
        "signal")
 {
-	struct thread waiter;
-	struct scene scene;
-
-	make_scene(&scene, ERRORCHECK, WAIT);
-	start(&waiter, wait_in_scene, &scene);
-	until_waiting(&scene.gate, 1);
-	check_eperm(&scene.gate.cond, &scene.gate.mutex);
-	OK(pthread_mutex_lock(&scene.gate.mutex));
-	scene.gate.permits = 1;
-	OK(pthread_mutex_unlock(&scene.gate.mutex));
-	OK(pthread_cond_signal(&scene.gate.cond));
-	check_eperm(&scene.gate.cond, &scene.gate.mutex);
+	make_scene(ERRORCHECK, WAIT);
+	start_waiter(wait_in_scene);
+	check_refused(COND, MUTEX, EPERM);
+	permit_by(pthread_cond_signal, 1, false);
+	check_refused(COND, MUTEX, EPERM);
 	join(&waiter);
 }
 
 CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex,
        "glibc's: the mutex is destroyed; there is nothing to wait for then")
 {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	enum call call;
-	int shared;
-
-	OK(make_mutex(&mutex, DEFAULT));
-	OK(pthread_mutex_destroy(&mutex));
-	for (shared = 0; shared < 2; shared++) {
-		make_cond(&cond, CLOCK_REALTIME, shared);
-		for (call = 0; call < CALLS; call++)
-			CHECK_ERR(wait_long(call, &cond, &mutex), EINVAL);
+	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+		OK(make_mutex(MUTEX, DEFAULT));
+		OK(pthread_mutex_destroy(MUTEX));
+		check_refused(COND, MUTEX, EINVAL);
 	}
 }
 
 /* In the wait it doesn't hold the mutex, and runs at its own priority. */
-static void *wait_below_the_ceiling(void *argument)
+THREAD(wait_below_the_ceiling, void *argument UNUSED)
 {
-	struct gate *gate = argument;
 	int least = sched_get_priority_min(SCHED_FIFO);
 
-	OK(pthread_mutex_lock(&gate->mutex));
+	OK(pthread_mutex_lock(MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
-	gate->waiting++;
-	while (!gate->permits)
-		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
+	GATE->waiting++;
+	while (!GATE->permits)
+		OK(pthread_cond_wait(COND, MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
-	gate->passed++;
-	OK(pthread_mutex_unlock(&gate->mutex));
+	GATE->passed++;
+	OK(pthread_mutex_unlock(MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - least);
-	return NULL;
 }
 
 CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
@@ -611,251 +497,158 @@ CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
        "again afterwards")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
-	struct thread waiter;
-	struct gate gate;
-	int shared;
 
 	become_realtime(least);
-	for (shared = 0; shared < 2; shared++) {
-		make_gate(&gate, DEFAULT);
-		make_protected(&gate.mutex, PTHREAD_MUTEX_NORMAL, least + 5);
-		make_cond(&gate.cond, CLOCK_REALTIME, shared);
-		start(&waiter, wait_below_the_ceiling, &gate);
-		until_waiting(&gate, 1);
+	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+		GATE->waiting = GATE->permits = GATE->passed = 0;
+		make_protected(MUTEX, PTHREAD_MUTEX_NORMAL, least + 5);
+		start_waiter(wait_below_the_ceiling);
 		until_asleep(&waiter);
 		CHECK_EQ(priority_of(waiter.tid), -1 - least);
-		permit(&gate, 1);
-		join(&waiter);
-		CHECK_EQ(gate.passed, 1);
+		permit_and_join();
+		CHECK_EQ(GATE->passed, 1);
 	}
 }
 
 /* -------------------------------------------------- robust: owners that die -- */
 
-struct robust_scene {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	enum call call;
-	_Atomic int stage;
-	int permits, wanted;
-};
-
-static void *signal_and_die(void *argument)
+THREAD(signal_and_die, void *argument UNUSED)
 {
-	struct robust_scene *scene = argument;
-
-	OK(pthread_mutex_lock(&scene->mutex));
-	scene->permits = 1;
-	OK(pthread_cond_signal(&scene->cond));
-	return NULL;
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->permits = 1;
+	OK(pthread_cond_signal(COND));
 }
 
-static void *wait_for_the_dead(void *argument)
+static int wanted;
+
+THREAD(wait_for_the_dead, void *argument UNUSED)
 {
-	struct robust_scene *scene = argument;
 	int error;
 
-	OK(pthread_mutex_lock(&scene->mutex));
-	scene->stage = 1;
+	OK(pthread_mutex_lock(MUTEX));
+	scene.stage = 1;
 	do
-		error = wait_long(scene->call, &scene->cond, &scene->mutex);
-	while (!error && !scene->permits);
-	CHECK_ERR(error, scene->wanted);
+		error = wait_long(scene.call, COND, MUTEX);
+	while (!error && !GATE->permits);
+	CHECK_ERR(error, wanted);
 	if (error == EOWNERDEAD) {
 		/* The wait has ended with the mutex, all the same. */
-		check_locked(&scene->mutex);
-		OK(pthread_mutex_consistent(&scene->mutex));
-		OK(pthread_mutex_unlock(&scene->mutex));
+		check_locked(MUTEX);
+		OK(pthread_mutex_consistent(MUTEX));
+		OK(pthread_mutex_unlock(MUTEX));
 	} else {
-		CHECK_ERR(pthread_mutex_unlock(&scene->mutex), EPERM);
-	}
-	return NULL;
-}
-
-static void check_eownerdead(enum call call)
-{
-	struct robust_scene scene = { .call = call, .wanted = EOWNERDEAD };
-	struct thread waiter, dying;
-	int shared;
-
-	for (shared = 0; shared < 2; shared++) {
-		make_robust(&scene.mutex, PTHREAD_MUTEX_DEFAULT, shared);
-		make_cond(&scene.cond, CLOCK_REALTIME, shared);
-		scene.stage = scene.permits = 0;
-		start(&waiter, wait_for_the_dead, &scene);
-		UNTIL(scene.stage);
-		until_asleep(&waiter);
-		start(&dying, signal_and_die, &scene);
-		join(&dying);
-		join(&waiter);
-		check_free(&scene.mutex);
+		CHECK_ERR(pthread_mutex_unlock(MUTEX), EPERM);
 	}
 }
 
-CLAUSE(pthread_cond_wait__err_EOWNERDEAD__last_owner_died,
-       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
+static void start_to_wait_for_the_dead(enum call call, bool shared, int error)
 {
-	check_eownerdead(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__err_EOWNERDEAD__last_owner_died,
-       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
-{
-	check_eownerdead(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__err_EOWNERDEAD__last_owner_died,
-       "who had the robust mutex when the wait was to end has died; the caller has the mutex")
-{
-	check_eownerdead(CLOCKWAIT_REALTIME);
-	check_eownerdead(CLOCKWAIT_MONOTONIC);
-}
-
-static void check_enotrecoverable(enum call call)
-{
-	struct robust_scene scene = { .call = call, .wanted = ENOTRECOVERABLE };
-	struct thread waiter;
-
-	make_robust(&scene.mutex, PTHREAD_MUTEX_DEFAULT, false);
-	OK(pthread_cond_init(&scene.cond, NULL));
-	start(&waiter, wait_for_the_dead, &scene);
+	make_robust(MUTEX, PTHREAD_MUTEX_DEFAULT, shared);
+	scene.call = call;
+	scene.stage = GATE->permits = 0;
+	wanted = error;
+	start(&waiter, wait_for_the_dead, NULL);
 	UNTIL(scene.stage);
 	until_asleep(&waiter);
-	orphan(&scene.mutex);
-	CHECK_ERR(pthread_mutex_lock(&scene.mutex), EOWNERDEAD);
-	scene.permits = 1;
-	OK(pthread_mutex_unlock(&scene.mutex));
-	OK(pthread_cond_signal(&scene.cond));
+}
+
+WAIT_CLAUSES(err_EOWNERDEAD__last_owner_died,
+	     "the thread that had the robust mutex when the wait was to end has died; the caller "
+	     "has the mutex")
+{
+	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+		start_to_wait_for_the_dead(call, shared, EOWNERDEAD);
+		in_a_thread(signal_and_die, NULL);
+		join(&waiter);
+		check_free(MUTEX);
+	}
+}
+
+WAIT_CLAUSES(err_ENOTRECOVERABLE__mutex_unusable,
+	     "the robust mutex has become unusable meanwhile; the caller doesn't have it")
+{
+	OK(pthread_cond_init(COND, NULL));
+	start_to_wait_for_the_dead(call, false, ENOTRECOVERABLE);
+	orphan(MUTEX);
+	CHECK_ERR(pthread_mutex_lock(MUTEX), EOWNERDEAD);
+	GATE->permits = 1;
+	OK(pthread_mutex_unlock(MUTEX));
+	OK(pthread_cond_signal(COND));
 	join(&waiter);
-}
-
-CLAUSE(pthread_cond_wait__err_ENOTRECOVERABLE__mutex_unusable,
-       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
-{
-	check_enotrecoverable(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__err_ENOTRECOVERABLE__mutex_unusable,
-       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
-{
-	check_enotrecoverable(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__err_ENOTRECOVERABLE__mutex_unusable,
-       "the robust mutex has become unusable meanwhile; the caller doesn't have it")
-{
-	check_enotrecoverable(CLOCKWAIT_MONOTONIC);
 }
 
 /* --------------------------------------------------------- cancellation -- */
 
-static void cleanup(void *argument)
+static void cleanup(void *argument UNUSED)
 {
-	struct scene *scene = argument;
-
-	check_own(scene);
-	scene->cleaned++;
-	OK(pthread_mutex_unlock(&scene->gate.mutex));
+	check_own();
+	scene.cleaned++;
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
-static void *wait_to_be_cancelled(void *argument)
+static void *wait_to_be_cancelled(void *argument UNUSED)
 {
-	struct scene *scene = argument;
-	struct gate *gate = &scene->gate;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	pthread_cleanup_push(cleanup, scene);
-	gate->waiting++;
-	scene->stage = 1;
-	while (!gate->permits)
-		OK(wait_long(scene->call, &gate->cond, &gate->mutex));
-	gate->permits--;
-	gate->passed++;
+	OK(pthread_mutex_lock(MUTEX));
+	pthread_cleanup_push(cleanup, NULL);
+	GATE->waiting++;
+	scene.stage = 1;
+	while (!GATE->permits)
+		OK(wait_long(scene.call, COND, MUTEX));
+	GATE->permits--;
+	GATE->passed++;
 	pthread_cleanup_pop(0);
-	OK(pthread_mutex_unlock(&gate->mutex));
-	scene->returned++;
+	OK(pthread_mutex_unlock(MUTEX));
+	scene.returned++;
 	return NULL;
 }
 
-static void check_cancelled(struct scene *scene, struct thread *waiter)
+static void check_cancelled(void)
 {
-	CHECK(join(waiter) == PTHREAD_CANCELED);
-	CHECK_EQ(scene->cleaned, 1);
-	CHECK_EQ(scene->returned, 0);
-	check_free(&scene->gate.mutex);
-	OK(pthread_cond_destroy(&scene->gate.cond));
-	OK(pthread_mutex_destroy(&scene->gate.mutex));
+	CHECK(join(&waiter) == PTHREAD_CANCELED);
+	CHECK_EQ(scene.cleaned, 1);
+	CHECK_EQ(scene.returned, 0);
+	check_free(MUTEX);
+	destroy_scene();
 }
 
-static void check_cancel(enum call call)
+WAIT_CLAUSES(desc_7__cancelled_with_the_mutex,
+	     "it is a cancellation point, and has the mutex again before the first cleanup handler "
+	     "runs")
 {
-	struct thread waiter;
-	struct scene scene;
-
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
-		start(&waiter, wait_to_be_cancelled, &scene);
+	for (EACH_SCENE(call)) {
+		start(&waiter, wait_to_be_cancelled, NULL);
 		UNTIL(scene.stage);
 		until_asleep(&waiter);
 		OK(pthread_cancel(waiter.pthread));
-		check_cancelled(&scene, &waiter);
+		check_cancelled();
 	}
-}
-
-CLAUSE(pthread_cond_wait__desc_7__cancelled_with_the_mutex,
-       "it is a cancellation point, and has the mutex again before the first cleanup handler "
-       "runs")
-{
-	check_cancel(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__desc_7__cancelled_with_the_mutex,
-       "it is a cancellation point, and has the mutex again before the first cleanup handler "
-       "runs")
-{
-	check_cancel(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_7__cancelled_with_the_mutex,
-       "it is a cancellation point, and has the mutex again before the first cleanup handler "
-       "runs")
-{
-	check_cancel(CLOCKWAIT_REALTIME);
-	check_cancel(CLOCKWAIT_MONOTONIC);
 }
 
 CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
        "a thread that is cancelled while another has the mutex waits for that, and is cancelled "
        "then")
 {
-	struct thread waiter;
-	struct scene scene;
-	enum call call;
-
-	for (EACH(i, ordinary)) {
-		for (call = 0; call < CALLS; call++) {
-			make_scene(&scene, ordinary[i], call);
-			start(&waiter, wait_to_be_cancelled, &scene);
+	for (EACH_CALL(call)) {
+		for (EACH_SCENE(call)) {
+			start(&waiter, wait_to_be_cancelled, NULL);
 			UNTIL(scene.stage);
-			OK(pthread_mutex_lock(&scene.gate.mutex));
+			OK(pthread_mutex_lock(MUTEX));
 			OK(pthread_cancel(waiter.pthread));
 			sleep_ms(2);
 			CHECK_EQ(scene.cleaned, 0);
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
-			check_cancelled(&scene, &waiter);
+			OK(pthread_mutex_unlock(MUTEX));
+			check_cancelled();
 		}
 	}
 }
 
-static void *cancel_and_wait(void *argument)
+static void *cancel_and_wait(void *argument UNUSED)
 {
-	struct scene *scene = argument;
-
-	OK(pthread_mutex_lock(&scene->gate.mutex));
-	pthread_cleanup_push(cleanup, scene);
+	OK(pthread_mutex_lock(MUTEX));
+	pthread_cleanup_push(cleanup, NULL);
 	OK(pthread_cancel(pthread_self()));
-	wait_long(scene->call, &scene->gate.cond, &scene->gate.mutex);
-	scene->returned++;
+	wait_long(scene.call, COND, MUTEX);
+	scene.returned++;
 	pthread_cleanup_pop(0);
 	return NULL;
 }
@@ -863,20 +656,15 @@ static void *cancel_and_wait(void *argument)
 CLAUSE(pthread_cond_wait__desc_7__pending_cancellation_acts,
        "a cancellation that is pending acts when the wait is called, with the mutex held")
 {
-	struct thread waiter;
-	struct scene scene;
-	enum call call;
-
-	for (EACH(i, ordinary)) {
-		for (call = 0; call < CALLS; call++) {
-			make_scene(&scene, ordinary[i], call);
-			start(&waiter, cancel_and_wait, &scene);
-			check_cancelled(&scene, &waiter);
+	for (EACH_CALL(call)) {
+		for (EACH_SCENE(call)) {
+			start(&waiter, cancel_and_wait, NULL);
+			check_cancelled();
 		}
 	}
 }
 
-static void *wait_disabled(void *argument)
+THREAD(wait_disabled, void *argument)
 {
 	int old;
 
@@ -884,842 +672,539 @@ static void *wait_disabled(void *argument)
 	wait_to_be_cancelled(argument);
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
 	pthread_testcancel();
-	return NULL;
 }
 
 CLAUSE(pthread_cond_wait__desc_7__disabled_cancellation_waits,
        "it isn't cancelled while that is disabled, and the cancellation stays pending")
 {
-	struct thread waiter;
-	struct scene scene;
-	enum call call;
-
-	for (call = 0; call < CALLS; call++) {
-		make_scene(&scene, ERRORCHECK, call);
-		start(&waiter, wait_disabled, &scene);
+	for (EACH_CALL(call)) {
+		make_scene(ERRORCHECK, call);
+		start(&waiter, wait_disabled, NULL);
 		UNTIL(scene.stage);
 		until_asleep(&waiter);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(5);
 		CHECK_EQ(scene.cleaned, 0);
-		permit(&scene.gate, 1);
+		permit_by(pthread_cond_broadcast, 1, true);
 		CHECK(join(&waiter) == PTHREAD_CANCELED);
 		CHECK_EQ(scene.returned, 1);
 	}
 }
 
-/* The cancelled one is signalled at about the same time. */
-static void check_cancel_consumes_nothing(enum kind kind, enum call call)
+/* The thread that is cancelled is signalled at about the same time. */
+static void cancel_beside_signals(enum kind kind, enum call call)
 {
 	struct thread waiters[2];
-	struct scene scene;
-	int i, round;
 
-	for (round = 0; round < 60; round++) {
-		make_scene(&scene, kind, call);
-		for (i = 0; i < 2; i++)
-			start(&waiters[i], wait_to_be_cancelled, &scene);
-		until_waiting(&scene.gate, 2);
-		OK(pthread_mutex_lock(&scene.gate.mutex));
-		scene.gate.permits = 1;
+	for (int round = 0; round < 60; round++) {
+		make_scene(kind, call);
+		START_ALL(waiters, wait_to_be_cancelled, NULL);
+		until_waiting(GATE, 2);
+		OK(pthread_mutex_lock(MUTEX));
+		GATE->permits = 1;
 		if (round % 3 == 0)
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
+			OK(pthread_mutex_unlock(MUTEX));
 		if (round % 2)
 			OK(pthread_cancel(waiters[0].pthread));
-		OK(pthread_cond_signal(&scene.gate.cond));
+		OK(pthread_cond_signal(COND));
 		if (!(round % 2))
 			OK(pthread_cancel(waiters[0].pthread));
 		if (round % 3)
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
-		/* One of them comes for it: or else the signal is lost. */
-		UNTIL(passed(&scene.gate) == 1);
-		permit(&scene.gate, 1);
-		for (i = 0; i < 2; i++)
-			join(&waiters[i]);
+			OK(pthread_mutex_unlock(MUTEX));
+		/* One of them takes the permit: or else the signal is lost. */
+		UNTIL(passed(GATE) == 1);
+		permit_by(pthread_cond_broadcast, 1, true);
+		JOIN_ALL(waiters);
 	}
 }
 
-CLAUSE(pthread_cond_wait__desc_8__cancelled_consumes_no_signal,
-       "a thread that is cancelled consumes no signal that another waiter could have had")
+WAIT_CLAUSES(desc_8__cancelled_consumes_no_signal,
+	     "a thread that is cancelled consumes no signal that another waiter could have had")
 {
-	check_cancel_consumes_nothing(DEFAULT, WAIT);
-	check_cancel_consumes_nothing(ERRORCHECK, WAIT);
-	check_cancel_consumes_nothing(PSHARED, WAIT);
-}
+	static const enum kind kinds[CALLS][3] = {
+		[WAIT] = { DEFAULT, ERRORCHECK, PSHARED },
+		[TIMEDWAIT] = { DEFAULT, RECURSIVE },
+		[CLOCKWAIT_REALTIME] = { DEFAULT, ROBUST },
+	};
 
-CLAUSE(pthread_cond_timedwait__desc_8__cancelled_consumes_no_signal,
-       "a thread that is cancelled consumes no signal that another waiter could have had")
-{
-	check_cancel_consumes_nothing(DEFAULT, TIMEDWAIT);
-	check_cancel_consumes_nothing(RECURSIVE, TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_8__cancelled_consumes_no_signal,
-       "a thread that is cancelled consumes no signal that another waiter could have had")
-{
-	check_cancel_consumes_nothing(DEFAULT, CLOCKWAIT_MONOTONIC);
-	check_cancel_consumes_nothing(ROBUST, CLOCKWAIT_REALTIME);
+	for (int i = 0; i < 3 && (i == 0 || kinds[call][i] != DEFAULT); i++)
+		cancel_beside_signals(kinds[call][i], call);
 }
 
 /* ------------------------------------------------------------ deadlines -- */
 
-static void check_times_out(enum call call, clockid_t condvars)
+static void time_out(enum call call, clockid_t condvars)
 {
 	clockid_t clock = call == TIMEDWAIT ? condvars : clock_of(call);
 	struct timespec at;
-	struct scene scene;
-	int64_t took;
 
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
-		make_cond(&scene.gate.cond, condvars, false);
-		OK(pthread_mutex_lock(&scene.gate.mutex));
+	for (EACH_SCENE(call)) {
+		make_cond(COND, condvars, false);
+		OK(pthread_mutex_lock(MUTEX));
 		at = in_ms(clock, 10);
-		took = -now_ns(CLOCK_MONOTONIC);
 		errno = 4711;
-		until_timed_out(call, &scene.gate.cond, &scene.gate.mutex, &at);
+		until_timed_out(call, COND, MUTEX, &at);
 		CHECK_EQ(errno, 4711);
-		CHECK(now_ns(clock) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-		took += now_ns(CLOCK_MONOTONIC);
-		CHECK(took < LATE_MS * NS_PER_MS);
-		check_own(&scene);
-		OK(pthread_mutex_unlock(&scene.gate.mutex));
-		check_free(&scene.gate.mutex);
+		CHECK_REACHED(clock, at);
+		check_own();
+		OK(pthread_mutex_unlock(MUTEX));
+		check_free(MUTEX);
 	}
 }
 
-CLAUSE(pthread_cond_timedwait__err_ETIMEDOUT__at_the_deadline,
-       "the deadline is reached, and not before, without a signal; the caller has the mutex")
+TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
+	      "the deadline is reached, and not before, without a signal; the caller has the mutex")
 {
-	check_times_out(TIMEDWAIT, CLOCK_REALTIME);
+	time_out(call, clock_of(call));
 }
 
-CLAUSE(pthread_cond_timedwait__desc_10__on_the_condvars_clock,
-       "the deadline is a time of the clock that the condvar's attributes say")
-{
-	check_times_out(TIMEDWAIT, CLOCK_MONOTONIC);
-}
-
-CLAUSE(pthread_cond_clockwait__err_ETIMEDOUT__at_the_deadline,
-       "the deadline is reached, and not before, without a signal; the caller has the mutex")
-{
-	check_times_out(CLOCKWAIT_REALTIME, CLOCK_REALTIME);
-	check_times_out(CLOCKWAIT_MONOTONIC, CLOCK_MONOTONIC);
-}
+CLAUSE_BY(time_out(TIMEDWAIT, CLOCK_MONOTONIC),
+	  pthread_cond_timedwait__desc_10__on_the_condvars_clock,
+	  "the deadline is a time of the clock that the condvar's attributes say")
 
 CLAUSE(pthread_cond_clockwait__desc_10__on_the_calls_clock,
        "the deadline is a time of the clock that the call names, whatever the condvar's "
        "attributes say")
 {
-	check_times_out(CLOCKWAIT_REALTIME, CLOCK_MONOTONIC);
-	check_times_out(CLOCKWAIT_MONOTONIC, CLOCK_REALTIME);
+	time_out(CLOCKWAIT_REALTIME, CLOCK_MONOTONIC);
+	time_out(CLOCKWAIT_MONOTONIC, CLOCK_REALTIME);
 }
 
-static void check_past(enum call call)
+TIMED_CLAUSES(desc_9__deadline_already_passed,
+	      "a deadline that has passed before the call, be it before the clock's beginning, is "
+	      "reached")
 {
-	const struct timespec past[] = {
-		in_ms(clock_of(call), -1), in_ms(clock_of(call), -5000),
-		{ 0, 0 }, { 0, 999999999 }, { -1, 0 }, { -1, 999999999 },
-		{ INT_MIN, 1 }, { LONG_MIN, 0 },
-	};
-	struct scene scene;
-	int shared;
+	const struct timespec just_now[] = { in_ms(clock_of(call), -1), in_ms(clock_of(call), -5000) };
 
-	for (EACH(i, ordinary)) {
-		for (shared = 0; shared < 2; shared++) {
-			make_scene(&scene, ordinary[i], call);
-			make_cond(&scene.gate.cond, CLOCK_REALTIME, shared);
-			OK(pthread_mutex_lock(&scene.gate.mutex));
-			for (EACH(j, past))
-				until_timed_out(call, &scene.gate.cond,
-						&scene.gate.mutex, &past[j]);
-			check_own(&scene);
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
+	for (EACH_SCENE(call)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			OK(pthread_mutex_lock(MUTEX));
+			for (EACH(i, just_now))
+				until_timed_out(call, COND, MUTEX, &just_now[i]);
+			for (EACH(i, long_past))
+				until_timed_out(call, COND, MUTEX, &long_past[i]);
+			for (EACH(i, negative))
+				until_timed_out(call, COND, MUTEX, &negative[i]);
+			check_own();
+			OK(pthread_mutex_unlock(MUTEX));
 		}
 	}
 }
 
-CLAUSE(pthread_cond_timedwait__desc_9__deadline_already_passed,
-       "a deadline that has passed before the call, be it before the clock's beginning, is "
-       "reached")
+static struct timespec far;
+
+THREAD(wait_until_far, void *argument UNUSED)
 {
-	check_past(TIMEDWAIT);
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->waiting++;
+	while (!GATE->permits)
+		OK(wait_until(scene.call, COND, MUTEX, &far));
+	GATE->passed++;
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
-CLAUSE(pthread_cond_clockwait__desc_9__deadline_already_passed,
-       "a deadline that has passed before the call, be it before the clock's beginning, is "
-       "reached")
+TIMED_CLAUSES(desc_9__far_deadline_isnt_reached,
+	      "a deadline as far off as there is isn't reached, whatever that comes to in "
+	      "nanoseconds")
 {
-	check_past(CLOCKWAIT_REALTIME);
-	check_past(CLOCKWAIT_MONOTONIC);
-}
-
-struct far {
-	struct gate gate;
-	struct timespec at;
-	enum call call;
-};
-
-static void *wait_until_far(void *argument)
-{
-	struct far *far = argument;
-	struct gate *gate = &far->gate;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->waiting++;
-	while (!gate->permits)
-		OK(wait_until(far->call, &gate->cond, &gate->mutex, &far->at));
-	gate->passed++;
-	OK(pthread_mutex_unlock(&gate->mutex));
-	return NULL;
-}
-
-static void check_far(enum call call)
-{
-	static const struct timespec farthest[] = {
-		{ LONG_MAX, 999999999 }, { LONG_MAX, 0 },
-		{ LONG_MAX / NS_PER_S, 999999999 },
-		{ LONG_MAX / NS_PER_S + 1, 0 }, { 1L << 40, 0 },
-		{ (long)UINT_MAX + 1, 0 },
-	};
-	struct far far = { .call = call };
-	struct thread waiter;
-
 	for (EACH(i, farthest)) {
-		far.at = farthest[i];
-		make_gate(&far.gate, ordinary[i]);
-		make_cond(&far.gate.cond, clock_of(call), i % 2);
-		start(&waiter, wait_until_far, &far);
-		until_waiting(&far.gate, 1);
+		far = farthest[i];
+		make_scene(i % 6, call);
+		make_cond(COND, clock_of(call), i % 2);
+		start_waiter(wait_until_far);
 		until_asleep(&waiter);
 		sleep_ms(2);
 		CHECK(is_asleep(waiter.tid));
-		permit(&far.gate, 1);
+		permit_and_join();
+	}
+}
+
+THREAD(get_in, void *argument UNUSED)
+{
+	scene.stage = 1;
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->passed = 1;
+	OK(pthread_mutex_unlock(MUTEX));
+}
+
+TIMED_CLAUSES(desc_11__releases_past_the_deadline,
+	      "a wait whose deadline has passed before releases the mutex and takes it again none "
+	      "the less")
+{
+	struct timespec past = in_ms(clock_of(call), -1000);
+
+	for (EACH_SCENE(call)) {
+		OK(pthread_mutex_lock(MUTEX));
+		start(&waiter, get_in, NULL);
+		UNTIL(scene.stage);
+		/* This thread has the mutex all the time, but for these calls. */
+		while (!GATE->passed)
+			until_timed_out(call, COND, MUTEX, &past);
+		OK(pthread_mutex_unlock(MUTEX));
 		join(&waiter);
 	}
 }
 
-CLAUSE(pthread_cond_timedwait__desc_9__far_deadline_isnt_reached,
-       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
+THREAD(time_out_late, void *argument UNUSED)
 {
-	check_far(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_9__far_deadline_isnt_reached,
-       "a deadline as far off as there is isn't reached, whatever that comes to in nanoseconds")
-{
-	check_far(CLOCKWAIT_REALTIME);
-	check_far(CLOCKWAIT_MONOTONIC);
-}
-
-static void *get_in(void *argument)
-{
-	struct scene *scene = argument;
-
-	scene->stage = 1;
-	OK(pthread_mutex_lock(&scene->gate.mutex));
-	scene->gate.passed = 1;
-	OK(pthread_mutex_unlock(&scene->gate.mutex));
-	return NULL;
-}
-
-static void check_lets_others_in(enum call call)
-{
-	struct timespec past = in_ms(clock_of(call), -1000);
-	struct thread other;
-	struct scene scene;
-
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
-		OK(pthread_mutex_lock(&scene.gate.mutex));
-		start(&other, get_in, &scene);
-		UNTIL(scene.stage);
-		/* It has the mutex all the time, but for these calls. */
-		while (!scene.gate.passed)
-			until_timed_out(call, &scene.gate.cond,
-					&scene.gate.mutex, &past);
-		OK(pthread_mutex_unlock(&scene.gate.mutex));
-		join(&other);
-	}
-}
-
-CLAUSE(pthread_cond_timedwait__desc_11__releases_past_the_deadline,
-       "a wait whose deadline has passed before releases the mutex and takes it again none the "
-       "less")
-{
-	check_lets_others_in(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_11__releases_past_the_deadline,
-       "a wait whose deadline has passed before releases the mutex and takes it again none the "
-       "less")
-{
-	check_lets_others_in(CLOCKWAIT_REALTIME);
-	check_lets_others_in(CLOCKWAIT_MONOTONIC);
-}
-
-static void *time_out_late(void *argument)
-{
-	struct scene *scene = argument;
 	struct timespec at;
 
-	OK(pthread_mutex_lock(&scene->gate.mutex));
-	at = in_ms(clock_of(scene->call), 10);
-	scene->stage = 1;
-	until_timed_out(scene->call, &scene->gate.cond, &scene->gate.mutex,
-			&at);
-	scene->gate.passed = 1;
-	OK(pthread_mutex_unlock(&scene->gate.mutex));
-	return NULL;
+	OK(pthread_mutex_lock(MUTEX));
+	at = in_ms(clock_of(scene.call), 10);
+	scene.stage = 1;
+	until_timed_out(scene.call, COND, MUTEX, &at);
+	GATE->passed = 1;
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
 /* Whether this thread had the mutex before the deadline, and kept it past it. */
 static bool times_out_late(enum kind kind, enum call call)
 {
-	struct thread waiter;
-	struct scene scene;
 	bool in_time;
 
-	make_scene(&scene, kind, call);
-	start(&waiter, time_out_late, &scene);
+	make_scene(kind, call);
+	start(&waiter, time_out_late, NULL);
 	UNTIL(scene.stage);
-	OK(pthread_mutex_lock(&scene.gate.mutex));
+	OK(pthread_mutex_lock(MUTEX));
 	/* A busy machine may have kept this thread off till then. */
-	in_time = !scene.gate.passed;
+	in_time = !GATE->passed;
 	sleep_ms(15);
-	CHECK_EQ(scene.gate.passed, !in_time);
-	OK(pthread_mutex_unlock(&scene.gate.mutex));
+	CHECK_EQ(GATE->passed, !in_time);
+	OK(pthread_mutex_unlock(MUTEX));
 	join(&waiter);
-	CHECK_EQ(scene.gate.passed, 1);
+	CHECK_EQ(GATE->passed, 1);
 	return in_time;
 }
 
-static void check_times_out_late(enum call call)
+TIMED_CLAUSES(desc_11__waits_for_the_mutex,
+	      "a wait that has timed out has the mutex when it returns, however long past the "
+	      "deadline that is")
 {
-	for (EACH(i, ordinary))
-		UNTIL(times_out_late(ordinary[i], call));
+	for (EACH_ORDINARY(kind))
+		UNTIL(times_out_late(kind, call));
 }
 
-CLAUSE(pthread_cond_timedwait__desc_11__waits_for_the_mutex,
-       "a wait that has timed out has the mutex when it returns, however long past the deadline "
-       "that is")
-{
-	check_times_out_late(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_11__waits_for_the_mutex,
-       "a wait that has timed out has the mutex when it returns, however long past the deadline "
-       "that is")
-{
-	check_times_out_late(CLOCKWAIT_MONOTONIC);
-}
-
-static void check_bad_nanoseconds(enum call call)
+TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
+	      "the nanoseconds are negative or a second and more; the caller has the mutex")
 {
 	struct timespec at;
-	struct scene scene;
-	int shared;
 
-	for (EACH(i, ordinary)) {
-		for (shared = 0; shared < 2; shared++) {
-			make_scene(&scene, ordinary[i], call);
-			make_cond(&scene.gate.cond, CLOCK_REALTIME, shared);
-			OK(pthread_mutex_lock(&scene.gate.mutex));
-			for (EACH(j, bad_nanoseconds)) {
+	for (EACH_SCENE(call)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			OK(pthread_mutex_lock(MUTEX));
+			for (EACH(i, invalid_nanoseconds)) {
 				at = in_ms(clock_of(call), 1000);
-				at.tv_nsec = bad_nanoseconds[j];
-				CHECK_ERR(wait_until(call, &scene.gate.cond,
-						     &scene.gate.mutex, &at),
-					  EINVAL);
+				at.tv_nsec = invalid_nanoseconds[i];
+				CHECK_ERR(wait_until(call, COND, MUTEX, &at), EINVAL);
 				at.tv_sec = -1;
-				CHECK_ERR(wait_until(call, &scene.gate.cond,
-						     &scene.gate.mutex, &at),
-					  EINVAL);
+				CHECK_ERR(wait_until(call, COND, MUTEX, &at), EINVAL);
 			}
-			check_own(&scene);
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
+			check_own();
+			OK(pthread_mutex_unlock(MUTEX));
 		}
 	}
-}
-
-CLAUSE(pthread_cond_timedwait__err_EINVAL__bad_nanoseconds,
-       "the nanoseconds are negative or a second and more; the caller has the mutex")
-{
-	check_bad_nanoseconds(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_nanoseconds,
-       "the nanoseconds are negative or a second and more; the caller has the mutex")
-{
-	check_bad_nanoseconds(CLOCKWAIT_REALTIME);
-	check_bad_nanoseconds(CLOCKWAIT_MONOTONIC);
 }
 
 CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
        "the clock is none that can be waited on; the caller has the mutex")
 {
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 1000);
-	struct scene scene;
-	int shared;
 
-	for (EACH(i, ordinary)) {
-		for (shared = 0; shared < 2; shared++) {
-			make_scene(&scene, ordinary[i], CLOCKWAIT_REALTIME);
-			make_cond(&scene.gate.cond, CLOCK_REALTIME, shared);
-			OK(pthread_mutex_lock(&scene.gate.mutex));
-			for (EACH(j, bad_clocks))
-				CHECK_ERR(pthread_cond_clockwait(
-						  &scene.gate.cond,
-						  &scene.gate.mutex,
-						  bad_clocks[j], &at),
-					  EINVAL);
-			check_own(&scene);
-			OK(pthread_mutex_unlock(&scene.gate.mutex));
+	for (EACH_SCENE(CLOCKWAIT_REALTIME)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			OK(pthread_mutex_lock(MUTEX));
+			for (EACH(i, invalid_clocks))
+				CHECK_ERR(pthread_cond_clockwait(COND, MUTEX, invalid_clocks[i],
+								 &at), EINVAL);
+			check_own();
+			OK(pthread_mutex_unlock(MUTEX));
 		}
 	}
 }
 
 /* -------------------------------------------------------------- signals -- */
 
-static void check_storm(enum call call)
+WAIT_CLAUSES(desc_12__handlers_cause_no_error,
+	     "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
+	     "reason, and never EINTR")
 {
-	struct thread waiter;
-	struct scene scene;
 	struct storm storm;
 
-	for (EACH(i, ordinary)) {
-		make_scene(&scene, ordinary[i], call);
+	for (EACH_SCENE(call)) {
 		handled = 0;
-		start(&waiter, wait_in_scene, &scene);
-		until_waiting(&scene.gate, 1);
+		start_waiter(wait_in_scene);
 		begin_storm(&storm, &waiter);
 		end_storm(&storm);
 		CHECK_EQ(scene.returned, 0);
-		permit(&scene.gate, 1);
-		join(&waiter);
+		permit_and_join();
 	}
 }
 
-CLAUSE(pthread_cond_wait__desc_12__handlers_cause_no_error,
-       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
-       "reason, and never EINTR")
+THREAD(time_out_in_storm, void *argument UNUSED)
 {
-	check_storm(WAIT);
-}
-
-CLAUSE(pthread_cond_timedwait__desc_12__handlers_cause_no_error,
-       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
-       "reason, and never EINTR")
-{
-	check_storm(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_12__handlers_cause_no_error,
-       "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
-       "reason, and never EINTR")
-{
-	check_storm(CLOCKWAIT_REALTIME);
-	check_storm(CLOCKWAIT_MONOTONIC);
-}
-
-struct stormy {
-	struct scene scene;
-	_Atomic bool done, over;
-};
-
-static void *time_out_in_storm(void *argument)
-{
-	struct stormy *stormy = argument;
-	struct scene *scene = &stormy->scene;
-	struct timespec at = in_ms(clock_of(scene->call), 40);
+	clockid_t clock = clock_of(scene.call);
+	struct timespec at = in_ms(clock, 40);
 	int error = 0;
 
-	OK(pthread_mutex_lock(&scene->gate.mutex));
+	OK(pthread_mutex_lock(MUTEX));
 	while (!error)
-		error = wait_until(scene->call, &scene->gate.cond,
-				   &scene->gate.mutex, &at);
+		error = wait_until(scene.call, COND, MUTEX, &at);
 	CHECK_ERR(error, ETIMEDOUT);
-	CHECK(now_ns(clock_of(scene->call)) >=
-	      at.tv_sec * NS_PER_S + at.tv_nsec);
-	OK(pthread_mutex_unlock(&scene->gate.mutex));
-	stormy->done = true;
-	UNTIL(stormy->over);
-	return NULL;
+	CHECK(now_ns(clock) >= ns_of(at));
+	OK(pthread_mutex_unlock(MUTEX));
+	scene.returned = 1;
+	/* The storm's victim has to be there until it is over. */
+	UNTIL(scene.stage);
 }
 
-static void check_deadline_in_a_storm(enum call call)
+TIMED_CLAUSES(desc_12__handlers_dont_move_the_deadline,
+	      "signal handlers move the deadline neither forth nor back")
 {
-	struct stormy stormy = { .done = false };
-	struct thread waiter;
 	struct storm storm;
 
-	make_scene(&stormy.scene, DEFAULT, call);
+	make_scene(DEFAULT, call);
 	handled = 0;
 	handle_with(SIGUSR1, count_signal);
-	start(&waiter, time_out_in_storm, &stormy);
+	start(&waiter, time_out_in_storm, NULL);
 	begin_storm(&storm, &waiter);
-	UNTIL(stormy.done);
+	UNTIL(scene.returned);
 	end_storm(&storm);
-	stormy.over = true;
+	scene.stage = 1;
 	join(&waiter);
-}
-
-CLAUSE(pthread_cond_timedwait__desc_12__handlers_dont_move_the_deadline,
-       "signal handlers move the deadline neither forth nor back")
-{
-	check_deadline_in_a_storm(TIMEDWAIT);
-}
-
-CLAUSE(pthread_cond_clockwait__desc_12__handlers_dont_move_the_deadline,
-       "signal handlers move the deadline neither forth nor back")
-{
-	check_deadline_in_a_storm(CLOCKWAIT_REALTIME);
-	check_deadline_in_a_storm(CLOCKWAIT_MONOTONIC);
 }
 
 /* ------------------------------------------------- signal and broadcast -- */
 
 #define WAITERS 6
 
-static void start_waiters(struct gate *gate, struct thread *waiters)
-{
-	int i;
+static struct thread waiters[WAITERS];
 
-	for (i = 0; i < WAITERS; i++)
-		start(&waiters[i], wait_for_permit, gate);
-	until_waiting(gate, WAITERS);
+static void start_waiters(void)
+{
+	START_ALL(waiters, wait_for_permit, GATE);
+	until_waiting(GATE, WAITERS);
 }
 
-static void join_waiters(struct gate *gate, struct thread *waiters)
+static void join_waiters(void)
 {
-	int i;
-
-	for (i = 0; i < WAITERS; i++)
-		join(&waiters[i]);
-	CHECK_EQ(gate->passed, WAITERS);
-	OK(pthread_cond_destroy(&gate->cond));
-	OK(pthread_mutex_destroy(&gate->mutex));
+	JOIN_ALL(waiters);
+	CHECK_EQ(GATE->passed, WAITERS);
+	destroy_scene();
 }
 
-static void check_signals(bool held, bool shared)
+static void signal_one_by_one(bool held)
 {
-	struct thread waiters[WAITERS];
-	struct gate gate;
-	int i;
-
-	for (EACH(k, ordinary)) {
-		make_gate(&gate, ordinary[k]);
-		make_cond(&gate.cond, CLOCK_REALTIME, shared);
-		start_waiters(&gate, waiters);
-		for (i = 0; i < WAITERS; i++) {
-			OK(pthread_mutex_lock(&gate.mutex));
-			gate.permits++;
-			if (!held)
-				OK(pthread_mutex_unlock(&gate.mutex));
-			OK(pthread_cond_signal(&gate.cond));
-			if (held)
-				OK(pthread_mutex_unlock(&gate.mutex));
-			UNTIL(passed(&gate) == i + 1);
+	for (EACH_SCENE(WAIT)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			OK(make_mutex(MUTEX, kind));
+			GATE->passed = 0;
+			start_waiters();
+			for (int i = 0; i < WAITERS; i++) {
+				permit_by(pthread_cond_signal, 1, held);
+				UNTIL(passed(GATE) == i + 1);
+			}
+			join_waiters();
 		}
-		join_waiters(&gate, waiters);
 	}
 }
 
-CLAUSE(pthread_cond_signal__desc_2__unblocks_one_at_least,
-       "it unblocks one waiter at least, called with the mutex")
-{
-	check_signals(true, false);
-	check_signals(true, true);
-}
+CLAUSE_BY(signal_one_by_one(true), pthread_cond_signal__desc_2__unblocks_one_at_least,
+	  "it unblocks one waiter at least, called with the mutex")
 
-CLAUSE(pthread_cond_signal__desc_4__without_the_mutex, "and called without it")
-{
-	check_signals(false, false);
-	check_signals(false, true);
-}
+CLAUSE_BY(signal_one_by_one(false), pthread_cond_signal__desc_4__without_the_mutex,
+	  "and called without it")
 
 CLAUSE(pthread_cond_signal__desc_2__each_unblocks_another,
        "as many signals as there are waiters, one right after the other, unblock them all")
 {
-	struct thread waiters[WAITERS];
-	struct gate gate;
-	int i, held;
-
-	for (EACH(k, ordinary)) {
-		for (held = 0; held < 2; held++) {
-			make_gate(&gate, ordinary[k]);
-			start_waiters(&gate, waiters);
-			OK(pthread_mutex_lock(&gate.mutex));
-			gate.permits = WAITERS;
+	for (int held = 0; held < 2; held++) {
+		for (EACH_SCENE(WAIT)) {
+			start_waiters();
+			OK(pthread_mutex_lock(MUTEX));
+			GATE->permits = WAITERS;
 			if (!held)
-				OK(pthread_mutex_unlock(&gate.mutex));
-			for (i = 0; i < WAITERS; i++)
-				OK(pthread_cond_signal(&gate.cond));
+				OK(pthread_mutex_unlock(MUTEX));
+			for (int i = 0; i < WAITERS; i++)
+				OK(pthread_cond_signal(COND));
 			if (held)
-				OK(pthread_mutex_unlock(&gate.mutex));
-			join_waiters(&gate, waiters);
+				OK(pthread_mutex_unlock(MUTEX));
+			join_waiters();
 		}
 	}
 }
 
-/* Signals whoever waits now, and waits itself. */
-static void *signal_and_wait(void *argument)
+/* Signals the thread that waits by now, and waits itself. */
+THREAD(signal_and_wait, void *argument UNUSED)
 {
-	struct gate *gate = argument;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->permits = 1;
-	OK(pthread_cond_signal(&gate->cond));
-	while (gate->permits)
-		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
-	OK(pthread_mutex_unlock(&gate->mutex));
-	return NULL;
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->permits = 1;
+	OK(pthread_cond_signal(COND));
+	while (GATE->permits)
+		OK(pthread_cond_wait(COND, MUTEX));
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
-static void *take_and_signal(void *argument)
+THREAD(take_and_signal, void *argument UNUSED)
 {
-	struct gate *gate = argument;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->waiting = 1;
-	while (!gate->permits)
-		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
-	gate->permits = 0;
-	OK(pthread_cond_signal(&gate->cond));
-	OK(pthread_mutex_unlock(&gate->mutex));
-	return NULL;
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->waiting = 1;
+	while (!GATE->permits)
+		OK(pthread_cond_wait(COND, MUTEX));
+	GATE->permits = 0;
+	OK(pthread_cond_signal(COND));
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
 CLAUSE(pthread_cond_signal__desc_2__later_waiters_dont_take_it,
-       "in so many words since 2024: it unblocks one of those that were blocked by then: who "
-       "begins to wait later can't take the signal from them")
+       "in so many words since 2024: it unblocks one of those that were blocked by then: a thread "
+       "that begins to wait later can't take the signal from them")
 {
-	struct thread earlier, later;
-	struct gate gate;
-	int round;
-
-	for (round = 0; round < 100; round++) {
-		make_gate(&gate, ordinary[round % 6]);
-		start(&earlier, take_and_signal, &gate);
-		until_waiting(&gate, 1);
-		start(&later, signal_and_wait, &gate);
-		join(&earlier);
-		join(&later);
+	for (int round = 0; round < 100; round++) {
+		make_scene(round % 6, WAIT);
+		start_waiter(take_and_signal);
+		in_a_thread(signal_and_wait, NULL);
+		join(&waiter);
 	}
 }
 
-CLAUSE(pthread_cond_signal__desc_5__without_waiters,
-       "it has no effect when nobody waits: it isn't kept for later")
+static void notify_nobody(int (*notify)(pthread_cond_t *cond))
 {
 	struct timespec at;
-	struct gate gate;
-	int i;
 
-	make_gate(&gate, DEFAULT);
+	make_scene(DEFAULT, WAIT);
 	errno = 4711;
-	for (i = 0; i < 5; i++)
-		OK(pthread_cond_signal(&gate.cond));
+	for (int i = 0; i < 5; i++)
+		OK(notify(COND));
 	CHECK_EQ(errno, 4711);
-	OK(pthread_mutex_lock(&gate.mutex));
+	OK(pthread_mutex_lock(MUTEX));
 	at = in_ms(CLOCK_REALTIME, 20);
 	/* No more than a few returns for no reason. */
-	until_timed_out(TIMEDWAIT, &gate.cond, &gate.mutex, &at);
-	OK(pthread_mutex_unlock(&gate.mutex));
+	until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
-struct rank {
-	struct gate *gate;
-	int place;
-};
+CLAUSE_BY(notify_nobody(pthread_cond_signal), pthread_cond_signal__desc_5__without_waiters,
+	  "it has no effect when nobody waits: it isn't kept for later")
 
-static void *take_place(void *argument)
+static int places[3];
+
+THREAD(take_place, int *place)
 {
-	struct rank *rank = argument;
-	struct gate *gate = rank->gate;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->waiting++;
-	while (!gate->permits)
-		OK(pthread_cond_wait(&gate->cond, &gate->mutex));
-	gate->permits--;
-	rank->place = gate->passed++;
-	OK(pthread_mutex_unlock(&gate->mutex));
-	return NULL;
-}
-
-static void check_ranks(bool shared)
-{
-	int least = sched_get_priority_min(SCHED_FIFO);
-	struct thread waiters[3];
-	struct rank ranks[3];
-	struct gate gate;
-	int i;
-
-	for (EACH(k, ordinary)) {
-		make_gate(&gate, ordinary[k]);
-		make_cond(&gate.cond, CLOCK_REALTIME, shared);
-		for (i = 0; i < 3; i++) {
-			ranks[i] = (struct rank){ &gate, -1 };
-			become_realtime(least + i);
-			start(&waiters[i], take_place, &ranks[i]);
-			until_waiting(&gate, i + 1);
-			until_asleep(&waiters[i]);
-		}
-		become_realtime(least + 9);
-		for (i = 0; i < 3; i++) {
-			OK(pthread_mutex_lock(&gate.mutex));
-			gate.permits++;
-			OK(pthread_cond_signal(&gate.cond));
-			OK(pthread_mutex_unlock(&gate.mutex));
-			UNTIL(passed(&gate) > i);
-		}
-		for (i = 0; i < 3; i++)
-			join(&waiters[i]);
-		for (i = 0; i < 3; i++)
-			if (ranks[i].place != 2 - i)
-				FAIL("%s: waiter %d was number %d",
-				     kind_names[ordinary[k]], i, ranks[i].place);
-	}
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->waiting++;
+	while (!GATE->permits)
+		OK(pthread_cond_wait(COND, MUTEX));
+	GATE->permits--;
+	*place = GATE->passed++;
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
 CLAUSE(pthread_cond_signal__desc_3__by_priority,
        "of real-time threads that wait, the one with the highest priority is unblocked first, "
        "however late it came")
 {
-	check_ranks(false);
-	check_ranks(true);
-}
+	int least = sched_get_priority_min(SCHED_FIFO);
 
-static void check_broadcast(bool held, bool shared)
-{
-	struct thread waiters[WAITERS];
-	struct gate gate;
-
-	for (EACH(k, ordinary)) {
-		make_gate(&gate, ordinary[k]);
-		make_cond(&gate.cond, CLOCK_REALTIME, shared);
-		start_waiters(&gate, waiters);
-		OK(pthread_mutex_lock(&gate.mutex));
-		gate.open = true;
-		if (!held)
-			OK(pthread_mutex_unlock(&gate.mutex));
-		OK(pthread_cond_broadcast(&gate.cond));
-		if (held)
-			OK(pthread_mutex_unlock(&gate.mutex));
-		join_waiters(&gate, waiters);
+	for (EACH_SCENE(WAIT)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			GATE->waiting = GATE->passed = 0;
+			for (int i = 0; i < 3; i++) {
+				become_realtime(least + i);
+				start(&waiters[i], take_place, &places[i]);
+				until_waiting(GATE, i + 1);
+				until_asleep(&waiters[i]);
+			}
+			become_realtime(least + 9);
+			for (int i = 0; i < 3; i++) {
+				permit_by(pthread_cond_signal, 1, true);
+				UNTIL(passed(GATE) > i);
+			}
+			join_all(waiters, 3);
+			for (int i = 0; i < 3; i++)
+				if (places[i] != 2 - i)
+					FAIL("waiter %d was number %d", i, places[i]);
+		}
 	}
 }
 
-CLAUSE(pthread_cond_broadcast__desc_1__unblocks_all,
-       "it unblocks all waiters, called with the mutex")
+static void broadcast_to_all(bool held)
 {
-	check_broadcast(true, false);
-	check_broadcast(true, true);
+	for (EACH_SCENE(WAIT)) {
+		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+			OK(make_mutex(MUTEX, kind));
+			GATE->passed = 0;
+			start_waiters();
+			permit_by(pthread_cond_broadcast, WAITERS, held);
+			join_waiters();
+		}
+	}
 }
 
-CLAUSE(pthread_cond_broadcast__desc_4__without_the_mutex, "and called without it")
+CLAUSE_BY(broadcast_to_all(true), pthread_cond_broadcast__desc_1__unblocks_all,
+	  "it unblocks all waiters, called with the mutex")
+
+CLAUSE_BY(broadcast_to_all(false), pthread_cond_broadcast__desc_4__without_the_mutex,
+	  "and called without it")
+
+static _Atomic int next_call;
+static int inside;
+
+THREAD(wait_in_crowd, void *argument UNUSED)
 {
-	check_broadcast(false, false);
-	check_broadcast(false, true);
-}
+	enum call call = next_call++ % CALLS;
 
-struct crowd {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	_Atomic int next;
-	int waiting, inside, passed;
-	bool open;
-};
-
-static void *wait_in_crowd(void *argument)
-{
-	struct crowd *crowd = argument;
-	enum call call = crowd->next++ % CALLS;
-
-	OK(pthread_mutex_lock(&crowd->mutex));
-	crowd->waiting++;
-	while (!crowd->open)
-		OK(wait_long(call, &crowd->cond, &crowd->mutex));
-	CHECK_EQ(crowd->inside++, 0);
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->waiting++;
+	while (!GATE->open)
+		OK(wait_long(call, COND, MUTEX));
+	CHECK_EQ(inside++, 0);
 	sched_yield();
-	CHECK_EQ(--crowd->inside, 0);
-	crowd->passed++;
-	OK(pthread_mutex_unlock(&crowd->mutex));
-	return NULL;
+	CHECK_EQ(--inside, 0);
+	GATE->passed++;
+	OK(pthread_mutex_unlock(MUTEX));
 }
 
 CLAUSE(pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time,
        "those that it unblocks have the mutex one after the other, as if each had locked it, by "
        "whichever call they wait")
 {
-	struct crowd crowd;
-	struct thread waiters[16];
-	int i, waiting;
+	struct thread crowd[16];
 
-	for (EACH(k, ordinary)) {
-		crowd = (struct crowd){ .cond = PTHREAD_COND_INITIALIZER };
-		OK(make_mutex(&crowd.mutex, ordinary[k]));
-		for (i = 0; i < 16; i++)
-			start(&waiters[i], wait_in_crowd, &crowd);
-		do {
-			usleep(200);
-			OK(pthread_mutex_lock(&crowd.mutex));
-			waiting = crowd.waiting;
-			OK(pthread_mutex_unlock(&crowd.mutex));
-		} while (waiting != 16);
-		OK(pthread_mutex_lock(&crowd.mutex));
-		crowd.open = true;
-		OK(pthread_cond_broadcast(&crowd.cond));
-		OK(pthread_mutex_unlock(&crowd.mutex));
-		for (i = 0; i < 16; i++)
-			join(&waiters[i]);
-		CHECK_EQ(crowd.passed, 16);
+	for (EACH_SCENE(WAIT)) {
+		START_ALL(crowd, wait_in_crowd, NULL);
+		until_waiting(GATE, 16);
+		OK(pthread_mutex_lock(MUTEX));
+		GATE->open = true;
+		OK(pthread_cond_broadcast(COND));
+		OK(pthread_mutex_unlock(MUTEX));
+		JOIN_ALL(crowd);
+		CHECK_EQ(GATE->passed, 16);
 	}
 }
 
-CLAUSE(pthread_cond_broadcast__desc_5__without_waiters,
-       "it has no effect when nobody waits: it isn't kept for later")
+CLAUSE_BY(notify_nobody(pthread_cond_broadcast), pthread_cond_broadcast__desc_5__without_waiters,
+	  "it has no effect when nobody waits: it isn't kept for later")
+
+THREAD(broadcast_later, void *argument UNUSED)
 {
-	struct timespec at;
-	struct gate gate;
-	int i;
-
-	make_gate(&gate, DEFAULT);
-	errno = 4711;
-	for (i = 0; i < 5; i++)
-		OK(pthread_cond_broadcast(&gate.cond));
-	CHECK_EQ(errno, 4711);
-	OK(pthread_mutex_lock(&gate.mutex));
-	at = in_ms(CLOCK_REALTIME, 20);
-	until_timed_out(TIMEDWAIT, &gate.cond, &gate.mutex, &at);
-	OK(pthread_mutex_unlock(&gate.mutex));
-}
-
-static void *broadcast_later(void *argument)
-{
-	struct gate *gate = argument;
-
-	OK(pthread_mutex_lock(&gate->mutex));
-	gate->open = true;
-	OK(pthread_mutex_unlock(&gate->mutex));
+	OK(pthread_mutex_lock(MUTEX));
+	GATE->open = true;
+	OK(pthread_mutex_unlock(MUTEX));
 	/* In a thread that never waits for it and has no lock. */
-	OK(pthread_cond_broadcast(&gate->cond));
-	return NULL;
+	OK(pthread_cond_broadcast(COND));
 }
 
 CLAUSE(pthread_cond_broadcast__desc_4__is_no_cancellation_point,
        "neither is a cancellation point: a thread with a cancellation pending comes through both")
 {
-	struct thread waiters[WAITERS], broadcaster;
-	struct gate gate;
+	struct thread broadcaster;
 
-	make_gate(&gate, DEFAULT);
-	start_waiters(&gate, waiters);
-	OK(pthread_mutex_lock(&gate.mutex));
-	start(&broadcaster, broadcast_later, &gate);
-	until_asleep(&broadcaster);
+	make_scene(DEFAULT, WAIT);
+	start_waiters();
+	OK(pthread_mutex_lock(MUTEX));
+	start_asleep(&broadcaster, broadcast_later, NULL);
 	OK(pthread_cancel(broadcaster.pthread));
-	OK(pthread_mutex_unlock(&gate.mutex));
+	OK(pthread_mutex_unlock(MUTEX));
 	CHECK(join(&broadcaster) == NULL);
-	join_waiters(&gate, waiters);
+	join_waiters();
 }

@@ -1,60 +1,44 @@
 /* XSH, the pages of condition variables' attributes. */
+#include "attributes.h"
+#include "children.h"
 #include "clause.h"
+#include "deadlines.h"
 #include "mutexes.h"
 
-static clockid_t clock_of(const pthread_condattr_t *attr)
-{
-	clockid_t clock = -17;
+/* Each clause runs in a process of its own, with these. */
+static pthread_condattr_t attr;
 
-	OK(pthread_condattr_getclock(attr, &clock));
-	return clock;
-}
-
-static int pshared_of(const pthread_condattr_t *attr)
-{
-	int pshared = -17;
-
-	OK(pthread_condattr_getpshared(attr, &pshared));
-	return pshared;
-}
+ATTRIBUTE(condattr, clock, LIST(CLOCK_REALTIME, CLOCK_MONOTONIC),
+	  LIST(CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME,
+	       CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, CLOCK_TAI, 12345, -1), false)
+ATTRIBUTE(condattr, pshared, LIST(PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED),
+	  LIST(-1, 2, 99, INT_MAX, INT_MIN), false)
+ATTRIBUTES(condattr, &attr_clock, &attr_pshared)
 
 /* Whether a deadline of this clock's ends a wait, at the time it says. */
 static void check_clock(pthread_cond_t *cond, clockid_t clock)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct timespec at = in_ms(clock, 30);
-	int error = 0, tries;
+	int error = 0;
 
 	OK(pthread_mutex_lock(&mutex));
-	for (tries = 0; tries < 100 && !error; tries++)
+	for (int tries = 0; tries < 100 && !error; tries++)
 		error = pthread_cond_timedwait(cond, &mutex, &at);
 	CHECK_ERR(error, ETIMEDOUT);
 	CHECK(now_ns(clock) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-	CHECK(now_ns(clock) <
-	      at.tv_sec * NS_PER_S + at.tv_nsec + LATE_MS * NS_PER_MS);
+	CHECK(now_ns(clock) < at.tv_sec * NS_PER_S + at.tv_nsec + LATE_MS * NS_PER_MS);
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-CLAUSE(pthread_condattr_init__desc_1__defaults,
-       "all attributes have their defaults: CLOCK_REALTIME, private")
-{
-	static const int fills[] = { 0x00, 0xff, 0xa5 };
-	pthread_condattr_t attr;
-
-	for (EACH(i, fills)) {
-		memset(&attr, fills[i], sizeof(attr));
-		OK(pthread_condattr_init(&attr));
-		CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
-		CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
-	}
-}
+CLAUSE_BY(check_defaults(&condattr_attributes), pthread_condattr_init__desc_1__defaults,
+	  "all attributes have their defaults: CLOCK_REALTIME, private")
 
 CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
        "what happens to the object afterwards, destruction too, changes no condvar that it has "
        "made, only those made later")
 {
 	pthread_cond_t before, after;
-	pthread_condattr_t attr;
 
 	OK(pthread_condattr_init(&attr));
 	OK(pthread_cond_init(&before, &attr));
@@ -70,7 +54,6 @@ CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
 CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
        "one object serves any number of condvars")
 {
-	pthread_condattr_t attr;
 	pthread_cond_t conds[5];
 
 	OK(pthread_condattr_init(&attr));
@@ -81,76 +64,32 @@ CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
 		check_clock(&conds[i], CLOCK_MONOTONIC);
 }
 
-CLAUSE(pthread_condattr_init__ret__0, "0, and errno is left alone")
-{
-	pthread_condattr_t attrs[3];
+CLAUSE_BY(check_defaults(&condattr_attributes), pthread_condattr_init__ret__0,
+	  "0, and errno is left alone")
 
-	errno = 4711;
-	for (EACH(i, attrs))
-		OK(pthread_condattr_init(&attrs[i]));
-	for (EACH(i, attrs))
-		OK(pthread_condattr_destroy(&attrs[i]));
-	CHECK_EQ(errno, 4711);
-}
-
-CLAUSE(pthread_condattr_destroy__desc_2__can_be_initialised_again,
-       "a destroyed object can be initialised again, and has the defaults then")
-{
-	pthread_condattr_t attr;
-
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	OK(pthread_condattr_destroy(&attr));
-	OK(pthread_condattr_init(&attr));
-	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_condattr_destroy(&attr));
-}
+CLAUSE_BY(check_initialised_again(&condattr_attributes),
+	  pthread_condattr_destroy__desc_2__can_be_initialised_again,
+	  "a destroyed object can be initialised again, and has the defaults then")
 
 /* ---------------------------------------------------------------- clock -- */
 
-CLAUSE(pthread_condattr_getclock__desc_1__tells_it,
-       "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever is "
-       "set besides")
-{
-	pthread_condattr_t attr;
+CLAUSE_BY(check_told(&condattr_attributes, &attr_clock),
+	  pthread_condattr_getclock__desc_1__tells_it,
+	  "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever is "
+	  "set besides")
 
-	OK(pthread_condattr_init(&attr));
-	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
-	errno = 4711;
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
-	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
-	OK(pthread_condattr_setclock(&attr, CLOCK_REALTIME));
-	CHECK_EQ(clock_of(&attr), CLOCK_REALTIME);
-	CHECK_EQ(errno, 4711);
-}
-
-CLAUSE(pthread_condattr_setclock__desc_1__sets_it_alone, "it sets the clock and no other attribute")
-{
-	pthread_condattr_t attr;
-
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
-	OK(pthread_condattr_setclock(&attr, CLOCK_REALTIME));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
-}
+CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_clock),
+	  pthread_condattr_setclock__desc_1__sets_it_alone,
+	  "it sets the clock and no other attribute")
 
 CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
        "the clock is the one that the condvar's timedwait counts on, private or shared")
 {
 	static const clockid_t clocks[] = { CLOCK_REALTIME, CLOCK_MONOTONIC };
 	pthread_cond_t cond;
-	int shared;
 
 	for (EACH(i, clocks)) {
-		for (shared = 0; shared < 2; shared++) {
+		for (int shared = 0; shared < 2; shared++) {
 			make_cond(&cond, clocks[i], shared);
 			check_clock(&cond, clocks[i]);
 			OK(pthread_cond_destroy(&cond));
@@ -158,49 +97,20 @@ CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
 	}
 }
 
-CLAUSE(pthread_condattr_setclock__err_EINVAL__bad_clock,
-       "there is no such clock, it is one of CPU time, or, as glibc has it, one that nothing "
-       "waits on; the one before stays")
-{
-	pthread_condattr_t attr;
-
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	for (EACH(i, bad_clocks)) {
-		CHECK_ERR(pthread_condattr_setclock(&attr, bad_clocks[i]),
-			  EINVAL);
-		CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
-	}
-}
+CLAUSE_BY(check_refused(&condattr_attributes, &attr_clock),
+	  pthread_condattr_setclock__err_EINVAL__bad_clock,
+	  "there is no such clock, it is one of CPU time, or, as glibc has it, one that nothing "
+	  "waits on; the one before stays")
 
 /* -------------------------------------------------------------- pshared -- */
 
-CLAUSE(pthread_condattr_getpshared__desc_1__tells_it,
-       "it tells whether processes share the condvar, which they don't at first")
-{
-	pthread_condattr_t attr;
+CLAUSE_BY(check_told(&condattr_attributes, &attr_pshared),
+	  pthread_condattr_getpshared__desc_1__tells_it,
+	  "it tells whether processes share the condvar, which they don't at first")
 
-	OK(pthread_condattr_init(&attr));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
-	errno = 4711;
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
-	CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_PRIVATE);
-	CHECK_EQ(errno, 4711);
-}
-
-CLAUSE(pthread_condattr_setpshared__desc_1__sets_it_alone, "it sets that and no other attribute")
-{
-	pthread_condattr_t attr;
-
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_condattr_setclock(&attr, CLOCK_MONOTONIC));
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	CHECK_EQ(clock_of(&attr), CLOCK_MONOTONIC);
-}
+CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_pshared),
+	  pthread_condattr_setpshared__desc_1__sets_it_alone,
+	  "it sets that and no other attribute")
 
 struct shared {
 	pthread_mutex_t mutex;
@@ -236,10 +146,9 @@ static int look(struct shared *shared, const int *number)
 	return result;
 }
 
-static void *take_permit_here(void *argument)
+THREAD(take_permit_here, void *argument)
 {
 	take_permit(argument);
-	return NULL;
 }
 
 CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
@@ -249,19 +158,15 @@ CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct thread here;
 	pid_t children[4];
-	int i;
 
 	make_shared(shared);
-	for (i = 0; i < 4; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
+	for (int i = 0; i < 4; i++) {
+		IN_CHILD(children[i])
 			take_permit(shared);
-			_exit(0);
-		}
 	}
 	start(&here, take_permit_here, shared);
 	UNTIL(look(shared, &shared->waiting) == 5);
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		OK(pthread_mutex_lock(&shared->mutex));
 		shared->permits++;
 		OK(pthread_cond_signal(&shared->cond));
@@ -272,8 +177,7 @@ CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
 	shared->permits = 3;
 	OK(pthread_mutex_unlock(&shared->mutex));
 	OK(pthread_cond_broadcast(&shared->cond));
-	for (i = 0; i < 4; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	join(&here);
 	CHECK_EQ(shared->passed, 5);
 	OK(pthread_cond_destroy(&shared->cond));
@@ -291,13 +195,11 @@ CLAUSE(pthread_condattr_setpshared__desc_2__signalled_from_another_process,
 	start(&here, take_permit_here, shared);
 	UNTIL(look(shared, &shared->waiting) == 1);
 	until_asleep(&here);
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		OK(pthread_mutex_lock(&shared->mutex));
 		shared->permits = 1;
 		OK(pthread_cond_signal(&shared->cond));
 		OK(pthread_mutex_unlock(&shared->mutex));
-		_exit(0);
 	}
 	join(&here);
 	REAP(child);
@@ -308,11 +210,9 @@ CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
 {
 	struct gate gate;
 	struct thread waiter;
-	pid_t child;
 
 	make_gate(&gate, DEFAULT);
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		start(&waiter, wait_for_permit, &gate);
 		until_waiting(&gate, 1);
 		OK(pthread_mutex_lock(&gate.mutex));
@@ -320,22 +220,10 @@ CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
 		OK(pthread_cond_signal(&gate.cond));
 		OK(pthread_mutex_unlock(&gate.mutex));
 		join(&waiter);
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_EQ(gate.passed, 0);
 }
 
-CLAUSE(pthread_condattr_setpshared__err_EINVAL__no_such_value,
-       "the value is neither shared nor private, and the one before stays")
-{
-	static const int bad[] = { -1, 2, 99, INT_MAX, INT_MIN };
-	pthread_condattr_t attr;
-
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_condattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	for (EACH(i, bad)) {
-		CHECK_ERR(pthread_condattr_setpshared(&attr, bad[i]), EINVAL);
-		CHECK_EQ(pshared_of(&attr), PTHREAD_PROCESS_SHARED);
-	}
-}
+CLAUSE_BY(check_refused(&condattr_attributes, &attr_pshared),
+	  pthread_condattr_setpshared__err_EINVAL__no_such_value,
+	  "the value is neither shared nor private, and the one before stays")

@@ -5,6 +5,7 @@
 #ifndef CONFORMANCE_MUTEXES_H
 #define CONFORMANCE_MUTEXES_H
 
+#include "crowd.h"
 #include "../pthread/gate.h"
 #include "../pthread/held.h"
 
@@ -19,16 +20,24 @@ static const int types[] UNUSED = {
 
 #define TYPES 5
 
-/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
-static const enum kind ordinary[] UNUSED = {
-	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI,
-	PSHARED_ROBUST_PI,
-};
+/* Notes what a loop is at, for failures to tell. */
+static bool UNUSED at_kind(enum kind kind, enum kind end)
+{
+	at_column = kind < end ? kind_names[kind] : "";
+	return kind < end;
+}
 
-#define EACH_ORDINARY(kind)						\
-	size_t at_ = 0;							\
-	at_ < sizeof(ordinary) / sizeof(ordinary[0]) &&			\
-	((kind) = ordinary[at_], true); at_++
+static enum kind UNUSED next_ordinary(enum kind kind)
+{
+	return kind == PI ? PSHARED_ROBUST_PI : kind + 1;
+}
+
+#define EACH_KIND(kind) enum kind kind = DEFAULT; at_kind(kind, KINDS); kind++
+#define EACH_OWN(kind) enum kind kind = DEFAULT; at_kind(kind, OWN_KINDS); kind++
+
+/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
+#define EACH_ORDINARY(kind) \
+	enum kind kind = DEFAULT; at_kind(kind, KINDS); kind = next_ordinary(kind)
 
 static void UNUSED make_robust(pthread_mutex_t *mutex, int type, bool shared)
 {
@@ -42,6 +51,36 @@ static void UNUSED make_robust(pthread_mutex_t *mutex, int type, bool shared)
 	OK(pthread_mutex_init(mutex, &attr));
 	OK(pthread_mutexattr_destroy(&attr));
 }
+
+/* ROBUST_OF + a type's kind: robust mutexes of that type. */
+#define ROBUST_OF KINDS
+
+/* Makes it and notes of what kind it is, unless that is negative. */
+static bool UNUSED made(pthread_mutex_t *mutex, int kind)
+{
+	static char name[40];
+
+	at_column = "";
+	if (kind < 0)
+		return false;
+	snprintf(name, sizeof(name), "%s%s", kind < ROBUST_OF ? "" : "robust ",
+		 kind_names[kind % ROBUST_OF]);
+	at_column = name;
+	if (kind < ROBUST_OF)
+		OK(make_mutex(mutex, kind));
+	else
+		make_robust(mutex, types[kind - ROBUST_OF], false);
+	return true;
+}
+
+/* for (EACH_MADE(&mutex, NORMAL, ROBUST_OF + NORMAL)): it is made anew of each kind. */
+#define EACH_MADE(mutex, ...)						\
+	const int *kind_ = (const int[]){ __VA_ARGS__, -1 }; made(mutex, *kind_); kind_++
+
+/* The same of the ordinary kinds. */
+#define EACH_MUTEX(mutex)						\
+	EACH_MADE(mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
+		  PSHARED_ROBUST_PI)
 
 /* A real-time priority of this thread's own, or no test: a privilege. */
 static void UNUSED become_realtime(int priority)
@@ -105,10 +144,7 @@ static UNUSED void *trylock_ebusy(void *mutex)
 /* Locked, and not by the caller alone: by a thread that isn't asked for. */
 static void UNUSED check_locked(pthread_mutex_t *mutex)
 {
-	struct thread other;
-
-	start(&other, trylock_ebusy, mutex);
-	join(&other);
+	in_a_thread(trylock_ebusy, mutex);
 }
 
 static UNUSED void *lock_and_unlock(void *mutex)
@@ -120,11 +156,23 @@ static UNUSED void *lock_and_unlock(void *mutex)
 
 static void UNUSED check_free(pthread_mutex_t *mutex)
 {
-	struct thread other;
-
-	start(&other, lock_and_unlock, mutex);
-	join(&other);
+	in_a_thread(lock_and_unlock, mutex);
 }
+
+/* The caller has it, and with one unlock nobody has. */
+#define CHECK_HELD_ONCE(mutex)						\
+	do {								\
+		check_locked(mutex);					\
+		OK(pthread_mutex_unlock(mutex));			\
+		check_free(mutex);					\
+	} while (0)
+
+/* It can be locked and unlocked. */
+#define CHECK_USABLE(mutex)						\
+	do {								\
+		OK(pthread_mutex_lock(mutex));				\
+		OK(pthread_mutex_unlock(mutex));			\
+	} while (0)
 
 /* -------------------------------------------------- owners that have died -- */
 
@@ -136,10 +184,7 @@ static UNUSED void *die_holding(void *mutex)
 
 static void UNUSED orphan(pthread_mutex_t *mutex)
 {
-	struct thread owner;
-
-	start(&owner, die_holding, mutex);
-	join(&owner);
+	in_a_thread(die_holding, mutex);
 }
 
 /* ------------------------------------------------------ a storm of signals -- */

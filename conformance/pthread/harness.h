@@ -61,7 +61,8 @@ static void UNUSED say(const char *word, const char *file, int line,
 
 	used = snprintf(text, sizeof(text), "%s %s:%d: ", word, file, line);
 	if (*at_row || *at_column)
-		used += snprintf(text + used, sizeof(text) - used, "[%s %s] ", at_row, at_column);
+		used += snprintf(text + used, sizeof(text) - used, "[%s%s%s] ", at_row,
+				 *at_row && *at_column ? ", " : "", at_column);
 	used += vsnprintf(text + used, sizeof(text) - used - 1, format,
 			  arguments);
 	if (used > sizeof(text) - 2)

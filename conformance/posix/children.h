@@ -1,0 +1,36 @@
+/* Forked children that do something and end. */
+#ifndef CONFORMANCE_CHILDREN_H
+#define CONFORMANCE_CHILDREN_H
+
+#include "../pthread/harness.h"
+
+/* What follows is done by a child, beside this process, which has to REAP it. */
+#define IN_CHILD(child) for ((child) = fork_watched(); (child) == 0; _exit(0))
+
+/* What follows is done by a child while this process waits for its end. */
+#define IN_A_CHILD							\
+	for (pid_t child_ = fork_watched(), done_ = 0; !done_;		\
+	     child_ ? REAP(child_) : _exit(0), done_ = 1)		\
+		if (child_ == 0)
+
+#define REAP_ALL(children)						\
+	do {								\
+		for (size_t i_ = 0; i_ < sizeof(children) / sizeof((children)[0]); i_++) \
+			REAP((children)[i_]);				\
+	} while (0)
+
+/* So many processes, this one among them, run it at a time; they are numbered from 0. */
+static void UNUSED run_in_processes(int count, void (*run)(void *shared, int number), void *shared)
+{
+	pid_t children[count];
+	int i;
+
+	for (i = 1; i < count; i++)
+		IN_CHILD(children[i])
+			run(shared, i);
+	run(shared, 0);
+	for (i = 1; i < count; i++)
+		REAP(children[i]);
+}
+
+#endif
