@@ -3,6 +3,7 @@
  * which of them are cancellation points, and what a cancelled wait leaves.
  */
 #include "clause.h"
+#include "crowd.h"
 #include "enough.h"
 #include "handlers.h"
 #include "semaphore.h"
@@ -12,7 +13,7 @@ struct victim {
 	/* What it does; it gets as far as returning, or it doesn't. */
 	void (*call)(struct victim *victim);
 	_Atomic bool entered, returned, cleaned;
-	enum sem_call wait;
+	enum call wait;
 	/* Cancels itself before the call. */
 	bool pending;
 	sem_t sem;
@@ -23,15 +24,18 @@ struct victim {
 	pthread_spinlock_t spin;
 };
 
-static void make_victim(struct victim *victim, void (*call)(struct victim *))
+/* Each clause runs in a process of its own, with these. */
+static struct victim victim;
+
+static void make_victim(void (*call)(struct victim *), enum call wait)
 {
-	*victim = (struct victim){ .call = call };
-	SEM_INIT(&victim->sem, 0);
-	OK(pthread_mutex_init(&victim->mutex, NULL));
-	OK(pthread_cond_init(&victim->cond, NULL));
-	OK(pthread_rwlock_init(&victim->rwlock, NULL));
-	OK(pthread_barrier_init(&victim->barrier, NULL, 2));
-	OK(pthread_spin_init(&victim->spin, 0));
+	victim = (struct victim){ .call = call, .wait = wait };
+	SEM_INIT(&victim.sem, 0);
+	OK(pthread_mutex_init(&victim.mutex, NULL));
+	OK(pthread_cond_init(&victim.cond, NULL));
+	OK(pthread_rwlock_init(&victim.rwlock, NULL));
+	OK(pthread_barrier_init(&victim.barrier, NULL, 2));
+	OK(pthread_spin_init(&victim.spin, 0));
 }
 
 static void clean(void *argument)
@@ -41,10 +45,8 @@ static void clean(void *argument)
 	victim->cleaned = true;
 }
 
-static void *victim_run(void *argument)
+THREAD(victim_run, struct victim *victim)
 {
-	struct victim *victim = argument;
-
 	pthread_cleanup_push(clean, victim);
 	if (victim->pending)
 		OK(pthread_cancel(pthread_self()));
@@ -53,12 +55,18 @@ static void *victim_run(void *argument)
 	victim->returned = true;
 	pthread_testcancel();
 	pthread_cleanup_pop(0);
-	return NULL;
 }
 
 static void start_victim(struct victim *victim)
 {
 	start(&victim->thread, victim_run, victim);
+}
+
+static void send_to_sleep(void (*call)(struct victim *), enum call wait)
+{
+	make_victim(call, wait);
+	start_victim(&victim);
+	until_asleep(&victim.thread);
 }
 
 static void check_cancelled(struct victim *victim, bool after_the_call)
@@ -68,6 +76,24 @@ static void check_cancelled(struct victim *victim, bool after_the_call)
 	CHECK_EQ(victim->returned, after_the_call);
 }
 
+static void cancel_asleep(void)
+{
+	OK(pthread_cancel(victim.thread.pthread));
+	check_cancelled(&victim, false);
+}
+
+/* Calls the form that the victim is to wait by. */
+#define WAIT_BY(victim, plain, timed, clocked, ...)			\
+	do {								\
+		struct timespec at_ = in_ms(clock_of((victim)->wait), LONG_MS); \
+		if ((victim)->wait == WAIT)				\
+			OK(plain(__VA_ARGS__));				\
+		else if ((victim)->wait == TIMEDWAIT)			\
+			OK(timed(__VA_ARGS__, &at_));			\
+		else							\
+			OK(clocked(__VA_ARGS__, clock_of((victim)->wait), &at_)); \
+	} while (0)
+
 /* --------------------------------------------------- points: semaphores -- */
 
 static void wait_for_sem(struct victim *victim)
@@ -75,48 +101,30 @@ static void wait_for_sem(struct victim *victim)
 	CHECK_EQ(take(&victim->sem, victim->wait, LONG_MS), 0);
 }
 
-static void check_sem_asleep(enum sem_call call)
+static void check_sem_asleep(enum call call)
 {
-	struct victim victim;
-
-	make_victim(&victim, wait_for_sem);
-	victim.wait = call;
-	start_victim(&victim);
-	until_asleep(&victim.thread);
-	OK(pthread_cancel(victim.thread.pthread));
-	check_cancelled(&victim, false);
+	send_to_sleep(wait_for_sem, call);
+	cancel_asleep();
 	check_free(&victim.sem, 0);
 	DESTROY(&victim.sem);
 	memset(&victim.sem, 0xff, sizeof(victim.sem));
 }
 
-CLAUSE(cancellation__sec_2__sem_wait_asleep,
-       "sem_wait is a cancellation point as it waits; it leaves nothing in the semaphore")
-{
-	check_sem_asleep(WAIT);
-}
+CLAUSE_BY(check_sem_asleep(WAIT), cancellation__sec_2__sem_wait_asleep,
+          "sem_wait is a cancellation point as it waits; it leaves nothing in the semaphore")
 
-CLAUSE(cancellation__sec_2__sem_timedwait_asleep,
-       "sem_timedwait is a cancellation point as it waits")
-{
-	check_sem_asleep(TIMEDWAIT);
-}
+CLAUSE_BY(check_sem_asleep(TIMEDWAIT), cancellation__sec_2__sem_timedwait_asleep,
+          "sem_timedwait is a cancellation point as it waits")
 
-CLAUSE(cancellation__sec_2__sem_clockwait_asleep,
-       "sem_clockwait is a cancellation point as it waits, on either clock")
-{
-	check_sem_asleep(CLOCKWAIT_REALTIME);
-	check_sem_asleep(CLOCKWAIT_MONOTONIC);
-}
+CLAUSE_OVER(cancellation__sec_2__sem_clockwait_asleep,
+            "sem_clockwait is a cancellation point as it waits, on either clock",
+            check_sem_asleep, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
-static void check_sem_pending(enum sem_call call, int from, int to)
+static void check_sem_pending(enum call call, int from, int to)
 {
-	struct victim victim;
-	int value;
-
 	/* Also when it could be had at once: nothing is taken. */
-	for (value = from; value <= to; value++) {
-		make_victim(&victim, wait_for_sem);
+	for (int value = from; value <= to; value++) {
+		make_victim(wait_for_sem, WAIT);
 		SEM_INIT(&victim.sem, value);
 		victim.wait = call;
 		victim.pending = true;
@@ -126,18 +134,12 @@ static void check_sem_pending(enum sem_call call, int from, int to)
 	}
 }
 
-CLAUSE(cancellation__sec_2__sem_wait_pending,
-       "sem_wait acts on a pending request, also when it could lock at once, and then locks "
-       "nothing")
-{
-	check_sem_pending(WAIT, 0, 2);
-}
+CLAUSE_BY(check_sem_pending(WAIT, 0, 2), cancellation__sec_2__sem_wait_pending,
+          "sem_wait acts on a pending request, also when it could lock at once, and then locks "
+          "nothing")
 
-CLAUSE(cancellation__sec_2__sem_timedwait_pending,
-       "sem_timedwait acts on a pending request in the same way")
-{
-	check_sem_pending(TIMEDWAIT, 0, 2);
-}
+CLAUSE_BY(check_sem_pending(TIMEDWAIT, 0, 2), cancellation__sec_2__sem_timedwait_pending,
+          "sem_timedwait acts on a pending request in the same way")
 
 CLAUSE(cancellation__sec_2__sem_clockwait_pending,
        "sem_clockwait acts on a pending request when it would wait")
@@ -166,11 +168,8 @@ static void wait_past_deadline(struct victim *victim)
 CLAUSE(cancellation__sec_2__sem_timedwait_pending_past_its_deadline,
        "a pending request comes before the deadline that has passed")
 {
-	struct victim victim;
-
 	for (EACH_TIMED(call)) {
-		make_victim(&victim, wait_past_deadline);
-		victim.wait = call;
+		make_victim(wait_past_deadline, call);
 		victim.pending = true;
 		start_victim(&victim);
 		check_cancelled(&victim, false);
@@ -194,22 +193,18 @@ CLAUSE(cancellation__sec_2__sem_wait_of_a_shared_semaphore,
 	}
 }
 
-/* One of two is cancelled: the other waits on, and gets the next post. */
 CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
        "when one that waits is cancelled the others wait on, and get the posts")
 {
-	struct victim victim;
 	struct waiter before, after;
 
 	for (EACH_CALL(call)) {
-		make_victim(&victim, wait_for_sem);
-		victim.wait = call;
+		make_victim(wait_for_sem, call);
 		wait_elsewhere(&before, &victim.sem, call);
 		start_victim(&victim);
 		until_asleep(&victim.thread);
 		wait_elsewhere(&after, &victim.sem, call);
-		OK(pthread_cancel(victim.thread.pthread));
-		check_cancelled(&victim, false);
+		cancel_asleep();
 		sleep_ms(2);
 		CHECK(!before.done && !after.done);
 		POST(&victim.sem);
@@ -224,19 +219,17 @@ CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
 struct taker {
 	struct thread thread;
 	sem_t *sem;
-	enum sem_call call;
+	enum call call;
 	_Atomic int taken;
 };
 
-static void *take_once(void *argument)
+THREAD(take_once, struct taker *taker)
 {
-	struct taker *taker = argument;
 	int old;
 
 	CHECK_EQ(take(taker->sem, taker->call, LONG_MS), 0);
 	taker->taken++;
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
-	return NULL;
 }
 
 /*
@@ -248,22 +241,19 @@ static void race(bool if_wakes)
 {
 	struct taker takers[2];
 	uint32_t state = 4711;
-	int i, j, cancelled = 0;
+	int cancelled = 0;
 	void *result;
 	sem_t sem;
 
-	for (i = 0; i < 200 && (i < 40 || !enough()); i++) {
+	for (int i = 0; i < 200 && (i < 40 || !enough()); i++) {
 		SEM_INIT(&sem, 0);
-		for (j = 0; j < 2; j++) {
-			takers[j] = (struct taker){
-				.sem = &sem,
-				.call = i % SEM_CALLS,
-			};
+		for (int j = 0; j < 2; j++) {
+			takers[j] = (struct taker){ .sem = &sem, .call = i % CALLS };
 			start(&takers[j].thread, take_once, &takers[j]);
 		}
-		for (j = 0; j < 2 && i % 4; j++)
+		for (int j = 0; j < 2 && i % 4; j++)
 			UNTIL(takers[j].thread.tid);
-		for (j = 0; j < 2 && i % 8 == 0; j++)
+		for (int j = 0; j < 2 && i % 8 == 0; j++)
 			until_asleep(&takers[j].thread);
 		usleep(next_random(&state) % 60);
 		if (i % 2)
@@ -286,12 +276,9 @@ static void race(bool if_wakes)
 	CHECK(cancelled > 0);
 }
 
-CLAUSE(cancellation__sec_2__sem_wait_takes_no_post_with_it,
-       "of a post and a cancellation at a time, the wait has the post and returns or it is "
-       "cancelled and the post is others'")
-{
-	race(false);
-}
+CLAUSE_BY(race(false), cancellation__sec_2__sem_wait_takes_no_post_with_it,
+          "of a post and a cancellation at a time, the wait has the post and returns or it is "
+          "cancelled and the post is others'")
 
 CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
                     "the same, and another one that sleeps is woken for the post that the "
@@ -306,18 +293,12 @@ CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
 CLAUSE(cancellation__sec_2__sem_wait_after_handlers,
        "a wait that went on after handlers can be cancelled")
 {
-	struct victim victim;
-	int i;
-
 	handle(SA_RESTART);
-	make_victim(&victim, wait_for_sem);
-	start_victim(&victim);
-	until_asleep(&victim.thread);
-	for (i = 0; i < 10; i++)
+	send_to_sleep(wait_for_sem, WAIT);
+	for (int i = 0; i < 10; i++)
 		shoot(&victim.thread);
 	CHECK(!victim.cleaned);
-	OK(pthread_cancel(victim.thread.pthread));
-	check_cancelled(&victim, false);
+	cancel_asleep();
 	check_free(&victim.sem, 0);
 }
 
@@ -335,13 +316,8 @@ static void wait_disabled(struct victim *victim)
 CLAUSE(cancellation__sec_1__disabled_waits_on,
        "a thread that has disabled cancellation waits on; the request stays pending")
 {
-	struct victim victim;
-
 	for (EACH_CALL(call)) {
-		make_victim(&victim, wait_disabled);
-		victim.wait = call;
-		start_victim(&victim);
-		until_asleep(&victim.thread);
+		send_to_sleep(wait_disabled, call);
 		OK(pthread_cancel(victim.thread.pthread));
 		sleep_ms(3);
 		CHECK(!victim.cleaned && !victim.returned);
@@ -366,20 +342,11 @@ CLAUSE(cancellation__sec_1__asynchronous_type,
        "of asynchronous type, a wait for a semaphore is cancelled as well (sem_wait need not "
        "allow that type; glibc's does)")
 {
-	struct victim victim;
-
 	for (EACH_CALL(call)) {
-		make_victim(&victim, wait_asynchronously);
-		victim.wait = call;
-		start_victim(&victim);
-		until_asleep(&victim.thread);
-		OK(pthread_cancel(victim.thread.pthread));
-		check_cancelled(&victim, false);
+		send_to_sleep(wait_asynchronously, call);
+		cancel_asleep();
 		check_free(&victim.sem, 0);
-		make_victim(&victim, wait_asynchronously);
-		victim.wait = call;
-		start_victim(&victim);
-		until_asleep(&victim.thread);
+		send_to_sleep(wait_asynchronously, call);
 		POST(&victim.sem);
 		CHECK(!join(&victim.thread));
 		CHECK(victim.returned);
@@ -400,13 +367,9 @@ static void check_type(struct victim *victim)
 CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
        "waits leave the thread's cancellation state and type as they are")
 {
-	struct victim victim;
-	int asleep;
-
 	for (EACH_CALL(call)) {
-		for (asleep = 0; asleep < 2; asleep++) {
-			make_victim(&victim, check_type);
-			victim.wait = call;
+		for (int asleep = 0; asleep < 2; asleep++) {
+			make_victim(check_type, call);
 			if (!asleep)
 				POST(&victim.sem);
 			start_victim(&victim);
@@ -434,19 +397,16 @@ static void wait_and_post(struct victim *victim)
 	pthread_cleanup_pop(0);
 }
 
-/* What is called in a cleanup handler works as ever. */
 CLAUSE(cancellation__sec_3__cleanup_handler_posts,
        "the cleanup handlers of a cancelled wait can post")
 {
-	struct victim victim;
 	struct waiter waiter;
 
-	make_victim(&victim, wait_and_post);
+	make_victim(wait_and_post, WAIT);
 	wait_elsewhere(&waiter, &victim.sem, WAIT);
 	start_victim(&victim);
 	until_asleep(&victim.thread);
-	OK(pthread_cancel(victim.thread.pthread));
-	check_cancelled(&victim, false);
+	cancel_asleep();
 	check_ended(&waiter, 0);
 	check_free(&victim.sem, 0);
 }
@@ -470,13 +430,8 @@ static void wait_and_wait(struct victim *victim)
 CLAUSE(cancellation__sec_3__cleanup_handler_waits,
        "the cleanup handlers of a cancelled wait can wait, and aren't cancelled once more")
 {
-	struct victim victim;
-
 	for (EACH_CALL(call)) {
-		make_victim(&victim, wait_and_wait);
-		victim.wait = call;
-		start_victim(&victim);
-		until_asleep(&victim.thread);
+		send_to_sleep(wait_and_wait, call);
 		OK(pthread_cancel(victim.thread.pthread));
 		sleep_ms(2);
 		until_asleep(&victim.thread);
@@ -498,29 +453,18 @@ static void unlock(void *mutex)
 
 static void wait_for_cond(struct victim *victim)
 {
-	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
-
 	OK(pthread_mutex_lock(&victim->mutex));
 	/* It has the mutex when this runs: otherwise that would be in vain. */
 	pthread_cleanup_push(unlock, &victim->mutex);
-	if (victim->wait == WAIT)
-		OK(pthread_cond_wait(&victim->cond, &victim->mutex));
-	else if (victim->wait == TIMEDWAIT)
-		OK(pthread_cond_timedwait(&victim->cond, &victim->mutex, &at));
-	else
-		OK(pthread_cond_clockwait(&victim->cond, &victim->mutex,
-					  clock_of(victim->wait), &at));
+	WAIT_BY(victim, pthread_cond_wait, pthread_cond_timedwait,
+		pthread_cond_clockwait, &victim->cond, &victim->mutex);
 	pthread_cleanup_pop(1);
 }
 
-static void check_cond(enum sem_call call)
+static void check_cond(enum call call)
 {
-	struct victim victim;
-	int pending;
-
-	for (pending = 0; pending < 2; pending++) {
-		make_victim(&victim, wait_for_cond);
-		victim.wait = call;
+	for (int pending = 0; pending < 2; pending++) {
+		make_victim(wait_for_cond, call);
 		victim.pending = pending;
 		start_victim(&victim);
 		if (!pending) {
@@ -535,31 +479,21 @@ static void check_cond(enum sem_call call)
 	}
 }
 
-CLAUSE(cancellation__sec_2__pthread_cond_wait,
-       "pthread_cond_wait is a cancellation point, asleep and with a pending request; its "
-       "cleanup handlers have the mutex")
-{
-	check_cond(WAIT);
-}
+CLAUSE_BY(check_cond(WAIT), cancellation__sec_2__pthread_cond_wait,
+          "pthread_cond_wait is a cancellation point, asleep and with a pending request; its "
+          "cleanup handlers have the mutex")
 
-CLAUSE(cancellation__sec_2__pthread_cond_timedwait,
-       "pthread_cond_timedwait is a cancellation point in the same way")
-{
-	check_cond(TIMEDWAIT);
-}
+CLAUSE_BY(check_cond(TIMEDWAIT), cancellation__sec_2__pthread_cond_timedwait,
+          "pthread_cond_timedwait is a cancellation point in the same way")
 
-CLAUSE(cancellation__sec_2__pthread_cond_clockwait,
-       "pthread_cond_clockwait is a cancellation point in the same way")
-{
-	check_cond(CLOCKWAIT_REALTIME);
-	check_cond(CLOCKWAIT_MONOTONIC);
-}
+CLAUSE_OVER(cancellation__sec_2__pthread_cond_clockwait,
+            "pthread_cond_clockwait is a cancellation point in the same way",
+            check_cond, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 /* ------------------------------------------------------------ no points -- */
 
 /* The call sleeps, and goes on doing so when it is cancelled. */
-static void check_no_point(struct victim *victim,
-			   void (*release)(struct victim *))
+static void check_no_point(struct victim *victim, void (*release)(struct victim *))
 {
 	start_victim(victim);
 	until_asleep(&victim->thread);
@@ -572,15 +506,8 @@ static void check_no_point(struct victim *victim,
 
 static void lock_mutex(struct victim *victim)
 {
-	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
-
-	if (victim->wait == WAIT)
-		OK(pthread_mutex_lock(&victim->mutex));
-	else if (victim->wait == TIMEDWAIT)
-		OK(pthread_mutex_timedlock(&victim->mutex, &at));
-	else
-		OK(pthread_mutex_clocklock(&victim->mutex,
-					   clock_of(victim->wait), &at));
+	WAIT_BY(victim, pthread_mutex_lock, pthread_mutex_timedlock,
+		pthread_mutex_clocklock, &victim->mutex);
 	OK(pthread_mutex_unlock(&victim->mutex));
 }
 
@@ -592,11 +519,8 @@ static void unlock_mutex(struct victim *victim)
 CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
        "no call that locks a mutex is a cancellation point: asleep")
 {
-	struct victim victim;
-
 	for (EACH_CALL(call)) {
-		make_victim(&victim, lock_mutex);
-		victim.wait = call;
+		make_victim(lock_mutex, call);
 		OK(pthread_mutex_lock(&victim.mutex));
 		check_no_point(&victim, unlock_mutex);
 		OK(pthread_mutex_trylock(&victim.mutex));
@@ -606,29 +530,15 @@ CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
 
 static void read_rwlock(struct victim *victim)
 {
-	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
-
-	if (victim->wait == WAIT)
-		OK(pthread_rwlock_rdlock(&victim->rwlock));
-	else if (victim->wait == TIMEDWAIT)
-		OK(pthread_rwlock_timedrdlock(&victim->rwlock, &at));
-	else
-		OK(pthread_rwlock_clockrdlock(&victim->rwlock,
-					      clock_of(victim->wait), &at));
+	WAIT_BY(victim, pthread_rwlock_rdlock, pthread_rwlock_timedrdlock,
+		pthread_rwlock_clockrdlock, &victim->rwlock);
 	OK(pthread_rwlock_unlock(&victim->rwlock));
 }
 
 static void write_rwlock(struct victim *victim)
 {
-	struct timespec at = in_ms(clock_of(victim->wait), LONG_MS);
-
-	if (victim->wait == WAIT)
-		OK(pthread_rwlock_wrlock(&victim->rwlock));
-	else if (victim->wait == TIMEDWAIT)
-		OK(pthread_rwlock_timedwrlock(&victim->rwlock, &at));
-	else
-		OK(pthread_rwlock_clockwrlock(&victim->rwlock,
-					      clock_of(victim->wait), &at));
+	WAIT_BY(victim, pthread_rwlock_wrlock, pthread_rwlock_timedwrlock,
+		pthread_rwlock_clockwrlock, &victim->rwlock);
 	OK(pthread_rwlock_unlock(&victim->rwlock));
 }
 
@@ -641,13 +551,10 @@ CLAUSE(cancellation__sec_2__rwlocks_are_none_asleep,
        "the calls that lock rwlocks may be cancellation points; glibc's aren't: asleep")
 {
 	void (*const calls[])(struct victim *) = { read_rwlock, write_rwlock };
-	struct victim victim;
-	int i;
 
 	for (EACH_CALL(call)) {
-		for (i = 0; i < 2; i++) {
-			make_victim(&victim, calls[i]);
-			victim.wait = call;
+		for (int i = 0; i < 2; i++) {
+			make_victim(calls[i], call);
 			OK(pthread_rwlock_wrlock(&victim.rwlock));
 			check_no_point(&victim, unlock_rwlock);
 			OK(pthread_rwlock_trywrlock(&victim.rwlock));
@@ -666,9 +573,7 @@ static void meet(struct victim *victim)
 CLAUSE(cancellation__sec_2__barriers_are_none_asleep,
        "pthread_barrier_wait is no cancellation point: asleep")
 {
-	struct victim victim;
-
-	make_victim(&victim, meet);
+	make_victim(meet, WAIT);
 	check_no_point(&victim, meet);
 	OK(pthread_barrier_destroy(&victim.barrier));
 }
@@ -682,9 +587,7 @@ static void spin(struct victim *victim)
 CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
        "pthread_spin_lock is no cancellation point: as it waits")
 {
-	struct victim victim;
-
-	make_victim(&victim, spin);
+	make_victim(spin, WAIT);
 	OK(pthread_spin_lock(&victim.spin));
 	start_victim(&victim);
 	UNTIL(victim.entered);
@@ -699,9 +602,7 @@ CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
 
 static void check_pending(void (*call)(struct victim *))
 {
-	struct victim victim;
-
-	make_victim(&victim, call);
+	make_victim(call, WAIT);
 	victim.pending = true;
 	start_victim(&victim);
 	check_cancelled(&victim, true);
@@ -720,17 +621,13 @@ static void call_sems(struct victim *victim)
 	SEM_INIT(&victim->sem, 0);
 }
 
-CLAUSE(cancellation__sec_2__other_calls_on_semaphores_are_none,
-       "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation points")
-{
-	check_pending(call_sems);
-}
+CLAUSE_BY(check_pending(call_sems), cancellation__sec_2__other_calls_on_semaphores_are_none,
+          "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation "
+          "points")
 
 static void call_mutexes(struct victim *victim)
 {
-	enum sem_call call;
-
-	for (call = WAIT; call < SEM_CALLS; call++) {
+	for (EACH_CALL(call)) {
 		victim->wait = call;
 		lock_mutex(victim);
 	}
@@ -745,18 +642,13 @@ static void call_mutexes(struct victim *victim)
 	OK(pthread_cond_init(&victim->cond, NULL));
 }
 
-CLAUSE(cancellation__sec_2__mutexes_are_none_pending,
-       "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
-       "_broadcast: with a pending request")
-{
-	check_pending(call_mutexes);
-}
+CLAUSE_BY(check_pending(call_mutexes), cancellation__sec_2__mutexes_are_none_pending,
+          "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
+          "_broadcast: with a pending request")
 
 static void call_rwlocks(struct victim *victim)
 {
-	enum sem_call call;
-
-	for (call = WAIT; call < SEM_CALLS; call++) {
+	for (EACH_CALL(call)) {
 		victim->wait = call;
 		read_rwlock(victim);
 		write_rwlock(victim);
@@ -768,19 +660,15 @@ static void call_rwlocks(struct victim *victim)
 	OK(pthread_rwlock_init(&victim->rwlock, NULL));
 }
 
-CLAUSE(cancellation__sec_2__rwlocks_are_none_pending,
-       "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a pending "
-       "request")
-{
-	check_pending(call_rwlocks);
-}
+CLAUSE_BY(check_pending(call_rwlocks), cancellation__sec_2__rwlocks_are_none_pending,
+          "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a "
+          "pending request")
 
 static void call_barriers_and_spins(struct victim *victim)
 {
 	OK(pthread_barrier_destroy(&victim->barrier));
 	OK(pthread_barrier_init(&victim->barrier, NULL, 1));
-	CHECK_EQ(pthread_barrier_wait(&victim->barrier),
-		 PTHREAD_BARRIER_SERIAL_THREAD);
+	CHECK_EQ(pthread_barrier_wait(&victim->barrier), PTHREAD_BARRIER_SERIAL_THREAD);
 	spin(victim);
 	OK(pthread_spin_trylock(&victim->spin));
 	CHECK_ERR(pthread_spin_trylock(&victim->spin), EBUSY);

@@ -1,4 +1,4 @@
-/* Threads with priorities, for tests of who goes first. */
+/* Threads with priorities, for tests of which goes first. */
 #ifndef CONFORMANCE_PRIORITY_H
 #define CONFORMANCE_PRIORITY_H
 

@@ -1,5 +1,7 @@
 /* XSH, fork, pthread_atfork, exec, posix_spawn and exit, where locks are used. */
+#include "children.h"
 #include "clause.h"
+#include "crowd.h"
 #include "enough.h"
 #include "handlers.h"
 #include "semaphore.h"
@@ -35,70 +37,59 @@ static struct locks *make_locks(void)
 	return locks;
 }
 
-static void *wait_for_cond(void *argument)
+THREAD(wait_for_cond, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	OK(pthread_mutex_lock(&locks->mutex));
 	while (!locks->permits)
 		OK(pthread_cond_wait(&locks->cond, &locks->mutex));
 	locks->permits--;
 	OK(pthread_mutex_unlock(&locks->mutex));
-	return NULL;
 }
 
-static void *wait_for_sem(void *argument)
+THREAD(wait_for_sem, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	CHECK_EQ(sem_wait(&locks->sem), 0);
-	return NULL;
 }
 
-static void *wait_at_barrier(void *argument)
+THREAD(wait_at_barrier, struct locks *locks)
 {
-	struct locks *locks = argument;
 	int got = pthread_barrier_wait(&locks->barrier);
 
 	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
-	return NULL;
 }
 
-static void *wait_to_write(void *argument)
+THREAD(wait_to_write, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	OK(pthread_rwlock_wrlock(&locks->rwlock));
 	OK(pthread_rwlock_unlock(&locks->rwlock));
-	return NULL;
+}
+
+static void permit(struct locks *locks)
+{
+	OK(pthread_mutex_lock(&locks->mutex));
+	locks->permits = 1;
+	OK(pthread_cond_signal(&locks->cond));
+	OK(pthread_mutex_unlock(&locks->mutex));
 }
 
 /* All of them work, with threads that sleep and are woken. */
 static void check_locks(struct locks *locks)
 {
 	struct thread thread;
-	int i;
 
-	for (i = 0; i < 3; i++) {
-		start(&thread, wait_for_cond, locks);
-		until_asleep(&thread);
-		OK(pthread_mutex_lock(&locks->mutex));
-		locks->permits = 1;
-		OK(pthread_cond_signal(&locks->cond));
-		OK(pthread_mutex_unlock(&locks->mutex));
+	for (int i = 0; i < 3; i++) {
+		start_asleep(&thread, wait_for_cond, locks);
+		permit(locks);
 		join(&thread);
-		start(&thread, wait_for_sem, locks);
-		until_asleep(&thread);
+		start_asleep(&thread, wait_for_sem, locks);
 		POST(&locks->sem);
 		join(&thread);
 		check_free(&locks->sem, 0);
-		start(&thread, wait_at_barrier, locks);
-		until_asleep(&thread);
+		start_asleep(&thread, wait_at_barrier, locks);
 		wait_at_barrier(locks);
 		join(&thread);
 		OK(pthread_rwlock_rdlock(&locks->rwlock));
-		start(&thread, wait_to_write, locks);
-		until_asleep(&thread);
+		start_asleep(&thread, wait_to_write, locks);
 		OK(pthread_rwlock_unlock(&locks->rwlock));
 		join(&thread);
 		OK(pthread_spin_trylock(&locks->spin));
@@ -127,43 +118,34 @@ CLAUSE(fork__desc_2__child_has_its_own_of_all,
 CLAUSE(fork__desc_2__semaphores_value_is_copied,
        "a private semaphore has its value in the child, and changes there only")
 {
-	pid_t child;
 	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 3);
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		check_free(&sem, 3);
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			CHECK_EQ(take(&sem, i, LONG_MS), 0);
 		CHECK_ERRNO(take(&sem, TIMEDWAIT, 1), ETIMEDOUT);
-		_exit(0);
 	}
-	REAP(child);
 	/* The child's doings are its own. */
 	check_free(&sem, 3);
 }
 
-/* Others wait in the parent; in the child nobody does. */
 CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
        "the child has the thread that forked only: nobody waits in its copy of a semaphore")
 {
-	struct waiter waiters[SEM_CALLS], own;
-	pid_t child;
+	struct waiter waiters[CALLS], own;
 	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < SEM_CALLS; i++)
+	for (int i = 0; i < CALLS; i++)
 		wait_elsewhere(&waiters[i], &sem, i);
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		check_free(&sem, 0);
 		POST(&sem);
 		check_free(&sem, 1);
 		CHECK_EQ(sem_wait(&sem), 0);
-		for (i = 0; i < SEM_CALLS; i++) {
+		for (int i = 0; i < CALLS; i++) {
 			wait_elsewhere(&own, &sem, i);
 			POST(&sem);
 			check_ended(&own, 0);
@@ -172,14 +154,12 @@ CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
 		DESTROY(&sem);
 		SEM_INIT(&sem, 2);
 		check_free(&sem, 2);
-		_exit(0);
 	}
-	REAP(child);
-	for (i = 0; i < SEM_CALLS; i++)
+	for (int i = 0; i < CALLS; i++)
 		CHECK(!waiters[i].done);
-	for (i = 0; i < SEM_CALLS; i++)
+	for (int i = 0; i < CALLS; i++)
 		POST(&sem);
-	for (i = 0; i < SEM_CALLS; i++)
+	for (int i = 0; i < CALLS; i++)
 		check_ended(&waiters[i], 0);
 	check_free(&sem, 0);
 }
@@ -217,8 +197,7 @@ CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
 	OK(pthread_mutex_lock(&locks->mutex));
 	OK(pthread_rwlock_rdlock(&locks->rwlock));
 	OK(pthread_spin_lock(&locks->spin));
-	start(&waiter, wait_to_write, locks);
-	until_asleep(&waiter);
+	start_asleep(&waiter, wait_to_write, locks);
 	child = fork_watched();
 	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
 	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
@@ -259,10 +238,8 @@ CLAUSE(fork__desc_2__named_semaphores_stay_open,
 }
 
 /* A thread that keeps all of the locks in use. */
-static void *keep_busy(void *argument)
+THREAD(keep_busy, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	while (!locks->stop) {
 		OK(pthread_mutex_lock(&locks->mutex));
 		OK(pthread_cond_signal(&locks->cond));
@@ -275,7 +252,6 @@ static void *keep_busy(void *argument)
 		OK(pthread_spin_unlock(&locks->spin));
 		locks->turns++;
 	}
-	return NULL;
 }
 
 /* The child may call what is async-signal-safe: sem_post, and no other lock's. */
@@ -287,25 +263,20 @@ CLAUSE(fork__desc_3__threads_child_posts,
 	sem_t *shared = shared_memory(sizeof(*shared));
 	struct thread threads[3];
 	pid_t child;
-	int i;
 
 	SEM_INIT_SHARED(shared, 0);
-	for (i = 0; i < 3; i++)
-		start(&threads[i], keep_busy, locks);
-	for (i = 0; i < 40 && !enough(); i++) {
-		child = fork_watched();
-		if (child == 0) {
+	START_ALL(threads, keep_busy, locks);
+	for (int i = 0; i < 40 && !enough(); i++) {
+		IN_CHILD(child) {
 			POST(&locks->sem);
 			POST(shared);
-			_exit(0);
 		}
-		while (take(shared, i % SEM_CALLS, LONG_MS))
+		while (take(shared, i % CALLS, LONG_MS))
 			CHECK_EQ(errno, EINTR);
 		REAP(child);
 	}
 	locks->stop = true;
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	check_free(shared, 0);
 	check_free(&locks->sem, 0);
 }
@@ -330,14 +301,13 @@ CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
 {
 	struct locks *locks = make_locks();
 	struct thread thread;
-	int i;
 
 	posted_by_child = shared_memory(sizeof(*posted_by_child));
 	SEM_INIT_SHARED(posted_by_child, 0);
 	handle_by(SIGUSR1, fork_and_post, SA_RESTART);
 	start(&thread, keep_busy, locks);
 	UNTIL(locks->turns > 10);
-	for (i = 0; i < 40 && !enough(); i++) {
+	for (int i = 0; i < 40 && !enough(); i++) {
 		forked_by_handler = 0;
 		OK(pthread_kill(thread.pthread, SIGUSR1));
 		UNTIL(forked_by_handler);
@@ -351,16 +321,13 @@ CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
 }
 
 /* Every thread is in the midst of the same semaphore's wakes as it forks. */
-static void *pass_on(void *argument)
+THREAD(pass_on, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	while (!locks->stop) {
 		CHECK_EQ(sem_wait(&locks->sem), 0);
 		locks->turns++;
 		POST(&locks->sem);
 	}
-	return NULL;
 }
 
 static void fork_and_post_private(pid_t (*fork_so)(void))
@@ -368,13 +335,11 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 	struct locks *locks = make_locks();
 	struct thread threads[4];
 	pid_t child;
-	int i;
 
 	POST(&locks->sem);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], pass_on, locks);
+	START_ALL(threads, pass_on, locks);
 	UNTIL(locks->turns > 100);
-	for (i = 0; i < 150 && !enough(); i++) {
+	for (int i = 0; i < 150 && !enough(); i++) {
 		child = fork_so();
 		CHECK(child >= 0);
 		if (child == 0) {
@@ -388,26 +353,19 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 		REAP(child);
 	}
 	locks->stop = true;
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		POST(&locks->sem);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 }
 
-CLAUSE(fork__desc_3__child_posts_to_what_others_wait_for,
-       "the same for a private semaphore that threads of the parent are about to wait for, or be "
-       "woken from")
-{
-	fork_and_post_private(fork);
-}
+CLAUSE_BY(fork_and_post_private(fork), fork__desc_3__child_posts_to_what_others_wait_for,
+          "the same for a private semaphore that threads of the parent are about to wait for, or "
+          "be woken from")
 
 /* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
-CLAUSE(fork__desc_4__child_posts_to_what_others_wait_for,
-       "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork are "
-       "called")
-{
-	fork_and_post_private(_Fork);
-}
+CLAUSE_BY(fork_and_post_private(_Fork), fork__desc_4__child_posts_to_what_others_wait_for,
+          "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork "
+          "are called")
 
 /* ------------------------------------------------------- pthread_atfork -- */
 
@@ -480,10 +438,8 @@ static void release_in_child(void)
 	OK(pthread_rwlock_init(&forked_with->rwlock, NULL));
 }
 
-static void *keep_busy_one_by_one(void *argument)
+THREAD(keep_busy_one_by_one, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	while (!locks->stop) {
 		OK(pthread_rwlock_wrlock(&locks->rwlock));
 		OK(pthread_rwlock_unlock(&locks->rwlock));
@@ -495,35 +451,26 @@ static void *keep_busy_one_by_one(void *argument)
 		OK(pthread_spin_unlock(&locks->spin));
 		locks->turns++;
 	}
-	return NULL;
 }
 
-/* What they are for: the locks are nobody else's at the fork. */
 CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
        "handlers that take locks before the fork, and release them after it in parent and child, "
        "keep others out of it")
 {
 	struct thread threads[3];
-	pid_t child;
-	int i;
 
 	forked_with = make_locks();
 	POST(&forked_with->sem);
 	OK(pthread_atfork(prepare_locks, release_in_parent, release_in_child));
-	for (i = 0; i < 3; i++)
-		start(&threads[i], keep_busy_one_by_one, forked_with);
-	for (i = 0; i < 8; i++) {
-		child = fork_watched();
-		if (child == 0) {
+	START_ALL(threads, keep_busy_one_by_one, forked_with);
+	for (int i = 0; i < 8; i++) {
+		IN_A_CHILD {
 			CHECK_EQ(sem_wait(&forked_with->sem), 0);
 			check_locks(forked_with);
-			_exit(0);
 		}
-		REAP(child);
 	}
 	forked_with->stop = true;
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(sem_wait(&forked_with->sem), 0);
 	check_locks(forked_with);
 }
@@ -568,20 +515,16 @@ static void become(const char *test)
 	FAIL("exec: %s", strerror(errno));
 }
 
-CLAUSE(exec__desc_1__locks_begin_anew, "the new image begins with locks of its own")
-{
-	check_locks(make_locks());
-}
+CLAUSE_BY(check_locks(make_locks()), exec__desc_1__locks_begin_anew,
+          "the new image begins with locks of its own")
 
-/* Others wait and contend: with the image, they are gone. */
 CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone, in whatever wait")
 {
 	struct locks *locks;
 	struct thread threads[6];
 	pid_t child;
-	int i;
 
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		child = fork_watched();
 		if (child)  {
 			REAP(child);
@@ -604,10 +547,9 @@ CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone,
 	}
 }
 
-static void *become_another(void *argument UNUSED)
+THREAD(become_another, void *argument UNUSED)
 {
 	become("exec__desc_1__locks_begin_anew");
-	return NULL;
 }
 
 CLAUSE(exec__desc_1__by_another_thread_than_the_first,
@@ -627,7 +569,6 @@ CLAUSE(exec__desc_1__by_another_thread_than_the_first,
 	check_locks(locks);
 }
 
-/* The other image maps the same memory: semaphores there are the same. */
 CLAUSE(exec__desc_2__shared_memory_outlives_it,
        "semaphores in memory that both images map are the same")
 {
@@ -640,8 +581,7 @@ CLAUSE(exec__desc_2__shared_memory_outlives_it,
 	CHECK(fd >= 0);
 	if (!inherited)
 		CHECK_EQ(ftruncate(fd, 2 * sizeof(*sems)), 0);
-	sems = mmap(NULL, 2 * sizeof(*sems), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    fd, 0);
+	sems = mmap(NULL, 2 * sizeof(*sems), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(sems != MAP_FAILED);
 	if (inherited) {
 		CHECK_EQ(sem_wait(&sems[0]), 0);
@@ -671,19 +611,16 @@ struct spawner {
 	bool vforks;
 };
 
-static void *spawn_often(void *argument)
+THREAD(spawn_often, struct spawner *spawner)
 {
-	struct spawner *spawner = argument;
 	char *argv[] = { "true", NULL };
 	pid_t child;
-	int i;
 
-	for (i = 0; i < 10; i++) {
+	for (int i = 0; i < 10; i++) {
 		/* Held by this thread, and so it stays. */
 		OK(pthread_mutex_lock(&spawner->locks->mutex));
 		if (!spawner->vforks) {
-			OK(posix_spawnp(&child, "true", NULL, NULL, argv,
-					environ));
+			OK(posix_spawnp(&child, "true", NULL, NULL, argv, environ));
 		} else {
 			child = vfork();
 			if (child == 0) {
@@ -695,7 +632,6 @@ static void *spawn_often(void *argument)
 		OK(pthread_mutex_unlock(&spawner->locks->mutex));
 		REAP(child);
 	}
-	return NULL;
 }
 
 static void spawn_beside_others(bool vforks)
@@ -703,37 +639,27 @@ static void spawn_beside_others(bool vforks)
 	struct spawner spawners[2];
 	struct locks *locks = make_locks();
 	struct thread busy[2];
-	int i;
 
-	for (i = 0; i < 2; i++)
-		start(&busy[i], keep_busy, locks);
-	for (i = 0; i < 2; i++) {
+	START_ALL(busy, keep_busy, locks);
+	for (int i = 0; i < 2; i++) {
 		spawners[i] = (struct spawner){ .locks = locks };
 		spawners[i].vforks = vforks;
 		start(&spawners[i].thread, spawn_often, &spawners[i]);
 	}
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		join(&spawners[i].thread);
 	locks->stop = true;
-	for (i = 0; i < 2; i++)
-		join(&busy[i]);
+	JOIN_ALL(busy);
 	CHECK(locks->turns > 0);
 	check_locks(locks);
 }
 
-CLAUSE(posix_spawn__desc_1__beside_threads_that_contend,
-       "it disturbs no locks of the process, also with a mutex held")
-{
-	spawn_beside_others(false);
-}
+CLAUSE_BY(spawn_beside_others(false), posix_spawn__desc_1__beside_threads_that_contend,
+          "it disturbs no locks of the process, also with a mutex held")
 
-CLAUSE(vfork__desc_1__beside_threads_that_contend,
-       "it disturbs no locks of the process, also with a mutex held")
-{
-	spawn_beside_others(true);
-}
+CLAUSE_BY(spawn_beside_others(true), vfork__desc_1__beside_threads_that_contend,
+          "it disturbs no locks of the process, also with a mutex held")
 
-/* The spawned program has locks of its own, whatever this one's are. */
 CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
        "the new program begins with locks of its own")
 {
@@ -765,22 +691,28 @@ static void use_at_exit(void)
 	_exit(42);
 }
 
+static void check_exits_with_42(pid_t child)
+{
+	int status;
+
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK(WIFEXITED(status));
+	CHECK_EQ(WEXITSTATUS(status), 42);
+}
+
 CLAUSE(exit__desc_1__while_threads_wait,
        "threads that wait keep no process from its exit, and handlers of atexit can use locks")
 {
+	void *(*const waits[])(void *) = { wait_for_cond, wait_for_sem, wait_at_barrier, wait_to_write };
 	struct thread threads[4];
-	int how, status;
 	pid_t child;
 
-	for (how = 0; how < 3; how++) {
-		child = fork_watched();
-		if (child == 0) {
+	for (int how = 0; how < 3; how++) {
+		IN_CHILD(child) {
 			used_at_exit = make_locks();
 			OK(pthread_rwlock_rdlock(&used_at_exit->rwlock));
-			start(&threads[0], wait_for_cond, used_at_exit);
-			start(&threads[1], wait_for_sem, used_at_exit);
-			start(&threads[2], wait_at_barrier, used_at_exit);
-			start(&threads[3], wait_to_write, used_at_exit);
+			for (int i = 0; i < 4; i++)
+				start(&threads[i], waits[i], used_at_exit);
 			until_asleep(&threads[3]);
 			if (how == 0)
 				_exit(42);
@@ -788,60 +720,43 @@ CLAUSE(exit__desc_1__while_threads_wait,
 				CHECK_EQ(atexit(use_at_exit), 0);
 			exit(42);
 		}
-		CHECK_EQ(waitpid(child, &status, 0), child);
-		CHECK(WIFEXITED(status));
-		CHECK_EQ(WEXITSTATUS(status), 42);
+		check_exits_with_42(child);
 	}
 }
 
-static void *wait_and_exit(void *argument)
+THREAD(wait_and_exit, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	wait_for_sem(locks);
 	wait_for_cond(locks);
 	exit(42);
 }
 
-static void *permit(void *argument)
+THREAD(post_and_permit, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	sleep_ms(5);
 	POST(&locks->sem);
-	OK(pthread_mutex_lock(&locks->mutex));
-	locks->permits = 1;
-	OK(pthread_cond_signal(&locks->cond));
-	OK(pthread_mutex_unlock(&locks->mutex));
-	return NULL;
+	permit(locks);
 }
 
-/* The first thread is gone; the others' locks go on. */
 CLAUSE(pthread_exit__desc_4__of_the_first_thread,
        "when the first thread ends, the others' locks work on")
 {
 	struct thread *threads;
 	struct locks *locks;
 	pid_t child;
-	int status;
 
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		locks = make_locks();
 		threads = calloc(2, sizeof(*threads));
 		start(&threads[0], wait_and_exit, locks);
-		start(&threads[1], permit, locks);
+		start(&threads[1], post_and_permit, locks);
 		pthread_exit(NULL);
 	}
-	CHECK_EQ(waitpid(child, &status, 0), child);
-	CHECK(WIFEXITED(status));
-	CHECK_EQ(WEXITSTATUS(status), 42);
+	check_exits_with_42(child);
 }
 
-static void *lock_and_exit(void *argument)
+THREAD(lock_and_exit, struct locks *locks)
 {
-	struct locks *locks = argument;
-
 	OK(pthread_mutex_lock(&locks->mutex));
 	OK(pthread_rwlock_wrlock(&locks->rwlock));
 	CHECK_EQ(sem_wait(&locks->sem), 0);

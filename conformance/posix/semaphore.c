@@ -1,12 +1,19 @@
 /* XSH, the pages of semaphores: the unnamed ones, and named ones beside them. */
+#include "children.h"
 #include "clause.h"
+#include "crowd.h"
 #include "enough.h"
 #include "handlers.h"
+#include "memory.h"
 #include "priority.h"
 #include "semaphore.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
+
+/* Each clause runs in a process of its own, with these. */
+static struct waiter waiter;
+static sem_t sem;
 
 /* ------------------------------------------------------------ sem_init -- */
 
@@ -14,10 +21,8 @@ CLAUSE(sem_init__desc_1__value_is_the_one_given,
        "the semaphore's value is the one given, up to SEM_VALUE_MAX")
 {
 	static const unsigned int values[] = { 0, 1, 2, 1000, SEM_VALUE_MAX };
-	sem_t sem;
-	size_t i;
 
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (EACH(i, values)) {
 		SEM_INIT(&sem, values[i]);
 		CHECK_VALUE(&sem, values[i]);
 		DESTROY(&sem);
@@ -28,8 +33,6 @@ CLAUSE(sem_init__desc_1__serves_every_call,
        "what it has made serves sem_wait, sem_timedwait, sem_clockwait, sem_trywait, sem_post "
        "and sem_destroy")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 1);
 	for (EACH_CALL(call)) {
 		CHECK_EQ(take(&sem, call, LONG_MS), 0);
@@ -41,20 +44,11 @@ CLAUSE(sem_init__desc_1__serves_every_call,
 	DESTROY(&sem);
 }
 
-/* Memory comes from the heap as others left it. */
 CLAUSE(sem_init__desc_1__what_was_there_does_not_matter, "the memory may hold anything before")
 {
-	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
-	struct waiter waiter;
-	sem_t sem;
-	size_t i;
-
-	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
-		memset(&sem, filling[i], sizeof(sem));
+	for (EACH_FILLING(sem)) {
 		SEM_INIT(&sem, 0);
-		wait_elsewhere(&waiter, &sem, WAIT);
-		POST(&sem);
-		check_ended(&waiter, 0);
+		check_post_ends(&sem, WAIT);
 		check_free(&sem, 0);
 		DESTROY(&sem);
 	}
@@ -62,32 +56,20 @@ CLAUSE(sem_init__desc_1__what_was_there_does_not_matter, "the memory may hold an
 
 CLAUSE(sem_init__desc_1__writes_only_where_it_lies, "nothing beside the semaphore is written")
 {
-	struct {
-		unsigned char before[64];
-		sem_t sem;
-		unsigned char after[64];
-	} memory;
-	struct waiter waiter;
-	int i;
+	GUARDED(sem_t) memory;
 
-	memset(&memory, 0x5a, sizeof(memory));
-	SEM_INIT(&memory.sem, 1);
-	CHECK_EQ(sem_wait(&memory.sem), 0);
-	wait_elsewhere(&waiter, &memory.sem, TIMEDWAIT);
-	POST(&memory.sem);
-	check_ended(&waiter, 0);
-	DESTROY(&memory.sem);
-	for (i = 0; i < 64; i++)
-		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
+	GUARD(memory);
+	SEM_INIT(&memory.object, 1);
+	CHECK_EQ(sem_wait(&memory.object), 0);
+	check_post_ends(&memory.object, TIMEDWAIT);
+	DESTROY(&memory.object);
+	CHECK_GUARDED(memory);
 }
 
-static void *post_ten_times(void *sem)
+THREAD(post_ten_times, void *sem)
 {
-	int i;
-
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		POST(sem);
-	return NULL;
 }
 
 CLAUSE(sem_init__desc_2__shared_by_processes,
@@ -95,14 +77,13 @@ CLAUSE(sem_init__desc_2__shared_by_processes,
 {
 	sem_t *sems = shared_memory(2 * sizeof(*sems));
 	pid_t child;
-	int i;
 
 	SEM_INIT_SHARED(&sems[0], 0);
 	SEM_INIT_SHARED(&sems[1], 0);
 	child = fork_watched();
-	for (i = 0; i < 500; i++) {
+	for (int i = 0; i < 500; i++) {
 		POST(&sems[child == 0]);
-		while (take(&sems[child != 0], i % SEM_CALLS, LONG_MS))
+		while (take(&sems[child != 0], i % CALLS, LONG_MS))
 			CHECK_EQ(errno, EINTR);
 	}
 	if (child == 0)
@@ -112,7 +93,6 @@ CLAUSE(sem_init__desc_2__shared_by_processes,
 	check_free(&sems[1], 0);
 }
 
-/* A post in one process ends waits in others, as many as posts. */
 CLAUSE(sem_init__desc_2__posts_reach_waiting_processes,
        "with pshared, each post lets one waiting process go on")
 {
@@ -120,44 +100,32 @@ CLAUSE(sem_init__desc_2__posts_reach_waiting_processes,
 		sem_t sem;
 		_Atomic int done;
 	} *shared = shared_memory(sizeof(*shared));
-	pid_t children[SEM_CALLS];
-	int i;
+	pid_t children[CALLS];
 
 	SEM_INIT_SHARED(&shared->sem, 0);
-	for (i = 0; i < SEM_CALLS; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
+	for (int i = 0; i < CALLS; i++) {
+		IN_CHILD(children[i]) {
 			CHECK_EQ(take(&shared->sem, i, LONG_MS), 0);
 			shared->done++;
-			_exit(0);
 		}
 	}
 	sleep_ms(30);
-	for (i = 0; i < SEM_CALLS; i++) {
+	for (int i = 0; i < CALLS; i++) {
 		CHECK_EQ(shared->done, i);
 		POST(&shared->sem);
 		UNTIL(shared->done == i + 1);
 		sleep_ms(5);
 	}
-	for (i = 0; i < SEM_CALLS; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	check_free(&shared->sem, 0);
 }
 
-/* Where it is mapped makes no difference, not even within a process. */
 CLAUSE(sem_init__desc_2__shared_has_no_address,
        "with pshared, every mapping of the memory is the same semaphore")
 {
-	int fd = memfd_create("sem", MFD_CLOEXEC);
-	struct waiter waiter;
-	sem_t *one, *other;
+	void *one, *other;
 
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, sizeof(sem_t)), 0);
-	one = mmap(NULL, sizeof(*one), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	other = mmap(NULL, sizeof(*one), PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		     0);
-	CHECK(one != MAP_FAILED && other != MAP_FAILED && one != other);
+	map_twice(&one, &other);
 	SEM_INIT_SHARED(one, 0);
 	for (EACH_CALL(call)) {
 		wait_elsewhere(&waiter, one, call);
@@ -167,29 +135,22 @@ CLAUSE(sem_init__desc_2__shared_has_no_address,
 	check_free(other, 0);
 }
 
-/* The process that waited is gone; those that are left can go on. */
 CLAUSE(sem_init__desc_2__shared_survives_a_waiters_death,
        "with pshared, a process that is killed as it waits takes nothing with it")
 {
 	sem_t *sem = shared_memory(sizeof(*sem));
-	struct waiter waiter;
 	int status;
 	pid_t child;
 
 	SEM_INIT_SHARED(sem, 0);
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child)
 		take(sem, WAIT, 0);
-		_exit(0);
-	}
 	sleep_ms(30);
 	CHECK_EQ(kill(child, SIGKILL), 0);
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	CHECK(WIFSIGNALED(status));
 	CHECK_VALUE(sem, 0);
-	wait_elsewhere(&waiter, sem, WAIT);
-	POST(sem);
-	check_ended(&waiter, 0);
+	check_post_ends(sem, WAIT);
 	check_free(sem, 0);
 }
 
@@ -197,24 +158,18 @@ CLAUSE(sem_init__desc_3__any_thread_of_the_process,
        "without pshared, every thread of the process may wait and post")
 {
 	struct thread threads[4];
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], post_ten_times, &sem);
-	for (i = 0; i < 40; i++)
-		CHECK_EQ(take(&sem, i % SEM_CALLS, LONG_MS), 0);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	START_ALL(threads, post_ten_times, &sem);
+	for (int i = 0; i < 40; i++)
+		CHECK_EQ(take(&sem, i % CALLS, LONG_MS), 0);
+	JOIN_ALL(threads);
 	check_free(&sem, 0);
 	DESTROY(&sem);
 }
 
 CLAUSE(sem_init__err_EINVAL__value_beyond_the_maximum, "the value is greater than SEM_VALUE_MAX")
 {
-	sem_t sem;
-
 	CHECK_ERRNO(sem_init(&sem, 0, SEM_VALUE_MAX + 1U), EINVAL);
 	CHECK_ERRNO(sem_init(&sem, 1, SEM_VALUE_MAX + 1U), EINVAL);
 	CHECK_ERRNO(sem_init(&sem, 0, UINT_MAX), EINVAL);
@@ -222,8 +177,6 @@ CLAUSE(sem_init__err_EINVAL__value_beyond_the_maximum, "the value is greater tha
 
 CLAUSE(sem_init__ret__zero, "0 on success, whatever pshared is")
 {
-	sem_t sem;
-
 	CHECK_EQ(sem_init(&sem, 0, 7), 0);
 	CHECK_EQ(sem_destroy(&sem), 0);
 	/* Any value but zero makes it a shared one. */
@@ -236,41 +189,27 @@ CLAUSE(sem_init__ret__zero, "0 on success, whatever pshared is")
 CLAUSE(sem_destroy__desc_1__may_be_initialised_again,
        "after it, sem_init makes the memory a semaphore anew")
 {
-	struct waiter waiter;
-	sem_t sem;
-	int i;
-
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		CHECK_EQ(sem_init(&sem, i % 2, i), 0);
 		check_free(&sem, i);
 		DESTROY(&sem);
 	}
 	SEM_INIT(&sem, 0);
-	wait_elsewhere(&waiter, &sem, WAIT);
-	POST(&sem);
-	check_ended(&waiter, 0);
+	check_post_ends(&sem, WAIT);
 	DESTROY(&sem);
 }
 
-static void *take_nothing(void *sem)
+THREAD(take_nothing, void *sem)
 {
 	CHECK_ERRNO(take(sem, TIMEDWAIT, 10), ETIMEDOUT);
-	return NULL;
 }
 
 CLAUSE(sem_destroy__desc_2__after_waits_that_gave_up,
        "it is safe once nobody waits: threads that timed out are gone")
 {
-	struct thread threads[4];
-	sem_t sem;
-	int round, i;
-
-	for (round = 0; round < 5; round++) {
+	for (int round = 0; round < 5; round++) {
 		SEM_INIT(&sem, 0);
-		for (i = 0; i < 4; i++)
-			start(&threads[i], take_nothing, &sem);
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		run_together(4, take_nothing, &sem);
 		DESTROY(&sem);
 		memset(&sem, 0xff, sizeof(sem));
 	}
@@ -281,9 +220,8 @@ struct vanishing {
 	_Atomic bool stop;
 };
 
-static void *post_what_vanishes(void *argument)
+THREAD(post_what_vanishes, struct vanishing *vanishing)
 {
-	struct vanishing *vanishing = argument;
 	sem_t *sem;
 
 	while (!vanishing->stop) {
@@ -293,33 +231,28 @@ static void *post_what_vanishes(void *argument)
 		else
 			sched_yield();
 	}
-	return NULL;
 }
 
-
 /*
- * Whoever takes what a post gives may destroy the semaphore and free its memory
- * while the poster is still in sem_post.
+ * A thread that takes what a post gives may destroy the semaphore and free its
+ * memory while the poster is still in sem_post.
  */
 CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
        "it is safe once nobody waits, though the poster hasn't returned; its memory may go too")
 {
+	sem_t *sem;
 	struct vanishing vanishing = { .sem = NULL };
 	struct thread poster;
-	sem_t *sem;
-	int i;
 
 	start(&poster, post_what_vanishes, &vanishing);
-	for (i = 0; i < 3000 && !enough(); i++) {
-		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(sem != MAP_FAILED);
+	for (int i = 0; i < 3000 && !enough(); i++) {
+		sem = new_page();
 		SEM_INIT(sem, 0);
 		vanishing.sem = sem;
-		CHECK_EQ(take(sem, i % SEM_CALLS, LONG_MS), 0);
+		CHECK_EQ(take(sem, i % CALLS, LONG_MS), 0);
 		if (i % 2)
 			DESTROY(sem);
-		CHECK_EQ(munmap(sem, sizeof(*sem)), 0);
+		give_back(sem);
 	}
 	vanishing.stop = true;
 	join(&poster);
@@ -328,25 +261,22 @@ CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
 /* The same, with a waiter that sleeps before the post and polls after it. */
 CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that have slept")
 {
+	sem_t *sem;
 	struct vanishing vanishing = { .sem = NULL };
 	struct thread poster;
-	sem_t *sem;
-	int i;
 
 	start(&poster, post_what_vanishes, &vanishing);
-	for (i = 0; i < 300 && !enough(); i++) {
+	for (int i = 0; i < 300 && !enough(); i++) {
 		struct waiter waiter;
 
-		sem = mmap(NULL, sizeof(*sem), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(sem != MAP_FAILED);
+		sem = new_page();
 		SEM_INIT(sem, 0);
-		start_waiter(&waiter, sem, i % SEM_CALLS);
+		start_waiter(&waiter, sem, i % CALLS);
 		usleep(i % 3 * 200);
 		vanishing.sem = sem;
 		UNTIL(waiter.done);
 		DESTROY(sem);
-		CHECK_EQ(munmap(sem, sizeof(*sem)), 0);
+		give_back(sem);
 		check_ended(&waiter, 0);
 	}
 	vanishing.stop = true;
@@ -355,8 +285,6 @@ CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that hav
 
 CLAUSE(sem_destroy__ret__zero, "0 on success")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, SEM_VALUE_MAX);
 	CHECK_EQ(sem_destroy(&sem), 0);
 	SEM_INIT_SHARED(&sem, 0);
@@ -367,8 +295,6 @@ CLAUSE(sem_destroy__ret__zero, "0 on success")
 
 CLAUSE(sem_trywait__desc_1__takes_one, "sem_trywait locks the semaphore if it isn't locked")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 3);
 	CHECK_EQ(sem_trywait(&sem), 0);
 	CHECK_VALUE(&sem, 2);
@@ -383,19 +309,15 @@ struct rush {
 	_Atomic int taken, go;
 };
 
-static void *try_often(void *argument)
+THREAD(try_often, struct rush *rush)
 {
-	struct rush *rush = argument;
-	int i;
-
 	UNTIL(rush->go);
-	for (i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000; i++) {
 		if (!sem_trywait(&rush->sem))
 			rush->taken++;
 		else
 			CHECK_EQ(errno, EAGAIN);
 	}
-	return NULL;
 }
 
 CLAUSE(sem_trywait__desc_1__as_many_as_there_are,
@@ -403,25 +325,19 @@ CLAUSE(sem_trywait__desc_1__as_many_as_there_are,
 {
 	struct thread threads[4];
 	struct rush rush = { .taken = 0 };
-	int i;
 
 	SEM_INIT(&rush.sem, 5000);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], try_often, &rush);
+	START_ALL(threads, try_often, &rush);
 	rush.go = 1;
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(rush.taken, 5000);
 	check_free(&rush.sem, 0);
 }
 
 CLAUSE(sem_trywait__err_EAGAIN__locked, "sem_trywait finds the value 0, and leaves it")
 {
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 100; i++)
+	for (int i = 0; i < 100; i++)
 		CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
 	CHECK_VALUE(&sem, 0);
 	POST(&sem);
@@ -433,9 +349,6 @@ CLAUSE(sem_trywait__err_EAGAIN__locked, "sem_trywait finds the value 0, and leav
 CLAUSE(sem_trywait__err_EAGAIN__others_wait,
        "sem_trywait finds it locked when others wait, and disturbs them not")
 {
-	struct waiter waiter;
-	sem_t sem;
-
 	SEM_INIT(&sem, 0);
 	wait_elsewhere(&waiter, &sem, WAIT);
 	CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
@@ -450,11 +363,8 @@ CLAUSE(sem_trywait__err_EAGAIN__others_wait,
 CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked,
        "a positive value goes down by one, without a wait")
 {
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 100);
-	for (i = 99; i >= 0; i--) {
+	for (int i = 99; i >= 0; i--) {
 		CHECK_EQ(sem_wait(&sem), 0);
 		CHECK_VALUE(&sem, i);
 	}
@@ -463,12 +373,8 @@ CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked,
 
 CLAUSE(sem_wait__desc_2__blocks_until_a_post, "at 0 it doesn't return before it can lock")
 {
-	struct waiter waiter;
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 10; i++) {
+	for (int i = 0; i < 10; i++) {
 		wait_elsewhere(&waiter, &sem, WAIT);
 		sleep_ms(2);
 		CHECK(!waiter.done);
@@ -482,16 +388,13 @@ CLAUSE(sem_wait__desc_2__blocks_until_a_post, "at 0 it doesn't return before it 
 CLAUSE(sem_wait__desc_2__many_waiters_and_as_many_posts, "as many waits end as there are posts")
 {
 	struct waiter waiters[24];
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 24; i++)
-		wait_elsewhere(&waiters[i], &sem, i % SEM_CALLS);
-	for (i = 0; i < 24; i++)
+	for (int i = 0; i < 24; i++)
+		wait_elsewhere(&waiters[i], &sem, i % CALLS);
+	for (int i = 0; i < 24; i++)
 		POST(&sem);
-	for (i = 0; i < 24; i++)
-		check_ended(&waiters[i], 0);
+	CHECK_ALL_ENDED(waiters);
 	check_free(&sem, 0);
 	DESTROY(&sem);
 }
@@ -502,13 +405,10 @@ struct exclusion {
 	long counter;
 };
 
-static void *count(void *argument)
+THREAD(count, struct exclusion *exclusion)
 {
-	struct exclusion *exclusion = argument;
-	int i;
-
-	for (i = 0; i < 3000; i++) {
-		CHECK_EQ(take(&exclusion->sem, i % SEM_CALLS, LONG_MS), 0);
+	for (int i = 0; i < 3000; i++) {
+		CHECK_EQ(take(&exclusion->sem, i % CALLS, LONG_MS), 0);
 		CHECK_EQ(exclusion->inside++, 0);
 		exclusion->counter++;
 		if (i % 64 == 0)
@@ -516,21 +416,15 @@ static void *count(void *argument)
 		CHECK_EQ(--exclusion->inside, 0);
 		POST(&exclusion->sem);
 	}
-	return NULL;
 }
 
 /* One is locked until it is posted; what was written before is seen after. */
 CLAUSE(sem_wait__desc_3__stays_locked_until_posted, "what it has locked stays so until sem_post")
 {
 	struct exclusion exclusion = { .counter = 0 };
-	struct thread threads[6];
-	int i;
 
 	SEM_INIT(&exclusion.sem, 1);
-	for (i = 0; i < 6; i++)
-		start(&threads[i], count, &exclusion);
-	for (i = 0; i < 6; i++)
-		join(&threads[i]);
+	run_together(6, count, &exclusion);
 	CHECK_EQ(exclusion.counter, 6 * 3000);
 	check_free(&exclusion.sem, 1);
 }
@@ -540,12 +434,9 @@ struct pool {
 	_Atomic int inside;
 };
 
-static void *enter_pool(void *argument)
+THREAD(enter_pool, struct pool *pool)
 {
-	struct pool *pool = argument;
-	int i;
-
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		CHECK_EQ(sem_wait(&pool->sem), 0);
 		CHECK(++pool->inside <= 3);
 		if (i % 16 == 0)
@@ -553,34 +444,25 @@ static void *enter_pool(void *argument)
 		pool->inside--;
 		POST(&pool->sem);
 	}
-	return NULL;
 }
 
 CLAUSE(sem_wait__desc_3__lets_in_as_many_as_its_value, "no more than its value are in at a time")
 {
 	struct pool pool = { .inside = 0 };
-	struct thread threads[8];
-	int i;
 
 	SEM_INIT(&pool.sem, 3);
-	for (i = 0; i < 8; i++)
-		start(&threads[i], enter_pool, &pool);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	run_together(8, enter_pool, &pool);
 	check_free(&pool.sem, 3);
 }
 
-/* Whoever locks it need not be the one that unlocks it. */
 CLAUSE(sem_wait__desc_3__has_no_owner, "another thread than the one that locked may post")
 {
 	struct thread other;
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 1);
 	CHECK_EQ(sem_wait(&sem), 0);
 	start(&other, post_ten_times, &sem);
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		CHECK_EQ(sem_wait(&sem), 0);
 	join(&other);
 	check_free(&sem, 0);
@@ -589,13 +471,9 @@ CLAUSE(sem_wait__desc_3__has_no_owner, "another thread than the one that locked 
 CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART,
        "a handler has run (a \"may\" of 2017 that glibc does)")
 {
-	struct waiter waiter;
-	sem_t sem;
-	int i;
-
 	handle(0);
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		wait_elsewhere(&waiter, &sem, WAIT);
 		shoot(&waiter.thread);
 		check_ended(&waiter, EINTR);
@@ -607,14 +485,10 @@ CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART,
 CLAUSE(sem_wait__desc_4__handler_with_SA_RESTART_waits_on,
        "a signal can interrupt it; with SA_RESTART it goes on waiting after the handler")
 {
-	struct waiter waiter;
-	sem_t sem;
-	int i;
-
 	handle(SA_RESTART);
 	SEM_INIT(&sem, 0);
 	wait_elsewhere(&waiter, &sem, WAIT);
-	for (i = 0; i < 100; i++) {
+	for (int i = 0; i < 100; i++) {
 		shoot(&waiter.thread);
 		CHECK(!waiter.done);
 		if (i % 10 == 0)
@@ -639,17 +513,10 @@ static void *wait_with_signals_blocked(void *argument)
 CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait,
        "signals that the thread blocks interrupt nothing")
 {
-	struct waiter waiter;
-	sem_t sem;
-
 	handle(0);
 	SEM_INIT(&sem, 0);
 	for (EACH_CALL(call)) {
-		waiter = (struct waiter){
-			.sem = &sem,
-			.call = call,
-			.ms = LONG_MS,
-		};
+		waiter = (struct waiter){ .sem = &sem, .call = call, .ms = LONG_MS };
 		start(&waiter.thread, wait_with_signals_blocked, &waiter);
 		until_asleep(&waiter.thread);
 		OK(pthread_kill(waiter.thread.pthread, SIGUSR1));
@@ -664,9 +531,6 @@ CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait,
 
 CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait, "ignored signals interrupt nothing")
 {
-	struct waiter waiter;
-	sem_t sem;
-
 	handle_by(SIGUSR1, SIG_IGN, 0);
 	SEM_INIT(&sem, 0);
 	for (EACH_CALL(call)) {
@@ -694,11 +558,9 @@ CLAUSE(sem_wait__desc_4__stop_and_continue_end_no_wait,
 	pid_t child;
 
 	SEM_INIT_SHARED(&shared->sem, 0);
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		shared->error = take(&shared->sem, WAIT, 0) ? errno : 0;
 		shared->done = 1;
-		_exit(0);
 	}
 	sleep_ms(20);
 	CHECK_EQ(kill(child, SIGSTOP), 0);
@@ -717,12 +579,10 @@ CLAUSE(sem_wait__ret__interrupted_leaves_the_value,
        "a call that fails leaves the semaphore as it is, and the others that wait")
 {
 	struct waiter waiters[3];
-	sem_t sem;
-	int i;
 
 	handle(0);
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		wait_elsewhere(&waiters[i], &sem, WAIT);
 	shoot(&waiters[1].thread);
 	check_ended(&waiters[1], EINTR);
@@ -740,14 +600,12 @@ struct storm {
 	sem_t sem;
 	_Atomic long posted, taken, interrupted;
 	_Atomic int stop;
-	enum sem_call call;
+	enum call call;
 	int64_t ms;
 };
 
-static void *take_until_stopped(void *argument)
+THREAD(take_until_stopped, struct storm *storm)
 {
-	struct storm *storm = argument;
-
 	while (!storm->stop) {
 		if (!take(&storm->sem, storm->call, storm->ms)) {
 			storm->taken++;
@@ -756,23 +614,21 @@ static void *take_until_stopped(void *argument)
 		CHECK(errno == EINTR || errno == ETIMEDOUT);
 		storm->interrupted++;
 	}
-	return NULL;
 }
 
 /* No post is lost to a wait that gives up as it comes, and none counts twice. */
-static void weather(enum sem_call call, int64_t ms, bool signals)
+static void weather(enum call call, int64_t ms, bool signals)
 {
 	struct storm storm = { .call = call, .ms = ms };
 	struct thread threads[4];
 	uint32_t state = 4711;
-	int i, value;
+	int value;
 
 	SEM_INIT(&storm.sem, 0);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], take_until_stopped, &storm);
-	for (i = 0; i < 4; i++)
+	START_ALL(threads, take_until_stopped, &storm);
+	for (int i = 0; i < 4; i++)
 		UNTIL(threads[i].tid);
-	for (i = 0; i < 2000 && (i < 50 || !enough()); i++) {
+	for (int i = 0; i < 2000 && (i < 50 || !enough()); i++) {
 		POST(&storm.sem);
 		storm.posted++;
 		if (signals)
@@ -780,13 +636,12 @@ static void weather(enum sem_call call, int64_t ms, bool signals)
 		if (next_random(&state) % 4 == 0)
 			usleep(next_random(&state) % 100);
 	}
-	/* All of them reach somebody, though nobody posts any more. */
+	/* Each of them reaches a thread, though no more posts come. */
 	UNTIL(storm.taken == storm.posted);
 	storm.stop = 1;
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		POST(&storm.sem);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(sem_getvalue(&storm.sem, &value), 0);
 	CHECK_EQ(storm.taken + value, storm.posted + 4);
 	DESTROY(&storm.sem);
@@ -811,14 +666,13 @@ static void jump(int signal UNUSED)
 	siglongjmp(out_of_here, 1);
 }
 
-static void *jump_out_of_wait(void *argument)
+THREAD(jump_out_of_wait, struct waiter *waiter)
 {
-	struct waiter *waiter = argument;
 	int saves_mask = 1;
 
 	if (sigsetjmp(out_of_here, saves_mask)) {
 		waiter->done = true;
-		return NULL;
+		return;
 	}
 	take(waiter->sem, waiter->call, waiter->ms);
 	FAIL("returned");
@@ -829,30 +683,23 @@ CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it,
        "a handler that interrupts it may leave by siglongjmp; the wait is over, and no post goes "
        "there")
 {
-	struct waiter jumper, waiter;
-	int i;
+	struct waiter jumper;
 
 	handle_by(SIGUSR1, jump, 0);
 	SEM_INIT(&jumped_at, 0);
-	for (i = 0; i < 2 * SEM_CALLS; i++) {
-		jumper = (struct waiter){
-			.sem = &jumped_at,
-			.call = i % SEM_CALLS,
-			.ms = LONG_MS,
-		};
+	for (int i = 0; i < 2 * CALLS; i++) {
+		jumper = (struct waiter){ .sem = &jumped_at, .call = i % CALLS, .ms = LONG_MS };
 		start(&jumper.thread, jump_out_of_wait, &jumper);
 		until_asleep(&jumper.thread);
 		OK(pthread_kill(jumper.thread.pthread, SIGUSR1));
 		UNTIL(jumper.done);
 		join(&jumper.thread);
-		if (i < SEM_CALLS) {
+		if (i < CALLS) {
 			check_free(&jumped_at, 0);
 			POST(&jumped_at);
 			CHECK_EQ(sem_trywait(&jumped_at), 0);
 		}
-		wait_elsewhere(&waiter, &jumped_at, WAIT);
-		POST(&jumped_at);
-		check_ended(&waiter, 0);
+		check_post_ends(&jumped_at, WAIT);
 	}
 }
 
@@ -865,9 +712,8 @@ static void jump_if_within(int signal UNUSED)
 		siglongjmp(out_of_here, 1);
 }
 
-static void *jump_out_often(void *argument)
+THREAD(jump_out_often, struct rush *rush)
 {
-	struct rush *rush = argument;
 	int saves_mask = 1;
 
 	while (!rush->go) {
@@ -878,7 +724,6 @@ static void *jump_out_often(void *argument)
 		}
 		may_jump = 0;
 	}
-	return NULL;
 }
 
 CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
@@ -887,25 +732,22 @@ CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
 {
 	struct rush rush = { .taken = 0 };
 	struct thread threads[3];
-	struct waiter waiter;
 	uint32_t state = 4711;
-	int i, pause;
 
 	handle_by(SIGUSR1, jump_if_within, 0);
 	SEM_INIT(&rush.sem, 0);
-	for (i = 0; i < 3; i++)
-		start(&threads[i], jump_out_often, &rush);
-	for (i = 0; i < 3; i++)
+	START_ALL(threads, jump_out_often, &rush);
+	for (int i = 0; i < 3; i++)
 		UNTIL(threads[i].tid);
-	for (i = 0; i < 15000 && !enough(); i++) {
+	for (int i = 0; i < 15000 && !enough(); i++) {
 		POST(&rush.sem);
 		if (i % 3 == 0)
 			OK(pthread_kill(threads[i / 3 % 3].pthread, SIGUSR1));
-		for (pause = next_random(&state) % 300; pause; pause--)
+		for (int pause = next_random(&state) % 300; pause; pause--)
 			__asm__ volatile("");
 	}
 	rush.go = 1;
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		while (pthread_tryjoin_np(threads[i].pthread, NULL)) {
 			POST(&rush.sem);
 			usleep(200);
@@ -914,9 +756,7 @@ CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment,
 	CHECK(rush.taken > 0);
 	while (!sem_trywait(&rush.sem))
 		;
-	wait_elsewhere(&waiter, &rush.sem, WAIT);
-	POST(&rush.sem);
-	check_ended(&waiter, 0);
+	check_post_ends(&rush.sem, WAIT);
 	check_free(&rush.sem, 0);
 }
 
@@ -928,17 +768,14 @@ static void destroy_by_waiting(void *rounds)
 	static __thread int round;
 
 	POST(&given);
-	CHECK_EQ(take(&taken, round % SEM_CALLS, LONG_MS), 0);
+	CHECK_EQ(take(&taken, round % CALLS, LONG_MS), 0);
 	if (++round < PTHREAD_DESTRUCTOR_ITERATIONS)
 		OK(pthread_setspecific(*key, key));
 }
 
-static void *set_key(void *argument)
+THREAD(set_key, pthread_key_t *key)
 {
-	pthread_key_t *key = argument;
-
 	OK(pthread_setspecific(*key, key));
-	return NULL;
 }
 
 /* The last that runs of a thread, in each of its rounds. */
@@ -947,28 +784,23 @@ CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data,
 {
 	struct thread threads[3];
 	pthread_key_t key;
-	int i, round;
 
 	SEM_INIT(&given, 0);
 	SEM_INIT(&taken, 0);
 	OK(pthread_key_create(&key, destroy_by_waiting));
-	for (i = 0; i < 3; i++)
-		start(&threads[i], set_key, &key);
-	for (round = 0; round < 3 * PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
+	START_ALL(threads, set_key, &key);
+	for (int round = 0; round < 3 * PTHREAD_DESTRUCTOR_ITERATIONS; round++) {
 		CHECK_EQ(sem_wait(&given), 0);
 		sleep_ms(1);
 		POST(&taken);
 	}
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	check_free(&given, 0);
 	check_free(&taken, 0);
 }
 
 CLAUSE(sem_wait__ret__zero_when_locked, "0 when it has locked")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 1);
 	CHECK_EQ(sem_wait(&sem), 0);
 	POST(&sem);
@@ -981,9 +813,6 @@ CLAUSE(sem_wait__ret__zero_when_locked, "0 when it has locked")
 
 CLAUSE(sem_timedwait__desc_1__waits_for_a_post, "it waits like sem_wait, for a post")
 {
-	struct waiter waiter;
-	sem_t sem;
-
 	SEM_INIT(&sem, 0);
 	for (EACH_TIMED(call)) {
 		wait_elsewhere(&waiter, &sem, call);
@@ -995,59 +824,39 @@ CLAUSE(sem_timedwait__desc_1__waits_for_a_post, "it waits like sem_wait, for a p
 	check_free(&sem, 0);
 }
 
-static void time_out(enum sem_call call)
+static void time_out(enum call call)
 {
-	clockid_t clock = clock_of(call);
 	struct timespec at;
-	int64_t deadline;
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 5; i++) {
-		at = in_ms(clock, 5 * i);
-		deadline = at.tv_sec * NS_PER_S + at.tv_nsec;
+	for (int i = 0; i < 5; i++) {
+		at = in_ms(clock_of(call), 5 * i);
 		CHECK_ERRNO(take_until(&sem, call, &at), ETIMEDOUT);
-		CHECK(now_ns(clock) >= deadline);
-		CHECK(now_ns(clock) < deadline + LATE_MS * NS_PER_MS);
+		CHECK_REACHED(clock_of(call), at);
 	}
 	check_free(&sem, 0);
 }
 
-CLAUSE(sem_timedwait__err_ETIMEDOUT__at_the_deadline,
-       "sem_timedwait ends at its deadline on CLOCK_REALTIME, not before")
-{
-	time_out(TIMEDWAIT);
-}
+CLAUSE_BY(time_out(TIMEDWAIT), sem_timedwait__err_ETIMEDOUT__at_the_deadline,
+          "sem_timedwait ends at its deadline on CLOCK_REALTIME, not before")
 
-CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
-       "sem_clockwait ends at its deadline on CLOCK_REALTIME, not before")
-{
-	time_out(CLOCKWAIT_REALTIME);
-}
+CLAUSE_BY(time_out(CLOCKWAIT_REALTIME), sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
+          "sem_clockwait ends at its deadline on CLOCK_REALTIME, not before")
 
-CLAUSE(sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
-       "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not before")
-{
-	time_out(CLOCKWAIT_MONOTONIC);
-}
+CLAUSE_BY(time_out(CLOCKWAIT_MONOTONIC), sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
+          "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not before")
 
 CLAUSE(sem_timedwait__err_ETIMEDOUT__deadline_has_passed,
        "the deadline has passed at the call, by any length of time")
 {
-	static const struct timespec longs_ago[] = {
-		{ 0, 0 }, { 1, 0 }, { 0, 999999999 }, { -1, 0 },
-		{ -1, 999999999 }, { INT64_MIN, 0 }, { INT64_MIN, 999999999 },
-	};
 	int64_t before = now_ns(CLOCK_MONOTONIC);
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 0);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < sizeof(longs_ago) / sizeof(longs_ago[0]); i++)
-			CHECK_ERRNO(take_until(&sem, call, &longs_ago[i]),
-				    ETIMEDOUT);
+		for (EACH(i, long_past))
+			CHECK_ERRNO(take_until(&sem, call, &long_past[i]), ETIMEDOUT);
+		for (EACH(i, negative))
+			CHECK_ERRNO(take_until(&sem, call, &negative[i]), ETIMEDOUT);
 		CHECK_ERRNO(take(&sem, call, -1), ETIMEDOUT);
 		CHECK_ERRNO(take(&sem, call, 0), ETIMEDOUT);
 	}
@@ -1061,12 +870,10 @@ CLAUSE(sem_timedwait__desc_4__no_timeout_when_unlocked,
 	static const struct timespec longs_ago[] = {
 		{ 0, 0 }, { -1, 0 }, { INT64_MIN, 999999999 },
 	};
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 1);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < sizeof(longs_ago) / sizeof(longs_ago[0]); i++) {
+		for (EACH(i, longs_ago)) {
 			CHECK_EQ(take_until(&sem, call, &longs_ago[i]), 0);
 			CHECK_VALUE(&sem, 0);
 			POST(&sem);
@@ -1075,49 +882,30 @@ CLAUSE(sem_timedwait__desc_4__no_timeout_when_unlocked,
 	check_free(&sem, 1);
 }
 
-static const struct timespec far_away[] = {
-	{ INT64_MAX, 999999999 }, { INT64_MAX, 0 }, { INT64_MAX - 1, 5 },
-	{ INT64_MAX / 2, 0 }, { INT64_MAX / NS_PER_S, 854775808 },
-	{ INT64_MAX / NS_PER_S + 1, 0 }, { 1LL << 33, 0 },
-};
-
-#define FAR_AWAY (sizeof(far_away) / sizeof(far_away[0]))
-
 struct far_waiter {
 	struct thread thread;
 	sem_t *sem;
-	enum sem_call call;
+	enum call call;
 	size_t at;
 	_Atomic bool done;
 };
 
-static void *wait_far(void *argument)
+THREAD(wait_far, struct far_waiter *far)
 {
-	struct far_waiter *far = argument;
-
-	CHECK_EQ(take_until(far->sem, far->call, &far_away[far->at]), 0);
+	CHECK_EQ(take_until(far->sem, far->call, &farthest[far->at]), 0);
 	far->done = true;
-	return NULL;
 }
 
-/* Deadlines that overflow when they are counted in nanoseconds. */
 CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post,
        "a deadline doesn't expire before it is there, however far it is")
 {
 	struct far_waiter far;
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 0);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < FAR_AWAY; i++) {
-			far = (struct far_waiter){
-				.sem = &sem,
-				.call = call,
-				.at = i,
-			};
-			start(&far.thread, wait_far, &far);
-			until_asleep(&far.thread);
+		for (EACH(i, farthest)) {
+			far = (struct far_waiter){ .sem = &sem, .call = call, .at = i };
+			start_asleep(&far.thread, wait_far, &far);
 			CHECK(!far.done);
 			POST(&sem);
 			join(&far.thread);
@@ -1126,22 +914,16 @@ CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post,
 	check_free(&sem, 0);
 }
 
-static const long bad_nanoseconds[] = {
-	-1, 1000000000, LONG_MIN, LONG_MAX, 4294967296, -4294967296,
-};
-
 CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block,
        "it would wait, and the nanoseconds are less than 0 or not less than 1000 million")
 {
 	struct timespec at;
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 0);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+		for (EACH(i, invalid_nanoseconds)) {
 			at = in_ms(clock_of(call), 1000);
-			at.tv_nsec = bad_nanoseconds[i];
+			at.tv_nsec = invalid_nanoseconds[i];
 			CHECK_ERRNO(take_until(&sem, call, &at), EINVAL);
 			/* Neither does it matter when that is. */
 			at.tv_sec = -5;
@@ -1157,14 +939,12 @@ CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked,
        "locked")
 {
 	struct timespec at;
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 1);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+		for (EACH(i, invalid_nanoseconds)) {
 			at = in_ms(clock_of(call), 1000);
-			at.tv_nsec = bad_nanoseconds[i];
+			at.tv_nsec = invalid_nanoseconds[i];
 			if (!take_until(&sem, call, &at)) {
 				CHECK_VALUE(&sem, 0);
 				POST(&sem);
@@ -1184,14 +964,12 @@ CLAUSE_FURWOCK_ONLY(sem_timedwait__err_EINVAL__not_when_unlocked,
                     "which XSH 2.3 lets it: an error listed may come under other circumstances")
 {
 	struct timespec at;
-	sem_t sem;
-	size_t i;
 
 	SEM_INIT(&sem, 1);
 	for (EACH_TIMED(call)) {
-		for (i = 0; i < sizeof(bad_nanoseconds) / sizeof(long); i++) {
+		for (EACH(i, invalid_nanoseconds)) {
 			at = in_ms(clock_of(call), 1000);
-			at.tv_nsec = bad_nanoseconds[i];
+			at.tv_nsec = invalid_nanoseconds[i];
 			CHECK_EQ(take_until(&sem, call, &at), 0);
 			CHECK_VALUE(&sem, 0);
 			POST(&sem);
@@ -1204,20 +982,12 @@ CLAUSE(sem_clockwait__err_EINVAL__clock,
        "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: glibc has no others here, and "
        "looks at it first")
 {
-	static const clockid_t clocks[] = {
-		CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID,
-		CLOCK_BOOTTIME, CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE,
-		CLOCK_TAI, -1, 77, INT_MAX,
-	};
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-	sem_t sem;
-	size_t i;
-	int value;
 
-	for (value = 0; value < 2; value++) {
+	for (int value = 0; value < 2; value++) {
 		SEM_INIT(&sem, value);
-		for (i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
-			CHECK_ERRNO(sem_clockwait(&sem, clocks[i], &at), EINVAL);
+		for (EACH(i, invalid_clocks))
+			CHECK_ERRNO(sem_clockwait(&sem, invalid_clocks[i], &at), EINVAL);
 		check_free(&sem, value);
 	}
 }
@@ -1228,12 +998,9 @@ CLAUSE(sem_timedwait__err_EINTR__any_handler,
        "restarts no wait with a deadline)")
 {
 	static const int flags[] = { 0, SA_RESTART };
-	struct waiter waiter;
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		handle(flags[i]);
 		for (EACH_TIMED(call)) {
 			wait_elsewhere(&waiter, &sem, call);
@@ -1247,8 +1014,7 @@ CLAUSE(sem_timedwait__err_EINTR__any_handler,
 CLAUSE(sem_timedwait__ret__timed_out_leaves_the_others_waiting,
        "a call that fails leaves the semaphore as it is, and the others that wait")
 {
-	struct waiter waiter, other;
-	sem_t sem;
+	struct waiter other;
 
 	SEM_INIT(&sem, 0);
 	for (EACH_TIMED(call)) {
@@ -1277,11 +1043,8 @@ CLAUSE(sem_timedwait__ret__timed_out_swallows_no_post,
 CLAUSE(sem_post__desc_2__value_grows_when_nobody_waits,
        "the value goes up by one when nobody waits")
 {
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		CHECK_VALUE(&sem, i);
 		POST(&sem);
 	}
@@ -1291,23 +1054,16 @@ CLAUSE(sem_post__desc_2__value_grows_when_nobody_waits,
 
 CLAUSE(sem_post__desc_2__of_many_threads_add_up, "no post is lost, from any number of threads")
 {
-	struct thread threads[8];
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 3);
-	for (i = 0; i < 8; i++)
-		start(&threads[i], post_ten_times, &sem);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	run_together(8, post_ten_times, &sem);
 	check_free(&sem, 83);
 }
 
 static int count_done(struct waiter *waiters, int of)
 {
-	int i, done = 0;
+	int done = 0;
 
-	for (i = 0; i < of; i++)
+	for (int i = 0; i < of; i++)
 		done += waiters[i].done;
 	return done;
 }
@@ -1316,40 +1072,33 @@ CLAUSE(sem_post__desc_3__one_waiter_returns_for_each,
        "one of those that wait returns for each post")
 {
 	struct waiter waiters[5];
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 5; i++)
-		wait_elsewhere(&waiters[i], &sem, i % SEM_CALLS);
-	for (i = 1; i <= 5; i++) {
+	for (int i = 0; i < 5; i++)
+		wait_elsewhere(&waiters[i], &sem, i % CALLS);
+	for (int i = 1; i <= 5; i++) {
 		POST(&sem);
 		UNTIL(count_done(waiters, 5) == i);
 		sleep_ms(3);
 		CHECK_EQ(count_done(waiters, 5), i);
 		CHECK_VALUE(&sem, 0);
 	}
-	for (i = 0; i < 5; i++)
-		check_ended(&waiters[i], 0);
+	CHECK_ALL_ENDED(waiters);
 }
 
-/* Two posts in a row must not both wake the same one. */
 CLAUSE(sem_post__desc_3__two_posts_reach_two, "two posts in a row reach two of those that wait")
 {
 	struct waiter waiters[3];
-	sem_t sem;
-	int round, i;
 
 	SEM_INIT(&sem, 0);
-	for (round = 0; round < 20; round++) {
-		for (i = 0; i < 3; i++)
+	for (int round = 0; round < 20; round++) {
+		for (int i = 0; i < 3; i++)
 			wait_elsewhere(&waiters[i], &sem, WAIT);
 		POST(&sem);
 		POST(&sem);
 		UNTIL(count_done(waiters, 3) == 2);
 		POST(&sem);
-		for (i = 0; i < 3; i++)
-			check_ended(&waiters[i], 0);
+		CHECK_ALL_ENDED(waiters);
 		check_free(&sem, 0);
 	}
 }
@@ -1367,8 +1116,6 @@ static void post_ranked(void *sem)
 CLAUSE(sem_post__desc_3__highest_priority_first,
        "of threads with priorities (SCHED_FIFO) that wait, the highest goes first")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 0);
 	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
 		    (const int[]){ 5, 3, 4, 1, 2 }, wait_ranked, post_ranked,
@@ -1380,8 +1127,6 @@ CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
        "of threads with the same priority (SCHED_FIFO) that wait, the one that has waited "
        "longest goes first")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 0);
 	check_ranks((const int[]){ 2, 2, 2, 2, 2 },
 		    (const int[]){ 1, 2, 3, 4, 5 }, wait_ranked, post_ranked,
@@ -1395,17 +1140,13 @@ struct ring {
 	uint64_t sum;
 };
 
-static void *produce(void *argument)
+THREAD(produce, struct ring *ring)
 {
-	struct ring *ring = argument;
-	uint32_t i;
-
-	for (i = 0; i < 20000; i++) {
+	for (uint32_t i = 0; i < 20000; i++) {
 		CHECK_EQ(sem_wait(&ring->empty), 0);
 		ring->items[i % 8] = i + 1;
 		POST(&ring->filled);
 	}
-	return NULL;
 }
 
 CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
@@ -1414,13 +1155,12 @@ CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
 {
 	struct ring ring = { .sum = 0 };
 	struct thread producer;
-	uint32_t i;
 
 	SEM_INIT(&ring.filled, 0);
 	SEM_INIT(&ring.empty, 8);
 	start(&producer, produce, &ring);
-	for (i = 0; i < 20000; i++) {
-		CHECK_EQ(take(&ring.filled, i % SEM_CALLS, LONG_MS), 0);
+	for (uint32_t i = 0; i < 20000; i++) {
+		CHECK_EQ(take(&ring.filled, i % CALLS, LONG_MS), 0);
 		CHECK_EQ(ring.items[i % 8], i + 1);
 		POST(&ring.empty);
 	}
@@ -1431,10 +1171,7 @@ CLAUSE(sem_post__desc_3__what_came_before_it_is_seen,
 
 CLAUSE(sem_post__err_EOVERFLOW__at_the_maximum, "the value is SEM_VALUE_MAX, and stays so")
 {
-	sem_t sem;
-	int pshared;
-
-	for (pshared = 0; pshared < 2; pshared++) {
+	for (int pshared = 0; pshared < 2; pshared++) {
 		CHECK_EQ(sem_init(&sem, pshared, SEM_VALUE_MAX - 1U), 0);
 		POST(&sem);
 		CHECK_ERRNO(sem_post(&sem), EOVERFLOW);
@@ -1462,13 +1199,10 @@ static void post_it(int signal UNUSED)
 CLAUSE(sem_post__desc_4__handler_ends_others_waits,
        "it is async-signal-safe: a handler's post ends waits of others")
 {
-	struct waiter waiter;
-	int i;
-
 	handle_by(SIGUSR1, post_it, 0);
 	SEM_INIT(&posted_by_handler, 0);
-	for (i = 0; i < 50; i++) {
-		start_waiter(&waiter, &posted_by_handler, i % SEM_CALLS);
+	for (int i = 0; i < 50; i++) {
+		start_waiter(&waiter, &posted_by_handler, i % CALLS);
 		if (i % 2)
 			until_asleep(&waiter.thread);
 		OK(pthread_kill(pthread_self(), SIGUSR1));
@@ -1481,8 +1215,6 @@ CLAUSE(sem_post__desc_4__handler_ends_others_waits,
 CLAUSE(sem_post__desc_4__handler_posts_to_the_interrupted_wait,
        "it is async-signal-safe: in a handler that interrupted a wait for the same semaphore")
 {
-	struct waiter waiter;
-
 	SEM_INIT(&posted_by_handler, 0);
 	handle_by(SIGUSR1, post_it, SA_RESTART);
 	wait_elsewhere(&waiter, &posted_by_handler, WAIT);
@@ -1513,35 +1245,31 @@ struct interrupted {
 	long posts, takes;
 };
 
-static void *be_interrupted(void *argument)
+THREAD(be_interrupted, struct interrupted *interrupted)
 {
-	struct interrupted *interrupted = argument;
-	int i;
-
-	for (i = 0; !interrupted->stop; i++)
+	for (int i = 0; !interrupted->stop; i++)
 		interrupted->step(interrupted, i);
-	return NULL;
 }
 
-static void *drain(void *argument)
+THREAD(drain, _Atomic long *drained)
 {
-	_Atomic long *drained = argument;
-
 	for (;;) {
 		if (take(&posted_by_handler, TIMEDWAIT, LONG_MS))
 			CHECK_EQ(errno, EINTR);
 		else if (++*drained < 0)
-			return NULL;
+			return;
 	}
 }
 
 /* Each post of the handler reaches the thread that drains them. */
-static void interrupt(struct interrupted *interrupted)
+static void interrupt(void (*step)(struct interrupted *interrupted, int turn))
 {
+	struct interrupted *interrupted = calloc(1, sizeof(*interrupted));
 	_Atomic long drained = 0;
 	struct thread drainer;
-	int i;
 
+	CHECK(interrupted);
+	interrupted->step = step;
 	handled = 0;
 	handle_by(SIGUSR1, post_it, SA_RESTART);
 	OK(pthread_mutex_init(&interrupted->mutex, NULL));
@@ -1551,7 +1279,7 @@ static void interrupt(struct interrupted *interrupted)
 	start(&drainer, drain, &drained);
 	start(&interrupted->thread, be_interrupted, interrupted);
 	UNTIL(interrupted->thread.tid);
-	for (i = 0; i < 1500 && (i < 50 || !enough()); i++) {
+	for (int i = 0; i < 1500 && (i < 50 || !enough()); i++) {
 		OK(pthread_kill(interrupted->thread.pthread, SIGUSR1));
 		if (i % 4 == 0)
 			usleep(50);
@@ -1575,31 +1303,20 @@ static void step_post(struct interrupted *interrupted, int turn)
 		sched_yield();
 }
 
-CLAUSE(sem_post__desc_4__handler_interrupts_sem_post,
-       "it is async-signal-safe: in a handler that interrupted sem_post on the same semaphore")
-{
-	struct interrupted interrupted = { .step = step_post };
-
-	interrupt(&interrupted);
-}
+CLAUSE_BY(interrupt(step_post), sem_post__desc_4__handler_interrupts_sem_post,
+	  "it is async-signal-safe: in a handler that interrupted sem_post on the same semaphore")
 
 static void step_take(struct interrupted *interrupted, int turn)
 {
-	if (!take(&posted_by_handler, turn % SEM_CALLS ? TIMEDWAIT :
-		  CLOCKWAIT_MONOTONIC, 1))
+	if (!take(&posted_by_handler, turn % CALLS ? TIMEDWAIT : CLOCKWAIT_MONOTONIC, 1))
 		interrupted->takes++;
 	if (!sem_trywait(&posted_by_handler))
 		interrupted->takes++;
 }
 
-CLAUSE(sem_post__desc_4__handler_interrupts_waits,
-       "it is async-signal-safe: in a handler that interrupted waits for the same semaphore in "
-       "any place")
-{
-	struct interrupted interrupted = { .step = step_take };
-
-	interrupt(&interrupted);
-}
+CLAUSE_BY(interrupt(step_take), sem_post__desc_4__handler_interrupts_waits,
+	  "it is async-signal-safe: in a handler that interrupted waits for the same semaphore in "
+	  "any place")
 
 static void step_mutex(struct interrupted *interrupted, int turn)
 {
@@ -1611,21 +1328,18 @@ static void step_mutex(struct interrupted *interrupted, int turn)
 		OK(pthread_cond_broadcast(&interrupted->cond));
 }
 
-static void *contend(void *argument)
+THREAD(contend, struct interrupted *interrupted)
 {
-	struct interrupted *interrupted = argument;
 	struct timespec at;
 	int error;
 
 	while (!interrupted->stop) {
 		OK(pthread_mutex_lock(&interrupted->mutex));
 		at = in_ms(CLOCK_REALTIME, 1);
-		error = pthread_cond_timedwait(&interrupted->cond,
-					       &interrupted->mutex, &at);
+		error = pthread_cond_timedwait(&interrupted->cond, &interrupted->mutex, &at);
 		CHECK(!error || error == ETIMEDOUT);
 		OK(pthread_mutex_unlock(&interrupted->mutex));
 	}
-	return NULL;
 }
 
 static struct thread contender;
@@ -1641,9 +1355,7 @@ CLAUSE(sem_post__desc_4__handler_interrupts_mutexes_and_condvars,
        "it is async-signal-safe: in a handler that interrupted calls on mutexes and condvars in "
        "any place")
 {
-	struct interrupted interrupted = { .step = step_contended };
-
-	interrupt(&interrupted);
+	interrupt(step_contended);
 	join(&contender);
 }
 
@@ -1655,13 +1367,8 @@ static void step_heap(struct interrupted *interrupted UNUSED, int turn)
 	free(memory);
 }
 
-CLAUSE(sem_post__desc_4__handler_interrupts_the_allocator,
-       "it is async-signal-safe: in a handler that interrupted malloc or free")
-{
-	struct interrupted interrupted = { .step = step_heap };
-
-	interrupt(&interrupted);
-}
+CLAUSE_BY(interrupt(step_heap), sem_post__desc_4__handler_interrupts_the_allocator,
+	  "it is async-signal-safe: in a handler that interrupted malloc or free")
 
 /*
  * The thread that a handler's post comes from sleeps on until that post has
@@ -1684,39 +1391,34 @@ struct pingpong {
 
 #define PINGPONGS 1500
 
-static void *pingpong_sleep(void *argument)
+THREAD(pingpong_sleep, struct pingpong *pingpong)
 {
-	struct pingpong *pingpong = argument;
-	int i;
-
-	for (i = 0; i <= pingpong->last; i++) {
+	for (int i = 0; i <= pingpong->last; i++) {
 		pingpong->sleep(pingpong, i);
 		pingpong->slept++;
 	}
-	return NULL;
 }
 
-static void *pingpong_answer(void *argument)
+THREAD(pingpong_answer, struct pingpong *pingpong)
 {
-	struct pingpong *pingpong = argument;
-	int i;
-
 	OK(pthread_mutex_lock(&pingpong->turns[0]));
 	OK(pthread_rwlock_wrlock(&pingpong->rwlocks[0]));
 	pingpong->answered = 0;
-	for (i = 0; i <= pingpong->last; i++) {
+	for (int i = 0; i <= pingpong->last; i++) {
 		CHECK_EQ(sem_wait(&posted_by_handler), 0);
 		pingpong->answer(pingpong, i);
 		pingpong->answered++;
 	}
-	return NULL;
 }
 
-static void play(struct pingpong *pingpong)
+static void play(void (*sleep)(struct pingpong *, int), void (*answer)(struct pingpong *, int))
 {
+	struct pingpong *pingpong = calloc(1, sizeof(*pingpong));
 	uint32_t state = 4711;
-	int i, pause;
 
+	CHECK(pingpong);
+	pingpong->sleep = sleep;
+	pingpong->answer = answer;
 	handled = 0;
 	handle_by(SIGUSR1, post_it, SA_RESTART);
 	SEM_INIT(&posted_by_handler, 0);
@@ -1724,7 +1426,7 @@ static void play(struct pingpong *pingpong)
 	OK(pthread_barrier_init(&pingpong->barrier, NULL, 2));
 	OK(pthread_mutex_init(&pingpong->mutex, NULL));
 	OK(pthread_cond_init(&pingpong->cond, NULL));
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		OK(pthread_mutex_init(&pingpong->turns[i], NULL));
 		OK(pthread_rwlock_init(&pingpong->rwlocks[i], NULL));
 	}
@@ -1734,13 +1436,13 @@ static void play(struct pingpong *pingpong)
 	UNTIL(pingpong->answered == 0);
 	start(&pingpong->sleeper, pingpong_sleep, pingpong);
 	UNTIL(pingpong->sleeper.tid);
-	for (i = 0; i <= pingpong->last; i++) {
+	for (int i = 0; i <= pingpong->last; i++) {
 		if (enough())
 			pingpong->last = i;
 		/* On its way to sleep, at any point of that. */
 		while (pingpong->slept < i)
 			sched_yield();
-		for (pause = next_random(&state) % 500; pause; pause--)
+		for (int pause = next_random(&state) % 500; pause; pause--)
 			__asm__ volatile("");
 		OK(pthread_kill(pingpong->sleeper.pthread, SIGUSR1));
 		while (pingpong->answered <= i)
@@ -1762,17 +1464,10 @@ static void answer_by_sem(struct pingpong *pingpong, int turn UNUSED)
 	POST(&pingpong->answers);
 }
 
-CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_another,
-       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
-       "sleep for another semaphore")
-{
-	struct pingpong pingpong = {
-		.sleep = sleep_for_sem,
-		.answer = answer_by_sem,
-	};
-
-	play(&pingpong);
-}
+CLAUSE_BY(play(sleep_for_sem, answer_by_sem),
+	  sem_post__desc_4__before_its_thread_sleeps_for_another,
+	  "it is async-signal-safe: a handler's post reaches another thread before its own goes "
+	  "to sleep for another semaphore")
 
 static void meet(struct pingpong *pingpong, int turn UNUSED)
 {
@@ -1781,14 +1476,9 @@ static void meet(struct pingpong *pingpong, int turn UNUSED)
 	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
-CLAUSE(sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
-       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
-       "sleep at a barrier")
-{
-	struct pingpong pingpong = { .sleep = meet, .answer = meet };
-
-	play(&pingpong);
-}
+CLAUSE_BY(play(meet, meet), sem_post__desc_4__before_its_thread_sleeps_at_a_barrier,
+	  "it is async-signal-safe: a handler's post reaches another thread before its own goes "
+	  "to sleep at a barrier")
 
 static void sleep_for_cond(struct pingpong *pingpong, int turn UNUSED)
 {
@@ -1807,17 +1497,10 @@ static void answer_by_cond(struct pingpong *pingpong, int turn UNUSED)
 	OK(pthread_mutex_unlock(&pingpong->mutex));
 }
 
-CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
-       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
-       "sleep for a condvar")
-{
-	struct pingpong pingpong = {
-		.sleep = sleep_for_cond,
-		.answer = answer_by_cond,
-	};
-
-	play(&pingpong);
-}
+CLAUSE_BY(play(sleep_for_cond, answer_by_cond),
+	  sem_post__desc_4__before_its_thread_sleeps_for_a_condvar,
+	  "it is async-signal-safe: a handler's post reaches another thread before its own goes "
+	  "to sleep for a condvar")
 
 static void sleep_for_mutex(struct pingpong *pingpong, int turn)
 {
@@ -1825,24 +1508,17 @@ static void sleep_for_mutex(struct pingpong *pingpong, int turn)
 	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
 }
 
-/* Whoever answers always has the one that is to be waited for next. */
+/* The answering thread always has the mutex that is waited for next. */
 static void answer_by_mutex(struct pingpong *pingpong, int turn)
 {
 	OK(pthread_mutex_lock(&pingpong->turns[(turn + 1) % 2]));
 	OK(pthread_mutex_unlock(&pingpong->turns[turn % 2]));
 }
 
-CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
-       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
-       "sleep for a mutex")
-{
-	struct pingpong pingpong = {
-		.sleep = sleep_for_mutex,
-		.answer = answer_by_mutex,
-	};
-
-	play(&pingpong);
-}
+CLAUSE_BY(play(sleep_for_mutex, answer_by_mutex),
+	  sem_post__desc_4__before_its_thread_sleeps_for_a_mutex,
+	  "it is async-signal-safe: a handler's post reaches another thread before its own goes "
+	  "to sleep for a mutex")
 
 static void sleep_for_rwlock(struct pingpong *pingpong, int turn)
 {
@@ -1859,22 +1535,13 @@ static void answer_by_rwlock(struct pingpong *pingpong, int turn)
 	OK(pthread_rwlock_unlock(&pingpong->rwlocks[turn % 2]));
 }
 
-CLAUSE(sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
-       "it is async-signal-safe: a handler's post reaches another thread before its own goes to "
-       "sleep for an rwlock")
-{
-	struct pingpong pingpong = {
-		.sleep = sleep_for_rwlock,
-		.answer = answer_by_rwlock,
-	};
-
-	play(&pingpong);
-}
+CLAUSE_BY(play(sleep_for_rwlock, answer_by_rwlock),
+	  sem_post__desc_4__before_its_thread_sleeps_for_an_rwlock,
+	  "it is async-signal-safe: a handler's post reaches another thread before its own goes "
+	  "to sleep for an rwlock")
 
 CLAUSE(sem_post__ret__zero, "0 on success")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 0);
 	CHECK_EQ(sem_post(&sem), 0);
 	CHECK_EQ(sem_post(&sem), 0);
@@ -1886,11 +1553,8 @@ CLAUSE(sem_post__ret__zero, "0 on success")
 
 CLAUSE(sem_getvalue__desc_1__changes_nothing, "it tells the value and leaves it")
 {
-	sem_t sem;
-	int i;
-
 	SEM_INIT(&sem, 2);
-	for (i = 0; i < 100; i++)
+	for (int i = 0; i < 100; i++)
 		CHECK_VALUE(&sem, 2);
 	check_free(&sem, 2);
 	DESTROY(&sem);
@@ -1900,25 +1564,21 @@ CLAUSE(sem_getvalue__desc_2__zero_when_threads_wait,
        "when others wait it tells 0 or how many they are, less than 0: glibc, 0")
 {
 	struct waiter waiters[3];
-	sem_t sem;
-	int i;
 
 	SEM_INIT(&sem, 0);
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		wait_elsewhere(&waiters[i], &sem, i);
 		CHECK_VALUE(&sem, 0);
 	}
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		POST(&sem);
-	for (i = 0; i < 3; i++)
-		check_ended(&waiters[i], 0);
+	CHECK_ALL_ENDED(waiters);
 	CHECK_VALUE(&sem, 0);
 }
 
 CLAUSE(sem_getvalue__ret__zero, "0 on success")
 {
 	int value = -1;
-	sem_t sem;
 
 	SEM_INIT(&sem, SEM_VALUE_MAX);
 	CHECK_EQ(sem_getvalue(&sem, &value), 0);
@@ -1953,9 +1613,8 @@ static const char *make_name(void)
 
 CLAUSE(sem_open__desc_2__creates_with_a_value, "with O_CREAT it is made, with the value given")
 {
-	const char *name = make_name();
-	struct waiter waiter;
 	sem_t *sem;
+	const char *name = make_name();
 
 	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 3);
 	CHECK_EQ(sem_unlink(name), 0);
@@ -1963,9 +1622,7 @@ CLAUSE(sem_open__desc_2__creates_with_a_value, "with O_CREAT it is made, with th
 	while (!sem_trywait(sem))
 		;
 	for (EACH_CALL(call)) {
-		wait_elsewhere(&waiter, sem, call);
-		POST(sem);
-		check_ended(&waiter, 0);
+		check_post_ends(sem, call);
 	}
 	CHECK_EQ(sem_close(sem), 0);
 }
@@ -1992,8 +1649,8 @@ CLAUSE(sem_open__desc_5__same_name_same_address,
 
 CLAUSE(sem_open__err_EEXIST__exclusive, "O_CREAT and O_EXCL are given and the name is taken")
 {
-	const char *name = make_name();
 	sem_t *sem;
+	const char *name = make_name();
 
 	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 1);
 	CHECK_OPEN_FAILS(EEXIST, name, O_CREAT | O_EXCL, 0600, 1);
@@ -2009,8 +1666,7 @@ CLAUSE(sem_open__err_ENOENT__not_there, "O_CREAT isn't given and the name isn't 
 CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
        "it is to be made with a value greater than SEM_VALUE_MAX")
 {
-	CHECK_OPEN_FAILS(EINVAL, make_name(), O_CREAT, 0600,
-			 SEM_VALUE_MAX + 1U);
+	CHECK_OPEN_FAILS(EINVAL, make_name(), O_CREAT, 0600, SEM_VALUE_MAX + 1U);
 }
 
 /* Private semaphores beside it, of the same threads. */
@@ -2021,22 +1677,17 @@ CLAUSE(sem_open__desc_1__beside_unnamed_ones,
 	const char *name = make_name();
 	struct waiter on_private, on_named;
 	sem_t *named, private;
-	pid_t child;
-	int i;
 
 	OPEN(named, name, O_CREAT | O_EXCL, 0600, 0);
 	SEM_INIT(&private, 0);
-	for (i = 0; i < 10; i++) {
-		wait_elsewhere(&on_private, &private, i % SEM_CALLS);
-		wait_elsewhere(&on_named, named, i % SEM_CALLS);
+	for (int i = 0; i < 10; i++) {
+		wait_elsewhere(&on_private, &private, i % CALLS);
+		wait_elsewhere(&on_named, named, i % CALLS);
 		/* Another process posts what belongs to both. */
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			POST(&private);
 			POST(named);
-			_exit(0);
 		}
-		REAP(child);
 		check_ended(&on_named, 0);
 		CHECK(!on_private.done);
 		POST(&private);
@@ -2051,20 +1702,18 @@ CLAUSE(sem_open__desc_1__beside_unnamed_ones,
 CLAUSE(sem_open__desc_1__opened_by_another_process,
        "processes that open the same name have the same semaphore")
 {
+	sem_t *sem;
 	const char *name = make_name();
-	struct waiter waiter;
-	sem_t *sem, *theirs;
+	sem_t *theirs;
 	pid_t child;
 
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		/* The parent's, which had not been opened at the fork. */
 		while ((theirs = sem_open(name, 0)) == SEM_FAILED) {
 			CHECK_EQ(errno, ENOENT);
 			usleep(500);
 		}
 		POST(theirs);
-		_exit(0);
 	}
 	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 0);
 	start_waiter(&waiter, sem, WAIT);
@@ -2076,19 +1725,15 @@ CLAUSE(sem_open__desc_1__opened_by_another_process,
 
 CLAUSE(sem_close__desc_1__others_stay_open, "it ends this process's use of it only")
 {
-	const char *name = make_name();
 	sem_t *sem;
-	pid_t child;
+	const char *name = make_name();
 
 	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 0);
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		CHECK_EQ(sem_close(sem), 0);
 		OPEN(sem, name, 0);
 		POST(sem);
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_EQ(sem_wait(sem), 0);
 	CHECK_EQ(sem_unlink(name), 0);
 	CHECK_EQ(sem_close(sem), 0);
@@ -2097,8 +1742,6 @@ CLAUSE(sem_close__desc_1__others_stay_open, "it ends this process's use of it on
 CLAUSE(sem_close__err_EINVAL__not_a_named_one,
        "it isn't one that sem_open gave (a \"may\" that glibc does)")
 {
-	sem_t sem;
-
 	SEM_INIT(&sem, 1);
 	CHECK_ERRNO(sem_close(&sem), EINVAL);
 	check_free(&sem, 1);

@@ -2,15 +2,9 @@
 #ifndef CONFORMANCE_SEMAPHORE_H
 #define CONFORMANCE_SEMAPHORE_H
 
-#include "../pthread/harness.h"
+#include "calls.h"
 
 #include <semaphore.h>
-
-/* A wait that ends in less time than the watchdog takes. */
-#define LONG_MS 15000
-
-/* How late a wait may end on a machine with more to do. */
-#define LATE_MS 2000
 
 /* A function that returns -1 and says why in errno. */
 #define CHECK_ERRNO(call, wanted)					\
@@ -34,27 +28,7 @@
 #define POST(sem) CHECK_EQ(sem_post(sem), 0)
 #define DESTROY(sem) CHECK_EQ(sem_destroy(sem), 0)
 
-/* Every call that waits. */
-enum sem_call {
-	WAIT,
-	TIMEDWAIT,
-	CLOCKWAIT_REALTIME,
-	CLOCKWAIT_MONOTONIC,
-	SEM_CALLS,
-};
-
-#define EACH_CALL(call)							\
-	enum sem_call call = WAIT; call < SEM_CALLS; call++
-
-#define EACH_TIMED(call)						\
-	enum sem_call call = TIMEDWAIT; call < SEM_CALLS; call++
-
-static clockid_t UNUSED clock_of(enum sem_call call)
-{
-	return call == CLOCKWAIT_MONOTONIC ? CLOCK_MONOTONIC : CLOCK_REALTIME;
-}
-
-static int UNUSED take_until(sem_t *sem, enum sem_call call,
+static int UNUSED take_until(sem_t *sem, enum call call,
 			     const struct timespec *at)
 {
 	switch (call) {
@@ -68,7 +42,7 @@ static int UNUSED take_until(sem_t *sem, enum sem_call call,
 }
 
 /* The deadline counts for the calls that have one. */
-static int UNUSED take(sem_t *sem, enum sem_call call, int64_t ms)
+static int UNUSED take(sem_t *sem, enum call call, int64_t ms)
 {
 	struct timespec at = in_ms(clock_of(call), ms);
 
@@ -79,7 +53,7 @@ static int UNUSED take(sem_t *sem, enum sem_call call, int64_t ms)
 struct waiter {
 	struct thread thread;
 	sem_t *sem;
-	enum sem_call call;
+	enum call call;
 	int64_t ms;
 	/* The call's result; an error of it. */
 	int result, error;
@@ -97,7 +71,7 @@ static void *waiter_run(void *argument)
 }
 
 static void UNUSED start_waiter(struct waiter *waiter, sem_t *sem,
-				enum sem_call call)
+				enum call call)
 {
 	*waiter = (struct waiter){ .sem = sem, .call = call, .ms = LONG_MS };
 	start(&waiter->thread, waiter_run, waiter);
@@ -105,7 +79,7 @@ static void UNUSED start_waiter(struct waiter *waiter, sem_t *sem,
 
 /* Sleeps on the semaphore when this returns. */
 static void UNUSED wait_elsewhere(struct waiter *waiter, sem_t *sem,
-				  enum sem_call call)
+				  enum call call)
 {
 	start_waiter(waiter, sem, call);
 	until_asleep(&waiter->thread);
@@ -120,7 +94,23 @@ static void UNUSED check_ended(struct waiter *waiter, int error)
 	CHECK_EQ(waiter->result, error ? -1 : 0);
 }
 
-/* What holds of a semaphore with this value that nobody waits for. */
+#define CHECK_ALL_ENDED(waiters)						\
+	do {								\
+		for (size_t i_ = 0; i_ < sizeof(waiters) / sizeof((waiters)[0]); i_++) \
+			check_ended(&(waiters)[i_], 0);			\
+	} while (0)
+
+/* A post ends this call's wait. */
+static void UNUSED check_post_ends(sem_t *sem, enum call call)
+{
+	struct waiter waiter;
+
+	wait_elsewhere(&waiter, sem, call);
+	POST(sem);
+	check_ended(&waiter, 0);
+}
+
+/* What holds of a semaphore with this value that no thread waits for. */
 static void UNUSED check_free(sem_t *sem, int value)
 {
 	int i;
