@@ -1,28 +1,27 @@
 /* XSH, the attributes of rwlocks, and glibc's kinds of them. */
+#include "attributes.h"
+#include "children.h"
 #include "clause.h"
+#include "deadlines.h"
 #include "../pthread/rwlock.h"
 
-CLAUSE(pthread_rwlockattr_init__desc_2__defaults,
-       "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default kind")
-{
-	pthread_rwlockattr_t attr;
-	int pshared = 4711, kind = 4711;
+/* Each clause runs in a process of its own, with these. */
+static pthread_rwlockattr_t attr;
+static pthread_rwlock_t lock;
 
-	memset(&attr, 0xff, sizeof(attr));
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_rwlockattr_getkind_np(&attr, &kind));
-	CHECK_EQ(kind, PTHREAD_RWLOCK_DEFAULT_NP);
-	CHECK_EQ(pthread_rwlockattr_destroy(&attr), 0);
-}
+ATTRIBUTE(rwlockattr, pshared, LIST(PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED),
+	  LIST(2, -1, 4711, INT_MIN), false)
+ATTRIBUTE(rwlockattr, kind_np, LIST(PTHREAD_RWLOCK_DEFAULT_NP, PREFER_WRITER, NONRECURSIVE),
+	  LIST(-1, 3, 4711, INT_MIN), false)
+ATTRIBUTES(rwlockattr, &attr_pshared, &attr_kind_np)
+
+CLAUSE_BY(check_defaults(&rwlockattr_attributes), pthread_rwlockattr_init__desc_2__defaults,
+	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default kind")
 
 CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
        "locks don't depend on what becomes of the attributes that they were made with")
 {
-	pthread_rwlockattr_t attr;
 	struct holder reader, writer;
-	pthread_rwlock_t lock;
 
 	OK(pthread_rwlockattr_init(&attr));
 	OK(pthread_rwlock_init(&lock, &attr));
@@ -43,15 +42,13 @@ CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
 CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks, "one set of attributes serves many locks")
 {
 	pthread_rwlock_t locks[20];
-	pthread_rwlockattr_t attr;
 	struct holder writer;
-	int i;
 
 	OK(pthread_rwlockattr_init(&attr));
-	for (i = 0; i < 20; i++)
+	for (int i = 0; i < 20; i++)
 		OK(pthread_rwlock_init(&locks[i], &attr));
 	OK(pthread_rwlockattr_destroy(&attr));
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		OK(pthread_rwlock_rdlock(&locks[i]));
 		wait_elsewhere(&writer, &locks[i], WRLOCK);
 		OK(pthread_rwlock_unlock(&locks[i]));
@@ -60,42 +57,13 @@ CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks, "one set of attributes
 	}
 }
 
-CLAUSE(pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
-       "destroyed attributes may be initialised again, with the defaults")
-{
-	pthread_rwlockattr_t attr;
-	int pshared, kind;
+CLAUSE_BY(check_initialised_again(&rwlockattr_attributes),
+	  pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
+	  "destroyed attributes may be initialised again, with the defaults")
 
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
-	CHECK_EQ(pthread_rwlockattr_destroy(&attr), 0);
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_rwlockattr_getkind_np(&attr, &kind));
-	CHECK_EQ(kind, PTHREAD_RWLOCK_DEFAULT_NP);
-	OK(pthread_rwlockattr_destroy(&attr));
-}
-
-CLAUSE(pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
-       "getpshared tells what setpshared has set; both return 0")
-{
-	static const int values[] = {
-		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
-		PTHREAD_PROCESS_SHARED,
-	};
-	pthread_rwlockattr_t attr;
-	int pshared;
-
-	OK(pthread_rwlockattr_init(&attr));
-	for (EACH(i, values)) {
-		CHECK_EQ(pthread_rwlockattr_setpshared(&attr, values[i]), 0);
-		CHECK_EQ(pthread_rwlockattr_getpshared(&attr, &pshared), 0);
-		CHECK_EQ(pshared, values[i]);
-	}
-	OK(pthread_rwlockattr_destroy(&attr));
-}
+CLAUSE_BY(check_told(&rwlockattr_attributes, &attr_pshared),
+	  pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
+	  "getpshared tells what setpshared has set; both return 0")
 
 struct ledger {
 	pthread_rwlock_t lock;
@@ -105,9 +73,8 @@ struct ledger {
 static void read_and_write(struct ledger *ledger, int turns)
 {
 	uint32_t state = 4711 + getpid();
-	int i, j;
 
-	for (i = 0; i < turns; i++) {
+	for (int i = 0; i < turns; i++) {
 		if (next_random(&state) % 3) {
 			OK(take(&ledger->lock, next_random(&state) % 2 ?
 				RDLOCK : TIMEDRDLOCK, LONG_MS));
@@ -115,10 +82,10 @@ static void read_and_write(struct ledger *ledger, int turns)
 			OK(take(&ledger->lock, next_random(&state) % 2 ?
 				WRLOCK : CLOCKWRLOCK, LONG_MS));
 			ledger->written++;
-			for (j = 0; j < 8; j++)
+			for (int j = 0; j < 8; j++)
 				ledger->words[j]++;
 		}
-		for (j = 0; j < 8; j++)
+		for (int j = 0; j < 8; j++)
 			CHECK_EQ(ledger->words[j], ledger->written);
 		OK(pthread_rwlock_unlock(&ledger->lock));
 	}
@@ -130,19 +97,14 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
 {
 	struct ledger *ledger = shared_memory(sizeof(*ledger));
 	pid_t children[3];
-	int i;
 
 	make_rwlock(&ledger->lock, PREFER_READER, true);
-	for (i = 0; i < 3; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
+	for (int i = 0; i < 3; i++) {
+		IN_CHILD(children[i])
 			read_and_write(ledger, 1000);
-			_exit(0);
-		}
 	}
 	read_and_write(ledger, 1000);
-	for (i = 0; i < 3; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	CHECK(ledger->written > 0);
 	check_free(&ledger->lock);
 	OK(pthread_rwlock_destroy(&ledger->lock));
@@ -155,32 +117,25 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes,
 		pthread_rwlock_t lock;
 		_Atomic int begun, got;
 	} *shared = shared_memory(sizeof(*shared));
-	static const enum rw_call calls[] = {
-		RDLOCK, WRLOCK, TIMEDRDLOCK, CLOCKWRLOCK,
-	};
+	static const enum rw_call calls[] = { RDLOCK, WRLOCK, TIMEDRDLOCK, CLOCKWRLOCK };
 	pid_t children[4];
-	int i;
 
 	make_rwlock(&shared->lock, PREFER_READER, true);
 	OK(pthread_rwlock_wrlock(&shared->lock));
-	for (i = 0; i < 4; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
-			CHECK_ERR(pthread_rwlock_tryrdlock(&shared->lock),
-				  EBUSY);
+	for (int i = 0; i < 4; i++) {
+		IN_CHILD(children[i]) {
+			CHECK_ERR(pthread_rwlock_tryrdlock(&shared->lock), EBUSY);
 			shared->begun++;
 			OK(take(&shared->lock, calls[i], LONG_MS));
 			shared->got++;
 			OK(pthread_rwlock_unlock(&shared->lock));
-			_exit(0);
 		}
 	}
 	UNTIL(shared->begun == 4);
 	sleep_ms(20);
 	CHECK_EQ(shared->got, 0);
 	OK(pthread_rwlock_unlock(&shared->lock));
-	for (i = 0; i < 4; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	CHECK_EQ(shared->got, 4);
 	check_free(&shared->lock);
 }
@@ -188,19 +143,11 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_wakes_processes,
 CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
        "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same lock")
 {
-	int fd = memfd_create("rwlock", MFD_CLOEXEC);
-	pthread_rwlock_t *mapped[2];
+	void *mapped[2];
 	struct holder waiter;
 	enum rw_call call;
-	int i;
 
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
-	for (i = 0; i < 2; i++) {
-		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
-				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		CHECK(mapped[i] != MAP_FAILED);
-	}
+	map_twice(&mapped[0], &mapped[1]);
 	make_rwlock(mapped[0], PREFER_READER, true);
 	for (call = 0; call < RW_CALLS; call++) {
 		if (call == TRYRDLOCK || call == TRYWRLOCK)
@@ -214,21 +161,16 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
 	check_free(mapped[1]);
 }
 
-/* Those of a forked child are copies, as they were at the fork. */
+/* What a forked child has is a copy, locked as it was at the fork. */
 static void in_a_child(pthread_rwlock_t *lock, enum rw_call held)
 {
-	pid_t child;
-
 	make_rwlock(lock, PREFER_READER, false);
 	OK(take(lock, held, LONG_MS));
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		CHECK_ERR(pthread_rwlock_trywrlock(lock), EBUSY);
 		OK(pthread_rwlock_unlock(lock));
 		check_free(lock);
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_ERR(elsewhere(lock, TRYWRLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(lock));
 	check_free(lock);
@@ -238,8 +180,6 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_2__private_is_this_processs,
        "PTHREAD_PROCESS_PRIVATE: the process's own; a forked child's copy is locked as it was, "
        "and its own")
 {
-	pthread_rwlock_t lock;
-
 	in_a_child(&lock, RDLOCK);
 	in_a_child(&lock, TIMEDRDLOCK);
 }
@@ -251,76 +191,38 @@ CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writin
                     "writer by its thread id, which is another one there, and takes the unlock "
                     "for a reader's")
 {
-	pthread_rwlock_t lock;
-
 	in_a_child(&lock, WRLOCK);
 	in_a_child(&lock, CLOCKWRLOCK);
 }
 
-CLAUSE(pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
-       "the value is neither of the two; it stays as it was")
-{
-	static const int values[] = { 2, -1, 4711, INT_MIN };
-	pthread_rwlockattr_t attr;
-	int pshared;
-
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	for (EACH(i, values))
-		CHECK_ERR(pthread_rwlockattr_setpshared(&attr, values[i]),
-			  EINVAL);
-	OK(pthread_rwlockattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_SHARED);
-	OK(pthread_rwlockattr_destroy(&attr));
-}
+CLAUSE_BY(check_refused(&rwlockattr_attributes, &attr_pshared),
+	  pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
+	  "the value is neither of the two; it stays as it was")
 
 /* --------------------------------------------------------- glibc's kinds -- */
 
 CLAUSE_IN("manual 1", pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
           "getkind_np tells what setkind_np has set")
 {
-	pthread_rwlockattr_t attr;
-	enum rw_kind kind;
-	int got;
-
-	OK(pthread_rwlockattr_init(&attr));
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		CHECK_EQ(pthread_rwlockattr_setkind_np(&attr, kind), 0);
-		CHECK_EQ(pthread_rwlockattr_getkind_np(&attr, &got), 0);
-		CHECK_EQ(got, kind);
-	}
-	OK(pthread_rwlockattr_destroy(&attr));
+	check_told(&rwlockattr_attributes, &attr_kind_np);
 }
 
 CLAUSE_IN("manual, EINVAL", pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
           "there is no such kind; it stays as it was")
 {
-	static const int values[] = { -1, 3, 4711, INT_MIN };
-	pthread_rwlockattr_t attr;
-	int got;
-
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
-	for (EACH(i, values))
-		CHECK_ERR(pthread_rwlockattr_setkind_np(&attr, values[i]),
-			  EINVAL);
-	OK(pthread_rwlockattr_getkind_np(&attr, &got));
-	CHECK_EQ(got, NONRECURSIVE);
-	OK(pthread_rwlockattr_destroy(&attr));
+	check_refused(&rwlockattr_attributes, &attr_kind_np);
 }
 
 /* A reader has it and a writer waits: may another thread read? */
 static void read_past_a_writer(enum rw_kind kind, bool pshared, int wanted)
 {
 	struct holder reader, writer;
-	pthread_rwlock_t lock;
 
 	make_rwlock(&lock, kind, pshared);
 	hold_elsewhere(&reader, &lock, RDLOCK);
 	wait_elsewhere(&writer, &lock, WRLOCK);
 	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), wanted);
-	CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, wanted ? 15 : LONG_MS),
-		  wanted ? ETIMEDOUT : 0);
+	CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, wanted ? 15 : LONG_MS), wanted ? ETIMEDOUT : 0);
 	CHECK(!writer.done);
 	let_go(&reader);
 	let_go(&writer);
@@ -353,8 +255,7 @@ CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind,
 CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__static_initialiser,
           "the same from PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP")
 {
-	pthread_rwlock_t lock =
-		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+	pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 	struct holder reader, writer;
 
 	hold_elsewhere(&reader, &lock, RDLOCK);
