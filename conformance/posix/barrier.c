@@ -1,7 +1,15 @@
 /* XSH, the pages of barriers and their attributes. */
+#include "attributes.h"
+#include "children.h"
 #include "clause.h"
+#include "crowd.h"
+#include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
+
+/* Each clause runs in a process of its own, with these. */
+static pthread_barrierattr_t attr;
+static pthread_barrier_t barrier;
 
 /* Threads that meet at a barrier, round after round. */
 struct meeting {
@@ -26,38 +34,32 @@ static int meet(struct meeting *meeting)
 	return got;
 }
 
-static void *meet_often(void *argument)
+THREAD(meet_often, struct meeting *meeting)
 {
-	struct meeting *meeting = argument;
-	int round, i, me = meeting->arrived++;
+	int me = meeting->arrived++;
 
-	for (round = 1; round <= meeting->rounds; round++) {
+	for (int round = 1; round <= meeting->rounds; round++) {
 		meeting->written[me] = round;
 		meet(meeting);
-		for (i = 0; i < meeting->people; i++)
+		for (int i = 0; i < meeting->people; i++)
 			CHECK_EQ(meeting->written[i], round);
 		/* Nobody writes for the next round before all have read. */
 		meet(meeting);
 	}
 	meeting->left++;
-	return NULL;
 }
 
 static void start_meeting(struct meeting *meeting, int people, int rounds)
 {
-	int i;
-
 	*meeting = (struct meeting){ .people = people, .rounds = rounds };
 	OK(pthread_barrier_init(&meeting->barrier, NULL, people));
-	for (i = 0; i < people; i++)
+	for (int i = 0; i < people; i++)
 		start(&meeting->threads[i], meet_often, meeting);
 }
 
 static void end_meeting(struct meeting *meeting)
 {
-	int i;
-
-	for (i = 0; i < meeting->people; i++)
+	for (int i = 0; i < meeting->people; i++)
 		join(&meeting->threads[i]);
 	CHECK_EQ(meeting->left, meeting->people);
 	CHECK_EQ(meeting->serial, 2 * meeting->rounds);
@@ -72,15 +74,12 @@ struct guest {
 	_Atomic bool done;
 };
 
-static void *wait_once(void *argument)
+THREAD(wait_once, struct guest *guest)
 {
-	struct guest *guest = argument;
-
 	errno = 4717;
 	guest->got = pthread_barrier_wait(guest->barrier);
 	CHECK_EQ(errno, 4717);
 	guest->done = true;
-	return NULL;
 }
 
 static void start_guest(struct guest *guest, pthread_barrier_t *barrier)
@@ -100,9 +99,9 @@ static void seat_guest(struct guest *guest, pthread_barrier_t *barrier)
 /* How many of them were told that they are the one; the others got 0. */
 static int join_guests(struct guest *guests, int count)
 {
-	int i, serial = 0;
+	int serial = 0;
 
-	for (i = 0; i < count; i++) {
+	for (int i = 0; i < count; i++) {
 		join(&guests[i].thread);
 		if (guests[i].got == PTHREAD_BARRIER_SERIAL_THREAD)
 			serial++;
@@ -112,23 +111,26 @@ static int join_guests(struct guest *guests, int count)
 	return serial;
 }
 
+/* At a barrier for two, a thread that sleeps there and one that comes later. */
+static void check_two_meet(pthread_barrier_t *barrier)
+{
+	struct guest guests[2];
+
+	seat_guest(&guests[0], barrier);
+	start_guest(&guests[1], barrier);
+	CHECK_EQ(join_guests(guests, 2), 1);
+}
+
 /* -------------------------------------------------- pthread_barrier_init -- */
 
 CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
        "NULL for the attributes is the same as their defaults")
 {
-	pthread_barrierattr_t attr;
-	pthread_barrier_t barrier;
-	struct guest guests[2];
-	int i;
-
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		OK(pthread_barrierattr_init(&attr));
 		OK(pthread_barrier_init(&barrier, i ? &attr : NULL, 2));
 		OK(pthread_barrierattr_destroy(&attr));
-		seat_guest(&guests[0], &barrier);
-		start_guest(&guests[1], &barrier);
-		CHECK_EQ(join_guests(guests, 2), 1);
+		check_two_meet(&barrier);
 		OK(pthread_barrier_destroy(&barrier));
 	}
 }
@@ -136,17 +138,9 @@ CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
 CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
        "the memory may hold anything before")
 {
-	static const int filling[] = { 0x00, 0x55, 0xaa, 0xff };
-	pthread_barrier_t barrier;
-	struct guest guests[2];
-	size_t i;
-
-	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
-		memset(&barrier, filling[i], sizeof(barrier));
+	for (EACH_FILLING(barrier)) {
 		OK(pthread_barrier_init(&barrier, NULL, 2));
-		seat_guest(&guests[0], &barrier);
-		start_guest(&guests[1], &barrier);
-		CHECK_EQ(join_guests(guests, 2), 1);
+		check_two_meet(&barrier);
 		OK(pthread_barrier_destroy(&barrier));
 	}
 }
@@ -154,37 +148,26 @@ CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
 CLAUSE(pthread_barrier_init__desc_2__writes_only_where_it_lies,
        "nothing beside the barrier is written")
 {
-	struct {
-		unsigned char before[64];
-		pthread_barrier_t barrier;
-		unsigned char after[64];
-	} memory;
-	struct guest guests[2];
-	int i;
+	GUARDED(pthread_barrier_t) memory;
 
-	memset(&memory, 0x5a, sizeof(memory));
-	OK(pthread_barrier_init(&memory.barrier, NULL, 2));
-	seat_guest(&guests[0], &memory.barrier);
-	start_guest(&guests[1], &memory.barrier);
-	CHECK_EQ(join_guests(guests, 2), 1);
-	OK(pthread_barrier_destroy(&memory.barrier));
-	for (i = 0; i < 64; i++)
-		CHECK(memory.before[i] == 0x5a && memory.after[i] == 0x5a);
+	GUARD(memory);
+	OK(pthread_barrier_init(&memory.object, NULL, 2));
+	check_two_meet(&memory.object);
+	OK(pthread_barrier_destroy(&memory.object));
+	CHECK_GUARDED(memory);
 }
 
 CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
        "as many threads as count says must wait before any returns")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[6];
-	int count, i;
 
-	for (count = 2; count <= 6; count++) {
+	for (int count = 2; count <= 6; count++) {
 		OK(pthread_barrier_init(&barrier, NULL, count));
-		for (i = 0; i < count - 1; i++)
+		for (int i = 0; i < count - 1; i++)
 			seat_guest(&guests[i], &barrier);
 		sleep_ms(3);
-		for (i = 0; i < count - 1; i++)
+		for (int i = 0; i < count - 1; i++)
 			CHECK(!guests[i].done);
 		start_guest(&guests[count - 1], &barrier);
 		CHECK_EQ(join_guests(guests, count), 1);
@@ -195,13 +178,9 @@ CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
 CLAUSE(pthread_barrier_init__desc_3__count_of_one,
        "a count of one never waits, and always tells its thread that it is the one")
 {
-	pthread_barrier_t barrier;
-	int i;
-
 	OK(pthread_barrier_init(&barrier, NULL, 1));
-	for (i = 0; i < 100; i++)
-		CHECK_EQ(pthread_barrier_wait(&barrier),
-			 PTHREAD_BARRIER_SERIAL_THREAD);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
 	OK(pthread_barrier_destroy(&barrier));
 }
 
@@ -212,11 +191,9 @@ CLAUSE(pthread_barrier_init__desc_3__large_counts,
 	static const unsigned int counts[] = {
 		2, 1000, 65535, 65536, 1 << 24, 1 << 30, INT_MAX - 1,
 	};
-	pthread_barrier_t barrier;
 	struct guest guest;
-	size_t i;
 
-	for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+	for (EACH(i, counts)) {
 		OK(pthread_barrier_init(&barrier, NULL, counts[i]));
 		OK(pthread_barrier_destroy(&barrier));
 	}
@@ -230,9 +207,6 @@ CLAUSE(pthread_barrier_init__desc_3__large_counts,
 
 CLAUSE(pthread_barrier_init__err_EINVAL__count_of_zero, "the count is 0")
 {
-	pthread_barrierattr_t attr;
-	pthread_barrier_t barrier;
-
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
 	OK(pthread_barrierattr_init(&attr));
 	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
@@ -243,8 +217,6 @@ CLAUSE(pthread_barrier_init__err_EINVAL__count_of_zero, "the count is 0")
 CLAUSE(pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit,
        "the count is INT_MAX or more: glibc's limit, not the standard's")
 {
-	pthread_barrier_t barrier;
-
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, INT_MAX), EINVAL);
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, INT_MAX + 1U), EINVAL);
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, UINT_MAX), EINVAL);
@@ -253,16 +225,11 @@ CLAUSE(pthread_barrier_init__err_EINVAL__count_beyond_glibcs_limit,
 CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
        "a call that failed has made no barrier; the next one can")
 {
-	pthread_barrier_t barrier;
-	struct guest guests[2];
-
 	OK(pthread_barrier_init(&barrier, NULL, 2));
 	OK(pthread_barrier_destroy(&barrier));
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
 	OK(pthread_barrier_init(&barrier, NULL, 2));
-	seat_guest(&guests[0], &barrier);
-	start_guest(&guests[1], &barrier);
-	CHECK_EQ(join_guests(guests, 2), 1);
+	check_two_meet(&barrier);
 	OK(pthread_barrier_destroy(&barrier));
 }
 
@@ -271,13 +238,11 @@ CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
 CLAUSE(pthread_barrier_destroy__desc_1__may_be_initialised_again,
        "a destroyed barrier may be initialised again, with another count")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[4];
-	int count, i;
 
-	for (count = 1; count <= 4; count++) {
+	for (int count = 1; count <= 4; count++) {
 		OK(pthread_barrier_init(&barrier, NULL, count));
-		for (i = 0; i < count; i++)
+		for (int i = 0; i < count; i++)
 			start_guest(&guests[i], &barrier);
 		CHECK_EQ(join_guests(guests, count), 1);
 		OK(pthread_barrier_destroy(&barrier));
@@ -290,81 +255,66 @@ struct vanishing {
 	_Atomic int last;
 };
 
-static void *meet_where_it_vanishes(void *argument)
+THREAD(meet_where_it_vanishes, struct vanishing *vanishing)
 {
-	struct vanishing *vanishing = argument;
-	int i, got;
+	int got;
 
-	for (i = 1; i <= vanishing->last; i++) {
+	for (int i = 1; i <= vanishing->last; i++) {
 		while (vanishing->turn != i)
 			sched_yield();
 		got = pthread_barrier_wait(vanishing->barrier);
 		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 	}
-	return NULL;
 }
 
 /*
- * Whoever returns from the wait may destroy the barrier and free its memory.
- * The others may be inside still: destroying waits for them.
+ * A thread that returns from the wait may destroy the barrier and free its
+ * memory. The others may be inside still: destroying waits for them.
  */
 CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
-       "whoever returns from the last wait may destroy it at once and free its memory, though "
+       "a thread that returns from the last wait may destroy it at once and free its memory, though "
        "others haven't returned")
 {
 	struct vanishing vanishing = { .last = 1500 };
 	struct thread others[2];
-	size_t size = sizeof(pthread_barrier_t);
-	int i, got;
+	int got;
 
-	for (i = 0; i < 2; i++)
-		start(&others[i], meet_where_it_vanishes, &vanishing);
-	for (i = 1; i <= vanishing.last; i++) {
+	START_ALL(others, meet_where_it_vanishes, &vanishing);
+	for (int i = 1; i <= vanishing.last; i++) {
 		if (enough())
 			vanishing.last = i;
-		vanishing.barrier = mmap(NULL, size, PROT_READ | PROT_WRITE,
-					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(vanishing.barrier != MAP_FAILED);
+		vanishing.barrier = new_page();
 		OK(pthread_barrier_init(vanishing.barrier, NULL, 3));
 		vanishing.turn = i;
 		got = pthread_barrier_wait(vanishing.barrier);
 		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 		OK(pthread_barrier_destroy(vanishing.barrier));
-		CHECK_EQ(munmap(vanishing.barrier, size), 0);
+		give_back(vanishing.barrier);
 	}
-	for (i = 0; i < 2; i++)
-		join(&others[i]);
+	JOIN_ALL(others);
 }
 
-
-/* The same after sleeps, destroyed by whoever is told that it is the one. */
 CLAUSE(pthread_barrier_destroy__desc_1__by_the_serial_thread,
        "the same with others that have slept")
 {
-	size_t size = sizeof(pthread_barrier_t);
 	pthread_barrier_t *barrier;
 	struct guest guests[3];
-	int round, i, got;
+	int got;
 
-	for (round = 0; round < 40; round++) {
-		barrier = mmap(NULL, size, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(barrier != MAP_FAILED);
+	for (int round = 0; round < 40; round++) {
+		barrier = new_page();
 		OK(pthread_barrier_init(barrier, NULL, 4));
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			seat_guest(&guests[i], barrier);
 		got = pthread_barrier_wait(barrier);
 		OK(pthread_barrier_destroy(barrier));
-		CHECK_EQ(munmap(barrier, size), 0);
-		CHECK_EQ((got == PTHREAD_BARRIER_SERIAL_THREAD) +
-				 join_guests(guests, 3), 1);
+		give_back(barrier);
+		CHECK_EQ((got == PTHREAD_BARRIER_SERIAL_THREAD) + join_guests(guests, 3), 1);
 	}
 }
 
 CLAUSE(pthread_barrier_destroy__ret__zero_when_unused, "0 on success")
 {
-	pthread_barrier_t barrier;
-
 	OK(pthread_barrier_init(&barrier, NULL, 3));
 	CHECK_EQ(pthread_barrier_destroy(&barrier), 0);
 }
@@ -374,12 +324,10 @@ CLAUSE(pthread_barrier_destroy__ret__zero_when_unused, "0 on success")
 CLAUSE(pthread_barrier_wait__desc_1__all_at_once,
        "it blocks until as many threads have called it as count says")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[12];
-	int i;
 
 	OK(pthread_barrier_init(&barrier, NULL, 12));
-	for (i = 0; i < 12; i++)
+	for (int i = 0; i < 12; i++)
 		start_guest(&guests[i], &barrier);
 	CHECK_EQ(join_guests(guests, 12), 1);
 	OK(pthread_barrier_destroy(&barrier));
@@ -412,17 +360,16 @@ CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
 {
 	pthread_barrier_t barriers[2];
 	struct guest guests[2][3];
-	int round, i;
 
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		OK(pthread_barrier_init(&barriers[i], NULL, 3));
-	for (round = 0; round < 200; round++) {
-		for (i = 0; i < 6; i++)
+	for (int round = 0; round < 200; round++) {
+		for (int i = 0; i < 6; i++)
 			start_guest(&guests[i % 2][i / 2], &barriers[i % 2]);
-		for (i = 0; i < 2; i++)
+		for (int i = 0; i < 2; i++)
 			CHECK_EQ(join_guests(guests[i], 3), 1);
 	}
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		OK(pthread_barrier_destroy(&barriers[i]));
 }
 
@@ -430,7 +377,6 @@ CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
 CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count,
        "threads beyond count make up later rounds")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[12];
 	int i, done;
 
@@ -460,9 +406,8 @@ struct crowd {
 	int turns;
 };
 
-static void *crowd_in(void *argument)
+THREAD(crowd_in, struct crowd *crowd)
 {
-	struct crowd *crowd = argument;
 	int got;
 
 	/* All of them together take a number of turns that count divides. */
@@ -471,36 +416,27 @@ static void *crowd_in(void *argument)
 		CHECK(got == 0 || got == PTHREAD_BARRIER_SERIAL_THREAD);
 		crowd->serial += got != 0;
 	}
-	return NULL;
 }
 
 CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier,
        "the same, with threads that keep coming back: one is told in each round")
 {
 	struct crowd crowd = { .turns = 4000 };
-	struct thread threads[5];
-	int i;
 
 	OK(pthread_barrier_init(&crowd.barrier, NULL, 2));
-	for (i = 0; i < 5; i++)
-		start(&threads[i], crowd_in, &crowd);
-	for (i = 0; i < 5; i++)
-		join(&threads[i]);
+	run_together(5, crowd_in, &crowd);
 	CHECK_EQ(crowd.serial, 2000);
 	OK(pthread_barrier_destroy(&crowd.barrier));
 }
 
-/* A round leaves the barrier as it was: the count is the one it was made with. */
 CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
        "a round leaves the barrier as it was initialised")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[3];
-	int round, i;
 
 	OK(pthread_barrier_init(&barrier, NULL, 3));
-	for (round = 0; round < 10; round++) {
-		for (i = 0; i < 2; i++)
+	for (int round = 0; round < 10; round++) {
+		for (int i = 0; i < 2; i++)
 			seat_guest(&guests[i], &barrier);
 		CHECK(!guests[0].done && !guests[1].done);
 		start_guest(&guests[2], &barrier);
@@ -518,14 +454,12 @@ CLAUSE(pthread_barrier_wait__desc_3__serial_is_no_error_number,
 
 static void wait_through_handlers(int flags)
 {
-	pthread_barrier_t barrier;
 	struct guest guests[2];
-	int i;
 
 	handle(flags);
 	OK(pthread_barrier_init(&barrier, NULL, 2));
 	seat_guest(&guests[0], &barrier);
-	for (i = 0; i < 100; i++) {
+	for (int i = 0; i < 100; i++) {
 		shoot(&guests[0].thread);
 		CHECK(!guests[0].done);
 	}
@@ -554,7 +488,6 @@ static void linger(int signal UNUSED)
 CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
        "when all came during the handler, it goes on after it")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[3];
 
 	handle_by(SIGUSR1, linger, 0);
@@ -574,41 +507,33 @@ CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
 CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire, "handlers at any moment disturb no round")
 {
 	struct meeting meeting;
-	int i;
 
 	handle(0);
 	/* On a busy machine a meeting may be over before the first shot. */
 	do {
 		start_meeting(&meeting, 4, 300);
-		for (i = 0; meeting.left < 1 && i < 4000; i++)
+		for (int i = 0; meeting.left < 1 && i < 4000; i++)
 			if (meeting.threads[i % 4].tid)
-				pthread_kill(meeting.threads[i % 4].pthread,
-					     SIGUSR1);
+				pthread_kill(meeting.threads[i % 4].pthread, SIGUSR1);
 		end_meeting(&meeting);
 	} while (handled < 50);
 }
 
-static void *work_beside(void *argument)
+THREAD(work_beside, _Atomic long *work)
 {
-	_Atomic long *work = argument;
-
 	while (*work >= 0)
 		++*work;
-	return NULL;
 }
 
-/* Its waiters leave the processors to those that aren't at the barrier. */
 CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, "threads that wait keep none from running")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[8];
 	_Atomic long work = 0;
 	struct thread worker;
 	int64_t used;
-	int i;
 
 	OK(pthread_barrier_init(&barrier, NULL, 9));
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		seat_guest(&guests[i], &barrier);
 	start(&worker, work_beside, &work);
 	UNTIL(work > 10000);
@@ -618,81 +543,42 @@ CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, "threads that wait keep no
 	used = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	sleep_ms(50);
 	CHECK(now_ns(CLOCK_PROCESS_CPUTIME_ID) - used < 40 * NS_PER_MS);
-	CHECK_EQ(pthread_barrier_wait(&barrier) == 0 ? 0 : 1,
-		 1 - join_guests(guests, 8));
+	CHECK_EQ(pthread_barrier_wait(&barrier) == 0 ? 0 : 1, 1 - join_guests(guests, 8));
 	OK(pthread_barrier_destroy(&barrier));
 }
 
 /* ------------------------------------------------------ their attributes -- */
 
-CLAUSE(pthread_barrierattr_init__desc_2__default_is_private,
-       "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE")
-{
-	pthread_barrierattr_t attr;
-	int pshared = 4711;
+ATTRIBUTE(barrierattr, pshared, LIST(PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SHARED),
+	  LIST(2, -1, 4711, INT_MIN), false)
+ATTRIBUTES(barrierattr, &attr_pshared)
 
-	memset(&attr, 0xff, sizeof(attr));
-	OK(pthread_barrierattr_init(&attr));
-	OK(pthread_barrierattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_barrierattr_destroy(&attr));
-}
+CLAUSE_BY(check_defaults(&barrierattr_attributes),
+	  pthread_barrierattr_init__desc_2__default_is_private,
+	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE")
 
 CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
        "barriers don't depend on what becomes of the attributes that they were made with")
 {
-	pthread_barrierattr_t attr;
-	pthread_barrier_t barrier;
-	struct guest guests[2];
-	int i;
-
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		OK(pthread_barrierattr_init(&attr));
 		OK(pthread_barrierattr_setpshared(&attr, i));
 		OK(pthread_barrier_init(&barrier, &attr, 2));
 		OK(pthread_barrierattr_setpshared(&attr, !i));
 		OK(pthread_barrierattr_destroy(&attr));
 		memset(&attr, 0xff, sizeof(attr));
-		seat_guest(&guests[0], &barrier);
-		start_guest(&guests[1], &barrier);
-		CHECK_EQ(join_guests(guests, 2), 1);
+		check_two_meet(&barrier);
 		OK(pthread_barrier_destroy(&barrier));
 	}
 }
 
-CLAUSE(pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
-       "destroyed attributes may be initialised again, with the defaults")
-{
-	pthread_barrierattr_t attr;
-	int pshared;
+CLAUSE_BY(check_initialised_again(&barrierattr_attributes),
+	  pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
+	  "destroyed attributes may be initialised again, with the defaults")
 
-	OK(pthread_barrierattr_init(&attr));
-	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	OK(pthread_barrierattr_destroy(&attr));
-	OK(pthread_barrierattr_init(&attr));
-	OK(pthread_barrierattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_barrierattr_destroy(&attr));
-}
-
-CLAUSE(pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
-       "getpshared tells what setpshared has set")
-{
-	static const int values[] = {
-		PTHREAD_PROCESS_SHARED, PTHREAD_PROCESS_PRIVATE,
-		PTHREAD_PROCESS_SHARED,
-	};
-	pthread_barrierattr_t attr;
-	int i, pshared;
-
-	OK(pthread_barrierattr_init(&attr));
-	for (i = 0; i < 3; i++) {
-		OK(pthread_barrierattr_setpshared(&attr, values[i]));
-		OK(pthread_barrierattr_getpshared(&attr, &pshared));
-		CHECK_EQ(pshared, values[i]);
-	}
-	OK(pthread_barrierattr_destroy(&attr));
-}
+CLAUSE_BY(check_told(&barrierattr_attributes, &attr_pshared),
+	  pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
+	  "getpshared tells what setpshared has set")
 
 struct shared_meeting {
 	pthread_barrier_t barrier;
@@ -702,23 +588,21 @@ struct shared_meeting {
 
 static void meet_as_process(struct shared_meeting *shared, int me, int rounds)
 {
-	int i, round, got;
+	int got;
 
-	for (round = 1; round <= 2 * rounds; round++) {
+	for (int round = 1; round <= 2 * rounds; round++) {
 		if (round % 2)
 			shared->written[me] = round;
 		got = pthread_barrier_wait(&shared->barrier);
 		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
 		shared->serial += got != 0;
-		for (i = 0; round % 2 && i < 4; i++)
+		for (int i = 0; round % 2 && i < 4; i++)
 			CHECK_EQ(shared->written[i], round);
 	}
 }
 
 static void make_shared(pthread_barrier_t *barrier, int count)
 {
-	pthread_barrierattr_t attr;
-
 	OK(pthread_barrierattr_init(&attr));
 	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
 	OK(pthread_barrier_init(barrier, &attr, count));
@@ -730,19 +614,14 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
 {
 	struct shared_meeting *shared = shared_memory(sizeof(*shared));
 	pid_t children[3];
-	int i;
 
 	make_shared(&shared->barrier, 4);
-	for (i = 0; i < 3; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
+	for (int i = 0; i < 3; i++) {
+		IN_CHILD(children[i])
 			meet_as_process(shared, i, 100);
-			_exit(0);
-		}
 	}
 	meet_as_process(shared, 3, 100);
-	for (i = 0; i < 3; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	CHECK_EQ(shared->serial, 200);
 	OK(pthread_barrier_destroy(&shared->barrier));
 }
@@ -750,20 +629,12 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
 CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
        "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same barrier")
 {
-	int fd = memfd_create("barrier", MFD_CLOEXEC);
-	pthread_barrier_t *mapped[2];
+	void *mapped[2];
 	struct guest guests[2];
-	int i;
 
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
-	for (i = 0; i < 2; i++) {
-		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
-				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		CHECK(mapped[i] != MAP_FAILED);
-	}
+	map_twice(&mapped[0], &mapped[1]);
 	make_shared(mapped[0], 2);
-	for (i = 0; i < 10; i++) {
+	for (int i = 0; i < 10; i++) {
 		seat_guest(&guests[0], mapped[i % 2]);
 		start_guest(&guests[1], mapped[1 - i % 2]);
 		CHECK_EQ(join_guests(guests, 2), 1);
@@ -771,11 +642,9 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
 	OK(pthread_barrier_destroy(mapped[1]));
 }
 
-/* A forked child's private one is a copy that nobody else comes to. */
 CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
        "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a forked child's copy is its own")
 {
-	pthread_barrier_t barrier;
 	struct guest guests[2];
 	pid_t child;
 
@@ -794,20 +663,6 @@ CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
 	OK(pthread_barrier_destroy(&barrier));
 }
 
-CLAUSE(pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
-       "the value is neither of the two; it stays as it was")
-{
-	static const int values[] = { 2, -1, 4711, INT_MIN };
-	pthread_barrierattr_t attr;
-	int pshared;
-	size_t i;
-
-	OK(pthread_barrierattr_init(&attr));
-	OK(pthread_barrierattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++)
-		CHECK_ERR(pthread_barrierattr_setpshared(&attr, values[i]),
-			  EINVAL);
-	OK(pthread_barrierattr_getpshared(&attr, &pshared));
-	CHECK_EQ(pshared, PTHREAD_PROCESS_SHARED);
-	OK(pthread_barrierattr_destroy(&attr));
-}
+CLAUSE_BY(check_refused(&barrierattr_attributes, &attr_pshared),
+	  pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
+	  "the value is neither of the two; it stays as it was")

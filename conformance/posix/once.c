@@ -1,5 +1,7 @@
 /* XSH, pthread_once and call_once. */
+#include "children.h"
 #include "clause.h"
+#include "crowd.h"
 #include "handlers.h"
 
 #include <threads.h>
@@ -15,10 +17,8 @@ static struct {
 
 static void init_quickly(void)
 {
-	int i;
-
 	scene.begun++;
-	for (i = 0; i < 16; i++)
+	for (int i = 0; i < 16; i++)
 		scene.written[i] = i + 1;
 	scene.ended++;
 }
@@ -33,22 +33,19 @@ static void init_slowly(void)
 
 static void check_written(void)
 {
-	int i;
-
-	for (i = 0; i < 16; i++)
+	for (int i = 0; i < 16; i++)
 		CHECK_EQ(scene.written[i], i + 1);
 }
 
-static void *once_quickly(void *argument UNUSED)
+THREAD(once_quickly, void *argument UNUSED)
 {
 	OK(pthread_once(&scene.control, init_quickly));
 	CHECK_EQ(scene.ended, 1);
 	check_written();
 	scene.returned++;
-	return NULL;
 }
 
-static void *once_slowly(void *argument UNUSED)
+THREAD(once_slowly, void *argument UNUSED)
 {
 	errno = 4720;
 	OK(pthread_once(&scene.control, init_slowly));
@@ -56,7 +53,6 @@ static void *once_slowly(void *argument UNUSED)
 	CHECK_EQ(scene.ended, 1);
 	CHECK_EQ(scene.written[15], 16);
 	scene.returned++;
-	return NULL;
 }
 
 CLAUSE(pthread_once__desc_1__first_call_calls_it,
@@ -78,10 +74,8 @@ static void never(void)
 
 CLAUSE(pthread_once__desc_1__later_calls_do_not, "later calls for the control call nothing")
 {
-	int i;
-
 	OK(pthread_once(&scene.control, init_quickly));
-	for (i = 0; i < 1000; i++)
+	for (int i = 0; i < 1000; i++)
 		OK(pthread_once(&scene.control, never));
 	CHECK_EQ(scene.begun, 1);
 }
@@ -91,6 +85,7 @@ struct race {
 	_Atomic int at[4];
 };
 
+/* Each clause runs in a process of its own, with these. */
 static struct race race;
 static _Atomic int called[150];
 static __thread int controls_turn;
@@ -101,22 +96,17 @@ static void count_call(void)
 	scene.written[controls_turn % 16] = controls_turn + 1;
 }
 
-static void *race_through(void *argument)
+THREAD(race_through, _Atomic int *at)
 {
-	_Atomic int *at = argument;
-	int i;
-
-	for (i = 0; i < 150; i++) {
+	for (int i = 0; i < 150; i++) {
 		controls_turn = i;
 		*at = i;
 		/* Side by side, as far as that goes. */
-		while (race.at[0] < i || race.at[1] < i || race.at[2] < i ||
-		       race.at[3] < i)
+		while (race.at[0] < i || race.at[1] < i || race.at[2] < i || race.at[3] < i)
 			sched_yield();
 		OK(pthread_once(&race.controls[i], count_call));
 		CHECK_EQ(called[i], 1);
 	}
-	return NULL;
 }
 
 CLAUSE(pthread_once__desc_1__once_though_many_race,
@@ -124,28 +114,20 @@ CLAUSE(pthread_once__desc_1__once_though_many_race,
 {
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
 	struct thread threads[4];
-	int i;
 
-	for (i = 0; i < 150; i++)
+	for (int i = 0; i < 150; i++)
 		race.controls[i] = fresh;
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		start(&threads[i], race_through, (void *)&race.at[i]);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
-	for (i = 0; i < 150; i++)
+	JOIN_ALL(threads);
+	for (int i = 0; i < 150; i++)
 		CHECK_EQ(called[i], 1);
 }
 
 CLAUSE(pthread_once__desc_1__what_it_wrote_is_seen,
        "what the routine wrote is seen by all that return (XBD, Memory Synchronization)")
 {
-	struct thread threads[8];
-	int i;
-
-	for (i = 0; i < 8; i++)
-		start(&threads[i], once_quickly, NULL);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	run_together(8, once_quickly, NULL);
 	CHECK_EQ(scene.begun, 1);
 	CHECK_EQ(scene.returned, 8);
 }
@@ -154,18 +136,16 @@ CLAUSE(pthread_once__desc_1__others_wait_until_it_is_complete,
        "no call returns before the routine has")
 {
 	struct thread threads[6];
-	int i;
 
 	start(&threads[0], once_slowly, NULL);
 	UNTIL(scene.begun);
-	for (i = 1; i < 6; i++)
+	for (int i = 1; i < 6; i++)
 		start(&threads[i], once_slowly, NULL);
-	for (i = 1; i < 6; i++)
+	for (int i = 1; i < 6; i++)
 		until_asleep(&threads[i]);
 	CHECK_EQ(scene.returned, 0);
 	scene.go = true;
-	for (i = 0; i < 6; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(scene.begun, 1);
 	CHECK_EQ(scene.returned, 6);
 }
@@ -235,7 +215,7 @@ CLAUSE(pthread_once__desc_1__zeroed_memory_is_a_fresh_control,
 
 /* ---------------------------------------------------------- cancellation -- */
 
-static void *pending_then_once(void *argument UNUSED)
+THREAD(pending_then_once, void *argument UNUSED)
 {
 	OK(pthread_cancel(pthread_self()));
 	OK(pthread_once(&scene.control, init_quickly));
@@ -256,7 +236,7 @@ CLAUSE(pthread_once__desc_2__pending_cancellation_is_left_pending,
 	CHECK_EQ(scene.returned, 1);
 }
 
-static void *once_slowly_then_point(void *argument)
+THREAD(once_slowly_then_point, void *argument)
 {
 	once_slowly(argument);
 	pthread_testcancel();
@@ -270,8 +250,7 @@ CLAUSE(pthread_once__desc_2__waiting_is_no_cancellation_point,
 
 	start(&first, once_slowly, NULL);
 	UNTIL(scene.begun);
-	start(&waiter, once_slowly_then_point, NULL);
-	until_asleep(&waiter);
+	start_asleep(&waiter, once_slowly_then_point, NULL);
 	OK(pthread_cancel(waiter.pthread));
 	sleep_ms(5);
 	CHECK_EQ(scene.returned, 0);
@@ -288,7 +267,7 @@ static void init_and_be_cancelled(void)
 		pause();
 }
 
-static void *once_cancelled(void *argument UNUSED)
+THREAD(once_cancelled, void *argument UNUSED)
 {
 	OK(pthread_once(&scene.control, init_and_be_cancelled));
 	FAIL("returned");
@@ -298,13 +277,11 @@ CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
        "a routine that is cancelled leaves the control as if it had never been called")
 {
 	struct thread thread;
-	int i;
 
-	for (i = 1; i <= 3; i++) {
+	for (int i = 1; i <= 3; i++) {
 		start(&thread, once_cancelled, NULL);
 		UNTIL(scene.begun == i);
-		OK(pthread_cancel(thread.pthread));
-		CHECK(join(&thread) == PTHREAD_CANCELED);
+		cancel_and_join(&thread);
 	}
 	OK(pthread_once(&scene.control, init_quickly));
 	CHECK_EQ(scene.ended, 1);
@@ -316,19 +293,16 @@ CLAUSE(pthread_once__desc_2__cancelled_is_done_by_one_that_waits,
        "one of those that wait calls its routine when the one before is cancelled")
 {
 	struct thread cancelled, waiters[5];
-	int i;
 
 	start(&cancelled, once_cancelled, NULL);
 	UNTIL(scene.begun == 1);
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		start(&waiters[i], once_quickly, NULL);
 		until_asleep(&waiters[i]);
 	}
 	CHECK_EQ(scene.begun, 1);
-	OK(pthread_cancel(cancelled.pthread));
-	CHECK(join(&cancelled) == PTHREAD_CANCELED);
-	for (i = 0; i < 5; i++)
-		join(&waiters[i]);
+	cancel_and_join(&cancelled);
+	JOIN_ALL(waiters);
 	CHECK_EQ(scene.begun, 2);
 	CHECK_EQ(scene.ended, 1);
 	CHECK_EQ(scene.returned, 5);
@@ -339,12 +313,11 @@ static void clean(void *argument UNUSED)
 	scene.cleaned++;
 }
 
-static void *once_cancelled_and_cleaned(void *argument)
+THREAD(once_cancelled_and_cleaned, void *argument)
 {
 	pthread_cleanup_push(clean, NULL);
 	once_cancelled(argument);
 	pthread_cleanup_pop(0);
-	return NULL;
 }
 
 CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
@@ -354,8 +327,7 @@ CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
 
 	start(&thread, once_cancelled_and_cleaned, NULL);
 	UNTIL(scene.begun == 1);
-	OK(pthread_cancel(thread.pthread));
-	CHECK(join(&thread) == PTHREAD_CANCELED);
+	cancel_and_join(&thread);
 	CHECK_EQ(scene.cleaned, 1);
 	OK(pthread_once(&scene.control, init_quickly));
 }
@@ -366,7 +338,7 @@ static void init_and_exit(void)
 	pthread_exit((void *)0x77);
 }
 
-static void *once_exits(void *argument UNUSED)
+THREAD(once_exits, void *argument UNUSED)
 {
 	pthread_once(&scene.control, init_and_exit);
 	FAIL("returned");
@@ -377,9 +349,8 @@ CLAUSE(pthread_once__desc_2__exited_is_as_if_never_called,
        "glibc does both")
 {
 	struct thread thread;
-	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		start(&thread, once_exits, NULL);
 		CHECK(join(&thread) == (void *)0x77);
 	}
@@ -400,7 +371,7 @@ static void init_by_waiting(void)
 		OK(pthread_cond_wait(&cond, &mutex));
 }
 
-static void *once_waits(void *argument UNUSED)
+THREAD(once_waits, void *argument UNUSED)
 {
 	OK(pthread_once(&scene.control, init_by_waiting));
 	FAIL("returned");
@@ -415,8 +386,7 @@ CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
 	start(&thread, once_waits, NULL);
 	UNTIL(scene.begun);
 	until_asleep(&thread);
-	OK(pthread_cancel(thread.pthread));
-	CHECK(join(&thread) == PTHREAD_CANCELED);
+	cancel_and_join(&thread);
 	OK(pthread_once(&scene.control, init_quickly));
 	CHECK_EQ(scene.ended, 1);
 }
@@ -427,7 +397,6 @@ static void wait_through_handlers(int flags)
 {
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
 	struct thread first, waiter;
-	int i;
 
 	handle(flags);
 	scene.control = fresh;
@@ -435,9 +404,8 @@ static void wait_through_handlers(int flags)
 	scene.begun = scene.ended = scene.returned = 0;
 	start(&first, once_slowly, NULL);
 	UNTIL(scene.begun);
-	start(&waiter, once_slowly, NULL);
-	until_asleep(&waiter);
-	for (i = 0; i < 50; i++) {
+	start_asleep(&waiter, once_slowly, NULL);
+	for (int i = 0; i < 50; i++) {
 		shoot(&waiter);
 		CHECK_EQ(scene.returned, 0);
 	}
@@ -460,21 +428,16 @@ CLAUSE(pthread_once__desc_1__child_of_a_fork_during_it_can_do_it,
        "libraries work there")
 {
 	struct thread slow, waiter;
-	pid_t child;
 
 	start(&slow, once_slowly, NULL);
 	UNTIL(scene.begun);
-	start(&waiter, once_slowly, NULL);
-	until_asleep(&waiter);
-	child = fork_watched();
-	if (child == 0) {
+	start_asleep(&waiter, once_slowly, NULL);
+	IN_A_CHILD {
 		OK(pthread_once(&scene.control, init_quickly));
 		CHECK_EQ(scene.ended, 1);
 		check_written();
 		OK(pthread_once(&scene.control, never));
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_EQ(scene.returned, 0);
 	scene.go = true;
 	join(&slow);
@@ -495,8 +458,6 @@ static void init_by_forking(void)
 CLAUSE(pthread_once__desc_1__routine_may_fork,
        "a routine that forks is completed in both processes")
 {
-	struct thread waiter;
-
 	OK(pthread_once(&scene.control, init_by_forking));
 	CHECK_EQ(scene.begun, 1);
 	CHECK_EQ(scene.ended, 1);
@@ -504,8 +465,7 @@ CLAUSE(pthread_once__desc_1__routine_may_fork,
 	OK(pthread_once(&scene.control, never));
 	if (forked_within == 0) {
 		scene.written[15] = 16;
-		start(&waiter, once_slowly, NULL);
-		join(&waiter);
+		in_a_thread(once_slowly, NULL);
 		CHECK_EQ(scene.begun, 1);
 		_exit(0);
 	}
@@ -515,23 +475,14 @@ CLAUSE(pthread_once__desc_1__routine_may_fork,
 CLAUSE(pthread_once__desc_1__complete_in_the_child_too,
        "what is complete is so in a forked child, and the child's is its own")
 {
-	pid_t child;
-
 	OK(pthread_once(&scene.control, init_quickly));
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		OK(pthread_once(&scene.control, never));
 		check_written();
-		_exit(0);
 	}
-	REAP(child);
 	/* And what the child completes isn't complete here. */
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD
 		OK(pthread_once(&inner, init_quickly));
-		_exit(0);
-	}
-	REAP(child);
 	OK(pthread_once(&inner, init_quickly));
 	CHECK_EQ(scene.ended, 2);
 }
@@ -557,9 +508,8 @@ static int call_slowly(void *argument UNUSED)
 CLAUSE(call_once__desc_1__once_for_a_flag, "the function is called once for a flag")
 {
 	once_flag other = ONCE_FLAG_INIT;
-	int i;
 
-	for (i = 0; i < 100; i++)
+	for (int i = 0; i < 100; i++)
 		call_once(&flag, i ? never : init_quickly);
 	CHECK_EQ(scene.ended, 1);
 	call_once(&other, init_quickly);
@@ -570,16 +520,15 @@ CLAUSE(call_once__desc_1__others_wait_until_it_is_complete,
        "no call returns before the function has")
 {
 	thrd_t threads[5];
-	int i, returned, sum = 0;
+	int returned, sum = 0;
 
-	for (i = 0; i < 5; i++)
-		CHECK_EQ(thrd_create(&threads[i], call_slowly, NULL),
-			 thrd_success);
+	for (int i = 0; i < 5; i++)
+		CHECK_EQ(thrd_create(&threads[i], call_slowly, NULL), thrd_success);
 	UNTIL(scene.begun);
 	sleep_ms(5);
 	CHECK_EQ(scene.returned, 0);
 	scene.go = true;
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		CHECK_EQ(thrd_join(threads[i], &returned), thrd_success);
 		sum += returned;
 	}
@@ -587,7 +536,7 @@ CLAUSE(call_once__desc_1__others_wait_until_it_is_complete,
 	CHECK_EQ(scene.begun, 1);
 }
 
-static void *call_waiting(void *argument UNUSED)
+THREAD(call_waiting, void *argument UNUSED)
 {
 	call_once(&flag, init_and_be_cancelled);
 	FAIL("returned");
@@ -601,14 +550,13 @@ CLAUSE(call_once__desc_2__cancelled_is_as_if_never_called,
 
 	start(&thread, call_waiting, NULL);
 	UNTIL(scene.begun);
-	OK(pthread_cancel(thread.pthread));
-	CHECK(join(&thread) == PTHREAD_CANCELED);
+	cancel_and_join(&thread);
 	call_once(&flag, init_quickly);
 	CHECK_EQ(scene.ended, 1);
 	call_once(&flag, never);
 }
 
-static void *call_pending(void *argument UNUSED)
+THREAD(call_pending, void *argument UNUSED)
 {
 	OK(pthread_cancel(pthread_self()));
 	call_once(&flag, init_quickly);

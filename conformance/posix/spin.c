@@ -1,30 +1,32 @@
 /* XSH, the pages of spin locks. */
+#include "children.h"
 #include "clause.h"
+#include "crowd.h"
+#include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
+#include "memory.h"
 
-static void *trylock_ebusy(void *lock)
+/* Each clause runs in a process of its own, with these. */
+static pthread_spinlock_t lock;
+
+THREAD(trylock_ebusy, void *lock)
 {
 	CHECK_ERR(pthread_spin_trylock(lock), EBUSY);
-	return NULL;
 }
 
-static void *trylock_ok(void *lock)
+THREAD(trylock_ok, void *lock)
 {
 	OK(pthread_spin_trylock(lock));
 	OK(pthread_spin_unlock(lock));
-	return NULL;
 }
 
 static void elsewhere(void *(*run)(void *), void *argument)
 {
-	struct thread other;
-
-	start(&other, run, argument);
-	join(&other);
+	in_a_thread(run, argument);
 }
 
-/* A lock that nobody has. */
+/* No thread has the lock. */
 static void check_free(pthread_spinlock_t *lock)
 {
 	OK(pthread_spin_trylock(lock));
@@ -43,12 +45,9 @@ struct scene {
 	_Atomic bool release;
 };
 
-static void *count(void *argument)
+THREAD(count, struct scene *scene)
 {
-	struct scene *scene = argument;
-	int i;
-
-	for (i = 0; i < scene->turns; i++) {
+	for (int i = 0; i < scene->turns; i++) {
 		if (i % 3 || pthread_spin_trylock(&scene->lock))
 			OK(pthread_spin_lock(&scene->lock));
 		CHECK_EQ(scene->inside++, 0);
@@ -56,13 +55,10 @@ static void *count(void *argument)
 		CHECK_EQ(--scene->inside, 0);
 		OK(pthread_spin_unlock(&scene->lock));
 	}
-	return NULL;
 }
 
-static void *take(void *argument)
+THREAD(take, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	scene->waiting++;
 	errno = 4718;
 	OK(pthread_spin_lock(&scene->lock));
@@ -70,7 +66,6 @@ static void *take(void *argument)
 	scene->got++;
 	UNTIL(scene->release);
 	OK(pthread_spin_unlock(&scene->lock));
-	return NULL;
 }
 
 /* ---------------------------------------------- pthread_spin_init, _destroy -- */
@@ -79,10 +74,8 @@ CLAUSE(pthread_spin_init__desc_2__is_unlocked,
        "the lock is made unlocked, whatever the memory held")
 {
 	static const int filling[] = { 0, 1, 2, -1, 0x55555555, INT_MIN };
-	pthread_spinlock_t lock;
-	size_t i;
 
-	for (i = 0; i < sizeof(filling) / sizeof(filling[0]); i++) {
+	for (EACH(i, filling)) {
 		lock = filling[i];
 		OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
 		check_free(&lock);
@@ -95,7 +88,7 @@ CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
        "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: not in the standard, but "
        "programs initialise it by hand")
 {
-	pthread_spinlock_t lock, initial;
+	pthread_spinlock_t initial;
 	/* x86 counts down from 1; others, up from 0. */
 #if defined(__x86_64__) || defined(__i386__)
 	const int unlocked = 1;
@@ -135,20 +128,15 @@ static void exclude_processes(int pshared)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	pid_t children[2];
-	int i;
 
 	OK(pthread_spin_init(&scene->lock, pshared));
 	scene->turns = 3000;
-	for (i = 0; i < 2; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
+	for (int i = 0; i < 2; i++) {
+		IN_CHILD(children[i])
 			count(scene);
-			_exit(0);
-		}
 	}
 	count(scene);
-	for (i = 0; i < 2; i++)
-		REAP(children[i]);
+	REAP_ALL(children);
 	CHECK_EQ(scene->counter, 3 * 3000);
 	check_free(&scene->lock);
 	OK(pthread_spin_destroy(&scene->lock));
@@ -168,14 +156,12 @@ CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
 
 	OK(pthread_spin_init(&scene->lock, PTHREAD_PROCESS_SHARED));
 	OK(pthread_spin_lock(&scene->lock));
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		CHECK_ERR(pthread_spin_trylock(&scene->lock), EBUSY);
 		scene->waiting = 1;
 		OK(pthread_spin_lock(&scene->lock));
 		scene->got = 1;
 		OK(pthread_spin_unlock(&scene->lock));
-		_exit(0);
 	}
 	UNTIL(scene->waiting);
 	sleep_ms(5);
@@ -189,17 +175,9 @@ CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
 CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
        "PTHREAD_PROCESS_SHARED: every mapping of the memory is the same lock")
 {
-	int fd = memfd_create("spin", MFD_CLOEXEC);
-	pthread_spinlock_t *mapped[2];
-	int i;
+	void *mapped[2];
 
-	CHECK(fd >= 0);
-	CHECK_EQ(ftruncate(fd, sizeof(*mapped[0])), 0);
-	for (i = 0; i < 2; i++) {
-		mapped[i] = mmap(NULL, sizeof(*mapped[i]),
-				 PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		CHECK(mapped[i] != MAP_FAILED);
-	}
+	map_twice(&mapped[0], &mapped[1]);
 	OK(pthread_spin_init(mapped[0], PTHREAD_PROCESS_SHARED));
 	OK(pthread_spin_lock(mapped[0]));
 	elsewhere(trylock_ebusy, (void *)mapped[1]);
@@ -207,24 +185,17 @@ CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
 	check_free(mapped[0]);
 }
 
-/* Private ones of a forked child are copies. */
 CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
        "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one another; a forked child's "
        "copy is its own")
 {
-	pthread_spinlock_t lock;
-	pid_t child;
-
 	OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
 	OK(pthread_spin_lock(&lock));
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
 		OK(pthread_spin_unlock(&lock));
 		check_free(&lock);
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
 	OK(pthread_spin_unlock(&lock));
 	check_free(&lock);
@@ -233,10 +204,7 @@ CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
 CLAUSE(pthread_spin_destroy__desc_1__may_be_initialised_again,
        "a destroyed lock may be initialised again")
 {
-	pthread_spinlock_t lock;
-	int i;
-
-	for (i = 0; i < 10; i++) {
+	for (int i = 0; i < 10; i++) {
 		OK(pthread_spin_init(&lock, i % 2));
 		check_free(&lock);
 		CHECK_EQ(pthread_spin_destroy(&lock), 0);
@@ -248,9 +216,8 @@ struct vanishing {
 	_Atomic bool stop;
 };
 
-static void *unlock_what_vanishes(void *argument)
+THREAD(unlock_what_vanishes, struct vanishing *vanishing)
 {
-	struct vanishing *vanishing = argument;
 	struct scene *scene;
 
 	while (!vanishing->stop) {
@@ -264,7 +231,6 @@ static void *unlock_what_vanishes(void *argument)
 		vanishing->scene = NULL;
 		OK(pthread_spin_unlock(&scene->lock));
 	}
-	return NULL;
 }
 
 /* An unlock touches the lock no more once another can have it. */
@@ -275,13 +241,10 @@ CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
 	struct vanishing vanishing = { .scene = NULL };
 	struct thread other;
 	struct scene *scene;
-	int i;
 
 	start(&other, unlock_what_vanishes, &vanishing);
-	for (i = 0; i < 2000 && !enough(); i++) {
-		scene = mmap(NULL, sizeof(*scene), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(scene != MAP_FAILED);
+	for (int i = 0; i < 2000 && !enough(); i++) {
+		scene = new_page();
 		OK(pthread_spin_init(&scene->lock, 0));
 		vanishing.scene = scene;
 		while (vanishing.scene)
@@ -290,7 +253,7 @@ CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
 		CHECK_EQ(scene->got, 1);
 		OK(pthread_spin_unlock(&scene->lock));
 		OK(pthread_spin_destroy(&scene->lock));
-		CHECK_EQ(munmap(scene, sizeof(*scene)), 0);
+		give_back(scene);
 	}
 	vanishing.stop = true;
 	join(&other);
@@ -301,14 +264,9 @@ CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
 CLAUSE(pthread_spin_lock__desc_1__excludes, "one thread has it at a time")
 {
 	struct scene scene = { .turns = 5000 };
-	struct thread threads[2];
-	int i;
 
 	OK(pthread_spin_init(&scene.lock, 0));
-	for (i = 0; i < 2; i++)
-		start(&threads[i], count, &scene);
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	run_together(2, count, &scene);
 	CHECK_EQ(scene.counter, 2 * 5000);
 	check_free(&scene.lock);
 }
@@ -318,14 +276,9 @@ CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
        "the same, with more threads than processors")
 {
 	struct scene scene = { .turns = 300 };
-	struct thread threads[8];
-	int i;
 
 	OK(pthread_spin_init(&scene.lock, 0));
-	for (i = 0; i < 8; i++)
-		start(&threads[i], count, &scene);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	run_together(8, count, &scene);
 	CHECK_EQ(scene.counter, 8 * 300);
 	check_free(&scene.lock);
 }
@@ -335,12 +288,10 @@ CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
 {
 	struct scene scene = { .counter = 0 };
 	struct thread threads[2];
-	int i;
 
 	OK(pthread_spin_init(&scene.lock, 0));
 	OK(pthread_spin_lock(&scene.lock));
-	for (i = 0; i < 2; i++)
-		start(&threads[i], take, &scene);
+	START_ALL(threads, take, &scene);
 	UNTIL(scene.waiting == 2);
 	/* The holder sleeps, and keeps it. */
 	sleep_ms(20);
@@ -350,8 +301,7 @@ CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
 	sleep_ms(3);
 	CHECK_EQ(scene.got, 1);
 	scene.release = true;
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(scene.got, 2);
 	check_free(&scene.lock);
 }
@@ -360,14 +310,13 @@ CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers, "handlers don't end it
 {
 	struct scene scene = { .release = true };
 	struct thread thread;
-	int i;
 
 	handle(0);
 	OK(pthread_spin_init(&scene.lock, 0));
 	OK(pthread_spin_lock(&scene.lock));
 	start(&thread, take, &scene);
 	UNTIL(scene.waiting);
-	for (i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++) {
 		shoot(&thread);
 		CHECK_EQ(scene.got, 0);
 	}
@@ -383,19 +332,15 @@ struct message {
 	_Atomic bool stop;
 };
 
-static void *write_message(void *argument)
+THREAD(write_message, struct message *message)
 {
-	struct message *message = argument;
-	uint32_t i, turn;
-
-	for (turn = 1; turn <= 3000; turn++) {
+	for (uint32_t turn = 1; turn <= 3000; turn++) {
 		OK(pthread_spin_lock(&message->lock));
-		for (i = 0; i < 16; i++)
+		for (uint32_t i = 0; i < 16; i++)
 			message->words[i] = turn;
 		OK(pthread_spin_unlock(&message->lock));
 	}
 	message->stop = true;
-	return NULL;
 }
 
 CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
@@ -403,7 +348,7 @@ CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
 {
 	struct message message = { .turn = 0 };
 	struct thread writer;
-	uint32_t i, last = 0;
+	uint32_t last = 0;
 
 	OK(pthread_spin_init(&message.lock, 0));
 	start(&writer, write_message, &message);
@@ -411,7 +356,7 @@ CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
 		OK(pthread_spin_lock(&message.lock));
 		CHECK(message.words[0] >= last);
 		last = message.words[0];
-		for (i = 1; i < 16; i++)
+		for (uint32_t i = 1; i < 16; i++)
 			CHECK_EQ(message.words[i], last);
 		OK(pthread_spin_unlock(&message.lock));
 	}
@@ -421,8 +366,6 @@ CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
 
 CLAUSE(pthread_spin_lock__ret__zero, "0 on success")
 {
-	pthread_spinlock_t lock;
-
 	OK(pthread_spin_init(&lock, 0));
 	CHECK_EQ(pthread_spin_lock(&lock), 0);
 	CHECK_EQ(pthread_spin_unlock(&lock), 0);
@@ -434,12 +377,9 @@ CLAUSE(pthread_spin_lock__ret__zero, "0 on success")
 CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
        "pthread_spin_trylock finds the lock with another thread")
 {
-	pthread_spinlock_t lock;
-	int i;
-
 	OK(pthread_spin_init(&lock, 0));
 	OK(pthread_spin_lock(&lock));
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		elsewhere(trylock_ebusy, (void *)&lock);
 	OK(pthread_spin_unlock(&lock));
 	check_free(&lock);
@@ -448,14 +388,11 @@ CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
 CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
        "pthread_spin_trylock finds the lock with any thread, also with the caller")
 {
-	pthread_spinlock_t lock;
-	int i;
-
 	OK(pthread_spin_init(&lock, 0));
 	OK(pthread_spin_trylock(&lock));
 	errno = 4719;
 	/* Any number of times: attempts leave no trace. */
-	for (i = 0; i < 1000; i++)
+	for (int i = 0; i < 1000; i++)
 		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
 	CHECK_EQ(errno, 4719);
 	OK(pthread_spin_unlock(&lock));
@@ -464,11 +401,8 @@ CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
 
 CLAUSE(pthread_spin_unlock__desc_1__unlocks, "it unlocks the lock")
 {
-	pthread_spinlock_t lock;
-	int i;
-
 	OK(pthread_spin_init(&lock, 0));
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		OK(pthread_spin_lock(&lock));
 		OK(pthread_spin_unlock(&lock));
 	}
@@ -480,17 +414,14 @@ CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
 {
 	struct scene scene = { .release = true };
 	struct thread threads[4];
-	int i;
 
 	OK(pthread_spin_init(&scene.lock, 0));
 	OK(pthread_spin_lock(&scene.lock));
-	for (i = 0; i < 4; i++)
-		start(&threads[i], take, &scene);
+	START_ALL(threads, take, &scene);
 	UNTIL(scene.waiting == 4);
 	sleep_ms(3);
 	OK(pthread_spin_unlock(&scene.lock));
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	JOIN_ALL(threads);
 	CHECK_EQ(scene.got, 4);
 	check_free(&scene.lock);
 }
