@@ -209,7 +209,8 @@ static void UNUSED check_refused(const struct attributes *object,
 		for (size_t j = 0; j < attribute->invalid_count; j++) {
 			error = attribute->set(&attr, attribute->invalid[j]);
 			if (error != EINVAL)
-				FAIL("to set %d returned %d, not EINVAL", attribute->invalid[j], error);
+				FAIL("to set %d returned %d, not EINVAL", attribute->invalid[j],
+				     error);
 			check_values(object, &attr, before, NULL);
 		}
 	}

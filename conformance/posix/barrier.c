@@ -272,8 +272,8 @@ THREAD(meet_where_it_vanishes, struct vanishing *vanishing)
  * memory. The others may be inside still: destroying waits for them.
  */
 CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
-       "a thread that returns from the last wait may destroy it at once and free its memory, though "
-       "others haven't returned")
+       "a thread that returns from the last wait may destroy it at once and free its memory, "
+       "though others haven't returned")
 {
 	struct vanishing vanishing = { .last = 1500 };
 	struct thread others[2];

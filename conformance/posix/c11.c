@@ -263,8 +263,8 @@ THREAD(lock_cancelled, void *argument)
 }
 
 CLAUSE_IN("XSH 2.9.5.2", mtx_lock__desc_1__is_no_cancellation_point,
-	  "neither it nor mtx_timedlock is a cancellation point: a thread that is cancelled in them "
-	  "gets the mutex first")
+	  "neither it nor mtx_timedlock is a cancellation point: a thread that is cancelled in "
+	  "them gets the mutex first")
 {
 	static lock_call *const calls[] = { mtx_lock, lock_far };
 
@@ -399,8 +399,8 @@ THREAD(unlock_anothers, void *argument UNUSED)
 }
 
 CLAUSE(mtx_unlock__ret__error_not_the_callers,
-       "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, "
-       "another's or nobody's")
+       "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, another's "
+       "or nobody's")
 {
 	make(mtx_plain | mtx_recursive);
 	IS(mtx_unlock(&mutex), error);
@@ -549,8 +549,8 @@ THREAD(take_second_turns, void *argument UNUSED)
 }
 
 CND_CLAUSES(desc_1__atomically,
-	    "release and block are one: a thread that gets the mutex after the waiter, and signals, "
-	    "finds it blocked")
+	    "release and block are one: a thread that gets the mutex after the waiter, and "
+	    "signals, finds it blocked")
 {
 	turn = 0;
 	for (int i = 0; i < 2; i++)

@@ -111,14 +111,14 @@ static void check_sem_asleep(enum call call)
 }
 
 CLAUSE_BY(check_sem_asleep(WAIT), cancellation__sec_2__sem_wait_asleep,
-          "sem_wait is a cancellation point as it waits; it leaves nothing in the semaphore")
+	  "sem_wait is a cancellation point as it waits; it leaves nothing in the semaphore")
 
 CLAUSE_BY(check_sem_asleep(TIMEDWAIT), cancellation__sec_2__sem_timedwait_asleep,
-          "sem_timedwait is a cancellation point as it waits")
+	  "sem_timedwait is a cancellation point as it waits")
 
 CLAUSE_OVER(cancellation__sec_2__sem_clockwait_asleep,
-            "sem_clockwait is a cancellation point as it waits, on either clock",
-            check_sem_asleep, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
+	    "sem_clockwait is a cancellation point as it waits, on either clock",
+	    check_sem_asleep, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 static void check_sem_pending(enum call call, int from, int to)
 {
@@ -135,11 +135,11 @@ static void check_sem_pending(enum call call, int from, int to)
 }
 
 CLAUSE_BY(check_sem_pending(WAIT, 0, 2), cancellation__sec_2__sem_wait_pending,
-          "sem_wait acts on a pending request, also when it could lock at once, and then locks "
-          "nothing")
+	  "sem_wait acts on a pending request, also when it could lock at once, and then locks "
+	  "nothing")
 
 CLAUSE_BY(check_sem_pending(TIMEDWAIT, 0, 2), cancellation__sec_2__sem_timedwait_pending,
-          "sem_timedwait acts on a pending request in the same way")
+	  "sem_timedwait acts on a pending request in the same way")
 
 CLAUSE(cancellation__sec_2__sem_clockwait_pending,
        "sem_clockwait acts on a pending request when it would wait")
@@ -149,11 +149,11 @@ CLAUSE(cancellation__sec_2__sem_clockwait_pending,
 }
 
 CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_clockwait_pending_when_unlocked,
-                    "sem_clockwait acts on a pending request also when it could lock at once, "
-                    "and then locks nothing",
-                    "furwock is right: a cancellation point acts on what is pending when it is "
-                    "called; glibc 2.36's sem_clockwait does so only before it sleeps, unlike "
-                    "its sem_wait and sem_timedwait")
+		    "sem_clockwait acts on a pending request also when it could lock at once, and "
+		    "then locks nothing",
+		    "furwock is right: a cancellation point acts on what is pending when it is "
+		    "called; glibc 2.36's sem_clockwait does so only before it sleeps, unlike its "
+		    "sem_wait and sem_timedwait")
 {
 	check_sem_pending(CLOCKWAIT_REALTIME, 1, 2);
 	check_sem_pending(CLOCKWAIT_MONOTONIC, 1, 2);
@@ -277,15 +277,15 @@ static void race(bool if_wakes)
 }
 
 CLAUSE_BY(race(false), cancellation__sec_2__sem_wait_takes_no_post_with_it,
-          "of a post and a cancellation at a time, the wait has the post and returns or it is "
-          "cancelled and the post is others'")
+	  "of a post and a cancellation at a time, the wait has the post and returns or it is "
+	  "cancelled and the post is others'")
 
 CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_wait_swallows_no_wakeup,
-                    "the same, and another one that sleeps is woken for the post that the "
-                    "cancelled one leaves",
-                    "furwock is right: nobody may sleep while the value is positive; in glibc "
-                    "2.36 a waiter that is cancelled as sem_post wakes it takes the wake-up with "
-                    "it, and another one sleeps on beside a value of 1")
+		    "the same, and another one that sleeps is woken for the post that the "
+		    "cancelled one leaves",
+		    "furwock is right: nobody may sleep while the value is positive; in glibc "
+		    "2.36 a waiter that is cancelled as sem_post wakes it takes the wake-up with "
+		    "it, and another one sleeps on beside a value of 1")
 {
 	race(true);
 }
@@ -480,15 +480,15 @@ static void check_cond(enum call call)
 }
 
 CLAUSE_BY(check_cond(WAIT), cancellation__sec_2__pthread_cond_wait,
-          "pthread_cond_wait is a cancellation point, asleep and with a pending request; its "
-          "cleanup handlers have the mutex")
+	  "pthread_cond_wait is a cancellation point, asleep and with a pending request; its "
+	  "cleanup handlers have the mutex")
 
 CLAUSE_BY(check_cond(TIMEDWAIT), cancellation__sec_2__pthread_cond_timedwait,
-          "pthread_cond_timedwait is a cancellation point in the same way")
+	  "pthread_cond_timedwait is a cancellation point in the same way")
 
 CLAUSE_OVER(cancellation__sec_2__pthread_cond_clockwait,
-            "pthread_cond_clockwait is a cancellation point in the same way",
-            check_cond, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
+	    "pthread_cond_clockwait is a cancellation point in the same way",
+	    check_cond, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 /* ------------------------------------------------------------ no points -- */
 
@@ -622,8 +622,8 @@ static void call_sems(struct victim *victim)
 }
 
 CLAUSE_BY(check_pending(call_sems), cancellation__sec_2__other_calls_on_semaphores_are_none,
-          "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation "
-          "points")
+	  "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation "
+	  "points")
 
 static void call_mutexes(struct victim *victim)
 {
@@ -643,8 +643,8 @@ static void call_mutexes(struct victim *victim)
 }
 
 CLAUSE_BY(check_pending(call_mutexes), cancellation__sec_2__mutexes_are_none_pending,
-          "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
-          "_broadcast: with a pending request")
+	  "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
+	  "_broadcast: with a pending request")
 
 static void call_rwlocks(struct victim *victim)
 {
@@ -661,8 +661,8 @@ static void call_rwlocks(struct victim *victim)
 }
 
 CLAUSE_BY(check_pending(call_rwlocks), cancellation__sec_2__rwlocks_are_none_pending,
-          "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a "
-          "pending request")
+	  "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a pending "
+	  "request")
 
 static void call_barriers_and_spins(struct victim *victim)
 {

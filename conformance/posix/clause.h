@@ -82,7 +82,8 @@ static const char *page_of(const char *function)
 	const char *found;
 
 	for (at = 0; at < sizeof(pages) / sizeof(pages[0]); at++)
-		for (found = strstr(pages[at], function); found; found = strstr(found + 1, function))
+		for (found = strstr(pages[at], function); found;
+		     found = strstr(found + 1, function))
 			if ((found == pages[at] || found[-1] == ' ') && strchr(", ", found[length]))
 				return pages[at];
 	return strcmp(function, "cancellation") ? function : "Thread Cancellation (XSH 2.9.5)";

@@ -399,8 +399,8 @@ CLAUSE(pthread_cond_wait__desc_1__recursive_locked_once,
 }
 
 CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
-       "undefined with a recursive mutex that is locked more than once: glibc takes off one "
-       "lock, and puts it back")
+       "undefined with a recursive mutex that is locked more than once: glibc takes off one lock, "
+       "and puts it back")
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 10);
 
@@ -442,10 +442,11 @@ static void check_not_owned(int kind)
 }
 
 CLAUSE_BY(check_not_owned(ERRORCHECK), pthread_cond_wait__err_EPERM__errorcheck,
-	  "the mutex is error-checking and not the caller's, but another's or nobody's; every call "
-	  "says so")
+	  "the mutex is error-checking and not the caller's, but another's or nobody's; every "
+	  "call says so")
 
-CLAUSE(pthread_cond_wait__err_EPERM__robust, "the mutex is robust, of whatever type, and not the caller's")
+CLAUSE(pthread_cond_wait__err_EPERM__robust,
+       "the mutex is robust, of whatever type, and not the caller's")
 {
 	for (EACH(type, types))
 		check_not_owned(ROBUST_OF + type);
@@ -612,8 +613,8 @@ static void check_cancelled(void)
 }
 
 WAIT_CLAUSES(desc_7__cancelled_with_the_mutex,
-	     "it is a cancellation point, and has the mutex again before the first cleanup handler "
-	     "runs")
+	     "it is a cancellation point, and has the mutex again before the first cleanup "
+	     "handler runs")
 {
 	for (EACH_SCENE(call)) {
 		start(&waiter, wait_to_be_cancelled, NULL);
@@ -753,7 +754,8 @@ static void time_out(enum call call, clockid_t condvars)
 }
 
 TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
-	      "the deadline is reached, and not before, without a signal; the caller has the mutex")
+	      "the deadline is reached, and not before, without a signal; the caller has the "
+	      "mutex")
 {
 	time_out(call, clock_of(call));
 }
@@ -774,7 +776,9 @@ TIMED_CLAUSES(desc_9__deadline_already_passed,
 	      "a deadline that has passed before the call, be it before the clock's beginning, is "
 	      "reached")
 {
-	const struct timespec just_now[] = { in_ms(clock_of(call), -1), in_ms(clock_of(call), -5000) };
+	const struct timespec just_now[] = {
+		in_ms(clock_of(call), -1), in_ms(clock_of(call), -5000),
+	};
 
 	for (EACH_SCENE(call)) {
 		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
@@ -925,8 +929,8 @@ CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
 /* -------------------------------------------------------------- signals -- */
 
 WAIT_CLAUSES(desc_12__handlers_cause_no_error,
-	     "when a signal handler returns the thread waits on or returns 0 as if awakened for no "
-	     "reason, and never EINTR")
+	     "when a signal handler returns the thread waits on or returns 0 as if awakened for "
+	     "no reason, and never EINTR")
 {
 	struct storm storm;
 

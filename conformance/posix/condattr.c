@@ -75,8 +75,8 @@ CLAUSE_BY(check_initialised_again(&condattr_attributes),
 
 CLAUSE_BY(check_told(&condattr_attributes, &attr_clock),
 	  pthread_condattr_getclock__desc_1__tells_it,
-	  "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever is "
-	  "set besides")
+	  "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever "
+	  "is set besides")
 
 CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_clock),
 	  pthread_condattr_setclock__desc_1__sets_it_alone,

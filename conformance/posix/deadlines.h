@@ -39,7 +39,8 @@ static const struct timespec negative[] UNUSED = {
 static const struct timespec farthest[] UNUSED = {
 	{ LONG_MAX, 999999999 }, { LONG_MAX, 0 }, { LONG_MAX / NS_PER_S, 999999999 },
 	{ LONG_MAX / NS_PER_S + 1, 0 }, { 1L << 40, 0 }, { (long)UINT_MAX + 1, 0 },
-	{ LONG_MAX / NS_PER_S, 854775808 }, { LONG_MAX - 1, 5 }, { LONG_MAX / 2, 0 }, { 1L << 33, 0 },
+	{ LONG_MAX / NS_PER_S, 854775808 }, { LONG_MAX - 1, 5 }, { LONG_MAX / 2, 0 },
+	{ 1L << 33, 0 },
 };
 
 static const long invalid_nanoseconds[] UNUSED = {

@@ -245,7 +245,8 @@ CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
 	struct thread holder;
 	struct held held;
 
-	for (EACH_MADE(&held.mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, PI)) {
+	for (EACH_MADE(&held.mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED,
+		       PI)) {
 		OK(pthread_mutex_lock(&held.mutex));
 		CHECK_ERR(pthread_mutex_destroy(&held.mutex), EBUSY);
 		check_locked(&held.mutex);
@@ -465,7 +466,8 @@ CLAUSE_BY(check_counts(RECURSIVE, WAIT, TRY), pthread_mutex_lock__desc_2__recurs
 	  "others may have it")
 
 CLAUSE_BY(check_counts(ROBUST_OF + RECURSIVE, WAIT, TRY),
-	  pthread_mutex_lock__desc_2__robust_recursive_counts, "a robust recursive mutex counts too")
+	  pthread_mutex_lock__desc_2__robust_recursive_counts,
+	  "a robust recursive mutex counts too")
 
 CLAUSE(pthread_mutex_lock__ret__0,
        "0 when it has locked, and errno is left alone, whether it had to wait or not")
@@ -509,8 +511,8 @@ static void check_storm(enum call call)
 }
 
 CLAUSE_BY(check_storm(WAIT), pthread_mutex_lock__desc_5__handlers_dont_end_the_wait,
-	  "a thread that waits goes on waiting when a signal handler returns, as if there had been "
-	  "none; there is no EINTR")
+	  "a thread that waits goes on waiting when a signal handler returns, as if there had "
+	  "been none; there is no EINTR")
 
 static pthread_mutex_t handlers_mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int handler_locked;
@@ -833,12 +835,13 @@ CLAUSE_BY(lock_past_the_deadline(TIMEDWAIT),
 	  "a mutex that is free is locked, though the deadline has passed")
 
 CLAUSE_OVER(pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline,
-	    "new in 2024, as is the whole call: a mutex that is free is locked, though the deadline "
-	    "has passed",
+	    "new in 2024, as is the whole call: a mutex that is free is locked, though the "
+	    "deadline has passed",
 	    lock_past_the_deadline, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 TIMED_CLAUSES(desc_4__free_ignores_a_bad_deadline,
-	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at it")
+	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at "
+	      "it")
 {
 	struct timespec at = in_ms(clock_of(call), 1000);
 
@@ -853,8 +856,8 @@ TIMED_CLAUSES(desc_4__free_ignores_a_bad_deadline,
 }
 
 TIMED_CLAUSES(desc_1__blocks_until_available,
-	      "it blocks while another has the mutex, and locks it when it becomes available before "
-	      "the deadline")
+	      "it blocks while another has the mutex, and locks it when it becomes available "
+	      "before the deadline")
 {
 	for (EACH_ORDINARY(kind))
 		check_blocks(call, kind, 1);
@@ -1152,8 +1155,8 @@ LOCK_CLAUSES(err_EOWNERDEAD__process_ended,
 }
 
 LOCK_CLAUSES(err_EOWNERDEAD__thread_ended,
-	     "may fail, which glibc does: the robust mutex's owner was a thread that has ended; the "
-	     "caller has the lock")
+	     "may fail, which glibc does: the robust mutex's owner was a thread that has ended; "
+	     "the caller has the lock")
 {
 	for (EACH_MADE(&mutex, ROBUST_OF + DEFAULT, ROBUST_OF + NORMAL, ROBUST_OF + RECURSIVE,
 		       ROBUST_OF + ERRORCHECK)) {
@@ -1184,7 +1187,8 @@ static void make_unrecoverable(pthread_mutex_t *mutex)
 }
 
 LOCK_CLAUSES(err_ENOTRECOVERABLE__not_made_consistent,
-	     "unlocked by an owner that didn't make it consistent, the mutex can't be locked again")
+	     "unlocked by an owner that didn't make it consistent, the mutex can't be locked "
+	     "again")
 {
 	make_unrecoverable(&mutex);
 	CHECK_ERR(lock_by(call, &mutex), ENOTRECOVERABLE);
@@ -1214,8 +1218,8 @@ CLAUSE(pthread_mutex_lock__desc_8__usable_after_consistent,
 }
 
 CLAUSE(pthread_mutex_lock__desc_8__second_owner_dies_too,
-       "an owner that has been told of the death and dies too, without having made it "
-       "consistent, leaves it inconsistent to the next")
+       "an owner that has been told of the death and dies too, without having made it consistent, "
+       "leaves it inconsistent to the next")
 {
 	struct mourner second = { &mutex, WAIT, EOWNERDEAD };
 
@@ -1273,8 +1277,8 @@ THREAD(time_out_with_priority, struct inheritance *inheritance)
 }
 
 CLAUSE(pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited,
-       "when the wait for an inheriting mutex ends by its deadline, the owner runs on without "
-       "the priority that it inherited")
+       "when the wait for an inheriting mutex ends by its deadline, the owner runs on without the "
+       "priority that it inherited")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct inheritance inheritance = { .stage = 0 };

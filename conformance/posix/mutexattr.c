@@ -153,7 +153,7 @@ static void check_old_names(struct attribute old, struct attribute new)
 }
 
 CLAUSE_IN("glibc extension", pthread_mutexattr_settype__desc_1__old_names,
-          "the older names with kind and _np, which old programs call, set and tell the type")
+	  "the older names with kind and _np, which old programs call, set and tell the type")
 {
 	check_old_names(by_old_names(&attr_type, "pthread_mutexattr_setkind_np",
 				     "pthread_mutexattr_getkind_np", "GLIBC_2.2.5"), attr_type);
@@ -390,8 +390,8 @@ THREAD(hold_and_want, struct chain *chain)
 }
 
 CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
-       "inheritance goes on: from who waits for the holder of a mutex to the holder that that "
-       "one waits for")
+       "inheritance goes on: from who waits for the holder of a mutex to the holder that that one "
+       "waits for")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct chain chain = { .holds = false };
@@ -518,8 +518,8 @@ CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_stays_locked,
  * so that its errors don't depend on it.
  */
 CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner,
-       "stalled: an error-checking or recursive mutex of a dead owner's can be neither locked "
-       "nor unlocked by others")
+       "stalled: an error-checking or recursive mutex of a dead owner's can be neither locked nor "
+       "unlocked by others")
 {
 	static const enum kind kinds[] = { ERRORCHECK, RECURSIVE };
 	struct timespec at;
@@ -536,8 +536,8 @@ CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner,
 }
 
 CLAUSE(pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death,
-       "robust: the owner's death is told to the next one that locks, of every type and "
-       "protocol, shared or not")
+       "robust: the owner's death is told to the next one that locks, of every type and protocol, "
+       "shared or not")
 {
 	/* Not with protection: that is refused. */
 	static const int protocols[] = { PTHREAD_PRIO_NONE, PTHREAD_PRIO_INHERIT };
@@ -562,7 +562,7 @@ CLAUSE_BY(REFUSED(&attr_robust), pthread_mutexattr_setrobust__err_EINVAL__no_suc
 	  "there is no such robustness, and the one before stays")
 
 CLAUSE_IN("glibc extension", pthread_mutexattr_setrobust__desc_1__old_names,
-          "the older names with _np, which old programs call, set and tell the robustness")
+	  "the older names with _np, which old programs call, set and tell the robustness")
 {
 	struct attribute old = by_old_names(&attr_robust, "pthread_mutexattr_setrobust_np",
 					    "pthread_mutexattr_getrobust_np", "GLIBC_2.4");

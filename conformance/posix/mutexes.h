@@ -128,7 +128,8 @@ static long UNUSED priority_of(pid_t tid)
 	CHECK(stat && fgets(text, sizeof(text), stat));
 	fclose(stat);
 	name = strrchr(text, ')');
-	CHECK(name && sscanf(name + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld",
+	CHECK(name && sscanf(name + 2,
+			     "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %ld",
 			     &priority) == 1);
 	return priority;
 }

@@ -359,13 +359,13 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 }
 
 CLAUSE_BY(fork_and_post_private(fork), fork__desc_3__child_posts_to_what_others_wait_for,
-          "the same for a private semaphore that threads of the parent are about to wait for, or "
-          "be woken from")
+	  "the same for a private semaphore that threads of the parent are about to wait for, or "
+	  "be woken from")
 
 /* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
 CLAUSE_BY(fork_and_post_private(_Fork), fork__desc_4__child_posts_to_what_others_wait_for,
-          "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork "
-          "are called")
+	  "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork are "
+	  "called")
 
 /* ------------------------------------------------------- pthread_atfork -- */
 
@@ -516,7 +516,7 @@ static void become(const char *test)
 }
 
 CLAUSE_BY(check_locks(make_locks()), exec__desc_1__locks_begin_anew,
-          "the new image begins with locks of its own")
+	  "the new image begins with locks of its own")
 
 CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone, in whatever wait")
 {
@@ -655,10 +655,10 @@ static void spawn_beside_others(bool vforks)
 }
 
 CLAUSE_BY(spawn_beside_others(false), posix_spawn__desc_1__beside_threads_that_contend,
-          "it disturbs no locks of the process, also with a mutex held")
+	  "it disturbs no locks of the process, also with a mutex held")
 
 CLAUSE_BY(spawn_beside_others(true), vfork__desc_1__beside_threads_that_contend,
-          "it disturbs no locks of the process, also with a mutex held")
+	  "it disturbs no locks of the process, also with a mutex held")
 
 CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
        "the new program begins with locks of its own")
@@ -703,7 +703,9 @@ static void check_exits_with_42(pid_t child)
 CLAUSE(exit__desc_1__while_threads_wait,
        "threads that wait keep no process from its exit, and handlers of atexit can use locks")
 {
-	void *(*const waits[])(void *) = { wait_for_cond, wait_for_sem, wait_at_barrier, wait_to_write };
+	void *(*const waits[])(void *) = {
+		wait_for_cond, wait_for_sem, wait_at_barrier, wait_to_write,
+	};
 	struct thread threads[4];
 	pid_t child;
 

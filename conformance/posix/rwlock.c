@@ -483,8 +483,8 @@ TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
 }
 
 TIMED_CLAUSES(desc_3__no_timeout_when_free,
-	      "it never times out when it can lock at once; ETIMEDOUT at once when it can't and the "
-	      "deadline has passed")
+	      "it never times out when it can lock at once; ETIMEDOUT at once when it can't and "
+	      "the deadline has passed")
 {
 	static const struct timespec passed[] = {
 		{ 0, 0 }, { 1, 0 }, { -1, 0 }, { -1, 999999999 }, { INT64_MIN, 0 },
@@ -538,8 +538,8 @@ TIMED_CLAUSES(desc_2__far_deadlines,
 }
 
 TIMED_CLAUSES(err_EINVAL__nanoseconds,
-	      "it would wait, and the nanoseconds are less than 0 or not less than 1000 million; when "
-	      "it needn't wait, both are allowed")
+	      "it would wait, and the nanoseconds are less than 0 or not less than 1000 million; "
+	      "when it needn't wait, both are allowed")
 {
 	struct holder holder;
 	struct timespec at;

@@ -16,7 +16,8 @@ ATTRIBUTE(rwlockattr, kind_np, LIST(PTHREAD_RWLOCK_DEFAULT_NP, PREFER_WRITER, NO
 ATTRIBUTES(rwlockattr, &attr_pshared, &attr_kind_np)
 
 CLAUSE_BY(check_defaults(&rwlockattr_attributes), pthread_rwlockattr_init__desc_2__defaults,
-	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default kind")
+	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default "
+	  "kind")
 
 CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
        "locks don't depend on what becomes of the attributes that they were made with")
@@ -185,11 +186,11 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_2__private_is_this_processs,
 }
 
 CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writing,
-                    "PTHREAD_PROCESS_PRIVATE: what a thread that forks has to write its copy in "
-                    "the child unlocks",
-                    "furwock is right: the child's thread is a copy of its owner; glibc knows a "
-                    "writer by its thread id, which is another one there, and takes the unlock "
-                    "for a reader's")
+		    "PTHREAD_PROCESS_PRIVATE: what a thread that forks has to write its copy in "
+		    "the child unlocks",
+		    "furwock is right: the child's thread is a copy of its owner; glibc knows a "
+		    "writer by its thread id, which is another one there, and takes the unlock "
+		    "for a reader's")
 {
 	in_a_child(&lock, WRLOCK);
 	in_a_child(&lock, CLOCKWRLOCK);
@@ -202,13 +203,13 @@ CLAUSE_BY(check_refused(&rwlockattr_attributes, &attr_pshared),
 /* --------------------------------------------------------- glibc's kinds -- */
 
 CLAUSE_IN("manual 1", pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
-          "getkind_np tells what setkind_np has set")
+	  "getkind_np tells what setkind_np has set")
 {
 	check_told(&rwlockattr_attributes, &attr_kind_np);
 }
 
 CLAUSE_IN("manual, EINVAL", pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
-          "there is no such kind; it stays as it was")
+	  "there is no such kind; it stays as it was")
 {
 	check_refused(&rwlockattr_attributes, &attr_kind_np);
 }
@@ -231,7 +232,7 @@ static void read_past_a_writer(enum rw_kind kind, bool pshared, int wanted)
 }
 
 CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_readers_in,
-          "PTHREAD_RWLOCK_PREFER_READER_NP: readers come in though writers wait")
+	  "PTHREAD_RWLOCK_PREFER_READER_NP: readers come in though writers wait")
 {
 	read_past_a_writer(PREFER_READER, false, 0);
 	read_past_a_writer(PREFER_READER, true, 0);
@@ -239,21 +240,21 @@ CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__reader_kind_lets_re
 
 /* Its name says otherwise: readers may be so again, so that it can't. */
 CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__writer_kind_lets_readers_in,
-          "PTHREAD_RWLOCK_PREFER_WRITER_NP: the same, whatever its name says")
+	  "PTHREAD_RWLOCK_PREFER_WRITER_NP: the same, whatever its name says")
 {
 	read_past_a_writer(PREFER_WRITER, false, 0);
 	read_past_a_writer(PREFER_WRITER, true, 0);
 }
 
 CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__nonrecursive_kind,
-          "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: writers that wait keep readers out")
+	  "PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP: writers that wait keep readers out")
 {
 	read_past_a_writer(NONRECURSIVE, false, EBUSY);
 	read_past_a_writer(NONRECURSIVE, true, EBUSY);
 }
 
 CLAUSE_IN("manual 2", pthread_rwlockattr_setkind_np__desc_2__static_initialiser,
-          "the same from PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP")
+	  "the same from PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP")
 {
 	pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 	struct holder reader, writer;

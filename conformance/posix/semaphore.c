@@ -30,8 +30,8 @@ CLAUSE(sem_init__desc_1__value_is_the_one_given,
 }
 
 CLAUSE(sem_init__desc_1__serves_every_call,
-       "what it has made serves sem_wait, sem_timedwait, sem_clockwait, sem_trywait, sem_post "
-       "and sem_destroy")
+       "what it has made serves sem_wait, sem_timedwait, sem_clockwait, sem_trywait, sem_post and "
+       "sem_destroy")
 {
 	SEM_INIT(&sem, 1);
 	for (EACH_CALL(call)) {
@@ -648,8 +648,7 @@ static void weather(enum call call, int64_t ms, bool signals)
 }
 
 CLAUSE(sem_wait__ret__interrupted_swallows_no_post,
-       "a call that fails leaves the semaphore as it is, though a post comes as it is "
-       "interrupted")
+       "a call that fails leaves the semaphore as it is, though a post comes as it is interrupted")
 {
 	handle(0);
 	weather(WAIT, 0, true);
@@ -838,13 +837,13 @@ static void time_out(enum call call)
 }
 
 CLAUSE_BY(time_out(TIMEDWAIT), sem_timedwait__err_ETIMEDOUT__at_the_deadline,
-          "sem_timedwait ends at its deadline on CLOCK_REALTIME, not before")
+	  "sem_timedwait ends at its deadline on CLOCK_REALTIME, not before")
 
 CLAUSE_BY(time_out(CLOCKWAIT_REALTIME), sem_clockwait__err_ETIMEDOUT__on_the_realtime_clock,
-          "sem_clockwait ends at its deadline on CLOCK_REALTIME, not before")
+	  "sem_clockwait ends at its deadline on CLOCK_REALTIME, not before")
 
 CLAUSE_BY(time_out(CLOCKWAIT_MONOTONIC), sem_clockwait__err_ETIMEDOUT__on_the_monotonic_clock,
-          "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not before")
+	  "sem_clockwait ends at its deadline on CLOCK_MONOTONIC, not before")
 
 CLAUSE(sem_timedwait__err_ETIMEDOUT__deadline_has_passed,
        "the deadline has passed at the call, by any length of time")
@@ -958,10 +957,10 @@ CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked,
 }
 
 CLAUSE_FURWOCK_ONLY(sem_timedwait__err_EINVAL__not_when_unlocked,
-                    "bad nanoseconds are an error of calls that would wait, not of one that can "
-                    "lock at once",
-                    "the page's condition is furwock's; glibc looks at the nanoseconds first, "
-                    "which XSH 2.3 lets it: an error listed may come under other circumstances")
+		    "bad nanoseconds are an error of calls that would wait, not of one that can "
+		    "lock at once",
+		    "the page's condition is furwock's; glibc looks at the nanoseconds first, "
+		    "which XSH 2.3 lets it: an error listed may come under other circumstances")
 {
 	struct timespec at;
 
@@ -1124,8 +1123,8 @@ CLAUSE(sem_post__desc_3__highest_priority_first,
 }
 
 CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority,
-       "of threads with the same priority (SCHED_FIFO) that wait, the one that has waited "
-       "longest goes first")
+       "of threads with the same priority (SCHED_FIFO) that wait, the one that has waited longest "
+       "goes first")
 {
 	SEM_INIT(&sem, 0);
 	check_ranks((const int[]){ 2, 2, 2, 2, 2 },
