@@ -582,15 +582,15 @@ CLAUSE_BY(check_told(&barrierattr_attributes, &attr_pshared),
 
 struct shared_meeting {
 	pthread_barrier_t barrier;
-	_Atomic int serial;
+	_Atomic int arrived, serial;
 	int written[4];
 };
 
-static void meet_as_process(struct shared_meeting *shared, int me, int rounds)
+THREAD(meet_as_process, struct shared_meeting *shared)
 {
-	int got;
+	int got, me = shared->arrived++;
 
-	for (int round = 1; round <= 2 * rounds; round++) {
+	for (int round = 1; round <= 200; round++) {
 		if (round % 2)
 			shared->written[me] = round;
 		got = pthread_barrier_wait(&shared->barrier);
@@ -613,15 +613,9 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_by_processes,
        "PTHREAD_PROCESS_SHARED: processes that share the memory meet there")
 {
 	struct shared_meeting *shared = shared_memory(sizeof(*shared));
-	pid_t children[3];
 
 	make_shared(&shared->barrier, 4);
-	for (int i = 0; i < 3; i++) {
-		IN_CHILD(children[i])
-			meet_as_process(shared, i, 100);
-	}
-	meet_as_process(shared, 3, 100);
-	REAP_ALL(children);
+	run_in_processes(4, meet_as_process, shared);
 	CHECK_EQ(shared->serial, 200);
 	OK(pthread_barrier_destroy(&shared->barrier));
 }

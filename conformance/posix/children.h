@@ -19,17 +19,16 @@
 			REAP((children)[i_]);				\
 	} while (0)
 
-/* So many processes, this one among them, run it at a time; they are numbered from 0. */
-static void UNUSED run_in_processes(int count, void (*run)(void *shared, int number), void *shared)
+/* So many processes, this one among them, run it at the same time. */
+static void UNUSED run_in_processes(int count, void *(*run)(void *shared), void *shared)
 {
 	pid_t children[count];
-	int i;
 
-	for (i = 1; i < count; i++)
+	for (int i = 1; i < count; i++)
 		IN_CHILD(children[i])
-			run(shared, i);
-	run(shared, 0);
-	for (i = 1; i < count; i++)
+			run(shared);
+	run(shared);
+	for (int i = 1; i < count; i++)
 		REAP(children[i]);
 }
 

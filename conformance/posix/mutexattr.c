@@ -183,7 +183,7 @@ static void make_shared(struct shared *shared, int type)
 	shared->counter = shared->stage = 0;
 }
 
-static void count(struct shared *shared)
+THREAD(count, struct shared *shared)
 {
 	for (int i = 0; i < 3000; i++) {
 		OK(pthread_mutex_lock(&shared->mutex));
@@ -196,16 +196,10 @@ CLAUSE(pthread_mutexattr_setpshared__desc_2__excludes_between_processes,
        "a shared mutex excludes threads of all processes that have its memory")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
-	pid_t children[3];
 
 	for (EACH(type, types)) {
 		make_shared(shared, types[type]);
-		for (int i = 0; i < 3; i++) {
-			IN_CHILD(children[i])
-				count(shared);
-		}
-		count(shared);
-		REAP_ALL(children);
+		run_in_processes(4, count, shared);
 		CHECK_EQ(shared->counter, 4 * 3000);
 		OK(pthread_mutex_destroy(&shared->mutex));
 	}

@@ -2,6 +2,7 @@
 #include "attributes.h"
 #include "children.h"
 #include "clause.h"
+#include "crowd.h"
 #include "deadlines.h"
 #include "../pthread/rwlock.h"
 
@@ -71,11 +72,11 @@ struct ledger {
 	long written, words[8];
 };
 
-static void read_and_write(struct ledger *ledger, int turns)
+THREAD(read_and_write, struct ledger *ledger)
 {
 	uint32_t state = 4711 + getpid();
 
-	for (int i = 0; i < turns; i++) {
+	for (int i = 0; i < 1000; i++) {
 		if (next_random(&state) % 3) {
 			OK(take(&ledger->lock, next_random(&state) % 2 ?
 				RDLOCK : TIMEDRDLOCK, LONG_MS));
@@ -97,15 +98,9 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
        "writers")
 {
 	struct ledger *ledger = shared_memory(sizeof(*ledger));
-	pid_t children[3];
 
 	make_rwlock(&ledger->lock, PREFER_READER, true);
-	for (int i = 0; i < 3; i++) {
-		IN_CHILD(children[i])
-			read_and_write(ledger, 1000);
-	}
-	read_and_write(ledger, 1000);
-	REAP_ALL(children);
+	run_in_processes(4, read_and_write, ledger);
 	CHECK(ledger->written > 0);
 	check_free(&ledger->lock);
 	OK(pthread_rwlock_destroy(&ledger->lock));

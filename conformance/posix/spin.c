@@ -127,16 +127,10 @@ CLAUSE(pthread_spin_init__desc_2__writes_only_where_it_lies, "nothing beside the
 static void exclude_processes(int pshared)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
-	pid_t children[2];
 
 	OK(pthread_spin_init(&scene->lock, pshared));
 	scene->turns = 3000;
-	for (int i = 0; i < 2; i++) {
-		IN_CHILD(children[i])
-			count(scene);
-	}
-	count(scene);
-	REAP_ALL(children);
+	run_in_processes(3, count, scene);
 	CHECK_EQ(scene->counter, 3 * 3000);
 	check_free(&scene->lock);
 	OK(pthread_spin_destroy(&scene->lock));
