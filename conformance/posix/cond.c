@@ -274,9 +274,9 @@ static void releases_and_blocks(enum call call)
 	}
 }
 
-#define RELEASES                                                                              \
-	"it blocks on the condvar with the mutex released, and returns 0 with the mutex locked " \
-	"and owned when signalled"
+#define RELEASES							\
+	"it blocks on the condvar with the mutex released, and returns 0 with the mutex " \
+	"locked and owned when signalled"
 
 CLAUSE_BY(releases_and_blocks(WAIT), pthread_cond_wait__desc_1__releases_and_blocks, RELEASES)
 

@@ -312,7 +312,7 @@ static void *want_second(void *argument)
 }
 
 CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
-       "no protocol: who holds the mutex runs at its own priority, whoever waits")
+       "no protocol: a thread that holds the mutex runs at its own priority, whatever waits")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
@@ -337,8 +337,8 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
 }
 
 CLAUSE(pthread_mutexattr_setprotocol__desc_4__inherits,
-       "inheritance: who holds the mutex runs at the highest priority of those that wait for any "
-       "it holds, until it unlocks")
+       "inheritance: a thread that holds the mutex runs at the highest priority of those that "
+       "wait for any it holds, until it unlocks")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
@@ -384,8 +384,8 @@ THREAD(hold_and_want, struct chain *chain)
 }
 
 CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
-       "inheritance goes on: from who waits for the holder of a mutex to the holder that that one "
-       "waits for")
+       "inheritance goes along a chain: to the holder of a mutex, and to the holder of the one "
+       "that it waits for")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct chain chain = { .holds = false };
@@ -417,8 +417,8 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
 }
 
 CLAUSE(pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling,
-       "protection: who holds the mutex runs at its ceiling, the highest of those that it holds, "
-       "waited for or not")
+       "protection: a thread that holds the mutex runs at its ceiling, the highest of those that "
+       "it holds, waited for or not")
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t lower, higher;

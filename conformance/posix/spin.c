@@ -229,8 +229,8 @@ THREAD(unlock_what_vanishes, struct vanishing *vanishing)
 
 /* An unlock touches the lock no more once another can have it. */
 CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
-       "whoever has it last may destroy it and free its memory, though the one before is still in "
-       "its unlock")
+       "the thread that has it last may destroy it and free its memory, though the one before is "
+       "still in its unlock")
 {
 	struct vanishing vanishing = { .scene = NULL };
 	struct thread other;
