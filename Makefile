@@ -32,10 +32,14 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
 		>$(LIB)/pkgconfig/furwock.pc
 	install -m 644 $(addprefix docs/man/,$(PAGES)) $(MAN)
+	sh scripts/man-aliases.sh | while read -r name page; do \
+		echo ".so man3/$$page.3" >$(MAN)/$$name.3; chmod 644 $(MAN)/$$name.3; \
+	done
 
 uninstall:
 	rm -f $(BIN)/furwock $(LIB)/furwock/libfurwock_preload.so
 	rm -f $(LIB)/libfurwock.so.$(VERSION) $(LIB)/$(SONAME) $(LIB)/libfurwock.so
 	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
 	rm -f $(addprefix $(MAN)/,$(PAGES))
+	sh scripts/man-aliases.sh | while read -r name page; do rm -f $(MAN)/$$name.3; done
 	-rmdir $(LIB)/furwock

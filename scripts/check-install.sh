@@ -36,7 +36,7 @@ LD_LIBRARY_PATH=$prefix/lib ldd "$folder/shared" | grep -q "$prefix/lib/libfurwo
 
 if command -v man >/dev/null; then
     # By its own name, and by a sibling's page.
-    for page in furwock furwock_futex furwock_wait64; do
+    for page in furwock furwock_futex furwock_wait64 furwock_condvar_signal; do
         MANPATH=$prefix/share/man man --pager=cat 3 $page | grep -q furwock.h
     done
 fi

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{package, shared_library};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -65,19 +65,27 @@ fn static_thread_local_storage_is_small() {
     assert!(size.is_some_and(|size| size <= 256), "thread-local storage: {line}");
 }
 
+/// The pages that are made at install, which lead to others.
+fn aliases() -> BTreeMap<String, String> {
+    let script = package().join("../scripts/man-aliases.sh");
+    let run = Command::new("sh").arg(script).output().expect("a shell");
+    let lines = String::from_utf8(run.stdout).expect("names are ASCII");
+    let pairs = lines.lines().map(|line| line.split_once(' ').expect("a name and a page"));
+    pairs.map(|(name, page)| (name.to_owned(), page.to_owned())).collect()
+}
+
 #[test]
 fn each_function_has_a_manual_page_that_names_it() {
-    let pages = package().join("../docs/man");
-    for name in exported() {
-        let page = fs::read_to_string(pages.join(format!("{name}.3")));
-        let page = page.unwrap_or_else(|error| panic!("docs/man/{name}.3: {error}"));
-        let text = match page.strip_prefix(".so man3/") {
-            Some(other) => fs::read_to_string(pages.join(other.trim())).expect("a page"),
-            None => page,
-        };
+    let (exported, aliases) = (exported(), aliases());
+    for name in &exported {
+        let page = aliases.get(name).unwrap_or(name);
+        let text = fs::read_to_string(package().join(format!("../docs/man/{page}.3")));
+        let text = text.unwrap_or_else(|error| panic!("{name}: docs/man/{page}.3: {error}"));
         let described = text.lines().any(|line| line.contains(&format!("{name}(")));
-        assert!(described, "docs/man/{name}.3 leads to a page without {name}'s prototype");
+        assert!(described, "{name} leads to docs/man/{page}.3, which lacks its prototype");
     }
+    let others: Vec<_> = aliases.keys().filter(|name| !exported.contains(*name)).collect();
+    assert!(others.is_empty(), "pages name what isn't exported: {others:?}");
 }
 
 #[test]
@@ -91,10 +99,6 @@ fn each_manual_page_is_well_formed() {
     for page in fs::read_dir(package().join("../docs/man")).expect("it is there") {
         let page = page.expect("it can be read").path();
         let text = fs::read_to_string(&page).expect("a text file");
-        if let Some(other) = text.strip_prefix(".so man3/") {
-            assert!(page.with_file_name(other.trim()).exists(), "{}", page.display());
-            continue;
-        }
         if groff {
             let check = Command::new("groff")
                 .args(["-t", "-man", "-ww", "-z", "-Tutf8"])
