@@ -1,12 +1,14 @@
 //! Waiting on many words: which one woke, who else is woken, and what a registration keeps.
 
 mod common;
+mod process;
 
 use common::{bounded, eventually};
 use furwock::Deadline;
 use furwock::futex::{
     AnyWaited, Expected, Registration, Waited, requeue, wait, wait_any, wake, wake_all,
 };
+use process::holds_in_a_child;
 use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -261,21 +263,13 @@ fn a_forked_child_registers_anew() {
         let word = AtomicU32::new(0);
         let mut registration = Registration::new(vec![Expected::new(&word, 0)]);
         assert_eq!(registration.wait(Some(&soon())), AnyWaited::TimedOut);
-        // SAFETY: the child calls only what furwock allows there, and leaves.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
+        holds_in_a_child(|| {
             let waited = registration.wait(Some(&soon()));
             word.store(1, Ordering::Relaxed);
             let changed = registration.wait(None);
             drop(registration);
-            let good = waited == AnyWaited::TimedOut && changed == AnyWaited::Mismatch(0);
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(!good)) };
-        }
-        let mut status = 0;
-        // SAFETY: waits for the child made above.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0);
+            waited == AnyWaited::TimedOut && changed == AnyWaited::Mismatch(0)
+        });
     });
 }
 

@@ -2,9 +2,11 @@
 //! fork handler for it.
 
 mod common;
+mod process;
 
 use common::bounded;
 use furwock::futex::{Waited, wait_async, wake};
+use process::holds_in_a_child;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::AtomicU32;
@@ -20,20 +22,12 @@ fn a_child_forgets_its_parents_futures() {
         let word = AtomicU32::new(0);
         let mut parents = wait_async(&word, 0);
         assert!(poll(&mut parents).is_pending());
-        // SAFETY: the child calls only what furwock allows there, and leaves.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            drop(parents);
+        let mut parents = Some(parents);
+        holds_in_a_child(|| {
+            drop(parents.take());
             let mut own = wait_async(&word, 0);
-            let good =
-                poll(&mut own).is_pending() && wake(&word, 1) == 1 && poll(&mut own).is_ready();
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(!good)) };
-        }
-        let mut status = 0;
-        // SAFETY: waits for the child made above.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0);
+            poll(&mut own).is_pending() && wake(&word, 1) == 1 && poll(&mut own).is_ready()
+        });
         assert_eq!(wake(&word, 1), 1, "the parent's still waits");
     });
 }

@@ -2,10 +2,12 @@
 //! calls are forbidden or missing.
 
 mod common;
+mod process;
 
 use common::{bounded, deadlines, eventually, is_asleep};
 use furwock::lock::pi::{self, Acquired, PiError, RawPiMutex, Scope};
 use furwock::{PiCondvar, PiMutex};
+use process::{fork, kill, map, reap};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use std::time::Duration;
 fn uncontended_means_no_system_call() {
     let (mutex, condvar) = (PiMutex::new(0), PiCondvar::new());
     drop(mutex.lock().unwrap());
-    let status = in_child(|| {
+    let child = fork(|| {
         // SAFETY: the child does no more than what follows.
         unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_STRICT) };
         for _ in 0..1000 {
@@ -25,8 +27,10 @@ fn uncontended_means_no_system_call() {
             assert!(!condvar.notify_one().unwrap() && condvar.notify_all().unwrap() == 0);
             drop(guard);
         }
+        // SAFETY: ends the only thread. (exit_group is forbidden, too.)
+        unsafe { libc::syscall(libc::SYS_exit, 0) };
     });
-    assert_eq!(status, 0);
+    assert_eq!(reap(child), 0);
 }
 
 /// Parent and children count together, and hand a turn around, in memory that they share.
@@ -39,7 +43,7 @@ fn processes_share() {
             mutex: PiMutex<(u32, u32)>,
             condvar: PiCondvar,
         }
-        let pages = map_shared(size_of::<Shared>()).cast::<Shared>();
+        let pages = map(size_of::<Shared>(), -1).cast::<Shared>();
         // SAFETY: new pages, large and aligned enough.
         unsafe {
             let mutex = PiMutex::with_scope(Scope::Shared, (0, 0));
@@ -63,7 +67,7 @@ fn processes_share() {
                 })
             })
             .collect();
-        children.into_iter().for_each(|child| assert_eq!(ended(child), 0));
+        children.into_iter().for_each(|child| assert_eq!(reap(child), 0));
         assert_eq!(*shared.mutex.lock().unwrap(), (CHILDREN * ROUNDS, CHILDREN * ROUNDS));
     });
 }
@@ -72,7 +76,7 @@ fn processes_share() {
 #[test]
 fn a_killed_process_passes_the_lock_on() {
     bounded(|| {
-        let pages = map_shared(size_of::<RawPiMutex>()).cast::<RawPiMutex>();
+        let pages = map(size_of::<RawPiMutex>(), -1).cast::<RawPiMutex>();
         // SAFETY: zeroed pages, never unmapped; zeroes are a mutex.
         let mutex: &'static RawPiMutex = unsafe { &*pages };
         furwock::lock::thread_id();
@@ -93,9 +97,8 @@ fn a_killed_process_passes_the_lock_on() {
                 acquired
             });
             eventually("the heir waits", || is_asleep(own.load(Ordering::SeqCst)));
-            // SAFETY: kills the child just made.
-            unsafe { libc::kill(child, libc::SIGKILL) };
-            assert_ne!(ended(child), 0);
+            kill(child);
+            assert_ne!(reap(child), 0);
             assert_eq!(heir.join().unwrap(), Ok(Acquired::OwnerDied));
         });
         assert_eq!(mutex.lock(), Ok(Acquired::Properly));
@@ -109,7 +112,7 @@ fn what_the_kernel_lacks_is_told() {
     let lacks = |call, since| Some(PiError::Unsupported(pi::Unsupported { call, since }));
     let mutex = PiMutex::new(());
     drop(mutex.lock().unwrap());
-    let status = in_child(|| {
+    let child = fork(|| {
         let [monotonic, realtime] = deadlines(Duration::from_secs(60));
         refuse_futex_operations(libc::FUTEX_WAIT_REQUEUE_PI as u32);
         let guard = mutex.lock().unwrap();
@@ -124,7 +127,7 @@ fn what_the_kernel_lacks_is_told() {
         assert_eq!(mutex.lock().err(), lacks("FUTEX_LOCK_PI", "Linux 2.6.18"));
         drop(guard);
     });
-    assert_eq!(status, 0);
+    assert_eq!(reap(child), 0);
     let text = pi::Unsupported { call: "FUTEX_LOCK_PI2", since: "Linux 5.14" }.to_string();
     assert_eq!(text, "this system has no FUTEX_LOCK_PI2, which came with Linux 5.14");
 }
@@ -159,50 +162,4 @@ fn refuse_futex_operations(first: u32) {
         let filtered = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program);
         assert_eq!(filtered, 0);
     }
-}
-
-/// Maps `size` bytes that children will share.
-fn map_shared(size: usize) -> *mut u8 {
-    // SAFETY: a new mapping at an address of the kernel's choice.
-    let pages = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            size,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    assert_ne!(pages, libc::MAP_FAILED);
-    pages.cast()
-}
-
-/// Runs `child` in a process of its own, which ends with status 0 if it returns, and differently if
-/// it panics or takes more than 30 s.
-fn fork(child: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the child calls nothing that another thread may have left locked: futexes only.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0);
-    if pid == 0 {
-        // SAFETY: as above. The exit call works under seccomp too; alarm's signal kills.
-        unsafe {
-            libc::alarm(30);
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(child));
-            libc::syscall(libc::SYS_exit, i32::from(result.is_err()));
-        }
-    }
-    pid
-}
-
-/// The status that `child` ended with.
-fn ended(child: libc::pid_t) -> i32 {
-    let mut status = 0;
-    // SAFETY: writes one status.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    status
-}
-
-fn in_child(child: impl FnOnce()) -> i32 {
-    ended(fork(child))
 }

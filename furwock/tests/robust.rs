@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bounded, eventually};
+use common::{Random, bounded, eventually};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
@@ -577,16 +577,4 @@ fn seed() -> u64 {
     std::env::var("FURWOCK_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or_else(|| {
         Instant::now().elapsed().subsec_nanos() as u64 ^ u64::from(std::process::id()) << 20 | 1
     })
-}
-
-/// xorshift: good enough to mix steps.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }

@@ -3,10 +3,14 @@
 //!
 //! Every fourth instruction, beginning anywhere, unless `FURWOCK_ALL` is set: that takes a minute.
 
+mod common;
+mod process;
 mod processes;
 
+use common::Random;
 use furwock::{RobustError, RobustMutexGuard, RobustRwLockWriteGuard};
-use processes::{BOUND, Random, Shared, fork, kill, reading, reap, with_mutex, writing};
+use process::{BOUND, fork, kill, reap};
+use processes::{Shared, reading, with_mutex, writing};
 use std::time::{Duration, Instant};
 
 /// Returns how many instructions it went through.

@@ -3,17 +3,18 @@
 //! Not under libtest: a process that forks should have one thread. `FURWOCK_KILLS` sets how many
 //! processes are killed, `FURWOCK_SEED` repeats a run's choices (not its timing).
 
+mod common;
+mod process;
 mod processes;
 
+use common::Random;
+use common::watchdog::{Patience, Whom};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{
     Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockWriteGuard,
 };
-use processes::watchdog::{Patience, Whom};
-use processes::{
-    BOUND, CHILDREN, Random, Shared, fork, kill, lock_glibcs, map, reading, reap, with_mutex,
-    writing,
-};
+use process::{BOUND, fork, kill, map, reap};
+use processes::{CHILDREN, Shared, lock_glibcs, reading, with_mutex, writing};
 use std::mem::forget;
 use std::os::fd::AsRawFd;
 use std::sync::atomic::Ordering;

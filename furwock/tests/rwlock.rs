@@ -2,10 +2,12 @@
 //! was found by attacking it, are `rwlock_hostile`'s.
 
 mod common;
+mod process;
 
 use common::{bounded, eventually};
 use furwock::lock::{How, Options, Policy, RawRwLock};
 use furwock::{Deadline, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+use process::holds_in_a_child;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
@@ -465,20 +467,11 @@ fn a_child_keeps_its_own_reads() {
         };
         own.lock_shared();
         reading.wait();
-        // SAFETY: the child calls only what furwock allows there, and leaves.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
-            let mut good = !own.try_lock_exclusive();
+        holds_in_a_child(|| {
+            let excluded = !own.try_lock_exclusive();
             own.unlock_shared();
-            good &= own.try_lock_exclusive();
-            good &= others.try_lock_exclusive();
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(!good)) };
-        }
-        let mut status = 0;
-        // SAFETY: waits for the child made above.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0);
+            excluded && own.try_lock_exclusive() && others.try_lock_exclusive()
+        });
         assert!(!own.try_lock_exclusive() && !others.try_lock_exclusive());
         own.unlock_shared();
         release.wait();
@@ -508,20 +501,12 @@ fn a_child_forgets_its_parents_waiters() {
             })
             .into();
         thread::sleep(Duration::from_millis(30));
-        // SAFETY: as above.
-        let child = unsafe { libc::fork() };
-        if child == 0 {
+        holds_in_a_child(|| {
             lock.unlock_exclusive();
-            let good = lock.lock_exclusive_until(&in_ms(2000));
+            let writes = lock.lock_exclusive_until(&in_ms(2000));
             lock.unlock_exclusive();
-            let good = good && lock.lock_shared_until(&in_ms(2000));
-            // SAFETY: ends the child.
-            unsafe { libc::_exit(i32::from(!good)) };
-        }
-        let mut status = 0;
-        // SAFETY: waits for the child made above.
-        unsafe { libc::waitpid(child, &mut status, 0) };
-        assert_eq!(status, 0);
+            writes && lock.lock_shared_until(&in_ms(2000))
+        });
         lock.unlock_exclusive();
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
     });

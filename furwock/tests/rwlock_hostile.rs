@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bounded, eventually, is_asleep};
+use common::{Random, bounded, eventually, is_asleep};
 use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock, thread_id};
 use furwock::{Deadline, RwLock};
 use std::cell::UnsafeCell;
@@ -706,13 +706,6 @@ impl Guarded {
     }
 }
 
-fn random(state: &mut u64) -> u32 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    (*state >> 16) as u32
-}
-
 /// One mix on one lock: `FURWOCK_STORM_SECONDS` lengthens it.
 fn storm(policy: Policy, mix: Mix, threads: u64) {
     let seconds = std::env::var("FURWOCK_STORM_SECONDS").ok().and_then(|text| text.parse().ok());
@@ -723,16 +716,17 @@ fn storm(policy: Policy, mix: Mix, threads: u64) {
         .map(|number| {
             let guarded = Arc::clone(&guarded);
             thread::spawn(move || {
-                let mut state = 0x9e37_79b9_7f4a_7c15 ^ (number + 1) << 32;
-                state ^= started.elapsed().as_nanos() as u64;
+                let seed = 0x9e37_79b9_7f4a_7c15 ^ (number + 1) << 32;
+                let mut random = Random(seed ^ started.elapsed().as_nanos() as u64);
+                let mut draw = || (random.next() >> 16) as u32;
                 let mut writes = 0;
                 while started.elapsed() < length {
                     // Mostly readers for a while, so that the lock becomes biased.
-                    if random(&mut state).is_multiple_of(64) {
+                    if draw().is_multiple_of(64) {
                         bias(&guarded.lock);
                     }
-                    let sort = mix.sort(random(&mut state));
-                    writes += guarded.access(sort, random(&mut state));
+                    let sort = mix.sort(draw());
+                    writes += guarded.access(sort, draw());
                 }
                 writes
             })

@@ -8,6 +8,7 @@
 
 mod common;
 
+use common::Random;
 use common::watchdog::{Patience, Whom};
 use furwock::Deadline;
 use furwock::futex::{
@@ -117,17 +118,6 @@ impl Storm {
                 wait_bitset(word, 0, Some(&moment), 0);
             }
         }
-    }
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
     }
 }
 

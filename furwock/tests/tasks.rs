@@ -2,12 +2,14 @@
 //! poll, epoll and an executor's reactor.
 
 mod common;
+mod process;
 
 use common::{bounded, eventually};
 use furwock::futex::{
     WaitFd, WaitFdError, WaitFuture, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd,
     wake, wake_all, wake_bitset,
 };
+use process::holds_in_a_child;
 use std::future::Future;
 use std::os::fd::{AsRawFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -271,14 +273,6 @@ impl Wake for EndsInPanic {
     fn wake(self: Arc<Self>) {}
 }
 
-struct PanicsWithWhatPanics;
-
-impl Wake for PanicsWithWhatPanics {
-    fn wake(self: Arc<Self>) {
-        std::panic::panic_any(EndsInPanic);
-    }
-}
-
 impl Drop for EndsInPanic {
     fn drop(&mut self) {
         panic!("this drop always panics, and this is its message");
@@ -300,19 +294,6 @@ fn a_waker_that_panics_as_it_is_dropped_keeps_no_wake_from_those_behind() {
     assert_eq!((woken.ok(), calls.0.load(Ordering::Relaxed)), (Some(3), 1));
     assert!(poll(&mut first, Waker::noop()).is_ready());
     assert!(poll(&mut third, Waker::noop()).is_ready());
-}
-
-#[test]
-fn a_waker_that_panics_with_what_panics_keeps_no_wake_from_those_behind() {
-    let word = AtomicU32::new(0);
-    let calls = Arc::new(Calls::default());
-    let [mut first, mut second] = [(); 2].map(|()| wait_async(&word, 0));
-    let waker = Waker::from(Arc::new(PanicsWithWhatPanics));
-    assert!(poll(&mut first, &waker).is_pending());
-    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
-    let woken = std::panic::catch_unwind(|| wake_all(&word));
-    assert_eq!((woken.ok(), calls.0.load(Ordering::Relaxed)), (Some(2), 1));
-    assert!(poll(&mut first, Waker::noop()).is_ready());
 }
 
 /// One wake goes from each to the next, tens of thousands of times, on one small stack.
@@ -593,20 +574,12 @@ fn a_closed_descriptor_passes_its_wake_on() {
 fn running_out_of_descriptors_is_an_error_and_leaves_nobody_queued() {
     let word = AtomicU32::new(0);
     // In a process of its own: the limit is the process's.
-    // SAFETY: the child calls what furwock allows there, and leaves.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
+    holds_in_a_child(|| {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
         // SAFETY: reads one limit.
         unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &none) };
         let refused = matches!(wait_fd(&word, 0), Err(WaitFdError::Os(error))
             if error.raw_os_error() == Some(libc::EMFILE));
-        let good = refused && wake(&word, 1) == 0;
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(!good)) };
-    }
-    let mut status = 0;
-    // SAFETY: waits for the child made above.
-    unsafe { libc::waitpid(child, &mut status, 0) };
-    assert_eq!(status, 0);
+        refused && wake(&word, 1) == 0
+    });
 }

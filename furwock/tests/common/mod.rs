@@ -1,6 +1,8 @@
 //! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang. The watchdog extends it
 //! where the machine gives threads no processor.
 
+#![allow(dead_code, reason = "not every test file uses everything")]
+
 #[path = "../../../conformance/src/watchdog/mod.rs"]
 pub mod watchdog;
 
@@ -10,7 +12,6 @@ use std::time::{Duration, SystemTime};
 use watchdog::{Patience, Whom};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
-#[allow(dead_code, reason = "not every test file runs its tests by it")]
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
     let (done, ended) = channel();
     let thread = std::thread::spawn(move || {
@@ -27,7 +28,6 @@ pub fn bounded(test: impl FnOnce() + Send + 'static) {
 }
 
 /// Calls `condition` until it is true, for at most 10 s.
-#[allow(dead_code, reason = "not every test file waits for a condition")]
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let mut patience = Patience::new(Duration::from_secs(10));
     while !condition() {
@@ -40,7 +40,6 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
 }
 
 /// A deadline on each clock, `timeout` ahead.
-#[allow(dead_code, reason = "not every test file has deadlines")]
 pub fn deadlines(timeout: Duration) -> [Deadline; 2] {
     let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap() + timeout;
     let (seconds, nanoseconds) = (time.as_secs() as i64, i64::from(time.subsec_nanos()));
@@ -51,13 +50,27 @@ pub fn deadlines(timeout: Duration) -> [Deadline; 2] {
 }
 
 /// What the kernel says of one of this process's threads; `None` once it has ended.
-#[allow(dead_code, reason = "not every test file looks at threads")]
 pub fn task_status(tid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()
 }
 
 /// Whether one of this process's threads sleeps.
-#[allow(dead_code, reason = "not every test file looks at threads")]
 pub fn is_asleep(tid: u32) -> bool {
     task_status(tid).is_some_and(|status| status.contains("\nState:\tS"))
+}
+
+/// xorshift: good enough to choose.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
 }

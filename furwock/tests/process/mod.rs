@@ -1,8 +1,24 @@
 //! Several processes in one test: memory that they share, and children that end in bounded time.
 
+#![allow(dead_code, reason = "not every test file uses everything")]
+
 use crate::common::watchdog::{Patience, Whom};
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
+
+/// After so long without progress a wait counts as one without end.
+pub const BOUND: Duration = Duration::from_secs(20);
+
+/// Maps `size` shared bytes, of a file unless `file` is -1.
+pub fn map(size: usize, file: i32) -> *mut u8 {
+    let flags = libc::MAP_SHARED | if file < 0 { libc::MAP_ANONYMOUS } else { 0 };
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping disturbs nothing.
+    let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, flags, file, 0) };
+    assert_ne!(place, libc::MAP_FAILED);
+    place.cast()
+}
 
 /// Zeroed memory that children share.
 pub struct Shared<T>(*mut T);
@@ -16,19 +32,7 @@ impl<T> Shared<T> {
     /// # Safety
     /// All zeroes must be a `T`.
     pub unsafe fn zeroed() -> Self {
-        // SAFETY: a new mapping at an address of the kernel's choice.
-        let pages = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                size_of::<T>(),
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED | libc::MAP_ANONYMOUS,
-                -1,
-                0,
-            )
-        };
-        assert_ne!(pages, libc::MAP_FAILED);
-        Self(pages.cast())
+        Self(map(size_of::<T>(), -1).cast())
     }
 }
 
@@ -48,30 +52,56 @@ impl<T> Drop for Shared<T> {
     }
 }
 
+/// A child that runs `work` and ends, with 1 if that panics; dies with its parent. Between fork and end
+/// only one thread is there. If the parent has others, their locks may be held for ever: then `work`
+/// mustn't print, and nothing of the parent's but what furwock allows.
+pub fn fork(work: impl FnOnce()) -> libc::pid_t {
+    // SAFETY: `work` keeps to the rule above.
+    let pid = unsafe { libc::fork() };
+    assert!(pid >= 0);
+    if pid == 0 {
+        // SAFETY: no memory is touched. A child must not outlive a test that fails.
+        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        let result = catch_unwind(AssertUnwindSafe(work));
+        // SAFETY: ends the child without its parent's exit handlers.
+        unsafe { libc::_exit(i32::from(result.is_err())) };
+    }
+    pid
+}
+
+/// Waits for a child's end, not for ever; returns its wait status.
+pub fn reap(pid: libc::pid_t) -> i32 {
+    Child { pid, status: None }.reaped()
+}
+
+pub fn kill(pid: libc::pid_t) {
+    // SAFETY: a child of ours that nobody has waited for, so that the id is its own.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+/// Whether `check` holds in a forked child. It allocates and prints nothing.
+#[track_caller]
+pub fn holds_in_a_child(check: impl FnOnce() -> bool) {
+    assert_eq!(child(|| i32::from(!check())).end(), 0, "not in the child");
+}
+
 /// A forked child. Killed when it is dropped.
 pub struct Child {
     pid: libc::pid_t,
     status: Option<i32>,
 }
 
-/// Runs `body` in a child, which ends with its code. Between fork and end only one thread is there,
-/// and others' locks may be held for ever: `body` mustn't allocate, print or panic.
+/// Runs `body` in a child, which ends with its code, by the rule of `fork`.
 pub fn child(body: impl FnOnce() -> i32) -> Child {
-    // SAFETY: `body` keeps to the rule above.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0);
-    if pid == 0 {
-        // SAFETY: no memory is touched. A child must not outlive a test that fails.
-        unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    let run = || {
         let code = body();
         // SAFETY: ends the child without its parent's exit handlers.
         unsafe { libc::_exit(code) };
-    }
-    Child { pid, status: None }
+    };
+    Child { pid: fork(run), status: None }
 }
 
 impl Child {
-    #[allow(dead_code, reason = "not every test file signals")]
     pub fn signal(&self, signal: i32) {
         // SAFETY: the child's own id, which is not reaped yet.
         assert_eq!(unsafe { libc::kill(self.pid, signal) }, 0);
@@ -90,21 +120,25 @@ impl Child {
     }
 
     /// Whether the child has ended.
-    #[allow(dead_code, reason = "not every test file looks ahead")]
     pub fn has_ended(&mut self) -> bool {
         self.poll(libc::WNOHANG)
     }
 
-    /// The code that the child ends with, within 20 s as the watchdog has it; or the signal that killed it, negated.
-    pub fn end(&mut self) -> i32 {
-        let mut patience = Patience::new(Duration::from_secs(20));
+    /// The status that it ends with, within `BOUND` as the watchdog has it.
+    fn reaped(&mut self) -> i32 {
+        let mut patience = Patience::new(BOUND);
         while !self.poll(libc::WNOHANG) {
             if let Some(report) = patience.judge(&Whom::Process(self.pid as u32)) {
-                assert!(self.poll(libc::WNOHANG), "a child sleeps on\n{report}");
+                assert!(self.poll(libc::WNOHANG), "process {} doesn't end\n{report}", self.pid);
             }
-            std::thread::sleep(Duration::from_micros(200));
+            std::thread::sleep(Duration::from_micros(100));
         }
-        let status = self.status.unwrap();
+        self.status.unwrap()
+    }
+
+    /// The code that the child ends with; or the signal that killed it, negated.
+    pub fn end(&mut self) -> i32 {
+        let status = self.reaped();
         if libc::WIFEXITED(status) { libc::WEXITSTATUS(status) } else { -libc::WTERMSIG(status) }
     }
 }

@@ -2,19 +2,14 @@
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 
-#[path = "../../../conformance/src/watchdog/mod.rs"]
-pub mod watchdog;
-
+use crate::common::Random;
+use crate::process::map;
 use furwock::{RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
 use std::mem::MaybeUninit;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
-use watchdog::{Patience, Whom};
 
-/// After so long without progress a wait counts as one without end.
-pub const BOUND: Duration = Duration::from_secs(20);
 pub const CHILDREN: usize = 5;
 pub const READERS: usize = 3;
 
@@ -132,54 +127,6 @@ impl Shared {
     }
 }
 
-/// Maps `size` shared bytes, of a file unless `file` is -1.
-pub fn map(size: usize, file: i32) -> *mut u8 {
-    let flags = libc::MAP_SHARED | if file < 0 { libc::MAP_ANONYMOUS } else { 0 };
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping disturbs nothing.
-    let place = unsafe { libc::mmap(std::ptr::null_mut(), size, access, flags, file, 0) };
-    assert_ne!(place, libc::MAP_FAILED);
-    place.cast()
-}
-
-/// A child that runs `work` and ends; dies with its parent.
-pub fn fork(work: impl FnOnce()) -> libc::pid_t {
-    // SAFETY: the process has one thread, so that the child may do anything.
-    match unsafe { libc::fork() } {
-        0 => {
-            // SAFETY: no memory is involved.
-            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-            let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
-            // SAFETY: ends the process.
-            unsafe { libc::_exit(i32::from(result.is_err())) }
-        }
-        child => {
-            assert!(child > 0);
-            child
-        }
-    }
-}
-
-/// Waits for a child's end, not for ever; returns its wait status.
-pub fn reap(child: libc::pid_t) -> i32 {
-    let mut patience = Patience::new(BOUND);
-    let mut status = 0;
-    // SAFETY: writes one int.
-    while unsafe { libc::waitpid(child, &mut status, libc::WNOHANG) } == 0 {
-        if let Some(report) = patience.judge(&Whom::Process(child as u32)) {
-            kill(child);
-            panic!("process {child} doesn't end\n{report}");
-        }
-        std::thread::sleep(Duration::from_micros(100));
-    }
-    status
-}
-
-pub fn kill(child: libc::pid_t) {
-    // SAFETY: a child of ours that nobody has waited for, so that the id is its own.
-    unsafe { libc::kill(child, libc::SIGKILL) };
-}
-
 pub fn lock_glibcs(shared: &Shared) -> bool {
     // SAFETY: initialised, mapped for good.
     unsafe {
@@ -265,16 +212,4 @@ pub fn reading(
         None => return,
     }
     shared.done[0].fetch_add(1, Ordering::Relaxed);
-}
-
-/// xorshift: good enough to choose.
-pub struct Random(pub u64);
-
-impl Random {
-    pub fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
 }
