@@ -2,10 +2,10 @@
 //! compiles `stress/*.c` and runs them, under the preload unless told otherwise, and under watch: what
 //! hangs is judged from outside (`watchdog`).
 //!
-//! `--storm fresh` runs new objects instead of a mix: the crate's types (`src/fresh`) and pthread's
-//! (`fresh/*.c`) by turns, or with `--face crate|pthread` one of them; pthread's alone on glibc.
+//! `--storm fresh` runs new objects instead of a mix (`src/fresh`): the crate's types and pthread's by turns,
+//! or with `--face crate|pthread` one of them; pthread's alone on glibc.
 
-use furwock_conformance::fresh::{self, Plan};
+use furwock_conformance::fresh::{self, Face, Plan};
 use furwock_conformance::program::kill_group;
 use furwock_conformance::watchdog::runner::hard_limit_s;
 use furwock_conformance::watchdog::{HARD_LIMIT, watch};
@@ -23,31 +23,29 @@ const SUBJECTS: [&str; 8] =
 const STORMS: [&str; 5] = ["fork", "signal", "cancel", "all", FRESH];
 const FRESH: &str = "fresh";
 
-/// The faces of that one.
-const FACES: [&str; 2] = ["crate", "pthread"];
-
 /// `STUCK_S` of `stress/stress.h`.
 const STUCK: Duration = Duration::from_secs(10);
 
 /// A run of one face. Then a new process begins, in which no reader slots are lost yet, with the next seed.
 const MOST_SECONDS: u64 = 120;
 
-/// The first argument of a process that is to be the crate's face.
-const BE_CRATE: &str = "--be-crate";
+/// The first argument of a process that is to be one face.
+const BE: &str = "--be";
 
 struct Options {
     side: Side,
     seconds: u64,
     seed: u64,
     storm: Option<String>,
-    face: Option<String>,
+    face: Option<Face>,
 }
 
 fn main() -> ExitCode {
     let given: Vec<_> = env::args().skip(1).collect();
-    if let [BE_CRATE, seconds, seed] = given.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+    if let [BE, face, seconds, seed] = given.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         let number = |text: &str| text.parse().expect("written by this program");
-        fresh::run(Plan { time: Duration::from_secs(number(seconds)), seed: number(seed) });
+        let (face, time) = (face_of(face), Duration::from_secs(number(seconds)));
+        fresh::run(Plan { face: face.expect("as above"), time, seed: number(seed) });
         return ExitCode::SUCCESS;
     }
     let Some(options) = parse(&given) else {
@@ -63,6 +61,10 @@ fn main() -> ExitCode {
         run_mix(&options)
     };
     ExitCode::from(status)
+}
+
+fn face_of(name: &str) -> Option<Face> {
+    Face::ALL.into_iter().find(|face| face.name() == name)
 }
 
 fn parse(given: &[String]) -> Option<Options> {
@@ -84,7 +86,7 @@ fn parse(given: &[String]) -> Option<Options> {
             "--seconds" => options.seconds = value.parse().ok().filter(|seconds| *seconds > 0)?,
             "--seed" => options.seed = value.parse().ok()?,
             "--storm" if STORMS.contains(&value.as_str()) => options.storm = Some(value.clone()),
-            "--face" if FACES.contains(&value.as_str()) => options.face = Some(value.clone()),
+            "--face" => options.face = Some(face_of(value)?),
             _ => return None,
         }
     }
@@ -108,37 +110,28 @@ fn run_mix(options: &Options) -> u8 {
 
 /// The faces by turns, until the time is over or one fails.
 fn run_fresh(options: &Options) -> u8 {
-    let folder = scratch(&format!("{}-fresh", options.side.name()));
-    let parts = ["fresh/locks.c", "fresh/waits.c"];
-    let program = Artifact::program("fresh/fresh.c", &folder, "fresh").and(&parts).build();
-    let faces: Vec<_> = FACES
-        .into_iter()
-        .filter(|face| match &options.face {
-            Some(only) => face == only,
-            None => options.side == Side::Furwock || *face != FACES[0],
-        })
-        .collect();
+    let is_chosen = |face: &Face| match options.face {
+        Some(only) => *face == only,
+        None => options.side == Side::Furwock || *face == Face::Pthread,
+    };
+    let faces: Vec<_> = Face::ALL.into_iter().filter(is_chosen).collect();
+    let program = env::current_exe().expect("/proc is mounted");
     let (mut left, mut seed) = (options.seconds, options.seed);
     while left > 0 {
-        for face in &faces {
+        for &face in &faces {
             let share = options.seconds.div_ceil(faces.len() as u64);
             let seconds = share.min(MOST_SECONDS).min(left.max(1));
-            println!("fresh: {face}, seed {seed}, {seconds} s, {}", options.side.name());
-            let (seconds, seed) = (seconds.to_string(), seed.to_string());
-            let command = if *face == FACES[0] {
-                let mut command = Command::new(env::current_exe().expect("/proc is mounted"));
-                command.args([BE_CRATE, &seconds, &seed]);
-                command
-            } else {
-                let mut command = options.side.command(&program);
-                command.args(["--seconds", &seconds, "--seed", &seed]);
-                command
+            println!("fresh: {}, seed {seed}, {seconds} s, {}", face.name(), options.side.name());
+            let mut command = match face {
+                Face::Crate => Command::new(&program),
+                Face::Pthread => options.side.command(&program),
             };
+            command.args([BE, face.name(), &seconds.to_string(), &seed.to_string()]);
             let status = run(command, fresh::STUCK);
             if status != 0 {
                 return status;
             }
-            left = left.saturating_sub(seconds.parse().expect("a number"));
+            left = left.saturating_sub(seconds);
         }
         seed += 1;
     }

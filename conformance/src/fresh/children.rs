@@ -2,7 +2,8 @@
 
 use super::pool::Pool;
 use super::round::{NOW, Random, tid};
-use furwock::{Mutex, RwLock, Semaphore};
+use furwock::Semaphore;
+use furwock::lock::{RawMutex, RawRwLock};
 use std::alloc::Layout;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,46 +13,132 @@ use std::thread;
 const A_CHILD: usize = usize::MAX;
 
 /// Enough to make a rwlock hot.
-const READS: usize = 150;
+const READS: u64 = 150;
 
-struct Objects {
-    mutex: Mutex<()>,
-    lock: RwLock<()>,
+/// A mutex, a rwlock, and a semaphore without permits, of one face.
+pub(super) trait Objects: Sync {
+    /// # Safety
+    /// There is memory of this layout that nobody uses.
+    unsafe fn make(at: *mut Self);
+
+    /// # Safety
+    /// They were made, and nobody uses them any more.
+    unsafe fn end(at: *mut Self);
+
+    fn lock(&self);
+    fn try_lock(&self) -> bool;
+    fn unlock(&self);
+    fn read(&self);
+    fn write(&self);
+    fn try_write(&self) -> bool;
+    fn stop_writing(&self);
+    fn stop_writing_in_child(&self);
+    fn post(&self);
+    fn take(&self);
+    fn is_taken(&self) -> bool;
+}
+
+/// The crate's.
+pub(super) struct Own {
+    mutex: RawMutex,
+    lock: RawRwLock,
     semaphore: Semaphore,
 }
 
+impl Objects for Own {
+    unsafe fn make(at: *mut Self) {
+        let (mutex, lock) = (RawMutex::new(), RawRwLock::new());
+        // SAFETY: by the caller's promise.
+        unsafe { at.write(Self { mutex, lock, semaphore: Semaphore::new(0).expect("none") }) };
+    }
+
+    unsafe fn end(at: *mut Self) {
+        // SAFETY: by the caller's promise.
+        unsafe { at.drop_in_place() };
+    }
+
+    fn lock(&self) {
+        self.mutex.lock();
+    }
+
+    fn try_lock(&self) -> bool {
+        self.mutex.try_lock()
+    }
+
+    fn unlock(&self) {
+        self.mutex.unlock();
+    }
+
+    fn read(&self) {
+        self.lock.lock_shared();
+        self.lock.unlock_shared();
+    }
+
+    fn write(&self) {
+        self.lock.lock_exclusive();
+    }
+
+    fn try_write(&self) -> bool {
+        self.lock.try_lock_exclusive()
+    }
+
+    fn stop_writing(&self) {
+        self.lock.unlock_exclusive();
+    }
+
+    fn stop_writing_in_child(&self) {
+        self.stop_writing();
+    }
+
+    fn post(&self) {
+        self.semaphore.release().expect("few");
+    }
+
+    fn take(&self) {
+        self.semaphore.acquire();
+    }
+
+    fn is_taken(&self) -> bool {
+        self.semaphore.available() == 0
+    }
+}
+
 /// One child. It gets the mutex and the rwlock as their holder, while others want them.
-pub(super) fn fork(pool: &Pool, random: &mut Random) -> u64 {
+pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
     NOW.kind.store(A_CHILD, Ordering::Relaxed);
     NOW.tids[0].store(tid(), Ordering::Relaxed);
-    let at = pool.place(random, Layout::new::<Objects>()).cast::<Objects>();
-    let semaphore = Semaphore::new(0).expect("none");
+    let at = pool.place(random, Layout::new::<O>()).cast::<O>();
     // SAFETY: the pool's, and no other object is alive.
     let objects = unsafe {
-        at.write(Objects { mutex: Mutex::new(()), lock: RwLock::new(()), semaphore });
+        O::make(at);
         &*at
     };
     // Hot for the child, or about to be.
-    let reads = random.below(READS as u64);
+    let reads = random.below(READS);
     let stop = AtomicBool::new(false);
     let child = thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                drop(objects.lock.read());
-                drop(objects.mutex.lock());
-                drop(objects.lock.try_write());
+                objects.read();
+                objects.lock();
+                objects.unlock();
+                if objects.try_write() {
+                    objects.stop_writing();
+                }
             }
         });
-        (0..reads).for_each(|_| drop(objects.lock.read()));
-        let (mutex, lock) = (objects.mutex.lock(), objects.lock.write());
+        (0..reads).for_each(|_| objects.read());
+        objects.lock();
+        objects.write();
         // SAFETY: the child uses what the thread that forked held, and ends without exit handlers.
         let child = unsafe { libc::fork() };
-        drop((lock, mutex));
         if child == 0 {
             let ran = catch_unwind(AssertUnwindSafe(|| in_child(objects)));
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(ran.is_err())) };
         }
+        objects.stop_writing();
+        objects.unlock();
         stop.store(true, Ordering::Relaxed);
         child
     });
@@ -65,13 +152,15 @@ pub(super) fn fork(pool: &Pool, random: &mut Random) -> u64 {
         unsafe { libc::_exit(1) };
     }
     // SAFETY: nobody uses them any more.
-    unsafe { at.drop_in_place() };
+    unsafe { O::end(at) };
     NOW.done.fetch_add(1, Ordering::Relaxed);
     1
 }
 
 /// Two threads meet, as in the parent's rounds.
-fn in_child(objects: &Objects) {
+fn in_child<O: Objects>(objects: &O) {
+    objects.stop_writing_in_child();
+    objects.unlock();
     let (here, count) = (AtomicUsize::new(0), AtomicUsize::new(0));
     thread::scope(|scope| {
         for _ in 0..2 {
@@ -80,18 +169,18 @@ fn in_child(objects: &Objects) {
                 while here.load(Ordering::Acquire) < 2 {
                     thread::yield_now();
                 }
-                for _ in 0..READS {
-                    drop(objects.lock.read());
-                }
-                let _writes = objects.lock.write();
-                let _holds = objects.mutex.lock();
+                (0..READS).for_each(|_| objects.read());
+                objects.write();
+                objects.lock();
                 count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                objects.semaphore.release().expect("few");
+                objects.post();
+                objects.unlock();
+                objects.stop_writing();
             });
         }
-        (0..2).for_each(|_| objects.semaphore.acquire());
+        (0..2).for_each(|_| objects.take());
     });
     assert_eq!(count.into_inner(), 2);
-    assert!(objects.lock.try_write().is_some() && objects.mutex.try_lock().is_some());
-    assert_eq!(objects.semaphore.available(), 0);
+    assert!(objects.try_write() && objects.try_lock());
+    assert!(objects.is_taken());
 }

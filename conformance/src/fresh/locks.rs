@@ -14,7 +14,7 @@ const HOT: u64 = 128;
 
 /// A thread that ends with a read guard forgotten keeps its row of reader slots for ever: no more than
 /// that, of 512.
-const FORGETTERS: usize = 64;
+pub(super) const FORGETTERS: usize = 64;
 
 static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
 
@@ -52,12 +52,7 @@ impl Kind for RwLocks {
         // SAFETY: by the caller's promise.
         let lock = unsafe { rwlock(at) };
         let shape = round.choice >> 8;
-        // Some end as the lock gets hot, and write while others still read.
-        let reads = if shape & 32 != 0 {
-            HOT / round.seats as u64 + seat.random.below(12) - 2
-        } else {
-            [1, 40, 64, 70, 100, 130, 150, 200][shape as usize % 8]
-        };
+        let reads = reads(shape, round, seat);
         // Some rounds read only, as fast as they can.
         if shape & 8 == 0 {
             (0..reads).for_each(|_| drop(lock.read()));
@@ -102,6 +97,16 @@ impl Kind for RwLocks {
         // SAFETY: nobody uses it any more.
         unsafe { at.cast::<RwLock<()>>().drop_in_place() };
         false
+    }
+}
+
+/// How often a thread reads in a round of this shape. Some end as the lock gets hot, and write while others
+/// still read.
+pub(super) fn reads(shape: u64, round: &Round, seat: &mut Seat) -> u64 {
+    if shape & 32 != 0 {
+        HOT / round.seats as u64 + seat.random.below(12) - 2
+    } else {
+        [1, 40, 64, 70, 100, 130, 150, 200][shape as usize % 8]
     }
 }
 

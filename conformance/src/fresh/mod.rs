@@ -5,16 +5,17 @@
 //! in its life: a long run on old objects never meets them again. Rounds lie in a small pool of memory, so
 //! that a mutex lies where a rwlock lay before, or a word with waiters that were leaked.
 //!
-//! This is the storm on the crate's types. `fresh/*.c` is the one on pthread's, for both sides.
+//! Its faces are the crate's types, and pthread's, on both sides.
 //!
-//! `lockstep` has the threads, `round` what a round checks, `locks`, `waits`, `words` and `kernel` the kinds,
-//! `children` the rounds that fork.
+//! `lockstep` has the threads, `round` what a round checks, `locks`, `waits`, `words`, `kernel` and `pthread`
+//! the kinds, `children` the rounds that fork.
 
 mod children;
 mod kernel;
 mod locks;
 mod lockstep;
 mod pool;
+mod pthread;
 mod round;
 mod waits;
 mod words;
@@ -48,9 +49,47 @@ const KINDS: [&dyn Kind; 9] = [
     &kernel::RobustRwLocks,
 ];
 
+/// Whose objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Face {
+    /// The crate's types.
+    Crate,
+    /// pthread's.
+    Pthread,
+}
+
+impl Face {
+    /// All.
+    pub const ALL: [Self; 2] = [Face::Crate, Face::Pthread];
+
+    /// Its name in arguments.
+    pub fn name(self) -> &'static str {
+        match self {
+            Face::Crate => "crate",
+            Face::Pthread => "pthread",
+        }
+    }
+
+    fn kinds(self) -> &'static [&'static dyn Kind] {
+        match self {
+            Face::Crate => &KINDS,
+            Face::Pthread => &pthread::KINDS,
+        }
+    }
+
+    fn fork(self, pool: &Pool, random: &mut Random) -> u64 {
+        match self {
+            Face::Crate => children::fork::<children::Own>(pool, random),
+            Face::Pthread => children::fork::<pthread::Objects>(pool, random),
+        }
+    }
+}
+
 /// What to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
+    /// With which objects.
+    pub face: Face,
     /// For how long.
     pub time: Duration,
     /// Repeats the choices, if not the schedule.
@@ -59,16 +98,20 @@ pub struct Plan {
 
 /// Runs the storm. A failed check ends the process with 1, and says what it was.
 pub fn run(plan: Plan) {
+    let kinds = plan.face.kinds();
     let mut random = Random::new(plan.seed);
-    let pool = Pool::new();
-    let rounds: [AtomicU64; KINDS.len()] = [const { AtomicU64::new(0) }; KINDS.len()];
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new()));
+    let rounds: Vec<_> = kinds.iter().map(|_| AtomicU64::new(0)).collect();
     let mut children = 0;
     let (start, mut idle) = (Instant::now(), false);
-    round::watch(plan.seed);
+    round::watch(plan.seed, kinds);
+    if plan.face == Face::Pthread {
+        pthread::leave_stale_waiters(pool);
+    }
     while start.elapsed() < plan.time {
         if !idle && start.elapsed() > plan.time / 4 {
             idle = true;
-            own_rows();
+            own_rows(plan.face);
         }
         let team = Team {
             // Two run at the same time on two processors: the tightest.
@@ -76,26 +119,29 @@ pub fn run(plan: Plan) {
             rounds: TEAM_ROUNDS,
             seed: random.next(),
         };
-        lockstep(&team, &pool, &KINDS, &rounds);
+        lockstep(&team, pool, kinds, &rounds);
         for _ in 0..8 {
-            mortal(&team, random.next(), &pool, &KINDS, &rounds);
+            mortal(&team, random.next(), pool, kinds, &rounds);
         }
-        children += children::fork(&pool, &mut random);
+        children += plan.face.fork(pool, &mut random);
     }
-    let count = |at: usize| rounds[at].load(Ordering::Relaxed);
-    let each: Vec<_> =
-        (0..KINDS.len()).map(|at| format!("{} {}", KINDS[at].name(), count(at))).collect();
-    let all: u64 = (0..KINDS.len()).map(count).sum();
-    println!("passed: {all} rounds: {}; forked: {children}", each.join(", "));
+    let counts: Vec<_> = rounds.iter().map(|count| count.load(Ordering::Relaxed)).collect();
+    let each = kinds.iter().zip(&counts).map(|(kind, count)| format!("{} {count}", kind.name()));
+    let (each, all) = (each.collect::<Vec<_>>().join(", "), counts.iter().sum::<u64>());
+    println!("passed: {all} rounds: {each}; forked: {children}");
 }
 
 /// Starts the threads that have read a biased lock, and never end.
-fn own_rows() {
+fn own_rows(face: Face) {
     let warm: &furwock::RwLock<()> = Box::leak(Box::default());
-    (0..300).for_each(|_| drop(warm.read()));
+    let read = move || match face {
+        Face::Crate => drop(warm.read()),
+        Face::Pthread => pthread::read_warm(),
+    };
+    (0..300).for_each(|_| read());
     for _ in 0..IDLE {
-        let begins = thread::Builder::new().stack_size(64 << 10).spawn(|| {
-            (0..3).for_each(|_| drop(warm.read()));
+        let begins = thread::Builder::new().stack_size(64 << 10).spawn(move || {
+            (0..3).for_each(|_| read());
             loop {
                 thread::park();
             }

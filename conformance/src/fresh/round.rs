@@ -3,6 +3,7 @@
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -86,6 +87,7 @@ pub(super) struct Now {
 }
 
 static SEED: AtomicU64 = AtomicU64::new(0);
+static KINDS: OnceLock<&[&dyn Kind]> = OnceLock::new();
 
 impl Round {
     pub(super) fn new(number: u64, seats: usize, choice: u64) -> Self {
@@ -119,8 +121,12 @@ impl Round {
 
     /// That the pair says what was written, which nobody does any more.
     pub(super) fn check_sums(&self) {
-        let writes = self.writes.load(Ordering::Relaxed);
-        self.check(self.read_pair() == [writes; 2], "the sums are wrong");
+        self.check(self.read_pair() == [self.writes(); 2], "the sums are wrong");
+    }
+
+    /// How often it was written.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes.load(Ordering::Relaxed)
     }
 
     fn read_pair(&self) -> [u64; 2] {
@@ -157,7 +163,8 @@ impl Round {
 }
 
 fn name() -> &'static str {
-    super::KINDS.get(NOW.kind.load(Ordering::Relaxed)).map_or("a child", |kind| kind.name())
+    let kinds = KINDS.get().copied().unwrap_or_default();
+    kinds.get(NOW.kind.load(Ordering::Relaxed)).map_or("a child", |kind| kind.name())
 }
 
 impl Seat {
@@ -216,8 +223,9 @@ impl Random {
 
 /// Starts a thread that sees to it that rounds end: it asks the runner, if there is one, and ends the
 /// process otherwise.
-pub(super) fn watch(seed: u64) {
+pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn Kind]) {
     SEED.store(seed, Ordering::Relaxed);
+    KINDS.get_or_init(|| kinds);
     let hard_limit = std::env::var(crate::watchdog::HARD_LIMIT).ok();
     let hard_limit = hard_limit.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     thread::spawn(move || {

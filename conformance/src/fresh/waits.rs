@@ -108,7 +108,7 @@ impl Kind for Barriers {
     }
 }
 
-fn phases(round: &Round) -> usize {
+pub(super) fn phases(round: &Round) -> usize {
     1 + round.choice as usize % 3
 }
 
