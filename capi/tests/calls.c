@@ -46,14 +46,14 @@ static void *typed_waiter(void *word)
 	return (void *)(intptr_t)furwock_wait32(word, 0, FOREVER);
 }
 
-static void futex_wait__a_mismatch_is_eagain(void)
+TEST(futex_wait__a_mismatch_is_eagain)
 {
 	uint32_t word = 1;
 
 	CHECK_ERRNO(wait32(&word, 0, NULL), EAGAIN);
 }
 
-static void futex_wait__a_deadline_is_etimedout(void)
+TEST(futex_wait__a_deadline_is_etimedout)
 {
 	struct timespec soon = { .tv_nsec = NS_PER_MS }, past = { .tv_sec = 1 };
 	uint32_t word = 0;
@@ -78,7 +78,7 @@ static void handle_sigusr1(int flags)
 	CHECK(sigaction(SIGUSR1, &action, NULL) == 0);
 }
 
-static void futex_wait__a_signal_is_eintr(void)
+TEST(futex_wait__a_signal_is_eintr)
 {
 	uint32_t word = 0;
 	struct thread waiter;
@@ -91,7 +91,7 @@ static void futex_wait__a_signal_is_eintr(void)
 	CHECK_EQ(wake32(&word, 1), 0);
 }
 
-static void futex_wait__sa_restart_waits_on(void)
+TEST(futex_wait__sa_restart_waits_on)
 {
 	uint32_t word = 0;
 	struct thread waiter;
@@ -105,7 +105,7 @@ static void futex_wait__sa_restart_waits_on(void)
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 }
 
-static void wait__a_signal_does_not_end_it(void)
+TEST(wait__a_signal_does_not_end_it)
 {
 	uint32_t word = 0;
 	struct thread waiter;
@@ -119,7 +119,7 @@ static void wait__a_signal_does_not_end_it(void)
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 }
 
-static void futex__a_bad_address_is_efault(void)
+TEST(futex__a_bad_address_is_efault)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *gone = mmap(NULL, page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -136,7 +136,7 @@ static void futex__a_bad_address_is_efault(void)
 	CHECK_ERRNO(wait32((uint32_t *)gone, 0, NULL), EFAULT);
 }
 
-static void futex__what_is_malformed_is_einval(void)
+TEST(futex__what_is_malformed_is_einval)
 {
 	struct timespec bad = { .tv_nsec = NS_PER_S }, negative = { .tv_sec = -1 };
 	_Alignas(8) uint32_t words[2] = { 0 };
@@ -154,7 +154,7 @@ static void futex__what_is_malformed_is_einval(void)
 				  words + 1, 0), EINVAL);
 }
 
-static void futex__an_unknown_operation_is_enosys(void)
+TEST(futex__an_unknown_operation_is_enosys)
 {
 	uint32_t word = 0;
 
@@ -162,7 +162,7 @@ static void futex__an_unknown_operation_is_enosys(void)
 	CHECK_ERRNO(furwock_futex(&word, 99, 0, NULL, NULL, 0), ENOSYS);
 }
 
-static void futex__success_leaves_errno_alone(void)
+TEST(futex__success_leaves_errno_alone)
 {
 	uint32_t word = 0;
 
@@ -171,7 +171,7 @@ static void futex__success_leaves_errno_alone(void)
 	CHECK_EQ(errno, ERANGE);
 }
 
-static void futex_wake__counts_whom_it_woke(void)
+TEST(futex_wake__counts_whom_it_woke)
 {
 	struct thread waiters[5];
 	uint32_t word = 0;
@@ -189,7 +189,7 @@ static void futex_wake__counts_whom_it_woke(void)
 		CHECK_EQ((intptr_t)join(&waiters[i]), 0);
 }
 
-static void futex_requeue__counts_woken_and_moved(void)
+TEST(futex_requeue__counts_woken_and_moved)
 {
 	struct thread waiters[4];
 	uint32_t from = 0, to = 0;
@@ -209,7 +209,7 @@ static void futex_requeue__counts_woken_and_moved(void)
 		CHECK_EQ((intptr_t)join(&waiters[i]), 0);
 }
 
-static void futex_wake_op__changes_and_wakes_both(void)
+TEST(futex_wake_op__changes_and_wakes_both)
 {
 	struct thread waiters[2];
 	uint32_t first = 0, second = 0;
@@ -227,7 +227,7 @@ static void futex_wake_op__changes_and_wakes_both(void)
 }
 
 /* A shared word is the kernel's: the system call itself wakes whom furwock let wait. */
-static void futex__shared_words_go_to_the_kernel(void)
+TEST(futex__shared_words_go_to_the_kernel)
 {
 	uint32_t *word = shared_memory(sizeof(*word));
 	pid_t child = fork_watched();
@@ -252,7 +252,7 @@ static void *waitv_waiter(void *argument)
 	return (void *)furwock_waitv(many->waiters, MANY, 0, NULL, 0);
 }
 
-static void waitv__has_no_cap(void)
+TEST(waitv__has_no_cap)
 {
 	struct many *many = calloc(1, sizeof(*many));
 	struct thread waiter;
@@ -272,7 +272,7 @@ static void waitv__has_no_cap(void)
 	free(many);
 }
 
-static void waitv__every_width(void)
+TEST(waitv__every_width)
 {
 	static const uint32_t sizes[] = {
 		FUTEX2_SIZE_U8, FUTEX2_SIZE_U16, FUTEX2_SIZE_U32,
@@ -297,7 +297,7 @@ static void waitv__every_width(void)
 	}
 }
 
-static void waitv__what_is_malformed_is_refused(void)
+TEST(waitv__what_is_malformed_is_refused)
 {
 	uint32_t word = 0;
 	struct futex_waitv one = {
@@ -313,7 +313,7 @@ static void waitv__what_is_malformed_is_refused(void)
 }
 
 /* The kernel takes crooked pointers to what is no futex word. */
-static void futex__pointers_need_no_alignment(void)
+TEST(futex__pointers_need_no_alignment)
 {
 	char bytes[2 * sizeof(struct futex_waitv)] = { 0 };
 	struct timespec soon = { .tv_nsec = NS_PER_MS };
@@ -330,7 +330,7 @@ static void futex__pointers_need_no_alignment(void)
 	CHECK_ERRNO(furwock_waitv((void *)(bytes + 3), 1, 0, NULL, 0), EAGAIN);
 }
 
-static void waitv__shared_words_go_to_the_kernel(void)
+TEST(waitv__shared_words_go_to_the_kernel)
 {
 	uint32_t *word = shared_memory(sizeof(*word));
 	struct futex_waitv one = {
@@ -356,7 +356,7 @@ static void *waitv_one(void *word)
 	return (void *)(intptr_t)(result < 0 ? -errno : result);
 }
 
-static void waitv__a_signal_is_eintr(void)
+TEST(waitv__a_signal_is_eintr)
 {
 	struct thread waiter;
 	uint64_t word = 0;
@@ -372,7 +372,7 @@ static void waitv__a_signal_is_eintr(void)
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 }
 
-static void wait__every_width(void)
+TEST(wait__every_width)
 {
 	furwock_deadline over = past();
 	uint64_t word = ~0ull;
@@ -391,7 +391,7 @@ static void wait__every_width(void)
 	CHECK_ERR(furwock_wait_pointer(&pointer, NULL, FOREVER), EAGAIN);
 }
 
-static void wait__what_is_malformed_is_einval(void)
+TEST(wait__what_is_malformed_is_einval)
 {
 	furwock_deadline bad = past();
 	_Alignas(8) char bytes[16] = { 0 };
@@ -417,7 +417,7 @@ static void wait__what_is_malformed_is_einval(void)
 	CHECK_ERR(furwock_wait32(bytes, 0, &bad), ETIMEDOUT);
 }
 
-static void wake__an_address_is_enough(void)
+TEST(wake__an_address_is_enough)
 {
 	CHECK_EQ(furwock_wake(NULL, 1), 0);
 	CHECK_EQ(furwock_wake((void *)1, 1), 0);
@@ -429,7 +429,7 @@ static void *bitset_waiter(void *word)
 	return (void *)(intptr_t)furwock_wait_bitset(word, 8, 0, 2, FOREVER);
 }
 
-static void wake_bitset__passes_over_who_has_no_bit_in_common(void)
+TEST(wake_bitset__passes_over_who_has_no_bit_in_common)
 {
 	struct thread waiter;
 	uint64_t word = 0;
@@ -442,7 +442,7 @@ static void wake_bitset__passes_over_who_has_no_bit_in_common(void)
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 }
 
-static void requeue__counts_woken_and_moved(void)
+TEST(requeue__counts_woken_and_moved)
 {
 	furwock_requeued done = { 9, 9 };
 	struct thread waiters[3];
@@ -488,7 +488,7 @@ static void *any_waiter(void *argument)
 						  &mixed->index);
 }
 
-static void wait_any__tells_which(void)
+TEST(wait_any__tells_which)
 {
 	struct mixed mixed = { .wide = 1ull << 40, .index = 7 };
 	furwock_deadline over = past();
@@ -519,7 +519,7 @@ static void *registered_waiter(void *argument)
 		mixed->registration, FOREVER, &mixed->index);
 }
 
-static void registration__serves_wait_after_wait(void)
+TEST(registration__serves_wait_after_wait)
 {
 	struct mixed mixed = { .index = 7 };
 	furwock_expected words[] = {
@@ -559,7 +559,7 @@ static void registration__serves_wait_after_wait(void)
 	CHECK_ERR(furwock_register(words, 2, &mixed.registration), EINVAL);
 }
 
-static void registration__gives_back_what_it_took(void)
+TEST(registration__gives_back_what_it_took)
 {
 	static uint32_t values[MANY];
 	static furwock_expected words[MANY];
@@ -586,7 +586,7 @@ static bool is_readable(int fd)
 	return poll(&poll_fd, 1, 0) == 1 && poll_fd.revents == POLLIN;
 }
 
-static void wait_fd__polls_once_woken(void)
+TEST(wait_fd__polls_once_woken)
 {
 	furwock_waitfd *waitfd = NULL;
 	uint16_t word = 3;
@@ -609,7 +609,7 @@ static void wait_fd__polls_once_woken(void)
 	CHECK_EQ(furwock_wake(&word, 5), 0);
 }
 
-static void wait_fd__an_unused_wake_goes_on(void)
+TEST(wait_fd__an_unused_wake_goes_on)
 {
 	furwock_waitfd *first, *second;
 	uint32_t word = 0;
@@ -622,7 +622,7 @@ static void wait_fd__an_unused_wake_goes_on(void)
 	furwock_waitfd_close(second);
 }
 
-static void wait_fd__out_of_descriptors_is_emfile(void)
+TEST(wait_fd__out_of_descriptors_is_emfile)
 {
 	struct rlimit none_more = { .rlim_cur = 0 };
 	furwock_waitfd *waitfd;
@@ -647,7 +647,7 @@ static void *contend_for_mutex(void *unused)
 	return unused;
 }
 
-static void mutex__locks_tries_and_times_out(void)
+TEST(mutex__locks_tries_and_times_out)
 {
 	furwock_deadline over = past(), bad = past();
 	struct thread other;
@@ -688,7 +688,7 @@ static void *count(void *unused)
 	return unused;
 }
 
-static void mutex__excludes(void)
+TEST(mutex__excludes)
 {
 	struct thread threads[4];
 	int i;
@@ -713,7 +713,7 @@ static void *take_one(void *unused)
 	return unused;
 }
 
-static void condvar__signals_and_broadcasts(void)
+TEST(condvar__signals_and_broadcasts)
 {
 	struct thread threads[6];
 	int i;
@@ -738,7 +738,7 @@ static void condvar__signals_and_broadcasts(void)
 	OK(furwock_condvar_broadcast(&condvar));
 }
 
-static void condvar__times_out_with_the_mutex_held(void)
+TEST(condvar__times_out_with_the_mutex_held)
 {
 	furwock_deadline soon, bad = past();
 
@@ -757,7 +757,7 @@ static void condvar__times_out_with_the_mutex_held(void)
 	OK(furwock_mutex_unlock(&mutex));
 }
 
-static void after_ns__lies_ahead(void)
+TEST(after_ns__lies_ahead)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC);
 	furwock_deadline at = furwock_after_ns(1999999999);
@@ -771,7 +771,7 @@ static void after_ns__lies_ahead(void)
 	CHECK(at.at.tv_sec > before / NS_PER_S + 18000000000);
 }
 
-static void fork__the_child_starts_afresh(void)
+TEST(fork__the_child_starts_afresh)
 {
 	struct thread waiter;
 	uint32_t word = 0;
@@ -900,7 +900,7 @@ static void any_typed_call(char *bytes)
 }
 
 /* An error number for each, and no abort. */
-static void nonsense__is_refused(void)
+TEST(nonsense__is_refused)
 {
 	static _Alignas(8) char bytes[64];
 	long page = sysconf(_SC_PAGESIZE);
@@ -940,7 +940,7 @@ static void *realtime_waiter(void *word)
 	return typed_waiter(word);
 }
 
-static void mind_priorities__the_most_urgent_is_woken_first(void)
+TEST(mind_priorities__the_most_urgent_is_woken_first)
 {
 	struct thread plain, realtime;
 	uint32_t word = 0;
@@ -958,45 +958,4 @@ static void mind_priorities__the_most_urgent_is_woken_first(void)
 	join(&plain);
 }
 
-static const struct test tests[] = {
-	TEST(mind_priorities__the_most_urgent_is_woken_first),
-	TEST(futex_wait__a_mismatch_is_eagain),
-	TEST(futex_wait__a_deadline_is_etimedout),
-	TEST(futex_wait__a_signal_is_eintr),
-	TEST(futex_wait__sa_restart_waits_on),
-	TEST(futex__a_bad_address_is_efault),
-	TEST(futex__what_is_malformed_is_einval),
-	TEST(futex__an_unknown_operation_is_enosys),
-	TEST(futex__success_leaves_errno_alone),
-	TEST(futex_wake__counts_whom_it_woke),
-	TEST(futex_requeue__counts_woken_and_moved),
-	TEST(futex_wake_op__changes_and_wakes_both),
-	TEST(futex__shared_words_go_to_the_kernel),
-	TEST(waitv__has_no_cap),
-	TEST(waitv__every_width),
-	TEST(waitv__what_is_malformed_is_refused),
-	TEST(waitv__shared_words_go_to_the_kernel),
-	TEST(waitv__a_signal_is_eintr),
-	TEST(futex__pointers_need_no_alignment),
-	TEST(wait__every_width),
-	TEST(wait__what_is_malformed_is_einval),
-	TEST(wait__a_signal_does_not_end_it),
-	TEST(wake__an_address_is_enough),
-	TEST(wake_bitset__passes_over_who_has_no_bit_in_common),
-	TEST(requeue__counts_woken_and_moved),
-	TEST(wait_any__tells_which),
-	TEST(registration__serves_wait_after_wait),
-	TEST(registration__gives_back_what_it_took),
-	TEST(wait_fd__polls_once_woken),
-	TEST(wait_fd__an_unused_wake_goes_on),
-	TEST(wait_fd__out_of_descriptors_is_emfile),
-	TEST(mutex__locks_tries_and_times_out),
-	TEST(mutex__excludes),
-	TEST(condvar__signals_and_broadcasts),
-	TEST(condvar__times_out_with_the_mutex_held),
-	TEST(after_ns__lies_ahead),
-	TEST(fork__the_child_starts_afresh),
-	TEST(nonsense__is_refused),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

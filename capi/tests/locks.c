@@ -176,12 +176,12 @@ static void check_each_mode(void)
 	check_admits("ruw");
 }
 
-static void rwlock__each_mode_admits_whom_it_should(void)
+TEST(rwlock__each_mode_admits_whom_it_should)
 {
 	check_each_mode();
 }
 
-static void rwlock__a_biased_lock_does_too(void)
+TEST(rwlock__a_biased_lock_does_too)
 {
 	bias();
 	check_each_mode();
@@ -208,7 +208,7 @@ static void check_changes_of_mode(void)
 	check_admits("ruw");
 }
 
-static void rwlock__modes_change_without_letting_go(void)
+TEST(rwlock__modes_change_without_letting_go)
 {
 	check_changes_of_mode();
 	bias();
@@ -216,7 +216,7 @@ static void rwlock__modes_change_without_letting_go(void)
 }
 
 /* EBUSY and ETIMEDOUT leave the upgradable reader what it was. */
-static void rwlock__an_upgrade_waits_for_readers(void)
+TEST(rwlock__an_upgrade_waits_for_readers)
 {
 	struct call reader = { .function = furwock_rwlock_rdlock,
 			       .leave = furwock_rwlock_rdunlock };
@@ -258,7 +258,7 @@ static void rwlock__an_upgrade_waits_for_readers(void)
 	OK(furwock_rwlock_wrunlock(&lock));
 }
 
-static void rwlock__deadlines_pass(void)
+TEST(rwlock__deadlines_pass)
 {
 	int round;
 
@@ -285,7 +285,7 @@ static void rwlock__deadlines_pass(void)
 	}
 }
 
-static void rwlock__what_is_malformed_is_einval(void)
+TEST(rwlock__what_is_malformed_is_einval)
 {
 	static int (*const functions[])(furwock_rwlock *) = {
 		furwock_rwlock_destroy,
@@ -350,7 +350,7 @@ static void rwlock__what_is_malformed_is_einval(void)
 	check_admits("ruw");
 }
 
-static void rwlock__who_is_not_inside_changes_nothing(void)
+TEST(rwlock__who_is_not_inside_changes_nothing)
 {
 	furwock_deadline soon = furwock_after_ns(NS_PER_MS);
 
@@ -377,7 +377,7 @@ static void rwlock__who_is_not_inside_changes_nothing(void)
 	check_admits("ruw");
 }
 
-static void rwlock__initialisers_are_policies(void)
+TEST(rwlock__initialisers_are_policies)
 {
 	furwock_rwlock made[] = {
 		FURWOCK_RWLOCK_INIT, FURWOCK_RWLOCK_RECURSIVE_INIT,
@@ -439,12 +439,12 @@ static void check_newcomer(int policy, int wanted)
 	check_admits("ruw");
 }
 
-static void rwlock__preferred_readers_pass_waiting_writers(void)
+TEST(rwlock__preferred_readers_pass_waiting_writers)
 {
 	check_newcomer(FURWOCK_RWLOCK_PREFER_READERS, 0);
 }
 
-static void rwlock__preferred_writers_hold_up_readers(void)
+TEST(rwlock__preferred_writers_hold_up_readers)
 {
 	check_newcomer(FURWOCK_RWLOCK_PREFER_WRITERS, EBUSY);
 }
@@ -466,7 +466,7 @@ static void check_recursion(int policy)
 	OK(end(&writer));
 }
 
-static void rwlock__recursive_readers_get_in(void)
+TEST(rwlock__recursive_readers_get_in)
 {
 	check_recursion(FURWOCK_RWLOCK_RECURSIVE);
 	check_recursion(FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE);
@@ -478,7 +478,7 @@ static void *read_and_vanish(void *unused)
 	return unused;
 }
 
-static void rwlock__destroy_forgets_readers_that_never_left(void)
+TEST(rwlock__destroy_forgets_readers_that_never_left)
 {
 	struct thread reader;
 	furwock_deadline soon;
@@ -497,7 +497,7 @@ static void rwlock__destroy_forgets_readers_that_never_left(void)
 	check_admits("ruw");
 }
 
-static void rwlock__unlocks_count_whom_they_let_in(void)
+TEST(rwlock__unlocks_count_whom_they_let_in)
 {
 	struct call readers[3], writer = { .function = furwock_rwlock_wrlock,
 					   .leave = furwock_rwlock_wrunlock };
@@ -545,7 +545,7 @@ static void check_fair(int (*enter)(furwock_rwlock *),
 	OK(end(&writer));
 }
 
-static void rwlock__a_fair_unlock_is_for_who_waits(void)
+TEST(rwlock__a_fair_unlock_is_for_who_waits)
 {
 	int i;
 
@@ -632,7 +632,7 @@ static void *use(void *seed)
 	return NULL;
 }
 
-static void rwlock__excludes(void)
+TEST(rwlock__excludes)
 {
 	struct thread threads[4];
 	int policy;
@@ -651,7 +651,7 @@ static void rwlock__excludes(void)
 }
 
 /* The child is inside as the thread was that forked; others of the parent's aren't. */
-static void fork__the_child_is_inside_as_its_parent_was(void)
+TEST(fork__the_child_is_inside_as_its_parent_was)
 {
 	struct call reader = { .function = furwock_rwlock_rdlock,
 			       .leave = furwock_rwlock_rdunlock, .stay = true };
@@ -722,7 +722,7 @@ static void start_locker(struct locker *locker)
 	start_locker_with(locker, 0);
 }
 
-static void mutex__a_free_one_is_had_fast(void)
+TEST(mutex__a_free_one_is_had_fast)
 {
 	furwock_lock_status status = { FURWOCK_HOW_SLEPT, 7, true };
 	furwock_lock_options options = { .flags = FURWOCK_NO_STEAL };
@@ -738,7 +738,7 @@ static void mutex__a_free_one_is_had_fast(void)
 	OK(furwock_mutex_unlock(&mutex));
 }
 
-static void mutex__a_sleeper_is_woken(void)
+TEST(mutex__a_sleeper_is_woken)
 {
 	struct locker locker;
 
@@ -753,7 +753,7 @@ static void mutex__a_sleeper_is_woken(void)
 	CHECK_EQ(furwock_mutex_unlock_counting(&mutex), 0);
 }
 
-static void mutex__a_fair_unlock_hands_over(void)
+TEST(mutex__a_fair_unlock_hands_over)
 {
 	struct locker locker;
 
@@ -773,7 +773,7 @@ static void mutex__a_fair_unlock_hands_over(void)
  * A waiter that has been woken takes a while to come. Who may not steal waits for
  * it, some milliseconds; on a busy machine it may come later yet.
  */
-static void mutex__stealing_is_told_and_can_be_left(void)
+TEST(mutex__stealing_is_told_and_can_be_left)
 {
 	furwock_lock_options options = { .flags = FURWOCK_NO_STEAL };
 	furwock_lock_status status = { 0 };
@@ -835,7 +835,7 @@ static furwock_lock_status robbed(uint64_t hand_off_after_ns, int64_t sleep)
  * Who asks at once is given the mutex by the next release; who would ask in some
  * centuries isn't, however long it has waited.
  */
-static void mutex__asks_for_a_hand_off_when_told_to(void)
+TEST(mutex__asks_for_a_hand_off_when_told_to)
 {
 	furwock_lock_status status = robbed(1, 0);
 
@@ -848,7 +848,7 @@ static void mutex__asks_for_a_hand_off_when_told_to(void)
 	CHECK_EQ(status.how, FURWOCK_HOW_HANDED_OVER);
 }
 
-static void with__deadlines_pass_and_nonsense_is_einval(void)
+TEST(with__deadlines_pass_and_nonsense_is_einval)
 {
 	furwock_lock_status status = { FURWOCK_HOW_SPUN, 7, true };
 	furwock_deadline soon = furwock_after_ns(2 * NS_PER_MS);
@@ -902,7 +902,7 @@ static void *rw_lock_and_unlock(void *argument)
 	return NULL;
 }
 
-static void rwlock__tells_how_it_was_had(void)
+TEST(rwlock__tells_how_it_was_had)
 {
 	struct rw_locker locker = { .status = { FURWOCK_HOW_SPUN, 7, true } };
 	int writes;
@@ -946,7 +946,7 @@ static void vanish(void *(*run)(void *))
 	join(&thread);
 }
 
-static void owner_death__is_eownerdead_with_the_lock_held(void)
+TEST(owner_death__is_eownerdead_with_the_lock_held)
 {
 	furwock_lock_options options = { .flags = FURWOCK_OWNER_DEATH };
 	furwock_lock_status status = { 0 };
@@ -984,7 +984,7 @@ static void owner_death__is_eownerdead_with_the_lock_held(void)
 
 /* ------------------------------------------------------------- attempts -- */
 
-static void attempt__waits_and_takes(void)
+TEST(attempt__waits_and_takes)
 {
 	furwock_lock_status status = { FURWOCK_HOW_SPUN, 7, true };
 	furwock_mutex_attempt attempt;
@@ -1010,7 +1010,7 @@ static void attempt__waits_and_takes(void)
 	CHECK_EQ(mutex.word, 0);
 }
 
-static void attempt__what_is_malformed_is_einval(void)
+TEST(attempt__what_is_malformed_is_einval)
 {
 	furwock_mutex_attempt attempt = { 0 };
 	furwock_mutex_attempt *crooked = (void *)4;
@@ -1034,7 +1034,7 @@ static void attempt__what_is_malformed_is_einval(void)
 	CHECK_ERR(furwock_mutex_attempt_end(NULL), EINVAL);
 }
 
-static void attempt__times_out(void)
+TEST(attempt__times_out)
 {
 	furwock_deadline soon = furwock_after_ns(2 * NS_PER_MS);
 	furwock_lock_options options = { .until = &soon };
@@ -1090,7 +1090,7 @@ static void start_attempter(struct attempter *attempter)
 	start(&attempter->thread, attempt_it, attempter);
 }
 
-static void attempt__sleeps_until_it_is_its_turn(void)
+TEST(attempt__sleeps_until_it_is_its_turn)
 {
 	struct attempter attempter = { .gives_up = false };
 
@@ -1109,7 +1109,7 @@ static void attempt__sleeps_until_it_is_its_turn(void)
 	CHECK_EQ(mutex.word, 0);
 }
 
-static void attempt__may_be_handed_the_mutex(void)
+TEST(attempt__may_be_handed_the_mutex)
 {
 	struct attempter attempter = { .go_on = true };
 
@@ -1124,7 +1124,7 @@ static void attempt__may_be_handed_the_mutex(void)
 }
 
 /* Who leaves it, when it is its turn, leaves it to who waits behind it. */
-static void attempt__given_up_strands_nobody(void)
+TEST(attempt__given_up_strands_nobody)
 {
 	struct attempter attempter = { .gives_up = true };
 	struct locker behind;
@@ -1143,7 +1143,7 @@ static void attempt__given_up_strands_nobody(void)
 	CHECK_EQ(mutex.word, 0);
 }
 
-static void attempt__takes_over_from_the_dead(void)
+TEST(attempt__takes_over_from_the_dead)
 {
 	struct attempter attempter = { .options.flags = FURWOCK_OWNER_DEATH,
 				       .go_on = true };
@@ -1191,7 +1191,7 @@ static void *count_by_attempts(void *unused)
 	return unused;
 }
 
-static void attempt__excludes(void)
+TEST(attempt__excludes)
 {
 	struct thread threads[4];
 	int i;
@@ -1204,39 +1204,4 @@ static void attempt__excludes(void)
 	CHECK_EQ(mutex.word, 0);
 }
 
-static const struct test tests[] = {
-	TEST(rwlock__each_mode_admits_whom_it_should),
-	TEST(rwlock__a_biased_lock_does_too),
-	TEST(rwlock__modes_change_without_letting_go),
-	TEST(rwlock__an_upgrade_waits_for_readers),
-	TEST(rwlock__deadlines_pass),
-	TEST(rwlock__what_is_malformed_is_einval),
-	TEST(rwlock__who_is_not_inside_changes_nothing),
-	TEST(rwlock__initialisers_are_policies),
-	TEST(rwlock__preferred_readers_pass_waiting_writers),
-	TEST(rwlock__preferred_writers_hold_up_readers),
-	TEST(rwlock__recursive_readers_get_in),
-	TEST(rwlock__destroy_forgets_readers_that_never_left),
-	TEST(rwlock__unlocks_count_whom_they_let_in),
-	TEST(rwlock__a_fair_unlock_is_for_who_waits),
-	TEST(rwlock__excludes),
-	TEST(fork__the_child_is_inside_as_its_parent_was),
-	TEST(mutex__a_free_one_is_had_fast),
-	TEST(mutex__a_sleeper_is_woken),
-	TEST(mutex__a_fair_unlock_hands_over),
-	TEST(mutex__stealing_is_told_and_can_be_left),
-	TEST(mutex__asks_for_a_hand_off_when_told_to),
-	TEST(with__deadlines_pass_and_nonsense_is_einval),
-	TEST(rwlock__tells_how_it_was_had),
-	TEST(owner_death__is_eownerdead_with_the_lock_held),
-	TEST(attempt__waits_and_takes),
-	TEST(attempt__what_is_malformed_is_einval),
-	TEST(attempt__times_out),
-	TEST(attempt__sleeps_until_it_is_its_turn),
-	TEST(attempt__may_be_handed_the_mutex),
-	TEST(attempt__given_up_strands_nobody),
-	TEST(attempt__takes_over_from_the_dead),
-	TEST(attempt__excludes),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -39,7 +39,7 @@ static void *come_and_free(void *argument)
 	return NULL;
 }
 
-static void a_barrier_is_freed_with_no_memory_left(void)
+TEST(a_barrier_is_freed_with_no_memory_left)
 {
 	static struct thread waiters[WAITING], meeting[MEETING];
 	struct rlimit limit;
@@ -73,8 +73,4 @@ static void a_barrier_is_freed_with_no_memory_left(void)
 		join(&waiters[i]);
 }
 
-static const struct test tests[] = {
-	TEST(a_barrier_is_freed_with_no_memory_left),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

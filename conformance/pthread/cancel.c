@@ -102,63 +102,6 @@ static void check_cancelled(struct scene *scene, struct thread *waiter)
 	OK(pthread_mutex_destroy(&scene->mutex));
 }
 
-static void check_each_kind(enum call call)
-{
-	struct thread waiter;
-	struct scene scene;
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		make_scene(&scene, kind, call);
-		start(&waiter, wait_to_be_cancelled, &scene);
-		UNTIL(scene.stage);
-		until_asleep(&waiter);
-		OK(pthread_cancel(waiter.pthread));
-		check_cancelled(&scene, &waiter);
-	}
-}
-
-static void posix_pthread_cond_wait__cancelled_with_the_mutex_held(void)
-{
-	check_each_kind(WAIT);
-}
-
-static void posix_pthread_cond_timedwait__cancelled_with_the_mutex_held(void)
-{
-	check_each_kind(TIMEDWAIT);
-}
-
-static void posix_pthread_cond_clockwait__cancelled_with_the_mutex_held(void)
-{
-	check_each_kind(CLOCKWAIT);
-}
-
-static void glibc_cnd_wait__cancelled_with_the_mutex_held(void)
-{
-	check_each_kind(CND_WAIT);
-	check_each_kind(CND_TIMEDWAIT);
-}
-
-/* The mutex is taken when the cancellation comes: it has to be waited for. */
-static void posix_pthread_cond_wait__cancelled_while_another_has_the_mutex(void)
-{
-	struct thread waiter;
-	struct scene scene;
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		make_scene(&scene, kind, WAIT);
-		start(&waiter, wait_to_be_cancelled, &scene);
-		UNTIL(scene.stage);
-		OK(pthread_mutex_lock(&scene.mutex));
-		OK(pthread_cancel(waiter.pthread));
-		sleep_ms(20);
-		CHECK_EQ(scene.cleaned, 0);
-		OK(pthread_mutex_unlock(&scene.mutex));
-		check_cancelled(&scene, &waiter);
-	}
-}
-
 /* ------------------------------------------------------- pending, disabled -- */
 
 static void *cancel_oneself_and_wait(void *argument)
@@ -175,59 +118,18 @@ static void *cancel_oneself_and_wait(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cond_wait__pending_cancellation_acts_at_once(void)
+/* (The pthread calls' are POSIX's own.) */
+TEST(glibc_cnd_wait__pending_cancellation_acts_at_once)
 {
 	struct thread waiter;
 	struct scene scene;
 	enum call call;
 
-	for (call = 0; call < CALLS; call++) {
+	for (call = CND_WAIT; call < CALLS; call++) {
 		make_scene(&scene, ERRORCHECK, call);
 		start(&waiter, cancel_oneself_and_wait, &scene);
 		check_cancelled(&scene, &waiter);
 	}
-}
-
-static void *wait_disabled(void *argument)
-{
-	struct scene *scene = argument;
-	int old;
-
-	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
-	OK(pthread_mutex_lock(&scene->mutex));
-	pthread_cleanup_push(cleanup, scene);
-	scene->stage = 1;
-	while (!scene->permits)
-		OK(wait_once(scene));
-	scene->returned++;
-	pthread_cleanup_pop(0);
-	OK(pthread_mutex_unlock(&scene->mutex));
-	/* Still pending. */
-	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
-	pthread_testcancel();
-	return NULL;
-}
-
-static void posix_pthread_cond_wait__disabled_cancellation_waits_its_turn(void)
-{
-	struct thread waiter;
-	struct scene scene;
-
-	make_scene(&scene, ERRORCHECK, WAIT);
-	start(&waiter, wait_disabled, &scene);
-	UNTIL(scene.stage);
-	until_asleep(&waiter);
-	OK(pthread_cancel(waiter.pthread));
-	sleep_ms(20);
-	OK(pthread_mutex_lock(&scene.mutex));
-	CHECK_EQ(scene.returned, 0);
-	CHECK_EQ(scene.cleaned, 0);
-	scene.permits = 1;
-	OK(pthread_cond_signal(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
-	CHECK(join(&waiter) == PTHREAD_CANCELED);
-	CHECK_EQ(scene.returned, 1);
-	CHECK_EQ(scene.cleaned, 0);
 }
 
 static void *lock_pending(void *argument)
@@ -244,7 +146,7 @@ static void *lock_pending(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_mutex_lock__is_no_cancellation_point(void)
+TEST(posix_pthread_mutex_lock__is_no_cancellation_point)
 {
 	struct thread waiter;
 	struct scene scene;
@@ -287,7 +189,7 @@ static void *wait_asynchronously(void *argument)
 	return NULL;
 }
 
-static void glibc_pthread_cond_wait__asynchronous_type_is_cancelled(void)
+TEST(glibc_pthread_cond_wait__asynchronous_type_is_cancelled)
 {
 	struct thread waiter;
 	struct scene scene;
@@ -300,7 +202,7 @@ static void glibc_pthread_cond_wait__asynchronous_type_is_cancelled(void)
 	check_cancelled(&scene, &waiter);
 }
 
-static void posix_pthread_cond_wait__leaves_the_cancel_type_alone(void)
+TEST(posix_pthread_cond_wait__leaves_the_cancel_type_alone)
 {
 	struct thread waiter;
 	struct scene scene;
@@ -329,7 +231,7 @@ static void *spin_asynchronously(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cancel__asynchronous_needs_no_cancellation_point(void)
+TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point)
 {
 	struct thread thread;
 	struct scene scene;
@@ -351,7 +253,7 @@ static void *sleep_for_ever(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cancel__ends_waits_that_are_not_on_condvars(void)
+TEST(posix_pthread_cancel__ends_waits_that_are_not_on_condvars)
 {
 	struct thread thread;
 	struct scene scene;
@@ -365,7 +267,7 @@ static void posix_pthread_cancel__ends_waits_that_are_not_on_condvars(void)
 
 /* ------------------------------------------------------ cleanup handlers -- */
 
-static void glibc_pthread_exit__from_a_cleanup_handler_of_a_wait(void)
+TEST(glibc_pthread_exit__from_a_cleanup_handler_of_a_wait)
 {
 	struct thread waiter;
 	struct scene scene;
@@ -406,7 +308,7 @@ static void *wait_and_wait_again(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cond_wait__works_in_a_cleanup_handler(void)
+TEST(posix_pthread_cond_wait__works_in_a_cleanup_handler)
 {
 	struct thread waiter;
 	struct scene scene;
@@ -506,20 +408,20 @@ static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
 	}
 }
 
-static void posix_pthread_cancel__swallows_no_signal_sent_with_the_mutex(void)
+TEST(posix_pthread_cancel__swallows_no_signal_sent_with_the_mutex)
 {
 	race_cancel_and_signal(DEFAULT, WAIT, true, 700);
 	race_cancel_and_signal(RECURSIVE, TIMEDWAIT, true, 300);
 }
 
-static void posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex(void)
+TEST(posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex)
 {
 	race_cancel_and_signal(DEFAULT, WAIT, false, 700);
 	race_cancel_and_signal(ERRORCHECK, CND_WAIT, false, 300);
 }
 
 /* Threads that have never waited, cancelled at whatever point they are at. */
-static void posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable(void)
+TEST(posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable)
 {
 	struct thread waiters[4];
 	struct scene scene;
@@ -541,7 +443,7 @@ static void posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable(void)
 	}
 }
 
-static void posix_pthread_cancel__of_one_waiter_leaves_the_others_alone(void)
+TEST(posix_pthread_cancel__of_one_waiter_leaves_the_others_alone)
 {
 	struct thread waiters[8];
 	struct scene scene;
@@ -565,25 +467,4 @@ static void posix_pthread_cancel__of_one_waiter_leaves_the_others_alone(void)
 	CHECK_EQ(scene.consumed, 7);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_cond_wait__cancelled_with_the_mutex_held),
-	TEST(posix_pthread_cond_timedwait__cancelled_with_the_mutex_held),
-	TEST(posix_pthread_cond_clockwait__cancelled_with_the_mutex_held),
-	TEST(glibc_cnd_wait__cancelled_with_the_mutex_held),
-	TEST(posix_pthread_cond_wait__cancelled_while_another_has_the_mutex),
-	TEST(posix_pthread_cond_wait__pending_cancellation_acts_at_once),
-	TEST(posix_pthread_cond_wait__disabled_cancellation_waits_its_turn),
-	TEST(posix_pthread_mutex_lock__is_no_cancellation_point),
-	TEST(glibc_pthread_cond_wait__asynchronous_type_is_cancelled),
-	TEST(posix_pthread_cond_wait__leaves_the_cancel_type_alone),
-	TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point),
-	TEST(posix_pthread_cancel__ends_waits_that_are_not_on_condvars),
-	TEST(glibc_pthread_exit__from_a_cleanup_handler_of_a_wait),
-	TEST(posix_pthread_cond_wait__works_in_a_cleanup_handler),
-	TEST(posix_pthread_cancel__swallows_no_signal_sent_with_the_mutex),
-	TEST(posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex),
-	TEST(posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable),
-	TEST(posix_pthread_cancel__of_one_waiter_leaves_the_others_alone),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

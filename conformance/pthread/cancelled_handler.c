@@ -112,41 +112,33 @@ static void cancel_in_a_handler(void *(*wait)(void *), void (*wake)(void), int f
 	CHECK_EQ(got, 1);
 }
 
-static void posix_sem_wait__cancelled_in_a_handler_takes_no_post(void)
+TEST(posix_sem_wait__cancelled_in_a_handler_takes_no_post)
 {
 	cancel_in_a_handler(take_post, post, 0);
 }
 
-static void posix_sem_wait__cancelled_in_a_handler_that_restarts_it(void)
+TEST(posix_sem_wait__cancelled_in_a_handler_that_restarts_it)
 {
 	cancel_in_a_handler(take_post, post, SA_RESTART);
 }
 
-static void posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal(void)
+TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal)
 {
 	cancel_in_a_handler(take_signal, signal_one, 0);
 }
 
 /* These waits are no cancellation points, but the handler's is one. */
-static void glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable(void)
+TEST(glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable)
 {
 	OK(pthread_mutex_lock(&held));
 	cancel_in_a_handler(take_mutex, let_mutex_go, 0);
 	OK(pthread_mutex_lock(&held));
 }
 
-static void glibc_pthread_rwlock_rdlock__cancelled_in_a_handler_leaves_it_usable(void)
+TEST(glibc_pthread_rwlock_rdlock__cancelled_in_a_handler_leaves_it_usable)
 {
 	OK(pthread_rwlock_wrlock(&written));
 	cancel_in_a_handler(read_once, let_rwlock_go, 0);
 }
 
-static const struct test tests[] = {
-	TEST(posix_sem_wait__cancelled_in_a_handler_takes_no_post),
-	TEST(posix_sem_wait__cancelled_in_a_handler_that_restarts_it),
-	TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal),
-	TEST(glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable),
-	TEST(glibc_pthread_rwlock_rdlock__cancelled_in_a_handler_leaves_it_usable),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

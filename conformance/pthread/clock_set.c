@@ -90,7 +90,7 @@ static int64_t wait_across_a_jump(clockid_t clock, int64_t ahead_ms,
 	return (now_ns(CLOCK_MONOTONIC) - began) / NS_PER_MS;
 }
 
-static void posix_clock_settime__forward_ends_waits_on_it(void)
+TEST(posix_clock_settime__forward_ends_waits_on_it)
 {
 	int64_t ms;
 
@@ -99,7 +99,7 @@ static void posix_clock_settime__forward_ends_waits_on_it(void)
 	CHECK(ms < WATCHDOG_S * 1000 / 2);
 }
 
-static void posix_clock_settime__leaves_monotonic_waits_alone(void)
+TEST(posix_clock_settime__leaves_monotonic_waits_alone)
 {
 	may_set_clock();
 	CHECK(wait_across_a_jump(CLOCK_MONOTONIC, 700, JUMP_S) >= 700);
@@ -112,7 +112,7 @@ static void *back_again(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_clock_settime__backward_prolongs_waits_on_it(void)
+TEST(posix_clock_settime__backward_prolongs_waits_on_it)
 {
 	struct timespec at;
 	struct thread later;
@@ -130,10 +130,4 @@ static void posix_clock_settime__backward_prolongs_waits_on_it(void)
 	join(&later);
 }
 
-static const struct test tests[] = {
-	TEST(posix_clock_settime__forward_ends_waits_on_it),
-	TEST(posix_clock_settime__leaves_monotonic_waits_alone),
-	TEST(posix_clock_settime__backward_prolongs_waits_on_it),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

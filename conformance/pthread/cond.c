@@ -1,193 +1,32 @@
-/* pthread_cond_wait, _signal and _broadcast. */
+/* Condvars in crowds and races, and what glibc does where POSIX doesn't say. */
 #include "gate.h"
 
-#define WAITERS 16
-
-static void posix_pthread_cond_signal__each_lets_at_least_one_go(void)
+TEST(posix_pthread_cond_broadcast__frees_three_hundred)
 {
-	struct thread threads[WAITERS];
+	enum { WAITERS = 300 };
+	static struct thread threads[WAITERS];
 	struct gate gate;
-	enum kind kind;
-	int i;
+	int held, i;
 
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		make_gate(&gate, kind);
+	for (held = 0; held < 2; held++) {
+		make_gate(&gate, DEFAULT);
 		for (i = 0; i < WAITERS; i++)
 			start(&threads[i], wait_for_permit, &gate);
 		until_waiting(&gate, WAITERS);
-		for (i = 0; i < WAITERS; i++) {
-			OK(pthread_mutex_lock(&gate.mutex));
-			gate.permits++;
-			OK(pthread_cond_signal(&gate.cond));
+		OK(pthread_mutex_lock(&gate.mutex));
+		gate.open = true;
+		if (!held)
 			OK(pthread_mutex_unlock(&gate.mutex));
-			UNTIL(passed(&gate) == i + 1);
-		}
+		OK(pthread_cond_broadcast(&gate.cond));
+		if (held)
+			OK(pthread_mutex_unlock(&gate.mutex));
 		for (i = 0; i < WAITERS; i++)
 			join(&threads[i]);
+		CHECK_EQ(gate.passed, WAITERS);
 		OK(pthread_cond_destroy(&gate.cond));
 		OK(pthread_mutex_destroy(&gate.mutex));
 	}
 }
-
-/* All signals at once, with the mutex held or not: none falls on another. */
-static void check_burst(enum kind kind, bool held)
-{
-	struct thread threads[WAITERS];
-	struct gate gate;
-	int i;
-
-	make_gate(&gate, kind);
-	for (i = 0; i < WAITERS; i++)
-		start(&threads[i], wait_for_permit, &gate);
-	until_waiting(&gate, WAITERS);
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.permits = WAITERS;
-	if (!held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	for (i = 0; i < WAITERS; i++)
-		OK(pthread_cond_signal(&gate.cond));
-	if (held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	for (i = 0; i < WAITERS; i++)
-		join(&threads[i]);
-	CHECK_EQ(gate.passed, WAITERS);
-	CHECK_EQ(gate.permits, 0);
-}
-
-static void posix_pthread_cond_signal__as_many_as_waiters_free_them_all(void)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		check_burst(kind, true);
-		check_burst(kind, false);
-	}
-}
-
-static void check_broadcast(enum kind kind, bool held, int waiters)
-{
-	struct thread *threads = calloc(waiters, sizeof(*threads));
-	struct gate gate;
-	int i;
-
-	make_gate(&gate, kind);
-	for (i = 0; i < waiters; i++)
-		start(&threads[i], wait_for_permit, &gate);
-	until_waiting(&gate, waiters);
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.open = true;
-	if (!held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	OK(pthread_cond_broadcast(&gate.cond));
-	if (held)
-		OK(pthread_mutex_unlock(&gate.mutex));
-	for (i = 0; i < waiters; i++)
-		join(&threads[i]);
-	CHECK_EQ(gate.passed, waiters);
-	OK(pthread_cond_destroy(&gate.cond));
-	OK(pthread_mutex_destroy(&gate.mutex));
-	free(threads);
-}
-
-static void posix_pthread_cond_broadcast__frees_all_with_the_mutex_held(void)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++)
-		check_broadcast(kind, true, WAITERS);
-}
-
-static void posix_pthread_cond_broadcast__frees_all_with_the_mutex_free(void)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++)
-		check_broadcast(kind, false, WAITERS);
-}
-
-static void posix_pthread_cond_broadcast__frees_three_hundred(void)
-{
-	check_broadcast(DEFAULT, true, 300);
-	check_broadcast(DEFAULT, false, 300);
-}
-
-static void posix_pthread_cond_signal__without_waiters_is_forgotten(void)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, 20);
-	struct gate gate;
-	int i, error = 0;
-
-	make_gate(&gate, DEFAULT);
-	OK(pthread_cond_signal(&gate.cond));
-	OK(pthread_cond_broadcast(&gate.cond));
-	OK(pthread_mutex_lock(&gate.mutex));
-	for (i = 0; i < 100 && !error; i++)
-		error = pthread_cond_timedwait(&gate.cond, &gate.mutex, &at);
-	CHECK_ERR(error, ETIMEDOUT);
-	OK(pthread_mutex_unlock(&gate.mutex));
-}
-
-static void posix_pthread_cond_init__zeroed_memory_and_attributes(void)
-{
-	pthread_cond_t *zeroed = calloc(1, sizeof(*zeroed)), cond;
-	pthread_condattr_t attr;
-
-	OK(pthread_cond_signal(zeroed));
-	OK(pthread_cond_broadcast(zeroed));
-	OK(pthread_cond_destroy(zeroed));
-	free(zeroed);
-	OK(pthread_condattr_init(&attr));
-	OK(pthread_cond_init(&cond, &attr));
-	OK(pthread_cond_broadcast(&cond));
-	OK(pthread_cond_destroy(&cond));
-	OK(pthread_cond_init(&cond, NULL));
-	OK(pthread_cond_destroy(&cond));
-	OK(pthread_condattr_destroy(&attr));
-}
-
-/* ------------------------------------------------------- misuse reported -- */
-
-static void posix_pthread_cond_wait__eperm_when_not_owned(void)
-{
-	static const enum kind checked[] = { ERRORCHECK, RECURSIVE };
-	struct timespec at = in_ms(CLOCK_REALTIME, 500);
-	struct timespec mono = in_ms(CLOCK_MONOTONIC, 500);
-	struct gate gate;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		make_gate(&gate, checked[i]);
-		CHECK_ERR(pthread_cond_wait(&gate.cond, &gate.mutex), EPERM);
-		CHECK_ERR(pthread_cond_timedwait(&gate.cond, &gate.mutex, &at),
-			  EPERM);
-		CHECK_ERR(pthread_cond_clockwait(&gate.cond, &gate.mutex,
-						 CLOCK_MONOTONIC, &mono), EPERM);
-		OK(pthread_cond_destroy(&gate.cond));
-		OK(pthread_mutex_destroy(&gate.mutex));
-	}
-}
-
-static void *wait_eperm(void *argument)
-{
-	struct gate *gate = argument;
-
-	CHECK_ERR(pthread_cond_wait(&gate->cond, &gate->mutex), EPERM);
-	return NULL;
-}
-
-static void posix_pthread_cond_wait__eperm_when_another_owns_it(void)
-{
-	struct thread other;
-	struct gate gate;
-
-	make_gate(&gate, ERRORCHECK);
-	OK(pthread_mutex_lock(&gate.mutex));
-	start(&other, wait_eperm, &gate);
-	join(&other);
-	OK(pthread_mutex_unlock(&gate.mutex));
-}
-
-/* ------------------------------------------------------------ recursive -- */
 
 static void *signal_until_passed(void *argument)
 {
@@ -204,7 +43,7 @@ static void *signal_until_passed(void *argument)
  * POSIX leaves it undefined; glibc takes one lock off, and waits with the rest
  * held. Programs that do it by mistake live on as long as somebody signals.
  */
-static void glibc_pthread_cond_wait__nested_recursive_keeps_its_count(void)
+static void check_nested(bool shared)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
 	struct thread signaller;
@@ -212,6 +51,7 @@ static void glibc_pthread_cond_wait__nested_recursive_keeps_its_count(void)
 	int i, error = 0;
 
 	make_gate(&gate, RECURSIVE);
+	make_cond(&gate.cond, CLOCK_REALTIME, shared);
 	for (i = 0; i < 3; i++)
 		OK(pthread_mutex_lock(&gate.mutex));
 	start(&signaller, signal_until_passed, &gate);
@@ -227,23 +67,10 @@ static void glibc_pthread_cond_wait__nested_recursive_keeps_its_count(void)
 	CHECK_ERR(pthread_mutex_unlock(&gate.mutex), EPERM);
 }
 
-static void posix_pthread_cond_wait__recursive_once_held_is_released(void)
+TEST(glibc_pthread_cond_wait__nested_recursive_keeps_its_count)
 {
-	struct thread waiter;
-	struct gate gate;
-
-	make_gate(&gate, RECURSIVE);
-	start(&waiter, wait_for_permit, &gate);
-	until_waiting(&gate, 1);
-	OK(pthread_mutex_lock(&gate.mutex));
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.permits = 1;
-	OK(pthread_cond_signal(&gate.cond));
-	OK(pthread_mutex_unlock(&gate.mutex));
-	CHECK_EQ(gate.passed, 0);
-	OK(pthread_mutex_unlock(&gate.mutex));
-	join(&waiter);
-	CHECK_EQ(gate.passed, 1);
+	check_nested(false);
+	check_nested(true);
 }
 
 /* --------------------------------------------- signalled against timed out -- */
@@ -258,14 +85,9 @@ struct race {
 static void *wait_until_soon(void *argument)
 {
 	struct race *race = argument;
-	struct timespec at = in_ms(CLOCK_REALTIME, 0);
+	struct timespec at = in_ns(CLOCK_REALTIME, 300000);
 	int error = 0;
 
-	at.tv_nsec += 300000;
-	if (at.tv_nsec >= NS_PER_S) {
-		at.tv_nsec -= NS_PER_S;
-		at.tv_sec++;
-	}
 	OK(pthread_mutex_lock(&race->mutex));
 	while (!race->permits && !error)
 		error = pthread_cond_timedwait(&race->cond, &race->mutex, &at);
@@ -293,7 +115,7 @@ static void *wait_for_ever(void *argument)
  * One signal, at about the deadline of one of two waiters. A waiter that times
  * out must not have used the signal up: the other would wait for ever.
  */
-static void posix_pthread_cond_timedwait__timing_out_swallows_no_signal(void)
+TEST(posix_pthread_cond_timedwait__timing_out_swallows_no_signal)
 {
 	struct thread timed, patient;
 	struct race race;
@@ -369,7 +191,7 @@ static void *consume(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cond__bounded_queue_loses_nothing(void)
+TEST(posix_pthread_cond__bounded_queue_loses_nothing)
 {
 	struct queue queue = { .limit = 3000 };
 	struct thread producers[4], consumers[4];
@@ -399,41 +221,4 @@ static void posix_pthread_cond__bounded_queue_loses_nothing(void)
 	}
 }
 
-/* Two mutexes one after the other: allowed, as long as nobody waits between. */
-static void posix_pthread_cond_wait__another_mutex_once_nobody_waits(void)
-{
-	struct thread waiter;
-	struct gate gate;
-	enum kind kind;
-
-	make_gate(&gate, DEFAULT);
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		OK(make_mutex(&gate.mutex, kind));
-		start(&waiter, wait_for_permit, &gate);
-		until_waiting(&gate, 1);
-		OK(pthread_mutex_lock(&gate.mutex));
-		gate.permits = 1;
-		OK(pthread_cond_broadcast(&gate.cond));
-		OK(pthread_mutex_unlock(&gate.mutex));
-		join(&waiter);
-	}
-}
-
-static const struct test tests[] = {
-	TEST(posix_pthread_cond_signal__each_lets_at_least_one_go),
-	TEST(posix_pthread_cond_signal__as_many_as_waiters_free_them_all),
-	TEST(posix_pthread_cond_broadcast__frees_all_with_the_mutex_held),
-	TEST(posix_pthread_cond_broadcast__frees_all_with_the_mutex_free),
-	TEST(posix_pthread_cond_broadcast__frees_three_hundred),
-	TEST(posix_pthread_cond_signal__without_waiters_is_forgotten),
-	TEST(posix_pthread_cond_init__zeroed_memory_and_attributes),
-	TEST(posix_pthread_cond_wait__eperm_when_not_owned),
-	TEST(posix_pthread_cond_wait__eperm_when_another_owns_it),
-	TEST(glibc_pthread_cond_wait__nested_recursive_keeps_its_count),
-	TEST(posix_pthread_cond_wait__recursive_once_held_is_released),
-	TEST(posix_pthread_cond_timedwait__timing_out_swallows_no_signal),
-	TEST(posix_pthread_cond__bounded_queue_loses_nothing),
-	TEST(posix_pthread_cond_wait__another_mutex_once_nobody_waits),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

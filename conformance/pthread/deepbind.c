@@ -276,68 +276,68 @@ static void use_deeply(void *(*use)(void *))
 		     use);
 }
 
-static void glibc_dlopen__deeply_bound_library_locks_the_same_mutex(void)
+TEST(glibc_dlopen__deeply_bound_library_locks_the_same_mutex)
 {
 	use_deeply(exclude);
 }
 
-static void glibc_dlopen__deeply_bound_library_waits_on_the_same_condvar(void)
+TEST(glibc_dlopen__deeply_bound_library_waits_on_the_same_condvar)
 {
 	use_deeply(take_turns);
 }
 
-static void glibc_dlopen__deeply_bound_library_posts_the_same_semaphore(void)
+TEST(glibc_dlopen__deeply_bound_library_posts_the_same_semaphore)
 {
 	use_deeply(pass_permits);
 }
 
-static void glibc_dlopen__deeply_bound_library_takes_the_same_rwlock(void)
+TEST(glibc_dlopen__deeply_bound_library_takes_the_same_rwlock)
 {
 	use_deeply(read_and_write);
 }
 
-static void glibc_dlopen__deeply_bound_library_meets_at_the_same_barrier(void)
+TEST(glibc_dlopen__deeply_bound_library_meets_at_the_same_barrier)
 {
 	use_deeply(meet);
 }
 
-static void glibc_dlopen__deeply_bound_library_calls_the_same_once(void)
+TEST(glibc_dlopen__deeply_bound_library_calls_the_same_once)
 {
 	use_deeply(call_once_each);
 }
 
-static void glibc_dlopen__deeply_bound_library_locks_by_c11(void)
+TEST(glibc_dlopen__deeply_bound_library_locks_by_c11)
 {
 	use_deeply(exclude_by_c11);
 	use_deeply(take_turns_by_c11);
 }
 
-static void glibc_dlopen__deeply_bound_library_waits_by_syscall(void)
+TEST(glibc_dlopen__deeply_bound_library_waits_by_syscall)
 {
 	use_deeply(wait_by_syscall);
 }
 
 /* Each function is found when it is first called, by threads that contend. */
-static void glibc_dlopen__deeply_bound_library_binds_lazily(void)
+TEST(glibc_dlopen__deeply_bound_library_binds_lazily)
 {
 	use_all_together(load("libdeep.so", RTLD_LAZY | DEEPLY,
 			      "library_calls"));
 }
 
 /* Slots that are read-only once the library is loaded. */
-static void glibc_dlopen__deeply_bound_library_is_hardened(void)
+TEST(glibc_dlopen__deeply_bound_library_is_hardened)
 {
 	use_all_together(load("libhardened.so", RTLD_NOW | DEEPLY,
 			      "library_calls"));
 }
 
-static void glibc_dlopen__deeply_bound_library_keeps_addresses(void)
+TEST(glibc_dlopen__deeply_bound_library_keeps_addresses)
 {
 	use_all_together(load("libdeep.so", RTLD_NOW | DEEPLY,
 			      "library_addresses"));
 }
 
-static void glibc_dlmopen__deeply_bound_into_the_base_namespace(void)
+TEST(glibc_dlmopen__deeply_bound_into_the_base_namespace)
 {
 	void *library = dlmopen(LM_ID_BASE, path_of("libdeep.so"),
 				RTLD_NOW | DEEPLY);
@@ -346,13 +346,13 @@ static void glibc_dlmopen__deeply_bound_into_the_base_namespace(void)
 }
 
 /* By its bare name, found by the path that this program carries. */
-static void glibc_dlopen__deeply_bound_library_found_by_the_callers_path(void)
+TEST(glibc_dlopen__deeply_bound_library_found_by_the_callers_path)
 {
 	use_all_together(locks_of(dlopen("libdeep.so", RTLD_NOW | DEEPLY),
 				  "library_calls"));
 }
 
-static void glibc_dlopen__deeply_bound_library_loaded_again(void)
+TEST(glibc_dlopen__deeply_bound_library_loaded_again)
 {
 	void *library;
 	int i;
@@ -376,7 +376,7 @@ void as_library_is_loaded(const struct locks *locks)
 		as_loaded(locks);
 }
 
-static void glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded(void)
+TEST(glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded)
 {
 	as_loaded = use_all_together;
 	load("libdeep.so", RTLD_LAZY | DEEPLY, "library_calls");
@@ -395,7 +395,7 @@ static void ask(struct locks *locks, void *library)
 	CHECK(locks->syscall);
 }
 
-static void glibc_dlsym__functions_of_libc_by_its_handle(void)
+TEST(glibc_dlsym__functions_of_libc_by_its_handle)
 {
 	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
 	struct locks locks;
@@ -411,7 +411,7 @@ static void glibc_dlsym__functions_of_libc_by_its_handle(void)
 }
 
 /* Such a handle leads to what the library depends on. */
-static void glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc(void)
+TEST(glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc)
 {
 	void *library = dlopen(path_of("libdeep.so"), RTLD_NOW | DEEPLY);
 	struct locks locks;
@@ -422,7 +422,7 @@ static void glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc(void)
 }
 
 /* The condvars of glibc before 2.3.2 have a format of their own. */
-static void glibc_dlvsym__oldest_condvars_are_others(void)
+TEST(glibc_dlvsym__oldest_condvars_are_others)
 {
 	static const char *const names[] = {
 		"pthread_cond_wait", "pthread_cond_timedwait",
@@ -445,25 +445,4 @@ static void glibc_dlvsym__oldest_condvars_are_others(void)
 	}
 }
 
-static const struct test tests[] = {
-	TEST(glibc_dlopen__deeply_bound_library_locks_the_same_mutex),
-	TEST(glibc_dlopen__deeply_bound_library_waits_on_the_same_condvar),
-	TEST(glibc_dlopen__deeply_bound_library_posts_the_same_semaphore),
-	TEST(glibc_dlopen__deeply_bound_library_takes_the_same_rwlock),
-	TEST(glibc_dlopen__deeply_bound_library_meets_at_the_same_barrier),
-	TEST(glibc_dlopen__deeply_bound_library_calls_the_same_once),
-	TEST(glibc_dlopen__deeply_bound_library_locks_by_c11),
-	TEST(glibc_dlopen__deeply_bound_library_waits_by_syscall),
-	TEST(glibc_dlopen__deeply_bound_library_binds_lazily),
-	TEST(glibc_dlopen__deeply_bound_library_is_hardened),
-	TEST(glibc_dlopen__deeply_bound_library_keeps_addresses),
-	TEST(glibc_dlmopen__deeply_bound_into_the_base_namespace),
-	TEST(glibc_dlopen__deeply_bound_library_found_by_the_callers_path),
-	TEST(glibc_dlopen__deeply_bound_library_loaded_again),
-	TEST(glibc_dlopen__deeply_bound_library_locks_as_it_is_loaded),
-	TEST(glibc_dlsym__functions_of_libc_by_its_handle),
-	TEST(glibc_dlsym__functions_by_the_handle_of_what_depends_on_libc),
-	TEST(glibc_dlvsym__oldest_condvars_are_others),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -31,97 +31,12 @@ static void unmap_object(struct object *object)
 		   0) == object);
 }
 
-/* ------------------------------------------------------------- errors -- */
-
-static void glibc_pthread_mutex_destroy__ebusy_when_locked(void)
-{
-	pthread_mutex_t mutex;
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		OK(make_mutex(&mutex, kind));
-		OK(pthread_mutex_lock(&mutex));
-		CHECK_ERR(pthread_mutex_destroy(&mutex), EBUSY);
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_destroy(&mutex));
-	}
-}
-
-static void glibc_pthread_mutex__einval_after_destroy(void)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-	pthread_mutex_t mutex;
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		OK(make_mutex(&mutex, kind));
-		OK(pthread_mutex_destroy(&mutex));
-		CHECK_ERR(pthread_mutex_lock(&mutex), EINVAL);
-		CHECK_ERR(pthread_mutex_trylock(&mutex), EINVAL);
-		CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), EINVAL);
-		CHECK_ERR(pthread_mutex_clocklock(&mutex, CLOCK_REALTIME, &at),
-			  EINVAL);
-		CHECK_ERR(pthread_mutex_unlock(&mutex), EINVAL);
-		OK(pthread_mutex_destroy(&mutex));
-		OK(pthread_mutex_init(&mutex, NULL));
-		OK(pthread_mutex_lock(&mutex));
-		OK(pthread_mutex_unlock(&mutex));
-	}
-}
-
-/* It can't be released, so that there is nothing to wait for. */
-static void glibc_pthread_cond_wait__einval_at_once_with_a_destroyed_mutex(void)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-	pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
-	pthread_mutex_t mutex;
-
-	OK(pthread_mutex_init(&mutex, NULL));
-	OK(pthread_mutex_destroy(&mutex));
-	CHECK_ERR(pthread_cond_timedwait(&cond, &mutex, &at), EINVAL);
-	CHECK(now_ns(CLOCK_REALTIME) < at.tv_sec * NS_PER_S + at.tv_nsec);
-}
-
 /* -------------------------------------------------- the reference count -- */
 
-/* POSIX's own example: who drops the last reference destroys the mutex. */
-static void *drop_reference(void *argument)
-{
-	struct object *object = argument;
-	int left;
-
-	OK(pthread_mutex_lock(&object->mutex));
-	left = --object->references;
-	OK(pthread_mutex_unlock(&object->mutex));
-	if (left == 0) {
-		OK(pthread_mutex_destroy(&object->mutex));
-		unmap_object(object);
-	}
-	return NULL;
-}
-
-static void posix_pthread_mutex_destroy__right_after_the_last_unlock(void)
-{
-	struct thread threads[4];
-	struct object *object;
-	int i, round;
-
-	for (round = 0; round < 800; round++) {
-		object = map_object(round % OWN_KINDS);
-		object->references = 4;
-		/* Held, so that they queue up and come out together. */
-		OK(pthread_mutex_lock(&object->mutex));
-		for (i = 0; i < 4; i++)
-			start(&threads[i], drop_reference, object);
-		if (round % 4 == 0)
-			usleep(100);
-		OK(pthread_mutex_unlock(&object->mutex));
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
-	}
-}
-
-/* Long-lived threads, many objects: closer races than new threads have. */
+/*
+ * POSIX's own example: the thread that drops the last reference destroys the
+ * mutex. Long-lived threads and many objects make for close races.
+ */
 enum { OBJECTS = 6000, DROPPERS = 3 };
 static struct object *_Atomic objects[OBJECTS];
 
@@ -148,7 +63,7 @@ static void *drop_all(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_pthread_mutex_destroy__races_of_long_lived_threads(void)
+TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads)
 {
 	struct thread threads[DROPPERS];
 	struct object *object;
@@ -157,7 +72,7 @@ static void posix_pthread_mutex_destroy__races_of_long_lived_threads(void)
 	for (i = 0; i < DROPPERS; i++)
 		start(&threads[i], drop_all, NULL);
 	for (i = 0; i < OBJECTS; i++) {
-		object = map_object(DEFAULT);
+		object = map_object(i % OWN_KINDS);
 		object->references = DROPPERS;
 		objects[i] = object;
 	}
@@ -166,19 +81,6 @@ static void posix_pthread_mutex_destroy__races_of_long_lived_threads(void)
 }
 
 /* ----------------------------------------------------------- condvars -- */
-
-static void *wait_until_open(void *argument)
-{
-	struct object *object = argument;
-
-	OK(pthread_mutex_lock(&object->mutex));
-	object->waiting++;
-	while (!object->open)
-		OK(pthread_cond_wait(&object->cond, &object->mutex));
-	object->waiting--;
-	OK(pthread_mutex_unlock(&object->mutex));
-	return NULL;
-}
 
 static void until_waiting(struct object *object, int count)
 {
@@ -190,62 +92,6 @@ static void until_waiting(struct object *object, int count)
 		waiting = object->waiting;
 		OK(pthread_mutex_unlock(&object->mutex));
 	} while (waiting != count);
-}
-
-/*
- * POSIX: a condvar may be destroyed as soon as all that wait on it have been
- * awakened. glibc waits in destroy until they have left.
- */
-static void posix_pthread_cond_destroy__right_after_broadcast(void)
-{
-	struct thread threads[4];
-	struct object *object;
-	pthread_cond_t *cond;
-	int i, round;
-
-	for (round = 0; round < 300; round++) {
-		object = map_object(round % OWN_KINDS);
-		for (i = 0; i < 4; i++)
-			start(&threads[i], wait_until_open, object);
-		until_waiting(object, 4);
-		OK(pthread_mutex_lock(&object->mutex));
-		object->open = true;
-		OK(pthread_cond_broadcast(&object->cond));
-		cond = &object->cond;
-		OK(pthread_mutex_unlock(&object->mutex));
-		OK(pthread_cond_destroy(cond));
-		/* Nobody may mind what is there now. */
-		memset(cond, 0xff, sizeof(*cond));
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
-		unmap_object(object);
-	}
-}
-
-static void posix_pthread_cond_destroy__with_the_mutex_held_after_broadcast(void)
-{
-	struct thread threads[4];
-	struct {
-		struct object *object;
-		pthread_cond_t *page;
-	} apart;
-	int i, round;
-
-	for (round = 0; round < 200; round++) {
-		apart.object = map_object(DEFAULT);
-		for (i = 0; i < 4; i++)
-			start(&threads[i], wait_until_open, apart.object);
-		until_waiting(apart.object, 4);
-		OK(pthread_mutex_lock(&apart.object->mutex));
-		apart.object->open = true;
-		OK(pthread_cond_broadcast(&apart.object->cond));
-		OK(pthread_cond_destroy(&apart.object->cond));
-		memset(&apart.object->cond, 0xff, sizeof(apart.object->cond));
-		OK(pthread_mutex_unlock(&apart.object->mutex));
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
-		unmap_object(apart.object);
-	}
 }
 
 /* The waiter destroys: it knows that it was the last. */
@@ -265,7 +111,7 @@ static void *wait_and_destroy(void *argument)
 }
 
 /* The signaller is still inside its calls when all of it is unmapped. */
-static void posix_pthread_cond_destroy__by_the_waiter_that_was_signalled(void)
+TEST(posix_pthread_cond_destroy__by_the_waiter_that_was_signalled)
 {
 	struct object *object;
 	struct thread waiter;
@@ -313,7 +159,7 @@ static void *wait_timed(void *argument)
 }
 
 /* A waiter whose deadline passes while the condvar goes away. */
-static void posix_pthread_cond_destroy__as_timed_waiters_leave(void)
+TEST(posix_pthread_cond_destroy__as_timed_waiters_leave)
 {
 	struct thread threads[4];
 	struct timed timed;
@@ -392,7 +238,7 @@ static __attribute__((noinline)) void scribble(void)
 		CHECK_EQ(stack[i], 0xa5);
 }
 
-static void posix_pthread_cond__on_the_stack_of_a_function_that_returns(void)
+TEST(posix_pthread_cond__on_the_stack_of_a_function_that_returns)
 {
 	struct thread other;
 	int i;
@@ -405,17 +251,4 @@ static void posix_pthread_cond__on_the_stack_of_a_function_that_returns(void)
 	join(&other);
 }
 
-static const struct test tests[] = {
-	TEST(glibc_pthread_mutex_destroy__ebusy_when_locked),
-	TEST(glibc_pthread_mutex__einval_after_destroy),
-	TEST(glibc_pthread_cond_wait__einval_at_once_with_a_destroyed_mutex),
-	TEST(posix_pthread_mutex_destroy__right_after_the_last_unlock),
-	TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads),
-	TEST(posix_pthread_cond_destroy__right_after_broadcast),
-	TEST(posix_pthread_cond_destroy__with_the_mutex_held_after_broadcast),
-	TEST(posix_pthread_cond_destroy__by_the_waiter_that_was_signalled),
-	TEST(posix_pthread_cond_destroy__as_timed_waiters_leave),
-	TEST(posix_pthread_cond__on_the_stack_of_a_function_that_returns),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -36,23 +36,23 @@ static void check_load(int flags)
 	}
 }
 
-static void glibc_dlopen__library_that_locks_as_it_is_loaded(void)
+TEST(glibc_dlopen__library_that_locks_as_it_is_loaded)
 {
 	check_load(RTLD_NOW | RTLD_LOCAL);
 }
 
-static void glibc_dlopen__globally_and_lazily(void)
+TEST(glibc_dlopen__globally_and_lazily)
 {
 	check_load(RTLD_LAZY | RTLD_GLOBAL);
 }
 
 /* Its own objects; those that it shares with its program are deepbind.c's. */
-static void glibc_dlopen__deepbind(void)
+TEST(glibc_dlopen__deepbind)
 {
 	check_load(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
 }
 
-static void glibc_library_linked__locks_before_main(void)
+TEST(glibc_library_linked__locks_before_main)
 {
 	CHECK(early_has_begun());
 	/* The lock that its constructor left. */
@@ -98,7 +98,7 @@ static void *load(void *path)
 	return NULL;
 }
 
-static void glibc_dlopen__by_threads_that_contend(void)
+TEST(glibc_dlopen__by_threads_that_contend)
 {
 	struct thread walkers[2], loaders[2];
 	char *path = strdup(plugin());
@@ -118,7 +118,7 @@ static void glibc_dlopen__by_threads_that_contend(void)
 	free(path);
 }
 
-static void glibc_dlopen__library_that_names_no_versions(void)
+TEST(glibc_dlopen__library_that_names_no_versions)
 {
 	struct timespec past = { 0 };
 	int (*condvar)(const struct timespec *, int);
@@ -141,20 +141,10 @@ static void at_the_end(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void posix_atexit__handlers_lock(void)
+TEST(posix_atexit__handlers_lock)
 {
 	CHECK_EQ(atexit(at_the_end), 0);
 	exit(0);
 }
 
-static const struct test tests[] = {
-	TEST(glibc_dlopen__library_that_locks_as_it_is_loaded),
-	TEST(glibc_dlopen__globally_and_lazily),
-	TEST(glibc_dlopen__deepbind),
-	TEST(glibc_dlopen__library_that_names_no_versions),
-	TEST(glibc_library_linked__locks_before_main),
-	TEST(glibc_dlopen__by_threads_that_contend),
-	TEST(posix_atexit__handlers_lock),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -153,7 +153,7 @@ static void check_mutex(void)
 	CHECK_EQ(object.mutex.__data.__lock, 0);
 }
 
-static void pthread_mutex_initializer__first_locks(void)
+TEST(pthread_mutex_initializer__first_locks)
 {
 	rounds(static_mutex, count_under_mutex, check_mutex);
 }
@@ -235,7 +235,7 @@ static void check_rwlock(void)
 	OK(pthread_rwlock_unlock(&object.rwlock));
 }
 
-static void pthread_rwlock_initializer__first_uses_of_each_kind(void)
+TEST(pthread_rwlock_initializer__first_uses_of_each_kind)
 {
 	rounds(static_rwlock, enter_rwlock, check_rwlock);
 }
@@ -266,7 +266,7 @@ static void check_once(void)
 	CHECK_EQ(calls, 1);
 }
 
-static void pthread_once_init__first_calls(void)
+TEST(pthread_once_init__first_calls)
 {
 	rounds(static_once, call_once_each, check_once);
 }
@@ -312,7 +312,7 @@ static void check_cond(void)
 	OK(pthread_mutex_unlock(&partner.mutex));
 }
 
-static void pthread_cond_initializer__first_waits(void)
+TEST(pthread_cond_initializer__first_waits)
 {
 	rounds(static_cond, wait_or_signal, check_cond);
 }
@@ -341,7 +341,7 @@ static void wait_with_the_new_one(int thread)
 	OK(pthread_mutex_unlock(&partner.mutex));
 }
 
-static void pthread_cond_wait__with_another_mutex_each_time(void)
+TEST(pthread_cond_wait__with_another_mutex_each_time)
 {
 	rounds(new_mutex, wait_with_the_new_one, check_cond);
 }
@@ -440,12 +440,12 @@ static void check_it(void)
 	checks[turn % 5]();
 }
 
-static void init__whatever_lay_there(void)
+TEST(init__whatever_lay_there)
 {
 	rounds(static_spin_semaphore_or_barrier, pass, check_passed);
 }
 
-static void memory__is_used_again_for_another_kind(void)
+TEST(memory__is_used_again_for_another_kind)
 {
 	rounds(another_object, use_it, check_it);
 }
@@ -494,7 +494,7 @@ static void check_initialised(void)
 		OK(pthread_cond_destroy(&object.cond));
 }
 
-static void init__locks_over_whatever_lay_there(void)
+TEST(init__locks_over_whatever_lay_there)
 {
 	rounds(initialised, use_initialised, check_initialised);
 }
@@ -543,7 +543,7 @@ static void hold_across_the_start(long round)
 	join(&second);
 }
 
-static void pthread_mutex_lock__held_while_the_second_thread_starts(void)
+TEST(pthread_mutex_lock__held_while_the_second_thread_starts)
 {
 	int64_t end = now_ns(CLOCK_MONOTONIC) + MOST_MS * NS_PER_MS;
 	long round;
@@ -561,16 +561,4 @@ static void pthread_mutex_lock__held_while_the_second_thread_starts(void)
 	fprintf(stderr, "%ld rounds\n", round);
 }
 
-static const struct test tests[] = {
-	TEST(pthread_mutex_initializer__first_locks),
-	TEST(pthread_rwlock_initializer__first_uses_of_each_kind),
-	TEST(pthread_once_init__first_calls),
-	TEST(pthread_cond_initializer__first_waits),
-	TEST(pthread_cond_wait__with_another_mutex_each_time),
-	TEST(init__whatever_lay_there),
-	TEST(init__locks_over_whatever_lay_there),
-	TEST(memory__is_used_again_for_another_kind),
-	TEST(pthread_mutex_lock__held_while_the_second_thread_starts),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -96,7 +96,7 @@ static void use_heavily(struct scene *scene)
 
 /* ------------------------------------------------ held by who forks -- */
 
-static void posix_fork__child_unlocks_what_the_forking_thread_held(void)
+TEST(posix_fork__child_unlocks_what_the_forking_thread_held)
 {
 	struct thread threads[4];
 	pid_t child;
@@ -171,23 +171,25 @@ static void run_with_atfork(void *(*others)(void *), int rounds, int depth)
 		join(&threads[i]);
 }
 
-static void posix_pthread_atfork__mutex_contended_in_parent_works_in_child(void)
+TEST(posix_pthread_atfork__mutex_contended_in_parent_works_in_child)
 {
 	run_with_atfork(contend, 10, 0);
 }
 
-static void posix_pthread_atfork__mutex_works_in_grandchildren(void)
+TEST(posix_pthread_atfork__mutex_works_in_grandchildren)
 {
 	run_with_atfork(contend, 2, 3);
 }
 
-static void furwock_fork__condvar_waited_on_in_the_parent_works_in_child(void)
+TEST_FURWOCK_ONLY(furwock_fork__condvar_waited_on_in_the_parent_works_in_child,
+		  "glibc's condvar counts the parent's waiters in the child too")
 {
 	run_with_atfork(wait_and_pass_on, 8, 1);
 }
 
 /* Threads of the parent are asleep on the condvar; they don't exist here. */
-static void furwock_fork__signals_in_the_child_wake_only_its_own(void)
+TEST_FURWOCK_ONLY(furwock_fork__signals_in_the_child_wake_only_its_own,
+		  "glibc's condvar counts the parent's waiters in the child too")
 {
 	struct thread threads[3];
 	pid_t child;
@@ -217,7 +219,7 @@ static void furwock_fork__signals_in_the_child_wake_only_its_own(void)
 }
 
 /* The child's only thread has an id of its own. */
-static void glibc_fork__owner_in_the_child_is_the_child(void)
+TEST(glibc_fork__owner_in_the_child_is_the_child)
 {
 	static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 	pid_t child;
@@ -236,7 +238,7 @@ static void glibc_fork__owner_in_the_child_is_the_child(void)
 }
 
 /* The holder has another id in the child, so that glibc refuses: as it may. */
-static void glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent(void)
+TEST(glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent)
 {
 	static const enum kind checked[] = { ERRORCHECK, RECURSIVE };
 	pthread_mutex_t mutex;
@@ -294,7 +296,7 @@ static void *fork_often(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_fork__from_several_threads_while_others_come_and_go(void)
+TEST(posix_fork__from_several_threads_while_others_come_and_go)
 {
 	struct thread threads[3], forking[2];
 	int i;
@@ -338,7 +340,7 @@ static void *keep_waiting_once(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_fork__as_threads_wait_for_the_first_time(void)
+TEST(posix_fork__as_threads_wait_for_the_first_time)
 {
 	struct thread threads[4];
 	pid_t child;
@@ -374,7 +376,7 @@ static void *signal_shared(void *argument)
 	return NULL;
 }
 
-static void posix_fork__shared_condvar_in_use_by_the_parent_works_in_child(void)
+TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	struct thread threads[2];
@@ -402,7 +404,7 @@ static void posix_fork__shared_condvar_in_use_by_the_parent_works_in_child(void)
 
 /* -------------------------------------------------------- other programs -- */
 
-static void child_of_exec(void)
+TEST(child_of_exec)
 {
 	Dl_info info;
 
@@ -450,7 +452,7 @@ static void *start_programs(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_exec__programs_started_by_threads_that_contend(void)
+TEST(posix_exec__programs_started_by_threads_that_contend)
 {
 	struct thread threads[3], starters[2];
 	int i;
@@ -466,58 +468,4 @@ static void posix_exec__programs_started_by_threads_that_contend(void)
 		join(&threads[i]);
 }
 
-static void posix_exec__replaces_a_process_whose_threads_wait(void)
-{
-	struct thread thread;
-	pid_t child = fork_watched();
-
-	if (child == 0) {
-		OK(pthread_mutex_lock(&global.mutex));
-		start(&thread, contend, &global);
-		until_asleep(&thread);
-		execv("/proc/self/exe", self_arguments);
-		_exit(127);
-	}
-	REAP(child);
-}
-
-static void posix_exit__while_other_threads_wait(void)
-{
-	struct thread threads[4];
-	pid_t child = fork_watched();
-	int i;
-
-	if (child == 0) {
-		OK(pthread_mutex_lock(&global.mutex));
-		for (i = 0; i < 4; i++)
-			start(&threads[i], i < 2 ? contend : wait_and_pass_on,
-			      &global);
-		for (i = 0; i < 4; i++)
-			until_asleep(&threads[i]);
-		exit(0);
-	}
-	REAP(child);
-}
-
-static const struct test tests[] = {
-	TEST(posix_fork__child_unlocks_what_the_forking_thread_held),
-	TEST(posix_pthread_atfork__mutex_contended_in_parent_works_in_child),
-	TEST(posix_pthread_atfork__mutex_works_in_grandchildren),
-	TEST_FURWOCK_ONLY(
-		furwock_fork__condvar_waited_on_in_the_parent_works_in_child,
-		"glibc's condvar counts the parent's waiters in the child too"),
-	TEST_FURWOCK_ONLY(
-		furwock_fork__signals_in_the_child_wake_only_its_own,
-		"glibc's condvar counts the parent's waiters in the child too"),
-	TEST(glibc_fork__owner_in_the_child_is_the_child),
-	TEST(glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent),
-	TEST(posix_fork__from_several_threads_while_others_come_and_go),
-	TEST(posix_fork__as_threads_wait_for_the_first_time),
-	TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child),
-	TEST(child_of_exec),
-	TEST(posix_exec__programs_started_by_threads_that_contend),
-	TEST(posix_exec__replaces_a_process_whose_threads_wait),
-	TEST(posix_exit__while_other_threads_wait),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -89,7 +89,7 @@ static void use_futexes(void)
 	CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), &good, 0), 0);
 }
 
-static void futex__bad_addresses(void)
+TEST(futex__bad_addresses)
 {
 	check_bad_addresses();
 	use_futexes();
@@ -97,7 +97,7 @@ static void futex__bad_addresses(void)
 }
 
 /* Pages that were good at first. */
-static void futex__pages_that_go_away(void)
+TEST(futex__pages_that_go_away)
 {
 	char *page = map(PROT_READ | PROT_WRITE);
 	word *at = (word *)(page + 64);
@@ -136,7 +136,7 @@ static void fail_once(int signal UNUSED)
 }
 
 /* The program handles SIGBUS, but once: the kernel never has it called for a futex. */
-static void futex__pages_that_go_away_before_a_handler_for_once(void)
+TEST(futex__pages_that_go_away_before_a_handler_for_once)
 {
 	struct sigaction action = { .sa_handler = fail_once,
 				    .sa_flags = SA_RESETHAND };
@@ -264,7 +264,7 @@ static void futex_first(enum style style)
 	check_handled(style);
 }
 
-static void signal_sigsegv__handler_before_the_first_futex(void)
+TEST(signal_sigsegv__handler_before_the_first_futex)
 {
 	enum style style;
 
@@ -272,7 +272,7 @@ static void signal_sigsegv__handler_before_the_first_futex(void)
 		in_a_child(handler_first, style);
 }
 
-static void signal_sigsegv__handler_after_the_first_futex(void)
+TEST(signal_sigsegv__handler_after_the_first_futex)
 {
 	enum style style;
 
@@ -336,7 +336,7 @@ static void dies_by_sigsegv(void (*run)(void), void (*disposition)(int))
 		FAIL("the child ended with status %#x", status);
 }
 
-static void signal_sigsegv__default_is_death(void)
+TEST(signal_sigsegv__default_is_death)
 {
 	dies_by_sigsegv(crash, SIG_DFL);
 	dies_by_sigsegv(trap, SIG_DFL);
@@ -347,7 +347,7 @@ static void signal_sigsegv__default_is_death(void)
 	dies_by_sigsegv(crash, SIG_IGN);
 }
 
-static void signal_sigsegv__ignored_when_sent(void)
+TEST(signal_sigsegv__ignored_when_sent)
 {
 	signal(SIGSEGV, SIG_IGN);
 	use_futexes();
@@ -357,14 +357,4 @@ static void signal_sigsegv__ignored_when_sent(void)
 	check_bad_addresses();
 }
 
-static const struct test tests[] = {
-	TEST(futex__bad_addresses),
-	TEST(futex__pages_that_go_away),
-	TEST(futex__pages_that_go_away_before_a_handler_for_once),
-	TEST(signal_sigsegv__handler_before_the_first_futex),
-	TEST(signal_sigsegv__handler_after_the_first_futex),
-	TEST(signal_sigsegv__default_is_death),
-	TEST(signal_sigsegv__ignored_when_sent),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -29,7 +29,7 @@ static __attribute__((constructor)) void at_start(void)
 	call_early(early_results[1]);
 }
 
-static void syscall__before_main(void)
+TEST(syscall__before_main)
 {
 	int i;
 
@@ -42,7 +42,7 @@ static void syscall__before_main(void)
 
 /* -------------------------------------------------------- other calls -- */
 
-static void syscall__other_numbers(void)
+TEST(syscall__other_numbers)
 {
 	struct timespec now = { 0 };
 	char *page;
@@ -73,7 +73,7 @@ static void syscall__other_numbers(void)
 }
 
 /* What lies about the futex calls, and where no kernel has any. */
-static void syscall__numbers_beside_those_taken(void)
+TEST(syscall__numbers_beside_those_taken)
 {
 	static const long numbers[] = {
 		201,  203,  447, 448, 450, 451, 452, 453, 457, 458, 459, 460,
@@ -101,7 +101,7 @@ static void syscall__numbers_beside_those_taken(void)
 	CHECK_EQ(libc_call(INT_MAX, 0, 0, 0, 0, 0, 0), -ENOSYS);
 }
 
-static void syscall__forks(void)
+TEST(syscall__forks)
 {
 	long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 
@@ -124,7 +124,7 @@ static void child_entry(void)
  * A child with a stack of its own returns from syscall to what lies on top of
  * that stack: nothing may have been put there, or be taken from there.
  */
-static void syscall__clones_onto_another_stack(void)
+TEST(syscall__clones_onto_another_stack)
 {
 	static _Alignas(64) void *stack[4096];
 	long child;
@@ -140,7 +140,7 @@ static void syscall__clones_onto_another_stack(void)
 /* --------------------------------------------------- whose words whose -- */
 
 /* Or everything here compares the kernel with itself. */
-static void conformance__private_waits_are_this_sides(void)
+TEST(conformance__private_waits_are_this_sides)
 {
 	static word at;
 	struct waiter waiter;
@@ -155,7 +155,7 @@ static void conformance__private_waits_are_this_sides(void)
 	CHECK_EQ(finish(&waiter), 0);
 }
 
-static void furwock_futex_0__leaves_all_to_the_kernel(void)
+TEST(furwock_futex_0__leaves_all_to_the_kernel)
 {
 	static word at, to;
 	static struct waitv pair[2];
@@ -187,7 +187,7 @@ static void furwock_futex_0__leaves_all_to_the_kernel(void)
 
 /* ---------------------------------------- waiters with their own calls -- */
 
-static void futex_wake__finds_those_in_the_kernel(void)
+TEST(futex_wake__finds_those_in_the_kernel)
 {
 	struct waiter waiters[6];
 	static word at;
@@ -234,13 +234,13 @@ static void check_mixed_requeue(int op)
 		CHECK_EQ(finish(&waiters[i]), 0);
 }
 
-static void futex_requeue__finds_those_in_the_kernel(void)
+TEST(futex_requeue__finds_those_in_the_kernel)
 {
 	check_mixed_requeue(FUTEX_REQUEUE | PRIVATE);
 	check_mixed_requeue(FUTEX_CMP_REQUEUE | PRIVATE);
 }
 
-static void futex_wake_op__finds_those_in_the_kernel(void)
+TEST(futex_wake_op__finds_those_in_the_kernel)
 {
 	const uint32_t or_0_if_0 = FUTEX_OP(FUTEX_OP_OR, 0, FUTEX_OP_CMP_EQ, 0);
 	const int op = FUTEX_WAKE_OP | PRIVATE;
@@ -261,7 +261,7 @@ static void futex_wake_op__finds_those_in_the_kernel(void)
 		CHECK_EQ(finish(&first[i]) | finish(&second[i]), 0);
 }
 
-static void futex_waitv__in_the_kernel_is_found(void)
+TEST(futex_waitv__in_the_kernel_is_found)
 {
 	static word at[2];
 	struct waitv pair[2] = {
@@ -280,7 +280,7 @@ static void futex_waitv__in_the_kernel_is_found(void)
 }
 
 /* Bound to glibc's syscall and nobody else's. */
-static void futex_wake__finds_those_of_a_deepbound_library(void)
+TEST(futex_wake__finds_those_of_a_deepbound_library)
 {
 	static word at;
 	char path[PATH_MAX];
@@ -307,7 +307,7 @@ static void futex_wake__finds_those_of_a_deepbound_library(void)
 static struct waiter pi_waiter;
 static word pi_word;
 
-static void futex_lock_pi__is_the_kernels(void)
+TEST(futex_lock_pi__is_the_kernels)
 {
 	const int lock = FUTEX_LOCK_PI | PRIVATE, unlock = FUTEX_UNLOCK_PI | PRIVATE;
 
@@ -330,7 +330,7 @@ static void futex_lock_pi__is_the_kernels(void)
 		 -ESRCH);
 }
 
-static void futex_wait_requeue_pi__is_the_kernels(void)
+TEST(futex_wait_requeue_pi__is_the_kernels)
 {
 	static word condition, lock;
 	struct waiter waiter;
@@ -346,7 +346,7 @@ static void futex_wait_requeue_pi__is_the_kernels(void)
 
 /* -------------------------------------------------------------- processes -- */
 
-static void futex__shared_by_processes(void)
+TEST(futex__shared_by_processes)
 {
 	word *at = shared_memory(4 * sizeof(*at));
 	struct timespec until;
@@ -373,7 +373,7 @@ static void futex__shared_by_processes(void)
 	CHECK_EQ(futex(at, FUTEX_WAIT_BITSET, 0, &until, NULL, ANY), -ETIMEDOUT);
 }
 
-static void futex__in_a_forked_child(void)
+TEST(futex__in_a_forked_child)
 {
 	static word at;
 	struct waiter before, waiters[3];
@@ -420,7 +420,7 @@ static void *end_with_a_wait(void *unused UNUSED)
 }
 
 /* From the destructor of thread-specific data, before and after others. */
-static void futex__while_threads_end(void)
+TEST(futex__while_threads_end)
 {
 	struct thread threads[4];
 	int i, round;
@@ -441,7 +441,7 @@ static void futex__while_threads_end(void)
 }
 
 /* The kernel finds the list of a thread that died, and wakes at its words. */
-static void futex__robust_lists_are_the_kernels(void)
+TEST(futex__robust_lists_are_the_kernels)
 {
 	struct robust_list_head *head = NULL;
 	size_t size = 0;
@@ -454,25 +454,4 @@ static void futex__robust_lists_are_the_kernels(void)
 	CHECK_EQ(errno, EINVAL);
 }
 
-static const struct test tests[] = {
-	TEST(syscall__before_main),
-	TEST(syscall__other_numbers),
-	TEST(syscall__numbers_beside_those_taken),
-	TEST(syscall__forks),
-	TEST(syscall__clones_onto_another_stack),
-	TEST(conformance__private_waits_are_this_sides),
-	TEST(furwock_futex_0__leaves_all_to_the_kernel),
-	TEST(futex_wake__finds_those_in_the_kernel),
-	TEST(futex_requeue__finds_those_in_the_kernel),
-	TEST(futex_wake_op__finds_those_in_the_kernel),
-	TEST(futex_waitv__in_the_kernel_is_found),
-	TEST(futex_wake__finds_those_of_a_deepbound_library),
-	TEST(futex_lock_pi__is_the_kernels),
-	TEST(futex_wait_requeue_pi__is_the_kernels),
-	TEST(futex__shared_by_processes),
-	TEST(futex__in_a_forked_child),
-	TEST(futex__while_threads_end),
-	TEST(futex__robust_lists_are_the_kernels),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

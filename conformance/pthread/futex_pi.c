@@ -40,7 +40,7 @@ static void until_owned_by(word *lock, struct waiter *waiter)
 /* ------------------------------------------- a plain waiter is queued -- */
 
 /* What the kernel's own test of mismatched operations does. */
-static void cmp_requeue_pi__beside_a_plain_waiter(void)
+TEST(cmp_requeue_pi__beside_a_plain_waiter)
 {
 	struct waiter waiter;
 
@@ -51,7 +51,7 @@ static void cmp_requeue_pi__beside_a_plain_waiter(void)
 	CHECK_EQ(cmp_requeue_pi(0), 0);
 }
 
-static void cmp_requeue_pi__is_looked_at_in_the_kernels_order(void)
+TEST(cmp_requeue_pi__is_looked_at_in_the_kernels_order)
 {
 	char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			  0);
@@ -74,7 +74,7 @@ static void cmp_requeue_pi__is_looked_at_in_the_kernels_order(void)
 }
 
 /* Also on a word that says that the lock is free. */
-static void lock_pi__beside_a_plain_waiter(void)
+TEST(lock_pi__beside_a_plain_waiter)
 {
 	static const int operations[] = { LOCK_PI, LOCK_PI2, TRYLOCK_PI };
 	static const uint32_t values[] = { 0, 1, FUTEX_WAITERS,
@@ -111,7 +111,7 @@ static void lock_pi__beside_a_plain_waiter(void)
 	CHECK_EQ(at, gettid());
 }
 
-static void unlock_pi__beside_a_plain_waiter(void)
+TEST(unlock_pi__beside_a_plain_waiter)
 {
 	uint32_t own = gettid();
 	struct waiter waiter;
@@ -132,7 +132,7 @@ static void unlock_pi__beside_a_plain_waiter(void)
 }
 
 /* One that has left by its deadline is seen by nobody. */
-static void lock_pi__after_a_plain_waiter(void)
+TEST(lock_pi__after_a_plain_waiter)
 {
 	struct timespec timeout = { 2, 0 };
 	struct waiter waiter;
@@ -145,7 +145,7 @@ static void lock_pi__after_a_plain_waiter(void)
 	CHECK_EQ(at, gettid());
 }
 
-static void lock_pi__beside_a_wait_on_many_words(void)
+TEST(lock_pi__beside_a_wait_on_many_words)
 {
 	struct waitv words[2] = {
 		{ .uaddr = (uintptr_t)&to, .flags = PRIVATE_32 },
@@ -165,7 +165,7 @@ static void lock_pi__beside_a_wait_on_many_words(void)
 
 /* ------------------------------- a waiter for a requeue is queued -- */
 
-static void wake__beside_a_waiter_to_be_requeued(void)
+TEST(wake__beside_a_waiter_to_be_requeued)
 {
 	struct waiter waiter;
 	word other = 0;
@@ -187,7 +187,7 @@ static void wake__beside_a_waiter_to_be_requeued(void)
 }
 
 /* The plain waiter, which came first, is woken all the same. */
-static void wake__of_both_kinds(void)
+TEST(wake__of_both_kinds)
 {
 	struct waiter plain, requeued;
 
@@ -200,7 +200,7 @@ static void wake__of_both_kinds(void)
 }
 
 /* The plain waiter, which came later, is met once the others have gone. */
-static void cmp_requeue_pi__of_both_kinds(void)
+TEST(cmp_requeue_pi__of_both_kinds)
 {
 	struct waiter plain, requeued;
 
@@ -218,7 +218,7 @@ static void cmp_requeue_pi__of_both_kinds(void)
 	CHECK_EQ(finish(&plain), 0);
 }
 
-static void cmp_requeue_pi__to_a_word_with_a_plain_waiter(void)
+TEST(cmp_requeue_pi__to_a_word_with_a_plain_waiter)
 {
 	struct waiter plain, requeued;
 
@@ -239,7 +239,7 @@ static void cmp_requeue_pi__to_a_word_with_a_plain_waiter(void)
 /* ---------------------------------- a waiter for the lock is queued -- */
 
 /* One that comes later than a waiter for the lock is in nobody's way. */
-static void unlock_pi__to_a_waiter_before_a_plain_one(void)
+TEST(unlock_pi__to_a_waiter_before_a_plain_one)
 {
 	struct waiter plain, locker;
 
@@ -255,7 +255,7 @@ static void unlock_pi__to_a_waiter_before_a_plain_one(void)
 	CHECK_EQ(finish(&plain), 0);
 }
 
-static void wake__beside_a_waiter_for_the_lock(void)
+TEST(wake__beside_a_waiter_for_the_lock)
 {
 	struct waiter locker;
 
@@ -269,19 +269,4 @@ static void wake__beside_a_waiter_for_the_lock(void)
 	CHECK_EQ(finish(&locker), 0);
 }
 
-static const struct test tests[] = {
-	TEST(cmp_requeue_pi__beside_a_plain_waiter),
-	TEST(cmp_requeue_pi__is_looked_at_in_the_kernels_order),
-	TEST(lock_pi__beside_a_plain_waiter),
-	TEST(unlock_pi__beside_a_plain_waiter),
-	TEST(lock_pi__after_a_plain_waiter),
-	TEST(lock_pi__beside_a_wait_on_many_words),
-	TEST(wake__beside_a_waiter_to_be_requeued),
-	TEST(wake__of_both_kinds),
-	TEST(cmp_requeue_pi__of_both_kinds),
-	TEST(cmp_requeue_pi__to_a_word_with_a_plain_waiter),
-	TEST(unlock_pi__to_a_waiter_before_a_plain_one),
-	TEST(wake__beside_a_waiter_for_the_lock),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

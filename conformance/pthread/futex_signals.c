@@ -98,18 +98,18 @@ static void check_interruptions(int flags)
 		check_interrupted(&waits[i], flags);
 }
 
-static void futex_wait__ended_by_a_handler(void)
+TEST(futex_wait__ended_by_a_handler)
 {
 	check_interruptions(0);
 }
 
-static void futex_wait__restarted_after_a_handler(void)
+TEST(futex_wait__restarted_after_a_handler)
 {
 	check_interruptions(SA_RESTART);
 }
 
 /* Stopping, and what nobody handles, ends no wait. */
-static void futex_wait__not_ended_by_a_stop(void)
+TEST(futex_wait__not_ended_by_a_stop)
 {
 	struct waiter waiter;
 	pid_t parent = getpid(), child;
@@ -145,7 +145,7 @@ static void wait_inside(int signal UNUSED)
 }
 
 /* A handler that waits, on the thread that waits. */
-static void futex_wait__inside_a_wait(void)
+TEST(futex_wait__inside_a_wait)
 {
 	struct waiter waiter;
 	int i;
@@ -166,7 +166,7 @@ static void futex_wait__inside_a_wait(void)
 }
 
 /* Woken outside while the handler waits inside. */
-static void futex_wait__woken_during_a_handler(void)
+TEST(futex_wait__woken_during_a_handler)
 {
 	struct waiter waiter;
 
@@ -289,7 +289,7 @@ static void *shoot_all(void *unused UNUSED)
 	return NULL;
 }
 
-static void futex__a_storm_of_handlers(void)
+TEST(futex__a_storm_of_handlers)
 {
 	struct itimerval often = { { 0, 250 }, { 0, 250 } }, never = { 0 };
 	intptr_t i;
@@ -376,7 +376,7 @@ static void *shoot_givers(void *unused UNUSED)
 	return NULL;
 }
 
-static void futex_wake__by_a_handler_is_not_lost(void)
+TEST(futex_wake__by_a_handler_is_not_lost)
 {
 	int i;
 
@@ -420,7 +420,7 @@ static void wait_briefly_inside(int signal UNUSED)
 	errno = saved;
 }
 
-static void futex__a_storm_of_waits_in_handlers(void)
+TEST(futex__a_storm_of_waits_in_handlers)
 {
 	intptr_t i;
 
@@ -458,7 +458,7 @@ static void wake_many_inside(int signal UNUSED)
 }
 
 /* Whoever is interrupted is busy at the same word. */
-static void futex_wake__many_in_a_handler(void)
+TEST(futex_wake__many_in_a_handler)
 {
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
 	struct waiter waiter;
@@ -476,16 +476,4 @@ static void futex_wake__many_in_a_handler(void)
 	CHECK_EQ(finish(&waiter), 0);
 }
 
-static const struct test tests[] = {
-	TEST(futex_wait__ended_by_a_handler),
-	TEST(futex_wait__restarted_after_a_handler),
-	TEST(futex_wait__not_ended_by_a_stop),
-	TEST(futex_wait__inside_a_wait),
-	TEST(futex_wait__woken_during_a_handler),
-	TEST(futex_wake__many_in_a_handler),
-	TEST(futex_wake__by_a_handler_is_not_lost),
-	TEST(futex__a_storm_of_handlers),
-	TEST(futex__a_storm_of_waits_in_handlers),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

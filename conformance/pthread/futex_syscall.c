@@ -3,7 +3,7 @@
 
 /* ------------------------------------------------------------- waiting -- */
 
-static void futex_wait__looks_at_the_word(void)
+TEST(futex_wait__looks_at_the_word)
 {
 	static word at = 7;
 	struct timespec past = in_ms(CLOCK_MONOTONIC, -5);
@@ -23,7 +23,7 @@ static void futex_wait__looks_at_the_word(void)
 	CHECK_EQ(at, 7);
 }
 
-static void futex_wait__times_out(void)
+TEST(futex_wait__times_out)
 {
 	static word at;
 	struct timespec ms5 = { .tv_nsec = 5 * NS_PER_MS }, until;
@@ -44,7 +44,7 @@ static void futex_wait__times_out(void)
 }
 
 /* Longer than the clock counts. */
-static void futex_wait__forever_and_a_day(void)
+TEST(futex_wait__forever_and_a_day)
 {
 	static const struct timespec ages = { .tv_sec = INT64_MAX,
 					      .tv_nsec = 999999999 };
@@ -66,7 +66,7 @@ static void futex_wait__forever_and_a_day(void)
 
 #define SOME 6
 
-static void futex_wake__counts(void)
+TEST(futex_wake__counts)
 {
 	struct waiter waiters[SOME];
 	static word at, other;
@@ -90,7 +90,7 @@ static void futex_wake__counts(void)
 		CHECK_EQ(finish(&waiters[i]), 0);
 }
 
-static void futex_wake__in_order(void)
+TEST(futex_wake__in_order)
 {
 	struct waiter waiters[SOME];
 	static word at;
@@ -106,7 +106,7 @@ static void futex_wake__in_order(void)
 	}
 }
 
-static void futex_wake_bitset__those_with_a_bit_in_common(void)
+TEST(futex_wake_bitset__those_with_a_bit_in_common)
 {
 	static const uint32_t bitsets[] = { 1, 2, 3, 1u << 31 };
 	const int op = FUTEX_WAKE_BITSET | PRIVATE;
@@ -165,17 +165,17 @@ static void check_requeue(int op)
 	CHECK_EQ(finish(&last), 0);
 }
 
-static void futex_requeue__wakes_and_moves(void)
+TEST(futex_requeue__wakes_and_moves)
 {
 	check_requeue(FUTEX_REQUEUE | PRIVATE);
 }
 
-static void futex_cmp_requeue__wakes_and_moves(void)
+TEST(futex_cmp_requeue__wakes_and_moves)
 {
 	check_requeue(FUTEX_CMP_REQUEUE | PRIVATE);
 }
 
-static void futex_cmp_requeue__looks_at_the_word(void)
+TEST(futex_cmp_requeue__looks_at_the_word)
 {
 	const int op = FUTEX_CMP_REQUEUE | PRIVATE;
 	struct timespec until = in_ms(CLOCK_MONOTONIC, 50);
@@ -194,7 +194,7 @@ static void futex_cmp_requeue__looks_at_the_word(void)
 /* ------------------------------------------------------------ wake-op -- */
 
 /* Every operation and comparison, beside a system call of our own. */
-static void futex_wake_op__changes_as_the_kernel_does(void)
+TEST(futex_wake_op__changes_as_the_kernel_does)
 {
 	static const uint32_t olds[] = { 0, 1, 5, 2047, 2048, ANY, 1u << 31,
 					 (uint32_t)-2048, 0x7fffffff };
@@ -220,7 +220,7 @@ static void futex_wake_op__changes_as_the_kernel_does(void)
 	}
 }
 
-static void futex_wake_op__wakes_at_both(void)
+TEST(futex_wake_op__wakes_at_both)
 {
 	/* Adds 1; compares with 5. */
 	const uint32_t if_equal = FUTEX_OP(FUTEX_OP_ADD, 1, FUTEX_OP_CMP_EQ, 5);
@@ -284,7 +284,7 @@ static void needs(long number)
 		SKIP("this kernel has no call %ld", number);
 }
 
-static void futex_waitv__refuses(void)
+TEST(futex_waitv__refuses)
 {
 	struct timespec past = in_ms(CLOCK_MONOTONIC, -5);
 	struct timespec wrong = { .tv_nsec = NS_PER_S };
@@ -320,7 +320,7 @@ static void futex_waitv__refuses(void)
 	CHECK_EQ(waitv(v, 3, 0, NULL, 0), -EINVAL);
 }
 
-static void futex_waitv__tells_which(void)
+TEST(futex_waitv__tells_which)
 {
 	static const int chosen[] = { 0, 1, 64, MOST - 1 };
 	struct waiter waiter, other;
@@ -343,7 +343,7 @@ static void futex_waitv__tells_which(void)
 }
 
 /* Private words beside shared ones. */
-static void futex_waitv__mixed(void)
+TEST(futex_waitv__mixed)
 {
 	word *shared = shared_memory(sizeof(*shared));
 	struct waiter waiter;
@@ -366,7 +366,7 @@ static void futex_waitv__mixed(void)
 
 /* -------------------------------------------------------------- futex2 -- */
 
-static void futex2_wait_and_wake__private(void)
+TEST(futex2_wait_and_wake__private)
 {
 	struct waiter waiters[3];
 	struct timespec until;
@@ -400,7 +400,7 @@ static void futex2_wait_and_wake__private(void)
 	CHECK_EQ(finish(&waiters[2]), 0);
 }
 
-static void futex2_requeue__private(void)
+TEST(futex2_requeue__private)
 {
 	static word from, to;
 	struct waitv pair[2] = {
@@ -492,7 +492,7 @@ static void check_alike(uint32_t *random, word *good)
 		     arguments[4], arguments[5], results[1], results[0]);
 }
 
-static void futex__answers_as_the_kernel_does(void)
+TEST(futex__answers_as_the_kernel_does)
 {
 	uint32_t random = now_ns(CLOCK_REALTIME) | 1;
 	word *good = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
@@ -506,24 +506,4 @@ static void futex__answers_as_the_kernel_does(void)
 		check_alike(&random, good);
 }
 
-static const struct test tests[] = {
-	TEST(futex_wait__looks_at_the_word),
-	TEST(futex_wait__times_out),
-	TEST(futex_wait__forever_and_a_day),
-	TEST(futex_wake__counts),
-	TEST(futex_wake__in_order),
-	TEST(futex_wake_bitset__those_with_a_bit_in_common),
-	TEST(futex_requeue__wakes_and_moves),
-	TEST(futex_cmp_requeue__wakes_and_moves),
-	TEST(futex_cmp_requeue__looks_at_the_word),
-	TEST(futex_wake_op__changes_as_the_kernel_does),
-	TEST(futex_wake_op__wakes_at_both),
-	TEST(futex_waitv__refuses),
-	TEST(futex_waitv__tells_which),
-	TEST(futex_waitv__mixed),
-	TEST(futex2_wait_and_wake__private),
-	TEST(futex2_requeue__private),
-	TEST(futex__answers_as_the_kernel_does),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -32,7 +32,7 @@ static struct sigaction asked(int number)
 	return action;
 }
 
-static void posix_sigaction__tells_what_was_installed(void)
+TEST(posix_sigaction__tells_what_was_installed)
 {
 	static const int flags[] = {
 		0, SA_RESTART, SA_ONSTACK | SA_NODEFER, SA_RESETHAND,
@@ -69,7 +69,7 @@ static void posix_sigaction__tells_what_was_installed(void)
 	}
 }
 
-static void posix_sigaction__refuses_what_the_kernel_refuses(void)
+TEST(posix_sigaction__refuses_what_the_kernel_refuses)
 {
 	struct sigaction action = { .sa_handler = count };
 	static const int refused[] = { 0, -1, 65, 32, 33, SIGKILL, SIGSTOP };
@@ -86,7 +86,7 @@ static void posix_sigaction__refuses_what_the_kernel_refuses(void)
 	CHECK(signal(SIGUSR1, SIG_ERR) == SIG_ERR);
 }
 
-static void posix_signal__and_its_kin_return_the_handler_before(void)
+TEST(posix_signal__and_its_kin_return_the_handler_before)
 {
 	static struct {
 		sighandler_t (*install)(int, sighandler_t);
@@ -123,7 +123,7 @@ static void posix_signal__and_its_kin_return_the_handler_before(void)
 	CHECK(asked(SIGUSR1).sa_flags & SA_RESTART);
 }
 
-static void posix_sigset__holds_and_releases(void)
+TEST(posix_sigset__holds_and_releases)
 {
 	sigset_t mask;
 
@@ -140,7 +140,7 @@ static void posix_sigset__holds_and_releases(void)
 }
 
 /* As Python's subprocess and many others do before they execute. */
-static void linux_vfork__a_child_that_resets_handlers_leaves_its_parents(void)
+TEST(linux_vfork__a_child_that_resets_handlers_leaves_its_parents)
 {
 	struct sigaction action = { .sa_handler = count };
 	volatile int i;
@@ -172,7 +172,7 @@ static void handler_of_many(int signal UNUSED)
 }
 
 /* More handlers than anybody keeps a table for: code at a thousand places. */
-static void linux_sigaction__more_handlers_than_there_can_be_a_table_for(void)
+TEST(linux_sigaction__more_handlers_than_there_can_be_a_table_for)
 {
 	/* endbr64; movabs $handler_of_many, %rax; jmp *%rax */
 	static const unsigned char code[] = {
@@ -268,7 +268,7 @@ static void check_value(int signal UNUSED, siginfo_t *info, void *context UNUSED
 }
 
 /* One at a time for each thread, so that their order is theirs. */
-static void posix_sigqueue__a_value_arrives_once_amid_locks(void)
+TEST(posix_sigqueue__a_value_arrives_once_amid_locks)
 {
 	struct sigaction action = {
 		.sa_sigaction = check_value, .sa_flags = SA_SIGINFO | SA_RESTART,
@@ -298,7 +298,7 @@ static void once_only(int signal UNUSED)
 }
 
 /* The kernel forgets such a handler as it calls it, for whatever reason. */
-static void posix_SA_RESETHAND__amid_locks_is_called_once(void)
+TEST(posix_SA_RESETHAND__amid_locks_is_called_once)
 {
 	struct sigaction action = {
 		.sa_handler = once_only, .sa_flags = SA_RESETHAND | SA_RESTART,
@@ -324,7 +324,7 @@ static void nest(int signal UNUSED)
 		raise(SIGUSR1);
 }
 
-static void posix_SA_NODEFER__amid_locks_nests(void)
+TEST(posix_SA_NODEFER__amid_locks_nests)
 {
 	struct sigaction action = {
 		.sa_handler = nest, .sa_flags = SA_NODEFER | SA_RESTART,
@@ -370,7 +370,7 @@ static void *contend_on_stack(void *argument)
 	return contend(argument);
 }
 
-static void posix_SA_ONSTACK__amid_locks_has_its_stack_and_context(void)
+TEST(posix_SA_ONSTACK__amid_locks_has_its_stack_and_context)
 {
 	struct sigaction action = {
 		.sa_sigaction = on_stack,
@@ -391,17 +391,4 @@ static void posix_SA_ONSTACK__amid_locks_has_its_stack_and_context(void)
 	CHECK_EQ(wrong, 0);
 }
 
-static const struct test tests[] = {
-	TEST(posix_sigaction__tells_what_was_installed),
-	TEST(posix_sigaction__refuses_what_the_kernel_refuses),
-	TEST(posix_signal__and_its_kin_return_the_handler_before),
-	TEST(posix_sigset__holds_and_releases),
-	TEST(linux_vfork__a_child_that_resets_handlers_leaves_its_parents),
-	TEST(linux_sigaction__more_handlers_than_there_can_be_a_table_for),
-	TEST(posix_sigqueue__a_value_arrives_once_amid_locks),
-	TEST(posix_SA_RESETHAND__amid_locks_is_called_once),
-	TEST(posix_SA_NODEFER__amid_locks_nests),
-	TEST(posix_SA_ONSTACK__amid_locks_has_its_stack_and_context),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -138,15 +138,25 @@ static int64_t UNUSED now_ns(clockid_t clock)
 	return now.tv_sec * NS_PER_S + now.tv_nsec;
 }
 
-/* A deadline; negative milliseconds lie in the past. */
-static struct timespec UNUSED in_ms(clockid_t clock, int64_t ms)
+static int64_t UNUSED ns_of(const struct timespec *time)
 {
-	int64_t at = now_ns(clock) + ms * NS_PER_MS;
+	return time->tv_sec * NS_PER_S + time->tv_nsec;
+}
+
+/* A deadline; what is negative lies in the past. */
+static struct timespec UNUSED in_ns(clockid_t clock, int64_t ns)
+{
+	int64_t at = now_ns(clock) + ns;
 
 	return (struct timespec){
 		.tv_sec = at / NS_PER_S,
 		.tv_nsec = at % NS_PER_S,
 	};
+}
+
+static struct timespec UNUSED in_ms(clockid_t clock, int64_t ms)
+{
+	return in_ns(clock, ms * NS_PER_MS);
 }
 
 /* A signal may end usleep early, so that it is not used to wait that long. */
@@ -423,11 +433,25 @@ struct test {
 	const char *page;
 	const char *section;
 	const char *says;
+	int line;
 };
 
-#define TEST(test) { #test, test, "both", "", "", "", "" }
-#define TEST_FURWOCK_ONLY(test, why) { #test, test, "furwock", why, "", "", "" }
-#define TEST_GLIBC_ONLY(test, why) { #test, test, "glibc", why, "", "", "" }
+/*
+ * A test of this program: TEST(name) { ... }. What holds on one side only says
+ * which, and why. Each has an entry in a section, where RUN_TESTS finds it.
+ */
+#define TEST_ON(name, side, why)					\
+	static void name(void);						\
+	static const struct test name##_listed = {			\
+		#name, name, side, why, "", "", "", __LINE__,		\
+	};								\
+	static const struct test *const name##_entry			\
+		__attribute__((used, section("tests"))) = &name##_listed; \
+	static void name(void)
+
+#define TEST(name) TEST_ON(name, "both", "")
+#define TEST_FURWOCK_ONLY(name, why) TEST_ON(name, "furwock", why)
+#define TEST_GLIBC_ONLY(name, why) TEST_ON(name, "glibc", why)
 
 static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 			    char **argv)
@@ -454,11 +478,34 @@ static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 	return 2;
 }
 
+/* For programs whose tests stand in a table. */
 #define TEST_MAIN(tests)						\
 	int main(int argc, char **argv)					\
 	{								\
 		return run_tests(tests, sizeof(tests) / sizeof(tests[0]),\
 				 argc, argv);				\
+	}
+
+static int UNUSED by_line(const void *one, const void *other)
+{
+	return ((const struct test *)one)->line -
+	       ((const struct test *)other)->line;
+}
+
+/* For programs whose tests are TESTs. */
+#define RUN_TESTS()							\
+	extern const struct test *const __start_tests[];		\
+	extern const struct test *const __stop_tests[];			\
+									\
+	int main(int argc, char **argv)					\
+	{								\
+		size_t count = __stop_tests - __start_tests, at;	\
+		struct test listed[count];				\
+									\
+		for (at = 0; at < count; at++)				\
+			listed[at] = *__start_tests[at];		\
+		qsort(listed, count, sizeof(listed[0]), by_line);	\
+		return run_tests(listed, count, argc, argv);		\
 	}
 
 #endif

@@ -149,37 +149,29 @@ static void check_both(void (*what)(int side, uint32_t *state))
 	check(what, SA_RESTART);
 }
 
-static void posix_pthread_mutex_lock__signals_at_any_moment(void)
+TEST(posix_pthread_mutex_lock__signals_at_any_moment)
 {
 	check_both(lock_mutex);
 }
 
-static void posix_pthread_rwlock__signals_at_any_moment(void)
+TEST(posix_pthread_rwlock__signals_at_any_moment)
 {
 	check_both(lock_rwlock);
 }
 
-static void posix_pthread_cond_wait__signals_at_any_moment(void)
+TEST(posix_pthread_cond_wait__signals_at_any_moment)
 {
 	check_both(wait_for_turn);
 }
 
-static void posix_sem_wait__signals_at_any_moment(void)
+TEST(posix_sem_wait__signals_at_any_moment)
 {
 	check_both(pass_permit);
 }
 
-static void posix_pthread_barrier_wait__signals_at_any_moment(void)
+TEST(posix_pthread_barrier_wait__signals_at_any_moment)
 {
 	check_both(meet);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_mutex_lock__signals_at_any_moment),
-	TEST(posix_pthread_rwlock__signals_at_any_moment),
-	TEST(posix_pthread_cond_wait__signals_at_any_moment),
-	TEST(posix_sem_wait__signals_at_any_moment),
-	TEST(posix_pthread_barrier_wait__signals_at_any_moment),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -44,7 +44,7 @@ static void mutex_round(void)
 	until_bystander_is_done();
 }
 
-static void glibc_pthread_mutex_lock__left_at_any_moment(void)
+TEST(glibc_pthread_mutex_lock__left_at_any_moment)
 {
 	each_way(mutex_round);
 }
@@ -88,7 +88,8 @@ static void contended_round(void)
 	use_mutex();
 }
 
-static void furwock_pthread_mutex_lock__left_as_the_mutex_comes(void)
+TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__left_as_the_mutex_comes,
+		  "glibc's is nobody's for a moment after it is taken")
 {
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, contended_round, 1500);
 }
@@ -130,7 +131,8 @@ static void behind_writer_round(void)
 	count++;
 }
 
-static void furwock_pthread_rwlock__left_behind_a_writer_at_any_moment(void)
+TEST_FURWOCK_ONLY(furwock_pthread_rwlock__left_behind_a_writer_at_any_moment,
+		  "glibc's goes on counting the one that left")
 {
 	each_way(behind_writer_round);
 }
@@ -151,7 +153,8 @@ static void behind_reader_round(void)
 	write_once();
 }
 
-static void furwock_pthread_rwlock_wrlock__left_behind_a_reader_at_any_moment(void)
+TEST_FURWOCK_ONLY(furwock_pthread_rwlock_wrlock__left_behind_a_reader_at_any_moment,
+		  "glibc's is the leaver's already, and stays so")
 {
 	each_way(behind_reader_round);
 }
@@ -182,7 +185,7 @@ static void semaphore_round(void)
 	CHECK_EQ(value, 0);
 }
 
-static void glibc_sem_wait__left_at_any_moment(void)
+TEST(glibc_sem_wait__left_at_any_moment)
 {
 	OK(sem_init(&permits, 0, 0));
 	each_way(semaphore_round);
@@ -223,7 +226,8 @@ static void cond_round(void)
 	until_bystander_is_done();
 }
 
-static void furwock_pthread_cond_wait__left_at_any_moment(void)
+TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_at_any_moment,
+		  "glibc's groups go on counting the one that left")
 {
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, cond_round, 900);
 }
@@ -241,7 +245,7 @@ static void *wait_asleep(void *argument)
 }
 
 /* Out of the sleep the mutex is the leaver's again, whichever way it leaves. */
-static void glibc_pthread_cond_wait__left_asleep_has_the_mutex(void)
+TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex)
 {
 	static const struct call call = { wait_for_signal, note_mine };
 	struct sigaction action = { .sa_handler = leave };
@@ -285,7 +289,7 @@ static void barrier_round(void)
 	until_bystander_is_done();
 }
 
-static void glibc_pthread_barrier_wait__left_at_any_moment(void)
+TEST(glibc_pthread_barrier_wait__left_at_any_moment)
 {
 	each_way(barrier_round);
 }
@@ -306,7 +310,7 @@ static void spin_round(void)
 	OK(pthread_spin_unlock(&spin));
 }
 
-static void glibc_pthread_spin_lock__left_at_any_moment(void)
+TEST(glibc_pthread_spin_lock__left_at_any_moment)
 {
 	OK(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE));
 	each_way(spin_round);
@@ -342,7 +346,7 @@ static void once_round(void)
 	call_once_only();
 }
 
-static void glibc_pthread_once__left_by_one_that_waits_for_the_call(void)
+TEST(glibc_pthread_once__left_by_one_that_waits_for_the_call)
 {
 	each_way(once_round);
 }
@@ -369,7 +373,7 @@ static void *leave_and_be_cancelled(void *argument UNUSED)
 	return NULL;
 }
 
-static void glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled(void)
+TEST(glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled)
 {
 	struct sigaction action = { .sa_handler = leave };
 	struct thread thread;
@@ -384,22 +388,4 @@ static void glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled(void)
 	CHECK(was_cancelled);
 }
 
-static const struct test tests[] = {
-	TEST(glibc_pthread_mutex_lock__left_at_any_moment),
-	TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__left_as_the_mutex_comes,
-			  "glibc's is nobody's for a moment after it is taken"),
-	TEST_FURWOCK_ONLY(furwock_pthread_rwlock__left_behind_a_writer_at_any_moment,
-			  "glibc's goes on counting the one that left"),
-	TEST_FURWOCK_ONLY(furwock_pthread_rwlock_wrlock__left_behind_a_reader_at_any_moment,
-			  "glibc's is the leaver's already, and stays so"),
-	TEST(glibc_sem_wait__left_at_any_moment),
-	TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_at_any_moment,
-			  "glibc's groups go on counting the one that left"),
-	TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex),
-	TEST(glibc_pthread_barrier_wait__left_at_any_moment),
-	TEST(glibc_pthread_spin_lock__left_at_any_moment),
-	TEST(glibc_pthread_once__left_by_one_that_waits_for_the_call),
-	TEST(glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -40,7 +40,8 @@ static void post_round(void)
 }
 
 /* sem_post is async-signal-safe, so that all this is POSIX's (XSH 2.4.3). */
-static void furwock_sem_post__left_at_any_moment_has_woken_whom_it_posted_for(void)
+TEST_FURWOCK_ONLY(furwock_sem_post__left_at_any_moment_has_woken_whom_it_posted_for,
+		  "glibc's can be left between the post and its wake")
 {
 	OK(sem_init(&permits, 0, 0));
 	each_way(post_round);
@@ -71,7 +72,7 @@ static void *take_until_stopped(void *stop)
 	return NULL;
 }
 
-static void posix_sem_post__left_in_a_storm_of_posts(void)
+TEST(posix_sem_post__left_in_a_storm_of_posts)
 {
 	static _Atomic bool stop;
 	struct thread takers[3];
@@ -158,7 +159,8 @@ static void notify_round(void)
 		sched_yield();
 }
 
-static void furwock_pthread_cond_signal_and_broadcast__left_at_any_moment(void)
+TEST_FURWOCK_ONLY(furwock_pthread_cond_signal_and_broadcast__left_at_any_moment,
+		  "glibc's can leave a lock of the condvar's held")
 {
 	struct thread waiters[WAITERS];
 	int i;
@@ -219,7 +221,8 @@ static void unlock_round(void)
 	until_bystander_is_done();
 }
 
-static void furwock_pthread_mutex_unlock__left_at_any_moment_has_woken_the_next(void)
+TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__left_at_any_moment_has_woken_the_next,
+		  "glibc's can be left between the release and its wake")
 {
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, unlock_round, 900);
 }
@@ -281,20 +284,9 @@ static void futex_round(void)
 	}
 }
 
-static void linux_futex__left_at_any_moment(void)
+TEST(linux_futex__left_at_any_moment)
 {
 	each_way(futex_round);
 }
 
-static const struct test tests[] = {
-	TEST_FURWOCK_ONLY(furwock_sem_post__left_at_any_moment_has_woken_whom_it_posted_for,
-			  "glibc's can be left between the post and its wake"),
-	TEST(posix_sem_post__left_in_a_storm_of_posts),
-	TEST_FURWOCK_ONLY(furwock_pthread_cond_signal_and_broadcast__left_at_any_moment,
-			  "glibc's can leave a lock of the condvar's held"),
-	TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__left_at_any_moment_has_woken_the_next,
-			  "glibc's can be left between the release and its wake"),
-	TEST(linux_futex__left_at_any_moment),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

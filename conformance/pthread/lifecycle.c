@@ -1,105 +1,8 @@
 /* Threads and processes that begin, change and end amid locks. */
-#include "harness.h"
-
-#include <semaphore.h>
-
-/* One object of each kind. */
-struct objects {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	pthread_rwlock_t rwlock;
-	pthread_barrier_t barrier;
-	pthread_once_t once;
-	sem_t semaphore;
-	long counter;
-	int turn;
-};
+#include "objects.h"
 
 static struct objects global;
-static _Atomic int called;
 static _Atomic bool stop;
-
-static void set_up(struct objects *objects)
-{
-	static const pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	memset(objects, 0, sizeof(*objects));
-	OK(pthread_mutex_init(&objects->mutex, NULL));
-	OK(pthread_cond_init(&objects->cond, NULL));
-	OK(pthread_rwlock_init(&objects->rwlock, NULL));
-	OK(pthread_barrier_init(&objects->barrier, NULL, 2));
-	OK(sem_init(&objects->semaphore, 0, 0));
-	objects->once = once;
-}
-
-static void count_call(void)
-{
-	usleep(500);
-	called++;
-}
-
-/* One of two that use all of a set of objects together. */
-struct partner {
-	struct objects *objects;
-	int side;
-};
-
-static void *use_all(void *argument)
-{
-	const struct partner *partner = argument;
-	struct objects *objects = partner->objects;
-	int i, ended;
-
-	OK(pthread_once(&objects->once, count_call));
-	CHECK_EQ(called, 1);
-	for (i = 0; i < 50; i++) {
-		OK(pthread_mutex_lock(&objects->mutex));
-		while (objects->turn != partner->side)
-			OK(pthread_cond_wait(&objects->cond, &objects->mutex));
-		objects->turn = !partner->side;
-		OK(pthread_cond_signal(&objects->cond));
-		OK(pthread_mutex_unlock(&objects->mutex));
-		OK(pthread_rwlock_rdlock(&objects->rwlock));
-		OK(pthread_rwlock_unlock(&objects->rwlock));
-		OK(pthread_rwlock_wrlock(&objects->rwlock));
-		objects->counter++;
-		OK(pthread_rwlock_unlock(&objects->rwlock));
-		if (partner->side)
-			OK(sem_post(&objects->semaphore));
-		else
-			OK(sem_wait(&objects->semaphore));
-		ended = pthread_barrier_wait(&objects->barrier);
-		CHECK(!ended || ended == PTHREAD_BARRIER_SERIAL_THREAD);
-	}
-	return NULL;
-}
-
-static void use_all_anew(struct objects *objects)
-{
-	struct partner partners[2] = { { objects, 0 }, { objects, 1 } };
-	struct thread thread;
-
-	called = 0;
-	set_up(objects);
-	start(&thread, use_all, &partners[1]);
-	use_all(&partners[0]);
-	join(&thread);
-	CHECK_EQ(objects->counter, 100);
-}
-
-/* Objects as they stand, on which nobody waits. */
-static void use_all_on(struct objects *objects)
-{
-	struct partner partners[2] = { { objects, 0 }, { objects, 1 } };
-	struct thread thread;
-
-	objects->counter = 0;
-	objects->turn = 0;
-	start(&thread, use_all, &partners[1]);
-	use_all(&partners[0]);
-	join(&thread);
-	CHECK_EQ(objects->counter, 100);
-}
 
 /* Contends for the mutex and the rwlock until told to stop. */
 static void *contend(void *argument)
@@ -131,7 +34,7 @@ static void *contend_for_mutex(void *argument)
 /* ------------------------------------------------ threads that begin -- */
 
 /* The process's first locks are those of several threads at once. */
-static void posix_pthread_create__first_locks_are_threads(void)
+TEST(posix_pthread_create__first_locks_are_threads)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct thread threads[6];
@@ -173,7 +76,7 @@ static void *compute(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_setcanceltype__asynchronously_between_locks(void)
+TEST(posix_pthread_setcanceltype__asynchronously_between_locks)
 {
 	struct thread threads[4];
 	int i, round;
@@ -244,12 +147,12 @@ static void check_daemon(void (*begin)(void), bool contended)
 	until_done(done);
 }
 
-static void posix_setsid__daemon_goes_on_with_what_its_parent_locked(void)
+TEST(posix_setsid__daemon_goes_on_with_what_its_parent_locked)
 {
 	check_daemon(begin_daemon, false);
 }
 
-static void posix_setsid__daemon_of_a_parent_whose_threads_contended(void)
+TEST(posix_setsid__daemon_of_a_parent_whose_threads_contended)
 {
 	check_daemon(begin_daemon, true);
 }
@@ -260,7 +163,7 @@ static void begin_by_libc(void)
 	arm_watchdog(WATCHDOG_S * 3 / 4);
 }
 
-static void glibc_daemon__goes_on_with_what_its_parent_locked(void)
+TEST(glibc_daemon__goes_on_with_what_its_parent_locked)
 {
 	check_daemon(begin_by_libc, true);
 }
@@ -271,7 +174,7 @@ static void never(void)
 }
 
 /* What the forking thread had a right to use, its child has. */
-static void posix_fork__child_uses_objects_of_each_kind(void)
+TEST(posix_fork__child_uses_objects_of_each_kind)
 {
 	struct thread threads[2];
 	pid_t child;
@@ -304,22 +207,6 @@ static void posix_fork__child_uses_objects_of_each_kind(void)
 	stop = true;
 	for (i = 0; i < 2; i++)
 		join(&threads[i]);
-}
-
-static void furwock_fork__child_unlocks_an_rwlock_held_for_writing(void)
-{
-	pid_t child;
-
-	use_all_anew(&global);
-	OK(pthread_rwlock_wrlock(&global.rwlock));
-	child = fork_watched();
-	if (child == 0) {
-		OK(pthread_rwlock_unlock(&global.rwlock));
-		use_all_on(&global);
-		_exit(0);
-	}
-	OK(pthread_rwlock_unlock(&global.rwlock));
-	REAP(child);
 }
 
 /* ----------------------------------------------------- credentials -- */
@@ -363,7 +250,7 @@ static void *wait_at_barrier(void *argument)
 }
 
 /* glibc has every thread change its own, by a signal that no program sees. */
-static void glibc_setresuid__while_threads_wait(void)
+TEST(glibc_setresuid__while_threads_wait)
 {
 	static void *(*const waits[])(void *) = {
 		wait_for_semaphore, wait_for_mutex, wait_for_turn,
@@ -394,7 +281,7 @@ static void glibc_setresuid__while_threads_wait(void)
 		join(&threads[i]);
 }
 
-static void glibc_setresuid__while_threads_contend(void)
+TEST(glibc_setresuid__while_threads_contend)
 {
 	struct thread threads[4];
 	int i;
@@ -446,7 +333,7 @@ static void end_by_exit(void)
 	exit(0);
 }
 
-static void posix_atexit__handlers_use_all_while_threads_contend(void)
+TEST(posix_atexit__handlers_use_all_while_threads_contend)
 {
 	check_ending(end_by_exit, 7);
 }
@@ -457,7 +344,7 @@ static void end_quickly(void)
 	quick_exit(0);
 }
 
-static void c11_quick_exit__handlers_use_all_while_threads_contend(void)
+TEST(c11_quick_exit__handlers_use_all_while_threads_contend)
 {
 	check_ending(end_quickly, 7);
 }
@@ -476,7 +363,7 @@ static void end_by_destructor(void)
 	exit(0);
 }
 
-static void glibc_exit__destructors_use_all_while_threads_contend(void)
+TEST(glibc_exit__destructors_use_all_while_threads_contend)
 {
 	check_ending(end_by_destructor, 7);
 }
@@ -501,7 +388,7 @@ static void end_by_a_thread(void)
 	join(&thread);
 }
 
-static void posix_exit__by_a_thread_that_holds_a_mutex(void)
+TEST(posix_exit__by_a_thread_that_holds_a_mutex)
 {
 	check_ending(end_by_a_thread, 7);
 }
@@ -532,28 +419,9 @@ static void end_main_alone(void)
 	pthread_exit(NULL);
 }
 
-static void posix_pthread_exit__of_main_while_threads_contend(void)
+TEST(posix_pthread_exit__of_main_while_threads_contend)
 {
 	check_ending(end_main_alone, 7);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_create__first_locks_are_threads),
-	TEST(posix_pthread_setcanceltype__asynchronously_between_locks),
-	TEST(posix_setsid__daemon_goes_on_with_what_its_parent_locked),
-	TEST(posix_setsid__daemon_of_a_parent_whose_threads_contended),
-	TEST(glibc_daemon__goes_on_with_what_its_parent_locked),
-	TEST(posix_fork__child_uses_objects_of_each_kind),
-	TEST_FURWOCK_ONLY(
-		furwock_fork__child_unlocks_an_rwlock_held_for_writing,
-		"glibc takes the child, which has another id, for a reader"),
-	TEST(glibc_setresuid__while_threads_wait),
-	TEST(glibc_setresuid__while_threads_contend),
-	TEST(posix_atexit__handlers_use_all_while_threads_contend),
-	TEST(c11_quick_exit__handlers_use_all_while_threads_contend),
-	TEST(glibc_exit__destructors_use_all_while_threads_contend),
-	TEST(posix_exit__by_a_thread_that_holds_a_mutex),
-	TEST(posix_pthread_exit__of_main_while_threads_contend),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -132,7 +132,7 @@ static void post(void)
 	OK(sem_post(&permits));
 }
 
-static void glibc_sem_wait__left_by_a_jump_takes_no_permit(void)
+TEST(glibc_sem_wait__left_by_a_jump_takes_no_permit)
 {
 	pass_by(wait_semaphore, no_permit, post);
 }
@@ -151,7 +151,7 @@ static void free_mutex(void)
 	is_free = true;
 }
 
-static void glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable(void)
+TEST(glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable)
 {
 	pass_by(wait_mutex, hold_mutex, free_mutex);
 	OK(pthread_mutex_lock(&mutex));
@@ -184,7 +184,7 @@ static bool hand_over_is_due(void)
 }
 
 /* The mutex is handed over to a thread whose handler is about to jump out. */
-static void glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over(void)
+TEST(glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over)
 {
 	struct sigaction action = { .sa_handler = jump_late };
 	struct thread waiter;
@@ -226,12 +226,12 @@ static void free_rwlock(void)
 	is_free = true;
 }
 
-static void glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in(void)
+TEST(glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in)
 {
 	pass_by(wait_read, hold_rwlock, free_rwlock);
 }
 
-static void glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in(void)
+TEST(glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in)
 {
 	pass_by(wait_write, hold_rwlock, free_rwlock);
 }
@@ -248,13 +248,14 @@ static void make_ready(void)
 	OK(pthread_cond_signal(&cond));
 }
 
-static void furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal(void)
+TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal,
+		  "glibc's groups go on counting the one that left")
 {
 	pass_by(wait_cond, nothing, make_ready);
 }
 
 /* An interval timer does it again and again, wherever the wait stands. */
-static void glibc_sem_timedwait__left_by_jumps_a_thousand_times(void)
+TEST(glibc_sem_timedwait__left_by_jumps_a_thousand_times)
 {
 	struct itimerspec often = { .it_value.tv_nsec = 300000 };
 	struct sigevent event = {
@@ -306,7 +307,7 @@ static void *waits_on(void *argument UNUSED)
 	return NULL;
 }
 
-static void glibc_siglongjmp__within_a_handler_leaves_the_wait_alone(void)
+TEST(glibc_siglongjmp__within_a_handler_leaves_the_wait_alone)
 {
 	struct sigaction action = {
 		.sa_handler = on_alternate_stack, .sa_flags = SA_ONSTACK | SA_RESTART,
@@ -325,16 +326,4 @@ static void glibc_siglongjmp__within_a_handler_leaves_the_wait_alone(void)
 	join(&waiter);
 }
 
-static const struct test tests[] = {
-	TEST(glibc_sem_wait__left_by_a_jump_takes_no_permit),
-	TEST(glibc_pthread_mutex_lock__left_by_a_jump_leaves_the_mutex_usable),
-	TEST(glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over),
-	TEST(glibc_pthread_rwlock_rdlock__left_by_a_jump_lets_others_in),
-	TEST(glibc_pthread_rwlock_wrlock__left_by_a_jump_lets_others_in),
-	TEST_FURWOCK_ONLY(furwock_pthread_cond_wait__left_by_a_jump_takes_no_signal,
-			  "glibc's groups go on counting the one that left"),
-	TEST(glibc_sem_timedwait__left_by_jumps_a_thousand_times),
-	TEST(glibc_siglongjmp__within_a_handler_leaves_the_wait_alone),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -55,7 +55,7 @@ static void *wait_in_turn(void *argument)
  * Mutexes beside the one in use, in the same bucket or not, unlocked over and
  * over though nobody holds them.
  */
-static void glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone(void)
+TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 {
 	struct scene scene = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -84,24 +84,6 @@ static void glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone(void)
 	}
 }
 
-static void glibc_pthread_mutex_unlock__not_held_returns_zero(void)
-{
-	pthread_mutex_t mutex;
-	size_t i;
-
-	for (i = 0; i < 3; i++) {
-		OK(make_mutex(&mutex, unchecked[i]));
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_lock(&mutex));
-		CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_trylock(&mutex));
-		OK(pthread_mutex_unlock(&mutex));
-	}
-}
-
 /* Between waiters that come and go, where every word has every bit at times. */
 static void *unlock_twice(void *argument)
 {
@@ -118,7 +100,8 @@ static void *unlock_twice(void *argument)
 }
 
 /* Nobody is excluded, but everybody comes through. */
-static void furwock_pthread_mutex_unlock__twice_strands_nobody(void)
+TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_nobody,
+		  "glibc's lock may abort: it asserts that no owner is noted")
 {
 	struct scene scene = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 	struct thread threads[8];
@@ -130,29 +113,6 @@ static void furwock_pthread_mutex_unlock__twice_strands_nobody(void)
 		join(&threads[i]);
 	OK(pthread_mutex_trylock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
-}
-
-static void *unlock(void *mutex)
-{
-	OK(pthread_mutex_unlock(mutex));
-	return NULL;
-}
-
-static void glibc_pthread_mutex_unlock__by_another_thread_frees_it(void)
-{
-	pthread_mutex_t mutex;
-	struct thread other;
-	size_t i;
-
-	for (i = 0; i < 3; i++) {
-		OK(make_mutex(&mutex, unchecked[i]));
-		OK(pthread_mutex_lock(&mutex));
-		start(&other, unlock, &mutex);
-		join(&other);
-		OK(pthread_mutex_trylock(&mutex));
-		OK(pthread_mutex_unlock(&mutex));
-		OK(pthread_mutex_destroy(&mutex));
-	}
 }
 
 /* A mutex used as a binary semaphore: locked here, unlocked there, for long. */
@@ -173,7 +133,7 @@ static void *answer(void *argument)
 	return NULL;
 }
 
-static void glibc_pthread_mutex__as_a_binary_semaphore(void)
+TEST(glibc_pthread_mutex__as_a_binary_semaphore)
 {
 	struct thread other;
 	struct relay relay;
@@ -206,7 +166,7 @@ static void *wait_not_locked(void *argument)
 	return NULL;
 }
 
-static void glibc_pthread_cond_wait__normal_mutex_not_locked(void)
+TEST(glibc_pthread_cond_wait__normal_mutex_not_locked)
 {
 	struct scene scene = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -248,7 +208,7 @@ static void *wait_with_second(void *pair)
 	return wait_with(pair, 1);
 }
 
-static void glibc_pthread_cond_wait__two_mutexes_at_a_time(void)
+TEST(glibc_pthread_cond_wait__two_mutexes_at_a_time)
 {
 	struct thread threads[6];
 	struct pair pair;
@@ -273,15 +233,4 @@ static void glibc_pthread_cond_wait__two_mutexes_at_a_time(void)
 	}
 }
 
-static const struct test tests[] = {
-	TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone),
-	TEST(glibc_pthread_mutex_unlock__not_held_returns_zero),
-	TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_nobody,
-			  "glibc's lock may abort: it asserts that no owner is noted"),
-	TEST(glibc_pthread_mutex_unlock__by_another_thread_frees_it),
-	TEST(glibc_pthread_mutex__as_a_binary_semaphore),
-	TEST(glibc_pthread_cond_wait__normal_mutex_not_locked),
-	TEST(glibc_pthread_cond_wait__two_mutexes_at_a_time),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -65,25 +65,19 @@ static void check_left(void (*routine)(void), bool is_to_be_cancelled)
 	CHECK_EQ(calls, 2);
 }
 
-static void posix_pthread_once__cancelled_counts_as_not_called(void)
+TEST(posix_pthread_once__cancelled_counts_as_not_called)
 {
 	check_left(stay, true);
 }
 
-static void glibc_pthread_once__left_by_pthread_exit_counts_as_not_called(void)
+TEST(glibc_pthread_once__left_by_pthread_exit_counts_as_not_called)
 {
 	check_left(leave_by_exit, false);
 }
 
-static void glibc_pthread_once__left_by_a_jump_counts_as_not_called(void)
+TEST(glibc_pthread_once__left_by_a_jump_counts_as_not_called)
 {
 	check_left(leave_by_jump, false);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_once__cancelled_counts_as_not_called),
-	TEST(glibc_pthread_once__left_by_pthread_exit_counts_as_not_called),
-	TEST(glibc_pthread_once__left_by_a_jump_counts_as_not_called),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -2,86 +2,15 @@
  * Mutexes and condvars that stay glibc's under the preload, alone, between
  * processes, and each with a partner that doesn't.
  */
-#include "harness.h"
-
-#include <threads.h>
-
-static const enum kind theirs[] = { PSHARED, ROBUST, PI, PP, PSHARED_ROBUST_PI };
-
-#define EACH_OF_THEIRS(kind)						\
-	size_t at_ = 0; at_ < sizeof(theirs) / sizeof(theirs[0]) &&	\
-			((kind) = theirs[at_], 1); at_++
+#include "kinds.h"
 
 struct scene {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond, back;
 	int permits, turn;
-	_Atomic int stage, cleaned, in_cleanup;
+	_Atomic int stage, cleaned;
 	long counter;
 };
-
-/*
- * Only threads with a priority, which is a privilege, may lock a mutex with a
- * ceiling. Those that this one starts have its own.
- */
-static bool make_or_pass(pthread_mutex_t *mutex, enum kind kind)
-{
-	int policy = kind == PP ? SCHED_FIFO : SCHED_OTHER;
-	struct sched_param priority = {
-		.sched_priority = sched_get_priority_min(policy),
-	};
-	int error = pthread_setschedparam(pthread_self(), policy, &priority);
-
-	if (error == EPERM && kind == PP)
-		return false;
-	OK(error);
-	OK(make_mutex(mutex, kind));
-	return true;
-}
-
-static void *count(void *argument)
-{
-	struct scene *scene = argument;
-	struct timespec at;
-	int i, error;
-
-	for (i = 0; i < 500; i++) {
-		at = in_ms(CLOCK_REALTIME, 15000);
-		error = i % 3 == 0 ? pthread_mutex_timedlock(&scene->mutex, &at) :
-			i % 3 == 1 ? pthread_mutex_trylock(&scene->mutex) :
-				     pthread_mutex_lock(&scene->mutex);
-		if (error == EBUSY)
-			OK(pthread_mutex_lock(&scene->mutex));
-		else
-			OK(error);
-		scene->counter++;
-		OK(pthread_mutex_unlock(&scene->mutex));
-	}
-	return NULL;
-}
-
-static void posix_pthread_mutex__every_kind_of_glibcs_excludes(void)
-{
-	struct thread threads[8];
-	struct scene scene;
-	enum kind kind;
-	int i;
-
-	for (EACH_OF_THEIRS(kind)) {
-		scene = (struct scene){ .counter = 0 };
-		if (!make_or_pass(&scene.mutex, kind))
-			continue;
-		OK(pthread_mutex_lock(&scene.mutex));
-		CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EBUSY);
-		for (i = 0; i < 8; i++)
-			start(&threads[i], count, &scene);
-		OK(pthread_mutex_unlock(&scene.mutex));
-		for (i = 0; i < 8; i++)
-			join(&threads[i]);
-		CHECK_EQ(scene.counter, 8 * 500);
-		OK(pthread_mutex_destroy(&scene.mutex));
-	}
-}
 
 /* ------------------------------------------------- a condvar of furwock's -- */
 
@@ -151,20 +80,20 @@ static void check_pairs(bool shared_cond, enum kind kind)
 	OK(pthread_mutex_destroy(&scene.mutex));
 }
 
-static void posix_pthread_cond__private_condvar_with_every_mutex(void)
+/* Private and shared condvars, with mutexes of every kind. */
+static void with_every_mutex(void (*check)(bool shared_cond, enum kind kind))
 {
 	enum kind kind;
 
-	for (kind = 0; kind < KINDS; kind++)
-		check_pairs(false, kind);
+	for (kind = 0; kind < KINDS; kind++) {
+		check(false, kind);
+		check(true, kind);
+	}
 }
 
-static void posix_pthread_cond__shared_condvar_with_every_mutex(void)
+TEST(posix_pthread_cond__any_condvar_with_every_mutex)
 {
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++)
-		check_pairs(true, kind);
+	with_every_mutex(check_pairs);
 }
 
 static void unlock_checked(void *argument)
@@ -209,112 +138,24 @@ static void check_cancel(bool shared_cond, enum kind kind)
 	OK(pthread_mutex_destroy(&scene.mutex));
 }
 
-static void posix_pthread_cancel__waiting_with_every_mutex(void)
+TEST(posix_pthread_cancel__waiting_on_any_condvar_with_every_mutex)
 {
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++)
-		check_cancel(false, kind);
-}
-
-static void posix_pthread_cancel__waiting_on_a_shared_condvar(void)
-{
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++)
-		check_cancel(true, kind);
+	with_every_mutex(check_cancel);
 }
 
 /* The holder is checked by glibc's unlock: its answer is the wait's. */
-static void check_not_owned(bool shared_cond, enum kind kind)
+TEST(glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 2000);
-	struct scene scene;
+	struct scene scene = { .cond = PTHREAD_COND_INITIALIZER };
 
-	if (!make_or_pass(&scene.mutex, kind))
-		return;
-	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
+	OK(make_mutex(&scene.mutex, PI));
 	CHECK_ERR(pthread_cond_timedwait(&scene.cond, &scene.mutex, &at), EPERM);
 	OK(pthread_mutex_trylock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
 }
 
-static void posix_pthread_cond_wait__eperm_when_a_robust_mutex_is_not_owned(void)
-{
-	check_not_owned(false, ROBUST);
-}
-
-static void glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned(void)
-{
-	check_not_owned(false, PI);
-}
-
-static void posix_pthread_cond_wait__eperm_shared_condvar_mutex_not_owned(void)
-{
-	check_not_owned(true, ROBUST);
-	check_not_owned(true, ERRORCHECK);
-	check_not_owned(true, RECURSIVE);
-}
-
-static void *signal_until_done(void *argument)
-{
-	struct scene *scene = argument;
-
-	while (!scene->stage) {
-		OK(pthread_cond_broadcast(&scene->cond));
-		usleep(500);
-	}
-	return NULL;
-}
-
-static void glibc_pthread_cond_wait__shared_nested_recursive_keeps_its_count(void)
-{
-	struct scene scene = { .turn = 0 };
-	struct thread signaller;
-	int i;
-
-	OK(make_mutex(&scene.mutex, RECURSIVE));
-	make_cond(&scene.cond, CLOCK_REALTIME, true);
-	for (i = 0; i < 3; i++)
-		OK(pthread_mutex_lock(&scene.mutex));
-	start(&signaller, signal_until_done, &scene);
-	OK(pthread_cond_wait(&scene.cond, &scene.mutex));
-	scene.stage = 1;
-	join(&signaller);
-	for (i = 0; i < 3; i++)
-		OK(pthread_mutex_unlock(&scene.mutex));
-	CHECK_ERR(pthread_mutex_unlock(&scene.mutex), EPERM);
-}
-
 /* ---------------------------------------------------------------- robust -- */
-
-static void *die_holding(void *argument)
-{
-	struct scene *scene = argument;
-
-	OK(pthread_mutex_lock(&scene->mutex));
-	return NULL;
-}
-
-static void posix_pthread_mutex_consistent__after_eownerdead(void)
-{
-	struct thread holder;
-	struct scene scene;
-
-	OK(make_mutex(&scene.mutex, ROBUST));
-	CHECK_ERR(pthread_mutex_consistent(&scene.mutex), EINVAL);
-	start(&holder, die_holding, &scene);
-	join(&holder);
-	CHECK_ERR(pthread_mutex_lock(&scene.mutex), EOWNERDEAD);
-	OK(pthread_mutex_consistent(&scene.mutex));
-	OK(pthread_mutex_unlock(&scene.mutex));
-	start(&holder, die_holding, &scene);
-	join(&holder);
-	CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EOWNERDEAD);
-	OK(pthread_mutex_unlock(&scene.mutex));
-	CHECK_ERR(pthread_mutex_lock(&scene.mutex), ENOTRECOVERABLE);
-	OK(pthread_mutex_destroy(&scene.mutex));
-}
 
 /* Dies with the mutex after it has signalled: the wait reports the death. */
 static void *signal_and_die(void *argument)
@@ -347,7 +188,7 @@ static void *wait_for_the_dead(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_cond_wait__eownerdead_from_a_robust_mutex(void)
+TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex)
 {
 	struct scene scene = { .cond = PTHREAD_COND_INITIALIZER };
 	struct thread waiter, dying;
@@ -363,7 +204,7 @@ static void posix_pthread_cond_wait__eownerdead_from_a_robust_mutex(void)
 	OK(pthread_mutex_unlock(&scene.mutex));
 }
 
-static void posix_pthread_mutex__robust_holder_process_dies(void)
+TEST(posix_pthread_mutex__robust_holder_process_dies)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	pid_t child;
@@ -382,23 +223,6 @@ static void posix_pthread_mutex__robust_holder_process_dies(void)
 
 /* ------------------------------------------------------ protect, inherit -- */
 
-static void posix_pthread_mutex_setprioceiling__changes_it(void)
-{
-	pthread_mutex_t mutex;
-	int ceiling = -1, old = -1;
-	int least = sched_get_priority_min(SCHED_FIFO);
-
-	if (!make_or_pass(&mutex, PP))
-		SKIP("no privilege to use priority-protected mutexes");
-	OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
-	CHECK_EQ(ceiling, least);
-	OK(pthread_mutex_setprioceiling(&mutex, least + 1, &old));
-	CHECK_EQ(old, least);
-	OK(pthread_mutex_getprioceiling(&mutex, &ceiling));
-	CHECK_EQ(ceiling, least + 1);
-	OK(pthread_mutex_destroy(&mutex));
-}
-
 static void *lock_once(void *mutex)
 {
 	OK(pthread_mutex_lock(mutex));
@@ -407,7 +231,7 @@ static void *lock_once(void *mutex)
 }
 
 /* The kernel hands a PI mutex over, so that it must know of the waiter. */
-static void glibc_pthread_mutex__pi_waiters_queue_in_the_kernel(void)
+TEST(glibc_pthread_mutex__pi_waiters_queue_in_the_kernel)
 {
 	struct thread waiter;
 	pthread_mutex_t mutex;
@@ -439,7 +263,7 @@ static void play(struct scene *scene, int own, int rounds)
 	}
 }
 
-static void posix_process_shared__ping_pong_between_processes(void)
+TEST(posix_process_shared__ping_pong_between_processes)
 {
 	static const enum kind shared[] = { PSHARED, PSHARED_ROBUST_PI };
 	struct scene *scene = shared_memory(sizeof(*scene));
@@ -459,30 +283,6 @@ static void posix_process_shared__ping_pong_between_processes(void)
 		REAP(child);
 		CHECK_EQ(scene->counter, 1000);
 	}
-}
-
-/* Mutual exclusion of threads of several processes. */
-static void posix_process_shared__mutex_excludes_between_processes(void)
-{
-	struct scene *scene = shared_memory(sizeof(*scene));
-	struct thread threads[2];
-	pid_t children[3];
-	int i, j;
-
-	OK(make_mutex(&scene->mutex, PSHARED));
-	for (i = 0; i < 3; i++) {
-		children[i] = fork_watched();
-		if (children[i] == 0) {
-			for (j = 0; j < 2; j++)
-				start(&threads[j], count, scene);
-			for (j = 0; j < 2; j++)
-				join(&threads[j]);
-			_exit(0);
-		}
-	}
-	for (i = 0; i < 3; i++)
-		REAP(children[i]);
-	CHECK_EQ(scene->counter, 3 * 2 * 500);
 }
 
 /*
@@ -506,7 +306,7 @@ static void *wait_privately(void *argument)
 	return NULL;
 }
 
-static void posix_process_shared__condvar_with_private_mutexes(void)
+TEST(posix_process_shared__condvar_with_private_mutexes)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	struct thread threads[3];
@@ -530,7 +330,7 @@ static void posix_process_shared__condvar_with_private_mutexes(void)
 }
 
 /* One cond per address and yet all of a group: no two may block each other. */
-static void posix_pthread_cond__many_shared_condvars_with_private_mutexes(void)
+TEST(posix_pthread_cond__many_shared_condvars_with_private_mutexes)
 {
 	enum { SCENES = 200 };
 	static struct scene scenes[SCENES];
@@ -553,25 +353,4 @@ static void posix_pthread_cond__many_shared_condvars_with_private_mutexes(void)
 	}
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_mutex__every_kind_of_glibcs_excludes),
-	TEST(posix_pthread_cond__private_condvar_with_every_mutex),
-	TEST(posix_pthread_cond__shared_condvar_with_every_mutex),
-	TEST(posix_pthread_cancel__waiting_with_every_mutex),
-	TEST(posix_pthread_cancel__waiting_on_a_shared_condvar),
-	TEST(posix_pthread_cond_wait__eperm_when_a_robust_mutex_is_not_owned),
-	TEST(glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned),
-	TEST(posix_pthread_cond_wait__eperm_shared_condvar_mutex_not_owned),
-	TEST(glibc_pthread_cond_wait__shared_nested_recursive_keeps_its_count),
-	TEST(posix_pthread_mutex_consistent__after_eownerdead),
-	TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex),
-	TEST(posix_pthread_mutex__robust_holder_process_dies),
-	TEST(posix_pthread_mutex_setprioceiling__changes_it),
-	TEST(glibc_pthread_mutex__pi_waiters_queue_in_the_kernel),
-	TEST(posix_process_shared__ping_pong_between_processes),
-	TEST(posix_process_shared__mutex_excludes_between_processes),
-	TEST(posix_process_shared__condvar_with_private_mutexes),
-	TEST(posix_pthread_cond__many_shared_condvars_with_private_mutexes),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -29,7 +29,7 @@ static bool is_furwocks(const char *name, void *address)
 	return strstr(info.dli_fname, "furwock") != NULL;
 }
 
-static void conformance__functions_are_this_sides(void)
+TEST(conformance__functions_are_this_sides)
 {
 	size_t i;
 
@@ -44,7 +44,7 @@ static void conformance__functions_are_this_sides(void)
 }
 
 /* By version too, as a program linked with an older glibc asks. */
-static void conformance__versioned_names_are_this_sides(void)
+TEST(conformance__versioned_names_are_this_sides)
 {
 	static const struct {
 		const char *name, *version;
@@ -66,7 +66,7 @@ static void conformance__versioned_names_are_this_sides(void)
 	}
 }
 
-static void conformance__library_is_mapped_on_this_side_only(void)
+TEST(conformance__library_is_mapped_on_this_side_only)
 {
 	char line[512];
 	bool mapped = false;
@@ -171,7 +171,7 @@ static void check_no_allocation(bool shared_cond, enum kind kind)
 		join(&threads[i]);
 }
 
-static void conformance__waiting_allocates_nothing(void)
+TEST(conformance__waiting_allocates_nothing)
 {
 	enum kind kind;
 
@@ -182,11 +182,4 @@ static void conformance__waiting_allocates_nothing(void)
 	check_no_allocation(true, DEFAULT);
 }
 
-static const struct test tests[] = {
-	TEST(conformance__functions_are_this_sides),
-	TEST(conformance__versioned_names_are_this_sides),
-	TEST(conformance__library_is_mapped_on_this_side_only),
-	TEST(conformance__waiting_allocates_nothing),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

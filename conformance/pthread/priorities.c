@@ -80,7 +80,7 @@ static void by_setschedparam(void)
 	need(error, error);
 }
 
-static void posix_pthread_setschedparam__is_noticed(void)
+TEST(posix_pthread_setschedparam__is_noticed)
 {
 	check_turns(by_setschedparam, NULL);
 }
@@ -93,7 +93,7 @@ static void by_setscheduler(void)
 	need(sched_setscheduler(0, policy, &param), errno);
 }
 
-static void posix_sched_setscheduler__is_noticed(void)
+TEST(posix_sched_setscheduler__is_noticed)
 {
 	check_turns(by_setscheduler, NULL);
 }
@@ -105,7 +105,7 @@ static void by_number(void)
 	need(syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &param), errno);
 }
 
-static void linux_sched_setscheduler__by_number_is_noticed(void)
+TEST(linux_sched_setscheduler__by_number_is_noticed)
 {
 	check_turns(by_number, NULL);
 }
@@ -121,7 +121,7 @@ static void by_attributes_by_number(void)
 	need(syscall(SYS_sched_setattr, 0, &attr, 0), errno);
 }
 
-static void linux_sched_setattr__by_number_is_noticed(void)
+TEST(linux_sched_setattr__by_number_is_noticed)
 {
 	check_turns(by_attributes_by_number, NULL);
 }
@@ -140,7 +140,7 @@ static void by_attributes(void)
 }
 
 /* glibc has it since 2.41. Without it the library's makes the system call. */
-static void linux_sched_setattr__is_noticed(void)
+TEST(linux_sched_setattr__is_noticed)
 {
 	struct sched_attributes wrong = { .size = 48, .policy = 77 };
 
@@ -153,7 +153,7 @@ static void linux_sched_setattr__is_noticed(void)
 	check_turns(by_attributes, NULL);
 }
 
-static void posix_pthread_attr_setschedpolicy__is_noticed(void)
+TEST(posix_pthread_attr_setschedpolicy__is_noticed)
 {
 	struct sched_param param = { .sched_priority = least() };
 	struct thread thread;
@@ -186,7 +186,7 @@ static void *plain_turn(void *argument)
 }
 
 /* Whose program was started with a real-time policy: chrt(1). */
-static void linux_execve__a_policy_from_before_is_noticed(void)
+TEST(linux_execve__a_policy_from_before_is_noticed)
 {
 	struct sched_param param = { .sched_priority = least() };
 	char program[] = "/proc/self/exe";
@@ -209,14 +209,4 @@ static void linux_execve__a_policy_from_before_is_noticed(void)
 	CHECK_EQ((intptr_t)join(&plain), 2);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_setschedparam__is_noticed),
-	TEST(posix_sched_setscheduler__is_noticed),
-	TEST(linux_sched_setscheduler__by_number_is_noticed),
-	TEST(linux_sched_setattr__by_number_is_noticed),
-	TEST(linux_sched_setattr__is_noticed),
-	TEST(posix_pthread_attr_setschedpolicy__is_noticed),
-	TEST(linux_execve__a_policy_from_before_is_noticed),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

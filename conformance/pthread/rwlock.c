@@ -1,29 +1,10 @@
 /*
- * pthread_rwlock_init, _destroy, _rdlock, _wrlock, _tryrdlock, _trywrlock and
- * _unlock: who excludes whom, what is refused, and where a lock may lie.
+ * Life cycles of rwlocks of each kind, locks that are handed on, and many at a
+ * time. (What the calls answer is rwlock_states.c's.)
  */
 #include "rwlock.h"
 
-/* ------------------------------------------------------ one thread only -- */
-
-/* pthread_rwlock_rdlock, _wrlock, _unlock: zero is success. */
-static void posix_pthread_rwlock__locks_and_unlocks_every_kind(void)
-{
-	enum rw_kind kind;
-	enum rw_call call;
-	pthread_rwlock_t lock;
-	int i;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		for (call = 0; call < RW_CALLS; call++)
-			for (i = 0; i < 300; i++) {
-				OK(take(&lock, call, 1000));
-				OK(pthread_rwlock_unlock(&lock));
-			}
-		OK(pthread_rwlock_destroy(&lock));
-	}
-}
+/* ---------------------------------------------------------- made anew -- */
 
 static void check_new(pthread_rwlock_t *lock)
 {
@@ -39,37 +20,8 @@ static void check_new(pthread_rwlock_t *lock)
 	OK(pthread_rwlock_destroy(lock));
 }
 
-/* pthread_rwlock_init: the initialiser does what init without attributes does. */
-static void posix_pthread_rwlock_init__static_initialisers(void)
-{
-	static pthread_rwlock_t plain = PTHREAD_RWLOCK_INITIALIZER;
-	static pthread_rwlock_t writers =
-		PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-
-	check_new(&plain);
-	check_new(&writers);
-}
-
-static void glibc_pthread_rwlock__zeroed_memory_is_an_rwlock(void)
-{
-	pthread_rwlock_t *lock = calloc(1, sizeof(*lock));
-
-	check_new(lock);
-	free(lock);
-}
-
-/* pthread_rwlock_init: without attributes it has the default ones. */
-static void posix_pthread_rwlock_init__null_attributes(void)
-{
-	pthread_rwlock_t lock;
-
-	memset(&lock, 0xa5, sizeof(lock));
-	OK(pthread_rwlock_init(&lock, NULL));
-	check_new(&lock);
-}
-
-/* pthread_rwlock_init: no lock has been taken yet, whatever lay there. */
-static void posix_pthread_rwlock_init__ignores_what_was_there(void)
+/* Whatever lay there: memory of any sort, or a destroyed lock of another kind. */
+TEST(posix_pthread_rwlock_init__ignores_what_was_there)
 {
 	pthread_rwlock_t lock;
 	enum rw_kind kind;
@@ -80,27 +32,13 @@ static void posix_pthread_rwlock_init__ignores_what_was_there(void)
 			memset(&lock, fill, sizeof(lock));
 			make_rwlock(&lock, kind, kind == PREFER_WRITER);
 			check_new(&lock);
+			make_rwlock(&lock, (kind + 1) % RW_KINDS, false);
+			check_new(&lock);
 		}
 }
 
-/* pthread_rwlock_destroy: a destroyed lock can be initialised again. */
-static void posix_pthread_rwlock_init__makes_a_destroyed_lock_new(void)
-{
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_wrlock(&lock));
-		OK(pthread_rwlock_unlock(&lock));
-		OK(pthread_rwlock_destroy(&lock));
-		make_rwlock(&lock, (kind + 1) % RW_KINDS, false);
-		check_new(&lock);
-	}
-}
-
 /* Undefined in POSIX. glibc's destroy looks at nothing and has no error. */
-static void glibc_pthread_rwlock_destroy__held_is_no_error(void)
+TEST(glibc_pthread_rwlock_destroy__held_is_no_error)
 {
 	pthread_rwlock_t lock;
 	enum rw_kind kind;
@@ -117,7 +55,7 @@ static void glibc_pthread_rwlock_destroy__held_is_no_error(void)
 	}
 }
 
-static void glibc_pthread_rwlock__may_be_copied_while_free(void)
+TEST(glibc_pthread_rwlock__may_be_copied_while_free)
 {
 	pthread_rwlock_t first = PTHREAD_RWLOCK_INITIALIZER, second;
 
@@ -131,101 +69,10 @@ static void glibc_pthread_rwlock__may_be_copied_while_free(void)
 	OK(pthread_rwlock_unlock(&first));
 }
 
-static void posix_pthread_rwlock__leaves_errno_alone(void)
-{
-	pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
-	enum rw_call call;
-
-	errno = 4717;
-	for (call = 0; call < RW_CALLS; call++) {
-		OK(take(&lock, call, 1000));
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		if (is_write(call))
-			CHECK_ERR(pthread_rwlock_wrlock(&lock), EDEADLK);
-		else
-			CHECK_ERR(take(&lock, TIMEDWRLOCK, 2), ETIMEDOUT);
-		OK(pthread_rwlock_unlock(&lock));
-		CHECK_EQ(errno, 4717);
-	}
-	OK(pthread_rwlock_destroy(&lock));
-	CHECK_EQ(errno, 4717);
-}
-
 /* ---------------------------------------------------------- own locks -- */
 
-/*
- * pthread_rwlock_rdlock, _wrlock, and the timed ones: may fail with EDEADLK
- * if the caller has the lock for writing. The deadline is not waited for.
- */
-static void posix_pthread_rwlock__edeadlk_for_the_writer(void)
-{
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	enum rw_call call, first;
-	int i;
-
-	for (kind = 0; kind < RW_KINDS; kind++)
-		for (first = WRLOCK; first < RW_CALLS; first += 2) {
-			make_rwlock(&lock, kind, false);
-			OK(take(&lock, first, 1000));
-			for (i = 0; i < 3; i++)
-				for (call = 0; call < RW_CALLS; call++) {
-					if (call == TRYRDLOCK || call == TRYWRLOCK)
-						continue;
-					CHECK_ERR(take(&lock, call, LONG_MS * 2),
-						  EDEADLK);
-					CHECK_ERR(take(&lock, call, -1000),
-						  EDEADLK);
-				}
-			/* Once is enough: no attempt was counted. */
-			OK(pthread_rwlock_unlock(&lock));
-			check_free(&lock);
-			OK(pthread_rwlock_destroy(&lock));
-		}
-}
-
-/* pthread_rwlock_tryrdlock, _trywrlock: EBUSY, for the writer itself too. */
-static void posix_pthread_rwlock_trylock__ebusy_for_the_writer(void)
-{
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_wrlock(&lock));
-		CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		OK(pthread_rwlock_unlock(&lock));
-		check_free(&lock);
-	}
-}
-
-/*
- * pthread_rwlock_wrlock by a reader: undefined or a deadlock, but no EDEADLK
- * in glibc, which doesn't know its readers. Tries and deadlines show it.
- */
-static void glibc_pthread_rwlock_wrlock__no_edeadlk_for_a_reader(void)
-{
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_rdlock(&lock));
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		CHECK_ERR(take(&lock, TIMEDWRLOCK, 5), ETIMEDOUT);
-		CHECK_ERR(take(&lock, CLOCKWRLOCK, 5), ETIMEDOUT);
-		/* It is a reader still, and may be one once more. */
-		OK(pthread_rwlock_rdlock(&lock));
-		OK(pthread_rwlock_unlock(&lock));
-		CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
-		OK(pthread_rwlock_unlock(&lock));
-		check_free(&lock);
-	}
-}
-
 /* pthread_rwlock_rdlock: n locks by one thread take n unlocks. */
-static void posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks(void)
+TEST(posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks)
 {
 	static const enum rw_call calls[] = { RDLOCK, TRYRDLOCK, TIMEDRDLOCK,
 					      CLOCKRDLOCK };
@@ -253,59 +100,8 @@ static void posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks(void)
 
 /* ------------------------------------------------------------ two or more -- */
 
-/* pthread_rwlock_rdlock: several threads may have read locks at a time. */
-static void posix_pthread_rwlock_rdlock__readers_at_once(void)
-{
-	enum { READERS = 24 };
-	struct holder readers[READERS];
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		for (i = 0; i < READERS; i++)
-			hold_elsewhere(&readers[i], &lock,
-				       2 * (i % (RW_CALLS / 2)));
-		OK(pthread_rwlock_rdlock(&lock));
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		OK(pthread_rwlock_unlock(&lock));
-		/* In another order than they came. */
-		for (i = 0; i < READERS; i++) {
-			CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-			let_go(&readers[i * 7 % READERS]);
-		}
-		check_free(&lock);
-	}
-}
-
-/* The try variants: EBUSY if the lock can't be had at once. */
-static void posix_pthread_rwlock_trylock__ebusy_when_locked(void)
-{
-	struct holder holder;
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	enum rw_call call;
-
-	for (kind = 0; kind < RW_KINDS; kind++)
-		for (call = 0; call < RW_CALLS; call++) {
-			make_rwlock(&lock, kind, false);
-			hold_elsewhere(&holder, &lock, call);
-			CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-			if (is_write(call)) {
-				CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
-			} else {
-				OK(pthread_rwlock_tryrdlock(&lock));
-				OK(pthread_rwlock_unlock(&lock));
-			}
-			let_go(&holder);
-			check_free(&lock);
-			OK(pthread_rwlock_destroy(&lock));
-		}
-}
-
 /* pthread_rwlock_rdlock: the caller blocks while a writer has the lock. */
-static void posix_pthread_rwlock_rdlock__waits_for_the_writer(void)
+TEST(posix_pthread_rwlock_rdlock__waits_for_the_writer)
 {
 	enum { READERS = 12 };
 	struct holder readers[READERS];
@@ -335,36 +131,8 @@ static void posix_pthread_rwlock_rdlock__waits_for_the_writer(void)
 	}
 }
 
-/* pthread_rwlock_wrlock: the caller blocks until the last reader is gone. */
-static void posix_pthread_rwlock_wrlock__waits_for_every_reader(void)
-{
-	static const enum rw_call calls[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
-	struct holder readers[5], writer;
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i;
-
-	for (kind = 0; kind < RW_KINDS; kind++)
-		for (EACH(c, calls)) {
-			make_rwlock(&lock, kind, false);
-			for (i = 0; i < 5; i++)
-				hold_elsewhere(&readers[i], &lock, RDLOCK);
-			wait_elsewhere(&writer, &lock, calls[c]);
-			for (i = 0; i < 4; i++) {
-				let_go(&readers[i]);
-				sleep_ms(2);
-				CHECK(!writer.done);
-			}
-			let_go(&readers[4]);
-			UNTIL(writer.done);
-			CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
-			let_go(&writer);
-			check_free(&lock);
-		}
-}
-
 /* pthread_rwlock_wrlock: one writer at a time; the others wait for it. */
-static void posix_pthread_rwlock_wrlock__waits_for_the_writer(void)
+TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer)
 {
 	enum { WRITERS = 8 };
 	struct holder writers[WRITERS];
@@ -403,70 +171,7 @@ static void posix_pthread_rwlock_wrlock__waits_for_the_writer(void)
 	}
 }
 
-struct counted {
-	pthread_rwlock_t lock;
-	long counter, copy;
-	_Atomic long seen;
-};
-
 enum { COUNTERS = 6, COUNTS = 1200 };
-
-static void *count_or_look(void *argument)
-{
-	struct counted *counted = argument;
-	uint32_t random = (uint32_t)gettid() * 2654435761u;
-	long last = 0;
-	int i;
-
-	for (i = 0; i < COUNTS;) {
-		if (next_random(&random) % 3) {
-			OK(pthread_rwlock_rdlock(&counted->lock));
-			CHECK_EQ(counted->counter, counted->copy);
-			CHECK(counted->counter >= last);
-			last = counted->counter;
-			if (next_random(&random) % 64 == 0)
-				sched_yield();
-			CHECK_EQ(counted->counter, last);
-			counted->seen++;
-		} else {
-			OK(pthread_rwlock_wrlock(&counted->lock));
-			counted->counter++;
-			if (next_random(&random) % 64 == 0)
-				sched_yield();
-			counted->copy++;
-			i++;
-		}
-		OK(pthread_rwlock_unlock(&counted->lock));
-	}
-	return NULL;
-}
-
-static void check_count(struct counted *counted)
-{
-	struct thread threads[COUNTERS];
-	int i;
-
-	counted->counter = counted->copy = counted->seen = 0;
-	for (i = 0; i < COUNTERS; i++)
-		start(&threads[i], count_or_look, counted);
-	for (i = 0; i < COUNTERS; i++)
-		join(&threads[i]);
-	CHECK_EQ(counted->counter, COUNTERS * COUNTS);
-	CHECK(counted->seen > 0);
-	check_free(&counted->lock);
-}
-
-static void posix_pthread_rwlock__writers_exclude_all_others(void)
-{
-	struct counted counted;
-	enum rw_kind kind;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&counted.lock, kind, false);
-		check_count(&counted);
-		OK(pthread_rwlock_destroy(&counted.lock));
-	}
-}
 
 /*
  * pthread_rwlock_unlock by a thread that doesn't hold the lock: undefined in
@@ -478,7 +183,7 @@ static void *unlock(void *lock)
 	return NULL;
 }
 
-static void glibc_pthread_rwlock_unlock__read_lock_by_another_thread(void)
+TEST(glibc_pthread_rwlock_unlock__read_lock_by_another_thread)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
@@ -517,7 +222,7 @@ static void *give_back(void *argument UNUSED)
 
 /* One thread takes read locks that another gives back, and meanwhile takes and
    gives back some itself. */
-static void glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time(void)
+TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time)
 {
 	struct thread other;
 	int round;
@@ -536,90 +241,7 @@ static void glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time(voi
 	check_free(&handed_over);
 }
 
-static void *lock_and_end(void *argument)
-{
-	struct holder *holder = argument;
-
-	OK(take(holder->lock, holder->call, 1000));
-	return NULL;
-}
-
-/* A thread's end unlocks nothing. */
-static void posix_pthread_rwlock__stays_locked_when_its_holder_ends(void)
-{
-	struct holder holder;
-	pthread_rwlock_t lock;
-	struct thread thread;
-	enum rw_call call;
-
-	for (call = RDLOCK; call <= WRLOCK; call++) {
-		OK(pthread_rwlock_init(&lock, NULL));
-		holder = (struct holder){ .lock = &lock, .call = call };
-		start(&thread, lock_and_end, &holder);
-		join(&thread);
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		CHECK_ERR(take(&lock, TIMEDWRLOCK, 5), ETIMEDOUT);
-		CHECK_ERR(pthread_rwlock_tryrdlock(&lock),
-			  call == WRLOCK ? EBUSY : 0);
-	}
-}
-
-/* ------------------------------------------------------- where it lies -- */
-
-#define CANARY 64
-
-
-static void fill(unsigned char *bytes, size_t size, int seed)
-{
-	for (size_t i = 0; i < size; i++)
-		bytes[i] = seed + i * 37;
-}
-
-static void check_filled(const unsigned char *bytes, size_t size, int seed)
-{
-	for (size_t i = 0; i < size; i++)
-		CHECK_EQ(bytes[i], (unsigned char)(seed + i * 37));
-}
-
-/* Locks and canaries in a row, with no byte of padding in between. */
-static void glibc_pthread_rwlock__writes_only_where_it_lies(void)
-{
-	struct row {
-		unsigned char before[CANARY];
-		pthread_rwlock_t lock;
-		unsigned char after[CANARY];
-	} row;
-	struct holder reader, writer;
-	enum rw_kind kind;
-	enum rw_call call;
-
-	CHECK_EQ(sizeof(pthread_rwlock_t), 56);
-	CHECK_EQ(sizeof(row), 2 * CANARY + sizeof(pthread_rwlock_t));
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		fill(row.before, CANARY, 1);
-		fill(row.after, CANARY, 2);
-		make_rwlock(&row.lock, kind, false);
-		for (call = 0; call < RW_CALLS; call++) {
-			OK(take(&row.lock, call, 1000));
-			if (call != TRYRDLOCK && call != TRYWRLOCK)
-				CHECK(elsewhere_in(&row.lock,
-						   is_write(call) ? TIMEDRDLOCK :
-								    TIMEDWRLOCK,
-						   3) == ETIMEDOUT);
-			start_holder(&reader, &row.lock, RDLOCK);
-			start_holder(&writer, &row.lock, WRLOCK);
-			usleep(500);
-			OK(pthread_rwlock_unlock(&row.lock));
-			/* Either may be the one that waits. */
-			reader.release = writer.release = true;
-			let_go(&reader);
-			let_go(&writer);
-		}
-		OK(pthread_rwlock_destroy(&row.lock));
-		check_filled(row.before, CANARY, 1);
-		check_filled(row.after, CANARY, 2);
-	}
-}
+/* ------------------------------------------------------------ many locks -- */
 
 /* Each of many locks is a lock of its own, however many one thread has. */
 enum { LOCKS = 600 };
@@ -654,7 +276,7 @@ static void *take_many(void *writes_in_all)
 	return NULL;
 }
 
-static void posix_pthread_rwlock__hundreds_held_by_one_thread(void)
+TEST(posix_pthread_rwlock__hundreds_held_by_one_thread)
 {
 	_Atomic int writes_in_all = 0;
 	struct thread threads[4];
@@ -780,12 +402,12 @@ static void check_users(void *reads_first)
 }
 
 /* pthread_rwlock_destroy: whoever knows that nobody else uses it may. */
-static void posix_pthread_rwlock_destroy__after_the_last_write_unlock(void)
+TEST(posix_pthread_rwlock_destroy__after_the_last_write_unlock)
 {
 	check_users(NULL);
 }
 
-static void posix_pthread_rwlock_destroy__after_readers_and_writers(void)
+TEST(posix_pthread_rwlock_destroy__after_readers_and_writers)
 {
 	check_users("");
 }
@@ -806,7 +428,7 @@ static void *read_and_leave(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in(void)
+TEST(posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in)
 {
 	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct thread reader;
@@ -844,7 +466,7 @@ static void *write_and_leave(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in(void)
+TEST(posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in)
 {
 	struct thread writer;
 	struct object *object;
@@ -860,35 +482,4 @@ static void posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in(void)
 	join(&writer);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_rwlock__locks_and_unlocks_every_kind),
-	TEST(posix_pthread_rwlock_init__static_initialisers),
-	TEST(glibc_pthread_rwlock__zeroed_memory_is_an_rwlock),
-	TEST(posix_pthread_rwlock_init__null_attributes),
-	TEST(posix_pthread_rwlock_init__ignores_what_was_there),
-	TEST(posix_pthread_rwlock_init__makes_a_destroyed_lock_new),
-	TEST(glibc_pthread_rwlock_destroy__held_is_no_error),
-	TEST(glibc_pthread_rwlock__may_be_copied_while_free),
-	TEST(posix_pthread_rwlock__leaves_errno_alone),
-	TEST(posix_pthread_rwlock__edeadlk_for_the_writer),
-	TEST(posix_pthread_rwlock_trylock__ebusy_for_the_writer),
-	TEST(glibc_pthread_rwlock_wrlock__no_edeadlk_for_a_reader),
-	TEST(posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks),
-	TEST(posix_pthread_rwlock_rdlock__readers_at_once),
-	TEST(posix_pthread_rwlock_trylock__ebusy_when_locked),
-	TEST(posix_pthread_rwlock_rdlock__waits_for_the_writer),
-	TEST(posix_pthread_rwlock_wrlock__waits_for_every_reader),
-	TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer),
-	TEST(posix_pthread_rwlock__writers_exclude_all_others),
-	TEST(glibc_pthread_rwlock_unlock__read_lock_by_another_thread),
-	TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time),
-	TEST(posix_pthread_rwlock__stays_locked_when_its_holder_ends),
-	TEST(glibc_pthread_rwlock__writes_only_where_it_lies),
-	TEST(posix_pthread_rwlock__hundreds_held_by_one_thread),
-	TEST(posix_pthread_rwlock_destroy__after_the_last_write_unlock),
-	TEST(posix_pthread_rwlock_destroy__after_readers_and_writers),
-	TEST(posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in),
-	TEST(posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -37,7 +37,7 @@ static void UNUSED make_rwlock(pthread_rwlock_t *lock, enum rw_kind kind,
 	OK(pthread_rwlockattr_destroy(&attr));
 }
 
-/* Every call that takes a lock. The last two are on the monotonic clock. */
+/* Every call that takes a lock; the clock calls by the one clock and by the other. */
 enum rw_call {
 	RDLOCK,
 	WRLOCK,
@@ -47,7 +47,15 @@ enum rw_call {
 	TIMEDWRLOCK,
 	CLOCKRDLOCK,
 	CLOCKWRLOCK,
+	REALCLOCKRDLOCK,
+	REALCLOCKWRLOCK,
 	RW_CALLS,
+};
+
+static const char *const rw_call_names[RW_CALLS] UNUSED = {
+	"rdlock",      "wrlock",      "tryrdlock",   "trywrlock",
+	"timedrdlock", "timedwrlock", "clockrdlock", "clockwrlock",
+	"clockrdlock (CLOCK_REALTIME)", "clockwrlock (CLOCK_REALTIME)",
 };
 
 static bool UNUSED is_write(enum rw_call call)
@@ -62,7 +70,8 @@ static bool UNUSED has_deadline(enum rw_call call)
 
 static clockid_t UNUSED clock_of(enum rw_call call)
 {
-	return call >= CLOCKRDLOCK ? CLOCK_MONOTONIC : CLOCK_REALTIME;
+	return call == CLOCKRDLOCK || call == CLOCKWRLOCK ? CLOCK_MONOTONIC :
+							    CLOCK_REALTIME;
 }
 
 static int UNUSED take_until(pthread_rwlock_t *lock, enum rw_call call,
@@ -82,9 +91,10 @@ static int UNUSED take_until(pthread_rwlock_t *lock, enum rw_call call,
 	case TIMEDWRLOCK:
 		return pthread_rwlock_timedwrlock(lock, at);
 	case CLOCKRDLOCK:
-		return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, at);
+	case REALCLOCKRDLOCK:
+		return pthread_rwlock_clockrdlock(lock, clock_of(call), at);
 	default:
-		return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, at);
+		return pthread_rwlock_clockwrlock(lock, clock_of(call), at);
 	}
 }
 

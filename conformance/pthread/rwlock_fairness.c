@@ -83,7 +83,7 @@ static void *write_endlessly(void *argument)
 /* --------------------------------------------------- a writer's turn -- */
 
 /* Readers that never all leave: a writer's wait makes them. */
-static void glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers(void)
+TEST(glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers)
 {
 	static const enum rw_call calls[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
 	struct thread readers[CROWD];
@@ -103,7 +103,7 @@ static void glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers(void)
 }
 
 /* And they come back when it has gone. */
-static void glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back(void)
+TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back)
 {
 	struct thread readers[CROWD];
 	long before;
@@ -142,7 +142,7 @@ static void *read_now_and_then(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_rwlock_wrlock__gets_in_when_readers_leave(void)
+TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave)
 {
 	struct thread readers[CROWD];
 	enum rw_kind kind;
@@ -162,7 +162,7 @@ static void posix_pthread_rwlock_wrlock__gets_in_when_readers_leave(void)
 }
 
 /* Nor does one writer keep the others out for ever. */
-static void posix_pthread_rwlock_wrlock__every_writer_has_its_turns(void)
+TEST(posix_pthread_rwlock_wrlock__every_writer_has_its_turns)
 {
 	struct thread writers[CROWD];
 	enum rw_kind kind;
@@ -180,7 +180,7 @@ static void posix_pthread_rwlock_wrlock__every_writer_has_its_turns(void)
 /* --------------------------------------------------- a reader's turn -- */
 
 /* Writers that never all leave: the next one to unlock lets readers in. */
-static void glibc_PREFER_READER__readers_among_endless_writers(void)
+TEST(glibc_PREFER_READER__readers_among_endless_writers)
 {
 	static const enum rw_call calls[] = { RDLOCK, TIMEDRDLOCK, CLOCKRDLOCK };
 	struct thread writers[CROWD];
@@ -222,7 +222,7 @@ static void *write_now_and_then(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_rwlock_rdlock__gets_in_when_writers_leave(void)
+TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave)
 {
 	struct thread writers[CROWD];
 	enum rw_kind kind;
@@ -252,7 +252,7 @@ static void *read_or_write(void *argument)
 				    read_now_and_then(argument);
 }
 
-static void posix_pthread_rwlock__readers_and_writers_have_their_turns(void)
+TEST(posix_pthread_rwlock__readers_and_writers_have_their_turns)
 {
 	struct thread threads[CROWD];
 	enum rw_kind kind;
@@ -267,14 +267,4 @@ static void posix_pthread_rwlock__readers_and_writers_have_their_turns(void)
 	}
 }
 
-static const struct test tests[] = {
-	TEST(glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers),
-	TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back),
-	TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave),
-	TEST(posix_pthread_rwlock_wrlock__every_writer_has_its_turns),
-	TEST(glibc_PREFER_READER__readers_among_endless_writers),
-	TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave),
-	TEST(posix_pthread_rwlock__readers_and_writers_have_their_turns),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -6,88 +6,6 @@
 
 /* ---------------------------------------------------------- attributes -- */
 
-static void glibc_pthread_rwlockattr_setkind_np__is_what_getkind_np_says(void)
-{
-	pthread_rwlockattr_t attr;
-	enum rw_kind kind;
-	int got = -1;
-
-	CHECK_EQ(PTHREAD_RWLOCK_DEFAULT_NP, PREFER_READER);
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_getkind_np(&attr, &got));
-	CHECK_EQ(got, PTHREAD_RWLOCK_DEFAULT_NP);
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		OK(pthread_rwlockattr_setkind_np(&attr, kind));
-		OK(pthread_rwlockattr_getkind_np(&attr, &got));
-		CHECK_EQ(got, kind);
-	}
-	OK(pthread_rwlockattr_destroy(&attr));
-}
-
-static void glibc_pthread_rwlockattr_setkind_np__einval_bad_kind(void)
-{
-	static const int bad[] = { -1, 3, 4, 256, INT_MAX, INT_MIN };
-	pthread_rwlockattr_t attr;
-	int got = -1;
-
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_setkind_np(&attr, NONRECURSIVE));
-	for (EACH(i, bad)) {
-		CHECK_ERR(pthread_rwlockattr_setkind_np(&attr, bad[i]), EINVAL);
-		OK(pthread_rwlockattr_getkind_np(&attr, &got));
-		CHECK_EQ(got, NONRECURSIVE);
-	}
-	OK(pthread_rwlockattr_destroy(&attr));
-}
-
-/* pthread_rwlockattr_setpshared: private unless asked; may fail with EINVAL. */
-static void posix_pthread_rwlockattr_setpshared__default_and_einval(void)
-{
-	static const int bad[] = { -1, 2, 3, INT_MAX, INT_MIN };
-	pthread_rwlockattr_t attr;
-	int got = -1;
-
-	OK(pthread_rwlockattr_init(&attr));
-	OK(pthread_rwlockattr_getpshared(&attr, &got));
-	CHECK_EQ(got, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_SHARED));
-	for (EACH(i, bad)) {
-		CHECK_ERR(pthread_rwlockattr_setpshared(&attr, bad[i]), EINVAL);
-		OK(pthread_rwlockattr_getpshared(&attr, &got));
-		CHECK_EQ(got, PTHREAD_PROCESS_SHARED);
-	}
-	OK(pthread_rwlockattr_setpshared(&attr, PTHREAD_PROCESS_PRIVATE));
-	OK(pthread_rwlockattr_getpshared(&attr, &got));
-	CHECK_EQ(got, PTHREAD_PROCESS_PRIVATE);
-	OK(pthread_rwlockattr_destroy(&attr));
-}
-
-/* pthread_rwlockattr_destroy: what was made with the attributes stays as it is. */
-static void posix_pthread_rwlockattr__later_changes_touch_no_lock(void)
-{
-	struct holder reader, writer;
-	pthread_rwlockattr_t attr;
-	pthread_rwlock_t locks[2];
-	int i;
-
-	OK(pthread_rwlockattr_init(&attr));
-	for (i = 0; i < 2; i++) {
-		OK(pthread_rwlockattr_setkind_np(&attr, i ? NONRECURSIVE :
-							    PREFER_READER));
-		OK(pthread_rwlock_init(&locks[i], &attr));
-	}
-	OK(pthread_rwlockattr_setkind_np(&attr, PREFER_WRITER));
-	OK(pthread_rwlockattr_destroy(&attr));
-	memset(&attr, 0xff, sizeof(attr));
-	for (i = 0; i < 2; i++) {
-		hold_elsewhere(&reader, &locks[i], RDLOCK);
-		wait_elsewhere(&writer, &locks[i], WRLOCK);
-		CHECK_ERR(elsewhere(&locks[i], TRYRDLOCK), i ? EBUSY : 0);
-		let_go(&reader);
-		let_go(&writer);
-	}
-}
-
 /* ------------------------------------------------------- reader's kinds -- */
 
 static const enum rw_call read_calls[] = { RDLOCK, TRYRDLOCK, TIMEDRDLOCK,
@@ -98,7 +16,7 @@ static const enum rw_call write_waits[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
  * pthread_rwlock_rdlock: who has a read lock may take it again. Where a
  * waiting writer stopped that, both would wait for ever.
  */
-static void posix_pthread_rwlock_rdlock__again_while_a_writer_waits(void)
+TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits)
 {
 	struct holder writers[2];
 	pthread_rwlock_t lock;
@@ -131,7 +49,7 @@ static void posix_pthread_rwlock_rdlock__again_while_a_writer_waits(void)
  * Those are the kinds in which readers go first: all of them, not only those
  * that have the lock. Programs have one reader wait for another.
  */
-static void glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits(void)
+TEST(glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits)
 {
 	struct holder readers[4], writer;
 	pthread_rwlock_t lock;
@@ -149,6 +67,9 @@ static void glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits(void)
 			OK(pthread_rwlock_unlock(&lock));
 			for (EACH(r, read_calls))
 				OK(elsewhere(&lock, read_calls[r]));
+			/* Whatever the deadline, there is nothing to wait for. */
+			OK(elsewhere_in(&lock, TIMEDRDLOCK, -1000));
+			OK(elsewhere_in(&lock, CLOCKRDLOCK, -1000));
 			CHECK(!writer.done);
 			for (i = 0; i < 4; i++)
 				let_go(&readers[i]);
@@ -156,25 +77,6 @@ static void glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits(void)
 			let_go(&writer);
 			check_free(&lock);
 		}
-}
-
-/* A deadline's past ends no wait where there is nothing to wait for. */
-static void glibc_pthread_rwlock_timedrdlock__past_deadline_while_a_writer_waits(
-	void)
-{
-	struct holder writer;
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-
-	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_rdlock(&lock));
-		wait_elsewhere(&writer, &lock, WRLOCK);
-		OK(elsewhere_in(&lock, TIMEDRDLOCK, -1000));
-		OK(elsewhere_in(&lock, CLOCKRDLOCK, -1000));
-		OK(pthread_rwlock_unlock(&lock));
-		let_go(&writer);
-	}
 }
 
 /* A reader that waits for what another reader does. */
@@ -209,7 +111,7 @@ static void *write_on(void *argument)
 	return NULL;
 }
 
-static void glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another(void)
+TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another)
 {
 	struct thread writers[2], reader;
 	struct relay relay;
@@ -254,7 +156,7 @@ static void make_nonrecursive(pthread_rwlock_t *lock, int how)
 enum { HOWS = 3 };
 
 /* No writer, no difference: read locks nest. */
-static void glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers(void)
+TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers)
 {
 	struct holder other;
 	pthread_rwlock_t lock;
@@ -274,7 +176,7 @@ static void glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers(void
 }
 
 /* A waiting writer stops new readers, though the lock is held for reading. */
-static void glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers(void)
+TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers)
 {
 	struct holder reader, writer, late[3];
 	_Atomic int turns;
@@ -313,7 +215,7 @@ static void glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers(void)
 }
 
 /* Nor does it matter that the reader has the lock: hence the kind's name. */
-static void glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it(void)
+TEST(glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
@@ -375,7 +277,7 @@ static void let_all_go(struct queue *queue)
  * themselves every 10 ms, since they may be what a reader waits for; on a busy
  * machine one may come just before a writer that was woken gets to run.)
  */
-static void glibc_PREFER_WRITER__writers_before_waiting_readers(void)
+TEST(glibc_PREFER_WRITER__writers_before_waiting_readers)
 {
 	/* Half of the rounds are of furwock's lock. */
 	enum { ROUNDS = 31, MOST_PASSED_BY = 8 };
@@ -403,7 +305,7 @@ static void glibc_PREFER_WRITER__writers_before_waiting_readers(void)
 }
 
 /* And here they come in before writers that have waited for longer. */
-static void glibc_PREFER_READER__waiting_readers_before_writers(void)
+TEST(glibc_PREFER_READER__waiting_readers_before_writers)
 {
 	struct queue queue;
 	int i, round;
@@ -438,61 +340,6 @@ static struct common *make_common(enum rw_kind kind)
 
 	make_rwlock(&common->lock, kind, true);
 	return common;
-}
-
-static void *work_on_common(void *argument)
-{
-	struct common *common = argument;
-	uint32_t random = (uint32_t)gettid() * 2654435761u;
-	int i;
-
-	for (i = 0; i < 600; i++) {
-		if (next_random(&random) % 4) {
-			OK(pthread_rwlock_rdlock(&common->lock));
-			common->inside++;
-			CHECK_EQ(common->one, common->other);
-			common->inside--;
-		} else {
-			OK(pthread_rwlock_wrlock(&common->lock));
-			CHECK_EQ(common->inside, 0);
-			common->one++;
-			if (i % 16 == 0)
-				sched_yield();
-			common->other++;
-		}
-		OK(pthread_rwlock_unlock(&common->lock));
-	}
-	return NULL;
-}
-
-/* pthread_rwlockattr_setpshared: by any thread that can reach the memory. */
-static void posix_pthread_rwlock__shared_by_processes_excludes(void)
-{
-	enum { CHILDREN = 3, THREADS = 2 };
-	struct thread threads[THREADS];
-	struct common *common;
-	pid_t children[CHILDREN];
-	enum rw_kind kind;
-	int i, t;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		common = make_common(kind);
-		for (i = 0; i < CHILDREN; i++) {
-			children[i] = fork_watched();
-			if (children[i])
-				continue;
-			for (t = 0; t < THREADS; t++)
-				start(&threads[t], work_on_common, common);
-			for (t = 0; t < THREADS; t++)
-				join(&threads[t]);
-			_exit(0);
-		}
-		work_on_common(common);
-		for (i = 0; i < CHILDREN; i++)
-			REAP(children[i]);
-		check_free(&common->lock);
-		OK(pthread_rwlock_destroy(&common->lock));
-	}
 }
 
 /* Whether a process's only thread sleeps: as until_asleep, for children. */
@@ -535,30 +382,8 @@ static pid_t fork_to_take(struct common *common, enum rw_call call)
 	return child;
 }
 
-/* Sleepers of one process are woken by another one's unlock. */
-static void posix_pthread_rwlock__shared_by_processes_wakes(void)
-{
-	static const enum rw_call held[] = { RDLOCK, WRLOCK, WRLOCK, WRLOCK };
-	static const enum rw_call waits[] = { WRLOCK, RDLOCK, WRLOCK,
-					      CLOCKRDLOCK };
-	struct common *common;
-	enum rw_kind kind;
-	pid_t child;
-
-	for (kind = 0; kind < RW_KINDS; kind++)
-		for (EACH(i, held)) {
-			common = make_common(kind);
-			OK(take(&common->lock, held[i], 0));
-			child = fork_to_take(common, waits[i]);
-			OK(pthread_rwlock_unlock(&common->lock));
-			REAP(child);
-			CHECK_EQ(common->stage, 2);
-			check_free(&common->lock);
-		}
-}
-
 /* EDEADLK is for the thread that has it, EBUSY for those of other processes. */
-static void posix_pthread_rwlock__shared_by_processes_errors(void)
+TEST(posix_pthread_rwlock__shared_by_processes_errors)
 {
 	struct common *common;
 	enum rw_kind kind;
@@ -594,7 +419,7 @@ static void posix_pthread_rwlock__shared_by_processes_errors(void)
 }
 
 /* A writer that waits in one process, readers that come in another. */
-static void glibc_pthread_rwlock__shared_by_processes_has_its_kind(void)
+TEST(glibc_pthread_rwlock__shared_by_processes_has_its_kind)
 {
 	struct common *common;
 	enum rw_kind kind;
@@ -618,58 +443,4 @@ static void glibc_pthread_rwlock__shared_by_processes_has_its_kind(void)
 	}
 }
 
-/* One lock at two addresses, as for processes that map it where they like. */
-static void posix_pthread_rwlock__shared_lock_has_no_address(void)
-{
-	struct holder reader, writer;
-	struct common *here, *there;
-	enum rw_kind kind;
-	int file;
-
-	file = memfd_create("rwlock", MFD_CLOEXEC);
-	CHECK(file >= 0);
-	CHECK_EQ(ftruncate(file, sizeof(*here)), 0);
-	here = mmap(NULL, sizeof(*here), PROT_READ | PROT_WRITE, MAP_SHARED,
-		    file, 0);
-	there = mmap(NULL, sizeof(*here), PROT_READ | PROT_WRITE, MAP_SHARED,
-		     file, 0);
-	CHECK(here != MAP_FAILED && there != MAP_FAILED && here != there);
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&here->lock, kind, true);
-		OK(pthread_rwlock_wrlock(&here->lock));
-		CHECK_ERR(pthread_rwlock_wrlock(&there->lock), EDEADLK);
-		CHECK_ERR(elsewhere(&there->lock, TRYRDLOCK), EBUSY);
-		wait_elsewhere(&reader, &there->lock, RDLOCK);
-		OK(pthread_rwlock_unlock(&here->lock));
-		UNTIL(reader.done);
-		wait_elsewhere(&writer, &here->lock, WRLOCK);
-		let_go(&reader);
-		UNTIL(writer.done);
-		CHECK_ERR(pthread_rwlock_tryrdlock(&there->lock), EBUSY);
-		let_go(&writer);
-		check_free(&there->lock);
-	}
-}
-
-static const struct test tests[] = {
-	TEST(glibc_pthread_rwlockattr_setkind_np__is_what_getkind_np_says),
-	TEST(glibc_pthread_rwlockattr_setkind_np__einval_bad_kind),
-	TEST(posix_pthread_rwlockattr_setpshared__default_and_einval),
-	TEST(posix_pthread_rwlockattr__later_changes_touch_no_lock),
-	TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits),
-	TEST(glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits),
-	TEST(glibc_pthread_rwlock_timedrdlock__past_deadline_while_a_writer_waits),
-	TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another),
-	TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers),
-	TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers),
-	TEST(glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it),
-	TEST(glibc_PREFER_WRITER__writers_before_waiting_readers),
-	TEST(glibc_PREFER_READER__waiting_readers_before_writers),
-	TEST(posix_pthread_rwlock__shared_by_processes_excludes),
-	TEST(posix_pthread_rwlock__shared_by_processes_wakes),
-	TEST(posix_pthread_rwlock__shared_by_processes_errors),
-	TEST(glibc_pthread_rwlock__shared_by_processes_has_its_kind),
-	TEST(posix_pthread_rwlock__shared_lock_has_no_address),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -88,23 +88,11 @@ static enum rw_call any_call(uint32_t *random)
 	return next_random(random) % 2 ? call & ~1u : call;
 }
 
-static struct timespec soon(enum rw_call call, uint32_t *random)
-{
-	struct timespec at = in_ms(clock_of(call), 0);
-
-	at.tv_nsec += next_random(random) % 300000;
-	if (at.tv_nsec >= NS_PER_S) {
-		at.tv_nsec -= NS_PER_S;
-		at.tv_sec++;
-	}
-	return at;
-}
-
 static void once(struct storm *storm, uint32_t *random)
 {
 	struct cell *cell = &storm->cells[next_random(random) % CELLS];
 	enum rw_call call = any_call(random);
-	struct timespec at = soon(call, random);
+	struct timespec at = in_ns(clock_of(call), next_random(random) % 300000);
 	int error = take_until(&cell->lock, call, &at);
 
 	if (error) {
@@ -195,17 +183,19 @@ static void run_storm(enum rw_kind kind, bool pshared)
 	check_storm(&storm, threads, THREADS);
 }
 
-static void posix_pthread_rwlock__storm_prefer_reader(void)
+TEST(posix_pthread_rwlock__storm_prefer_reader)
 {
 	run_storm(PREFER_READER, false);
 }
 
-static void posix_pthread_rwlock__storm_prefer_writer(void)
+TEST_FURWOCK_ONLY(posix_pthread_rwlock__storm_prefer_writer,
+		  "it has hung on glibc 2.36")
 {
 	run_storm(PREFER_WRITER, false);
 }
 
-static void posix_pthread_rwlock__storm_nonrecursive(void)
+TEST_FURWOCK_ONLY(posix_pthread_rwlock__storm_nonrecursive,
+		  "it has hung on glibc 2.36")
 {
 	run_storm(NONRECURSIVE, false);
 }
@@ -231,7 +221,7 @@ static void on_signal(int signal UNUSED)
 	handled++;
 }
 
-static void posix_pthread_rwlock__storm_with_signals(void)
+TEST(posix_pthread_rwlock__storm_with_signals)
 {
 	struct sigaction action = { .sa_handler = on_signal };
 	struct thread threads[THREADS];
@@ -260,7 +250,7 @@ static void posix_pthread_rwlock__storm_with_signals(void)
 /* ----------------------------------------------------------- processes -- */
 
 /* Each process checks what the others wrote. */
-static void posix_pthread_rwlock__storm_of_processes(void)
+TEST(posix_pthread_rwlock__storm_of_processes)
 {
 	enum { CHILDREN = 2, EACH_HAS = 3 };
 	struct storm *storm = shared_memory(sizeof(*storm));
@@ -287,7 +277,7 @@ static void posix_pthread_rwlock__storm_of_processes(void)
 }
 
 /* Forks in the midst: the child has other locks, and those it unlocks. */
-static void posix_fork__storm_in_the_parent(void)
+TEST(posix_fork__storm_in_the_parent)
 {
 	enum { FORKS = 12, CHILD_HAS = 4 };
 	struct thread threads[THREADS], own[CHILD_HAS];
@@ -326,7 +316,7 @@ static void posix_fork__storm_in_the_parent(void)
 /* ---------------------------------------------------------------- forks -- */
 
 /* pthread_rwlock_unlock: the child's thread has what the forking one had. */
-static void posix_fork__child_unlocks_its_read_locks(void)
+TEST(posix_fork__child_unlocks_its_read_locks)
 {
 	pthread_rwlock_t lock;
 	enum rw_kind kind;
@@ -356,7 +346,7 @@ static void posix_fork__child_unlocks_its_read_locks(void)
 }
 
 /* What other threads read is being read in the child for ever: it may read. */
-static void glibc_fork__other_threads_read_locks_let_the_child_read(void)
+TEST(glibc_fork__other_threads_read_locks_let_the_child_read)
 {
 	struct holder readers[3];
 	pthread_rwlock_t lock;
@@ -391,7 +381,7 @@ static void glibc_fork__other_threads_read_locks_let_the_child_read(void)
 }
 
 /* What another thread writes stays locked in the child. */
-static void posix_fork__other_threads_write_lock_shuts_the_child_out(void)
+TEST(posix_fork__other_threads_write_lock_shuts_the_child_out)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
@@ -444,7 +434,7 @@ static void make_all_anew(void)
 	make_storm(&made_anew, PREFER_READER, false);
 }
 
-static void glibc_pthread_atfork__rwlocks_made_anew_in_the_child(void)
+TEST(glibc_pthread_atfork__rwlocks_made_anew_in_the_child)
 {
 	struct thread threads[THREADS], own[3];
 	pid_t child;
@@ -468,7 +458,7 @@ static void glibc_pthread_atfork__rwlocks_made_anew_in_the_child(void)
 }
 
 /* The parent goes on as it would have: nobody in the child unlocks its locks. */
-static void posix_fork__child_changes_nothing_in_the_parent(void)
+TEST(posix_fork__child_changes_nothing_in_the_parent)
 {
 	struct holder reader, writers[2];
 	pthread_rwlock_t lock;
@@ -503,20 +493,4 @@ static void posix_fork__child_changes_nothing_in_the_parent(void)
 	}
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_rwlock__storm_prefer_reader),
-	TEST_FURWOCK_ONLY(posix_pthread_rwlock__storm_prefer_writer,
-			  "it has hung on glibc 2.36"),
-	TEST_FURWOCK_ONLY(posix_pthread_rwlock__storm_nonrecursive,
-			  "it has hung on glibc 2.36"),
-	TEST(posix_pthread_rwlock__storm_with_signals),
-	TEST(posix_pthread_rwlock__storm_of_processes),
-	TEST(posix_fork__storm_in_the_parent),
-	TEST(posix_fork__child_unlocks_its_read_locks),
-	TEST(glibc_fork__other_threads_read_locks_let_the_child_read),
-	TEST(posix_fork__other_threads_write_lock_shuts_the_child_out),
-	TEST(glibc_pthread_atfork__rwlocks_made_anew_in_the_child),
-	TEST(posix_fork__child_changes_nothing_in_the_parent),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -55,7 +55,7 @@ static void enter_sandbox(void)
 }
 
 /* The filter does end a program. */
-static void linux_seccomp__a_call_of_another_kind_is_noticed(void)
+TEST(linux_seccomp__a_call_of_another_kind_is_noticed)
 {
 	pid_t child = fork();
 	int status;
@@ -112,7 +112,7 @@ static void *use_mutex(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__mutexes(void)
+TEST(linux_seccomp__mutexes)
 {
 	run_sandboxed(use_mutex);
 	CHECK(counter >= THREADS * 20000);
@@ -130,7 +130,7 @@ static void *use_c11_mutex(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__c11_mutexes(void)
+TEST(linux_seccomp__c11_mutexes)
 {
 	CHECK_EQ(mtx_init(&mtx, mtx_plain), thrd_success);
 	run_sandboxed(use_c11_mutex);
@@ -159,7 +159,7 @@ static void *use_rwlock(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__rwlocks(void)
+TEST(linux_seccomp__rwlocks)
 {
 	run_sandboxed(use_rwlock);
 	CHECK_EQ(counter, THREADS * 50);
@@ -180,7 +180,7 @@ static void *use_spinlock(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__spinlocks(void)
+TEST(linux_seccomp__spinlocks)
 {
 	OK(pthread_spin_init(&spinlock, PTHREAD_PROCESS_PRIVATE));
 	run_sandboxed(use_spinlock);
@@ -204,7 +204,7 @@ static void *use_semaphore(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__semaphores(void)
+TEST(linux_seccomp__semaphores)
 {
 	CHECK_EQ(sem_init(&semaphore, 0, 1), 0);
 	run_sandboxed(use_semaphore);
@@ -221,7 +221,7 @@ static void *use_barrier(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__barriers(void)
+TEST(linux_seccomp__barriers)
 {
 	OK(pthread_barrier_init(&barrier, NULL, THREADS));
 	run_sandboxed(use_barrier);
@@ -247,7 +247,7 @@ static void *use_condvar(void *argument)
 	return NULL;
 }
 
-static void linux_seccomp__condvars(void)
+TEST(linux_seccomp__condvars)
 {
 	run_sandboxed(use_condvar);
 }
@@ -268,7 +268,7 @@ static void *use_once(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__once(void)
+TEST(linux_seccomp__once)
 {
 	run_sandboxed(use_once);
 	CHECK_EQ(counter, 50);
@@ -286,7 +286,7 @@ static void *wait_once(void *argument UNUSED)
 }
 
 /* More than there is room for without asking which of them have ended. */
-static void linux_seccomp__threads_that_come_and_go(void)
+TEST(linux_seccomp__threads_that_come_and_go)
 {
 	struct thread threads[10];
 	int i, j;
@@ -319,7 +319,7 @@ static void *wait_with_all(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_seccomp__hundreds_that_wait_at_once(void)
+TEST(linux_seccomp__hundreds_that_wait_at_once)
 {
 	static struct thread threads[400];
 	int i;
@@ -336,18 +336,4 @@ static void linux_seccomp__hundreds_that_wait_at_once(void)
 		join(&threads[i]);
 }
 
-static const struct test tests[] = {
-	TEST(linux_seccomp__a_call_of_another_kind_is_noticed),
-	TEST(linux_seccomp__mutexes),
-	TEST(linux_seccomp__c11_mutexes),
-	TEST(linux_seccomp__rwlocks),
-	TEST(linux_seccomp__spinlocks),
-	TEST(linux_seccomp__semaphores),
-	TEST(linux_seccomp__barriers),
-	TEST(linux_seccomp__condvars),
-	TEST(linux_seccomp__once),
-	TEST(linux_seccomp__threads_that_come_and_go),
-	TEST(linux_seccomp__hundreds_that_wait_at_once),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

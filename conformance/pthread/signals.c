@@ -12,9 +12,9 @@ static void on_signal(int signal UNUSED)
 	errno = saved;
 }
 
-static void handle(int signal, int flags)
+static void handle(int signal)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+	struct sigaction action = { .sa_handler = on_signal };
 
 	CHECK_EQ(sigaction(signal, &action, NULL), 0);
 }
@@ -40,57 +40,6 @@ static void *lock_once(void *argument)
 	return NULL;
 }
 
-static void *timed_lock_once(void *argument)
-{
-	struct scene *scene = argument;
-	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
-
-	OK(pthread_mutex_timedlock(&scene->mutex, &at));
-	scene->done++;
-	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
-}
-
-/* Shoots at a sleeping thread until the handler has run often enough. */
-static void shoot(struct thread *thread, int times)
-{
-	long before;
-	int i;
-
-	for (i = 0; i < times; i++) {
-		before = handled;
-		OK(pthread_kill(thread->pthread, SIGUSR1));
-		UNTIL(handled != before);
-	}
-}
-
-static void check_lock(int flags)
-{
-	static void *(*const calls[])(void *) = { lock_once, timed_lock_once };
-	struct scene scene;
-	struct thread thread;
-	int i;
-
-	handle(SIGUSR1, flags);
-	for (i = 0; i < 2; i++) {
-		scene = (struct scene){ .mutex = PTHREAD_MUTEX_INITIALIZER };
-		OK(pthread_mutex_lock(&scene.mutex));
-		start(&thread, calls[i], &scene);
-		until_asleep(&thread);
-		shoot(&thread, 100);
-		CHECK_EQ(scene.done, 0);
-		OK(pthread_mutex_unlock(&scene.mutex));
-		join(&thread);
-		CHECK_EQ(scene.done, 1);
-	}
-}
-
-static void posix_pthread_mutex_lock__waits_on_after_a_handler(void)
-{
-	check_lock(0);
-	check_lock(SA_RESTART);
-}
-
 static void *wait_once(void *argument)
 {
 	struct scene *scene = argument;
@@ -104,66 +53,6 @@ static void *wait_once(void *argument)
 	scene->done++;
 	OK(pthread_mutex_unlock(&scene->mutex));
 	return NULL;
-}
-
-static void check_wait(int flags)
-{
-	struct scene scene = {
-		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.cond = PTHREAD_COND_INITIALIZER,
-	};
-	struct thread thread;
-
-	handle(SIGUSR1, flags);
-	start(&thread, wait_once, &scene);
-	until_asleep(&thread);
-	shoot(&thread, 100);
-	OK(pthread_mutex_lock(&scene.mutex));
-	CHECK_EQ(scene.done, 0);
-	scene.permits = 1;
-	OK(pthread_cond_signal(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
-	join(&thread);
-}
-
-static void posix_pthread_cond_wait__no_eintr(void)
-{
-	check_wait(0);
-	check_wait(SA_RESTART);
-}
-
-static void *time_out(void *argument)
-{
-	struct scene *scene = argument;
-	struct timespec at = in_ms(CLOCK_REALTIME, 60);
-	int error = 0;
-
-	OK(pthread_mutex_lock(&scene->mutex));
-	while (!error)
-		error = pthread_cond_timedwait(&scene->cond, &scene->mutex, &at);
-	CHECK_ERR(error, ETIMEDOUT);
-	CHECK(now_ns(CLOCK_REALTIME) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-	OK(pthread_mutex_unlock(&scene->mutex));
-	scene->done = 1;
-	return NULL;
-}
-
-static void posix_pthread_cond_timedwait__handlers_leave_the_deadline_alone(void)
-{
-	struct scene scene = {
-		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.cond = PTHREAD_COND_INITIALIZER,
-	};
-	struct thread thread;
-
-	handle(SIGUSR1, 0);
-	start(&thread, time_out, &scene);
-	until_asleep(&thread);
-	while (!scene.done) {
-		OK(pthread_kill(thread.pthread, SIGUSR1));
-		usleep(500);
-	}
-	join(&thread);
 }
 
 /* ------------------------------------------------ thousands of interruptions -- */
@@ -203,7 +92,7 @@ static void check_storm(int signals, int wanted)
 	struct thread threads[6];
 	int i;
 
-	handle(SIGUSR1, 0);
+	handle(SIGUSR1);
 	handled = 0;
 	for (i = 0; i < 6; i++)
 		start(&threads[i], i < 4 ? count : wait_again_and_again, &scene);
@@ -221,7 +110,7 @@ static void check_storm(int signals, int wanted)
 	CHECK_EQ(scene.counter, scene.done);
 }
 
-static void posix_pthread_mutex__thousands_of_handlers_break_nothing(void)
+TEST(posix_pthread_mutex__thousands_of_handlers_break_nothing)
 {
 	check_storm(6000, 3000);
 }
@@ -289,17 +178,17 @@ static void check_handler_waits(void *(*interrupted)(void *), bool locked)
 	join(&thread);
 }
 
-static void glibc_pthread_mutex_lock__handler_waits_inside_a_mutex_wait(void)
+TEST(glibc_pthread_mutex_lock__handler_waits_inside_a_mutex_wait)
 {
 	check_handler_waits(lock_once, true);
 }
 
-static void glibc_pthread_mutex_lock__handler_waits_inside_a_condvar_wait(void)
+TEST(glibc_pthread_mutex_lock__handler_waits_inside_a_condvar_wait)
 {
 	check_handler_waits(wait_once, false);
 }
 
-static void glibc_pthread_mutex_lock__in_thousands_of_handlers(void)
+TEST(glibc_pthread_mutex_lock__in_thousands_of_handlers)
 {
 	struct scene scene = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -324,14 +213,4 @@ static void glibc_pthread_mutex_lock__in_thousands_of_handlers(void)
 	CHECK_EQ(of_handler.counter, handled);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_mutex_lock__waits_on_after_a_handler),
-	TEST(posix_pthread_cond_wait__no_eintr),
-	TEST(posix_pthread_cond_timedwait__handlers_leave_the_deadline_alone),
-	TEST(posix_pthread_mutex__thousands_of_handlers_break_nothing),
-	TEST(glibc_pthread_mutex_lock__handler_waits_inside_a_mutex_wait),
-	TEST(glibc_pthread_mutex_lock__handler_waits_inside_a_condvar_wait),
-	TEST(glibc_pthread_mutex_lock__in_thousands_of_handlers),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -81,12 +81,12 @@ static void check_destructors(intptr_t rounds, int threads)
 	CHECK_EQ(scene.destroyed, threads * rounds);
 }
 
-static void posix_pthread_key_create__destructors_lock_and_wait(void)
+TEST(posix_pthread_key_create__destructors_lock_and_wait)
 {
 	check_destructors(1, 200);
 }
 
-static void posix_pthread_key_create__destructors_lock_and_wait_in_each_round(void)
+TEST(posix_pthread_key_create__destructors_lock_and_wait_in_each_round)
 {
 	check_destructors(PTHREAD_DESTRUCTOR_ITERATIONS, 100);
 }
@@ -139,7 +139,7 @@ static void check_growth(int generations)
 	CHECK(resident_kb() - before < 400);
 }
 
-static void posix_pthread_create__thousands_that_wait_once_leave_no_memory(void)
+TEST(posix_pthread_create__thousands_that_wait_once_leave_no_memory)
 {
 	check_growth(200);
 }
@@ -151,7 +151,7 @@ static void *set_wait_and_end(void *argument)
 	return NULL;
 }
 
-static void posix_pthread_create__waiting_destructors_leave_no_memory(void)
+TEST(posix_pthread_create__waiting_destructors_leave_no_memory)
 {
 	struct thread threads[20];
 	long before = 0;
@@ -187,7 +187,7 @@ static void *wait_to_be_cancelled(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_pthread_cancel__thousands_leave_no_memory(void)
+TEST(posix_pthread_cancel__thousands_leave_no_memory)
 {
 	struct thread threads[10];
 	long before = 0;
@@ -217,7 +217,7 @@ static void *detached(void *argument UNUSED)
 	return NULL;
 }
 
-static void posix_pthread_detach__threads_that_lock_and_end(void)
+TEST(posix_pthread_detach__threads_that_lock_and_end)
 {
 	pthread_t thread;
 	int i;
@@ -231,45 +231,9 @@ static void posix_pthread_detach__threads_that_lock_and_end(void)
 	CHECK_EQ(scene.counter, 1000);
 }
 
-static void *unlock_for(void *argument)
-{
-	struct thread *holder = argument;
-
-	join(holder);
-	OK(pthread_mutex_unlock(&scene.mutex));
-	return NULL;
-}
-
-static void *lock_and_end(void *argument UNUSED)
-{
-	OK(pthread_mutex_lock(&scene.mutex));
-	return NULL;
-}
-
-/* A normal mutex stays locked when its holder ends. */
-static void posix_pthread_exit__leaves_its_mutexes_locked(void)
-{
-	struct thread holder, other;
-
-	start(&holder, lock_and_end, NULL);
-	start(&other, unlock_for, &holder);
-	join(&other);
-	OK(pthread_mutex_trylock(&scene.mutex));
-	start(&holder, lock_and_end, NULL);
-	until_asleep(&holder);
-	OK(pthread_mutex_unlock(&scene.mutex));
-	join(&holder);
-	CHECK_ERR(pthread_mutex_trylock(&scene.mutex), EBUSY);
-	/* A new thread may well have the old one's id: still locked. */
-	start(&holder, lock_and_end, NULL);
-	until_asleep(&holder);
-	OK(pthread_mutex_unlock(&scene.mutex));
-	join(&holder);
-}
-
 /* --------------------------------------------------------- small resources -- */
 
-static void posix_pthread_attr_setstacksize__least_stack_is_enough(void)
+TEST(posix_pthread_attr_setstacksize__least_stack_is_enough)
 {
 	pthread_attr_t attr;
 
@@ -311,7 +275,7 @@ static void *time_out(void *argument UNUSED)
 }
 
 /* Those who wait first use up whatever was mapped before. */
-static void posix_rlimit_as__exhausted_when_threads_first_wait(void)
+TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 {
 	enum { THREADS = 340, TIMED = 20 };
 	static struct thread threads[THREADS + TIMED];
@@ -352,7 +316,7 @@ static void posix_rlimit_as__exhausted_when_threads_first_wait(void)
 }
 
 /* All keys of the process taken by the program itself. */
-static void posix_pthread_key_create__none_left_when_threads_wait(void)
+TEST(posix_pthread_key_create__none_left_when_threads_wait)
 {
 	pthread_key_t taken;
 	int count = 0;
@@ -364,7 +328,7 @@ static void posix_pthread_key_create__none_left_when_threads_wait(void)
 }
 
 /* Whatever the locks need for themselves. */
-static void posix_pthread_key_create__all_are_left_once_threads_have_waited(void)
+TEST(posix_pthread_key_create__all_are_left_once_threads_have_waited)
 {
 	pthread_key_t taken;
 	int count = 0;
@@ -385,7 +349,7 @@ static void *use_key_0(void *argument)
 }
 
 /* A key that was never created, which a zeroed static names. */
-static void glibc_pthread_getspecific__key_0_is_nobodys(void)
+TEST(glibc_pthread_getspecific__key_0_is_nobodys)
 {
 	struct thread threads[4];
 	int i;
@@ -406,7 +370,7 @@ static void *wait_and_vanish(void *argument UNUSED)
 	return NULL;
 }
 
-static void linux_exit__threads_that_vanish_leave_no_memory(void)
+TEST(linux_exit__threads_that_vanish_leave_no_memory)
 {
 	struct thread threads[20];
 	long before = 0;
@@ -424,20 +388,4 @@ static void linux_exit__threads_that_vanish_leave_no_memory(void)
 	CHECK(resident_kb() - before < 400);
 }
 
-static const struct test tests[] = {
-	TEST(posix_pthread_key_create__destructors_lock_and_wait),
-	TEST(posix_pthread_key_create__destructors_lock_and_wait_in_each_round),
-	TEST(posix_pthread_create__thousands_that_wait_once_leave_no_memory),
-	TEST(posix_pthread_create__waiting_destructors_leave_no_memory),
-	TEST(posix_pthread_cancel__thousands_leave_no_memory),
-	TEST(posix_pthread_detach__threads_that_lock_and_end),
-	TEST(posix_pthread_exit__leaves_its_mutexes_locked),
-	TEST(posix_pthread_attr_setstacksize__least_stack_is_enough),
-	TEST(posix_rlimit_as__exhausted_when_threads_first_wait),
-	TEST(posix_pthread_key_create__none_left_when_threads_wait),
-	TEST(posix_pthread_key_create__all_are_left_once_threads_have_waited),
-	TEST(glibc_pthread_getspecific__key_0_is_nobodys),
-	TEST(linux_exit__threads_that_vanish_leave_no_memory),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -20,7 +20,7 @@ static void check(enum kind kind)
 	OK(pthread_mutex_destroy(&mutex));
 }
 
-static void glibc_dlsym__wrapper_passes_on_mutexes_of_each_kind(void)
+TEST(glibc_dlsym__wrapper_passes_on_mutexes_of_each_kind)
 {
 	enum kind kind;
 
@@ -32,8 +32,4 @@ static void glibc_dlsym__wrapper_passes_on_mutexes_of_each_kind(void)
 	CHECK(wrapped > 0);
 }
 
-static const struct test tests[] = {
-	TEST(glibc_dlsym__wrapper_passes_on_mutexes_of_each_kind),
-};
-
-TEST_MAIN(tests)
+RUN_TESTS()

@@ -117,7 +117,7 @@ fn check_all(name: &str, filter: fn() -> Vec<libc::sock_filter>) {
 
 #[test]
 fn mutexes_are_glibcs_when_the_table_cannot_be_mapped() {
-    check_all("mutex_types", no_tables);
+    check_all("mutex", no_tables);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn condvars_are_glibcs_when_the_table_cannot_be_mapped() {
 
 #[test]
 fn rwlocks_are_glibcs_when_the_table_cannot_be_mapped() {
-    check_all("rwlock_timed", no_tables);
+    check_all("rwlock_states", no_tables);
 }
 
 fn first_test(name: &str, folder: &str) -> (PathBuf, Test) {
@@ -138,7 +138,7 @@ fn first_test(name: &str, folder: &str) -> (PathBuf, Test) {
 
 #[test]
 fn quiet_is_quiet() {
-    let (program, test) = first_test("c11", "fallback-quiet");
+    let (program, test) = first_test("mutex", "fallback-quiet");
     let with = |quiet: Option<&str>| {
         let mut command = under(Side::Furwock.command(&program), no_tables());
         command.arg(&test.name);
@@ -157,7 +157,7 @@ fn quiet_is_quiet() {
 
 #[test]
 fn a_kernel_without_private_futexes_is_told_of() {
-    let (program, test) = first_test("c11", "fallback-futex");
+    let (program, test) = first_test("mutex", "fallback-futex");
     let mut command = under(Side::Furwock.command(&program), no_private_wakes());
     command.arg(&test.name);
     assert_says_once(&run(command).stderr, "private futexes");
@@ -165,7 +165,7 @@ fn a_kernel_without_private_futexes_is_told_of() {
 
 #[test]
 fn nothing_is_said_when_all_is_well() {
-    let (program, test) = first_test("c11", "fallback-well");
+    let (program, test) = first_test("mutex", "fallback-well");
     let mut command = Side::Furwock.command(&program);
     command.arg(&test.name);
     let run = run(command);

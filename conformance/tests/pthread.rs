@@ -93,7 +93,6 @@ macro_rules! programs {
 programs! {
     abandoned by check_plain;
     barrier_memory by check_plain;
-    c11 by check_plain;
     cancel by check_plain;
     cancel_cpp by check_cpp;
     clock_set by check_plain;
@@ -118,7 +117,6 @@ programs! {
     longjmp by check_plain;
     misuse by check_plain;
     mutex by check_plain;
-    mutex_types by check_plain;
     once_untabled by check_untabled;
     passthrough by check_plain;
     preload by check_plain;
@@ -126,13 +124,12 @@ programs! {
     rwlock by check_plain;
     rwlock_fairness by check_plain;
     rwlock_kinds by check_plain;
+    rwlock_states by check_plain;
     rwlock_storm by check_plain;
     rwlock_timed by check_plain;
     sandboxed by check_plain;
     shared_mutex by check_cpp;
     signals by check_plain;
     thread_exit by check_plain;
-    timed by check_plain;
-    unmap by check_plain;
     wrapped by check_wrapped;
 }
