@@ -691,12 +691,9 @@ static void *count(void *unused)
 TEST(mutex__excludes)
 {
 	struct thread threads[4];
-	int i;
 
-	for (i = 0; i < 4; i++)
-		start(&threads[i], count, NULL);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	start_all(threads, 4, count, NULL);
+	join_all(threads, 4);
 	CHECK_EQ(counter, 80000);
 	CHECK_EQ(mutex.word, 0);
 }

@@ -52,8 +52,7 @@ int main(int argc, char **argv)
 
 	CHECK(argc == 2);
 	arm_watchdog(WATCHDOG_S);
-	for (i = 0; i < THREADS; i++)
-		start(&threads[i], use, NULL);
+	start_all(threads, THREADS, use, NULL);
 	library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
 	if (!library)
 		FAIL("%s", dlerror());
@@ -71,8 +70,7 @@ int main(int argc, char **argv)
 	/* Every thread that has come out of its wait can be stopped no more. */
 	OK(dlclose(library));
 	unloaded = true;
-	for (i = 0; i < 2 * THREADS; i++)
-		join(&threads[i]);
+	join_all(threads, 2 * THREADS);
 	CHECK_EQ(counter, 2 * THREADS * 1000);
 	return 0;
 }

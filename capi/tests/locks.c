@@ -642,8 +642,7 @@ TEST(rwlock__excludes)
 		OK(furwock_rwlock_init(&lock, policy));
 		for (i = 0; i < 4; i++)
 			start(&threads[i], use, (void *)(i + 1));
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		join_all(threads, 4);
 		CHECK_EQ(first, writes);
 		CHECK_EQ(second, writes);
 		check_admits("ruw");
@@ -1194,12 +1193,9 @@ static void *count_by_attempts(void *unused)
 TEST(attempt__excludes)
 {
 	struct thread threads[4];
-	int i;
 
-	for (i = 0; i < 4; i++)
-		start(&threads[i], count_by_attempts, NULL);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	start_all(threads, 4, count_by_attempts, NULL);
+	join_all(threads, 4);
 	CHECK_EQ(counter, 80000);
 	CHECK_EQ(mutex.word, 0);
 }

@@ -63,14 +63,12 @@ TEST(a_barrier_is_freed_with_no_memory_left)
 	UNTIL(waiting == WAITING);
 	usleep(50000);
 	meet = true;
-	for (i = 0; i < MEETING; i++)
-		join(&meeting[i]);
+	join_all(meeting, MEETING);
 	OK(pthread_mutex_lock(&mutex));
 	over = true;
 	OK(pthread_cond_broadcast(&cond));
 	OK(pthread_mutex_unlock(&mutex));
-	for (i = 0; i < WAITING; i++)
-		join(&waiters[i]);
+	join_all(waiters, WAITING);
 }
 
 RUN_TESTS()

@@ -371,8 +371,7 @@ static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
 
 	for (round = 0; round < rounds; round++) {
 		make_scene(&scene, kind, call);
-		for (i = 0; i < 3; i++)
-			start(&waiters[i], take_permit, &scene);
+		start_all(waiters, 3, take_permit, &scene);
 		UNTIL(scene.stage == 3);
 		if (round % 2)
 			start(&canceller, cancel_at_once, &waiters[0]);
@@ -403,8 +402,7 @@ static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
 		scene.permits = 3;
 		OK(pthread_cond_broadcast(&scene.cond));
 		OK(pthread_mutex_unlock(&scene.mutex));
-		for (i = 0; i < 3; i++)
-			join(&waiters[i]);
+		join_all(waiters, 3);
 	}
 }
 
@@ -429,8 +427,7 @@ TEST(posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable)
 
 	make_scene(&scene, DEFAULT, WAIT);
 	for (round = 0; round < 400; round++) {
-		for (i = 0; i < 4; i++)
-			start(&waiters[i], take_permit, &scene);
+		start_all(waiters, 4, take_permit, &scene);
 		for (i = 0; i < 4; i++) {
 			OK(pthread_cancel(waiters[i].pthread));
 			if (round % 3 == 0)
@@ -450,8 +447,7 @@ TEST(posix_pthread_cancel__of_one_waiter_leaves_the_others_alone)
 	int i;
 
 	make_scene(&scene, DEFAULT, WAIT);
-	for (i = 0; i < 8; i++)
-		start(&waiters[i], take_permit, &scene);
+	start_all(waiters, 8, take_permit, &scene);
 	UNTIL(scene.stage == 8);
 	for (i = 0; i < 8; i++)
 		until_asleep(&waiters[i]);

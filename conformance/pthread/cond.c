@@ -6,12 +6,11 @@ TEST(posix_pthread_cond_broadcast__frees_three_hundred)
 	enum { WAITERS = 300 };
 	static struct thread threads[WAITERS];
 	struct gate gate;
-	int held, i;
+	int held;
 
 	for (held = 0; held < 2; held++) {
 		make_gate(&gate, DEFAULT);
-		for (i = 0; i < WAITERS; i++)
-			start(&threads[i], wait_for_permit, &gate);
+		start_all(threads, WAITERS, wait_for_permit, &gate);
 		until_waiting(&gate, WAITERS);
 		OK(pthread_mutex_lock(&gate.mutex));
 		gate.open = true;
@@ -20,8 +19,7 @@ TEST(posix_pthread_cond_broadcast__frees_three_hundred)
 		OK(pthread_cond_broadcast(&gate.cond));
 		if (held)
 			OK(pthread_mutex_unlock(&gate.mutex));
-		for (i = 0; i < WAITERS; i++)
-			join(&threads[i]);
+		join_all(threads, WAITERS);
 		CHECK_EQ(gate.passed, WAITERS);
 		OK(pthread_cond_destroy(&gate.cond));
 		OK(pthread_mutex_destroy(&gate.mutex));
@@ -209,14 +207,12 @@ TEST(posix_pthread_cond__bounded_queue_loses_nothing)
 			start(&producers[i], produce, &queue);
 			start(&consumers[i], consume, &queue);
 		}
-		for (i = 0; i < 4; i++)
-			join(&producers[i]);
+		join_all(producers, 4);
 		OK(pthread_mutex_lock(&queue.mutex));
 		queue.closed = true;
 		OK(pthread_cond_broadcast(&queue.filled));
 		OK(pthread_mutex_unlock(&queue.mutex));
-		for (i = 0; i < 4; i++)
-			join(&consumers[i]);
+		join_all(consumers, 4);
 		CHECK_EQ(queue.sum, 4LL * queue.limit * (queue.limit + 1) / 2);
 	}
 }

@@ -223,8 +223,7 @@ static void use_together(const struct locks *locks, void *(*use)(void *))
 	OK(cnd_init(&objects.cnd));
 	for (i = 0; i < 2; i++)
 		start(&threads[i], use, &users[i]);
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	join_all(threads, 2);
 	if (use == meet)
 		CHECK_EQ(objects.counter, ROUNDS);
 	if (use == call_once_each)

@@ -69,15 +69,13 @@ TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads)
 	struct object *object;
 	int i;
 
-	for (i = 0; i < DROPPERS; i++)
-		start(&threads[i], drop_all, NULL);
+	start_all(threads, DROPPERS, drop_all, NULL);
 	for (i = 0; i < OBJECTS; i++) {
 		object = map_object(i % OWN_KINDS);
 		object->references = DROPPERS;
 		objects[i] = object;
 	}
-	for (i = 0; i < DROPPERS; i++)
-		join(&threads[i]);
+	join_all(threads, DROPPERS);
 }
 
 /* ----------------------------------------------------------- condvars -- */
@@ -163,15 +161,14 @@ TEST(posix_pthread_cond_destroy__as_timed_waiters_leave)
 {
 	struct thread threads[4];
 	struct timed timed;
-	int i, round;
+	int round;
 
 	for (round = 0; round < 300; round++) {
 		timed = (struct timed){ .mutex = PTHREAD_MUTEX_INITIALIZER };
 		timed.cond = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		CHECK(timed.cond != MAP_FAILED);
-		for (i = 0; i < 4; i++)
-			start(&threads[i], wait_timed, &timed);
+		start_all(threads, 4, wait_timed, &timed);
 		usleep(900 + round % 300);
 		OK(pthread_mutex_lock(&timed.mutex));
 		timed.open = true;
@@ -180,8 +177,7 @@ TEST(posix_pthread_cond_destroy__as_timed_waiters_leave)
 		/* Late starters don't wait, since it is open. */
 		OK(pthread_cond_destroy(timed.cond));
 		munmap(timed.cond, 4096);
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		join_all(threads, 4);
 	}
 }
 

@@ -110,11 +110,9 @@ TEST(glibc_dlopen__by_threads_that_contend)
 		start(&walkers[i], walk, NULL);
 		start(&loaders[i], load, path);
 	}
-	for (i = 0; i < 2; i++)
-		join(&loaders[i]);
+	join_all(loaders, 2);
 	stop = true;
-	for (i = 0; i < 2; i++)
-		join(&walkers[i]);
+	join_all(walkers, 2);
 	free(path);
 }
 

@@ -73,25 +73,20 @@ static void *count_to(void *argument)
 static void use_heavily(struct scene *scene)
 {
 	struct thread threads[6], waiters[4];
-	int i;
 
 	scene->counter = 0;
 	scene->permits = 1;
 	scene->turns = 0;
 	scene->stop = false;
-	for (i = 0; i < 6; i++)
-		start(&threads[i], count_to, scene);
-	for (i = 0; i < 4; i++)
-		start(&waiters[i], wait_and_pass_on, scene);
-	for (i = 0; i < 6; i++)
-		join(&threads[i]);
+	start_all(threads, 6, count_to, scene);
+	start_all(waiters, 4, wait_and_pass_on, scene);
+	join_all(threads, 6);
 	CHECK_EQ(scene->counter, 6 * ROUNDS);
 	OK(pthread_mutex_lock(&scene->mutex));
 	scene->stop = true;
 	OK(pthread_cond_broadcast(&scene->cond));
 	OK(pthread_mutex_unlock(&scene->mutex));
-	for (i = 0; i < 4; i++)
-		join(&waiters[i]);
+	join_all(waiters, 4);
 }
 
 /* ------------------------------------------------ held by who forks -- */
@@ -100,12 +95,11 @@ TEST(posix_fork__child_unlocks_what_the_forking_thread_held)
 {
 	struct thread threads[4];
 	pid_t child;
-	int i, round;
+	int round;
 
 	for (round = 0; round < 6; round++) {
 		global.stop = false;
-		for (i = 0; i < 4; i++)
-			start(&threads[i], contend, &global);
+		start_all(threads, 4, contend, &global);
 		OK(pthread_mutex_lock(&global.mutex));
 		/* With waiters asleep, spinning, and in between. */
 		usleep(round * 700);
@@ -119,8 +113,7 @@ TEST(posix_fork__child_unlocks_what_the_forking_thread_held)
 		OK(pthread_mutex_unlock(&global.mutex));
 		REAP(child);
 		global.stop = true;
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		join_all(threads, 4);
 	}
 }
 
@@ -155,20 +148,17 @@ static void check_atfork(int rounds, int depth)
 static void run_with_atfork(void *(*others)(void *), int rounds, int depth)
 {
 	struct thread threads[5];
-	int i;
 
 	OK(pthread_atfork(lock_global, unlock_global, unlock_global));
 	global.permits = 1;
-	for (i = 0; i < 5; i++)
-		start(&threads[i], others, &global);
+	start_all(threads, 5, others, &global);
 	usleep(2000);
 	check_atfork(rounds, depth);
 	OK(pthread_mutex_lock(&global.mutex));
 	global.stop = true;
 	OK(pthread_cond_broadcast(&global.cond));
 	OK(pthread_mutex_unlock(&global.mutex));
-	for (i = 0; i < 5; i++)
-		join(&threads[i]);
+	join_all(threads, 5);
 }
 
 TEST(posix_pthread_atfork__mutex_contended_in_parent_works_in_child)
@@ -195,8 +185,7 @@ TEST_FURWOCK_ONLY(furwock_fork__signals_in_the_child_wake_only_its_own,
 	pid_t child;
 	int i;
 
-	for (i = 0; i < 3; i++)
-		start(&threads[i], wait_and_pass_on, &global);
+	start_all(threads, 3, wait_and_pass_on, &global);
 	for (i = 0; i < 3; i++)
 		until_asleep(&threads[i]);
 	OK(pthread_mutex_lock(&global.mutex));
@@ -214,8 +203,7 @@ TEST_FURWOCK_ONLY(furwock_fork__signals_in_the_child_wake_only_its_own,
 	global.stop = true;
 	OK(pthread_cond_broadcast(&global.cond));
 	OK(pthread_mutex_unlock(&global.mutex));
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	join_all(threads, 3);
 }
 
 /* The child's only thread has an id of its own. */
@@ -303,13 +291,10 @@ TEST(posix_fork__from_several_threads_while_others_come_and_go)
 
 	for (i = 0; i < 3; i++)
 		start(&threads[i], i < 2 ? come_and_go : contend, &global);
-	for (i = 0; i < 2; i++)
-		start(&forking[i], fork_often, NULL);
-	for (i = 0; i < 2; i++)
-		join(&forking[i]);
+	start_all(forking, 2, fork_often, NULL);
+	join_all(forking, 2);
 	global.stop = true;
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	join_all(threads, 3);
 }
 
 /* Threads that wait for the first time, and end: what each has is set up. */
@@ -346,8 +331,7 @@ TEST(posix_fork__as_threads_wait_for_the_first_time)
 	pid_t child;
 	int i;
 
-	for (i = 0; i < 4; i++)
-		start(&threads[i], keep_waiting_once, NULL);
+	start_all(threads, 4, keep_waiting_once, NULL);
 	for (i = 0; i < 400; i++) {
 		child = fork_watched();
 		if (child == 0) {
@@ -359,8 +343,7 @@ TEST(posix_fork__as_threads_wait_for_the_first_time)
 		REAP(child);
 	}
 	global.stop = true;
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	join_all(threads, 4);
 }
 
 /*
@@ -385,8 +368,7 @@ TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child)
 
 	OK(make_mutex(&scene->mutex, PSHARED));
 	make_cond(&scene->cond, CLOCK_REALTIME, true);
-	for (i = 0; i < 2; i++)
-		start(&threads[i], signal_shared, scene);
+	start_all(threads, 2, signal_shared, scene);
 	for (i = 0; i < 150; i++) {
 		child = fork_watched();
 		if (child == 0) {
@@ -398,8 +380,7 @@ TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child)
 		REAP(child);
 	}
 	scene->stop = true;
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	join_all(threads, 2);
 }
 
 /* -------------------------------------------------------- other programs -- */
@@ -455,17 +436,12 @@ static void *start_programs(void *argument UNUSED)
 TEST(posix_exec__programs_started_by_threads_that_contend)
 {
 	struct thread threads[3], starters[2];
-	int i;
 
-	for (i = 0; i < 3; i++)
-		start(&threads[i], contend, &global);
-	for (i = 0; i < 2; i++)
-		start(&starters[i], start_programs, NULL);
-	for (i = 0; i < 2; i++)
-		join(&starters[i]);
+	start_all(threads, 3, contend, &global);
+	start_all(starters, 2, start_programs, NULL);
+	join_all(starters, 2);
 	global.stop = true;
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	join_all(threads, 3);
 }
 
 RUN_TESTS()

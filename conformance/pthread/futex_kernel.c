@@ -428,15 +428,13 @@ TEST(futex__while_threads_end)
 	OK(pthread_key_create(&key, wait_at_the_end));
 	for (round = 0; round < 20; round++) {
 		handed_over = 0;
-		for (i = 0; i < 4; i++)
-			start(&threads[i], end_with_a_wait, NULL);
+		start_all(threads, 4, end_with_a_wait, NULL);
 		if (round % 4 == 0)
 			for (i = 0; i < 4; i++)
 				until_asleep(&threads[i]);
 		handed_over = 1;
 		wake(&handed_over, INT_MAX);
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		join_all(threads, 4);
 	}
 }
 

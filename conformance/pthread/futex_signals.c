@@ -307,8 +307,7 @@ TEST(futex__a_storm_of_handlers)
 	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &never, NULL), 0);
 	over = true;
 	join(&shooter);
-	for (i = 0; i < 2; i++)
-		join(&givers[i]);
+	join_all(givers, 2);
 	UNTIL(!giving);
 	/* All that was given is taken, by those who were woken for it. */
 	UNTIL(taken == given);
@@ -321,8 +320,7 @@ TEST(futex__a_storm_of_handlers)
 		futex(&permits[i], FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
 	}
 	futex(&elsewhere, FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
-	for (i = 0; i < TAKERS; i++)
-		join(&takers[i]);
+	join_all(takers, TAKERS);
 }
 
 /*
@@ -378,11 +376,8 @@ static void *shoot_givers(void *unused UNUSED)
 
 TEST(futex_wake__by_a_handler_is_not_lost)
 {
-	int i;
-
 	handle(SIGUSR1, give_one_inside, 0);
-	for (i = 0; i < 2; i++)
-		start(&takers[i], take_each, NULL);
+	start_all(takers, 2, take_each, NULL);
 	start(&givers[0], wake_nobody, NULL);
 	start(&shooter, shoot_givers, NULL);
 	sleep_ms(1500);
@@ -394,8 +389,7 @@ TEST(futex_wake__by_a_handler_is_not_lost)
 	done = true;
 	permits[0] = 2;
 	CHECK(wake(&permits[0], INT_MAX) <= 2);
-	for (i = 0; i < 2; i++)
-		join(&takers[i]);
+	join_all(takers, 2);
 }
 
 /* Without handlers' wakes a handler's wait, and others' wakes, on one word. */
@@ -422,21 +416,15 @@ static void wait_briefly_inside(int signal UNUSED)
 
 TEST(futex__a_storm_of_waits_in_handlers)
 {
-	intptr_t i;
-
 	handle(SIGUSR1, wait_briefly_inside, 0);
-	for (i = 0; i < TAKERS; i++)
-		start(&takers[i], wait_and_wake, NULL);
-	for (i = 0; i < 2; i++)
-		start(&givers[i], wait_and_wake, NULL);
+	start_all(takers, TAKERS, wait_and_wake, NULL);
+	start_all(givers, 2, wait_and_wake, NULL);
 	start(&shooter, shoot_all, NULL);
 	sleep_ms(1000);
 	over = true;
 	join(&shooter);
-	for (i = 0; i < TAKERS; i++)
-		join(&takers[i]);
-	for (i = 0; i < 2; i++)
-		join(&givers[i]);
+	join_all(takers, TAKERS);
+	join_all(givers, 2);
 	CHECK(handled > 20);
 	CHECK_EQ(wake(&at, INT_MAX), 0);
 }

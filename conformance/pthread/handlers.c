@@ -234,21 +234,15 @@ static bool goes_on(void)
 
 static void contend_begins(void)
 {
-	int i;
-
 	stop = false;
-	for (i = 0; i < 3; i++)
-		start(&threads[i], contend, NULL);
+	start_all(threads, 3, contend, NULL);
 	UNTIL(turns > 1000);
 }
 
 static void contend_ends(void)
 {
-	int i;
-
 	stop = true;
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	join_all(threads, 3);
 }
 
 static _Atomic int next_value[3];
@@ -379,8 +373,7 @@ TEST(posix_SA_ONSTACK__amid_locks_has_its_stack_and_context)
 	int i;
 
 	OK(sigaction(SIGUSR1, &action, NULL));
-	for (i = 0; i < 3; i++)
-		start(&threads[i], contend_on_stack, NULL);
+	start_all(threads, 3, contend_on_stack, NULL);
 	UNTIL(turns > 1000);
 	for (i = 0; goes_on(); i++) {
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));

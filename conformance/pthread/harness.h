@@ -225,6 +225,24 @@ static UNUSED void *join(struct thread *thread)
 	return result;
 }
 
+/* Threads that all do the same with the same thing. */
+static void UNUSED start_all(struct thread *threads, size_t count,
+			     void *(*run)(void *), void *argument)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		start(&threads[i], run, argument);
+}
+
+static void UNUSED join_all(struct thread *threads, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		join(&threads[i]);
+}
+
 /* futex, futex_waitv, futex_wait. */
 static bool is_futex_wait(int number)
 {

@@ -138,8 +138,7 @@ static void check(void (*what)(int side, uint32_t *state), int flags)
 	use = what;
 	for (i = 0; i < 2; i++)
 		start(&threads[i], use_it, (void *)i);
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	join_all(threads, 2);
 	CHECK(handled > 10);
 }
 

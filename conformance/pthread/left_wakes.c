@@ -79,8 +79,7 @@ TEST(posix_sem_post__left_in_a_storm_of_posts)
 	int i;
 
 	OK(sem_init(&permits, 0, 0));
-	for (i = 0; i < 3; i++)
-		start(&takers[i], take_until_stopped, &stop);
+	start_all(takers, 3, take_until_stopped, &stop);
 	each_way(storm_round);
 	stop = true;
 	for (i = 0; i < 3; i++) {
@@ -170,8 +169,7 @@ TEST_FURWOCK_ONLY(furwock_pthread_cond_signal_and_broadcast__left_at_any_moment,
 	each_way(notify_round);
 	take_turn(-1);
 	broadcast();
-	for (i = 0; i < WAITERS; i++)
-		join(&waiters[i]);
+	join_all(waiters, WAITERS);
 }
 
 static _Atomic pid_t holder;

@@ -38,16 +38,13 @@ TEST(posix_pthread_create__first_locks_are_threads)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct thread threads[6];
-	int i;
 
 	global.mutex = mutex;
 	OK(pthread_rwlock_init(&global.rwlock, NULL));
-	for (i = 0; i < 6; i++)
-		start(&threads[i], contend, &global);
+	start_all(threads, 6, contend, &global);
 	usleep(20000);
 	stop = true;
-	for (i = 0; i < 6; i++)
-		join(&threads[i]);
+	join_all(threads, 6);
 	stop = false;
 	use_all_anew(&global);
 }
@@ -83,13 +80,11 @@ TEST(posix_pthread_setcanceltype__asynchronously_between_locks)
 
 	set_up(&global);
 	for (round = 0; round < 25; round++) {
-		for (i = 0; i < 4; i++)
-			start(&threads[i], compute, &global);
+		start_all(threads, 4, compute, &global);
 		usleep(round * 30);
 		for (i = 0; i < 4; i++)
 			OK(pthread_cancel(threads[i].pthread));
-		for (i = 0; i < 4; i++)
-			join(&threads[i]);
+		join_all(threads, 4);
 		OK(pthread_mutex_trylock(&global.mutex));
 		OK(pthread_mutex_unlock(&global.mutex));
 	}
@@ -178,11 +173,10 @@ TEST(posix_fork__child_uses_objects_of_each_kind)
 {
 	struct thread threads[2];
 	pid_t child;
-	int i, round;
+	int round;
 
 	use_all_anew(&global);
-	for (i = 0; i < 2; i++)
-		start(&threads[i], contend_for_mutex, &global);
+	start_all(threads, 2, contend_for_mutex, &global);
 	OK(sem_post(&global.semaphore));
 	for (round = 0; round < 8; round++) {
 		OK(pthread_mutex_lock(&global.mutex));
@@ -205,8 +199,7 @@ TEST(posix_fork__child_uses_objects_of_each_kind)
 		REAP(child);
 	}
 	stop = true;
-	for (i = 0; i < 2; i++)
-		join(&threads[i]);
+	join_all(threads, 2);
 }
 
 /* ----------------------------------------------------- credentials -- */
@@ -277,8 +270,7 @@ TEST(glibc_setresuid__while_threads_wait)
 	OK(pthread_mutex_unlock(&global.mutex));
 	OK(sem_post(&global.semaphore));
 	pthread_barrier_wait(&global.barrier);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	join_all(threads, 4);
 }
 
 TEST(glibc_setresuid__while_threads_contend)
@@ -287,13 +279,11 @@ TEST(glibc_setresuid__while_threads_contend)
 	int i;
 
 	set_up(&global);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], contend, &global);
+	start_all(threads, 4, contend, &global);
 	for (i = 0; i < 50; i++)
 		CHECK_EQ(setresuid(getuid(), geteuid(), -1), 0);
 	stop = true;
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	join_all(threads, 4);
 	stop = false;
 	use_all_anew(&global);
 }
@@ -312,12 +302,11 @@ static void check_ending(void (*end)(void), int status)
 	static struct objects busy;
 	struct thread threads[3];
 	pid_t child = fork_watched();
-	int i, ended;
+	int ended;
 
 	if (child == 0) {
 		set_up(&busy);
-		for (i = 0; i < 3; i++)
-			start(&threads[i], contend, &busy);
+		start_all(threads, 3, contend, &busy);
 		usleep(2000);
 		end();
 		_exit(1);

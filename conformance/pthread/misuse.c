@@ -74,8 +74,7 @@ TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 		OK(pthread_mutex_unlock(&free_ones[i % 3000]));
 		OK(pthread_mutex_unlock(&free_ones[i % 3000]));
 	}
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	join_all(threads, 8);
 	CHECK_EQ(scene.counter, 4 * 8000);
 	for (i = 0; i < 3000; i++) {
 		OK(pthread_mutex_trylock(&free_ones[i]));
@@ -105,12 +104,9 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_nobody,
 {
 	struct scene scene = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 	struct thread threads[8];
-	int i;
 
-	for (i = 0; i < 8; i++)
-		start(&threads[i], unlock_twice, &scene);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	start_all(threads, 8, unlock_twice, &scene);
+	join_all(threads, 8);
 	OK(pthread_mutex_trylock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
 }
@@ -228,8 +224,7 @@ TEST(glibc_pthread_cond_wait__two_mutexes_at_a_time)
 		OK(pthread_cond_broadcast(&pair.cond));
 		OK(pthread_mutex_unlock(&pair.mutexes[1]));
 		OK(pthread_mutex_unlock(&pair.mutexes[0]));
-		for (i = 0; i < 6; i++)
-			join(&threads[i]);
+		join_all(threads, 6);
 	}
 }
 

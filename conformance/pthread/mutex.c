@@ -44,14 +44,12 @@ TEST(posix_pthread_mutex_unlock__wakes_every_waiter_in_the_end)
 		shared = (struct shared){ .counter = 0 };
 		OK(make_mutex(&shared.mutex, kind));
 		OK(pthread_mutex_lock(&shared.mutex));
-		for (i = 0; i < count; i++)
-			start(&waiters[i], lock_and_count, &shared);
+		start_all(waiters, count, lock_and_count, &shared);
 		for (i = 0; i < count; i++)
 			until_asleep(&waiters[i]);
 		CHECK_EQ(shared.counter, 0);
 		OK(pthread_mutex_unlock(&shared.mutex));
-		for (i = 0; i < count; i++)
-			join(&waiters[i]);
+		join_all(waiters, count);
 		CHECK_EQ(shared.counter, (long)count);
 		OK(pthread_mutex_destroy(&shared.mutex));
 	}
@@ -103,16 +101,13 @@ TEST(posix_pthread_mutex__lets_one_in_at_a_time_by_whatever_call)
 	struct thread threads[16];
 	struct shared shared;
 	enum kind kind;
-	int i;
 
 	for (kind = 0; kind < KINDS; kind++) {
 		shared = (struct shared){ .rounds = kind < OWN_KINDS ? 1000 : 200 };
 		if (!make_or_pass(&shared.mutex, kind))
 			continue;
-		for (i = 0; i < 16; i++)
-			start(&threads[i], contend, &shared);
-		for (i = 0; i < 16; i++)
-			join(&threads[i]);
+		start_all(threads, 16, contend, &shared);
+		join_all(threads, 16);
 		CHECK_EQ(shared.counter, 16 * shared.rounds);
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
 		OK(pthread_mutex_destroy(&shared.mutex));
@@ -143,7 +138,6 @@ TEST(glibc_pthread_mutex_lock__owner_names_the_holder)
 	struct thread threads[8];
 	struct shared shared;
 	enum kind kind;
-	int i;
 
 	for (kind = 0; kind < OWN_KINDS; kind++) {
 		shared = (struct shared){ .rounds = 3000 };
@@ -152,10 +146,8 @@ TEST(glibc_pthread_mutex_lock__owner_names_the_holder)
 		CHECK_EQ(shared.mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&shared.mutex));
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
-		for (i = 0; i < 8; i++)
-			start(&threads[i], check_owner, &shared);
-		for (i = 0; i < 8; i++)
-			join(&threads[i]);
+		start_all(threads, 8, check_owner, &shared);
+		join_all(threads, 8);
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
 	}
 }
@@ -194,10 +186,8 @@ TEST(posix_pthread_mutex__thousands_of_them_stay_apart)
 	all.count = 4000;
 	all.mutexes = calloc(all.count, sizeof(*all.mutexes));
 	all.counters = calloc(all.count, sizeof(*all.counters));
-	for (i = 0; i < 8; i++)
-		start(&threads[i], walk, &all);
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	start_all(threads, 8, walk, &all);
+	join_all(threads, 8);
 	for (i = 0; i < all.count; i++)
 		sum += all.counters[i];
 	CHECK_EQ(sum, 8 * 20000);
@@ -237,8 +227,7 @@ TEST(posix_pthread_mutex_lock__checks_hold_while_others_wait)
 	for (i = 0; i < 2; i++) {
 		OK(make_mutex(&shared.mutex, checked[i]));
 		OK(pthread_mutex_lock(&shared.mutex));
-		for (j = 0; j < 3; j++)
-			start(&others[j], lock_and_count, &shared);
+		start_all(others, 3, lock_and_count, &shared);
 		for (j = 0; j < 3; j++)
 			until_asleep(&others[j]);
 		if (checked[i] == ERRORCHECK) {
@@ -252,8 +241,7 @@ TEST(posix_pthread_mutex_lock__checks_hold_while_others_wait)
 		}
 		CHECK_EQ(shared.mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&shared.mutex));
-		for (j = 0; j < 3; j++)
-			join(&others[j]);
+		join_all(others, 3);
 		OK(pthread_mutex_destroy(&shared.mutex));
 	}
 }
@@ -286,8 +274,7 @@ TEST(posix_pthread_mutex_lock__recursive_excludes_at_every_depth)
 	int i;
 
 	OK(make_mutex(&mutex, RECURSIVE));
-	for (i = 0; i < 8; i++)
-		start(&threads[i], nest, &mutex);
+	start_all(threads, 8, nest, &mutex);
 	for (i = 0; i < 8; i++)
 		total = join(&threads[i]);
 	CHECK_EQ(*total, 8 * 2000);
@@ -338,8 +325,7 @@ TEST(posix_pthread_mutex_timedlock__giving_up_strands_nobody)
 
 	for (i = 0; i < 10; i++)
 		start(&threads[i], i < 5 ? give_up_or_lock : lock_often, &mutex);
-	for (i = 0; i < 10; i++)
-		join(&threads[i]);
+	join_all(threads, 10);
 	OK(pthread_mutex_trylock(&mutex));
 }
 
@@ -367,8 +353,7 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__no_hog_keeps_others_out,
 	int64_t began;
 	int i;
 
-	for (i = 0; i < 2; i++)
-		start(&hogs[i], hog, &shared);
+	start_all(hogs, 2, hog, &shared);
 	sleep_ms(5);
 	for (i = 0; i < 10; i++) {
 		began = now_ns(CLOCK_MONOTONIC);
@@ -378,8 +363,7 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__no_hog_keeps_others_out,
 		CHECK(now_ns(CLOCK_MONOTONIC) - began < 500 * NS_PER_MS);
 	}
 	shared.stage = 1;
-	for (i = 0; i < 2; i++)
-		join(&hogs[i]);
+	join_all(hogs, 2);
 }
 
 RUN_TESTS()

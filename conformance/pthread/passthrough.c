@@ -311,19 +311,16 @@ TEST(posix_process_shared__condvar_with_private_mutexes)
 	struct scene *scene = shared_memory(sizeof(*scene));
 	struct thread threads[3];
 	pid_t child;
-	int i;
 
 	make_cond(&scene->cond, CLOCK_REALTIME, true);
 	child = fork_watched();
-	for (i = 0; i < 3; i++)
-		start(&threads[i], wait_privately, scene);
+	start_all(threads, 3, wait_privately, scene);
 	if (child != 0) {
 		UNTIL(scene->stage == 6);
 		__atomic_store_n(&scene->permits, 1, __ATOMIC_SEQ_CST);
 		OK(pthread_cond_broadcast(&scene->cond));
 	}
-	for (i = 0; i < 3; i++)
-		join(&threads[i]);
+	join_all(threads, 3);
 	if (child == 0)
 		_exit(0);
 	REAP(child);

@@ -150,13 +150,11 @@ static void check_no_allocation(bool shared_cond, enum kind kind)
 {
 	struct thread threads[8];
 	struct scene scene = { .permits = 0 };
-	int i;
 
 	OK(make_mutex(&scene.mutex, kind));
 	make_cond(&scene.cond, CLOCK_REALTIME, shared_cond);
 	OK(pthread_mutex_lock(&scene.mutex));
-	for (i = 0; i < 8; i++)
-		start(&threads[i], first_contact, &scene);
+	start_all(threads, 8, first_contact, &scene);
 	UNTIL(scene.stage == 8);
 	usleep(2000);
 	OK(pthread_mutex_unlock(&scene.mutex));
@@ -167,8 +165,7 @@ static void check_no_allocation(bool shared_cond, enum kind kind)
 	OK(pthread_cond_broadcast(&scene.cond));
 	OK(pthread_mutex_unlock(&scene.mutex));
 	forbidden = false;
-	for (i = 0; i < 8; i++)
-		join(&threads[i]);
+	join_all(threads, 8);
 }
 
 TEST(conformance__waiting_allocates_nothing)

@@ -285,10 +285,8 @@ TEST(posix_pthread_rwlock__hundreds_held_by_one_thread)
 	for (i = 0; i < LOCKS; i++)
 		make_rwlock(&many[i].lock, i % RW_KINDS, false);
 	take_many(&writes_in_all);
-	for (i = 0; i < 4; i++)
-		start(&threads[i], take_many, &writes_in_all);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	start_all(threads, 4, take_many, &writes_in_all);
+	join_all(threads, 4);
 	for (i = 0; i < LOCKS; i++) {
 		writes += many[i].writes;
 		check_free(&many[i].lock);
@@ -385,8 +383,7 @@ static void check_users(void *reads_first)
 	struct object *object;
 	int i;
 
-	for (i = 0; i < USERS; i++)
-		start(&threads[i], use_and_leave, reads_first);
+	start_all(threads, USERS, use_and_leave, reads_first);
 	for (i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		object->users = 1 + USERS;
@@ -397,8 +394,7 @@ static void check_users(void *reads_first)
 			usleep(50);
 		leave(object);
 	}
-	for (i = 0; i < USERS; i++)
-		join(&threads[i]);
+	join_all(threads, USERS);
 }
 
 /* pthread_rwlock_destroy: whoever knows that nobody else uses it may. */

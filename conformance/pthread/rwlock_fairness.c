@@ -33,11 +33,8 @@ static void start_crowd(struct thread *threads, int count,
 
 static void end_crowd(struct thread *threads, int count)
 {
-	int i;
-
 	scene.stop = true;
-	for (i = 0; i < count; i++)
-		join(&threads[i]);
+	join_all(threads, count);
 	check_free(&scene.lock);
 }
 

@@ -154,8 +154,7 @@ static void check_storm(struct storm *storm, struct thread *threads, int count)
 
 	storm->stop = true;
 	await_end(storm, count);
-	for (i = 0; i < count; i++)
-		join(&threads[i]);
+	join_all(threads, count);
 	for (i = 0; i < CELLS; i++) {
 		CHECK_EQ(storm->cells[i].readers, 0);
 		CHECK_EQ(storm->cells[i].writers, 0);
@@ -166,10 +165,7 @@ static void check_storm(struct storm *storm, struct thread *threads, int count)
 
 static void start_storm(struct storm *storm, struct thread *threads, int count)
 {
-	int i;
-
-	for (i = 0; i < count; i++)
-		start(&threads[i], storm_along, storm);
+	start_all(threads, count, storm_along, storm);
 }
 
 static void run_storm(enum rw_kind kind, bool pshared)
@@ -264,8 +260,7 @@ TEST(posix_pthread_rwlock__storm_of_processes)
 		if (children[i])
 			continue;
 		start_storm(storm, threads, EACH_HAS);
-		for (i = 0; i < EACH_HAS; i++)
-			join(&threads[i]);
+		join_all(threads, EACH_HAS);
 		_exit(0);
 	}
 	start_storm(storm, threads, EACH_HAS);

@@ -162,8 +162,7 @@ TEST(posix_pthread_rwlock_timedlock__giving_up_strands_nobody)
 		for (i = 0; i < 10; i++)
 			start(&threads[i],
 			      i < 5 ? give_up_or_take : take_often, &lock);
-		for (i = 0; i < 10; i++)
-			join(&threads[i]);
+		join_all(threads, 10);
 		check_free(&lock);
 	}
 }

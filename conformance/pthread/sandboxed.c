@@ -78,8 +78,7 @@ static void run_sandboxed(void *(*run)(void *))
 	enter_sandbox();
 	for (i = 0; i < THREADS; i++)
 		start(&threads[i], run, (void *)i);
-	for (i = 0; i < THREADS; i++)
-		join(&threads[i]);
+	join_all(threads, THREADS);
 }
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -289,7 +288,7 @@ static void *wait_once(void *argument UNUSED)
 TEST(linux_seccomp__threads_that_come_and_go)
 {
 	struct thread threads[10];
-	int i, j;
+	int i;
 
 	enter_sandbox();
 	/* Readers are many: their lock becomes biased. */
@@ -299,12 +298,10 @@ TEST(linux_seccomp__threads_that_come_and_go)
 	}
 	for (i = 0; i < 60; i++) {
 		OK(pthread_mutex_lock(&mutex));
-		for (j = 0; j < 10; j++)
-			start(&threads[j], wait_once, NULL);
+		start_all(threads, 10, wait_once, NULL);
 		usleep(2000);
 		OK(pthread_mutex_unlock(&mutex));
-		for (j = 0; j < 10; j++)
-			join(&threads[j]);
+		join_all(threads, 10);
 	}
 	CHECK_EQ(counter, 600);
 }
@@ -322,18 +319,15 @@ static void *wait_with_all(void *argument UNUSED)
 TEST(linux_seccomp__hundreds_that_wait_at_once)
 {
 	static struct thread threads[400];
-	int i;
 
 	enter_sandbox();
-	for (i = 0; i < 400; i++)
-		start(&threads[i], wait_with_all, NULL);
+	start_all(threads, 400, wait_with_all, NULL);
 	sleep_ms(100);
 	OK(pthread_mutex_lock(&mutex));
 	counter = 1;
 	OK(pthread_cond_broadcast(&cond));
 	OK(pthread_mutex_unlock(&mutex));
-	for (i = 0; i < 400; i++)
-		join(&threads[i]);
+	join_all(threads, 400);
 }
 
 RUN_TESTS()

@@ -105,8 +105,7 @@ static void check_storm(int signals, int wanted)
 	scene.stop = true;
 	OK(pthread_cond_broadcast(&scene.cond));
 	OK(pthread_mutex_unlock(&scene.mutex));
-	for (i = 0; i < 6; i++)
-		join(&threads[i]);
+	join_all(threads, 6);
 	CHECK_EQ(scene.counter, scene.done);
 }
 
@@ -199,16 +198,14 @@ TEST(glibc_pthread_mutex_lock__in_thousands_of_handlers)
 
 	handle_by_locking();
 	handled = 0;
-	for (i = 0; i < 4; i++)
-		start(&threads[i], count, &scene);
+	start_all(threads, 4, count, &scene);
 	for (i = 0; i < 4000; i++) {
 		OK(pthread_kill(threads[i % 4].pthread, SIGUSR1));
 		if (i % 4 == 0)
 			usleep(50);
 	}
 	scene.stop = true;
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	join_all(threads, 4);
 	CHECK_EQ(scene.counter, scene.done);
 	CHECK_EQ(of_handler.counter, handled);
 }

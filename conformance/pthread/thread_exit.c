@@ -64,20 +64,16 @@ static void *contend(void *argument UNUSED)
 static void check_destructors(intptr_t rounds, int threads)
 {
 	struct thread ending[10], contending[2];
-	int i, j;
+	int i;
 
 	OK(pthread_key_create(&key, destroy));
-	for (i = 0; i < 2; i++)
-		start(&contending[i], contend, NULL);
+	start_all(contending, 2, contend, NULL);
 	for (i = 0; i < threads; i += 10) {
-		for (j = 0; j < 10; j++)
-			start(&ending[j], set_and_end, (void *)rounds);
-		for (j = 0; j < 10; j++)
-			join(&ending[j]);
+		start_all(ending, 10, set_and_end, (void *)rounds);
+		join_all(ending, 10);
 	}
 	scene.stop = true;
-	for (i = 0; i < 2; i++)
-		join(&contending[i]);
+	join_all(contending, 2);
 	CHECK_EQ(scene.destroyed, threads * rounds);
 }
 
@@ -123,8 +119,7 @@ static void come_and_go(int generations, const pthread_attr_t *attr)
 		scene.permits = 20;
 		OK(pthread_cond_broadcast(&scene.cond));
 		OK(pthread_mutex_unlock(&scene.mutex));
-		for (j = 0; j < 20; j++)
-			join(&threads[j]);
+		join_all(threads, 20);
 	}
 }
 
@@ -155,17 +150,14 @@ TEST(posix_pthread_create__waiting_destructors_leave_no_memory)
 {
 	struct thread threads[20];
 	long before = 0;
-	int i, j;
+	int i;
 
 	OK(pthread_key_create(&key, destroy));
 	for (i = 0; i < 170; i++) {
 		if (i == 20)
 			before = resident_kb();
-		for (j = 0; j < 20; j++)
-			start(&threads[j], set_wait_and_end,
-			      (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
-		for (j = 0; j < 20; j++)
-			join(&threads[j]);
+		start_all(threads, 20, set_wait_and_end, (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
+		join_all(threads, 20);
 	}
 	/* 3000 threads of 256 bytes are 750 KiB. */
 	CHECK(resident_kb() - before < 400);
@@ -197,8 +189,7 @@ TEST(posix_pthread_cancel__thousands_leave_no_memory)
 		if (i == 20)
 			before = resident_kb();
 		scene.stage = 0;
-		for (j = 0; j < 10; j++)
-			start(&threads[j], wait_to_be_cancelled, NULL);
+		start_all(threads, 10, wait_to_be_cancelled, NULL);
 		UNTIL(scene.stage == 10);
 		for (j = 0; j < 10; j++)
 			OK(pthread_cancel(threads[j].pthread));
@@ -311,8 +302,7 @@ TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 	OK(pthread_mutex_unlock(&scene.mutex));
 	limit.rlim_cur = RLIM_INFINITY;
 	setrlimit(RLIMIT_AS, &limit);
-	for (i = 0; i < THREADS + TIMED; i++)
-		join(&threads[i]);
+	join_all(threads, THREADS + TIMED);
 }
 
 /* All keys of the process taken by the program itself. */
@@ -356,8 +346,7 @@ TEST(glibc_pthread_getspecific__key_0_is_nobodys)
 
 	for (i = 0; i < 4; i++)
 		start(&threads[i], use_key_0, &threads[i]);
-	for (i = 0; i < 4; i++)
-		join(&threads[i]);
+	join_all(threads, 4);
 	use_key_0(&key);
 }
 
@@ -374,15 +363,13 @@ TEST(linux_exit__threads_that_vanish_leave_no_memory)
 {
 	struct thread threads[20];
 	long before = 0;
-	int i, j;
+	int i;
 
 	for (i = 0; i < 170; i++) {
 		if (i == 20)
 			before = resident_kb();
-		for (j = 0; j < 20; j++)
-			start(&threads[j], wait_and_vanish, NULL);
-		for (j = 0; j < 20; j++)
-			join(&threads[j]);
+		start_all(threads, 20, wait_and_vanish, NULL);
+		join_all(threads, 20);
 	}
 	CHECK_EQ(scene.stage, 3400);
 	CHECK(resident_kb() - before < 400);

@@ -147,12 +147,10 @@ static void __attribute__((noreturn)) be_a_family(void)
 	CHECK_EQ(sem_getvalue(&parents, &value), 0);
 	while (value-- > 0)
 		CHECK_EQ(sem_trywait(&parents), 0);
-	for (i = 0; i < CHILD_THREADS; i++)
-		start(&threads[i], work_in_child, NULL);
+	start_all(threads, CHILD_THREADS, work_in_child, NULL);
 	for (i = 0; i < CHILD_THREADS; i++)
 		CHECK_EQ(sem_post(&parents), 0);
-	for (i = 0; i < CHILD_THREADS; i++)
-		join(&threads[i]);
+	join_all(threads, CHILD_THREADS);
 	CHECK_EQ(child_work.counter, CHILD_THREADS * CHILD_ROUNDS);
 	CHECK_EQ(child_work.calls, 1);
 	CHECK_EQ(sem_getvalue(&parents, &value), 0);

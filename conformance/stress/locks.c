@@ -244,15 +244,12 @@ static void *keep_starting(void *argument UNUSED)
 {
 	struct actor *actor = appear("starter");
 	struct thread threads[SHORT_LIVED];
-	int i;
 
 	while (!stop) {
 		does(actor, "starts threads", SHORT_LIVED);
-		for (i = 0; i < SHORT_LIVED; i++)
-			start(&threads[i], live_shortly, NULL);
+		start_all(threads, SHORT_LIVED, live_shortly, NULL);
 		does(actor, "joins threads", SHORT_LIVED);
-		for (i = 0; i < SHORT_LIVED; i++)
-			join(&threads[i]);
+		join_all(threads, SHORT_LIVED);
 		got_on(actor);
 	}
 	vanish(actor);

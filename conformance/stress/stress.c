@@ -93,8 +93,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < SUBJECTS; i++)
 		if (subjects[i]->finish && strength(subjects[i], storm))
 			subjects[i]->finish();
-	for (i = 0; i < count; i++)
-		join(&threads[i]);
+	join_all(threads, count);
 	for (i = 0; i < SUBJECTS; i++) {
 		if (!strength(subjects[i], storm))
 			continue;
