@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{bounded, eventually};
+use common::{bounded, elsewhere, eventually, together};
 use furwock::lock::RawMutex;
 use furwock::{Condvar, Deadline, Mutex};
 use std::sync::Arc;
@@ -13,28 +13,17 @@ use std::time::{Duration, Instant};
 #[test]
 fn sixteen_threads_count_together() {
     bounded(|| {
-        let count = Arc::new(Mutex::new(0u64));
-        let workers: Vec<_> = (0..16)
-            .map(|number| {
-                let count = Arc::clone(&count);
-                thread::spawn(move || {
-                    for round in 0..20_000 {
-                        match (round + number) % 3 {
-                            0 => *count.lock() += 1,
-                            1 => match count.try_lock() {
-                                Some(mut guard) => *guard += 1,
-                                None => *count.lock() += 1,
-                            },
-                            _ => match count.try_lock_for(Duration::from_micros(50)) {
-                                Some(mut guard) => *guard += 1,
-                                None => *count.lock() += 1,
-                            },
-                        }
-                    }
-                })
-            })
-            .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let count = Mutex::new(0u64);
+        together(16, |number| {
+            for round in 0..20_000 {
+                let guard = match (round + number) % 3 {
+                    0 => Some(count.lock()),
+                    1 => count.try_lock(),
+                    _ => count.try_lock_for(Duration::from_micros(50)),
+                };
+                *guard.unwrap_or_else(|| count.lock()) += 1;
+            }
+        });
         assert_eq!(*count.lock(), 16 * 20_000);
     });
 }
@@ -42,19 +31,16 @@ fn sixteen_threads_count_together() {
 #[test]
 fn a_held_mutex_is_not_to_be_had() {
     bounded(|| {
-        let mutex = Arc::new(Mutex::new(()));
+        let mutex = Mutex::new(());
         let guard = mutex.lock();
         assert!(mutex.is_locked());
-        let other = Arc::clone(&mutex);
-        thread::spawn(move || {
-            assert!(other.try_lock().is_none());
+        elsewhere(|| {
+            assert!(mutex.try_lock().is_none());
             let started = Instant::now();
-            assert!(other.try_lock_for(Duration::from_millis(30)).is_none());
+            assert!(mutex.try_lock_for(Duration::from_millis(30)).is_none());
             assert!(started.elapsed() >= Duration::from_millis(30));
-            assert!(other.try_lock_until(Instant::now() - Duration::from_secs(1)).is_none());
-        })
-        .join()
-        .unwrap();
+            assert!(mutex.try_lock_until(Instant::now() - Duration::from_secs(1)).is_none());
+        });
         drop(guard);
         assert!(mutex.try_lock_for(Duration::ZERO).is_some());
         assert!(!mutex.is_locked());
@@ -243,43 +229,35 @@ fn a_bounded_queue_loses_nothing() {
             not_empty: Condvar,
             not_full: Condvar,
         }
-        let queue = Arc::new(Queue {
+        let queue = Queue {
             items: Mutex::new(Vec::new()),
             not_empty: Condvar::new(),
             not_full: Condvar::new(),
+        };
+        let produce = |item| {
+            let mut items = queue.items.lock();
+            queue.not_full.wait_while(&mut items, |items| items.len() == 8);
+            items.push(item);
+            queue.not_empty.notify_one();
+            0
+        };
+        let consume = || {
+            let mut items = queue.items.lock();
+            let short = Duration::from_micros(30);
+            while queue
+                .not_empty
+                .wait_while_for(&mut items, |items| items.is_empty(), short)
+                .timed_out()
+            {}
+            let item = items.pop().unwrap();
+            queue.not_full.notify_one();
+            item
+        };
+        let sums = together(8, |number| {
+            let part = (number % 4..ITEMS).step_by(4);
+            part.map(|item| if number < 4 { produce(item) } else { consume() }).sum::<u64>()
         });
-        let producers = (0..4).map(|part| {
-            let queue = Arc::clone(&queue);
-            thread::spawn(move || {
-                for item in (part..ITEMS).step_by(4) {
-                    let mut items = queue.items.lock();
-                    queue.not_full.wait_while(&mut items, |items| items.len() == 8);
-                    items.push(item);
-                    queue.not_empty.notify_one();
-                }
-                0
-            })
-        });
-        let consumers = (0..4).map(|part| {
-            let queue = Arc::clone(&queue);
-            thread::spawn(move || {
-                let mut sum = 0;
-                for _ in (part..ITEMS).step_by(4) {
-                    let mut items = queue.items.lock();
-                    let short = Duration::from_micros(30);
-                    while queue
-                        .not_empty
-                        .wait_while_for(&mut items, |items| items.is_empty(), short)
-                        .timed_out()
-                    {}
-                    sum += items.pop().unwrap();
-                    queue.not_full.notify_one();
-                }
-                sum
-            })
-        });
-        let threads: Vec<_> = producers.chain(consumers).collect();
-        let sum: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        let sum: u64 = sums.into_iter().sum();
         assert_eq!(sum, ITEMS * (ITEMS - 1) / 2);
     });
 }
@@ -287,27 +265,21 @@ fn a_bounded_queue_loses_nothing() {
 #[test]
 fn a_timed_lock_at_its_deadline_leaves_no_trace() {
     bounded(|| {
-        let mutex = Arc::new(RawMutex::new());
-        let workers: Vec<_> = (0..8)
-            .map(|number: u64| {
-                let mutex = Arc::clone(&mutex);
-                thread::spawn(move || {
-                    for round in 0..3000 {
-                        let micros = (number * 13 + round) % 60;
-                        let deadline = Deadline::after(Duration::from_micros(micros));
-                        if number < 4 {
-                            mutex.lock();
-                        } else if !mutex.lock_until(&deadline) {
-                            continue;
-                        }
-                        let started = Instant::now();
-                        while started.elapsed() < Duration::from_micros(5) {}
-                        mutex.unlock();
-                    }
-                })
-            })
-            .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let mutex = RawMutex::new();
+        together(8, |number| {
+            for round in 0..3000 {
+                let micros = (number * 13 + round) % 60;
+                let deadline = Deadline::after(Duration::from_micros(micros));
+                if number < 4 {
+                    mutex.lock();
+                } else if !mutex.lock_until(&deadline) {
+                    continue;
+                }
+                let started = Instant::now();
+                while started.elapsed() < Duration::from_micros(5) {}
+                mutex.unlock();
+            }
+        });
         assert!(!mutex.is_locked());
     });
 }

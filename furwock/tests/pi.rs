@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{bounded, deadlines, eventually, is_asleep, task_status};
+use common::{bounded, deadlines, elsewhere, eventually, is_asleep, task_status, together};
 use furwock::lock::Outcome;
 use furwock::lock::pi::{self, Acquired, PiError, RawPiCondvar, RawPiMutex, Scope};
 use furwock::{Clock, Deadline, PiCondvar, PiMutex, PiMutexGuard};
@@ -14,24 +14,18 @@ use std::time::Duration;
 
 fn shared_in(scope: Scope) {
     bounded(move || {
-        let count = Arc::new(PiMutex::with_scope(scope, 0u64));
-        let workers: Vec<_> = (0..8)
-            .map(|number: usize| {
-                let count = Arc::clone(&count);
-                thread::spawn(move || {
-                    for round in 0..5_000 {
-                        let short = Duration::from_micros(50);
-                        let guard = match (round + number) % 3 {
-                            0 => count.lock().ok(),
-                            1 => count.try_lock(),
-                            _ => count.lock_for(short).ok(),
-                        };
-                        *guard.unwrap_or_else(|| count.lock().unwrap()) += 1;
-                    }
-                })
-            })
-            .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let count = PiMutex::with_scope(scope, 0u64);
+        together(8, |number| {
+            for round in 0..5_000 {
+                let short = Duration::from_micros(50);
+                let guard = match (round + number) % 3 {
+                    0 => count.lock().ok(),
+                    1 => count.try_lock(),
+                    _ => count.lock_for(short).ok(),
+                };
+                *guard.unwrap_or_else(|| count.lock().unwrap()) += 1;
+            }
+        });
         assert_eq!(*count.lock().unwrap(), 8 * 5_000);
     });
 }
@@ -45,21 +39,18 @@ fn eight_threads_count_together() {
 #[test]
 fn a_held_mutex_is_not_to_be_had_on_either_clock() {
     bounded(|| {
-        let mutex = Arc::new(PiMutex::new(()));
+        let mutex = PiMutex::new(());
         let guard = mutex.lock().unwrap();
         assert!(mutex.is_locked());
-        let other = Arc::clone(&mutex);
-        thread::spawn(move || {
-            assert!(other.try_lock().is_none());
+        elsewhere(|| {
+            assert!(mutex.try_lock().is_none());
             for deadline in deadlines(Duration::from_millis(30)) {
-                assert_eq!(other.lock_until(&deadline).err(), Some(PiError::TimedOut));
+                assert_eq!(mutex.lock_until(&deadline).err(), Some(PiError::TimedOut));
                 assert!(deadline.has_passed());
             }
             let passed = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-            assert_eq!(other.lock_until(&passed).err(), Some(PiError::TimedOut));
-        })
-        .join()
-        .unwrap();
+            assert_eq!(mutex.lock_until(&passed).err(), Some(PiError::TimedOut));
+        });
         drop(guard);
         assert!(mutex.lock_for(Duration::ZERO).is_ok());
         assert!(!mutex.is_locked());
@@ -69,12 +60,11 @@ fn a_held_mutex_is_not_to_be_had_on_either_clock() {
 #[test]
 fn only_the_owner_releases() {
     bounded(|| {
-        let mutex = Arc::new(RawPiMutex::new(Scope::Private));
+        let mutex = RawPiMutex::new(Scope::Private);
         assert_eq!(mutex.unlock(), Err(PiError::NotOwner));
         assert_eq!(mutex.lock(), Ok(Acquired::Properly));
         assert_eq!(mutex.owner(), furwock::lock::thread_id());
-        let other = Arc::clone(&mutex);
-        thread::spawn(move || assert_eq!(other.unlock(), Err(PiError::NotOwner))).join().unwrap();
+        elsewhere(|| assert_eq!(mutex.unlock(), Err(PiError::NotOwner)));
         assert_eq!(mutex.unlock(), Ok(()));
         assert_eq!(mutex.owner(), 0);
     });
@@ -112,27 +102,14 @@ fn relocking_is_a_deadlock_that_is_told() {
 #[test]
 fn a_circle_of_two_is_a_deadlock_that_is_told() {
     bounded(|| {
-        let mutexes = Arc::new([PiMutex::new(()), PiMutex::new(())]);
-        let told = Arc::new(AtomicUsize::new(0));
-        let both = Arc::new(Barrier::new(2));
-        let threads = [0, 1].map(|first| {
-            let (mutexes, told, both) =
-                (Arc::clone(&mutexes), Arc::clone(&told), Arc::clone(&both));
-            thread::spawn(move || {
-                let own = mutexes[first].lock().unwrap();
-                both.wait();
-                match mutexes[1 - first].lock() {
-                    Ok(_) => {}
-                    Err(error) => {
-                        assert_eq!(error, PiError::Deadlock);
-                        told.fetch_add(1, Ordering::SeqCst);
-                    }
-                }
-                drop(own);
-            })
+        let mutexes = [PiMutex::new(()), PiMutex::new(())];
+        let both = Barrier::new(2);
+        let errors = together(2, |first| {
+            let _own = mutexes[first as usize].lock().unwrap();
+            both.wait();
+            mutexes[1 - first as usize].lock().err()
         });
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert_eq!(told.load(Ordering::SeqCst), 1);
+        assert!(errors.contains(&None) && errors.contains(&Some(PiError::Deadlock)), "{errors:?}");
         assert!(mutexes.iter().all(|mutex| !mutex.is_locked()));
     });
 }
@@ -447,48 +424,41 @@ fn a_bounded_queue_loses_nothing() {
         not_full: PiCondvar,
     }
     bounded(|| {
-        let queue = Arc::new(Queue {
+        let queue = Queue {
             items: PiMutex::new(Vec::new()),
             not_empty: PiCondvar::new(),
             not_full: PiCondvar::new(),
+        };
+        let produce = |item| {
+            let items = queue.items.lock().unwrap();
+            let full = |items: &mut Vec<_>| items.len() == 8;
+            queue.not_full.wait_while(items, full).unwrap().push(item);
+            queue.not_empty.notify_one().unwrap();
+            0
+        };
+        let consume = |timed| {
+            let mut items = queue.items.lock().unwrap();
+            while items.is_empty() {
+                // Two of them wait without a deadline: a signal that a timed-out waiter swallowed
+                // would leave one asleep.
+                items = if timed {
+                    let short = Duration::from_micros(30);
+                    queue.not_empty.wait_for(items, short).unwrap().0
+                } else {
+                    queue.not_empty.wait(items).unwrap()
+                };
+            }
+            let item = items.pop().unwrap();
+            drop(items);
+            queue.not_full.notify_one().unwrap();
+            item
+        };
+        let sums = together(8, |number| {
+            let part = (number % 4..ITEMS).step_by(4);
+            part.map(|item| if number < 4 { produce(item) } else { consume(number > 5) })
+                .sum::<u64>()
         });
-        let producers = (0..4).map(|part| {
-            let queue = Arc::clone(&queue);
-            thread::spawn(move || {
-                for item in (part..ITEMS).step_by(4) {
-                    let items = queue.items.lock().unwrap();
-                    let full = |items: &mut Vec<_>| items.len() == 8;
-                    queue.not_full.wait_while(items, full).unwrap().push(item);
-                    queue.not_empty.notify_one().unwrap();
-                }
-                0
-            })
-        });
-        let consumers = (0..4).map(|part| {
-            let queue = Arc::clone(&queue);
-            thread::spawn(move || {
-                let mut sum = 0;
-                for _ in (part..ITEMS).step_by(4) {
-                    let mut items = queue.items.lock().unwrap();
-                    while items.is_empty() {
-                        // Two of them wait without a deadline: a signal that a timed-out waiter
-                        // swallowed would leave one asleep.
-                        items = if part < 2 {
-                            queue.not_empty.wait(items).unwrap()
-                        } else {
-                            let short = Duration::from_micros(30);
-                            queue.not_empty.wait_for(items, short).unwrap().0
-                        };
-                    }
-                    sum += items.pop().unwrap();
-                    drop(items);
-                    queue.not_full.notify_one().unwrap();
-                }
-                sum
-            })
-        });
-        let threads: Vec<_> = producers.chain(consumers).collect();
-        let sum: u64 = threads.into_iter().map(|thread| thread.join().unwrap()).sum();
+        let sum: u64 = sums.into_iter().sum();
         assert_eq!(sum, ITEMS * (ITEMS - 1) / 2);
     });
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Random, bounded, eventually};
+use common::{Random, bounded, elsewhere, eventually, together};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
@@ -13,14 +13,8 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Runs `work` in a thread that has ended when this returns.
-fn in_a_thread<R: Send + 'static>(work: impl FnOnce() -> R + Send + 'static) -> R {
-    thread::spawn(work).join().unwrap()
-}
-
 fn die_holding(mutex: &Pin<Arc<RobustMutex<u32>>>, value: u32) {
-    let mutex = mutex.clone();
-    in_a_thread(move || {
+    elsewhere(|| {
         let mut guard = mutex.as_ref().lock().unwrap();
         *guard = value;
         forget(guard);
@@ -31,29 +25,23 @@ fn die_holding(mutex: &Pin<Arc<RobustMutex<u32>>>, value: u32) {
 fn a_mutex_excludes() {
     bounded(|| {
         let count = Arc::pin(RobustMutex::new(0u32));
-        let workers: Vec<_> = (0..8)
-            .map(|number| {
-                let count = count.clone();
-                thread::spawn(move || {
-                    let count = count.as_ref();
-                    for round in 0..20_000 {
-                        let guard = match (round + number) % 3 {
-                            0 => count.lock(),
-                            1 => count.try_lock(),
-                            _ => count.try_lock_for(Duration::from_micros(50)),
-                        };
-                        match guard {
-                            Ok(mut guard) => *guard += 1,
-                            Err(RobustError::WouldBlock | RobustError::TimedOut) => {
-                                *count.lock().unwrap() += 1;
-                            }
-                            Err(other) => panic!("{other}"),
-                        }
+        together(8, |number| {
+            let count = count.as_ref();
+            for round in 0..20_000 {
+                let guard = match (round + number) % 3 {
+                    0 => count.lock(),
+                    1 => count.try_lock(),
+                    _ => count.try_lock_for(Duration::from_micros(50)),
+                };
+                match guard {
+                    Ok(mut guard) => *guard += 1,
+                    Err(RobustError::WouldBlock | RobustError::TimedOut) => {
+                        *count.lock().unwrap() += 1;
                     }
-                })
-            })
-            .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+                    Err(other) => panic!("{other}"),
+                }
+            }
+        });
         assert_eq!(*count.as_ref().lock().unwrap(), 8 * 20_000);
         assert!(!count.is_locked());
     });
@@ -64,9 +52,8 @@ fn a_held_mutex_is_not_to_be_had() {
     bounded(|| {
         let mutex = Arc::pin(RobustMutex::new(0u32));
         let guard = mutex.as_ref().lock().unwrap();
-        let other = mutex.clone();
-        in_a_thread(move || {
-            let other = other.as_ref();
+        elsewhere(|| {
+            let other = mutex.as_ref();
             assert!(matches!(other.try_lock(), Err(RobustError::WouldBlock)));
             let started = Instant::now();
             let timeout = Duration::from_millis(20);
@@ -89,9 +76,8 @@ fn a_death_is_told_until_it_is_repaired() {
         let mutex = Arc::pin(RobustMutex::new(0u32));
         die_holding(&mutex, 5);
         // The repairer dies as well.
-        let other = mutex.clone();
-        in_a_thread(move || {
-            let mut guard = other.as_ref().lock().unwrap_err().into_guard().unwrap();
+        elsewhere(|| {
+            let mut guard = mutex.as_ref().lock().unwrap_err().into_guard().unwrap();
             assert_eq!(*guard, 5);
             *guard = 6;
             forget(guard);
@@ -171,11 +157,10 @@ fn a_raw_mutex_names_its_holder() {
     let mutex = Arc::new(RawRobustMutex::new());
     // SAFETY: the mutex outlives the holding.
     assert_eq!(unsafe { mutex.lock() }, Ok(Held::Acquired));
-    let other = Arc::clone(&mutex);
-    in_a_thread(move || {
-        assert!(!other.make_consistent());
+    elsewhere(|| {
+        assert!(!mutex.make_consistent());
         // SAFETY: as above.
-        assert_eq!(unsafe { other.try_lock() }, Err(Refused::WouldBlock));
+        assert_eq!(unsafe { mutex.try_lock() }, Err(Refused::WouldBlock));
     });
     assert_eq!(mutex.owner(), furwock::lock::thread_id());
     // SAFETY: held.
@@ -275,22 +260,21 @@ fn glibcs_and_furwocks_locks_share_a_list() {
         let ours: Arc<Vec<_>> = Arc::new((0..EACH).map(|_| RawRobustMutex::new()).collect());
         for _ in 0..200 {
             let seed = random.next();
-            let (theirs, mine) = (Arc::clone(&pthreads), Arc::clone(&ours));
-            let held: [bool; 2 * EACH] = in_a_thread(move || {
+            let held: [bool; 2 * EACH] = elsewhere(|| {
                 let mut random = Random(seed);
                 let mut held = [false; 2 * EACH];
                 for _ in 0..random.next() % 60 {
                     let which = random.next() as usize % (2 * EACH);
                     match (which < EACH, held[which]) {
-                        (true, false) => assert_eq!(theirs[which].lock(), 0),
-                        (true, true) => theirs[which].unlock(),
+                        (true, false) => assert_eq!(pthreads[which].lock(), 0),
+                        (true, true) => pthreads[which].unlock(),
                         (false, false) => {
                             // SAFETY: the mutexes outlive this thread.
-                            let result = unsafe { mine[which - EACH].lock() };
+                            let result = unsafe { ours[which - EACH].lock() };
                             assert_eq!(result, Ok(Held::Acquired));
                         }
                         // SAFETY: held.
-                        (false, true) => unsafe { mine[which - EACH].unlock() },
+                        (false, true) => unsafe { ours[which - EACH].unlock() },
                     }
                     held[which] ^= true;
                 }
@@ -319,45 +303,31 @@ fn glibcs_and_furwocks_locks_share_a_list() {
 fn readers_share_and_writers_exclude() {
     bounded(|| {
         let lock = Arc::pin(RobustRwLock::<[u64; 2], 4>::new([0; 2]));
-        let workers: Vec<_> = (0..8u64)
-            .map(|number| {
-                let lock = lock.clone();
-                thread::spawn(move || {
-                    let lock = lock.as_ref();
-                    let mut written = 0;
-                    for round in 0..4000 {
-                        let short = Duration::from_micros(100);
-                        match (round * 7 + number) % 8 {
-                            0 => *lock.write().unwrap() = [1; 2],
-                            1 => {
-                                if let Ok(mut data) = lock.try_write() {
-                                    data[0] += 1;
-                                    data[1] += 1;
-                                    written += 1;
-                                }
-                            }
-                            2 => {
-                                if let Ok(mut data) = lock.try_write_for(short) {
-                                    data[0] += 1;
-                                    data[1] += 1;
-                                    written += 1;
-                                }
-                            }
-                            3 => drop(lock.try_read().map(|data| assert_eq!(data[0], data[1]))),
-                            4 => drop(
-                                lock.try_read_for(short).map(|data| assert_eq!(data[0], data[1])),
-                            ),
-                            _ => {
-                                let data = lock.read().unwrap();
-                                assert_eq!(data[0], data[1]);
-                            }
-                        }
+        let written = together(8, |number| {
+            let lock = lock.as_ref();
+            let mut written = 0;
+            let mut write = |mut data: RobustRwLockWriteGuard<'_, [u64; 2], 4>| {
+                data[0] += 1;
+                data[1] += 1;
+                written += 1;
+            };
+            for round in 0..4000 {
+                let short = Duration::from_micros(100);
+                match (round * 7 + number) % 8 {
+                    0 => *lock.write().unwrap() = [1; 2],
+                    1 => drop(lock.try_write().map(&mut write)),
+                    2 => drop(lock.try_write_for(short).map(&mut write)),
+                    3 => drop(lock.try_read().map(|data| assert_eq!(data[0], data[1]))),
+                    4 => drop(lock.try_read_for(short).map(|data| assert_eq!(data[0], data[1]))),
+                    _ => {
+                        let data = lock.read().unwrap();
+                        assert_eq!(data[0], data[1]);
                     }
-                    written
-                })
-            })
-            .collect();
-        let written: u64 = workers.into_iter().map(|worker| worker.join().unwrap()).sum();
+                }
+            }
+            written
+        });
+        let written: u64 = written.into_iter().sum();
         assert!(written > 0);
         assert!(lock.as_ref().try_write().is_ok());
     });
@@ -368,10 +338,9 @@ fn a_dead_reader_is_forgotten() {
     bounded(|| {
         let lock = Arc::pin(RobustRwLock::<u32, 2>::new(3));
         for _ in 0..6 {
-            let dying = lock.clone();
-            in_a_thread(move || {
-                forget(dying.as_ref().read().unwrap());
-                forget(dying.as_ref().read().unwrap());
+            elsewhere(|| {
+                forget(lock.as_ref().read().unwrap());
+                forget(lock.as_ref().read().unwrap());
             });
             assert_eq!(*lock.as_ref().read().unwrap(), 3);
         }
@@ -379,15 +348,15 @@ fn a_dead_reader_is_forgotten() {
 
         // Also by a writer and by a reader without a slot that sleep meanwhile.
         for writes in [true, false] {
-            let (dying, waiting) = (lock.clone(), lock.clone());
+            let dying = lock.clone();
             let dying = thread::spawn(move || {
                 forget(dying.as_ref().read().unwrap());
                 forget(dying.as_ref().read().unwrap());
                 thread::sleep(Duration::from_millis(50));
             });
             eventually("two read", || format!("{lock:?}").contains("readers: 2"));
-            in_a_thread(move || {
-                let lock = waiting.as_ref();
+            elsewhere(|| {
+                let lock = lock.as_ref();
                 let short = Duration::from_millis(5);
                 assert!(matches!(lock.try_write(), Err(RobustError::WouldBlock)));
                 assert!(matches!(lock.try_read(), Err(RobustError::WouldBlock)));
@@ -409,9 +378,8 @@ fn a_dead_writer_is_reported_to_reader_and_writer() {
     bounded(|| {
         let lock = Arc::pin(RobustRwLock::<u32>::new(0));
         for round in 0..4 {
-            let dying = lock.clone();
-            in_a_thread(move || {
-                let mut guard = dying.as_ref().write().unwrap();
+            elsewhere(|| {
+                let mut guard = lock.as_ref().write().unwrap();
                 *guard = 1;
                 forget(guard);
             });
@@ -424,9 +392,8 @@ fn a_dead_writer_is_reported_to_reader_and_writer() {
                 _ => locked.try_read_for(short).unwrap_err(),
             };
             let mut guard = error.into_guard().unwrap();
-            let other = lock.clone();
-            in_a_thread(move || {
-                assert!(matches!(other.as_ref().try_read(), Err(RobustError::WouldBlock)));
+            elsewhere(|| {
+                assert!(matches!(locked.try_read(), Err(RobustError::WouldBlock)));
             });
             *guard = 0;
             assert!(RobustRwLockWriteGuard::make_consistent(&mut guard));
@@ -440,8 +407,7 @@ fn a_dead_writer_is_reported_to_reader_and_writer() {
 fn an_rwlock_that_is_given_up_is_lost_for_all() {
     bounded(|| {
         let lock = Arc::pin(RobustRwLock::<u32>::new(0));
-        let dying = lock.clone();
-        in_a_thread(move || forget(dying.as_ref().write().unwrap()));
+        elsewhere(|| forget(lock.as_ref().write().unwrap()));
         let guard = lock.as_ref().read().unwrap_err().into_guard().unwrap();
         let waiters: Vec<_> = (0..4)
             .map(|number| {

@@ -4,36 +4,15 @@
 mod common;
 mod process;
 
-use common::{bounded, eventually};
-use furwock::lock::{How, Options, Policy, RawRwLock};
-use furwock::{Deadline, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+use common::rwlocks::{POLICIES, READS_THAT_BIAS, bias, in_ms, lock, nap, pass, passes, unlock};
+use common::{bounded, elsewhere, eventually};
+use furwock::lock::{How, Options, Policy, RawRwLock, Status};
+use furwock::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use process::holds_in_a_child;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
-
-const POLICIES: [Policy; 5] = [
-    Policy::PhaseFair,
-    Policy::Recursive,
-    Policy::PreferReaders,
-    Policy::PreferWriters,
-    Policy::PreferWritersRecursive,
-];
-
-/// Reads of a lock that make it biased.
-const READS_THAT_BIAS: usize = 200;
-
-fn in_ms(ms: u64) -> Deadline {
-    Deadline::after(Duration::from_millis(ms))
-}
-
-fn bias(lock: &RawRwLock) {
-    for _ in 0..READS_THAT_BIAS {
-        lock.lock_shared();
-        lock.unlock_shared();
-    }
-}
 
 #[test]
 fn the_types_guards_do_what_they_say() {
@@ -66,37 +45,30 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
     bounded(|| {
         for policy in POLICIES {
             for biased in [false, true] {
-                let lock = Arc::new(RawRwLock::with_policy(policy));
+                let lock = RawRwLock::with_policy(policy);
                 if biased {
                     bias(&lock);
                 }
                 lock.lock_shared();
-                let other = Arc::clone(&lock);
-                thread::spawn(move || {
+                elsewhere(|| {
                     let started = Instant::now();
-                    assert!(!other.try_lock_exclusive());
-                    assert!(!other.lock_exclusive_until(&in_ms(20)));
+                    assert!(!lock.try_lock_exclusive());
+                    assert!(!lock.lock_exclusive_until(&in_ms(20)));
                     assert!(started.elapsed() >= Duration::from_millis(20));
-                    assert!(other.try_lock_upgradable());
-                    assert!(!other.try_upgrade());
-                    assert!(!other.upgrade_until(&in_ms(20)));
-                    other.lock_shared();
-                    other.unlock_shared();
-                    other.unlock_upgradable();
-                })
-                .join()
-                .unwrap();
+                    assert!(lock.try_lock_upgradable());
+                    assert!(!lock.try_upgrade());
+                    assert!(!lock.upgrade_until(&in_ms(20)));
+                    pass(&lock, false);
+                    lock.unlock_upgradable();
+                });
                 lock.unlock_shared();
                 lock.lock_exclusive();
-                let other = Arc::clone(&lock);
-                thread::spawn(move || {
-                    assert!(!other.try_lock_shared());
-                    assert!(!other.lock_shared_until(&in_ms(20)));
-                    assert!(!other.try_lock_upgradable());
-                    assert!(!other.lock_upgradable_until(&in_ms(20)));
-                })
-                .join()
-                .unwrap();
+                elsewhere(|| {
+                    assert!(!lock.try_lock_shared());
+                    assert!(!lock.lock_shared_until(&in_ms(20)));
+                    assert!(!lock.try_lock_upgradable());
+                    assert!(!lock.lock_upgradable_until(&in_ms(20)));
+                });
                 lock.unlock_exclusive();
                 assert!(!lock.is_locked());
                 assert!(lock.try_lock_exclusive());
@@ -117,16 +89,8 @@ fn a_writer_that_gives_up_holds_nobody_up() {
                 let lock = Arc::clone(&lock);
                 thread::spawn(move || assert!(!lock.lock_exclusive_until(&in_ms(100))))
             };
-            thread::sleep(Duration::from_millis(30));
-            let readers: Vec<_> = (0..3)
-                .map(|_| {
-                    let lock = Arc::clone(&lock);
-                    thread::spawn(move || {
-                        lock.lock_shared();
-                        lock.unlock_shared();
-                    })
-                })
-                .collect();
+            nap(30);
+            let readers = [(); 3].map(|()| passes(&lock, false));
             readers.into_iter().for_each(|reader| reader.join().unwrap());
             writer.join().unwrap();
             lock.unlock_shared();
@@ -138,23 +102,15 @@ fn a_writer_that_gives_up_holds_nobody_up() {
 fn reads_past_a_waiting_writer(policy: Policy) -> bool {
     let lock = Arc::new(RawRwLock::with_policy(policy));
     lock.lock_shared();
-    let writer = {
-        let lock = Arc::clone(&lock);
-        thread::spawn(move || {
-            lock.lock_exclusive();
-            lock.unlock_exclusive();
-        })
-    };
-    thread::sleep(Duration::from_millis(50));
-    let newcomer = Arc::clone(&lock);
-    let entered = thread::spawn(move || {
-        let entered = newcomer.lock_shared_until(&in_ms(200));
+    let writer = passes(&lock, true);
+    nap(50);
+    let entered = elsewhere(|| {
+        let entered = lock.lock_shared_until(&in_ms(200));
         if entered {
-            newcomer.unlock_shared();
+            lock.unlock_shared();
         }
         entered
     });
-    let entered = entered.join().unwrap();
     lock.unlock_shared();
     writer.join().unwrap();
     entered
@@ -179,12 +135,8 @@ fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
                 bias(&lock);
             }
             lock.lock_shared();
-            let other = Arc::clone(&lock);
-            let writer = thread::spawn(move || {
-                other.lock_exclusive();
-                other.unlock_exclusive();
-            });
-            thread::sleep(Duration::from_millis(20));
+            let writer = passes(&lock, true);
+            nap(20);
             lock.lock_shared_recursive();
             assert!(lock.try_lock_shared_recursive());
             (0..3).for_each(|_| lock.unlock_shared());
@@ -211,15 +163,9 @@ fn readers_that_wait_enter_together() {
                 })
             })
             .collect();
-        thread::sleep(Duration::from_millis(30));
-        let writer = {
-            let lock = Arc::clone(&lock);
-            thread::spawn(move || {
-                lock.lock_exclusive();
-                lock.unlock_exclusive();
-            })
-        };
-        thread::sleep(Duration::from_millis(30));
+        nap(30);
+        let writer = passes(&lock, true);
+        nap(30);
         assert_eq!(lock.unlock_exclusive_counting(), 4);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
         writer.join().unwrap();
@@ -228,41 +174,29 @@ fn readers_that_wait_enter_together() {
 
 /// The longest that one writer, or one reader, waited beside threads that never stop.
 fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool) -> Duration {
-    let lock = Arc::new(RawRwLock::with_policy(policy));
-    let stop = Arc::new(AtomicBool::new(false));
-    let others: Vec<_> = (0..greedy)
-        .map(|_| {
-            let (lock, stop) = (Arc::clone(&lock), Arc::clone(&stop));
-            thread::spawn(move || {
+    let shared = RawRwLock::with_policy(policy);
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..greedy {
+            scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    if greedy_write {
-                        lock.lock_exclusive()
-                    } else {
-                        lock.lock_shared()
-                    }
+                    lock(&shared, greedy_write);
                     let started = Instant::now();
                     while started.elapsed() < Duration::from_micros(50) {}
-                    if greedy_write { lock.unlock_exclusive() } else { lock.unlock_shared() }
+                    unlock(&shared, greedy_write);
                 }
-            })
-        })
-        .collect();
-    let mut longest = Duration::ZERO;
-    for _ in 0..20 {
-        thread::sleep(Duration::from_millis(3));
-        let started = Instant::now();
-        if writes {
-            lock.lock_exclusive();
-            lock.unlock_exclusive();
-        } else {
-            lock.lock_shared();
-            lock.unlock_shared();
+            });
         }
-        longest = longest.max(started.elapsed());
-    }
-    stop.store(true, Ordering::Relaxed);
-    others.into_iter().for_each(|other| other.join().unwrap());
-    longest
+        let mut longest = Duration::ZERO;
+        for _ in 0..20 {
+            nap(3);
+            let started = Instant::now();
+            pass(&shared, writes);
+            longest = longest.max(started.elapsed());
+        }
+        stop.store(true, Ordering::Relaxed);
+        longest
+    })
 }
 
 /// The bounds are some hundred times what was measured (docs/experiments.md): a starved thread would
@@ -288,6 +222,10 @@ fn nobody_starves_under_the_fair_policies() {
     });
 }
 
+fn lock_with(lock: &RawRwLock, writes: bool, options: &Options) -> Option<Status> {
+    if writes { lock.lock_exclusive_with(options) } else { lock.lock_shared_with(options) }
+}
+
 #[test]
 fn it_tells_how_it_was_got() {
     bounded(|| {
@@ -297,24 +235,15 @@ fn it_tells_how_it_was_got() {
         lock.unlock_shared();
         let fast = lock.lock_exclusive_with(&options).unwrap();
         assert_eq!((fast.how, fast.sleeps, fast.owner_died), (How::Fast, 0, false));
-        let waiters: Vec<_> = [true, false]
-            .map(|writes| {
-                let lock = Arc::clone(&lock);
-                thread::spawn(move || {
-                    let options = Options::new();
-                    if writes {
-                        let status = lock.lock_exclusive_with(&options);
-                        lock.unlock_exclusive();
-                        status
-                    } else {
-                        let status = lock.lock_shared_with(&options);
-                        lock.unlock_shared();
-                        status
-                    }
-                })
+        let waiters = [true, false].map(|writes| {
+            let lock = Arc::clone(&lock);
+            thread::spawn(move || {
+                let status = lock_with(&lock, writes, &Options::new());
+                unlock(&lock, writes);
+                status
             })
-            .into();
-        thread::sleep(Duration::from_millis(30));
+        });
+        nap(30);
         lock.unlock_exclusive();
         for waiter in waiters {
             let status = waiter.join().unwrap().unwrap();
@@ -328,21 +257,11 @@ fn it_tells_how_it_was_got() {
 fn a_dead_writers_lock_is_taken_over_and_said_so() {
     bounded(|| {
         for writes in [true, false] {
-            let lock = Arc::new(RawRwLock::new());
-            let dying = Arc::clone(&lock);
-            thread::spawn(move || dying.lock_exclusive()).join().unwrap();
-            let options = Options::new().owner_death(true);
-            let status = if writes {
-                lock.lock_exclusive_with(&options)
-            } else {
-                lock.lock_shared_with(&options)
-            };
+            let lock = RawRwLock::new();
+            elsewhere(|| lock.lock_exclusive());
+            let status = lock_with(&lock, writes, &Options::new().owner_death(true));
             assert!(status.unwrap().owner_died);
-            if writes {
-                lock.unlock_exclusive()
-            } else {
-                lock.unlock_shared()
-            }
+            unlock(&lock, writes);
             assert!(!lock.is_locked());
         }
     });
@@ -369,21 +288,17 @@ fn a_forgotten_guard_holds_no_other_lock() {
 #[test]
 fn who_ends_inside_stays_inside() {
     bounded(|| {
-        let lock = Arc::new(RawRwLock::new());
+        let lock = RawRwLock::new();
         bias(&lock);
-        let ending = Arc::clone(&lock);
-        thread::spawn(move || ending.lock_shared()).join().unwrap();
+        elsewhere(|| lock.lock_shared());
         for _ in 0..20 {
-            let lock = Arc::clone(&lock);
-            thread::spawn(move || {
+            elsewhere(|| {
                 let others = RawRwLock::new();
                 bias(&others);
                 others.lock_shared();
                 assert!(!lock.try_lock_exclusive());
                 others.unlock_shared();
-            })
-            .join()
-            .unwrap();
+            });
         }
         assert!(!lock.lock_exclusive_until(&in_ms(10)));
         assert!(lock.is_locked());
@@ -394,19 +309,14 @@ fn who_ends_inside_stays_inside() {
 #[test]
 fn a_thread_reads_many_biased_locks_at_once() {
     bounded(|| {
-        let locks: Arc<Vec<RawRwLock>> = Arc::new((0..100).map(|_| RawRwLock::new()).collect());
+        let locks = [(); 100].map(|()| RawRwLock::new());
         locks.iter().for_each(bias);
         for _ in 0..3 {
             locks.iter().for_each(|lock| {
                 lock.lock_shared();
                 lock.lock_shared();
             });
-            let others = Arc::clone(&locks);
-            thread::spawn(move || {
-                assert!(others.iter().all(|lock| !lock.try_lock_exclusive()));
-            })
-            .join()
-            .unwrap();
+            elsewhere(|| assert!(locks.iter().all(|lock| !lock.try_lock_exclusive())));
             locks.iter().for_each(|lock| {
                 lock.unlock_shared();
                 lock.unlock_shared();
@@ -421,27 +331,23 @@ fn a_thread_reads_many_biased_locks_at_once() {
 #[test]
 fn a_writer_waits_for_long_biased_readers() {
     bounded(|| {
-        let lock = Arc::new(RawRwLock::new());
-        let inside = Arc::new(AtomicUsize::new(0));
+        let (lock, inside) = (RawRwLock::new(), AtomicUsize::new(0));
+        let read = || {
+            lock.lock_shared();
+            inside.fetch_add(1, Ordering::SeqCst);
+            nap(20);
+            inside.fetch_sub(1, Ordering::SeqCst);
+            lock.unlock_shared();
+        };
         for _ in 0..5 {
             bias(&lock);
-            let readers: Vec<_> = (0..6)
-                .map(|_| {
-                    let (lock, inside) = (Arc::clone(&lock), Arc::clone(&inside));
-                    thread::spawn(move || {
-                        lock.lock_shared();
-                        inside.fetch_add(1, Ordering::SeqCst);
-                        thread::sleep(Duration::from_millis(20));
-                        inside.fetch_sub(1, Ordering::SeqCst);
-                        lock.unlock_shared();
-                    })
-                })
-                .collect();
-            eventually("a reader is inside", || inside.load(Ordering::SeqCst) != 0);
-            lock.lock_exclusive();
-            assert_eq!(inside.load(Ordering::SeqCst), 0);
-            lock.unlock_exclusive();
-            readers.into_iter().for_each(|reader| reader.join().unwrap());
+            thread::scope(|scope| {
+                (0..6).for_each(|_| _ = scope.spawn(read));
+                eventually("a reader is inside", || inside.load(Ordering::SeqCst) != 0);
+                lock.lock_exclusive();
+                assert_eq!(inside.load(Ordering::SeqCst), 0);
+                lock.unlock_exclusive();
+            });
         }
     });
 }
@@ -450,32 +356,28 @@ fn a_writer_waits_for_long_biased_readers() {
 #[test]
 fn a_child_keeps_its_own_reads() {
     bounded(|| {
-        let (own, others) = (Arc::new(RawRwLock::new()), Arc::new(RawRwLock::new()));
+        let (own, others) = (RawRwLock::new(), RawRwLock::new());
         bias(&own);
         bias(&others);
-        let release = Arc::new(Barrier::new(2));
-        let reading = Arc::new(Barrier::new(2));
-        let other = {
-            let (others, reading, release) =
-                (Arc::clone(&others), Arc::clone(&reading), Arc::clone(&release));
-            thread::spawn(move || {
+        let (reading, release) = (Barrier::new(2), Barrier::new(2));
+        thread::scope(|scope| {
+            scope.spawn(|| {
                 others.lock_shared();
                 reading.wait();
                 release.wait();
                 others.unlock_shared();
-            })
-        };
-        own.lock_shared();
-        reading.wait();
-        holds_in_a_child(|| {
-            let excluded = !own.try_lock_exclusive();
+            });
+            own.lock_shared();
+            reading.wait();
+            holds_in_a_child(|| {
+                let excluded = !own.try_lock_exclusive();
+                own.unlock_shared();
+                excluded && own.try_lock_exclusive() && others.try_lock_exclusive()
+            });
+            assert!(!own.try_lock_exclusive() && !others.try_lock_exclusive());
             own.unlock_shared();
-            excluded && own.try_lock_exclusive() && others.try_lock_exclusive()
+            release.wait();
         });
-        assert!(!own.try_lock_exclusive() && !others.try_lock_exclusive());
-        own.unlock_shared();
-        release.wait();
-        other.join().unwrap();
         assert!(own.try_lock_exclusive() && others.try_lock_exclusive());
     });
 }
@@ -486,21 +388,8 @@ fn a_child_forgets_its_parents_waiters() {
     bounded(|| {
         let lock = Arc::new(RawRwLock::new());
         lock.lock_exclusive();
-        let waiters: Vec<_> = [false, true, false]
-            .map(|writes| {
-                let lock = Arc::clone(&lock);
-                thread::spawn(move || {
-                    if writes {
-                        lock.lock_exclusive();
-                        lock.unlock_exclusive();
-                    } else {
-                        lock.lock_shared();
-                        lock.unlock_shared();
-                    }
-                })
-            })
-            .into();
-        thread::sleep(Duration::from_millis(30));
+        let waiters = [false, true, false].map(|writes| passes(&lock, writes));
+        nap(30);
         holds_in_a_child(|| {
             lock.unlock_exclusive();
             let writes = lock.lock_exclusive_until(&in_ms(2000));

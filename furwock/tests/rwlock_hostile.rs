@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::rwlocks::{POLICIES, READS_THAT_BIAS, bias, in_ms, nap, pass};
 use common::{Random, bounded, eventually, is_asleep};
 use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock, thread_id};
 use furwock::{Deadline, RwLock};
@@ -12,35 +13,9 @@ use std::sync::{Arc, Barrier};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-const POLICIES: [Policy; 5] = [
-    Policy::PhaseFair,
-    Policy::Recursive,
-    Policy::PreferReaders,
-    Policy::PreferWriters,
-    Policy::PreferWritersRecursive,
-];
-
 /// Those under which no reader may be made to wait for ever for a writer that only waits.
 const POLICIES_FOR_RECURSION: [Policy; 3] =
     [Policy::Recursive, Policy::PreferReaders, Policy::PreferWritersRecursive];
-
-/// Reads of a lock that make it biased.
-const READS_THAT_BIAS: usize = 200;
-
-fn in_ms(ms: u64) -> Deadline {
-    Deadline::after(Duration::from_millis(ms))
-}
-
-fn nap(ms: u64) {
-    thread::sleep(Duration::from_millis(ms));
-}
-
-fn bias(lock: &RawRwLock) {
-    for _ in 0..READS_THAT_BIAS {
-        lock.lock_shared();
-        lock.unlock_shared();
-    }
-}
 
 /// Nobody is inside or waits, and the word says so, down to its last bit.
 fn assert_free(lock: &RawRwLock, when: &str) {
@@ -76,10 +51,7 @@ fn sleeping_writer(lock: &Arc<RawRwLock>, options: Options) -> JoinHandle<()> {
 
 fn sleeping_reader(lock: &Arc<RawRwLock>) -> JoinHandle<()> {
     let lock = Arc::clone(lock);
-    asleep(move || {
-        lock.lock_shared();
-        lock.unlock_shared();
-    })
+    asleep(move || pass(&lock, false))
 }
 
 /// A writer leaves to an upgradable reader, which then waits for a reader that waits behind a writer.

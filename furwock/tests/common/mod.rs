@@ -6,6 +6,8 @@
 #[path = "../../../conformance/src/watchdog/mod.rs"]
 pub mod watchdog;
 
+pub mod rwlocks;
+
 use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, SystemTime};
@@ -37,6 +39,20 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
         }
         std::thread::sleep(Duration::from_millis(1));
     }
+}
+
+/// What `work` returns in another thread, which has ended by then.
+pub fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(work).join()).unwrap()
+}
+
+/// What `work` returns in `count` threads at once, each of which is told its number.
+pub fn together<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = (0..count).map(|number| scope.spawn(move || work(number))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    })
 }
 
 /// A deadline on each clock, `timeout` ahead.
