@@ -84,39 +84,34 @@ TEST(futex_wait__a_signal_is_eintr)
 	struct thread waiter;
 
 	handle_sigusr1(0);
-	start(&waiter, futex_waiter, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, futex_waiter, &word);
 	OK(pthread_kill(waiter.pthread, SIGUSR1));
 	CHECK_EQ((intptr_t)join(&waiter), -EINTR);
 	CHECK_EQ(wake32(&word, 1), 0);
 }
 
-TEST(futex_wait__sa_restart_waits_on)
+static void check_waits_on(void *(*wait)(void *))
 {
 	uint32_t word = 0;
 	struct thread waiter;
 
-	handle_sigusr1(SA_RESTART);
-	start(&waiter, futex_waiter, &word);
-	until_asleep(&waiter);
-	OK(pthread_kill(waiter.pthread, SIGUSR1));
-	until_asleep(&waiter);
-	CHECK_EQ(wake32(&word, 1), 1);
-	CHECK_EQ((intptr_t)join(&waiter), 0);
-}
-
-TEST(wait__a_signal_does_not_end_it)
-{
-	uint32_t word = 0;
-	struct thread waiter;
-
-	handle_sigusr1(0);
-	start(&waiter, typed_waiter, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, wait, &word);
 	OK(pthread_kill(waiter.pthread, SIGUSR1));
 	until_asleep(&waiter);
 	CHECK_EQ(furwock_wake(&word, 1), 1);
 	CHECK_EQ((intptr_t)join(&waiter), 0);
+}
+
+TEST(futex_wait__sa_restart_waits_on)
+{
+	handle_sigusr1(SA_RESTART);
+	check_waits_on(futex_waiter);
+}
+
+TEST(wait__a_signal_does_not_end_it)
+{
+	handle_sigusr1(0);
+	check_waits_on(typed_waiter);
 }
 
 TEST(futex__a_bad_address_is_efault)
@@ -178,8 +173,8 @@ TEST(futex_wake__counts_whom_it_woke)
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		start(&waiters[i], i % 2 ? typed_waiter : futex_waiter, &word);
-		until_asleep(&waiters[i]);
+		start_asleep(&waiters[i],
+			     i % 2 ? typed_waiter : futex_waiter, &word);
 	}
 	CHECK_EQ(wake32(&word, 2), 2);
 	CHECK_EQ(furwock_wake(&word, 1), 1);
@@ -196,8 +191,7 @@ TEST(futex_requeue__counts_woken_and_moved)
 	int i;
 
 	for (i = 0; i < 4; i++) {
-		start(&waiters[i], futex_waiter, &from);
-		until_asleep(&waiters[i]);
+		start_asleep(&waiters[i], futex_waiter, &from);
 	}
 	CHECK_ERRNO(furwock_futex(&from, PRIVATE(FUTEX_CMP_REQUEUE), 1,
 				  NUMBER(2), &to, 7), EAGAIN);
@@ -264,8 +258,7 @@ TEST(waitv__has_no_cap)
 			.uaddr = (uintptr_t)&many->words[i],
 			.flags = FUTEX2_SIZE_U32 | FUTEX2_PRIVATE,
 		};
-	start(&waiter, waitv_waiter, many);
-	until_asleep(&waiter);
+	start_asleep(&waiter, waitv_waiter, many);
 	CHECK_EQ(wake32(&many->words[777], 1), 1);
 	CHECK_EQ((intptr_t)join(&waiter), 777);
 	CHECK_EQ(wake32(&many->words[778], 1), 0);
@@ -362,12 +355,10 @@ TEST(waitv__a_signal_is_eintr)
 	uint64_t word = 0;
 
 	handle_sigusr1(0);
-	start(&waiter, waitv_one, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, waitv_one, &word);
 	OK(pthread_kill(waiter.pthread, SIGUSR1));
 	CHECK_EQ((intptr_t)join(&waiter), -EINTR);
-	start(&waiter, waitv_one, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, waitv_one, &word);
 	CHECK_EQ(furwock_wake(&word, 2), 1);
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 }
@@ -434,8 +425,7 @@ TEST(wake_bitset__passes_over_who_has_no_bit_in_common)
 	struct thread waiter;
 	uint64_t word = 0;
 
-	start(&waiter, bitset_waiter, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, bitset_waiter, &word);
 	CHECK_EQ(furwock_wake_bitset(&word, 1, 1), 0);
 	CHECK_EQ(furwock_wake_bitset(&word, 1, 0), 0);
 	CHECK_EQ(furwock_wake_bitset(&word, 1, 6), 1);
@@ -451,8 +441,7 @@ TEST(requeue__counts_woken_and_moved)
 	int i;
 
 	for (i = 0; i < 3; i++) {
-		start(&waiters[i], typed_waiter, &from);
-		until_asleep(&waiters[i]);
+		start_asleep(&waiters[i], typed_waiter, &from);
 	}
 	CHECK_ERR(furwock_compare_requeue(&from, 4, 1, &to, 1, 1, &done), EAGAIN);
 	CHECK_ERR(furwock_compare_requeue(&from, 5, 0, &to, 1, 1, &done), EINVAL);
@@ -495,8 +484,7 @@ TEST(wait_any__tells_which)
 	furwock_expected odd = { .word = &mixed.wide };
 	struct thread waiter;
 
-	start(&waiter, any_waiter, &mixed);
-	until_asleep(&waiter);
+	start_asleep(&waiter, any_waiter, &mixed);
 	CHECK_EQ(furwock_wake(&mixed.narrow, 1), 1);
 	CHECK_EQ((intptr_t)join(&waiter), 0);
 	CHECK_EQ(mixed.index, 1);
@@ -532,8 +520,7 @@ TEST(registration__serves_wait_after_wait)
 
 	OK(furwock_register(words, 2, &mixed.registration));
 	for (i = 0; i < 3; i++) {
-		start(&waiter, registered_waiter, &mixed);
-		until_asleep(&waiter);
+		start_asleep(&waiter, registered_waiter, &mixed);
 		CHECK_EQ(furwock_wake(i % 2 ? &mixed.narrow : (void *)&mixed.wide,
 				      SIZE_MAX), 1);
 		CHECK_EQ((intptr_t)join(&waiter), 0);
@@ -716,8 +703,7 @@ TEST(condvar__signals_and_broadcasts)
 	int i;
 
 	for (i = 0; i < 6; i++) {
-		start(&threads[i], take_one, NULL);
-		until_asleep(&threads[i]);
+		start_asleep(&threads[i], take_one, NULL);
 	}
 	OK(furwock_mutex_lock(&mutex));
 	counter = 1;
@@ -758,7 +744,7 @@ TEST(after_ns__lies_ahead)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC);
 	furwock_deadline at = furwock_after_ns(1999999999);
-	int64_t ns = at.at.tv_sec * NS_PER_S + at.at.tv_nsec;
+	int64_t ns = ns_of(&at.at);
 
 	CHECK_EQ(at.clock, CLOCK_MONOTONIC);
 	CHECK(at.at.tv_nsec >= 0 && at.at.tv_nsec < NS_PER_S);
@@ -775,8 +761,7 @@ TEST(fork__the_child_starts_afresh)
 	pid_t child;
 
 	furwock_prepare();
-	start(&waiter, typed_waiter, &word);
-	until_asleep(&waiter);
+	start_asleep(&waiter, typed_waiter, &word);
 	OK(furwock_mutex_lock(&mutex));
 	child = fork_watched();
 	OK(furwock_mutex_unlock(&mutex));
@@ -784,8 +769,7 @@ TEST(fork__the_child_starts_afresh)
 		struct thread own;
 
 		CHECK_EQ(furwock_wake(&word, 1), 0);
-		start(&own, typed_waiter, &word);
-		until_asleep(&own);
+		start_asleep(&own, typed_waiter, &word);
 		CHECK_EQ(furwock_wake(&word, 2), 1);
 		join(&own);
 		_exit(0);
@@ -944,10 +928,8 @@ TEST(mind_priorities__the_most_urgent_is_woken_first)
 
 	furwock_prepare();
 	furwock_mind_priorities();
-	start(&plain, typed_waiter, &word);
-	until_asleep(&plain);
-	start(&realtime, realtime_waiter, &word);
-	until_asleep(&realtime);
+	start_asleep(&plain, typed_waiter, &word);
+	start_asleep(&realtime, realtime_waiter, &word);
 	CHECK_EQ(furwock_wake(&word, 1), 1);
 	join(&realtime);
 	CHECK(is_asleep(plain.tid));

@@ -22,6 +22,14 @@ static furwock_deadline malformed(void)
 	return (furwock_deadline){ .at = { .tv_nsec = -1 } };
 }
 
+/* That a lock was had that way, of an owner that lives. */
+#define CHECK_HAD(status, way, times)					\
+	do {								\
+		CHECK_EQ((status).how, FURWOCK_HOW_##way);		\
+		CHECK_EQ((status).sleeps, times);			\
+		CHECK(!(status).owner_died);				\
+	} while (0)
+
 /* ------------------------------------------------ another thread's call -- */
 
 /* One call on the lock, by a thread of its own; what the call returned. */
@@ -35,6 +43,11 @@ struct call {
 };
 
 enum { PENDING = -1 };
+
+#define CALL(enter, exit)						\
+	{ .function = furwock_rwlock_##enter, .leave = furwock_rwlock_##exit }
+#define READER CALL(rdlock, rdunlock)
+#define WRITER CALL(wrlock, wrunlock)
 
 static void *make_call(void *argument)
 {
@@ -57,6 +70,12 @@ static void begin(struct call *call)
 	start(&call->thread, make_call, call);
 }
 
+static void begin_asleep(struct call *call)
+{
+	begin(call);
+	until_asleep(&call->thread);
+}
+
 static int end(struct call *call)
 {
 	call->stay = false;
@@ -64,57 +83,34 @@ static int end(struct call *call)
 	return call->result;
 }
 
-static int elsewhere(int (*function)(furwock_rwlock *),
-		     int (*leave)(furwock_rwlock *))
+static int elsewhere(struct call call)
 {
-	struct call call = { .function = function, .leave = leave };
-
 	begin(&call);
 	return end(&call);
 }
 
-static int elsewhere_until(int (*until)(furwock_rwlock *,
-					const furwock_deadline *),
-			   int (*leave)(furwock_rwlock *))
-{
-	struct call call = { .until = until, .leave = leave };
+#define ELSEWHERE(enter, exit) elsewhere((struct call)CALL(enter, exit))
+#define RD() ELSEWHERE(tryrdlock, rdunlock)
+#define RD_RECURSIVE() ELSEWHERE(tryrdlock_recursive, rdunlock)
+#define UP() ELSEWHERE(tryuplock, upunlock)
+#define WR() ELSEWHERE(trywrlock, wrunlock)
 
-	begin(&call);
-	return end(&call);
-}
-
-static int rd(void)
-{
-	return elsewhere(furwock_rwlock_tryrdlock, furwock_rwlock_rdunlock);
-}
-
-static int rd_recursive(void)
-{
-	return elsewhere(furwock_rwlock_tryrdlock_recursive,
-			 furwock_rwlock_rdunlock);
-}
-
-static int up(void)
-{
-	return elsewhere(furwock_rwlock_tryuplock, furwock_rwlock_upunlock);
-}
-
-static int wr(void)
-{
-	return elsewhere(furwock_rwlock_trywrlock, furwock_rwlock_wrunlock);
-}
+/* By a deadline that is near. */
+#define ELSEWHERE_UNTIL(enter, exit)					\
+	elsewhere((struct call){ .until = furwock_rwlock_##enter##_until,	\
+				 .leave = furwock_rwlock_##exit })
 
 /* Who may come in besides what the caller is: three letters, r, u, w or -. */
 static void check_admits(const char *kinds)
 {
 	char seen[] = "---";
 
-	seen[0] = rd() ? '-' : 'r';
-	seen[1] = up() ? '-' : 'u';
-	seen[2] = wr() ? '-' : 'w';
+	seen[0] = RD() ? '-' : 'r';
+	seen[1] = UP() ? '-' : 'u';
+	seen[2] = WR() ? '-' : 'w';
 	if (strcmp(seen, kinds))
 		FAIL("admits %s, not %s", seen, kinds);
-	CHECK_EQ(rd_recursive(), strchr(kinds, 'r') ? 0 : EBUSY);
+	CHECK_EQ(RD_RECURSIVE(), strchr(kinds, 'r') ? 0 : EBUSY);
 }
 
 static void bias(void)
@@ -218,8 +214,7 @@ TEST(rwlock__modes_change_without_letting_go)
 /* EBUSY and ETIMEDOUT leave the upgradable reader what it was. */
 TEST(rwlock__an_upgrade_waits_for_readers)
 {
-	struct call reader = { .function = furwock_rwlock_rdlock,
-			       .leave = furwock_rwlock_rdunlock };
+	struct call reader = READER;
 	struct call upgrader = { .function = furwock_rwlock_upgrade,
 				 .leave = furwock_rwlock_wrunlock };
 	furwock_deadline soon;
@@ -250,7 +245,7 @@ TEST(rwlock__an_upgrade_waits_for_readers)
 	begin(&upgrader);
 	UNTIL(upgrader.result == 0);
 	until_asleep(&upgrader.thread);
-	CHECK_EQ(rd(), EBUSY);
+	CHECK_EQ(RD(), EBUSY);
 	CHECK(!furwock_rwlock_is_write_locked(&lock));
 	OK(furwock_rwlock_rdunlock(&lock));
 	OK(end(&upgrader));
@@ -264,21 +259,14 @@ TEST(rwlock__deadlines_pass)
 
 	for (round = 0; round < 2; round++) {
 		OK(furwock_rwlock_wrlock(&lock));
-		CHECK_EQ(elsewhere_until(furwock_rwlock_rdlock_until, NULL),
-			 ETIMEDOUT);
-		CHECK_EQ(elsewhere_until(furwock_rwlock_rdlock_recursive_until,
-					 NULL), ETIMEDOUT);
-		CHECK_EQ(elsewhere_until(furwock_rwlock_uplock_until, NULL),
-			 ETIMEDOUT);
-		CHECK_EQ(elsewhere_until(furwock_rwlock_wrlock_until, NULL),
-			 ETIMEDOUT);
+		CHECK_ERR(ELSEWHERE_UNTIL(rdlock, rdunlock), ETIMEDOUT);
+		CHECK_ERR(ELSEWHERE_UNTIL(rdlock_recursive, rdunlock), ETIMEDOUT);
+		CHECK_ERR(ELSEWHERE_UNTIL(uplock, upunlock), ETIMEDOUT);
+		CHECK_ERR(ELSEWHERE_UNTIL(wrlock, wrunlock), ETIMEDOUT);
 		OK(furwock_rwlock_downgrade(&lock));
-		CHECK_EQ(elsewhere_until(furwock_rwlock_wrlock_until, NULL),
-			 ETIMEDOUT);
-		OK(elsewhere_until(furwock_rwlock_rdlock_until,
-				   furwock_rwlock_rdunlock));
-		OK(elsewhere_until(furwock_rwlock_uplock_until,
-				   furwock_rwlock_upunlock));
+		CHECK_ERR(ELSEWHERE_UNTIL(wrlock, wrunlock), ETIMEDOUT);
+		OK(ELSEWHERE_UNTIL(rdlock, rdunlock));
+		OK(ELSEWHERE_UNTIL(uplock, upunlock));
 		OK(furwock_rwlock_rdunlock(&lock));
 		check_admits("ruw");
 		bias();
@@ -414,17 +402,14 @@ TEST(rwlock__initialisers_are_policies)
 /* A reader inside, and a writer that waits for it: may another reader enter? */
 static void check_newcomer(int policy, int wanted)
 {
-	struct call writer = { .function = furwock_rwlock_wrlock,
-			       .leave = furwock_rwlock_wrunlock };
-	struct call newcomer = { .function = furwock_rwlock_rdlock,
-				 .leave = furwock_rwlock_rdunlock };
+	struct call writer = WRITER;
+	struct call newcomer = READER;
 
 	OK(furwock_rwlock_init(&lock, policy));
 	OK(furwock_rwlock_rdlock(&lock));
-	begin(&writer);
-	until_asleep(&writer.thread);
-	CHECK_EQ(rd(), wanted);
-	OK(rd_recursive());
+	begin_asleep(&writer);
+	CHECK_EQ(RD(), wanted);
+	OK(RD_RECURSIVE());
 	begin(&newcomer);
 	if (wanted == 0) {
 		UNTIL(newcomer.result == 0);
@@ -452,13 +437,11 @@ TEST(rwlock__preferred_writers_hold_up_readers)
 /* The caller reads what it reads already, before a writer that waits for it. */
 static void check_recursion(int policy)
 {
-	struct call writer = { .function = furwock_rwlock_wrlock,
-			       .leave = furwock_rwlock_wrunlock };
+	struct call writer = WRITER;
 
 	OK(furwock_rwlock_init(&lock, policy));
 	OK(furwock_rwlock_rdlock(&lock));
-	begin(&writer);
-	until_asleep(&writer.thread);
+	begin_asleep(&writer);
 	OK(furwock_rwlock_rdlock(&lock));
 	CHECK_EQ(writer.result, PENDING);
 	OK(furwock_rwlock_rdunlock(&lock));
@@ -499,30 +482,25 @@ TEST(rwlock__destroy_forgets_readers_that_never_left)
 
 TEST(rwlock__unlocks_count_whom_they_let_in)
 {
-	struct call readers[3], writer = { .function = furwock_rwlock_wrlock,
-					   .leave = furwock_rwlock_wrunlock };
+	struct call readers[3], writer = WRITER;
 	int i;
 
 	OK(furwock_rwlock_wrlock(&lock));
 	for (i = 0; i < 3; i++) {
-		readers[i] = (struct call){ .function = furwock_rwlock_rdlock,
-					    .leave = furwock_rwlock_rdunlock };
-		begin(&readers[i]);
-		until_asleep(&readers[i].thread);
+		readers[i] = (struct call)READER;
+		begin_asleep(&readers[i]);
 	}
 	CHECK_EQ(furwock_rwlock_wrunlock_counting(&lock), 3);
 	for (i = 0; i < 3; i++)
 		OK(end(&readers[i]));
 
 	OK(furwock_rwlock_rdlock(&lock));
-	begin(&writer);
-	until_asleep(&writer.thread);
+	begin_asleep(&writer);
 	CHECK_EQ(furwock_rwlock_rdunlock_counting(&lock), 1);
 	OK(end(&writer));
 
 	OK(furwock_rwlock_uplock(&lock));
-	begin(&writer);
-	until_asleep(&writer.thread);
+	begin_asleep(&writer);
 	CHECK_EQ(furwock_rwlock_upunlock_counting(&lock), 1);
 	OK(end(&writer));
 	check_admits("ruw");
@@ -532,12 +510,10 @@ TEST(rwlock__unlocks_count_whom_they_let_in)
 static void check_fair(int (*enter)(furwock_rwlock *),
 		       int (*leave_fairly)(furwock_rwlock *))
 {
-	struct call writer = { .function = furwock_rwlock_wrlock,
-			       .leave = furwock_rwlock_wrunlock };
+	struct call writer = WRITER;
 
 	OK(enter(&lock));
-	begin(&writer);
-	until_asleep(&writer.thread);
+	begin_asleep(&writer);
 	OK(leave_fairly(&lock));
 	OK(furwock_rwlock_wrlock(&lock));
 	CHECK_EQ(writer.result, 0);
@@ -669,7 +645,7 @@ TEST(fork__the_child_is_inside_as_its_parent_was)
 		OK(furwock_rwlock_wrunlock(&written));
 		OK(furwock_rwlock_wrlock(&written));
 		CHECK_EQ(furwock_rwlock_owner(&written), gettid());
-		CHECK_EQ(wr(), EBUSY);
+		CHECK_EQ(WR(), EBUSY);
 		OK(furwock_rwlock_rdunlock(&lock));
 		check_admits("ruw");
 		_exit(0);
@@ -677,7 +653,7 @@ TEST(fork__the_child_is_inside_as_its_parent_was)
 	REAP(child);
 	OK(furwock_rwlock_wrunlock(&written));
 	OK(end(&reader));
-	CHECK_EQ(wr(), EBUSY);
+	CHECK_EQ(WR(), EBUSY);
 	OK(furwock_rwlock_rdunlock(&lock));
 	check_admits("ruw");
 }
@@ -712,8 +688,7 @@ static void start_locker_with(struct locker *locker, uint64_t hand_off_after_ns)
 		.options = { .hand_off_after_ns = hand_off_after_ns,
 			     .flags = FURWOCK_NO_SPIN },
 	};
-	start(&locker->thread, lock_and_unlock, locker);
-	until_asleep(&locker->thread);
+	start_asleep(&locker->thread, lock_and_unlock, locker);
 }
 
 static void start_locker(struct locker *locker)
@@ -731,9 +706,7 @@ TEST(mutex__a_free_one_is_had_fast)
 	OK(furwock_mutex_unlock(&mutex));
 	options.until = &over;
 	OK(furwock_mutex_lock_with(&mutex, &options, &status));
-	CHECK_EQ(status.how, FURWOCK_HOW_FAST);
-	CHECK_EQ(status.sleeps, 0);
-	CHECK(!status.owner_died);
+	CHECK_HAD(status, FAST, 0);
 	OK(furwock_mutex_unlock(&mutex));
 }
 
@@ -746,8 +719,7 @@ TEST(mutex__a_sleeper_is_woken)
 	CHECK_EQ(furwock_mutex_unlock_counting(&mutex), 1);
 	join(&locker.thread);
 	OK(locker.result);
-	CHECK_EQ(locker.status.how, FURWOCK_HOW_SLEPT);
-	CHECK_EQ(locker.status.sleeps, 1);
+	CHECK_HAD(locker.status, SLEPT, 1);
 	OK(furwock_mutex_lock(&mutex));
 	CHECK_EQ(furwock_mutex_unlock_counting(&mutex), 0);
 }
@@ -763,8 +735,7 @@ TEST(mutex__a_fair_unlock_hands_over)
 	CHECK(locker.had_it);
 	OK(furwock_mutex_unlock_fair(&mutex));
 	join(&locker.thread);
-	CHECK_EQ(locker.status.how, FURWOCK_HOW_HANDED_OVER);
-	CHECK_EQ(locker.status.sleeps, 1);
+	CHECK_HAD(locker.status, HANDED_OVER, 1);
 	CHECK_EQ(mutex.word, 0);
 }
 
@@ -838,11 +809,9 @@ TEST(mutex__asks_for_a_hand_off_when_told_to)
 {
 	furwock_lock_status status = robbed(1, 0);
 
-	CHECK_EQ(status.how, FURWOCK_HOW_HANDED_OVER);
-	CHECK_EQ(status.sleeps, 2);
+	CHECK_HAD(status, HANDED_OVER, 2);
 	status = robbed(UINT64_MAX, 10);
-	CHECK_EQ(status.how, FURWOCK_HOW_SLEPT);
-	CHECK_EQ(status.sleeps, 2);
+	CHECK_HAD(status, SLEPT, 2);
 	status = robbed(0, 10);
 	CHECK_EQ(status.how, FURWOCK_HOW_HANDED_OVER);
 }
@@ -909,13 +878,10 @@ TEST(rwlock__tells_how_it_was_had)
 	for (writes = 0; writes < 2; writes++) {
 		locker.writes = writes;
 		rw_lock_and_unlock(&locker);
-		CHECK_EQ(locker.status.how, FURWOCK_HOW_FAST);
-		CHECK_EQ(locker.status.sleeps, 0);
-		CHECK(!locker.status.owner_died);
+		CHECK_HAD(locker.status, FAST, 0);
 
 		OK(furwock_rwlock_wrlock(&lock));
-		start(&locker.thread, rw_lock_and_unlock, &locker);
-		until_asleep(&locker.thread);
+		start_asleep(&locker.thread, rw_lock_and_unlock, &locker);
 		OK(furwock_rwlock_wrunlock(&lock));
 		join(&locker.thread);
 		/* Readers that have slept are let in; a writer is woken. */
@@ -1103,8 +1069,7 @@ TEST(attempt__sleeps_until_it_is_its_turn)
 	CHECK(!furwock_mutex_is_locked(&mutex));
 	attempter.go_on = true;
 	join(&attempter.thread);
-	CHECK_EQ(attempter.status.how, FURWOCK_HOW_SLEPT);
-	CHECK_EQ(attempter.status.sleeps, 1);
+	CHECK_HAD(attempter.status, SLEPT, 1);
 	CHECK_EQ(mutex.word, 0);
 }
 

@@ -97,10 +97,8 @@ static void cancel_in_a_handler(void *(*wait)(void *), void (*wake)(void), int f
 	sigemptyset(&action.sa_mask);
 	OK(sigaction(SIGUSR1, &action, NULL));
 	OK(sem_init(&semaphore, 0, 0));
-	start(&first, wait, NULL);
-	until_asleep(&first);
-	start(&second, wait, NULL);
-	until_asleep(&second);
+	start_asleep(&first, wait, NULL);
+	start_asleep(&second, wait, NULL);
 	OK(pthread_kill(first.pthread, SIGUSR1));
 	UNTIL(handling);
 	OK(pthread_cancel(first.pthread));

@@ -126,8 +126,7 @@ static void start_call(struct waiter *waiter, caller *call, long number, long a,
 		.number = number,
 		.arguments = { a, b, c, d, e, f },
 	};
-	start(&waiter->thread, wait_once, waiter);
-	until_asleep(&waiter->thread);
+	start_asleep(&waiter->thread, wait_once, waiter);
 }
 
 static void UNUSED start_wait_for(struct waiter *waiter, caller *call, word *at,
@@ -149,6 +148,23 @@ static long UNUSED finish(struct waiter *waiter)
 {
 	join(&waiter->thread);
 	return waiter->result;
+}
+
+static void UNUSED start_waits(struct waiter *waiters, int count, word *at)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		start_wait(&waiters[i], libc_call, at);
+}
+
+/* They have been woken, all of them. */
+static void UNUSED finish_all(struct waiter *waiters, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		CHECK_EQ(finish(&waiters[i]), 0);
 }
 
 /* Until that many have returned; then nobody else does. */

@@ -203,8 +203,7 @@ TEST(futex_wake__finds_those_in_the_kernel)
 	CHECK_EQ(wake(&at, 2), 2);
 	CHECK_EQ(wake(&at, INT_MAX), 2);
 	CHECK_EQ(wake(&at, INT_MAX), 0);
-	for (i = 0; i < 6; i++)
-		CHECK_EQ(finish(&waiters[i]), 0);
+	finish_all(waiters, 6);
 	for (i = 0; i < 4; i++)
 		start_wait_for(&waiters[i], i % 2 ? own_call : libc_call, &at,
 			       1 << i / 2, NULL);
@@ -230,8 +229,7 @@ static void check_mixed_requeue(int op)
 	CHECK_EQ(futex(&from, op, 0, VAL2(INT_MAX), &to, 0), 1);
 	CHECK_EQ(wake(&from, INT_MAX), 0);
 	CHECK_EQ(wake(&to, INT_MAX), 1);
-	for (i = 0; i < 8; i++)
-		CHECK_EQ(finish(&waiters[i]), 0);
+	finish_all(waiters, 8);
 }
 
 TEST(futex_requeue__finds_those_in_the_kernel)
@@ -390,8 +388,7 @@ TEST(futex__in_a_forked_child)
 				start_wait(&waiters[i],
 					   i % 2 ? own_call : libc_call, &at);
 			CHECK_EQ(wake(&at, INT_MAX), 3);
-			for (i = 0; i < 3; i++)
-				CHECK_EQ(finish(&waiters[i]), 0);
+			finish_all(waiters, 3);
 			_exit(0);
 		}
 		REAP(child);

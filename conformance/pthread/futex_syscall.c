@@ -34,13 +34,12 @@ TEST(futex_wait__times_out)
 	until = in_ms(CLOCK_MONOTONIC, 5);
 	CHECK_EQ(futex(&at, FUTEX_WAIT_BITSET | PRIVATE, 0, &until, NULL, ANY),
 		 -ETIMEDOUT);
-	CHECK(now_ns(CLOCK_MONOTONIC) >=
-	      until.tv_sec * NS_PER_S + until.tv_nsec);
+	CHECK(now_ns(CLOCK_MONOTONIC) >= ns_of(&until));
 	until = in_ms(CLOCK_REALTIME, 5);
 	CHECK_EQ(futex(&at, FUTEX_WAIT_BITSET | PRIVATE | REALTIME, 0, &until,
 		       NULL, ANY),
 		 -ETIMEDOUT);
-	CHECK(now_ns(CLOCK_REALTIME) >= until.tv_sec * NS_PER_S + until.tv_nsec);
+	CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&until));
 }
 
 /* Longer than the clock counts. */
@@ -70,12 +69,10 @@ TEST(futex_wake__counts)
 {
 	struct waiter waiters[SOME];
 	static word at, other;
-	int i;
 
 	CHECK_EQ(wake(&at, 1), 0);
 	CHECK_EQ(wake(&at, INT_MAX), 0);
-	for (i = 0; i < SOME; i++)
-		start_wait(&waiters[i], libc_call, &at);
+	start_waits(waiters, SOME, &at);
 	CHECK_EQ(wake(&other, INT_MAX), 0);
 	/* It counts after it has woken. */
 	CHECK_EQ(wake(&at, 0), 1);
@@ -86,8 +83,7 @@ TEST(futex_wake__counts)
 	until_turns(4);
 	CHECK_EQ(wake(&at, INT_MAX), 2);
 	CHECK_EQ(wake(&at, INT_MAX), 0);
-	for (i = 0; i < SOME; i++)
-		CHECK_EQ(finish(&waiters[i]), 0);
+	finish_all(waiters, SOME);
 }
 
 TEST(futex_wake__in_order)
@@ -96,8 +92,7 @@ TEST(futex_wake__in_order)
 	static word at;
 	int i;
 
-	for (i = 0; i < SOME; i++)
-		start_wait(&waiters[i], libc_call, &at);
+	start_waits(waiters, SOME, &at);
 	for (i = 0; i < SOME; i++) {
 		CHECK_EQ(wake(&at, 1), 1);
 		until_turns(i + 1);
@@ -139,8 +134,7 @@ static void check_requeue(int op)
 	int i;
 
 	turns = 0;
-	for (i = 0; i < SOME; i++)
-		start_wait(&waiters[i], libc_call, &from);
+	start_waits(waiters, SOME, &from);
 	CHECK_EQ(futex(&from, op, -1, VAL2(1), &to, 0), -EINVAL);
 	CHECK_EQ(futex(&from, op, 1, VAL2(-1), &to, 0), -EINVAL);
 	/* One woken, three moved. */
@@ -160,8 +154,7 @@ static void check_requeue(int op)
 	CHECK_EQ(futex(&from, op, 0, VAL2(INT_MAX), &from, 0), 2);
 	CHECK_EQ(wake(&to, INT_MAX), 0);
 	CHECK_EQ(wake(&from, INT_MAX), 2);
-	for (i = 0; i < SOME; i++)
-		CHECK_EQ(finish(&waiters[i]), 0);
+	finish_all(waiters, SOME);
 	CHECK_EQ(finish(&last), 0);
 }
 
@@ -227,12 +220,9 @@ TEST(futex_wake_op__wakes_at_both)
 	const int op = FUTEX_WAKE_OP | PRIVATE;
 	struct waiter first[3], second[4];
 	static word at, changed = 4;
-	int i;
 
-	for (i = 0; i < 3; i++)
-		start_wait(&first[i], libc_call, &at);
-	for (i = 0; i < 4; i++)
-		start_wait(&second[i], libc_call, &changed);
+	start_waits(first, 3, &at);
+	start_waits(second, 4, &changed);
 	CHECK_EQ(futex(&at, op, 1, VAL2(2), &changed, if_equal), 1);
 	until_turns(1);
 	CHECK_EQ(first[0].turn, 1);
@@ -246,10 +236,8 @@ TEST(futex_wake_op__wakes_at_both)
 	CHECK_EQ(futex(&at, op, 0, VAL2(0), &changed, if_equal), 2);
 	changed = 5;
 	CHECK_EQ(futex(&at, op, -1, VAL2(-1), &changed, if_equal), 1);
-	for (i = 0; i < 3; i++)
-		CHECK_EQ(finish(&first[i]), 0);
-	for (i = 0; i < 4; i++)
-		CHECK_EQ(finish(&second[i]), 0);
+	finish_all(first, 3);
+	finish_all(second, 4);
 	CHECK_EQ(wake(&at, 1) + wake(&changed, 1), 0);
 }
 
@@ -408,11 +396,9 @@ TEST(futex2_requeue__private)
 		{ .uaddr = (uintptr_t)&to, .flags = PRIVATE_32 },
 	};
 	struct waiter waiters[4];
-	int i;
 
 	needs(SYS_REQUEUE);
-	for (i = 0; i < 4; i++)
-		start_wait(&waiters[i], libc_call, &from);
+	start_waits(waiters, 4, &from);
 	pair[0].val = 1;
 	CHECK_EQ(libc_call(SYS_REQUEUE, (long)pair, 0, 1, 2, 0, 0), -EAGAIN);
 	pair[0].val = 0;
@@ -423,8 +409,7 @@ TEST(futex2_requeue__private)
 	CHECK_EQ(waiters[0].turn, 1);
 	CHECK_EQ(wake(&to, INT_MAX), 2);
 	CHECK_EQ(wake(&from, INT_MAX), 1);
-	for (i = 0; i < 4; i++)
-		CHECK_EQ(finish(&waiters[i]), 0);
+	finish_all(waiters, 4);
 }
 
 /* ------------------------------------------------- anything whatsoever -- */

@@ -290,6 +290,14 @@ static void UNUSED until_asleep(struct thread *thread)
 	}
 }
 
+/* Starts a thread that is going to sleep, and returns once it does. */
+static void UNUSED start_asleep(struct thread *thread, void *(*run)(void *),
+				void *argument)
+{
+	start(thread, run, argument);
+	until_asleep(thread);
+}
+
 /* ----------------------------------------------------------- processes -- */
 
 static void watchdog(int signal UNUSED)

@@ -254,8 +254,7 @@ TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex)
 	OK(sigaction(SIGUSR1, &action, NULL));
 	for (way = BY_JUMP; way <= BY_EXIT; way++) {
 		was_mine = false;
-		start(&thread, wait_asleep, (void *)&call);
-		until_asleep(&thread);
+		start_asleep(&thread, wait_asleep, (void *)&call);
 		/* Others hold it meanwhile: the leaver waits for it. */
 		OK(pthread_mutex_lock(&mutex));
 		OK(pthread_kill(thread.pthread, SIGUSR1));
@@ -381,8 +380,7 @@ TEST(glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled)
 	way = BY_JUMP;
 	OK(sigaction(SIGUSR1, &action, NULL));
 	OK(sem_init(&permits, 0, 0));
-	start(&thread, leave_and_be_cancelled, NULL);
-	until_asleep(&thread);
+	start_asleep(&thread, leave_and_be_cancelled, NULL);
 	OK(pthread_kill(thread.pthread, SIGUSR1));
 	CHECK(join(&thread) == PTHREAD_CANCELED);
 	CHECK(was_cancelled);

@@ -371,8 +371,7 @@ static void end_by_a_thread(void)
 
 	set_up(&global);
 	OK(pthread_mutex_lock(&global.mutex));
-	start(&thread, end_the_process, &global);
-	until_asleep(&thread);
+	start_asleep(&thread, end_the_process, &global);
 	OK(pthread_mutex_unlock(&global.mutex));
 	join(&thread);
 }

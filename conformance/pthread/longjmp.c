@@ -105,12 +105,9 @@ static void pass_by(void (*wait)(void), void (*block)(void), void (*let_go)(void
 	has_jumped = false;
 	handle(0);
 	block();
-	start(&first, jumper, (void *)2);
-	until_asleep(&first);
-	start(&others[0], stay, NULL);
-	until_asleep(&others[0]);
-	start(&others[1], stay, NULL);
-	until_asleep(&others[1]);
+	start_asleep(&first, jumper, (void *)2);
+	start_asleep(&others[0], stay, NULL);
+	start_asleep(&others[1], stay, NULL);
 	OK(pthread_kill(first.pthread, SIGUSR1));
 	UNTIL(has_jumped);
 	let_go();
@@ -317,8 +314,7 @@ TEST(glibc_siglongjmp__within_a_handler_leaves_the_wait_alone)
 	sigemptyset(&action.sa_mask);
 	OK(sigaction(SIGUSR1, &action, NULL));
 	no_permit();
-	start(&waiter, waits_on, NULL);
-	until_asleep(&waiter);
+	start_asleep(&waiter, waits_on, NULL);
 	OK(pthread_kill(waiter.pthread, SIGUSR1));
 	UNTIL(has_jumped);
 	until_asleep(&waiter);

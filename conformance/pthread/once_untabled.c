@@ -51,8 +51,7 @@ static void check_left(void (*routine)(void), bool is_to_be_cancelled)
 	start(&first, call, (void *)routine);
 	if (is_to_be_cancelled) {
 		UNTIL(is_inside);
-		start(&second, call, (void *)succeed);
-		until_asleep(&second);
+		start_asleep(&second, call, (void *)succeed);
 		OK(pthread_cancel(first.pthread));
 	} else {
 		UNTIL(calls == 1);

@@ -238,8 +238,7 @@ TEST(glibc_pthread_mutex__pi_waiters_queue_in_the_kernel)
 
 	OK(make_mutex(&mutex, PI));
 	OK(pthread_mutex_lock(&mutex));
-	start(&waiter, lock_once, &mutex);
-	until_asleep(&waiter);
+	start_asleep(&waiter, lock_once, &mutex);
 	/* FUTEX_WAITERS, and the holder's thread id. */
 	CHECK_EQ((unsigned int)mutex.__data.__lock, 0x80000000u | gettid());
 	OK(pthread_mutex_unlock(&mutex));

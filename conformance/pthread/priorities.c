@@ -63,8 +63,7 @@ static void check_turns(void (*become)(void), const pthread_attr_t *attr)
 	struct thread plain, realtime;
 
 	OK(pthread_mutex_lock(&mutex));
-	start(&plain, take_a_turn, NULL);
-	until_asleep(&plain);
+	start_asleep(&plain, take_a_turn, NULL);
 	start_with(&realtime, attr, take_a_turn, (void *)become);
 	until_asleep(&realtime);
 	OK(pthread_mutex_unlock(&mutex));
@@ -200,10 +199,8 @@ TEST(linux_execve__a_policy_from_before_is_noticed)
 		FAIL("execv: %s", strerror(errno));
 	}
 	OK(pthread_mutex_lock(&mutex));
-	start(&plain, plain_turn, NULL);
-	until_asleep(&plain);
-	start(&realtime, take_a_turn, NULL);
-	until_asleep(&realtime);
+	start_asleep(&plain, plain_turn, NULL);
+	start_asleep(&realtime, take_a_turn, NULL);
 	OK(pthread_mutex_unlock(&mutex));
 	CHECK_EQ((intptr_t)join(&realtime), 1);
 	CHECK_EQ((intptr_t)join(&plain), 2);

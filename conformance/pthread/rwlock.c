@@ -125,8 +125,7 @@ TEST(posix_pthread_rwlock_rdlock__waits_for_the_writer)
 		for (i = 0; i < READERS; i++)
 			UNTIL(readers[i].done);
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		for (i = 0; i < READERS; i++)
-			let_go(&readers[i]);
+		let_all_go(readers, READERS);
 		check_free(&lock);
 	}
 }
@@ -145,10 +144,9 @@ TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer)
 		turns = 0;
 		make_rwlock(&lock, kind, false);
 		OK(pthread_rwlock_wrlock(&lock));
-		for (i = 0; i < WRITERS; i++) {
+		for (i = 0; i < WRITERS; i++)
 			wait_in_turn(&writers[i], &lock,
 				     i % 2 ? WRLOCK : CLOCKWRLOCK, &turns);
-		}
 		CHECK_EQ(turns, 0);
 		OK(pthread_rwlock_unlock(&lock));
 		for (turn = 1; turn <= WRITERS; turn++) {
@@ -165,13 +163,10 @@ TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer)
 			}
 			CHECK_EQ(had, 1);
 		}
-		for (i = 0; i < WRITERS; i++)
-			let_go(&writers[i]);
+		let_all_go(writers, WRITERS);
 		check_free(&lock);
 	}
 }
-
-enum { COUNTERS = 6, COUNTS = 1200 };
 
 /*
  * pthread_rwlock_unlock by a thread that doesn't hold the lock: undefined in
@@ -302,7 +297,6 @@ TEST(posix_pthread_rwlock__hundreds_held_by_one_thread)
  */
 struct object {
 	pthread_rwlock_t lock;
-	_Atomic bool taken;
 	/* Written under the write lock only. */
 	int users;
 };
@@ -408,74 +402,54 @@ TEST(posix_pthread_rwlock_destroy__after_readers_and_writers)
 	check_users("");
 }
 
-/* One has it for reading and lets go; the other one gets it, and frees it. */
-static void *read_and_leave(void *argument UNUSED)
+/* One has it by `first` and lets go; the other gets it by `last`, and frees it. */
+static enum rw_call first, last;
+
+static void *make_and_leave(void *argument UNUSED)
 {
+	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct object *object;
 	int i;
 
-	for (i = 0; (object = await_object(i)); i++) {
-		OK(pthread_rwlock_rdlock(&object->lock));
-		object->taken = true;
+	for (i = 0; makes_another(i, began); i++) {
+		object = map_object(i % RW_KINDS);
+		OK(take(&object->lock, first, 0));
+		objects[i] = object;
 		if (i % 2)
 			sched_yield();
 		OK(pthread_rwlock_unlock(&object->lock));
 	}
 	return NULL;
+}
+
+static void check_heir(void)
+{
+	struct object *object;
+	struct thread maker;
+	int i;
+
+	start(&maker, make_and_leave, NULL);
+	for (i = 0; (object = await_object(i)); i++) {
+		OK(take(&object->lock, last, 0));
+		OK(pthread_rwlock_unlock(&object->lock));
+		OK(pthread_rwlock_destroy(&object->lock));
+		unmap_object(object);
+	}
+	join(&maker);
 }
 
 TEST(posix_pthread_rwlock_destroy__by_a_writer_that_a_reader_let_in)
 {
-	int64_t began = now_ns(CLOCK_MONOTONIC);
-	struct thread reader;
-	struct object *object;
-	int i;
-
-	start(&reader, read_and_leave, NULL);
-	for (i = 0; makes_another(i, began); i++) {
-		object = map_object(i % RW_KINDS);
-		objects[i] = object;
-		while (!object->taken)
-			sched_yield();
-		OK(pthread_rwlock_wrlock(&object->lock));
-		OK(pthread_rwlock_unlock(&object->lock));
-		OK(pthread_rwlock_destroy(&object->lock));
-		unmap_object(object);
-	}
-	join(&reader);
-}
-
-static void *write_and_leave(void *argument UNUSED)
-{
-	int64_t began = now_ns(CLOCK_MONOTONIC);
-	struct object *object;
-	int i;
-
-	for (i = 0; makes_another(i, began); i++) {
-		object = map_object(i % RW_KINDS);
-		OK(pthread_rwlock_wrlock(&object->lock));
-		objects[i] = object;
-		if (i % 2)
-			sched_yield();
-		OK(pthread_rwlock_unlock(&object->lock));
-	}
-	return NULL;
+	first = RDLOCK;
+	last = WRLOCK;
+	check_heir();
 }
 
 TEST(posix_pthread_rwlock_destroy__by_a_reader_that_a_writer_let_in)
 {
-	struct thread writer;
-	struct object *object;
-	int i;
-
-	start(&writer, write_and_leave, NULL);
-	for (i = 0; (object = await_object(i)); i++) {
-		OK(pthread_rwlock_rdlock(&object->lock));
-		OK(pthread_rwlock_unlock(&object->lock));
-		OK(pthread_rwlock_destroy(&object->lock));
-		unmap_object(object);
-	}
-	join(&writer);
+	first = WRLOCK;
+	last = RDLOCK;
+	check_heir();
 }
 
 RUN_TESTS()

@@ -201,8 +201,7 @@ static void UNUSED wait_in_turn(struct holder *holder, pthread_rwlock_t *lock,
 		.ms = LONG_MS,
 		.turns = turns,
 	};
-	start(&holder->thread, holder_run, holder);
-	until_asleep(&holder->thread);
+	start_asleep(&holder->thread, holder_run, holder);
 	CHECK(!holder->done);
 }
 
@@ -218,6 +217,17 @@ static void UNUSED let_go(struct holder *holder)
 	holder->release = true;
 	join(&holder->thread);
 	OK(holder->error);
+}
+
+/* The same of several, which get the lock in any order. */
+static void UNUSED let_all_go(struct holder *holders, int count)
+{
+	int i;
+
+	for (i = 0; i < count; i++)
+		holders[i].release = true;
+	for (i = 0; i < count; i++)
+		let_go(&holders[i]);
 }
 
 /* What holds of a lock that nobody has and nobody waits for. */

@@ -4,8 +4,6 @@
  */
 #include "rwlock.h"
 
-/* ---------------------------------------------------------- attributes -- */
-
 /* ------------------------------------------------------- reader's kinds -- */
 
 static const enum rw_call read_calls[] = { RDLOCK, TRYRDLOCK, TIMEDRDLOCK,
@@ -71,8 +69,7 @@ TEST(glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits)
 			OK(elsewhere_in(&lock, TIMEDRDLOCK, -1000));
 			OK(elsewhere_in(&lock, CLOCKRDLOCK, -1000));
 			CHECK(!writer.done);
-			for (i = 0; i < 4; i++)
-				let_go(&readers[i]);
+			let_all_go(readers, 4);
 			UNTIL(writer.done);
 			let_go(&writer);
 			check_free(&lock);
@@ -208,8 +205,7 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers)
 			/* Now all of them, at once. */
 			for (i = 0; i < 3; i++)
 				UNTIL(late[i].done);
-			for (i = 0; i < 3; i++)
-				let_go(&late[i]);
+			let_all_go(late, 3);
 			check_free(&lock);
 		}
 }
@@ -256,18 +252,11 @@ static void queue_writers(struct queue *queue)
 			     &queue->turns);
 }
 
-static void let_all_go(struct queue *queue)
+static void end(struct queue *queue)
 {
-	int i;
-
-	for (i = 0; i < 3; i++)
-		queue->readers[i].release = true;
-	for (i = 0; i < 2; i++)
-		queue->writers[i].release = true;
-	for (i = 0; i < 3; i++)
-		let_go(&queue->readers[i]);
-	for (i = 0; i < 2; i++)
-		let_go(&queue->writers[i]);
+	queue->writers[0].release = queue->writers[1].release = true;
+	let_all_go(queue->readers, 3);
+	let_all_go(queue->writers, 2);
 	check_free(&queue->lock);
 }
 
@@ -295,7 +284,7 @@ TEST(glibc_PREFER_WRITER__writers_before_waiting_readers)
 			queue_readers(&queue);
 			queue_writers(&queue);
 			OK(pthread_rwlock_unlock(&queue.lock));
-			let_all_go(&queue);
+			end(&queue);
 			if (queue.writers[0].turn + queue.writers[1].turn !=
 			    1 + 2)
 				passed_by++;
@@ -320,7 +309,7 @@ TEST(glibc_PREFER_READER__waiting_readers_before_writers)
 		for (i = 0; i < 3; i++)
 			UNTIL(queue.readers[i].done);
 		CHECK(!queue.writers[0].done && !queue.writers[1].done);
-		let_all_go(&queue);
+		end(&queue);
 		CHECK_EQ(queue.writers[0].turn + queue.writers[1].turn, 4 + 5);
 	}
 }
@@ -330,8 +319,6 @@ TEST(glibc_PREFER_READER__waiting_readers_before_writers)
 struct common {
 	pthread_rwlock_t lock;
 	_Atomic int stage;
-	_Atomic int inside;
-	long one, other;
 };
 
 static struct common *make_common(enum rw_kind kind)

@@ -369,8 +369,7 @@ TEST(glibc_fork__other_threads_read_locks_let_the_child_read)
 		}
 		REAP(child);
 		OK(pthread_rwlock_unlock(&lock));
-		for (i = 0; i < 3; i++)
-			let_go(&readers[i]);
+		let_all_go(readers, 3);
 		check_free(&lock);
 	}
 }
@@ -482,8 +481,7 @@ TEST(posix_fork__child_changes_nothing_in_the_parent)
 		for (i = 0; i < 2; i++)
 			writers[i].release = true;
 		let_go(&reader);
-		for (i = 0; i < 2; i++)
-			let_go(&writers[i]);
+		let_all_go(writers, 2);
 		check_free(&lock);
 	}
 }

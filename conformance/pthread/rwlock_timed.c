@@ -23,8 +23,7 @@ TEST(glibc_pthread_rwlock_timedwrlock__given_up_lets_readers_in)
 			.call = timed_writes[way],
 			.ms = 500,
 		};
-		start(&writer.thread, holder_run, &writer);
-		until_asleep(&writer.thread);
+		start_asleep(&writer.thread, holder_run, &writer);
 		for (i = 0; i < 3; i++)
 			start_holder(&late[i], &lock, i ? RDLOCK : TIMEDRDLOCK);
 		/* They sleep, if the machine is in time, and get up by itself. */
@@ -39,8 +38,7 @@ TEST(glibc_pthread_rwlock_timedwrlock__given_up_lets_readers_in)
 		OK(pthread_rwlock_unlock(&lock));
 		OK(pthread_rwlock_unlock(&lock));
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		for (i = 0; i < 3; i++)
-			let_go(&late[i]);
+		let_all_go(late, 3);
 		let_go(&reader);
 		check_free(&lock);
 	}
@@ -69,11 +67,8 @@ TEST(posix_pthread_rwlock_timedwrlock__given_up_beside_other_writers)
 				CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
 			for (i = 0; i < 3; i++)
 				CHECK(!writers[i].done);
-			for (i = 0; i < 3; i++)
-				writers[i].release = true;
 			let_go(&holder);
-			for (i = 0; i < 3; i++)
-				let_go(&writers[i]);
+			let_all_go(writers, 3);
 			check_free(&lock);
 		}
 }
@@ -99,11 +94,8 @@ TEST(posix_pthread_rwlock_timedrdlock__given_up_disturbs_nobody)
 			CHECK(!readers[i].done);
 		CHECK(!writer.done);
 		writer.release = true;
-		for (i = 0; i < 3; i++)
-			readers[i].release = true;
 		let_go(&holder);
-		for (i = 0; i < 3; i++)
-			let_go(&readers[i]);
+		let_all_go(readers, 3);
 		let_go(&writer);
 		/* It isn't counted among the readers: writers come in. */
 		check_free(&lock);

@@ -157,8 +157,7 @@ static void check_handler_waits(void *(*interrupted)(void *), bool locked)
 	handle_by_locking();
 	if (locked)
 		OK(pthread_mutex_lock(&scene.mutex));
-	start(&thread, interrupted, &scene);
-	until_asleep(&thread);
+	start_asleep(&thread, interrupted, &scene);
 	for (i = 0; i < 20; i++) {
 		handled = 0;
 		OK(pthread_mutex_lock(&of_handler.mutex));

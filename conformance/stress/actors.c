@@ -141,14 +141,7 @@ void watch_actors(void)
 
 struct timespec soon(struct actor *actor, clockid_t clock)
 {
-	struct timespec at = in_ms(clock, 0);
-
-	at.tv_nsec += next_random(&actor->random) % 2000000;
-	if (at.tv_nsec >= NS_PER_S) {
-		at.tv_nsec -= NS_PER_S;
-		at.tv_sec++;
-	}
-	return at;
+	return in_ns(clock, next_random(&actor->random) % 2000000);
 }
 
 void dawdle(struct actor *actor)
