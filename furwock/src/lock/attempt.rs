@@ -70,8 +70,8 @@ impl<'o> Attempt<'o> {
 }
 
 impl Drop for Attempt<'_> {
-    /// Whoever has been woken, or spins, leaves only once others are seen to: by taking the lock and
-    /// releasing it, if need be.
+    /// An attempt that holds SPIN or a wake ends only once others are seen to (M-2): by taking the
+    /// lock and releasing it, if need be.
     fn drop(&mut self) {
         if self.contender.give_up() == Came::Taken {
             self.mutex.unlock();
