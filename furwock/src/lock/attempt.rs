@@ -70,10 +70,11 @@ impl<'o> Attempt<'o> {
 }
 
 impl Drop for Attempt<'_> {
-    /// An attempt that holds SPIN or a wake ends only once others are seen to (M-2): by taking the
+    /// A thread that has been woken, or spins, leaves only once others are seen to: by taking the
     /// lock and releasing it, if need be.
     fn drop(&mut self) {
         if self.contender.give_up() == Came::Taken {
+            // The promise, SPIN or a wake, was taken back in the step that took the lock (M-2).
             self.mutex.unlock();
         }
     }
