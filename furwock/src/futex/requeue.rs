@@ -61,8 +61,6 @@ pub(crate) fn requeue_at(from: Key, to: Key, wake: usize, relocate: usize) -> Re
     if lot::is_empty(from) || lot::leave_wake(from, usize::MAX, lot::ANY) {
         return Requeued::default();
     }
-    // Both buckets in the order of their addresses. A waiter that is moved is counted into its
-    // new bucket first.
     requeue_locked(&mut lot::lock_pair(from, to), from, to, wake, relocate)
 }
 

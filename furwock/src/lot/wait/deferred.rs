@@ -5,8 +5,7 @@
 //! holds or is taking; a handler that finds any leaves its wake to that thread, which carries it
 //! out as soon as it holds none: a few instructions after the handler has returned.
 //!
-//! Everything here is between a thread and its own handlers, which end before it goes on
-//! (ORDERING.md, D-1).
+//! Everything here is between a thread and its own handlers, which end before it goes on.
 
 use crate::lot::bucket::{lock, wake_in_handler};
 use crate::lot::node::Key;
