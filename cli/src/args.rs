@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::bench::arguments::BenchArguments;
+use crate::bench::arguments::{BenchArguments, completed};
 use crate::duration::seconds;
 
 /// Pthread mutexes and condition variables on furwock, under unmodified programs.
@@ -111,8 +111,15 @@ pub struct WorkloadArguments {
     pub parameters: Vec<String>,
 }
 
+impl Arguments {
+    pub fn parsed() -> Result<Self, clap::Error> {
+        let command = Arguments::command().mut_subcommand("bench", completed);
+        Arguments::from_arg_matches(&command.try_get_matches()?)
+    }
+}
+
 /// What `furwock bench` can run.
-pub fn workloads() -> Vec<String> {
+pub fn benchmarks() -> Vec<String> {
     let command = Arguments::command();
     let bench = command.find_subcommand("bench");
     let subcommands = bench.into_iter().flat_map(clap::Command::get_subcommands);

@@ -8,20 +8,19 @@
 mod args;
 mod bench;
 mod compare;
+mod contestants;
 mod duration;
 mod elf;
 mod failure;
+mod harness;
 mod measuring;
-mod nearest;
 mod obstacle;
 mod preload;
 mod program;
 mod report;
 mod run;
 mod statistics;
-mod workload;
-
-use clap::Parser;
+mod workloads;
 
 use args::{Arguments, Command};
 use failure::{Failure, STATUS_OWN_FAILURE};
@@ -40,7 +39,7 @@ fn main() {
 }
 
 fn furwock() -> i32 {
-    let arguments = match Arguments::try_parse() {
+    let arguments = match Arguments::parsed() {
         Ok(arguments) => arguments,
         Err(error) => return usage(&error),
     };
@@ -48,7 +47,7 @@ fn furwock() -> i32 {
         Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
-        Command::Workload(arguments) => Ok(workload::workload(&arguments)),
+        Command::Workload(arguments) => Ok(workloads::workload(&arguments)),
     };
     done.unwrap_or_else(|failure: Failure| {
         anstream::eprintln!("furwock: {failure}");
@@ -63,7 +62,7 @@ fn usage(error: &clap::Error) -> i32 {
     let _ = error.print();
     let of_bench = std::env::args_os().nth(1).is_some_and(|word| word == "bench");
     if of_bench && error.kind() == clap::error::ErrorKind::InvalidSubcommand {
-        anstream::eprintln!("furwock bench has {}", args::workloads().join(", "));
+        anstream::eprintln!("furwock bench has {}", args::benchmarks().join(", "));
     }
     let of_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
     if error.use_stderr() && of_run { STATUS_OWN_FAILURE } else { error.exit_code() }

@@ -43,6 +43,15 @@ impl Preload {
         &self.0
     }
 
+    /// LD_PRELOAD for a child, with this library or without; what others have put there is kept.
+    pub fn environment(&self, loaded: bool) -> OsString {
+        let inherited = env::var_os("LD_PRELOAD").unwrap_or_default();
+        match loaded {
+            true => self.prepended_to(Some(&inherited)),
+            false => self.removed_from(&inherited),
+        }
+    }
+
     /// LD_PRELOAD with this library first.
     pub fn prepended_to(&self, ld_preload: Option<&OsStr>) -> OsString {
         let mut value = self.0.clone().into_os_string();
@@ -53,8 +62,8 @@ impl Preload {
         value
     }
 
-    /// LD_PRELOAD without this library, for the side that must run on glibc's own locks.
-    pub fn removed_from(&self, ld_preload: &OsStr) -> OsString {
+    /// LD_PRELOAD without this library, for runs on glibc's own locks.
+    fn removed_from(&self, ld_preload: &OsStr) -> OsString {
         let kept: Vec<&[u8]> = ld_preload
             .as_bytes()
             .split(|byte| SEPARATORS.contains(byte))

@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn rank_sums_with_ties_are_exact() {
-        let mut die = crate::workload::die::Die::new(1, 0, 0.5);
+        let mut die = crate::harness::die::Die::new(1, 0, 0.5);
         for (ones, others) in [(1, 4), (3, 3), (3, 5), (5, 5), (6, 4)] {
             for sides in [2, 3, 5, 1000] {
                 for _ in 0..10 {

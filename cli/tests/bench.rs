@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use common::{FURWOCK, Scratch, Text, furwock_with};
 
-/// Who can lock.
+/// The contestants that have locks.
 const NAMES: [&str; 9] = [
     "furwock",
     "furwock-preload",
@@ -30,7 +30,7 @@ fn json(path: &std::path::Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The names of those who are here.
+/// The names of those that are here.
 fn measured(benchmark: &Value) -> Vec<&'static str> {
     let absent = benchmark["absent"].as_array().unwrap();
     for absent in absent {
@@ -129,7 +129,7 @@ fn rwlocks_of_all_implementations() {
     fits(&out);
     assert_eq!(table(&out, "operations a second").len(), 3, "{out}");
     assert_eq!(table(&out, "readers' wait").len(), 3, "{out}");
-    // Nobody waits to write where nobody writes.
+    // Without writes no thread waits to write.
     assert_eq!(table(&out, "writers' wait").len(), 2, "{out}");
     assert_eq!(table(&out, "longest wait of a writer").len(), 2, "{out}");
     let document = json(&file);
@@ -188,7 +188,7 @@ fn locks_that_do_not_exclude_are_told_of() {
         assert!(reason.is_some_and(|line| line.contains("did not exclude")), "{out}");
         let rates = table(&out, "operations a second");
         let row = rates.iter().find(|row| row.starts_with(case)).unwrap();
-        // Whoever comes after it is measured all the same.
+        // The others are still measured.
         assert!(row.contains("FAILED") && row.ends_with(['k', 'M']), "{out}");
     }
 }
@@ -219,7 +219,11 @@ fn bad_lists_name_what_there_is() {
     let unknown = scratch.furwock(&["bench", "mutx"]).output().unwrap();
     assert_eq!(unknown.status.code(), Some(2));
     assert!(unknown.err().contains("'mutex'"), "{}", unknown.err());
-    assert!(unknown.err().contains("seeds, scaling, memory, mutex, rwlock"), "{}", unknown.err());
+    assert!(
+        unknown.err().contains("papers, scaling, memory, pair, mutex, rwlock"),
+        "{}",
+        unknown.err()
+    );
     let unable = scratch.furwock(&["bench", "hash", "--impl", "usync"]).output().unwrap();
     assert_eq!(unable.status.code(), Some(2));
     assert!(unable.err().contains("usync: it has no waits on words"), "{}", unable.err());
@@ -237,10 +241,10 @@ fn more_threads_than_there_can_be_are_refused_with_the_limit() {
     }
 }
 
-/// Each workload with all who can do it, at a size that says nothing but that it works.
+/// Each workload with all contestants that can run it, at a size that only shows that it works.
 #[test]
-fn every_workload_runs_with_everybody() {
-    let scratch = Scratch::new("every_workload_runs_with_everybody");
+fn every_workload_runs_with_all_contestants() {
+    let scratch = Scratch::new("every_workload_runs_with_all_contestants");
     let timed = ["--seconds", "0.02"];
     let workloads: [&[&str]; 12] = [
         &["cond", "-n", "5", "-r", "3"],
@@ -277,11 +281,11 @@ fn every_workload_runs_with_everybody() {
 }
 
 #[test]
-fn who_can_not_do_a_case_is_told_apart_from_who_failed() {
-    let scratch = Scratch::new("who_can_not_do_a_case");
+fn an_unable_contestant_is_not_a_failed_one() {
+    let scratch = Scratch::new("an_unable_contestant");
     let run = tiny_without_threads(&scratch, &["waitv", "-f", "200", "--impl", "furwock,kernel"]);
     assert_eq!(run.status.code(), Some(0), "{}", run.out());
-    assert!(run.out().contains("-: kernel can't do 200"), "{}", run.out());
+    assert!(run.out().contains("-: kernel can't run 200"), "{}", run.out());
     assert!(run.out().contains("128 words at most") && !run.out().contains("FAILED"));
 }
 
@@ -360,15 +364,15 @@ fn a_baseline_is_run_again_and_compared() {
 }
 
 #[test]
-fn the_documents_tables() {
-    let scratch = Scratch::new("the_documents_tables");
-    let (page, picture) = (scratch.path("seeds.html"), scratch.path("seeds.svg"));
-    let file = scratch.path("seeds.json");
+fn the_papers_tables() {
+    let scratch = Scratch::new("the_papers_tables");
+    let (page, picture) = (scratch.path("papers.html"), scratch.path("papers.svg"));
+    let file = scratch.path("papers.json");
     let run = scratch.furwock(&[
         "bench",
-        "seeds",
+        "papers",
         "--only",
-        "5",
+        "almeida",
         "--rounds",
         "1",
         "--seconds",
@@ -382,13 +386,15 @@ fn the_documents_tables() {
     ]);
     let run = { run }.output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
-    assert!(run.out().contains("5. Waiting on many words"), "{}", run.out());
+    assert!(run.out().contains("Almeida 2020: waiting on many words"), "{}", run.out());
     assert!(run.out().contains("4 % less (Beat Saber)"), "{}", run.out());
-    let rows = &json(&file)["answer"][0]["rows"];
+    let answer = &json(&file)["answer"][0];
+    assert_eq!(answer["paper"], "Almeida 2020");
+    let rows = &answer["rows"];
     assert!(rows.as_array().unwrap().iter().all(|row| row["gain"]["gain"].is_f64()), "{rows}");
-    assert!(fs::read_to_string(page).unwrap().contains("Waiting on many words"));
+    assert!(fs::read_to_string(page).unwrap().contains("Almeida 2020: waiting on many"));
     assert!(fs::read_to_string(picture).unwrap().contains("</svg>"));
-    let no_such = scratch.furwock(&["bench", "seeds", "--only", "6"]).output().unwrap();
+    let no_such = scratch.furwock(&["bench", "papers", "--only", "knuth"]).output().unwrap();
     assert_eq!(no_such.status.code(), Some(2));
 }
 

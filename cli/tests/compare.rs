@@ -174,7 +174,7 @@ fn the_checks_of_run_apply() {
 fn lists_its_workloads() {
     let scratch = Scratch::new("lists_its_workloads");
     let list = scratch.furwock(&["compare", "--list"]).output().unwrap().out();
-    for workload in ["cond-perf", "pp", "mutex", "queue"] {
+    for workload in ["cond", "pp", "mutex", "queue"] {
         assert!(list.lines().any(|line| line.starts_with(workload)), "{list}");
     }
 }
@@ -183,7 +183,7 @@ fn lists_its_workloads() {
 fn compares_a_builtin_workload() {
     let scratch = Scratch::new("compares_a_builtin_workload");
     let file = scratch.path("out.json");
-    let cell = "mutex 1/1 us, 2 threads";
+    let cell = "mutex 1/1 x 2";
     let arguments =
         ["compare", "-n", "1", "--quick", "--workload", cell, "--json", file.to_str().unwrap()];
     let run = scratch.furwock(&arguments).output().unwrap();
@@ -191,28 +191,31 @@ fn compares_a_builtin_workload() {
     let row = run.out().lines().find(|line| line.starts_with(cell)).unwrap().to_owned();
     assert!(row.contains(" ok ") && row.contains("too few pairs"), "{row}");
     // The stub replaces nothing, and that does not go unsaid.
-    assert!(run.out().contains("Warning: on furwock's side"), "{}", run.out());
+    assert!(run.out().contains("Warning: furwock-preload's locks came from"), "{}", run.out());
 
     let document = json(&file);
-    let workloads = document["workloads"].as_array().unwrap();
-    assert_eq!(workloads.len(), 1);
-    let pair = &workloads[0]["pairs"][0];
-    for side in ["glibc", "furwock"] {
-        assert_eq!(pair[side]["report"]["ok"], true);
-        assert!(pair[side]["report"]["figures"]["ops_per_second"].as_f64().unwrap() > 1000.0);
+    let cases = document["benchmarks"][0]["cases"].as_array().unwrap();
+    assert_eq!((document["benchmarks"].as_array().unwrap().len(), cases.len()), (1, 1));
+    let sides = cases[0]["results"].as_array().unwrap();
+    assert!(sides.iter().map(|side| &side["impl"]).eq(["glibc", "furwock-preload"]));
+    for side in sides {
+        let report = &side["rounds"][0]["report"];
+        assert_eq!(report["ok"], true);
+        assert!(report["figures"]["ops_per_second"].as_f64().unwrap() > 1000.0);
     }
-    assert_eq!(workloads[0]["parameters"]["threads"], 2.0);
-    assert_eq!(document["summary"].as_array().unwrap().len(), 1);
+    assert_eq!(cases[0]["parameters"]["threads"], 2.0);
+    let answer = document["answer"].as_array().unwrap();
+    assert_eq!((answer.len(), &answer[0]["measured"]["verdict"]), (1, &"too_few_pairs".into()));
 }
 
 #[test]
 fn locks_that_do_not_exclude_fail_the_workloads_check() {
     let scratch = Scratch::new("locks_that_do_not_exclude_fail_the_workloads_check");
-    let cell = "mutex 10/10 us, 2 threads";
+    let cell = "mutex 10/10 x 2";
     let arguments = ["compare", "-n", "2", "--quick", "--workload", cell];
     let run = furwock_with(&scratch.broken(), &arguments).output().unwrap();
     assert_eq!(run.status.code(), Some(1), "{}", run.out());
     let out = run.out();
-    assert!(out.contains("FAILED: mutex 10/10 us, 2 threads on furwock"), "{out}");
+    assert!(out.contains("FAILED: mutex 10/10 x 2 with furwock-preload"), "{out}");
     assert!(out.contains("did not exclude"), "{out}");
 }

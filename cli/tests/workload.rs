@@ -25,10 +25,10 @@ fn figures(arguments: &[&str], expected: &[&str]) -> Value {
 }
 
 #[test]
-fn cond_perf_wakes_everybody() {
+fn cond_wakes_every_thread() {
     let names = ["seconds_per_round", "voluntary_per_op"];
     for threads in ["threads=1", "threads=20"] {
-        let figures = figures(&["cond-perf", threads, "rounds=10"], &names);
+        let figures = figures(&["cond", threads, "rounds=10"], &names);
         assert!(figures["seconds_per_round"].as_f64().unwrap() > 0.0);
     }
 }
@@ -69,7 +69,7 @@ fn mutex_with_empty_sections_and_sampling() {
 
 #[test]
 fn every_mutex_and_rwlock_excludes() {
-    for implementation in ["pthread", "furwock", "std", "parking_lot", "usync"] {
+    for implementation in ["glibc", "furwock", "std", "parking_lot", "usync"] {
         let implementation = format!("impl={implementation}");
         let common = ["threads=3", "seconds=0.05", implementation.as_str()];
         figures(&[&["mutex", "cs=0.5", "pin=1"], &common[..]].concat(), &["ops_per_second"]);
@@ -82,7 +82,7 @@ fn every_mutex_and_rwlock_excludes() {
 }
 
 #[test]
-fn locks_that_exclude_nobody_fail() {
+fn locks_that_do_not_exclude_fail() {
     for workload in ["mutex", "rwlock"] {
         let run = workload_on_broken_locks(workload);
         assert_eq!(run.status.code(), Some(1), "{}", run.out());
@@ -95,15 +95,15 @@ fn workload_on_broken_locks(name: &str) -> Output {
 }
 
 #[test]
-fn rwlock_of_readers_only_says_nothing_of_writes() {
+fn rwlock_of_readers_only_has_no_figures_of_writes() {
     let figures = figures(&["rwlock", "writes=0", "seconds=0.05"], &["read_wait_max_s"]);
     assert!(figures.get("write_wait_max_s").is_none(), "{figures}");
 }
 
 #[test]
 fn pair_measures_beside_the_floor() {
-    let arguments = ["pair", "slices=5", "pairs=1000", "impl=pthread,furwock"];
-    let figures = figures(&arguments, &["floor_ns", "mutex_furwock_ns", "write_pthread_ns"]);
+    let arguments = ["pair", "slices=5", "pairs=1000", "impl=glibc,furwock"];
+    let figures = figures(&arguments, &["floor_ns", "mutex_furwock_ns", "write_glibc_ns"]);
     assert_eq!(figures.as_object().unwrap().len(), 7);
 }
 
@@ -116,7 +116,7 @@ fn queue_delivers_each_item_once() {
 
 #[test]
 fn a_hang_is_reported_with_how_far_it_got() {
-    let run = workload(&["cond-perf", "threads=2", "rounds=1000000000", "watchdog=0.3"]);
+    let run = workload(&["cond", "threads=2", "rounds=1000000000", "watchdog=0.3"]);
     assert_eq!(run.status.code(), Some(3));
     let report: Value = serde_json::from_str(&run.out()).unwrap();
     assert_eq!((&report["ok"], &report["reason"]), (&Value::Bool(false), &"hang".into()));

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::contestant::Contestant;
 use super::figure::{CPU, Figure};
 use super::results::BenchmarkResults;
 use super::standing::Ratio;
+use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
+use crate::harness::report::Report;
 use crate::measuring::machine::Machine;
-use crate::measuring::table::{Align, render as render_rows};
+use crate::measuring::table;
 use crate::report::model::{Block, Cell, Section, Table, Tone};
 use crate::statistics::{differ, median};
 
@@ -21,8 +22,7 @@ pub struct Baseline {
     path: PathBuf,
     /// The words after `furwock`, as it was run then.
     command: Vec<String>,
-    machine: String,
-    machine_then: Value,
+    machine: Value,
     /// What was measured, by benchmark, case and implementation.
     rounds: BTreeMap<[String; 3], Earlier>,
 }
@@ -62,30 +62,19 @@ impl Baseline {
             Failure::new(STATUS_USAGE, message)
         };
         let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
-        let document: Value = serde_json::from_str(&text)
+        let document: Document = serde_json::from_str(&text)
             .map_err(|error| unusable(format!("not JSON as --json writes it: {error}")))?;
-        let rounds = rounds(&document);
+        let rounds = rounds(document.benchmarks);
         if rounds.is_empty() {
             return Err(unusable(
                 "no rounds are in it; write one with `furwock bench WORKLOAD --json FILE`"
                     .to_owned(),
             ));
         }
-        let words = document["command"].as_array();
-        let words = words.into_iter().flatten().filter_map(|word| Some(word.as_str()?.to_owned()));
-        let machine = &document["machine"];
-        let said = |key: &str| machine[key].as_str().unwrap_or("unknown").to_owned();
         Ok(Baseline {
             path: path.to_owned(),
-            command: words.collect(),
-            machine_then: machine.clone(),
-            machine: format!(
-                "{}, Linux {}, glibc {}, {}",
-                said("cpu"),
-                said("kernel"),
-                said("glibc"),
-                said("date")
-            ),
+            command: document.command,
+            machine: document.machine,
             rounds,
         })
     }
@@ -94,23 +83,23 @@ impl Baseline {
     pub fn words(&self) -> Result<Vec<String>, Failure> {
         match self.command.split_first() {
             Some((first, words)) if first == "bench" => Ok(words.to_vec()),
-            _ => Err(self.not_to_be_run()),
+            _ => Err(self.cannot_repeat()),
         }
     }
 
-    /// For whoever can't make anything of those words.
-    pub fn not_to_be_run(&self) -> Failure {
+    /// Those words are no command of today's.
+    pub fn cannot_repeat(&self) -> Failure {
         let path = self.path.display();
         let message = format!("baseline {path}: can't tell what was run then; name the workload");
         Failure::new(STATUS_USAGE, message)
     }
 
-    /// What differs beside furwock isn't furwock's doing.
+    /// Warns of other causes of a difference.
     fn warn_of_another_machine(&self) {
         let now = serde_json::to_value(Machine::this()).unwrap_or_default();
         for key in ["cpu", "cpus", "kernel", "glibc"] {
-            if self.machine_then[key] != now[key] {
-                let (then, now) = (&self.machine_then[key], &now[key]);
+            if self.machine[key] != now[key] {
+                let (then, now) = (&self.machine[key], &now[key]);
                 anstream::eprintln!(
                     "furwock: warning: the baseline's {key} was {then}, now it is {now}"
                 );
@@ -132,51 +121,43 @@ impl Baseline {
     /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of the
     /// many others some would differ by chance.)
     pub fn changes(&self, benchmarks: &[BenchmarkResults]) -> Vec<Change> {
-        let mut changes = Vec::new();
-        let mut others = 0;
+        let (mut changes, mut others) = (Vec::new(), 0);
         for results in benchmarks {
-            for case in &results.cases {
-                let parameters = case.case.parameters.iter();
-                let parameters: BTreeMap<String, f64> =
-                    parameters.map(|(name, value)| ((*name).to_owned(), *value)).collect();
-                for entry in &case.entries {
-                    let key = [
-                        results.benchmark.name.to_owned(),
-                        case.case.name.clone(),
-                        entry.contestant.name().to_owned(),
-                    ];
-                    let Some(Earlier { parameters: then, rounds }) = self.rounds.get(&key) else {
-                        continue;
-                    };
-                    if *then != parameters {
-                        others += 1;
-                        continue;
+            let telling =
+                |(index, figure): &(usize, &Figure)| *index == 0 || figure.name == CPU.name;
+            let figures: Vec<_> =
+                results.benchmark.figures.iter().enumerate().filter(telling).collect();
+            for (case, entry) in results.entries() {
+                let name = results.benchmark.name;
+                let key = [name, &case.name, entry.contestant.name()].map(str::to_owned);
+                let Some(then) = self.rounds.get(&key) else { continue };
+                let same = |(name, value): &(&str, f64)| then.parameters.get(*name) == Some(value);
+                if then.parameters.len() != case.parameters.len()
+                    || !case.parameters.iter().all(same)
+                {
+                    others += 1;
+                    continue;
+                }
+                for (_, figure) in &figures {
+                    let rounds = then.rounds.iter();
+                    let old: Vec<f64> =
+                        rounds.filter_map(|round| round.get(figure.name).copied()).collect();
+                    let new = entry.values(figure.name);
+                    if !old.is_empty() && !new.is_empty() {
+                        changes.push(change(
+                            (name, &case.name),
+                            entry.contestant,
+                            figure,
+                            &old,
+                            &new,
+                        ));
                     }
-                    let telling =
-                        |(index, figure): &(usize, &Figure)| *index == 0 || figure.name == CPU.name;
-                    let figures = results.benchmark.figures.iter().enumerate().filter(telling);
-                    changes.extend(figures.filter_map(|(_, figure)| {
-                        let then: Vec<f64> = rounds
-                            .iter()
-                            .filter_map(|round| round.get(figure.name).copied())
-                            .collect();
-                        let now = entry.values(figure.name);
-                        (!then.is_empty() && !now.is_empty()).then(|| {
-                            change(
-                                (results.benchmark.name, &case.case.name),
-                                entry.contestant,
-                                figure,
-                                &then,
-                                &now,
-                            )
-                        })
-                    }));
                 }
             }
         }
         if others > 0 {
             anstream::eprintln!(
-                "furwock: baseline {}: {others} results are of other parameters than now, and are not \
+                "furwock: baseline {}: {others} results have other parameters than now, and are not \
                  compared",
                 self.path.display()
             );
@@ -187,7 +168,15 @@ impl Baseline {
                 self.path.display()
             );
         } else {
-            anstream::eprintln!("furwock: baseline {}: {}", self.path.display(), self.machine);
+            let said = |key: &str| self.machine[key].as_str().unwrap_or("unknown");
+            anstream::eprintln!(
+                "furwock: baseline {}: {}, Linux {}, glibc {}, {}",
+                self.path.display(),
+                said("cpu"),
+                said("kernel"),
+                said("glibc"),
+                said("date")
+            );
             self.warn_of_another_machine();
         }
         changes
@@ -216,37 +205,65 @@ fn change(
     }
 }
 
-fn rounds(document: &Value) -> BTreeMap<[String; 3], Earlier> {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+/// What `--json` writes of benchmarks, as far as it is needed here.
+#[derive(Deserialize)]
+struct Document {
+    #[serde(default)]
+    command: Vec<String>,
+    #[serde(default)]
+    machine: Value,
+    #[serde(default)]
+    benchmarks: Vec<ThenBenchmark>,
+}
+
+#[derive(Deserialize)]
+struct ThenBenchmark {
+    name: String,
+    cases: Vec<ThenCase>,
+}
+
+#[derive(Deserialize)]
+struct ThenCase {
+    name: String,
+    #[serde(default)]
+    parameters: BTreeMap<String, f64>,
+    results: Vec<ThenResult>,
+}
+
+#[derive(Deserialize)]
+struct ThenResult {
+    #[serde(rename = "impl")]
+    contestant: String,
+    failure: Option<String>,
+    rounds: Vec<ThenRound>,
+}
+
+#[derive(Deserialize)]
+struct ThenRound {
+    report: Report,
+}
+
+fn rounds(benchmarks: Vec<ThenBenchmark>) -> BTreeMap<[String; 3], Earlier> {
     let mut all = BTreeMap::new();
-    for benchmark in list(&document["benchmarks"]) {
-        for case in list(&benchmark["cases"]) {
-            for result in list(&case["results"]) {
-                let figures = |round: &Value| -> BTreeMap<String, f64> {
-                    serde_json::from_value(round["report"]["figures"].clone()).unwrap_or_default()
-                };
-                let rounds: Vec<_> = list(&result["rounds"]).iter().map(figures).collect();
-                // Who failed then has no figures that count.
-                if !rounds.is_empty() && result["failure"].is_null() {
-                    let parameters =
-                        serde_json::from_value(case["parameters"].clone()).unwrap_or_default();
-                    all.insert(
-                        [text(&benchmark["name"]), text(&case["name"]), text(&result["impl"])],
-                        Earlier { parameters, rounds },
-                    );
-                }
+    for benchmark in benchmarks {
+        for ThenCase { name, parameters, results } in benchmark.cases {
+            // A result that failed has no figures that count.
+            let whole = |result: &ThenResult| result.failure.is_none() && !result.rounds.is_empty();
+            for result in results.into_iter().filter(whole) {
+                let key = [benchmark.name.clone(), name.clone(), result.contestant];
+                let rounds = result.rounds.into_iter().map(|round| round.report.figures).collect();
+                all.insert(key, Earlier { parameters: parameters.clone(), rounds });
             }
         }
     }
     all
 }
 
-/// Those that differ first: the losses, then the gains.
-fn told(changes: &[Change]) -> Vec<&Change> {
-    let mut told: Vec<&Change> = changes.iter().filter(|change| change.differs).collect();
-    told.sort_by(|one, other| one.gain.total_cmp(&other.gain));
-    told
+/// Those that differ: the losses, then the gains.
+fn differing(changes: &[Change]) -> Vec<&Change> {
+    let mut differing: Vec<&Change> = changes.iter().filter(|change| change.differs).collect();
+    differing.sort_by(|one, other| one.gain.total_cmp(&other.gain));
+    differing
 }
 
 const HEADER: [&str; 6] = ["case", "implementation", "figure", "then", "now", "gain"];
@@ -264,38 +281,35 @@ fn words(change: &Change) -> [String; 5] {
 
 fn summary(changes: &[Change]) -> String {
     let ours = |change: &&&Change| change.contestant.is_ours();
-    let told = told(changes);
     let (losses, gains): (Vec<&Change>, Vec<&Change>) =
-        told.iter().partition(|change| change.gain < 1.0);
+        differing(changes).into_iter().partition(|change| change.gain < 1.0);
     format!(
         "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
-         furwock's), {} without a difference that the rounds' spread supports. What peers gained or lost \
-         is the machine's doing, or chance: one in ten differs so by chance alone, and more where the machine \
-         isn't in the mood it was in then.",
+         furwock's), {} without a difference that the rounds' spread supports. Changes of the peers come \
+         from the machine, or from chance: one figure in ten differs by chance alone, more on a machine \
+         that is noisier now.",
         changes.len(),
         gains.len(),
         gains.iter().filter(ours).count(),
         losses.len(),
         losses.iter().filter(ours).count(),
-        changes.len() - told.len()
+        changes.len() - gains.len() - losses.len()
     )
 }
 
 pub fn render(changes: &[Change]) -> String {
     let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-    rows.extend(told(changes).into_iter().map(|change| {
+    rows.extend(differing(changes).into_iter().map(|change| {
         let ratio = Ratio { ratio: change.gain, differs: change.differs }.shown();
         words(change).into_iter().chain([ratio]).collect()
     }));
-    let mut align = vec![Align::Left; 3];
-    align.resize(HEADER.len(), Align::Right);
-    let table = if rows.len() > 1 { render_rows(&align, &rows) } else { String::new() };
+    let table = if rows.len() > 1 { table::render(3, 0, &rows) } else { String::new() };
     format!("since the baseline, more than 1 where it is better now\n{table}{}\n", summary(changes))
 }
 
 pub fn section(changes: &[Change]) -> Section {
     let plain = |text: String| Cell { text, tone: Tone::Neutral };
-    let rows = told(changes).into_iter().map(|change| {
+    let rows = differing(changes).into_iter().map(|change| {
         let tone = if change.gain < 1.0 { Tone::Loss } else { Tone::Win };
         let gain = Cell { text: crate::measuring::number::times(change.gain), tone };
         words(change).into_iter().map(plain).chain([gain]).collect()
@@ -318,13 +332,7 @@ mod tests {
 
     #[test]
     fn gains_are_gains_whichever_way_a_figure_points() {
-        let less = Figure {
-            name: "seconds",
-            title: "",
-            unit: super::super::figure::Unit::Time,
-            better: super::super::figure::Better::Less,
-            detail: false,
-        };
+        let less = Figure::time("seconds", "");
         let of = |then: &[f64], now: &[f64]| {
             change(("mutex", "1/1 x 2"), Contestant::Furwock, &less, then, now)
         };

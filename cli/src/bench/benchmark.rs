@@ -1,9 +1,9 @@
-//! A benchmark: one workload at several sizes, who takes part, and which figures tell.
+//! A benchmark: one workload at several sizes, the contestants, and the figures that are shown.
 
 use serde::{Serialize, Serializer};
 
-use super::contestant::Contestant;
 use super::figure::Figure;
+use crate::contestants::Contestant;
 
 /// What is to be run, and what to be shown of it.
 pub struct Benchmark {
@@ -11,23 +11,53 @@ pub struct Benchmark {
     /// For a heading.
     pub title: &'static str,
     pub workload: &'static str,
-    /// Is it told how many turns to take, and not how long?
+    /// Does a round last a number of turns, and not a time?
     pub counts_turns: bool,
-    /// Does the workload draw lots? All contestants get the same ones, others in each round.
+    /// Does the workload draw random numbers? All contestants get the same ones, each round others.
     pub draws: bool,
-    /// What the cases' names say, for people.
+    /// What the cases' names mean, for people.
     pub case_key: &'static str,
     /// What the threads do, for the page.
     pub what: &'static str,
-    /// Each becomes a table. By the first contestants are ranked.
-    pub figures: &'static [Figure],
+    /// Each becomes a table. The first ranks the contestants.
+    pub figures: Vec<Figure>,
     pub cases: Vec<Case>,
-    /// Who can do it; others are told apart as absent.
-    pub able: &'static [Contestant],
-    /// What those lack who aren't among them.
+    /// The contestants that can run it; others are listed as absent.
+    pub able: Vec<Contestant>,
+    /// What those others lack.
     pub lacking: &'static str,
-    /// Why one of them can't do one of the cases, if so.
+    /// Why an able one can't run one of the cases, if so.
     pub unable: fn(&Case, Contestant) -> Option<String>,
+}
+
+impl Default for Benchmark {
+    fn default() -> Self {
+        Benchmark {
+            name: "",
+            title: "",
+            workload: "",
+            counts_turns: false,
+            draws: false,
+            case_key: "",
+            what: "",
+            figures: Vec::new(),
+            cases: Vec::new(),
+            able: Vec::new(),
+            lacking: "",
+            unable: |_, _| None,
+        }
+    }
+}
+
+impl Benchmark {
+    /// The benchmark on process-shared words, if they are asked for; `able` can use those.
+    pub fn shared_if(mut self, shared: bool, able: Vec<Contestant>) -> Self {
+        if shared {
+            self.cases.iter_mut().for_each(|case| case.parameters.push(("shared", 1.0)));
+            (self.able, self.lacking) = (able, "waits on process-shared words");
+        }
+        self
+    }
 }
 
 /// A case: the workload at one size.
@@ -52,6 +82,12 @@ pub struct Place {
     pub x_title: &'static str,
 }
 
+impl Place {
+    pub fn new(series: impl Into<String>, x: impl Into<f64>, x_title: &'static str) -> Self {
+        Place { series: series.into(), x: x.into(), x_title }
+    }
+}
+
 /// Parameters that are numbers of threads, and how many threads each is.
 const THREADS: [(&str, f64); 6] = [
     ("threads", 1.0),
@@ -63,6 +99,14 @@ const THREADS: [(&str, f64); 6] = [
 ];
 
 impl Case {
+    pub fn new<const N: usize>(
+        name: impl Into<String>,
+        parameters: [(&'static str, f64); N],
+        place: Place,
+    ) -> Self {
+        Case { name: name.into(), parameters: parameters.into(), bound: None, place }
+    }
+
     /// How many threads it starts.
     pub fn threads(&self) -> f64 {
         THREADS.iter().filter_map(|(name, each)| Some(self.parameter(name)? * each)).sum()
@@ -75,14 +119,4 @@ impl Case {
 
 fn as_map<S: Serializer>(pairs: &[(&str, f64)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().copied())
-}
-
-/// For benchmarks whose contestants can do all the cases.
-pub fn all_able(_case: &Case, _contestant: Contestant) -> Option<String> {
-    None
-}
-
-/// The list that was given, or the grid's.
-pub fn or_default<T: Copy>(given: &[T], default: &[T]) -> Vec<T> {
-    if given.is_empty() { default.to_vec() } else { given.to_vec() }
 }

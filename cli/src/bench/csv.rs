@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 
 use super::results::BenchmarkResults;
+use crate::statistics::Spread;
 
 const HEADER: [&str; 10] = [
     "benchmark",
@@ -22,27 +23,12 @@ pub fn write(path: &Path, benchmarks: &[BenchmarkResults]) -> io::Result<()> {
     let mut writer = csv::Writer::from_path(path)?;
     writer.write_record(HEADER)?;
     for results in benchmarks {
-        for case in &results.cases {
-            for entry in &case.entries {
-                for (figure, spread) in entry.spreads() {
-                    let named = [
-                        results.benchmark.name,
-                        &case.case.name,
-                        entry.contestant.name(),
-                        figure,
-                        &entry.runs.len().to_string(),
-                    ]
-                    .map(str::to_owned);
-                    let numbers = [
-                        spread.min,
-                        spread.lower_quartile,
-                        spread.median,
-                        spread.upper_quartile,
-                        spread.max,
-                    ]
-                    .map(|number| number.to_string());
-                    writer.write_record(named.iter().chain(&numbers))?;
-                }
+        for (case, entry) in results.entries() {
+            for (figure, spread) in entry.spreads() {
+                let Spread { min, lower_quartile, median, upper_quartile, max } = spread;
+                let name = (results.benchmark.name, &case.name, entry.contestant);
+                let numbers = [min, lower_quartile, median, upper_quartile, max];
+                writer.serialize((name, figure, entry.runs.len(), numbers))?;
             }
         }
     }

@@ -1,15 +1,16 @@
-//! A figure of a workload's report: what it is called, which way it points, how it is written.
+//! A figure of a workload's report: its name, which direction is better, how it is written.
 
 use crate::measuring::number::{self, compact, digits, with_unit};
-use crate::statistics::Spread;
+use crate::statistics::{Spread, ratio};
 
 /// A figure of a workload's report that becomes a table.
+#[derive(Clone, Copy)]
 pub struct Figure {
     pub name: &'static str,
     pub title: &'static str,
     pub unit: Unit,
     pub better: Better,
-    /// Left to the page, JSON and CSV?
+    /// Only on the page, in JSON and CSV?
     pub detail: bool,
 }
 
@@ -23,94 +24,104 @@ pub enum Better {
 pub enum Unit {
     /// With how far the rounds lie apart.
     PerSecond,
-    /// In seconds, shown in what fits, with how far the rounds lie apart.
+    /// In seconds, with how far the rounds lie apart.
     Time,
-    /// In seconds, shown in what fits.
+    /// In seconds.
     Wait,
     Nanoseconds,
     /// A plain number.
     Index,
 }
 
-/// The rate, by which contestants are ranked.
-pub const OPERATIONS: Figure = Figure {
-    name: "ops_per_second",
-    title: "operations a second (±: half the range of the rounds, in percent)",
-    unit: Unit::PerSecond,
-    better: Better::More,
-    detail: false,
-};
-
-pub const CPU: Figure = Figure {
-    name: "cpu_ns_per_op",
-    title: "processor time an operation",
-    unit: Unit::Nanoseconds,
-    better: Better::Less,
-    detail: false,
-};
-
-pub const SWITCHES: Figure = Figure {
-    name: "voluntary_per_1000",
-    title: "voluntary context switches in 1000 operations",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
-
-pub const PREEMPTIONS: Figure = Figure {
-    name: "involuntary_per_1000",
-    title: "involuntary context switches in 1000 operations",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
-
-/// Of workloads whose every operation sleeps, about.
-pub const SWITCHES_EACH: Figure = Figure {
-    name: "voluntary_per_op",
-    title: "voluntary context switches an operation",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
-
-pub const PREEMPTIONS_EACH: Figure = Figure {
-    name: "involuntary_per_op",
-    title: "involuntary context switches an operation",
-    unit: Unit::Index,
-    better: Better::Less,
-    detail: true,
-};
-
+/// The rate, which ranks contestants.
+pub const OPERATIONS: Figure = Figure::rate("ops_per_second", "operations a second");
+pub const CPU: Figure = Figure::nanoseconds("cpu_ns_per_op", "processor time an operation");
+pub const SWITCHES: Figure =
+    Figure::index("voluntary_per_1000", "voluntary context switches in 1000 operations");
+pub const PREEMPTIONS: Figure =
+    Figure::index("involuntary_per_1000", "involuntary context switches in 1000 operations");
+/// For workloads in which about every operation sleeps.
+pub const SWITCHES_EACH: Figure =
+    Figure::index("voluntary_per_op", "voluntary context switches an operation");
+pub const PREEMPTIONS_EACH: Figure =
+    Figure::index("involuntary_per_op", "involuntary context switches an operation");
 pub const JAIN: Figure = Figure {
-    name: "jain",
-    title: "Jain's fairness over the threads (1: all got the same)",
-    unit: Unit::Index,
     better: Better::More,
-    detail: true,
+    ..Figure::index("jain", "Jain's fairness over the threads (1: all got the same)")
 };
-
 pub const LEAST_SHARE: Figure = Figure {
-    name: "min_over_mean",
-    title: "the slowest thread's operations over the mean",
-    unit: Unit::Index,
     better: Better::More,
-    detail: true,
+    ..Figure::index("min_over_mean", "the slowest thread's operations over the mean")
 };
 
-pub const fn wait(name: &'static str, title: &'static str) -> Figure {
-    Figure { name, title, unit: Unit::Wait, better: Better::Less, detail: false }
-}
+/// The figures of threads that contend for something.
+pub const CONTENTION: [Figure; 10] = [
+    OPERATIONS,
+    Figure::wait("wait_p50_s", "wait, median").detail(),
+    Figure::wait("wait_p99_s", "wait, 99th percentile").detail(),
+    Figure::wait("wait_p999_s", "wait, 99.9th percentile"),
+    Figure::wait("wait_max_s", "longest wait of a round"),
+    CPU,
+    SWITCHES,
+    PREEMPTIONS,
+    JAIN,
+    LEAST_SHARE,
+];
 
-/// A figure that the tables of text leave out.
-pub const fn detail(figure: Figure) -> Figure {
-    Figure { detail: true, ..figure }
+impl Figure {
+    const fn new(name: &'static str, title: &'static str, unit: Unit, better: Better) -> Self {
+        Figure { name, title, unit, better, detail: false }
+    }
+
+    pub const fn rate(name: &'static str, title: &'static str) -> Self {
+        Figure::new(name, title, Unit::PerSecond, Better::More)
+    }
+
+    pub const fn time(name: &'static str, title: &'static str) -> Self {
+        Figure::new(name, title, Unit::Time, Better::Less)
+    }
+
+    pub const fn wait(name: &'static str, title: &'static str) -> Self {
+        Figure::new(name, title, Unit::Wait, Better::Less)
+    }
+
+    pub const fn nanoseconds(name: &'static str, title: &'static str) -> Self {
+        Figure::new(name, title, Unit::Nanoseconds, Better::Less)
+    }
+
+    /// A number that only the page, JSON and CSV have.
+    pub const fn index(name: &'static str, title: &'static str) -> Self {
+        Figure::new(name, title, Unit::Index, Better::Less).detail()
+    }
+
+    /// The tables of text leave it out.
+    pub const fn detail(self) -> Self {
+        Figure { detail: true, ..self }
+    }
 }
 
 impl Figure {
-    /// The title without what it says of how it is written.
+    /// The title without what it adds in brackets.
     pub fn short_title(&self) -> &'static str {
         self.title.split(" (").next().unwrap_or_default()
+    }
+
+    /// The title of a table.
+    pub fn heading(&self) -> String {
+        match self.unit {
+            Unit::PerSecond | Unit::Time => {
+                format!("{} (±: half the range of the rounds, in percent)", self.title)
+            }
+            _ => self.title.to_owned(),
+        }
+    }
+
+    /// How many times as good `new` is as `old`: more than 1 is better.
+    pub fn gain(&self, new: f64, old: f64) -> f64 {
+        match self.better {
+            Better::More => ratio(new, old),
+            Better::Less => ratio(old, new),
+        }
     }
 
     /// The figure, or its inverse: the more the better.
@@ -118,6 +129,14 @@ impl Figure {
         match self.better {
             Better::More => value,
             Better::Less => 1.0 / value,
+        }
+    }
+
+    /// The figure, or its inverse: the less the better. Its own inverse.
+    pub fn cost(&self, value: f64) -> f64 {
+        match self.better {
+            Better::More => 1.0 / value,
+            Better::Less => value,
         }
     }
 
@@ -131,11 +150,11 @@ impl Figure {
         }
     }
 
-    /// A median with what the rounds say of it.
+    /// A median, and how far the rounds lie apart.
     pub fn text_of(&self, spread: Spread, rounds: usize) -> String {
         let text = self.text(spread.median);
         match self.unit {
-            // One round says nothing of how far rounds lie apart.
+            // One round has no range.
             Unit::PerSecond | Unit::Time if rounds > 1 => {
                 format!("{text} ±{:.0}", spread.percent())
             }

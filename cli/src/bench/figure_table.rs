@@ -2,15 +2,15 @@
 
 use anstyle::AnsiColor;
 
-use super::contestant::Contestant;
 use super::figure::Figure;
 use super::results::{CaseResults, Entry};
-use crate::measuring::table::{Align, paint, render as render_rows};
+use crate::contestants::Contestant;
+use crate::measuring::table::{self, paint};
 
-/// What a cell shows that has no figure.
+/// What a cell without a figure shows.
 const NOTHING: &str = "-";
 
-/// Cases in which nobody has the figure are left out: with no writes nobody waits to write.
+/// Leaves out cases in which no contestant has the figure: without writes no thread waits to write.
 pub fn shown<'a>(figure: &Figure, cases: &'a [CaseResults]) -> Vec<&'a CaseResults> {
     let says_something =
         |entry: &Entry| entry.failure.is_some() || entry.spread(figure.name).is_some();
@@ -30,9 +30,7 @@ pub fn render(figure: &Figure, contestants: &[Contestant], cases: &[CaseResults]
         row.extend(results.entries.iter().map(|entry| cell(figure, entry)));
         row
     }));
-    let mut align = vec![Align::Left];
-    align.resize(1 + contestants.len(), Align::Right);
-    format!("{}\n{}\n", figure.title, render_rows(&align, &rows))
+    format!("{}\n{}\n", figure.heading(), table::render(1, 0, &rows))
 }
 
 fn cell(figure: &Figure, entry: &Entry) -> String {

@@ -9,8 +9,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::common::Outputs;
-use super::contestant::Contestant;
 use super::roster::Roster;
+use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::measuring::child::{self, Ending, Launch, Stdout};
 use crate::measuring::document::Document;
@@ -18,7 +18,7 @@ use crate::measuring::interrupt;
 use crate::measuring::machine::Machine;
 use crate::measuring::number::{self, with_unit};
 use crate::measuring::output::{Output, cannot_write, write_page};
-use crate::measuring::table::{Align, render as render_rows};
+use crate::measuring::table;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{STATUS_INTERRUPTED, system_failure};
 use crate::program;
@@ -35,7 +35,7 @@ pub struct MemoryArguments {
     pub starts: u32,
 
     /// How many threads wait where their bytes are counted
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = super::workloads::threads)]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = crate::workloads::threads)]
     pub threads: u32,
 
     #[command(flatten)]
@@ -71,7 +71,7 @@ struct Process {
 pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     arguments.outputs.check();
     let workloads = Workloads::new(TIMEOUT)?;
-    let roster = Roster::of(&[Contestant::FurwockPreload], &workloads)?;
+    let roster = Roster::of(&[Contestant::FurwockPreload], &workloads, false)?;
     interrupt::watch();
     let measured = processes(arguments, &workloads, &roster);
     let (processes, interrupted) = match measured {
@@ -271,9 +271,7 @@ fn text(sizes: &[Size], processes: &[Process]) -> String {
         };
         std::iter::once(size.object.to_owned()).chain(names.iter().map(bytes)).collect()
     }));
-    let mut align = vec![Align::Left];
-    align.resize(names.len() + 1, Align::Right);
-    let mut text = format!("{}\n", render_rows(&align, &rows));
+    let mut text = format!("{}\n", table::render(1, 0, &rows));
     let header = ["under furwock run", "without", "with", "more", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     rows.extend(processes.iter().map(|process| {
@@ -286,8 +284,7 @@ fn text(sizes: &[Size], processes: &[Process]) -> String {
             verdict(process),
         ]
     }));
-    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
-    text += &render_rows(&align, &rows);
+    text += &table::render(1, 1, &rows);
     text + "Medians. What waiters take in the crate: `furwock bench scaling`.\n"
 }
 

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use super::baseline::{Baseline, Change};
 use super::common::Outputs;
-use super::contestant::Contestant;
 use super::page;
 use super::results::BenchmarkResults;
 use super::roster::Roster;
-use super::suite::Suite;
+use super::suite::{Effort, Suite};
 use super::{csv, figure_table};
+use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::document::Document;
@@ -26,7 +26,7 @@ pub struct Outcome<'a> {
     pub suite: Suite,
     outputs: &'a Outputs,
     changes: Vec<Change>,
-    /// What the run was made to answer: shown before all else.
+    /// What the run was made to answer: shown first.
     pub answer: Answer,
 }
 
@@ -37,8 +37,10 @@ pub struct Answer {
     pub findings: Vec<Finding>,
     pub sections: Vec<Section>,
     pub json: serde_json::Value,
-    /// Are the benchmarks' own tables of text too much beside it?
+    /// Does its text replace the benchmarks' own tables?
     pub instead_of_tables: bool,
+    /// How it was measured, if otherwise than rounds are.
+    pub method: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -75,7 +77,7 @@ impl<'a> Outcome<'a> {
     pub fn tell(&self) -> Result<i32, Failure> {
         let output = Output { json: self.outputs.json.as_ref() };
         let text = output.text(&self.text());
-        // Whatever can't be written, the rest is.
+        // If one can't be written, the others still are.
         let csv = self.outputs.csv.as_ref().map_or(Ok(()), |path| {
             csv::write(path, &self.suite.benchmarks).map_err(|error| cannot_write(path, &error))
         });
@@ -114,8 +116,8 @@ impl<'a> Outcome<'a> {
         text
     }
 
-    /// Failures, who was absent, warnings, noise: a line each.
-    pub fn notes(&self) -> String {
+    /// Failures, absent contestants, warnings, noise: a line each.
+    fn notes(&self) -> String {
         let mut text = String::new();
         let mut absent = Vec::new();
         for results in &self.suite.benchmarks {
@@ -139,13 +141,14 @@ impl<'a> Outcome<'a> {
             text +=
                 "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words are the kernel's.\n";
         }
-        if let Some(noise) = self.suite.noise.summary("rounds") {
+        let Effort { rounds, paired, .. } = self.suite.effort;
+        if let Some(noise) = self.suite.noise.summary(if paired { "pairs" } else { "rounds" }) {
             text += &format!("{noise}\n");
         }
-        let rounds = self.suite.effort.rounds;
-        if !can_differ(rounds, rounds) {
+        if !paired && !can_differ(rounds, rounds) {
             text += &format!(
-                "{rounds} rounds of each are too few to tell a difference: ~ is everywhere. 3 suffice.\n"
+                "{rounds} rounds of each are too few for a difference: all ratios have a ~. Use at \
+                 least 3.\n"
             );
         }
         if self.suite.interrupted {
@@ -157,7 +160,7 @@ impl<'a> Outcome<'a> {
     fn page(&self) -> Page {
         let benchmarks = &self.suite.benchmarks;
         let mut summary = self.answer.findings.clone();
-        // What the run was made to answer is the summary; the benchmarks' own follow otherwise.
+        // Without an answer the benchmarks' own findings are the summary.
         if summary.is_empty() {
             summary.extend(benchmarks.iter().flat_map(page::findings));
         }
@@ -166,7 +169,7 @@ impl<'a> Outcome<'a> {
         if self.suite.interrupted {
             warnings.push(warning("Interrupted: this is what had been measured."));
         }
-        // Means and counts are of what was measured; who failed isn't in them.
+        // Means and counts leave out contestants that failed.
         let failures = benchmarks.iter().map(BenchmarkResults::failures).collect::<String>();
         warnings.extend(failures.lines().map(warning));
         summary.splice(0..0, warnings);
@@ -175,22 +178,32 @@ impl<'a> Outcome<'a> {
             sections.push(super::baseline::section(&self.changes));
         }
         sections.extend(benchmarks.iter().map(page::section));
-        sections.push(page::method(&self.notes()));
+        let method = &self.answer.method;
+        let method = if method.is_empty() { page::method() } else { method.clone() };
+        let notes = self.notes();
+        let text = method.into_iter().chain(notes.lines().map(str::to_owned)).collect();
+        let heading = "How it was measured".to_owned();
+        sections.push(Section { heading, text, blocks: Vec::new() });
         Page {
             title: format!("furwock {}", self.title),
-            provenance: vec![
-                self.machine.to_string(),
-                format!("furwock {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
-                format!("furwock {}", env!("CARGO_PKG_VERSION")),
-            ],
+            provenance: provenance(&self.machine),
             summary,
             sections,
         }
     }
 }
 
+/// Where a page's figures come from.
+pub fn provenance(machine: &Machine) -> Vec<String> {
+    vec![
+        machine.to_string(),
+        format!("furwock {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
+        format!("furwock {}", env!("CARGO_PKG_VERSION")),
+    ]
+}
+
 /// A benchmark's tables.
-pub fn tables(results: &BenchmarkResults) -> String {
+fn tables(results: &BenchmarkResults) -> String {
     if results.contestants.is_empty() {
         return String::new();
     }

@@ -1,10 +1,10 @@
 //! What a page shows of a benchmark.
 
-use super::contestant::Contestant;
 use super::figure::{Better, Figure, Unit};
 use super::figure_table::shown;
 use super::results::{BenchmarkResults, CaseResults, Entry};
 use super::standing::{CaseSpeeds, Speeds};
+use crate::contestants::Contestant;
 use crate::measuring::number::times;
 use crate::report::model::{
     Axis, AxisUnit, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section,
@@ -14,10 +14,10 @@ use crate::statistics::exponent;
 
 /// The figure whose tail is drawn against the rate.
 const TAIL: &str = "wait_p999_s";
-/// A curve has as many points at least.
+/// A curve has at least so many points.
 const CURVE_MIN: usize = 3;
 
-/// How furwock stands in a benchmark, in a sentence for each of its faces, and where it loses.
+/// How furwock stands in a benchmark: a sentence for each of its peers, with the worst case.
 pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
     let speeds = results.speeds();
     let title = results.benchmark.title;
@@ -26,7 +26,7 @@ pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
         let peers: Vec<Contestant> = if ours == Contestant::Furwock {
             speeds.peers().collect()
         } else {
-            // Whoever puts the library beneath a program has glibc otherwise.
+            // The preload replaces glibc.
             speeds.peers().filter(|peer| matches!(peer, Contestant::Glibc)).collect()
         };
         for peer in peers {
@@ -36,7 +36,7 @@ pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
     findings
 }
 
-/// Of one over one peer: how many cases, by how much, which is the worst.
+/// One contestant over one peer: how many cases, by how much, which is the worst.
 fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> Option<Finding> {
     let ratio = |case: &CaseSpeeds| Some((case.case.clone(), speeds.ratio(case, ours, peer)?));
     let ratios: Vec<_> = speeds.cases.iter().filter_map(ratio).collect();
@@ -61,8 +61,8 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> 
     };
     let name = ours.name();
     let text = format!(
-        "{title}: on the whole {name} has {} the speed of {peer}: faster in {wins} of {} cases, slower in {}, \
-         no difference in {even}{worst}.",
+        "{title}: {name} has {} the speed of {peer} (geometric mean): faster in {wins} of {} cases, \
+         slower in {}, no difference in {even}{worst}.",
         times(mean),
         ratios.len(),
         losses.len()
@@ -90,34 +90,29 @@ pub fn section(results: &BenchmarkResults) -> Section {
     }
 }
 
-/// How it was measured, and what went wrong.
-pub fn method(notes: &str) -> Section {
-    let mut text = vec![
-        "Each round of each implementation is a process of its own. The rounds of all are interleaved, and who \
-         comes first rotates, so that a machine that drifts favours nobody. Figures are medians over the \
-         rounds."
-            .to_owned(),
-        "Before and after each round a thread on every CPU looks for gaps in time. A round beside a gap of more \
-         than a millisecond is dropped and run again, once; what was dropped or kept is counted below."
-            .to_owned(),
-        "Every round checks its own result: locks that don't exclude, wakes that are lost, items that come \
-         twice make it a failure, not a figure."
-            .to_owned(),
-        "A ratio counts as a difference if the medians lie more than 1 % apart and an exact rank-sum test over \
-         the rounds says that so uneven an order has a chance of at most 10 %."
-            .to_owned(),
-        "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): work inside of the \
-         lock is done one after the other, all work by as many threads as there are CPUs. h is the time of \
-         the two atomic instructions without which no lock is taken and released."
-            .to_owned(),
+/// How rounds are measured.
+pub fn method() -> Vec<String> {
+    let paragraphs = [
+        "Each round of each implementation runs in a process of its own. The rounds of all are \
+         interleaved in rotating order, so that a machine that drifts favours none. Figures are medians \
+         over the rounds.",
+        "Before and after each round a thread on every CPU looks for gaps in time. A round beside a gap \
+         of more than a millisecond is dropped and run again, once; dropped and kept ones are counted \
+         below.",
+        "Every round checks its own result: locks that don't exclude, lost wakes, and items that come \
+         twice make it a failure, not a figure.",
+        "A ratio counts as a difference if the medians are more than 1 % apart and an exact rank-sum \
+         test over the rounds gives so uneven an order a chance of at most 10 %.",
+        "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): sections \
+         inside the lock follow each other, and at most as many threads work as there are CPUs. h is \
+         the time of the two atomic instructions that take and release a lock.",
     ];
-    text.extend(notes.lines().map(str::to_owned));
-    Section { heading: "How it was measured".to_owned(), text, blocks: Vec::new() }
+    paragraphs.map(str::to_owned).into()
 }
 
 fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
     let speeds = results.speeds();
-    // One of ours over each peer, and the preload over glibc, whose place it takes.
+    // One of ours over each peer, and the preload over glibc, which it replaces.
     let mut pairs: Vec<(Contestant, Contestant, String)> = Vec::new();
     let ours: Vec<Contestant> = speeds.ours().collect();
     let first = *ours.first()?;

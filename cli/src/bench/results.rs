@@ -6,9 +6,9 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use super::benchmark::{Benchmark, Case};
-use super::contestant::Contestant;
 use super::roster::Absent;
 use super::standing::{CaseSpeeds, Mean, Speeds, Standing};
+use crate::contestants::Contestant;
 use crate::measuring::workload_run::Run;
 use crate::statistics::Spread;
 
@@ -37,9 +37,9 @@ pub struct CaseResults {
 pub struct Entry {
     pub contestant: Contestant,
     pub runs: Vec<Run>,
-    /// Who failed is not run again.
+    /// An entry that failed is not run again.
     pub failure: Option<String>,
-    /// Who can't do this case is not run at all.
+    /// Why it can't run this case, if so: then it is not run at all.
     pub unable: Option<String>,
     /// Rounds that may still be dropped as noisy.
     pub retries_left: usize,
@@ -50,12 +50,14 @@ impl Entry {
         Entry { contestant, runs: Vec::new(), failure: None, unable, retries_left }
     }
 
-    /// A figure of each round that has it. Who failed once has none: what the rounds before gave is an
-    /// implementation's that doesn't work.
+    /// A figure of each round that has it. An entry that failed has none: the implementation doesn't
+    /// work.
     pub fn values(&self, figure: &str) -> Vec<f64> {
-        if self.failure.is_some() {
-            return Vec::new();
-        }
+        if self.failure.is_some() { Vec::new() } else { self.all(figure) }
+    }
+
+    /// The same with what an entry measured before it failed.
+    pub fn all(&self, figure: &str) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.report.figures.get(figure).copied()).collect()
     }
 
@@ -121,6 +123,13 @@ impl BenchmarkResults {
         self.cases.iter().find(|results| results.case.name == name)
     }
 
+    /// Every entry, with its case.
+    pub fn entries(&self) -> impl Iterator<Item = (&Case, &Entry)> {
+        self.cases
+            .iter()
+            .flat_map(|results| results.entries.iter().map(move |entry| (&results.case, entry)))
+    }
+
     /// How fast each was, by the figure that ranks.
     pub fn speeds(&self) -> Speeds<'_> {
         let rank = &self.benchmark.figures[0];
@@ -135,42 +144,32 @@ impl BenchmarkResults {
     }
 
     pub fn failed(&self) -> bool {
-        self.cases.iter().flat_map(|results| &results.entries).any(|entry| entry.failure.is_some())
+        self.entries().any(|(_, entry)| entry.failure.is_some())
     }
 
     /// A line for each failure.
     pub fn failures(&self) -> String {
-        let of_case = |results: &CaseResults| -> String {
-            let failed = results
-                .entries
-                .iter()
-                .filter_map(|entry| Some((entry.contestant, entry.failure.as_ref()?)));
-            let line = |(contestant, reason)| {
-                let (name, case) = (self.benchmark.name, &results.case.name);
-                format!("FAILED: {name} {case} with {contestant}: {reason}\n")
-            };
-            failed.map(line).collect()
+        let line = |(case, entry): (&Case, &Entry)| {
+            let reason = entry.failure.as_ref()?;
+            let (benchmark, contestant) = (self.benchmark.name, entry.contestant);
+            Some(format!("FAILED: {benchmark} {} with {contestant}: {reason}\n", case.name))
         };
-        self.cases.iter().map(of_case).collect()
+        self.entries().filter_map(line).collect()
     }
 
-    /// Who couldn't do what, each reason once.
+    /// Which contestants can't run which cases, each reason once.
     pub fn inabilities(&self) -> String {
-        let mut lines: Vec<String> = Vec::new();
-        for (results, entry) in
-            self.cases.iter().flat_map(|results| results.entries.iter().map(move |e| (results, e)))
-        {
-            let Some(reason) = &entry.unable else { continue };
-            let line = format!("-: {} can't do {}", entry.contestant, results.case.name);
-            match lines
-                .iter_mut()
-                .find(|known| known.starts_with(&format!("-: {} ", entry.contestant)))
-            {
-                Some(known) if known.ends_with(reason.as_str()) => {}
-                _ => lines.push(format!("{line} and the like: {reason}")),
+        let mut known: Vec<(Contestant, &str)> = Vec::new();
+        let mut text = String::new();
+        for (case, entry) in self.entries() {
+            let Some(reason) = entry.unable.as_deref() else { continue };
+            let (contestant, case) = (entry.contestant, &case.name);
+            if !known.contains(&(contestant, reason)) {
+                known.push((contestant, reason));
+                text += &format!("-: {contestant} can't run {case} and the like: {reason}\n");
             }
         }
-        lines.into_iter().map(|line| line + "\n").collect()
+        text
     }
 }
 

@@ -1,5 +1,4 @@
-//! Who takes part in a run, who would but isn't here, and what sets their processes apart:
-//! LD_PRELOAD.
+//! The contestants of a run, those that are missing, and LD_PRELOAD of their processes.
 
 use std::env;
 use std::ffi::OsString;
@@ -8,13 +7,13 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::benchmark::Benchmark;
-use super::contestant::Contestant;
+use crate::contestants::Contestant;
 use crate::failure::Failure;
 use crate::measuring::workload_run::{Run, Workloads};
 use crate::obstacle;
 use crate::preload::Preload;
 
-/// furwock's library, if it is here, and whoever is asked for.
+/// furwock's library, if it is here, and the contestants that are asked for.
 pub struct Roster {
     asked: Vec<Contestant>,
     preload: Option<Preload>,
@@ -29,9 +28,9 @@ pub struct Absent {
 }
 
 impl Roster {
-    /// Those asked for, or all. Without furwock's library nobody can be on it: a failure if it was
-    /// asked for by name.
-    pub fn of(asked: &[Contestant], workloads: &Workloads) -> Result<Self, Failure> {
+    /// Those asked for, or all. Without furwock's library furwock-preload is absent, or a failure if
+    /// it was asked for by name.
+    pub fn of(asked: &[Contestant], workloads: &Workloads, force: bool) -> Result<Self, Failure> {
         let (preload, missing) = match Preload::find() {
             Ok(preload) => (Some(preload), None),
             Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error.into()),
@@ -43,13 +42,13 @@ impl Roster {
                 each_once.push(*contestant);
             }
         }
-        if preload.is_some() {
+        if preload.is_some() && !force {
             obstacle::check(workloads.executable())?;
         }
         Ok(Roster { asked: each_once, preload, missing })
     }
 
-    /// Who takes part in a benchmark, and who would but can't.
+    /// The contestants of a benchmark, and those that can't take part.
     pub fn for_benchmark(&self, benchmark: &Benchmark) -> (Vec<Contestant>, Vec<Absent>) {
         let offered = benchmark.able.iter().copied().filter(|able| *able != Contestant::Broken);
         let wanted = if self.asked.is_empty() { offered.collect() } else { self.asked.clone() };
@@ -58,7 +57,7 @@ impl Roster {
             let reason = if benchmark.able.contains(&contestant) {
                 match contestant {
                     Contestant::FurwockPreload => self.missing.clone(),
-                    _ => contestant.implementation().absent(),
+                    _ => contestant.absent(),
                 }
             } else {
                 Some(format!("it has no {}", benchmark.lacking))
@@ -73,13 +72,9 @@ impl Roster {
 
     /// LD_PRELOAD for a contestant's process; what others have put there is kept.
     pub fn ld_preload(&self, contestant: Contestant) -> OsString {
-        let inherited = env::var_os("LD_PRELOAD").unwrap_or_default();
         match &self.preload {
-            None => inherited,
-            Some(preload) if contestant == Contestant::FurwockPreload => {
-                preload.prepended_to(Some(&inherited))
-            }
-            Some(preload) => preload.removed_from(&inherited),
+            None => env::var_os("LD_PRELOAD").unwrap_or_default(),
+            Some(preload) => preload.environment(contestant == Contestant::FurwockPreload),
         }
     }
 
@@ -88,8 +83,7 @@ impl Roster {
         self.preload.as_ref().map(Preload::path)
     }
 
-    /// Another copy of furwock's library, or whatever else LD_PRELOAD named already, would make glibc
-    /// something else.
+    /// Warns if glibc's side ran on another library, such as another copy of furwock's.
     pub fn not_glibc<'a>(runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
         let from = |run: &'a Run| Path::new(&run.report.locks_from);
         let is_glibc = |file: &Path| {
@@ -102,7 +96,7 @@ impl Roster {
         })
     }
 
-    /// A library that replaces nothing would make furwock-preload another glibc.
+    /// Warns if furwock's library replaced nothing: that would compare glibc with itself.
     pub fn not_replaced<'a>(&self, runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
         let Some(preload) = self.preload_path() else { return String::new() };
         let mut runs = runs_on_it.into_iter();

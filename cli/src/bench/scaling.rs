@@ -1,43 +1,46 @@
 //! `furwock bench scaling`: how cost grows with waiters, words, threads, and words in one wait.
 
+use std::time::Duration;
+
 use clap::Args;
 
 use super::PATIENCE;
 use super::baseline::Baseline;
-use super::benchmark::{Benchmark, Case, Place, all_able};
+use super::benchmark::{Benchmark, Case, Place};
 use super::common::Outputs;
-use super::contestant::Contestant;
-use super::figure::{Better, Figure, Unit, wait};
+use super::figure::{CPU, Figure, Unit};
 use super::outcome::{Answer, Outcome};
 use super::results::{BenchmarkResults, CaseResults};
 use super::sections::Sections;
 use super::suite::{Effort, Suite};
-use super::workloads::{many, mutex, words};
+use crate::contestants::Contestant;
 use crate::duration::seconds;
 use crate::failure::Failure;
 use crate::measuring::limits;
 use crate::measuring::number::compact;
-use crate::measuring::table::{Align, render as render_rows};
+use crate::measuring::table;
 use crate::report::model::{Finding, Tone};
 use crate::statistics::exponent;
-use std::time::Duration;
+use crate::workloads::{hash, mutex, waitv, wake};
 
 /// How cost grows: with waiters, words, threads, and words in one wait
 ///
-/// Without options about 5 minutes. Curves are in the page that --report writes; the text has each curve's
-/// first and last point and its exponent: cost grows as x to the power of it, at its end perhaps to another.
+/// About 5 minutes without options. --report writes a page with the curves. The text has each curve's
+/// first and last point and its exponent: cost grows as x to that power. "At the end" is the exponent
+/// of the last three points.
 #[derive(Args)]
 pub struct ScalingArguments {
     /// Rounds of each implementation in each case
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub rounds: u32,
 
     /// How long a round measures
     #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// Implementations [default: all that can do it and are here]
-    #[arg(long = "impl", value_name = "LIST", value_delimiter = ',', value_parser = Contestant::parse)]
+    /// Implementations [default: all that are installed and can run the workload]
+    #[arg(long = "impl", value_name = "LIST", value_delimiter = ',')]
     pub implementations: Vec<Contestant>,
 
     #[command(flatten)]
@@ -49,27 +52,16 @@ const WORDS: [u32; 7] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 const THREADS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 const WORDS_IN_ONE: [u32; 7] = [1, 4, 16, 64, 120, 512, 4096];
 
-/// As many points are a curve's end.
+/// How many points are a curve's end.
 const END: usize = 3;
 
-const TURN: Figure = Figure {
-    name: "turn_s",
-    title: "one is woken, another comes to wait",
-    unit: Unit::Time,
-    better: Better::Less,
-    detail: false,
-};
-
 pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    arguments.outputs.check();
-    let effort = Effort::new(arguments.rounds, arguments.seconds);
-    let suite = Suite::new(benchmarks(), &arguments.implementations, effort, PATIENCE * 2)?;
-    let mut suite = suite;
-    anstream::eprintln!("furwock: {}", suite.announcement());
-    suite.run()?;
+    let effort = Effort::new(arguments.rounds, arguments.seconds, PATIENCE * 2);
+    let outputs = &arguments.outputs;
+    let suite = Suite::measured(benchmarks(), &arguments.implementations, effort, outputs)?;
     let text = suite.benchmarks.iter().map(exponents).collect();
     let findings = suite.benchmarks.iter().filter_map(finding).collect();
-    let mut outcome = Outcome::new("bench scaling", suite, &arguments.outputs, baseline);
+    let mut outcome = Outcome::new("bench scaling", suite, outputs, baseline);
     outcome.answer = Answer { text, findings, instead_of_tables: true, ..Answer::default() };
     outcome.tell()
 }
@@ -78,48 +70,30 @@ fn benchmarks() -> Vec<Benchmark> {
     let possible = limits::threads().map_or(u64::MAX, |limit| limit.threads);
     let threads = THREADS.into_iter().filter(|threads| u64::from(*threads) <= possible);
     let contending = threads.clone().map(|threads| mutex::case(Sections::new(1.0, 1.0), threads));
-    let sleeping = threads.map(|threads| words::wake_case(threads, threads));
+    let sleeping = threads.map(|threads| at_once(wake::case(threads, threads)));
     vec![
         waiters("one word", false),
         waiters("a word each", true),
         Benchmark {
-            cases: WORDS.iter().map(|words| words::hash_case(1, *words)).collect(),
             title: "Words: waits that don't sleep, over so many words",
-            figures: const {
-                &[Figure {
-                    name: "cpu_ns_per_op",
-                    title: "processor time a wait",
-                    unit: Unit::Nanoseconds,
-                    better: Better::Less,
-                    detail: false,
-                }]
-            },
-            ..words::hash_of_cases(Vec::new())
+            figures: vec![Figure { title: "processor time a wait", ..CPU }],
+            ..hash::benchmark(WORDS.map(|words| hash::case(1, words)).into())
         },
         Benchmark {
             title: "Words in one wait",
-            cases: WORDS_IN_ONE.into_iter().map(many::waitv_case).collect(),
-            ..many::waitv_of_cases(Vec::new())
+            ..waitv::benchmark(WORDS_IN_ONE.map(waitv::case).into())
         },
         Benchmark {
             title: "Threads that contend for a mutex",
-            ..mutex::of_cases(contending.collect())
+            ..mutex::benchmark(contending.collect())
         },
         Benchmark {
             title: "Threads that are woken at once",
-            figures: const {
-                &[
-                    Figure {
-                        name: "awake_s",
-                        title: "until the last thread is awake",
-                        unit: Unit::Time,
-                        better: Better::Less,
-                        detail: false,
-                    },
-                    wait("waker_cpu_s", "the waker's processor time"),
-                ]
-            },
-            ..words::wake_of_cases(sleeping.map(at_once).collect())
+            figures: vec![
+                wake::LAST_AWAKE,
+                Figure::wait("waker_cpu_s", "the waker's processor time"),
+            ],
+            ..wake::benchmark(sleeping.collect(), true)
         },
     ]
 }
@@ -131,75 +105,65 @@ fn at_once(case: Case) -> Case {
 
 /// More waiters than there can be threads.
 fn waiters(how: &'static str, apart: bool) -> Benchmark {
-    let case = |waiters: u32| Case {
-        name: waiters.to_string(),
-        parameters: vec![
-            ("waiters", waiters.into()),
-            ("apart", f64::from(u8::from(apart))),
-            ("seconds", 0.0),
-        ],
-        bound: None,
-        place: Place { series: how.to_owned(), x: waiters.into(), x_title: "waiters" },
+    let case = |waiters: u32| {
+        Case::new(
+            waiters.to_string(),
+            [("waiters", waiters.into()), ("apart", u8::from(apart).into()), ("seconds", 0.0)],
+            Place::new(how, waiters, "waiters"),
+        )
     };
     let (name, title, what) = if apart {
         (
             "collisions",
             "Waiters on a word each: collisions in the table",
-            "Futures wait, each on a word of its own. With more words than buckets they stand in each other's \
-             queues: furwock's table has 256 buckets a CPU, and doesn't grow. (An event of event-listener's \
+            "Futures wait, each on a word of its own. With more words than buckets they share queues: \
+             furwock's table has 256 buckets a CPU, and doesn't grow. (An event of event-listener's \
              is a queue of its own, and has no table.)",
         )
     } else {
         (
             "waiters",
             "Waiters on one word",
-            "Futures wait on one word; who came first is woken, and another comes. Leaving from the middle is \
-             measured too, and waking all.",
+            "Futures wait on one word; the first is woken, and another comes. Leaving from the middle \
+             is measured too, and waking all.",
         )
     };
     Benchmark {
         name,
         title,
         workload: "table",
-        counts_turns: false,
-        draws: false,
         case_key: "Cases: waiters.",
         what,
-        figures: const {
-            &[
-                TURN,
-                wait("give_up_s", "one gives up in the middle, another comes"),
-                wait("arrive_s", "one arrives, in a table that fills"),
-                wait("wake_all_s", "all are woken: each one's share"),
-                Figure {
-                    name: "bytes_per_waiter",
-                    title: "bytes a waiter, with what holds it",
-                    unit: Unit::Index,
-                    better: Better::Less,
-                    detail: false,
-                },
-            ]
-        },
+        figures: vec![
+            Figure::time("turn_s", "one is woken, another comes to wait"),
+            Figure::wait("give_up_s", "one gives up in the middle, another comes"),
+            Figure::wait("arrive_s", "one arrives, in a table that fills"),
+            Figure::wait("wake_all_s", "all are woken: each one's share"),
+            Figure {
+                detail: false,
+                ..Figure::index("bytes_per_waiter", "bytes a waiter, with what holds it")
+            },
+        ],
         cases: WAITERS.map(case).into(),
-        able: const { &[Contestant::Furwock, Contestant::EventListener] },
+        able: crate::workloads::table::able(),
         lacking: "waiters without a thread each",
-        unable: all_able,
+        ..Benchmark::default()
     }
 }
 
-/// The cost, the inverse of a rate, over the number that grows.
+/// The cost over the number that grows.
 fn costs(results: &BenchmarkResults, contestant: Contestant, figure: &Figure) -> Vec<(f64, f64)> {
     let cost = |case: &CaseResults| {
-        Some((case.case.place.x, 1.0 / figure.speed(case.entry(contestant)?.median(figure.name)?)))
+        Some((case.case.place.x, figure.cost(case.entry(contestant)?.median(figure.name)?)))
     };
     results.cases.iter().filter_map(cost).collect()
 }
 
 /// How furwock's cost grows, and the others'.
 fn finding(results: &BenchmarkResults) -> Option<Finding> {
-    /// Growth that nobody minds.
+    /// Growth that doesn't matter.
     const FLAT: f64 = 0.25;
-    /// Growth that overtakes whoever plans for more.
+    /// Growth that is near to linear.
     const STEEP: f64 = 0.7;
     let figure = &results.benchmark.figures[0];
     let grown = |contestant| {
@@ -237,44 +201,38 @@ fn finding(results: &BenchmarkResults) -> Option<Finding> {
     })
 }
 
-/// Whose growth is told: the figure that ranks, all of those that only this suite has, and what waking costs
-/// the waker.
-fn told(results: &BenchmarkResults) -> impl Iterator<Item = &'static Figure> {
+/// Which figures' growth the text has: the one that ranks, all of those that only this suite has, and
+/// what waking costs the waker.
+fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
     let own = results.benchmark.workload == "table";
     let figures = results.benchmark.figures.iter().enumerate();
     figures.filter_map(move |(index, figure)| {
-        let told = index == 0 || own || figure.name == "waker_cpu_s";
-        (told && figure.unit != Unit::Index).then_some(figure)
+        let shown = index == 0 || own || figure.name == "waker_cpu_s";
+        (shown && figure.unit != Unit::Index).then_some(figure)
     })
 }
 
-/// Each curve's ends, its exponent, and that of its end alone: many a cost is flat until something overflows.
+/// Each curve's ends, its exponent, and that of its end: some costs are flat until something
+/// overflows.
 fn exponents(results: &BenchmarkResults) -> String {
     let header = ["", "first", "last", "exponent", "at the end"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
-    for figure in told(results) {
+    for figure in shown(results) {
         for contestant in &results.contestants {
-            let points: Vec<(f64, f64)> = results
-                .cases
-                .iter()
-                .filter_map(|case| {
-                    Some((case.case.place.x, case.entry(*contestant)?.median(figure.name)?))
-                })
-                .collect();
-            let (Some(first), Some(last)) = (points.first(), points.last()) else { continue };
             let cost = costs(results, *contestant, figure);
+            let (Some(first), Some(last)) = (cost.first(), cost.last()) else { continue };
+            let text = |(x, cost): (f64, f64)| format!("{} at {x}", figure.text(figure.cost(cost)));
             let fit = |points: &[(f64, f64)]| {
                 exponent(points).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}"))
             };
             rows.push(vec![
                 format!("{}, {contestant}", figure.short_title()),
-                format!("{} at {}", figure.text(first.1), first.0),
-                format!("{} at {}", figure.text(last.1), last.0),
+                text(*first),
+                text(*last),
                 fit(&cost),
                 fit(&cost[cost.len().saturating_sub(END)..]),
             ]);
         }
     }
-    let align = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Right];
-    format!("{}\n{}\n", results.benchmark.title, render_rows(&align, &rows))
+    format!("{}\n{}\n", results.benchmark.title, table::render(1, 0, &rows))
 }

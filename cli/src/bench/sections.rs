@@ -1,8 +1,9 @@
 //! Work inside and outside of a lock.
 
+use std::fmt;
 use std::thread::available_parallelism;
 
-use crate::workload::work::floor_s;
+use crate::harness::work::floor_s;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sections {
@@ -33,9 +34,9 @@ impl Sections {
         Ok(Sections::new(amount(critical)?, amount(other)?))
     }
 
-    /// One lock call in so many is timed: where sections are shorter than the reading of a clock, it
-    /// is the clock that would be measured.
-    pub fn sample(self) -> f64 {
+    /// One lock call in so many is timed: with sections shorter than the reading of a clock, the
+    /// clock would be measured.
+    fn sample(self) -> f64 {
         match self.critical_us + self.other_us {
             0.0 => 64.0,
             short if short < 1.0 => 16.0,
@@ -43,8 +44,8 @@ impl Sections {
         }
     }
 
-    /// Operations a second that no lock can exceed: one section after the other, each with the two
-    /// instructions that take and release a lock at the least, and no more threads at work than there
+    /// Operations a second that no lock can exceed. Sections inside follow each other, each with at
+    /// least the two instructions that take and release a lock, and no more threads work than there
     /// are processors. `holders` may be inside at the same time.
     pub fn bound(self, threads: u32, holders: u32) -> f64 {
         let (critical, other, handing_over) =
@@ -54,8 +55,15 @@ impl Sections {
         inside.min(at_work / (critical + other + handing_over))
     }
 
-    pub fn name(self) -> String {
-        format!("{}/{}", self.critical_us, self.other_us)
+    /// What a workload is told of them.
+    pub fn parameters(self) -> [(&'static str, f64); 3] {
+        [("cs", self.critical_us), ("ncs", self.other_us), ("sample", self.sample())]
+    }
+}
+
+impl fmt::Display for Sections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.critical_us, self.other_us)
     }
 }
 

@@ -3,9 +3,9 @@
 use anstyle::AnsiColor;
 use serde::Serialize;
 
-use super::contestant::Contestant;
+use crate::contestants::Contestant;
 use crate::measuring::number::times;
-use crate::measuring::table::{Align, paint, render as render_rows};
+use crate::measuring::table::{self, paint};
 use crate::statistics::{differ, geometric_mean, median};
 
 /// Marks a ratio that the rounds' spread doesn't support.
@@ -19,7 +19,7 @@ pub struct Speeds<'a> {
 
 pub struct CaseSpeeds {
     pub case: String,
-    /// Of each round, in the contestants' order; empty for who failed or was not measured.
+    /// Of each round, in the contestants' order; empty for one that failed or was not measured.
     pub speeds: Vec<Vec<f64>>,
 }
 
@@ -126,7 +126,7 @@ impl Speeds<'_> {
         self.ours().flat_map(of).collect()
     }
 
-    /// Nothing if there is nobody to compare, or nobody to compare with.
+    /// Nothing without one of ours and a peer.
     pub fn render(&self) -> String {
         if self.ours().next().is_none() || self.peers().next().is_none() {
             return String::new();
@@ -143,8 +143,6 @@ impl Speeds<'_> {
                 header.push(format!("{}/glibc", contestant.heading()));
             }
         }
-        let mut align = vec![Align::Left; 2];
-        align.resize(header.len(), Align::Right);
         let row = |case: &CaseSpeeds| {
             let best = self.best_peer(case).map_or("-", |(peer, _)| peer.name());
             let mut row = vec![case.case.clone(), best.to_owned()];
@@ -159,9 +157,9 @@ impl Speeds<'_> {
         };
         let rows: Vec<_> = std::iter::once(header).chain(self.cases.iter().map(row)).collect();
         format!(
-            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference that the \
-             rounds' spread supports)\n{}",
-            render_rows(&align, &rows)
+            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference that \
+             the rounds' spread supports)\n{}",
+            table::render(2, 0, &rows)
         )
     }
 
@@ -192,9 +190,7 @@ impl Speeds<'_> {
             row.push(cases.to_string());
             rows.push(row);
         }
-        let mut align = vec![Align::Left];
-        align.resize(rows[0].len(), Align::Right);
-        format!("geometric means over all cases\n{}", render_rows(&align, &rows))
+        format!("geometric means over all cases\n{}", table::render(1, 0, &rows))
     }
 }
 

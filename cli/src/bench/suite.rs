@@ -2,17 +2,20 @@
 
 use std::time::Duration;
 
+use indicatif::ProgressBar;
+
 use super::benchmark::{Benchmark, Case};
-use super::contestant::Contestant;
-use super::results::{BenchmarkResults, Entry};
+use super::common::Outputs;
+use super::results::{BenchmarkResults, CaseResults};
 use super::roster::Roster;
+use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
 use crate::measuring::limits;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{interrupt, progress_bar};
 
-/// For each contestant in each case: bounds the time that a noisy machine can cost.
+/// Noisy rounds that are dropped, for each contestant in each case: bounds the time that noise costs.
 const RETRIES: usize = 1;
 /// What a round takes beside what it measures: a process, its threads, a look for noise.
 const OVERHEAD: Duration = Duration::from_millis(60);
@@ -21,14 +24,31 @@ const OVERHEAD: Duration = Duration::from_millis(60);
 #[derive(Clone, Copy)]
 pub struct Effort {
     pub rounds: usize,
+    /// Rounds before those, which don't count.
+    pub warmups: usize,
     pub seconds: Duration,
+    /// A round is killed after so long.
+    pub timeout: Duration,
     pub pin: bool,
     pub seed: u64,
+    /// Do the contestants of a round belong together, so that noise repeats all of them?
+    pub paired: bool,
+    /// Run where the preload can't act?
+    pub force: bool,
 }
 
 impl Effort {
-    pub fn new(rounds: u32, seconds: Duration) -> Self {
-        Effort { rounds: rounds as usize, seconds, pin: false, seed: 0 }
+    pub fn new(rounds: u32, seconds: Duration, timeout: Duration) -> Self {
+        Effort {
+            rounds: rounds as usize,
+            warmups: 0,
+            seconds,
+            timeout,
+            pin: false,
+            seed: 0,
+            paired: false,
+            force: false,
+        }
     }
 }
 
@@ -46,11 +66,10 @@ impl Suite {
         benchmarks: Vec<Benchmark>,
         asked: &[Contestant],
         effort: Effort,
-        timeout: Duration,
     ) -> Result<Self, Failure> {
         check_threads(&benchmarks)?;
-        let workloads = Workloads::new(timeout)?;
-        let roster = Roster::of(asked, &workloads)?;
+        let workloads = Workloads::new(effort.timeout)?;
+        let roster = Roster::of(asked, &workloads, effort.force)?;
         let with_contestants = |benchmark: Benchmark| {
             let (present, absent) = roster.for_benchmark(&benchmark);
             let effort = (effort.seconds.as_secs_f64(), effort.rounds);
@@ -58,23 +77,39 @@ impl Suite {
         };
         let benchmarks: Vec<_> = benchmarks.into_iter().map(with_contestants).collect();
         if benchmarks.iter().all(|results| results.contestants.is_empty()) {
-            return Err(nobody(&benchmarks));
+            return Err(no_contestants(&benchmarks));
         }
         let noise = NoiseFilter::new();
         Ok(Suite { workloads, roster, effort, benchmarks, noise, interrupted: false })
     }
 
+    /// Warns of outputs that can't be written, announces the suite, and runs it.
+    pub fn measured(
+        benchmarks: Vec<Benchmark>,
+        asked: &[Contestant],
+        effort: Effort,
+        outputs: &Outputs,
+    ) -> Result<Self, Failure> {
+        outputs.check();
+        let mut suite = Suite::new(benchmarks, asked, effort)?;
+        anstream::eprintln!("furwock: {}", suite.announcement());
+        suite.run()?;
+        Ok(suite)
+    }
+
     /// Case by case, contestant by contestant.
     fn runs_a_round(&self) -> usize {
-        let able = |entry: &&Entry| entry.unable.is_none();
         let cases = self.benchmarks.iter().flat_map(|results| &results.cases);
-        cases.map(|results| results.entries.iter().filter(able).count()).sum()
+        let able = |results: &CaseResults| {
+            results.entries.iter().filter(|entry| entry.unable.is_none()).count()
+        };
+        cases.map(able).sum()
     }
 
     /// What is about to be run, and how long that will take on a quiet machine.
     pub fn announcement(&self) -> String {
         let runs = self.runs_a_round();
-        let cases: usize = self.benchmarks.iter().map(|results| results.cases.len()).sum();
+        let cases = self.benchmarks.iter().flat_map(|results| &results.cases);
         let all = u32::try_from(runs * self.effort.rounds).unwrap_or(u32::MAX);
         let estimate = (self.effort.seconds + OVERHEAD).saturating_mul(all);
         let counted = |count: usize, what: &str| {
@@ -82,7 +117,7 @@ impl Suite {
         };
         format!(
             "{}, {} of {} of {} s: about {}",
-            counted(cases, "case"),
+            counted(cases.count(), "case"),
             counted(self.effort.rounds, "round"),
             counted(runs, "run"),
             self.effort.seconds.as_secs_f64(),
@@ -93,17 +128,21 @@ impl Suite {
     /// Until all is measured, or until it is interrupted.
     pub fn run(&mut self) -> Result<(), Failure> {
         interrupt::watch();
-        let bar = progress_bar(self.runs_a_round() * self.effort.rounds);
+        let rounds = self.effort.warmups + self.effort.rounds;
+        let bar = progress_bar(self.runs_a_round() * rounds);
         let mut benchmarks = std::mem::take(&mut self.benchmarks);
-        let result = (0..self.effort.rounds).try_for_each(|round| {
+        let result = (0..rounds).try_for_each(|round| {
             benchmarks.iter_mut().try_for_each(|results| self.round(round, results, &bar))
         });
         self.benchmarks = benchmarks;
+        bar.finish_and_clear();
+        self.settle(result)
+    }
+
+    /// An interruption is no failure: what was measured before is still printed.
+    pub fn settle(&mut self, result: Result<(), Stop>) -> Result<(), Failure> {
         match result {
-            Ok(()) => {
-                bar.finish_and_clear();
-                Ok(())
-            }
+            Ok(()) => Ok(()),
             Err(Stop::Interrupted) => {
                 self.interrupted = true;
                 Ok(())
@@ -117,45 +156,57 @@ impl Suite {
         &mut self,
         round: usize,
         results: &mut BenchmarkResults,
-        bar: &indicatif::ProgressBar,
+        bar: &ProgressBar,
     ) -> Result<(), Stop> {
         let contestants = results.contestants.len();
-        let benchmark = &results.benchmark;
-        for (index, results) in results.cases.iter_mut().enumerate() {
-            for step in 0..contestants {
-                // Who comes first rotates, so that a drift of the machine favours nobody.
-                let entry = &mut results.entries[(round + index + step) % contestants];
-                if entry.unable.is_some() {
-                    continue;
-                }
-                let (name, case) = (benchmark.name, &results.case.name);
-                bar.set_message(format!("{name} {case} {}", entry.contestant));
-                match self.one(round, benchmark, &results.case, entry) {
-                    Err(Stop::Failed(reason)) => entry.failure = Some(reason),
-                    // What had been measured before is still worth telling.
-                    Err(Stop::System(failure)) => entry.failure = Some(failure.to_string()),
-                    other => other?,
-                }
-                bar.inc(1);
+        for (index, case) in results.cases.iter_mut().enumerate() {
+            // The order rotates, so that a drift of the machine favours no contestant.
+            let order = (0..contestants).map(|step| (round + index + step) % contestants);
+            let able: Vec<usize> = order.filter(|at| case.entries[*at].unable.is_none()).collect();
+            let together = if self.effort.paired { able.len().max(1) } else { 1 };
+            for group in able.chunks(together) {
+                self.run_group(round, &results.benchmark, case, group, bar)?;
+                bar.inc(group.len() as u64);
             }
         }
         Ok(())
     }
 
-    /// A round of one contestant in one case, again if it was disturbed.
-    fn one(
+    /// A round of one contestant in one case, or of a pair, again if it was disturbed.
+    fn run_group(
         &mut self,
         round: usize,
         benchmark: &Benchmark,
-        case: &Case,
-        entry: &mut Entry,
+        case: &mut CaseResults,
+        group: &[usize],
+        bar: &ProgressBar,
     ) -> Result<(), Stop> {
-        while entry.failure.is_none() {
-            let ld_preload = self.roster.ld_preload(entry.contestant);
-            let parameters = self.parameters(round, benchmark, case, entry.contestant);
-            let run = self.workloads.run(benchmark.workload, parameters, &ld_preload)?;
-            if self.noise.accepts(&mut entry.retries_left) {
-                entry.runs.push(run);
+        let first = *group.iter().min().expect("not empty");
+        while group.iter().all(|at| case.entries[*at].failure.is_none()) {
+            let mut runs = Vec::new();
+            for at in group {
+                let entry = &mut case.entries[*at];
+                let contestant = entry.contestant;
+                bar.set_message(format!("{} {} {contestant}", benchmark.name, case.case.name));
+                let ld_preload = self.roster.ld_preload(contestant);
+                let parameters = self.parameters(round, benchmark, &case.case, contestant);
+                match self.workloads.run(benchmark.workload, parameters, &ld_preload) {
+                    Ok(run) => runs.push((*at, run)),
+                    Err(Stop::Interrupted) => return Err(Stop::Interrupted),
+                    // What was measured before is still worth printing.
+                    Err(Stop::Failed(reason)) => entry.failure = Some(reason),
+                    Err(Stop::System(failure)) => entry.failure = Some(failure.to_string()),
+                }
+                if entry.failure.is_some() {
+                    return Ok(());
+                }
+            }
+            let counts = round >= self.effort.warmups;
+            let quiet = self.noise.accepts(&mut case.entries[first].retries_left);
+            if quiet && counts {
+                runs.into_iter().for_each(|(at, run)| case.entries[at].runs.push(run));
+            }
+            if quiet || !counts {
                 break;
             }
         }
@@ -171,8 +222,7 @@ impl Suite {
     ) -> Vec<String> {
         let mut words: Vec<String> =
             case.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        words.push(format!("impl={}", contestant.implementation().name()));
-        // What lasts for so many turns isn't told how long.
+        words.push(format!("impl={contestant}"));
         if !benchmark.counts_turns && case.parameter("seconds").is_none() {
             words.push(format!("seconds={}", self.effort.seconds.as_secs_f64()));
         }
@@ -189,7 +239,7 @@ impl Suite {
     }
 }
 
-/// A case that can't be started is said at once, and not after minutes of others.
+/// Refuses a case that can't be started at once, not after minutes of others.
 fn check_threads(benchmarks: &[Benchmark]) -> Result<(), Failure> {
     let Some(limit) = limits::threads() else { return Ok(()) };
     let cases = benchmarks.iter().flat_map(|each| each.cases.iter().map(move |case| (each, case)));
@@ -204,19 +254,15 @@ fn check_threads(benchmarks: &[Benchmark]) -> Result<(), Failure> {
     }
 }
 
-fn nobody(benchmarks: &[BenchmarkResults]) -> Failure {
+fn no_contestants(benchmarks: &[BenchmarkResults]) -> Failure {
     let mut lines = vec!["none of the implementations asked for can be measured:".to_owned()];
     for results in benchmarks {
-        let able: Vec<&str> = results.benchmark.able.iter().map(|able| able.name()).collect();
-        lines.extend(results.absent.iter().map(|absent| {
-            format!("  {}: {}: {}", results.benchmark.name, absent.contestant, absent.reason)
-        }));
-        let able: Vec<&str> = able.into_iter().filter(|name| *name != "broken").collect();
-        lines.push(format!(
-            "  {} can be measured with {}",
-            results.benchmark.name,
-            able.join(", ")
-        ));
+        let name = results.benchmark.name;
+        let absent = results.absent.iter();
+        lines.extend(absent.map(|each| format!("  {name}: {}: {}", each.contestant, each.reason)));
+        let able = results.benchmark.able.iter().filter(|able| **able != Contestant::Broken);
+        let able: Vec<&str> = able.map(|able| able.name()).collect();
+        lines.push(format!("  {name} can be measured with {}", able.join(", ")));
     }
     Failure::new(STATUS_USAGE, lines.join("\n"))
 }

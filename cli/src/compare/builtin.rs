@@ -1,159 +1,368 @@
-//! Runs the built-in workloads in interleaved rounds: each round has one pair of every cell.
+//! The built-in workloads: a suite of `furwock bench` with two contestants, run and judged in pairs.
 
 use std::time::Duration;
 
+use anstyle::AnsiColor;
 use serde::Serialize;
 
-use super::builtin_table::{Summary, render};
-use super::cells::{self, Cell};
-use super::page;
-use super::runs::{CellFailure, Pair, Series};
-use super::side::{Both, Side};
+use super::side::Both;
+use super::{gains, method, tone};
 use crate::args::CompareArguments;
-use crate::failure::{Failure, STATUS_FAILED, STATUS_USAGE};
-use crate::measuring::document::Document;
-use crate::measuring::machine::Machine;
-use crate::measuring::noise::NoiseFilter;
-use crate::measuring::output::{Output, write_page};
-use crate::measuring::workload_run::{Run, Stop, Workloads};
-use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
-use crate::obstacle;
-use crate::preload::Preload;
+use crate::bench::benchmark::{Benchmark, Case};
+use crate::bench::common::Outputs;
+use crate::bench::figure::{CONTENTION, Figure, JAIN, SWITCHES_EACH, Unit};
+use crate::bench::outcome::{Answer, Outcome};
+use crate::bench::results::{BenchmarkResults, CaseResults};
+use crate::bench::sections::Sections;
+use crate::bench::suite::{Effort, Suite};
+use crate::contestants::Contestant;
+use crate::failure::{Failure, STATUS_USAGE};
+use crate::measuring::number::{digits, multiple, times};
+use crate::measuring::table::{self, paint};
+use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
+use crate::statistics::{Spread, Verdict, median, verdict};
+use crate::workloads::{cond, mutex, pp, queue};
 
+const CONTESTANTS: [Contestant; 2] = [Contestant::Glibc, Contestant::FurwockPreload];
 const PAIRS: u32 = 5;
-/// For each cell: bounds the time that a noisy machine can cost.
-const RETRIES: usize = 1;
 const TIMEOUT: Duration = Duration::from_secs(60);
+const SECONDS: Duration = Duration::from_millis(400);
+/// How much shorter the workloads are with `--quick`.
+const QUICK: f64 = 0.25;
+/// The parameters that say how long a case takes.
+const LENGTHS: [&str; 3] = ["rounds", "items", "seconds"];
 
-#[derive(Serialize)]
-struct Results<'a> {
-    noisy_pairs: &'a NoiseFilter,
-    loops_per_us: f64,
-    workloads: &'a [Series],
-    summary: &'a [Summary],
-}
-
-pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
-    let mut series = select(arguments)?;
-    let runner = Runner::new(arguments)?;
-    interrupt::watch();
-    let mut noise = NoiseFilter::new();
-    let interrupted = runner.collect(arguments, &mut series, &mut noise)?;
-
-    let output = Output { json: arguments.json.as_ref() };
-    let machine = Machine::this();
-    let summary: Vec<Summary> = series.iter().flat_map(Summary::of).collect();
-    output.text(&render(&machine, &series, &summary, runner.preload.path()))?;
-    if let Some(noise) = noise.summary("pairs") {
-        output.text(&format!("{noise}\n"))?;
-    }
-    let results = Results {
-        noisy_pairs: &noise,
-        loops_per_us: runner.workloads.loops_per_us,
-        workloads: &series,
-        summary: &summary,
+fn benchmarks() -> Vec<Benchmark> {
+    let broadcasts = [(16, 4000), (200, 600), (1000, 100)];
+    let kept = |kept| broadcasts.map(|(threads, rounds)| cond::case(threads, rounds, kept));
+    let games = [pp::case(128, 1000, 32768), pp::case(1024, 10, 32768)];
+    let mutexes = [(10.0, &[2, 4, 16, 64][..]), (1.0, &[2, 4, 16, 64]), (0.0, &[1, 2, 4, 16, 64])];
+    let mutexes = mutexes.into_iter().flat_map(|(us, threads)| {
+        threads.iter().map(move |threads| mutex::case(Sections::new(us, us), *threads))
+    });
+    // Two seconds, because shorter runs say little of fairness.
+    let mut fairness = mutex::case(Sections::new(0.1, 1.0), 64);
+    fairness.parameters.push(("seconds", 2.0));
+    let queues = [((1, 1), 16), ((4, 4), 16), ((16, 16), 64)];
+    let queues = queues.map(|(threads, room)| queue::case(threads, room, 200_000));
+    let shown = |benchmark: Benchmark, figures: &[Figure]| Benchmark {
+        figures: figures.into(),
+        able: CONTESTANTS.into(),
+        ..benchmark
     };
-    let notes = noise.summary("pairs").unwrap_or_default();
-    let page = || page::of_builtin(&machine, &summary, &notes);
-    arguments.report.as_ref().map_or(Ok(()), |path| write_page(path, &page()))?;
-    output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
-    Ok(match interrupted {
-        true => STATUS_INTERRUPTED,
-        false if series.iter().any(|series| series.failure.is_some()) => STATUS_FAILED,
-        false => 0,
-    })
+    let rate = |name, title| Figure::rate(name, title);
+    vec![
+        shown(
+            cond::benchmark([kept(false), kept(true)].concat()),
+            &[Figure::time("seconds_per_round", "time a round")],
+        ),
+        shown(pp::benchmark(games.into()), &[Figure::time("seconds", "time for all games")]),
+        shown(mutex::benchmark(mutexes.collect()), &CONTENTION[..1]),
+        Benchmark {
+            title: "Mutex: fairness",
+            ..shown(
+                mutex::benchmark(vec![fairness]),
+                &[Figure::wait("wait_max_s", "longest wait"), JAIN],
+            )
+        },
+        shown(queue::benchmark(queues.into()), &[rate("items_per_second", "items a second")]),
+    ]
 }
 
-fn select(arguments: &CompareArguments) -> Result<Vec<Series>, Failure> {
-    let all = cells::all();
-    let means = |name: &str, cell: &Cell| name == cell.name || name == cell.workload;
-    for name in &arguments.workload {
-        if !all.iter().any(|cell| means(name, cell)) {
-            let message = format!("{name}: no such workload; --list shows them");
+fn name(benchmark: &Benchmark, case: &Case) -> String {
+    format!("{} {}", benchmark.name, case.name)
+}
+
+pub fn list() {
+    for benchmark in benchmarks() {
+        benchmark.cases.iter().for_each(|case| anstream::println!("{}", name(&benchmark, case)));
+    }
+}
+
+/// Those that are asked for, or all; shorter with `--quick`.
+fn select(arguments: &CompareArguments) -> Result<Vec<Benchmark>, Failure> {
+    let mut all = benchmarks();
+    let means = |wanted: &str, benchmark: &Benchmark, case: &Case| {
+        wanted == benchmark.name || wanted == name(benchmark, case)
+    };
+    for wanted in &arguments.workload {
+        let mut known = all.iter().flat_map(|each| each.cases.iter().map(move |case| (each, case)));
+        if !known.any(|(benchmark, case)| means(wanted, benchmark, case)) {
+            let message = format!("{wanted}: no such workload; --list shows them");
             return Err(Failure::new(STATUS_USAGE, message));
         }
     }
-    let wanted = |cell: &Cell| {
-        arguments.workload.is_empty() || arguments.workload.iter().any(|name| means(name, cell))
+    for benchmark in &mut all {
+        let mut cases = std::mem::take(&mut benchmark.cases);
+        cases.retain(|case| {
+            let wanted = &arguments.workload;
+            wanted.is_empty() || wanted.iter().any(|wanted| means(wanted, benchmark, case))
+        });
+        if arguments.quick {
+            cases.iter_mut().for_each(shorten);
+        }
+        benchmark.cases = cases;
+    }
+    all.retain(|benchmark| !benchmark.cases.is_empty());
+    Ok(all)
+}
+
+/// The same work, less of it.
+fn shorten(case: &mut Case) {
+    for (key, value) in &mut case.parameters {
+        if LENGTHS.contains(key) {
+            let shorter = *value * QUICK;
+            *value = if *key == "seconds" { shorter } else { shorter.ceil() };
+        }
+    }
+}
+
+pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
+    let seconds = if arguments.quick { SECONDS.mul_f64(QUICK) } else { SECONDS };
+    let timeout = arguments.timeout.unwrap_or(TIMEOUT);
+    let effort = Effort {
+        warmups: arguments.warmup.unwrap_or(0) as usize,
+        paired: true,
+        force: arguments.force,
+        ..Effort::new(arguments.pairs.unwrap_or(PAIRS), seconds, timeout)
     };
-    let chosen = all.into_iter().filter(wanted);
-    let sized = chosen.map(|cell| if arguments.quick { cells::quick(cell) } else { cell });
-    let series = |cell| Series { cell, pairs: Vec::new(), failure: None, retries_left: RETRIES };
-    Ok(sized.map(series).collect())
+    let (json, report) = (arguments.json.clone(), arguments.report.clone());
+    let outputs = Outputs { json, csv: None, report };
+    let suite = Suite::measured(select(arguments)?, &CONTESTANTS, effort, &outputs)?;
+    let summaries: Vec<Summary> = suite.benchmarks.iter().flat_map(Summary::of).collect();
+    let mut outcome = Outcome::new("compare: glibc's locks and furwock's", suite, &outputs, None);
+    outcome.answer = Answer {
+        text: text(&summaries),
+        findings: findings(&summaries),
+        sections: vec![section(&summaries)],
+        json: serde_json::to_value(&summaries).expect("plain data"),
+        instead_of_tables: true,
+        method: method(),
+    };
+    outcome.tell()
 }
 
-struct Runner {
-    workloads: Workloads,
-    preload: Preload,
+/// A row: one figure of one case.
+#[derive(Serialize)]
+struct Summary {
+    workload: String,
+    figure: &'static str,
+    #[serde(skip)]
+    shown: Figure,
+    /// None before the first pair.
+    measured: Option<Measured>,
+    ok: bool,
 }
 
-impl Runner {
-    fn new(arguments: &CompareArguments) -> Result<Self, Failure> {
-        let preload = Preload::find()?;
-        let workloads = Workloads::new(arguments.timeout.unwrap_or(TIMEOUT))?;
-        if !arguments.force {
-            obstacle::check(workloads.executable())?;
-        }
-        Ok(Runner { workloads, preload })
+#[derive(Serialize)]
+struct Measured {
+    median: Both<f64>,
+    /// Pair by pair, more than 1 where furwock does better.
+    gain: Spread,
+    voluntary_switches_per_operation: Both<f64>,
+    verdict: Verdict,
+}
+
+impl Summary {
+    fn of(results: &BenchmarkResults) -> Vec<Summary> {
+        let row = |case: &CaseResults, figure: &Figure| Summary {
+            workload: name(&results.benchmark, &case.case),
+            figure: figure.name,
+            shown: *figure,
+            measured: Measured::of(case, figure),
+            ok: case.entries.iter().all(|entry| entry.failure.is_none()),
+        };
+        let figures = &results.benchmark.figures;
+        let rows = |case| figures.iter().map(move |figure| row(case, figure));
+        results.cases.iter().flat_map(rows).collect()
     }
 
-    /// Says whether it was interrupted.
-    fn collect(
-        &self,
-        arguments: &CompareArguments,
-        series: &mut [Series],
-        noise: &mut NoiseFilter,
-    ) -> Result<bool, Failure> {
-        let warmups = arguments.warmup.unwrap_or(0) as usize;
-        let pairs = arguments.pairs.unwrap_or(PAIRS) as usize;
-        let bar = progress_bar((warmups + pairs) * series.len());
-        for round in 0..warmups + pairs {
-            for series in series.iter_mut() {
-                bar.set_message(series.cell.name.clone());
-                match self.round(round, round >= warmups, series, noise) {
-                    Ok(()) => {}
-                    Err((side, Stop::Failed(reason))) => {
-                        series.failure = Some(CellFailure { side, reason });
-                    }
-                    Err((_, Stop::Interrupted)) => return Ok(true),
-                    Err((_, Stop::System(failure))) => return Err(failure),
-                }
-                bar.inc(1);
-            }
-        }
-        bar.finish_and_clear();
-        Ok(false)
+    fn title(&self) -> String {
+        format!("{}: {}", self.workload, self.shown.short_title())
     }
 
-    fn round(
-        &self,
-        round: usize,
-        counts: bool,
-        series: &mut Series,
-        noise: &mut NoiseFilter,
-    ) -> Result<(), (Side, Stop)> {
-        while series.failure.is_none() {
-            let order = Side::order(round);
-            let runs = Both::try_in_order(round, |side| {
-                self.run(side, &series.cell).map_err(|stop| (side, stop))
-            })?;
-            let quiet = noise.accepts(&mut series.retries_left);
-            if counts && quiet {
-                series.pairs.push(Pair { order, runs });
-            }
-            if quiet || !counts {
-                break;
-            }
+    /// What the verdict is called.
+    fn word(&self, verdict: Verdict) -> &'static str {
+        let [better, worse] = match self.shown.unit {
+            Unit::PerSecond | Unit::Time => ["faster", "slower"],
+            Unit::Wait | Unit::Nanoseconds => ["shorter", "longer"],
+            Unit::Index => ["fairer", "less fair"],
+        };
+        match verdict {
+            Verdict::Faster => better,
+            Verdict::Slower => worse,
+            Verdict::NoDifference => "no difference",
+            Verdict::TooFewPairs => "too few pairs",
         }
-        Ok(())
     }
 
-    fn run(&self, side: Side, cell: &Cell) -> Result<Run, Stop> {
-        let mut parameters: Vec<String> =
-            cell.parameters.iter().map(|(key, value)| format!("{key}={value}")).collect();
-        if cell.workload == "mutex" {
-            parameters.push(format!("loops_per_us={}", self.workloads.loops_per_us));
+    fn tone(&self) -> Tone {
+        match &self.measured {
+            _ if !self.ok => Tone::Loss,
+            Some(measured) => tone(measured.verdict),
+            None => Tone::Neutral,
         }
-        self.workloads.run(cell.workload, parameters, &side.ld_preload(&self.preload))
+    }
+
+    fn words(&self) -> Vec<String> {
+        let mut words = vec![self.workload.clone(), self.shown.short_title().to_owned()];
+        match &self.measured {
+            None => words.extend(["-"; 6].map(str::to_owned)),
+            Some(Measured { median, gain, voluntary_switches_per_operation: switches, .. }) => {
+                words.extend([
+                    self.shown.text(median.glibc),
+                    self.shown.text(median.furwock),
+                    times(gain.median),
+                    format!("({}–{})", multiple(gain.min), multiple(gain.max)),
+                    digits(switches.glibc),
+                    digits(switches.furwock),
+                ])
+            }
+        }
+        let verdict = |measured: &Measured| self.word(measured.verdict).to_owned();
+        words.extend(match (self.ok, &self.measured) {
+            (false, _) => ["FAILED".to_owned(), String::new()],
+            (true, Some(measured)) => ["ok".to_owned(), verdict(measured)],
+            (true, None) => ["-".to_owned(), String::new()],
+        });
+        words
+    }
+}
+
+impl Measured {
+    fn of(case: &CaseResults, figure: &Figure) -> Option<Self> {
+        let [glibc, furwock] = CONTESTANTS.map(|contestant| case.entry(contestant));
+        let (glibc, furwock) = (glibc?, furwock?);
+        // A failure leaves what was measured before to see.
+        let values = |name: &str| Both { glibc: glibc.all(name), furwock: furwock.all(name) };
+        let measured = values(figure.name);
+        let pairs = measured.glibc.iter().zip(&measured.furwock);
+        let gains: Vec<f64> = pairs.map(|(glibc, furwock)| figure.gain(*furwock, *glibc)).collect();
+        (!gains.is_empty()).then(|| Measured {
+            median: measured.map(|values| median(values)),
+            gain: Spread::of(&gains),
+            voluntary_switches_per_operation: values(SWITCHES_EACH.name)
+                .map(|values| median(values)),
+            verdict: verdict(&gains),
+        })
+    }
+}
+
+const HEADER: [&str; 10] = [
+    "workload",
+    "measured",
+    "glibc",
+    "furwock",
+    "gain",
+    "(min–max)",
+    "glibc switches",
+    "furwock switches",
+    "check",
+    "verdict",
+];
+
+fn text(summaries: &[Summary]) -> String {
+    let row = |summary: &Summary| {
+        let mut words = summary.words();
+        let colour = match summary.tone() {
+            Tone::Win => AnsiColor::Green,
+            Tone::Loss => AnsiColor::Red,
+            Tone::Neutral => return words,
+        };
+        let coloured = if summary.ok { 9 } else { 8 };
+        words[coloured] = paint(&words[coloured], colour);
+        words
+    };
+    let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+    rows.extend(summaries.iter().map(row));
+    format!(
+        "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does better.\n\
+         Switches are voluntary context switches per woken thread (cond), turn (pp), operation (mutex) \
+         or item (queue).\n",
+        table::render(2, 2, &rows)
+    )
+}
+
+fn findings(summaries: &[Summary]) -> Vec<Finding> {
+    let measured = summaries.iter().filter_map(|each| Some((each, each.measured.as_ref()?)));
+    let measured: Vec<(&Summary, &Measured)> = measured.collect();
+    let with = |wanted: Verdict| {
+        measured.iter().filter(move |(_, each)| each.verdict == wanted).collect::<Vec<_>>()
+    };
+    let (mut better, worse) = (with(Verdict::Faster), with(Verdict::Slower));
+    let overall = Finding {
+        tone: if better.len() > worse.len() { Tone::Win } else { Tone::Neutral },
+        text: format!(
+            "Of {} figures furwock does better in {}, worse in {}, and no different in {}.",
+            measured.len(),
+            better.len(),
+            worse.len(),
+            measured.len() - better.len() - worse.len()
+        ),
+    };
+    better.sort_by(|one, other| other.1.gain.median.total_cmp(&one.1.gain.median));
+    let notable = worse.iter().chain(better.iter().take(3)).map(|(summary, measured)| Finding {
+        tone: tone(measured.verdict),
+        text: format!("{}: {} as good as glibc.", summary.title(), times(measured.gain.median)),
+    });
+    std::iter::once(overall).chain(notable).collect()
+}
+
+fn section(summaries: &[Summary]) -> Section {
+    let row = |summary: &Summary| {
+        let plain = |text| Cell { text, tone: Tone::Neutral };
+        let mut cells: Vec<Cell> = summary.words().into_iter().map(plain).collect();
+        cells.iter_mut().skip(8).for_each(|cell| cell.tone = summary.tone());
+        cells
+    };
+    let measured = summaries.iter().filter_map(|each| {
+        each.measured.as_ref().map(|measured| (each.title(), measured.gain.median))
+    });
+    Section {
+        heading: "Built-in workloads".to_owned(),
+        text: vec![
+            "The same program on glibc and on furwock's library. Each run checks its own result."
+                .to_owned(),
+        ],
+        blocks: vec![
+            gains(measured),
+            Block::Table(Table {
+                caption: "All figures".to_owned(),
+                header: HEADER.map(str::to_owned).to_vec(),
+                rows: summaries.iter().map(row).collect(),
+                notes: vec!["Switches are voluntary ones, per operation.".to_owned()],
+            }),
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_cases_apart() {
+        let of = |benchmark: &Benchmark| {
+            benchmark.cases.iter().map(|case| name(benchmark, case)).collect::<Vec<_>>()
+        };
+        let mut names: Vec<String> = benchmarks().iter().flat_map(of).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn quick_shortens_the_length_and_nothing_else() {
+        let quick = |mut case: Case| {
+            shorten(&mut case);
+            case
+        };
+        assert!(quick(cond::case(1000, 30, true)).parameters.contains(&("rounds", 8.0)));
+        assert!(quick(cond::case(1000, 30, true)).parameters.contains(&("threads", 1000.0)));
+        let game = || pp::case(128, 1000, 32768);
+        assert_eq!(quick(game()).parameters, game().parameters);
+        let mutex = || mutex::case(Sections::new(10.0, 10.0), 2);
+        assert_eq!(quick(mutex()).parameters, mutex().parameters);
     }
 }

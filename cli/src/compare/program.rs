@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::page;
+use super::method;
 use super::program_table::{Summary, render};
-use super::runs::ProgramPair as Pair;
 use super::side::{Both, Side};
 use crate::args::CompareArguments;
+use crate::bench::outcome::provenance;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::measuring::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use crate::measuring::document::Document;
@@ -19,6 +19,7 @@ use crate::measuring::output::{Output, write_page};
 use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::preload::Preload;
 use crate::program::{ProgramError, words};
+use crate::report::model::{Page, Section};
 use crate::{obstacle, program};
 
 const PAIRS: u32 = 10;
@@ -34,7 +35,14 @@ struct Results<'a> {
     summary: Option<Summary>,
 }
 
-/// Why measuring stopped before its time.
+#[derive(Serialize)]
+pub struct Pair {
+    pub order: [Side; 2],
+    #[serde(flatten)]
+    pub samples: Both<Sample>,
+}
+
+/// Why measuring stopped before its end.
 enum Stop {
     Interrupted,
     Failed(Failure),
@@ -56,8 +64,17 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let command = arguments.command.iter().map(|word| word.to_string_lossy().into_owned());
     let command: Vec<String> = command.collect();
     if let (Some(summary), Some(path)) = (&summary, &arguments.report) {
-        let notes = noise.summary("pairs").unwrap_or_default();
-        let page = page::of_program(&machine, &command.join(" "), &pairs, summary, &notes);
+        let text = method().into_iter().chain(noise.summary("pairs")).collect();
+        let heading = "How it was measured".to_owned();
+        let page = Page {
+            title: "furwock compare: glibc's locks and furwock's".to_owned(),
+            provenance: provenance(&machine),
+            summary: vec![summary.finding(&pairs)],
+            sections: vec![
+                summary.section(&command.join(" "), pairs.len()),
+                Section { heading, text, blocks: Vec::new() },
+            ],
+        };
         write_page(path, &page)?;
     }
     let results = Results { noisy_pairs: &noise, command, pairs: &pairs, summary };
@@ -102,7 +119,7 @@ impl<'a> Runner<'a> {
             Both::try_in_order(warmup, |side| self.run(side))?;
             bar.inc(1);
         }
-        // Half as many as pairs bound the time that a noisy machine can cost.
+        // Retries are limited: a noisy machine costs at most half as many pairs again.
         let mut retries = wanted.div_ceil(2);
         while pairs.len() < wanted {
             let order = Side::order(pairs.len());
@@ -124,7 +141,7 @@ impl<'a> Runner<'a> {
         let outcome = child::run(&Launch {
             program: &self.program,
             arguments: &self.arguments.command,
-            ld_preload: &side.ld_preload(&self.preload),
+            ld_preload: &self.preload.environment(side == Side::Furwock),
             stdout,
             timeout: self.timeout,
         });

@@ -2,16 +2,18 @@
 
 use serde::Serialize;
 
-use super::runs::ProgramPair as Pair;
+use super::program::Pair;
 use super::side::Both;
+use super::{gains, tone};
 use crate::measuring::child::Sample;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::number::{Unit, multiple, times, with_unit};
-use crate::measuring::table::{Align, render as render_rows};
+use crate::measuring::table;
+use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
 use crate::statistics::{PAIRS_MIN, Spread, Verdict, median, ratio, verdict};
 
-/// All of them costs: the less the better.
+/// All of them are costs: less is better.
 const FIGURES: [Figure; 5] = [
     Figure { name: "wall time", unit: Unit::Seconds, of: |sample| sample.wall_s },
     Figure {
@@ -48,10 +50,10 @@ pub struct Summary {
 pub struct Row {
     pub figure: &'static str,
     #[serde(skip)]
-    pub unit: Unit,
-    pub median: Both<f64>,
+    unit: Unit,
+    median: Both<f64>,
     /// Furwock's figure over glibc's, pair by pair.
-    pub ratio: Spread,
+    ratio: Spread,
 }
 
 impl Summary {
@@ -65,11 +67,34 @@ impl Summary {
         Summary { verdict: verdict(&wall), figures }
     }
 
-    /// The verdict in plain words, on wall time.
-    pub fn sentence(&self, pairs: &[Pair]) -> String {
-        sentence(self, pairs)
+    pub fn finding(&self, pairs: &[Pair]) -> Finding {
+        Finding { tone: tone(self.verdict), text: sentence(self, pairs) }
+    }
+
+    pub fn section(&self, command: &str, pairs: usize) -> Section {
+        let plain = |text| Cell { text, tone: Tone::Neutral };
+        let table = Table {
+            caption: "What the runs took".to_owned(),
+            header: HEADER.map(str::to_owned).to_vec(),
+            rows: self
+                .figures
+                .iter()
+                .map(|row| cells(row).into_iter().map(plain).collect())
+                .collect(),
+            notes: vec!["Costs: less than 1 is better for furwock.".to_owned()],
+        };
+        let costs = self.figures.iter().filter(|row| row.ratio.median > 0.0);
+        let bars = gains(costs.map(|row| (row.figure.to_owned(), 1.0 / row.ratio.median)));
+        Section {
+            heading: "The program".to_owned(),
+            text: vec![format!("{command}, {pairs} pairs of runs.")],
+            blocks: vec![bars, Block::Table(table)],
+        }
     }
 }
+
+const HEADER: [&str; 6] =
+    ["median of runs", "glibc", "furwock", "furwock/glibc", "(min–max)", "quartiles"];
 
 fn row(figure: &Figure, pairs: &[Pair]) -> Row {
     let values: Vec<Both<f64>> = pairs.iter().map(|pair| pair.samples.map(figure.of)).collect();
@@ -85,11 +110,9 @@ fn row(figure: &Figure, pairs: &[Pair]) -> Row {
 }
 
 pub fn render(machine: &Machine, pairs: &[Pair], summary: &Summary, noise: &NoiseFilter) -> String {
-    let header = ["median of runs", "glibc", "furwock", "furwock/glibc", "(min–max)", "quartiles"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
     rows.extend(summary.figures.iter().map(cells));
-    let align = [Align::Left; 1].into_iter().chain([Align::Right; 5]).collect::<Vec<_>>();
-    let mut text = format!("{machine}\n\n{}\n", render_rows(&align, &rows));
+    let mut text = format!("{machine}\n\n{}\n", table::render(1, 0, &rows));
     text += &format!("{}\n", sentence(summary, pairs));
     if let Some(noise) = noise.summary("pairs") {
         text += &format!("{noise}\n");

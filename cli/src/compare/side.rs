@@ -1,12 +1,8 @@
-//! The two sides of a comparison, and what sets them apart: LD_PRELOAD.
+//! The two sides of a comparison.
 
-use std::env;
-use std::ffi::OsString;
 use std::fmt;
 
 use serde::Serialize;
-
-use crate::preload::Preload;
 
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -24,27 +20,15 @@ impl Side {
             [Side::Furwock, Side::Glibc]
         }
     }
-
-    /// This side's LD_PRELOAD; both keep what others have put there.
-    pub fn ld_preload(self, preload: &Preload) -> OsString {
-        let inherited = env::var_os("LD_PRELOAD").unwrap_or_default();
-        match self {
-            Side::Glibc => preload.removed_from(&inherited),
-            Side::Furwock => preload.prepended_to(Some(&inherited)),
-        }
-    }
 }
 
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Side::Glibc => "glibc",
-            Side::Furwock => "furwock",
-        })
+        self.serialize(f)
     }
 }
 
-/// A thing for each side.
+/// One value for each side.
 #[derive(Serialize, Clone, Copy, Debug)]
 pub struct Both<T> {
     pub glibc: T,
@@ -52,7 +36,7 @@ pub struct Both<T> {
 }
 
 impl<T> Both<T> {
-    /// What `make` makes for each side, made in the order of the pair.
+    /// Calls `make` for each side, in the order of the pair.
     pub fn try_in_order<E>(
         pair: usize,
         mut make: impl FnMut(Side) -> Result<T, E>,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use serde::Serialize;
 
 use super::interrupt;
-use crate::workload::usage::seconds;
+use crate::harness::usage::seconds;
 
 /// How often a long wait looks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(100);

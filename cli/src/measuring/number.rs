@@ -7,8 +7,6 @@ pub enum Unit {
     Kibibytes,
     /// How many.
     Count,
-    /// A plain number, such as an index between 0 and 1.
-    Index,
 }
 
 pub fn with_unit(value: f64, unit: Unit) -> String {
@@ -24,7 +22,6 @@ pub fn with_unit(value: f64, unit: Unit) -> String {
         Unit::Kibibytes => format!("{value:.0} KiB"),
         Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
         Unit::Count => digits(value),
-        Unit::Index => format!("{value:.3}"),
     }
 }
 

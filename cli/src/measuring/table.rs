@@ -1,33 +1,26 @@
-//! Tables of plain text: the first column to the left, figures to the right.
+//! Tables of plain text.
 
 use anstyle::{AnsiColor, Style};
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Align {
-    Left,
-    Right,
-}
-
-/// Lays out rows of equal length, the first of them the header, with two spaces between columns.
-pub fn render(align: &[Align], rows: &[Vec<String>]) -> String {
+/// Lays out rows of equal length, the first of them the header, with two spaces between columns. The
+/// first `names` columns and the last `words` are aligned to the left, figures to the right.
+pub fn render(names: usize, words: usize, rows: &[Vec<String>]) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
     let width_of =
-        |column: usize| rows.iter().map(|row| columns(&row[column])).max().unwrap_or_default();
-    let widths: Vec<usize> = (0..align.len()).map(width_of).collect();
+        |column: usize| rows.iter().map(|row| width(&row[column])).max().unwrap_or_default();
+    let widths: Vec<usize> = (0..columns).map(width_of).collect();
+    let cell = |(column, cell): (usize, &String)| {
+        let blank = " ".repeat(widths[column].saturating_sub(width(cell)));
+        match (names..columns - words).contains(&column) {
+            true => format!("{blank}{cell}"),
+            false => format!("{cell}{blank}"),
+        }
+    };
     let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(align).zip(&widths);
-        let cells: Vec<String> =
-            cells.map(|((cell, align), width)| pad(cell, *align, *width)).collect();
+        let cells: Vec<String> = row.iter().enumerate().map(cell).collect();
         cells.join("  ").trim_end().to_owned() + "\n"
     };
     rows.iter().map(line).collect()
-}
-
-fn pad(cell: &str, align: Align, width: usize) -> String {
-    let blank = " ".repeat(width.saturating_sub(columns(cell)));
-    match align {
-        Align::Left => format!("{cell}{blank}"),
-        Align::Right => format!("{blank}{cell}"),
-    }
 }
 
 pub fn paint(text: &str, color: AnsiColor) -> String {
@@ -35,8 +28,8 @@ pub fn paint(text: &str, color: AnsiColor) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// Columns that a text takes on a terminal: colours take none.
-fn columns(text: &str) -> usize {
+/// The width of a text on a terminal: colours have none.
+fn width(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().chars().count()
 }
 
@@ -48,7 +41,7 @@ mod tests {
     fn aligns_whatever_the_colours() {
         let row = |one: &str, two: &str| vec![one.to_owned(), two.to_owned()];
         let rows = [row("name", "x"), row("a", "12.5"), row("\u{1b}[32mgreen\u{1b}[0m", "1–2")];
-        let text = render(&[Align::Left, Align::Right], &rows);
+        let text = render(1, 0, &rows);
         let plain = anstream::adapter::strip_str(&text).to_string();
         assert_eq!(plain, "name      x\na      12.5\ngreen   1–2\n");
     }

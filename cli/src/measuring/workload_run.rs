@@ -9,8 +9,8 @@ use serde::Serialize;
 use super::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use super::{interrupt, system_failure};
 use crate::failure::Failure;
-use crate::workload::report::Report;
-use crate::workload::work::calibrate;
+use crate::harness::report::Report;
+use crate::harness::work::calibrate;
 
 /// What a workload's own watchdog gets to report a hang before the workload is killed.
 const REPORTING: Duration = Duration::from_secs(5);

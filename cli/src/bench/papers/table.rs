@@ -1,0 +1,225 @@
+//! A paper's rows as text, as a section of the page, and in the picture of all papers.
+
+use anstyle::AnsiColor;
+use clap::ValueEnum;
+use serde::{Serialize, Serializer};
+
+use super::Paper;
+use super::row::Row;
+use crate::measuring::machine::Machine;
+use crate::measuring::number::times;
+use crate::measuring::table::{self, paint};
+use crate::report::model::{BarGroup, Bars, Block, Cell, Finding, Section, Table, Tone};
+
+impl Paper {
+    /// `Molnar 2003`.
+    pub fn name(&self) -> String {
+        let author = self.author.to_possible_value().expect("none is skipped");
+        let (first, rest) = author.get_name().split_at(1);
+        format!("{}{rest} {}", first.to_uppercase(), self.year)
+    }
+}
+
+#[derive(Serialize)]
+pub struct Answered {
+    #[serde(serialize_with = "name")]
+    pub paper: &'static Paper,
+    pub rows: Vec<Row>,
+}
+
+fn name<S: Serializer>(paper: &Paper, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&paper.name())
+}
+
+const HEADER: [&str; 6] = ["", "published", "gain", "here", "gain", "verdict"];
+
+impl Answered {
+    fn heading(&self) -> String {
+        format!("{}: {}", self.paper.name(), self.paper.title)
+    }
+
+    pub fn text(&self) -> String {
+        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
+        rows.extend(self.rows.iter().map(|row| {
+            let word = match row.verdict.tone() {
+                Tone::Win => paint(row.verdict.word(), AnsiColor::Green),
+                Tone::Loss => paint(row.verdict.word(), AnsiColor::Red),
+                Tone::Neutral => row.verdict.word().to_owned(),
+            };
+            row.words().into_iter().chain([word]).collect()
+        }));
+        let mut text = format!("{} ({})\n", self.heading(), self.paper.source);
+        text += &table::render(1, 1, &rows);
+        for (why, rows) in self.reasons() {
+            text += &format!("{}: {why}\n", rows.join("; "));
+        }
+        text
+    }
+
+    /// Why rows are short: each reason once, with its rows.
+    fn reasons(&self) -> Vec<(&str, Vec<&str>)> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for row in self.rows.iter().filter(|row| !row.verdict.why().is_empty()) {
+            match reasons.iter_mut().find(|(why, _)| *why == row.verdict.why()) {
+                Some((_, rows)) => rows.push(&row.what),
+                None => reasons.push((row.verdict.why(), vec![&row.what])),
+            }
+        }
+        reasons
+    }
+
+    pub fn finding(&self) -> Finding {
+        let with_figures: Vec<&Row> =
+            self.rows.iter().filter(|row| row.has_published_gain()).collect();
+        let count = |wanted: &[&str]| {
+            with_figures.iter().filter(|row| wanted.contains(&row.verdict.word())).count()
+        };
+        let (kept, short) = (count(&["beaten", "reached"]), count(&["short"]));
+        let gains = self.rows.iter().filter_map(|row| Some((row, row.gain?.gain)));
+        let best = gains.clone().max_by(|one, other| one.1.total_cmp(&other.1));
+        let worst = gains.min_by(|one, other| one.1.total_cmp(&other.1));
+        let said = |found: Option<(&Row, f64)>| {
+            found.map_or_else(
+                || "none".to_owned(),
+                |(row, gain)| format!("{} ({})", times(gain), row.what),
+            )
+        };
+        let tone = match (kept, short) {
+            (0, 0) => Tone::Neutral,
+            (kept, short) if kept >= short => Tone::Win,
+            _ => Tone::Loss,
+        };
+        let text = format!(
+            "{}: {kept} of {} published gains reached or beaten, {short} short{}. Best here: {}; \
+             least: {}.",
+            self.heading(),
+            with_figures.len(),
+            match count(&["no difference"]) {
+                0 => String::new(),
+                count => format!(", {count} without a difference that the rounds' spread supports"),
+            },
+            said(best),
+            said(worst)
+        );
+        Finding { tone, text }
+    }
+
+    pub fn section(&self) -> Section {
+        let plain = |text: String| Cell { text, tone: Tone::Neutral };
+        let rows = self.rows.iter().map(|row| {
+            let tone = row.verdict.tone();
+            let verdict = Cell { text: row.verdict.word().to_owned(), tone };
+            row.words().into_iter().map(plain).chain([verdict]).collect()
+        });
+        let mut notes: Vec<String> = self
+            .reasons()
+            .into_iter()
+            .map(|(why, rows)| format!("{}: {why}.", rows.join("; ")))
+            .collect();
+        notes.push(
+            "Gain: more than 1 is better; ~: no difference that the rounds' spread supports."
+                .to_owned(),
+        );
+        let table = Table {
+            caption: "Published, and measured here".to_owned(),
+            header: ["row", "published", "gain", "here", "gain here", "verdict"]
+                .map(str::to_owned)
+                .to_vec(),
+            rows: rows.collect(),
+            notes,
+        };
+        let mut text: Vec<String> = self.paper.text.iter().map(|line| (*line).to_owned()).collect();
+        text.push(format!("Source: {}.", self.paper.source));
+        let mut blocks = Vec::new();
+        if self.rows.iter().any(|row| row.gain.is_some()) {
+            let groups = self.rows.iter().filter(|row| row.gain.is_some()).map(group);
+            blocks
+                .push(Block::Bars(bars("Gains, published and here".to_owned(), groups.collect())));
+        }
+        blocks.push(Block::Table(table));
+        Section { heading: self.heading(), text, blocks }
+    }
+}
+
+fn group(row: &Row) -> BarGroup {
+    BarGroup {
+        name: row.what.clone(),
+        values: vec![row.published_gain, row.gain.map(|gain| gain.gain)],
+    }
+}
+
+fn bars(caption: String, groups: Vec<BarGroup>) -> Bars {
+    Bars {
+        caption,
+        axis: "gain, times".to_owned(),
+        kinds: vec!["published".to_owned(), "here".to_owned()],
+        groups,
+        logarithmic: true,
+        neutral: 1.0,
+        notes: Vec::new(),
+    }
+}
+
+/// Each paper's rows that have a published gain, for one picture; at most four of each.
+pub fn picture(answers: &[Answered], machine: &Machine) -> Bars {
+    const ROWS_MAX: usize = 4;
+    let of_paper = |answer: &Answered| -> Vec<BarGroup> {
+        let both = |row: &&Row| row.published_gain.is_some() && row.gain.is_some();
+        let rows: Vec<&Row> = answer.rows.iter().filter(both).collect();
+        // Spread over the table, first and last among them.
+        let count = rows.len().min(ROWS_MAX);
+        let at = |index: usize| index * (rows.len() - 1) / (count - 1).max(1);
+        let named = |row: &Row| {
+            let group = group(row);
+            BarGroup { name: format!("{}: {}", answer.paper.name(), group.name), ..group }
+        };
+        (0..count).map(|index| named(rows[at(index)])).collect()
+    };
+    let groups = answers.iter().flat_map(of_paper).collect();
+    let caption = "What each paper published as its gain, and what furwock gains here".to_owned();
+    Bars { notes: vec![machine.to_string()], ..bars(caption, groups) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::papers::Author;
+    use crate::bench::papers::row::Gain;
+
+    fn row(published: Option<f64>, gain: f64, differs: bool) -> Row {
+        Row::new(
+            "a row",
+            "1 s",
+            published,
+            "2 s",
+            Some(Gain { gain, differs }),
+            "two are not eighty",
+        )
+    }
+
+    #[test]
+    fn a_paper_says_what_was_reached_and_what_not() {
+        static PAPER: Paper = Paper {
+            author: Author::Molnar,
+            year: 2003,
+            title: "Requeue",
+            source: "a mail",
+            text: &["text"],
+            benchmarks: Vec::new,
+            rows: |_| Vec::new(),
+        };
+        let rows = vec![row(Some(2.0), 2.5, true), row(Some(2.0), 1.5, true), row(None, 0.5, true)];
+        let answer = Answered { paper: &PAPER, rows };
+        let text = answer.text();
+        assert!(text.contains("a row: two are not eighty"), "{text}");
+        assert!(
+            answer.finding().text.contains("1 of 2 published gains"),
+            "{}",
+            answer.finding().text
+        );
+        let rows = vec![row(Some(2.0), 2.5, true), row(Some(0.5), 0.6, true)];
+        let lost = Answered { paper: &PAPER, rows };
+        assert!(lost.finding().text.contains("1 of 1 published gains"), "{}", lost.finding().text);
+        assert_eq!(answer.section().blocks.len(), 2);
+    }
+}

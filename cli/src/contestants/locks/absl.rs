@@ -1,0 +1,102 @@
+//! Abseil's Mutex, one lock for both uses, and its CondVar, from the shared library of the C++ ones.
+//!
+//! Their names hold a version, as an inline namespace that each build of the library chooses: they are
+//! looked for among the library's symbols.
+
+use std::ffi::{CString, c_void};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use object::{Object, ObjectSymbol};
+
+use super::foreign::{self, ForeignCondvar, ForeignLock, Functions, Library};
+use super::loading::Loaded;
+use super::{Family, Monitors};
+
+pub struct Absl;
+
+impl Family for Absl {
+    type Mutex<T: Send + Sync + 'static> = ForeignLock<Absl, T>;
+    type RwLock<T: Send + Sync + 'static> = ForeignLock<Absl, T>;
+}
+
+impl Monitors for Absl {
+    type Monitor<T: Send + 'static> = ForeignLock<Absl, T>;
+    type Condvar = ForeignCondvar<Absl>;
+}
+
+const FOLDERS: [&str; 5] = [
+    "/usr/local/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+];
+const PREFIX: &[u8] = b"libabsl_synchronization.so";
+/// Debian 12's name for it; others have another date in it.
+const PACKAGE: &str = "libabsl20220623";
+
+impl Library for Absl {
+    fn functions() -> Result<Functions, String> {
+        static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
+        LOADED.get_or_init(load).clone()
+    }
+}
+
+/// Why Abseil can't be measured here, if so.
+pub fn absent() -> Option<String> {
+    Absl::functions().err()
+}
+
+/// Its name has a version too.
+fn find() -> Option<PathBuf> {
+    let files = FOLDERS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let mut found: Vec<PathBuf> = files
+        .filter(|file| file.file_name().as_bytes().starts_with(PREFIX))
+        .map(|file| file.path())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+fn load() -> Result<Functions, String> {
+    let path = find().ok_or_else(|| {
+        format!("libabsl_synchronization.so is not here; Debian's package is {PACKAGE}")
+    })?;
+    let c_path = CString::new(path.as_os_str().as_bytes()).expect("a path of a folder's entry");
+    let absl = Loaded::open(&c_path, PACKAGE)?;
+    let image = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let file =
+        object::File::parse(&*image).map_err(|error| format!("{}: {error}", path.display()))?;
+    let names: Vec<&str> = file.dynamic_symbols().filter_map(|symbol| symbol.name().ok()).collect();
+    // `_ZN4absl`, perhaps a namespace, the member's name.
+    let address = |member: &str| {
+        let name = names.iter().find(|name| name.starts_with("_ZN4absl") && name.ends_with(member));
+        let name = name.ok_or_else(|| format!("{} has no {member}", path.display()))?;
+        absl.function(name)
+    };
+    // SAFETY: methods without arguments and results take `this` alone, an object of one word, which is zero
+    // while nobody has it or waits.
+    let function = |member| address(member).map(|address| unsafe { foreign::function(address) });
+    let wait = condvar_wait(&names, &absl)?;
+    // SAFETY: CondVar::Wait takes a Mutex's address beside `this`.
+    let wait = unsafe { foreign::wait(wait) };
+    Ok(Functions {
+        lock: function("5Mutex4LockEv")?,
+        unlock: function("5Mutex6UnlockEv")?,
+        read_lock: function("5Mutex10ReaderLockEv")?,
+        read_unlock: function("5Mutex12ReaderUnlockEv")?,
+        wait,
+        signal: function("7CondVar6SignalEv")?,
+        broadcast: function("7CondVar9SignalAllEv")?,
+    })
+}
+
+/// Its name ends in how the argument's type is abbreviated, which depends on the namespace.
+fn condvar_wait(names: &[&str], absl: &Loaded) -> Result<*mut c_void, String> {
+    let is_wait = |name: &&&str| name.starts_with("_ZN4absl") && name.contains("7CondVar4WaitEP");
+    let name = names.iter().find(is_wait).ok_or("Abseil's library has no CondVar::Wait")?;
+    absl.function(name)
+}

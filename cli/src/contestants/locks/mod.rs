@@ -1,0 +1,194 @@
+//! The locks that can be measured, each behind the same small traits.
+//!
+//! All are laid out alike: a lock and the data that it protects side by side, alone on their cache
+//! lines.
+
+pub mod absl;
+mod broken;
+mod crates;
+mod foreign;
+mod loading;
+pub mod nsync;
+mod pthread;
+mod wait_wake;
+
+use std::ops::DerefMut;
+
+use crate::harness::padded::Padded;
+
+pub use absl::Absl;
+pub use broken::Broken;
+pub use crates::{Furwock, ParkingLot, Std, Usync};
+pub use nsync::Nsync;
+pub use pthread::Pthread;
+pub use wait_wake::Kernel;
+
+/// A lock that one thread at a time can hold.
+pub trait Mutex<T>: Send + Sync + 'static {
+    fn new(data: T) -> Self;
+
+    /// Locks, runs `section`, unlocks.
+    fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R;
+}
+
+/// A lock that many readers at a time can hold, or one writer.
+pub trait RwLock<T>: Send + Sync + 'static {
+    fn new(data: T) -> Self;
+
+    /// Locks for reading, runs `section`, unlocks.
+    fn read<R>(&self, section: impl FnOnce(&T) -> R) -> R;
+
+    /// Locks for writing, runs `section`, unlocks.
+    fn write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R;
+}
+
+/// The locks of one library.
+pub trait Family: 'static {
+    type Mutex<T: Send + Sync + 'static>: Mutex<T>;
+    type RwLock<T: Send + Sync + 'static>: RwLock<T>;
+}
+
+/// A family whose mutexes have condition variables.
+pub trait Monitors: Family {
+    type Monitor<T: Send + 'static>: Monitor<T, Condvar = Self::Condvar>;
+    type Condvar: Condvar;
+}
+
+/// A mutex on which threads can wait for a change.
+pub trait Monitor<T>: Mutex<T> {
+    type Condvar;
+    type Guard<'a>: DerefMut<Target = T>
+    where
+        Self: 'a;
+
+    fn lock(&self) -> Self::Guard<'_>;
+
+    /// Unlocks, sleeps until woken, locks again. May return spuriously.
+    fn wait<'a>(guard: Self::Guard<'a>, condvar: &Self::Condvar) -> Self::Guard<'a>
+    where
+        Self: 'a;
+}
+
+pub trait Condvar: Send + Sync + 'static {
+    fn new() -> Self;
+
+    fn signal(&self);
+
+    fn broadcast(&self);
+}
+
+/// The table of a function that is generic over families with condition variables.
+macro_rules! monitors {
+    ($function:ident) => {{
+        use $crate::contestants::{locks, table};
+        table!($function:
+            Furwock => locks::Furwock,
+            FurwockPreload | Glibc => locks::Pthread,
+            Std => locks::Std,
+            ParkingLot => locks::ParkingLot,
+            Usync => locks::Usync,
+            Nsync => locks::Nsync,
+            Absl => locks::Absl,
+        )
+    }};
+}
+pub(crate) use monitors;
+
+/// The table of a function that is generic over families of locks.
+macro_rules! families {
+    ($function:ident) => {{
+        use $crate::contestants::{locks, table};
+        table!($function:
+            Furwock => locks::Furwock,
+            FurwockPreload | Glibc => locks::Pthread,
+            Std => locks::Std,
+            ParkingLot => locks::ParkingLot,
+            Usync => locks::Usync,
+            Nsync => locks::Nsync,
+            Absl => locks::Absl,
+            Kernel => locks::Kernel,
+            Broken => locks::Broken,
+        )
+    }};
+}
+pub(crate) use families;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contestants::{Contestant, Table};
+    use std::collections::VecDeque;
+    use std::sync::Arc;
+
+    /// Runs the function of each contestant that is here and excludes.
+    fn each<R>(table: &Table<fn() -> R>) -> Vec<R> {
+        let here = |contestant: Contestant| {
+            let absent = contestant.absent();
+            absent.iter().for_each(|reason| eprintln!("SKIPPED: {contestant}: {reason}"));
+            absent.is_none() && contestant != Contestant::Broken
+        };
+        let here = table.iter().filter(|(contestant, _)| here(*contestant));
+        here.map(|(_, function)| function()).collect()
+    }
+
+    /// Two threads that add, and a reader, all through the family's locks.
+    fn excludes<F: Family>() -> bool {
+        const EACH: u64 = 20_000;
+        let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));
+        let theirs = Arc::clone(&locks);
+        let add = |locks: &(F::Mutex<u64>, F::RwLock<u64>)| {
+            for _ in 0..EACH {
+                locks.0.with(|count| *count += 1);
+                locks.1.write(|count| *count += 1);
+                locks.1.read(|count| assert!(*count <= 2 * EACH));
+            }
+        };
+        let thread = std::thread::spawn(move || add(&theirs));
+        add(&locks);
+        thread.join().unwrap();
+        let counts = (locks.0.with(|count| *count), locks.1.read(|count| *count));
+        counts == (2 * EACH, 2 * EACH)
+    }
+
+    #[test]
+    fn all_families_exclude() {
+        let excluding = each::<bool>(&families!(excludes));
+        assert!(excluding.len() >= 6 && excluding.iter().all(|excludes| *excludes));
+    }
+
+    /// One thread hands the other numbers by a queue with room for one.
+    fn hands_over<F: Monitors>() -> u64 {
+        const ITEMS: u64 = 2000;
+        let shared = Arc::new((F::Monitor::new(VecDeque::new()), F::Condvar::new()));
+        let theirs = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || {
+            let (queue, changed) = &*theirs;
+            for item in 0..ITEMS {
+                let mut items = queue.lock();
+                while !items.is_empty() {
+                    items = <F::Monitor<VecDeque<u64>> as Monitor<_>>::wait(items, changed);
+                }
+                items.push_back(item);
+                changed.broadcast();
+            }
+        });
+        let (queue, changed) = &*shared;
+        let mut sum = 0;
+        for _ in 0..ITEMS {
+            let mut items = queue.lock();
+            while items.is_empty() {
+                items = <F::Monitor<VecDeque<u64>> as Monitor<_>>::wait(items, changed);
+            }
+            sum += items.pop_front().unwrap();
+            changed.signal();
+        }
+        thread.join().unwrap();
+        sum * 2 / ITEMS + 1
+    }
+
+    #[test]
+    fn all_monitors_hand_over() {
+        let sums = each::<u64>(&monitors!(hands_over));
+        assert!(sums.len() >= 5 && sums.iter().all(|sum| *sum == 2000), "{sums:?}");
+    }
+}

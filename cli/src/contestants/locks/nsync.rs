@@ -1,0 +1,55 @@
+//! The C library nsync: one lock for both uses, and its condition variable.
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use super::foreign::{self, ForeignCondvar, ForeignLock, Functions, Library};
+use super::loading::Loaded;
+use super::{Family, Monitors};
+
+pub struct Nsync;
+
+impl Family for Nsync {
+    type Mutex<T: Send + Sync + 'static> = ForeignLock<Nsync, T>;
+    type RwLock<T: Send + Sync + 'static> = ForeignLock<Nsync, T>;
+}
+
+impl Monitors for Nsync {
+    type Monitor<T: Send + 'static> = ForeignLock<Nsync, T>;
+    type Condvar = ForeignCondvar<Nsync>;
+}
+
+const LIBRARY: &CStr = c"libnsync.so.1";
+/// Debian's name for it.
+const PACKAGE: &str = "libnsync1";
+
+impl Library for Nsync {
+    fn functions() -> Result<Functions, String> {
+        static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
+        LOADED.get_or_init(load).clone()
+    }
+}
+
+/// Why nsync can't be measured here, if so.
+pub fn absent() -> Option<String> {
+    Nsync::functions().err()
+}
+
+fn load() -> Result<Functions, String> {
+    let nsync = Loaded::open(LIBRARY, PACKAGE)?;
+    // SAFETY: nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
+    // f(nsync_cv *)`. Both objects are a word and a pointer, and ready for use while zero.
+    let function = |name| nsync.function(name).map(|address| unsafe { foreign::function(address) });
+    let wait = nsync.function("nsync_cv_wait")?;
+    // SAFETY: nsync declares it as `void f(nsync_cv *, nsync_mu *)`.
+    let wait = unsafe { foreign::wait(wait) };
+    Ok(Functions {
+        lock: function("nsync_mu_lock")?,
+        unlock: function("nsync_mu_unlock")?,
+        read_lock: function("nsync_mu_rlock")?,
+        read_unlock: function("nsync_mu_runlock")?,
+        wait,
+        signal: function("nsync_cv_signal")?,
+        broadcast: function("nsync_cv_broadcast")?,
+    })
+}

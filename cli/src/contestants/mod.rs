@@ -1,0 +1,136 @@
+//! The implementations that are measured. The workloads are written against small traits and
+//! compiled for each implementation: no call through a table stands between loop and lock.
+//!
+//! A workload has a table of contestants: each with the workload's own function, compiled for the
+//! contestant's locks, words or semaphores (`locks::monitors!` and the like make them).
+
+pub mod barriers;
+pub mod beds;
+pub mod events;
+pub mod locks;
+pub mod semaphores;
+pub mod turns;
+pub mod words;
+
+use std::fmt;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use serde::{Serialize, Serializer};
+
+macro_rules! contestants {
+    ($($variant:ident $name:literal $help:literal)*) => {
+        /// An implementation, and in what kind of process it is measured.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Contestant {
+            $(#[doc = $help] $variant,)*
+        }
+
+        impl Contestant {
+            pub const ALL: &[Contestant] = &[$(Contestant::$variant),*];
+
+            pub fn name(self) -> &'static str {
+                match self { $(Contestant::$variant => $name),* }
+            }
+
+            fn help(self) -> &'static str {
+                match self { $(Contestant::$variant => $help),* }
+            }
+        }
+    };
+}
+
+contestants! {
+    Furwock "furwock" "The crate, linked in"
+    FurwockTable "furwock-table" "In `hash`: the crate, where each wait takes its bucket's lock"
+    FurwockPreload "furwock-preload"
+        "pthread's functions, and futexes by libc's syscall, on furwock's library as by `furwock run`"
+    Glibc "glibc" "pthread's functions, and futexes by libc's syscall"
+    Kernel "kernel" "The kernel's futexes, and textbook locks on them"
+    Std "std" "Rust's standard library"
+    ParkingLot "parking_lot" "The crates parking_lot and parking_lot_core"
+    Usync "usync" "The crate usync"
+    Nsync "nsync" "The C library nsync, if installed (Debian: libnsync1)"
+    Absl "abseil" "The C++ library Abseil, if installed (Debian: libabsl*)"
+    EventListener "event-listener" "The crate event-listener"
+    Eventfd "eventfd" "eventfd(2), waited for by read(2) or poll(2)"
+    Broken "broken" "Locks that exclude nothing: what a workload's check must find"
+}
+
+impl ValueEnum for Contestant {
+    fn value_variants<'a>() -> &'a [Self] {
+        Contestant::ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let hidden = *self == Contestant::Broken;
+        Some(PossibleValue::new(self.name()).help(self.help()).hide(hidden))
+    }
+}
+
+impl Contestant {
+    /// furwock's own; all others are its peers.
+    pub fn is_ours(self) -> bool {
+        use Contestant::{Furwock, FurwockPreload, FurwockTable};
+        matches!(self, Furwock | FurwockTable | FurwockPreload)
+    }
+
+    /// The name, as far as a narrow column has room for it.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Contestant::FurwockPreload => "preload",
+            Contestant::FurwockTable => "table",
+            Contestant::EventListener => "event-l.",
+            _ => self.name(),
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|known| known.name() == name)
+    }
+
+    /// Why it can't be measured on this machine, if so.
+    pub fn absent(self) -> Option<String> {
+        match self {
+            Contestant::Nsync => locks::nsync::absent(),
+            Contestant::Absl => locks::absl::absent(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Contestant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Serialize for Contestant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The contestants of a workload, each with a function that is compiled for it.
+pub type Table<Function> = [(Contestant, Function)];
+
+/// A table from `function: CONTESTANT | CONTESTANT => TYPE, ...`.
+macro_rules! table {
+    ($function:ident: $($($contestant:ident)|+ => $type:ty),+ $(,)?) => {
+        [$($(($crate::contestants::Contestant::$contestant, $function::<$type> as _),)+)+]
+    };
+}
+pub(crate) use table;
+
+pub fn names_of<Function>(table: &Table<Function>) -> Vec<Contestant> {
+    table.iter().map(|(contestant, _)| *contestant).collect()
+}
+
+/// The function of one of them.
+pub fn choose<Function: Copy>(
+    table: &Table<Function>,
+    wanted: Contestant,
+) -> Result<Function, String> {
+    let found = table.iter().find(|(contestant, _)| *contestant == wanted);
+    found.map(|(_, function)| *function).ok_or_else(|| format!("{wanted} can't run this workload"))
+}

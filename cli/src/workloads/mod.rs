@@ -1,0 +1,176 @@
+//! The workloads: for each a file with its options, its cases and figures, its loop, and the check of
+//! its own result. A new one is a file, its `mod` line and its line in `registry!`.
+
+mod barrier;
+pub mod cond;
+mod footprint;
+pub mod hash;
+mod lock_pi;
+pub mod mutex;
+pub mod pair;
+mod pingpong;
+pub mod pp;
+pub mod queue;
+mod requeue;
+pub mod rwlock;
+mod sem;
+pub mod table;
+pub mod waitset;
+pub mod waitv;
+pub mod wake;
+mod wake_parallel;
+
+use std::thread::available_parallelism;
+
+use clap::{Args, Subcommand};
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::args::WorkloadArguments;
+use crate::bench::benchmark::{Benchmark, Case};
+use crate::bench::common::Common;
+use crate::failure::{STATUS_FAILED, STATUS_USAGE};
+use crate::harness::parameters::{Failed, Parameters};
+use crate::harness::report::{Figures, Report};
+use crate::harness::{pinning, watchdog};
+
+/// The loop of a workload, in a process of its own.
+type Loop = fn(Parameters) -> Result<Figures, Failed>;
+
+/// The options of one workload, and the benchmark that they ask for.
+pub trait Workload: Args {
+    fn benchmark(&self) -> Benchmark;
+}
+
+#[derive(Args)]
+pub struct Single<W: Args> {
+    #[command(flatten)]
+    workload: W,
+
+    #[command(flatten)]
+    common: Common,
+}
+
+macro_rules! registry {
+    ($($variant:ident($module:ident) $name:literal)*; $($other:literal $loop:path),* $(,)?) => {
+        #[derive(Subcommand)]
+        pub enum Workloads {
+            $(#[command(name = $name)] $variant(Single<$module::Arguments>),)*
+        }
+
+        impl Workloads {
+            pub fn benchmark(&self) -> Benchmark {
+                match self {
+                    $(Workloads::$variant(of) => of.workload.benchmark(),)*
+                }
+            }
+
+            pub fn common(&self) -> &Common {
+                match self { $(Workloads::$variant(of) => &of.common,)* }
+            }
+
+            #[cfg(test)]
+            pub fn into_common(self) -> Common {
+                match self { $(Workloads::$variant(of) => of.common,)* }
+            }
+
+            pub fn common_mut(&mut self) -> &mut Common {
+                match self { $(Workloads::$variant(of) => &mut of.common,)* }
+            }
+        }
+
+        const LOOPS: &[(&str, Loop)] =
+            &[$(($name, $module::run),)* $(($other, $loop),)*];
+    };
+}
+
+registry! {
+    Mutex(mutex) "mutex"
+    Rwlock(rwlock) "rwlock"
+    Cond(cond) "cond"
+    Pp(pp) "pp"
+    Queue(queue) "queue"
+    Sem(sem) "sem"
+    Barrier(barrier) "barrier"
+    Pingpong(pingpong) "pingpong"
+    Waitset(waitset) "waitset"
+    Waitv(waitv) "waitv"
+    Hash(hash) "hash"
+    Wake(wake) "wake"
+    WakeParallel(wake_parallel) "wake-parallel"
+    Requeue(requeue) "requeue"
+    LockPi(lock_pi) "lock-pi";
+    // These have no command of their own: `bench pair`, `scaling` and `memory` run them.
+    "pair" pair::run, "table" table::run, "footprint" footprint::run,
+}
+
+/// Runs the workload, prints its report as a line of JSON, and returns the exit status.
+pub fn workload(arguments: &WorkloadArguments) -> i32 {
+    // If the reader of the report is killed, nothing else would end this process before its time.
+    let _ = set_parent_process_death_signal(Some(Signal::KILL));
+    let result = match run(arguments) {
+        Ok(figures) => Ok(figures),
+        Err(Failed::Check(reason)) => Err(reason),
+        Err(Failed::Parameter(reason)) => {
+            anstream::eprintln!("furwock: workload {}: {reason}", arguments.name);
+            return STATUS_USAGE;
+        }
+    };
+    let report = match arguments.name.as_str() {
+        "rwlock" => Report::of_rwlocks(result),
+        _ => Report::new(result),
+    };
+    report.print();
+    if report.ok { 0 } else { STATUS_FAILED }
+}
+
+fn run(arguments: &WorkloadArguments) -> Result<Figures, Failed> {
+    let mut given = Parameters::parse(&arguments.parameters)?;
+    let (_, run) = LOOPS
+        .iter()
+        .find(|(name, _)| *name == arguments.name)
+        .ok_or_else(|| Failed::Parameter("no such workload".to_owned()))?;
+    pinning::take(&mut given)?;
+    watchdog::start(given.amount("watchdog", watchdog::DEFAULT_SECONDS)?);
+    run(given)
+}
+
+pub fn cpus() -> u32 {
+    available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
+}
+
+/// A number of threads on the command line.
+pub fn threads(text: &str) -> Result<u32, String> {
+    match text.trim().parse() {
+        Ok(0) | Err(_) => Err("not a number of threads from 1 on".to_owned()),
+        Ok(count) => Ok(count),
+    }
+}
+
+/// What a round can do in its time, and has memory for.
+const COUNT_MAX: u32 = 1 << 24;
+
+/// A count of at least one on the command line.
+fn count(text: &str) -> Result<u32, String> {
+    match text.trim().parse() {
+        Ok(count @ 1..=COUNT_MAX) => Ok(count),
+        _ => Err(format!("not a number from 1 to {COUNT_MAX}")),
+    }
+}
+
+/// Producers to consumers on the command line.
+fn pair_of_threads(text: &str) -> Result<(u32, u32), String> {
+    let (one, other) = text.split_once('/').ok_or("not two numbers of threads, as in 4/4")?;
+    Ok((threads(one)?, threads(other)?))
+}
+
+/// A case for each pair of both lists.
+fn grid<A: Copy, B: Copy>(outer: &[A], inner: &[B], case: impl Fn(A, B) -> Case) -> Vec<Case> {
+    let mut cases = Vec::with_capacity(outer.len() * inner.len());
+    outer.iter().for_each(|a| cases.extend(inner.iter().map(|b| case(*a, *b))));
+    cases
+}
+
+/// A flag among the parameters, which are numbers.
+fn number(flag: bool) -> f64 {
+    f64::from(u8::from(flag))
+}

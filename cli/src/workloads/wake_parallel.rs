@@ -1,0 +1,145 @@
+//! wake-parallel, after `perf bench futex wake-parallel`: threads sleep on one word, and several
+//! wakers wake their shares of them at the same time.
+
+use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::time::Instant;
+
+use clap::Args;
+
+use super::wake::LAST_AWAKE;
+use super::{Workload, cpus, threads};
+use crate::bench::benchmark::{Benchmark, Case, Place};
+use crate::bench::figure::Figure;
+use crate::contestants::beds::{Bed, beds, shared_beds};
+use crate::contestants::{Table, choose, names_of};
+use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
+use crate::harness::parameters::{Failed, Parameters};
+use crate::harness::report::{Figures, figures};
+use crate::harness::threads::spawn;
+use crate::statistics::median;
+
+/// Several wakers wake threads that sleep on one word
+///
+/// As `perf bench futex wake-parallel`: each waker wakes its share at once. Ranked by the time until
+/// the last thread is awake; perf's figure, a waker's time, is beside it.
+#[derive(Args)]
+pub struct Arguments {
+    /// Numbers of threads that sleep
+    #[arg(short = 't', long, value_name = "LIST", value_delimiter = ',', value_parser = threads)]
+    #[arg(default_value = "64,256")]
+    threads: Vec<u32>,
+
+    /// How many threads wake them [default: the number of CPUs]
+    #[arg(short = 'w', long, value_name = "N", value_parser = threads)]
+    nwakers: Option<u32>,
+
+    /// Process-shared words: kernel futexes for all
+    #[arg(short = 'S', long)]
+    shared: bool,
+}
+
+impl Workload for Arguments {
+    fn benchmark(&self) -> Benchmark {
+        let wakers = self.nwakers.unwrap_or_else(cpus);
+        let case = |threads: &u32| {
+            // perf's rule too: shares are equal. (Overflow stays too many, and is refused.)
+            let threads = threads.checked_next_multiple_of(wakers).unwrap_or(u32::MAX);
+            Case::new(
+                format!("{threads} by {wakers}"),
+                [("threads", threads.into()), ("nwakers", wakers.into())],
+                Place::new(format!("{wakers} wakers"), threads, "threads"),
+            )
+        };
+        let benchmark = Benchmark {
+            name: "wake-parallel",
+            title: "Futex wake, in parallel",
+            workload: "wake-parallel",
+            case_key: "Cases: threads, woken by so many wakers. (Threads are rounded up to equal \
+                       shares.)",
+            what: "Threads sleep on one word; several threads wake their shares of them at the same \
+                   time.",
+            figures: vec![
+                LAST_AWAKE,
+                Figure::time("wake_s", "until a waker's calls for its share have returned"),
+                Figure::wait("waker_cpu_s", "a waker's processor time for that"),
+            ],
+            cases: self.threads.iter().map(case).collect(),
+            able: names_of(TABLE),
+            lacking: "sleepers that can be woken by count",
+            ..Benchmark::default()
+        };
+        benchmark.shared_if(self.shared, names_of(SHARED))
+    }
+}
+
+type Measure = fn(&Plan, usize) -> Result<Figures, String>;
+const TABLE: &Table<Measure> = &beds!(measure);
+const SHARED: &Table<Measure> = &shared_beds!(measure);
+
+pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
+    let plan = Plan::take(&mut given, 64)?;
+    let wakers = given.count("nwakers", 2)?;
+    given.finish()?;
+    if !plan.threads.is_multiple_of(wakers) {
+        let message = format!("nwakers={wakers}: must divide the {} threads evenly", plan.threads);
+        return Err(Failed::Parameter(message));
+    }
+    let table = if plan.shared { SHARED } else { TABLE };
+    Ok(choose(table, plan.contestant)?(&plan, wakers)?)
+}
+
+fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
+    let threads = plan.threads;
+    let crowd = Arc::new(Crowd::<B>::gather(threads));
+    // When each waker began, its time by the clock, and its processor time.
+    let times = Arc::new(Mutex::new(Vec::<(Instant, f64, f64)>::new()));
+    let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
+    let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
+    let mut strangers = 0;
+    repeat(plan.seconds, || {
+        crowd.put_to_sleep();
+        let spawn_one = |_| {
+            let (crowd, times) = (Arc::clone(&crowd), Arc::clone(&times));
+            let (begin, end) = (Arc::clone(&begin), Arc::clone(&end));
+            spawn(0, move || {
+                begin.wait();
+                let (start, start_cpu) = (Instant::now(), cpu_time());
+                let share = threads / wakers;
+                let woken = crowd.wake(share, share);
+                if woken != share {
+                    crowd.wake_stragglers();
+                }
+                let cpu = (cpu_time() - start_cpu).as_secs_f64();
+                let took = (start, start.elapsed().as_secs_f64(), cpu);
+                times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+                end.wait();
+                woken
+            })
+        };
+        let handles: Vec<_> = (0..wakers).map(spawn_one).collect();
+        begin.wait();
+        crowd.wait_until_up();
+        let all_up = Instant::now();
+        end.wait();
+        let woken: usize = handles.into_iter().map(|handle| handle.join()).sum();
+        strangers += usize::from(woken != threads);
+        let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
+        type Times = (Instant, f64, f64);
+        let mean = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
+        waking.push(mean(|(_, clock, _)| *clock));
+        waker_cpu.push(mean(|(_, _, cpu)| *cpu));
+        // From the start of the first of them: the main thread may get a processor after them all.
+        let first = times.iter().map(|(start, ..)| *start).min().unwrap_or(all_up);
+        awake.push((all_up - first).as_secs_f64());
+        times.clear();
+    });
+    Arc::into_inner(crowd).expect("the wakers are gone").dismiss();
+    if strangers > 0 {
+        return Err(format!("in {strangers} rounds the wakes did not count {threads} sleepers"));
+    }
+    Ok(figures([
+        ("wake_s", median(&waking)),
+        ("waker_cpu_s", median(&waker_cpu)),
+        ("awake_s", median(&awake)),
+    ]))
+}
