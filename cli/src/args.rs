@@ -1,4 +1,4 @@
-//! What the command line may say.
+//! The command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,10 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::bench::arguments::{BenchArguments, completed};
 use crate::duration::seconds;
 
-/// Pthread mutexes and condition variables on furwock, under unmodified programs.
+/// Locks and futexes in user space under unmodified programs
+///
+/// Serves pthread's mutexes, rwlocks, condition variables, semaphores, barriers, once and spin
+/// locks, and futexes by libc's syscall.
 #[derive(Parser)]
 #[command(name = "furwock", version, arg_required_else_help = true)]
 pub struct Arguments {
@@ -29,9 +32,9 @@ pub enum Command {
 /// Run a program on furwock's locks
 ///
 /// Becomes PROGRAM (by exec, so its exit status, signals and standard streams are its own) with
-/// furwock's library put first in LD_PRELOAD. Its pthread mutexes and condition variables are
-/// then furwock's, and so are the futexes that it uses by libc's syscall. A program that a preload
-/// cannot reach is not started.
+/// furwock's library put first in LD_PRELOAD. Its pthread mutexes, rwlocks, condition variables,
+/// semaphores, barriers, once and spin locks are then furwock's, and so are the futexes that it
+/// uses by libc's syscall. Programs that a preload cannot reach are refused.
 #[derive(Args)]
 #[command(after_help = RUN_NOTES, after_long_help = RUN_NOTES)]
 pub struct RunArguments {
@@ -57,7 +60,8 @@ pub struct RunArguments {
 #[command(after_help = COMPARE_NOTES, after_long_help = COMPARE_NOTES)]
 pub struct CompareArguments {
     /// Pairs of runs [default: 10 for a program, 5 for each built-in workload]
-    #[arg(short = 'n', long, value_name = "PAIRS", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(short = 'n', long, value_name = "PAIRS")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
     pub pairs: Option<u32>,
 
     /// Runs on each side before the first pair, not counted [default: 1 for a program, else 0]
@@ -68,7 +72,7 @@ pub struct CompareArguments {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write a page with charts to FILE: one HTML file that needs nothing else
+    /// Write a page with charts to FILE: one self-contained HTML file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
 
@@ -88,7 +92,7 @@ pub struct CompareArguments {
     #[arg(long, conflicts_with = "command")]
     pub quick: bool,
 
-    /// Only this built-in workload (repeatable; a name, or one cell as --list shows it)
+    /// Only this built-in workload (repeatable; a name, or one case as --list shows it)
     #[arg(long, value_name = "NAME", conflicts_with = "command")]
     pub workload: Vec<String>,
 
@@ -131,31 +135,33 @@ Environment:
   FURWOCK_PRELOAD  path of furwock's library. Without it, libfurwock_preload.so is looked for
                    beside this executable, then in ../lib/furwock/ from the executable's folder.
   FURWOCK_FUTEX    0 leaves the program's calls of syscall(SYS_futex, ...) to the kernel. Otherwise
-                   those on private words are furwock's too. 0 is for programs that wait on a word
-                   so and wake it by a system call of their own, which furwock doesn't see.
-  FURWOCK_CHILDREN 0 takes furwock out of LD_PRELOAD in the program's environment, so that programs
-                   which it starts don't inherit furwock. --no-children sets it.
-  FURWOCK_QUIET    1 keeps furwock's library from saying on stderr that it left the program to glibc.
-  LD_PRELOAD       kept: furwock's library is put before what it already names.
+                   furwock serves those on private words. 0 is for programs that wait on a word by
+                   libc's syscall and wake it by a system call instruction of their own, which
+                   furwock doesn't see.
+  FURWOCK_CHILDREN 0 removes furwock from LD_PRELOAD in the program's environment, so that programs
+                   that it starts run on glibc. --no-children sets it.
+  FURWOCK_QUIET    1 suppresses the message on stderr that the program was left to glibc.
+  LD_PRELOAD       is kept; furwock's library is put first.
 
 Exit status:
-  125  furwock itself failed: bad usage, library missing, or a program that a preload cannot
-       reach (static, setuid, other architecture, linked with musl) or would be in the way of
-       (ThreadSanitizer, AddressSanitizer, valgrind), and no --force
+  125  furwock itself failed: bad usage, library missing, or without --force a program that a
+       preload cannot reach (static, setuid, other architecture, linked with musl) or would disturb
+       (ThreadSanitizer, AddressSanitizer, valgrind)
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
-  else PROGRAM's own";
+  else the status of PROGRAM";
 
 const COMPARE_NOTES: &str = "\
 Verdict:
   A two-sided sign test over the pairs, at 1/16: of 5 to 8 pairs all must point the same way, of 9
-  to 11 all but one. A median within 1 % counts as no difference whatever the signs.
-  A pair during which a CPU was away for more than 1 ms (probed before and after) is repeated;
-  there is a limit to that, and what was dropped or kept all the same is reported.
+  to 11 all but one. A median within 1 % always counts as no difference.
+  A pair during which a CPU was away for more than 1 ms (probed before and after) is repeated, up to
+  a limit. The output counts dropped and kept noisy pairs.
 
 Waits:
-  --json has what a mutex workload's lock calls waited (median, p99, p99.9, maximum) and how fairly
-  its threads fared. Each call is timed; only one in 64 where both sections are empty.
+  --json has the waits of a mutex workload's lock calls (median, p99, p99.9, maximum) and the
+  fairness among its threads. Each call is timed; with empty sections one in 64, with sections of
+  less than a microsecond one in 16.
 
 Environment:
   FURWOCK_PRELOAD, FURWOCK_FUTEX  see `furwock run --help`

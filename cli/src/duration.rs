@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// More than anybody waits for, and less than clocks can be added up to.
+/// Longer than any run, and short enough to add to a clock.
 const SECONDS_MAX: f64 = 1e7;
 
 /// A number of seconds above 0.

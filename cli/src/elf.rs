@@ -1,4 +1,4 @@
-//! What an ELF file says of the loader that will start it.
+//! Which dynamic loader an ELF file needs.
 
 mod limited;
 mod symbols;
@@ -34,11 +34,11 @@ pub struct Elf {
 pub enum Sanitizer {
     /// As a library or linked in.
     Thread,
-    /// The library's name. (What is linked in is in nobody's way.)
+    /// The library's name. (A runtime that is linked in doesn't conflict.)
     Address(String),
 }
 
-/// Reads what an ELF file says; nothing if it is none, or a broken one.
+/// Reads an ELF file; none if it isn't one, or is broken.
 pub fn read(file: &File) -> Option<Elf> {
     parse(file, true)
 }

@@ -55,10 +55,10 @@ fn furwock() -> i32 {
     })
 }
 
-/// Prints help or a usage error. `run` reports the latter as its own failure, lest it be taken for
-/// the program's status.
+/// Prints help or a usage error. `run` reports a usage error as its own failure, so that it is not
+/// taken for the program's status.
 fn usage(error: &clap::Error) -> i32 {
-    // A closed standard stream leaves nobody to tell.
+    // A closed standard stream has no reader.
     let _ = error.print();
     let of_bench = std::env::args_os().nth(1).is_some_and(|word| word == "bench");
     if of_bench && error.kind() == clap::error::ErrorKind::InvalidSubcommand {

@@ -1,6 +1,6 @@
 //! Can a preload act on a program? Only through the dynamic loader of the same libc, only if the
-//! kernel does not start the program in secure mode, and not together with tools that have to be the
-//! first beneath a program.
+//! kernel does not start the program in secure mode, and not together with tools that have to be
+//! the first beneath a program.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -44,7 +44,7 @@ pub struct Blocked {
     obstacle: Obstacle,
 }
 
-/// Says why a preload cannot act on `program`; a file that tells nothing (unreadable, of an unknown
+/// Why a preload cannot act on `program`, if so; an unclear file (unreadable, of an unknown
 /// format) gets the benefit of the doubt.
 pub fn check(program: &Path) -> Result<(), Blocked> {
     let mut file = program.to_owned();
@@ -155,8 +155,8 @@ impl fmt::Display for Obstacle {
         match self {
             Obstacle::Static => f.write_str("it is statically linked and has no dynamic loader"),
             Obstacle::Musl => f.write_str(
-                "it is linked with musl, whose locks have other layouts: furwock serves programs of \
-                 glibc's only",
+                "it is linked with musl, whose locks have other layouts: furwock serves programs \
+                 of glibc's only",
             ),
             Obstacle::Foreign(platform) => write!(f, "it is built for {platform}"),
             Obstacle::ChangesUser => f.write_str("it is setuid, so the loader ignores LD_PRELOAD"),
@@ -165,8 +165,8 @@ impl fmt::Display for Obstacle {
                 f.write_str("it has file capabilities, so the loader ignores LD_PRELOAD")
             }
             Obstacle::ThreadSanitizer => f.write_str(
-                "it is built with ThreadSanitizer, which has to see glibc's own locks: run it without \
-                 furwock",
+                "it is built with ThreadSanitizer, which has to see glibc's own locks: run it \
+                 without furwock",
             ),
             Obstacle::AddressSanitizer(library) => write!(
                 f,

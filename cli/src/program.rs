@@ -62,7 +62,7 @@ fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, ProgramError> {
     }
 }
 
-/// What a program's environment says differently from this one's.
+/// What differs in a program's environment from this one's.
 pub type Changes<'a> = [(&'a str, &'a OsStr)];
 
 /// Becomes the program at `path`; returns only if that fails. Unlike `Command::exec` of the

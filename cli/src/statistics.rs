@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 const SIGNIFICANCE: f64 = 1.0 / 16.0;
 /// Fewer pairs cannot reach it.
 pub const PAIRS_MIN: usize = 5;
-/// The rank-sum test's: three rounds against three reach it if each of the ones is above all the others.
+/// The rank-sum test's: three rounds against three reach it if each of the ones is above all the
+/// others.
 const RANK_SIGNIFICANCE: f64 = 0.1;
-/// A median closer to 1 than this is no difference that anybody would notice.
+/// A median closer to 1 than this counts as no difference.
 const NOTICEABLE: f64 = 0.01;
 
 /// Five numbers that stand for many.
@@ -86,16 +87,17 @@ pub fn sign_test(agreeing: usize, pairs: usize) -> f64 {
     (2.0 * tail).min(1.0)
 }
 
-/// Above so many values the exact test takes long, and the normal distribution tells the same.
+/// With more values the exact test is slow, and the normal distribution gives the same.
 const EXACT_MAX: usize = 64;
 
-/// How likely ranks lie at least as unevenly as those of `ones` among `ones` and `others` together, if
-/// both were drawn alike: Wilcoxon's rank-sum test, two-sided. Values that tie share their mean rank, and
-/// it is exact with them, up to 64 values in all.
+/// How likely ranks lie at least as unevenly as those of `ones` among `ones` and `others` together,
+/// if both were drawn alike: Wilcoxon's rank-sum test, two-sided. Values that tie share their mean
+/// rank, and it is exact with them, up to 64 values in all.
 pub fn rank_sum_test(ones: &[f64], others: &[f64]) -> f64 {
     let mut all: Vec<f64> = ones.iter().chain(others).copied().collect();
     all.sort_by(f64::total_cmp);
-    // Doubled, so that the mean rank of two that tie stays whole: the places of the first and the last.
+    // Doubled, so that the mean rank of two that tie stays whole: the places of the first and the
+    // last.
     let doubled_rank = |value: &f64| {
         let below = all.partition_point(|each| each.total_cmp(value).is_lt());
         let up_to = all.partition_point(|each| each.total_cmp(value).is_le());
@@ -113,7 +115,7 @@ pub fn rank_sum_test(ones: &[f64], others: &[f64]) -> f64 {
     ways.iter().enumerate().map(far).sum::<f64>() / ways.iter().sum::<f64>()
 }
 
-/// For each sum, in how many ways so many of the ranks have it.
+/// For each sum: in how many ways `chosen` of the ranks add up to it.
 fn ways_to_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let greatest: usize = ranks.iter().sum();
     // By how many are chosen, and their sum.
@@ -129,7 +131,7 @@ fn ways_to_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
     ways.swap_remove(chosen)
 }
 
-/// How likely a sum of so many of the (doubled) ranks lies at least so far from its mean.
+/// The probability that a sum of `chosen` (doubled) ranks is at least `distance` from its mean.
 fn by_normal_distribution(ranks: &[usize], chosen: usize, distance: usize) -> f64 {
     let (all, chosen) = (ranks.len() as f64, chosen as f64);
     let mean = all + 1.0;
@@ -144,7 +146,7 @@ fn by_normal_distribution(ranks: &[usize], chosen: usize, distance: usize) -> f6
     two_tails(deviations)
 }
 
-/// How likely a normally distributed value lies at least so many deviations from its mean, to 1e-7
+/// The probability that a normal value is at least so many deviations from its mean, to 1e-7
 /// (Abramowitz and Stegun, 7.1.26).
 fn two_tails(deviations: f64) -> f64 {
     const TERMS: [f64; 5] =
@@ -155,15 +157,15 @@ fn two_tails(deviations: f64) -> f64 {
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
-/// Can rounds so few reach the rank-sum test's level at all, if each of the ones is above all the others?
+/// Can rounds so few reach the rank-sum test's level at all, if each of the ones is above all the
+/// others?
 pub fn can_differ(ones: usize, others: usize) -> bool {
     // How many of all there are to choose the ones from: two of the orders are the farthest.
     let orders: f64 = (1..=ones).map(|place| (others + place) as f64 / place as f64).product();
     2.0 / orders <= RANK_SIGNIFICANCE * (1.0 + 1e-9)
 }
 
-/// Do two sets of rounds differ, as far as their spread can tell? By the rank-sum test, and by medians
-/// that anybody would notice.
+/// Do two sets of rounds differ? By the rank-sum test, and by medians more than 1 % apart.
 pub fn differ(ones: &[f64], others: &[f64]) -> bool {
     if ones.is_empty() || others.is_empty() {
         return false;
@@ -172,8 +174,8 @@ pub fn differ(ones: &[f64], others: &[f64]) -> bool {
     (medians - 1.0).abs() >= NOTICEABLE && rank_sum_test(ones, others) <= RANK_SIGNIFICANCE
 }
 
-/// The exponent b of y = a x^b, by least squares over the logarithms; none of fewer than three points
-/// above zero.
+/// The exponent b of y = a x^b, by least squares over the logarithms; none of fewer than three
+/// points above zero.
 pub fn exponent(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points
         .iter()
@@ -201,7 +203,7 @@ pub enum Verdict {
 }
 
 /// Judges the gains of all pairs, each more than 1 where furwock did better: by the sign test, in
-/// which a tie speaks for neither side, and by a median that anybody would notice.
+/// which a tie counts for neither side, and by a median more than 1 % from 1.
 pub fn verdict(gains: &[f64]) -> Verdict {
     if gains.len() < PAIRS_MIN {
         return Verdict::TooFewPairs;
@@ -295,7 +297,7 @@ mod tests {
 
     #[test]
     fn rank_sums_with_ties_are_exact() {
-        let mut die = crate::harness::die::Die::new(1, 0, 0.5);
+        let mut die = crate::harness::Die::new(1, 0, 0.5);
         for (ones, others) in [(1, 4), (3, 3), (3, 5), (5, 5), (6, 4)] {
             for sides in [2, 3, 5, 1000] {
                 for _ in 0..10 {
@@ -342,7 +344,7 @@ mod tests {
     fn what_the_spread_supports() {
         assert!(differ(&[1.1, 1.2, 1.3], &[0.9, 1.0, 1.05]));
         assert!(!differ(&[1.1, 1.2, 1.3], &[0.9, 1.15, 1.05]));
-        // Apart, but by nothing that anybody would notice.
+        // Apart, but by less than counts.
         assert!(!differ(&[1.003, 1.004, 1.005], &[1.0, 1.001, 1.002]));
         assert!(!differ(&[2.0], &[1.0]));
         assert!(!differ(&[], &[1.0]));

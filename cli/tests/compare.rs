@@ -103,8 +103,8 @@ fn a_failing_side_is_named_with_its_standard_error() {
 }
 
 #[test]
-fn a_hang_is_a_result_and_leaves_nobody_behind() {
-    let scratch = Scratch::new("a_hang_is_a_result_and_leaves_nobody_behind");
+fn a_hang_is_a_result_and_leaves_no_process_behind() {
+    let scratch = Scratch::new("a_hang_is_a_result_and_leaves_no_process_behind");
     let id = scratch.path("id");
     let script =
         format!("test -z \"$LD_PRELOAD\" || {{ sleep 600 & echo $! > {}; wait; }}", id.display());

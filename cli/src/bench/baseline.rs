@@ -12,7 +12,7 @@ use super::results::BenchmarkResults;
 use super::standing::Ratio;
 use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
-use crate::harness::report::Report;
+use crate::harness::Report;
 use crate::measuring::machine::Machine;
 use crate::measuring::table;
 use crate::report::model::{Block, Cell, Section, Table, Tone};
@@ -29,7 +29,7 @@ pub struct Baseline {
 
 /// One implementation in one case, then.
 struct Earlier {
-    /// The case's, of which its name says only some.
+    /// The case's: its name has only some of them.
     parameters: BTreeMap<String, f64>,
     /// Each round's figures.
     rounds: Vec<BTreeMap<String, f64>>,
@@ -118,8 +118,8 @@ impl Baseline {
         workload.is_some_and(|workload| std::env::args().any(|word| word == *workload))
     }
 
-    /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of the
-    /// many others some would differ by chance.)
+    /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of
+    /// the many others some would differ by chance.)
     pub fn changes(&self, benchmarks: &[BenchmarkResults]) -> Vec<Change> {
         let (mut changes, mut others) = (Vec::new(), 0);
         for results in benchmarks {
@@ -157,8 +157,8 @@ impl Baseline {
         }
         if others > 0 {
             anstream::eprintln!(
-                "furwock: baseline {}: {others} results have other parameters than now, and are not \
-                 compared",
+                "furwock: baseline {}: {others} results have other parameters than now, and are \
+                 not compared",
                 self.path.display()
             );
         }
@@ -285,9 +285,9 @@ fn summary(changes: &[Change]) -> String {
         differing(changes).into_iter().partition(|change| change.gain < 1.0);
     format!(
         "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
-         furwock's), {} without a difference that the rounds' spread supports. Changes of the peers come \
-         from the machine, or from chance: one figure in ten differs by chance alone, more on a machine \
-         that is noisier now.",
+         furwock's), {} without a difference that the rounds' spread supports. Changes of the \
+         peers come from the machine, or from chance: one figure in ten differs by chance alone, \
+         more on a machine that is noisier now.",
         changes.len(),
         gains.len(),
         gains.iter().filter(ours).count(),

@@ -9,14 +9,15 @@ use crate::contestants::Contestant;
 use crate::duration::seconds;
 use crate::measuring::output::check_writable;
 
-/// What `--help` of each benchmark says in the end.
+/// The end of `--help` of each benchmark.
 pub const NOTES: &str = "\
 Rounds:
-  A round is run again if a CPU was away for more than 1 ms around it (probed before and after), at
-  most once for each implementation in each case. The output counts dropped and kept noisy rounds.
-  A round whose check fails, or that hangs, shows as FAILED; the reason is below the tables.
-  A ratio with ~ is no difference: medians within 1 %, or rounds that overlap (exact rank-sum test at
-  10 %).
+  A round is run again if a CPU was away for more than 1 ms around it (probed before and after),
+  at most once for each implementation in each case. The output counts dropped and kept noisy
+  rounds. A round whose check fails, or that hangs, shows as FAILED; the reason is below the
+  tables. Implementations that are missing are listed below the tables; this is not an error.
+  A ratio with ~ is no difference: medians within 1 %, or rounds that overlap (exact rank-sum
+  test, 10 %).
 
 Environment:
   FURWOCK_PRELOAD  see `furwock run --help`

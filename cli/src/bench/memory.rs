@@ -1,5 +1,5 @@
-//! `furwock bench memory`: bytes of a lock, a waiter, a thread and a process, and how long a program takes
-//! to start.
+//! `furwock bench memory`: bytes of a lock, a waiter, a thread and a process, and how long a
+//! program takes to start.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,7 +31,8 @@ use crate::statistics::{differ, median};
 #[derive(Args)]
 pub struct MemoryArguments {
     /// How often a program is started on each side
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u32).range(5..))]
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    #[arg(value_parser = clap::value_parser!(u32).range(5..))]
     pub starts: u32,
 
     /// How many threads wait where their bytes are counted
@@ -42,10 +43,10 @@ pub struct MemoryArguments {
     pub outputs: Outputs,
 }
 
-/// What the project promises on 2 CPUs.
+/// What the project promises, on 2 CPUs.
 const START_MAX_S: f64 = 2e-3;
 const OWN_BYTES_MAX: f64 = 1024.0 * 1024.0;
-/// How often what a process has in memory is looked at.
+/// How often a process's memory is measured.
 const LOOKS: usize = 7;
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -85,7 +86,7 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     let output = Output { json: arguments.outputs.json.as_ref() };
     let interruption =
         if interrupted { "Interrupted: this is what had been measured.\n" } else { "" };
-    // Whatever can't be written, the rest is.
+    // If one can't be written, the others still are.
     let told = output.text(&format!("{machine}\n\n{}{interruption}", text(&sizes, &processes)));
     let csv = arguments.outputs.csv.as_ref().map_or(Ok(()), |path| {
         write_csv(path, &sizes, &processes).map_err(|error| cannot_write(path, &error))
@@ -107,55 +108,43 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     Ok(if interrupted { STATUS_INTERRUPTED } else { 0 })
 }
 
-/// Of the objects themselves; what their waiters take comes on top.
+/// Of the objects themselves, without their waiters.
 fn sizes() -> Vec<Size> {
     use std::mem::size_of;
-    let size = |object, bytes: &[(&'static str, usize)]| Size { object, bytes: bytes.to_vec() };
-    vec![
-        size(
-            "mutex",
-            &[
-                ("furwock", size_of::<furwock::Mutex<()>>()),
-                ("glibc", size_of::<libc::pthread_mutex_t>()),
-                ("std", size_of::<std::sync::Mutex<()>>()),
-                ("parking_lot", size_of::<parking_lot::Mutex<()>>()),
-                ("usync", size_of::<usync::Mutex<()>>()),
-            ],
-        ),
-        size(
-            "rwlock",
-            &[
-                ("furwock", size_of::<furwock::RwLock<()>>()),
-                ("glibc", size_of::<libc::pthread_rwlock_t>()),
-                ("std", size_of::<std::sync::RwLock<()>>()),
-                ("parking_lot", size_of::<parking_lot::RwLock<()>>()),
-                ("usync", size_of::<usync::RwLock<()>>()),
-            ],
-        ),
-        size(
-            "condition variable",
-            &[
-                ("furwock", size_of::<furwock::Condvar>()),
-                ("glibc", size_of::<libc::pthread_cond_t>()),
-                ("std", size_of::<std::sync::Condvar>()),
-                ("parking_lot", size_of::<parking_lot::Condvar>()),
-                ("usync", size_of::<usync::Condvar>()),
-            ],
-        ),
-        size(
-            "semaphore",
-            &[("furwock", size_of::<furwock::Semaphore>()), ("glibc", size_of::<libc::sem_t>())],
-        ),
-        size(
-            "barrier",
-            &[
-                ("furwock", size_of::<furwock::Barrier>()),
-                ("glibc", size_of::<libc::pthread_barrier_t>()),
-                ("std", size_of::<std::sync::Barrier>()),
-                ("usync", size_of::<usync::Barrier>()),
-            ],
-        ),
-    ]
+    macro_rules! sizes {
+        ($($object:literal: $($name:literal $type:ty),+;)+) => {
+            vec![$(Size { object: $object, bytes: vec![$(($name, size_of::<$type>())),+] }),+]
+        };
+    }
+    sizes! {
+        "mutex": "furwock" furwock::Mutex<()>, "glibc" libc::pthread_mutex_t,
+            "std" std::sync::Mutex<()>, "parking_lot" parking_lot::Mutex<()>,
+            "usync" usync::Mutex<()>;
+        "rwlock": "furwock" furwock::RwLock<()>, "glibc" libc::pthread_rwlock_t,
+            "std" std::sync::RwLock<()>, "parking_lot" parking_lot::RwLock<()>,
+            "usync" usync::RwLock<()>;
+        "condition variable": "furwock" furwock::Condvar, "glibc" libc::pthread_cond_t,
+            "std" std::sync::Condvar, "parking_lot" parking_lot::Condvar,
+            "usync" usync::Condvar;
+        "semaphore": "furwock" furwock::Semaphore, "glibc" libc::sem_t;
+        "barrier": "furwock" furwock::Barrier, "glibc" libc::pthread_barrier_t,
+            "std" std::sync::Barrier, "usync" usync::Barrier;
+    }
+}
+
+/// What `make` measures without the library and with it, in turn, so often.
+fn in_turn(
+    times: usize,
+    mut make: impl FnMut(Contestant) -> Result<f64, Stop>,
+) -> Result<[Vec<f64>; 2], Stop> {
+    let sides = [Contestant::Glibc, Contestant::FurwockPreload];
+    let mut measured = [Vec::new(), Vec::new()];
+    for turn in 0..times {
+        for side in [turn % 2, (turn + 1) % 2] {
+            measured[side].push(make(sides[side])?);
+        }
+    }
+    Ok(measured)
 }
 
 fn processes(
@@ -163,28 +152,18 @@ fn processes(
     workloads: &Workloads,
     roster: &Roster,
 ) -> Result<Vec<Process>, Stop> {
-    let sides = [Contestant::Glibc, Contestant::FurwockPreload];
-    let mut starts = [Vec::new(), Vec::new()];
     let program = program::find("true".as_ref())
         .map_err(|error| Stop::Failed(format!("to measure a start: {error}")))?;
-    for turn in 0..arguments.starts as usize {
-        for step in 0..2 {
-            let side = (turn + step) % 2;
-            starts[side].push(start(&program, &roster.ld_preload(sides[side]))?);
-        }
-    }
-    let mut own = [Vec::new(), Vec::new()];
+    let starts =
+        in_turn(arguments.starts as usize, |side| start(&program, &roster.ld_preload(side)))?;
     let mut thread = [Vec::new(), Vec::new()];
-    for turn in 0..LOOKS {
-        for step in 0..2 {
-            let side = (turn + step) % 2;
-            let parameters = [format!("threads={}", arguments.threads)];
-            let run = workloads.run("footprint", parameters, &roster.ld_preload(sides[side]))?;
-            let figure = |name: &str| run.report.figures.get(name).copied().unwrap_or(f64::NAN);
-            own[side].push(figure("own_bytes"));
-            thread[side].push(figure("bytes_per_thread"));
-        }
-    }
+    let own = in_turn(LOOKS, |side| {
+        let parameters = [format!("threads={}", arguments.threads)];
+        let run = workloads.run("footprint", parameters, &roster.ld_preload(side))?;
+        let figure = |name: &str| run.report.figures.get(name).copied().unwrap_or(f64::NAN);
+        thread[usize::from(side.is_ours())].push(figure("bytes_per_thread"));
+        Ok(figure("own_bytes"))
+    })?;
     Ok(vec![
         process(
             "starting a program (/bin/true), from fork to end",
@@ -252,12 +231,18 @@ fn shown(process: &Process, value: f64) -> String {
 
 fn verdict(process: &Process) -> String {
     match process.most {
-        // What is promised is judged first: rounds that mix don't make much of it.
+        // The promise is judged first.
         Some(most) if process.more > most => format!("MORE than {}", shown(process, most)),
         _ if !process.differs => "no difference".to_owned(),
         Some(most) => format!("within {}", shown(process, most)),
         None => String::new(),
     }
+}
+
+fn words(process: &Process) -> [String; 5] {
+    let said = |value| shown(process, value);
+    let [without, with, more] = [process.without, process.with, process.more].map(said);
+    [process.what.to_owned(), without, with, more, verdict(process)]
 }
 
 fn text(sizes: &[Size], processes: &[Process]) -> String {
@@ -274,16 +259,7 @@ fn text(sizes: &[Size], processes: &[Process]) -> String {
     let mut text = format!("{}\n", table::render(1, 0, &rows));
     let header = ["under furwock run", "without", "with", "more", ""];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
-    rows.extend(processes.iter().map(|process| {
-        let said = |value| shown(process, value);
-        vec![
-            process.what.to_owned(),
-            said(process.without),
-            said(process.with),
-            said(process.more),
-            verdict(process),
-        ]
-    }));
+    rows.extend(processes.iter().map(|process| words(process).to_vec()));
     text += &table::render(1, 1, &rows);
     text + "Medians. What waiters take in the crate: `furwock bench scaling`.\n"
 }
@@ -316,15 +292,11 @@ fn page(machine: &Machine, sizes: &[Size], processes: &[Process]) -> Page {
         None => Tone::Neutral,
     };
     let process_rows = processes.iter().map(|process| {
-        vec![
-            plain(process.what.to_owned()),
-            plain(shown(process, process.without)),
-            plain(shown(process, process.with)),
-            plain(shown(process, process.more)),
-            Cell { text: verdict(process), tone: tone(process) },
-        ]
+        let mut cells = words(process).map(plain);
+        cells[4].tone = tone(process);
+        cells.into()
     });
-    // What stays within what is promised costs all the same: it isn't ahead of anything.
+    // Keeping a promise is not a win.
     let finding = |process: &Process| Finding {
         tone: if tone(process) == Tone::Loss { Tone::Loss } else { Tone::Neutral },
         text: format!(

@@ -61,8 +61,8 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> 
     };
     let name = ours.name();
     let text = format!(
-        "{title}: {name} has {} the speed of {peer} (geometric mean): faster in {wins} of {} cases, \
-         slower in {}, no difference in {even}{worst}.",
+        "{title}: {name} has {} the speed of {peer} (geometric mean): faster in {wins} of {} \
+         cases, slower in {}, no difference in {even}{worst}.",
         times(mean),
         ratios.len(),
         losses.len()
@@ -94,18 +94,18 @@ pub fn section(results: &BenchmarkResults) -> Section {
 pub fn method() -> Vec<String> {
     let paragraphs = [
         "Each round of each implementation runs in a process of its own. The rounds of all are \
-         interleaved in rotating order, so that a machine that drifts favours none. Figures are medians \
-         over the rounds.",
-        "Before and after each round a thread on every CPU looks for gaps in time. A round beside a gap \
-         of more than a millisecond is dropped and run again, once; dropped and kept ones are counted \
-         below.",
-        "Every round checks its own result: locks that don't exclude, lost wakes, and items that come \
-         twice make it a failure, not a figure.",
-        "A ratio counts as a difference if the medians are more than 1 % apart and an exact rank-sum \
-         test over the rounds gives so uneven an order a chance of at most 10 %.",
-        "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): sections \
-         inside the lock follow each other, and at most as many threads work as there are CPUs. h is \
-         the time of the two atomic instructions that take and release a lock.",
+         interleaved in rotating order, so that a machine that drifts favours none. Figures are \
+         medians over the rounds.",
+        "Before and after each round a thread on every CPU looks for gaps in time. A round beside \
+         a gap of more than a millisecond is dropped and run again, once; dropped and kept ones \
+         are counted below.",
+        "Every round checks its own result: locks that don't exclude, lost wakes, and items that \
+         come twice make it a failure, not a figure.",
+        "A ratio counts as a difference if the medians are more than 1 % apart and an exact \
+         rank-sum test over the rounds gives so uneven an order a chance of at most 10 %.",
+        "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): \
+         sections inside the lock follow each other, and at most as many threads work as there are \
+         CPUs. h is the time of the two atomic instructions that take and release a lock.",
     ];
     paragraphs.map(str::to_owned).into()
 }
@@ -202,7 +202,8 @@ fn series_of(
     all.filter(|series| !series.points.is_empty()).collect()
 }
 
-/// The first figure over the number in which the cases differ: one picture for each series of cases.
+/// The first figure over the number in which the cases differ: one picture for each series of
+/// cases.
 fn curves(results: &BenchmarkResults) -> Vec<Chart> {
     let rank = &results.benchmark.figures[0];
     let chart = |name: &str| {

@@ -1,7 +1,7 @@
 //! `furwock bench pair`: what one thread pays for an uncontended lock and unlock.
 //!
-//! All implementations take turns in one process, in slices; only furwock-preload needs a process of
-//! its own.
+//! All implementations take turns in one process, in slices; only furwock-preload needs a process
+//! of its own.
 
 use std::time::Duration;
 

@@ -50,8 +50,8 @@ impl Entry {
         Entry { contestant, runs: Vec::new(), failure: None, unable, retries_left }
     }
 
-    /// A figure of each round that has it. An entry that failed has none: the implementation doesn't
-    /// work.
+    /// A figure of each round that has it. An entry that failed has none: the implementation
+    /// doesn't work.
     pub fn values(&self, figure: &str) -> Vec<f64> {
         if self.failure.is_some() { Vec::new() } else { self.all(figure) }
     }

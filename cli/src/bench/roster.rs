@@ -28,8 +28,8 @@ pub struct Absent {
 }
 
 impl Roster {
-    /// Those asked for, or all. Without furwock's library furwock-preload is absent, or a failure if
-    /// it was asked for by name.
+    /// Those asked for, or all. Without furwock's library furwock-preload is absent, or a failure
+    /// if it was asked for by name.
     pub fn of(asked: &[Contestant], workloads: &Workloads, force: bool) -> Result<Self, Failure> {
         let (preload, missing) = match Preload::find() {
             Ok(preload) => (Some(preload), None),

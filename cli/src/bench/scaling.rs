@@ -25,9 +25,9 @@ use crate::workloads::{hash, mutex, waitv, wake};
 
 /// How cost grows: with waiters, words, threads, and words in one wait
 ///
-/// About 5 minutes without options. --report writes a page with the curves. The text has each curve's
-/// first and last point and its exponent: cost grows as x to that power. "At the end" is the exponent
-/// of the last three points.
+/// About 5 minutes without options. --report writes a page with the curves. The text has each
+/// curve's first and last point and its exponent: cost grows as x to that power. "At the end" is
+/// the exponent of the last three points.
 #[derive(Args)]
 pub struct ScalingArguments {
     /// Rounds of each implementation in each case
@@ -116,16 +116,16 @@ fn waiters(how: &'static str, apart: bool) -> Benchmark {
         (
             "collisions",
             "Waiters on a word each: collisions in the table",
-            "Futures wait, each on a word of its own. With more words than buckets they share queues: \
-             furwock's table has 256 buckets a CPU, and doesn't grow. (An event of event-listener's \
-             is a queue of its own, and has no table.)",
+            "Futures wait, each on a word of its own. With more words than buckets they share \
+             queues: furwock's table has 256 buckets a CPU, and doesn't grow. (An event of \
+             event-listener's is a queue of its own, and has no table.)",
         )
     } else {
         (
             "waiters",
             "Waiters on one word",
-            "Futures wait on one word; the first is woken, and another comes. Leaving from the middle \
-             is measured too, and waking all.",
+            "Futures wait on one word; the first is woken, and another comes. Leaving from the \
+             middle is measured too, and waking all.",
         )
     };
     Benchmark {
@@ -191,8 +191,8 @@ fn finding(results: &BenchmarkResults) -> Option<Finding> {
     Some(Finding {
         tone,
         text: format!(
-            "{}: furwock's cost grows as x^{whole:.2} from {} to {}, {:.1} times in all, and as x^{end:.2} at \
-             the end{others}.",
+            "{}: furwock's cost grows as x^{whole:.2} from {} to {}, {:.1} times in all, and as \
+             x^{end:.2} at the end{others}.",
             results.benchmark.title,
             compact(first.0),
             compact(last.0),
@@ -201,8 +201,8 @@ fn finding(results: &BenchmarkResults) -> Option<Finding> {
     })
 }
 
-/// Which figures' growth the text has: the one that ranks, all of those that only this suite has, and
-/// what waking costs the waker.
+/// Which figures' growth the text has: the one that ranks, all of those that only this suite has,
+/// and what waking costs the waker.
 fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
     let own = results.benchmark.workload == "table";
     let figures = results.benchmark.figures.iter().enumerate();

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::thread::available_parallelism;
 
-use crate::harness::work::floor_s;
+use crate::harness::floor_s;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sections {
@@ -34,7 +34,7 @@ impl Sections {
         Ok(Sections::new(amount(critical)?, amount(other)?))
     }
 
-    /// One lock call in so many is timed: with sections shorter than the reading of a clock, the
+    /// One lock call in `sample` is timed: with sections shorter than the reading of a clock, the
     /// clock would be measured.
     fn sample(self) -> f64 {
         match self.critical_us + self.other_us {
@@ -55,7 +55,7 @@ impl Sections {
         inside.min(at_work / (critical + other + handing_over))
     }
 
-    /// What a workload is told of them.
+    /// The workload's parameters.
     pub fn parameters(self) -> [(&'static str, f64); 3] {
         [("cs", self.critical_us), ("ncs", self.other_us), ("sample", self.sample())]
     }

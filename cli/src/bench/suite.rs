@@ -15,9 +15,10 @@ use crate::measuring::noise::NoiseFilter;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{interrupt, progress_bar};
 
-/// Noisy rounds that are dropped, for each contestant in each case: bounds the time that noise costs.
+/// Noisy rounds that are dropped, for each contestant in each case: bounds the time that noise
+/// costs.
 const RETRIES: usize = 1;
-/// What a round takes beside what it measures: a process, its threads, a look for noise.
+/// The overhead of a round: a process, its threads, a probe for noise.
 const OVERHEAD: Duration = Duration::from_millis(60);
 
 /// How long and how often is measured.

@@ -1,4 +1,5 @@
-//! The built-in workloads: a suite of `furwock bench` with two contestants, run and judged in pairs.
+//! The built-in workloads: a suite of `furwock bench` with two contestants, run and judged in
+//! pairs.
 
 use std::time::Duration;
 
@@ -276,9 +277,9 @@ fn text(summaries: &[Summary]) -> String {
     let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
     rows.extend(summaries.iter().map(row));
     format!(
-        "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does better.\n\
-         Switches are voluntary context switches per woken thread (cond), turn (pp), operation (mutex) \
-         or item (queue).\n",
+        "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does \
+         better.\nSwitches are voluntary context switches per woken thread (cond), turn (pp), operation \
+         (mutex) or item (queue).\n",
         table::render(2, 2, &rows)
     )
 }

@@ -3,8 +3,7 @@
 use std::cell::UnsafeCell;
 
 use super::locks::{Condvar, Monitor, Monitors, Mutex};
-use crate::harness::padded::Padded;
-use crate::harness::report::fail_now;
+use crate::harness::{Padded, fail_now};
 
 pub trait Barrier: Send + Sync + 'static {
     fn new(threads: u32) -> Self;

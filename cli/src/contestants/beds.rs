@@ -7,8 +7,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use rustix::fd::OwnedFd;
 
 use super::words::Words;
-use crate::harness::padded::Padded;
-use crate::harness::report::fail_now;
+use crate::harness::{Padded, fail_now};
 
 /// How threads fall asleep and are woken.
 pub trait Bed: Send + Sync + 'static {

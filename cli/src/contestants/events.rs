@@ -11,14 +11,14 @@ use rustix::fd::OwnedFd;
 
 use super::locks::{Condvar, Monitor, Monitors, Mutex};
 use super::words::ManyWords;
-use crate::harness::report::fail_now;
+use crate::harness::fail_now;
 
 pub trait Events: Send + Sync + Sized + 'static {
     /// Waits for the same events again and again.
     type Waiter<'e>;
 
-    /// `shared` events that threads wait for together, and after them `own` events for each of which
-    /// one thread waits alone; or why there can't be as many.
+    /// `shared` events that threads wait for together, and after them `own` events for each of
+    /// which one thread waits alone; or why there can't be as many.
     fn new(shared: usize, own: usize) -> Result<Self, String>;
 
     /// A waiter for any of the shared events.

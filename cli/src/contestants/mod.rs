@@ -44,7 +44,7 @@ contestants! {
     Furwock "furwock" "The crate, linked in"
     FurwockTable "furwock-table" "In `hash`: the crate, where each wait takes its bucket's lock"
     FurwockPreload "furwock-preload"
-        "pthread's functions, and futexes by libc's syscall, on furwock's library as by `furwock run`"
+        "pthread's functions, and futexes by libc's syscall, on furwock's library"
     Glibc "glibc" "pthread's functions, and futexes by libc's syscall"
     Kernel "kernel" "The kernel's futexes, and textbook locks on them"
     Std "std" "Rust's standard library"
@@ -126,11 +126,13 @@ pub fn names_of<Function>(table: &Table<Function>) -> Vec<Contestant> {
     table.iter().map(|(contestant, _)| *contestant).collect()
 }
 
-/// The function of one of them.
+/// The function of one of them. glibc's and the preload's are the same: pthread's or libc's.
 pub fn choose<Function: Copy>(
     table: &Table<Function>,
     wanted: Contestant,
 ) -> Result<Function, String> {
-    let found = table.iter().find(|(contestant, _)| *contestant == wanted);
+    let of = |wanted| table.iter().find(|(contestant, _)| *contestant == wanted);
+    let preload = (wanted == Contestant::Glibc).then_some(Contestant::FurwockPreload);
+    let found = of(wanted).or_else(|| of(preload?));
     found.map(|(_, function)| *function).ok_or_else(|| format!("{wanted} can't run this workload"))
 }

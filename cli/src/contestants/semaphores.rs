@@ -11,8 +11,7 @@ use rustix::fd::OwnedFd;
 
 use super::locks::{Condvar, Monitor, Monitors, Mutex};
 use super::words::kernel;
-use crate::harness::padded::Padded;
-use crate::harness::report::fail_now;
+use crate::harness::{Padded, fail_now};
 
 pub trait Semaphore: Send + Sync + 'static {
     fn new(permits: u32) -> Self;

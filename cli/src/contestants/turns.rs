@@ -12,7 +12,7 @@ use event_listener::{Event, Listener};
 use super::locks::{Condvar, Monitor, Monitors, Mutex};
 use super::semaphores::Semaphore;
 use super::words::Words;
-use crate::harness::padded::Padded;
+use crate::harness::Padded;
 
 /// Of players 0 and 1.
 pub trait Turns: Send + Sync + 'static {

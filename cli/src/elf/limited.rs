@@ -1,4 +1,4 @@
-//! Reading a file whose headers may say anything.
+//! Reads a file whose headers are not trusted.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -12,7 +12,8 @@ pub const MOST_BYTES: u64 = 64 << 20;
 /// Strings are read one by one, up to so many bytes.
 const STRING: u64 = 4096;
 
-/// A file of which no more than a budget is read, and kept: every read counts, also of what was read before.
+/// A file of which no more than a budget is read, and kept: every read counts, also of what was
+/// read before.
 #[derive(Clone, Copy)]
 pub struct Limited<'a> {
     pub file: &'a ReadCache<&'a File>,

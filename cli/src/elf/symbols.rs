@@ -1,7 +1,7 @@
 //! Whether a table of symbols defines one of a given name.
 //!
-//! Big programs have hundreds of thousands of symbols. So the strings are searched for the name, block by
-//! block; a table whose strings don't have it isn't read at all.
+//! Big programs have hundreds of thousands of symbols. So the strings are searched for the name,
+//! block by block; a table whose strings don't have it isn't read at all.
 
 use std::fs::File;
 use std::ops::Range;

@@ -22,7 +22,7 @@ pub struct Plan {
     pub critical_loops: u64,
     pub other_loops: u64,
     pub seconds: f64,
-    /// One lock call in so many is timed: reading the clock costs more than a free lock does.
+    /// One lock call in `sample` is timed: reading the clock costs more than a free lock does.
     pub sample: u64,
 }
 

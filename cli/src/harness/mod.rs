@@ -3,14 +3,25 @@
 
 pub mod contest;
 pub mod crowd;
-pub mod die;
-pub mod gate;
-pub mod padded;
-pub mod parameters;
+mod die;
+mod gate;
+mod padded;
+mod parameters;
 pub mod pinning;
-pub mod report;
+mod report;
 pub mod threads;
 pub mod usage;
-pub mod waits;
+mod waits;
 pub mod watchdog;
-pub mod work;
+mod work;
+
+pub use die::Die;
+pub use gate::Gate;
+pub use padded::Padded;
+pub use parameters::{Failed, Parameters};
+pub use pinning::stay_on_one_cpu;
+pub use report::{Figures, Report, fail_now, figures};
+pub use threads::spawn;
+pub use usage::Usage;
+pub use waits::Waits;
+pub use work::{calibrate, floor_s, spin, take_and_release};

@@ -1,4 +1,4 @@
-//! What a workload has to say: one line of JSON.
+//! A workload's report: one line of JSON.
 
 use std::collections::BTreeMap;
 use std::ffi::CStr;
@@ -14,7 +14,7 @@ pub struct Report {
     /// Did the workload's own check of its result succeed?
     pub ok: bool,
     pub reason: Option<String>,
-    /// The file whose pthread_mutex_lock (or pthread_rwlock_wrlock) a workload on pthreads called.
+    /// The library that provides pthread_mutex_lock (for rwlocks pthread_rwlock_wrlock) here.
     pub locks_from: String,
     pub figures: Figures,
 }
@@ -22,7 +22,7 @@ pub struct Report {
 impl Report {
     pub fn new(result: Result<Figures, String>) -> Self {
         let (figures, reason) = match result {
-            // Over nothing: JSON has no word for it, and it is no figure.
+            // A division by zero: JSON can't write it, and it is no figure.
             Ok(figures) => match figures.iter().find(|(_, value)| !value.is_finite()) {
                 Some((name, value)) => {
                     let reason = format!("{name} is {value}: too little was done in the time");
@@ -32,7 +32,7 @@ impl Report {
             },
             Err(reason) => (Figures::new(), Some(reason)),
         };
-        // A preload that was asked for, but replaces nothing, shows here.
+        // This shows whether a preload replaced it.
         let lock = libc::pthread_mutex_lock as *const () as *const libc::c_void;
         Report { ok: reason.is_none(), reason, locks_from: file_of(lock), figures }
     }
@@ -50,7 +50,7 @@ impl Report {
     /// Prints the report in a single write, so that two threads cannot mix theirs.
     pub fn print(&self) {
         let line = serde_json::to_string(self).expect("numbers and strings") + "\n";
-        // Nobody is left to tell if standard output is closed.
+        // If standard output is closed, there is no reader.
         let _ = std::io::stdout().write_all(line.as_bytes());
     }
 }

@@ -68,7 +68,7 @@ fn stack_bytes_min() -> usize {
 }
 
 extern "C" fn enter<T, F: FnOnce() -> T>(body: *mut c_void) -> *mut c_void {
-    // SAFETY: `spawn` passed a box of F, and nobody else takes it.
+    // SAFETY: `spawn` passed a box of F, and nothing else takes it.
     let body = unsafe { Box::from_raw(body.cast::<F>()) };
     pinning::settle();
     Box::into_raw(Box::new(body())).cast::<c_void>()

@@ -23,7 +23,7 @@ pub struct Used {
 }
 
 impl Used {
-    /// The costs of each of so many operations.
+    /// The costs of one operation.
     pub fn per_operation(&self, operations: f64) -> Figures {
         figures([
             ("cpu_ns_per_op", self.cpu_s * 1e9 / operations),

@@ -34,8 +34,8 @@ pub fn calibrate() -> f64 {
     LOOPS as f64 / (fastest.max(Duration::from_nanos(1)).as_secs_f64() * 1e6)
 }
 
-/// What no lock can go below, in seconds: a compare-and-exchange and an exchange on a word that is in this
-/// processor's cache. Measured once, as above.
+/// What no lock can go below, in seconds: a compare-and-exchange and an exchange on a word that is
+/// in this processor's cache. Measured once, as above.
 pub fn floor_s() -> f64 {
     static FLOOR: OnceLock<f64> = OnceLock::new();
     *FLOOR.get_or_init(|| {
@@ -52,7 +52,7 @@ pub fn floor_s() -> f64 {
     })
 }
 
-/// The two instructions, so many times.
+/// The two instructions, `pairs` times.
 pub fn take_and_release(word: &AtomicU32, pairs: u64) {
     for _ in 0..pairs {
         assert!(word.compare_exchange(0, 1, Acquire, Relaxed).is_ok());

@@ -1,4 +1,4 @@
-//! Runs a program once and says what the run took.
+//! Runs a program once and measures it.
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::interrupt;
 use crate::harness::usage::seconds;
 
-/// How often a long wait looks for Ctrl-C.
+/// How often a long wait checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(100);
 /// How long an interrupted program may take to clean up before it is killed.
 const GRACE: Duration = Duration::from_secs(1);
@@ -170,7 +170,7 @@ fn sample(wall: Duration, usage: &libc::rusage) -> Sample {
     }
 }
 
-/// Takes whatever a child writes without anybody having to read along.
+/// Holds what a child writes until it has ended.
 fn in_memory_file() -> io::Result<File> {
     Ok(File::from(memfd_create("furwock-output", MemfdFlags::CLOEXEC)?))
 }

@@ -1,4 +1,4 @@
-//! How many threads this system lets a process have, and which limit it is that says so.
+//! How many threads a process can have on this system, and which limit allows no more.
 
 use std::fmt;
 use std::fs;
@@ -8,7 +8,7 @@ use rustix::process::{Resource, getrlimit};
 
 /// A stack and its guard page are a mapping each.
 const MAPPINGS_A_THREAD: u64 = 2;
-/// What a process has of both beside its threads' stacks.
+/// Mappings of a process other than its threads' stacks.
 const MAPPINGS_BESIDE: u64 = 500;
 /// The watchdog, the main thread, and what the command itself has.
 const THREADS_BESIDE: u64 = 8;

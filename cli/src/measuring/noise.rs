@@ -10,8 +10,8 @@ use serde::Serialize;
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
 
-/// Decides which pairs (or single runs) count. A noisy one is dropped, to be run again, for as long as whoever ran
-/// it has retries left.
+/// Decides which pairs (or single runs) count. A noisy one is dropped, to be run again, while
+/// retries are left.
 #[derive(Serialize)]
 pub struct NoiseFilter {
     #[serde(skip)]
@@ -47,7 +47,7 @@ impl NoiseFilter {
         (self.dropped + self.kept > 0).then(|| {
             format!(
                 "noise: a CPU was away for more than {GAP_MAX:?} around {} {what}; {} were dropped \
-                 and run again, {} kept for want of retries",
+                 and run again, {} kept because no retries were left",
                 self.dropped + self.kept,
                 self.dropped,
                 self.kept
@@ -60,7 +60,7 @@ fn quiet() -> bool {
     let Ok(allowed) = sched_getaffinity(None) else { return true };
     let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
     let worst_gap = std::thread::scope(|scope| {
-        // What there are no threads for isn't probed: the round said so already, or will.
+        // A CPU for which no thread can be started isn't probed.
         let probe =
             |cpu| std::thread::Builder::new().spawn_scoped(scope, move || worst_gap_on(cpu)).ok();
         let probes: Vec<_> = cpus.filter_map(probe).collect();

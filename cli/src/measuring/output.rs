@@ -39,8 +39,7 @@ fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| cannot_write(Path::new("standard output"), &error))
 }
 
-/// Why nothing can be written there, as far as can be told without writing: said before minutes of
-/// measuring, and not after.
+/// Checks without writing whether a file can be written, before minutes of measuring.
 pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let refused = |error: rustix::io::Errno| cannot_write(path, &error.into());
     match std::fs::metadata(path) {

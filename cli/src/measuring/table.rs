@@ -2,8 +2,8 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// Lays out rows of equal length, the first of them the header, with two spaces between columns. The
-/// first `names` columns and the last `words` are aligned to the left, figures to the right.
+/// Lays out rows of equal length, the first of them the header, with two spaces between columns.
+/// The first `names` columns and the last `words` are aligned to the left, figures to the right.
 pub fn render(names: usize, words: usize, rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let width_of =
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn aligns_whatever_the_colours() {
+    fn aligns_coloured_cells() {
         let row = |one: &str, two: &str| vec![one.to_owned(), two.to_owned()];
         let rows = [row("name", "x"), row("a", "12.5"), row("\u{1b}[32mgreen\u{1b}[0m", "1–2")];
         let text = render(1, 0, &rows);

@@ -9,8 +9,7 @@ use serde::Serialize;
 use super::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use super::{interrupt, system_failure};
 use crate::failure::Failure;
-use crate::harness::report::Report;
-use crate::harness::work::calibrate;
+use crate::harness::{Report, calibrate};
 
 /// What a workload's own watchdog gets to report a hang before the workload is killed.
 const REPORTING: Duration = Duration::from_secs(5);

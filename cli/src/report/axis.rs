@@ -1,4 +1,4 @@
-//! Where values lie on an axis, and which of them are written beside it.
+//! The places of values on an axis, and its labels.
 
 use std::ops::Range;
 

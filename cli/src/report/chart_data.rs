@@ -1,4 +1,4 @@
-//! A chart in figures, for those who cannot see it or want to know exactly.
+//! A chart in figures: readable without the picture, and exact.
 
 use super::model::{Cell, Chart, Point, Table, Tone};
 use super::plot;

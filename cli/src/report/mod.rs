@@ -1,5 +1,5 @@
-//! A page of results that stands by itself: one file, no network, light and dark, on a screen of any
-//! width and on paper.
+//! A page of results that stands by itself: one file, no network, light and dark, on a screen of
+//! any width and on paper.
 
 mod axis;
 mod bar_picture;

@@ -1,4 +1,4 @@
-//! What a report says, whatever measured it: the page that shows it knows nothing of benchmarks.
+//! The contents of a report. The page that shows it knows nothing of benchmarks.
 
 /// A page that stands by itself.
 #[derive(Clone)]
@@ -55,12 +55,12 @@ pub struct Table {
 #[derive(Clone)]
 pub struct Cell {
     pub text: String,
-    /// Colours it; never the only thing that says so.
+    /// Its colour; the text has the same meaning without it.
     pub tone: Tone,
 }
 
-/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better. Coloured by
-/// the ratio's logarithm, and each cell says the ratio in digits.
+/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better.
+/// Coloured by the ratio's logarithm, with the ratio in each cell.
 #[derive(Clone)]
 pub struct HeatMap {
     pub caption: String,
@@ -137,7 +137,7 @@ pub struct Point {
     pub y: f64,
     /// Least and greatest of the rounds, if they are to be seen.
     pub range: Option<(f64, f64)>,
-    /// Shown beside the point's figures: which case it is of.
+    /// Its case, shown with its figures.
     pub label: String,
 }
 
@@ -145,7 +145,7 @@ pub struct Point {
 #[derive(Clone)]
 pub struct Bars {
     pub caption: String,
-    /// What a bar's length says.
+    /// What a bar's length means.
     pub axis: String,
     /// Short names of the bars in a group, such as "published" and "today".
     pub kinds: Vec<String>,

@@ -49,7 +49,7 @@ pub const NARROW: Size = Size {
     hints: false,
 };
 
-/// Plotters writes fonts smaller than it is told.
+/// Plotters writes fonts smaller than requested.
 const FONT_FACTOR: f64 = 1.24;
 
 /// The SVG element, whose name and description are in `label`.

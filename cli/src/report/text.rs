@@ -82,7 +82,7 @@ fn suffix(unit: AxisUnit) -> &'static str {
     }
 }
 
-/// The same beside an axis: round, and as short as can be.
+/// The label of an axis: round, and short.
 pub fn tick(value: f64, unit: AxisUnit) -> String {
     if value < 0.0 {
         return format!("−{}", tick(-value, unit));

@@ -12,13 +12,8 @@ use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::bench::sections::microseconds;
 use crate::contestants::barriers::{Barrier, barriers};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::gate::Gate;
-use crate::harness::padded::Padded;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
 use crate::harness::watchdog;
-use crate::harness::work::spin;
+use crate::harness::{Failed, Figures, Gate, Padded, Parameters, figures, spawn, spin};
 
 /// Threads that meet at a barrier, round after round
 ///

@@ -1,6 +1,6 @@
 //! cond, after the cond-perf test of Molnar's requeue patch (2003): many threads wait on one
-//! condition variable, a broadcast wakes them all, and each must have the mutex before it can go on.
-//! The last tells the main thread, by a second condition variable, and the next round begins.
+//! condition variable, a broadcast wakes them all, and each must have the mutex before it can go
+//! on. The last tells the main thread, by a second condition variable, and the next round begins.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -12,11 +12,8 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
-use crate::harness::usage::Usage;
 use crate::harness::watchdog;
+use crate::harness::{Failed, Figures, Parameters, Usage, figures, spawn};
 
 /// cond-perf: a broadcast wakes many threads, each of which must have the mutex
 ///
@@ -63,9 +60,9 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         workload: "cond",
         counts_turns: true,
         case_key: "Cases: threads that wait, and whether the mutex is held during the broadcast.",
-        what: "Many threads wait on a condition variable. A broadcast ends the wait of all, and each \
-               must have the mutex before it goes on: waking all of them at once makes a thundering \
-               herd.",
+        what: "Many threads wait on a condition variable. A broadcast ends the wait of all, and \
+               each must have the mutex before it goes on: waking all of them at once makes a \
+               thundering herd.",
         figures: vec![
             Figure::time("seconds_per_round", "time from a broadcast until all have had the mutex"),
             ALL,

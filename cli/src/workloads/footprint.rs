@@ -4,9 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, Pthread};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
+use crate::harness::{Failed, Figures, Parameters, figures, spawn};
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let threads: usize = given.take("threads", 0)?;

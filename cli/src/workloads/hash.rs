@@ -1,5 +1,5 @@
-//! hash, after `perf bench futex hash`: each thread waits on its own words in turn, with a value that
-//! they don't hold, so that only the way to a word's queue and back is measured.
+//! hash, after `perf bench futex hash`: each thread waits on its own words in turn, with a value
+//! that they don't hold, so that only the way to a word's queue and back is measured.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
@@ -13,9 +13,7 @@ use crate::bench::figure::{CPU, Figure};
 use crate::contestants::words::{self, Words, shared_words};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::Figures;
-use crate::harness::threads::spawn;
+use crate::harness::{Failed, Figures, Parameters, spawn};
 
 /// Waits on words that don't hold the expected value: the way into the table and out again
 ///
@@ -58,9 +56,9 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         title: "Futex hash",
         workload: "hash",
         case_key: "Cases: threads x words of each.",
-        what: "Each thread waits on its own words in turn, which don't hold the expected value: only \
-               the way into the table and out again is measured. furwock looks at the word first, \
-               and then needs no table; furwock-table takes the bucket's lock each time.",
+        what: "Each thread waits on its own words in turn, which don't hold the expected value: \
+               only the way into the table and out again is measured. furwock looks at the word \
+               first, and then needs no table; furwock-table takes the bucket's lock each time.",
         figures: vec![A_THREAD, CPU],
         cases,
         able: names_of(TABLE),
@@ -109,8 +107,8 @@ fn measure<W: Words>(plan: Plan, futexes: usize) -> Result<Figures, String> {
     Ok(figures)
 }
 
-/// A wait that never sleeps would be fast. Checks that a thread that waits on a word with the expected
-/// value can be woken.
+/// A wait that never sleeps would be fast. Checks that a thread that waits on a word with the
+/// expected value can be woken.
 fn sleeps<W: Words>() -> Result<(), String> {
     const PATIENCE: Duration = Duration::from_secs(5);
     static WORD: AtomicU32 = AtomicU32::new(0);

@@ -20,10 +20,7 @@ use crate::bench::sections::Sections;
 use crate::contestants::locks::Mutex;
 use crate::contestants::{Table, choose, names_of, table};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
-use crate::harness::padded::Padded;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, fail_now};
-use crate::harness::work::spin;
+use crate::harness::{Failed, Figures, Padded, Parameters, fail_now, spin};
 
 /// Threads that contend for a mutex that inherits priorities
 ///
@@ -53,9 +50,9 @@ impl Workload for Arguments {
             title: "Mutex with priority inheritance",
             workload: "lock-pi",
             case_key: "Cases: microseconds of work inside/outside of the lock x threads.",
-            what: "Threads take one mutex that inherits priorities. The kernel does the waiting for \
-                   all implementations, but not the taking of a free mutex. (The preload leaves such \
-                   mutexes to glibc.)",
+            what: "Threads take one mutex that inherits priorities. The kernel does the waiting \
+                   for all implementations, but not the taking of a free mutex. (The preload \
+                   leaves such mutexes to glibc.)",
             figures: vec![
                 A_THREAD,
                 Figure::wait("wait_p99_s", "wait, 99th percentile").detail(),
@@ -117,8 +114,8 @@ impl<T: Send + 'static> Mutex<T> for PthreadPi<T> {
         let raw = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
         let made = PthreadPi(Box::new(Padded((raw, UnsafeCell::new(data)))));
         let mut attributes = std::mem::MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
-        // SAFETY: the attributes are initialised before they are used; the mutex is in its place, and
-        // no other thread has it yet.
+        // SAFETY: the attributes are initialised before they are used; the mutex is in its place,
+        // and no other thread has it yet.
         let code = unsafe {
             libc::pthread_mutexattr_init(attributes.as_mut_ptr());
             libc::pthread_mutexattr_setprotocol(

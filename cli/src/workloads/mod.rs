@@ -1,5 +1,5 @@
-//! The workloads: for each a file with its options, its cases and figures, its loop, and the check of
-//! its own result. A new one is a file, its `mod` line and its line in `registry!`.
+//! The workloads: for each a file with its options, its cases and figures, its loop, and the check
+//! of its own result. A new one is a file, its `mod` line and its line in `registry!`.
 
 mod barrier;
 pub mod cond;
@@ -29,8 +29,7 @@ use crate::args::WorkloadArguments;
 use crate::bench::benchmark::{Benchmark, Case};
 use crate::bench::common::Common;
 use crate::failure::{STATUS_FAILED, STATUS_USAGE};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, Report};
+use crate::harness::{Failed, Figures, Parameters, Report};
 use crate::harness::{pinning, watchdog};
 
 /// The loop of a workload, in a process of its own.

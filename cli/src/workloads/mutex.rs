@@ -11,10 +11,7 @@ use crate::bench::sections::Sections;
 use crate::contestants::locks::{Family, Mutex, families};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::Figures;
-use crate::harness::waits::Waits;
-use crate::harness::work::spin;
+use crate::harness::{Failed, Figures, Parameters, Waits, spin};
 
 /// Threads that contend for one mutex
 ///
@@ -85,7 +82,7 @@ fn measure<F: Family>(plan: Plan) -> Result<Figures, String> {
     take_turns(plan, F::Mutex::<u64>::new(0))
 }
 
-/// The contest for one mutex, of whatever kind.
+/// The contest for one mutex of any kind.
 pub fn take_turns<M: Mutex<u64>>(plan: Plan, mutex: M) -> Result<Figures, String> {
     let Outcome { shared, tallies, used } = contest::run(plan, mutex, operate::<M>);
     check(&tallies, shared.with(|counter| *counter))?;
@@ -97,8 +94,8 @@ pub fn take_turns<M: Mutex<u64>>(plan: Plan, mutex: M) -> Result<Figures, String
 fn operate<M: Mutex<u64>>(seat: &Seat<'_, M>) -> Tally {
     let (plan, mutex) = (seat.plan(), seat.shared());
     let mut tally = Tally { operations: 0, waits: Waits::default() };
-    // Read before the work and written after it: if another thread gets in, its count is lost. It is
-    // not atomic on purpose: only the mutex keeps it right.
+    // Read before the work and written after it: if another thread gets in, its count is lost. It
+    // is not atomic on purpose: only the mutex keeps it right.
     let section = |counter: &mut u64| {
         let seen = *counter;
         spin(plan.critical_loops);

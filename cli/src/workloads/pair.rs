@@ -7,11 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::contestants::locks::{Family, Mutex, RwLock, families};
 use crate::contestants::{Contestant, Table, choose, names_of};
-use crate::harness::gate::Gate;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::Figures;
-use crate::harness::threads::spawn;
-use crate::harness::work::{spin, take_and_release};
+use crate::harness::{Failed, Figures, Gate, Parameters, spawn, spin, take_and_release};
 use crate::statistics::median;
 
 /// The figure that no lock can go below: a compare-and-exchange and an exchange.
@@ -20,7 +16,7 @@ pub const FLOOR: &str = "floor_ns";
 /// The kinds of pairs, as in the figures' names: `KIND_CONTESTANT_ns`.
 pub const KINDS: [&str; 3] = ["mutex", "read", "write"];
 
-/// Runs so many pairs.
+/// Runs pairs: as many as it is called with.
 type Pairs = Box<dyn Fn(u64)>;
 
 /// One of the things measured.
@@ -35,7 +31,8 @@ pub fn able() -> Vec<Contestant> {
     names_of(SUBJECTS)
 }
 
-const CHECKS: &Table<fn(Contestant) -> Result<(), String>> = &families!(excludes);
+type Check = fn(Contestant) -> Result<(), String>;
+const CHECKS: &Table<Check> = &families!(excludes);
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let contestants = given.contestants()?;

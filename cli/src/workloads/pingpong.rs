@@ -11,13 +11,8 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::contestants::turns::{Turns, turns};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::gate::Gate;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::pinning::stay_on_one_cpu;
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
-use crate::harness::waits::Waits;
 use crate::harness::watchdog;
+use crate::harness::{Failed, Figures, Gate, Parameters, Waits, figures, spawn, stay_on_one_cpu};
 
 /// Two threads wake each other in turn, by the lightest way of each implementation
 ///

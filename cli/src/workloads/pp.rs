@@ -12,11 +12,8 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::gate::Gate;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
 use crate::harness::watchdog;
+use crate::harness::{Failed, Figures, Gate, Parameters, figures, spawn};
 
 /// pp: pairs of threads pass a turn to one another by a mutex and a condition variable
 ///
@@ -82,7 +79,7 @@ struct Game<F: Monitors> {
 }
 
 struct State {
-    /// Whose turn it is: player 0's or player 1's.
+    /// The player that has the turn: 0 or 1.
     turn: u64,
     turns_played: u64,
     /// Turns that were not the very next after the other player's last.

@@ -11,11 +11,8 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::gate::Gate;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
 use crate::harness::watchdog;
+use crate::harness::{Failed, Figures, Gate, Parameters, figures, spawn};
 
 /// Producers and consumers at a bounded queue with two condition variables
 #[derive(Args)]

@@ -1,5 +1,5 @@
-//! requeue, after `perf bench futex requeue`: threads sleep on one word, and the main thread moves so
-//! many of them at a time to another, until all are there.
+//! requeue, after `perf bench futex requeue`: threads sleep on one word, and the main thread moves
+//! so many of them at a time to another, until all are there.
 
 use std::time::Instant;
 
@@ -12,8 +12,7 @@ use crate::contestants::beds::WordBed;
 use crate::contestants::words::{self, Words, shared_words};
 use crate::contestants::{Contestant, Table, choose, names_of};
 use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
+use crate::harness::{Failed, Figures, Parameters, figures};
 use crate::statistics::median;
 
 /// Moves threads that sleep on one word to another
@@ -57,8 +56,8 @@ impl Workload for Arguments {
             title: "Futex requeue",
             workload: "requeue",
             case_key: "Cases: threads, moved so many at a time.",
-            what: "Threads sleep on one word; one thread moves them to another word, where they stay \
-                   asleep.",
+            what: "Threads sleep on one word; one thread moves them to another word, where they \
+                   stay asleep.",
             figures: vec![
                 Figure::time("requeue_s", "until all are moved"),
                 Figure::wait("waker_cpu_s", "processor time for that"),

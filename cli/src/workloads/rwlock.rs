@@ -13,11 +13,7 @@ use crate::bench::sections::Sections;
 use crate::contestants::locks::{Family, RwLock, families};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
-use crate::harness::die::Die;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::waits::Waits;
-use crate::harness::work::spin;
+use crate::harness::{Die, Failed, Figures, Parameters, Waits, figures, spin};
 
 /// Threads that read and write behind one reader-writer lock
 ///
@@ -146,7 +142,7 @@ struct Shared<L> {
     lock: L,
     /// The share of writes, between 0 and 1.
     writes: f64,
-    /// One in so many write locks is timed; `Plan::sample` is for reads.
+    /// One write lock in `write_sample` is timed; `Plan::sample` is for reads.
     write_sample: u64,
     seed: u64,
 }

@@ -12,10 +12,7 @@ use crate::bench::sections::Sections;
 use crate::contestants::semaphores::{Semaphore, semaphores};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::Figures;
-use crate::harness::waits::Waits;
-use crate::harness::work::spin;
+use crate::harness::{Failed, Figures, Parameters, Waits, spin};
 
 /// Threads that share a semaphore's permits
 ///
@@ -136,7 +133,7 @@ fn check(tallies: &[Tally], inside: u32, permits: u32) -> Result<(), String> {
     match (crowded, inside) {
         (0, 0) => Ok(()),
         _ => Err(format!(
-            "the semaphore of {permits} let in too many {crowded} times; {inside} are inside at the end"
+            "the semaphore of {permits} let in too many {crowded} times; at the end {inside} are in"
         )),
     }
 }

@@ -16,9 +16,7 @@ use event_listener::{Event, EventListener, IntoNotification};
 use furwock::futex::{self, WaitFuture};
 
 use crate::contestants::{Contestant, Table, choose, names_of, table};
-use crate::harness::die::Die;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
+use crate::harness::{Die, Failed, Figures, Parameters, figures};
 use crate::statistics::median;
 
 /// Turns that are timed together, and how often.
@@ -79,7 +77,7 @@ impl Place for Words {
         let future = Box::pin(futex::wait_async(&self.words[word], 0));
         let mut waiter = Awaited { future, waker: self.waker.clone() };
         // The first poll queues it.
-        assert!(!Self::is_woken(&mut waiter), "nobody wakes yet");
+        assert!(!Self::is_woken(&mut waiter), "nothing was woken yet");
         waiter
     }
 
@@ -109,7 +107,7 @@ impl Place for Events {
     fn wait_at(&self, word: usize) -> (EventListener, Waker) {
         let mut waiter = (self.events[word].listen(), self.waker.clone());
         // It is in the queue already; the first poll leaves the waker there, as a task's does.
-        assert!(!Self::is_woken(&mut waiter), "nobody wakes yet");
+        assert!(!Self::is_woken(&mut waiter), "nothing was woken yet");
         waiter
     }
 

@@ -15,14 +15,10 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, OPERATIONS, SWITCHES_EACH};
 use crate::contestants::events::{Events, FdEvents, MonitorEvents, WordEvents};
 use crate::contestants::{Contestant, Table, choose, locks, names_of, table, words};
-use crate::harness::die::Die;
-use crate::harness::gate::Gate;
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::pinning::stay_on_one_cpu;
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
-use crate::harness::waits::Waits;
 use crate::harness::watchdog;
+use crate::harness::{
+    Die, Failed, Figures, Gate, Parameters, Waits, figures, spawn, stay_on_one_cpu,
+};
 
 /// Producers signal events, consumers each wait for any of them all
 ///
@@ -57,8 +53,8 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         workload: "waitset",
         draws: true,
         case_key: "Cases: producers to consumers, events.",
-        what: "Each producer signals one of its events and waits for the answer; each consumer waits \
-               for any of all events, takes a signal and answers.",
+        what: "Each producer signals one of its events and waits for the answer; each consumer \
+               waits for any of all events, takes a signal and answers.",
         figures: vec![
             OPERATIONS,
             CPU,

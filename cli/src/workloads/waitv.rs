@@ -9,8 +9,7 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::contestants::events::{FdEvents, WordEvents};
 use crate::contestants::{Table, choose, names_of, table, words};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::Figures;
+use crate::harness::{Failed, Figures, Parameters};
 
 /// One thread waits for any of many words, another wakes it at one of them
 ///
@@ -36,9 +35,9 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         workload: "waitv",
         draws: true,
         case_key: "Cases: words that are waited for.",
-        what: "One thread waits for any of many words; another changes one, wakes it there, and waits \
-               for its answer. Both run on one CPU. furwock keeps the words registered between waits; \
-               futex_waitv, and poll(2) on eventfds, take all of them in each call.",
+        what: "One thread waits for any of many words; another changes one, wakes it there, and \
+               waits for its answer. Both run on one CPU. furwock keeps the words registered \
+               between waits; futex_waitv, and poll(2) on eventfds, take all of them in each call.",
         figures: vec![
             Figure::time("seconds_per_op", "time a turn: a signal, a wake, an answer, a wake"),
             CPU,

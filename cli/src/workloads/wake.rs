@@ -1,5 +1,5 @@
-//! wake, after `perf bench futex wake`: threads sleep on one word, and the main thread wakes so many
-//! of them at a time until all are awake.
+//! wake, after `perf bench futex wake`: threads sleep on one word, and the main thread wakes so
+//! many of them at a time until all are awake.
 
 use std::time::Instant;
 
@@ -11,9 +11,7 @@ use crate::bench::figure::Figure;
 use crate::contestants::beds::{Bed, beds, shared_beds};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::usage::Usage;
+use crate::harness::{Failed, Figures, Parameters, Usage, figures};
 use crate::statistics::median;
 
 /// Wakes threads that sleep on one word
@@ -59,9 +57,9 @@ pub fn benchmark(cases: Vec<Case>, by_the_last: bool) -> Benchmark {
         title: "Futex wake",
         workload: "wake",
         case_key: "Cases: threads, woken so many at a time.",
-        what: "Threads sleep on one word; one thread wakes them. With furwock's own calls a wake of \
-               many wakes a few of them, which wake the others: the waker's time and the time until \
-               the last is awake differ.",
+        what: "Threads sleep on one word; one thread wakes them. With furwock's own calls a wake \
+               of many wakes a few of them, which wake the others: the waker's time and the time \
+               until the last is awake differ.",
         figures,
         cases,
         able: names_of(TABLE),

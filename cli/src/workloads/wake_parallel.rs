@@ -13,15 +13,13 @@ use crate::bench::figure::Figure;
 use crate::contestants::beds::{Bed, beds, shared_beds};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
-use crate::harness::parameters::{Failed, Parameters};
-use crate::harness::report::{Figures, figures};
-use crate::harness::threads::spawn;
+use crate::harness::{Failed, Figures, Parameters, figures, spawn};
 use crate::statistics::median;
 
 /// Several wakers wake threads that sleep on one word
 ///
-/// As `perf bench futex wake-parallel`: each waker wakes its share at once. Ranked by the time until
-/// the last thread is awake; perf's figure, a waker's time, is beside it.
+/// As `perf bench futex wake-parallel`: each waker wakes its share at once. Ranked by the time
+/// until the last thread is awake; perf's figure, a waker's time, is beside it.
 #[derive(Args)]
 pub struct Arguments {
     /// Numbers of threads that sleep
@@ -56,8 +54,8 @@ impl Workload for Arguments {
             workload: "wake-parallel",
             case_key: "Cases: threads, woken by so many wakers. (Threads are rounded up to equal \
                        shares.)",
-            what: "Threads sleep on one word; several threads wake their shares of them at the same \
-                   time.",
+            what: "Threads sleep on one word; several threads wake their shares of them at the \
+                   same time.",
             figures: vec![
                 LAST_AWAKE,
                 Figure::time("wake_s", "until a waker's calls for its share have returned"),

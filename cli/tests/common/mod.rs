@@ -10,7 +10,7 @@ pub const FURWOCK: &str = env!("CARGO_BIN_EXE_furwock");
 
 /// A library that replaces nothing.
 const STUB: &str = "int furwock_stub;";
-/// A library whose mutexes let everybody in.
+/// A library whose mutexes exclude nothing.
 const BROKEN: &str = "int pthread_mutex_lock(void *m) { (void)m; return 0; }\n\
                       int pthread_mutex_unlock(void *m) { (void)m; return 0; }\n";
 
@@ -59,7 +59,7 @@ impl Scratch {
         to
     }
 
-    /// A file that everybody may execute, made by another process as in `copy`.
+    /// A file that all users may execute, made by another process as in `copy`.
     pub fn executable(&self, content: impl AsRef<[u8]>, name: &str) -> PathBuf {
         let (data, path) = (self.path(&format!("{name}.data")), self.path(name));
         fs::write(&data, content).unwrap();

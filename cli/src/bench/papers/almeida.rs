@@ -14,14 +14,15 @@ pub const PAPER: Paper = Paper {
     title: "waiting on many words, without descriptors",
     source: "André Almeida, \"Implement FUTEX_WAIT_MULTIPLE operation\", v3, 13 February 2020",
     text: &[
-        "Games under Wine wait for any of many objects. With an eventfd for each, every wait and every \
-         wake goes through the kernel, takes the lock of each descriptor, and descriptors run out; a \
-         condition variable over the whole list wakes threads that wait for other objects.",
-        "The paper reports processor time of two games (4 % and 1.5 % less than with eventfd) and calls \
-         of spin locks (more than 80 % fewer in some applications). The games can't be run here; \
-         measured is what they do: producers signal one of 64 events, consumers each wait for any of \
-         them all, and answer. The games' gain is compared with the processor time of that, the spin \
-         locks' with the time in the kernel.",
+        "Games under Wine wait for any of many objects. With an eventfd for each, every wait and \
+         every wake goes through the kernel, takes the lock of each descriptor, and descriptors \
+         run out; a condition variable over the whole list wakes threads that wait for other \
+         objects.",
+        "The paper reports processor time of two games (4 % and 1.5 % less than with eventfd) and \
+         calls of spin locks (more than 80 % fewer in some applications). The games can't be run \
+         here; measured is what they do: producers signal one of 64 events, consumers each wait \
+         for any of them all, and answer. The games' gain is compared with the processor time of \
+         that, the spin locks' with the time in the kernel.",
         "furwock needs no descriptor for any of it; eventfd one for each event, here 64 and the \
          answers'.",
     ],
@@ -56,9 +57,9 @@ fn gain_of(percent: f64) -> f64 {
 
 fn rows(measured: &Measured) -> Vec<Row> {
     const NO_GAMES: &str = "the games themselves can't be run here";
-    const NO_SPIN_LOCKS: &str = "spin lock calls can't be counted here, and time in the kernel isn't \
-                                 the same: what is left of it is the threads' own sleep and wake, \
-                                 which every way of waiting has";
+    const NO_SPIN_LOCKS: &str = "spin lock calls can't be counted here, and time in the kernel \
+                                 isn't the same: what is left of it is the threads' own sleep and \
+                                 wake, which every way of waiting has";
     const A_TURN: Figure = Figure::time("seconds_per_op", "");
     let row = |what: String,
                published: &str,

@@ -12,18 +12,19 @@ pub const PAPER: Paper = Paper {
     author: Author::Bueso,
     year: 2014,
     title: "a table that scales, and wakes that take no lock",
-    source: "Davidlohr Bueso, \"Futex Scaling in the Linux Kernel\", January 2014; 80 cores, 8 sockets",
+    source: "Davidlohr Bueso, \"Futex Scaling in the Linux Kernel\", January 2014; 80 cores, 8 \
+             sockets",
     text: &[
-        "256 buckets a CPU, each on cache lines of its own and spread over the NUMA nodes; no lock for \
-         a wake that finds no waiter; wakes after the lock is released; the word looked at before the \
-         lock is taken; and the benchmarks to show it.",
-        "Measured are those benchmarks: perf's futex hash with 1024 words a thread, in operations a \
-         second and thread, and perf's futex wake, in time to wake all. The paper compares the \
-         kernel's new table with its old one; today's kernel has the new one and more, so a gain over \
-         it comes on top of the published one. furwock looks at the word first; furwock-table takes \
-         the bucket's lock each time, as the kernel does.",
-        "Few processors can't show what eighty gain by not sharing a cache line. The rows with 32 and \
-         512 threads run on the processors of this machine.",
+        "256 buckets a CPU, each on cache lines of its own and spread over the NUMA nodes; no lock \
+         for a wake that finds no waiter; wakes after the lock is released; the word looked at \
+         before the lock is taken; and the benchmarks to show it.",
+        "Measured are those benchmarks: perf's futex hash with 1024 words a thread, in operations \
+         a second and thread, and perf's futex wake, in time to wake all. The paper compares the \
+         kernel's new table with its old one; today's kernel has the new one and more, so a gain \
+         over it comes on top of the published one. furwock looks at the word first; furwock-table \
+         takes the bucket's lock each time, as the kernel does.",
+        "Few processors can't show what eighty gain by not sharing a cache line. The rows with 32 \
+         and 512 threads run on the processors of this machine.",
     ],
     benchmarks,
     rows,
@@ -44,8 +45,8 @@ fn benchmarks() -> Vec<Benchmark> {
 
 fn rows(measured: &Measured) -> Vec<Row> {
     let short = format!(
-        "the kernel compared here has the larger table already; and the paper's eighty cores contended \
-         for it, where this machine has {} CPUs",
+        "the kernel compared here has the larger table already; and the paper's eighty cores \
+         contended for it, where this machine has {} CPUs",
         cpus()
     );
     let mut rows = Vec::new();

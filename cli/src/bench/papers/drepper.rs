@@ -15,20 +15,20 @@ pub const PAPER: Paper = Paper {
     title: "a rwlock in one 64-bit word",
     source: "Ulrich Drepper, \"64-bit futexes: Intro\", 30 May 2008; one socket of four cores",
     text: &[
-        "A rwlock's state doesn't fit into 32 bits. The rwlocks of the time kept it in several words, \
-         behind an internal lock; a futex of 64 bits lets one word have all of it.",
-        "The paper's table has times for 1 to 16 threads whose sections are trivial. Here it is the \
-         time an operation, 1 % of them writes, with no work inside. Old is a rwlock of the old kind on \
-         the kernel's futex: an internal lock, the state in words behind it; new is the crate's. The \
-         rows below them have unmodified pthread calls, on today's glibc, whose rwlock isn't the one \
-         of 2008 any more, and on furwock's library.",
+        "A rwlock's state doesn't fit into 32 bits. The rwlocks of the time kept it in several \
+         words, behind an internal lock; a futex of 64 bits lets one word have all of it.",
+        "The paper's table has times for 1 to 16 threads whose sections are trivial. Here it is \
+         the time an operation, 1 % of them writes, with no work inside. Old is a rwlock of the \
+         old kind on the kernel's futex: an internal lock, the state in words behind it; new is \
+         the crate's. The rows below them have unmodified pthread calls, on today's glibc, whose \
+         rwlock isn't the one of 2008 any more, and on furwock's library.",
     ],
     benchmarks,
     rows,
 };
 
-/// The paper's raw numbers, old and new, for 1 to 16 threads. (Its row for 5 threads has a misplaced
-/// comma.)
+/// The paper's raw numbers, old and new, for 1 to 16 threads. (Its row for 5 threads has a
+/// misplaced comma.)
 const PUBLISHED: [(f64, f64); 16] = [
     (4_991_633_560.0, 3_986_898_840.0),
     (14_187_564_600.0, 5_080_538_220.0),

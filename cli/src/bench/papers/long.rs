@@ -14,16 +14,16 @@ pub const PAPER: Paper = Paper {
     author: Author::Long,
     year: 2017,
     title: "throughput-optimized locks",
-    source: "Waiman Long, \"futex: Introducing throughput-optimized (TP) futexes\", v6, 22 March 2017; \
-             two sockets of x86-64",
+    source: "Waiman Long, \"futex: Introducing throughput-optimized (TP) futexes\", v6, 22 March \
+             2017; two sockets of x86-64",
     text: &[
-        "Locks that let a running thread steal, keep one spinner, and hand over to a waiter after 5 \
-         ms; compared with locks on the plain wait-wake (WW) futex and with glibc's.",
-        "The paper gives average locking rates, but not the loads. Here they are geometric means over \
-         sections of 0, 1 and 10 us inside and as much outside of the lock, by as many threads as CPUs \
-         and eight times as many; for the rwlock of 0 and 2 us, with 10 and 50 % writes. WW futex is a \
-         textbook mutex on the kernel's futex, and the rwlock with an internal lock that glibc had \
-         then.",
+        "Locks that let a running thread steal, keep one spinner, and hand over to a waiter after \
+         5 ms; compared with locks on the plain wait-wake (WW) futex and with glibc's.",
+        "The paper gives average locking rates, but not the loads. Here they are geometric means \
+         over sections of 0, 1 and 10 us inside and as much outside of the lock, by as many \
+         threads as CPUs and eight times as many; for the rwlock of 0 and 2 us, with 10 and 50 % \
+         writes. WW futex is a textbook mutex on the kernel's futex, and the rwlock with an \
+         internal lock that glibc had then.",
         "The published gain is TP's over each; furwock takes TP's place.",
     ],
     benchmarks,

@@ -10,16 +10,16 @@ pub const PAPER: Paper = Paper {
     author: Author::Molnar,
     year: 2003,
     title: "requeueing, a broadcast without a thundering herd",
-    source: "Ingo Molnar, \"futex requeueing feature\", 19 May 2003; measured by Saurabh Desai on four \
-             Pentium III of 700 MHz",
+    source: "Ingo Molnar, \"futex requeueing feature\", 19 May 2003; measured by Saurabh Desai on \
+             four Pentium III of 700 MHz",
     text: &[
-        "Many threads wait at a condition variable, and each must have the mutex once it is woken. A \
-         broadcast that wakes them all makes a herd of threads that run into the mutex and sleep \
+        "Many threads wait at a condition variable, and each must have the mutex once it is woken. \
+         A broadcast that wakes them all makes a herd of threads that run into the mutex and sleep \
          again. Requeueing wakes one, and moves the others to the mutex's queue.",
         "The tests are the paper's, cond-perf and pp, with its options; seconds for the whole run. \
-         Measured are unmodified pthread calls, on this system's glibc (which has had no requeueing \
-         since 2.25) and on furwock's library. The published column is that of the machine with as \
-         many processors as this one, or of the nearest.",
+         Measured are unmodified pthread calls, on this system's glibc (which has had no \
+         requeueing since 2.25) and on furwock's library. The published column is that of the \
+         machine with as many processors as this one, or of the nearest.",
     ],
     benchmarks,
     rows,

@@ -9,7 +9,8 @@ use crate::measuring::number::times;
 use crate::report::model::Tone;
 use crate::statistics::{differ, ratio};
 
-/// How far below the published gain still counts as reached: what two runs on one machine differ by.
+/// How far below the published gain still counts as reached: what two runs on one machine differ
+/// by.
 const REACHED: f64 = 0.98;
 const BEATEN: f64 = 1.02;
 
@@ -58,7 +59,8 @@ impl Row {
     ) -> Row {
         let verdict = match (published_gain, gain) {
             (_, None) => Verdict::NotMeasured("interrupted, or a run failed".to_owned()),
-            // A gain that the rounds don't support is none, however near it is to the published one.
+            // A gain that the rounds don't support is none, however near it is to the published
+            // one.
             (Some(published), Some(Gain { gain, differs: true })) if is_gain(published) => {
                 match gain / published {
                     BEATEN.. => Verdict::Beaten,
@@ -66,8 +68,8 @@ impl Row {
                     _ => Verdict::Short(short.to_owned()),
                 }
             }
-            // Where the paper lost, or gave no figure, the row is judged alone: losing less than the
-            // paper's change did is still losing.
+            // Where the paper lost, or gave no figure, the row is judged alone: losing less than
+            // the paper's change did is still losing.
             (_, Some(Gain { differs: false, .. })) => Verdict::NoDifference,
             (_, Some(Gain { gain, .. })) if gain > 1.0 => Verdict::Ahead,
             (_, Some(_)) => Verdict::Behind,

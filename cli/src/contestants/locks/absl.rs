@@ -1,7 +1,8 @@
-//! Abseil's Mutex, one lock for both uses, and its CondVar, from the shared library of the C++ ones.
+//! Abseil's Mutex, one lock for both uses, and its CondVar, from the shared library of the C++
+//! ones.
 //!
-//! Their names hold a version, as an inline namespace that each build of the library chooses: they are
-//! looked for among the library's symbols.
+//! Their names hold a version, as an inline namespace that each build of the library chooses: they
+//! are looked for among the library's symbols.
 
 use std::ffi::{CString, c_void};
 use std::fs;
@@ -77,8 +78,8 @@ fn load() -> Result<Functions, String> {
         let name = name.ok_or_else(|| format!("{} has no {member}", path.display()))?;
         absl.function(name)
     };
-    // SAFETY: methods without arguments and results take `this` alone, an object of one word, which is zero
-    // while nobody has it or waits.
+    // SAFETY: methods without arguments and results take `this` alone, an object of one word, which
+    // is zero while it is free and has no waiters.
     let function = |member| address(member).map(|address| unsafe { foreign::function(address) });
     let wait = condvar_wait(&names, &absl)?;
     // SAFETY: CondVar::Wait takes a Mutex's address beside `this`.

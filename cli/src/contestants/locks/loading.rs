@@ -11,7 +11,8 @@ pub struct Loaded {
 impl Loaded {
     /// Opens a library by its name, which `package` of Debian's brings.
     pub fn open(name: &CStr, package: &str) -> Result<Self, String> {
-        // SAFETY: the name is a string, and the constructors of these libraries have no preconditions.
+        // SAFETY: the name is a string, and the constructors of these libraries have no
+        // preconditions.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
         let name = name.to_string_lossy().into_owned();
         if handle.is_null() {

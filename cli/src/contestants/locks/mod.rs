@@ -14,7 +14,7 @@ mod wait_wake;
 
 use std::ops::DerefMut;
 
-use crate::harness::padded::Padded;
+use crate::harness::Padded;
 
 pub use absl::Absl;
 pub use broken::Broken;

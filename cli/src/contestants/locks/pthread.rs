@@ -81,7 +81,7 @@ impl<T: Send + 'static> Monitor<T> for PthreadMutex<T> {
 
 impl<T> Drop for PthreadMutex<T> {
     fn drop(&mut self) {
-        // SAFETY: guards borrow the mutex, so none is left and nobody holds it.
+        // SAFETY: guards borrow the mutex, so none is left and no thread holds it.
         expect("pthread_mutex_destroy", unsafe { libc::pthread_mutex_destroy(self.0.raw.get()) });
     }
 }
@@ -161,7 +161,7 @@ impl<T> PthreadRwLock<T> {
 
 impl<T> Drop for PthreadRwLock<T> {
     fn drop(&mut self) {
-        // SAFETY: nobody else has the lock any more, and all sections are over.
+        // SAFETY: no other thread has the lock any more, and all sections are over.
         let code = unsafe { libc::pthread_rwlock_destroy(self.0.raw.get()) };
         expect("pthread_rwlock_destroy", code);
     }
@@ -195,7 +195,7 @@ impl Condvar for PthreadCondvar {
 
 impl Drop for PthreadCondvar {
     fn drop(&mut self) {
-        // SAFETY: nobody waits: a waiter would borrow what is dropped here.
+        // SAFETY: no thread waits: a waiter would borrow what is dropped here.
         expect("pthread_cond_destroy", unsafe { libc::pthread_cond_destroy(self.0.0.get()) });
     }
 }
@@ -203,7 +203,7 @@ impl Drop for PthreadCondvar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::threads::spawn;
+    use crate::harness::spawn;
     use std::sync::Arc;
 
     #[test]

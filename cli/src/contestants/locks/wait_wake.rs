@@ -1,8 +1,9 @@
 //! Textbook locks on the kernel's futex.
 //!
-//! The mutex is Drepper's ("Futexes Are Tricky", the second one): 0 free, 1 held, 2 held and perhaps
-//! awaited. The rwlock is of the design that Drepper's proposal of 64-bit futexes (2008) set out to
-//! replace, and that glibc had until 2.24: an internal lock, and the state in several words behind it.
+//! The mutex is Drepper's ("Futexes Are Tricky", the second one): 0 free, 1 held, 2 held and
+//! perhaps awaited. The rwlock is of the design that Drepper's proposal of 64-bit futexes (2008)
+//! set out to replace, and that glibc had until 2.24: an internal lock, and the state in several
+//! words behind it.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{
