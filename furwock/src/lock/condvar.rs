@@ -1,11 +1,11 @@
 //! The condition variable that moves its waiters instead of waking them to block again
 //! (Molnar 2003, "futex requeueing").
 //!
-//! The word says whether anybody may be queued at its address: 1 or 0, written under the bucket
-//! lock. A waiter queues itself there, then releases the mutex. A signal moves the first waiter to
-//! the queue of a mutex that is held, whose release will wake it, and wakes it if the mutex is free.
-//! A broadcast moves all of them, but for one that it wakes if the mutex is free. So no thread is
-//! woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
+//! The word says whether any waiter may be queued at its address: 1 or 0, written under the bucket
+//! lock. A waiter queues itself there, then releases the mutex. A notification hands waiters to the
+//! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release will
+//! wake the first, and wakes them if the mutex is free. A broadcast moves all but those that it wakes. So
+//! no thread is woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
 
 use super::mutex::RawMutex;
 use crate::lot::{self, Debt, Ended, From, Key, LockedPair, Place, Verdict, Wait};
@@ -62,11 +62,7 @@ impl CondvarWait {
 
     /// Locks the mutex again; `mutex` must be the one waited with. Acquire.
     pub fn relock(self, mutex: &RawMutex) -> Outcome {
-        if self.verdict.granted.is_some() || self.verdict.holds_wake {
-            mutex.lock_chosen(self.verdict);
-        } else {
-            mutex.lock();
-        }
+        mutex.lock_chosen(self.verdict);
         self.outcome
     }
 }
@@ -242,7 +238,7 @@ impl RawCondvar {
                 // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
                 // again: so it exists, as long as the bucket's lock keeps the waiter queued.
                 let mutex = unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(mutex) };
-                let notified = move_or_wake(&mut pair, key, mutex, most);
+                let notified = mutex.receive(&mut pair, key, most);
                 self.forget_waiters_if_none_locked(&pair.from);
                 return notified;
             }
@@ -270,9 +266,7 @@ fn left(owed: usize, from: From) {
     let owed = unsafe { &*core::ptr::with_exposed_provenance::<Owed<'_>>(owed) };
     owed.was_notified.set(from != From::Queue);
     if let (Some(mutex), From::Chosen) = (owed.mutex, from) {
-        // A wake may have been claimed for it in the mutex's word. Those that are woken look at the mutex, and
-        // the next to queue finds that the claim is stale (M-4).
-        lot::lock(mutex.key()).choose_many(mutex.key(), usize::MAX, lot::ANY);
+        mutex.wake_all();
     }
 }
 
@@ -286,46 +280,4 @@ fn wait_without_memory(release: impl FnOnce() -> bool, deadline: Option<&Deadlin
     let timed_out = deadline.is_some_and(Deadline::has_passed);
     let outcome = if timed_out { Outcome::TimedOut } else { Outcome::Signalled };
     CondvarWait::new(outcome, Verdict::WOKEN)
-}
-
-/// Lets up to `most` waiters at `key` go on to `mutex`. Returns how many.
-fn move_or_wake(pair: &mut LockedPair<'_>, key: Key, mutex: &RawMutex, most: usize) -> usize {
-    let mut notified = 0;
-    if !mutex.expect_moved_waiters(pair.to()) {
-        // The mutex is free: some may have it at once. The rest follows them.
-        if most == 1 {
-            return pair.from.choose_many(key, 1, lot::ANY);
-        }
-        notified = choose_claiming(pair, key, mutex);
-        if pair.from.has_told(key, mutex.address()) {
-            mutex.expect_moved_and_woken_waiters(pair.to(), notified as u32);
-        }
-    }
-    let mut at = pair.from.first(key);
-    while let Some(waiter) = at.filter(|_| notified < most) {
-        at = pair.from.after(waiter);
-        if pair.from.told_by(waiter).0 == mutex.address() {
-            pair.move_waiter(waiter, mutex.key());
-        } else {
-            pair.from.choose(waiter, Verdict::WOKEN);
-        }
-        notified += 1;
-    }
-    notified
-}
-
-/// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each
-/// takes back one claim. (A waiter with another mutex would leave the claim standing.)
-fn choose_claiming(pair: &mut LockedPair<'_>, key: Key, mutex: &RawMutex) -> usize {
-    let wakes = if mutant::active(Mutant::MoveToFreeMutex) { 0 } else { mutex.how_far_ahead() };
-    let mut chosen = 0;
-    let mut at = pair.from.first(key);
-    while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
-        at = pair.from.after(waiter);
-        if pair.from.told_by(waiter).0 == mutex.address() {
-            pair.from.choose(waiter, Verdict::CLAIMED);
-            chosen += 1;
-        }
-    }
-    chosen
 }

@@ -1,12 +1,11 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
-mod ahead;
 mod attempt;
 mod barrier;
+mod bits;
 mod condvar;
 mod contender;
 mod mutex;
-mod mutex_state;
 mod options;
 mod patience;
 pub mod pi;

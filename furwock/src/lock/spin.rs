@@ -5,14 +5,6 @@ use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 
-/// A spinner's patience: about twice what a sleep and a wake across processors take (locks.md
-/// measured 10 to 15 us from wake to run).
-pub(super) const BUDGET_NS: u64 = 25_000;
-
-/// The same where a lock is mostly read. There a preempted reader may be what is waited for, who needs
-/// the processor.
-pub(super) const RWLOCK_BUDGET_NS: u64 = 10_000;
-
 /// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and one
 /// that comes late costs only its own delay.
 const PAUSES: u32 = 8;
@@ -72,7 +64,7 @@ impl Spin {
     }
 
     /// Whether the next pause is the long one.
-    pub(super) fn steps_aside(&self) -> bool {
+    pub(super) fn begins_with_long_pause(&self) -> bool {
         self.probes == 0 && self.first_pauses == MANY_PAUSES
     }
 

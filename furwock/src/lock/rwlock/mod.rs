@@ -6,28 +6,25 @@
 //! (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a mutex's waiters are
 //! (Long 2017); readers that have slept are let in together.
 //!
-//! `state` has the word and its transitions, `exclusive` and `shared` the two sides' waits, `settle`
-//! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
+//! `state` has the word and its transitions, `waiting` what the slow path (`contender`) asks of it,
+//! `shared` how readers enter, `settle` the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
-mod exclusive;
-mod left;
 mod settle;
 mod shared;
 pub(crate) mod slots;
 #[cfg(all(test, any(loom, shuttle)))]
 mod starts;
 mod state;
+mod waiting;
 
 use self::slots::Published;
-use super::contender::{Contender, Role};
+use super::contender::{self, Contender};
 use super::options::{How, Options, Status};
 use crate::lot::{self, Debt, Key};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
-use exclusive::Exclusive;
-use left::OnLeave;
-use settle::{settle, settle_at};
+use settle::{OnLeave, owner_left, settle, settle_at, upgrader_left};
 use shared::Reader;
 use state::{
     Cause, HANDOFF, Kind, ONE_READER, PARKED, REVOKED, UPGRADING, WRITER, free, is_available,
@@ -35,6 +32,7 @@ use state::{
     only_writer, owner, policy, read_at_once, readers, taken, upgradable_left, written,
     written_at_once,
 };
+use waiting::Waiting;
 
 pub use state::Policy;
 
@@ -415,7 +413,7 @@ impl RawRwLock {
         if self.is_locked_exclusive() {
             return Some(status);
         }
-        let waited = self.become_writer(options, left::owner);
+        let waited = self.become_writer(options, owner_left);
         if waited.is_none() {
             self.unlock_upgradable();
         }
@@ -427,7 +425,7 @@ impl RawRwLock {
     fn become_writer(&self, options: &Options, on_leave: OnLeave) -> Option<Status> {
         let sleeps = self.drain(options.deadline.as_ref(), on_leave);
         let status = sleeps.and_then(|sleeps| {
-            let wanted = Exclusive { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
+            let wanted = Waiting { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
             let status = Contender::new(wanted, options).contend()?;
             let how = if sleeps == 0 { status.how } else { How::Slept };
             Some(Status { how, sleeps, ..Status::FAST }.and_then(status))
@@ -511,7 +509,7 @@ impl RawRwLock {
             return true;
         }
         self.prepare_upgrade();
-        self.become_writer(options, left::upgrader).is_some()
+        self.become_writer(options, upgrader_left).is_some()
     }
 
     /// From here on nobody comes in but who must not wait (W-4).
@@ -614,7 +612,7 @@ impl RawRwLock {
     #[inline]
     fn own_fast(&self, kind: Kind) -> bool {
         let word = self.word.load(Ordering::Relaxed);
-        let new = taken(word, kind, lot::tid(), Role::Newcomer);
+        let new = taken(word, kind, lot::tid());
         is_available(word, kind) && self.exchange(word, new, Ordering::Acquire).is_ok()
     }
 
@@ -623,7 +621,7 @@ impl RawRwLock {
         self.forget_parents();
         let mut word = self.word.load(Ordering::Relaxed);
         while is_available(word, kind) {
-            let new = taken(word, kind, lot::tid(), Role::Newcomer);
+            let new = taken(word, kind, lot::tid());
             match self.exchange(word, new, Ordering::Acquire) {
                 Ok(_) if kind == Kind::Upgradable || is_written(new) => return true,
                 Ok(_) => {
@@ -645,7 +643,7 @@ impl RawRwLock {
             self.word.fetch_and(!REVOKED, Ordering::Relaxed);
             let mut word = self.word.load(Ordering::Relaxed);
             while is_available(word, Kind::Upgrader) {
-                let new = taken(word, Kind::Upgrader, 0, Role::Newcomer);
+                let new = taken(word, Kind::Upgrader, 0);
                 match self.exchange(word, new, Ordering::Acquire) {
                     Ok(_) => return true,
                     Err(now) => word = now,
@@ -659,7 +657,7 @@ impl RawRwLock {
 
     #[inline(never)]
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
-        let wanted = Exclusive { lock: self, kind, on_leave: None };
+        let wanted = Waiting { lock: self, kind, on_leave: None };
         let status = Contender::new(wanted, options).contend()?;
         let word = self.word.load(Ordering::Relaxed);
         let alone = mutant::active(Mutant::UpgradableEntersAlone);
@@ -721,20 +719,13 @@ impl RawRwLock {
         {
             return;
         }
+        let waiting = Waiting { lock: self, kind: Kind::Writer, on_leave: None };
         let queue = lot::lock(self.key());
         let mut word = self.word.load(Ordering::Relaxed);
         while let Err(now) =
-            self.exchange(word, exclusive::cleaned(word, &queue, self.key()), Ordering::Relaxed)
+            self.exchange(word, contender::cleaned(&waiting, word, &queue), Ordering::Relaxed)
         {
             word = now;
-        }
-    }
-
-    /// A waiter leaves the queue unchosen, under the bucket's lock. If it was the last, nobody is promised
-    /// anything any more: others may enter before it has settled.
-    fn is_leaving(&self, was_last: bool) {
-        if was_last && !mutant::active(Mutant::LeaverSettlesNothing) {
-            self.word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
         }
     }
 

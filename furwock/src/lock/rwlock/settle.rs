@@ -5,9 +5,8 @@ use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
-use crate::lock::ahead::how_far_ahead;
-use crate::lock::contender::Role;
-use crate::lot::{self, Key, Locked, Verdict, Waiter};
+use crate::lock::contender::how_far_ahead;
+use crate::lot::{self, From, Key, Locked, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
@@ -56,14 +55,14 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 (new, Choice { which, verdict, most: readers as usize })
             }
             Next::Upgrader => {
-                let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
+                let new = taken(seen_right, Kind::Upgrader, 0);
                 let verdict = Verdict::granted(address, give_back_upgrade);
                 (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
                 let tid = queue.told_by(first).1;
-                let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
-                let verdict = Verdict::granted(address, give_back_own);
+                let new = taken(seen_right & !HANDOFF, kind, tid);
+                let verdict = Verdict::granted(address, give_back_ownership);
                 (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
             }
             Next::WakeOther => {
@@ -92,41 +91,61 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
     count
 }
 
-/// The lock at `address`, for a waiter that was let in and didn't return from its call on it.
+/// The lock at `address`, for a waiter of it that leaves its call without returning.
 ///
 /// # Safety
 /// The caller is that waiter's thread, in its call on the lock at `address`.
-unsafe fn left(address: usize) -> &'static RawRwLock {
+unsafe fn lock_at(address: usize) -> &'static RawRwLock {
     // SAFETY: a call that waits for a lock keeps it alive.
     unsafe { &*core::ptr::with_exposed_provenance::<RawRwLock>(address) }
 }
 
 /// # Safety
-/// As for `left`.
+/// As for `lock_at`.
 unsafe fn give_back_read(address: usize) {
     // SAFETY: by this function's contract.
-    unsafe { left(address) }.unlock_shared();
+    unsafe { lock_at(address) }.unlock_shared();
 }
 
 /// # Safety
-/// As for `left`.
+/// As for `lock_at`.
 unsafe fn give_back_upgrade(address: usize) {
     // SAFETY: by this function's contract.
-    unsafe { left(address) }.downgrade_to_upgradable();
+    unsafe { lock_at(address) }.downgrade_to_upgradable();
 }
 
 /// Of a writer, or of one that waits for readers in slots yet, or of an upgradable reader.
 ///
 /// # Safety
-/// As for `left`.
-unsafe fn give_back_own(address: usize) {
+/// As for `lock_at`.
+unsafe fn give_back_ownership(address: usize) {
     // SAFETY: by this function's contract.
-    let lock = unsafe { left(address) };
+    let lock = unsafe { lock_at(address) };
     if lock.is_locked_exclusive() {
         lock.unlock_exclusive();
     } else {
         lock.unlock_upgradable();
     }
+}
+
+/// What becomes of the lock when a signal handler leaves a wait of its owner for good: the wait for
+/// readers to leave. (What a waiter is given as it is chosen says itself how it is given back.)
+pub(super) type OnLeave = fn(usize, From);
+
+/// Of an owner that was to be the writer.
+pub(super) fn owner_left(address: usize, _: From) {
+    // SAFETY: as of every debt. (If it had become the writer, it is the upgradable reader again by now.)
+    let lock = unsafe { lock_at(address) };
+    lock.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+    lock.unlock_upgradable();
+}
+
+/// Of an upgradable reader, which stays what it was.
+pub(super) fn upgrader_left(address: usize, _: From) {
+    // SAFETY: as of every debt.
+    let lock = unsafe { lock_at(address) };
+    lock.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+    lock.settle_after_leaving();
 }
 
 /// Whom to choose: the first ones that `which` holds for.

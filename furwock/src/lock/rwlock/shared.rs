@@ -1,20 +1,19 @@
 //! The side of readers: one thread's attempt to enter.
 
 use super::RawRwLock;
-use super::exclusive::cleaned;
 use super::slots;
 use super::state::{
-    Kind, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader,
-    owner, policy, read, reader_queued, seized_by_reader, stops_reader,
+    Kind, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
+    may_park_reader, policy, read, stops_reader,
 };
-use crate::lock::contender::{self, LOOKS_FOR_OWNER, now_ns};
+use super::waiting::Waiting;
+use crate::lock::contender::{self, Contender, Decision, Stay, Waited};
 use crate::lock::options::{How, Options, Status};
-use crate::lock::spin::{RWLOCK_BUDGET_NS, Spin};
-use crate::lot::{self, Ended, Node, Place, Verdict, Wait};
+use crate::lock::spin::Spin;
+use crate::lot;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
-use crate::sys::clock::Deadline;
 use core::time::Duration;
 
 /// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
@@ -31,54 +30,41 @@ const FORBEARANCE: Duration = Duration::from_millis(10);
 pub(super) struct Reader<'o> {
     lock: &'o RawRwLock,
     options: &'o Options,
-    /// Waits for nobody who waits.
+    contender: Contender<'o, Waiting<'o>>,
+    /// Waits for no other waiter.
     forced: bool,
-    /// Has let a spinning writer go first for long enough.
+    /// Probes for which it has let a spinning writer go first.
     deferred: u32,
-    /// Waits for writers that wait, for no longer than `FORBEARANCE`.
-    brief: bool,
-    status: Status,
-}
-
-/// What became of an attempt to queue.
-enum Slept {
-    LookAgain,
-    /// The reader has been counted in.
-    Granted,
-    TimedOut,
 }
 
 impl<'o> Reader<'o> {
     pub(super) fn new(lock: &'o RawRwLock, options: &'o Options, forced: bool) -> Self {
-        Self { lock, options, forced, deferred: 0, brief: false, status: Status::new(How::Stolen) }
+        let waiting = Waiting { lock, kind: Kind::Reader, on_leave: None };
+        let contender = Contender::new(waiting, options);
+        Self { lock, options, contender, forced, deferred: 0 }
     }
 
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
-        let mut spin = Spin::new(RWLOCK_BUDGET_NS);
+        let mut spin = Spin::new(SPIN_NS);
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
             let Some(stop) = self.stop(word) else {
                 if self.count_in(word) {
-                    return Some(self.status);
+                    return Some(self.contender.status());
                 }
                 continue;
             };
             if self.may_spin(word, stop) && spin.pause() {
-                self.note(How::Spun);
+                self.contender.note(How::Spun);
                 continue;
             }
-            match self.sleep(stop) {
-                Slept::LookAgain => spin = Spin::new(RWLOCK_BUDGET_NS),
-                Slept::Granted => {
-                    self.status.how = How::HandedOver;
-                    return Some(self.status);
-                }
-                Slept::TimedOut if self.takes_over() => return Some(self.status),
-                // Whoever waited for nobody but waiting writers could have been inside all the time.
-                Slept::TimedOut if self.has_timed_out() => return self.enters_at_last(),
-                Slept::TimedOut => {}
+            match self.wait(word, stop) {
+                Waited::LookAgain | Waited::Overslept => spin = Spin::new(SPIN_NS),
+                Waited::Taken => return Some(self.contender.status()),
+                // A reader that waited for nobody but waiting writers could have been inside all the time.
+                Waited::TimedOut => return self.enters_at_last(),
             }
         }
     }
@@ -156,107 +142,37 @@ impl<'o> Reader<'o> {
         }
     }
 
-    fn sleep(&mut self, stop: Stop) -> Slept {
-        let node = if may_park_reader(stop) { lot::node() } else { None };
-        let Some(node) = node else {
+    /// Queues and sleeps, or naps where it may not queue.
+    fn wait(&mut self, seen: u64, stop: Stop) -> Waited {
+        // Where readers may recurse, none is made to wait for ever for a writer that waits itself.
+        let is_brief = |word| policy(word).lets_readers_recurse() && !is_written(word);
+        let mut brief = is_brief(seen);
+        let waited = if may_park_reader(stop) {
+            let forced = self.forced;
+            self.contender.wait(|_, clean| {
+                brief = is_brief(clean);
+                let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
+                if !stopped && !mutant::active(Mutant::ReaderParksOnOpenLock) {
+                    return Decision::Enter;
+                }
+                let kind = if brief { Kind::BriefReader } else { Kind::Reader };
+                Decision::Queue(Stay { token: kind.token(), at_most: brief.then_some(FORBEARANCE) })
+            })
+        } else {
             if stop != Stop::Spinner {
                 sys::thread::nap();
             }
             self.deferred = DEFERENCE;
-            self.forced |= self.is_forbearing(self.lock.word.load(Ordering::Relaxed));
-            return if self.has_timed_out() { Slept::TimedOut } else { Slept::LookAgain };
+            self.contender.after_interval()
         };
-        let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
-        match ended {
-            Ended::Chosen(verdict) => {
-                node.active_since_ns.store(now_ns(), Ordering::Relaxed);
-                if verdict == Verdict::WOKEN { Slept::LookAgain } else { Slept::Granted }
-            }
-            Ended::TimedOut | Ended::Interrupted | Ended::Signalled => {
-                if !mutant::active(Mutant::LeaverSettlesNothing) {
-                    self.lock.settle_after_leaving();
-                }
-                self.forced |= self.brief;
-                Slept::TimedOut
-            }
-        }
-    }
-
-    /// Queues this thread and sleeps. `None` if it may enter instead.
-    fn queue_and_sleep(&mut self, node: &Node) -> Option<Ended> {
-        let key = self.lock.key();
-        let mut bucket = lot::announce(key);
-        let mut word = self.lock.word.load(Ordering::Relaxed);
-        loop {
-            let clean = cleaned(word, &bucket, key);
-            let stopped = stops_reader(clean, self.forced).is_some_and(may_park_reader);
-            let parks = stopped || mutant::active(Mutant::ReaderParksOnOpenLock);
-            let new = if parks { reader_queued(clean) } else { clean };
-            self.brief = self.is_forbearing(clean);
-            match self.lock.exchange(word, new, Ordering::Relaxed) {
-                Ok(_) if parks => break,
-                Ok(_) => {
-                    bucket.retract();
-                    return None;
-                }
-                Err(now) => word = now,
-            }
-        }
-        self.status.how = How::Slept;
-        self.status.sleeps += 1;
-        let slice = self.slice();
-        let kind = if self.brief { Kind::BriefReader } else { Kind::Reader };
-        let until = slice.as_ref().or(self.options.deadline.as_ref());
-        let wait = Wait::enqueue(&mut bucket, node, key, kind.token(), Place::Back).until(until);
-        drop(bucket);
-        Some(wait.sleep(|was_last| self.lock.is_leaving(was_last)))
-    }
-
-    /// Whether it waits for nobody but writers that wait, where it may not be made to for ever.
-    fn is_forbearing(&self, word: u64) -> bool {
-        policy(word).lets_readers_recurse() && !is_written(word)
-    }
-
-    /// How long to sleep before looking again, if the deadline doesn't come first.
-    fn slice(&self) -> Option<Deadline> {
-        let slice = match () {
-            () if self.brief => FORBEARANCE,
-            () if self.options.owner_death => LOOKS_FOR_OWNER,
-            () => return None,
-        };
-        let sooner = self.options.deadline.is_some_and(|deadline| deadline.is_within(slice));
-        (!sooner).then(|| Deadline::after(slice))
-    }
-
-    /// Enters in place of a writer that has ended, if the caller asked for that.
-    fn takes_over(&mut self) -> bool {
-        if !self.options.owner_death {
-            return false;
-        }
-        let word = self.lock.word.load(Ordering::Relaxed);
-        let Some(new) = seized_by_reader(word) else { return false };
-        if sys::thread::is_ours(owner(word)) {
-            return false;
-        }
-        let taken = self.lock.exchange(word, new, Ordering::Acquire).is_ok();
-        self.status.owner_died = taken;
-        taken
+        self.forced |= brief && matches!(waited, Waited::Overslept | Waited::TimedOut);
+        waited
     }
 
     fn enters_at_last(self) -> Option<Status> {
-        let status = self.status;
+        let status = self.contender.status();
         let may_recurse = self.lock.policy().lets_readers_recurse();
         (may_recurse && self.try_enter()).then_some(status)
-    }
-
-    fn has_timed_out(&self) -> bool {
-        self.options.deadline.as_ref().is_some_and(Deadline::has_passed)
-    }
-
-    fn note(&mut self, how: How) {
-        if self.status.how != How::Slept {
-            self.status.how = how;
-        }
     }
 }
 

@@ -53,12 +53,11 @@
 //! could be inside, then a spinner or a woken writer will look at the lock, or somebody is on the way
 //! to settle (ORDERING.md, W-1).
 
-use crate::lock::contender::Role;
+use crate::lock::bits::Bits;
 
-pub(super) const OWNER: u64 = (1 << 22) - 1;
+pub(super) use crate::lock::bits::{HANDOFF, OWNER, SPIN, owner};
+
 pub(super) const WRITER: u64 = 1 << 22;
-pub(super) const SPIN: u64 = 1 << 23;
-pub(super) const HANDOFF: u64 = 1 << 24;
 pub(super) const UPGRADING: u64 = 1 << 25;
 pub(super) const READERS_PARKED: u64 = 1 << 26;
 pub(super) const WRITERS_PARKED: u64 = 1 << 27;
@@ -175,11 +174,6 @@ impl Kind {
 }
 
 #[inline]
-pub(super) const fn owner(word: u64) -> u32 {
-    (word & OWNER) as u32
-}
-
-#[inline]
 pub(super) const fn readers(word: u64) -> u64 {
     (word & READERS) / ONE_READER
 }
@@ -189,35 +183,96 @@ pub(super) const fn room(word: u64) -> u64 {
     (TOO_MANY_READERS / ONE_READER).saturating_sub(readers(word))
 }
 
+impl Kind {
+    /// What keeps this kind out, were nobody else waiting.
+    #[inline]
+    const fn kept_out_by(self) -> u64 {
+        match self {
+            Kind::Reader | Kind::BriefReader => WRITER | UPGRADING,
+            Kind::Writer => OWNER | READERS,
+            // It may become a reader, which has to be counted.
+            Kind::Upgradable => OWNER | TOO_MANY_READERS,
+            Kind::Upgrader => READERS | BIASED | REVOKED,
+        }
+    }
+}
+
 /// Whether `kind` could be inside at once, were nobody else waiting.
 #[inline]
 pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
-    match kind {
-        Kind::Reader | Kind::BriefReader => word & (WRITER | UPGRADING) == 0,
-        Kind::Writer => word & (OWNER | READERS) == 0,
-        // It may become a reader, who has to be counted.
-        Kind::Upgradable => word & (OWNER | TOO_MANY_READERS) == 0,
-        Kind::Upgrader => word & READERS == 0 && !may_be_published(word),
-    }
+    word & kind.kept_out_by() == 0
 }
 
-/// Whether a writer or an upgradable reader may take it, past those who wait.
+/// Whether a writer or an upgradable reader may take it, past those that wait.
 #[inline]
 pub(super) const fn is_available(word: u64, kind: Kind) -> bool {
-    // An upgrader is inside already: nobody can be handed the lock before it has left.
-    (word & HANDOFF == 0 || matches!(kind, Kind::Upgrader)) && has_room_for(word, kind)
+    bits(kind).is_available(word)
 }
 
-/// The word without `role`.
+/// The word as waiters of `kind` see it.
 #[inline]
-pub(super) const fn given_up(word: u64, role: Role) -> u64 {
-    match role {
-        Role::Newcomer => word,
-        Role::Spinner => word & !SPIN,
-        Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
-        Role::Woken => word,
+pub(super) const fn bits(kind: Kind) -> &'static Bits {
+    match kind {
+        Kind::Reader | Kind::BriefReader => &READS,
+        Kind::Writer => &WRITES,
+        Kind::Upgradable => &MAY_UPGRADE,
+        Kind::Upgrader => &UPGRADES,
     }
 }
+
+const WRITES: Bits = Bits {
+    closed: Kind::Writer.kept_out_by() | HANDOFF,
+    promised: HANDOFF,
+    parked: PARKED,
+    queues_as: WRITERS_PARKED,
+    wakes: WAKES,
+    one_wake: ONE_WAKE,
+    stale: PARKED | HANDOFF,
+    left_by_last: PARKED | HANDOFF,
+    keeps_place: true,
+    token: Kind::Writer.token(),
+    spin_ns: SPIN_NS,
+    announce: revoked,
+    take: |word, tid| taken(word, Kind::Writer, tid),
+    seize: |word, tid| seized(word, Kind::Writer, tid),
+    in_child,
+};
+
+const MAY_UPGRADE: Bits = Bits {
+    closed: Kind::Upgradable.kept_out_by() | HANDOFF,
+    token: Kind::Upgradable.token(),
+    announce: |word| word,
+    take: |word, tid| taken(word, Kind::Upgradable, tid),
+    seize: |word, tid| seized(word, Kind::Upgradable, tid),
+    ..WRITES
+};
+
+/// An upgrader is inside already: nobody can be handed the lock, or be let in, before it has left.
+const UPGRADES: Bits = Bits {
+    closed: Kind::Upgrader.kept_out_by(),
+    promised: 0,
+    parked: 0,
+    token: Kind::Upgrader.token(),
+    take: |word, tid| taken(word, Kind::Upgrader, tid),
+    seize: |word, tid| seized(word, Kind::Upgrader, tid),
+    ..WRITES
+};
+
+/// Readers enter by rules of their own (`stops_reader`, `read`). They queue by these.
+const READS: Bits = Bits {
+    closed: Kind::Reader.kept_out_by() | HANDOFF,
+    queues_as: READERS_PARKED,
+    keeps_place: false,
+    token: Kind::Reader.token(),
+    announce: |word| word,
+    take: |word, _| read(word, false),
+    seize: |word, _| seized_by_reader(word),
+    ..WRITES
+};
+
+/// A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and that
+/// needs the processor.
+pub(super) const SPIN_NS: u64 = 10_000;
 
 /// The word after a reader that saw nothing in its way entered; `None` if there is more to it.
 #[inline]
@@ -346,12 +401,6 @@ pub(super) const fn may_park_reader(stop: Stop) -> bool {
     }
 }
 
-/// The word after a reader queued itself.
-#[inline]
-pub(super) const fn reader_queued(word: u64) -> u64 {
-    word | READERS_PARKED
-}
-
 /// The word when nobody may enter by a slot any more.
 #[inline]
 pub(super) const fn revoked(word: u64) -> u64 {
@@ -368,40 +417,30 @@ pub(super) const fn drained_by(word: u64) -> u64 {
 /// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold readers:
 /// then it has the upgradable reader's place.
 #[inline]
-pub(super) const fn taken(word: u64, kind: Kind, tid: u32, role: Role) -> u64 {
-    let word = given_up(word, role);
+pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
     match kind {
         Kind::Writer if may_be_published(word) => drained_by(word) | tid as u64,
         Kind::Writer => (word & !HEAT) | WRITER | tid as u64,
         Kind::Upgradable => word | tid as u64,
-        // Whose lock it is, is known.
+        // The owner is known.
         Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
         Kind::Reader | Kind::BriefReader => word,
     }
 }
 
-/// The word after a waiter of `kind` went over from `role` to spinning.
-#[inline]
-pub(super) const fn spun_for(word: u64, kind: Kind, role: Role) -> u64 {
-    let word = given_up(word, role);
-    let word = match kind {
-        Kind::Upgradable => word,
-        _ => revoked(word),
-    };
-    word | SPIN
+/// The word after `tid` took the lock as `kind`, over from its owner; `None` if others keep it out.
+const fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
+    let rest = word & !(OWNER | WRITER | UPGRADING);
+    if has_room_for(rest, kind) { Some(taken(rest, kind, tid)) } else { None }
 }
 
-/// The word after a writer, an upgradable reader or an upgrader queued itself.
-#[inline]
-pub(super) const fn queued(word: u64, kind: Kind, role: Role, hand_off: bool) -> u64 {
-    let word = given_up(word, role);
-    let word = match kind {
-        Kind::Upgradable => word,
-        _ => revoked(word),
-    };
-    let asked = if hand_off { HANDOFF } else { 0 };
-    word | WRITERS_PARKED | asked
+/// The word in a forked child with nobody queued. A thread that only the parent has may own the lock and
+/// wait there for readers to leave: it has written nothing.
+fn in_child(word: u64, is_ours: fn(u32) -> bool) -> u64 {
+    let word = word & !STALE_IN_CHILD;
+    let waits = word & (UPGRADING | WRITER) == UPGRADING;
+    if waits && !is_ours(owner(word)) { upgradable_left(word) } else { word }
 }
 
 /// The word after the writer left.
