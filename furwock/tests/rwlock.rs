@@ -22,8 +22,9 @@ const POLICIES: [Policy; 5] = [
 /// Reads of a lock that make it biased.
 const READS_THAT_BIAS: usize = 200;
 
-fn in_ms(ms: u64) -> Deadline {
-    Deadline::after(Duration::from_millis(ms))
+/// Gives up after that long.
+fn in_ms(ms: u64) -> Options {
+    Options::new().until(Deadline::after(Duration::from_millis(ms)))
 }
 
 fn bias(lock: &RawRwLock) {
@@ -73,11 +74,11 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
                 thread::spawn(move || {
                     let started = Instant::now();
                     assert!(!other.try_lock_exclusive());
-                    assert!(!other.lock_exclusive_until(&in_ms(20)));
+                    assert!(other.lock_exclusive_with(&in_ms(20)).is_none());
                     assert!(started.elapsed() >= Duration::from_millis(20));
                     assert!(other.try_lock_upgradable());
                     assert!(!other.try_upgrade());
-                    assert!(!other.upgrade_until(&in_ms(20)));
+                    assert!(other.upgrade_with(&in_ms(20)).is_none());
                     other.lock_shared();
                     other.unlock_shared();
                     other.unlock_upgradable();
@@ -89,9 +90,9 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
                 let other = Arc::clone(&lock);
                 thread::spawn(move || {
                     assert!(!other.try_lock_shared());
-                    assert!(!other.lock_shared_until(&in_ms(20)));
+                    assert!(other.lock_shared_with(&in_ms(20)).is_none());
                     assert!(!other.try_lock_upgradable());
-                    assert!(!other.lock_upgradable_until(&in_ms(20)));
+                    assert!(other.lock_upgradable_with(&in_ms(20)).is_none());
                 })
                 .join()
                 .unwrap();
@@ -113,7 +114,7 @@ fn a_writer_that_gives_up_holds_nobody_up() {
             lock.lock_shared();
             let writer = {
                 let lock = Arc::clone(&lock);
-                thread::spawn(move || assert!(!lock.lock_exclusive_until(&in_ms(100))))
+                thread::spawn(move || assert!(lock.lock_exclusive_with(&in_ms(100)).is_none()))
             };
             thread::sleep(Duration::from_millis(30));
             let readers: Vec<_> = (0..3)
@@ -146,7 +147,7 @@ fn reads_past_a_waiting_writer(policy: Policy) -> bool {
     thread::sleep(Duration::from_millis(50));
     let newcomer = Arc::clone(&lock);
     let entered = thread::spawn(move || {
-        let entered = newcomer.lock_shared_until(&in_ms(200));
+        let entered = newcomer.lock_shared_with(&in_ms(200)).is_some();
         if entered {
             newcomer.unlock_shared();
         }
@@ -183,9 +184,9 @@ fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
                 other.unlock_exclusive();
             });
             thread::sleep(Duration::from_millis(20));
-            lock.lock_shared_recursive();
+            lock.lock_shared_with(&Options::new().recursive(true));
             assert!(lock.try_lock_shared_recursive());
-            (0..3).for_each(|_| lock.unlock_shared());
+            (0..3).for_each(|_| _ = lock.unlock_shared());
             writer.join().unwrap();
         }
     });
@@ -218,7 +219,7 @@ fn readers_that_wait_enter_together() {
             })
         };
         thread::sleep(Duration::from_millis(30));
-        assert_eq!(lock.unlock_exclusive_counting(), 4);
+        assert_eq!(lock.unlock_exclusive(), 4);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
         writer.join().unwrap();
     });
@@ -240,7 +241,11 @@ fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool)
                     }
                     let started = Instant::now();
                     while started.elapsed() < Duration::from_micros(50) {}
-                    if greedy_write { lock.unlock_exclusive() } else { lock.unlock_shared() }
+                    if greedy_write {
+                        lock.unlock_exclusive()
+                    } else {
+                        lock.unlock_shared()
+                    };
                 }
             })
         })
@@ -340,7 +345,7 @@ fn a_dead_writers_lock_is_taken_over_and_said_so() {
                 lock.unlock_exclusive()
             } else {
                 lock.unlock_shared()
-            }
+            };
             assert!(!lock.is_locked());
         }
     });
@@ -383,7 +388,7 @@ fn who_ends_inside_stays_inside() {
             .join()
             .unwrap();
         }
-        assert!(!lock.lock_exclusive_until(&in_ms(10)));
+        assert!(lock.lock_exclusive_with(&in_ms(10)).is_none());
         assert!(lock.is_locked());
     });
 }
@@ -512,9 +517,9 @@ fn a_child_forgets_its_parents_waiters() {
         let child = unsafe { libc::fork() };
         if child == 0 {
             lock.unlock_exclusive();
-            let good = lock.lock_exclusive_until(&in_ms(2000));
+            let good = lock.lock_exclusive_with(&in_ms(2000)).is_some();
             lock.unlock_exclusive();
-            let good = good && lock.lock_shared_until(&in_ms(2000));
+            let good = good && lock.lock_shared_with(&in_ms(2000)).is_some();
             // SAFETY: ends the child.
             unsafe { libc::_exit(i32::from(!good)) };
         }

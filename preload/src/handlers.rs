@@ -2,7 +2,7 @@
 //!
 //! A handler may leave what it interrupted for good (`siglongjmp`, `pthread_exit`, a cancellation that
 //! it acts upon). So none may run where a thread of furwock's owes others something: in the stretches
-//! that `furwock::lock::signals` closes.
+//! that `furwock::unstable::signals` closes.
 //!
 //! The kernel therefore calls an *entrance* in place of each handler. It looks where its thread is, and
 //! jumps on to the handler, with the kernel's arguments and stack as they were; or, in a closed stretch,
@@ -16,7 +16,7 @@ use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use furwock::lock::signals;
+use furwock::unstable::signals;
 use libc::{SA_NODEFER, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN};
 use libc::{sighandler_t, sigset_t};
 

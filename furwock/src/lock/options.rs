@@ -23,6 +23,7 @@ pub struct Options {
     pub(super) spin: bool,
     pub(super) hand_off_after_ns: u64,
     pub(super) owner_death: bool,
+    pub(super) recursive: bool,
 }
 
 impl Default for Options {
@@ -33,7 +34,7 @@ impl Default for Options {
 
 impl Options {
     /// What plain `lock` does: no deadline, steals, spins, asks for a hand-off after
-    /// [`HAND_OFF_AFTER`], doesn't look whether the owner is alive.
+    /// [`HAND_OFF_AFTER`], doesn't look whether the owner is alive, reads behind writers that wait.
     pub const fn new() -> Self {
         Self {
             deadline: None,
@@ -41,6 +42,7 @@ impl Options {
             spin: true,
             hand_off_after_ns: HAND_OFF_AFTER.as_nanos() as u64,
             owner_death: false,
+            recursive: false,
         }
     }
 
@@ -87,6 +89,14 @@ impl Options {
         self.owner_death = yes;
         self
     }
+
+    /// Whether a reader enters past all writers but one that is inside: for a thread that reads already,
+    /// and mustn't wait for a writer that waits for it. Readers of a rwlock only.
+    #[must_use]
+    pub const fn recursive(mut self, yes: bool) -> Self {
+        self.recursive = yes;
+        self
+    }
 }
 
 /// How a lock was got.
@@ -98,9 +108,9 @@ pub enum How {
     Stolen,
     /// The caller spun until it was free.
     Spun,
-    /// The caller slept, was woken, and took it.
+    /// The caller slept, and took it when it ran again.
     Slept,
-    /// It was given to the caller, who slept.
+    /// It was given to the caller, which slept.
     HandedOver,
 }
 

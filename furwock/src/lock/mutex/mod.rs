@@ -13,6 +13,8 @@ mod requeue;
 #[cfg(all(test, any(loom, shuttle)))]
 mod starts;
 mod state;
+#[cfg(not(any(loom, shuttle)))]
+pub mod unstable;
 
 use super::attempt::Attempt;
 use super::bits::Bits;
@@ -20,7 +22,6 @@ use super::contender::{Contender, Lock, Settler, Word};
 use super::options::{Options, Status};
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
-use crate::sys::clock::Deadline;
 use release::release_ordering;
 use state::{BITS, FREE, OWNER, PARKED, is_free, is_release_plain};
 
@@ -64,15 +65,10 @@ impl RawMutex {
         }
     }
 
-    /// `lock` for a caller that has just tried in vain: without another try at first. Acquire.
-    #[cold]
-    pub fn lock_contended(&self) {
-        self.lock_slow(&const { Options::new() });
-    }
-
     /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline. Acquire.
     ///
-    /// Costs no more than `lock`: what is told is known anyway.
+    /// Costs no more than `lock`: what is told is known anyway. A deadline that has passed still takes a
+    /// lock that is free.
     #[inline]
     pub fn lock_with(&self, options: &Options) -> Option<Status> {
         let tid = lot::tid();
@@ -93,35 +89,21 @@ impl RawMutex {
         self.try_lock_as(lot::tid())
     }
 
-    /// `try_lock` by a caller that knows its thread's id, [`thread_id`](super::thread_id), already.
+    /// `try_lock` by a caller that knows its thread's id.
     #[inline]
-    pub fn try_lock_as(&self, tid: u32) -> bool {
+    fn try_lock_as(&self, tid: u32) -> bool {
         match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => true,
             Err(word) => is_free(word) && self.try_steal(word, tid),
         }
     }
 
-    /// Takes the lock, or gives up at `deadline`. Returns whether it was taken; Acquire if so.
-    ///
-    /// A deadline that has passed still takes a lock that is free.
-    #[inline]
-    pub fn lock_until(&self, deadline: &Deadline) -> bool {
-        self.try_lock() || self.lock_slow(&Options::new().until(*deadline)).is_some()
-    }
-
-    /// Releases the lock. Release.
+    /// Releases the lock, and returns how many waiters it woke, or gave the lock to. Release.
     ///
     /// Touches the word once and never again, so that another thread may lock, unlock and free it
-    /// at once. Does nothing if nobody holds the lock; releases it, whoever holds it, otherwise.
+    /// at once. Does nothing if nobody holds the lock; otherwise releases it, whichever thread holds it.
     #[inline]
-    pub fn unlock(&self) {
-        self.unlock_counting();
-    }
-
-    /// `unlock`; returns how many waiters it woke, or gave the lock to.
-    #[inline]
-    pub fn unlock_counting(&self) -> usize {
+    pub fn unlock(&self) -> usize {
         let ordering = release_ordering();
         let word = match self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed) {
             Ok(_) => return 0,
@@ -133,8 +115,8 @@ impl RawMutex {
         self.unlock_slow()
     }
 
-    /// Releases the lock to whoever has waited longest, if anybody has, and not to whoever comes
-    /// first. Returns whether there was one. Release.
+    /// Releases the lock to the waiter that has waited longest, if there is one, and not to the thread
+    /// that comes first. Returns whether there was one. Release.
     pub fn unlock_fair(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         if word & PARKED == 0 || is_free(word) {
@@ -142,42 +124,6 @@ impl RawMutex {
             return false;
         }
         self.hand_off() != 0
-    }
-
-    /// Releases the lock if its word says no more than that `tid` holds it. Calls nothing.
-    #[inline]
-    pub fn try_unlock_as(&self, tid: u32) -> bool {
-        self.word.compare_exchange(tid, FREE, Ordering::Release, Ordering::Relaxed).is_ok()
-    }
-
-    /// `try_lock_as` without a locked instruction. False if the word says anything: then the caller
-    /// takes the ordinary way.
-    ///
-    /// # Safety
-    /// The process has one thread.
-    #[cfg(not(any(loom, shuttle)))]
-    #[inline]
-    pub unsafe fn try_lock_alone(&self, tid: u32) -> bool {
-        let free = self.word.load(Ordering::Relaxed) == FREE;
-        if free {
-            self.word.store(tid, Ordering::Relaxed);
-        }
-        free
-    }
-
-    /// `unlock` without a locked instruction. False if there is more to do than to release: then the
-    /// caller takes the ordinary way.
-    ///
-    /// # Safety
-    /// The process has one thread.
-    #[cfg(not(any(loom, shuttle)))]
-    #[inline]
-    pub unsafe fn try_unlock_alone(&self) -> bool {
-        let plain = self.word.load(Ordering::Relaxed) & !OWNER == 0;
-        if plain {
-            self.word.store(FREE, Ordering::Relaxed);
-        }
-        plain
     }
 
     /// The kernel thread id of the holder, 0 if nobody holds it.
@@ -222,8 +168,9 @@ impl RawMutex {
         core::ptr::from_ref(&self.word).addr()
     }
 
+    /// `lock_with` for a caller that has just tried in vain: without another try at first.
     #[cold]
-    fn lock_slow(&self, options: &Options) -> Option<Status> {
+    pub(crate) fn lock_slow(&self, options: &Options) -> Option<Status> {
         Contender::new(self, options).contend()
     }
 }

@@ -1,4 +1,5 @@
-//! The side of readers: one thread's attempt to enter.
+//! One reader's attempt to enter: what stops it, and how it is counted in. It queues and sleeps as all
+//! waiters do (`contender`).
 
 use super::RawRwLock;
 use super::slots;
@@ -38,10 +39,10 @@ pub(super) struct Reader<'o> {
 }
 
 impl<'o> Reader<'o> {
-    pub(super) fn new(lock: &'o RawRwLock, options: &'o Options, forced: bool) -> Self {
+    pub(super) fn new(lock: &'o RawRwLock, options: &'o Options) -> Self {
         let waiting = Waiting { lock, kind: Kind::Reader, on_leave: None };
         let contender = Contender::new(waiting, options);
-        Self { lock, options, contender, forced, deferred: 0 }
+        Self { lock, options, contender, forced: options.recursive, deferred: 0 }
     }
 
     /// Enters, or times out.
