@@ -32,7 +32,8 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     lock_typed(mutex)
 }
 
-/// A plain mutex that is taken. Trying again at once would only take its cache line from the holder.
+/// A plain mutex that is taken. Trying again at once would only take its cache line from the
+/// holder.
 #[cold]
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
@@ -260,8 +261,8 @@ impl Mutex {
         }
     }
 
-    /// Takes it if it is free and that takes no call, so that a fast path saves no register. Returns
-    /// the thread's id, or 0 if it didn't.
+    /// Takes it if it is free and that takes no call, so that a fast path saves no register.
+    /// Returns the thread's id, or 0 if it didn't.
     #[inline(always)]
     fn try_take(&self) -> u32 {
         let tid = known_thread_id();

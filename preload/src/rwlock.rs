@@ -1,8 +1,9 @@
 //! `pthread_rwlock_*`.
 //!
-//! A default lock lets readers past writers that only wait, before long: a thread may read again what
-//! it reads already, and wait for others that read. Threads that hold no read lock are more patient
-//! with writers than glibc's are, so that writers don't starve; the patience ends after 10 ms.
+//! A default lock lets readers past writers that only wait, before long: a thread may read again
+//! what it reads already, and wait for others that read. Threads that hold no read lock are more
+//! patient with writers than glibc's are, so that writers don't starve; the patience ends after 10
+//! ms.
 
 use crate::layout::RwLock;
 use crate::{glibc, probes, time};
@@ -311,8 +312,8 @@ impl RwLock {
         if is_full(&self.raw) {
             return EAGAIN;
         }
-        // A thread that reads something may be inside already: it waits for nobody who waits, unless
-        // the program asked for that.
+        // A thread that reads something may be inside already: it waits for nobody who waits,
+        // unless the program asked for that.
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
         let options = until(deadline).recursive(recursive);
         let entered = closed(|| {

@@ -8,7 +8,7 @@
 //!
 //! What differs from the kernel, by design:
 //! - Waiters queue in order of arrival; by real-time priority before that, where the process has any
-//!   ([`lock::mind_priorities`](crate::lock::mind_priorities)).
+//!   ([`mind_priorities`](crate::unstable::mind_priorities)).
 //! - A wake of more than eight lets four go, which let the others go: one that is held up, in a signal
 //!   handler for example, holds up those that it has to wake.
 //! - A private word that is waited on in the kernel all the same (a `futex_waitv` that names shared

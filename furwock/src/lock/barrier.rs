@@ -6,10 +6,10 @@
 //! | n < count - 1 | an arrival | n + 1, and it waits at the gate of the first |
 //! | count - 1 | an arrival | 0; the first is dismissed, the gate opened; the arrival leads |
 //!
-//! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be freed,
-//! or serve the next round, before those that were let go have run. They look at the gate, whose
-//! memory stays. One system call wakes all, which costs less than one each: nobody has anything to
-//! block on afterwards. ORDERING.md, BA-1.
+//! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be
+//! freed, or serve the next round, before those that were let go have run. They look at the gate,
+//! whose memory stays. One system call wakes all, which costs less than one each: nobody has
+//! anything to block on afterwards. ORDERING.md, BA-1.
 
 use super::patience::look_first;
 use crate::lot::{self, Gate, Key, Waiter};
@@ -31,7 +31,7 @@ pub struct RawBarrier {
 enum Arrival {
     /// Once the gate has been opened again.
     Waits { gate: &'static Gate, openings: u32 },
-    /// As the leader, who opens the gate, if anybody waits at one.
+    /// As the leader, which opens the gate, if there is one.
     Leads(Option<&'static Gate>),
 }
 
@@ -64,7 +64,8 @@ impl RawBarrier {
     /// them, the last to arrive.
     ///
     /// All that they did before is visible to all of them after it. Every call of a round gives the
-    /// same `count`; 0 is taken for 1. Who comes while a round is complete belongs to the next.
+    /// same `count`; 0 is taken for 1. A thread that comes while a round is complete belongs to the
+    /// next.
     pub fn wait(&self, count: u32) -> bool {
         if count <= 1 {
             return true;
@@ -77,14 +78,14 @@ impl RawBarrier {
         }
     }
 
-    /// The kernel has no memory for a node. One on the stack does instead: if others come to its gate,
-    /// it stays until they have left.
+    /// The kernel has no memory for a node. One on the stack does instead: if others come to its
+    /// gate, it stays until they have left.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
         let waiter = Waiter::for_one_wait();
-        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests only,
-        // who are waited for. (The leader, once it has opened it, needs its address alone.)
+        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests
+        // only, which are waited for. (The leader, once it has opened it, needs its address alone.)
         let leads = self.wait_as(unsafe { &*core::ptr::from_ref(&waiter) }, count);
         waiter.gate.see_guests_off();
         leads
@@ -100,7 +101,7 @@ impl RawBarrier {
                 true
             }
             Arrival::Waits { gate, openings } => {
-                // With more threads than processors somebody who isn't running is waited for.
+                // With more threads than processors, a thread that isn't running is waited for.
                 let may_look = count as usize <= lot::processors();
                 if !(may_look && look_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
@@ -134,7 +135,7 @@ impl RawBarrier {
                 gate.enter();
                 gate
             }
-            // (In a forked child there may be none for those who arrived before.)
+            // (In a forked child there may be none for threads that arrived before.)
             None => bucket.stand_first(waiter, key),
         };
         Arrival::Waits { gate, openings: gate.openings() }

@@ -12,8 +12,8 @@ pub(super) const SPIN: u64 = 1 << 23;
 /// In every word: the lock goes to the first in the queue; nobody may steal it.
 pub(super) const HANDOFF: u64 = 1 << 24;
 
-/// What a running waiter has promised in the word, and takes back as it takes the lock or goes on to
-/// another role.
+/// What a running waiter has promised in the word, and takes back as it takes the lock or goes on
+/// to another role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Nothing.
@@ -52,7 +52,8 @@ pub(super) struct Bits {
     pub(super) announce: fn(u64) -> u64,
     /// The word after a thread took the lock.
     pub(super) take: fn(u64, tid: u32) -> u64,
-    /// The word after a thread took the lock over from its owner; `None` if it would still be closed.
+    /// The word after a thread took the lock over from its owner; `None` if it would still be
+    /// closed.
     pub(super) seize: fn(u64, tid: u32) -> Option<u64>,
     /// In a forked child with nobody queued: the word without its parent's threads. The second
     /// argument tells whether this process has a thread.
@@ -77,8 +78,8 @@ impl Bits {
         word & self.parked != 0 && word & (SPIN | self.wakes) != 0
     }
 
-    /// The word without `role`. A wake may have been taken for stale: then there may be none left to
-    /// take back.
+    /// The word without `role`. A wake may have been taken for stale: then there may be none left
+    /// to take back.
     #[inline]
     pub(super) const fn given_up(&self, word: u64, role: Role) -> u64 {
         match role {
@@ -101,7 +102,8 @@ impl Bits {
         (self.announce)(self.given_up(word, role)) | SPIN
     }
 
-    /// The word after a waiter queued itself, giving up `role`, and asked for a hand-off if `hand_off`.
+    /// The word after a waiter queued itself, giving up `role`, and asked for a hand-off if
+    /// `hand_off`.
     #[inline]
     pub(super) fn queued(&self, word: u64, role: Role, hand_off: bool) -> u64 {
         let asked = if hand_off { HANDOFF } else { 0 };

@@ -1,10 +1,10 @@
-//! The slow path of locks that have an owner: one thread's attempt to take one, running, spinning and
-//! sleeping. The mutex's, and the rwlock's for all its kinds of waiters.
+//! The slow path of locks that have an owner: one thread's attempt to take one, running, spinning
+//! and sleeping. The mutex's, and the rwlock's for all its kinds of waiters.
 //!
-//! A contended `Mutex::lock` comes here from `mutex`, and reads on in `bits` and `mutex::state` (the
-//! word), `spin` and `options`. A thread runs and spins for a while (`run`); then it queues under the
-//! bucket's lock, sleeps, and learns how that ended (`wait`); then it looks at the lock again, unless
-//! it got the lock with the wake. A rwlock's readers do the first half by themselves
+//! A contended `Mutex::lock` comes here from `mutex`, and reads on in `bits` and `mutex::state`
+//! (the word), `spin` and `options`. A thread runs and spins for a while (`run`); then it queues
+//! under the bucket's lock, sleeps, and learns how that ended (`wait`); then it looks at the lock
+//! again, unless it got the lock with the wake. A rwlock's readers do the first half by themselves
 //! (`rwlock/shared.rs`), and the second here.
 
 use super::bits::{Bits, Role, SPIN, owner};
@@ -98,8 +98,8 @@ impl Word<'_> {
 
 /// `word` without what stands for nobody, seen under the bucket's lock (M-4).
 ///
-/// Bits may speak of a queue that a forked child's parent has, of a waiter that has left since a wake
-/// was claimed for it, and in such a child of threads that it doesn't have.
+/// Bits may speak of a queue that a forked child's parent has, of a waiter that has left since a
+/// wake was claimed for it, and in such a child of threads that it doesn't have.
 pub(super) fn cleaned(lock: &impl Lock, word: u64, queue: &Locked<'_>) -> u64 {
     if queue.has(lock.key()) || mutant::active(Mutant::StaleWakeKept) {
         return word;
@@ -234,8 +234,8 @@ impl<'o, L: Lock> Contender<'o, L> {
         self.status
     }
 
-    /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then still
-    /// be the spinner, and gives that up as it queues.
+    /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then
+    /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Came> {
         let bits = self.lock.bits();
         let mut spin = Spin::learnt(bits.spin_ns);
@@ -314,8 +314,8 @@ impl<'o, L: Lock> Contender<'o, L> {
         self.role == Role::Spinner
     }
 
-    /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's lock,
-    /// with the word and the word without what stands for nobody.
+    /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's
+    /// lock, with the word and the word without what stands for nobody.
     pub(super) fn wait(&mut self, decide: impl FnMut(u64, u64) -> Decision) -> Waited {
         let Some(node) = lot::node() else {
             // No memory for a node. The role, if any, stays: this thread does look again.
@@ -429,8 +429,8 @@ impl<'o, L: Lock> Contender<'o, L> {
             || now_ns().saturating_sub(self.queued_ns) > self.options.hand_off_after_ns
     }
 
-    /// Until when to sleep before looking again, if that comes before the deadline: after `at_most`,
-    /// or to look whether the owner is alive.
+    /// Until when to sleep before looking again, if that comes before the deadline: after
+    /// `at_most`, or to look whether the owner is alive.
     fn interval(&self, at_most: Option<Duration>) -> Option<Deadline> {
         let interval = at_most.or(self.options.owner_death.then_some(OWNER_CHECK))?;
         let sooner = self.options.deadline.is_some_and(|deadline| deadline.is_within(interval));
@@ -497,8 +497,8 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// The deadline has passed, or the caller wants the lock no more. A role is given up only while
     /// the lock is held, since its release will see to the others; otherwise the lock is this
-    /// thread's to take. (A waiter that queues gives it up, M-3: with a role come here those for whose
-    /// node there was no memory, and those that leave the last step to their caller.)
+    /// thread's to take. (A waiter that queues gives it up, M-3: with a role come here those for
+    /// whose node there was no memory, and those that leave the last step to their caller.)
     pub(super) fn give_up(&mut self) -> Came {
         let bits = self.lock.bits();
         let had_role = self.role != Role::Newcomer;
@@ -548,7 +548,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 }
 
-/// When to ring after a wait of `patience`; `None` if `end` comes first, or it has been long enough.
+/// When to ring after a wait of `patience`; `None` if `end` comes first, or it has been long
+/// enough.
 fn alarm_after(patience: Duration, end: Option<&Deadline>) -> Option<Deadline> {
     let ends = end.is_some_and(|end| end.is_within(patience));
     (!ends && patience < LONGEST_ALARM).then(|| Deadline::after(patience))

@@ -29,9 +29,9 @@ pub fn thread_id() -> u32 {
     crate::lot::tid()
 }
 
-/// Does what the first wait would do: maps the wait-queue table, and registers the calling thread and
-/// the fork handler. Worth calling where system calls may be forbidden later, or locks held that
-/// these need. Costs a few system calls and no memory.
+/// Does what the first wait would do: maps the wait-queue table, and registers the calling thread
+/// and the fork handler. Worth calling where system calls may be forbidden later, or locks held
+/// that these need. Costs a few system calls and no memory.
 pub fn prepare() {
     // Without memory the first waits are slow, as they are without this call.
     _ = crate::lot::prepare();

@@ -69,7 +69,7 @@ impl Options {
     }
 
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
-    /// then goes to whoever is first in the queue, and nobody steals it. Asked by a waiter that was
+    /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
     /// woken and found the lock taken once more.
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
@@ -81,17 +81,17 @@ impl Options {
     /// Whether to look, while waiting, if the thread that holds the lock has ended, and to take it
     /// over if so: [`Status::owner_died`] then says that what the lock protects may be half done.
     ///
-    /// A waiter looks about every 20 ms. Threads of this process only. A new thread that was given the
-    /// dead one's kernel id looks like it for as long as it lives; a dead *reader* leaves no name
-    /// and is not found.
+    /// A waiter looks about every 20 ms. Threads of this process only. A new thread that was given
+    /// the dead one's kernel id looks like it for as long as it lives; a dead *reader* leaves no
+    /// name and is not found.
     #[must_use]
     pub const fn owner_death(mut self, yes: bool) -> Self {
         self.owner_death = yes;
         self
     }
 
-    /// Whether a reader enters past all writers but one that is inside: for a thread that reads already,
-    /// and mustn't wait for a writer that waits for it. Readers of a rwlock only.
+    /// Whether a reader enters past all writers but one that is inside: for a thread that reads
+    /// already, and mustn't wait for a writer that waits for it. Readers of a rwlock only.
     #[must_use]
     pub const fn recursive(mut self, yes: bool) -> Self {
         self.recursive = yes;

@@ -9,7 +9,7 @@ use std::time::Instant;
 /// A condition variable for [`Mutex`](crate::Mutex): parking_lot's interface over [`RawCondvar`].
 ///
 /// A notification moves waiters to the mutex's queue instead of waking them into it. It may be used
-/// with several mutexes, also at the same time: who waits with another mutex than the first is then
+/// with several mutexes, also at the same time: a waiter with another mutex than the first is then
 /// woken, not moved. Waits may end for no reason: use `wait_while`, or check in a loop.
 ///
 /// ```

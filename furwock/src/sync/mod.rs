@@ -29,8 +29,8 @@ use crate::lock::{Options, Status};
 use crate::sys::clock::Deadline;
 use lock_api::GuardNoSend;
 
-/// A guard of a lock that was taken by `tried` already, or is by `contend` before the deadline. The clock
-/// is looked at only if the lock wasn't to be had at once.
+/// A guard of a lock that was taken by `tried` already, or is by `contend` before the deadline. The
+/// clock is looked at only if the lock wasn't to be had at once.
 fn take_before(
     deadline: impl FnOnce() -> Deadline,
     tried: bool,

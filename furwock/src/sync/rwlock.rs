@@ -14,8 +14,8 @@ use std::time::Instant;
 /// reading, each with `try_`, timed, fair and mapped variants, and atomic downgrades. There is no
 /// poisoning. Locking acquires, unlocking releases.
 ///
-/// A thread that reads already and reads again may wait for itself, if a writer waits meanwhile. Where
-/// that happens, make the lock with [`Policy::Recursive`](crate::lock::Policy::Recursive).
+/// A thread that reads already and reads again may wait for itself, if a writer waits meanwhile.
+/// Where that happens, make the lock with [`Policy::Recursive`](crate::lock::Policy::Recursive).
 ///
 /// ```
 /// let map = furwock::RwLock::new(std::collections::HashMap::new());

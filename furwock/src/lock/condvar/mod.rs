@@ -3,9 +3,10 @@
 //!
 //! The word says whether any waiter may be queued at its address: 1 or 0, written under the bucket
 //! lock. A waiter queues itself there, then releases the mutex. A notification hands waiters to the
-//! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release will
-//! wake the first, and wakes them if the mutex is free. A broadcast moves all but those that it wakes. So
-//! no thread is woken before it can have the mutex. The ordering arguments are in ORDERING.md (C-1 ff.).
+//! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
+//! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
+//! it wakes. So no thread is woken before it can have the mutex. The ordering arguments are in
+//! ORDERING.md (C-1 ff.).
 
 mod wait;
 
@@ -21,7 +22,8 @@ use wait::wait_released;
 pub mod unstable {
     pub use super::wait::{CondvarWait, wait_released};
 
-    /// Whether there may be any waiter for `notify_one` to let go on. False is certain, as it is there.
+    /// Whether there may be any waiter for `notify_one` to let go on. False is certain, as it is
+    /// there.
     #[inline]
     pub fn may_have_waiters(condvar: &super::RawCondvar) -> bool {
         condvar.may_have_waiters()
@@ -33,9 +35,9 @@ const WAITERS: u32 = 1;
 
 /// A condition variable without a mutex of its own: one word, zero when no thread waits.
 ///
-/// Threads that wait at the same time should wait with the same mutex: one that waits with another than
-/// the first is woken rather than moved. Its memory may be freed as soon as no thread waits or is about
-/// to: right after the broadcast that wakes the last, for example.
+/// Threads that wait at the same time should wait with the same mutex: one that waits with another
+/// than the first is woken rather than moved. Its memory may be freed as soon as no thread waits or
+/// is about to: right after the broadcast that wakes the last, for example.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct RawCondvar {

@@ -38,8 +38,9 @@ impl CondvarWait {
 /// can't, it returns false: then the wait is over, `NotReleased`.
 ///
 /// `mutex` is where a signal may move the waiter to; with `None` it is always woken. An
-/// `interruptible` wait ends when the thread is interrupted, unless it has been signalled. If a signal
-/// handler leaves the wait for good, `was_notified` tells whether a notification had come to it.
+/// `interruptible` wait ends when the thread is interrupted, unless it has been signalled. If a
+/// signal handler leaves the wait for good, `was_notified` tells whether a notification had come to
+/// it.
 ///
 /// # Safety
 /// `release` neither unwinds nor waits. If there is a `mutex`, it lives until the caller has

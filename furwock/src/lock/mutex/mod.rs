@@ -1,12 +1,12 @@
 //! The throughput-optimized mutex: one 32-bit word that names its owner.
 //!
 //! Newcomers may take a free lock past the queue, one running waiter spins, all others sleep
-//! (Long 2017, "throughput-optimized futexes"). Two things bound the wait of those who sleep: a
+//! (Long 2017, "throughput-optimized futexes"). Two things bound the wait of sleepers: a
 //! thread that has been running for a while beside sleepers changes places with the first of them,
 //! and a waiter that has waited 5 ms and finds the lock taken yet again has it handed over.
 //!
-//! `state` has the word and its transitions, `contender` the slow path to the lock, `release` that from
-//! it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).
+//! `state` has the word and its transitions, `contender` the slow path to the lock, `release` that
+//! from it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).
 
 mod release;
 mod requeue;
@@ -65,10 +65,11 @@ impl RawMutex {
         }
     }
 
-    /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline. Acquire.
+    /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline.
+    /// Acquire.
     ///
-    /// Costs no more than `lock`: what is told is known anyway. A deadline that has passed still takes a
-    /// lock that is free.
+    /// Costs no more than `lock`: what is told is known anyway. A deadline that has passed still
+    /// takes a lock that is free.
     #[inline]
     pub fn lock_with(&self, options: &Options) -> Option<Status> {
         let tid = lot::tid();
@@ -101,7 +102,8 @@ impl RawMutex {
     /// Releases the lock, and returns how many waiters it woke, or gave the lock to. Release.
     ///
     /// Touches the word once and never again, so that another thread may lock, unlock and free it
-    /// at once. Does nothing if nobody holds the lock; otherwise releases it, whichever thread holds it.
+    /// at once. Does nothing if nobody holds the lock; otherwise releases it, whichever thread
+    /// holds it.
     #[inline]
     pub fn unlock(&self) -> usize {
         let ordering = release_ordering();
@@ -115,8 +117,8 @@ impl RawMutex {
         self.unlock_slow()
     }
 
-    /// Releases the lock to the waiter that has waited longest, if there is one, and not to the thread
-    /// that comes first. Returns whether there was one. Release.
+    /// Releases the lock to the waiter that has waited longest, if there is one, and not to the
+    /// thread that comes first. Returns whether there was one. Release.
     pub fn unlock_fair(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         if word & PARKED == 0 || is_free(word) {
@@ -195,5 +197,32 @@ impl Lock for &RawMutex {
     fn settler(&self) -> Option<&dyn Settler> {
         // Every release that leaves nobody on the way wakes the first.
         None
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::lock::How;
+
+    fn saying(word: u32) -> RawMutex {
+        RawMutex { word: AtomicU32::new(word) }
+    }
+
+    /// The word speaks of a wake on its way to a queue without waiters.
+    #[test]
+    fn a_caller_that_may_not_steal_and_steps_back_in_vain_has_slept() {
+        let mutex = saying(PARKED | state::ONE_WAKE);
+        let status = mutex.lock_with(&Options::new().steal(false)).unwrap();
+        assert_eq!(status.how, How::Slept);
+        assert!(status.sleeps > 0);
+    }
+
+    #[test]
+    fn a_caller_that_may_not_steal_never_stole() {
+        let status = saying(PARKED).lock_with(&Options::new().steal(false)).unwrap();
+        assert_eq!((status.how, status.sleeps), (How::Fast, 0));
+        let status = saying(PARKED).lock_with(&Options::new()).unwrap();
+        assert_eq!((status.how, status.sleeps), (How::Stolen, 0));
     }
 }

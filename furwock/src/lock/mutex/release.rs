@@ -69,8 +69,8 @@ unsafe fn give_back(address: usize) {
     unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(address) }.unlock();
 }
 
-/// Wakes the first waiters, for which so many wakes have been claimed. If there are fewer, the waiter
-/// that left last has cleared the claims, or the next to queue will (M-4).
+/// Wakes the first waiters, for which so many wakes have been claimed. If there are fewer, the
+/// waiter that left last has cleared the claims, or the next to queue will (M-4).
 fn wake_some(key: Key, wakes: u32) -> usize {
     let mut bucket = lot::lock(key);
     (0..wakes).take_while(|_| bucket.choose_near(key, Verdict::CLAIMED)).count()

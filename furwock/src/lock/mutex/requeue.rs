@@ -14,9 +14,9 @@ impl RawMutex {
     /// Lets up to `most` of a condvar's waiters, queued at `from`, go on to this mutex. Returns how
     /// many. `pair` is the condvar's bucket and the mutex's, both locked.
     ///
-    /// If the mutex is held, they are moved to its queue, and the release to come wakes the first. If
-    /// it is free, as many are woken as should be on their way to it, and the others moved behind
-    /// them. Those that wait with another mutex are woken.
+    /// If the mutex is held, they are moved to its queue, and the release to come wakes the first.
+    /// If it is free, as many are woken as should be on their way to it, and the others moved
+    /// behind them. Those that wait with another mutex are woken.
     pub(in crate::lock) fn receive(
         &self,
         pair: &mut LockedPair<'_>,
@@ -47,8 +47,8 @@ impl RawMutex {
         notified
     }
 
-    /// Locks the mutex for a waiter that was chosen from its queue, or claimed a wake on it, though it
-    /// began to wait at a condvar.
+    /// Locks the mutex for a waiter that was chosen from its queue, or claimed a wake on it, though
+    /// it began to wait at a condvar.
     pub(in crate::lock) fn lock_chosen(&self, verdict: Verdict) {
         if verdict.granted.is_some() || verdict.holds_wake {
             Contender::new(self, &const { Options::new() }).go_on(verdict);

@@ -19,7 +19,7 @@
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has, see `bits::Role`):
 //!
-//! | from | to | who | ordering |
+//! | from | to | by | ordering |
 //! |---|---|---|---|
 //! | free | owner = me, less mine | anybody: steals past the queue | Acquire |
 //! | held, no SPIN, no HANDOFF | +SPIN, less mine | a running waiter | Relaxed |
@@ -60,8 +60,8 @@ pub(super) static BITS: Bits = Bits {
     left_by_last: (PARKED | WAKES) as u64,
     keeps_place: true,
     token: 0,
-    // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10 to
-    // 15 us from wake to run.
+    // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10
+    // to 15 us from wake to run.
     spin_ns: 25_000,
     announce: |word| word,
     take: |word, tid| word | tid as u64,
@@ -116,7 +116,8 @@ pub(super) const fn release(word: u32, ahead: u32) -> Release {
     Release::To { word: free + wakes * ONE_WAKE, wakes }
 }
 
-/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake anybody.
+/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake
+/// anybody.
 #[inline]
 pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
     word & (PARKED | SPIN | HANDOFF) == PARKED

@@ -1,14 +1,14 @@
 //! The rwlock: one 64-bit word, readers that scale, writers that don't starve.
 //!
-//! All there is to know of a lock is in its word (Drepper 2008), so that a reader enters or leaves by
-//! one read-modify-write and nobody needs an inner lock. Locks that are mostly read become *biased*:
-//! then readers publish themselves in slots of their own threads and write to nothing they share
-//! (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a mutex's waiters are
-//! (Long 2017); readers that have slept are let in together.
+//! All there is to know of a lock is in its word (Drepper 2008), so that a reader enters or leaves
+//! by one read-modify-write and nobody needs an inner lock. Locks that are mostly read become
+//! *biased*: then readers publish themselves in slots of their own threads and write to nothing
+//! they share (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a
+//! mutex's waiters are (Long 2017); readers that have slept are let in together.
 //!
-//! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out, `reader`
-//! how a reader enters that is stopped, `waiting` what the slow path (`contender`) asks of a rwlock, `settle`
-//! the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
+//! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
+//! `reader` how a reader enters that is stopped, `waiting` what the slow path (`contender`) asks of
+//! a rwlock, `settle` the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
 mod read;
 mod reader;
@@ -36,24 +36,24 @@ pub use state::Policy;
 /// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
 ///
 /// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be
-/// inside, who can become the writer without letting go. For threads of one process. Up to 262,144
-/// readers are counted at once; one more waits until another leaves.
+/// inside, which can become the writer without letting go. For threads of one process. Up to
+/// 262,144 readers are counted at once; one more waits until another leaves.
 ///
-/// Who goes first is its [`Policy`]. Under the fair ones a running writer may take a free lock past
-/// sleepers for about a millisecond, and a reader read past them for about four, before it queues up
-/// itself; a writer that has waited for 5 ms asks for the lock to be handed over.
+/// Which side goes first is its [`Policy`]. Under the fair ones a running writer may take a free
+/// lock past sleepers for about a millisecond, and a reader read past them for about four, before
+/// it queues up itself; a writer that has waited for 5 ms asks for the lock to be handed over.
 ///
 /// # Cost
 /// A lock that was read 128 times without a write becomes biased. Reading then takes one locked
-/// instruction on memory of the thread's own. The next writer pays for it: it looks at one cache line
-/// for each thread that ever read a biased lock, of at most 512, and waits for those that read this
-/// one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads more
-/// locks at once than it has free slots is counted in the word instead.
+/// instruction on memory of the thread's own. The next writer pays for it: it looks at one cache
+/// line for each thread that ever read a biased lock, of at most 512, and waits for those that read
+/// this one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads
+/// more locks at once than it has free slots is counted in the word instead.
 ///
-/// It may be moved only while nobody uses it, which includes a read guard that was forgotten: a biased
-/// lock that is moved to where another lay whose forgotten reader was never dropped waits for that
-/// reader. Its memory may be freed as soon as it has been unlocked for the last time, even while that
-/// unlock is still returning in another thread.
+/// It may be moved only while nobody uses it, which includes a read guard that was forgotten: a
+/// biased lock that is moved to where another lay whose forgotten reader was never dropped waits
+/// for that reader. Its memory may be freed as soon as it has been unlocked for the last time, even
+/// while that unlock is still returning in another thread.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct RawRwLock {
@@ -99,13 +99,13 @@ impl RawRwLock {
         Self { word: AtomicU64::new(free(policy)) }
     }
 
-    /// Who goes first.
+    /// Which side goes first.
     #[inline]
     pub fn policy(&self) -> Policy {
         policy(self.word.load(Ordering::Relaxed))
     }
 
-    /// Sets who goes first, from the next lock call on.
+    /// Sets which side goes first, from the next lock call on.
     pub fn set_policy(&self, new: Policy) {
         let mut word = self.word.load(Ordering::Relaxed);
         while let Err(now) = self.exchange(word, state::under(word, new), Ordering::Relaxed) {
@@ -160,8 +160,8 @@ impl RawRwLock {
 
 /// What all sides have in common.
 impl RawRwLock {
-    /// Has the next release give the lock to the waiter that has waited longest, past which nothing gets
-    /// until then. The caller is inside.
+    /// Has the next release give the lock to the waiter that has waited longest, past which nothing
+    /// gets until then. The caller is inside.
     pub fn ask_for_hand_off(&self) {
         if self.word.load(Ordering::Relaxed) & PARKED != 0 {
             // Under the bucket's lock: a waiter has to be queued.
@@ -180,8 +180,8 @@ impl RawRwLock {
         while held(word) {
             let new = left(word);
             match self.exchange(word, new, Ordering::Release) {
-                // A thread that is on the way sees to the others; if a writer comes, and an upgradable
-                // reader left, it may have to wait all the same.
+                // A thread that is on the way sees to the others; if a writer comes, and an
+                // upgradable reader left, it may have to wait all the same.
                 Ok(_)
                     if is_to_be_settled(new) || (cause != Cause::Written && new & PARKED != 0) =>
                 {
@@ -202,8 +202,8 @@ impl RawRwLock {
         }
     }
 
-    /// In a forked child: takes back what the word says of threads that only the parent has, if nobody
-    /// is queued. Waiters that queue do so anyway; for callers that won't.
+    /// In a forked child: takes back what the word says of threads that only the parent has, if
+    /// nobody is queued. Waiters that queue do so anyway; for callers that won't.
     fn forget_parents(&self) {
         let speaks_of_others = state::PARKED | HANDOFF | UPGRADING | state::STALE_IN_CHILD;
         if !crate::sys::fork::is_child()
@@ -221,8 +221,8 @@ impl RawRwLock {
         }
     }
 
-    /// The caller has waited in vain, and is inside no longer than its call on this lock: lets those
-    /// go on that it held up.
+    /// The caller has waited in vain, and is inside no longer than its call on this lock: lets
+    /// those go on that it held up.
     fn settle_after_leaving(&self) {
         let mut queue = lot::lock(self.key());
         if queue.has(self.key()) {

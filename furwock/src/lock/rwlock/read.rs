@@ -39,8 +39,8 @@ impl RawRwLock {
         if self.read_fast() { Some(Status::FAST) } else { self.read_slow(options) }
     }
 
-    /// Enters as a reader if no writer is inside, however many wait: for a thread that reads already.
-    /// Acquire on success.
+    /// Enters as a reader if no writer is inside, however many wait: for a thread that reads
+    /// already. Acquire on success.
     #[inline]
     pub fn try_lock_shared_recursive(&self) -> bool {
         self.read_fast() || Reader::new(self, &const { Options::new().recursive(true) }).try_enter()
@@ -76,11 +76,12 @@ impl RawRwLock {
         may_be_published(self.word.load(Ordering::Relaxed)) && slots::withdraw(self.address())
     }
 
-    /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
-    /// may mean nothing: the caller takes another way then.
+    /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success.
+    /// False may mean nothing: the caller takes another way then.
     #[inline(always)]
     pub(crate) fn read_fast(&self) -> bool {
-        // Acquire: a reader that sees the first bias publishes itself after the slots were emptied (W-5).
+        // Acquire: a reader that sees the first bias publishes itself after the slots were emptied
+        // (W-5).
         let word = self.word.load(Ordering::Acquire);
         match read_at_once(word) {
             Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),

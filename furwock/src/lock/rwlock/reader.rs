@@ -1,5 +1,5 @@
-//! One reader's attempt to enter: what stops it, and how it is counted in. It queues and sleeps as all
-//! waiters do (`contender`).
+//! One reader's attempt to enter: what stops it, and how it is counted in. It queues and sleeps as
+//! all waiters do (`contender`).
 
 use super::RawRwLock;
 use super::slots;
@@ -20,11 +20,12 @@ use core::time::Duration;
 /// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
 const DEFERENCE: u32 = 4;
 
-/// How long a thread may read past sleeping writers before it queues up behind them: a little shorter
-/// than what they wait before they ask for the lock.
+/// How long a thread may read past sleeping writers before it queues up behind them: a little
+/// shorter than what they wait before they ask for the lock.
 const TURN_NS: u64 = 4_000_000;
 
-/// How long a reader waits for writers that wait, where it may not be made to wait for them for ever.
+/// How long a reader waits for writers that wait, where it may not be made to wait for them for
+/// ever.
 const FORBEARANCE: Duration = Duration::from_millis(10);
 
 /// One reader's attempt to enter.
@@ -64,7 +65,8 @@ impl<'o> Reader<'o> {
             match self.wait(word, stop) {
                 Waited::LookAgain | Waited::Overslept => spin = Spin::new(SPIN_NS),
                 Waited::Taken => return Some(self.contender.status()),
-                // A reader that waited for nobody but waiting writers could have been inside all the time.
+                // A reader that waited for nobody but waiting writers could have been inside all
+                // the time.
                 Waited::TimedOut => return self.enters_at_last(),
             }
         }
@@ -72,7 +74,7 @@ impl<'o> Reader<'o> {
 
     /// Enters if that is possible without waiting for anybody.
     pub(super) fn try_enter(mut self) -> bool {
-        // Who doesn't wait for writers needn't refuse itself for their sake.
+        // A reader that doesn't wait for writers needn't give up for their sake.
         self.forced |= self.lock.policy().lets_readers_recurse();
         self.lock.forget_parents();
         loop {
@@ -89,8 +91,8 @@ impl<'o> Reader<'o> {
         }
     }
 
-    /// What keeps this reader out for now. It steps aside for a writer that spins, for a moment, and
-    /// for those that sleep once its turn is over.
+    /// What keeps this reader out for now. It steps aside for a writer that spins, for a moment,
+    /// and for those that sleep once its turn is over.
     fn stop(&mut self, word: u64) -> Option<Stop> {
         match stops_reader(word, self.forced)? {
             Stop::Spinner if self.deferred >= DEFERENCE => None,
@@ -116,9 +118,9 @@ impl<'o> Reader<'o> {
 
     /// Enters a hot lock that was never biased, and biases it if nobody is in the way.
     ///
-    /// A lock that lay here before may have left its address in slots: a guard was forgotten, or the
-    /// lock itself. Those slots mustn't speak of this one. WAS_BIASED is set under the bucket's lock
-    /// alone: while it is clear there, no thread has ever published this lock (W-5).
+    /// A lock that lay here before may have left its address in slots: a guard was forgotten, or
+    /// the lock itself. Those slots mustn't speak of this one. WAS_BIASED is set under the bucket's
+    /// lock alone: while it is clear there, no thread has ever published this lock (W-5).
     #[cold]
     fn count_in_and_bias_first(&self, seen: u64) -> bool {
         if lot::may_not_lock() || slots::are_given_back_by_others() {
@@ -131,7 +133,7 @@ impl<'o> Reader<'o> {
             return false;
         }
         slots::forget(self.lock.address());
-        // Release: whoever sees the bias publishes itself after the slots were emptied.
+        // Release: a reader that sees the bias publishes itself after the slots were emptied.
         self.lock.exchange(seen, read(seen, true), Ordering::AcqRel).is_ok()
     }
 

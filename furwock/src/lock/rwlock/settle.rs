@@ -1,4 +1,4 @@
-//! Who is let in, or woken, when a release or a departure makes room.
+//! Which waiters are let in, or woken, when a release or a departure makes room.
 
 use super::RawRwLock;
 use super::state::{
@@ -12,24 +12,24 @@ use crate::prim::mutant::{self, Mutant};
 
 /// Settles at a lock that may be gone. Returns how many were let in or woken.
 ///
-/// `word` is where it is, or was. It is looked at only while somebody is queued there: who waits for a
-/// lock keeps it alive.
+/// `word` is where it is, or was. It is looked at only while a waiter is queued there: that
+/// for a lock keeps it alive.
 #[cold]
 pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
     let mut queue = lot::lock(Key::rwlock(word.addr()));
     settle(word, &mut queue, cause)
 }
 
-/// Lets in or wakes whoever's turn it is, under the bucket's lock.
+/// Lets in or wakes the waiters whose turn it is, under the bucket's lock.
 pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
     let key = Key::rwlock(word.addr());
     let address = word.expose_provenance();
     let mut count = 0;
-    // Whoever is woken takes the lock by itself, and then sees to those behind it.
+    // A waiter that is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
     while let Some(first) = queue.first(key) {
-        // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held: its
-        // thread is inside a call on the lock.
+        // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held:
+        // its thread is inside a call on the lock.
         let word = unsafe { &*word };
         let seen = word.load(Ordering::Relaxed);
         let waiting = look(queue, first, seen);
@@ -134,7 +134,8 @@ pub(super) type OnLeave = fn(usize, From);
 
 /// Of an owner that was to be the writer.
 pub(super) fn owner_left(address: usize, _: From) {
-    // SAFETY: as of every debt. (If it had become the writer, it is the upgradable reader again by now.)
+    // SAFETY: as of every debt. (If it had become the writer, it is the upgradable reader again by
+    // now.)
     let lock = unsafe { lock_at(address) };
     lock.word.fetch_and(!UPGRADING, Ordering::Relaxed);
     lock.unlock_upgradable();
@@ -148,7 +149,7 @@ pub(super) fn upgrader_left(address: usize, _: From) {
     lock.settle_after_leaving();
 }
 
-/// Whom to choose: the first ones that `which` holds for.
+/// Which waiters to choose: the first ones that `which` holds for.
 struct Choice {
     which: fn(Kind) -> bool,
     verdict: Verdict,
@@ -159,7 +160,7 @@ fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Kind {
     Kind::from_token(queue.told_by(waiter).0)
 }
 
-/// All who are queued at the address of `first`, which is the first of them.
+/// All waiters that are queued at the address of `first`, which is the first of them.
 fn waiters<'q>(
     queue: &'q Locked<'_>,
     first: &'static Waiter,

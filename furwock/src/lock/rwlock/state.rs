@@ -15,7 +15,7 @@
 //! | 33 | WAS_BIASED | the lock has been biased before |
 //! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
 //! | 42..=60 | readers | readers inside that aren't published in slots; the top bit stays free |
-//! | 61..=63 | policy | who goes first (`Policy`) |
+//! | 61..=63 | policy | which side goes first (`Policy`) |
 //!
 //! When a bit may be set, and when it may be left out or cleared:
 //!
@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | parked bits | under the bucket lock, in an RMW that sees the lock unavailable, or somebody on the way to it | under the bucket lock, when nobody is queued at the address, or the last is chosen |
 //! | SPIN | by a running writer that sees the lock unavailable and SPIN and HANDOFF clear | by the spinner, in an RMW that takes the lock or sees it unavailable |
-//! | wakes | raised under the bucket lock by whoever chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
+//! | wakes | raised under the bucket lock by a thread that chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
 //! | UPGRADING | by the upgradable reader; by a writer that takes a lock whose slots may hold readers | by itself, or as it is granted the write lock |
 //! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
@@ -32,26 +32,26 @@
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has):
 //!
-//! | from | to | who | ordering |
+//! | from | to | by | ordering |
 //! |---|---|---|---|
 //! | nobody inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
 //! | no WRITER, no UPGRADING, and the policy lets it | the same | a reader past sleepers | Acquire |
 //! | free, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0, less mine | a writer | Acquire |
 //! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
-//! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, who has seen the slots empty | Relaxed |
+//! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, which has seen the slots empty | Relaxed |
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
 //! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
 //! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and nobody is on the way | the writer | Release |
-//! | no WRITER, readers queued whose turn it is | readers + n | who settles | Acquire |
-//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | who settles | Acquire |
+//! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
+//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
-//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody queued
-//! could be inside, then a spinner or a woken writer will look at the lock, or somebody is on the way
-//! to settle (ORDERING.md, W-1).
+//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody
+//! queued could be inside, then a spinner or a woken writer will look at the lock, or somebody is
+//! on the way to settle (ORDERING.md, W-1).
 
 use crate::lock::bits::Bits;
 
@@ -85,12 +85,12 @@ const STOPS_READERS: u64 =
 /// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
 const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 
-/// Who goes first.
+/// Which side goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Policy {
-    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does; when
-    /// a writer leaves, all readers that wait enter together, before the next writer.
+    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does;
+    /// when a writer leaves, all readers that wait enter together, before the next writer.
     #[default]
     PhaseFair = 0,
     /// The same, except that no reader waits for waiting writers for more than a few milliseconds:
@@ -149,7 +149,7 @@ impl Policy {
 }
 
 impl Kind {
-    /// What a waiter of this kind tells those who look through the queue.
+    /// What a waiter of this kind tells threads that look through the queue.
     pub(super) const fn token(self) -> usize {
         self as usize
     }
@@ -280,8 +280,8 @@ pub(super) const fn read_at_once(word: u64) -> Option<u64> {
     if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
-/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more to
-/// it.
+/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more
+/// to it.
 #[inline]
 pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
     if word & STOPS_WRITERS == 0 {
@@ -334,7 +334,7 @@ pub(super) const fn is_written(word: u64) -> bool {
     word & WRITER != 0
 }
 
-/// Whether a writer is inside, or about to be, who may leave soon, and this thread isn't to let
+/// Whether a writer is inside, or about to be, which may leave soon, and this thread isn't to let
 /// sleepers go first.
 #[inline]
 pub(super) fn is_worth_a_spin(word: u64, turn_is_over: impl FnOnce() -> bool) -> bool {
@@ -364,7 +364,7 @@ pub(super) enum Stop {
     TooMany,
 }
 
-/// What keeps a reader from entering. With `forced` it waits for nobody who waits.
+/// What keeps a reader from entering. With `forced` it waits for no other waiter.
 #[inline]
 pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
     if word & TOO_MANY_READERS != 0 {
@@ -384,14 +384,14 @@ pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
             Some(Stop::WritersFirst)
         }
         _ if word & SPIN != 0 => Some(Stop::Spinner),
-        // Nobody is inside: whoever sleeps will be woken once this reader leaves.
+        // Nobody is inside: sleepers will be woken once this reader leaves.
         _ if word & WRITERS_PARKED != 0 && word & (READERS | OWNER) != 0 => Some(Stop::Sleepers),
         _ => None,
     }
 }
 
-/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and then
-/// settle. (A spinner may give up without either.)
+/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and
+/// then settle. (A spinner may give up without either.)
 #[inline]
 pub(super) const fn may_park_reader(stop: Stop) -> bool {
     match stop {
@@ -407,15 +407,15 @@ pub(super) const fn revoked(word: u64) -> u64 {
     if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
 }
 
-/// The word when its owner is to wait for the readers in slots, and then to become the writer: as an
-/// upgradable reader does, so that others who read may go on in the meantime.
+/// The word when its owner is to wait for the readers in slots, and then to become the writer: as
+/// an upgradable reader does, so that other readers may go on in the meantime.
 #[inline]
 pub(super) const fn drained_by(word: u64) -> u64 {
     revoked(word) | UPGRADING
 }
 
-/// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold readers:
-/// then it has the upgradable reader's place.
+/// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold
+/// readers: then it has the upgradable reader's place.
 #[inline]
 pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
     match kind {
@@ -435,8 +435,8 @@ const fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
     if has_room_for(rest, kind) { Some(taken(rest, kind, tid)) } else { None }
 }
 
-/// The word in a forked child with nobody queued. A thread that only the parent has may own the lock and
-/// wait there for readers to leave: it has written nothing.
+/// The word in a forked child with nobody queued. A thread that only the parent has may own the
+/// lock and wait there for readers to leave: it has written nothing.
 fn in_child(word: u64, is_ours: fn(u32) -> bool) -> u64 {
     let word = word & !STALE_IN_CHILD;
     let waits = word & (UPGRADING | WRITER) == UPGRADING;
@@ -485,7 +485,7 @@ pub(super) struct Waiting {
     pub(super) upgrader: bool,
 }
 
-/// What has to be done for those who wait.
+/// What has to be done for the waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing: it is nobody's turn, or somebody is on the way.
@@ -502,7 +502,7 @@ pub(super) enum Next {
     WakeOther,
 }
 
-/// What has made room, or left those who wait to themselves.
+/// What has made room, or left the waiters to themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// A writer left, or became a reader.
@@ -516,8 +516,8 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     if word & WRITER != 0 {
         return Next::Nothing;
     }
-    // A reader that is inside may wait for one that sleeps here, which must not wait for a writer on top
-    // of that.
+    // A reader that is inside may wait for one that sleeps here, which must not wait for a writer
+    // on top of that.
     let somebody_reads = word & (READERS | OWNER | REVOKED) != 0;
     let readers_join = match policy(word) {
         Policy::PreferReaders if waiting.reader => Next::Readers,
@@ -568,7 +568,7 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         Some(kind) if !has_room_for(word, kind) => Next::Nothing,
         // No more can be counted.
         Some(_) if word & WAKES == WAKES => Next::Nothing,
-        // Whoever is on the way may want to write, and wait for longer than this one.
+        // The thread on the way may want to write, and wait for longer than this one.
         Some(Kind::Upgradable) => Next::WakeOther,
         Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
         _ => Next::Nothing,

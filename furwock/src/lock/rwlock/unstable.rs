@@ -1,5 +1,5 @@
-//! Of the rwlock: what the preload needs, which can't know who calls it, nor in which way it is inside.
-//! Unstable.
+//! Of the rwlock: what the preload needs, which can't know which thread calls it, nor in which way
+//! it is inside. Unstable.
 
 use super::RawRwLock;
 use super::settle::settle_at;
@@ -17,15 +17,15 @@ pub fn read_fast(lock: &RawRwLock) -> bool {
     lock.read_fast()
 }
 
-/// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on success. False
-/// may mean nothing: the caller takes another way then.
+/// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on success.
+/// False may mean nothing: the caller takes another way then.
 #[inline(always)]
 pub fn write_fast_as(lock: &RawRwLock, tid: u32) -> bool {
     lock.write_fast_as(tid)
 }
 
-/// Leaves as a reader that published itself. False if the caller isn't one. Calls nothing, but where a
-/// writer sleeps for it.
+/// Leaves as a reader that published itself. False if the caller isn't one. Calls nothing, but
+/// where a writer sleeps for it.
 #[inline(always)]
 pub fn unlock_published(lock: &RawRwLock) -> bool {
     lock.unlock_published()
@@ -42,15 +42,16 @@ pub fn is_full(lock: &RawRwLock) -> bool {
     state::room(lock.word.load(Ordering::Relaxed)) == 0
 }
 
-/// Leaves in the place of any reader, which may be another thread than the caller. Release. False if
-/// there is none.
+/// Leaves in the place of any reader, which may be another thread than the caller. Release. False
+/// if there is none.
 ///
-/// For callers that can't know which thread calls: `unlock_shared` relies on its caller being a reader. They
-/// count the reads of each thread ([`reads`](crate::unstable::reads)), the one that ends here until this returns.
+/// For callers that can't know which thread calls: `unlock_shared` relies on its caller being a
+/// reader. They count the reads of each thread ([`reads`](crate::unstable::reads)), the one that
+/// ends here until this returns.
 ///
-/// Once a thread has given back a read without having one, no lock of the process is biased any more.
-/// If the lock is biased then, and the reader reads or leaves at that moment, the two may take one
-/// another's change of the slot for their own: see ORDERING.md, "Known to be broken".
+/// Once a thread has given back a read without having one, no lock of the process is biased any
+/// more. If the lock is biased then, and the reader reads or leaves at that moment, the two may
+/// take one another's change of the slot for their own: see ORDERING.md, "Known to be broken".
 #[cfg(not(any(loom, shuttle)))]
 pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
     if lock.unlock_published() {
@@ -103,8 +104,8 @@ pub fn unlock_exclusive_quietly(lock: &RawRwLock) -> bool {
     leave_quietly(lock, is_written, written, is_to_be_settled)
 }
 
-/// Releases what `held` says is held, as `left` says, unless `settles` says that others are to be seen
-/// to then.
+/// Releases what `held` says is held, as `left` says, unless `settles` says that others are to be
+/// seen to then.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 fn leave_quietly(

@@ -52,8 +52,8 @@ impl RawRwLock {
         self.leave(is_written, written, Cause::Written)
     }
 
-    /// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on success. False may mean nothing: the caller takes
-    /// another way then.
+    /// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on
+    /// success. False may mean nothing: the caller takes another way then.
     #[inline(always)]
     pub(crate) fn write_fast_as(&self, tid: u32) -> bool {
         let word = self.word.load(Ordering::Relaxed);
@@ -61,8 +61,8 @@ impl RawRwLock {
             .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
     }
 
-    /// Leaves as the writer if the word says no more than that `tid` writes a phase-fair lock. Calls
-    /// nothing.
+    /// Leaves as the writer if the word says no more than that `tid` writes a phase-fair lock.
+    /// Calls nothing.
     #[inline(always)]
     fn try_unlock_exclusive_as(&self, tid: u32) -> bool {
         let word = only_writer(tid);
@@ -85,8 +85,9 @@ impl RawRwLock {
         waited.map(|waited| status.and_then(waited))
     }
 
-    /// Turns the owner, which calls and is no writer yet, into the writer once all readers have left,
-    /// those in slots first. `None` if the deadline comes first: then it is the upgradable reader.
+    /// Turns the owner, which calls and is no writer yet, into the writer once all readers have
+    /// left, those in slots first. `None` if the deadline comes first: then it is the upgradable
+    /// reader.
     fn become_writer(&self, options: &Options, on_leave: OnLeave) -> Option<Status> {
         let sleeps = self.drain(options.deadline.as_ref(), on_leave);
         let status = sleeps.and_then(|sleeps| {
@@ -103,8 +104,8 @@ impl RawRwLock {
     }
 
     /// Waits until no reader is in a slot; `None` at the deadline. Returns how often it slept. The
-    /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else drains,
-    /// and nobody biases the lock.
+    /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else
+    /// drains, and nobody biases the lock.
     fn drain(&self, deadline: Option<&Deadline>, on_leave: OnLeave) -> Option<u32> {
         let published = may_be_published(self.word.load(Ordering::Relaxed));
         let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);
@@ -167,8 +168,8 @@ impl RawRwLock {
         self.try_become_writer()
     }
 
-    /// `upgrade` as `options` has it, which tells how; `None` at the deadline: then the caller is the
-    /// upgradable reader still.
+    /// `upgrade` as `options` has it, which tells how; `None` at the deadline: then the caller is
+    /// the upgradable reader still.
     pub fn upgrade_with(&self, options: &Options) -> Option<Status> {
         if self.own_fast(Kind::Upgrader) {
             return Some(Status::FAST);

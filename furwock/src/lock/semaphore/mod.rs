@@ -1,9 +1,10 @@
-//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads are
-//! about to sleep for want of one (`state`). The word's layout is that of glibc's `sem_t`, since 2.21.
+//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads
+//! are about to sleep for want of one (`state`). The word's layout is that of glibc's `sem_t`,
+//! since 2.21.
 //!
-//! A release touches the word once, and what it does afterwards needs the address only: the waiter that
-//! takes the permit may free the semaphore at once. A waiter that is woken competes with newcomers for
-//! the permit, and waits again if it loses. ORDERING.md, SE-1.
+//! A release touches the word once, and what it does afterwards needs the address only: the waiter
+//! that takes the permit may free the semaphore at once. A waiter that is woken competes with
+//! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
 mod state;
 
@@ -203,16 +204,16 @@ pub mod unstable {
         Permit,
         /// The deadline passed first.
         TimedOut,
-        /// The thread was interrupted ([`interrupt`](crate::unstable::interrupt)) first, or is asked to try again
-        /// since the kernel has no memory for its node.
+        /// The thread was interrupted ([`interrupt`](crate::unstable::interrupt)) first, or is
+        /// asked to try again since the kernel has no memory for its node.
         Interrupted,
-        /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one that was
-        /// registered without `SA_RESTART`, with one any.
+        /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one
+        /// that was registered without `SA_RESTART`, with one any.
         Signalled,
     }
 
-    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a signal
-    /// handler. Acquire, if it took one.
+    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a
+    /// signal handler. Acquire, if it took one.
     #[inline]
     pub fn acquire_interruptible(
         semaphore: &RawSemaphore,

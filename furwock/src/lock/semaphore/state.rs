@@ -30,7 +30,8 @@ pub(super) const fn waiters(word: u64) -> u64 {
     word / WAITER
 }
 
-/// The word after a permit was taken, and so many waiters counted out; `None` if there is no permit.
+/// The word after a permit was taken, and so many waiters counted out; `None` if there is no
+/// permit.
 #[inline]
 pub(super) const fn acquired(word: u64, waiters: u64) -> Option<u64> {
     if permits(word) == 0 { None } else { Some(word - 1 - waiters * WAITER) }

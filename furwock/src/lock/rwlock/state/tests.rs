@@ -184,7 +184,7 @@ fn readers_wait_for_whom_their_policy_says() {
     }
 }
 
-/// Somebody is inside, on the way or due, who settles: else a reader would sleep for ever.
+/// Some thread is inside, on the way or due, and settles: else a reader would sleep for ever.
 #[test]
 fn a_reader_queues_only_where_somebody_will_settle() {
     for word in valid() {
@@ -193,7 +193,7 @@ fn a_reader_queues_only_where_somebody_will_settle() {
             if may_park_reader(stop) {
                 let inside = word & (OWNER | READERS) != 0;
                 let on_the_way = word & (SPIN | WAKES) != 0;
-                // Queued, and not inside: whoever let it come to that settles.
+                // Queued, and not inside: the thread that let it come to that settles.
                 let due = word & (HANDOFF | WRITERS_PARKED) != 0;
                 assert!(inside || on_the_way || due, "{word:#x}");
                 let queued = bits(Kind::Reader).queued(word, Role::Newcomer, false);
@@ -335,7 +335,7 @@ fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
         assert_changes(word, new, UPGRADING | BIAS);
         assert!(new & UPGRADING != 0 && !is_biased(new));
         assert_eq!(may_be_published(new), may_be_published(word));
-        // From here on nobody can set the bias: the owner would wait for readers who come later.
+        // From here on nobody can set the bias: the owner would wait for readers that come later.
         for may_bias in [false, true] {
             assert!(!is_biased(read(new, may_bias)));
         }
@@ -408,12 +408,12 @@ fn queues() -> Vec<Waiting> {
     queues
 }
 
-/// Valid words, with the bits that say who is in `waiting`, each with all that `next` is asked.
+/// Valid words, with the bits that say what is in `waiting`, each with all that `next` is asked.
 fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
     let words: Vec<_> =
         words_of(&[0, 1], &[0]).into_iter().filter(|&word| is_valid(word)).collect();
     queues().into_iter().flat_map(move |waiting| {
-        // Who waits to upgrade is the owner, has drained the slots, and no writer.
+        // A thread that waits to upgrade is the owner, has drained the slots, and no writer.
         let fits = move |word: u64| {
             let upgrades = word & UPGRADING != 0 && !may_be_published(word);
             (word & READERS_PARKED != 0) == waiting.reader
@@ -470,12 +470,12 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
     }
 }
 
-/// Whether somebody who waits is next, and could be inside.
+/// Whether some waiter is next, and could be inside.
 fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
     if is_written(word) {
         return false;
     }
-    // Who reads may wait for readers that sleep.
+    // A reader may wait for readers that sleep.
     let somebody_reads = word & (OWNER | READERS | REVOKED) != 0;
     if policy(word).lets_readers_recurse() && waiting.stuck && somebody_reads {
         return true;
@@ -502,7 +502,7 @@ fn nobody_whose_turn_it_is_is_left_to_nobody() {
         if next == Next::Nothing {
             let forgotten = is_somebodys_turn(word, waiting) && !on_the_way;
             assert!(!forgotten, "{word:#x} {waiting:?} {cause:?} {ahead}");
-            // At the least somebody has to be there who will settle once more.
+            // At the least some thread has to be there that will settle once more.
             assert!(word & (OWNER | READERS) != 0 || on_the_way, "{word:#x} {waiting:?}");
         }
     }
