@@ -11,7 +11,7 @@
 //! whose memory stays. One system call wakes all, which costs less than one each: nobody has
 //! anything to block on afterwards. ORDERING.md, BA-1.
 
-use super::patience::look_first;
+use super::patience::spin_first;
 use crate::lot::{self, Gate, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -103,7 +103,7 @@ impl RawBarrier {
             Arrival::Waits { gate, openings } => {
                 // With more threads than processors, a thread that isn't running is waited for.
                 let may_look = count as usize <= lot::processors();
-                if !(may_look && look_first(key, || gate.is_open(openings))) {
+                if !(may_look && spin_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
                 }
                 if core::ptr::eq(gate, &waiter.gate) {

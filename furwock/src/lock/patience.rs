@@ -57,7 +57,7 @@ impl Learnt {
 }
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
-pub(crate) fn look_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
+pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || processors() == 1 {
         return false;
     }

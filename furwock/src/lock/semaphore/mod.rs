@@ -8,7 +8,7 @@
 
 mod state;
 
-use super::patience::look_first;
+use super::patience::spin_first;
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -147,7 +147,7 @@ impl RawSemaphore {
     #[cold]
     fn acquire_slow(&self, until: Until<'_>) -> Acquired {
         let key = self.key();
-        if look_first(key, || self.available() != 0) && self.take(0) {
+        if spin_first(key, || self.available() != 0) && self.take(0) {
             return Acquired::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {
