@@ -51,7 +51,7 @@ pub(crate) fn is_waited_at(key: Key) -> bool {
     }
     let locked = lot::lock(key);
     let mut at = locked.first(key);
-    while let Some(waiter) = at.filter(|waiter| !locked.waits(waiter)) {
+    while let Some(waiter) = at.filter(|waiter| !locked.waits(*waiter)) {
         at = locked.after(waiter);
     }
     at.is_some()

@@ -2,7 +2,7 @@
 
 use super::random::Random;
 use super::scheduler::Seeded;
-use crate::prim::forget_ended_executions;
+use crate::lot::forget_ended_executions;
 use crate::sys::fork::pretend;
 use shuttle::{Config, FailurePersistence, MaxSteps, Runner};
 use std::cell::Cell;

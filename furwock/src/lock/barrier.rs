@@ -11,8 +11,9 @@
 //! whose memory stays. One system call wakes all, which costs less than one each: nobody has
 //! anything to block on afterwards. ORDERING.md, BA-1.
 
+use super::gate::Gate;
 use super::patience::spin_first;
-use crate::lot::{self, Gate, Key, Waiter};
+use crate::lot::{self, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
@@ -30,9 +31,9 @@ pub struct RawBarrier {
 /// How an arrival goes on.
 enum Arrival {
     /// Once the gate has been opened again.
-    Waits { gate: &'static Gate, openings: u32 },
+    Waits { gate: Gate, openings: u32 },
     /// As the leader, which opens the gate, if there is one.
-    Leads(Option<&'static Gate>),
+    Leads(Option<Gate>),
 }
 
 impl RawBarrier {
@@ -83,11 +84,13 @@ impl RawBarrier {
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
-        let waiter = Waiter::for_one_wait();
-        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests
-        // only, which are waited for. (The leader, once it has opened it, needs its address alone.)
-        let leads = self.wait_as(unsafe { &*core::ptr::from_ref(&waiter) }, count);
-        waiter.gate.see_guests_off();
+        let waiter = Waiter::new();
+        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests only,
+        // which are waited for. (The leader, once it has opened it, needs its address alone.)
+        let waiter = unsafe { &*core::ptr::from_ref(&waiter) };
+        let gate = Gate::for_one_wait(waiter);
+        let leads = self.wait_as(waiter, count);
+        gate.see_guests_off();
         leads
     }
 
@@ -106,7 +109,7 @@ impl RawBarrier {
                 if !(may_look && spin_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
                 }
-                if core::ptr::eq(gate, &waiter.gate) {
+                if gate.is_of(waiter) {
                     waiter.stands_nowhere();
                 } else {
                     gate.leave();
@@ -126,17 +129,21 @@ impl RawBarrier {
         if arrived >= count {
             bucket.retract();
             self.arrived.store(0, Ordering::Relaxed);
-            return Arrival::Leads(bucket.dismiss_first(key));
+            return Arrival::Leads(bucket.dismiss_first(key).map(Gate::of));
         }
         self.arrived.store(arrived, Ordering::Relaxed);
-        let gate = match bucket.gate(key) {
+        let gate = match bucket.first(key).map(|first| Gate::of(first.waiter())) {
             Some(gate) => {
                 bucket.retract();
                 gate.enter();
                 gate
             }
             // (In a forked child there may be none for threads that arrived before.)
-            None => bucket.stand_first(waiter, key),
+            None => {
+                // SAFETY: the caller's own node, which serves this wait and no other.
+                unsafe { bucket.stand(waiter, key) };
+                Gate::of(waiter)
+            }
         };
         Arrival::Waits { gate, openings: gate.openings() }
     }

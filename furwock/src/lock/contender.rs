@@ -8,6 +8,7 @@
 //! (`rwlock/shared.rs`), and the second here.
 
 use super::bits::{Bits, Role, SPIN, owner};
+use super::learnt::{active_since_ns, wakes_ahead};
 use super::options::{How, Options, Status};
 use super::spin::Spin;
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
@@ -332,7 +333,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        node.active_since_ns.store(now_ns(), Ordering::Relaxed);
+        active_since_ns(&node.notes).store(now_ns(), Ordering::Relaxed);
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Waited::TimedOut;
         }
@@ -559,7 +560,7 @@ fn alarm_after(patience: Duration, end: Option<&Deadline>) -> Option<Deadline> {
 pub(super) fn turn_is_over(turn_ns: u64) -> bool {
     match lot::own() {
         Some(thread) if !cfg!(any(loom, shuttle)) => {
-            let since = thread.active_since_ns.load(Ordering::Relaxed);
+            let since = active_since_ns(&thread.notes).load(Ordering::Relaxed);
             monotonic_ns().saturating_sub(since) > turn_ns
         }
         _ => false,
@@ -582,12 +583,12 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
         return 1;
     }
     let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
-    (1 + lot::hint(key).load(Ordering::Relaxed)).min(most)
+    (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 
 /// Notes how a woken waiter found the lock.
 fn learn(key: Key, found_free: bool) {
-    let hint = lot::hint(key);
+    let hint = wakes_ahead(key);
     let ahead = hint.load(Ordering::Relaxed);
     let new = if found_free { (ahead + 1).min(MOST_AHEAD) } else { ahead / 2 };
     if new != ahead {

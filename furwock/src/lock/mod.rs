@@ -5,6 +5,8 @@ mod barrier;
 mod bits;
 pub(crate) mod condvar;
 mod contender;
+mod gate;
+mod learnt;
 pub(crate) mod mutex;
 mod options;
 mod patience;
@@ -19,6 +21,7 @@ pub use barrier::RawBarrier;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
+#[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::{RawSemaphore, TooManyPermits};

@@ -1,5 +1,6 @@
 //! How long, and how gently, a waiter spins; what a thread learns of how short sections are.
 
+use super::learnt::{self, contended_ns, short_spells};
 use crate::lot;
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
@@ -46,16 +47,17 @@ impl Spin {
     pub(super) fn learnt(budget_ns: u64) -> Self {
         let mut spin = Self::new(budget_ns);
         let Some(thread) = lot::own().filter(|_| !cfg!(any(loom, shuttle))) else { return spin };
-        let pace = &thread.pace;
+        let notes = &thread.notes;
+        let (contended_ns, short_spells) = (contended_ns(notes), short_spells(notes));
         let now = monotonic_ns();
-        let interval = now.saturating_sub(pace.contended_ns.load(Ordering::Relaxed));
-        pace.contended_ns.store(now, Ordering::Relaxed);
-        let spells = pace.spells.load(Ordering::Relaxed).wrapping_add(1);
-        pace.spells.store(spells, Ordering::Relaxed);
-        let mut short = pace.short.load(Ordering::Relaxed);
+        let interval = now.saturating_sub(contended_ns.load(Ordering::Relaxed));
+        contended_ns.store(now, Ordering::Relaxed);
+        let spells = learnt::spells(notes).load(Ordering::Relaxed).wrapping_add(1);
+        learnt::spells(notes).store(spells, Ordering::Relaxed);
+        let mut short = short_spells.load(Ordering::Relaxed);
         if short < SURE || spells % PLAIN_SPELLS == 1 {
             short = if interval < SHORT_NS { (short + 1).min(SURE) } else { 0 };
-            pace.short.store(short, Ordering::Relaxed);
+            short_spells.store(short, Ordering::Relaxed);
         }
         if short == SURE && !spells.is_multiple_of(PLAIN_SPELLS) {
             spin.first_pauses = MANY_PAUSES;

@@ -13,43 +13,30 @@ mod bucket;
 mod node;
 mod wait;
 
-pub(crate) use bucket::locked::{
-    Locked, LockedPair, announce, hint, is_empty, lock, lock_pair, patience,
+pub(crate) use bucket::{
+    Locked, LockedPair, Queued, advice, announce, is_empty, lock, lock_pair, processors,
 };
-pub(crate) use bucket::table::processors;
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use node::ended::{Census, Fate, Owner, caller, can_be_asked_for};
-#[cfg(any(loom, shuttle))]
-pub(crate) use node::ended::{Fate, Owner};
-pub(crate) use node::gate::Gate;
-pub(crate) use node::key::Key;
-pub(crate) use node::parker::{Signals, Until};
-#[cfg(any(loom, shuttle))]
-pub(crate) use node::thread::Thread;
-pub(crate) use node::thread::{
-    Node, are_there_ranks, forget_interrupt, interrupt as interrupt_thread, node, own, tid,
-};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use node::thread::{abandon_waits, end_waits, is_waiting, watch_forks};
-pub(crate) use node::waiter::{ANY, Debt, From, Verdict, Waiter};
-#[cfg(all(test, loom))]
+#[cfg(all(test, shuttle))]
+pub(crate) use node::forget_ended_executions;
 pub(crate) use node::{
-    parker::{Parker, Woke},
-    short_lock::FutexLock,
+    ANY, Debt, Fate, From, Key, Notes, Owner, Room, Signals, Sink, Until, Verdict, Waiter,
+    are_there_ranks, forget_interrupt, interrupt as interrupt_thread, own, tid,
 };
-pub(crate) use wait::any::{AnyEnded, Group};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use wait::deferred::{leave_wake, may_not_lock, wake_instead};
-pub(crate) use wait::one::{Ended, Place, Wait};
-pub(crate) use wait::task::{Sink, TaskNode, TaskWait};
+pub(crate) use node::{Census, caller, can_be_asked_for, is_waiting};
+#[cfg(all(test, loom))]
+pub(crate) use node::{Parker, ShortLock, Woke};
+pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, node};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use wait::{abandon_waits, end_waits, leave_wake, may_not_lock, wake_instead};
 
 /// Makes the table and the calling thread's node now. Whether the kernel gave memory for both: without
 /// it waits are slow.
 pub(crate) fn prepare() -> bool {
-    bucket::table::bucket(Key::word(0));
+    let has_table = bucket::prepare();
     tid();
     let has_node = own().is_some();
-    has_node && bucket::table::has_full_size()
+    has_node && has_table
 }
 
 /// Models have no signal handlers.

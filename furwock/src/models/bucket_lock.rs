@@ -1,7 +1,7 @@
 //! The bucket lock excludes, and wakes who sleeps for it.
 
 use super::{explore, rejects};
-use crate::lot::FutexLock;
+use crate::lot::ShortLock;
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use loom::thread;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// `threads` threads add 1 to a plain cell under the lock.
 fn count_under_lock(threads: usize) {
-    let shared = Arc::new((FutexLock::new(), CheckedCell::new(0)));
+    let shared = Arc::new((ShortLock::new(), CheckedCell::new(0)));
     let workers: Vec<_> = (1..threads)
         .map(|_| {
             let shared = Arc::clone(&shared);
@@ -23,7 +23,7 @@ fn count_under_lock(threads: usize) {
     assert_eq!(unsafe { shared.1.get() }, threads);
 }
 
-fn add(shared: &(FutexLock, CheckedCell<usize>)) {
+fn add(shared: &(ShortLock, CheckedCell<usize>)) {
     let _held = shared.0.lock();
     // SAFETY: under the lock; loom checks it.
     unsafe { shared.1.set(shared.1.get() + 1) };

@@ -1,8 +1,8 @@
 //! The facade's other side: a model checker's atomics, cells and threads, and a kernel futex made
 //! of its mutex and condvar.
 
-use super::Sleep;
 use crate::sys::clock::Deadline;
+use crate::sys::futex::Sleep;
 
 #[cfg(loom)]
 use loom as checker;
@@ -11,7 +11,6 @@ use shuttle as checker;
 
 use checker::sync::{Condvar, Mutex, MutexGuard};
 
-pub(crate) use super::model_pi as pi;
 pub(crate) use checker::hint::spin_loop;
 
 pub(crate) mod atomic {
@@ -44,6 +43,11 @@ impl<T> UnsafeCell<T> {
     }
 }
 
+/// Whether a model checker has found a failure and unwinds: it takes no more calls.
+pub(crate) fn checker_has_failed() -> bool {
+    std::thread::panicking()
+}
+
 pub(crate) fn full_fence() {
     atomic::fence(atomic::Ordering::SeqCst);
 }
@@ -72,7 +76,7 @@ pub(crate) struct ModelHeld<'l>(Option<MutexGuard<'l, ()>>);
 
 impl Drop for ModelHeld<'_> {
     fn drop(&mut self) {
-        if super::checker_has_failed() {
+        if checker_has_failed() {
             core::mem::forget(self.0.take());
         }
     }
@@ -164,92 +168,30 @@ pub(crate) fn kernel_marks_death(word: &atomic::AtomicU32, tid: u32) {
     }
 }
 
-macro_rules! model_static {
-    ($($rest:tt)*) => { crate::prim::lazy_static! { $($rest)* } };
-}
-pub(crate) use checker::lazy_static;
-pub(crate) use model_static;
+pub(crate) use checker::lazy_static as model_static;
 
 /// The checker drops its statics only after the last thread of an execution.
 pub(crate) fn for_ever<T, S: core::ops::Deref<Target = T>>(value: &'static S) -> &'static T {
     value
 }
 
-use crate::lot::Thread;
+pub(crate) use checker::thread_local as model_thread_local;
 
 checker::lazy_static! {
     static ref THREADS: atomic::AtomicU32 = atomic::AtomicU32::new(1);
 }
 
 checker::thread_local! {
-    static OWN: (&'static Thread, u32) = new_thread();
+    static ID: u32 = THREADS.fetch_add(1, atomic::Ordering::Relaxed);
 }
 
-fn new_thread() -> (&'static Thread, u32) {
-    let (node, id) = (model_node(), THREADS.fetch_add(1, atomic::Ordering::Relaxed));
-    #[cfg(all(test, shuttle))]
-    NAMED.with_borrow_mut(|named| named.push((id, node)));
-    (node, id)
-}
-
-#[cfg(all(test, shuttle))]
-std::thread_local! {
-    static NAMED: core::cell::RefCell<Vec<(u32, &'static Thread)>> =
-        const { core::cell::RefCell::new(Vec::new()) };
-}
-
-/// The model thread with this id, once it has one.
-#[cfg(all(test, shuttle))]
-pub(crate) fn model_thread_named(id: u32) -> Option<&'static Thread> {
-    NAMED.with_borrow(|named| named.iter().find(|(named, _)| *named == id).map(|(_, node)| *node))
-}
-
-/// A node that lives as long as anything of its execution, and longer.
-pub(crate) fn model_node() -> &'static Thread {
-    let node = Box::into_raw(Box::new(Thread::new()));
-    #[cfg(all(test, shuttle))]
-    NODES.with_borrow_mut(|nodes| nodes.push(node));
-    // SAFETY: never freed, or by `forget_ended_executions`.
-    unsafe { &*node }
-}
-
-#[cfg(all(test, shuttle))]
-std::thread_local! {
-    static NODES: core::cell::RefCell<Vec<*mut Thread>> = const { core::cell::RefCell::new(Vec::new()) };
-}
-
-#[cfg(all(test, shuttle))]
-std::thread_local! {
-    static DEAD: core::cell::RefCell<Vec<u32>> = const { core::cell::RefCell::new(Vec::new()) };
+/// The calling thread's id, in the kernel's place.
+pub(crate) fn model_thread_id() -> u32 {
+    ID.with(|id| *id)
 }
 
 /// The calling thread counts as ended from here on, and touches nothing any more.
 #[cfg(all(test, shuttle))]
 pub(crate) fn model_thread_dies() {
-    DEAD.with_borrow_mut(|dead| dead.push(model_thread_id()));
-}
-
-/// Whether the model thread with this id hasn't ended.
-#[cfg(all(test, shuttle))]
-pub(crate) fn model_thread_lives(id: u32) -> bool {
-    DEAD.with_borrow(|dead| !dead.contains(&id))
-}
-
-/// Frees what all executions that have ended left: a test that runs millions of them calls it in between.
-#[cfg(all(test, shuttle))]
-pub(crate) fn forget_ended_executions() {
-    DEAD.take();
-    NAMED.take();
-    for node in NODES.take() {
-        // SAFETY: made by `model_node`; nothing of its execution is left that will run.
-        drop(unsafe { Box::from_raw(node) });
-    }
-}
-
-pub(crate) fn model_thread() -> &'static Thread {
-    OWN.with(|own| own.0)
-}
-
-pub(crate) fn model_thread_id() -> u32 {
-    OWN.with(|own| own.1)
+    crate::sys::pretend::DEAD.with_borrow_mut(|dead| dead.push(model_thread_id()));
 }

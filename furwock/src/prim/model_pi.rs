@@ -8,11 +8,17 @@ use shuttle as checker;
 
 use super::model::atomic::{AtomicU32, Ordering};
 use super::model::model_thread_id as me;
-use crate::lock::pi::word::{WAITERS, owner};
 use crate::sys::clock::Deadline;
 use crate::sys::pi::Scope;
 use crate::sys::syscall::Errno;
 use checker::sync::{Condvar, Mutex, MutexGuard};
+
+const WAITERS: u32 = libc::FUTEX_WAITERS;
+
+/// The thread that a word names, 0 for none.
+fn owner(word: u32) -> u32 {
+    word & libc::FUTEX_TID_MASK
+}
 
 struct Kernel {
     queue: Mutex<Vec<Waiter>>,

@@ -1,5 +1,9 @@
 //! fork: what a child has to forget.
 
+#[cfg(all(test, any(loom, shuttle)))]
+pub(crate) use super::pretend;
+
+use super::slot::{known_tid, refresh_tid};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// Whether the handlers are registered.
@@ -7,7 +11,8 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Whether a handler has run in this child.
 static TOLD: AtomicBool = AtomicBool::new(false);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
-static FORGET: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
+/// What `on_child` registered.
+static FORGET: [AtomicPtr<()>; 8] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 8];
 
 /// Whether this process is the child of one that used furwock before it forked: lock words may then
 /// carry the bits of threads that don't exist here.
@@ -27,24 +32,20 @@ pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Models can't fork, but look at what a child finds.
-#[cfg(all(test, any(loom, shuttle)))]
-pub(crate) mod pretend {
-    std::thread_local! {
-        pub(crate) static CHILD: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
-    }
-
-    /// The id of a thread that only the parent has.
-    pub(crate) const PARENTS_THREAD: u32 = 4_000_000;
-}
-
-/// Sets what a child has to forget, beyond its thread's id; told the id that its thread had in the
-/// parent, 0 if nobody had asked.
+/// Registers `forget` for what a child has to forget beyond its thread's id. Each child calls all that
+/// are registered, in any order, with the id that its thread had in the parent; that is 0 if nothing had
+/// asked for the id. A function may be registered again, and may then be called twice. The caller calls
+/// `watch` too, before a child can have anything to forget.
 pub(crate) fn on_child(forget: fn(u32)) {
-    if FORGET.load(Ordering::Relaxed).is_null() {
-        FORGET.store(forget as *mut (), Ordering::Release);
-    }
-    watch();
+    let new = forget as *mut ();
+    let is_free = |place: &AtomicPtr<()>| {
+        let seen = place.load(Ordering::Relaxed);
+        let order = Ordering::Release;
+        seen == new
+            || (seen.is_null()
+                && place.compare_exchange(seen, new, order, Ordering::Relaxed).is_ok())
+    };
+    assert!(FORGET.iter().any(is_free), "more to forget in a child than there is room for");
 }
 
 /// Registers the handlers. Returns when they are registered, whoever did it: a caller may fork next.
@@ -73,10 +74,13 @@ extern "C" fn in_child() {
         return;
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);
-    let in_parent = super::thread::known_tid();
-    super::thread::refresh_tid();
-    let forget = FORGET.load(Ordering::Acquire);
-    if !forget.is_null() {
+    let in_parent = known_tid();
+    refresh_tid();
+    for place in &FORGET {
+        let forget = place.load(Ordering::Acquire);
+        if forget.is_null() {
+            continue;
+        }
         // SAFETY: the pointer was a `fn(u32)` in `on_child`.
         let forget: fn(u32) = unsafe { core::mem::transmute(forget) };
         forget(in_parent);
@@ -116,7 +120,7 @@ mod tests {
         let ended = in_two_generations(|depth| {
             // SAFETY: no arguments.
             let tid = unsafe { libc::gettid() } as u32;
-            generation() == depth && super::super::thread::known_tid() == tid
+            generation() == depth && known_tid() == tid
         });
         assert_eq!(ended, 7);
     }

@@ -6,8 +6,20 @@ use super::futex2::{self, Failure, Waitv};
 #[cfg(not(any(loom, shuttle)))]
 use super::syscall::syscall_that_may_be_left;
 use super::syscall::{Errno, syscall};
-use crate::prim::Sleep;
 use core::sync::atomic::AtomicU32;
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleep {
+    /// Woken, or the word no longer held the expected value.
+    Ended,
+    /// A signal handler ran that doesn't ask for interrupted calls to go on (`SA_RESTART`), or
+    /// any while there was a deadline.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    Signalled,
+    /// The deadline passed.
+    TimedOut,
+}
 
 /// `futex(uaddr, op, val, timeout_or_val2, uaddr2, val3)`, whatever that may be.
 ///

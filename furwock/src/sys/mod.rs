@@ -8,10 +8,13 @@ pub(crate) mod futex;
 pub(crate) mod futex2;
 pub(crate) mod memory;
 pub(crate) mod pi;
+#[cfg(all(test, any(loom, shuttle)))]
+pub(crate) mod pretend;
 pub(crate) mod priority;
 pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod signals;
+mod slot;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;

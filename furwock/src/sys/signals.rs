@@ -9,25 +9,10 @@
 //! The handlers have to be called through [`postpone`] for that, which the preload sees to. Where they
 //! aren't, closing a stretch changes nothing. ORDERING.md, D-2.
 
+use super::slot::{PutOff, Slot, slot};
 use super::syscall::{syscall, syscall_that_may_be_left};
-use super::thread::{Slot, slot};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{Ordering, compiler_fence};
-
-/// What a thread's closed stretches leave to be done.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
-    /// The mask to restore, as the first handler that was put off found it.
-    mask: u64,
-    /// The mask that the interrupted code goes on with meanwhile.
-    blocked: u64,
-}
-
-impl Waiting {
-    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
-    pub(crate) const NONE: Self = Self { mask: 0, blocked: 0 };
-}
 
 /// Calls `call`, put together with what it calls, as one stretch that no handler cuts, but where it
 /// sleeps ([`open_for`]).
@@ -102,7 +87,7 @@ pub(crate) fn deliver() {
     if !slot.has_signals.get() {
         return;
     }
-    let Waiting { mask, .. } = slot.signals.get();
+    let PutOff { mask, .. } = slot.signals.get();
     // All are blocked but faults, until the call below.
     slot.has_signals.set(false);
     compiler_fence(Ordering::SeqCst);
@@ -182,7 +167,7 @@ unsafe fn postpone_in(
     let is_second = slot.has_signals.get() && *interrupted == waiting.blocked;
     let mask = if is_second { waiting.mask } else { *interrupted };
     *interrupted |= all;
-    slot.signals.set(Waiting { mask, blocked: *interrupted });
+    slot.signals.set(PutOff { mask, blocked: *interrupted });
     slot.has_signals.set(true);
     true
 }

@@ -6,7 +6,7 @@ use super::state::{
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
 use crate::lock::contender::how_far_ahead;
-use crate::lot::{self, From, Key, Locked, Verdict, Waiter};
+use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
@@ -156,16 +156,16 @@ struct Choice {
     most: usize,
 }
 
-fn kind(queue: &Locked<'_>, waiter: &'static Waiter) -> Kind {
+fn kind(queue: &Locked<'_>, waiter: Queued<'_>) -> Kind {
     Kind::from_token(queue.told_by(waiter).0)
 }
 
 /// All waiters that are queued at the address of `first`, which is the first of them.
 fn waiters<'q>(
     queue: &'q Locked<'_>,
-    first: &'static Waiter,
-) -> impl Iterator<Item = (&'static Waiter, Kind)> + 'q {
-    core::iter::successors(Some(first), |waiter| queue.after(waiter))
+    first: Queued<'q>,
+) -> impl Iterator<Item = (Queued<'q>, Kind)> {
+    core::iter::successors(Some(first), |waiter| queue.after(*waiter))
         .map(|waiter| (waiter, kind(queue, waiter)))
 }
 
@@ -174,11 +174,11 @@ pub(super) fn is_first_that_writes(queue: &Locked<'_>, waiter: &'static Waiter) 
     let first = queue.first(waiter.key());
     let writes = |(_, kind): &(_, Kind)| !kind.reads();
     let found = first.and_then(|first| waiters(queue, first).find(writes));
-    found.is_some_and(|(first, _)| core::ptr::eq(first, waiter))
+    found.is_some_and(|(first, _)| core::ptr::eq(first.waiter(), waiter))
 }
 
 /// Looks as far as `word` says that there is something to be found.
-fn look(queue: &Locked<'_>, first: &'static Waiter, word: u64) -> Waiting {
+fn look(queue: &Locked<'_>, first: Queued<'_>, word: u64) -> Waiting {
     let first_kind = kind(queue, first);
     let mut waiting =
         Waiting { first: first_kind, reader: false, stuck: false, other: None, upgrader: false };
@@ -219,7 +219,7 @@ fn without_absent(word: u64, waiting: Waiting) -> u64 {
 /// Readers that wait and that `which` holds for, `most` at most, and whether those are all readers.
 fn count_readers(
     queue: &Locked<'_>,
-    first: &'static Waiter,
+    first: Queued<'_>,
     which: fn(Kind) -> bool,
     most: u64,
 ) -> (u64, bool) {
@@ -230,7 +230,7 @@ fn count_readers(
     (readers, readers == count(Kind::reads))
 }
 
-fn choose(queue: &mut Locked<'_>, first: &'static Waiter, choice: Choice) -> usize {
+fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
     let mut count = 0;
     let mut at = Some(first);
     while let Some(waiter) = at.filter(|_| count < choice.most) {

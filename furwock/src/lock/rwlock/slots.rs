@@ -274,8 +274,6 @@ pub(crate) fn leave_behind(address: usize) {
 }
 
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::forget_others;
-#[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
 #[cfg(not(any(loom, shuttle)))]
 use native::{known, rows, take};
@@ -290,6 +288,7 @@ mod native {
     use super::*;
     use crate::lot::{self, Census, Fate};
     use crate::prim::atomic::AtomicBool;
+    use crate::sys::fork;
     use crate::sys::thread::{exists, slot};
 
     const ROWS: usize = 512;
@@ -346,7 +345,9 @@ mod native {
 
     fn take_one() {
         slot().row.set(NONE);
-        lot::watch_forks();
+        // Before anything is published in it: a child that forgets nothing finds its parent's.
+        fork::on_child(forget_others);
+        fork::watch();
         let caller = lot::caller();
         if let Some(row) = claim(caller) {
             slot().row.set(core::ptr::from_ref(row).cast());
@@ -403,7 +404,7 @@ mod native {
     }
 
     /// In a forked child: other threads use nothing any more, and the caller has another id.
-    pub(crate) fn forget_others() {
+    fn forget_others(_tid: u32) {
         let own = known();
         for row in rows() {
             row.awaited.store(0, Ordering::Relaxed);
@@ -444,5 +445,40 @@ mod model {
 
     pub(super) fn known() -> Option<&'static Row> {
         rows().nth(crate::prim::model_thread_id() as usize % ROWS)
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn in_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
+        std::thread::scope(|scope| scope.spawn(f).join().unwrap())
+    }
+
+    fn publishes(address: usize) -> bool {
+        // The first time a thread only gets its row.
+        let published = [publish(address), publish(address)];
+        published[1] == Published::First && withdraw(address)
+    }
+
+    #[test]
+    fn rows_of_ended_threads_serve_others() {
+        let address = 8;
+        let published = (0..2000).filter(|_| in_a_thread(|| publishes(address))).count();
+        assert_eq!(published, 2000);
+    }
+
+    #[test]
+    fn a_row_in_use_at_its_threads_end_stays() {
+        // Both pick the same slot of a row.
+        let (address, other) = (16, 80);
+        let stays = || is_published(address);
+        in_a_thread(|| {
+            publish(address);
+            assert_eq!(publish(address), Published::First);
+        });
+        assert!((0..1000).all(|_| in_a_thread(|| publishes(other)) && stays()));
+        assert!(withdraw_anothers(address) && !stays());
     }
 }

@@ -1,35 +1,16 @@
-//! One bucket, and what may be done under its lock.
+//! What may be done under a bucket's lock.
 
-use super::queue::{Queue, Start};
+use super::layout::Bucket;
+use super::queue::Start;
+use super::queued::Queued;
 use super::table;
 use super::wake_list::WakeList;
-use crate::lot::node::claim::{Claimed, Counts};
-use crate::lot::node::gate::Gate;
-use crate::lot::node::key::Key;
-use crate::lot::node::short_lock::{TableHeld, TableLock};
-use crate::lot::node::waiter::{ANY, Chosen, Kind, NO_WAKE, Verdict, Waiter};
+use crate::lot::node::{
+    self, ANY, Chosen, Claimed, Counts, Key, Kind, NO_WAKE, TableHeld, Verdict, Waiter,
+};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
-
-/// The lock and the count on one cache line, the queue's ends on the next: whoever only looks
-/// whether anybody waits doesn't disturb those who queue.
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub(in crate::lot) struct Bucket {
-    pub(in crate::lot) lock: TableLock,
-    /// Waiters in the queue, and those on their way into it.
-    pub(in crate::lot) waiters: AtomicU32,
-    /// What locks learnt here: no more than advice, and shared by those that collide.
-    pub(in crate::lot) hint: AtomicU32,
-    /// What `patience` learnt here, in the same way.
-    pub(in crate::lot) patience: AtomicU32,
-    pub(in crate::lot) queue: QueueLine,
-}
-
-#[repr(C, align(64))]
-#[derive(Debug)]
-pub(in crate::lot) struct QueueLine(pub(super) Queue);
 
 /// How many waiters are looked at for one that last ran on the waker's processor.
 const NEAR: usize = 8;
@@ -39,7 +20,7 @@ const MOST_PASSED_BY: u32 = 8;
 
 /// A bucket whose lock is held. Dropping it releases the lock and then notifies whom it has chosen.
 pub(crate) struct Locked<'t> {
-    bucket: &'t Bucket,
+    pub(super) bucket: &'t Bucket,
     held: Option<TableHeld<'t>>,
     chosen: WakeList,
 }
@@ -56,40 +37,33 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     if !mutant::active(Mutant::CountWithoutFence) {
         full_fence_after_rmw();
     }
-    Locked::new(bucket)
+    Locked::of(bucket)
 }
 
-/// A number that locks at `key` may keep for themselves; 0 at first. Others that collide may write
-/// it, so that nothing may depend on it but speed.
+/// Two numbers that locks at `key` may keep there; 0 at first. Others that collide may write them, so
+/// that nothing may depend on them but speed.
 #[inline]
-pub(crate) fn hint(key: Key) -> &'static AtomicU32 {
-    &table::bucket(key).hint
-}
-
-/// `patience`'s word for `key`.
-#[inline]
-pub(crate) fn patience(key: Key) -> &'static AtomicU32 {
-    &table::bucket(key).patience
+pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 2] {
+    &table::bucket(key).advice
 }
 
 /// Takes the lock of `key`'s bucket.
 #[inline]
 pub(crate) fn lock(key: Key) -> Locked<'static> {
-    Locked::new(table::bucket(key))
+    Locked::of(table::bucket(key))
 }
 
 /// Wakes waiters at `key` on behalf of a signal handler that came upon its own thread in here, if its
 /// bucket's lock can be had, and none of them is a task, whose waker may do what handlers may not.
 /// Returns how many.
 #[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
+pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usize> {
     let bucket = table::bucket(key);
     let held = bucket.lock.try_lock()?;
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
     let mut at = locked.first(key);
     while let Some(waiter) = at {
-        // SAFETY: `locked` holds the bucket lock.
-        if let Kind::Task(_) = unsafe { waiter.kind.get() } {
+        if let Kind::Task(_) = waiter.kind() {
             return None;
         }
         at = locked.after(waiter);
@@ -99,15 +73,16 @@ pub(in crate::lot) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Op
 
 /// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen, what
 /// the waker wrote may be read then.
-pub(in crate::lot) fn remove_if_queued(waiter: &'static Waiter) -> bool {
+pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
         if key == Key::NOWHERE {
             continue;
         }
-        let mut locked = lock(key);
-        if waiter.key() == key {
-            locked.remove(waiter);
+        let locked = lock(key);
+        // SAFETY: locked by this key.
+        if let Some(queued) = unsafe { locked.queued(waiter, key) } {
+            locked.remove(queued);
             return true;
         }
     }
@@ -126,12 +101,12 @@ pub(crate) fn is_empty(key: Key) -> bool {
 
 impl<'t> Locked<'t> {
     #[inline]
-    fn new(bucket: &'t Bucket) -> Self {
+    pub(super) fn of(bucket: &'t Bucket) -> Self {
         Self { bucket, held: Some(bucket.lock.lock()), chosen: WakeList::new() }
     }
 
     #[inline]
-    fn release(&mut self) {
+    pub(super) fn release(&mut self) {
         drop(self.held.take());
     }
 
@@ -150,16 +125,40 @@ impl<'t> Locked<'t> {
     }
 
     #[inline]
-    pub(crate) fn first(&self, key: Key) -> Option<&'static Waiter> {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe { self.bucket.queue.0.find(key, Start::Head) }
+    pub(crate) fn first(&self, key: Key) -> Option<Queued<'_>> {
+        self.find(key, Start::Head)
     }
 
     /// The next waiter at the same address.
     #[inline]
-    pub(crate) fn after(&self, waiter: &'static Waiter) -> Option<&'static Waiter> {
-        // SAFETY: `self` holds the bucket lock; the caller got the waiter from this bucket.
-        unsafe { self.bucket.queue.0.find(waiter.key(), Start::After(waiter)) }
+    pub(crate) fn after(&self, waiter: Queued<'_>) -> Option<Queued<'_>> {
+        if !waiter.is_still_in(self.bucket) {
+            return None;
+        }
+        self.find(waiter.key(), Start::After(waiter.waiter()))
+    }
+
+    #[inline]
+    fn find(&self, key: Key, start: Start) -> Option<Queued<'_>> {
+        // SAFETY: `self` holds the bucket lock, and callers start from what is queued here.
+        unsafe {
+            let waiter = self.bucket.queue.0.find(key, start)?;
+            Some(Queued::new(waiter, key, self.bucket))
+        }
+    }
+
+    /// `waiter`, if it is queued at `key`.
+    ///
+    /// # Safety
+    /// This is the bucket of `key`.
+    #[inline]
+    pub(in crate::lot) unsafe fn queued(
+        &self,
+        waiter: &'static Waiter,
+        key: Key,
+    ) -> Option<Queued<'_>> {
+        // SAFETY: `self` holds the lock of the bucket in which nodes with this key are linked.
+        (waiter.key() == key).then(|| unsafe { Queued::new(waiter, key, self.bucket) })
     }
 
     #[inline]
@@ -167,10 +166,9 @@ impl<'t> Locked<'t> {
         self.first(key).is_some()
     }
 
-    /// What `waiter`, queued here, said when it queued itself: its token and its thread's id.
-    pub(crate) fn told_by(&self, waiter: &'static Waiter) -> (usize, u32) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe { (waiter.token_locked(), waiter.tid_locked()) }
+    /// What `waiter` said when it queued itself: its token and its thread's id.
+    pub(crate) fn told_by(&self, waiter: Queued<'_>) -> (usize, u32) {
+        waiter.told()
     }
 
     /// Whether a waiter is queued at `key` that said `token`.
@@ -186,33 +184,36 @@ impl<'t> Locked<'t> {
     }
 
     /// Queues an announced waiter behind all others of its rank.
+    ///
+    /// # Safety
+    /// The waiter is the caller's, prepared, and in no queue; this is the bucket of `key`.
     #[inline]
-    pub(in crate::lot) fn push_back(&mut self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe {
-            let rank = waiter.rank.get();
-            let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
-            self.push(waiter, key, next);
-        }
+    pub(in crate::lot) unsafe fn push_back(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: by this function's contract.
+        let rank = unsafe { waiter.rank.get() };
+        let next = if rank == 0 { None } else { self.find_rank(key, |other| other < rank) };
+        // SAFETY: by this function's contract.
+        unsafe { self.push(waiter, key, next) };
     }
 
     /// Queues an announced waiter before all others of its rank.
+    ///
+    /// # Safety
+    /// As for `push_back`.
     #[inline]
-    pub(in crate::lot) fn push_front(&mut self, waiter: &'static Waiter, key: Key) {
-        // SAFETY: `self` holds the bucket lock.
-        unsafe {
-            let rank = waiter.rank.get();
-            let next = self.find_rank(key, |other| other <= rank);
-            self.push(waiter, key, next);
-        }
+    pub(in crate::lot) unsafe fn push_front(&self, waiter: &'static Waiter, key: Key) {
+        // SAFETY: by this function's contract.
+        let rank = unsafe { waiter.rank.get() };
+        let next = self.find_rank(key, |other| other <= rank);
+        // SAFETY: by this function's contract.
+        unsafe { self.push(waiter, key, next) };
     }
 
     /// The first at `key` whose rank `is` such. Ranks fall along the queue.
-    fn find_rank(&self, key: Key, is: impl Fn(u32) -> bool) -> Option<&'static Waiter> {
+    fn find_rank(&self, key: Key, is: impl Fn(u32) -> bool) -> Option<Queued<'_>> {
         let mut at = self.first(key);
         while let Some(waiter) = at {
-            // SAFETY: `self` holds the bucket lock.
-            if is(unsafe { waiter.rank.get() }) {
+            if is(waiter.rank()) {
                 return Some(waiter);
             }
             at = self.after(waiter);
@@ -223,70 +224,84 @@ impl<'t> Locked<'t> {
     /// Queues an announced waiter before `next`, or behind all.
     ///
     /// # Safety
-    /// `self` holds the bucket lock, and `next` is queued here.
+    /// As for `push_back`.
     #[inline]
-    unsafe fn push(&self, waiter: &'static Waiter, key: Key, next: Option<&'static Waiter>) {
+    unsafe fn push(&self, waiter: &'static Waiter, key: Key, next: Option<Queued<'_>>) {
         waiter.set_key_locked(key);
-        // SAFETY: by this function's contract.
+        // SAFETY: `self` holds the bucket lock, and `next` was found here.
         unsafe {
             match next {
-                Some(next) => self.bucket.queue.0.push_before(next, waiter),
+                Some(next) => self.bucket.queue.0.push_before(next.waiter(), waiter),
                 None => self.bucket.queue.0.push_back(waiter),
             }
         }
     }
 
-    /// Takes a node out of the queue.
-    pub(in crate::lot) fn remove(&mut self, waiter: &'static Waiter) {
-        // SAFETY: `self` holds the bucket lock, and the caller found the node queued here.
+    /// Takes a waiter out of the queue.
+    #[inline]
+    pub(in crate::lot) fn remove(&self, waiter: Queued<'_>) {
+        if !waiter.is_still_in(self.bucket) {
+            return;
+        }
+        // SAFETY: queued here, as has been looked at.
+        unsafe { self.unlink(waiter.waiter()) };
+    }
+
+    /// # Safety
+    /// The waiter is queued here.
+    #[inline]
+    unsafe fn unlink(&self, waiter: &'static Waiter) {
+        // SAFETY: `self` holds the bucket lock; the rest by this function's contract.
         unsafe { self.bucket.queue.0.unlink(waiter) };
         waiter.set_key_locked(Key::NOWHERE);
         self.count_out();
     }
 
     /// Takes `waiter` out of the queue and notifies it once the lock is dropped. `false`, and nothing
-    /// done, if it is one of several nodes that a wait on many words has, and another was chosen or
-    /// its thread isn't waiting.
+    /// done, if it has been chosen or moved before, or if it is one of several nodes that a wait on many
+    /// words has, and another was chosen or its thread isn't waiting.
     #[inline]
-    pub(crate) fn choose(&mut self, waiter: &'static Waiter, verdict: Verdict) -> bool {
+    pub(crate) fn choose(&self, waiter: Queued<'_>, verdict: Verdict) -> bool {
         self.choose_by(waiter, verdict, ANY)
     }
 
     #[inline]
-    fn choose_by(&mut self, waiter: &'static Waiter, verdict: Verdict, bitset: u32) -> bool {
-        // SAFETY: `self` holds the bucket lock under which the waiter is queued. Once it is chosen
-        // the (W) fields are this thread's, until it notifies, which `Drop` does once.
-        unsafe {
-            let kind = waiter.kind.get();
-            if let Kind::Member { head, index, counts } = kind {
-                match head.claim.try_claim(index, counts) {
-                    Claimed::First => {}
-                    Claimed::Again => {
-                        self.remove(waiter);
-                        return true;
-                    }
-                    Claimed::Not => return false,
+    fn choose_by(&self, chosen: Queued<'_>, verdict: Verdict, bitset: u32) -> bool {
+        if !chosen.is_still_in(self.bucket) {
+            return false;
+        }
+        let (kind, waiter) = (chosen.kind(), chosen.waiter());
+        if let Kind::Member { head, index, counts } = kind {
+            match head.claim.try_claim(index, counts) {
+                Claimed::First => {}
+                Claimed::Again => {
+                    self.remove(chosen);
+                    return true;
                 }
+                Claimed::Not => return false,
             }
+        }
+        // SAFETY: queued here, under the lock that `self` holds. Once it is chosen the (W) fields are this
+        // thread's, until it notifies, which `Drop` does once.
+        unsafe {
             waiter.verdict.set(verdict);
             if let Kind::Task(_) = kind {
-                waiter.chosen.set(Chosen { key: waiter.key(), bitset });
+                waiter.chosen.set(Chosen { key: chosen.key(), bitset });
             }
             if let Kind::Member { counts: Counts::Registered, .. } = kind {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {
-                self.remove(waiter);
+                self.unlink(waiter);
             }
             self.chosen.push(waiter);
         }
         true
     }
 
-    /// Whether `waiter`, queued here, waits at this moment: what is only registered doesn't.
-    pub(crate) fn waits(&self, waiter: &'static Waiter) -> bool {
-        // SAFETY: `self` holds the bucket lock.
-        match unsafe { waiter.kind.get() } {
+    /// Whether `waiter` waits at this moment: what is only registered doesn't.
+    pub(crate) fn waits(&self, waiter: Queued<'_>) -> bool {
+        match waiter.kind() {
             Kind::Member { head, counts, .. } => head.claim.takes_wakes(counts),
             Kind::Thread | Kind::Task(_) => true,
         }
@@ -317,47 +332,45 @@ impl<'t> Locked<'t> {
 
     /// The first that last ran here, among `first` and those next to it, unless `first` has been
     /// passed by too often.
-    fn near(&self, first: &'static Waiter) -> &'static Waiter {
+    fn near<'l>(&'l self, first: Queued<'l>) -> Queued<'l> {
+        let passed_by = &first.waiter().passed_by;
+        // SAFETY: queued here, under the lock that `self` holds.
+        let times = unsafe { passed_by.get() };
+        if times == MOST_PASSED_BY || first.rank() != 0 {
+            return first;
+        }
         let here = current_cpu();
-        // SAFETY: `self` holds the bucket lock, under which these waiters are queued.
-        unsafe {
-            let passed_by = first.passed_by.get();
-            if passed_by == MOST_PASSED_BY || first.rank.get() != 0 {
-                return first;
+        let mut at = Some(first);
+        for _ in 0..NEAR {
+            let Some(waiter) = at else { break };
+            if waiter.cpu() == here {
+                // SAFETY: as above.
+                unsafe { passed_by.set(times + 1) };
+                return waiter;
             }
-            let mut at = Some(first);
-            for _ in 0..NEAR {
-                let Some(waiter) = at else { break };
-                if waiter.cpu.get() == here {
-                    first.passed_by.set(passed_by + 1);
-                    return waiter;
-                }
-                at = self.after(waiter);
-            }
+            at = self.after(waiter);
         }
         first
     }
 
-    /// Queues an announced `waiter` at `key` as the first at its gate, which no wake reaches.
-    pub(crate) fn stand_first(&mut self, waiter: &'static Waiter, key: Key) -> &'static Gate {
-        // SAFETY: a node serves one wait at a time, and this one ends with it unlinked.
-        unsafe { waiter.prepare(crate::lot::node::thread::tid(), 0, Kind::Thread, NO_WAKE, 0) };
+    /// Queues an announced `waiter` at `key`, where no wake reaches it.
+    ///
+    /// # Safety
+    /// The waiter is the caller's, and in no queue; this is the bucket of `key`.
+    pub(crate) unsafe fn stand(&mut self, waiter: &'static Waiter, key: Key) {
         waiter.stands_at(key);
-        self.push_back(waiter, key);
-        &waiter.gate
+        // SAFETY: by this function's contract.
+        unsafe {
+            waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0);
+            self.push_back(waiter, key);
+        }
     }
 
-    /// The gate of whoever stands first at `key`.
-    pub(crate) fn gate(&self, key: Key) -> Option<&'static Gate> {
-        self.first(key).map(|first| &first.gate)
-    }
-
-    /// Takes whoever stands first at `key` out of the queue. His gate is the caller's to open, once it
-    /// has dropped the lock.
-    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Gate> {
+    /// Takes the first at `key` out of the queue, without a word.
+    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Waiter> {
         let first = self.first(key)?;
         self.remove(first);
-        Some(&first.gate)
+        Some(first.waiter())
     }
 
     /// Chooses up to `most` waiters at `key` that listen to `bitset`, in order. Returns how many.
@@ -366,9 +379,7 @@ impl<'t> Locked<'t> {
         let mut at = self.first(key);
         while let Some(waiter) = at.filter(|_| chosen < most) {
             at = self.after(waiter);
-            // SAFETY: `self` holds the bucket lock.
-            let listens = unsafe { waiter.bitset.get() } & bitset != 0;
-            if listens && self.choose_by(waiter, Verdict::WOKEN, bitset) {
+            if waiter.bitset() & bitset != 0 && self.choose_by(waiter, Verdict::WOKEN, bitset) {
                 chosen += 1;
             }
         }
@@ -384,74 +395,5 @@ impl Drop for Locked<'_> {
             return;
         }
         core::mem::replace(&mut self.chosen, WakeList::new()).notify();
-    }
-}
-
-/// Two addresses' buckets, both locked, or the one that they share.
-///
-/// Dropping the pair releases both locks before it notifies whom it chose.
-pub(crate) struct LockedPair<'t> {
-    pub(crate) from: Locked<'t>,
-    to: Option<Locked<'t>>,
-}
-
-/// Takes the locks of both keys' buckets, in the order of their addresses, so that two requeues in
-/// opposite directions can't wait for one another.
-pub(crate) fn lock_pair(from: Key, to: Key) -> LockedPair<'static> {
-    let (from, to) = (table::bucket(from), table::bucket(to));
-    if core::ptr::eq(from, to) {
-        return LockedPair { from: Locked::new(from), to: None };
-    }
-    let from_first = core::ptr::from_ref(from) < core::ptr::from_ref(to)
-        || mutant::active(Mutant::PairInCallersOrder);
-    if from_first {
-        let from = Locked::new(from);
-        LockedPair { from, to: Some(Locked::new(to)) }
-    } else {
-        let to = Locked::new(to);
-        LockedPair { from: Locked::new(from), to: Some(to) }
-    }
-}
-
-impl LockedPair<'_> {
-    /// The bucket that waiters are moved to.
-    #[inline]
-    pub(crate) fn to(&self) -> &Locked<'_> {
-        self.to.as_ref().unwrap_or(&self.from)
-    }
-
-    /// `choose_many` at `key` in the bucket that waiters are moved to.
-    pub(crate) fn choose_at_other(&mut self, key: Key, most: usize) -> usize {
-        self.to.as_mut().unwrap_or(&mut self.from).choose_many(key, most, ANY)
-    }
-
-    /// Moves `waiter` from its queue to the end of `to_key`'s. It notices nothing.
-    pub(crate) fn move_waiter(&mut self, waiter: &'static Waiter, to_key: Key) {
-        // SAFETY: both bucket locks are held, and the caller got the waiter from `from`.
-        unsafe {
-            if let Kind::Member { head, .. } = waiter.kind.get() {
-                head.claim.note_move();
-            }
-            self.from.bucket.queue.0.unlink(waiter);
-        }
-        let Some(to) = &mut self.to else {
-            self.from.push_back(waiter, to_key);
-            return;
-        };
-        to.push_back(waiter, to_key);
-        if !mutant::active(Mutant::RequeueWithoutCount) {
-            // In before out: no moment at which it is counted nowhere.
-            to.bucket.waiters.fetch_add(1, Ordering::Relaxed);
-            self.from.bucket.waiters.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-}
-
-impl Drop for LockedPair<'_> {
-    fn drop(&mut self) {
-        if let Some(to) = &mut self.to {
-            to.release();
-        }
-        self.from.release();
     }
 }

@@ -1,7 +1,18 @@
 //! The table: buckets of nodes, found by key and changed under a lock.
 
-pub(in crate::lot) mod hash;
-pub(in crate::lot) mod locked;
-pub(in crate::lot) mod queue;
-pub(in crate::lot) mod table;
-pub(in crate::lot) mod wake_list;
+mod hash;
+mod layout;
+mod locked;
+mod pair;
+mod queue;
+mod queued;
+mod table;
+mod wake_list;
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use locked::wake_in_handler;
+pub(crate) use locked::{Locked, advice, announce, is_empty, lock, remove_if_queued};
+pub(crate) use pair::{LockedPair, lock_pair};
+pub(crate) use queued::Queued;
+pub(crate) use table::{prepare, processors};
+pub(crate) use wake_list::notify_heirs;

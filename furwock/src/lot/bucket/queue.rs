@@ -1,28 +1,24 @@
 //! A bucket's queue: doubly linked, intrusive, first in first out for each address and
 //! rank.
 
-use crate::lot::node::key::Key;
-use crate::lot::node::waiter::Waiter;
+use crate::lot::node::{Key, Waiter};
 use crate::prim::CheckedCell;
+use crate::prim::const_unless_model;
 
 /// Waiters of all addresses that share the bucket.
 ///
 /// Every method is unsafe for one reason: the caller must hold the bucket's lock.
 #[derive(Debug)]
-pub(in crate::lot) struct Queue {
+pub(super) struct Queue {
     head: CheckedCell<Option<&'static Waiter>>,
     tail: CheckedCell<Option<&'static Waiter>>,
 }
 
 impl Queue {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(in crate::lot) const fn new() -> Self {
-        Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(in crate::lot) fn new() -> Self {
-        Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
+    const_unless_model! {
+        pub(super) fn new() -> Self {
+            Self { head: CheckedCell::new(None), tail: CheckedCell::new(None) }
+        }
     }
 
     /// Forgets its waiters, in a forked child where they don't exist.
@@ -30,7 +26,7 @@ impl Queue {
     /// # Safety
     /// The caller is the only thread.
     #[cfg(not(any(loom, shuttle)))]
-    pub(in crate::lot) unsafe fn reset(&self) {
+    pub(super) unsafe fn reset(&self) {
         // SAFETY: no other thread.
         unsafe {
             self.head.set(None);
@@ -40,7 +36,7 @@ impl Queue {
 
     /// # Safety
     /// The caller holds the bucket lock.
-    pub(in crate::lot) unsafe fn push_back(&self, waiter: &'static Waiter) {
+    pub(super) unsafe fn push_back(&self, waiter: &'static Waiter) {
         // SAFETY: under the bucket lock; an unlinked node's links are nobody else's.
         unsafe {
             let last = self.tail.get();
@@ -56,11 +52,7 @@ impl Queue {
 
     /// # Safety
     /// The caller holds the bucket lock, and `next` is in this queue.
-    pub(in crate::lot) unsafe fn push_before(
-        &self,
-        next: &'static Waiter,
-        waiter: &'static Waiter,
-    ) {
+    pub(super) unsafe fn push_before(&self, next: &'static Waiter, waiter: &'static Waiter) {
         // SAFETY: as in `push_back`.
         unsafe {
             let previous = next.previous.get();
@@ -76,7 +68,7 @@ impl Queue {
 
     /// # Safety
     /// The caller holds the bucket lock, and `waiter` is in this queue.
-    pub(in crate::lot) unsafe fn unlink(&self, waiter: &'static Waiter) {
+    pub(super) unsafe fn unlink(&self, waiter: &'static Waiter) {
         // SAFETY: under the bucket lock; the neighbours are in the same queue.
         unsafe {
             let (previous, next) = (waiter.previous.get(), waiter.next.get());
@@ -95,7 +87,7 @@ impl Queue {
     ///
     /// # Safety
     /// The caller holds the bucket lock, and `start` is in this queue.
-    pub(in crate::lot) unsafe fn find(&self, key: Key, start: Start) -> Option<&'static Waiter> {
+    pub(super) unsafe fn find(&self, key: Key, start: Start) -> Option<&'static Waiter> {
         // SAFETY: under the bucket lock all links are stable.
         unsafe {
             let mut at = match start {
@@ -115,7 +107,7 @@ impl Queue {
 
 /// Where a search begins.
 #[derive(Clone, Copy)]
-pub(in crate::lot) enum Start {
+pub(super) enum Start {
     Head,
     After(&'static Waiter),
 }

@@ -4,18 +4,28 @@
 //! no memory. Where there is no address space for it, a small table in the program's own zero pages
 //! serves instead: nothing that waits can fail for want of memory.
 
-use super::locked::Bucket;
-use crate::lot::node::key::Key;
+use super::layout::Bucket;
+use crate::lot::node::Key;
 
+#[cfg(not(any(loom, shuttle)))]
+pub(super) use native::bucket;
+#[cfg(not(any(loom, shuttle)))]
+use native::has_full_size;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::processors;
-#[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) use native::{bucket, forget, has_full_size};
 
 #[cfg(any(loom, shuttle))]
-pub(crate) use model::processors;
+pub(super) use model::bucket;
 #[cfg(any(loom, shuttle))]
-pub(in crate::lot) use model::{bucket, has_full_size};
+use model::has_full_size;
+#[cfg(any(loom, shuttle))]
+pub(crate) use model::processors;
+
+/// Makes the table now. Whether there was address space for it.
+pub(crate) fn prepare() -> bool {
+    bucket(Key::word(0));
+    has_full_size()
+}
 
 /// Buckets for each processor (Bueso 2014, and the kernel since 3.14).
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
@@ -24,12 +34,9 @@ const BUCKETS_A_PROCESSOR: usize = 256;
 #[cfg(not(any(loom, shuttle)))]
 mod native {
     use super::super::hash::bucket_index;
-    use super::super::locked::QueueLine;
-    use super::super::queue::Queue;
     use super::*;
-    use crate::lot::node::short_lock::TableLock;
-    use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
-    use crate::sys::{memory, priority, topology};
+    use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+    use crate::sys::{fork, memory, priority, topology};
 
     /// The first bucket, with log2 of the number of buckets in the address's low bits, so that one load
     /// gives both; null before the first use.
@@ -41,19 +48,11 @@ mod native {
     const BITS_MASK: usize = align_of::<Bucket>() - 1;
     const RESERVE_BITS: u32 = BUCKETS_A_PROCESSOR.ilog2();
 
-    static RESERVE: [Bucket; BUCKETS_A_PROCESSOR] = [const {
-        Bucket {
-            lock: TableLock::new(),
-            waiters: AtomicU32::new(0),
-            hint: AtomicU32::new(0),
-            patience: AtomicU32::new(0),
-            queue: QueueLine(Queue::new()),
-        }
-    }; BUCKETS_A_PROCESSOR];
+    static RESERVE: [Bucket; BUCKETS_A_PROCESSOR] = [const { Bucket::new() }; BUCKETS_A_PROCESSOR];
 
     /// The bucket of `key`.
     #[inline]
-    pub(in crate::lot) fn bucket(key: Key) -> &'static Bucket {
+    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
         let mut table = TABLE.load(Ordering::Acquire);
         if table.is_null() {
             table = make();
@@ -74,7 +73,7 @@ mod native {
     }
 
     /// Whether there was address space for the table, once it is made.
-    pub(in crate::lot) fn has_full_size() -> bool {
+    pub(super) fn has_full_size() -> bool {
         !core::ptr::eq(first(TABLE.load(Ordering::Acquire)), RESERVE.as_ptr())
     }
 
@@ -88,6 +87,7 @@ mod native {
 
     #[cold]
     fn make() -> *mut Bucket {
+        fork::on_child(forget);
         // Asked here, before a sandbox forbids it, and nowhere else unless the program says so.
         if priority::realtime_priority() != 0 {
             priority::there_are_ranks();
@@ -123,7 +123,7 @@ mod native {
     }
 
     /// Empties the table in a forked child, where the kernel hasn't.
-    pub(in crate::lot) fn forget() {
+    fn forget(_tid: u32) {
         let table = TABLE.load(Ordering::Acquire);
         if table.is_null() || !NEEDS_SWEEP.load(Ordering::Relaxed) {
             return;
@@ -142,37 +142,23 @@ mod native {
 
 #[cfg(any(loom, shuttle))]
 mod model {
-    use super::super::locked::QueueLine;
-    use super::super::queue::Queue;
     use super::*;
-    use crate::lot::node::short_lock::TableLock;
-    use crate::prim::atomic::AtomicU32;
 
     crate::prim::model_static! {
-        static ref BUCKETS: [Bucket; 2] = [new(), new()];
-    }
-
-    fn new() -> Bucket {
-        Bucket {
-            lock: TableLock::new(),
-            waiters: AtomicU32::new(0),
-            hint: AtomicU32::new(0),
-            patience: AtomicU32::new(0),
-            queue: QueueLine(Queue::new()),
-        }
+        static ref BUCKETS: [Bucket; 2] = [Bucket::new(), Bucket::new()];
     }
 
     pub(crate) fn processors() -> usize {
         1
     }
 
-    pub(in crate::lot) fn has_full_size() -> bool {
+    pub(super) fn has_full_size() -> bool {
         true
     }
 
     /// Bit 6 of the address chooses, so that a model decides by alignment which words collide, and
     /// every execution of it decides alike.
-    pub(in crate::lot) fn bucket(key: Key) -> &'static Bucket {
+    pub(in super::super) fn bucket(key: Key) -> &'static Bucket {
         let buckets: &'static [Bucket; 2] = crate::prim::for_ever(&BUCKETS);
         &buckets[(key.to_bits() >> 6) as usize & 1]
     }

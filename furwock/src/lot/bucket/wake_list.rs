@@ -4,8 +4,9 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (locks.md measured 3 us for the waker against 1113, with everybody awake no later).
 
-use crate::lot::node::waiter::{Kind, Waiter};
+use crate::lot::node::{Kind, Waiter, notify};
 use crate::prim::mutant::{self, Mutant};
+use core::cell::Cell;
 
 /// How many a waker, or a woken waiter with heirs, notifies itself.
 const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
@@ -14,65 +15,70 @@ const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 const PLAIN: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 /// Chosen waiters, dealt to `FAN_OUT` chains in turn.
-pub(in crate::lot) struct WakeList {
-    heads: [Option<&'static Waiter>; FAN_OUT],
-    tails: [Option<&'static Waiter>; FAN_OUT],
-    len: usize,
+pub(super) struct WakeList {
+    heads: [Cell<Option<&'static Waiter>>; FAN_OUT],
+    tails: [Cell<Option<&'static Waiter>>; FAN_OUT],
+    len: Cell<usize>,
     /// Tasks: nobody knows when they will run, so that they get no heirs. The latest comes first.
-    tasks: Option<&'static Waiter>,
+    tasks: Cell<Option<&'static Waiter>>,
 }
 
 impl WakeList {
-    pub(in crate::lot) const fn new() -> Self {
-        Self { heads: [None; FAN_OUT], tails: [None; FAN_OUT], len: 0, tasks: None }
+    pub(super) const fn new() -> Self {
+        Self {
+            heads: [const { Cell::new(None) }; FAN_OUT],
+            tails: [const { Cell::new(None) }; FAN_OUT],
+            len: Cell::new(0),
+            tasks: Cell::new(None),
+        }
     }
 
     /// # Safety
     /// The caller has just chosen `waiter`, and nobody has notified it.
-    pub(in crate::lot) unsafe fn push(&mut self, waiter: &'static Waiter) {
+    pub(super) unsafe fn push(&self, waiter: &'static Waiter) {
         // SAFETY: chosen and not yet notified.
         if let Kind::Task(_) = unsafe { waiter.kind.get() } {
             // SAFETY: as above.
-            unsafe { waiter.next_chosen.set(self.tasks) };
-            self.tasks = Some(waiter);
+            unsafe { waiter.next_chosen.set(self.tasks.get()) };
+            self.tasks.set(Some(waiter));
             return;
         }
-        let chain = self.len % FAN_OUT;
+        let chain = self.len.get() % FAN_OUT;
         // SAFETY: chosen and not yet notified: the node's (W) fields are the waker's, and so are
         // those of the chain's last.
         unsafe {
             waiter.next_chosen.set(None);
             waiter.heirs.set(None);
-            match self.tails[chain] {
+            match self.tails[chain].get() {
                 Some(last) => last.next_chosen.set(Some(waiter)),
-                None => self.heads[chain] = Some(waiter),
+                None => self.heads[chain].set(Some(waiter)),
             }
         }
-        self.tails[chain] = Some(waiter);
-        self.len += 1;
+        self.tails[chain].set(Some(waiter));
+        self.len.set(self.len.get() + 1);
     }
 
     /// Notifies them all, or sees to it that they will be.
     #[inline]
-    pub(in crate::lot) fn notify(self) {
-        if self.len != 0 {
+    pub(super) fn notify(self) {
+        if self.len.get() != 0 {
             self.notify_threads();
         }
-        if let Some(last) = self.tasks {
+        if let Some(last) = self.tasks.get() {
             notify_tasks(last);
         }
     }
 
     fn notify_threads(&self) {
-        let plain = self.len <= PLAIN;
-        for head in self.heads.iter().copied().flatten() {
+        let plain = self.len.get() <= PLAIN;
+        for head in self.heads.iter().filter_map(Cell::get) {
             if plain {
                 notify_chain(head);
             } else {
                 // SAFETY: not yet notified, so that the (W) fields are this thread's.
                 unsafe {
                     head.heirs.set(head.next_chosen.get());
-                    head.notify();
+                    notify(head);
                 }
             }
         }
@@ -86,7 +92,7 @@ fn notify_chain(head: &'static Waiter) {
         // notification, after which the node isn't.
         unsafe {
             at = waiter.next_chosen.get();
-            waiter.notify();
+            notify(waiter);
         }
     }
 }
@@ -110,7 +116,7 @@ fn notify_tasks(last: &'static Waiter) {
 /// # Safety
 /// Called by the waiter's thread after its notification, once.
 #[inline]
-pub(in crate::lot) unsafe fn notify_heirs(waiter: &'static Waiter) {
+pub(crate) unsafe fn notify_heirs(waiter: &'static Waiter) {
     // SAFETY: the notification gave the (W) fields back to this thread.
     let heirs = unsafe { waiter.heirs.get() };
     if let Some(first) = heirs.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {
@@ -120,7 +126,7 @@ pub(in crate::lot) unsafe fn notify_heirs(waiter: &'static Waiter) {
 
 #[cold]
 fn deal(first: &'static Waiter) {
-    let mut list = WakeList::new();
+    let list = WakeList::new();
     let mut at = Some(first);
     while let Some(waiter) = at {
         // SAFETY: the chain came with this thread's notification; nobody else knows it.

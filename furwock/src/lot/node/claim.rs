@@ -14,11 +14,11 @@ const ARMED: u32 = 1;
 const CLAIMED: u32 = 2;
 
 /// Members that a claim can tell apart.
-pub(in crate::lot) const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
+pub(crate) const MOST_MEMBERS: usize = (u32::MAX - CLAIMED) as usize;
 
 /// Which wakes a member takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lot) enum Counts {
+pub(crate) enum Counts {
     /// One for all the members of its wait, after which it leaves the queue.
     Once,
     /// One for each member, as futex_waitv(2) has it: those after the first are counted, and wake
@@ -30,7 +30,7 @@ pub(in crate::lot) enum Counts {
 
 /// The head's state.
 #[derive(Debug)]
-pub(in crate::lot) struct Claim {
+pub(crate) struct Claim {
     state: AtomicU32,
     /// The highest member that was chosen, where each counts.
     highest: AtomicU32,
@@ -39,7 +39,7 @@ pub(in crate::lot) struct Claim {
 }
 
 impl Claim {
-    pub(in crate::lot) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             state: AtomicU32::new(IDLE),
             highest: AtomicU32::new(0),
@@ -49,7 +49,7 @@ impl Claim {
 
     /// Claims the wait for `member`. Called under the lock of that member's bucket.
     #[inline]
-    pub(in crate::lot) fn try_claim(&self, member: u32, counts: Counts) -> Claimed {
+    pub(crate) fn try_claim(&self, member: u32, counts: Counts) -> Claimed {
         if mutant::active(Mutant::ClaimWithoutCompare) {
             self.state.store(CLAIMED + member, Ordering::Relaxed);
             return Claimed::First;
@@ -71,49 +71,49 @@ impl Claim {
         }
     }
 
-    pub(in crate::lot) fn takes_wakes(&self, counts: Counts) -> bool {
+    pub(crate) fn takes_wakes(&self, counts: Counts) -> bool {
         let state = self.state.load(Ordering::Relaxed);
         state == ARMED || (state >= CLAIMED && counts == Counts::Each)
     }
 
-    pub(in crate::lot) fn is_armed(&self) -> bool {
+    pub(crate) fn is_armed(&self) -> bool {
         self.state.load(Ordering::Relaxed) == ARMED
     }
 
-    pub(in crate::lot) fn note_move(&self) {
+    pub(crate) fn note_move(&self) {
         self.moved.store(true, Ordering::Relaxed);
     }
 
     /// From here on wakers may claim it. The head's parker has been made ready.
-    pub(in crate::lot) fn arm(&self) {
+    pub(crate) fn arm(&self) {
         self.state.store(ARMED, Ordering::Release);
     }
 
     /// `false` if a waker claimed first, and its notification has to be waited for.
-    pub(in crate::lot) fn disarm(&self) -> bool {
+    pub(crate) fn disarm(&self) -> bool {
         self.state.compare_exchange(ARMED, IDLE, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     }
 
-    pub(in crate::lot) fn claimed_member(&self) -> Option<usize> {
+    pub(crate) fn claimed_member(&self) -> Option<usize> {
         self.state.load(Ordering::Relaxed).checked_sub(CLAIMED).map(|member| member as usize)
     }
 
     /// The highest member that was chosen after the first, where each counts; otherwise 0.
-    pub(in crate::lot) fn highest(&self) -> usize {
+    pub(crate) fn highest(&self) -> usize {
         self.highest.load(Ordering::Relaxed) as usize
     }
 
-    pub(in crate::lot) fn has_moved(&self) -> bool {
+    pub(crate) fn has_moved(&self) -> bool {
         self.moved.load(Ordering::Relaxed)
     }
 
     /// The wait is over: wakers pass the members by.
-    pub(in crate::lot) fn end(&self) {
+    pub(crate) fn end(&self) {
         self.state.store(IDLE, Ordering::Relaxed);
     }
 
     /// Ready for another group: no waker knows of this one any more.
-    pub(in crate::lot) fn reset(&self) {
+    pub(crate) fn reset(&self) {
         self.highest.store(0, Ordering::Relaxed);
         self.moved.store(false, Ordering::Relaxed);
     }
@@ -121,7 +121,7 @@ impl Claim {
 
 /// What came of claiming a wait on many words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lot) enum Claimed {
+pub(crate) enum Claimed {
     /// The wait is over, by this member.
     First,
     /// It was over already; this member counts all the same.

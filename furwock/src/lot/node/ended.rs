@@ -8,6 +8,7 @@
 //! a tracer hasn't released.
 
 use crate::prim::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::full_fence;
 use crate::prim::mutant::{self, Mutant};
 
@@ -22,14 +23,10 @@ const UNKNOWN: u64 = u32::MAX as u64;
 const TID_BITS: u32 = 32;
 
 impl Owner {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn nobody() -> Self {
-        Self(AtomicU64::new(NOBODY))
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn nobody() -> Self {
-        Self(AtomicU64::new(NOBODY))
+    const_unless_model! {
+        pub(crate) fn nobody() -> Self {
+            Self(AtomicU64::new(NOBODY))
+        }
     }
 
     /// The owner of what is collected once its thread has ended.
@@ -130,21 +127,13 @@ pub(crate) struct Census {
 const LEAST: usize = 32;
 
 impl Census {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn new() -> Self {
-        Self {
-            since: AtomicUsize::new(0),
-            existed: AtomicUsize::new(0),
-            is_on: AtomicBool::new(false),
-        }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn new() -> Self {
-        Self {
-            since: AtomicUsize::new(0),
-            existed: AtomicUsize::new(0),
-            is_on: AtomicBool::new(false),
+    const_unless_model! {
+        pub(crate) fn new() -> Self {
+            Self {
+                since: AtomicUsize::new(0),
+                existed: AtomicUsize::new(0),
+                is_on: AtomicBool::new(false),
+            }
         }
     }
 
@@ -181,14 +170,7 @@ impl Census {
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
-    use super::super::key::Key;
-    use super::super::thread::{self, Thread};
     use super::*;
-    use crate::lock::slots::{self, Published};
-    use crate::lot::bucket::locked as bucket;
-    use crate::lot::wait::deferred;
-    use crate::sys::thread::slot;
-    use std::collections::BTreeSet;
 
     /// Threads come; `live` of them exist at any time. How many were asked for altogether, and the most
     /// that were there at once.
@@ -260,96 +242,5 @@ mod tests {
         assert_eq!(owner.fate(Owner::collectable(3, 9), asked(true)), Fate::Exists);
         assert_eq!(owner.fate(Owner::collectable(3, 9), asked(false)), Fate::Ended);
         assert_eq!(owner.fate(Owner::collectable(4, 8), unasked), Fate::Uncollectable);
-    }
-
-    fn in_a_thread<R: Send>(f: impl FnOnce() -> R + Send) -> R {
-        std::thread::scope(|scope| scope.spawn(f).join().unwrap())
-    }
-
-    fn node_of_a_thread() -> usize {
-        in_a_thread(|| core::ptr::from_ref(thread::own().unwrap()).addr())
-    }
-
-    /// Other tests' threads take nodes too, but not thousands.
-    #[test]
-    fn nodes_of_ended_threads_serve_others() {
-        let nodes: BTreeSet<usize> = (0..2000).map(|_| node_of_a_thread()).collect();
-        assert!(nodes.len() < 1000, "{}", nodes.len());
-    }
-
-    /// A thread that ended in a wait, whose node others may know, and its node.
-    fn ended_in_a_wait() -> (&'static Thread, usize) {
-        in_a_thread(|| {
-            core::mem::forget(thread::node().unwrap());
-            (thread::own().unwrap(), crate::sys::thread::pthread())
-        })
-    }
-
-    #[test]
-    fn a_node_in_use_at_its_threads_end_stays() {
-        let (left, _) = ended_in_a_wait();
-        let left = core::ptr::from_ref(left).addr();
-        assert!((0..1000).all(|_| node_of_a_thread() != left));
-    }
-
-    /// glibc gives a new thread the name of one that has ended, as it does its stack.
-    #[test]
-    fn an_ended_threads_node_is_not_taken_for_its_namesakes() {
-        let (left, pthread) = ended_in_a_wait();
-        let has_met = (0..1000).any(|_| {
-            in_a_thread(|| {
-                let is_namesake = crate::sys::thread::pthread() == pthread;
-                if is_namesake {
-                    let _node = thread::node();
-                    thread::abandon_waits(|_| true);
-                }
-                is_namesake
-            })
-        });
-        assert!(!has_met || left.is_waiting());
-        assert!(has_met, "no thread had the same name: nothing was tested");
-    }
-
-    fn publishes(address: usize) -> bool {
-        // The first time a thread only gets its row.
-        let published = [slots::publish(address), slots::publish(address)];
-        published[1] == Published::First && slots::withdraw(address)
-    }
-
-    #[test]
-    fn rows_of_ended_threads_serve_others() {
-        let address = 8;
-        let published = (0..2000).filter(|_| in_a_thread(|| publishes(address))).count();
-        assert_eq!(published, 2000);
-    }
-
-    #[test]
-    fn a_row_in_use_at_its_threads_end_stays() {
-        // Both pick the same slot of a row.
-        let (address, other) = (16, 80);
-        let stays = || slots::is_published(address);
-        in_a_thread(|| {
-            slots::publish(address);
-            assert_eq!(slots::publish(address), Published::First);
-        });
-        assert!((0..1000).all(|_| in_a_thread(|| publishes(other)) && stays()));
-        assert!(slots::withdraw_anothers(address) && !stays());
-    }
-
-    /// A handler's wake that was left to its thread takes its page along.
-    #[test]
-    fn wakes_left_by_handlers_leave_nothing() {
-        in_a_thread(|| {
-            let (held, other) = (Key::word(1 << 20), Key::word(1 << 21));
-            for _ in 0..2 {
-                let bucket = bucket::lock(held);
-                assert!(deferred::leave_wake(other, 1, 1));
-                assert!(deferred::leave_wake(held, 1, 1));
-                assert!(!slot().deferred.load(Ordering::Relaxed).is_null());
-                drop(bucket);
-                assert!(slot().deferred.load(Ordering::Relaxed).is_null());
-                assert!(!slot().has_deferred.get());
-            }
-        });
     }
 }

@@ -1,12 +1,51 @@
-//! What a waiter is made of: a node, the memory it lies in, and the thread that owns it.
+//! What a waiter is made of: a node, the memory that it lies in, and the thread that it stands for.
 
-pub(in crate::lot) mod claim;
-pub(in crate::lot) mod ended;
-pub(in crate::lot) mod gate;
-pub(in crate::lot) mod key;
-pub(in crate::lot) mod parker;
+mod claim;
+mod ended;
+mod key;
+#[cfg(any(loom, shuttle))]
+mod model;
+mod notify;
+mod parker;
 #[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) mod pool;
-pub(in crate::lot) mod short_lock;
-pub(in crate::lot) mod thread;
-pub(in crate::lot) mod waiter;
+mod pool;
+mod room;
+mod short_lock;
+mod sink;
+#[cfg(not(any(loom, shuttle)))]
+mod thread;
+mod verdict;
+mod waiter;
+#[cfg(not(any(loom, shuttle)))]
+mod whose;
+
+#[cfg(any(loom, shuttle))]
+use model as thread;
+
+pub(crate) use claim::{Claimed, Counts, MOST_MEMBERS};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use ended::{Census, caller, can_be_asked_for};
+pub(crate) use ended::{Fate, Owner};
+pub(crate) use key::Key;
+#[cfg(all(test, shuttle))]
+pub(crate) use model::forget_ended_executions;
+pub(crate) use notify::notify;
+#[cfg(all(test, loom))]
+pub(crate) use parker::Parker;
+pub(crate) use parker::{Signals, Until, Woke};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use pool::for_each;
+pub(crate) use room::{Notes, Room};
+#[cfg(all(test, loom))]
+pub(crate) use short_lock::ShortLock;
+pub(crate) use short_lock::{TableHeld, TableLock};
+pub(crate) use sink::Sink;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use thread::is_waiting;
+pub(crate) use thread::{
+    are_there_ranks, forget_interrupt, give_back, interrupt, names, own, rank, spares, tid,
+};
+pub(crate) use verdict::{Debt, From, Verdict};
+pub(crate) use waiter::{ANY, Chosen, Kind, NO_WAKE, Thread, Waiter};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use whose::{is_callers, is_own};

@@ -2,8 +2,9 @@
 //! that have ended, never unmapped.
 
 use super::ended::{self, Census, Fate};
-use super::short_lock::FutexLock;
-use super::thread::{self, Thread};
+use super::short_lock::ShortLock;
+use super::waiter::Thread;
+use super::whose;
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sys::memory;
@@ -19,7 +20,7 @@ struct Chunk {
 }
 
 struct Pool {
-    lock: FutexLock,
+    lock: ShortLock,
     /// Under the lock: given back, linked through `Thread::next_free`.
     free: CheckedCell<Option<&'static Thread>>,
     /// The newest chunk; written under the lock.
@@ -29,7 +30,7 @@ struct Pool {
 }
 
 static POOL: Pool = Pool {
-    lock: FutexLock::new(),
+    lock: ShortLock::new(),
     free: CheckedCell::new(None),
     newest: AtomicPtr::new(ptr::null_mut()),
     census: Census::new(),
@@ -44,7 +45,7 @@ impl Pool {
 
 /// `count` of them that nobody else uses, linked through `next_free`; `None` when the kernel has no
 /// memory.
-pub(in crate::lot) fn take(count: usize) -> Option<&'static Thread> {
+pub(super) fn take(count: usize) -> Option<&'static Thread> {
     take_from(given_back, count).or_else(|| {
         if POOL.census.pays() {
             POOL.census.take(collect);
@@ -100,7 +101,7 @@ fn never_used() -> Option<&'static Thread> {
 }
 
 /// A thread has registered.
-pub(in crate::lot) fn count_registered() {
+pub(super) fn count_registered() {
     POOL.census.count();
 }
 
@@ -111,7 +112,7 @@ fn collect() -> usize {
     if !ended::can_be_asked_for() {
         return 0;
     }
-    for_each(|thread| match thread::collect(thread, caller) {
+    for_each(|thread| match whose::collect(thread, caller) {
         Fate::Ended => {
             // SAFETY: nobody else's.
             unsafe { thread.next_free.set(first) };
@@ -135,7 +136,7 @@ fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
 }
 
 /// Takes back what `take` gave. Nobody may use them again.
-pub(in crate::lot) fn give_back(first: &'static Thread) {
+pub(super) fn give_back(first: &'static Thread) {
     let _held = POOL.lock.lock();
     put_back(first);
 }
@@ -154,7 +155,7 @@ fn put_back(first: &'static Thread) {
 }
 
 /// Calls `f` for each `Thread` ever handed out, in use or not.
-pub(in crate::lot) fn for_each(mut f: impl FnMut(&'static Thread)) {
+pub(crate) fn for_each(mut f: impl FnMut(&'static Thread)) {
     let mut at = POOL.newest();
     while let Some(chunk) = at {
         for thread in &chunk.threads[..chunk.used.load(Ordering::Acquire)] {
@@ -167,7 +168,7 @@ pub(in crate::lot) fn for_each(mut f: impl FnMut(&'static Thread)) {
 
 /// In a forked child: whatever the parent's threads owned stays behind, unused. (Their nodes may
 /// have been half written.) The pool's own lock may have been held.
-pub(in crate::lot) fn forget() {
+pub(super) fn forget() {
     POOL.lock.reset();
     // SAFETY: the child has one thread.
     unsafe { POOL.free.set(None) };

@@ -1,21 +1,23 @@
-//! The lock of one bucket: held for tens of instructions, by threads that may be preempted there.
+//! A lock that is held for tens of instructions, by threads that may be preempted there: each bucket's,
+//! and the pool's.
 //!
 //! Three states, after the second mutex of Drepper, "Futexes Are Tricky" (2011): a holder that was
 //! preempted costs those who come after it a short spin and a sleep, not a time slice of spinning.
 
 use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_wait, kernel_wake_one, spin_loop};
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread;
 
 /// What the table's buckets are locked with. A model of what is built on the table takes the
-/// checker's own mutex instead; `FutexLock` has a model of its own.
+/// checker's own mutex instead; `ShortLock` has a model of its own.
 #[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) use {FutexLock as TableLock, Held as TableHeld};
+pub(crate) use {Held as TableHeld, ShortLock as TableLock};
 
 #[cfg(any(loom, shuttle))]
-pub(in crate::lot) use crate::prim::{ModelHeld as TableHeld, ModelLock as TableLock};
+pub(crate) use crate::prim::{ModelHeld as TableHeld, ModelLock as TableLock};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
@@ -26,27 +28,23 @@ const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 100 };
 
 /// The lock. Zero is free.
 #[derive(Debug)]
-pub(crate) struct FutexLock {
+pub(crate) struct ShortLock {
     state: AtomicU32,
 }
 
 /// Proof of holding; dropping it releases.
 #[derive(Debug)]
-pub(crate) struct Held<'l>(&'l FutexLock);
+pub(crate) struct Held<'l>(&'l ShortLock);
 
-impl FutexLock {
-    #[cfg(not(any(loom, shuttle)))]
-    pub(crate) const fn new() -> Self {
-        Self { state: AtomicU32::new(FREE) }
-    }
-
-    #[cfg(any(loom, shuttle))]
-    pub(crate) fn new() -> Self {
-        Self { state: AtomicU32::new(FREE) }
+impl ShortLock {
+    const_unless_model! {
+        pub(crate) fn new() -> Self {
+            Self { state: AtomicU32::new(FREE) }
+        }
     }
 
     /// A signal handler that came upon its own thread in here, or holding any such lock, would wait
-    /// for itself: it asks `deferred::must` first.
+    /// for itself: it asks `may_not_lock` first.
     #[inline]
     pub(crate) fn lock(&self) -> Held<'_> {
         #[cfg(not(any(loom, shuttle)))]
@@ -69,7 +67,7 @@ impl FutexLock {
             }
             spin_loop();
         }
-        thread::has_released();
+        _ = thread::has_released();
         None
     }
 
@@ -99,8 +97,8 @@ impl FutexLock {
             kernel_wake_one(&self.state);
         }
         #[cfg(not(any(loom, shuttle)))]
-        if thread::has_released() {
-            crate::lot::wait::deferred::run();
+        if let Some(deferred) = thread::has_released() {
+            deferred();
         }
     }
 

@@ -1,83 +1,25 @@
 //! One node in a queue: a thread's, one of several of a wait on many words, or a task's.
 
 use super::claim::{Claim, Counts};
-use super::gate::Gate;
+use super::ended::Owner;
 use super::key::Key;
 use super::parker::Parker;
-use super::thread::Thread;
-use crate::lot::wait::task;
-use crate::prim::atomic::{AtomicU64, Ordering};
+use super::room::{Notes, Room};
+use super::sink::SinkCell;
+use super::verdict::{Debt, Verdict};
+use crate::prim::atomic::{AtomicU64, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{self, CheckedCell};
-
-/// What a waker tells the waiter it chose.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Verdict {
-    /// Its waker gave it the lock that it waits for.
-    pub(crate) granted: Option<Granted>,
-    /// The wake was claimed in a lock word's WAKE bit, which is now the waiter's to clear.
-    pub(crate) holds_wake: bool,
-    /// Nobody else waited at the address when it was chosen.
-    pub(crate) was_last: bool,
-}
-
-/// What came with a choice, for a waiter that doesn't return from its wait: how to give it back.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Granted {
-    address: usize,
-    /// Called with the address, by the waiter's thread, in its call on what lies there.
-    give_back: unsafe fn(usize),
-}
-
-impl PartialEq for Granted {
-    fn eq(&self, other: &Self) -> bool {
-        self.address == other.address
-    }
-}
-
-impl Eq for Granted {}
-
-impl Verdict {
-    pub(crate) const WOKEN: Verdict = Verdict { granted: None, holds_wake: false, was_last: false };
-
-    /// Given the lock at `address`, which `give_back` releases again.
-    pub(crate) fn granted(address: usize, give_back: unsafe fn(usize)) -> Verdict {
-        Verdict { granted: Some(Granted { address, give_back }), ..Verdict::WOKEN }
-    }
-
-    /// Woken by a claim in a lock's word, which the waiter takes back.
-    pub(crate) const CLAIMED: Verdict = Verdict { holds_wake: true, ..Verdict::WOKEN };
-}
-
-/// What a waiter owes beyond its place in the queue, if a signal handler leaves the wait for good: `settle`
-/// is called with `address` on its way out. It holds no lock then, and its own call is not over: what lies
-/// at `address` is still there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Debt {
-    pub(crate) settle: fn(usize, From),
-    pub(crate) address: usize,
-}
-
-/// Where a waiter stood that leaves for good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum From {
-    /// In the queue that it had joined.
-    Queue,
-    /// In another, to which it had been moved.
-    OtherQueue,
-    /// In none: it had been chosen. What it had been given has been given back.
-    Chosen,
-}
 
 /// Matches every waiter (futex(2): `FUTEX_BITSET_MATCH_ANY`).
 pub(crate) const ANY: u32 = u32::MAX;
 
 /// The bitset of those whom no wake reaches.
-pub(in crate::lot) const NO_WAKE: u32 = 0;
+pub(crate) const NO_WAKE: u32 = 0;
 
 /// What waits behind a node.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lot) enum Kind {
+pub(crate) enum Kind {
     /// The thread whose parker stands in the node.
     Thread,
     /// One of the nodes of a wait on many words, whose head has the claim and the parker.
@@ -88,7 +30,7 @@ pub(in crate::lot) enum Kind {
 
 /// Where and by which bitset a node was chosen: for whoever has to pass the wake on.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::lot) struct Chosen {
+pub(crate) struct Chosen {
     pub(in crate::lot) key: Key,
     pub(in crate::lot) bitset: u32,
 }
@@ -129,8 +71,8 @@ pub(crate) struct Waiter {
     stands_at: AtomicU64,
     /// Its owner's, too: what it owes if it leaves the wait without returning from it.
     pub(in crate::lot) debt: CheckedCell<Option<Debt>>,
-    /// Where those wait who came after it, until all are let go at once.
-    pub(crate) gate: Gate,
+    /// Room for a lock's use, which the engine never writes.
+    pub(crate) room: Room,
     /// (W) what became of it. Complete once `key` is `Key::NOWHERE`.
     pub(in crate::lot) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
@@ -142,11 +84,11 @@ pub(crate) struct Waiter {
     pub(in crate::lot) claim: Claim,
 
     /// (B) what to call or write to, of a task's node.
-    pub(in crate::lot) sink: task::Cell,
+    pub(in crate::lot) sink: SinkCell,
 }
 
 impl Waiter {
-    pub(in crate::lot) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             key: AtomicU64::new(Key::NOWHERE.to_bits()),
             kind: CheckedCell::new(Kind::Thread),
@@ -165,15 +107,10 @@ impl Waiter {
             parker: Parker::new(),
             stands_at: AtomicU64::new(Key::NOWHERE.to_bits()),
             debt: CheckedCell::new(None),
-            gate: Gate::new(),
+            room: Room::new(),
             claim: Claim::new(),
-            sink: task::Cell::new(),
+            sink: SinkCell::new(),
         }
-    }
-
-    /// One that goes when its wait ends: the type-stable memory has run out.
-    pub(crate) fn for_one_wait() -> Self {
-        Self { gate: Gate::for_one_wait(), ..Self::new() }
     }
 
     /// The address it waits at, `Key::NOWHERE` if none. Stable only under that address's bucket lock.
@@ -201,25 +138,16 @@ impl Waiter {
         self.key.store(key.to_bits(), ordering);
     }
 
-    /// Tells whoever waits behind a chosen node. The last permitted touch.
-    ///
-    /// # Safety
-    /// The caller chose the node, or was given it to notify; nobody has notified it.
-    #[inline]
-    pub(in crate::lot) unsafe fn notify(&'static self) {
-        // SAFETY: not yet notified, so that the node's kind is stable.
-        match unsafe { self.kind.get() } {
-            Kind::Thread => self.parker.notify(),
-            Kind::Member { head, .. } => head.parker.notify(),
-            // SAFETY: by this function's contract.
-            Kind::Task(thread) => unsafe { task::notify(thread) },
-        }
-    }
-
     /// The owner's note that it queued itself at `key`; under that bucket's lock.
     #[inline]
     pub(in crate::lot) fn stands_at(&self, key: Key) {
         self.stands_at.store(key.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Where the owner queued itself, by its own note.
+    #[inline]
+    pub(in crate::lot) fn stood_at(&self) -> Key {
+        Key::from_bits(self.stands_at.load(Ordering::Relaxed))
     }
 
     /// The owner's note that the wait is over: under the lock of the bucket that it left, or after it
@@ -227,85 +155,6 @@ impl Waiter {
     #[inline]
     pub(crate) fn stands_nowhere(&self) {
         self.stands_at.store(Key::NOWHERE.to_bits(), Ordering::Relaxed);
-    }
-
-    /// Whether the owner's wait is over, as it has to be when the node is given back; sees to it where an
-    /// unwind takes the node along, which is a cancellation's that a signal handler acted on, or an
-    /// exception's that it threw. `false` if the node has to stay where it is.
-    #[inline]
-    pub(in crate::lot) fn has_left(&'static self) -> bool {
-        self.stands_at.load(Ordering::Relaxed) == Key::NOWHERE.to_bits() || self.leave_unwound()
-    }
-
-    #[cfg(not(any(loom, shuttle)))]
-    #[cold]
-    fn leave_unwound(&'static self) -> bool {
-        use crate::sys::{signals, thread};
-        !thread::holds() && signals::closed(|| self.abandon())
-    }
-
-    /// Models don't unwind.
-    #[cfg(any(loom, shuttle))]
-    fn leave_unwound(&'static self) -> bool {
-        unreachable!("a wait ended with its node queued")
-    }
-
-    /// Ends the wait of a thread that won't come back to it, and wakes all others that wait there. `false`
-    /// if it has to stay as it is: others stand at its gate, or members of a wait on many words know it.
-    #[cfg(not(any(loom, shuttle)))]
-    pub(in crate::lot) fn abandon(&'static self) -> bool {
-        let stood_at = Key::from_bits(self.stands_at.load(Ordering::Relaxed));
-        if self.key() == Key::MANY {
-            // Its members stay queued, and know it: wakers are to pass them by for good.
-            self.claim.disarm();
-            self.stands_at(Key::MANY);
-            return false;
-        }
-        if stood_at == Key::NOWHERE {
-            return true;
-        }
-        loop {
-            let key = self.key();
-            if self.is_chosen() {
-                while !self.parker.is_notified() {
-                    crate::sys::thread::yield_now();
-                }
-                // SAFETY: notified: the (W) fields are this thread's again.
-                unsafe { crate::lot::bucket::wake_list::notify_heirs(self) };
-                crate::lot::lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
-                // SAFETY: as above.
-                if let Some(Granted { address, give_back }) = unsafe { self.verdict.get() }.granted
-                {
-                    // SAFETY: the thread is in its call on the lock that was granted, which it leaves.
-                    unsafe { give_back(address) };
-                }
-                self.settle_debt(From::Chosen);
-                break;
-            }
-            let mut locked = crate::lot::lock(key);
-            if self.key() != key {
-                continue;
-            }
-            // SAFETY: under the lock of the bucket that it is queued in.
-            if unsafe { self.bitset.get() } == NO_WAKE {
-                return false;
-            }
-            locked.remove(self);
-            locked.choose_many(key, usize::MAX, ANY);
-            drop(locked);
-            self.settle_debt(if key == stood_at { From::Queue } else { From::OtherQueue });
-            break;
-        }
-        self.stands_nowhere();
-        true
-    }
-
-    #[cfg(not(any(loom, shuttle)))]
-    fn settle_debt(&self, from: From) {
-        // SAFETY: the owner's, which calls this.
-        if let Some(debt) = unsafe { self.debt.replace(None) } {
-            (debt.settle)(debt.address, from);
-        }
     }
 
     /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its queue
@@ -366,5 +215,73 @@ impl Waiter {
     pub(in crate::lot) unsafe fn tid_locked(&self) -> u32 {
         // SAFETY: by this function's contract.
         unsafe { self.tid.get() }
+    }
+}
+
+/// One thread's belongings. Lives in type-stable memory and serves another thread once this one has
+/// ended.
+#[repr(align(64))]
+#[derive(Debug)]
+pub(crate) struct Thread {
+    pub(in crate::lot) waiter: Waiter,
+    /// An address in the frame of the wait that the node serves, 0 if it serves none. A signal handler
+    /// that waits meanwhile takes another.
+    pub(super) frame: AtomicUsize,
+    /// pthread's name for the thread, for others that want to interrupt it. A new thread may have the
+    /// name of one that has ended, whose node hasn't been collected.
+    pub(super) pthread: AtomicUsize,
+    /// The thread. Of spare nodes: the thread whose wait it serves, which it is lent to.
+    pub(in crate::lot) owner: Owner,
+    /// What the thread's locks keep of it.
+    pub(crate) notes: Notes,
+    /// The pool's, under the pool's lock; of spare nodes, whoever's they are.
+    pub(in crate::lot) next_free: CheckedCell<Option<&'static Thread>>,
+}
+
+impl Thread {
+    pub(super) fn new() -> Self {
+        Self {
+            waiter: Waiter::new(),
+            frame: AtomicUsize::new(0),
+            pthread: AtomicUsize::new(0),
+            owner: Owner::nobody(),
+            notes: Notes::new(),
+            next_free: CheckedCell::new(None),
+        }
+    }
+
+    /// Notes whose wait a spare node serves, by pthread's name and thread id, for a child that a signal
+    /// handler forks meanwhile.
+    pub(in crate::lot) fn serve(&self, (pthread, tid): (usize, u32)) {
+        self.pthread.store(pthread, Ordering::Relaxed);
+        self.owner.lend(tid);
+    }
+
+    /// It serves no wait any more.
+    pub(in crate::lot) fn serve_nobody(&self) {
+        self.serve((0, 0));
+    }
+
+    /// The caller's wait begins.
+    #[inline]
+    pub(in crate::lot) fn begin_wait(&self) {
+        let here = 0_u8;
+        self.frame.store(core::ptr::from_ref(&here).addr(), Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(in crate::lot) fn end_wait(&self) {
+        self.frame.store(0, Ordering::Relaxed);
+    }
+
+    /// An address in the frame of the wait that it serves.
+    pub(in crate::lot) fn frame(&self) -> Option<usize> {
+        let frame = self.frame.load(Ordering::Relaxed);
+        (frame != 0).then_some(frame)
+    }
+
+    #[inline]
+    pub(in crate::lot) fn is_waiting(&self) -> bool {
+        self.frame.load(Ordering::Relaxed) != 0
     }
 }

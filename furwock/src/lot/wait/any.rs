@@ -7,13 +7,9 @@
 //! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
 //! makes the next wait a store, a fence and a load for each word.
 
-use crate::lot::bucket::locked::{self, Locked};
-use crate::lot::bucket::wake_list;
-use crate::lot::node::claim::{Counts, MOST_MEMBERS};
-use crate::lot::node::key::Key;
-use crate::lot::node::parker::{Until, Woke};
-use crate::lot::node::thread::{self, Node, Thread};
-use crate::lot::node::waiter::{ANY, Kind, Waiter};
+use super::lease::{Node, node as own_node};
+use crate::lot::bucket::{self, Locked, notify_heirs};
+use crate::lot::node::{self, ANY, Counts, Key, Kind, MOST_MEMBERS, Thread, Until, Waiter, Woke};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
@@ -54,14 +50,14 @@ impl Group {
         until: Until<'_>,
     ) -> Option<AnyEnded<E>> {
         let counts = if each_counts { Counts::Each } else { Counts::Once };
-        let group = Self::of(Head::Own(thread::node()?), words.len())?;
+        let group = Self::of(Head::Own(own_node()?), words.len())?;
         let head = group.head();
         // For a child forked by a signal handler during the wait: this thread is in one.
         head.set_key_locked(Key::MANY);
         group.arm();
         let mut refused = None;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
-            let mut locked = locked::announce(key);
+            let mut locked = bucket::announce(key);
             if let Err(why) = look(index) {
                 locked.retract();
                 refused = Some(why);
@@ -88,9 +84,9 @@ impl Group {
 
     /// Queues a member at each word of `words`, to stay. `None` when the kernel has no memory.
     pub(crate) fn register(words: impl ExactSizeIterator<Item = Key>) -> Option<Self> {
-        let group = Self::of(Head::Spare(thread::spares(1)?), words.len())?;
+        let group = Self::of(Head::Spare(node::spares(1)?), words.len())?;
         for (index, (member, key)) in group.members().zip(words).enumerate() {
-            group.enqueue(&mut locked::announce(key), member, index, key, Counts::Registered);
+            group.enqueue(&mut bucket::announce(key), member, index, key, Counts::Registered);
         }
         Some(group)
     }
@@ -113,7 +109,7 @@ impl Group {
         // As the head of `once`.
         self.head().set_key_locked(Key::MANY);
         if let Head::Spare(thread) = &self.head {
-            thread.serves_this_thread(true);
+            thread.serve(node::names());
         }
         self.arm();
         if !mutant::active(Mutant::ArmWithoutFence) {
@@ -124,7 +120,7 @@ impl Group {
             Ok(()) => self.sleep(until),
         };
         if let Head::Spare(thread) = &self.head {
-            thread.serves_this_thread(false);
+            thread.serve_nobody();
         }
         self.head().set_key_locked(Key::NOWHERE);
         ended
@@ -137,7 +133,7 @@ impl Group {
             return None;
         }
         if count != 0 {
-            group.members = Some(thread::spares(count)?);
+            group.members = Some(node::spares(count)?);
         }
         Some(group)
     }
@@ -170,8 +166,10 @@ impl Group {
     ) {
         let kind = Kind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
-        unsafe { member.waiter.prepare(thread::tid(), 0, kind, ANY, thread::rank()) };
-        locked.push_back(&member.waiter, key);
+        unsafe {
+            member.waiter.prepare(node::tid(), 0, kind, ANY, node::rank());
+            locked.push_back(&member.waiter, key);
+        }
     }
 
     fn sleep<E>(&self, until: Until<'_>) -> AnyEnded<E> {
@@ -187,7 +185,7 @@ impl Group {
     fn unqueue(&self) {
         if self.generation == fork::generation() {
             for member in self.members() {
-                locked::remove_if_queued(&member.waiter);
+                bucket::remove_if_queued(&member.waiter);
             }
         }
     }
@@ -208,7 +206,7 @@ impl Group {
         };
         if let Some(member) = self.members().nth(index) {
             // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
-            unsafe { wake_list::notify_heirs(&member.waiter) };
+            unsafe { notify_heirs(&member.waiter) };
         }
         AnyEnded::Chosen(index)
     }
@@ -227,10 +225,10 @@ impl Drop for Group {
         // No waker knows of the head any more.
         self.head().claim.reset();
         if let Some(members) = self.members {
-            thread::give_back(members);
+            node::give_back(members);
         }
         if let Head::Spare(head) = self.head {
-            thread::give_back(head);
+            node::give_back(head);
         }
     }
 }

@@ -7,7 +7,8 @@
 //!
 //! Everything here is between a thread and its own handlers, which end before it goes on.
 
-use crate::lot::node::key::Key;
+use crate::lot::bucket::{lock, wake_in_handler};
+use crate::lot::node::Key;
 use crate::sys::memory;
 use crate::sys::thread::{has_released, holds, slot, will_hold};
 use core::cell::Cell;
@@ -56,8 +57,7 @@ pub(crate) fn wake_instead(key: Key, count: usize, bitset: u32) -> Option<usize>
     if !may_not_lock() {
         return None;
     }
-    crate::lot::bucket::locked::wake_in_handler(key, count, bitset)
-        .or_else(|| leave(key, count, bitset).then_some(0))
+    wake_in_handler(key, count, bitset).or_else(|| leave(key, count, bitset).then_some(0))
 }
 
 /// Leaves a wake to the interrupted thread, if the caller is a handler that may take no lock. `false`
@@ -95,22 +95,22 @@ fn leave(key: Key, count: usize, bitset: u32) -> bool {
         });
     };
     place.set(Wake { key, count: u32::try_from(count).unwrap_or(u32::MAX), bitset });
-    slot().has_deferred.set(true);
+    slot().on_release.set(Some(run));
     true
 }
 
 /// Carries them out, in the order in which they were left. The thread holds no lock, but goes on as
 /// if it did: its handlers leave what they have, on other pages.
 #[cold]
-pub(in crate::lot) fn run() {
+fn run() {
     loop {
         will_hold();
-        slot().has_deferred.set(false);
+        slot().on_release.set(None);
         let page = slot().deferred.swap(core::ptr::null_mut(), Ordering::Relaxed);
         if let Some(page) = NonNull::new(page) {
             carry_out(page.cast());
         }
-        if !has_released() {
+        if has_released().is_none() {
             return;
         }
     }
@@ -121,8 +121,28 @@ fn carry_out(page: NonNull<Deferred>) {
     let deferred = unsafe { page.as_ref() };
     for place in &deferred.wakes[..deferred.len.load(Ordering::Relaxed)] {
         let Wake { key, count, bitset } = place.get();
-        crate::lot::bucket::locked::lock(key).choose_many(key, count as usize, bitset);
+        lock(key).choose_many(key, count as usize, bitset);
     }
     // SAFETY: as above.
     unsafe { memory::unmap(page.cast(), size_of::<Deferred>()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A handler's wake that was left to its thread takes its page along.
+    #[test]
+    fn wakes_left_by_handlers_leave_nothing() {
+        let (held, other) = (Key::word(1 << 20), Key::word(1 << 21));
+        for _ in 0..2 {
+            let bucket = lock(held);
+            assert!(leave_wake(other, 1, 1));
+            assert!(leave_wake(held, 1, 1));
+            assert!(!slot().deferred.load(Ordering::Relaxed).is_null());
+            drop(bucket);
+            assert!(slot().deferred.load(Ordering::Relaxed).is_null());
+            assert!(slot().on_release.get().is_none());
+        }
+    }
 }

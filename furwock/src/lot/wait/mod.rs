@@ -1,7 +1,19 @@
 //! Waits: of a thread at one key, of a thread at many, of tasks and descriptors.
 
-pub(in crate::lot) mod any;
+mod any;
 #[cfg(not(any(loom, shuttle)))]
-pub(in crate::lot) mod deferred;
-pub(in crate::lot) mod one;
-pub(in crate::lot) mod task;
+mod deferred;
+mod lease;
+#[cfg(not(any(loom, shuttle)))]
+mod leave;
+mod one;
+mod task;
+
+pub(crate) use any::{AnyEnded, Group};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use deferred::{leave_wake, may_not_lock, wake_instead};
+pub(crate) use lease::{Node, node};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use leave::{abandon_waits, end_waits};
+pub(crate) use one::{Ended, Place, Wait};
+pub(crate) use task::{TaskNode, TaskWait};

@@ -1,11 +1,8 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
-use crate::lot::bucket::locked::{self, Locked};
-use crate::lot::bucket::wake_list;
-use crate::lot::node::key::Key;
-use crate::lot::node::parker::{Until, Woke};
-use crate::lot::node::thread::Node;
-use crate::lot::node::waiter::{ANY, Debt, Kind, Verdict, Waiter};
+use super::lease::Node;
+use crate::lot::bucket::{self, Locked, notify_heirs};
+use crate::lot::node::{ANY, Debt, Key, Kind, Until, Verdict, Waiter, Woke, tid};
 use crate::sys::clock::Deadline;
 
 /// How a wait ended.
@@ -62,20 +59,14 @@ impl<'d> Wait<'d> {
         bitset: u32,
     ) -> Self {
         let waiter = node.waiter();
+        waiter.stands_at(key);
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
         unsafe {
-            waiter.prepare(
-                crate::lot::node::thread::tid(),
-                token,
-                Kind::Thread,
-                bitset,
-                node.rank(),
-            )
-        };
-        waiter.stands_at(key);
-        match place {
-            Place::Front => locked.push_front(waiter, key),
-            Place::Back => locked.push_back(waiter, key),
+            waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank());
+            match place {
+                Place::Front => locked.push_front(waiter, key),
+                Place::Back => locked.push_back(waiter, key),
+            }
         }
         Self { waiter, key, until: Until::default(), ends_when_moved: false }
     }
@@ -172,7 +163,7 @@ impl<'d> Wait<'d> {
         if self.waiter.key() != self.key {
             return None;
         }
-        let mut locked = locked::lock(self.key);
+        let mut locked = bucket::lock(self.key);
         if self.waiter.key() == self.key { ring(&mut locked, self.waiter) } else { None }
     }
 
@@ -187,9 +178,10 @@ impl<'d> Wait<'d> {
                 self.until = Until::default();
                 return false;
             }
-            let mut locked = locked::lock(key);
-            if self.waiter.key() == key {
-                locked.remove(self.waiter);
+            let locked = bucket::lock(key);
+            // SAFETY: locked by this key.
+            if let Some(queued) = unsafe { locked.queued(self.waiter, key) } {
+                locked.remove(queued);
                 self.waiter.stands_nowhere();
                 on_leave(!locked.has(key));
                 return true;
@@ -201,7 +193,7 @@ impl<'d> Wait<'d> {
         self.waiter.stands_nowhere();
         // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
         unsafe {
-            wake_list::notify_heirs(self.waiter);
+            notify_heirs(self.waiter);
             Ended::Chosen(self.waiter.verdict.get())
         }
     }

@@ -5,10 +5,8 @@
 //! owner may lose interest at any moment: between the choice and the notification the parker's state
 //! decides whose the node is (T-2).
 
-use crate::lot::bucket::locked::{self, Locked};
-use crate::lot::node::key::Key;
-use crate::lot::node::thread::{self, Thread};
-use crate::lot::node::waiter::{Chosen, Kind, Waiter};
+use crate::lot::bucket::{self, Locked};
+use crate::lot::node::{self, Chosen, Key, Kind, Sink, Thread, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
@@ -16,84 +14,6 @@ use core::ffi::c_int;
 use core::task::Waker;
 #[cfg(not(any(loom, shuttle)))]
 use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// What a notification does.
-#[derive(Debug)]
-pub(crate) enum Sink {
-    Waker(Waker),
-    /// An eventfd: becomes readable.
-    Fd(c_int),
-}
-
-/// Where a node keeps its sink. Under the bucket's lock while queued; then the waker's.
-#[derive(Debug)]
-pub(in crate::lot) struct Cell(crate::prim::UnsafeCell<Option<Sink>>);
-
-impl Cell {
-    pub(in crate::lot) fn new() -> Self {
-        Self(crate::prim::UnsafeCell::new(None))
-    }
-
-    /// # Safety
-    /// Nobody else may access the cell meanwhile.
-    unsafe fn replace(&self, sink: Option<Sink>) -> Option<Sink> {
-        // SAFETY: by this function's contract.
-        self.0.with_mut(|cell| unsafe { core::mem::replace(&mut *cell, sink) })
-    }
-
-    /// # Safety
-    /// Nobody may write the cell meanwhile.
-    unsafe fn is_woken_by(&self, waker: &Waker) -> bool {
-        // SAFETY: by this function's contract.
-        self.0.with(|cell| match unsafe { &*cell } {
-            Some(Sink::Waker(own)) => own.will_wake(waker),
-            _ => false,
-        })
-    }
-}
-
-// SAFETY: access goes through the unsafe methods, whose callers uphold exclusion.
-unsafe impl Sync for Cell {}
-
-/// Tells the owner of a chosen node, and sees to the node if there is no owner any more.
-///
-/// # Safety
-/// The caller chose the node, and nobody has notified it.
-pub(in crate::lot) unsafe fn notify(thread: &'static Thread) {
-    let parker = &thread.waiter.parker;
-    // SAFETY: chosen and not yet notified: the sink is the waker's.
-    match unsafe { thread.waiter.sink.replace(None) } {
-        Some(Sink::Fd(fd)) => {
-            // First, since the descriptor is its owner's to close once notified.
-            eventfd::signal(fd);
-            if !parker.notify_task() {
-                eventfd::close(fd);
-                thread::give_back(thread);
-            }
-        }
-        Some(Sink::Waker(waker)) => {
-            if parker.notify_task() {
-                contained(|| waker.wake());
-            } else {
-                thread::give_back(thread);
-                contained(|| drop(waker));
-            }
-        }
-        None => unreachable!("a task's node is queued with its sink"),
-    }
-}
-
-/// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor that of
-/// what it panicked with, when that is dropped. The messages have been printed.
-fn contained(foreign: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(foreign))
-        && let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
-    {
-        // Its drop may panic in turn, and so on without end.
-        core::mem::forget(again);
-    }
-}
 
 /// A queued task. Dropped, it leaves the queue; a wake that it got and didn't use goes on to the
 /// next.
@@ -126,8 +46,8 @@ impl TaskWait {
         unsafe {
             thread.waiter.prepare(0, 0, Kind::Task(thread), bitset, 0);
             thread.waiter.sink.replace(Some(sink));
+            locked.push_back(&thread.waiter, key);
         }
-        locked.push_back(&thread.waiter, key);
         Self { thread: Some(thread), fd, woken: false, generation: fork::generation() }
     }
 
@@ -141,7 +61,7 @@ impl TaskWait {
         let mut replacement = None;
         while !waiter.is_chosen() {
             let key = waiter.key();
-            let locked = (key != Key::NOWHERE).then(|| locked::lock(key));
+            let locked = (key != Key::NOWHERE).then(|| bucket::lock(key));
             if locked.is_none() || waiter.key() != key {
                 continue;
             }
@@ -191,7 +111,7 @@ impl TaskWait {
             // The notifier closes it.
             self.fd = None;
         } else {
-            thread::give_back(thread);
+            node::give_back(thread);
         }
         Some(chosen)
     }
@@ -203,7 +123,7 @@ impl Drop for TaskWait {
             return;
         }
         match self.waiter() {
-            Some(waiter) if !locked::remove_if_queued(waiter) => {
+            Some(waiter) if !bucket::remove_if_queued(waiter) => {
                 let chosen = self.leave_chosen();
                 if let Some(chosen) = chosen.filter(|_| !self.woken)
                     && !mutant::active(Mutant::DroppedTaskKeepsWake)
@@ -215,7 +135,7 @@ impl Drop for TaskWait {
                 // SAFETY: in no queue any more, and never chosen: the owner's alone.
                 let sink = unsafe { waiter.sink.replace(None) };
                 if let Some(thread) = self.thread.take() {
-                    thread::give_back(thread);
+                    node::give_back(thread);
                 }
                 drop(sink);
             }
@@ -236,7 +156,7 @@ fn pass_on(chosen: Chosen) {
     std::thread_local! {
         static WAITING: RefCell<Option<Vec<Chosen>>> = const { RefCell::new(None) };
     }
-    let wake = |Chosen { key, bitset }: Chosen| locked::lock(key).choose_many(key, 1, bitset);
+    let wake = |Chosen { key, bitset }: Chosen| bucket::lock(key).choose_many(key, 1, bitset);
     let outermost = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
         Some(waiting) => {
             waiting.push(chosen);
@@ -271,7 +191,7 @@ fn pass_on(chosen: Chosen) {
 /// Model threads share one thread's locals.
 #[cfg(any(loom, shuttle))]
 fn pass_on(Chosen { key, bitset }: Chosen) {
-    locked::lock(key).choose_many(key, 1, bitset);
+    bucket::lock(key).choose_many(key, 1, bitset);
 }
 
 /// A node for a task, not yet queued.
@@ -280,7 +200,7 @@ pub(crate) struct TaskNode(Option<&'static Thread>);
 impl TaskNode {
     /// `None` when the kernel has no memory.
     pub(crate) fn new() -> Option<Self> {
-        thread::spares(1).map(|thread| Self(Some(thread)))
+        node::spares(1).map(|thread| Self(Some(thread)))
     }
 
     fn take(mut self) -> &'static Thread {
@@ -291,7 +211,7 @@ impl TaskNode {
 impl Drop for TaskNode {
     fn drop(&mut self) {
         if let Some(thread) = self.0 {
-            thread::give_back(thread);
+            node::give_back(thread);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! own stack, and stays until the others have left.) The word counts the openings, in steps of two, and is never
 //! set back: who knows the number of his opening can't miss it (ORDERING.md, BA-1).
 
+use crate::lot::{Room, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_sleep, kernel_wake_all, spin_loop};
@@ -18,44 +19,57 @@ const OPENING: u32 = 2;
 /// In `guests`, of a gate whose memory goes with the wait of the first: the others are counted.
 const COUNTED: u32 = 1 << 31;
 
-/// The gate in a node.
-#[derive(Debug)]
-pub(crate) struct Gate {
-    word: AtomicU32,
-    /// Who besides the first may look at it, if they are counted.
-    guests: AtomicU32,
+/// The gate in a node, which has room for its two words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gate {
+    room: &'static Room,
 }
 
 impl Gate {
-    pub(in crate::lot) fn new() -> Self {
-        Self { word: AtomicU32::new(0), guests: AtomicU32::new(0) }
+    pub(super) fn of(waiter: &'static Waiter) -> Self {
+        Self { room: &waiter.room }
     }
 
-    /// One that the first takes along when its guests have left.
-    pub(in crate::lot) fn for_one_wait() -> Self {
-        Self { word: AtomicU32::new(0), guests: AtomicU32::new(COUNTED) }
+    /// The gate of a waiter that goes when its wait ends, once its guests have left.
+    pub(super) fn for_one_wait(waiter: &'static Waiter) -> Self {
+        let gate = Self::of(waiter);
+        gate.guests().store(COUNTED, Ordering::Relaxed);
+        gate
+    }
+
+    pub(super) fn is_of(self, waiter: &Waiter) -> bool {
+        core::ptr::eq(self.room, &waiter.room)
+    }
+
+    fn word(self) -> &'static AtomicU32 {
+        &self.room.words[0]
+    }
+
+    /// How many besides the first may look at it, if they are counted.
+    fn guests(self) -> &'static AtomicU32 {
+        &self.room.words[1]
     }
 
     /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is queued
     /// in.
     #[inline]
-    pub(crate) fn enter(&self) {
-        if self.guests.load(Ordering::Relaxed) != 0 {
-            self.guests.fetch_add(1, Ordering::Relaxed);
+    pub(super) fn enter(self) {
+        if self.guests().load(Ordering::Relaxed) != 0 {
+            self.guests().fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The caller, who entered, doesn't look at it again.
     #[inline]
-    pub(crate) fn leave(&self) {
-        if self.guests.load(Ordering::Relaxed) != 0 {
-            self.guests.fetch_sub(1, Ordering::Release);
+    pub(super) fn leave(self) {
+        if self.guests().load(Ordering::Relaxed) != 0 {
+            self.guests().fetch_sub(1, Ordering::Release);
         }
     }
 
     /// Waits until all have left who entered.
-    pub(crate) fn see_guests_off(&self) {
-        while self.guests.load(Ordering::Acquire) != COUNTED {
+    pub(super) fn see_guests_off(self) {
+        while self.guests().load(Ordering::Acquire) != COUNTED {
             spin_loop();
             if !cfg!(any(loom, shuttle)) {
                 nap();
@@ -65,35 +79,35 @@ impl Gate {
 
     /// How often it has been opened, for `wait`. Under the lock of the bucket that the first is queued
     /// in, so that the opening meant is still to come.
-    pub(crate) fn openings(&self) -> u32 {
-        self.word.load(Ordering::Relaxed) & !SLEEPERS
+    pub(super) fn openings(self) -> u32 {
+        self.word().load(Ordering::Relaxed) & !SLEEPERS
     }
 
     /// Whether it has been opened since `openings` were counted. Acquires what came before.
     #[inline]
-    pub(crate) fn is_open(&self, openings: u32) -> bool {
-        self.word.load(Ordering::Acquire) & !SLEEPERS != openings
+    pub(super) fn is_open(self, openings: u32) -> bool {
+        self.word().load(Ordering::Acquire) & !SLEEPERS != openings
     }
 
     /// Waits for the opening that follows after `openings`. Acquires what came before it.
-    pub(crate) fn wait(&self, openings: u32) {
+    pub(super) fn wait(self, openings: u32) {
         while !self.is_open(openings) {
             let (free, order) = (openings, Ordering::Relaxed);
-            let marked = self.word.compare_exchange(free, openings | SLEEPERS, order, order);
+            let marked = self.word().compare_exchange(free, openings | SLEEPERS, order, order);
             if marked.is_ok() || marked == Err(openings | SLEEPERS) {
-                kernel_sleep(&self.word, openings | SLEEPERS, None);
+                kernel_sleep(self.word(), openings | SLEEPERS, None);
             }
         }
     }
 
     /// Lets all go on that wait. By one thread at a time, who took the first out of his queue.
-    pub(crate) fn open(&self) {
+    pub(super) fn open(self) {
         let publish =
             if mutant::active(Mutant::GateRelaxed) { Ordering::Relaxed } else { Ordering::Release };
         let next = self.openings().wrapping_add(OPENING);
-        let slept = self.word.swap(next, publish) & SLEEPERS != 0;
+        let slept = self.word().swap(next, publish) & SLEEPERS != 0;
         if slept && !mutant::active(Mutant::GateForgetsSleepers) {
-            kernel_wake_all(&self.word);
+            kernel_wake_all(self.word());
         }
     }
 }

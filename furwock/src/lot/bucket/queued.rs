@@ -1,0 +1,77 @@
+//! Waiters that are known to be queued, as long as their bucket's lock is held.
+
+use super::layout::Bucket;
+use crate::lot::node::{Key, Kind, Waiter};
+
+/// A waiter that was found in a bucket whose lock has been held since. Only `Locked` makes them, and
+/// none outlives it.
+#[derive(Clone, Copy)]
+pub(crate) struct Queued<'locked> {
+    waiter: &'static Waiter,
+    key: Key,
+    bucket: &'locked Bucket,
+}
+
+impl<'locked> Queued<'locked> {
+    /// # Safety
+    /// `waiter` is queued at `key` in `bucket`, whose lock is held for `'locked`.
+    #[inline]
+    pub(super) unsafe fn new(waiter: &'static Waiter, key: Key, bucket: &'locked Bucket) -> Self {
+        Self { waiter, key, bucket }
+    }
+
+    /// Whether it is queued in `bucket`, where it was found: it may have been chosen since, or moved.
+    #[inline]
+    pub(super) fn is_still_in(self, bucket: &Bucket) -> bool {
+        core::ptr::eq(bucket, self.bucket) && self.waiter.key() == self.key
+    }
+
+    /// The node, for its owner.
+    #[inline]
+    pub(crate) fn waiter(self) -> &'static Waiter {
+        self.waiter
+    }
+
+    /// Where it is queued.
+    #[inline]
+    pub(crate) fn key(self) -> Key {
+        self.key
+    }
+
+    #[inline]
+    pub(super) fn kind(self) -> Kind {
+        // SAFETY: its bucket's lock is held.
+        unsafe { self.waiter.kind.get() }
+    }
+
+    #[inline]
+    pub(super) fn rank(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.waiter.rank.get() }
+    }
+
+    #[inline]
+    pub(in crate::lot) fn bitset(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.waiter.bitset.get() }
+    }
+
+    #[inline]
+    pub(super) fn cpu(self) -> u32 {
+        // SAFETY: as above.
+        unsafe { self.waiter.cpu.get() }
+    }
+
+    /// What it said when it queued itself: its token and its thread's id.
+    #[inline]
+    pub(super) fn told(self) -> (usize, u32) {
+        // SAFETY: as above.
+        unsafe { (self.waiter.token_locked(), self.waiter.tid_locked()) }
+    }
+}
+
+impl PartialEq for Queued<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        core::ptr::eq(self.waiter, other.waiter)
+    }
+}

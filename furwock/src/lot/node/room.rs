@@ -1,0 +1,40 @@
+//! Room that the engine carries for locks, which alone know what stands there.
+
+use crate::prim::atomic::{AtomicU32, AtomicU64};
+
+/// Two words in each waiter. They are 0 in a new one, and the engine never writes them: what they say
+/// outlasts the wait, in memory that is never unmapped.
+#[derive(Debug)]
+pub(crate) struct Room {
+    pub(crate) words: [AtomicU32; 2],
+}
+
+impl Room {
+    pub(super) fn new() -> Self {
+        Self { words: [AtomicU32::new(0), AtomicU32::new(0)] }
+    }
+}
+
+/// A thread's own: 0 in a new thread, and no other thread writes them.
+#[derive(Debug)]
+pub(crate) struct Notes {
+    pub(crate) times: [AtomicU64; 2],
+    pub(crate) counts: [AtomicU32; 2],
+}
+
+impl Notes {
+    pub(super) fn new() -> Self {
+        Self {
+            times: [AtomicU64::new(0), AtomicU64::new(0)],
+            counts: [AtomicU32::new(0), AtomicU32::new(0)],
+        }
+    }
+
+    /// For another thread.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) fn clear(&self) {
+        use crate::prim::atomic::Ordering;
+        self.times.iter().for_each(|time| time.store(0, Ordering::Relaxed));
+        self.counts.iter().for_each(|count| count.store(0, Ordering::Relaxed));
+    }
+}

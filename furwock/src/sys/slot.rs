@@ -1,0 +1,134 @@
+//! What a thread knows of itself: its kernel id and a few words more, in storage that a lock's fast path
+//! can reach without a call.
+//!
+//! A shared library's ordinary thread-local costs a call to `__tls_get_addr`. On x86-64 the slot is
+//! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
+//! declares it, and two instructions find it.
+
+use core::cell::Cell;
+use core::ffi::c_void;
+use core::sync::atomic::AtomicPtr;
+
+/// This thread's own storage. All zero in a new thread.
+#[repr(C)]
+pub(crate) struct Slot {
+    /// The kernel's thread id; 0 before anybody asked.
+    pub(super) tid: Cell<u32>,
+    /// Short locks that this thread holds or is about to take: a signal handler that finds any may
+    /// not take one.
+    pub(super) holding: Cell<u16>,
+    /// Read locks that it holds, as far as a caller counts them; 255 stands for that many or more.
+    pub(super) reads: Cell<u8>,
+    /// What the layers above hang on a thread.
+    pub(crate) data: Cell<*const c_void>,
+    /// What a signal handler left to be called once this thread holds no short lock.
+    pub(crate) on_release: Cell<Option<fn()>>,
+    /// What that is for.
+    pub(crate) deferred: AtomicPtr<c_void>,
+    /// Where it publishes what it uses.
+    pub(crate) row: Cell<*const c_void>,
+    /// How many closed stretches it is in (`signals`).
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(super) closed: Cell<u32>,
+    /// Handlers have been put off until it is in none.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) has_signals: Cell<bool>,
+    /// An address in the frame of the outermost.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(super) closed_at: Cell<usize>,
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) signals: Cell<PutOff>,
+    /// What a face notes of the call that the thread is in.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) noted: Cell<usize>,
+}
+
+const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
+const SLOT_BYTES: usize = 80;
+
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+core::arch::global_asm!(
+    ".pushsection .tbss.furwock_thread_slot_0_1,\"awT\",@nobits",
+    ".hidden furwock_thread_slot_0_1",
+    ".globl furwock_thread_slot_0_1",
+    ".type furwock_thread_slot_0_1, @object",
+    ".size furwock_thread_slot_0_1, 80",
+    ".p2align 4",
+    "furwock_thread_slot_0_1:",
+    ".zero 80",
+    ".popsection",
+);
+
+/// This thread's slot.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[inline(always)]
+pub(crate) fn slot<'thread>() -> &'thread Slot {
+    let slot: *const Slot;
+    // SAFETY: reads the slot's offset from the global offset table and adds the thread pointer,
+    // which x86-64's ABI keeps at fs:0. The slot is zeroed, lives as long as its thread, and `Slot`
+    // is neither Send nor Sync, so that no other thread gets at it.
+    unsafe {
+        core::arch::asm!(
+            "mov {slot}, qword ptr [rip + furwock_thread_slot_0_1@GOTTPOFF]",
+            "add {slot}, qword ptr fs:[0]",
+            slot = out(reg) slot,
+            options(pure, nomem, nostack),
+        );
+        &*slot
+    }
+}
+
+/// This thread's slot.
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+pub(crate) fn slot<'thread>() -> &'thread Slot {
+    std::thread_local! {
+        static SLOT: Slot = const {
+            Slot {
+                tid: Cell::new(0),
+                holding: Cell::new(0),
+                reads: Cell::new(0),
+                data: Cell::new(core::ptr::null()),
+                on_release: Cell::new(None),
+                deferred: AtomicPtr::new(core::ptr::null_mut()),
+                row: Cell::new(core::ptr::null()),
+                closed: Cell::new(0),
+                has_signals: Cell::new(false),
+                closed_at: Cell::new(0),
+                #[cfg(not(any(loom, shuttle)))]
+                signals: Cell::new(PutOff::NONE),
+                noted: Cell::new(0),
+            }
+        };
+    }
+    // SAFETY: a const-initialised thread-local without a destructor lives as long as its thread.
+    SLOT.with(|slot| unsafe { &*core::ptr::from_ref(slot) })
+}
+
+/// Signal handlers that a closed stretch has put off (`signals`).
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PutOff {
+    /// The mask to restore, as the first handler that was put off found it.
+    pub(super) mask: u64,
+    /// The mask that the interrupted code goes on with meanwhile.
+    pub(super) blocked: u64,
+}
+
+#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+impl PutOff {
+    const NONE: Self = Self { mask: 0, blocked: 0 };
+}
+
+/// The kernel's id of this thread, or 0 if nobody has asked for it yet: without a call.
+#[inline(always)]
+pub(crate) fn known_tid() -> u32 {
+    slot().tid.get()
+}
+
+/// Asks the kernel for this thread's id again: a forked child's only thread has a new one.
+pub(crate) fn refresh_tid() -> u32 {
+    // SAFETY: always succeeds, no arguments.
+    let tid = unsafe { libc::gettid() } as u32;
+    slot().tid.set(tid);
+    tid
+}
