@@ -5,7 +5,7 @@
 //! (the word), `spin` and `options`. A thread runs and spins for a while (`run`); then it queues
 //! under the bucket's lock, sleeps, and learns how that ended (`wait`); then it looks at the lock
 //! again, unless it got the lock with the wake. A rwlock's readers do the first half by themselves
-//! (`rwlock/shared.rs`), and the second here.
+//! (`rwlock/reader.rs`), and the second here.
 
 use super::bits::{Bits, Role, SPIN, owner};
 use super::learnt::{active_since_ns, wakes_ahead};
