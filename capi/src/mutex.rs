@@ -4,7 +4,7 @@ use crate::deadline::{deadline, errno_of, furwock_deadline};
 use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_options};
 use crate::word;
 use core::ffi::c_int;
-use engine::lock::RawMutex;
+use engine::lock::{Options, RawMutex};
 use libc::{EBUSY, EINVAL, ETIMEDOUT, pid_t};
 
 /// A mutex of four bytes for throughput: a running thread may take it ahead of the queue, one
@@ -43,12 +43,9 @@ pub unsafe extern "C" fn furwock_mutex_lock_until(
 ) -> c_int {
     // SAFETY: the caller's mutex and deadline.
     let arguments = unsafe { raw(mutex).and_then(|raw| Ok((raw, deadline(until)?))) };
-    errno_of(arguments.and_then(|(raw, until)| match until {
-        Some(until) => raw.lock_until(&until).then_some(()).ok_or(ETIMEDOUT),
-        None => {
-            raw.lock();
-            Ok(())
-        }
+    errno_of(arguments.and_then(|(raw, until)| {
+        let options = until.map_or(Options::new(), |until| Options::new().until(until));
+        raw.lock_with(&options).map(|_| ()).ok_or(ETIMEDOUT)
     }))
 }
 
@@ -74,14 +71,14 @@ pub unsafe extern "C" fn furwock_mutex_lock_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's mutex.
-    errno_of(unsafe { raw(mutex) }.map(RawMutex::unlock))
+    errno_of(unsafe { raw(mutex) }.map(|raw| _ = raw.unlock()))
 }
 
 /// furwock_mutex_unlock that returns how many waiters it woke, or handed the lock to. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_unlock_counting(mutex: *mut furwock_mutex) -> usize {
     // SAFETY: the caller's mutex.
-    unsafe { raw(mutex) }.map_or(0, RawMutex::unlock_counting)
+    unsafe { raw(mutex) }.map_or(0, RawMutex::unlock)
 }
 
 /// furwock_mutex_unlock that hands the lock to the waiter that has waited longest, if there is one,

@@ -4,8 +4,8 @@ use crate::deadline::{deadline, errno_of, furwock_deadline};
 use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_options};
 use crate::word;
 use core::ffi::c_int;
-use engine::Deadline;
 use engine::lock::{Options, Policy, RawRwLock, Status};
+use engine::unstable::rwlock::forget_readers;
 use libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, pid_t};
 
 /// A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_destroy(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::forget_readers))
+    errno_of(unsafe { raw(lock) }.map(forget_readers))
 }
 
 /// The policy; -1 for NULL.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_until(
     until: *const furwock_deadline,
 ) -> c_int {
     // SAFETY: the caller's lock and deadline.
-    unsafe { timed(raw(lock), until, RawRwLock::lock_shared, RawRwLock::lock_shared_until) }
+    unsafe { timed(raw(lock), until, RawRwLock::lock_shared_with) }
 }
 
 /// Enters as a reader with `options` (NULL: as furwock_rwlock_rdlock), and stores how in `*status`,
@@ -151,7 +151,7 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::lock_shared_recursive))
+    unsafe { furwock_rwlock_rdlock_recursive_until(lock, core::ptr::null()) }
 }
 
 /// furwock_rwlock_rdlock_recursive that doesn't wait: EBUSY if a writer is inside.
@@ -167,10 +167,10 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive_until(
     lock: *mut furwock_rwlock,
     until: *const furwock_deadline,
 ) -> c_int {
-    let (forever, timely): (fn(&_), fn(&_, &_) -> _) =
-        (RawRwLock::lock_shared_recursive, RawRwLock::lock_shared_recursive_until);
+    let enter =
+        |lock: &RawRwLock, options: &Options| lock.lock_shared_with(&options.recursive(true));
     // SAFETY: the caller's lock and deadline.
-    unsafe { timed(raw(lock), until, forever, timely) }
+    unsafe { timed(raw(lock), until, enter) }
 }
 
 /// Leaves as a reader, which the calling thread must be: otherwise the lock is corrupted. Returns 0
@@ -178,21 +178,24 @@ pub unsafe extern "C" fn furwock_rwlock_rdlock_recursive_until(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared))
+    errno_of(unsafe { raw(lock) }.map(|raw| _ = raw.unlock_shared()))
 }
 
 /// furwock_rwlock_rdunlock that returns how many waiters it admitted or woke. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock_counting(lock: *mut furwock_rwlock) -> usize {
     // SAFETY: the caller's lock.
-    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_shared_counting)
+    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_shared)
 }
 
 /// furwock_rwlock_rdunlock after which no thread overtakes the waiters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_rdunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_shared_fair))
+    errno_of(unsafe { raw(lock) }.map(|raw| {
+        raw.ask_for_hand_off();
+        raw.unlock_shared();
+    }))
 }
 
 /// Enters as the writer, waiting as long as it takes. Returns 0 or EINVAL. A thread that is inside
@@ -217,7 +220,7 @@ pub unsafe extern "C" fn furwock_rwlock_wrlock_until(
     until: *const furwock_deadline,
 ) -> c_int {
     // SAFETY: the caller's lock and deadline.
-    unsafe { timed(raw(lock), until, RawRwLock::lock_exclusive, RawRwLock::lock_exclusive_until) }
+    unsafe { timed(raw(lock), until, RawRwLock::lock_exclusive_with) }
 }
 
 /// Enters as the writer with `options` (NULL: as furwock_rwlock_wrlock), and stores how in
@@ -240,21 +243,24 @@ pub unsafe extern "C" fn furwock_rwlock_wrlock_with(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_exclusive))
+    errno_of(unsafe { raw(lock) }.map(|raw| _ = raw.unlock_exclusive()))
 }
 
 /// furwock_rwlock_wrunlock that returns how many waiters it admitted or woke. 0 for NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock_counting(lock: *mut furwock_rwlock) -> usize {
     // SAFETY: the caller's lock.
-    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_exclusive_counting)
+    unsafe { raw(lock) }.map_or(0, RawRwLock::unlock_exclusive)
 }
 
 /// furwock_rwlock_wrunlock after which no thread overtakes the waiters.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_wrunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_exclusive_fair))
+    errno_of(unsafe { raw(lock) }.map(|raw| {
+        raw.ask_for_hand_off();
+        raw.unlock_exclusive();
+    }))
 }
 
 /// Enters as the upgradable reader, waiting as long as it takes. It shares the lock with readers,
@@ -279,7 +285,7 @@ pub unsafe extern "C" fn furwock_rwlock_uplock_until(
     until: *const furwock_deadline,
 ) -> c_int {
     // SAFETY: the caller's lock and deadline.
-    unsafe { timed(raw(lock), until, RawRwLock::lock_upgradable, RawRwLock::lock_upgradable_until) }
+    unsafe { timed(raw(lock), until, RawRwLock::lock_upgradable_with) }
 }
 
 /// Leaves as the upgradable reader. Returns 0 or EINVAL. Does nothing if there is none.
@@ -302,7 +308,10 @@ pub unsafe extern "C" fn furwock_rwlock_upunlock_counting(lock: *mut furwock_rwl
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_upunlock_fair(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(RawRwLock::unlock_upgradable_fair))
+    errno_of(unsafe { raw(lock) }.map(|raw| {
+        raw.ask_for_hand_off();
+        raw.unlock_upgradable();
+    }))
 }
 
 /// Turns the caller from the upgradable reader into the writer, once all readers have left;
@@ -330,7 +339,7 @@ pub unsafe extern "C" fn furwock_rwlock_upgrade_until(
     until: *const furwock_deadline,
 ) -> c_int {
     // SAFETY: the caller's lock and deadline.
-    unsafe { timed(upgradable(lock), until, RawRwLock::upgrade, RawRwLock::upgrade_until) }
+    unsafe { timed(upgradable(lock), until, RawRwLock::upgrade_with) }
 }
 
 /// Turns the caller from the writer into a reader, without releasing the lock. Returns 0; EPERM if
@@ -431,17 +440,13 @@ fn tried(lock: Result<&RawRwLock, c_int>, attempt: impl FnOnce(&RawRwLock) -> bo
 unsafe fn timed(
     lock: Result<&RawRwLock, c_int>,
     until: *const furwock_deadline,
-    forever: impl FnOnce(&RawRwLock),
-    timely: impl FnOnce(&RawRwLock, &Deadline) -> bool,
+    enter: impl FnOnce(&RawRwLock, &Options) -> Option<Status>,
 ) -> c_int {
-    // SAFETY: by this function's contract.
-    let arguments = lock.and_then(|lock| Ok((lock, unsafe { deadline(until) }?)));
-    errno_of(arguments.and_then(|(lock, until)| match until {
-        Some(until) => timely(lock, &until).then_some(()).ok_or(ETIMEDOUT),
-        None => {
-            forever(lock);
-            Ok(())
-        }
+    errno_of(lock.and_then(|lock| {
+        // SAFETY: by this function's contract.
+        let until = unsafe { deadline(until) }?;
+        let options = until.map_or(Options::new(), |until| Options::new().until(until));
+        enter(lock, &options).map(|_| ()).ok_or(ETIMEDOUT)
     }))
 }
 

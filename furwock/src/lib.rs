@@ -42,6 +42,8 @@ pub mod shared;
 #[cfg(not(any(loom, shuttle)))]
 mod sync;
 mod sys;
+#[doc(hidden)]
+pub mod unstable;
 
 pub use lock::TooManyPermits;
 #[cfg(any(loom, shuttle))]

@@ -3,7 +3,7 @@
 //!
 //! Run with `RUSTFLAGS="--cfg shuttle" cargo test --release -p furwock --lib random_schedules`.
 
-use crate::lock::{Policy, RawCondvar, RawMutex, RawRwLock};
+use crate::lock::{Options, Policy, RawCondvar, RawMutex, RawRwLock};
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -21,6 +21,10 @@ fn explore(scenario: impl Fn() + Copy + Send + Sync + 'static) {
 
 fn passed() -> Deadline {
     Deadline::at(Clock::Monotonic, 0, 0).unwrap()
+}
+
+fn over() -> Options {
+    Options::new().until(passed())
 }
 
 fn in_threads(count: usize, work: impl Fn(usize) + Send + Sync + 'static) {
@@ -41,7 +45,7 @@ fn crowded_mutex() {
     in_threads(6, move |number| {
         for _ in 0..3 {
             if number < 2 {
-                if !own.0.lock_until(&passed()) {
+                if own.0.lock_with(&over()).is_none() {
                     continue;
                 }
             } else {
@@ -140,9 +144,9 @@ impl Document {
                 lock.upgrade();
                 true
             }),
-            3 => self.read_and_upgrade(|lock| lock.upgrade_until(&passed())),
-            4 => self.write(self.lock.lock_exclusive_until(&passed())),
-            5 => self.read(self.lock.lock_shared_until(&passed())),
+            3 => self.read_and_upgrade(|lock| lock.upgrade_with(&over()).is_some()),
+            4 => self.write(self.lock.lock_exclusive_with(&over()).is_some()),
+            5 => self.read(self.lock.lock_shared_with(&over()).is_some()),
             6 => {
                 self.lock.lock_exclusive();
                 self.change();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{bounded, elsewhere, eventually, together};
-use furwock::lock::RawMutex;
+use furwock::lock::{Options, RawMutex};
 use furwock::{Condvar, Deadline, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -272,7 +272,7 @@ fn a_timed_lock_at_its_deadline_leaves_no_trace() {
                 let deadline = Deadline::after(Duration::from_micros(micros));
                 if number < 4 {
                     mutex.lock();
-                } else if !mutex.lock_until(&deadline) {
+                } else if mutex.lock_with(&Options::new().until(deadline)).is_none() {
                     continue;
                 }
                 let started = Instant::now();

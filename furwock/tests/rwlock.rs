@@ -53,11 +53,11 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
                 elsewhere(|| {
                     let started = Instant::now();
                     assert!(!lock.try_lock_exclusive());
-                    assert!(!lock.lock_exclusive_until(&in_ms(20)));
+                    assert!(lock.lock_exclusive_with(&in_ms(20)).is_none());
                     assert!(started.elapsed() >= Duration::from_millis(20));
                     assert!(lock.try_lock_upgradable());
                     assert!(!lock.try_upgrade());
-                    assert!(!lock.upgrade_until(&in_ms(20)));
+                    assert!(lock.upgrade_with(&in_ms(20)).is_none());
                     pass(&lock, false);
                     lock.unlock_upgradable();
                 });
@@ -65,9 +65,9 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
                 lock.lock_exclusive();
                 elsewhere(|| {
                     assert!(!lock.try_lock_shared());
-                    assert!(!lock.lock_shared_until(&in_ms(20)));
+                    assert!(lock.lock_shared_with(&in_ms(20)).is_none());
                     assert!(!lock.try_lock_upgradable());
-                    assert!(!lock.lock_upgradable_until(&in_ms(20)));
+                    assert!(lock.lock_upgradable_with(&in_ms(20)).is_none());
                 });
                 lock.unlock_exclusive();
                 assert!(!lock.is_locked());
@@ -87,7 +87,7 @@ fn a_writer_that_gives_up_holds_nobody_up() {
             lock.lock_shared();
             let writer = {
                 let lock = Arc::clone(&lock);
-                thread::spawn(move || assert!(!lock.lock_exclusive_until(&in_ms(100))))
+                thread::spawn(move || assert!(lock.lock_exclusive_with(&in_ms(100)).is_none()))
             };
             nap(30);
             let readers = [(); 3].map(|()| passes(&lock, false));
@@ -105,7 +105,7 @@ fn reads_past_a_waiting_writer(policy: Policy) -> bool {
     let writer = passes(&lock, true);
     nap(50);
     let entered = elsewhere(|| {
-        let entered = lock.lock_shared_until(&in_ms(200));
+        let entered = lock.lock_shared_with(&in_ms(200)).is_some();
         if entered {
             lock.unlock_shared();
         }
@@ -137,9 +137,9 @@ fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
             lock.lock_shared();
             let writer = passes(&lock, true);
             nap(20);
-            lock.lock_shared_recursive();
+            lock.lock_shared_with(&Options::new().recursive(true));
             assert!(lock.try_lock_shared_recursive());
-            (0..3).for_each(|_| lock.unlock_shared());
+            (0..3).for_each(|_| _ = lock.unlock_shared());
             writer.join().unwrap();
         }
     });
@@ -166,7 +166,7 @@ fn readers_that_wait_enter_together() {
         nap(30);
         let writer = passes(&lock, true);
         nap(30);
-        assert_eq!(lock.unlock_exclusive_counting(), 4);
+        assert_eq!(lock.unlock_exclusive(), 4);
         readers.into_iter().for_each(|reader| reader.join().unwrap());
         writer.join().unwrap();
     });
@@ -300,7 +300,7 @@ fn who_ends_inside_stays_inside() {
                 others.unlock_shared();
             });
         }
-        assert!(!lock.lock_exclusive_until(&in_ms(10)));
+        assert!(lock.lock_exclusive_with(&in_ms(10)).is_none());
         assert!(lock.is_locked());
     });
 }
@@ -392,9 +392,9 @@ fn a_child_forgets_its_parents_waiters() {
         nap(30);
         holds_in_a_child(|| {
             lock.unlock_exclusive();
-            let writes = lock.lock_exclusive_until(&in_ms(2000));
+            let writes = lock.lock_exclusive_with(&in_ms(2000)).is_some();
             lock.unlock_exclusive();
-            writes && lock.lock_shared_until(&in_ms(2000))
+            writes && lock.lock_shared_with(&in_ms(2000)).is_some()
         });
         lock.unlock_exclusive();
         waiters.into_iter().for_each(|waiter| waiter.join().unwrap());

@@ -5,7 +5,7 @@ mod common;
 
 use common::{bounded, eventually, is_asleep};
 use furwock::Deadline;
-use furwock::lock::{Policy, RawRwLock, thread_id};
+use furwock::lock::{Options, Policy, RawRwLock, thread_id};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
@@ -20,8 +20,9 @@ const POLICIES: [Policy; 5] = [
     Policy::PreferWritersRecursive,
 ];
 
-fn in_ms(ms: u64) -> Deadline {
-    Deadline::after(Duration::from_millis(ms))
+/// Gives up after that long.
+fn in_ms(ms: u64) -> Options {
+    Options::new().until(Deadline::after(Duration::from_millis(ms)))
 }
 
 /// What a child's calls came to, each a bit of how it ends: those that came to nothing.
@@ -50,15 +51,15 @@ fn take_by_every_way(lock: &RawRwLock, [first, second, third]: [usize; 3]) -> [b
             0 => lock.try_lock_exclusive(),
             1 => lock.try_lock_upgradable(),
             2 => lock.try_lock_shared(),
-            3 => lock.lock_shared_until(&in_ms(2000)),
-            4 => lock.lock_upgradable_until(&in_ms(2000)),
-            _ => lock.lock_exclusive_until(&in_ms(2000)),
+            3 => lock.lock_shared_with(&in_ms(2000)).is_some(),
+            4 => lock.lock_upgradable_with(&in_ms(2000)).is_some(),
+            _ => lock.lock_exclusive_with(&in_ms(2000)).is_some(),
         };
         match way {
             _ if !good[way] => {}
-            0 | 5 => lock.unlock_exclusive(),
+            0 | 5 => _ = lock.unlock_exclusive(),
             1 | 4 => _ = lock.unlock_upgradable(),
-            _ => lock.unlock_shared(),
+            _ => _ = lock.unlock_shared(),
         }
     }
     good
@@ -78,17 +79,17 @@ fn sleeping_writer(lock: &Arc<RawRwLock>) -> JoinHandle<()> {
     writer
 }
 
-/// The parent's last reader was to hand the lock over to a writer that the child doesn't have.
-#[test]
-fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
-    bounded(|| {
+/// The orders in which a child tries the ways that don't wait.
+const ORDERS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [2, 0, 1]];
+
+/// `wait` has the parent read, and a writer sleep for the lock. The child leaves in the reader's place, and
+/// gets the lock by every way.
+fn a_child_takes_it(wait: impl Fn(&Arc<RawRwLock>) -> JoinHandle<()> + Send + 'static) {
+    bounded(move || {
         for policy in POLICIES {
-            for first in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
+            for first in ORDERS {
                 let lock = Arc::new(RawRwLock::with_policy(policy));
-                lock.lock_shared();
-                lock.lock_shared_recursive();
-                let writer = sleeping_writer(&lock);
-                lock.unlock_shared_fair();
+                let writer = wait(&lock);
                 let failed = in_child(|| {
                     lock.unlock_shared();
                     take_by_every_way(&lock, first)
@@ -101,25 +102,26 @@ fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
     });
 }
 
-/// Threads that sleep for the lock in the parent wait for nothing in the child: not even those who go
+/// The parent's last reader was to hand the lock over to a writer that the child doesn't have.
+#[test]
+fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
+    a_child_takes_it(|lock| {
+        lock.lock_shared();
+        lock.lock_shared_with(&Options::new().recursive(true));
+        let writer = sleeping_writer(lock);
+        lock.ask_for_hand_off();
+        lock.unlock_shared();
+        writer
+    });
+}
+
+/// Threads that sleep for the lock in the parent wait for nothing in the child: not even threads that go
 /// last there have to let them go first.
 #[test]
 fn a_parents_sleepers_go_before_nobody() {
-    bounded(|| {
-        for policy in POLICIES {
-            for first in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
-                let lock = Arc::new(RawRwLock::with_policy(policy));
-                lock.lock_shared();
-                let writer = sleeping_writer(&lock);
-                let failed = in_child(|| {
-                    lock.unlock_shared();
-                    take_by_every_way(&lock, first)
-                });
-                lock.unlock_shared();
-                writer.join().unwrap();
-                assert_eq!(failed, 0, "{policy:?}, {first:?}: bits of the ways that failed");
-            }
-        }
+    a_child_takes_it(|lock| {
+        lock.lock_shared();
+        sleeping_writer(lock)
     });
 }
 
@@ -127,26 +129,15 @@ fn a_parents_sleepers_go_before_nobody() {
 /// nothing in the child.
 #[test]
 fn a_parents_writer_that_waits_for_a_biased_reader_keeps_nobody_out() {
-    bounded(|| {
-        for policy in POLICIES {
-            for first in [[0, 1, 2], [1, 2, 0], [2, 0, 1]] {
-                let lock = Arc::new(RawRwLock::with_policy(policy));
-                for _ in 0..200 {
-                    lock.lock_shared();
-                    lock.unlock_shared();
-                }
-                lock.lock_shared();
-                let writer = sleeping_writer(&lock);
-                assert_ne!(lock.owner(), 0, "{policy:?}: the writer waits for a slot");
-                let failed = in_child(|| {
-                    lock.unlock_shared();
-                    take_by_every_way(&lock, first)
-                });
-                lock.unlock_shared();
-                writer.join().unwrap();
-                assert_eq!(failed, 0, "{policy:?}, {first:?}: bits of the ways that failed");
-            }
+    a_child_takes_it(|lock| {
+        for _ in 0..200 {
+            lock.lock_shared();
+            lock.unlock_shared();
         }
+        lock.lock_shared();
+        let writer = sleeping_writer(lock);
+        assert_ne!(lock.owner(), 0, "{:?}: the writer waits for a slot", lock.policy());
+        writer
     });
 }
 
@@ -176,7 +167,7 @@ fn a_lock_held_over_a_fork_is_free_in_the_child_once_released() {
                 thread::sleep(Duration::from_millis(1 + round % 9));
                 let failed = in_child(|| {
                     lock.unlock_exclusive();
-                    take_by_every_way(&lock, [[0, 1, 2], [1, 2, 0], [2, 0, 1]][round as usize % 3])
+                    take_by_every_way(&lock, ORDERS[round as usize % 3])
                 });
                 lock.unlock_exclusive();
                 assert_eq!(failed, 0, "{policy:?}, fork {round}: bits of the ways that failed");

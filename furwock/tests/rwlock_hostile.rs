@@ -5,6 +5,7 @@ mod common;
 use common::rwlocks::{POLICIES, READS_THAT_BIAS, bias, in_ms, nap, pass};
 use common::{Random, bounded, eventually, is_asleep};
 use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock, thread_id};
+use furwock::unstable::rwlock::{is_full, write_fast_as};
 use furwock::{Deadline, RwLock};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -21,10 +22,10 @@ const POLICIES_FOR_RECURSION: [Policy; 3] =
 fn assert_free(lock: &RawRwLock, when: &str) {
     assert!(!lock.is_locked(), "{when}: {lock:?}");
     // So that slots are out of the question.
-    assert!(lock.lock_exclusive_until(&in_ms(2000)), "{when}: {lock:?}");
+    assert!(lock.lock_exclusive_with(&in_ms(2000)).is_some(), "{when}: {lock:?}");
     lock.unlock_exclusive();
     // It may fail once for no reason, but takes only a lock whose word says nothing.
-    let taken = (0..100).any(|_| lock.write_fast_as(thread_id()));
+    let taken = (0..100).any(|_| write_fast_as(lock, thread_id()));
     assert!(taken, "{when}: {lock:?}");
     lock.unlock_exclusive();
 }
@@ -72,7 +73,8 @@ fn a_reader_behind_a_writer_gets_in_beside_an_upgradable_reader() {
             };
             let writer = sleeping_writer(&lock, Options::new());
             let reader = sleeping_reader(&lock);
-            lock.unlock_exclusive_fair();
+            lock.ask_for_hand_off();
+            lock.unlock_exclusive();
             eventually("the reader gets in", || reader.is_finished());
             reader_was_in.store(true, Ordering::SeqCst);
             [upgradable, writer, reader].into_iter().for_each(|thread| thread.join().unwrap());
@@ -160,7 +162,7 @@ fn writer_gets_in(
     let writer = Arc::clone(lock);
     let gets_in = thread::spawn(move || {
         let gets_in = (0..3).all(|_| {
-            let wrote = writer.lock_exclusive_until(&in_ms(5000));
+            let wrote = writer.lock_exclusive_with(&in_ms(5000)).is_some();
             if wrote {
                 writer.unlock_exclusive();
             }
@@ -236,7 +238,8 @@ static LATE_KEY: AtomicU32 = AtomicU32::new(0);
 /// Unlocks in the third round of a thread's destructors: by then all others have run.
 unsafe extern "C" fn leave_late(round: *mut libc::c_void) {
     if round.addr() == 3 {
-        return LEFT_LATE.unlock_shared();
+        LEFT_LATE.unlock_shared();
+        return;
     }
     let next = std::ptr::without_provenance::<libc::c_void>(round.addr() + 1);
     // SAFETY: the key is the one that this destructor was made with; nobody follows the pointer.
@@ -402,7 +405,7 @@ fn more_readers_than_can_be_counted_wait() {
             let lock = Arc::new(RawRwLock::with_policy(policy));
             lock.lock_upgradable();
             let mut entered = 0;
-            while !lock.is_full() {
+            while !is_full(&lock) {
                 lock.lock_shared();
                 entered += 1;
             }
@@ -415,11 +418,11 @@ fn more_readers_than_can_be_counted_wait() {
                 for _ in 0..10 {
                     assert!(!newcomer.try_lock_shared() && !newcomer.try_lock_shared_recursive());
                     assert!(!newcomer.try_lock_exclusive() && !newcomer.try_lock_upgradable());
-                    assert!(!newcomer.lock_shared_until(&in_ms(2)));
-                    assert!(!newcomer.lock_shared_recursive_until(&in_ms(2)));
-                    assert!(!newcomer.lock_exclusive_until(&in_ms(2)));
-                    assert!(!newcomer.lock_upgradable_until(&in_ms(2)));
-                    assert!(newcomer.is_full() && newcomer.policy() == policy);
+                    assert!(newcomer.lock_shared_with(&in_ms(2)).is_none());
+                    assert!(newcomer.lock_shared_with(&in_ms(2).recursive(true)).is_none());
+                    assert!(newcomer.lock_exclusive_with(&in_ms(2)).is_none());
+                    assert!(newcomer.lock_upgradable_with(&in_ms(2)).is_none());
+                    assert!(is_full(&newcomer) && newcomer.policy() == policy);
                 }
             };
             thread::spawn(nobody_gets_in.clone()).join().unwrap();
@@ -435,14 +438,14 @@ fn more_readers_than_can_be_counted_wait() {
             while !reader.is_finished() && entered != 0 {
                 lock.unlock_shared();
                 entered -= 1;
-                if !lock.is_full() {
+                if !is_full(&lock) {
                     reader.join().unwrap();
                     entered += 1;
                     break;
                 }
             }
-            (0..entered).for_each(|_| lock.unlock_shared());
-            assert!(!lock.is_full() && lock.policy() == policy);
+            (0..entered).for_each(|_| _ = lock.unlock_shared());
+            assert!(!is_full(&lock) && lock.policy() == policy);
             assert_free(&lock, "after all");
         }
     });
@@ -547,20 +550,21 @@ impl Guarded {
     /// One access. Returns how many writes it made.
     fn access(&self, sort: u32, random: u32) -> u64 {
         let lock = &self.lock;
-        let soon = Deadline::after(Duration::from_micros(1 + u64::from(random >> 8) % 50));
+        let soon = Duration::from_micros(1 + u64::from(random >> 8) % 50);
+        let soon = Options::new().until(Deadline::after(soon));
         match sort {
             0 => {
                 lock.lock_shared();
                 self.read();
                 lock.unlock_shared();
             }
-            1 if lock.lock_shared_until(&soon) => {
+            1 if lock.lock_shared_with(&soon).is_some() => {
                 self.read();
                 lock.unlock_shared();
             }
             2 => {
                 lock.lock_shared();
-                lock.lock_shared_recursive();
+                lock.lock_shared_with(&Options::new().recursive(true));
                 self.read();
                 lock.unlock_shared();
                 self.read();
@@ -572,7 +576,7 @@ impl Guarded {
                 lock.unlock_exclusive();
                 return 1;
             }
-            4 if lock.lock_exclusive_until(&soon) => {
+            4 if lock.lock_exclusive_with(&soon).is_some() => {
                 self.write();
                 lock.unlock_exclusive();
                 return 1;
@@ -603,7 +607,8 @@ impl Guarded {
                 }
                 lock.upgrade();
                 self.write();
-                lock.unlock_exclusive_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_exclusive();
                 return 2;
             }
             8 => {
@@ -611,13 +616,14 @@ impl Guarded {
                 self.write();
                 lock.downgrade();
                 self.read();
-                lock.unlock_shared_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_shared();
                 return 1;
             }
             9 => {
                 lock.lock_upgradable();
                 self.read_upgradable();
-                if lock.upgrade_until(&soon) {
+                if lock.upgrade_with(&soon).is_some() {
                     self.write();
                     lock.unlock_exclusive();
                     return 1;
@@ -625,32 +631,38 @@ impl Guarded {
                 self.read_upgradable();
                 lock.unlock_upgradable();
             }
-            10 if lock.lock_upgradable_until(&soon) => {
+            10 if lock.lock_upgradable_with(&soon).is_some() => {
                 self.read_upgradable();
                 if lock.try_upgrade() {
                     self.write();
-                    lock.unlock_exclusive_fair();
+                    lock.ask_for_hand_off();
+                    lock.unlock_exclusive();
                     return 1;
                 }
-                lock.unlock_upgradable_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_upgradable();
             }
-            11 if lock.lock_shared_recursive_until(&soon) => {
+            11 if lock.lock_shared_with(&soon.recursive(true)).is_some() => {
                 self.read();
-                lock.unlock_shared_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_shared();
             }
             12 if lock.lock_exclusive_with(&options(random)).is_some() => {
                 self.write();
-                lock.unlock_exclusive_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_exclusive();
                 return 1;
             }
             13 if lock.lock_shared_with(&options(random)).is_some() => {
                 self.read();
-                lock.unlock_shared_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_shared();
             }
             14 => {
                 lock.lock_upgradable();
                 self.read_upgradable();
-                lock.unlock_upgradable_fair();
+                lock.ask_for_hand_off();
+                lock.unlock_upgradable();
             }
             15 if lock.try_lock_exclusive() => {
                 self.write();

@@ -1,6 +1,7 @@
 //! The semaphore: permits are neither lost nor made, however threads come and go.
 
-use furwock::lock::{Acquired, RawSemaphore};
+use furwock::lock::RawSemaphore;
+use furwock::unstable::semaphore::{Acquired, acquire_interruptible};
 use furwock::{Clock, Deadline, Semaphore, TooManyPermits};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -125,12 +126,12 @@ fn the_taker_may_free_it_at_once() {
 #[test]
 fn an_interrupt_ends_the_wait_and_a_permit_comes_before_it() {
     let semaphore = RawSemaphore::new(1).unwrap();
-    furwock::lock::forget_interrupt();
+    furwock::unstable::forget_interrupt();
     // SAFETY: the calling thread's own name.
     let own = unsafe { libc::pthread_self() } as usize;
-    furwock::lock::interrupt(own);
-    assert_eq!(semaphore.acquire_interruptible(None), Acquired::Permit);
-    assert_eq!(semaphore.acquire_interruptible(None), Acquired::Interrupted);
+    furwock::unstable::interrupt(own);
+    assert_eq!(acquire_interruptible(&semaphore, None), Acquired::Permit);
+    assert_eq!(acquire_interruptible(&semaphore, None), Acquired::Interrupted);
     let past = Deadline::at(Clock::Monotonic, 0, 0);
-    assert_eq!(semaphore.acquire_interruptible(past.as_ref()), Acquired::TimedOut);
+    assert_eq!(acquire_interruptible(&semaphore, past.as_ref()), Acquired::TimedOut);
 }

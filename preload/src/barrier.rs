@@ -3,7 +3,7 @@
 use crate::glibc;
 use crate::layout::Barrier;
 use core::ffi::c_int;
-use furwock::lock::signals::closed;
+use furwock::unstable::signals::closed;
 use libc::pthread_barrier_t;
 
 /// POSIX `pthread_barrier_wait`. No cancellation point.

@@ -2,8 +2,8 @@
 
 use crate::{glibc, handlers};
 use core::ffi::c_int;
-use furwock::lock;
-use furwock::lock::signals::{self, closed};
+use furwock::unstable::signals::{self, closed};
+use furwock::unstable::{forget_interrupt, interrupt};
 
 /// POSIX `pthread_cancel`.
 ///
@@ -15,7 +15,7 @@ pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int
     // SAFETY: the program's thread. Its memory isn't touched after this: it may have ended.
     let result = unsafe { glibc::pthread_cancel(thread) };
     if result == 0 {
-        closed(|| lock::interrupt(thread as usize));
+        closed(|| interrupt(thread as usize));
     }
     result
 }
@@ -39,7 +39,7 @@ pub(crate) unsafe fn point<R>(
     // state that makes it act on a cancellation of the asynchronous type.)
     unsafe {
         glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind);
-        closed(lock::forget_interrupt);
+        closed(forget_interrupt);
         glibc::pthread_testcancel();
         glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state);
     }

@@ -6,8 +6,10 @@ use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use furwock::Deadline;
-use furwock::lock::signals::closed;
-use furwock::lock::{CondvarWait, Outcome, end_waits};
+use furwock::lock::Outcome;
+use furwock::unstable::condvar::{CondvarWait, may_have_waiters, wait_released};
+use furwock::unstable::end_waits;
+use furwock::unstable::signals::closed;
 use libc::{EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_cond_t, pthread_mutex_t, timespec};
 
@@ -85,7 +87,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut pthread_cond_t) -
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_signal(cond) });
     }
     probes::cond_signal(cond);
-    if own.raw.may_have_waiters() { signal_slow(own) } else { 0 }
+    if may_have_waiters(&own.raw) { signal_slow(own) } else { 0 }
 }
 
 /// POSIX `pthread_cond_broadcast`.
@@ -98,7 +100,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *mut pthread_cond_t
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_broadcast(cond) });
     }
     probes::cond_broadcast(cond);
-    if own.raw.may_have_waiters() { broadcast_slow(own) } else { 0 }
+    if may_have_waiters(&own.raw) { broadcast_slow(own) } else { 0 }
 }
 
 #[cold]
@@ -195,7 +197,7 @@ fn wait_with_own_mutex(
         // SAFETY: `take_off` stores a number; no mutex to move to.
         let wait = || unsafe {
             let noted = &left.was_notified;
-            cond.raw.wait_released_noting(None, take_off, deadline, true, noted)
+            wait_released(&cond.raw, None, take_off, deadline, true, noted)
         };
         let outcome = closed(|| {
             let outcome = left.unless_returning(wait).outcome();
@@ -222,7 +224,7 @@ fn wait_with_own_mutex(
     // waits with it.
     let wait = || unsafe {
         let noted = &left.was_notified;
-        cond.raw.wait_released_noting(Some(&mutex.raw), release, deadline, true, noted)
+        wait_released(&cond.raw, Some(&mutex.raw), release, deadline, true, noted)
     };
     let outcome = closed(|| relock(left.unless_returning(wait)));
     probes::mutex_acquired(mutex);
@@ -250,7 +252,7 @@ unsafe fn wait_with_glibcs_mutex(
     // SAFETY: glibc's unlock neither unwinds nor waits; no mutex to move to.
     let wait = || unsafe {
         let noted = &left.was_notified;
-        cond.raw.wait_released_noting(None, release, deadline, true, noted)
+        wait_released(&cond.raw, None, release, deadline, true, noted)
     };
     let wait = closed(|| left.unless_returning(wait));
     if wait.outcome() == Outcome::NotReleased {

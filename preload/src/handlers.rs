@@ -2,7 +2,7 @@
 //!
 //! A handler may leave the interrupted code for good (`siglongjmp`, `pthread_exit`, a
 //! cancellation). So no handler may run where a thread inside furwock owes other threads the rest
-//! of a call: in the stretches that `furwock::lock::signals` closes.
+//! of a call: in the stretches that `furwock::unstable::signals` closes.
 //!
 //! The kernel therefore calls an *entrance* in place of each handler. The entrance checks where its
 //! thread is. It then jumps to the handler, with the kernel's arguments and stack unchanged; or, in
@@ -16,7 +16,7 @@ use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use furwock::lock::signals;
+use furwock::unstable::signals;
 use libc::{SA_NODEFER, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN};
 use libc::{sighandler_t, sigset_t};
 

@@ -10,7 +10,7 @@ use core::cell::OnceCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use furwock::lock::{abandon_waits, signals};
+use furwock::unstable::{abandon_waits, signals};
 
 /// glibc's functions.
 static LONGJMP: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());

@@ -4,9 +4,13 @@ use crate::layout::{Kind, Mutex};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, compiler_fence};
-use furwock::lock::signals::closed;
-use furwock::lock::{known_thread_id, thread_id};
-use furwock::{Clock, Deadline};
+use furwock::Clock;
+use furwock::lock::{Options, thread_id};
+use furwock::unstable::known_thread_id;
+use furwock::unstable::mutex::{
+    lock_contended, try_lock_alone, try_lock_as, try_unlock_alone, try_unlock_as,
+};
+use furwock::unstable::signals::closed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
 use libc::{clockid_t, pthread_mutex_t, timespec};
 
@@ -35,7 +39,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
     probes::lll_lock_wait(mutex);
     closed(|| {
-        mutex.raw.lock_contended();
+        lock_contended(&mutex.raw, &const { Options::new() });
         mutex.held_as(Kind::Plain);
     });
     probes::mutex_acquired(mutex);
@@ -66,10 +70,8 @@ fn lock_slow(mutex: &Mutex) -> c_int {
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
         |mutex| {
-            if !mutex.raw.try_lock() {
-                probes::lll_lock_wait(mutex);
-                mutex.raw.lock();
-            }
+            probes::lll_lock_wait(mutex);
+            lock_contended(&mutex.raw, &const { Options::new() });
             0
         },
         probes::mutex_acquired,
@@ -252,14 +254,11 @@ impl Mutex {
             return 0;
         }
         // SAFETY: by this function's contract.
-        match unsafe { time::deadline(clock, at) } {
-            None => EINVAL,
-            Some(deadline) => self.lock_until(&deadline),
+        let Some(deadline) = (unsafe { time::deadline(clock, at) }) else { return EINVAL };
+        match lock_contended(&self.raw, &Options::new().until(deadline)) {
+            Some(_) => 0,
+            None => ETIMEDOUT,
         }
-    }
-
-    fn lock_until(&self, deadline: &Deadline) -> c_int {
-        if self.raw.lock_until(deadline) { 0 } else { ETIMEDOUT }
     }
 
     /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.
@@ -271,8 +270,8 @@ impl Mutex {
             return 0;
         }
         // SAFETY: glibc says that there is one thread.
-        let taken = glibc::is_single_threaded() && unsafe { self.raw.try_lock_alone(tid) };
-        if taken || self.raw.try_lock_as(tid) { tid } else { 0 }
+        let taken = glibc::is_single_threaded() && unsafe { try_lock_alone(&self.raw, tid) };
+        if taken || try_lock_as(&self.raw, tid) { tid } else { 0 }
     }
 
     /// Releases it if that needs no call.
@@ -280,8 +279,8 @@ impl Mutex {
     fn try_give(&self) -> bool {
         let tid = known_thread_id();
         // SAFETY: glibc says that there is one thread.
-        let given = glibc::is_single_threaded() && unsafe { self.raw.try_unlock_alone() };
-        given || (tid != 0 && self.raw.try_unlock_as(tid))
+        let given = glibc::is_single_threaded() && unsafe { try_unlock_alone(&self.raw) };
+        given || (tid != 0 && try_unlock_as(&self.raw, tid))
     }
 
     /// Whether the calling thread holds it.

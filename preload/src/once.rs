@@ -16,7 +16,7 @@ use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use furwock::futex;
-use furwock::lock::signals::closed;
+use furwock::unstable::signals::closed;
 
 const NEVER: u32 = 0;
 const CALLING: u32 = 1;

@@ -7,8 +7,13 @@
 use crate::layout::RwLock;
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
-use furwock::lock::signals::closed;
-use furwock::lock::{Policy, known_thread_id, reads, thread_id};
+use furwock::lock::{Options, Policy, thread_id};
+use furwock::unstable::rwlock::{
+    forget_readers, is_full, read_fast, unlock_counted_quietly, unlock_exclusive_quietly,
+    unlock_published, unlock_shared_of_any, write_fast_as,
+};
+use furwock::unstable::signals::closed;
+use furwock::unstable::{known_thread_id, reads};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT};
 use libc::{clockid_t, pthread_rwlock_t, timespec};
@@ -23,7 +28,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_
         return unsafe { glibc::pthread_rwlock_rdlock(lock) };
     }
     probes::rdlock_entry(this);
-    if this.raw.read_fast() {
+    if read_fast(&this.raw) {
         reads::began();
         probes::rdlock_acquire_read(this);
         return 0;
@@ -55,7 +60,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlo
             reads::began();
             0
         }
-        false if this.raw.is_full() => EAGAIN,
+        false if is_full(&this.raw) => EAGAIN,
         false => EBUSY,
     }
 }
@@ -130,7 +135,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_
     }
     probes::wrlock_entry(this);
     let tid = known_thread_id();
-    if tid != 0 && this.raw.write_fast_as(tid) {
+    if tid != 0 && write_fast_as(&this.raw, tid) {
         this.note_writer(tid);
         probes::wrlock_acquire_write(this);
         return 0;
@@ -213,7 +218,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
         return unsafe { glibc::pthread_rwlock_unlock(lock) };
     }
     probes::rwlock_unlock(this);
-    if this.raw.unlock_published() {
+    if unlock_published(&this.raw) {
         reads::ended();
         return 0;
     }
@@ -224,11 +229,11 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
 fn unlock_counted(lock: &RwLock) -> c_int {
     if lock.raw.is_locked_exclusive() {
         lock.forget_writer();
-        if !lock.raw.unlock_exclusive_quietly() {
+        if !unlock_exclusive_quietly(&lock.raw) {
             return end_writing(lock);
         }
     } else {
-        if !lock.raw.unlock_counted_quietly() {
+        if !unlock_counted_quietly(&lock.raw) {
             return end_reading(lock);
         }
         reads::ended();
@@ -247,7 +252,7 @@ fn end_writing(lock: &RwLock) -> c_int {
 #[inline(never)]
 fn end_reading(lock: &RwLock) -> c_int {
     closed(|| {
-        lock.raw.unlock_shared_of_any();
+        unlock_shared_of_any(&lock.raw);
         reads::ended();
     });
     0
@@ -263,7 +268,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
         return unsafe { glibc::pthread_rwlock_destroy(lock) };
     }
     probes::rwlock_destroy(this);
-    this.raw.forget_readers();
+    forget_readers(&this.raw);
     0
 }
 
@@ -288,6 +293,10 @@ other_names! {
     __pthread_rwlock_destroy = pthread_rwlock_destroy;
 }
 
+fn until(deadline: Option<&Deadline>) -> Options {
+    deadline.map_or(Options::new(), |deadline| Options::new().until(*deadline))
+}
+
 impl RwLock {
     /// Whether the calling thread writes.
     fn is_own(&self) -> bool {
@@ -299,26 +308,15 @@ impl RwLock {
         if self.is_own() {
             return EDEADLK;
         }
-        if self.raw.is_full() {
+        if is_full(&self.raw) {
             return EAGAIN;
         }
         // A thread that holds some read lock may be inside this one already: it doesn't wait for
         // waiting writers, unless the program asked for that.
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
-        let enter = || match (deadline, recursive) {
-            (None, false) => {
-                self.raw.lock_shared();
-                true
-            }
-            (None, true) => {
-                self.raw.lock_shared_recursive();
-                true
-            }
-            (Some(deadline), false) => self.raw.lock_shared_until(deadline),
-            (Some(deadline), true) => self.raw.lock_shared_recursive_until(deadline),
-        };
+        let options = until(deadline).recursive(recursive);
         let entered = closed(|| {
-            let entered = enter();
+            let entered = self.raw.lock_shared_with(&options).is_some();
             if entered {
                 reads::began();
             }
@@ -333,13 +331,7 @@ impl RwLock {
             return EDEADLK;
         }
         let entered = closed(|| {
-            let entered = match deadline {
-                None => {
-                    self.raw.lock_exclusive();
-                    true
-                }
-                Some(deadline) => self.raw.lock_exclusive_until(deadline),
-            };
+            let entered = self.raw.lock_exclusive_with(&until(deadline)).is_some();
             if entered {
                 self.note_writer(thread_id());
             }

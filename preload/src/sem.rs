@@ -6,8 +6,9 @@
 use crate::layout::Semaphore;
 use crate::{cancel, glibc, time};
 use core::ffi::c_int;
-use furwock::lock::signals::closed;
-use furwock::lock::{Acquired, TooManyPermits};
+use furwock::TooManyPermits;
+use furwock::unstable::semaphore::{Acquired, acquire_interruptible, release_quietly};
+use furwock::unstable::signals::closed;
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
 use libc::{clockid_t, sem_t, timespec};
@@ -84,7 +85,7 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_post(semaphore) };
     }
-    match this.raw.release_quietly() {
+    match release_quietly(&this.raw) {
         Ok(true) => 0,
         Ok(false) => post_slow(this),
         Err(TooManyPermits) => failed(EOVERFLOW),
@@ -123,7 +124,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// next cancellation point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let acquire = || closed(|| semaphore.raw.acquire_interruptible(deadline));
+    let acquire = || closed(|| acquire_interruptible(&semaphore.raw, deadline));
     let may_be_cancelled =
         |ended: &Acquired| matches!(ended, Acquired::Interrupted | Acquired::Signalled);
     let mut ended = Acquired::Interrupted;

@@ -44,7 +44,7 @@ fn contend(word: &AtomicI32) {
             }
             spin_loop();
         }
-        furwock::lock::give_way(rounds);
+        furwock::unstable::give_way(rounds);
         rounds = rounds.saturating_add(1);
     }
 }

@@ -5,7 +5,7 @@ use crate::say::say;
 use crate::{glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
-use furwock::lock::Unprepared;
+use furwock::unstable::Unprepared;
 
 /// In `.init_array` of a library that asks to be initialised first.
 #[used]
@@ -59,7 +59,7 @@ fn take_over() -> Result<(), &'static str> {
     }
     // The table and the fork handlers, before a sandbox forbids their system calls, and while
     // nothing can hold a lock that they need.
-    furwock::lock::try_prepare().map_err(|why| match why {
+    furwock::unstable::try_prepare().map_err(|why| match why {
         Unprepared::NoMemory => {
             "the kernel gives no memory for the wait queues: the program runs on glibc's own locks"
         }

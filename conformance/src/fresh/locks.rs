@@ -1,7 +1,7 @@
 //! Rounds of rwlocks and mutexes.
 
 use super::round::{Kind, Round, Seat};
-use furwock::lock::{Policy, RawRwLock};
+use furwock::lock::{Options, Policy, RawRwLock};
 use furwock::{Mutex, MutexGuard, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use std::alloc::Layout;
 use std::mem;
@@ -118,7 +118,7 @@ fn read(lock: &RwLock<()>, round: &Round, seat: &mut Seat) {
             let guard = lock.read();
             // SAFETY: what is locked here is unlocked here.
             let raw = unsafe { lock.raw() };
-            raw.lock_shared_recursive();
+            raw.lock_shared_with(&Options::new().recursive(true));
             round.read(seat);
             raw.unlock_shared();
             Some(guard)

@@ -26,7 +26,7 @@ fn wait(way: Way, word: &AtomicU32) {
     match way {
         Way::Kernel => _ = kernel::futex(word, op, 1234, 0, None),
         Way::Words => _ = black_box(furwock::futex::wait(word, 1234, None)),
-        Way::Buckets => _ = black_box(furwock::futex::wait_in_bucket(word, 1234, None)),
+        Way::Buckets => _ = black_box(furwock::unstable::wait_in_bucket(word, 1234, None)),
         Way::ByNumber => {
             let (no_timeout, no_word) = (std::ptr::null(), std::ptr::null_mut());
             // SAFETY: a live word, and nothing that writes.

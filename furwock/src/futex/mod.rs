@@ -31,7 +31,7 @@ mod any;
 mod fd;
 mod future;
 mod requeue;
-mod wait;
+pub(crate) mod wait;
 mod wake;
 mod wake_op;
 mod wake_op_code;
@@ -41,8 +41,6 @@ pub use any::{AnyWaited, Expected, Registration, wait_any};
 pub use fd::{WaitFd, WaitFdError, wait_fd};
 pub use future::{WaitFuture, wait_async, wait_async_bitset};
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};
-#[doc(hidden)]
-pub use wait::wait_in_bucket;
 pub use wait::{Waited, wait, wait_bitset};
 pub use wake::{wake, wake_address, wake_all, wake_bitset};
 pub use wake_op::{Comparison, IntegerWord, Operation, WakeOp, WokenBoth, wake_op};

@@ -10,8 +10,10 @@ use super::foreign::{self, Foreign, Present};
 use super::ground::{Note, Pages, Place, check_buckets, in_phases, passed};
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
-use crate::lock::{Outcome, RawCondvar, RawMutex, interrupt};
+use crate::lock::{Outcome, RawCondvar, RawMutex};
 use crate::lot;
+use crate::unstable::condvar::wait_released;
+use crate::unstable::interrupt;
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -230,7 +232,9 @@ impl World {
                 let mutex = self.mutexes[own].get();
                 // SAFETY: the release does nothing; the mutex stays.
                 let wait = unsafe {
-                    self.condvar.get().wait_released(moves.then_some(mutex), || false, None, false)
+                    let condvar = self.condvar.get();
+                    let noted = Cell::new(false);
+                    wait_released(condvar, moves.then_some(mutex), || false, None, false, &noted)
                 };
                 assert_eq!(wait.outcome(), Outcome::NotReleased);
                 self.failed.add(1);
@@ -276,7 +280,8 @@ impl World {
         let condvar = self.condvar.get();
         // SAFETY: the release doesn't wait; the mutex stays until it is relocked.
         let wait = unsafe {
-            condvar.wait_released(moves.then_some(mutex), release, deadline.as_ref(), interruptible)
+            let (mutex, noted) = (moves.then_some(mutex), Cell::new(false));
+            wait_released(condvar, mutex, release, deadline.as_ref(), interruptible, &noted)
         };
         let outcome = if moves {
             wait.relock(mutex)

@@ -211,7 +211,7 @@ impl World {
                 true
             }
             Enter::Try => mutex.try_lock(),
-            Enter::Timed => mutex.lock_until(&passed()),
+            Enter::Timed => mutex.lock_with(&Options::new().until(passed())).is_some(),
             Enter::With(wish) => self.got(mutex.lock_with(&wish.options())),
             Enter::Attempt(wish, patience) => self.attempt(wish, patience, &mut gave_up),
         };

@@ -14,6 +14,7 @@ use crate::lock::slots;
 use crate::lock::{Options, Policy, RawRwLock, Status};
 use crate::lot;
 use crate::prim;
+use crate::unstable::rwlock::{forget_readers, is_full};
 use shuttle::sync::{Barrier, Condvar, Mutex};
 use shuttle::thread;
 use std::sync::Arc;
@@ -194,7 +195,7 @@ fn begin(world: &World, start: &Start) {
     let new = start.lock();
     match start.former {
         Former::Dropped => world.place.remove(),
-        Former::Forgotten => world.place.get().forget_readers(),
+        Former::Forgotten => forget_readers(world.place.get()),
         Former::Overwritten => {}
     }
     if start.former == Former::Overwritten && !start.leavers.is_empty() {
@@ -239,7 +240,7 @@ impl World {
             Op::Ask => {
                 let lock = self.place.get();
                 _ = (lock.is_locked(), lock.is_locked_exclusive(), lock.owner(), lock.policy());
-                assert!(!lock.is_full());
+                assert!(!is_full(lock));
             }
         }
     }
@@ -289,20 +290,22 @@ impl World {
 
     fn enter(&self, enter: Enter) -> bool {
         let lock = self.place.get();
-        let over = passed();
+        let over = Options::new().until(passed());
         match enter {
             Enter::Read => lock.lock_shared(),
-            Enter::Recursive => lock.lock_shared_recursive(),
+            Enter::Recursive => {
+                lock.lock_shared_with(&Options::new().recursive(true));
+            }
             Enter::Upgradable => lock.lock_upgradable(),
             Enter::Write => lock.lock_exclusive(),
             Enter::TryRead => return lock.try_lock_shared(),
             Enter::TryRecursive => return lock.try_lock_shared_recursive(),
             Enter::TryUpgradable => return lock.try_lock_upgradable(),
             Enter::TryWrite => return lock.try_lock_exclusive(),
-            Enter::TimedRead => return lock.lock_shared_until(&over),
-            Enter::TimedRecursive => return lock.lock_shared_recursive_until(&over),
-            Enter::TimedUpgradable => return lock.lock_upgradable_until(&over),
-            Enter::TimedWrite => return lock.lock_exclusive_until(&over),
+            Enter::TimedRead => return lock.lock_shared_with(&over).is_some(),
+            Enter::TimedRecursive => return lock.lock_shared_with(&over.recursive(true)).is_some(),
+            Enter::TimedUpgradable => return lock.lock_upgradable_with(&over).is_some(),
+            Enter::TimedWrite => return lock.lock_exclusive_with(&over).is_some(),
             Enter::ReadWith(wish) => return self.got(lock.lock_shared_with(&wish.options())),
             Enter::WriteWith(wish) => return self.got(lock.lock_exclusive_with(&wish.options())),
         }
@@ -343,7 +346,7 @@ impl World {
                         panic!("a thread that is inside can't read again");
                     }
                 } else {
-                    lock.lock_shared_recursive();
+                    lock.lock_shared_with(&Options::new().recursive(true));
                 }
                 self.inside.enter(Holding::Reader);
                 self.pages.look();
@@ -361,14 +364,14 @@ impl World {
             }
             (Step::Upgrade | Step::TryUpgrade | Step::TimedUpgrade, Holding::Upgradable) => {
                 let seen = self.pages.look();
-                let over = passed();
+                let over = Options::new().until(passed());
                 let upgraded = match step {
                     Step::Upgrade => {
                         lock.upgrade();
                         true
                     }
                     Step::TryUpgrade => lock.try_upgrade(),
-                    _ => lock.upgrade_until(&over),
+                    _ => lock.upgrade_with(&over).is_some(),
                 };
                 if upgraded {
                     self.inside.leave(Holding::Upgradable);
@@ -414,13 +417,13 @@ impl World {
 
     fn leave(&self, holding: Holding, fair: bool) {
         let lock = self.place.get();
-        match (holding, fair) {
-            (Holding::Reader, false) => lock.unlock_shared(),
-            (Holding::Reader, true) => lock.unlock_shared_fair(),
-            (Holding::Upgradable, false) => _ = lock.unlock_upgradable(),
-            (Holding::Upgradable, true) => lock.unlock_upgradable_fair(),
-            (Holding::Writer, false) => lock.unlock_exclusive(),
-            (Holding::Writer, true) => lock.unlock_exclusive_fair(),
+        if fair {
+            lock.ask_for_hand_off();
         }
+        match holding {
+            Holding::Reader => lock.unlock_shared(),
+            Holding::Upgradable => lock.unlock_upgradable(),
+            Holding::Writer => lock.unlock_exclusive(),
+        };
     }
 }

@@ -8,8 +8,10 @@ use super::foreign::{self, Foreign, Present};
 use super::ground::{Note, Place, check_buckets, in_phases, passed};
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
-use crate::lock::{Acquired, RawSemaphore, interrupt};
+use crate::lock::RawSemaphore;
 use crate::lot;
+use crate::unstable::interrupt;
+use crate::unstable::semaphore::{Acquired, acquire_interruptible};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -172,13 +174,13 @@ impl World {
                 true
             }
             Way::Interruptible => {
-                while semaphore.acquire_interruptible(None) != Acquired::Permit {}
+                while acquire_interruptible(semaphore, None) != Acquired::Permit {}
                 true
             }
             Way::Try => semaphore.try_acquire(),
             Way::Timed => semaphore.acquire_until(&passed()),
             Way::TimedInterruptible => {
-                semaphore.acquire_interruptible(Some(&passed())) == Acquired::Permit
+                acquire_interruptible(semaphore, Some(&passed())) == Acquired::Permit
             }
         };
         if taken {

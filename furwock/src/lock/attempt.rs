@@ -18,10 +18,10 @@ pub enum Turn {
 /// An attempt to take a mutex whose last step is the caller's (Long 2017: the kernel returns
 /// `EAGAIN`, and the caller takes the lock in user space).
 ///
-/// [`wait`](Self::wait) returns when the lock has been seen free; it doesn't take it. The caller may
-/// look around once more, and then either takes it, waits again, or drops the attempt: others who wait
-/// are seen to in any case. A thread whose turn it is holds up those behind it until it does one of
-/// these. One that is leaked (`mem::forget`) holds them up for ever.
+/// [`wait`](Self::wait) returns when the lock has been seen free; it doesn't take it. The caller
+/// may look around once more, and then either takes it, waits again, or drops the attempt: others
+/// that wait are seen to in any case. A thread whose turn it is holds up those behind it until it
+/// does one of these. One that is leaked (`mem::forget`) holds them up for ever.
 ///
 /// ```
 /// use furwock::lock::{Options, RawMutex, Turn};

@@ -6,13 +6,13 @@
 //! | n < count - 1 | an arrival | n + 1, and it waits at the gate of the first |
 //! | count - 1 | an arrival | 0; the first is dismissed, the gate opened; the arrival leads |
 //!
-//! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be freed,
-//! or serve the next round, before those that were let go have run. They look at the gate, whose
-//! memory stays. One system call wakes all, which costs less than one each: nobody has anything to
-//! block on afterwards. ORDERING.md, BA-1.
+//! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be
+//! freed, or serve the next round, before those that were let go have run. They look at the gate,
+//! whose memory stays. One system call wakes all, which costs less than one each: nobody has
+//! anything to block on afterwards. ORDERING.md, BA-1.
 
 use super::gate::Gate;
-use super::patience::look_first;
+use super::patience::spin_first;
 use crate::lot::{self, Key, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
@@ -33,7 +33,7 @@ pub struct RawBarrier {
 enum Arrival {
     /// Once the gate has been opened again.
     Waits { gate: Gate, openings: u32 },
-    /// As the leader, who opens the gate, if anybody waits at one.
+    /// As the leader, which opens the gate, if there is one.
     Leads(Option<Gate>),
 }
 
@@ -61,7 +61,8 @@ impl RawBarrier {
     /// them, the last to arrive.
     ///
     /// All that they did before is visible to all of them after it. Every call of a round gives the
-    /// same `count`; 0 is taken for 1. Who comes while a round is complete belongs to the next.
+    /// same `count`; 0 is taken for 1. A thread that comes while a round is complete belongs to the
+    /// next.
     pub fn wait(&self, count: u32) -> bool {
         if count <= 1 {
             return true;
@@ -74,8 +75,8 @@ impl RawBarrier {
         }
     }
 
-    /// The kernel has no memory for a node. One on the stack does instead: if others come to its gate,
-    /// it stays until they have left.
+    /// The kernel has no memory for a node. One on the stack does instead: if others come to its
+    /// gate, it stays until they have left.
     #[cold]
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
@@ -99,9 +100,9 @@ impl RawBarrier {
                 true
             }
             Arrival::Waits { gate, openings } => {
-                // With more threads than processors somebody who isn't running is waited for.
+                // With more threads than processors, a thread that isn't running is waited for.
                 let may_look = count as usize <= lot::processors();
-                if !(may_look && look_first(key, || gate.is_open(openings))) {
+                if !(may_look && spin_first(key, || gate.is_open(openings))) {
                     gate.wait(openings);
                 }
                 if gate.is_of(waiter) {
@@ -133,7 +134,7 @@ impl RawBarrier {
                 gate.enter();
                 gate
             }
-            // (In a forked child there may be none for those who arrived before.)
+            // (In a forked child there may be none for threads that arrived before.)
             None => {
                 // SAFETY: the caller's own node, which serves this wait and no other.
                 unsafe { bucket.stand(waiter, key) };

@@ -1,12 +1,18 @@
-//! The slow path of an exclusive lock: one thread's attempt to take it, running, spinning and
-//! sleeping. The mutex's, and the rwlock's for writers and upgradable readers.
+//! The slow path of locks that have an owner: one thread's attempt to take one, running, spinning
+//! and sleeping. The mutex's, and the rwlock's for all its kinds of waiters.
+//!
+//! A contended `Mutex::lock` comes here from `mutex`, and reads on in `bits` and `mutex::state`
+//! (the word), `spin` and `options`. A thread runs and spins for a while (`run`); then it queues
+//! under the bucket's lock, sleeps, and learns how that ended (`wait`); then it looks at the lock
+//! again, unless it got the lock with the wake. A rwlock's readers do the first half by themselves
+//! (`rwlock/reader.rs`), and the second here.
 
-use super::ahead::learn;
-use super::learnt::active_since_ns;
+use super::bits::{Bits, Role, SPIN, owner};
+use super::learnt::{active_since_ns, wakes_ahead};
 use super::options::{How, Options, Status};
 use super::spin::Spin;
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait, Waiter};
-use crate::prim::atomic::Ordering;
+use crate::prim::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
 use crate::sys::clock::{Deadline, monotonic_ns};
@@ -18,85 +24,132 @@ use core::time::Duration;
 const TURN_NS: u64 = 1_300_000;
 
 /// How often a waiter that asked for it looks whether the lock's owner is alive.
-pub(super) const LOOKS_FOR_OWNER: Duration = Duration::from_millis(20);
+const OWNER_CHECK: Duration = Duration::from_millis(20);
 
-/// How often a caller that may not steal steps back, for a millisecond, for somebody who seems to have
-/// been woken.
-const MOST_COURTESIES: u32 = 8;
+/// How often a caller that may not steal steps back, for a millisecond, for a waiter that seems to
+/// have been woken.
+const MOST_STEPS_BACK: u32 = 8;
 
-/// A waiter that has rung for that long in vain, in ever longer intervals, rings no more.
-const LONGEST_PATIENCE: Duration = Duration::from_millis(700);
+/// A waiter that has rung for that long in vain, at growing intervals, rings no more.
+const LONGEST_ALARM: Duration = Duration::from_millis(700);
 
-/// What a running waiter has promised in the word, and takes back as it takes the lock or goes on to
-/// another role.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Nothing.
-    Newcomer,
-    /// SPIN is its bit.
-    Spinner,
-    /// One of the wakes is its own.
-    Woken,
-}
+/// The most wakes that are on their way to a lock at once.
+pub(super) const MOST_AHEAD: u32 = 127;
 
-/// A lock's word as its contenders see it. Each lock's state module says what the steps mean.
-pub(super) trait Contended {
-    type Word: Copy + PartialEq;
-
+/// A lock as one waiter wants it.
+pub(super) trait Lock: Copy {
+    fn word(&self) -> Word<'_>;
     /// What waiters queue at.
     fn key(&self) -> Key;
-    /// How long to spin, in nanoseconds.
-    fn spin_budget_ns(&self) -> u64;
-    /// What a waiter tells those who look through the queue.
-    fn token(&self) -> usize;
+    fn bits(&self) -> &'static Bits;
+    /// For a lock whose releases don't decide which waiter comes next.
+    fn settler(&self) -> Option<&dyn Settler>;
+}
+
+/// Lets waiters go on when a waiter gives something up.
+pub(super) trait Settler {
     /// What a waiter owes that leaves for good, beside a lock that it has been given.
     fn debt(&self) -> Option<Debt>;
-    fn load(&self) -> Self::Word;
-    fn exchange(
-        &self,
-        old: Self::Word,
-        new: Self::Word,
-        success: Ordering,
-    ) -> Result<Self::Word, Self::Word>;
-
-    /// Whether it can be taken.
-    fn is_available(&self, word: Self::Word) -> bool;
-    /// Whether nobody may spin for it: it will be handed over.
-    fn is_promised(&self, word: Self::Word) -> bool;
-    /// Whether anybody may be queued.
-    fn is_parked(&self, word: Self::Word) -> bool;
-    fn has_spinner(&self, word: Self::Word) -> bool;
-    /// Whether somebody has been woken, or spins, and will look at the lock.
-    fn is_somebody_on_the_way(&self, word: Self::Word) -> bool;
-    /// The thread that has it to itself, or 0.
-    fn owner(&self, word: Self::Word) -> u32;
-
-    /// The word after `tid` took it.
-    fn taken(&self, word: Self::Word, tid: u32, role: Role) -> Self::Word;
-    /// The word after `tid` took it over from its owner.
-    fn seized(&self, word: Self::Word, tid: u32) -> Self::Word;
-    /// The word after a waiter went over from `role` to spinning.
-    fn spun_for(&self, word: Self::Word, role: Role) -> Self::Word;
-    /// The word without `role`.
-    fn given_up(&self, word: Self::Word, role: Role) -> Self::Word;
-    /// The word without what stands for nobody, seen under the bucket's lock.
-    fn cleaned(&self, word: Self::Word, queue: &Locked<'_>) -> Self::Word;
-    /// The word after a waiter queued itself, and asked for the lock to be handed over if `hand_off`.
-    fn queued(&self, word: Self::Word, role: Role, hand_off: bool) -> Self::Word;
-
-    /// A waiter that had a role has queued itself, under the bucket's lock.
-    fn has_queued_giving_up(&self, queue: &mut Locked<'_>);
-    /// Whether a waiter may be passed by for ever without ever being woken. Then it rings, once it has
-    /// waited for long: `has_waited_long`.
+    /// Lets those go on whose turn it is, under the bucket's lock.
+    fn settle(&self, queue: &mut Locked<'_>);
+    /// The same by a caller that isn't queued any more, and holds no lock.
+    fn settle_after_leaving(&self);
+    /// Whether a waiter may be passed by for ever without being woken. Then it sets an alarm.
     fn may_be_passed_by(&self) -> bool;
-    /// A waiter has waited for long without having been woken, under the bucket's lock.
+    /// The alarm rang, under the bucket's lock.
     fn has_waited_long(&self, queue: &mut Locked<'_>, waiter: &'static Waiter);
-    /// A waiter has left the queue unchosen, under the bucket's lock.
-    fn is_leaving(&self, was_last: bool);
-    /// A waiter has left the queue unchosen, or given up its role unqueued. Called without any lock.
-    fn has_left(&self);
-    /// A waiter that was chosen as the last in the queue has the lock, or has given up.
-    fn was_last(&self);
+}
+
+/// A lock's word, widened to 64 bits.
+#[derive(Clone, Copy)]
+pub(super) enum Word<'l> {
+    Narrow(&'l AtomicU32),
+    Wide(&'l AtomicU64),
+}
+
+impl Word<'_> {
+    #[inline]
+    pub(super) fn load(self) -> u64 {
+        match self {
+            Self::Narrow(word) => word.load(Ordering::Relaxed).into(),
+            Self::Wide(word) => word.load(Ordering::Relaxed),
+        }
+    }
+
+    #[inline]
+    pub(super) fn exchange(self, old: u64, new: u64, success: Ordering) -> Result<u64, u64> {
+        const FAILURE: Ordering = Ordering::Relaxed;
+        match self {
+            Self::Narrow(word) => word
+                .compare_exchange_weak(old as u32, new as u32, success, FAILURE)
+                .map(u64::from)
+                .map_err(u64::from),
+            Self::Wide(word) => word.compare_exchange_weak(old, new, success, FAILURE),
+        }
+    }
+
+    #[inline]
+    fn clear(self, bits: u64) {
+        match self {
+            Self::Narrow(word) => _ = word.fetch_and(!(bits as u32), Ordering::Relaxed),
+            Self::Wide(word) => _ = word.fetch_and(!bits, Ordering::Relaxed),
+        }
+    }
+}
+
+/// `word` without what stands for nobody, seen under the bucket's lock (M-4).
+///
+/// Bits may speak of a queue that a forked child's parent has, of a waiter that has left since a
+/// wake was claimed for it, and in such a child of threads that it doesn't have.
+pub(super) fn cleaned(lock: &impl Lock, word: u64, queue: &Locked<'_>) -> u64 {
+    if queue.has(lock.key()) || mutant::active(Mutant::StaleWakeKept) {
+        return word;
+    }
+    let word = word & !lock.bits().stale;
+    if !sys::fork::is_child() {
+        return word;
+    }
+    let stays = mutant::active(Mutant::ParentsWriterStays);
+    (lock.bits().in_child)(word, if stays { |_| true } else { sys::thread::is_ours })
+}
+
+/// What an attempt has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    /// The lock is the caller's.
+    Taken,
+    /// The lock was seen free.
+    SeenFree,
+    TimedOut,
+}
+
+/// What a waiter does, under the bucket's lock.
+pub(super) enum Decision {
+    /// Queues itself and sleeps.
+    Queue(Stay),
+    /// Tries to take the lock.
+    Enter,
+    /// Leaves the lock to another for a moment.
+    StepBack,
+}
+
+/// How a waiter stays in the queue.
+pub(super) struct Stay {
+    pub(super) token: usize,
+    /// It wakes up by itself after that long.
+    pub(super) at_most: Option<Duration>,
+}
+
+/// How a stay in the queue ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waited {
+    /// Woken, or not even queued: look at the lock again.
+    LookAgain,
+    /// Woken by itself, before the deadline.
+    Overslept,
+    /// The lock is the caller's.
+    Taken,
+    TimedOut,
 }
 
 /// One thread's attempt to take one contended lock.
@@ -110,31 +163,12 @@ pub(super) struct Contender<'o, L> {
     queued_ns: u64,
     /// It was the last in the queue when it was chosen: PARKED may stand for nobody.
     check_parked: bool,
-    /// How often it has stepped back for somebody who was woken.
-    courtesies: u32,
+    /// How often it has stepped back.
+    steps_back: u32,
     status: Status,
 }
 
-/// What an attempt has come to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
-    /// The lock is ours.
-    Taken,
-    /// The lock was seen free.
-    SeenFree,
-    TimedOut,
-}
-
-/// What became of an attempt to queue.
-enum Slept {
-    /// Woken, or not even queued, since the lock was free: look again.
-    LookAgain,
-    /// The lock is ours.
-    Granted,
-    TimedOut,
-}
-
-impl<'o, L: Contended> Contender<'o, L> {
+impl<'o, L: Lock> Contender<'o, L> {
     pub(super) fn new(lock: L, options: &'o Options) -> Self {
         Self {
             lock,
@@ -142,8 +176,9 @@ impl<'o, L: Contended> Contender<'o, L> {
             role: Role::Newcomer,
             queued_ns: 0,
             check_parked: false,
-            courtesies: 0,
-            status: Status::new(How::Stolen),
+            steps_back: 0,
+            // A caller that may not steal takes a lock that nobody is about to take.
+            status: Status::new(if options.steal { How::Stolen } else { How::Fast }),
         }
     }
 
@@ -167,22 +202,30 @@ impl<'o, L: Contended> Contender<'o, L> {
     pub(super) fn advance(&mut self, take: bool) -> Came {
         loop {
             if self.role == Role::Woken {
-                learn(self.lock.key(), self.lock.is_available(self.lock.load()));
+                learn(self.lock.key(), self.lock.bits().is_available(self.lock.word().load()));
             }
             match self.run(take) {
                 Some(Came::Taken) => return self.took_it(),
                 Some(came) => return came,
                 None => {}
             }
-            match self.sleep() {
-                Slept::LookAgain => {}
-                Slept::Granted => {
-                    self.status.how = How::HandedOver;
-                    return self.took_it();
+            let bits = self.lock.bits();
+            let may_pass = self.may_pass();
+            let decide = move |word, clean| match () {
+                () if !bits.is_available(clean)
+                    || !may_pass && bits.is_contested(clean)
+                    || mutant::active(Mutant::ParkOnFreeLock) =>
+                {
+                    Decision::Queue(Stay { token: bits.token, at_most: None })
                 }
-                Slept::TimedOut if self.takes_over() => return self.took_it(),
-                Slept::TimedOut if self.has_timed_out() => return self.give_up(),
-                Slept::TimedOut => {}
+                // Nobody is queued, so that the word may be wrong about a waiter on its way.
+                () if !may_pass && bits.is_contested(word) => Decision::StepBack,
+                () => Decision::Enter,
+            };
+            match self.wait(decide) {
+                Waited::LookAgain | Waited::Overslept => {}
+                Waited::Taken => return self.took_it(),
+                Waited::TimedOut => return self.give_up(),
             }
         }
     }
@@ -192,29 +235,29 @@ impl<'o, L: Contended> Contender<'o, L> {
         self.status
     }
 
-    /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then still
-    /// be the spinner, and gives that up as it queues.
+    /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then
+    /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Came> {
-        let mut spin = Spin::learnt(self.lock.spin_budget_ns());
+        let bits = self.lock.bits();
+        let mut spin = Spin::learnt(bits.spin_ns);
         loop {
-            if self.is_to_queue(self.lock.load()) {
+            if !self.may_pass() && bits.is_contested(self.lock.word().load()) {
                 return None;
             }
             if take && self.try_take() {
                 return Some(Came::Taken);
             }
-            let word = self.lock.load();
-            if self.lock.is_available(word) {
+            let word = self.lock.word().load();
+            if bits.is_available(word) {
                 if take {
                     continue;
                 }
                 return Some(Came::SeenFree);
             }
-            // Nobody sleeps: who steps aside for a moment needn't say so.
-            let unseen = spin.steps_aside()
+            // Nobody sleeps: a thread that pauses once, for long, needn't say so.
+            let unseen = spin.begins_with_long_pause()
                 && self.role == Role::Newcomer
-                && !self.lock.is_parked(word)
-                && !self.lock.is_promised(word);
+                && word & (bits.parked | bits.promised) == 0;
             if !(unseen || self.is_spinner(word)) || !spin.pause() {
                 return None;
             }
@@ -228,10 +271,11 @@ impl<'o, L: Contended> Contender<'o, L> {
 
     /// Takes the lock past the queue, giving up the role, as long as it is free.
     fn try_take(&mut self) -> bool {
-        let mut word = self.lock.load();
-        while self.lock.is_available(word) {
-            let new = self.lock.taken(word, lot::tid(), self.role);
-            match self.lock.exchange(word, new, Ordering::Acquire) {
+        let bits = self.lock.bits();
+        let mut word = self.lock.word().load();
+        while bits.is_available(word) {
+            let new = bits.taken(word, self.role, lot::tid());
+            match self.lock.word().exchange(word, new, Ordering::Acquire) {
                 Ok(_) => {
                     self.role = Role::Newcomer;
                     return true;
@@ -242,28 +286,27 @@ impl<'o, L: Contended> Contender<'o, L> {
         false
     }
 
-    /// Whether this thread, which may not steal, has to queue up behind somebody who has been woken.
-    fn is_to_queue(&self, word: L::Word) -> bool {
-        !self.options.steal
-            && self.courtesies < MOST_COURTESIES
-            && self.role == Role::Newcomer
-            && self.queued_ns == 0
-            && self.lock.is_parked(word)
-            && self.lock.is_somebody_on_the_way(word)
+    /// Whether this thread may take the lock before a waiter that has been woken. One that may not
+    /// steal queues up behind that, or steps back, some times at most.
+    fn may_pass(&self) -> bool {
+        self.options.steal
+            || self.steps_back == MOST_STEPS_BACK
+            || self.role != Role::Newcomer
+            || self.queued_ns != 0
     }
 
     /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
     /// becomes if nobody else is.
-    fn is_spinner(&mut self, seen: L::Word) -> bool {
-        let over =
-            self.role == Role::Newcomer && self.lock.is_parked(seen) && turn_is_over(TURN_NS);
-        if over || self.lock.is_promised(seen) || !self.options.spin {
+    fn is_spinner(&mut self, seen: u64) -> bool {
+        let bits = self.lock.bits();
+        let over = self.role == Role::Newcomer && seen & bits.parked != 0 && turn_is_over(TURN_NS);
+        if over || seen & bits.promised != 0 || !self.options.spin {
             return false;
         }
-        if !self.lock.has_spinner(seen) {
-            // (If this thread is the spinner, somebody took its bit for stale.)
-            let new = self.lock.spun_for(seen, self.role);
-            if self.lock.exchange(seen, new, Ordering::Relaxed).is_ok() {
+        if seen & SPIN == 0 {
+            // (If this thread is the spinner, another waiter took its bit for stale.)
+            let new = bits.spun_for(seen, self.role);
+            if self.lock.word().exchange(seen, new, Ordering::Relaxed).is_ok() {
                 self.role = Role::Spinner;
                 self.note(How::Spun);
             }
@@ -272,107 +315,135 @@ impl<'o, L: Contended> Contender<'o, L> {
         self.role == Role::Spinner
     }
 
-    fn sleep(&mut self) -> Slept {
+    /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's
+    /// lock, with the word and the word without what stands for nobody.
+    pub(super) fn wait(&mut self, decide: impl FnMut(u64, u64) -> Decision) -> Waited {
         let Some(node) = lot::node() else {
             // No memory for a node. The role, if any, stays: this thread does look again.
             sys::thread::nap();
-            return if self.has_timed_out() { Slept::TimedOut } else { Slept::LookAgain };
+            return self.after_interval();
         };
-        let Some(ended) = self.queue_and_sleep(&node) else { return Slept::LookAgain };
-        match ended {
-            Ended::Chosen(verdict) => {
-                active_since_ns(&node.notes).store(now_ns(), Ordering::Relaxed);
-                if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
-                    return Slept::TimedOut;
-                }
-                if self.was_chosen(verdict) { Slept::Granted } else { Slept::LookAgain }
+        let Some((ended, was_last)) = self.queue_and_sleep(&node, decide) else {
+            return Waited::LookAgain;
+        };
+        let Ended::Chosen(verdict) = ended else {
+            // If it was the last, the queue is empty, and its marks are gone.
+            if !was_last {
+                self.settle_after_leaving();
             }
-            Ended::TimedOut | Ended::Interrupted | Ended::Signalled => {
-                self.lock.has_left();
-                Slept::TimedOut
-            }
+            return self.after_interval();
+        };
+        active_since_ns(&node.notes).store(now_ns(), Ordering::Relaxed);
+        if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
+            return Waited::TimedOut;
         }
+        if self.was_chosen(verdict) {
+            self.status.how = How::HandedOver;
+            return Waited::Taken;
+        }
+        Waited::LookAgain
     }
 
-    /// Queues this thread and sleeps. `None` if the lock was seen free instead.
-    fn queue_and_sleep(&mut self, node: &Node) -> Option<Ended> {
-        let key = self.lock.key();
-        let woken_before = self.queued_ns != 0;
-        let hand_off = woken_before && self.has_waited_long();
-        let mut bucket = lot::announce(key);
+    /// Queues this thread and sleeps. Returns how that ended, and, if it left the queue by itself,
+    /// whether it was the last there. `None` if it didn't queue.
+    fn queue_and_sleep(
+        &mut self,
+        node: &Node,
+        mut decide: impl FnMut(u64, u64) -> Decision,
+    ) -> Option<(Ended, bool)> {
+        let (lock, bits) = (self.lock, self.lock.bits());
+        let keeps_place = bits.keeps_place && self.queued_ns != 0;
+        let hand_off = keeps_place && self.has_waited_long();
+        let mut bucket = lot::announce(lock.key());
         let had_role = self.role != Role::Newcomer;
         if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
             self.role = Role::Newcomer;
         }
-        let mut word = self.lock.load();
-        loop {
-            let cleaned = self.lock.cleaned(word, &bucket);
-            let queues = !self.lock.is_available(cleaned)
-                || self.is_to_queue(cleaned)
-                || mutant::active(Mutant::ParkOnFreeLock);
-            if !queues && self.is_to_queue(word) {
-                // Somebody seems to be on the way, but nobody is queued: that may not be true.
-                self.courtesies += 1;
-                bucket.retract();
-                drop(bucket);
-                sys::thread::nap();
-                return None;
+        let mut word = lock.word().load();
+        let stay = loop {
+            let clean = cleaned(&lock, word, &bucket);
+            let (new, stay) = match decide(word, clean) {
+                Decision::Queue(stay) => (bits.queued(clean, self.role, hand_off), Some(stay)),
+                Decision::Enter if clean != word => (clean, None),
+                Decision::Enter => {
+                    bucket.retract();
+                    return None;
+                }
+                Decision::StepBack => {
+                    bucket.retract();
+                    drop(bucket);
+                    self.steps_back += 1;
+                    self.note_sleep();
+                    sys::thread::nap();
+                    return None;
+                }
+            };
+            match (lock.word().exchange(word, new, Ordering::Relaxed), stay) {
+                (Ok(_), Some(stay)) => break stay,
+                (Ok(_), None) => word = new,
+                (Err(now), _) => word = now,
             }
-            if !queues && cleaned == word {
-                bucket.retract();
-                return None;
-            }
-            let new = if queues { self.lock.queued(cleaned, self.role, hand_off) } else { cleaned };
-            match self.lock.exchange(word, new, Ordering::Relaxed) {
-                Ok(_) if queues => break,
-                Ok(_) => word = new,
-                Err(now) => word = now,
-            }
-        }
+        };
         self.role = Role::Newcomer;
-        self.note(How::Slept);
-        self.status.sleeps += 1;
-        let slice = self.slice();
-        let until = slice.as_ref().or(self.options.deadline.as_ref());
-        let place = if woken_before { Place::Front } else { Place::Back };
-        let mut wait = Wait::enqueue(&mut bucket, node, key, self.lock.token(), place).until(until);
-        if let Some(debt) = self.lock.debt() {
-            wait = wait.owing(debt);
-        }
-        if had_role {
-            self.lock.has_queued_giving_up(&mut bucket);
+        self.note_sleep();
+        let interval = self.interval(stay.at_most);
+        let until = interval.as_ref().or(self.options.deadline.as_ref());
+        let place = if keeps_place { Place::Front } else { Place::Back };
+        let mut wait = Wait::enqueue(&mut bucket, node, lock.key(), stay.token, place).until(until);
+        let settler = lock.settler();
+        if let Some(settler) = settler {
+            if let Some(debt) = settler.debt() {
+                wait = wait.owing(debt);
+            }
+            if had_role && !mutant::active(Mutant::RoleGivenUpUnsettled) {
+                settler.settle(&mut bucket);
+            }
         }
         drop(bucket);
-        if !woken_before {
+        if bits.keeps_place && !keeps_place {
             self.queued_ns = now_ns();
         }
         let mut patience = Duration::from_nanos(self.options.hand_off_after_ns);
-        let rings = self.lock.may_be_passed_by()
-            && patience < LONGEST_PATIENCE
-            && !self.options.deadline.as_ref().is_some_and(|deadline| deadline.is_within(patience));
-        let alarm = rings.then(|| Deadline::after(patience));
+        let alarm = settler
+            .filter(|settler| settler.may_be_passed_by())
+            .and_then(|_| alarm_after(patience, self.options.deadline.as_ref()));
         let ring = |queue: &mut Locked<'_>, waiter| {
-            self.lock.has_waited_long(queue, waiter);
+            if let Some(settler) = settler {
+                settler.has_waited_long(queue, waiter);
+            }
             patience *= 2;
-            let deadline = slice.as_ref().or(self.options.deadline.as_ref());
-            let ends = deadline.is_some_and(|deadline| deadline.is_within(patience));
-            (!ends && patience < LONGEST_PATIENCE).then(|| Deadline::after(patience))
+            alarm_after(patience, until)
         };
-        Some(wait.sleep_ringing(alarm, ring, |was_last| self.lock.is_leaving(was_last)))
+        let mut left_last = false;
+        let ended = wait.sleep_ringing(alarm, ring, |was_last| {
+            left_last = was_last;
+            if was_last {
+                self.nobody_is_queued();
+            }
+        });
+        Some((ended, left_last))
     }
 
     fn has_waited_long(&self) -> bool {
-        // A model has no time: there, whoever was woken in vain asks.
+        // A model has no time: there, a waiter that was woken in vain asks.
         cfg!(any(loom, shuttle))
             || now_ns().saturating_sub(self.queued_ns) > self.options.hand_off_after_ns
     }
 
-    /// Until when to sleep before looking whether the owner is alive, if that comes first.
-    fn slice(&self) -> Option<Deadline> {
-        let ends_sooner = |deadline: &Deadline| deadline.is_within(LOOKS_FOR_OWNER);
-        let looks =
-            self.options.owner_death && !self.options.deadline.as_ref().is_some_and(ends_sooner);
-        looks.then(|| Deadline::after(LOOKS_FOR_OWNER))
+    /// Until when to sleep before looking again, if that comes before the deadline: after
+    /// `at_most`, or to look whether the owner is alive.
+    fn interval(&self, at_most: Option<Duration>) -> Option<Deadline> {
+        let interval = at_most.or(self.options.owner_death.then_some(OWNER_CHECK))?;
+        let sooner = self.options.deadline.is_some_and(|deadline| deadline.is_within(interval));
+        (!sooner).then(|| Deadline::after(interval))
+    }
+
+    /// The interval or the time is over.
+    pub(super) fn after_interval(&mut self) -> Waited {
+        if self.takes_over() {
+            return Waited::Taken;
+        }
+        if self.has_timed_out() { Waited::TimedOut } else { Waited::Overslept }
     }
 
     /// Takes the lock from an owner that has ended, if the caller asked for that.
@@ -380,14 +451,15 @@ impl<'o, L: Contended> Contender<'o, L> {
         if !self.options.owner_death {
             return false;
         }
-        let word = self.lock.load();
-        let owner = self.lock.owner(word);
-        if owner == 0 || sys::thread::is_ours(owner) {
+        let bits = self.lock.bits();
+        let word = self.lock.word().load();
+        // (Only for want of memory for a node there is a role to give up here.)
+        let seized = (bits.seize)(bits.given_up(word, self.role), lot::tid());
+        let Some(new) = seized.filter(|_| owner(word) != 0) else { return false };
+        if sys::thread::is_ours(owner(word)) {
             return false;
         }
-        // (Only for want of memory for a node there is a role to give up here.)
-        let new = self.lock.seized(self.lock.given_up(word, self.role), lot::tid());
-        let taken = self.lock.exchange(word, new, Ordering::Acquire).is_ok();
+        let taken = self.lock.word().exchange(word, new, Ordering::Acquire).is_ok();
         if taken {
             self.role = Role::Newcomer;
         }
@@ -402,51 +474,86 @@ impl<'o, L: Contended> Contender<'o, L> {
         verdict.granted.is_some()
     }
 
-    fn has_timed_out(&self) -> bool {
+    pub(super) fn has_timed_out(&self) -> bool {
         self.options.deadline.as_ref().is_some_and(Deadline::has_passed)
     }
 
-    /// Notes the way that the lock is being got, unless it has slept already.
-    fn note(&mut self, how: How) {
+    /// Notes the way that the lock is being got, unless the caller has slept already.
+    pub(super) fn note(&mut self, how: How) {
         if self.status.how != How::Slept {
             self.status.how = how;
         }
     }
 
+    fn note_sleep(&mut self) {
+        self.status.how = How::Slept;
+        self.status.sleeps += 1;
+    }
+
     /// The lock is this thread's.
     fn took_it(&mut self) -> Came {
-        if core::mem::take(&mut self.check_parked) {
-            self.lock.was_last();
-        }
+        self.check_queue();
         Came::Taken
     }
 
     /// The deadline has passed, or the caller wants the lock no more. A role is given up only while
-    /// somebody holds the lock, whose release will see to the others; otherwise the lock is this
-    /// thread's to take. (Whoever queues gives it up, M-3: with a role come here those for whose
-    /// node there was no memory, and those that leave the last step to their caller.)
+    /// the lock is held, since its release will see to the others; otherwise the lock is this
+    /// thread's to take. (A waiter that queues gives it up, M-3: with a role come here those for
+    /// whose node there was no memory, and those that leave the last step to their caller.)
     pub(super) fn give_up(&mut self) -> Came {
+        let bits = self.lock.bits();
         let had_role = self.role != Role::Newcomer;
         while self.role != Role::Newcomer {
             if self.try_take() {
                 return self.took_it();
             }
-            let word = self.lock.load();
-            let new = self.lock.given_up(word, self.role);
-            if !self.lock.is_available(word)
-                && self.lock.exchange(word, new, Ordering::Relaxed).is_ok()
+            let word = self.lock.word().load();
+            let new = bits.given_up(word, self.role);
+            if !bits.is_available(word)
+                && self.lock.word().exchange(word, new, Ordering::Relaxed).is_ok()
             {
                 self.role = Role::Newcomer;
             }
         }
         if had_role {
-            self.lock.has_left();
+            self.settle_after_leaving();
         }
-        if core::mem::take(&mut self.check_parked) {
-            self.lock.was_last();
-        }
+        self.check_queue();
         Came::TimedOut
     }
+
+    fn settle_after_leaving(&self) {
+        if let Some(settler) = self.lock.settler()
+            && !mutant::active(Mutant::LeaverSettlesNothing)
+        {
+            settler.settle_after_leaving();
+        }
+    }
+
+    /// Clears the marks of the queue if this thread was chosen as its last, and it is still empty.
+    fn check_queue(&mut self) {
+        if core::mem::take(&mut self.check_parked) {
+            let bucket = lot::lock(self.lock.key());
+            if !bucket.has(self.lock.key()) {
+                self.nobody_is_queued();
+            }
+        }
+    }
+
+    /// The caller holds the bucket lock, has seen that nobody is queued, and is still inside a call
+    /// on this lock, so that the word exists.
+    fn nobody_is_queued(&self) {
+        if !mutant::active(Mutant::StaleWakeKept) && !mutant::active(Mutant::LeaverSettlesNothing) {
+            self.lock.word().clear(self.lock.bits().left_by_last);
+        }
+    }
+}
+
+/// When to ring after a wait of `patience`; `None` if `end` comes first, or it has been long
+/// enough.
+fn alarm_after(patience: Duration, end: Option<&Deadline>) -> Option<Deadline> {
+    let ends = end.is_some_and(|end| end.is_within(patience));
+    (!ends && patience < LONGEST_ALARM).then(|| Deadline::after(patience))
 }
 
 /// Whether this thread has run past sleepers for `turn_ns`.
@@ -460,6 +567,31 @@ pub(super) fn turn_is_over(turn_ns: u64) -> bool {
     }
 }
 
-pub(super) fn now_ns() -> u64 {
+fn now_ns() -> u64 {
     if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
+}
+
+/// How many woken waiters of the lock at `key` should be on their way at a time, at least 1.
+///
+/// One, as long as woken waiters find the lock taken: more would be a swarm. If they find it free,
+/// critical sections are short beside a wake, and with one wake at a time processors stand idle
+/// between a release and the next waiter's start. The bucket remembers (`learn`).
+///
+/// One where priorities count: of two that are woken, the wrong one may be first.
+pub(super) fn how_far_ahead(key: Key) -> u32 {
+    if lot::are_there_ranks() {
+        return 1;
+    }
+    let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
+    (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
+}
+
+/// Notes how a woken waiter found the lock.
+fn learn(key: Key, found_free: bool) {
+    let hint = wakes_ahead(key);
+    let ahead = hint.load(Ordering::Relaxed);
+    let new = if found_free { (ahead + 1).min(MOST_AHEAD) } else { ahead / 2 };
+    if new != ahead {
+        hint.store(new, Ordering::Relaxed);
+    }
 }

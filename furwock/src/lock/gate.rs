@@ -1,10 +1,11 @@
 //! A gate that many threads wait at and one opens, for all of them by one system call.
 //!
-//! It stands in the node of whoever came first, who is queued for it; the others find it through him.
-//! A node's memory is never unmapped, so that they may look at the gate after the first has gone,
-//! and whatever brought them there too. (Where there is no memory for a node, the first stands on its
-//! own stack, and stays until the others have left.) The word counts the openings, in steps of two, and is never
-//! set back: who knows the number of his opening can't miss it (ORDERING.md, BA-1).
+//! It stands in the node of whoever came first, who is queued for it; the others find it through
+//! him. A node's memory is never unmapped, so that they may look at the gate after the first has
+//! gone, and whatever brought them there too. (Where there is no memory for a node, the first
+//! stands on its own stack, and stays until the others have left.) The word counts the openings, in
+//! steps of two, and is never set back: who knows the number of his opening can't miss it
+//! (ORDERING.md, BA-1).
 
 use crate::lot::{Room, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -50,8 +51,8 @@ impl Gate {
         &self.room.words[1]
     }
 
-    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is queued
-    /// in.
+    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is
+    /// queued in.
     #[inline]
     pub(super) fn enter(self) {
         if self.guests().load(Ordering::Relaxed) != 0 {
@@ -77,8 +78,8 @@ impl Gate {
         }
     }
 
-    /// How often it has been opened, for `wait`. Under the lock of the bucket that the first is queued
-    /// in, so that the opening meant is still to come.
+    /// How often it has been opened, for `wait`. Under the lock of the bucket that the first is
+    /// queued in, so that the opening meant is still to come.
     pub(super) fn openings(self) -> u32 {
         self.word().load(Ordering::Relaxed) & !SLEEPERS
     }

@@ -1,31 +1,30 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
-mod ahead;
 mod attempt;
 mod barrier;
-mod condvar;
+mod bits;
+pub(crate) mod condvar;
 mod contender;
 mod gate;
 mod learnt;
-mod mutex;
-mod mutex_state;
+pub(crate) mod mutex;
 mod options;
 mod patience;
 pub mod pi;
 pub mod robust;
-mod rwlock;
-mod semaphore;
+pub(crate) mod rwlock;
+pub(crate) mod semaphore;
 mod spin;
 
 pub use attempt::{Attempt, Turn};
 pub use barrier::RawBarrier;
-pub use condvar::{CondvarWait, Outcome, RawCondvar};
+pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
-pub use semaphore::{Acquired, RawSemaphore, TooManyPermits};
+pub use semaphore::{RawSemaphore, TooManyPermits};
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.
 #[inline(always)]
@@ -33,197 +32,10 @@ pub fn thread_id() -> u32 {
     crate::lot::tid()
 }
 
-/// The same if the thread has asked for it before, 0 otherwise. Calls nothing.
-#[cfg(not(any(loom, shuttle)))]
-#[inline(always)]
-pub fn known_thread_id() -> u32 {
-    crate::sys::thread::known_tid()
-}
-
-/// What a thread that reads a rwlock may be asked later: whether it reads any. Counted by callers that
-/// need it, since locks don't.
-#[cfg(not(any(loom, shuttle)))]
-pub mod reads {
-    use crate::sys::thread;
-
-    /// Counts a read lock of the calling thread in.
-    #[inline(always)]
-    pub fn began() {
-        thread::began_to_read();
-    }
-
-    /// Counts a read lock of the calling thread out.
-    #[inline(always)]
-    pub fn ended() {
-        thread::ended_reading();
-    }
-
-    /// Whether the calling thread has one.
-    #[inline(always)]
-    pub fn any() -> bool {
-        thread::reads()
-    }
-}
-
-/// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all without) by
-/// arrival, as the kernel orders a futex's.
-///
-/// A process whose thread has a real-time policy when it makes the wait queues ([`prepare`], or the first
-/// wait of all) has it seen to by itself. Call this where a thread gets one otherwise. From then on each
-/// sleep costs one or two system calls more, `sched_getscheduler` and `sched_getparam`, which a sandbox
-/// has to allow. Without this call none is made on the way to a lock.
-#[cfg(not(any(loom, shuttle)))]
-pub fn mind_priorities() {
-    crate::sys::priority::there_are_ranks();
-}
-
-/// Lets other threads run, for a caller that spins on a word that it can't sleep on: sleeps for 0.1 ms,
-/// and in later rounds for up to 1.6 ms, so that a thread of lower priority gets to run. Makes no system
-/// call but futex(2), leaves errno alone, and is no cancellation point.
-///
-/// `sched_yield` would be another call for a sandbox to allow, and gained nothing: with 2, 4 and 16
-/// threads on two processors, and 4 on one, sleeps let as many of them through, or more.
-#[cfg(not(any(loom, shuttle)))]
-pub fn give_way(rounds: u32) {
-    const FIRST_NS: u32 = 100_000;
-    crate::sys::thread::nap_for(FIRST_NS << rounds.min(4));
-}
-
-/// Does what the first wait would do: maps the wait-queue table, and registers the calling thread and
-/// the fork handler. Worth calling where system calls may be forbidden later, or locks held that
-/// these need. Costs a few system calls and no memory.
+/// Does what the first wait would do: maps the wait-queue table, and registers the calling thread
+/// and the fork handler. Worth calling where system calls may be forbidden later, or locks held
+/// that these need. Costs a few system calls and no memory.
 pub fn prepare() {
     // Without memory the first waits are slow, as they are without this call.
     _ = crate::lot::prepare();
-}
-
-/// Does the same, and says if the system refuses what waits need: then whoever has other locks to turn
-/// to should. furwock's work all the same if it is memory that is lacking, but slowly.
-#[cfg(not(any(loom, shuttle)))]
-pub fn try_prepare() -> Result<(), Unprepared> {
-    if !crate::sys::futex::is_allowed() {
-        return Err(Unprepared::NoFutex);
-    }
-    if crate::lot::prepare() { Ok(()) } else { Err(Unprepared::NoMemory) }
-}
-
-/// What [`try_prepare`] found lacking.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unprepared {
-    /// The kernel gives no memory for the wait-queue table.
-    NoMemory,
-    /// The kernel has no private futexes, or a sandbox forbids them.
-    NoFutex,
-}
-
-impl core::fmt::Display for Unprepared {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str(match self {
-            Self::NoMemory => "the kernel gives no memory for the wait queues",
-            Self::NoFutex => "the kernel refuses private futexes",
-        })
-    }
-}
-
-impl core::error::Error for Unprepared {}
-
-/// Ends the interruptible wait that the thread with pthread's id `pthread` is in, or the next one
-/// it begins unless it calls [`forget_interrupt`] first.
-///
-/// The caller has already stored what the thread is to find. A walk over all threads that ever
-/// waited; it may also interrupt a thread that it isn't meant for.
-pub fn interrupt(pthread: usize) {
-    crate::lot::interrupt_thread(pthread);
-}
-
-/// Ends the waits that the calling thread is about to leave by a jump out of a signal handler, without
-/// returning from them: those for which `is_left` says so, of an address in the wait's frame. Others
-/// that wait for the same are woken for no reason.
-///
-/// To be called before the jump. Nothing can be done for a wait that the handler came upon while it held
-/// one of the engine's own locks: some ten instructions at either end of a sleep, which [`signals`] keeps
-/// handlers out of.
-#[cfg(not(any(loom, shuttle)))]
-#[inline]
-pub fn abandon_waits(is_left: impl Fn(usize) -> bool) {
-    if crate::lot::is_waiting() {
-        crate::lot::abandon_waits(is_left);
-    }
-}
-
-/// The same while an unwind is on its way through those frames, for a caller that comes before it.
-#[cfg(not(any(loom, shuttle)))]
-pub fn end_waits(is_left: impl Fn(usize) -> bool) {
-    if crate::lot::is_waiting() {
-        crate::lot::end_waits(is_left);
-    }
-}
-
-/// Keeps the program's signal handlers out of calls that they mustn't cut, since a handler may leave what
-/// it interrupted for good. For callers through whom all handlers are installed.
-#[cfg(not(any(loom, shuttle)))]
-pub mod signals {
-    use crate::sys::{signals, thread};
-    use core::ffi::{c_int, c_void};
-
-    /// Calls `call`. Handlers that ask [`postpone`] wait until it has returned, or sleeps; those that leave
-    /// it while it sleeps unwind it, or [`abandon_waits`](super::abandon_waits).
-    ///
-    /// The calling function must have nothing to drop.
-    #[inline(always)]
-    pub fn closed<R>(call: impl FnOnce() -> R) -> R {
-        signals::closed(call)
-    }
-
-    /// Whether the caller, a handler of `signal`, is to return at once: it has come upon a closed call of
-    /// its thread, and will be called again, with the same `info`, when that is over or sleeps. Handlers
-    /// of faults are never put off; nor is any where the kernel refuses to queue the signal again.
-    ///
-    /// `handler` is what the kernel called.
-    ///
-    /// # Safety
-    /// Called first thing in a handler that was installed with `SA_SIGINFO`, with the kernel's arguments.
-    #[inline]
-    pub unsafe fn postpone(
-        signal: c_int,
-        info: *const libc::siginfo_t,
-        context: *mut c_void,
-        handler: usize,
-    ) -> bool {
-        // SAFETY: by this function's contract.
-        unsafe { signals::postpone(signal, info, context, handler) }
-    }
-
-    /// Before a jump: opens the closed call that a fault's handler is about to leave for good, if `is_left`
-    /// says so of an address in the call's frame.
-    #[inline]
-    pub fn leave(is_left: impl Fn(usize) -> bool) {
-        signals::leave(is_left);
-    }
-
-    /// Has the kernel call `instead(handler)` for `signal` in place of `handler`, past libc. False if
-    /// `signal` has no handler.
-    pub fn replace_handler(signal: c_int, instead: impl FnOnce(usize) -> Option<usize>) -> bool {
-        signals::replace_handler(signal, instead)
-    }
-
-    /// What the caller's thread has noted by [`note`]; 0 at first.
-    #[inline]
-    pub fn noted() -> usize {
-        thread::slot().noted.get()
-    }
-
-    /// Has the caller's thread keep `value` for its handlers.
-    #[inline]
-    pub fn note(value: usize) {
-        thread::slot().noted.set(value);
-    }
-}
-
-/// Makes the calling thread known to [`interrupt`], and forgets an interrupt that came before.
-///
-/// After this call, whoever stores a reason and then calls `interrupt` either has stored it in time
-/// for the caller to see, or ends the caller's next interruptible wait (ORDERING.md, O-4).
-pub fn forget_interrupt() {
-    crate::lot::forget_interrupt();
 }

@@ -23,6 +23,7 @@ pub struct Options {
     pub(super) spin: bool,
     pub(super) hand_off_after_ns: u64,
     pub(super) owner_death: bool,
+    pub(super) recursive: bool,
 }
 
 impl Default for Options {
@@ -33,7 +34,7 @@ impl Default for Options {
 
 impl Options {
     /// What plain `lock` does: no deadline, steals, spins, asks for a hand-off after
-    /// [`HAND_OFF_AFTER`], doesn't look whether the owner is alive.
+    /// [`HAND_OFF_AFTER`], doesn't look whether the owner is alive, reads behind writers that wait.
     pub const fn new() -> Self {
         Self {
             deadline: None,
@@ -41,6 +42,7 @@ impl Options {
             spin: true,
             hand_off_after_ns: HAND_OFF_AFTER.as_nanos() as u64,
             owner_death: false,
+            recursive: false,
         }
     }
 
@@ -67,7 +69,7 @@ impl Options {
     }
 
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
-    /// then goes to whoever is first in the queue, and nobody steals it. Asked by a waiter that was
+    /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
     /// woken and found the lock taken once more.
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
@@ -79,12 +81,20 @@ impl Options {
     /// Whether to look, while waiting, if the thread that holds the lock has ended, and to take it
     /// over if so: [`Status::owner_died`] then says that what the lock protects may be half done.
     ///
-    /// A waiter looks about every 20 ms. Threads of this process only. A new thread that was given the
-    /// dead one's kernel id looks like it for as long as it lives; a dead *reader* leaves no name
-    /// and is not found.
+    /// A waiter looks about every 20 ms. Threads of this process only. A new thread that was given
+    /// the dead one's kernel id looks like it for as long as it lives; a dead *reader* leaves no
+    /// name and is not found.
     #[must_use]
     pub const fn owner_death(mut self, yes: bool) -> Self {
         self.owner_death = yes;
+        self
+    }
+
+    /// Whether a reader enters past all writers but one that is inside: for a thread that reads
+    /// already, and mustn't wait for a writer that waits for it. Readers of a rwlock only.
+    #[must_use]
+    pub const fn recursive(mut self, yes: bool) -> Self {
+        self.recursive = yes;
         self
     }
 }
@@ -98,9 +108,9 @@ pub enum How {
     Stolen,
     /// The caller spun until it was free.
     Spun,
-    /// The caller slept, was woken, and took it.
+    /// The caller slept, and took it when it ran again.
     Slept,
-    /// It was given to the caller, who slept.
+    /// It was given to the caller, which slept.
     HandedOver,
 }
 

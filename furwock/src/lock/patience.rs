@@ -1,11 +1,11 @@
-//! Whether it pays to look a little longer before a sleep, where a thread waits for what another is to
-//! do: each bucket keeps what such waits learnt there.
+//! Whether it pays to look a little longer before a sleep, where a thread waits for what another is
+//! to do: each bucket keeps what such waits learnt there.
 //!
-//! A look that is rewarded saves a sleep and a wake, across processors some 25 us; one that isn't costs
-//! its time. So the time is set to a little more than it lately took, halves with each failure, down to
-//! none, and now and then a wait looks for as long as a sleep and a wake would take, to see how things
-//! are now: two threads that answer each other have to be awake both to find out that they needn't
-//! sleep. The more such trials fail, the rarer they become.
+//! A look that is rewarded saves a sleep and a wake, across processors some 25 us; one that isn't
+//! costs its time. So the time is set to a little more than it lately took, halves with each
+//! failure, down to none, and now and then a wait looks for as long as a sleep and a wake would
+//! take, to see how things are now: two threads that answer each other have to be awake both to
+//! find out that they needn't sleep. The more such trials fail, the rarer they become.
 
 use super::learnt::looks;
 use crate::lot::{Key, processors};
@@ -19,7 +19,8 @@ const MOST: u32 = 300;
 /// Fewer aren't worth the bother.
 const LEAST: u32 = 4;
 
-/// log2 of how many waits there are between two trials, after the first that failed, and in the end.
+/// log2 of how many waits there are between two trials, after the first that failed, and in the
+/// end.
 const SOON: u32 = 4;
 const LATE: u32 = 12;
 
@@ -57,7 +58,7 @@ impl Learnt {
 }
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
-pub(crate) fn look_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
+pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || processors() == 1 {
         return false;
     }

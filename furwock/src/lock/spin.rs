@@ -6,21 +6,13 @@ use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 
-/// A spinner's patience: about twice what a sleep and a wake across processors take (locks.md
-/// measured 10 to 15 us from wake to run).
-pub(super) const BUDGET_NS: u64 = 25_000;
-
-/// The same where a lock is mostly read. There a preempted reader may be what is waited for, who needs
-/// the processor.
-pub(super) const RWLOCK_BUDGET_NS: u64 = 10_000;
-
-/// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and one
-/// that comes late costs only its own delay.
+/// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and
+/// one that comes late costs only its own delay.
 const PAUSES: u32 = 8;
 
-/// Pauses before the first probe of a thread that meets short sections: some 8 us. Threads that take a
-/// lock in turn for a few instructions do nothing but move its cache line: the longer one leaves the
-/// other alone with it, the better for both.
+/// Pauses before the first probe of a thread that meets short sections: some 8 us. Threads that
+/// take a lock in turn for a few instructions do nothing but move its cache line: the longer one
+/// leaves the other alone with it, the better for both.
 const MANY_PAUSES: u32 = 600;
 
 /// Contentions that follow one another within that time are a thread's that does little between and
@@ -50,8 +42,8 @@ impl Spin {
         Self { probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES }
     }
 
-    /// A spell that begins as the thread has learnt: after a plain spell, the time since that one began
-    /// says whether sections are short.
+    /// A spell that begins as the thread has learnt: after a plain spell, the time since that one
+    /// began says whether sections are short.
     pub(super) fn learnt(budget_ns: u64) -> Self {
         let mut spin = Self::new(budget_ns);
         let Some(thread) = lot::own().filter(|_| !cfg!(any(loom, shuttle))) else { return spin };
@@ -74,7 +66,7 @@ impl Spin {
     }
 
     /// Whether the next pause is the long one.
-    pub(super) fn steps_aside(&self) -> bool {
+    pub(super) fn begins_with_long_pause(&self) -> bool {
         self.probes == 0 && self.first_pauses == MANY_PAUSES
     }
 

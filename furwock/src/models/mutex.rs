@@ -4,7 +4,7 @@
 //! vain always asks for the hand-off: all paths of the slow path are within a few steps.
 
 use super::{explore, rejects};
-use crate::lock::RawMutex;
+use crate::lock::{Options, RawMutex};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -26,7 +26,7 @@ impl Counter {
     /// Adds 1 if the lock is to be had in no time.
     fn add_timed(&self) -> bool {
         let passed = Deadline::at(Clock::Monotonic, 0, 0).unwrap();
-        let taken = self.mutex.lock_until(&passed);
+        let taken = self.mutex.lock_with(&Options::new().until(passed)).is_some();
         if taken {
             self.add_locked();
         }

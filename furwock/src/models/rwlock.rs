@@ -52,8 +52,9 @@ impl Flag {
     }
 }
 
-pub(super) fn passed() -> Deadline {
-    Deadline::at(Clock::Monotonic, 0, 0).unwrap()
+/// Gives up at a deadline that has passed.
+fn at_once() -> Options {
+    Options::new().until(Deadline::at(Clock::Monotonic, 0, 0).unwrap())
 }
 
 impl Shared {
@@ -92,14 +93,14 @@ impl Shared {
     }
 
     pub(super) fn read_timed(&self) {
-        if self.lock.lock_shared_until(&passed()) {
+        if self.lock.lock_shared_with(&at_once()).is_some() {
             self.look();
             self.lock.unlock_shared();
         }
     }
 
     pub(super) fn write_timed(&self) {
-        if self.lock.lock_exclusive_until(&passed()) {
+        if self.lock.lock_exclusive_with(&at_once()).is_some() {
             self.change();
             self.lock.unlock_exclusive();
         }
@@ -117,7 +118,7 @@ impl Shared {
     pub(super) fn upgrade_timed(&self) {
         self.lock.lock_upgradable();
         self.look();
-        if self.lock.upgrade_until(&passed()) {
+        if self.lock.upgrade_with(&at_once()).is_some() {
             self.change();
             self.lock.unlock_exclusive();
         } else {
@@ -286,7 +287,7 @@ fn readers_meet() {
             shared.change();
             shared.lock.unlock_exclusive();
             // Past all that wait.
-            shared.lock.lock_shared_recursive();
+            shared.lock.lock_shared_with(&Options::new().recursive(true));
             shared.flag.wait_for(3);
             shared.lock.unlock_shared();
         },

@@ -3,7 +3,7 @@
 use super::rwlock::{Shared, Work, together, together_after};
 use super::{explore, rejects};
 use crate::lock::slots;
-use crate::lock::{Policy, RawRwLock};
+use crate::lock::{Options, Policy, RawRwLock};
 use crate::prim::mutant::Mutant;
 
 fn reader_and_writer() {
@@ -148,7 +148,7 @@ fn readers_in_slots_meet_though_a_writer_waits() {
 fn a_thread_reads_twice() {
     let reads: Work = |shared| {
         shared.lock.lock_shared();
-        shared.lock.lock_shared_recursive();
+        shared.lock.lock_shared_with(&Options::new().recursive(true));
         shared.look();
         shared.lock.unlock_shared();
         shared.look();

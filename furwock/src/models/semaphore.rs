@@ -1,10 +1,11 @@
 //! The semaphore: no permit is lost or made, and each carries what its giver did (SE-1).
 
 use super::{explore, rejects};
-use crate::lock::{Acquired, RawSemaphore};
+use crate::lock::RawSemaphore;
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
+use crate::unstable::semaphore::{Acquired, acquire_interruptible};
 use loom::thread;
 use std::sync::Arc;
 
@@ -65,7 +66,7 @@ fn one_gives_up() {
         let semaphore = Arc::clone(&semaphore);
         thread::spawn(move || {
             let passed = Deadline::at(Clock::Monotonic, 0, 0);
-            let ended = semaphore.acquire_interruptible(passed.as_ref());
+            let ended = acquire_interruptible(&semaphore, passed.as_ref());
             if ended == Acquired::Permit {
                 semaphore.release().unwrap();
             }

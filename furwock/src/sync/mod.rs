@@ -24,3 +24,17 @@ pub use rwlock::{
     RwLockUpgradableReadGuard, RwLockWriteGuard,
 };
 pub use semaphore::Semaphore;
+
+use crate::lock::{Options, Status};
+use crate::sys::clock::Deadline;
+use lock_api::GuardNoSend;
+
+/// A guard of a lock that was taken by `tried` already, or is by `contend` before the deadline. The
+/// clock is looked at only if the lock wasn't to be had at once.
+fn take_before(
+    deadline: impl FnOnce() -> Deadline,
+    tried: bool,
+    contend: impl FnOnce(&Options) -> Option<Status>,
+) -> Option<GuardNoSend> {
+    (tried || contend(&Options::new().until(deadline())).is_some()).then(GuardNoSend::default)
+}

@@ -1,5 +1,6 @@
 //! `Mutex`: the raw mutex behind lock_api's guards.
 
+use super::take_before;
 use crate::lock::RawMutex;
 use crate::sys::clock::Deadline;
 use core::time::Duration;
@@ -67,13 +68,13 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
     type Instant = Instant;
 
     fn try_lock_for(&self, timeout: Duration) -> Option<Marker> {
-        (RawMutex::try_lock(self) || self.lock_until(&Deadline::after(timeout)))
-            .then(Marker::default)
+        let tried = RawMutex::try_lock(self);
+        take_before(|| Deadline::after(timeout), tried, |options| self.lock_slow(options))
     }
 
     fn try_lock_until(&self, timeout: Instant) -> Option<Marker> {
-        (RawMutex::try_lock(self) || self.lock_until(&Deadline::from_instant(timeout)))
-            .then(Marker::default)
+        let tried = RawMutex::try_lock(self);
+        take_before(|| Deadline::from_instant(timeout), tried, |options| self.lock_slow(options))
     }
 }
 

@@ -1,6 +1,8 @@
 //! `RwLock`: the raw rwlock behind lock_api's guards.
 
-use crate::lock::RawRwLock;
+use super::take_before;
+use crate::lock::{Options, RawRwLock};
+use crate::lot;
 use crate::sys::clock::Deadline;
 use core::time::Duration;
 use std::time::Instant;
@@ -53,6 +55,10 @@ type Marker = lock_api::GuardNoSend;
 /// A guard for what was taken.
 fn guard(taken: bool) -> Option<Marker> {
     taken.then(Marker::default)
+}
+
+fn until(deadline: Deadline) -> Options {
+    Options::new().until(deadline)
 }
 
 // SAFETY: the writer excludes all others, readers exclude the writer, and the upgradable reader its
@@ -108,11 +114,13 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 // SAFETY: these release as the plain ones do.
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
     unsafe fn unlock_shared_fair(&self, _guard: Marker) {
-        RawRwLock::unlock_shared_fair(self);
+        self.ask_for_hand_off();
+        RawRwLock::unlock_shared(self);
     }
 
     unsafe fn unlock_exclusive_fair(&self, _guard: Marker) {
-        RawRwLock::unlock_exclusive_fair(self);
+        self.ask_for_hand_off();
+        RawRwLock::unlock_exclusive(self);
     }
 }
 
@@ -122,22 +130,23 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Instant = Instant;
 
     fn try_lock_shared_for(&self, timeout: Duration) -> Option<Marker> {
-        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(&Deadline::after(timeout)))
+        let tried = self.read_fast();
+        take_before(|| Deadline::after(timeout), tried, |options| self.read_slow(options))
     }
 
     fn try_lock_shared_until(&self, timeout: Instant) -> Option<Marker> {
-        let until = || Deadline::from_instant(timeout);
-        guard(RawRwLock::try_lock_shared(self) || self.lock_shared_until(&until()))
+        let tried = self.read_fast();
+        take_before(|| Deadline::from_instant(timeout), tried, |options| self.read_slow(options))
     }
 
     fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<Marker> {
-        let until = || Deadline::after(timeout);
-        guard(RawRwLock::try_lock_exclusive(self) || self.lock_exclusive_until(&until()))
+        let tried = self.write_fast_as(lot::tid());
+        take_before(|| Deadline::after(timeout), tried, |options| self.write_slow(options))
     }
 
     fn try_lock_exclusive_until(&self, timeout: Instant) -> Option<Marker> {
-        let until = || Deadline::from_instant(timeout);
-        guard(RawRwLock::try_lock_exclusive(self) || self.lock_exclusive_until(&until()))
+        let tried = self.write_fast_as(lot::tid());
+        take_before(|| Deadline::from_instant(timeout), tried, |options| self.write_slow(options))
     }
 }
 
@@ -181,31 +190,28 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
 // SAFETY: this releases as the plain one does.
 unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
     unsafe fn unlock_upgradable_fair(&self, _guard: Marker) {
-        RawRwLock::unlock_upgradable_fair(self);
+        self.ask_for_hand_off();
+        RawRwLock::unlock_upgradable(self);
     }
 }
 
 // SAFETY: as for RawRwLock.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
     fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<Marker> {
-        let until = || Deadline::after(timeout);
-        guard(RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(&until()))
+        guard(self.lock_upgradable_with(&until(Deadline::after(timeout))).is_some())
     }
 
     fn try_lock_upgradable_until(&self, timeout: Instant) -> Option<Marker> {
-        let until = || Deadline::from_instant(timeout);
-        guard(RawRwLock::try_lock_upgradable(self) || self.lock_upgradable_until(&until()))
+        guard(self.lock_upgradable_with(&until(Deadline::from_instant(timeout))).is_some())
     }
 
     unsafe fn try_upgrade_for(&self, guard: Marker, timeout: Duration) -> Result<Marker, Marker> {
-        let upgraded =
-            RawRwLock::try_upgrade(self) || self.upgrade_until(&Deadline::after(timeout));
+        let upgraded = self.upgrade_with(&until(Deadline::after(timeout))).is_some();
         if upgraded { Ok(guard) } else { Err(guard) }
     }
 
     unsafe fn try_upgrade_until(&self, guard: Marker, timeout: Instant) -> Result<Marker, Marker> {
-        let upgraded =
-            RawRwLock::try_upgrade(self) || self.upgrade_until(&Deadline::from_instant(timeout));
+        let upgraded = self.upgrade_with(&until(Deadline::from_instant(timeout))).is_some();
         if upgraded { Ok(guard) } else { Err(guard) }
     }
 }

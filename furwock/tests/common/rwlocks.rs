@@ -1,7 +1,7 @@
 //! What the rwlock's tests share.
 
 use furwock::Deadline;
-use furwock::lock::{Policy, RawRwLock};
+use furwock::lock::{Options, Policy, RawRwLock};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -17,8 +17,9 @@ pub const POLICIES: [Policy; 5] = [
 /// Reads of a lock that make it biased.
 pub const READS_THAT_BIAS: usize = 200;
 
-pub fn in_ms(ms: u64) -> Deadline {
-    Deadline::after(Duration::from_millis(ms))
+/// Gives up after that long.
+pub fn in_ms(ms: u64) -> Options {
+    Options::new().until(Deadline::after(Duration::from_millis(ms)))
 }
 
 pub fn nap(ms: u64) {
@@ -34,7 +35,11 @@ pub fn lock(lock: &RawRwLock, writes: bool) {
 }
 
 pub fn unlock(lock: &RawRwLock, writes: bool) {
-    if writes { lock.unlock_exclusive() } else { lock.unlock_shared() }
+    if writes {
+        lock.unlock_exclusive()
+    } else {
+        lock.unlock_shared()
+    };
 }
 
 /// In as a writer or a reader, and out.

@@ -27,7 +27,8 @@ impl Words for Furwock {
 impl Words for FurwockTable {
     #[inline]
     fn wait(word: &AtomicU32, value: u32) -> bool {
-        std::hint::black_box(futex::wait_in_bucket(word, value, None)) != Waited::Mismatch
+        std::hint::black_box(furwock::unstable::wait_in_bucket(word, value, None))
+            != Waited::Mismatch
     }
 
     #[inline]

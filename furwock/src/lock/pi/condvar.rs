@@ -48,7 +48,8 @@ pub struct PiWaited {
 }
 
 /// Nobody waits. Otherwise there are, from the top: the bound mutex's distance from the condition
-/// variable, the same in every process, in 32-bit words; whether the mutex is private; how many wait.
+/// variable, the same in every process, in 32-bit words; whether the mutex is private; how many
+/// wait.
 const UNBOUND: u64 = 0;
 const PRIVATE: u64 = 1 << 16;
 const WAITERS: u64 = PRIVATE - 1;
@@ -70,15 +71,15 @@ impl RawPiCondvar {
         }
     }
 
-    /// Releases `mutex`, which the caller holds, waits for a notification or the deadline, and locks
-    /// it again. The deadline may be on either clock, on any kernel.
+    /// Releases `mutex`, which the caller holds, waits for a notification or the deadline, and
+    /// locks it again. The deadline may be on either clock, on any kernel.
     ///
     /// As with every condition variable the wait may end for no reason: check the condition. The
     /// deadline bounds the wait for a notification, and not the lock that follows.
     ///
     /// After an error the caller does *not* hold the mutex, whatever it held before. The errors are
-    /// `NotOwner`; `OtherMutex`; `Unsupported`, also for a mutex 2^48 bytes away; and those of [`RawPiMutex::lock`] when locking again,
-    /// except for `NoMemory`, which is waited out.
+    /// `NotOwner`; `OtherMutex`; `Unsupported`, also for a mutex 2^48 bytes away; and those of
+    /// [`RawPiMutex::lock`] when locking again, except for `NoMemory`, which is waited out.
     pub fn wait(
         &self,
         mutex: &RawPiMutex,
@@ -125,8 +126,8 @@ impl RawPiCondvar {
         }
     }
 
-    /// Lets one waiter go on, if there is one: the one of the highest priority, and among equals the
-    /// one that has waited longest. Returns whether one was moved to the mutex.
+    /// Lets one waiter go on, if there is one: the one of the highest priority, and among equals
+    /// the one that has waited longest. Returns whether one was moved to the mutex.
     ///
     /// The caller need not hold the mutex. One load if nobody waits. A waiter that has released the
     /// mutex but isn't asleep yet goes on too, and isn't counted.
@@ -139,8 +140,8 @@ impl RawPiCondvar {
         Ok(self.has_waiters() && self.notify(0)? != 0)
     }
 
-    /// Lets all waiters go on, the one of the highest priority first. Returns how many were moved to
-    /// the mutex: at most one of them is woken by this call, and only if the mutex is free.
+    /// Lets all waiters go on, the one of the highest priority first. Returns how many were moved
+    /// to the mutex: at most one of them is woken by this call, and only if the mutex is free.
     ///
     /// Otherwise as [`notify_one`](Self::notify_one).
     #[inline]
@@ -150,8 +151,8 @@ impl RawPiCondvar {
 
     #[inline]
     fn has_waiters(&self) -> bool {
-        // Relaxed: a waiter that the caller must not miss bound the mutex before it released it, and
-        // the caller has had that mutex since (P-2).
+        // Relaxed: a waiter that the caller must not miss bound the mutex before it released it,
+        // and the caller has had that mutex since (P-2).
         self.bound.load(Ordering::Relaxed) != UNBOUND
     }
 
@@ -236,8 +237,8 @@ impl RawPiCondvar {
         self.bound.load(Ordering::Relaxed) == UNBOUND
     }
 
-    /// A notification may have chosen a waiter that its deadline then took out of the mutex's queue:
-    /// such a waiter must not say that there was none (P-3).
+    /// A notification may have chosen a waiter that its deadline then took out of the mutex's
+    /// queue: such a waiter must not say that there was none (P-3).
     fn no_notification_since(&self, sequence: u32) -> bool {
         self.sequence.load(Ordering::Relaxed) == sequence
             || mutant::active(Mutant::NotificationTimedOut)

@@ -1,8 +1,8 @@
 //! Priority inheritance: a mutex and a condition variable through which waiters lend their
 //! priority to the thread that they wait for.
 //!
-//! Without it a thread of middling priority keeps one of low priority off the processor, and with it
-//! the thread of high priority that waits for a lock which the low one holds: for as long as it
+//! Without it a thread of middling priority keeps one of low priority off the processor, and with
+//! it the thread of high priority that waits for a lock which the low one holds: for as long as it
 //! likes. Only the scheduler can lend a priority, so that everything here waits in the kernel, on
 //! words in the kernel's format. The owner's fast paths stay in user space.
 //!

@@ -13,8 +13,8 @@ use crate::sys::thread::nap;
 /// A mutex whose waiters lend their priority to its owner. Two words; zeroed memory is a free one
 /// of [`Scope::Shared`].
 ///
-/// Locking and unlocking cost one atomic operation each while nobody else wants the lock. Who has to
-/// wait does so in the kernel, which runs the owner at the priority of the first waiter, through
+/// Locking and unlocking cost one atomic operation each while nobody else wants the lock. Who has
+/// to wait does so in the kernel, which runs the owner at the priority of the first waiter, through
 /// chains of such locks, and hands the lock to the waiter of the highest priority.
 ///
 /// Not recursive: the owner gets [`PiError::Deadlock`]. Not robust: an owner that ends without
@@ -27,8 +27,8 @@ use crate::sys::thread::nap;
 /// wasn't made by `fork`, or whose handlers haven't run yet, takes itself for its parent's thread:
 /// see the crate's documentation.
 ///
-/// Its memory may be freed as soon as it has been unlocked for the last time, even while `unlock` is
-/// still returning in another thread. It may be moved only while nobody uses it.
+/// Its memory may be freed as soon as it has been unlocked for the last time, even while `unlock`
+/// is still returning in another thread. It may be moved only while nobody uses it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawPiMutex {
@@ -149,8 +149,8 @@ impl RawPiMutex {
             match kernel::lock(&self.word, self.scope(), deadline) {
                 Ok(()) => return Ok(self.given()),
                 Err(Errno(libc::EINTR)) => {}
-                // For a moment after an owner's death, before its heir runs, the word contradicts the
-                // kernel's state without being corrupt.
+                // For a moment after an owner's death, before its heir runs, the word contradicts
+                // the kernel's state without being corrupt.
                 Err(Errno(libc::EINVAL)) if contradictions < CONTRADICTIONS => {
                     contradictions += 1;
                     nap();

@@ -36,9 +36,9 @@ pub fn wait_requeue(
 /// to `mutex`, and up to `others` more behind it, if the word holds `expected`. Returns how many.
 ///
 /// If the mutex is free the first gets it at once and is woken; nobody else is woken. All must wait
-/// to be moved to this `mutex`: at one who doesn't, the call ends with `Corrupt`, and may have moved
-/// those before. Other errors: `Mismatch`, `Deadlock` (a waiter holds what the mutex's owner waits
-/// for), `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
+/// to be moved to this `mutex`: at one who doesn't, the call ends with `Corrupt`, and may have
+/// moved those before. Other errors: `Mismatch`, `Deadlock` (a waiter holds what the mutex's owner
+/// waits for), `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
 pub fn compare_requeue(
     word: &AtomicU32,
     expected: u32,

@@ -93,8 +93,8 @@ impl Entry {
         shared_store_and_wake(&self.word, new, count);
     }
 
-    /// Sleeps while the word is `expected`, WAITERS included. `Err` when patience ended, and no wake
-    /// with it.
+    /// Sleeps while the word is `expected`, WAITERS included. `Err` when patience ended, and no
+    /// wake with it.
     #[cold]
     pub(super) fn sleep(&self, expected: u32, patience: Patience<'_>) -> Result<(), ()> {
         let deadline = match patience {

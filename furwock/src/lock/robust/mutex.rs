@@ -31,17 +31,18 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// not for signal handlers.
 ///
 /// A forked child holds nothing: what its parent's thread held stays the parent's, and unlocking it
-/// in the child does nothing. A child that wasn't made by `fork`, or whose handlers haven't run yet,
-/// takes itself for its parent's thread: see the crate's documentation.
+/// in the child does nothing. A child that wasn't made by `fork`, or whose handlers haven't run
+/// yet, takes itself for its parent's thread: see the crate's documentation.
 ///
-/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody has
-/// them again.
+/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody
+/// has them again.
 ///
 /// # Promises
 /// If the lock is held for bounded times, the top waiter has it in bounded time: threads may take a
 /// free lock past it, but once it has been too late for 5 ms everybody goes behind it. There is no
-/// order among those behind it: each time one of them becomes the top waiter, it may be one that has
-/// just come. So somebody always gets on, but no bound is promised to a thread that has company there.
+/// order among those behind it: each time one of them becomes the top waiter, it may be one that
+/// has just come. So somebody always gets on, but no bound is promised to a thread that has company
+/// there.
 ///
 /// A thread that was woken and is killed before it could go on passes the wake on, by the kernel's
 /// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex
@@ -84,9 +85,9 @@ impl RawRobustMutex {
     /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
     /// its address.
     ///
-    /// All processes that use it are in one PID namespace. Its words name threads by their ids there:
-    /// in two namespaces two threads may have the same, and the death or the unlock of one would
-    /// release what the other holds.
+    /// All processes that use it are in one PID namespace. Its words name threads by their ids
+    /// there: in two namespaces two threads may have the same, and the death or the unlock of one
+    /// would release what the other holds.
     #[inline]
     pub unsafe fn lock(&self) -> Result<Held, Refused> {
         self.take(Me::new()?, Patience::Endless)
@@ -101,8 +102,8 @@ impl RawRobustMutex {
         self.take(Me::new()?, Patience::None)
     }
 
-    /// Takes the lock, or says [`Refused::TimedOut`] at `deadline`. One that has passed still takes a
-    /// lock that is to be had at once.
+    /// Takes the lock, or says [`Refused::TimedOut`] at `deadline`. One that has passed still takes
+    /// a lock that is to be had at once.
     ///
     /// # Safety
     /// As for [`lock`](Self::lock).
@@ -116,15 +117,16 @@ impl RawRobustMutex {
     /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
     /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
     ///
-    /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is killed
-    /// before it has returned from here, the kernel looks at that place once more, and takes a word
-    /// that equals the thread's id for a lock: a weakness of the kernel's interface, which matters
-    /// where somebody else unmaps the mutex and maps other shared data there in that moment.
+    /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is
+    /// killed before it has returned from here, the kernel looks at that place once more, and takes
+    /// a word that equals the thread's id for a lock: a weakness of the kernel's interface, which
+    /// matters where somebody else unmaps the mutex and maps other shared data there in that
+    /// moment.
     ///
     /// # Safety
-    /// The calling thread holds the lock. Or it is a forked child's, and has it from its parent: then
-    /// nothing happens. That [`owner`](Self::owner) names the caller is not enough: it may be an
-    /// earlier thread with the same id that the kernel has not marked.
+    /// The calling thread holds the lock. Or it is a forked child's, and has it from its parent:
+    /// then nothing happens. That [`owner`](Self::owner) names the caller is not enough: it may be
+    /// an earlier thread with the same id that the kernel has not marked.
     #[inline]
     pub unsafe fn unlock(&self) {
         if let Ok(me) = Me::new()
@@ -174,8 +176,8 @@ impl RawRobustMutex {
         self.die();
     }
 
-    /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
+    /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten
+    /// to unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
         if let Ok(me) = Me::new()

@@ -1,10 +1,10 @@
 //! The robust rwlock: a robust mutex for writers, and a robust word for each reader.
 //!
 //! A reader writes its thread id into a free *slot*, looks whether there is a writer, and is in if
-//! there is none: with many readers no two write the same word. A writer holds the mutex, says so in
-//! the *phase*, and waits until no slot is held. The kernel marks a dead reader's slot, and wakes the
-//! writer that sleeps on it: so a death among readers is no event. A death with the phase at WRITING
-//! is, and whoever takes the mutex next is told.
+//! there is none: with many readers no two write the same word. A writer holds the mutex, says so
+//! in the *phase*, and waits until no slot is held. The kernel marks a dead reader's slot, and
+//! wakes the writer that sleeps on it: so a death among readers is no event. A death with the phase
+//! at WRITING is, and whoever takes the mutex next is told.
 //!
 //! | phase | meaning | if the mutex's holder dies |
 //! |---|---|---|
@@ -12,8 +12,9 @@
 //! | DRAINING | no reader enters any more; some may be inside | nothing was changed: the next one goes on |
 //! | WRITING | the writer is alone | the next one is told, and the phase stays |
 //!
-//! Only the mutex's holder writes the phase. A reader that may not enter leaves its slot and waits at
-//! the mutex, in line with the writers; once it has the mutex it takes a slot, and passes the mutex on.
+//! Only the mutex's holder writes the phase. A reader that may not enter leaves its slot and waits
+//! at the mutex, in line with the writers; once it has the mutex it takes a slot, and passes the
+//! mutex on.
 //!
 //! The ordering arguments are in ORDERING.md (RB-3, RB-4).
 
@@ -57,8 +58,9 @@ pub struct ReadSlot(usize);
 /// A reader-writer lock that survives the death of anybody, between processes or threads. All zero
 /// when free.
 ///
-/// Like [`RawRobustMutex`] it may lie in memory that several processes map, as long as they agree on
-/// `READERS`; what is said there of the robust list, of forks and signal handlers goes for it too.
+/// Like [`RawRobustMutex`] it may lie in memory that several processes map, as long as they agree
+/// on `READERS`; what is said there of the robust list, of forks and signal handlers goes for it
+/// too.
 ///
 /// # Promises
 /// - When a reader dies the lock forgets it. Others notice nothing: it can't have changed anything.
@@ -66,15 +68,15 @@ pub struct ReadSlot(usize);
 ///   [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`], and makes the data consistent, or else the
 ///   lock is lost: [`Refused::NotRecoverable`]. A writer that died before it had the lock is no
 ///   such event.
-/// - Writers are not put behind readers: once a writer has reached the front, no reader enters before
-///   it.
-/// - Readers are not put behind writers: one that finds a writer waits in the writers' line, like any
-///   other there. What that promises, and doesn't, is said at [`RawRobustMutex`].
-/// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and everybody
-///   else behind it. It is in at most about 2 ms after any reader has left or died.
+/// - Writers are not put behind readers: once a writer has reached the front, no reader enters
+///   before it.
+/// - Readers are not put behind writers: one that finds a writer waits in the writers' line, like
+///   any other there. What that promises, and doesn't, is said at [`RawRobustMutex`].
+/// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and
+///   everybody else behind it. It is in at most about 2 ms after any reader has left or died.
 ///
-/// A thread that reads may read again, into another slot. It waits for itself then if a writer waits,
-/// or if it and others have taken all slots.
+/// A thread that reads may read again, into another slot. It waits for itself then if a writer
+/// waits, or if it and others have taken all slots.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawRobustRwLock<const READERS: usize = 64> {
@@ -116,9 +118,9 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// Takes the lock for reading, waiting as long as it takes. Acquire.
     ///
     /// # Safety
-    /// From a successful call on, until it is unlocked or its thread has ended, the lock stays where
-    /// it is, mapped, and nobody else writes its memory: the kernel and the C library hold its
-    /// address.
+    /// From a successful call on, until it is unlocked or its thread has ended, the lock stays
+    /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
+    /// its address.
     ///
     /// All processes that use it are in one PID namespace, as for [`RawRobustMutex::lock`].
     #[inline]
@@ -189,8 +191,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
 
     /// Releases a write lock. Release. Does nothing in a forked child.
     ///
-    /// If it was had as [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`] and not made consistent since,
-    /// nobody will ever have the lock again.
+    /// If it was had as [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`] and not made consistent
+    /// since, nobody will ever have the lock again.
     ///
     /// # Safety
     /// The calling thread, or its forked parent's, holds the lock exclusively.
@@ -238,8 +240,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         self.writers.die();
     }
 
-    /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten to
-    /// unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
+    /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten
+    /// to unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + '_ {
         if let Ok(me) = Me::new() {

@@ -20,13 +20,13 @@
 //! | owner = me, OWNER_DIED | all ones, and all woken in the same step | holder, who gives up | a swap's |
 //! | owner = the dying | owner 0, +OWNER_DIED, one woken if WAITERS | kernel | a full barrier |
 //!
-//! The turnstile's word is the same without meaning in OWNER_DIED, except that whoever takes it sets
-//! WAITERS, so that every release and every death wakes the next. A reader's slot is a word that is
-//! only ever taken if it is to be had at once, and on which only the mutex's holder sleeps.
+//! The turnstile's word is the same without meaning in OWNER_DIED, except that whoever takes it
+//! sets WAITERS, so that every release and every death wakes the next. A reader's slot is a word
+//! that is only ever taken if it is to be had at once, and on which only the mutex's holder sleeps.
 //!
-//! Invalid: WAITERS with owner 0 and no OWNER_DIED: a release stores a plain 0. The kernel passes on
-//! the wake of a thread that was woken and then killed if it finds owner 0; before Linux 6.2, only if
-//! it finds a plain 0, and not what a death leaves.
+//! Invalid: WAITERS with owner 0 and no OWNER_DIED: a release stores a plain 0. The kernel passes
+//! on the wake of a thread that was woken and then killed if it finds owner 0; before Linux 6.2,
+//! only if it finds a plain 0, and not what a death leaves.
 
 pub(super) const FREE: u32 = 0;
 pub(super) const OWNER: u32 = (1 << 30) - 1;

@@ -1,36 +1,35 @@
-//! Who is let in, or woken, when a release or a departure makes room.
+//! Which waiters are let in, or woken, when a release or a departure makes room.
 
 use super::RawRwLock;
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
-use crate::lock::ahead::how_far_ahead;
-use crate::lock::contender::Role;
-use crate::lot::{self, Key, Locked, Queued, Verdict, Waiter};
+use crate::lock::contender::how_far_ahead;
+use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
 
 /// Settles at a lock that may be gone. Returns how many were let in or woken.
 ///
-/// `word` is where it is, or was. It is looked at only while somebody is queued there: who waits for a
-/// lock keeps it alive.
+/// `word` is where it is, or was. It is looked at only while a waiter is queued there: that
+/// for a lock keeps it alive.
 #[cold]
 pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
     let mut queue = lot::lock(Key::rwlock(word.addr()));
     settle(word, &mut queue, cause)
 }
 
-/// Lets in or wakes whoever's turn it is, under the bucket's lock.
+/// Lets in or wakes the waiters whose turn it is, under the bucket's lock.
 pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: Cause) -> usize {
     let key = Key::rwlock(word.addr());
     let address = word.expose_provenance();
     let mut count = 0;
-    // Whoever is woken takes the lock by itself, and then sees to those behind it.
+    // A waiter that is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
     while let Some(first) = queue.first(key) {
-        // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held: its
-        // thread is inside a call on the lock.
+        // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held:
+        // its thread is inside a call on the lock.
         let word = unsafe { &*word };
         let seen = word.load(Ordering::Relaxed);
         let waiting = look(queue, first, seen);
@@ -56,14 +55,14 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 (new, Choice { which, verdict, most: readers as usize })
             }
             Next::Upgrader => {
-                let new = taken(seen_right, Kind::Upgrader, 0, Role::Newcomer);
+                let new = taken(seen_right, Kind::Upgrader, 0);
                 let verdict = Verdict::granted(address, give_back_upgrade);
                 (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
                 let tid = queue.told_by(first).1;
-                let new = taken(seen_right & !HANDOFF, kind, tid, Role::Newcomer);
-                let verdict = Verdict::granted(address, give_back_own);
+                let new = taken(seen_right & !HANDOFF, kind, tid);
+                let verdict = Verdict::granted(address, give_back_ownership);
                 (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
             }
             Next::WakeOther => {
@@ -92,36 +91,36 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
     count
 }
 
-/// The lock at `address`, for a waiter that was let in and didn't return from its call on it.
+/// The lock at `address`, for a waiter of it that leaves its call without returning.
 ///
 /// # Safety
 /// The caller is that waiter's thread, in its call on the lock at `address`.
-unsafe fn left(address: usize) -> &'static RawRwLock {
+unsafe fn lock_at(address: usize) -> &'static RawRwLock {
     // SAFETY: a call that waits for a lock keeps it alive.
     unsafe { &*core::ptr::with_exposed_provenance::<RawRwLock>(address) }
 }
 
 /// # Safety
-/// As for `left`.
+/// As for `lock_at`.
 unsafe fn give_back_read(address: usize) {
     // SAFETY: by this function's contract.
-    unsafe { left(address) }.unlock_shared();
+    unsafe { lock_at(address) }.unlock_shared();
 }
 
 /// # Safety
-/// As for `left`.
+/// As for `lock_at`.
 unsafe fn give_back_upgrade(address: usize) {
     // SAFETY: by this function's contract.
-    unsafe { left(address) }.downgrade_to_upgradable();
+    unsafe { lock_at(address) }.downgrade_to_upgradable();
 }
 
 /// Of a writer, or of one that waits for readers in slots yet, or of an upgradable reader.
 ///
 /// # Safety
-/// As for `left`.
-unsafe fn give_back_own(address: usize) {
+/// As for `lock_at`.
+unsafe fn give_back_ownership(address: usize) {
     // SAFETY: by this function's contract.
-    let lock = unsafe { left(address) };
+    let lock = unsafe { lock_at(address) };
     if lock.is_locked_exclusive() {
         lock.unlock_exclusive();
     } else {
@@ -129,7 +128,28 @@ unsafe fn give_back_own(address: usize) {
     }
 }
 
-/// Whom to choose: the first ones that `which` holds for.
+/// What becomes of the lock when a signal handler leaves a wait of its owner for good: the wait for
+/// readers to leave. (What a waiter is given as it is chosen says itself how it is given back.)
+pub(super) type OnLeave = fn(usize, From);
+
+/// Of an owner that was to be the writer.
+pub(super) fn owner_left(address: usize, _: From) {
+    // SAFETY: as of every debt. (If it had become the writer, it is the upgradable reader again by
+    // now.)
+    let lock = unsafe { lock_at(address) };
+    lock.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+    lock.unlock_upgradable();
+}
+
+/// Of an upgradable reader, which stays what it was.
+pub(super) fn upgrader_left(address: usize, _: From) {
+    // SAFETY: as of every debt.
+    let lock = unsafe { lock_at(address) };
+    lock.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+    lock.settle_after_leaving();
+}
+
+/// Which waiters to choose: the first ones that `which` holds for.
 struct Choice {
     which: fn(Kind) -> bool,
     verdict: Verdict,
@@ -140,7 +160,7 @@ fn kind(queue: &Locked<'_>, waiter: Queued<'_>) -> Kind {
     Kind::from_token(queue.told_by(waiter).0)
 }
 
-/// All who are queued at the address of `first`, which is the first of them.
+/// All waiters that are queued at the address of `first`, which is the first of them.
 fn waiters<'q>(
     queue: &'q Locked<'_>,
     first: Queued<'q>,

@@ -1,12 +1,12 @@
 //! Slots in which a thread publishes the address of what it is using, for others to wait until it
-//! doesn't: what lets readers of a lock enter without writing to anything they share (Dice and Kogan
-//! 2019, "BRAVO").
+//! doesn't: what lets readers of a lock enter without writing to anything they share (Dice and
+//! Kogan 2019, "BRAVO").
 //!
-//! Each thread has a row of slots of its own, on cache lines of its own; an address picks one of them.
-//! To publish costs one locked instruction on that line, to withdraw a store. Whoever waits looks at
-//! one slot of each row that was ever used: 64 KiB hold the rows of all threads, and threads for
-//! which there is none publish nothing. Rows of threads that have ended are collected before others are
-//! used (`ended`).
+//! Each thread has a row of slots of its own, on cache lines of its own; an address picks one of
+//! them. To publish costs one locked instruction on that line, to withdraw a store. Whoever waits
+//! looks at one slot of each row that was ever used: 64 KiB hold the rows of all threads, and
+//! threads for which there is none publish nothing. Rows of threads that have ended are collected
+//! before others are used (`ended`).
 //!
 //! The orderings are argued in ORDERING.md (W-3).
 
@@ -89,8 +89,8 @@ const DEPTH: usize = align_of::<u64>() - 1;
 /// Publishes `address`, a multiple of eight, for the calling thread. The first time the thread only
 /// gets its slots, for the next.
 ///
-/// After `First` a full fence has passed: who now finds that nobody has begun to wait for `address` has
-/// published in time. Signal handlers that leave what they find may do the same in between.
+/// After `First` a full fence has passed: who now finds that nobody has begun to wait for `address`
+/// has published in time. Signal handlers that leave what they find may do the same in between.
 #[inline(always)]
 pub(crate) fn publish(address: usize) -> Published {
     let Some(row) = known() else { return take() };
@@ -117,8 +117,8 @@ fn publish_again(slot: &AtomicUsize, value: usize, address: usize) -> Published 
     Published::Again
 }
 
-/// Withdraws `address` once, and releases what the thread did meanwhile. False if it isn't published by
-/// this thread.
+/// Withdraws `address` once, and releases what the thread did meanwhile. False if it isn't
+/// published by this thread.
 #[inline(always)]
 pub(crate) fn withdraw(address: usize) -> bool {
     let Some(row) = known() else { return false };
@@ -166,8 +166,8 @@ pub(crate) fn is_published(address: usize) -> bool {
     rows().any(|row| row.holds(address))
 }
 
-/// Waits until no thread has published `address` any more; `None` if the deadline passes first. Returns
-/// how often it slept. As `is_published` otherwise.
+/// Waits until no thread has published `address` any more; `None` if the deadline passes first.
+/// Returns how often it slept. As `is_published` otherwise.
 ///
 /// A look at one cache line for each thread that ever published, and whatever time those need to
 /// withdraw that have published it. `debt` is what the caller owes if it leaves for good.
@@ -298,8 +298,8 @@ mod native {
     /// Whether a thread of this process has ever given back what another may have published.
     static GIVEN_BACK: AtomicBool = AtomicBool::new(false);
 
-    /// A thread gives back what it hasn't published. A row is its thread's alone to write, with plain
-    /// stores, so that slots aren't for programs that do this.
+    /// A thread gives back what it hasn't published. A row is its thread's alone to write, with
+    /// plain stores, so that slots aren't for programs that do this.
     pub(crate) fn note_given_back_by_another() {
         GIVEN_BACK.store(true, Ordering::Relaxed);
     }
@@ -332,7 +332,8 @@ mod native {
         Some(unsafe { &*row.cast::<Row>() })
     }
 
-    /// Gets the calling thread a row, if it never asked for one. Nothing is published, for `publish`.
+    /// Gets the calling thread a row, if it never asked for one. Nothing is published, for
+    /// `publish`.
     #[cold]
     #[inline(never)]
     pub(super) fn take() -> Published {
@@ -351,8 +352,8 @@ mod native {
         if let Some(row) = claim(caller) {
             slot().row.set(core::ptr::from_ref(row).cast());
             core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
-            // If a signal handler has forked since, the child took it for the row of a thread that it lacks.
-            // (It stays the child's under the parent's id.)
+            // If a signal handler has forked since, the child took it for the row of a thread that
+            // it lacks. (It stays the child's under the parent's id.)
             row.owner.set(caller);
         }
         CENSUS.count();
@@ -395,8 +396,8 @@ mod native {
     }
 
     impl Row {
-        /// Whether nothing is published in it. Nobody takes the row of a thread that ended while it used
-        /// something: that is in use for ever.
+        /// Whether nothing is published in it. Nobody takes the row of a thread that ended while it
+        /// used something: that is in use for ever.
         fn is_empty(&self) -> bool {
             self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) == 0)
         }

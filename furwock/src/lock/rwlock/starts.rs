@@ -38,7 +38,8 @@ impl RawRwLock {
         Self::saying(HANDOFF | PARKED | STALE_IN_CHILD)
     }
 
-    /// A lock that a thread of a forked child's parent was about to write, once readers in slots had left.
+    /// A lock that a thread of a forked child's parent was about to write, once readers in slots
+    /// had left.
     pub(crate) fn with_parents_writer() -> Self {
         Self::saying(u64::from(PARENTS_THREAD) | UPGRADING | REVOKED)
     }

@@ -15,7 +15,7 @@
 //! | 33 | WAS_BIASED | the lock has been biased before |
 //! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
 //! | 42..=60 | readers | readers inside that aren't published in slots; the top bit stays free |
-//! | 61..=63 | policy | who goes first (`Policy`) |
+//! | 61..=63 | policy | which side goes first (`Policy`) |
 //!
 //! When a bit may be set, and when it may be left out or cleared:
 //!
@@ -23,7 +23,7 @@
 //! |---|---|---|
 //! | parked bits | under the bucket lock, in an RMW that sees the lock unavailable, or somebody on the way to it | under the bucket lock, when nobody is queued at the address, or the last is chosen |
 //! | SPIN | by a running writer that sees the lock unavailable and SPIN and HANDOFF clear | by the spinner, in an RMW that takes the lock or sees it unavailable |
-//! | wakes | raised under the bucket lock by whoever chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
+//! | wakes | raised under the bucket lock by a thread that chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
 //! | UPGRADING | by the upgradable reader; by a writer that takes a lock whose slots may hold readers | by itself, or as it is granted the write lock |
 //! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
@@ -32,33 +32,32 @@
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has):
 //!
-//! | from | to | who | ordering |
+//! | from | to | by | ordering |
 //! |---|---|---|---|
 //! | nobody inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
 //! | no WRITER, no UPGRADING, and the policy lets it | the same | a reader past sleepers | Acquire |
 //! | free, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0, less mine | a writer | Acquire |
 //! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
-//! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, who has seen the slots empty | Relaxed |
+//! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, which has seen the slots empty | Relaxed |
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
 //! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
 //! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and nobody is on the way | the writer | Release |
-//! | no WRITER, readers queued whose turn it is | readers + n | who settles | Acquire |
-//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | who settles | Acquire |
+//! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
+//! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
-//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody queued
-//! could be inside, then a spinner or a woken writer will look at the lock, or somebody is on the way
-//! to settle (ORDERING.md, W-1).
+//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody
+//! queued could be inside, then a spinner or a woken writer will look at the lock, or somebody is
+//! on the way to settle (ORDERING.md, W-1).
 
-use crate::lock::contender::Role;
+use crate::lock::bits::Bits;
 
-pub(super) const OWNER: u64 = (1 << 22) - 1;
+pub(super) use crate::lock::bits::{HANDOFF, OWNER, SPIN, owner};
+
 pub(super) const WRITER: u64 = 1 << 22;
-pub(super) const SPIN: u64 = 1 << 23;
-pub(super) const HANDOFF: u64 = 1 << 24;
 pub(super) const UPGRADING: u64 = 1 << 25;
 pub(super) const READERS_PARKED: u64 = 1 << 26;
 pub(super) const WRITERS_PARKED: u64 = 1 << 27;
@@ -86,12 +85,12 @@ const STOPS_READERS: u64 =
 /// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
 const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 
-/// Who goes first.
+/// Which side goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Policy {
-    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does; when
-    /// a writer leaves, all readers that wait enter together, before the next writer.
+    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does;
+    /// when a writer leaves, all readers that wait enter together, before the next writer.
     #[default]
     PhaseFair = 0,
     /// The same, except that no reader waits for waiting writers for more than a few milliseconds:
@@ -150,7 +149,7 @@ impl Policy {
 }
 
 impl Kind {
-    /// What a waiter of this kind tells those who look through the queue.
+    /// What a waiter of this kind tells threads that look through the queue.
     pub(super) const fn token(self) -> usize {
         self as usize
     }
@@ -175,11 +174,6 @@ impl Kind {
 }
 
 #[inline]
-pub(super) const fn owner(word: u64) -> u32 {
-    (word & OWNER) as u32
-}
-
-#[inline]
 pub(super) const fn readers(word: u64) -> u64 {
     (word & READERS) / ONE_READER
 }
@@ -189,35 +183,96 @@ pub(super) const fn room(word: u64) -> u64 {
     (TOO_MANY_READERS / ONE_READER).saturating_sub(readers(word))
 }
 
+impl Kind {
+    /// What keeps this kind out, were nobody else waiting.
+    #[inline]
+    const fn kept_out_by(self) -> u64 {
+        match self {
+            Kind::Reader | Kind::BriefReader => WRITER | UPGRADING,
+            Kind::Writer => OWNER | READERS,
+            // It may become a reader, which has to be counted.
+            Kind::Upgradable => OWNER | TOO_MANY_READERS,
+            Kind::Upgrader => READERS | BIASED | REVOKED,
+        }
+    }
+}
+
 /// Whether `kind` could be inside at once, were nobody else waiting.
 #[inline]
 pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
-    match kind {
-        Kind::Reader | Kind::BriefReader => word & (WRITER | UPGRADING) == 0,
-        Kind::Writer => word & (OWNER | READERS) == 0,
-        // It may become a reader, who has to be counted.
-        Kind::Upgradable => word & (OWNER | TOO_MANY_READERS) == 0,
-        Kind::Upgrader => word & READERS == 0 && !may_be_published(word),
-    }
+    word & kind.kept_out_by() == 0
 }
 
-/// Whether a writer or an upgradable reader may take it, past those who wait.
+/// Whether a writer or an upgradable reader may take it, past those that wait.
 #[inline]
 pub(super) const fn is_available(word: u64, kind: Kind) -> bool {
-    // An upgrader is inside already: nobody can be handed the lock before it has left.
-    (word & HANDOFF == 0 || matches!(kind, Kind::Upgrader)) && has_room_for(word, kind)
+    bits(kind).is_available(word)
 }
 
-/// The word without `role`.
+/// The word as waiters of `kind` see it.
 #[inline]
-pub(super) const fn given_up(word: u64, role: Role) -> u64 {
-    match role {
-        Role::Newcomer => word,
-        Role::Spinner => word & !SPIN,
-        Role::Woken if word & WAKES != 0 => word - ONE_WAKE,
-        Role::Woken => word,
+pub(super) const fn bits(kind: Kind) -> &'static Bits {
+    match kind {
+        Kind::Reader | Kind::BriefReader => &READS,
+        Kind::Writer => &WRITES,
+        Kind::Upgradable => &MAY_UPGRADE,
+        Kind::Upgrader => &UPGRADES,
     }
 }
+
+const WRITES: Bits = Bits {
+    closed: Kind::Writer.kept_out_by() | HANDOFF,
+    promised: HANDOFF,
+    parked: PARKED,
+    queues_as: WRITERS_PARKED,
+    wakes: WAKES,
+    one_wake: ONE_WAKE,
+    stale: PARKED | HANDOFF,
+    left_by_last: PARKED | HANDOFF,
+    keeps_place: true,
+    token: Kind::Writer.token(),
+    spin_ns: SPIN_NS,
+    announce: revoked,
+    take: |word, tid| taken(word, Kind::Writer, tid),
+    seize: |word, tid| seized(word, Kind::Writer, tid),
+    in_child,
+};
+
+const MAY_UPGRADE: Bits = Bits {
+    closed: Kind::Upgradable.kept_out_by() | HANDOFF,
+    token: Kind::Upgradable.token(),
+    announce: |word| word,
+    take: |word, tid| taken(word, Kind::Upgradable, tid),
+    seize: |word, tid| seized(word, Kind::Upgradable, tid),
+    ..WRITES
+};
+
+/// An upgrader is inside already: nobody can be handed the lock, or be let in, before it has left.
+const UPGRADES: Bits = Bits {
+    closed: Kind::Upgrader.kept_out_by(),
+    promised: 0,
+    parked: 0,
+    token: Kind::Upgrader.token(),
+    take: |word, tid| taken(word, Kind::Upgrader, tid),
+    seize: |word, tid| seized(word, Kind::Upgrader, tid),
+    ..WRITES
+};
+
+/// Readers enter by rules of their own (`stops_reader`, `read`). They queue by these.
+const READS: Bits = Bits {
+    closed: Kind::Reader.kept_out_by() | HANDOFF,
+    queues_as: READERS_PARKED,
+    keeps_place: false,
+    token: Kind::Reader.token(),
+    announce: |word| word,
+    take: |word, _| read(word, false),
+    seize: |word, _| seized_by_reader(word),
+    ..WRITES
+};
+
+/// A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and that
+/// needs the processor.
+pub(super) const SPIN_NS: u64 = 10_000;
 
 /// The word after a reader that saw nothing in its way entered; `None` if there is more to it.
 #[inline]
@@ -225,8 +280,8 @@ pub(super) const fn read_at_once(word: u64) -> Option<u64> {
     if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
-/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more to
-/// it.
+/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more
+/// to it.
 #[inline]
 pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
     if word & STOPS_WRITERS == 0 {
@@ -279,7 +334,7 @@ pub(super) const fn is_written(word: u64) -> bool {
     word & WRITER != 0
 }
 
-/// Whether a writer is inside, or about to be, who may leave soon, and this thread isn't to let
+/// Whether a writer is inside, or about to be, which may leave soon, and this thread isn't to let
 /// sleepers go first.
 #[inline]
 pub(super) fn is_worth_a_spin(word: u64, turn_is_over: impl FnOnce() -> bool) -> bool {
@@ -309,7 +364,7 @@ pub(super) enum Stop {
     TooMany,
 }
 
-/// What keeps a reader from entering. With `forced` it waits for nobody who waits.
+/// What keeps a reader from entering. With `forced` it waits for no other waiter.
 #[inline]
 pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
     if word & TOO_MANY_READERS != 0 {
@@ -329,14 +384,14 @@ pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
             Some(Stop::WritersFirst)
         }
         _ if word & SPIN != 0 => Some(Stop::Spinner),
-        // Nobody is inside: whoever sleeps will be woken once this reader leaves.
+        // Nobody is inside: sleepers will be woken once this reader leaves.
         _ if word & WRITERS_PARKED != 0 && word & (READERS | OWNER) != 0 => Some(Stop::Sleepers),
         _ => None,
     }
 }
 
-/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and then
-/// settle. (A spinner may give up without either.)
+/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and
+/// then settle. (A spinner may give up without either.)
 #[inline]
 pub(super) const fn may_park_reader(stop: Stop) -> bool {
     match stop {
@@ -346,62 +401,46 @@ pub(super) const fn may_park_reader(stop: Stop) -> bool {
     }
 }
 
-/// The word after a reader queued itself.
-#[inline]
-pub(super) const fn reader_queued(word: u64) -> u64 {
-    word | READERS_PARKED
-}
-
 /// The word when nobody may enter by a slot any more.
 #[inline]
 pub(super) const fn revoked(word: u64) -> u64 {
     if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
 }
 
-/// The word when its owner is to wait for the readers in slots, and then to become the writer: as an
-/// upgradable reader does, so that others who read may go on in the meantime.
+/// The word when its owner is to wait for the readers in slots, and then to become the writer: as
+/// an upgradable reader does, so that other readers may go on in the meantime.
 #[inline]
 pub(super) const fn drained_by(word: u64) -> u64 {
     revoked(word) | UPGRADING
 }
 
-/// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold readers:
-/// then it has the upgradable reader's place.
+/// The word after `tid` took the lock as `kind`. A writer isn't inside yet if slots may hold
+/// readers: then it has the upgradable reader's place.
 #[inline]
-pub(super) const fn taken(word: u64, kind: Kind, tid: u32, role: Role) -> u64 {
-    let word = given_up(word, role);
+pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
     match kind {
         Kind::Writer if may_be_published(word) => drained_by(word) | tid as u64,
         Kind::Writer => (word & !HEAT) | WRITER | tid as u64,
         Kind::Upgradable => word | tid as u64,
-        // Whose lock it is, is known.
+        // The owner is known.
         Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
         Kind::Reader | Kind::BriefReader => word,
     }
 }
 
-/// The word after a waiter of `kind` went over from `role` to spinning.
-#[inline]
-pub(super) const fn spun_for(word: u64, kind: Kind, role: Role) -> u64 {
-    let word = given_up(word, role);
-    let word = match kind {
-        Kind::Upgradable => word,
-        _ => revoked(word),
-    };
-    word | SPIN
+/// The word after `tid` took the lock as `kind`, over from its owner; `None` if others keep it out.
+const fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
+    let rest = word & !(OWNER | WRITER | UPGRADING);
+    if has_room_for(rest, kind) { Some(taken(rest, kind, tid)) } else { None }
 }
 
-/// The word after a writer, an upgradable reader or an upgrader queued itself.
-#[inline]
-pub(super) const fn queued(word: u64, kind: Kind, role: Role, hand_off: bool) -> u64 {
-    let word = given_up(word, role);
-    let word = match kind {
-        Kind::Upgradable => word,
-        _ => revoked(word),
-    };
-    let asked = if hand_off { HANDOFF } else { 0 };
-    word | WRITERS_PARKED | asked
+/// The word in a forked child with nobody queued. A thread that only the parent has may own the
+/// lock and wait there for readers to leave: it has written nothing.
+fn in_child(word: u64, is_ours: fn(u32) -> bool) -> u64 {
+    let word = word & !STALE_IN_CHILD;
+    let waits = word & (UPGRADING | WRITER) == UPGRADING;
+    if waits && !is_ours(owner(word)) { upgradable_left(word) } else { word }
 }
 
 /// The word after the writer left.
@@ -446,7 +485,7 @@ pub(super) struct Waiting {
     pub(super) upgrader: bool,
 }
 
-/// What has to be done for those who wait.
+/// What has to be done for the waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// Nothing: it is nobody's turn, or somebody is on the way.
@@ -463,7 +502,7 @@ pub(super) enum Next {
     WakeOther,
 }
 
-/// What has made room, or left those who wait to themselves.
+/// What has made room, or left the waiters to themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
     /// A writer left, or became a reader.
@@ -477,8 +516,8 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     if word & WRITER != 0 {
         return Next::Nothing;
     }
-    // A reader that is inside may wait for one that sleeps here, which must not wait for a writer on top
-    // of that.
+    // A reader that is inside may wait for one that sleeps here, which must not wait for a writer
+    // on top of that.
     let somebody_reads = word & (READERS | OWNER | REVOKED) != 0;
     let readers_join = match policy(word) {
         Policy::PreferReaders if waiting.reader => Next::Readers,
@@ -529,7 +568,7 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         Some(kind) if !has_room_for(word, kind) => Next::Nothing,
         // No more can be counted.
         Some(_) if word & WAKES == WAKES => Next::Nothing,
-        // Whoever is on the way may want to write, and wait for longer than this one.
+        // The thread on the way may want to write, and wait for longer than this one.
         Some(Kind::Upgradable) => Next::WakeOther,
         Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
         _ => Next::Nothing,

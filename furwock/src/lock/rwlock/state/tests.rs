@@ -1,6 +1,7 @@
 //! Every transition, for all that a word can say.
 
 use super::*;
+use crate::lock::bits::Role;
 
 const ROLES: [Role; 3] = [Role::Newcomer, Role::Spinner, Role::Woken];
 const OWNERS: [Kind; 3] = [Kind::Writer, Kind::Upgradable, Kind::Upgrader];
@@ -115,9 +116,9 @@ fn kinds_survive_as_tokens() {
 #[test]
 fn giving_up_a_role_never_reaches_another_field() {
     for word in words() {
-        assert_eq!(given_up(word, Role::Newcomer), word);
-        assert_eq!(given_up(word, Role::Spinner), word & !SPIN);
-        let woken = given_up(word, Role::Woken);
+        assert_eq!(WRITES.given_up(word, Role::Newcomer), word);
+        assert_eq!(WRITES.given_up(word, Role::Spinner), word & !SPIN);
+        let woken = WRITES.given_up(word, Role::Woken);
         assert_eq!(woken & !WAKES, word & !WAKES);
         assert_eq!((woken & WAKES) / ONE_WAKE, ((word & WAKES) / ONE_WAKE).saturating_sub(1));
     }
@@ -183,7 +184,7 @@ fn readers_wait_for_whom_their_policy_says() {
     }
 }
 
-/// Somebody is inside, on the way or due, who settles: else a reader would sleep for ever.
+/// Some thread is inside, on the way or due, and settles: else a reader would sleep for ever.
 #[test]
 fn a_reader_queues_only_where_somebody_will_settle() {
     for word in valid() {
@@ -192,11 +193,12 @@ fn a_reader_queues_only_where_somebody_will_settle() {
             if may_park_reader(stop) {
                 let inside = word & (OWNER | READERS) != 0;
                 let on_the_way = word & (SPIN | WAKES) != 0;
-                // Queued, and not inside: whoever let it come to that settles.
+                // Queued, and not inside: the thread that let it come to that settles.
                 let due = word & (HANDOFF | WRITERS_PARKED) != 0;
                 assert!(inside || on_the_way || due, "{word:#x}");
-                assert_changes(word, reader_queued(word), READERS_PARKED);
-                assert!(reader_queued(word) & READERS_PARKED != 0);
+                let queued = bits(Kind::Reader).queued(word, Role::Newcomer, false);
+                assert_changes(word, queued, READERS_PARKED);
+                assert!(queued & READERS_PARKED != 0);
             }
             if stop == Stop::Sleepers {
                 assert!(word & (OWNER | READERS) != 0, "{word:#x}: nobody inside wakes it");
@@ -218,6 +220,38 @@ fn a_reader_seizes_the_lock_from_a_writer_only() {
     }
 }
 
+/// What a dead owner had is the caller's, if that lets it in; others that are inside keep it out.
+#[test]
+fn an_owner_is_replaced_only_where_the_new_one_has_room() {
+    for word in valid().into_iter().filter(|&word| owner(word) != 0) {
+        let others = readers(word) != 0;
+        for kind in [Kind::Writer, Kind::Upgradable] {
+            let new = (bits(kind).seize)(word, 77);
+            let full = kind == Kind::Upgradable && room(word) == 0;
+            let kept_out = full || (kind == Kind::Writer && others);
+            assert_eq!(new.is_none(), kept_out, "{word:#x}");
+            let Some(new) = new else { continue };
+            assert_changes(word, new, OWNER | WRITER | UPGRADING | HEAT | BIAS);
+            assert_eq!((owner(new), readers(new)), (77, readers(word)));
+            assert_eq!(may_be_published(new), may_be_published(word));
+        }
+    }
+}
+
+/// In a child with nobody queued, the word speaks of no thread but those that it has.
+#[test]
+fn a_childs_word_is_clean_of_its_parents_threads() {
+    for word in valid() {
+        let stays = (WRITES.in_child)(word, |_| true);
+        assert_changes(word, stays, STALE_IN_CHILD);
+        assert_eq!(stays & STALE_IN_CHILD, 0);
+        let new = (WRITES.in_child)(word, |_| false);
+        let waits = word & (UPGRADING | WRITER) == UPGRADING;
+        let expected = if waits { upgradable_left(stays) } else { stays };
+        assert_eq!(new, expected, "{word:#x}");
+    }
+}
+
 #[test]
 fn whoever_takes_the_lock_shares_it_with_nobody_it_excludes() {
     for word in valid() {
@@ -230,8 +264,8 @@ fn whoever_takes_the_lock_shares_it_with_nobody_it_excludes() {
             assert!(kind == Kind::Upgrader || word & (HANDOFF | OWNER) == 0);
             assert!(!is_written(word));
             for role in ROLES {
-                let new = taken(word, kind, 77, role);
-                let mine = given_up(word, role) & ROLE_BITS;
+                let new = bits(kind).taken(word, role, 77);
+                let mine = bits(kind).given_up(word, role) & ROLE_BITS;
                 assert_eq!(new & ROLE_BITS, mine, "{word:#x}: more than its role");
                 let expected = if kind == Kind::Upgrader { owner(word) } else { 77 };
                 assert_eq!(owner(new), expected);
@@ -267,13 +301,15 @@ fn who_waits_to_write_ends_the_bias_and_gives_up_only_its_role() {
     for word in valid() {
         for kind in OWNERS {
             for role in ROLES {
-                let spins = spun_for(word, kind, role);
+                let bits = bits(kind);
+                let given_up = bits.given_up(word, role);
+                let spins = bits.spun_for(word, role);
                 assert_changes(word, spins, ROLE_BITS | BIAS);
-                assert_eq!(spins & ROLE_BITS, (given_up(word, role) & ROLE_BITS) | SPIN);
+                assert_eq!(spins & ROLE_BITS, (given_up & ROLE_BITS) | SPIN);
                 for hand_off in [false, true] {
-                    let sleeps = queued(word, kind, role, hand_off);
+                    let sleeps = bits.queued(word, role, hand_off);
                     assert_changes(word, sleeps, ROLE_BITS | BIAS | WRITERS_PARKED | HANDOFF);
-                    assert_eq!(sleeps & ROLE_BITS, given_up(word, role) & ROLE_BITS);
+                    assert_eq!(sleeps & ROLE_BITS, given_up & ROLE_BITS);
                     assert!(sleeps & WRITERS_PARKED != 0);
                     assert_eq!(sleeps & HANDOFF != 0, hand_off || word & HANDOFF != 0);
                     assert_eq!(may_be_published(sleeps), may_be_published(word));
@@ -299,7 +335,7 @@ fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
         assert_changes(word, new, UPGRADING | BIAS);
         assert!(new & UPGRADING != 0 && !is_biased(new));
         assert_eq!(may_be_published(new), may_be_published(word));
-        // From here on nobody can set the bias: the owner would wait for readers who come later.
+        // From here on nobody can set the bias: the owner would wait for readers that come later.
         for may_bias in [false, true] {
             assert!(!is_biased(read(new, may_bias)));
         }
@@ -372,12 +408,12 @@ fn queues() -> Vec<Waiting> {
     queues
 }
 
-/// Valid words, with the bits that say who is in `waiting`, each with all that `next` is asked.
+/// Valid words, with the bits that say what is in `waiting`, each with all that `next` is asked.
 fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
     let words: Vec<_> =
         words_of(&[0, 1], &[0]).into_iter().filter(|&word| is_valid(word)).collect();
     queues().into_iter().flat_map(move |waiting| {
-        // Who waits to upgrade is the owner, has drained the slots, and no writer.
+        // A thread that waits to upgrade is the owner, has drained the slots, and no writer.
         let fits = move |word: u64| {
             let upgrades = word & UPGRADING != 0 && !may_be_published(word);
             (word & READERS_PARKED != 0) == waiting.reader
@@ -416,16 +452,12 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
             }
             Next::Upgrader => {
                 assert!(waiting.upgrader && word & UPGRADING != 0, "{context}");
-                assert_changes(
-                    word,
-                    taken(word, Kind::Upgrader, 0, Role::Newcomer),
-                    WRITER | UPGRADING | HEAT,
-                );
+                assert_changes(word, taken(word, Kind::Upgrader, 0), WRITER | UPGRADING | HEAT);
             }
             Next::Give(kind) => {
                 assert!(word & HANDOFF != 0 && waiting.first == kind, "{context}");
                 assert!(has_room_for(word, kind) && !kind.reads(), "{context}");
-                let new = taken(word & !HANDOFF, kind, 77, Role::Newcomer);
+                let new = taken(word & !HANDOFF, kind, 77);
                 let fields = HANDOFF | OWNER | WRITER | UPGRADING | HEAT | BIAS;
                 assert_changes(word, new, fields);
             }
@@ -438,12 +470,12 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
     }
 }
 
-/// Whether somebody who waits is next, and could be inside.
+/// Whether some waiter is next, and could be inside.
 fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
     if is_written(word) {
         return false;
     }
-    // Who reads may wait for readers that sleep.
+    // A reader may wait for readers that sleep.
     let somebody_reads = word & (OWNER | READERS | REVOKED) != 0;
     if policy(word).lets_readers_recurse() && waiting.stuck && somebody_reads {
         return true;
@@ -470,7 +502,7 @@ fn nobody_whose_turn_it_is_is_left_to_nobody() {
         if next == Next::Nothing {
             let forgotten = is_somebodys_turn(word, waiting) && !on_the_way;
             assert!(!forgotten, "{word:#x} {waiting:?} {cause:?} {ahead}");
-            // At the least somebody has to be there who will settle once more.
+            // At the least some thread has to be there that will settle once more.
             assert!(word & (OWNER | READERS) != 0 || on_the_way, "{word:#x} {waiting:?}");
         }
     }
@@ -507,7 +539,7 @@ fn a_writer_enters_at_once_only_where_nobody_is_around() {
     for word in valid() {
         let Some(new) = written_at_once(word, 77) else { continue };
         assert!(is_available(word, Kind::Writer) && word & (PARKED | SPIN | WAKES | BIAS) == 0);
-        assert_eq!(new, taken(word, Kind::Writer, 77, Role::Newcomer));
+        assert_eq!(new, taken(word, Kind::Writer, 77));
         assert_eq!(written(new), word & (POLICY | WAS_BIASED));
         assert_eq!(new == only_writer(77), word & (POLICY | WAS_BIASED) == 0);
     }

@@ -1,33 +1,22 @@
-//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads are
-//! about to sleep for want of one. The word's layout is that of glibc's `sem_t`, since 2.21.
+//! A counting semaphore in one word of 64 bits: how many permits there are, and how many threads
+//! are about to sleep for want of one (`state`). The word's layout is that of glibc's `sem_t`,
+//! since 2.21.
 //!
-//! | half | counts |
-//! |---|---|
-//! | low | permits |
-//! | high | threads between their first look that found none and their return |
-//!
-//! | from | by | to |
-//! |---|---|---|
-//! | permits > 0 | acquire | permits - 1 |
-//! | permits = 0 | acquire: counts itself in, then sleeps while there are none | waiters + 1 |
-//! | permits > 0 | a waiter | permits - 1 and waiters - 1, at once |
-//! | | a waiter that gives up | waiters - 1 |
-//! | | release | permits + 1; if that step found waiters, one is woken |
-//!
-//! Who releases touches the word once, and what it does afterwards needs the address only: the
-//! waiter that takes the permit may free the semaphore at once. Who is woken competes with
+//! A release touches the word once, and what it does afterwards needs the address only: the waiter
+//! that takes the permit may free the semaphore at once. A waiter that is woken competes with
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
-use super::patience::look_first;
+mod state;
+
+use super::patience::spin_first;
 use crate::futex::{wait_owing, wake_at};
-use crate::lot::{self, Debt, Ended, Key, Signals, Until};
+use crate::lot::{self, Debt, Ended, Key, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
-
-const PERMITS: u64 = u32::MAX as u64;
-const WAITER: u64 = PERMITS + 1;
+use state::{WAITER, acquired, permits, released, waiters};
+use unstable::Acquired;
 
 /// A counting semaphore without an owner: permits to take and to give back, by any threads.
 ///
@@ -37,21 +26,6 @@ const WAITER: u64 = PERMITS + 1;
 #[repr(transparent)]
 pub struct RawSemaphore {
     word: AtomicU64,
-}
-
-/// How an acquire that may be interrupted ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Acquired {
-    /// With a permit.
-    Permit,
-    /// The deadline passed first.
-    TimedOut,
-    /// The thread was interrupted ([`interrupt`](super::interrupt)) first, or is asked to try again
-    /// since the kernel has no memory for its node.
-    Interrupted,
-    /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one that was
-    /// registered without `SA_RESTART`, with one any.
-    Signalled,
 }
 
 /// A release that would have made more permits than a semaphore can count. It changed nothing.
@@ -68,7 +42,7 @@ impl core::error::Error for TooManyPermits {}
 
 impl RawSemaphore {
     /// The most permits that it has (POSIX: `SEM_VALUE_MAX`).
-    pub const MOST: u32 = i32::MAX as u32;
+    pub const MOST: u32 = state::MOST;
 
     const_unless_model! {
         /// A semaphore with `permits`, at most [`MOST`](Self::MOST).
@@ -83,13 +57,13 @@ impl RawSemaphore {
     /// How many permits there are at this moment: 0 while threads wait.
     #[inline]
     pub fn available(&self) -> u32 {
-        (self.word.load(Ordering::Relaxed) & PERMITS) as u32
+        permits(self.word.load(Ordering::Relaxed))
     }
 
     /// Takes a permit if there is one. Acquire, if it did.
     #[inline]
     pub fn try_acquire(&self) -> bool {
-        self.take(1)
+        self.take(0)
     }
 
     /// Takes a permit, once there is one. Acquire.
@@ -117,41 +91,12 @@ impl RawSemaphore {
         }
     }
 
-    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a signal
-    /// handler. Acquire, if it took one.
-    #[inline]
-    pub fn acquire_interruptible(&self, deadline: Option<&Deadline>) -> Acquired {
-        if self.try_acquire() {
-            return Acquired::Permit;
-        }
-        self.acquire_slow(Until { deadline, interrupts: true, signals: Signals::AsFutex })
-    }
-
     /// Gives back a permit, or makes one, and wakes a thread that waits for it. Release.
     ///
     /// May be called from a signal handler, whatever its thread was doing.
     #[inline]
     pub fn release(&self) -> Result<(), TooManyPermits> {
         self.release_many(1)
-    }
-
-    /// `release`, unless somebody may have to be woken: then false, and nothing done.
-    #[inline]
-    pub fn release_quietly(&self) -> Result<bool, TooManyPermits> {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            if (word & PERMITS) as u32 == Self::MOST {
-                return Err(TooManyPermits);
-            }
-            if word >= WAITER {
-                return Ok(false);
-            }
-            let (publish, failure) = (Ordering::Release, Ordering::Relaxed);
-            match self.word.compare_exchange_weak(word, word + 1, publish, failure) {
-                Ok(_) => return Ok(true),
-                Err(now) => word = now,
-            }
-        }
     }
 
     /// Gives back that many permits, and wakes as many threads. Release.
@@ -165,10 +110,7 @@ impl RawSemaphore {
         let mut word = self.word.load(Ordering::Relaxed);
         let looked_before = word;
         loop {
-            if permits > Self::MOST - (word & PERMITS) as u32 {
-                return Err(TooManyPermits);
-            }
-            let more = word + u64::from(permits);
+            let more = released(word, permits).ok_or(TooManyPermits)?;
             match self.word.compare_exchange_weak(word, more, publish, Ordering::Relaxed) {
                 Ok(_) => break,
                 Err(now) => word = now,
@@ -177,19 +119,18 @@ impl RawSemaphore {
         if mutant::active(Mutant::WaitersReadBefore) {
             word = looked_before;
         }
-        if word >= WAITER {
+        if waiters(word) != 0 {
             // The semaphore may be gone.
             wake_at(self.key(), permits as usize, lot::ANY);
         }
         Ok(())
     }
 
-    /// Takes a permit, together with `also` in the high half.
+    /// Takes a permit, and counts as many waiters out.
     #[inline]
-    fn take(&self, also: u64) -> bool {
+    fn take(&self, waiters: u64) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
-        while word & PERMITS != 0 {
-            let less = word - also;
+        while let Some(less) = acquired(word, waiters) {
             let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
             match self.word.compare_exchange_weak(word, less, success, failure) {
                 Ok(_) => return true,
@@ -202,14 +143,14 @@ impl RawSemaphore {
     #[cold]
     fn acquire_slow(&self, until: Until<'_>) -> Acquired {
         let key = self.key();
-        if look_first(key, || self.available() != 0) && self.take(1) {
+        if spin_first(key, || self.available() != 0) && self.take(0) {
             return Acquired::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {
             self.word.fetch_add(WAITER, Ordering::Relaxed);
         }
         loop {
-            if self.take(1 + if mutant::active(Mutant::WaiterUncounted) { 0 } else { WAITER }) {
+            if self.take(u64::from(!mutant::active(Mutant::WaiterUncounted))) {
                 return Acquired::Permit;
             }
             let look = || if self.available() == 0 { Ok(()) } else { Err(()) };
@@ -229,7 +170,7 @@ impl RawSemaphore {
     /// How many threads are counted as waiting.
     #[cfg(all(test, any(loom, shuttle)))]
     pub(crate) fn waiters(&self) -> u64 {
-        self.word.load(Ordering::Relaxed) / WAITER
+        waiters(self.word.load(Ordering::Relaxed))
     }
 
     #[inline]
@@ -243,4 +184,57 @@ fn count_out(semaphore: usize, _: lot::From) {
     // SAFETY: the waiter's call on the semaphore isn't over.
     let semaphore = unsafe { &*core::ptr::with_exposed_provenance::<RawSemaphore>(semaphore) };
     semaphore.word.fetch_sub(WAITER, Ordering::Relaxed);
+}
+
+/// What the preload needs of a semaphore. Unstable.
+pub mod unstable {
+    use super::{RawSemaphore, TooManyPermits, released, waiters};
+    use crate::lot::{Signals, Until};
+    use crate::prim::atomic::Ordering;
+    use crate::sys::clock::Deadline;
+
+    /// How an acquire that may be interrupted ended.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Acquired {
+        /// With a permit.
+        Permit,
+        /// The deadline passed first.
+        TimedOut,
+        /// The thread was interrupted ([`interrupt`](crate::unstable::interrupt)) first, or is
+        /// asked to try again since the kernel has no memory for its node.
+        Interrupted,
+        /// A signal handler ran first, of those that end a futex(2) wait: without a deadline one
+        /// that was registered without `SA_RESTART`, with one any.
+        Signalled,
+    }
+
+    /// Takes a permit, unless something else ends the wait first: the deadline, an interrupt, a
+    /// signal handler. Acquire, if it took one.
+    #[inline]
+    pub fn acquire_interruptible(
+        semaphore: &RawSemaphore,
+        deadline: Option<&Deadline>,
+    ) -> Acquired {
+        if semaphore.try_acquire() {
+            return Acquired::Permit;
+        }
+        semaphore.acquire_slow(Until { deadline, interrupts: true, signals: Signals::AsFutex })
+    }
+
+    /// `release`, unless a thread may have to be woken: then false, and nothing done.
+    #[inline]
+    pub fn release_quietly(semaphore: &RawSemaphore) -> Result<bool, TooManyPermits> {
+        let mut word = semaphore.word.load(Ordering::Relaxed);
+        loop {
+            let more = released(word, 1).ok_or(TooManyPermits)?;
+            if waiters(word) != 0 {
+                return Ok(false);
+            }
+            let (publish, failure) = (Ordering::Release, Ordering::Relaxed);
+            match semaphore.word.compare_exchange_weak(word, more, publish, failure) {
+                Ok(_) => return Ok(true),
+                Err(now) => word = now,
+            }
+        }
+    }
 }

@@ -1,0 +1,164 @@
+//! The condition variable that moves its waiters instead of waking them to block again
+//! (Molnar 2003, "futex requeueing").
+//!
+//! The word says whether any waiter may be queued at its address: 1 or 0, written under the bucket
+//! lock. A waiter queues itself there, then releases the mutex. A notification hands waiters to the
+//! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
+//! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
+//! it wakes. So no thread is woken before it can have the mutex. The ordering arguments are in
+//! ORDERING.md (C-1 ff.).
+
+mod wait;
+
+use super::mutex::RawMutex;
+use crate::lot::{self, Key, LockedPair};
+use crate::prim::atomic::{AtomicU32, Ordering};
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::clock::Deadline;
+use core::cell::Cell;
+use wait::wait_released;
+
+/// What the preload needs of a condvar. Unstable.
+pub mod unstable {
+    pub use super::wait::{CondvarWait, wait_released};
+
+    /// Whether there may be any waiter for `notify_one` to let go on. False is certain, as it is
+    /// there.
+    #[inline]
+    pub fn may_have_waiters(condvar: &super::RawCondvar) -> bool {
+        condvar.may_have_waiters()
+    }
+}
+
+const NOBODY: u32 = 0;
+const WAITERS: u32 = 1;
+
+/// A condition variable without a mutex of its own: one word, zero when no thread waits.
+///
+/// Threads that wait at the same time should wait with the same mutex: one that waits with another
+/// than the first is woken rather than moved. Its memory may be freed as soon as no thread waits or
+/// is about to: right after the broadcast that wakes the last, for example.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct RawCondvar {
+    word: AtomicU32,
+}
+
+/// How a wait on a condition variable ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// By a signal or broadcast, or for no reason at all.
+    Signalled,
+    /// The deadline passed before any signal.
+    TimedOut,
+    /// The thread was interrupted before any signal.
+    Interrupted,
+    /// The mutex could not be released; nothing was waited for.
+    NotReleased,
+}
+
+impl Default for RawCondvar {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RawCondvar {
+    /// A condition variable without waiters.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self { word: AtomicU32::new(NOBODY) }
+    }
+
+    /// A condition variable without waiters.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self { word: AtomicU32::new(NOBODY) }
+    }
+
+    /// Whether the word says that nobody waits.
+    #[cfg(all(test, shuttle))]
+    pub(crate) fn says_nobody(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == NOBODY
+    }
+
+    /// Releases `mutex`, which the caller holds, waits for a signal or the deadline, and locks it
+    /// again. Returns `TimedOut` only if no signal had chosen the caller.
+    ///
+    /// As with every condition variable the wait may end for no reason: check the condition.
+    pub fn wait(&self, mutex: &RawMutex, deadline: Option<&Deadline>) -> Outcome {
+        let release = || {
+            mutex.unlock();
+            true
+        };
+        let noted = Cell::new(false);
+        // SAFETY: unlocking neither unwinds nor waits; the mutex is borrowed until it is relocked.
+        let wait = unsafe { wait_released(self, Some(mutex), release, deadline, false, &noted) };
+        wait.relock(mutex)
+    }
+
+    #[inline]
+    fn may_have_waiters(&self) -> bool {
+        self.word.load(Ordering::Relaxed) != NOBODY
+    }
+
+    /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
+    ///
+    /// One load if nobody waits.
+    #[inline]
+    pub fn notify_one(&self) -> bool {
+        // Relaxed: a waiter that the caller must not miss queued itself before it released the
+        // mutex, and the caller has had the mutex since (C-1).
+        self.may_have_waiters() && self.notify(1) != 0
+    }
+
+    /// Lets all waiters go on. Returns how many there were.
+    #[inline]
+    pub fn notify_all(&self) -> usize {
+        if self.may_have_waiters() { self.notify(usize::MAX) } else { 0 }
+    }
+
+    #[inline]
+    fn key(&self) -> Key {
+        Key::condvar(core::ptr::from_ref(&self.word).addr())
+    }
+
+    #[cold]
+    fn notify(&self, most: usize) -> usize {
+        let key = self.key();
+        loop {
+            let mutex = {
+                let mut bucket = lot::lock(key);
+                let mutex = bucket.first(key).map_or(0, |waiter| bucket.told_by(waiter).0);
+                if mutex == 0 {
+                    let chosen = bucket.choose_many(key, most, lot::ANY);
+                    self.forget_waiters_if_none_locked(&bucket);
+                    return chosen;
+                }
+                mutex
+            };
+            // The mutex's bucket has to be locked too, in the order of the buckets.
+            let mut pair = lot::lock_pair(key, Key::mutex(mutex));
+            let same = |pair: &LockedPair<'_>| {
+                pair.from.first(key).is_some_and(|waiter| pair.from.told_by(waiter).0 == mutex)
+            };
+            if same(&pair) {
+                // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
+                // again: so it exists, as long as the bucket's lock keeps the waiter queued.
+                let mutex = unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(mutex) };
+                let notified = mutex.receive(&mut pair, key, most);
+                self.forget_waiters_if_none_locked(&pair.from);
+                return notified;
+            }
+        }
+    }
+
+    /// `bucket` is this condvar's, locked. The caller was called on a live condvar, so that the
+    /// word may be written even if this lets the last waiter go: it can't return before the bucket
+    /// lock is dropped.
+    fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>) {
+        if !bucket.has(self.key()) || mutant::active(Mutant::MarkClearedTooSoon) {
+            self.word.store(NOBODY, Ordering::Relaxed);
+        }
+    }
+}

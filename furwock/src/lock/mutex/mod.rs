@@ -1,0 +1,228 @@
+//! The throughput-optimized mutex: one 32-bit word that names its owner.
+//!
+//! Newcomers may take a free lock past the queue, one running waiter spins, all others sleep
+//! (Long 2017, "throughput-optimized futexes"). Two things bound the wait of sleepers: a
+//! thread that has been running for a while beside sleepers changes places with the first of them,
+//! and a waiter that has waited 5 ms and finds the lock taken yet again has it handed over.
+//!
+//! `state` has the word and its transitions, `contender` the slow path to the lock, `release` that
+//! from it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).
+
+mod release;
+mod requeue;
+#[cfg(all(test, any(loom, shuttle)))]
+mod starts;
+mod state;
+#[cfg(not(any(loom, shuttle)))]
+pub mod unstable;
+
+use super::attempt::Attempt;
+use super::bits::Bits;
+use super::contender::{Contender, Lock, Settler, Word};
+use super::options::{Options, Status};
+use crate::lot::{self, Key};
+use crate::prim::atomic::{AtomicU32, Ordering};
+use release::release_ordering;
+use state::{BITS, FREE, OWNER, PARKED, is_free, is_release_plain};
+
+/// A mutex without data: one word, zero when free.
+///
+/// Not recursive, not robust, for threads of one process. It may be moved only while nobody uses
+/// it, and its memory may be freed as soon as it has been unlocked for the last time, even while
+/// `unlock` is still returning in another thread.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct RawMutex {
+    word: AtomicU32,
+}
+
+impl Default for RawMutex {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl RawMutex {
+    /// A free mutex.
+    #[cfg(not(any(loom, shuttle)))]
+    pub const fn new() -> Self {
+        Self { word: AtomicU32::new(FREE) }
+    }
+
+    /// A free mutex.
+    #[cfg(any(loom, shuttle))]
+    pub fn new() -> Self {
+        Self { word: AtomicU32::new(FREE) }
+    }
+
+    /// Takes the lock, waiting as long as it takes. Acquire.
+    ///
+    /// A thread that locks what it holds already waits for ever.
+    #[inline]
+    pub fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow(&const { Options::new() });
+        }
+    }
+
+    /// Takes the lock as `options` has it, and tells how it was got; `None` at the deadline.
+    /// Acquire.
+    ///
+    /// Costs no more than `lock`: what is told is known anyway. A deadline that has passed still
+    /// takes a lock that is free.
+    #[inline]
+    pub fn lock_with(&self, options: &Options) -> Option<Status> {
+        let tid = lot::tid();
+        if self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return Some(Status::FAST);
+        }
+        self.lock_slow(options)
+    }
+
+    /// Begins an attempt whose last step is the caller's: see [`Attempt`].
+    pub fn attempt<'o>(&'o self, options: &'o Options) -> Attempt<'o> {
+        Attempt::new(self, options)
+    }
+
+    /// Takes the lock if that is possible without waiting. Acquire on success.
+    #[inline]
+    pub fn try_lock(&self) -> bool {
+        self.try_lock_as(lot::tid())
+    }
+
+    /// `try_lock` by a caller that knows its thread's id.
+    #[inline]
+    fn try_lock_as(&self, tid: u32) -> bool {
+        match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
+            Ok(_) => true,
+            Err(word) => is_free(word) && self.try_steal(word, tid),
+        }
+    }
+
+    /// Releases the lock, and returns how many waiters it woke, or gave the lock to. Release.
+    ///
+    /// Touches the word once and never again, so that another thread may lock, unlock and free it
+    /// at once. Does nothing if nobody holds the lock; otherwise releases it, whichever thread
+    /// holds it.
+    #[inline]
+    pub fn unlock(&self) -> usize {
+        let ordering = release_ordering();
+        let word = match self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed) {
+            Ok(_) => return 0,
+            Err(word) => word,
+        };
+        if is_release_plain(word) && self.exchange(word, word & !OWNER, ordering).is_ok() {
+            return 0;
+        }
+        self.unlock_slow()
+    }
+
+    /// Releases the lock to the waiter that has waited longest, if there is one, and not to the
+    /// thread that comes first. Returns whether there was one. Release.
+    pub fn unlock_fair(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        if word & PARKED == 0 || is_free(word) {
+            self.unlock();
+            return false;
+        }
+        self.hand_off() != 0
+    }
+
+    /// The kernel thread id of the holder, 0 if nobody holds it.
+    #[inline]
+    pub fn owner(&self) -> u32 {
+        state::owner(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether somebody holds it.
+    #[inline]
+    pub fn is_locked(&self) -> bool {
+        self.owner() != 0
+    }
+
+    /// The word was `seen`: takes the lock past the queue, as long as it is free.
+    #[inline]
+    fn try_steal(&self, seen: u32, tid: u32) -> bool {
+        let mut word = seen;
+        while is_free(word) {
+            match self.exchange(word, word | tid, Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn exchange(&self, old: u32, new: u32, success: Ordering) -> Result<u32, u32> {
+        self.word.compare_exchange_weak(old, new, success, Ordering::Relaxed)
+    }
+
+    /// What waiters queue at.
+    #[inline]
+    fn key(&self) -> Key {
+        Key::mutex(self.address())
+    }
+
+    /// What tells waiters of different mutexes apart.
+    #[inline]
+    fn address(&self) -> usize {
+        core::ptr::from_ref(&self.word).addr()
+    }
+
+    /// `lock_with` for a caller that has just tried in vain: without another try at first.
+    #[cold]
+    pub(crate) fn lock_slow(&self, options: &Options) -> Option<Status> {
+        Contender::new(self, options).contend()
+    }
+}
+
+impl Lock for &RawMutex {
+    #[inline]
+    fn word(&self) -> Word<'_> {
+        Word::Narrow(&self.word)
+    }
+
+    #[inline]
+    fn key(&self) -> Key {
+        RawMutex::key(self)
+    }
+
+    #[inline]
+    fn bits(&self) -> &'static Bits {
+        &BITS
+    }
+
+    #[inline]
+    fn settler(&self) -> Option<&dyn Settler> {
+        // Every release that leaves nobody on the way wakes the first.
+        None
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::lock::How;
+
+    fn saying(word: u32) -> RawMutex {
+        RawMutex { word: AtomicU32::new(word) }
+    }
+
+    /// The word speaks of a wake on its way to a queue without waiters.
+    #[test]
+    fn a_caller_that_may_not_steal_and_steps_back_in_vain_has_slept() {
+        let mutex = saying(PARKED | state::ONE_WAKE);
+        let status = mutex.lock_with(&Options::new().steal(false)).unwrap();
+        assert_eq!(status.how, How::Slept);
+        assert!(status.sleeps > 0);
+    }
+
+    #[test]
+    fn a_caller_that_may_not_steal_never_stole() {
+        let status = saying(PARKED).lock_with(&Options::new().steal(false)).unwrap();
+        assert_eq!((status.how, status.sleeps), (How::Fast, 0));
+        let status = saying(PARKED).lock_with(&Options::new()).unwrap();
+        assert_eq!((status.how, status.sleeps), (How::Stolen, 0));
+    }
+}

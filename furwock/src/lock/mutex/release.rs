@@ -1,0 +1,77 @@
+//! A release that more than one thread cares about: wakes, and hand-offs.
+
+use super::RawMutex;
+use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
+use crate::lock::contender::how_far_ahead;
+use crate::lot::{self, Key, Verdict};
+use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+
+impl RawMutex {
+    #[cold]
+    pub(super) fn unlock_slow(&self) -> usize {
+        let mut word = self.word.load(Ordering::Relaxed);
+        // After the release the mutex may be gone (M-6); its address still names the queue.
+        let key = self.key();
+        loop {
+            let ahead = if asks_how_far_ahead(word) { how_far_ahead(key) } else { 1 };
+            let (new, wakes) = match release(word, ahead) {
+                Release::NotHeld => return 0,
+                Release::HandOff => return self.hand_off(),
+                Release::To { word, wakes } => (word, wakes),
+            };
+            match self.exchange(word, new, release_ordering()) {
+                Ok(_) if wakes != 0 => return wake_some(key, wakes),
+                Ok(_) => return 0,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Gives the lock to the first waiter, if there is one. The bucket lock is taken before the
+    /// release, while the caller still holds the mutex.
+    #[cold]
+    pub(super) fn hand_off(&self) -> usize {
+        let key = self.key();
+        let mut bucket = lot::lock(key);
+        let first = bucket.first(key);
+        let next_owner = first.map_or(0, |waiter| bucket.told_by(waiter).1);
+        let ordering = if mutant::active(Mutant::HandOffRelaxed) {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, (word & !(OWNER | HANDOFF)) | next_owner, ordering)
+        {
+            word = now;
+        }
+        if first.is_none() {
+            return 0;
+        }
+        let address = core::ptr::from_ref(self).expose_provenance();
+        bucket.choose_first(key, Verdict::granted(address, give_back));
+        1
+    }
+}
+
+#[inline]
+pub(super) fn release_ordering() -> Ordering {
+    if mutant::active(Mutant::UnlockRelaxed) { Ordering::Relaxed } else { Ordering::Release }
+}
+
+/// Releases a mutex for a waiter that was given it and didn't return.
+///
+/// # Safety
+/// The caller is that waiter's thread, in its call on the mutex at `address`.
+unsafe fn give_back(address: usize) {
+    // SAFETY: a call that waits for a mutex keeps it alive.
+    unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(address) }.unlock();
+}
+
+/// Wakes the first waiters, for which so many wakes have been claimed. If there are fewer, the
+/// waiter that left last has cleared the claims, or the next to queue will (M-4).
+fn wake_some(key: Key, wakes: u32) -> usize {
+    let mut bucket = lot::lock(key);
+    (0..wakes).take_while(|_| bucket.choose_near(key, Verdict::CLAIMED)).count()
+}

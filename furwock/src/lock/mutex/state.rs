@@ -1,0 +1,135 @@
+//! The states of a mutex's word. Pure: no atomics, no waiting.
+//!
+//! | bits | name | meaning |
+//! |---|---|---|
+//! | 0..=21 | owner | kernel thread id of the holder; 0 when free |
+//! | 22 | PARKED | waiters may be queued at the word's address |
+//! | 23 | SPIN | a running thread spins for the lock and will look at it again |
+//! | 24 | HANDOFF | the holder must give the lock to the queue's first; nobody may steal it |
+//! | 25..=31 | wakes | waiters that have been, or are being, chosen, and will look at the lock again |
+//!
+//! When a bit may be set, and when it may be left out or cleared:
+//!
+//! | bit | set | cleared |
+//! |---|---|---|
+//! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims a wake for a waiter it chooses | under the bucket lock, when nobody is queued at the address; by waiters, never by an unlocker |
+//! | SPIN | by a running thread that sees the lock held and SPIN and HANDOFF clear | by a spinner, in an RMW that takes the lock or sees it held |
+//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when nobody is queued |
+//! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds nobody |
+//!
+//! Transitions (what isn't named stays; "mine" is the role that the thread has, see `bits::Role`):
+//!
+//! | from | to | by | ordering |
+//! |---|---|---|---|
+//! | free | owner = me, less mine | anybody: steals past the queue | Acquire |
+//! | held, no SPIN, no HANDOFF | +SPIN, less mine | a running waiter | Relaxed |
+//! | held | +PARKED [+HANDOFF], less mine, less what is stale | a waiter, as it queues | Relaxed |
+//! | held, PARKED, no SPIN, wakes < ahead, no HANDOFF | free, wakes = ahead | holder, then chooses as many | Release |
+//! | held, otherwise, no HANDOFF | free | holder | Release |
+//! | held, HANDOFF | owner = first waiter, -HANDOFF | holder, under the bucket lock | Release |
+//! | held, HANDOFF, nobody queued | free, -HANDOFF | holder, under the bucket lock | Release |
+//! | PARKED, nobody queued | -PARKED, wakes = 0 | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
+//!
+//! Invalid: free with HANDOFF. Free with somebody queued and neither SPIN nor wakes: that is a lost
+//! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
+
+use crate::lock::bits::{self, Bits};
+
+pub(super) const OWNER: u32 = bits::OWNER as u32;
+pub(super) const PARKED: u32 = 1 << 22;
+pub(super) const SPIN: u32 = bits::SPIN as u32;
+pub(super) const HANDOFF: u32 = bits::HANDOFF as u32;
+pub(super) const ONE_WAKE: u32 = 1 << 25;
+pub(super) const WAKES: u32 = !(ONE_WAKE - 1);
+
+pub(super) const FREE: u32 = 0;
+
+/// The most wakes that may be on their way at once.
+pub(super) const MOST_WAKES: u32 = WAKES / ONE_WAKE;
+
+/// The word as its waiters see it.
+pub(super) static BITS: Bits = Bits {
+    closed: OWNER as u64,
+    promised: HANDOFF as u64,
+    parked: PARKED as u64,
+    queues_as: PARKED as u64,
+    wakes: WAKES as u64,
+    one_wake: ONE_WAKE as u64,
+    // Wakes may have been claimed for a waiter that timed out.
+    stale: WAKES as u64,
+    left_by_last: (PARKED | WAKES) as u64,
+    keeps_place: true,
+    token: 0,
+    // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10
+    // to 15 us from wake to run.
+    spin_ns: 25_000,
+    announce: |word| word,
+    take: |word, tid| word | tid as u64,
+    seize: |word, tid| Some((word & !bits::OWNER) | tid as u64),
+    // (A spinner that is alive all the same sets its bit again.)
+    in_child: |word, _| word & !bits::SPIN,
+};
+
+#[inline]
+pub(super) const fn owner(word: u32) -> u32 {
+    word & OWNER
+}
+
+#[inline]
+pub(super) const fn is_free(word: u32) -> bool {
+    owner(word) == 0
+}
+
+/// What a release leaves behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Release {
+    /// It wasn't held: nothing to do.
+    NotHeld,
+    /// The lock must be given to the first waiter, under the bucket lock.
+    HandOff,
+    /// This word, and so many waiters to choose, whose wakes it claims.
+    To { word: u32, wakes: u32 },
+}
+
+/// Whether a release of this word wakes nobody, whatever the table says: nobody is queued, or
+/// somebody spins.
+#[inline]
+pub(super) const fn is_release_plain(word: u32) -> bool {
+    !is_free(word) && word & HANDOFF == 0 && word & (PARKED | SPIN) != PARKED
+}
+
+/// The release of `word`, with `ahead` (at least 1) wakes to be on their way after it.
+#[inline]
+pub(super) const fn release(word: u32, ahead: u32) -> Release {
+    if is_free(word) {
+        return Release::NotHeld;
+    }
+    if word & HANDOFF != 0 {
+        return Release::HandOff;
+    }
+    let free = word & !OWNER;
+    let on_their_way = free / ONE_WAKE;
+    if free & PARKED == 0 || free & SPIN != 0 || on_their_way >= ahead {
+        return Release::To { word: free, wakes: 0 };
+    }
+    let wakes = ahead - on_their_way;
+    Release::To { word: free + wakes * ONE_WAKE, wakes }
+}
+
+/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake
+/// anybody.
+#[inline]
+pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
+    word & (PARKED | SPIN | HANDOFF) == PARKED
+}
+
+/// The word of a free lock for whose waiters `wakes` are claimed, and others moved to its queue.
+#[inline]
+pub(super) const fn expecting(word: u32, wakes: u32) -> u32 {
+    let room = MOST_WAKES - word / ONE_WAKE;
+    let wakes = if wakes < room { wakes } else { room };
+    (word | PARKED) + wakes * ONE_WAKE
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests;

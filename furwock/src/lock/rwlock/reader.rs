@@ -1,0 +1,185 @@
+//! One reader's attempt to enter: what stops it, and how it is counted in. It queues and sleeps as
+//! all waiters do (`contender`).
+
+use super::RawRwLock;
+use super::slots;
+use super::state::{
+    Kind, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
+    may_park_reader, policy, read, stops_reader,
+};
+use super::waiting::Waiting;
+use crate::lock::contender::{self, Contender, Decision, Stay, Waited};
+use crate::lock::options::{How, Options, Status};
+use crate::lock::spin::Spin;
+use crate::lot;
+use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+use crate::sys;
+use core::time::Duration;
+
+/// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
+const DEFERENCE: u32 = 4;
+
+/// How long a thread may read past sleeping writers before it queues up behind them: a little
+/// shorter than what they wait before they ask for the lock.
+const TURN_NS: u64 = 4_000_000;
+
+/// How long a reader waits for writers that wait, where it may not be made to wait for them for
+/// ever.
+const FORBEARANCE: Duration = Duration::from_millis(10);
+
+/// One reader's attempt to enter.
+pub(super) struct Reader<'o> {
+    lock: &'o RawRwLock,
+    options: &'o Options,
+    contender: Contender<'o, Waiting<'o>>,
+    /// Waits for no other waiter.
+    forced: bool,
+    /// Probes for which it has let a spinning writer go first.
+    deferred: u32,
+}
+
+impl<'o> Reader<'o> {
+    pub(super) fn new(lock: &'o RawRwLock, options: &'o Options) -> Self {
+        let waiting = Waiting { lock, kind: Kind::Reader, on_leave: None };
+        let contender = Contender::new(waiting, options);
+        Self { lock, options, contender, forced: options.recursive, deferred: 0 }
+    }
+
+    /// Enters, or times out.
+    pub(super) fn enter(mut self) -> Option<Status> {
+        let mut spin = Spin::new(SPIN_NS);
+        loop {
+            // Acquire: as in `read_fast`.
+            let word = self.lock.word.load(Ordering::Acquire);
+            let Some(stop) = self.stop(word) else {
+                if self.count_in(word) {
+                    return Some(self.contender.status());
+                }
+                continue;
+            };
+            if self.may_spin(word, stop) && spin.pause() {
+                self.contender.note(How::Spun);
+                continue;
+            }
+            match self.wait(word, stop) {
+                Waited::LookAgain | Waited::Overslept => spin = Spin::new(SPIN_NS),
+                Waited::Taken => return Some(self.contender.status()),
+                // A reader that waited for nobody but waiting writers could have been inside all
+                // the time.
+                Waited::TimedOut => return self.enters_at_last(),
+            }
+        }
+    }
+
+    /// Enters if that is possible without waiting for anybody.
+    pub(super) fn try_enter(mut self) -> bool {
+        // A reader that doesn't wait for writers needn't give up for their sake.
+        self.forced |= self.lock.policy().lets_readers_recurse();
+        self.lock.forget_parents();
+        loop {
+            // Acquire: as in `read_fast`.
+            let word = self.lock.word.load(Ordering::Acquire);
+            match stops_reader(word, self.forced) {
+                Some(Stop::Sleepers) if !turn_is_over() => {}
+                Some(_) => return false,
+                None => {}
+            }
+            if self.count_in(word) {
+                return true;
+            }
+        }
+    }
+
+    /// What keeps this reader out for now. It steps aside for a writer that spins, for a moment,
+    /// and for those that sleep once its turn is over.
+    fn stop(&mut self, word: u64) -> Option<Stop> {
+        match stops_reader(word, self.forced)? {
+            Stop::Spinner if self.deferred >= DEFERENCE => None,
+            Stop::Spinner => {
+                self.deferred += 1;
+                Some(Stop::Spinner)
+            }
+            Stop::Sleepers if self.options.steal && !turn_is_over() => None,
+            stop => Some(stop),
+        }
+    }
+
+    /// Enters a lock that was seen open.
+    fn count_in(&self, seen: u64) -> bool {
+        if is_to_be_biased_first(seen) {
+            return self.count_in_and_bias_first(seen);
+        }
+        let may_bias = !slots::are_given_back_by_others();
+        // It may have become biased since.
+        (is_biased(seen) && self.lock.read_biased())
+            || self.lock.exchange(seen, read(seen, may_bias), Ordering::Acquire).is_ok()
+    }
+
+    /// Enters a hot lock that was never biased, and biases it if nobody is in the way.
+    ///
+    /// A lock that lay here before may have left its address in slots: a guard was forgotten, or
+    /// the lock itself. Those slots mustn't speak of this one. WAS_BIASED is set under the bucket's
+    /// lock alone: while it is clear there, no thread has ever published this lock (W-5).
+    #[cold]
+    fn count_in_and_bias_first(&self, seen: u64) -> bool {
+        if lot::may_not_lock() || slots::are_given_back_by_others() {
+            return self.lock.exchange(seen, read(seen, false), Ordering::Acquire).is_ok();
+        }
+        let key = self.lock.key();
+        let late = mutant::active(Mutant::FirstBiasUnlocked);
+        let _bucket = (!late).then(|| lot::lock(key));
+        if !late && self.lock.word.load(Ordering::Relaxed) != seen {
+            return false;
+        }
+        slots::forget(self.lock.address());
+        // Release: a reader that sees the bias publishes itself after the slots were emptied.
+        self.lock.exchange(seen, read(seen, true), Ordering::AcqRel).is_ok()
+    }
+
+    fn may_spin(&self, word: u64, stop: Stop) -> bool {
+        match stop {
+            Stop::Spinner => true,
+            Stop::Closed => self.options.spin && is_worth_a_spin(word, turn_is_over),
+            Stop::TooMany | Stop::Sleepers | Stop::WritersFirst => false,
+        }
+    }
+
+    /// Queues and sleeps, or naps where it may not queue.
+    fn wait(&mut self, seen: u64, stop: Stop) -> Waited {
+        // Where readers may recurse, none is made to wait for ever for a writer that waits itself.
+        let is_brief = |word| policy(word).lets_readers_recurse() && !is_written(word);
+        let mut brief = is_brief(seen);
+        let waited = if may_park_reader(stop) {
+            let forced = self.forced;
+            self.contender.wait(|_, clean| {
+                brief = is_brief(clean);
+                let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
+                if !stopped && !mutant::active(Mutant::ReaderParksOnOpenLock) {
+                    return Decision::Enter;
+                }
+                let kind = if brief { Kind::BriefReader } else { Kind::Reader };
+                Decision::Queue(Stay { token: kind.token(), at_most: brief.then_some(FORBEARANCE) })
+            })
+        } else {
+            if stop != Stop::Spinner {
+                sys::thread::nap();
+            }
+            self.deferred = DEFERENCE;
+            self.contender.after_interval()
+        };
+        self.forced |= brief && matches!(waited, Waited::Overslept | Waited::TimedOut);
+        waited
+    }
+
+    fn enters_at_last(self) -> Option<Status> {
+        let status = self.contender.status();
+        let may_recurse = self.lock.policy().lets_readers_recurse();
+        (may_recurse && self.try_enter()).then_some(status)
+    }
+}
+
+/// Whether this thread has read past sleeping writers for long enough.
+fn turn_is_over() -> bool {
+    contender::turn_is_over(TURN_NS)
+}

@@ -1,0 +1,282 @@
+//! Writing, and upgradable reading: one thread at a time.
+
+use super::RawRwLock;
+use super::settle::{OnLeave, owner_left, settle_at, upgrader_left};
+use super::slots;
+use super::state::{
+    self, Cause, Kind, ONE_READER, PARKED, Policy, REVOKED, UPGRADING, WRITER, free, is_available,
+    is_written, may_be_published, only_writer, owner, taken, upgradable_left, written,
+    written_at_once,
+};
+use super::waiting::Waiting;
+use crate::lock::contender::Contender;
+use crate::lock::options::{How, Options, Status};
+use crate::lot;
+use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::clock::Deadline;
+
+/// Writing.
+impl RawRwLock {
+    /// Enters as the writer, waiting as long as it takes. Acquire.
+    ///
+    /// A thread that is inside already waits for ever.
+    #[inline]
+    pub fn lock_exclusive(&self) {
+        if !self.write_fast_as(lot::tid()) {
+            self.write_slow(&const { Options::new() });
+        }
+    }
+
+    /// Enters as the writer unless it would have to wait. Acquire on success.
+    #[inline]
+    pub fn try_lock_exclusive(&self) -> bool {
+        self.write_fast_as(lot::tid()) || self.try_own_slow(Kind::Writer)
+    }
+
+    /// Enters as the writer as `options` has it, and tells how; `None` at the deadline. Acquire.
+    #[inline]
+    pub fn lock_exclusive_with(&self, options: &Options) -> Option<Status> {
+        if self.write_fast_as(lot::tid()) { Some(Status::FAST) } else { self.write_slow(options) }
+    }
+
+    /// Leaves as the writer, and returns how many waiters it let in or woke. Release.
+    ///
+    /// Touches the word once and never again. Does nothing if nobody writes; ends the writing
+    /// otherwise, whichever thread writes.
+    #[inline]
+    pub fn unlock_exclusive(&self) -> usize {
+        if self.try_unlock_exclusive_as(lot::tid()) {
+            return 0;
+        }
+        self.leave(is_written, written, Cause::Written)
+    }
+
+    /// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on
+    /// success. False may mean nothing: the caller takes another way then.
+    #[inline(always)]
+    pub(crate) fn write_fast_as(&self, tid: u32) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        written_at_once(word, tid)
+            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+    }
+
+    /// Leaves as the writer if the word says no more than that `tid` writes a phase-fair lock.
+    /// Calls nothing.
+    #[inline(always)]
+    fn try_unlock_exclusive_as(&self, tid: u32) -> bool {
+        let word = only_writer(tid);
+        self.word
+            .compare_exchange(word, free(Policy::PhaseFair), Ordering::Release, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// `lock_exclusive_with` for a caller that has just tried in vain.
+    #[cold]
+    pub(crate) fn write_slow(&self, options: &Options) -> Option<Status> {
+        let status = self.contend(Kind::Writer, options)?;
+        if self.is_locked_exclusive() {
+            return Some(status);
+        }
+        let waited = self.become_writer(options, owner_left);
+        if waited.is_none() {
+            self.unlock_upgradable();
+        }
+        waited.map(|waited| status.and_then(waited))
+    }
+
+    /// Turns the owner, which calls and is no writer yet, into the writer once all readers have
+    /// left, those in slots first. `None` if the deadline comes first: then it is the upgradable
+    /// reader.
+    fn become_writer(&self, options: &Options, on_leave: OnLeave) -> Option<Status> {
+        let sleeps = self.drain(options.deadline.as_ref(), on_leave);
+        let status = sleeps.and_then(|sleeps| {
+            let wanted = Waiting { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
+            let status = Contender::new(wanted, options).contend()?;
+            let how = if sleeps == 0 { status.how } else { How::Slept };
+            Some(Status { how, sleeps, ..Status::FAST }.and_then(status))
+        });
+        if status.is_none() {
+            self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+            self.settle_after_leaving();
+        }
+        status
+    }
+
+    /// Waits until no reader is in a slot; `None` at the deadline. Returns how often it slept. The
+    /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else
+    /// drains, and nobody biases the lock.
+    fn drain(&self, deadline: Option<&Deadline>, on_leave: OnLeave) -> Option<u32> {
+        let published = may_be_published(self.word.load(Ordering::Relaxed));
+        let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);
+        let debt = self.debt(on_leave);
+        let sleeps =
+            if drains { slots::wait_until_withdrawn(self.address(), deadline, debt)? } else { 0 };
+        self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+        Some(sleeps)
+    }
+}
+
+/// Upgradable reading.
+impl RawRwLock {
+    /// Enters as the upgradable reader, waiting as long as it takes. Acquire.
+    ///
+    /// It shares the lock with readers, and excludes the writer and other upgradable readers.
+    #[inline]
+    pub fn lock_upgradable(&self) {
+        if !self.own_fast(Kind::Upgradable) {
+            self.contend(Kind::Upgradable, &const { Options::new() });
+        }
+    }
+
+    /// Enters as the upgradable reader unless it would have to wait. Acquire on success.
+    #[inline]
+    pub fn try_lock_upgradable(&self) -> bool {
+        self.own_fast(Kind::Upgradable) || self.try_own_slow(Kind::Upgradable)
+    }
+
+    /// Enters as the upgradable reader as `options` has it, and tells how; `None` at the deadline.
+    /// Acquire.
+    #[inline]
+    pub fn lock_upgradable_with(&self, options: &Options) -> Option<Status> {
+        if self.own_fast(Kind::Upgradable) {
+            return Some(Status::FAST);
+        }
+        self.contend(Kind::Upgradable, options)
+    }
+
+    /// Leaves as the upgradable reader. Release. Returns how many waiters it let in or woke.
+    #[inline]
+    pub fn unlock_upgradable(&self) -> usize {
+        let held = |word| owner(word) != 0 && !is_written(word);
+        self.leave(held, upgradable_left, Cause::Left)
+    }
+
+    /// Turns the upgradable reader, which calls, into the writer, once all readers have left; none
+    /// enters meanwhile. Acquire.
+    #[inline]
+    pub fn upgrade(&self) {
+        self.upgrade_with(&const { Options::new() });
+    }
+
+    /// `upgrade` if there are no readers. Acquire on success.
+    pub fn try_upgrade(&self) -> bool {
+        if self.own_fast(Kind::Upgrader) {
+            return true;
+        }
+        self.prepare_upgrade();
+        self.try_become_writer()
+    }
+
+    /// `upgrade` as `options` has it, which tells how; `None` at the deadline: then the caller is
+    /// the upgradable reader still.
+    pub fn upgrade_with(&self, options: &Options) -> Option<Status> {
+        if self.own_fast(Kind::Upgrader) {
+            return Some(Status::FAST);
+        }
+        self.prepare_upgrade();
+        self.become_writer(options, upgrader_left)
+    }
+
+    /// From here on only readers come in that must not wait (W-4).
+    fn prepare_upgrade(&self) {
+        if mutant::active(Mutant::UpgradeLeftOpen) {
+            return;
+        }
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, state::drained_by(word), Ordering::Relaxed) {
+            word = now;
+        }
+    }
+
+    /// Turns the upgradable reader, which calls, into a reader. Release.
+    pub fn downgrade_upgradable(&self) {
+        self.downgrade_by(|word| upgradable_left(word) + ONE_READER);
+    }
+}
+
+/// Less than before, without letting go.
+impl RawRwLock {
+    /// Turns the writer, which calls, into a reader. Release.
+    pub fn downgrade(&self) {
+        self.downgrade_by(|word| written(word) + ONE_READER);
+    }
+
+    /// Turns the writer, which calls, into the upgradable reader. Release.
+    pub fn downgrade_to_upgradable(&self) {
+        self.downgrade_by(|word| word & !WRITER);
+    }
+
+    fn downgrade_by(&self, change: impl Fn(u64) -> u64) {
+        let mut word = self.word.load(Ordering::Relaxed);
+        while let Err(now) = self.exchange(word, change(word), Ordering::Release) {
+            word = now;
+        }
+        // The caller is inside: the lock is still there.
+        if word & PARKED != 0 {
+            settle_at(&raw const self.word, Cause::Written);
+        }
+    }
+}
+
+/// What writers and upgradable readers have in common.
+impl RawRwLock {
+    #[inline]
+    fn own_fast(&self, kind: Kind) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        let new = taken(word, kind, lot::tid());
+        is_available(word, kind) && self.exchange(word, new, Ordering::Acquire).is_ok()
+    }
+
+    #[cold]
+    fn try_own_slow(&self, kind: Kind) -> bool {
+        self.forget_parents();
+        let mut word = self.word.load(Ordering::Relaxed);
+        while is_available(word, kind) {
+            let new = taken(word, kind, lot::tid());
+            match self.exchange(word, new, Ordering::Acquire) {
+                Ok(_) if kind == Kind::Upgradable || is_written(new) => return true,
+                Ok(_) => {
+                    let wrote = self.try_become_writer();
+                    if !wrote {
+                        self.unlock_upgradable();
+                    }
+                    return wrote;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// `become_writer` if there are no readers.
+    fn try_become_writer(&self) -> bool {
+        if !slots::is_published(self.address()) {
+            self.word.fetch_and(!REVOKED, Ordering::Relaxed);
+            let mut word = self.word.load(Ordering::Relaxed);
+            while is_available(word, Kind::Upgrader) {
+                let new = taken(word, Kind::Upgrader, 0);
+                match self.exchange(word, new, Ordering::Acquire) {
+                    Ok(_) => return true,
+                    Err(now) => word = now,
+                }
+            }
+        }
+        self.word.fetch_and(!UPGRADING, Ordering::Relaxed);
+        self.settle_after_leaving();
+        false
+    }
+
+    #[inline(never)]
+    fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
+        let wanted = Waiting { lock: self, kind, on_leave: None };
+        let status = Contender::new(wanted, options).contend()?;
+        let word = self.word.load(Ordering::Relaxed);
+        let alone = mutant::active(Mutant::UpgradableEntersAlone);
+        if word & PARKED != 0 && !is_written(word) && !alone {
+            // Others may be inside besides, and have not been woken for this one's sake.
+            settle_at(&raw const self.word, Cause::Left);
+        }
+        Some(status)
+    }
+}
