@@ -64,10 +64,14 @@ fn rust_tests(source: &str) -> HashSet<&str> {
     tests
 }
 
-/// The functions that a C source lists as tests.
+/// The functions that a C source makes tests or clauses of.
 fn c_tests(source: &str) -> HashSet<&str> {
-    let listed = source.lines().filter_map(|line| line.trim().strip_prefix("TEST("));
-    listed.filter_map(|line| line.split(')').next()).collect()
+    let macros = ["TEST(", "TEST_FURWOCK_ONLY(", "CLAUSE(", "CLAUSE_FURWOCK_ONLY("];
+    let named = source.lines().filter_map(|line| {
+        let line = line.trim();
+        macros.iter().find_map(|listed| line.strip_prefix(listed))
+    });
+    named.filter_map(|line| line.split([',', ')']).next()).collect()
 }
 
 /// What the table names that there is not.
@@ -88,10 +92,10 @@ fn what_checks_a_premise_exists() {
     let document = read(&repository().join("ORDERING.md"));
     let rows = rows(&document);
     let [library, tests] = ["furwock/src", "furwock/tests"].map(|folder| sources(folder, "rs"));
-    let c = sources("conformance/pthread", "c");
+    let c = ["conformance/pthread", "conformance/posix"].map(|folder| sources(folder, "c"));
     let mut all = rust_tests(&library);
     all.extend(rust_tests(&tests));
-    all.extend(c_tests(&c));
+    all.extend(c.iter().flat_map(|source| c_tests(source)));
     let missing = missing(&rows, &all, &library);
     assert!(missing.is_empty(), "the table names what there is not: {missing:#?}");
 }
