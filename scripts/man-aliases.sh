@@ -1,6 +1,6 @@
 #!/bin/sh
-# Prints the manual pages that only lead to another one, a line each: its name, and the other's. They
-# are the functions that a page's NAME lists besides the one that it is named by.
+# Prints the manual pages that only lead to another one, a line each: its name, and the other's.
+# They are the functions that a page's NAME lists besides the one that it is named by.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -2,7 +2,7 @@
  * Objects that a program and its library both use, where the library came by
  * the functions in another way than the program: bound deeply (RTLD_DEEPBIND:
  * its own dependencies first, and among them is libc), or by asking libc for
- * them. Whoever serves the objects, it has to be the same for both.
+ * them. The same implementation must serve both.
  */
 #include "harness.h"
 #include "lib/locks.h"

@@ -1,7 +1,7 @@
 /*
  * Priority-inheriting and plain operations on one private word. The kernel
  * refuses to mix them; a waiter of either kind must be seen by the other's
- * operations, whoever keeps its queue.
+ * operations, whether furwock or the kernel keeps its queue.
  */
 #include "futex.h"
 

@@ -181,10 +181,10 @@ TEST(futex_wait__woken_during_a_handler)
 }
 
 /*
- * The storm: permits at two words. Whoever wants one takes it, or waits for
- * it, perhaps moved on to a third word. Handlers and threads hand permits out,
- * at any moment. At the end as many were taken as were handed out, without a
- * further wake: a lost one hangs.
+ * The storm: permits at two words. A thread that wants one takes it or waits
+ * for it, and may be moved on to a third word. Handlers and threads hand
+ * permits out, at any moment. At the end as many were taken as were handed out,
+ * without a further wake: a lost one hangs.
  */
 #define WORDS 2
 #define TAKERS 4
@@ -309,7 +309,7 @@ TEST(futex__a_storm_of_handlers)
 	join(&shooter);
 	join_all(givers, 2);
 	UNTIL(!giving);
-	/* All that was given is taken, by those who were woken for it. */
+	/* All that was given is taken, by the waiters woken for it. */
 	UNTIL(taken == given);
 	CHECK_EQ(permits[0] + permits[1], 0);
 	CHECK(handled > 100 && given > 100);
@@ -325,8 +325,8 @@ TEST(futex__a_storm_of_handlers)
 
 /*
  * One permit at a time, from handlers only: the next is given when this one has
- * been taken, so that a single lost wakeup stops everything. Whoever is
- * interrupted is busy at the same word, and wakes nobody.
+ * been taken, so that a single lost wakeup stops everything. The interrupted
+ * thread is busy at the same word, and wakes no waiter.
  */
 static void give_one_inside(int signal UNUSED)
 {
@@ -445,7 +445,7 @@ static void wake_many_inside(int signal UNUSED)
 			       2);
 }
 
-/* Whoever is interrupted is busy at the same word. */
+/* The interrupted thread is busy at the same word. */
 TEST(futex_wake__many_in_a_handler)
 {
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };

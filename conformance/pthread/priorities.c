@@ -52,7 +52,7 @@ static void *take_a_turn(void *argument)
 	}
 	OK(pthread_mutex_lock(&mutex));
 	turn = ++turns;
-	/* Nobody gets past those who sleep. */
+	/* No thread gets past the sleepers. */
 	sleep_ms(1);
 	OK(pthread_mutex_unlock(&mutex));
 	return (void *)(intptr_t)turn;

@@ -391,7 +391,7 @@ static void check_users(void *reads_first)
 	join_all(threads, USERS);
 }
 
-/* pthread_rwlock_destroy: whoever knows that nobody else uses it may. */
+/* pthread_rwlock_destroy: allowed once a thread knows that no other uses it. */
 TEST(posix_pthread_rwlock_destroy__after_the_last_write_unlock)
 {
 	check_users(NULL);

@@ -401,9 +401,9 @@ TEST(posix_fork__other_threads_write_lock_shuts_the_child_out)
 
 /*
  * The way for a library's rwlocks: its handler in the child makes them anew,
- * whoever held or awaited them. (On glibc 2.36 unlocking won't do. A write lock
- * is known by its thread's id, and that is another one in the child; and a
- * writer that waited keeps its place, though it is not there any more.)
+ * whichever threads held or awaited them. (On glibc 2.36 unlocking won't do. A
+ * write lock is known by its thread's id, and that is another one in the child;
+ * and a writer that waited keeps its place, though it is not there any more.)
  */
 static struct storm made_anew;
 

@@ -164,7 +164,7 @@ TEST(linux_seccomp__rwlocks)
 	CHECK_EQ(counter, THREADS * 50);
 }
 
-/* A holder that sleeps: those who spin give way. */
+/* A holder that sleeps: spinners give way. */
 static void *use_spinlock(void *argument UNUSED)
 {
 	int i;

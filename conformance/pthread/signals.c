@@ -1,4 +1,4 @@
-/* Signal handlers that interrupt those who lock and wait. */
+/* Signal handlers that interrupt threads that lock and wait. */
 #include "harness.h"
 
 static _Atomic long handled;

@@ -156,7 +156,8 @@ TEST(posix_pthread_create__waiting_destructors_leave_no_memory)
 	for (i = 0; i < 170; i++) {
 		if (i == 20)
 			before = resident_kb();
-		start_all(threads, 20, set_wait_and_end, (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
+		start_all(threads, 20, set_wait_and_end,
+			  (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
 		join_all(threads, 20);
 	}
 	/* 3000 threads of 256 bytes are 750 KiB. */
@@ -265,7 +266,7 @@ static void *time_out(void *argument UNUSED)
 	return NULL;
 }
 
-/* Those who wait first use up whatever was mapped before. */
+/* The first waiters use up whatever was mapped before. */
 TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 {
 	enum { THREADS = 340, TIMED = 20 };

@@ -131,7 +131,7 @@ static void *work_in_child(void *argument UNUSED)
 	for (i = 0; i < CHILD_ROUNDS; i++)
 		work();
 	pthread_barrier_wait(&child_work.barrier);
-	/* Posted once for each of these, whoever waits in the parent. */
+	/* Posted once for each of these, whichever parent's thread takes it. */
 	while (sem_wait(&parents))
 		CHECK_EQ(errno, EINTR);
 	return NULL;
@@ -252,7 +252,7 @@ static void *keep_forking(void *argument UNUSED)
 	return NULL;
 }
 
-/* -------------------------------------------------------- those who wait -- */
+/* ------------------------------------------------------------- waiters -- */
 
 static void *wait_while_they_fork(void *argument UNUSED)
 {

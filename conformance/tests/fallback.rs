@@ -48,8 +48,8 @@ const ARGUMENTS: usize = 16;
 const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO;
 
-/// Refuses mappings that ask for pages to write on and reserve no memory for them: furwock's. (glibc's
-/// heaps are mapped without access first.)
+/// Refuses mappings that ask for pages to write on and reserve no memory for them: furwock's.
+/// (glibc's heaps are mapped without access first.)
 fn no_tables() -> Vec<libc::sock_filter> {
     vec![
         load(NUMBER),
@@ -63,8 +63,8 @@ fn no_tables() -> Vec<libc::sock_filter> {
     ]
 }
 
-/// Refuses wakes of private words of up to one waiter, as a kernel would that doesn't know them. (Threads
-/// end by a wake of a shared word.)
+/// Refuses wakes of private words of up to one waiter, as a kernel would that doesn't know them.
+/// (Threads end by a wake of a shared word.)
 fn no_private_wakes() -> Vec<libc::sock_filter> {
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     vec![
@@ -99,7 +99,8 @@ fn assert_says_once(stderr: &str, what: &str) {
     assert!(stderr.starts_with("furwock: ") && stderr.contains(what), "{stderr}");
 }
 
-/// All of a program's tests that glibc passes pass on a furwock that is off: its objects are glibc's.
+/// All of a program's tests that glibc passes pass on a furwock that is off: its objects are
+/// glibc's.
 fn check_all(name: &str, filter: fn() -> Vec<libc::sock_filter>) {
     let folder = scratch(&format!("fallback-{name}"));
     let program = program(name, &folder);

@@ -1,7 +1,8 @@
-//! A signal handler that leaves for good unwinds from whichever instruction it interrupted. In a function
-//! with a table of what to drop (an LSDA), an instruction that is no call has no entry in it, and the
-//! process aborts. So the functions that a handler may interrupt have none: all of the preload's but those
-//! that run before the program does, and what they close (`furwock::unstable::signals`).
+//! A signal handler that leaves for good unwinds from whichever instruction it interrupted. In a
+//! function with a table of what to drop (an LSDA), an instruction that is no call has no entry in
+//! it, and the process aborts. So the functions that a handler may interrupt have none: all of the
+//! preload's but those that run before the program does, and what they close
+//! (`furwock::unstable::signals`).
 
 use furwock_conformance::preload;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The layers from the ground up. A file belongs to the longest entry that its path begins with, and may
-/// name files of its own layer and of those above it in this table.
+/// The layers from the ground up. A file belongs to the longest entry that its path begins with,
+/// and may name files of its own layer and of those above it in this table.
 const LAYERS: [&str; 16] = [
     "sys/",
     "prim/",

@@ -87,8 +87,8 @@ fn greedy_threads_starve_nobody() {
     for greedy in [8, 63] {
         let longest = longest_wait_beside(greedy);
         println!("one among {greedy} greedy threads waits for {longest:?} at the most");
-        // Some ten times what it is on two processors, where the scheduler alone may keep a thread off
-        // them for as many slices as there are others.
+        // Some ten times what it is on two processors, where the scheduler alone may keep a thread
+        // off them for as many slices as there are others.
         assert!(longest < Duration::from_secs(3), "{longest:?}");
     }
 }

@@ -247,8 +247,8 @@ impl Pthread {
     }
 }
 
-/// Takes a random sequence of steps on glibc's and furwock's mutexes, and dies with some held: those
-/// are reported, and no others.
+/// Takes a random sequence of steps on glibc's and furwock's mutexes, and dies with some held:
+/// those are reported, and no others.
 #[test]
 fn glibcs_and_furwocks_locks_share_a_list() {
     bounded(|| {

@@ -1,5 +1,6 @@
-//! Robust locks, killed at every instruction: a victim is single-stepped through a lock function and
-//! killed after 0, 1, 2, ... instructions. Whoever waits must get on, and the locks be to be had.
+//! Robust locks, killed at every instruction: a victim is single-stepped through a lock function
+//! and killed after 0, 1, 2, ... instructions. Each waiter must go on, and the locks must be
+//! available.
 //!
 //! Every fourth instruction, beginning anywhere, unless `FURWOCK_ALL` is set: that takes a minute.
 
@@ -150,8 +151,8 @@ fn waiter(work: impl FnOnce()) -> libc::pid_t {
     id
 }
 
-/// Kills in `scenario`, called with growing numbers until the victim lives to its end. After each the
-/// locks must be to be had at once, and the data in order.
+/// Kills in `scenario`, called with growing numbers until the victim lives to its end. After each
+/// the locks must be to be had at once, and the data in order.
 fn sweep(shared: &Shared, scenario: impl Fn(usize) -> bool) -> usize {
     let mut random = Random(1);
     let (first, apart) = match std::env::var_os("FURWOCK_ALL") {

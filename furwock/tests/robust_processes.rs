@@ -239,7 +239,7 @@ impl Children<'_> {
         self.seen[place] = (u64::MAX, Patience::new(BOUND));
     }
 
-    /// Kills those whose bit is set, all before it waits for any.
+    /// Kills the children whose bits are set, all before it waits for any.
     fn kill(&self, which: u64) {
         let chosen = || (0..CHILDREN).filter(|place| which >> place & 1 == 1);
         chosen().for_each(|place| kill(self.ids[place]));
@@ -299,8 +299,8 @@ fn assert_aborted(status: i32) {
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
 }
 
-/// The kernel gave up before it came to a dead reader's slot. That one, whatever its id, says nothing
-/// of the other readers.
+/// The kernel gave up before it came to a dead reader's slot. That one, whatever its id, says
+/// nothing of the other readers.
 fn a_dead_reader_does_not_hide_a_live_one() {
     for live_first in [true, false] {
         let child = fork(|| {
@@ -376,7 +376,7 @@ fn kills_at_random_times() {
         children.watch();
         assert_eq!(shared.violations.load(Ordering::SeqCst), 0, "seed {seed}");
     }
-    // Everybody who is left still gets on.
+    // All children that are left still make progress.
     let reached: Vec<_> =
         shared.progress.iter().map(|count| count.load(Ordering::Relaxed) + 10).collect();
     while (0..CHILDREN).any(|at| shared.progress[at].load(Ordering::Relaxed) < reached[at]) {

@@ -1,5 +1,5 @@
-//! The rwlock: who may be inside with whom, under every policy, and who gets in at all. Its storm, and what
-//! was found by attacking it, are `rwlock_hostile`'s.
+//! The rwlock: which threads may be inside together, under every policy, and which get in at all.
+//! Its storm, and what attacks on it found, are in `rwlock_hostile`.
 
 mod common;
 mod process;
@@ -199,8 +199,8 @@ fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool)
     })
 }
 
-/// The bounds are some hundred times what was measured (docs/experiments.md): a starved thread would
-/// wait until the others end, that is for ever.
+/// The bounds are some hundred times what was measured (docs/experiments.md): a starved thread
+/// would wait until the others end, that is for ever.
 #[test]
 fn nobody_starves_under_the_fair_policies() {
     bounded(|| {

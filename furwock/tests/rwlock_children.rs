@@ -82,8 +82,8 @@ fn sleeping_writer(lock: &Arc<RawRwLock>) -> JoinHandle<()> {
 /// The orders in which a child tries the ways that don't wait.
 const ORDERS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [2, 0, 1]];
 
-/// `wait` has the parent read, and a writer sleep for the lock. The child leaves in the reader's place, and
-/// gets the lock by every way.
+/// `wait` has the parent read, and a writer sleep for the lock. The child leaves in the reader's
+/// place, and gets the lock by every way.
 fn a_child_takes_it(wait: impl Fn(&Arc<RawRwLock>) -> JoinHandle<()> + Send + 'static) {
     bounded(move || {
         for policy in POLICIES {
@@ -115,8 +115,8 @@ fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
     });
 }
 
-/// Threads that sleep for the lock in the parent wait for nothing in the child: not even threads that go
-/// last there have to let them go first.
+/// Threads that sleep for the lock in the parent wait for nothing in the child: not even threads
+/// that go last there have to let them go first.
 #[test]
 fn a_parents_sleepers_go_before_nobody() {
     a_child_takes_it(|lock| {
@@ -125,8 +125,8 @@ fn a_parents_sleepers_go_before_nobody() {
     });
 }
 
-/// A writer that has taken the lock in the parent, and waits there for the reader that forks, writes
-/// nothing in the child.
+/// A writer that has taken the lock in the parent, and waits there for the reader that forks,
+/// writes nothing in the child.
 #[test]
 fn a_parents_writer_that_waits_for_a_biased_reader_keeps_nobody_out() {
     a_child_takes_it(|lock| {

@@ -55,7 +55,8 @@ fn sleeping_reader(lock: &Arc<RawRwLock>) -> JoinHandle<()> {
     asleep(move || pass(&lock, false))
 }
 
-/// A writer leaves to an upgradable reader, which then waits for a reader that waits behind a writer.
+/// A writer leaves to an upgradable reader, which then waits for a reader that waits behind a
+/// writer.
 #[test]
 fn a_reader_behind_a_writer_gets_in_beside_an_upgradable_reader() {
     bounded(|| {
@@ -194,8 +195,8 @@ fn a_writer_gets_in_though_upgradable_readers_keep_stepping_down() {
     });
 }
 
-/// Who has just slept has a turn before it. Readers that come from another lock's queue each time have
-/// one each time.
+/// A thread that has just slept has a turn before it. Readers that come from another lock's queue
+/// each time have one each time.
 #[test]
 fn a_writer_gets_in_though_every_reader_has_just_slept() {
     bounded(|| {
@@ -299,12 +300,13 @@ mod between_instructions {
         }
     }
 
-    /// A thread that reads is interrupted at one instruction after the other by a handler that reads
-    /// and leaves what it found.
+    /// A thread that reads is interrupted at one instruction after the other by a handler that
+    /// reads and leaves what it found.
     #[test]
     fn a_signal_handler_may_read_between_any_two_instructions_of_a_reader() {
         bounded(|| {
-            // SAFETY: all zeroes is an action; the handler calls nothing but the lock, which allows it.
+            // SAFETY: all zeroes is an action; the handler calls nothing but the lock, which allows
+            // it.
             unsafe {
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_sigaction = trapped as extern "C" fn(libc::c_int) as usize;
@@ -396,8 +398,8 @@ fn a_forgotten_guard_of_a_moved_lock_holds_no_other_lock() {
 /// Readers that are counted at once.
 const MOST_READERS: u32 = 1 << 18;
 
-/// Whoever comes when no more readers can be counted waits. One who is inside already may become a
-/// reader all the same.
+/// A reader that comes when no more can be counted waits. A thread that is inside already may still
+/// become a reader.
 #[test]
 fn more_readers_than_can_be_counted_wait() {
     bounded(|| {

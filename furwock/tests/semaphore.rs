@@ -65,8 +65,8 @@ fn one_permit_excludes() {
     assert_eq!(sum.into_inner(), THREADS * EACH);
 }
 
-/// Givers and takers, patient ones and such that give up: in the end as many permits are left as were
-/// given and not taken.
+/// Givers and takers, patient ones and such that give up: in the end as many permits are left as
+/// were given and not taken.
 #[test]
 fn nothing_is_lost_as_takers_give_up() {
     const EACH: u32 = 20_000;

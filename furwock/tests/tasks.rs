@@ -1,5 +1,5 @@
-//! Waiters that aren't threads: futures, under an executor and polled by hand, and descriptors under
-//! poll, epoll and an executor's reactor.
+//! Waiters that aren't threads: futures, under an executor and polled by hand, and descriptors
+//! under poll, epoll and an executor's reactor.
 
 mod common;
 mod process;
@@ -202,8 +202,8 @@ fn what_a_waker_panics_with_keeps_no_wake_from_those_behind() {
     }
 }
 
-/// A future that is woken while its waker is cloned drops the clone, and with it the waker's own drop may
-/// panic: the wake stays with the future, and goes on with it.
+/// A future that is woken while its waker is cloned drops the clone, and with it the waker's own
+/// drop may panic: the wake stays with the future, and goes on with it.
 #[test]
 fn a_clone_that_panics_when_dropped_keeps_no_wake() {
     static WORD: AtomicU32 = AtomicU32::new(0);
@@ -279,7 +279,8 @@ impl Drop for EndsInPanic {
     }
 }
 
-/// The first waker drops the second future, between the choice of both and the second's notification.
+/// The first waker drops the second future, between the choice of both and the second's
+/// notification.
 #[test]
 fn a_waker_that_panics_as_it_is_dropped_keeps_no_wake_from_those_behind() {
     let word: &'static AtomicU32 = Box::leak(Box::default());
@@ -359,8 +360,8 @@ impl Lock {
     }
 }
 
-/// Tasks contend for a lock; some give up at random moments. Were the wake of one that gave up lost,
-/// the others would wait for ever.
+/// Tasks contend for a lock; some give up at random moments. Were the wake of one that gave up
+/// lost, the others would wait for ever.
 #[test]
 fn tasks_that_give_up_lose_no_wake() {
     bounded(|| {

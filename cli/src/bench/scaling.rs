@@ -25,7 +25,7 @@ use crate::workloads::{hash, mutex, waitv, wake};
 
 /// How cost grows: with waiters, words, threads, and words in one wait
 ///
-/// About 5 minutes without options. --report writes a page with the curves. The text has each
+/// About 2 minutes without options. --report writes a page with the curves. The text has each
 /// curve's first and last point and its exponent: cost grows as x to that power. "At the end" is
 /// the exponent of the last three points.
 #[derive(Args)]

@@ -278,8 +278,8 @@ fn text(summaries: &[Summary]) -> String {
     rows.extend(summaries.iter().map(row));
     format!(
         "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does \
-         better.\nSwitches are voluntary context switches per woken thread (cond), turn (pp), operation \
-         (mutex) or item (queue).\n",
+         better.\nSwitches are voluntary context switches per woken thread (cond), turn (pp), \
+         operation (mutex) or item (queue).\n",
         table::render(2, 2, &rows)
     )
 }

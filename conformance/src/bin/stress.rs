@@ -1,9 +1,9 @@
-//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S] [--storm fork|signal|cancel|all|fresh]`:
-//! compiles `stress/*.c` and runs them, under the preload unless told otherwise, and under watch: what
-//! hangs is judged from outside (`watchdog`).
+//! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S]
+//! [--storm fork|signal|cancel|all|fresh]`: compiles `stress/*.c` and runs them, under the preload
+//! unless told otherwise, and under watch: what hangs is judged from outside (`watchdog`).
 //!
-//! `--storm fresh` runs new objects instead of a mix (`src/fresh`): the crate's types and pthread's by turns,
-//! or with `--face crate|pthread` one of them; pthread's alone on glibc.
+//! `--storm fresh` runs new objects instead of a mix (`src/fresh`): the crate's types and pthread's
+//! by turns, or with `--face crate|pthread` one of them; pthread's alone on glibc.
 
 use furwock_conformance::fresh::{self, Face, Plan};
 use furwock_conformance::program::kill_group;
@@ -26,7 +26,8 @@ const FRESH: &str = "fresh";
 /// `STUCK_S` of `stress/stress.h`.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// A run of one face. Then a new process begins, in which no reader slots are lost yet, with the next seed.
+/// A run of one face. Then a new process begins, in which no reader slots are lost yet, with the
+/// next seed.
 const MOST_SECONDS: u64 = 120;
 
 /// The first argument of a process that is to be one face.
@@ -138,8 +139,8 @@ fn run_fresh(options: &Options) -> u8 {
     0
 }
 
-/// Runs a program that asks when it is stuck, in a process group that doesn't outlive it. Returns its
-/// exit status.
+/// Runs a program that asks when it is stuck, in a process group that doesn't outlive it. Returns
+/// its exit status.
 fn run(mut command: Command, bound: Duration) -> u8 {
     command.process_group(0).stderr(Stdio::piped());
     command.env(HARD_LIMIT, hard_limit_s(bound).to_string());

@@ -12,8 +12,8 @@ pub(super) struct RwLocks;
 /// A lock gets hot by so many reads.
 const HOT: u64 = 128;
 
-/// A thread that ends with a read guard forgotten keeps its row of reader slots for ever: no more than
-/// that, of 512.
+/// A thread that ends with a read guard forgotten keeps its row of reader slots for ever: no more
+/// than that, of 512.
 pub(super) const FORGETTERS: usize = 64;
 
 static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
@@ -85,8 +85,8 @@ impl Kind for RwLocks {
         }
         round.check_sums();
         match seat.random.below(16) {
-            // Its memory goes to another lock, without it being dropped: that one's first bias forgets
-            // the reader.
+            // Its memory goes to another lock, without it being dropped: that one's first bias
+            // forgets the reader.
             0 => {
                 mem::forget(lock.read());
                 return true;
@@ -100,8 +100,8 @@ impl Kind for RwLocks {
     }
 }
 
-/// How often a thread reads in a round of this shape. Some end as the lock gets hot, and write while others
-/// still read.
+/// How often a thread reads in a round of this shape. Some end as the lock gets hot, and write
+/// while others still read.
 pub(super) fn reads(shape: u64, round: &Round, seat: &mut Seat) -> u64 {
     if shape & 32 != 0 {
         HOT / round.seats as u64 + seat.random.below(12) - 2

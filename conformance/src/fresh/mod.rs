@@ -1,14 +1,15 @@
-//! A storm of new objects: each round makes one, two to four threads meet at its first operations in
-//! lockstep, and then it must be free again, with exact counts.
+//! A storm of new objects: each round makes one, two to four threads meet at its first operations
+//! in lockstep, and then it must be free again, with exact counts.
 //!
-//! Races of an object's beginning (the first bias of a rwlock, the first waiter of a condvar) happen once
-//! in its life: a long run on old objects never meets them again. Rounds lie in a small pool of memory, so
-//! that a mutex lies where a rwlock lay before, or a word with waiters that were leaked.
+//! Races of an object's beginning (the first bias of a rwlock, the first waiter of a condvar)
+//! happen once in its life: a long run on old objects never meets them again. Rounds lie in a small
+//! pool of memory, so that a mutex lies where a rwlock lay before, or a word with waiters that were
+//! leaked.
 //!
 //! Its faces are the crate's types, and pthread's, on both sides.
 //!
-//! `lockstep` has the threads, `round` what a round checks, `locks`, `waits`, `words`, `kernel` and `pthread`
-//! the kinds, `children` the rounds that fork.
+//! `lockstep` has the threads, `round` what a round checks, `locks`, `waits`, `words`, `kernel` and
+//! `pthread` the kinds, `children` the rounds that fork.
 
 mod children;
 mod kernel;
@@ -30,8 +31,8 @@ use std::time::{Duration, Instant};
 /// No round takes as long, unless the machine makes it.
 pub const STUCK: Duration = Duration::from_secs(2);
 
-/// Threads that own a row of reader slots and do nothing, after the first quarter of a run: to look at
-/// all rows takes longer then.
+/// Threads that own a row of reader slots and do nothing, after the first quarter of a run: to look
+/// at all rows takes longer then.
 const IDLE: usize = 200;
 
 /// Rounds for which the same threads meet.

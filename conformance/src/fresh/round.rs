@@ -26,11 +26,11 @@ pub(super) trait Kind: Sync {
     /// `make` has been called, `end` has not.
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat);
 
-    /// Checks that it is free, and is done with it. True if the next round should be of this kind and
-    /// at this place.
+    /// Checks that it is free, and is done with it. True if the next round should be of this kind
+    /// and at this place.
     ///
     /// # Safety
-    /// As for `meet`, and nobody uses it any more.
+    /// As for `meet`, and no thread uses it any more.
     unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool;
 }
 
@@ -221,8 +221,8 @@ impl Random {
     }
 }
 
-/// Starts a thread that sees to it that rounds end: it asks the runner, if there is one, and ends the
-/// process otherwise.
+/// Starts a thread that sees to it that rounds end: it asks the runner, if there is one, and ends
+/// the process otherwise.
 pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn Kind]) {
     SEED.store(seed, Ordering::Relaxed);
     KINDS.get_or_init(|| kinds);

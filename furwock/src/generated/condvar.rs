@@ -1,10 +1,10 @@
 //! Programs on a [`RawCondvar`] and its mutexes.
 //!
-//! Threads take and give tickets, and each ticket given is followed by a notification. The programs check
-//! that no thread waits for ever while there is a ticket; that as many waits say that they were notified
-//! as notifications say that they reached a waiter; that a wait times out only with a deadline and is
-//! interrupted only if it may be; that the mutex is held after each wait; and that the words of condvar
-//! and mutexes are zero at the end.
+//! Threads take and give tickets, and each ticket given is followed by a notification. The programs
+//! check that no thread waits for ever while there is a ticket; that as many waits say that they
+//! were notified as notifications say that they reached a waiter; that a wait times out only with a
+//! deadline and is interrupted only if it may be; that the mutex is held after each wait; and that
+//! the words of condvar and mutexes are zero at the end.
 
 use super::foreign::{self, Foreign, Present};
 use super::ground::{Note, Pages, Place, check_buckets, in_phases, passed};
@@ -21,7 +21,8 @@ pub(super) struct Condvars;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {
-    /// Takes a ticket once there is one. With `moves` a notification may move the waiter to the mutex.
+    /// Takes a ticket once there is one. With `moves` a notification may move the waiter to the
+    /// mutex.
     Take { moves: bool, interruptible: bool },
     /// Waits for a ticket, but not for long, and leaves it there.
     Look { moves: bool, interruptible: bool },
@@ -144,8 +145,8 @@ impl Object for Condvars {
     }
 }
 
-/// As many tickets as have to be there at first for every taker to end: those that are given by threads
-/// that have taken some before don't count.
+/// As many tickets as have to be there at first for every taker to end: those that are given by
+/// threads that have taken some before don't count.
 fn tickets_needed(threads: &[Vec<Op>]) -> usize {
     let takes = |op: &Op| matches!(op, Op::Take { .. });
     let gives = |op: &Op| if let Op::Give { tickets, .. } = op { *tickets } else { 0 };

@@ -1,8 +1,8 @@
 //! Programs on a [`RawMutex`].
 //!
-//! They check that one thread at a time holds it and is named in its word, that a try and a timed call fail
-//! only if another thread was about, that every call ends, also where an owner died and the others asked
-//! for that, and that the word is zero at the end.
+//! They check that one thread at a time holds it and is named in its word, that a try and a timed
+//! call fail only if another thread was about, that every call ends, also where an owner died and
+//! the others asked for that, and that the word is zero at the end.
 
 use super::foreign::{self, Foreign, Present};
 use super::ground::{About, Note, Pages, Place, Wish, check_buckets, in_phases, passed};

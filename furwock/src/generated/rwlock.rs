@@ -1,9 +1,10 @@
 //! Programs on a [`RawRwLock`].
 //!
-//! They check that no thread is inside beside a writer, and no second owner beside the upgradable reader;
-//! that an upgradable reader that becomes the writer finds what it saw; that a try and a timed call fail
-//! only if a thread was about that may have kept it out; that every call ends, also where an owner died and
-//! the others asked for that; and that at the end neither the word nor a slot speaks of any thread.
+//! They check that no thread is inside beside a writer, and no second owner beside the upgradable
+//! reader; that an upgradable reader that becomes the writer finds what it saw; that a try and a
+//! timed call fail only if a thread was about that may have kept it out; that every call ends, also
+//! where an owner died and the others asked for that; and that at the end neither the word nor a
+//! slot speaks of any thread.
 
 use super::foreign;
 use super::ground::{About, Note, Pages, Place, Seen, check_buckets, passed};
@@ -399,8 +400,8 @@ impl World {
         self.look(less);
     }
 
-    /// Waits, inside, for the readers that come first in their threads. Only where no reader may be made
-    /// to wait for writers that wait.
+    /// Waits, inside, for the readers that come first in their threads. Only where no reader may be
+    /// made to wait for writers that wait.
     fn await_shows(&self, Turn { phase, number }: Turn<'_>) {
         let comes_first = |ops: &Vec<Op>| matches!(ops.first(), Some(Op::Show { .. }));
         let coming = phase.threads.iter().filter(|ops| comes_first(ops)).count();

@@ -1,8 +1,8 @@
 //! Programs on a [`RawSemaphore`].
 //!
-//! They check that no more permits are taken than there were, that a try and a timed call fail only if there
-//! may have been none, that every call ends, and that the word counts the right permits and no waiter at
-//! the end.
+//! They check that no more permits are taken than there were, that a try and a timed call fail only
+//! if there may have been none, that every call ends, and that the word counts the right permits
+//! and no waiter at the end.
 
 use super::foreign::{self, Foreign, Present};
 use super::ground::{Note, Place, check_buckets, in_phases, passed};
@@ -116,8 +116,8 @@ impl Object for Semaphores {
     }
 }
 
-/// As many permits as have to be there at first for every thread to end: those that are given by threads
-/// that may have waited before don't count.
+/// As many permits as have to be there at first for every thread to end: those that are given by
+/// threads that may have waited before don't count.
 fn permits_needed(threads: &[Vec<Op>]) -> usize {
     let waits =
         |op: &Op| matches!(op, Op::Take | Op::Borrow(Way::Wait) | Op::Borrow(Way::Interruptible));

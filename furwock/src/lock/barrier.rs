@@ -81,8 +81,8 @@ impl RawBarrier {
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
         let waiter = Waiter::new();
-        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests only,
-        // which are waited for. (The leader, once it has opened it, needs its address alone.)
+        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests
+        // only, which are waited for. (The leader, once it has opened it, needs its address alone.)
         let waiter = unsafe { &*core::ptr::from_ref(&waiter) };
         let gate = Gate::for_one_wait(waiter);
         let leads = self.wait_as(waiter, count);

@@ -1,11 +1,11 @@
 //! A gate that many threads wait at and one opens, for all of them by one system call.
 //!
-//! It stands in the node of whoever came first, who is queued for it; the others find it through
-//! him. A node's memory is never unmapped, so that they may look at the gate after the first has
-//! gone, and whatever brought them there too. (Where there is no memory for a node, the first
-//! stands on its own stack, and stays until the others have left.) The word counts the openings, in
-//! steps of two, and is never set back: who knows the number of his opening can't miss it
-//! (ORDERING.md, BA-1).
+//! It lies in the node of the first thread that came, which is queued for it; the others find it
+//! through that thread. A node's memory is never unmapped, so that they may look at the gate after
+//! the first thread, and what they waited on, are gone. (Where there is no memory for a node, the
+//! gate lies on the first thread's stack, and that thread stays until the others have left.) The
+//! word counts the openings, in steps of two, and is never set back: a thread that knows the number
+//! of its opening can't miss it (ORDERING.md, BA-1).
 
 use crate::lot::{Room, Waiter};
 use crate::prim::atomic::{AtomicU32, Ordering};

@@ -1,9 +1,9 @@
 //! The rwlock excludes, publishes what writers wrote, and leaves nobody waiting who could be inside
 //! (W-1, W-2, W-4).
 //!
-//! As in the mutex's models a spinner probes once, a deadline has always passed, and who was woken in
-//! vain asks for the hand-off. A reader that may not steal stops at sleeping writers at once, since a
-//! model has no turns.
+//! As in the mutex's models a spinner probes once, a deadline has always passed, and a waiter that
+//! was woken in vain asks for the hand-off. A reader that may not steal stops at sleeping writers
+//! at once, since a model has no turns.
 
 use super::{Gap, explore, rejects};
 use crate::lock::{Options, Policy, RawRwLock};
@@ -154,8 +154,8 @@ const POLICIES: [Policy; 5] = [
     Policy::PreferWritersRecursive,
 ];
 
-/// Each of `works` in a thread of its own, the first in this one. In the end nobody is left, and the
-/// word says so.
+/// Each of `works` in a thread of its own, the first in this one. In the end no thread is left, and
+/// the word says so.
 pub(super) fn together(lock: RawRwLock, works: &[Work]) {
     together_after(lock, |_| {}, works);
 }
@@ -278,8 +278,8 @@ fn a_writer_that_steps_down_before_others() {
 }
 
 /// A reader inside waits for another that is queued, though a writer waits too: where nobody may be
-/// made to wait for a waiting writer, that ends. (The first waits until the others are about to come,
-/// which saves a preemption.)
+/// made to wait for a waiting writer, that ends. (The first waits until the others are about to
+/// come, which saves a preemption.)
 fn readers_meet() {
     let works: [Work; 3] = [
         |shared| {

@@ -82,8 +82,8 @@ fn a_lock_becomes_biased_as_others_come() {
     explore(2, || together(RawRwLock::hot(), &[Shared::read, Shared::write, Shared::read]));
 }
 
-/// Two readers find the lock hot and never biased. One of them is in a slot when the other, which comes
-/// late, writes (W-5).
+/// Two readers find the lock hot and never biased. One of them is in a slot when the other, which
+/// comes late, writes (W-5).
 fn two_readers_of_a_hot_lock() {
     let reads_twice: Work = |shared| {
         shared.read();

@@ -55,7 +55,8 @@ fn two_for_two(at_once: bool) {
     assert_eq!((semaphore.available(), semaphore.waiters()), (0, 0));
 }
 
-/// A waiter gives up at its deadline while a permit comes, and another waits for as long as it takes.
+/// A waiter gives up at its deadline while a permit comes, and another waits for as long as it
+/// takes.
 fn one_gives_up() {
     let semaphore = Arc::new(none());
     let patient = {

@@ -92,7 +92,7 @@ impl ModelLock {
     }
 }
 
-/// The kernel: checks a word and sleeps, as one step for whoever wakes.
+/// The kernel: checks a word and sleeps, as one step for threads that wake.
 struct Kernel {
     lock: Mutex<()>,
     woken: Condvar,
@@ -114,7 +114,8 @@ pub(crate) fn kernel_wait(
         return Sleep::Ended;
     }
     if deadline.is_some() {
-        // Or a thread that looks again and again whether another lives would keep all others from running.
+        // Or a thread that looks again and again whether another lives would keep all others from
+        // running.
         #[cfg(all(shuttle, not(loom)))]
         {
             drop(guard);

@@ -8,7 +8,10 @@ macro_rules! mutants {
     ($($(#[$what:meta])* $name:ident,)*) => {
         /// One weakening of the real code. The id in brackets is ORDERING.md's.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[allow(dead_code, reason = "the model tests choose among them; other builds name only some")]
+        #[allow(
+            dead_code,
+            reason = "the model tests choose among them; other builds name only some"
+        )]
         pub enum Mutant {
             $($(#[$what])* $name,)*
         }

@@ -1,5 +1,5 @@
-//! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang. The watchdog extends it
-//! where the machine gives threads no processor.
+//! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang. The watchdog extends
+//! it where the machine gives threads no processor.
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 

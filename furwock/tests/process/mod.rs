@@ -52,9 +52,9 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-/// A child that runs `work` and ends, with 1 if that panics; dies with its parent. Between fork and end
-/// only one thread is there. If the parent has others, their locks may be held for ever: then `work`
-/// mustn't print, and nothing of the parent's but what furwock allows.
+/// A child that runs `work` and ends, with 1 if that panics; dies with its parent. Between fork and
+/// end only one thread is there. If the parent has others, their locks may be held for ever: then
+/// `work` mustn't print, and nothing of the parent's but what furwock allows.
 pub fn fork(work: impl FnOnce()) -> libc::pid_t {
     // SAFETY: `work` keeps to the rule above.
     let pid = unsafe { libc::fork() };

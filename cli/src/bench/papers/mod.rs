@@ -31,7 +31,7 @@ use table::Answered;
 
 /// The five papers' tables: published figures beside this machine's
 ///
-/// About 6 minutes. Runs each paper's own benchmark, as far as this machine can, against what the
+/// About 5 minutes. Runs each paper's own benchmark, as far as this machine can, against what the
 /// paper compared with and what is used today. Each row says whether the published gain was
 /// reached.
 #[derive(Args)]

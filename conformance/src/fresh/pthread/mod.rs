@@ -1,5 +1,5 @@
-//! Rounds of pthread's objects, and C11's: by libc's names, so that they are the preload's if it lies
-//! beneath, and glibc's otherwise.
+//! Rounds of pthread's objects, and C11's: by libc's names, so that they are the preload's if it
+//! lies beneath, and glibc's otherwise.
 
 mod locks;
 mod waits;
@@ -85,7 +85,8 @@ mod c {
 /// Calls one of `c`.
 macro_rules! call {
     ($name:ident($($argument:expr),*)) => {
-        // SAFETY: on an object that its kind's `make` has made, by the promise of who calls the kind.
+        // SAFETY: on an object that its kind's `make` has made, by the promise of the caller of the
+        // kind.
         unsafe { super::c::$name($($argument),*) }
     };
 }
@@ -101,7 +102,8 @@ macro_rules! ok {
 
 use {call, ok};
 
-/// Whether a try or a wait with a deadline has got what it wanted. It may only come too early or too late.
+/// Whether a try or a wait with a deadline has got what it wanted. It may only come too early or
+/// too late.
 fn got(round: &Round, result: i32, what: &str) -> bool {
     let allowed = [0, libc::EBUSY, libc::ETIMEDOUT].contains(&result);
     round.check(allowed, what);
@@ -127,9 +129,9 @@ fn under_furwock() -> bool {
     std::env::var_os("CONFORMANCE_SIDE").is_some_and(|side| side == "furwock")
 }
 
-/// Starts threads that wait for words where objects come to lie meanwhile, as one does that was requeued
-/// to a word that is gone. A lock there must wake its own waiters. (The kernel wakes by address, so that
-/// glibc's can't tell.)
+/// Starts threads that wait for words where objects come to lie meanwhile, as one does that was
+/// requeued to a word that is gone. A lock there must wake its own waiters. (The kernel wakes by
+/// address, so that glibc's can't tell.)
 pub(super) fn leave_stale_waiters(pool: &'static Pool) {
     for seed in (1..=STALE).take_while(|_| under_furwock()) {
         thread::spawn(move || {

@@ -368,8 +368,8 @@ impl children::Objects for Objects {
         must!(pthread_rwlock_unlock(self.lock.get()));
     }
 
-    /// glibc's rwlock counts readers in before it has let them in: the parent's would stay in the child.
-    /// So that one is made anew there.
+    /// glibc's rwlock counts readers in before it has let them in: the parent's would stay in the
+    /// child. So that one is made anew there.
     fn stop_writing_in_child(&self) {
         if under_furwock() {
             self.stop_writing();

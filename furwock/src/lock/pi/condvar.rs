@@ -1,9 +1,9 @@
 //! The condition variable that stays within priority inheritance.
 //!
 //! A waiter never locks anything but its mutex, and a notification moves waiters to that mutex
-//! inside the kernel, so that from the moment they are notified their priority counts for whoever
-//! holds it. There is no lock of the condition variable's own on which a notifier of high priority
-//! could wait for a waiter of low priority.
+//! inside the kernel, so that its owner inherits their priority from the moment they are notified.
+//! There is no lock of the condition variable's own on which a notifier of high priority could wait
+//! for a waiter of low priority.
 //!
 //! | word | changed by | means |
 //! |---|---|---|
@@ -22,9 +22,9 @@ use crate::sys::thread::nap;
 
 /// A condition variable for [`RawPiMutex`]. Zeroed memory is one that nobody waits on.
 ///
-/// Those who wait at the same time must wait with the same mutex. Processes may share it with that
-/// mutex if both lie in one mapping. It must live until every wait has returned, and may be moved
-/// only while nobody uses it.
+/// Threads that wait at the same time must wait with the same mutex. Processes may share it with
+/// that mutex if both lie in one mapping. It must live until every wait has returned, and may be
+/// moved only while nobody uses it.
 ///
 /// It counts up to 65,534 waiters at a time, among them those that were killed during a wait. Once
 /// there have been more, or while there are killed ones, it belongs to their mutex for good.

@@ -13,14 +13,14 @@ use crate::sys::thread::nap;
 /// A mutex whose waiters lend their priority to its owner. Two words; zeroed memory is a free one
 /// of [`Scope::Shared`].
 ///
-/// Locking and unlocking cost one atomic operation each while nobody else wants the lock. Who has
-/// to wait does so in the kernel, which runs the owner at the priority of the first waiter, through
-/// chains of such locks, and hands the lock to the waiter of the highest priority.
+/// Locking and unlocking cost one atomic operation each while no other thread wants the lock. A
+/// thread that has to wait does so in the kernel, which runs the owner at the priority of the first
+/// waiter, through chains of such locks, and hands the lock to the waiter of the highest priority.
 ///
 /// Not recursive: the owner gets [`PiError::Deadlock`]. Not robust: an owner that ends without
-/// unlocking passes the lock on to whoever waits for it at that moment, who is told
-/// ([`Acquired::OwnerDied`]); later ones get [`PiError::OwnerGone`], or wait for a thread that has
-/// been given the same id since.
+/// unlocking passes the lock on to a thread that is waiting for it at that moment, and that thread
+/// gets [`Acquired::OwnerDied`]; later ones get [`PiError::OwnerGone`], or wait for a thread that
+/// has been given the same id since.
 ///
 /// The word holds thread ids, so that all processes that share a lock must be in one PID namespace.
 /// What a thread holds when it forks stays the parent's: the child must not touch it. A child that

@@ -11,7 +11,7 @@ use crate::sys::syscall::Errno;
 ///
 /// `Ok`: the caller owns `mutex`. Any error: it doesn't. These are
 /// - `Mismatch`: the word held another value, or a signal handler ran after the caller had been
-///   moved. Whoever counts moves must count this as one;
+///   moved. Callers that count moves must count this as one;
 /// - `TimedOut`: the deadline passed, before or after the caller was moved;
 /// - `Corrupt`, `Deadlock`, `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
 ///
@@ -32,8 +32,9 @@ pub fn wait_requeue(
     }
 }
 
-/// Moves the first of those who wait on `word` in [`wait_requeue`], by priority and then by time,
-/// to `mutex`, and up to `others` more behind it, if the word holds `expected`. Returns how many.
+/// Moves the first of the threads that wait on `word` in [`wait_requeue`], by priority and then by
+/// time, to `mutex`, and up to `others` more behind it, if the word holds `expected`. Returns how
+/// many.
 ///
 /// If the mutex is free the first gets it at once and is woken; nobody else is woken. All must wait
 /// to be moved to this `mutex`: at one who doesn't, the call ends with `Corrupt`, and may have

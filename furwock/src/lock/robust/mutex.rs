@@ -1,10 +1,10 @@
 //! The robust mutex: a word that the kernel marks when its holder dies, and a turnstile before it.
 //!
-//! Anybody may take a free mutex. Who has to wait takes the *turnstile* first, a robust word of its
-//! own, so that at most one thread sleeps on the mutex's word: the top waiter. Whoever takes the
-//! turnstile wakes a successor when it leaves it, and the kernel does when it dies there. So no
-//! death, of a holder or of a waiter that was just woken, leaves others asleep (ORDERING.md, RB-2):
-//! what a killed waiter had been told, its successor sees for itself.
+//! Any thread may take a free mutex. A thread that has to wait takes the *turnstile* first, a
+//! robust word of its own, so that at most one thread sleeps on the mutex's word: the top waiter. A
+//! thread that leaves the turnstile wakes a successor; the kernel does so if the thread dies there.
+//! So no death, of a holder or of a waiter that was just woken, leaves others asleep (ORDERING.md,
+//! RB-2): what a killed waiter had been told, its successor sees for itself.
 
 use super::entry::{Entry, Me, Patience};
 use super::state::{
@@ -48,7 +48,7 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex
 /// exit race"), after another death in Linux 6.2 ("futex: Resend potentially swallowed owner death
 /// notification"), and in stable kernels that have these fixes, such as 5.15.86. On older ones such
-/// a wake may be lost: those who wait then sleep until another thread has had to wait too.
+/// a wake may be lost: the waiters then sleep until another thread has had to wait too.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawRobustMutex {

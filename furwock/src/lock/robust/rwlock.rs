@@ -4,7 +4,7 @@
 //! there is none: with many readers no two write the same word. A writer holds the mutex, says so
 //! in the *phase*, and waits until no slot is held. The kernel marks a dead reader's slot, and
 //! wakes the writer that sleeps on it: so a death among readers is no event. A death with the phase
-//! at WRITING is, and whoever takes the mutex next is told.
+//! at WRITING is, and the next thread that takes the mutex is told.
 //!
 //! | phase | meaning | if the mutex's holder dies |
 //! |---|---|---|

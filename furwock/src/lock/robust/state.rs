@@ -20,8 +20,8 @@
 //! | owner = me, OWNER_DIED | all ones, and all woken in the same step | holder, who gives up | a swap's |
 //! | owner = the dying | owner 0, +OWNER_DIED, one woken if WAITERS | kernel | a full barrier |
 //!
-//! The turnstile's word is the same without meaning in OWNER_DIED, except that whoever takes it
-//! sets WAITERS, so that every release and every death wakes the next. A reader's slot is a word
+//! The turnstile's word is the same, but OWNER_DIED has no meaning there, and the thread that takes
+//! it sets WAITERS, so that every release and every death wakes the next. A reader's slot is a word
 //! that is only ever taken if it is to be had at once, and on which only the mutex's holder sleeps.
 //!
 //! Invalid: WAITERS with owner 0 and no OWNER_DIED: a release stores a plain 0. The kernel passes

@@ -3,10 +3,10 @@
 //! Kogan 2019, "BRAVO").
 //!
 //! Each thread has a row of slots of its own, on cache lines of its own; an address picks one of
-//! them. To publish costs one locked instruction on that line, to withdraw a store. Whoever waits
-//! looks at one slot of each row that was ever used: 64 KiB hold the rows of all threads, and
-//! threads for which there is none publish nothing. Rows of threads that have ended are collected
-//! before others are used (`ended`).
+//! them. Publishing costs one locked instruction on that line, withdrawing a store. A waiting
+//! writer looks at one slot of each row that was ever used: 64 KiB hold the rows of all threads,
+//! and threads for which there is none publish nothing. Rows of threads that have ended are
+//! collected before others are used (`ended`).
 //!
 //! The orderings are argued in ORDERING.md (W-3).
 
@@ -139,9 +139,9 @@ pub(crate) fn withdraw(address: usize) -> bool {
     true
 }
 
-/// Between a slot's store and the look for those who wait for it. The processor may still turn them
-/// round: then the waiter, which doesn't sleep for long, finds out by itself (W-3). A model has no
-/// time for that, and full fences instead.
+/// Between a slot's store and the look for its waiters. The processor may still reorder them: then
+/// the waiter, which doesn't sleep for long, finds out by itself (W-3). A model has no time for
+/// that, and full fences instead.
 #[inline(always)]
 fn order_withdrawal() {
     if cfg!(any(loom, shuttle)) {

@@ -49,9 +49,9 @@
 //! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
-//! whoever's turn it is (`settle`). Its rule: whenever the bucket lock is dropped, and somebody
-//! queued could be inside, then a spinner or a woken writer will look at the lock, or somebody is
-//! on the way to settle (ORDERING.md, W-1).
+//! the waiters whose turn it is (`settle`). Its rule: whenever the bucket lock is dropped while a
+//! queued thread could be inside, a spinner or a woken writer will look at the lock, or a thread is
+//! on its way to settle (ORDERING.md, W-1).
 
 use crate::lock::bits::Bits;
 

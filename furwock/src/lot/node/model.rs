@@ -12,7 +12,8 @@ crate::prim::model_thread_local! {
 std::thread_local! {
     static NAMED: core::cell::RefCell<Vec<(u32, &'static Thread)>> =
         const { core::cell::RefCell::new(Vec::new()) };
-    static NODES: core::cell::RefCell<Vec<*mut Thread>> = const { core::cell::RefCell::new(Vec::new()) };
+    static NODES: core::cell::RefCell<Vec<*mut Thread>> =
+        const { core::cell::RefCell::new(Vec::new()) };
 }
 
 fn new_thread() -> &'static Thread {
@@ -104,7 +105,8 @@ fn new_node() -> &'static Thread {
     unsafe { &*node }
 }
 
-/// Frees what all executions that have ended left: a test that runs millions of them calls it in between.
+/// Frees what all executions that have ended left: a test that runs millions of them calls it in
+/// between.
 #[cfg(all(test, shuttle))]
 pub(crate) fn forget_ended_executions() {
     crate::sys::pretend::DEAD.take();

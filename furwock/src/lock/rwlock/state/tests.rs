@@ -253,7 +253,7 @@ fn a_childs_word_is_clean_of_its_parents_threads() {
 }
 
 #[test]
-fn whoever_takes_the_lock_shares_it_with_nobody_it_excludes() {
+fn an_owner_shares_the_lock_with_no_thread_it_excludes() {
     for word in valid() {
         for kind in OWNERS {
             // An upgrader is the upgradable reader.
