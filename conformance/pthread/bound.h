@@ -7,7 +7,7 @@
 /*
  * The runner may watch from outside, and judge whose fault a hang is (see
  * src/watchdog). Then it says how long the program's own alarms are to wait.
- * 0: nobody watches.
+ * 0: it does not watch.
  */
 static inline unsigned int hard_limit_s(void)
 {

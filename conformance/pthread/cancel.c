@@ -360,7 +360,7 @@ static void *cancel_at_once(void *argument)
 /*
  * One permit and one signal for three waiters, the first of which is cancelled
  * at that moment. Either it had the permit, or another has it: were the signal
- * used up by the thread that was cancelled, nobody would come for it.
+ * used up by the cancelled thread, no other would come for the permit.
  */
 static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
 				   int rounds)

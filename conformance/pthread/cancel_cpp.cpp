@@ -29,7 +29,7 @@ std::atomic<int> stage, destroyed, caught;
 
 struct Lock {
 	Lock() { CHECK(pthread_mutex_lock(&mutex) == 0); }
-	// Errorcheck: 0 only for who holds it.
+	// Errorcheck: 0 only for the holder.
 	~Lock() { CHECK(pthread_mutex_unlock(&mutex) == 0); destroyed++; }
 };
 

@@ -39,7 +39,7 @@ static void *signal_until_passed(void *argument)
 
 /*
  * POSIX leaves it undefined; glibc takes one lock off, and waits with the rest
- * held. Programs that do it by mistake live on as long as somebody signals.
+ * held. Programs that do it by mistake live on as long as a thread signals.
  */
 static void check_nested(bool shared)
 {

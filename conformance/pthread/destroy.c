@@ -1,6 +1,6 @@
 /*
  * Destroying what was just in use. The memory is unmapped at once, so that a
- * call that touches it after it let somebody else go ends by a signal.
+ * call that touches it after it let another thread go ends by a signal.
  */
 #include "harness.h"
 
@@ -150,7 +150,7 @@ static void *wait_timed(void *argument)
 	while (!timed->open && !error)
 		error = pthread_cond_timedwait(timed->cond, &timed->mutex, &at);
 	CHECK(error == 0 || error == ETIMEDOUT);
-	/* The others may still wait: only who opens destroys. */
+	/* The others may still wait: only the thread that opens destroys. */
 	timed->waiting--;
 	OK(pthread_mutex_unlock(&timed->mutex));
 	return NULL;

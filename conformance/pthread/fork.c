@@ -89,7 +89,7 @@ static void use_heavily(struct scene *scene)
 	join_all(waiters, 4);
 }
 
-/* ------------------------------------------------ held by who forks -- */
+/* --------------------------------------- held by the forking thread -- */
 
 TEST(posix_fork__child_unlocks_what_the_forking_thread_held)
 {

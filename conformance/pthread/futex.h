@@ -167,7 +167,7 @@ static void UNUSED finish_all(struct waiter *waiters, int count)
 		CHECK_EQ(finish(&waiters[i]), 0);
 }
 
-/* Until that many have returned; then nobody else does. */
+/* Until that many have returned; then no other does. */
 static void UNUSED until_turns(int count)
 {
 	UNTIL(turns >= count);

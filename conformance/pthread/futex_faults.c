@@ -36,7 +36,7 @@ static void check_unreadable(void *bad)
 	CHECK_EQ(futex(bad, FUTEX_WAIT | PRIVATE, 0, NULL, NULL, 0), -EFAULT);
 	CHECK_EQ(futex(bad, FUTEX_WAIT_BITSET | PRIVATE, 0, NULL, NULL, 1),
 		 -EFAULT);
-	/* Nobody can wait there, and there is no need to look. */
+	/* No thread can wait there, and there is no need to look. */
 	CHECK_EQ(wake(bad, 1), 0);
 	CHECK_EQ(futex(bad, FUTEX_REQUEUE | PRIVATE, 1, VAL2(1), &good, 0), 0);
 	CHECK_EQ(futex(bad, FUTEX_CMP_REQUEUE | PRIVATE, 1, VAL2(1), &good, 0),
@@ -116,7 +116,7 @@ TEST(futex__pages_that_go_away)
 	}
 	CHECK_EQ(munmap(page, PAGE), 0);
 	check_unreadable(at);
-	/* A file's page beyond its end: SIGBUS, to who reads it. */
+	/* A file's page beyond its end: SIGBUS for a reader. */
 	fd = memfd_create("short", MFD_CLOEXEC);
 	CHECK(fd >= 0);
 	CHECK_EQ(ftruncate(fd, PAGE), 0);

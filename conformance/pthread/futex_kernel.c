@@ -277,7 +277,7 @@ TEST(futex_waitv__in_the_kernel_is_found)
 	CHECK_EQ(finish(&waiters[1]), 1);
 }
 
-/* Bound to glibc's syscall and nobody else's. */
+/* Bound to glibc's syscall and to no other. */
 TEST(futex_wake__finds_those_of_a_deepbound_library)
 {
 	static word at;
@@ -378,7 +378,7 @@ TEST(futex__in_a_forked_child)
 	pid_t child;
 	int i, round;
 
-	/* Who waits in the parent doesn't in the child. */
+	/* A thread that waits in the parent doesn't in the child. */
 	start_wait(&before, libc_call, &at);
 	for (round = 0; round < 3; round++) {
 		child = fork_watched();

@@ -131,7 +131,7 @@ TEST(unlock_pi__beside_a_plain_waiter)
 	CHECK_EQ(at, 0);
 }
 
-/* One that has left by its deadline is seen by nobody. */
+/* A waiter that has left by its deadline is not seen any more. */
 TEST(lock_pi__after_a_plain_waiter)
 {
 	struct timespec timeout = { 2, 0 };
@@ -223,7 +223,7 @@ TEST(cmp_requeue_pi__to_a_word_with_a_plain_waiter)
 	struct waiter plain, requeued;
 
 	start_wait(&plain, libc_call, &to);
-	/* Nobody is there to be moved. */
+	/* There is no waiter to move. */
 	CHECK_EQ(cmp_requeue_pi(INT_MAX), 0);
 	start_wait_requeue_pi(&requeued);
 	CHECK_EQ(futex(&at, CMP_REQUEUE_PI, 1, VAL2(0), &to, 5), -EAGAIN);
@@ -238,7 +238,7 @@ TEST(cmp_requeue_pi__to_a_word_with_a_plain_waiter)
 
 /* ---------------------------------- a waiter for the lock is queued -- */
 
-/* One that comes later than a waiter for the lock is in nobody's way. */
+/* One that comes later than a waiter for the lock delays no other. */
 TEST(unlock_pi__to_a_waiter_before_a_plain_one)
 {
 	struct waiter plain, locker;

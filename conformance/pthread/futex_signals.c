@@ -108,7 +108,7 @@ TEST(futex_wait__restarted_after_a_handler)
 	check_interruptions(SA_RESTART);
 }
 
-/* Stopping, and what nobody handles, ends no wait. */
+/* Stopping, and signals without a handler, end no wait. */
 TEST(futex_wait__not_ended_by_a_stop)
 {
 	struct waiter waiter;
@@ -191,7 +191,7 @@ TEST(futex_wait__woken_during_a_handler)
 
 static word permits[WORDS], elsewhere;
 static _Atomic long given, taken;
-/* Nothing is given any more; nobody has to take any more. */
+/* Nothing is given any more; nothing has to be taken any more. */
 static _Atomic bool over, done;
 /* Handlers that may still give. */
 static _Atomic int giving;

@@ -323,7 +323,7 @@ TEST(futex_waitv__tells_which)
 		CHECK_EQ(wake(&many[chosen[i]], 1), 1);
 		CHECK_EQ(finish(&waiter), chosen[i]);
 		CHECK_EQ(other.turn, 0);
-		/* Nobody stands where the wait stood. */
+		/* No waiter is left where the wait stood. */
 		CHECK_EQ(wake(&many[(chosen[i] + 1) % MOST], INT_MAX), 0);
 		CHECK_EQ(wake(&many[chosen[i]], INT_MAX), 1);
 		CHECK_EQ(finish(&other), 0);

@@ -171,7 +171,7 @@ static void handler_of_many(int signal UNUSED)
 	handled += 1000;
 }
 
-/* More handlers than anybody keeps a table for: code at a thousand places. */
+/* More handlers than a table has room for: code at a thousand places. */
 TEST(linux_sigaction__more_handlers_than_there_can_be_a_table_for)
 {
 	/* endbr64; movabs $handler_of_many, %rax; jmp *%rax */

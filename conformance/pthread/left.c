@@ -277,7 +277,7 @@ static void barrier_round(void)
 	static const struct call call = { wait_at_barrier, nothing };
 	static pthread_barrier_t all, ours;
 
-	/* Who has arrived has arrived: a barrier for each round. */
+	/* An arrival cannot be taken back: a barrier for each round. */
 	OK(pthread_barrier_init(&all, NULL, 3));
 	OK(pthread_barrier_init(&ours, NULL, 2));
 	barrier = &all;

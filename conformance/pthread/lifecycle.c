@@ -103,7 +103,7 @@ static void begin_daemon(void)
 	CHECK(setsid() == getpid());
 }
 
-/* Whether the grandchild came to its end, which nobody waits for. */
+/* Whether the grandchild came to its end: no process waits for it. */
 static void until_done(_Atomic int *done)
 {
 	UNTIL(*done);
@@ -293,7 +293,7 @@ TEST(glibc_setresuid__while_threads_contend)
 static void use_all_at_the_end(void)
 {
 	use_all_anew(&global);
-	/* Only who comes this far ends so. */
+	/* Only a process that comes this far ends so. */
 	_exit(7);
 }
 

@@ -1,8 +1,8 @@
 /*
- * A signal handler jumps out of a wait of its own thread. POSIX leaves that open
- * but for functions that handlers may call; with glibc, whose waits are the
- * kernel's, it is how programs have put an end to waits for decades. The one who
- * jumped waits no longer: what he waited for goes to others.
+ * A signal handler jumps out of a wait of its own thread. POSIX leaves that
+ * open but for functions that handlers may call; with glibc, whose waits are
+ * the kernel's, it is how programs have put an end to waits for decades. The
+ * thread that jumped waits no longer: what it waited for goes to others.
  */
 #include "harness.h"
 #include <semaphore.h>

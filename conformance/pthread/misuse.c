@@ -53,7 +53,7 @@ static void *wait_in_turn(void *argument)
 
 /*
  * Mutexes beside the one in use, in the same bucket or not, unlocked over and
- * over though nobody holds them.
+ * over though no thread holds them.
  */
 TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 {
@@ -98,7 +98,7 @@ static void *unlock_twice(void *argument)
 	return NULL;
 }
 
-/* Nobody is excluded, but everybody comes through. */
+/* No thread is excluded, but every thread comes through. */
 TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_nobody,
 		  "glibc's lock may abort: it asserts that no owner is noted")
 {

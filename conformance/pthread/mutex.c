@@ -55,7 +55,7 @@ TEST(posix_pthread_mutex_unlock__wakes_every_waiter_in_the_end)
 	}
 }
 
-/* Takes the lock by every call that can, and lets nobody else in. */
+/* Takes the lock by every call that can, and lets no other thread in. */
 static void *contend(void *argument)
 {
 	struct shared *shared = argument;

@@ -73,7 +73,7 @@ static void *use_all(void *argument)
 	return NULL;
 }
 
-/* Objects as they stand, on which nobody waits. */
+/* Objects as they stand, on which no thread waits. */
 static void UNUSED use_all_on(struct objects *objects)
 {
 	struct partner partners[2] = { { objects, 0 }, { objects, 1 } };

@@ -342,7 +342,7 @@ static void unmap_object(struct object *object)
 		   0) == object);
 }
 
-/* Who leaves last destroys it, right after the others' unlocks let it in. */
+/* The last to leave destroys it, right after the others' unlocks let it in. */
 static void leave(struct object *object)
 {
 	int left = --object->users;

@@ -1,4 +1,4 @@
-/* What the programs about rwlocks share: kinds, calls, and who else holds. */
+/* What the programs about rwlocks share: kinds, calls, and other holders. */
 #ifndef CONFORMANCE_RWLOCK_H
 #define CONFORMANCE_RWLOCK_H
 
@@ -230,7 +230,7 @@ static void UNUSED let_all_go(struct holder *holders, int count)
 		let_go(&holders[i]);
 }
 
-/* What holds of a lock that nobody has and nobody waits for. */
+/* What is true of a lock that no thread holds or waits for. */
 static void UNUSED check_free(pthread_rwlock_t *lock)
 {
 	OK(pthread_rwlock_trywrlock(lock));

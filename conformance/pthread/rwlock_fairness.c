@@ -1,5 +1,5 @@
 /*
- * Nobody waits for ever. POSIX leaves the order to the implementation; these
+ * No thread waits for ever. POSIX leaves the order to the implementation; these
  * are the bounds that each kind's name promises on glibc, and generous ones.
  */
 #include "rwlock.h"

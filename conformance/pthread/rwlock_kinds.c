@@ -1,6 +1,6 @@
 /*
- * The attributes of rwlocks: whom a waiting writer keeps out, and locks that
- * several processes share.
+ * The attributes of rwlocks: which readers a waiting writer keeps out, and
+ * locks that several processes share.
  */
 #include "rwlock.h"
 
@@ -11,8 +11,8 @@ static const enum rw_call read_calls[] = { RDLOCK, TRYRDLOCK, TIMEDRDLOCK,
 static const enum rw_call write_waits[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
 
 /*
- * pthread_rwlock_rdlock: who has a read lock may take it again. Where a
- * waiting writer stopped that, both would wait for ever.
+ * pthread_rwlock_rdlock: a thread that has a read lock may take it again. Where
+ * a waiting writer stopped that, both would wait for ever.
  */
 TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits)
 {

@@ -1,7 +1,7 @@
 /*
  * Everything at a time on a handful of rwlocks: readers, writers, tries and
  * deadlines, signals, processes, forks. What the locks guard is plain memory
- * that everybody checks.
+ * that every thread checks.
  */
 #include "rwlock.h"
 
@@ -10,7 +10,7 @@ enum { CELLS = 4, VALUES = 6, THREADS = 8, STORM_MS = 500 };
 struct cell {
 	pthread_rwlock_t lock;
 	_Atomic int readers, writers;
-	/* The same, whenever nobody writes. */
+	/* The same, whenever no thread writes. */
 	long values[VALUES];
 };
 
@@ -451,7 +451,7 @@ TEST(glibc_pthread_atfork__rwlocks_made_anew_in_the_child)
 	check_storm(&made_anew, threads, THREADS);
 }
 
-/* The parent goes on as it would have: nobody in the child unlocks its locks. */
+/* The parent goes on as it would have: the child unlocks none of its locks. */
 TEST(posix_fork__child_changes_nothing_in_the_parent)
 {
 	struct holder reader, writers[2];

@@ -31,7 +31,7 @@ TEST(glibc_pthread_rwlock_timedwrlock__given_up_lets_readers_in)
 			UNTIL(late[i].done);
 		join(&writer.thread);
 		CHECK_ERR(writer.error, ETIMEDOUT);
-		/* Nobody has gone, and there are new ones. */
+		/* No reader has gone, and there are new ones. */
 		OK(elsewhere(&lock, TRYRDLOCK));
 		OK(pthread_rwlock_rdlock(&lock));
 		OK(pthread_rwlock_rdlock(&lock));

@@ -306,7 +306,7 @@ TEST(linux_seccomp__threads_that_come_and_go)
 	CHECK_EQ(counter, 600);
 }
 
-/* Everybody waits: more at once than the first chunk of nodes is for. */
+/* All threads wait: more at once than the first chunk of nodes has room for. */
 static void *wait_with_all(void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&mutex));

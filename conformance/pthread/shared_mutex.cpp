@@ -123,7 +123,7 @@ template <typename M> void deadlock()
 void deadlock_plain() { deadlock<std::shared_mutex>(); }
 void deadlock_timed() { deadlock<std::shared_timed_mutex>(); }
 
-// A cache, as such mutexes are used for: looked up by all, filled by who misses.
+// A cache, as such mutexes are used for: looked up by all, filled on a miss.
 template <typename M> void cache()
 {
 	constexpr int threads = 6, rounds = 4000, keys = 300;

@@ -239,7 +239,7 @@ static void *wait_without_end(void *argument UNUSED)
 {
 	while (!scene.stage)
 		usleep(1000);
-	/* First contact with a lock that somebody has. */
+	/* First contact with a lock that another thread has. */
 	OK(pthread_mutex_lock(&scene.mutex));
 	scene.counter++;
 	while (!scene.permits)

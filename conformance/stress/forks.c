@@ -20,7 +20,7 @@ static _Atomic long children;
 
 /* ------------------------------------------------------- across the fork -- */
 
-/* Contended here, held by who forks, and contended again in the child. */
+/* Contended here, held by the forking thread, contended again in the child. */
 static pthread_mutex_t across_fork = PTHREAD_MUTEX_INITIALIZER;
 /* The same, by handlers of pthread_atfork. */
 static pthread_mutex_t by_handlers = PTHREAD_MUTEX_INITIALIZER;

@@ -45,7 +45,7 @@ static int lock_somehow(struct actor *actor, struct lock *lock)
 
 void use_lock(struct actor *actor)
 {
-	/* The first is everybody's, so that some are contended a lot. */
+	/* All threads use the first, so that some are contended a lot. */
 	uint32_t choice = next_random(&actor->random);
 	struct lock *lock = &locks[choice % 2 ? choice / 2 % LOCKS : 0];
 	int error = lock_somehow(actor, lock);
@@ -290,7 +290,7 @@ static void begin(int strength UNUSED)
 		enlist(keep_starting, NULL);
 }
 
-/* EBUSY if a lock is held, or somebody is thought to wait with it. */
+/* EBUSY if a lock is held, or a thread is thought to wait with it. */
 static void check(void)
 {
 	int i;

@@ -1,6 +1,6 @@
 /*
- * Signals to all threads, whatever they do, by a timer and by other threads. The
- * handlers post semaphores, and each post reaches somebody.
+ * Signals to all threads, whatever they do, by a timer and by other threads.
+ * The handlers post semaphores, and each post reaches a waiter.
  */
 #include "stress.h"
 
@@ -90,7 +90,7 @@ static void *drain(void *argument)
 	return NULL;
 }
 
-/* An actor may have ended since: then nobody is hit, or another of ours. */
+/* An actor may have ended since: then none is hit, or another of ours. */
 static void *keep_signalling(void *argument UNUSED)
 {
 	struct actor *actor = appear("signaller");

@@ -5,8 +5,8 @@
  *	stress [--seconds N] [--seed S] [--storm fork|signal|cancel|all]
  *
  * Prints the seed, which repeats the choices, if not the schedule. Exit 0 if
- * everybody got on and the sums are right, 1 with a word on who was doing what
- * if not, 2 for wrong arguments.
+ * every thread got on and the sums are right, 1 with a word on what each was
+ * doing if not, 2 for wrong arguments.
  */
 #include "actors.h"
 

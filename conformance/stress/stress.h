@@ -52,7 +52,7 @@ struct subject {
 	/* Only as part of the mix, or if asked for by name. */
 	bool is_storm;
 	void (*begin)(int strength);
-	/* After stop: lets those go who wait for what nobody does any more. */
+	/* After stop: lets waiters go whose wakers have stopped. */
 	void (*finish)(void);
 	/* After all have ended. */
 	void (*check)(void);

@@ -8,8 +8,8 @@
 //!
 //! Each step is taken with the bucket locked, and the barrier isn't looked at after it: it may be
 //! freed, or serve the next round, before those that were let go have run. They look at the gate,
-//! whose memory stays. One system call wakes all, which costs less than one each: nobody has
-//! anything to block on afterwards. ORDERING.md, BA-1.
+//! whose memory stays. One system call wakes all, which costs less than one each: the woken threads
+//! have nothing to block on afterwards. ORDERING.md, BA-1.
 
 use super::gate::Gate;
 use super::patience::spin_first;
@@ -20,7 +20,7 @@ use crate::prim::mutant::{self, Mutant};
 
 /// Threads wait for each other here. The caller keeps in mind how many they are.
 ///
-/// Zero is a barrier that nobody has arrived at. Its memory may be freed as soon as a round is
+/// Zero is a barrier at which no thread has arrived. Its memory may be freed as soon as a round is
 /// complete and no other has begun.
 #[derive(Debug, Default)]
 #[repr(transparent)]
@@ -39,7 +39,7 @@ enum Arrival {
 
 impl RawBarrier {
     const_unless_model! {
-        /// A barrier that nobody has arrived at.
+        /// A barrier at which no thread has arrived.
         pub fn new() -> Self {
             Self { arrived: AtomicU32::new(0) }
         }

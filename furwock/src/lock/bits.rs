@@ -9,7 +9,7 @@
 pub(super) const OWNER: u64 = (1 << 22) - 1;
 /// In every word: a running thread spins for the lock and will look at it again.
 pub(super) const SPIN: u64 = 1 << 23;
-/// In every word: the lock goes to the first in the queue; nobody may steal it.
+/// In every word: the lock goes to the first in the queue; no thread may steal it.
 pub(super) const HANDOFF: u64 = 1 << 24;
 
 /// What a running waiter has promised in the word, and takes back as it takes the lock or goes on
@@ -29,7 +29,7 @@ pub(super) enum Role {
 pub(super) struct Bits {
     /// While any of these is set, the lock can't be taken.
     pub(super) closed: u64,
-    /// While this is set, nobody spins: the lock will be handed over.
+    /// While this is set, no thread spins: the lock will be handed over.
     pub(super) promised: u64,
     /// Set while others may be queued that a waiter of this kind would pass.
     pub(super) parked: u64,
@@ -38,7 +38,7 @@ pub(super) struct Bits {
     /// The count of wakes that are on their way, and one of them.
     pub(super) wakes: u64,
     pub(super) one_wake: u64,
-    /// What stands for nobody if nobody is queued.
+    /// The bits that are stale if no thread is queued.
     pub(super) stale: u64,
     /// What the last waiter clears as it leaves the queue.
     pub(super) left_by_last: u64,
@@ -55,7 +55,7 @@ pub(super) struct Bits {
     /// The word after a thread took the lock over from its owner; `None` if it would still be
     /// closed.
     pub(super) seize: fn(u64, tid: u32) -> Option<u64>,
-    /// In a forked child with nobody queued: the word without its parent's threads. The second
+    /// In a forked child with an empty queue: the word without its parent's threads. The second
     /// argument tells whether this process has a thread.
     pub(super) in_child: fn(u64, fn(u32) -> bool) -> u64,
 }

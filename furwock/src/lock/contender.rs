@@ -97,7 +97,7 @@ impl Word<'_> {
     }
 }
 
-/// `word` without what stands for nobody, seen under the bucket's lock (M-4).
+/// `word` without its stale bits, as seen under the bucket's lock (M-4).
 ///
 /// Bits may speak of a queue that a forked child's parent has, of a waiter that has left since a
 /// wake was claimed for it, and in such a child of threads that it doesn't have.
@@ -161,7 +161,7 @@ pub(super) struct Contender<'o, L> {
     role: Role,
     /// When it first queued itself; 0 before.
     queued_ns: u64,
-    /// It was the last in the queue when it was chosen: PARKED may stand for nobody.
+    /// It was the last in the queue when it was chosen: PARKED may be stale.
     check_parked: bool,
     /// How often it has stepped back.
     steps_back: u32,
@@ -177,7 +177,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             queued_ns: 0,
             check_parked: false,
             steps_back: 0,
-            // A caller that may not steal takes a lock that nobody is about to take.
+            // A caller that may not steal takes a lock that no other thread is about to take.
             status: Status::new(if options.steal { How::Stolen } else { How::Fast }),
         }
     }
@@ -218,7 +218,7 @@ impl<'o, L: Lock> Contender<'o, L> {
                 {
                     Decision::Queue(Stay { token: bits.token, at_most: None })
                 }
-                // Nobody is queued, so that the word may be wrong about a waiter on its way.
+                // No thread is queued, so that the word may be wrong about a waiter on its way.
                 () if !may_pass && bits.is_contested(word) => Decision::StepBack,
                 () => Decision::Enter,
             };
@@ -254,7 +254,7 @@ impl<'o, L: Lock> Contender<'o, L> {
                 }
                 return Some(Came::SeenFree);
             }
-            // Nobody sleeps: a thread that pauses once, for long, needn't say so.
+            // No thread sleeps: one that pauses once, for long, needn't say so.
             let unseen = spin.begins_with_long_pause()
                 && self.role == Role::Newcomer
                 && word & (bits.parked | bits.promised) == 0;
@@ -296,7 +296,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
-    /// becomes if nobody else is.
+    /// becomes if there is no other.
     fn is_spinner(&mut self, seen: u64) -> bool {
         let bits = self.lock.bits();
         let over = self.role == Role::Newcomer && seen & bits.parked != 0 && turn_is_over(TURN_NS);
@@ -316,7 +316,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's
-    /// lock, with the word and the word without what stands for nobody.
+    /// lock, with the word, and with the word without its stale bits.
     pub(super) fn wait(&mut self, decide: impl FnMut(u64, u64) -> Decision) -> Waited {
         let Some(node) = lot::node() else {
             // No memory for a node. The role, if any, stays: this thread does look again.
@@ -540,8 +540,8 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// The caller holds the bucket lock, has seen that nobody is queued, and is still inside a call
-    /// on this lock, so that the word exists.
+    /// The caller holds the bucket lock, has seen that no thread is queued, and is still inside a
+    /// call on this lock, so that the word exists.
     fn nobody_is_queued(&self) {
         if !mutant::active(Mutant::StaleWakeKept) && !mutant::active(Mutant::LeaverSettlesNothing) {
             self.lock.word().clear(self.lock.bits().left_by_last);

@@ -13,7 +13,7 @@ use crate::prim::mutant::{self, Mutant};
 use crate::prim::{kernel_sleep, kernel_wake_all, spin_loop};
 use crate::sys::thread::nap;
 
-/// Somebody sleeps, or is about to.
+/// A thread sleeps, or is about to.
 const SLEEPERS: u32 = 1;
 const OPENING: u32 = 2;
 
@@ -51,7 +51,7 @@ impl Gate {
         &self.room.words[1]
     }
 
-    /// Counts the caller in, who isn't the first. Under the lock of the bucket that the first is
+    /// Counts the caller in, which isn't the first. Under the lock of the bucket that the first is
     /// queued in.
     #[inline]
     pub(super) fn enter(self) {
@@ -60,7 +60,7 @@ impl Gate {
         }
     }
 
-    /// The caller, who entered, doesn't look at it again.
+    /// The caller, which entered, doesn't look at it again.
     #[inline]
     pub(super) fn leave(self) {
         if self.guests().load(Ordering::Relaxed) != 0 {
@@ -68,7 +68,7 @@ impl Gate {
         }
     }
 
-    /// Waits until all have left who entered.
+    /// Waits until all threads that entered have left.
     pub(super) fn see_guests_off(self) {
         while self.guests().load(Ordering::Acquire) != COUNTED {
             spin_loop();
@@ -101,7 +101,8 @@ impl Gate {
         }
     }
 
-    /// Lets all go on that wait. By one thread at a time, who took the first out of his queue.
+    /// Lets all waiters go on. Called by one thread at a time, the one that took the first waiter
+    /// out of its queue.
     pub(super) fn open(self) {
         let publish =
             if mutant::active(Mutant::GateRelaxed) { Ordering::Relaxed } else { Ordering::Release };

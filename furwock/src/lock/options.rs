@@ -54,7 +54,8 @@ impl Options {
     }
 
     /// Whether the lock may be taken past a waiter that has been woken for it. Without stealing the
-    /// caller queues up behind the others; it still takes a free lock that nobody is about to take.
+    /// caller queues up behind the others; it still takes a free lock that no other thread is about
+    /// to take.
     #[must_use]
     pub const fn steal(mut self, yes: bool) -> Self {
         self.steal = yes;
@@ -102,7 +103,7 @@ impl Options {
 /// How a lock was got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {
-    /// It was free, with nobody waiting for it.
+    /// It was free, and no thread waited for it.
     Fast,
     /// It was free, though others waited for it or had just had it: taken past them.
     Stolen,

@@ -38,7 +38,7 @@ fn two_meet(rounds: u32) {
 }
 
 /// Three threads write, meet, and read what the others wrote: also what the leader learnt of only
-/// as he arrived.
+/// as it arrived.
 fn three_meet() {
     let meeting = Arc::new(Meeting::default());
     let meet = |meeting: &Meeting, me: usize| {

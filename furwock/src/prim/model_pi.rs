@@ -1,5 +1,5 @@
 //! A model checker's kernel for PI words: queues under one lock, and waiters that own the mutex
-//! when they return. It boosts nobody. Its accesses to words are as ordered as the kernel's.
+//! when they return. It boosts no thread. Its accesses to words are as ordered as the kernel's.
 
 #[cfg(loom)]
 use loom as checker;
@@ -29,7 +29,7 @@ checker::lazy_static! {
     static ref KERNEL: Kernel = Kernel { queue: Mutex::new(Vec::new()), moved: Condvar::new() };
 }
 
-/// One who waits. Its words live until it has left the queue.
+/// A waiting thread. Its words live until it has left the queue.
 struct Waiter {
     tid: u32,
     /// Where it waits to be moved from; null once it waits for the mutex.

@@ -51,15 +51,15 @@ mutants! {
     StaleWakeKept,
     /// (M-5) unlock publishes nothing: a relaxed release.
     UnlockRelaxed,
-    /// (M-5) a hand-off that finds nobody releases relaxed.
+    /// (M-5) a hand-off that finds no waiter releases relaxed.
     HandOffRelaxed,
     /// (C-1) the condvar's waiter unlocks before it is queued.
     UnlockBeforeEnqueue,
     /// (C-2) waiters are moved to the mutex's queue without PARKED.
     MoveWithoutParked,
-    /// (C-3) waiters are moved to a free mutex with nobody woken.
+    /// (C-3) waiters are moved to a free mutex and none is woken.
     MoveToFreeMutex,
-    /// (C-4) the condvar's mark is cleared while somebody waits.
+    /// (C-4) the condvar's mark is cleared while a thread waits.
     MarkClearedTooSoon,
     /// (O-3) a chosen waiter forgets those that it has to notify.
     HeirsForgotten,
@@ -134,7 +134,7 @@ mutants! {
     SequenceKept,
     /// (P-2) a PI condvar's notification that met another gives up.
     RequeueNotRepeated,
-    /// (P-3) a waiter that was moved and then timed out says that nobody notified it.
+    /// (P-3) a waiter that was moved and then timed out says that it was not notified.
     NotificationTimedOut,
     /// (P-4) a PI condvar's mutex is forgotten while others wait.
     UnboundByAnyWaiter,

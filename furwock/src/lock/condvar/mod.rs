@@ -76,7 +76,7 @@ impl RawCondvar {
         Self { word: AtomicU32::new(NOBODY) }
     }
 
-    /// Whether the word says that nobody waits.
+    /// Whether the word says that no thread waits.
     #[cfg(all(test, shuttle))]
     pub(crate) fn says_nobody(&self) -> bool {
         self.word.load(Ordering::Relaxed) == NOBODY
@@ -104,7 +104,7 @@ impl RawCondvar {
 
     /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
     ///
-    /// One load if nobody waits.
+    /// One load if no thread waits.
     #[inline]
     pub fn notify_one(&self) -> bool {
         // Relaxed: a waiter that the caller must not miss queued itself before it released the

@@ -27,7 +27,7 @@ use state::{BITS, FREE, OWNER, PARKED, is_free, is_release_plain};
 
 /// A mutex without data: one word, zero when free.
 ///
-/// Not recursive, not robust, for threads of one process. It may be moved only while nobody uses
+/// Not recursive, not robust, for threads of one process. It may be moved only while no thread uses
 /// it, and its memory may be freed as soon as it has been unlocked for the last time, even while
 /// `unlock` is still returning in another thread.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl RawMutex {
     /// Releases the lock, and returns how many waiters it woke, or gave the lock to. Release.
     ///
     /// Touches the word once and never again, so that another thread may lock, unlock and free it
-    /// at once. Does nothing if nobody holds the lock; otherwise releases it, whichever thread
+    /// at once. Does nothing if no thread holds the lock; otherwise releases it, whichever thread
     /// holds it.
     #[inline]
     pub fn unlock(&self) -> usize {
@@ -128,13 +128,13 @@ impl RawMutex {
         self.hand_off() != 0
     }
 
-    /// The kernel thread id of the holder, 0 if nobody holds it.
+    /// The kernel thread id of the holder, 0 if no thread holds it.
     #[inline]
     pub fn owner(&self) -> u32 {
         state::owner(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether somebody holds it.
+    /// Whether a thread holds it.
     #[inline]
     pub fn is_locked(&self) -> bool {
         self.owner() != 0
@@ -195,7 +195,7 @@ impl Lock for &RawMutex {
 
     #[inline]
     fn settler(&self) -> Option<&dyn Settler> {
-        // Every release that leaves nobody on the way wakes the first.
+        // Every release that leaves no waiter on its way wakes the first.
         None
     }
 }

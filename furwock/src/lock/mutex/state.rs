@@ -5,32 +5,32 @@
 //! | 0..=21 | owner | kernel thread id of the holder; 0 when free |
 //! | 22 | PARKED | waiters may be queued at the word's address |
 //! | 23 | SPIN | a running thread spins for the lock and will look at it again |
-//! | 24 | HANDOFF | the holder must give the lock to the queue's first; nobody may steal it |
+//! | 24 | HANDOFF | the holder must give the lock to the queue's first; no thread may steal it |
 //! | 25..=31 | wakes | waiters that have been, or are being, chosen, and will look at the lock again |
 //!
 //! When a bit may be set, and when it may be left out or cleared:
 //!
 //! | bit | set | cleared |
 //! |---|---|---|
-//! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims a wake for a waiter it chooses | under the bucket lock, when nobody is queued at the address; by waiters, never by an unlocker |
+//! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims a wake for a waiter it chooses | under the bucket lock, when no thread is queued at the address; by waiters, never by an unlocker |
 //! | SPIN | by a running thread that sees the lock held and SPIN and HANDOFF clear | by a spinner, in an RMW that takes the lock or sees it held |
-//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when nobody is queued |
-//! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds nobody |
+//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when no thread is queued |
+//! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds no waiter |
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has, see `bits::Role`):
 //!
 //! | from | to | by | ordering |
 //! |---|---|---|---|
-//! | free | owner = me, less mine | anybody: steals past the queue | Acquire |
+//! | free | owner = me, less mine | any thread: steals past the queue | Acquire |
 //! | held, no SPIN, no HANDOFF | +SPIN, less mine | a running waiter | Relaxed |
 //! | held | +PARKED [+HANDOFF], less mine, less what is stale | a waiter, as it queues | Relaxed |
 //! | held, PARKED, no SPIN, wakes < ahead, no HANDOFF | free, wakes = ahead | holder, then chooses as many | Release |
 //! | held, otherwise, no HANDOFF | free | holder | Release |
 //! | held, HANDOFF | owner = first waiter, -HANDOFF | holder, under the bucket lock | Release |
-//! | held, HANDOFF, nobody queued | free, -HANDOFF | holder, under the bucket lock | Release |
-//! | PARKED, nobody queued | -PARKED, wakes = 0 | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
+//! | held, HANDOFF, no thread queued | free, -HANDOFF | holder, under the bucket lock | Release |
+//! | PARKED, no thread queued | -PARKED, wakes = 0 | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
 //!
-//! Invalid: free with HANDOFF. Free with somebody queued and neither SPIN nor wakes: that is a lost
+//! Invalid: free with HANDOFF. Free with a thread queued and neither SPIN nor wakes: that is a lost
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
 use crate::lock::bits::{self, Bits};
@@ -91,8 +91,8 @@ pub(super) enum Release {
     To { word: u32, wakes: u32 },
 }
 
-/// Whether a release of this word wakes nobody, whatever the table says: nobody is queued, or
-/// somebody spins.
+/// Whether a release of this word wakes no waiter, whatever the table says: none is queued, or a
+/// thread spins.
 #[inline]
 pub(super) const fn is_release_plain(word: u32) -> bool {
     !is_free(word) && word & HANDOFF == 0 && word & (PARKED | SPIN) != PARKED
@@ -116,8 +116,8 @@ pub(super) const fn release(word: u32, ahead: u32) -> Release {
     Release::To { word: free + wakes * ONE_WAKE, wakes }
 }
 
-/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake
-/// anybody.
+/// Whether a release asks how many wakes should be on their way: it wouldn't otherwise wake any
+/// waiter.
 #[inline]
 pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
     word & (PARKED | SPIN | HANDOFF) == PARKED

@@ -8,7 +8,7 @@
 //! | word | changed by | means |
 //! |---|---|---|
 //! | sequence | every notification | a waiter that saw an older one doesn't fall asleep (P-2) |
-//! | bound | waiters, when they begin and when they have ended | where the mutex is, and how many wait with it; 0 if nobody does (P-4) |
+//! | bound | waiters, when they begin and when they have ended | where the mutex is, and how many wait with it; 0 if no thread does (P-4) |
 
 use super::{Acquired, PiError, RawPiMutex, Scope, Unsupported};
 use crate::lock::Outcome;
@@ -20,11 +20,11 @@ use crate::sys::clock::Deadline;
 use crate::sys::syscall::Errno;
 use crate::sys::thread::nap;
 
-/// A condition variable for [`RawPiMutex`]. Zeroed memory is one that nobody waits on.
+/// A condition variable for [`RawPiMutex`]. Zeroed memory is one without waiters.
 ///
 /// Threads that wait at the same time must wait with the same mutex. Processes may share it with
 /// that mutex if both lie in one mapping. It must live until every wait has returned, and may be
-/// moved only while nobody uses it.
+/// moved only while no thread uses it.
 ///
 /// It counts up to 65,534 waiters at a time, among them those that were killed during a wait. Once
 /// there have been more, or while there are killed ones, it belongs to their mutex for good.
@@ -47,9 +47,9 @@ pub struct PiWaited {
     pub acquired: Acquired,
 }
 
-/// Nobody waits. Otherwise there are, from the top: the bound mutex's distance from the condition
-/// variable, the same in every process, in 32-bit words; whether the mutex is private; how many
-/// wait.
+/// No thread waits. Otherwise there are, from the top: the bound mutex's distance from the
+/// condition variable, the same in every process, in 32-bit words; whether the mutex is private;
+/// how many wait.
 const UNBOUND: u64 = 0;
 const PRIVATE: u64 = 1 << 16;
 const WAITERS: u64 = PRIVATE - 1;
@@ -65,7 +65,7 @@ impl Default for RawPiCondvar {
 
 impl RawPiCondvar {
     const_unless_model! {
-        /// A condition variable that nobody waits on.
+        /// A condition variable without waiters.
         pub fn new() -> Self {
             Self { sequence: AtomicU32::new(0), bound: AtomicU64::new(UNBOUND) }
         }
@@ -129,8 +129,8 @@ impl RawPiCondvar {
     /// Lets one waiter go on, if there is one: the one of the highest priority, and among equals
     /// the one that has waited longest. Returns whether one was moved to the mutex.
     ///
-    /// The caller need not hold the mutex. One load if nobody waits. A waiter that has released the
-    /// mutex but isn't asleep yet goes on too, and isn't counted.
+    /// The caller need not hold the mutex. One load if no thread waits. A waiter that has released
+    /// the mutex but isn't asleep yet goes on too, and isn't counted.
     ///
     /// Fails if the kernel can't attach waiters to the mutex: `OwnerGone`, `Deadlock` (a waiter
     /// holds another PI lock that the mutex's owner waits for), `NoMemory`, `Corrupt`,
@@ -190,7 +190,7 @@ impl RawPiCondvar {
     /// The caller holds `mutex` and is about to wait with it.
     fn enter(&self, mutex: &RawPiMutex) -> Result<(), PiError> {
         let binding = self.binding(mutex)?;
-        // Relaxed, as in `leave`: nothing else says who waits with what (P-4).
+        // Relaxed, as in `leave`: nothing else says which thread waits with which mutex (P-4).
         let mut bound = self.bound.load(Ordering::Relaxed);
         loop {
             let new = match bound {

@@ -11,8 +11,8 @@ pub enum PiError {
     /// The caller would wait for itself: it holds the lock already, or the owner waits, through
     /// other PI locks, for one that the caller holds.
     Deadlock,
-    /// The owner ended without unlocking while nobody waited in the kernel. The lock stays held by
-    /// nobody, for ever: it is not robust.
+    /// The owner ended without unlocking while no thread waited in the kernel. The lock stays held
+    /// for ever, though no thread holds it: it is not robust.
     OwnerGone,
     /// The deadline passed.
     TimedOut,
@@ -24,7 +24,7 @@ pub enum PiError {
     Mismatch,
     /// The kernel has no memory for what it keeps of a contended lock.
     NoMemory,
-    /// The word contradicts what the kernel knows of it: somebody wrote to it, or waits on it as if
+    /// The word contradicts what the kernel knows of it: a thread wrote to it, or waits on it as if
     /// it were an ordinary word.
     Corrupt,
     /// The kernel lacks an operation.

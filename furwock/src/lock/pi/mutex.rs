@@ -1,4 +1,4 @@
-//! The priority-inheriting mutex: a CAS each way while nobody waits, the kernel otherwise.
+//! The priority-inheriting mutex: a CAS each way while no thread waits, the kernel otherwise.
 
 use super::word::{self, FREE, OWNER_DIED};
 use super::{PiError, Scope};
@@ -28,7 +28,7 @@ use crate::sys::thread::nap;
 /// see the crate's documentation.
 ///
 /// Its memory may be freed as soon as it has been unlocked for the last time, even while `unlock`
-/// is still returning in another thread. It may be moved only while nobody uses it.
+/// is still returning in another thread. It may be moved only while no thread uses it.
 #[derive(Debug)]
 #[repr(C)]
 pub struct RawPiMutex {
@@ -40,10 +40,10 @@ pub struct RawPiMutex {
 /// How a lock was acquired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Acquired {
-    /// From nobody, or from an owner who unlocked it.
+    /// It was free, or its owner unlocked it.
     Properly,
-    /// From an owner who ended while holding it: what the lock protects may be half changed. Told
-    /// once, to the next owner.
+    /// Its owner ended while holding it: what the lock protects may be half changed. Reported once,
+    /// to the next owner.
     OwnerDied,
 }
 
@@ -79,7 +79,7 @@ impl RawPiMutex {
         if self.try_lock_fast() { Ok(Acquired::Properly) } else { self.lock_slow(Some(deadline)) }
     }
 
-    /// Takes the lock if nobody holds it. Acquire on success.
+    /// Takes the lock if no thread holds it. Acquire on success.
     ///
     /// No system call, unless a dead owner has left marks in the word.
     #[inline]
@@ -90,7 +90,7 @@ impl RawPiMutex {
     /// Releases the lock. Release. Fails with [`PiError::NotOwner`] and does nothing if the caller
     /// doesn't hold it.
     ///
-    /// If somebody waits the lock is handed over: it is never free in between.
+    /// If a thread waits the lock is handed over: it is never free in between.
     #[inline]
     pub fn unlock(&self) -> Result<(), PiError> {
         // After the release the mutex may be gone: nothing below touches it once it has succeeded.
@@ -100,19 +100,19 @@ impl RawPiMutex {
         }
     }
 
-    /// The kernel id of the thread that holds the lock, 0 if nobody does.
+    /// The kernel id of the thread that holds the lock, 0 if none does.
     #[inline]
     pub fn owner(&self) -> u32 {
         word::owner(self.word.load(Ordering::Relaxed))
     }
 
-    /// Whether somebody holds it.
+    /// Whether a thread holds it.
     #[inline]
     pub fn is_locked(&self) -> bool {
         self.owner() != 0
     }
 
-    /// Who may use it.
+    /// Which threads may use it.
     #[inline]
     pub fn scope(&self) -> Scope {
         if self.private == 0 { Scope::Shared } else { Scope::Private }
@@ -122,7 +122,7 @@ impl RawPiMutex {
         &self.word
     }
 
-    /// The kernel has given the lock to the caller: says from whom.
+    /// The kernel has given the lock to the caller: returns how.
     pub(super) fn given(&self) -> Acquired {
         // Relaxed: the kernel has ordered what the last owner wrote before its call's return (P-1).
         if !word::owner_died(self.word.load(Ordering::Relaxed)) {
@@ -190,7 +190,7 @@ impl RawPiMutex {
         loop {
             match kernel::unlock(&self.word, scope) {
                 Ok(()) => return Ok(()),
-                // Somebody began or ceased to wait meanwhile.
+                // A thread began or ceased to wait meanwhile.
                 Err(Errno(libc::EAGAIN | libc::EINTR)) => {}
                 Err(Errno(libc::EPERM)) => return Err(PiError::NotOwner),
                 Err(errno) => return Err(PiError::of(errno, "FUTEX_UNLOCK_PI", "Linux 2.6.18")),

@@ -16,8 +16,8 @@ use crate::sys::syscall::Errno;
 /// - `Corrupt`, `Deadlock`, `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
 ///
 /// A handler that runs before the caller has been moved doesn't end the wait. Nothing but
-/// `compare_requeue` wakes who waits here: not even the kernel's `FUTEX_WAKE`. `word` must be in
-/// the mutex's scope. The word is compared and the caller queued as one step for every
+/// `compare_requeue` wakes a thread that waits here: not even the kernel's `FUTEX_WAKE`. `word`
+/// must be in the mutex's scope. The word is compared and the caller queued as one step for every
 /// `compare_requeue` on it.
 pub fn wait_requeue(
     word: &AtomicU32,
@@ -36,10 +36,10 @@ pub fn wait_requeue(
 /// time, to `mutex`, and up to `others` more behind it, if the word holds `expected`. Returns how
 /// many.
 ///
-/// If the mutex is free the first gets it at once and is woken; nobody else is woken. All must wait
-/// to be moved to this `mutex`: at one who doesn't, the call ends with `Corrupt`, and may have
-/// moved those before. Other errors: `Mismatch`, `Deadlock` (a waiter holds what the mutex's owner
-/// waits for), `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
+/// If the mutex is free the first gets it at once and is woken; no other thread is woken. All must
+/// wait to be moved to this `mutex`: at one that doesn't, the call ends with `Corrupt`, and may
+/// have moved those before. Other errors: `Mismatch`, `Deadlock` (a waiter holds what the mutex's
+/// owner waits for), `OwnerGone`, `NoMemory`, `Unsupported` (before Linux 2.6.31).
 pub fn compare_requeue(
     word: &AtomicU32,
     expected: u32,

@@ -2,16 +2,16 @@
 //!
 //! | part | bits | set by | means |
 //! |---|---|---|---|
-//! | owner | 0-29 | the locker's CAS, or the kernel | the kernel id of the thread that holds the lock; 0: nobody |
+//! | owner | 0-29 | the locker's CAS, or the kernel | the kernel id of the thread that holds the lock; 0: none |
 //! | `OWNER_DIED` | 30 | the kernel | an owner ended without unlocking; cleared by the next owner |
-//! | `WAITERS` | 31 | the kernel | somebody waits in the kernel, or did; forces the release there |
+//! | `WAITERS` | 31 | the kernel | a thread waits in the kernel, or did; forces the release there |
 //!
 //! | owner | `WAITERS` | `OWNER_DIED` | state |
 //! |---|---|---|---|
 //! | 0 | 0 | 0 | free: the only state that user space may take |
 //! | tid | 0 | 0 | held: the only state that user space may release |
-//! | tid | 1 | 0 | held, the kernel knows who waits and boosts the owner |
-//! | tid | any | 1 | held by the heir of a dead owner, who hasn't looked yet |
+//! | tid | 1 | 0 | held, the kernel knows the waiters and boosts the owner |
+//! | tid | any | 1 | held by the heir of a dead owner; the heir hasn't looked yet |
 //! | 0 | any | 1 | the kernel found the dead owner on a robust list: to be had through the kernel |
 //! | 0 | 1 | 0 | not seen: the kernel never leaves waiters without an owner |
 //!
@@ -32,12 +32,12 @@ pub(super) const OWNER_DIED: u32 = 0x4000_0000;
 #[cfg(any(test, loom, shuttle))]
 pub(crate) const WAITERS: u32 = 0x8000_0000;
 
-/// The kernel id of the thread that holds the lock; 0 if nobody does.
+/// The kernel id of the thread that holds the lock; 0 if none does.
 pub(crate) fn owner(word: u32) -> u32 {
     word & OWNER
 }
 
-/// Whether nobody holds the lock, but only the kernel may give it away.
+/// Whether no thread holds the lock, but only the kernel may give it away.
 pub(super) fn is_the_kernels_to_give(word: u32) -> bool {
     word != FREE && owner(word) == 0
 }

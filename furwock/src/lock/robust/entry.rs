@@ -16,7 +16,7 @@ pub(super) enum Patience<'d> {
     Endless,
 }
 
-/// Who asks: a thread's id and its robust list.
+/// The caller: its thread id and its robust list.
 #[derive(Clone, Copy)]
 pub(super) struct Me {
     pub(super) tid: u32,
@@ -139,7 +139,7 @@ impl Entry {
         self.is_held_by(me) && me.list.contains(&self.links)
     }
 
-    /// The word with WAITERS set, for `sleep`; `Err` with the word if nobody holds it.
+    /// The word with WAITERS set, for `sleep`; `Err` with the word if no thread holds it.
     pub(super) fn marked(&self, word: u32) -> Result<u32, u32> {
         debug_assert!(!is_free(word));
         if word & WAITERS != 0 {
@@ -148,7 +148,7 @@ impl Entry {
         self.exchange(word, word | WAITERS, Ordering::Relaxed).map(|word| word | WAITERS)
     }
 
-    /// Takes a dead one's mark away. Nobody else may be asleep on it.
+    /// Takes a dead one's mark away. No other thread may be asleep on it.
     pub(super) fn clear_dead(&self, word: u32) {
         if is_free(word) && word & OWNER_DIED != 0 {
             _ = self.exchange(word, FREE, Ordering::Relaxed);

@@ -16,21 +16,21 @@ use crate::sys::unsupported::Unsupported;
 
 /// How a robust lock was had. The caller holds it either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "who finds its owner dead has something to repair"]
+#[must_use = "if the owner died, the data has to be repaired"]
 pub enum Held {
     /// As if nothing had happened.
     Acquired,
     /// A holder died. What the lock protects may be half done: the caller repairs it and calls
-    /// `make_consistent`, or else unlocks, and nobody will have the lock again.
+    /// `make_consistent`, or else unlocks, and no thread will have the lock again.
     OwnerDied,
 }
 
 /// Why a robust lock was not had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// Somebody unlocked it without having made it consistent: it is lost for good.
+    /// A thread unlocked it without having made it consistent: it is lost for good.
     NotRecoverable,
-    /// Somebody else has it, and the caller wouldn't wait.
+    /// Another thread has it, and the caller wouldn't wait.
     WouldBlock,
     /// The deadline passed.
     TimedOut,

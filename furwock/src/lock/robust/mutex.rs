@@ -34,15 +34,15 @@ use crate::sys::clock::{Deadline, monotonic_ns};
 /// in the child does nothing. A child that wasn't made by `fork`, or whose handlers haven't run
 /// yet, takes itself for its parent's thread: see the crate's documentation.
 ///
-/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: nobody
-/// has them again.
+/// A thread that ends with more than 2048 entries leaves some locks with its id, unmarked: no
+/// thread has them again.
 ///
 /// # Promises
 /// If the lock is held for bounded times, the top waiter has it in bounded time: threads may take a
-/// free lock past it, but once it has been too late for 5 ms everybody goes behind it. There is no
+/// free lock past it, but once it has been too late for 5 ms all others go behind it. There is no
 /// order among those behind it: each time one of them becomes the top waiter, it may be one that
-/// has just come. So somebody always gets on, but no bound is promised to a thread that has company
-/// there.
+/// has just come. So some thread always makes progress, but no bound is promised to a thread that
+/// shares that place with others.
 ///
 /// A thread that was woken and is killed before it could go on passes the wake on, by the kernel's
 /// hand. Kernels learnt it in two steps: after an unlock in Linux 5.5 ("futex: Prevent robust futex
@@ -82,7 +82,7 @@ impl RawRobustMutex {
     ///
     /// # Safety
     /// From a successful call on, until it is unlocked or its thread has ended, the mutex stays
-    /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
+    /// where it is, mapped, and nothing else writes its memory: the kernel and the C library hold
     /// its address.
     ///
     /// All processes that use it are in one PID namespace. Its words name threads by their ids
@@ -114,13 +114,13 @@ impl RawRobustMutex {
 
     /// Releases the lock. Release.
     ///
-    /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, nobody will ever
-    /// have it again: all who wait get [`Refused::NotRecoverable`], and all who come.
+    /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, no thread will
+    /// ever have it again: all that wait, and all that come later, get [`Refused::NotRecoverable`].
     ///
     /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is
     /// killed before it has returned from here, the kernel looks at that place once more, and takes
     /// a word that equals the thread's id for a lock: a weakness of the kernel's interface, which
-    /// matters where somebody else unmaps the mutex and maps other shared data there in that
+    /// matters where another thread unmaps the mutex and maps other shared data there in that
     /// moment.
     ///
     /// # Safety
@@ -146,17 +146,18 @@ impl RawRobustMutex {
         inconsistent
     }
 
-    /// The kernel thread id of the holder, as the holder's process names it; 0 if nobody holds it.
+    /// The kernel thread id of the holder, as the holder's process names it; 0 if no thread holds
+    /// it.
     pub fn owner(&self) -> u32 {
         owner(self.lock.word.load(Ordering::Relaxed))
     }
 
-    /// Whether somebody holds it.
+    /// Whether a thread holds it.
     pub fn is_locked(&self) -> bool {
         self.owner() != 0
     }
 
-    /// Whether nobody can ever lock it again.
+    /// Whether no thread can ever lock it again.
     pub fn is_not_recoverable(&self) -> bool {
         self.lock.word.load(Ordering::Relaxed) == NOT_RECOVERABLE
     }
@@ -177,7 +178,7 @@ impl RawRobustMutex {
     }
 
     /// Before the mutex's memory goes: takes out of the list what the calling thread has forgotten
-    /// to unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
+    /// to unlock. Returns the thread ids of the holders that remain; 0 names no thread.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
         if let Ok(me) = Me::new()
@@ -188,7 +189,7 @@ impl RawRobustMutex {
         core::iter::once(self.owner())
     }
 
-    /// Whether a holder has died and nobody has made the data consistent since.
+    /// Whether a holder has died and the data hasn't been made consistent since.
     pub(super) fn is_inconsistent(&self) -> bool {
         is_inconsistent(self.lock.word.load(Ordering::Relaxed))
     }
@@ -283,7 +284,7 @@ impl RawRobustMutex {
         loop {
             let word = self.turnstile.word.load(Ordering::Relaxed);
             if is_free(word) {
-                // WAITERS always: others may sleep here of whom the word says nothing (RB-2).
+                // WAITERS always: others may sleep here that the word says nothing of (RB-2).
                 let unmarked = mutant::active(Mutant::TurnstileUnmarked);
                 let mine = if unmarked { me.tid } else { me.tid | WAITERS };
                 if self.turnstile.exchange(word, mine, Ordering::Acquire).is_ok() {
@@ -306,7 +307,7 @@ impl RawRobustMutex {
         }
     }
 
-    /// The caller holds the turnstile, and nobody else can sleep on the mutex's word.
+    /// The caller holds the turnstile, and no other thread can sleep on the mutex's word.
     fn take_as_top_waiter(&self, me: Me, patience: Patience<'_>) -> Result<Held, Refused> {
         let result = self.wait_as_top_waiter(me, patience);
         if self.is_starving() {

@@ -55,8 +55,8 @@ pub enum ReadHeld {
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadSlot(usize);
 
-/// A reader-writer lock that survives the death of anybody, between processes or threads. All zero
-/// when free.
+/// A reader-writer lock that survives the death of any of its users, between processes or threads.
+/// All zero when free.
 ///
 /// Like [`RawRobustMutex`] it may lie in memory that several processes map, as long as they agree
 /// on `READERS`; what is said there of the robust list, of forks and signal handlers goes for it
@@ -72,8 +72,8 @@ pub struct ReadSlot(usize);
 ///   before it.
 /// - Readers are not put behind writers: one that finds a writer waits in the writers' line, like
 ///   any other there. What that promises, and doesn't, is said at [`RawRobustMutex`].
-/// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and
-///   everybody else behind it. It is in at most about 2 ms after any reader has left or died.
+/// - Up to `READERS` readers are inside at once. One more waits at the head of the line, and all
+///   others behind it. It is in at most about 2 ms after any reader has left or died.
 ///
 /// A thread that reads may read again, into another slot. It waits for itself then if a writer
 /// waits, or if it and others have taken all slots.
@@ -119,7 +119,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     ///
     /// # Safety
     /// From a successful call on, until it is unlocked or its thread has ended, the lock stays
-    /// where it is, mapped, and nobody else writes its memory: the kernel and the C library hold
+    /// where it is, mapped, and nothing else writes its memory: the kernel and the C library hold
     /// its address.
     ///
     /// All processes that use it are in one PID namespace, as for [`RawRobustMutex::lock`].
@@ -192,7 +192,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// Releases a write lock. Release. Does nothing in a forked child.
     ///
     /// If it was had as [`Held::OwnerDied`] or [`ReadHeld::OwnerDied`] and not made consistent
-    /// since, nobody will ever have the lock again.
+    /// since, no thread will ever have the lock again.
     ///
     /// # Safety
     /// The calling thread, or its forked parent's, holds the lock exclusively.
@@ -221,7 +221,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         self.writers.make_consistent()
     }
 
-    /// Whether nobody can ever lock it again.
+    /// Whether no thread can ever lock it again.
     pub fn is_not_recoverable(&self) -> bool {
         self.writers.is_not_recoverable()
     }
@@ -241,7 +241,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     }
 
     /// Before the lock's memory goes: takes out of the list what the calling thread has forgotten
-    /// to unlock. Returns the thread ids of the holders that remain; 0 is nobody's.
+    /// to unlock. Returns the thread ids of the holders that remain; 0 names no thread.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + '_ {
         if let Ok(me) = Me::new() {
@@ -298,7 +298,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         if self.enter(me, patience)? == Held::OwnerDied {
             return Ok(ReadHeld::OwnerDied);
         }
-        // Nobody writes while the caller holds the mutex.
+        // No thread writes while the caller holds the mutex.
         let slot = match self.claim(me) {
             Some(slot) => Ok(slot),
             None => {
@@ -382,7 +382,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         self.phase.store(IDLE, Ordering::Release);
     }
 
-    /// Waits until nobody holds the slot. Acquire: the reader's release.
+    /// Waits until no reader holds the slot. Acquire: the reader's release.
     fn drain(&self, slot: &Entry, patience: Patience<'_>) -> Result<(), Refused> {
         loop {
             let word = slot.word.load(Ordering::Acquire);

@@ -5,19 +5,19 @@
 //! | bits | name | meaning |
 //! |---|---|---|
 //! | 0..=29 | owner | kernel thread id of the holder; 0 when free |
-//! | 30 | OWNER_DIED | a holder died; set until somebody has made the data consistent |
-//! | 31 | WAITERS | somebody may sleep on the word |
+//! | 30 | OWNER_DIED | a holder died; set until a holder has made the data consistent |
+//! | 31 | WAITERS | a thread may sleep on the word |
 //!
 //! Transitions of the mutex's word (what isn't named stays):
 //!
-//! | from | to | who | ordering |
+//! | from | to | by | ordering |
 //! |---|---|---|---|
-//! | owner 0 | owner = me, -WAITERS | anybody; past the turnstile unless somebody starves | Acquire |
+//! | owner 0 | owner = me, -WAITERS | any thread; past the turnstile unless the top waiter starves | Acquire |
 //! | owner = other | +WAITERS | the turnstile's holder, before it sleeps | Relaxed |
 //! | owner = me, neither bit | 0 | holder | Release |
 //! | owner = me, WAITERS | 0, and one wake in the same step | holder | a swap's |
 //! | owner = me, OWNER_DIED | -OWNER_DIED | holder, `make_consistent` | Relaxed |
-//! | owner = me, OWNER_DIED | all ones, and all woken in the same step | holder, who gives up | a swap's |
+//! | owner = me, OWNER_DIED | all ones, and all woken in the same step | a holder that gives up | a swap's |
 //! | owner = the dying | owner 0, +OWNER_DIED, one woken if WAITERS | kernel | a full barrier |
 //!
 //! The turnstile's word is the same, but OWNER_DIED has no meaning there, and the thread that takes
@@ -33,10 +33,10 @@ pub(super) const OWNER: u32 = (1 << 30) - 1;
 pub(super) const OWNER_DIED: u32 = 1 << 30;
 pub(super) const WAITERS: u32 = 1 << 31;
 
-/// Nobody's thread id, so that it is never free, and no death changes it.
+/// No thread has this id, so that the lock is never free, and no death changes it.
 pub(super) const NOT_RECOVERABLE: u32 = u32::MAX;
 
-/// The holder's thread id; 0 if nobody holds it or ever will again.
+/// The holder's thread id; 0 if no thread holds it or ever will again.
 pub(super) const fn owner(word: u32) -> u32 {
     if word == NOT_RECOVERABLE { 0 } else { word & OWNER }
 }

@@ -1,7 +1,7 @@
 //! The rwlock: one 64-bit word, readers that scale, writers that don't starve.
 //!
 //! All there is to know of a lock is in its word (Drepper 2008), so that a reader enters or leaves
-//! by one read-modify-write and nobody needs an inner lock. Locks that are mostly read become
+//! by one read-modify-write and no thread needs an inner lock. Locks that are mostly read become
 //! *biased*: then readers publish themselves in slots of their own threads and write to nothing
 //! they share (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a
 //! mutex's waiters are (Long 2017); readers that have slept are let in together.
@@ -50,7 +50,7 @@ pub use state::Policy;
 /// this one. Slots for that take 64 KiB a process, touched as threads use them. A thread that reads
 /// more locks at once than it has free slots is counted in the word instead.
 ///
-/// It may be moved only while nobody uses it, which includes a read guard that was forgotten: a
+/// It may be moved only while no thread uses it, which includes a read guard that was forgotten: a
 /// biased lock that is moved to where another lay whose forgotten reader was never dropped waits
 /// for that reader. Its memory may be freed as soon as it has been unlocked for the last time, even
 /// while that unlock is still returning in another thread.
@@ -137,7 +137,7 @@ impl RawRwLock {
 
 /// What can be seen of it. Out of date at once, unless the caller is inside.
 impl RawRwLock {
-    /// Whether anybody is inside.
+    /// Whether any thread is inside.
     pub fn is_locked(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         owner(word) != 0
@@ -194,16 +194,16 @@ impl RawRwLock {
         0
     }
 
-    /// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
-    /// another use without the lock being dropped.
+    /// Forgets readers that never left, as no thread uses the lock any more: before its memory goes
+    /// to another use without the lock being dropped.
     fn forget_readers(&self) {
         if may_be_published(self.word.load(Ordering::Relaxed)) {
             slots::forget(self.address());
         }
     }
 
-    /// In a forked child: takes back what the word says of threads that only the parent has, if
-    /// nobody is queued. Waiters that queue do so anyway; for callers that won't.
+    /// In a forked child: takes back what the word says of threads that only the parent has, if no
+    /// thread is queued. Waiters that queue do so anyway; for callers that won't.
     fn forget_parents(&self) {
         let speaks_of_others = state::PARKED | HANDOFF | UPGRADING | state::STALE_IN_CHILD;
         if !crate::sys::fork::is_child()

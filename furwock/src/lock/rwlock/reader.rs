@@ -65,14 +65,14 @@ impl<'o> Reader<'o> {
             match self.wait(word, stop) {
                 Waited::LookAgain | Waited::Overslept => spin = Spin::new(SPIN_NS),
                 Waited::Taken => return Some(self.contender.status()),
-                // A reader that waited for nobody but waiting writers could have been inside all
-                // the time.
+                // A reader that waited only for waiting writers could have been inside all the
+                // time.
                 Waited::TimedOut => return self.enters_at_last(),
             }
         }
     }
 
-    /// Enters if that is possible without waiting for anybody.
+    /// Enters if that is possible without waiting.
     pub(super) fn try_enter(mut self) -> bool {
         // A reader that doesn't wait for writers needn't give up for their sake.
         self.forced |= self.lock.policy().lets_readers_recurse();
@@ -116,7 +116,7 @@ impl<'o> Reader<'o> {
             || self.lock.exchange(seen, read(seen, may_bias), Ordering::Acquire).is_ok()
     }
 
-    /// Enters a hot lock that was never biased, and biases it if nobody is in the way.
+    /// Enters a hot lock that was never biased, and biases it if no thread is in the way.
     ///
     /// A lock that lay here before may have left its address in slots: a guard was forgotten, or
     /// the lock itself. Those slots mustn't speak of this one. WAS_BIASED is set under the bucket's

@@ -169,7 +169,7 @@ fn waiters<'q>(
         .map(|waiter| (waiter, kind(queue, waiter)))
 }
 
-/// Whether nobody but readers is queued before `waiter`.
+/// Whether only readers are queued before `waiter`.
 pub(super) fn is_first_that_writes(queue: &Locked<'_>, waiter: &'static Waiter) -> bool {
     let first = queue.first(waiter.key());
     let writes = |(_, kind): &(_, Kind)| !kind.reads();

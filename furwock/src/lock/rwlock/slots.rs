@@ -89,8 +89,9 @@ const DEPTH: usize = align_of::<u64>() - 1;
 /// Publishes `address`, a multiple of eight, for the calling thread. The first time the thread only
 /// gets its slots, for the next.
 ///
-/// After `First` a full fence has passed: who now finds that nobody has begun to wait for `address`
-/// has published in time. Signal handlers that leave what they find may do the same in between.
+/// After `First` a full fence has passed: a reader that now finds that no writer has begun to wait
+/// for `address` has published in time. Signal handlers that leave what they find may do the same
+/// in between.
 #[inline(always)]
 pub(crate) fn publish(address: usize) -> Published {
     let Some(row) = known() else { return take() };
@@ -232,7 +233,7 @@ fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>, debt: D
     wait.sleep(|_was_last| {});
 }
 
-/// Withdraws `address` from one slot of whichever thread. False if nobody has published it.
+/// Withdraws `address` from one slot of whichever thread. False if no thread has published it.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn withdraw_anothers(address: usize) -> bool {
     let found = rows().map(|row| (row, row.slot(address))).find(|(_, slot)| {
@@ -258,7 +259,7 @@ pub(crate) fn nobody_is_awaited() -> bool {
     rows().all(|row| row.awaited.load(Ordering::Relaxed) == 0)
 }
 
-/// Forgets `address`, which nobody uses any more, whatever threads may have left it published.
+/// Forgets `address`, which is no longer used, whichever threads may have left it published.
 pub(crate) fn forget(address: usize) {
     for row in rows() {
         let _ = row.slot(address).fetch_update(Ordering::Relaxed, Ordering::Relaxed, |value| {
@@ -396,8 +397,8 @@ mod native {
     }
 
     impl Row {
-        /// Whether nothing is published in it. Nobody takes the row of a thread that ended while it
-        /// used something: that is in use for ever.
+        /// Whether nothing is published in it. No thread takes the row of a thread that ended while
+        /// it used something: that is in use for ever.
         fn is_empty(&self) -> bool {
             self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) == 0)
         }

@@ -55,7 +55,7 @@ impl RawRwLock {
         self.word.load(Ordering::Relaxed) & !quiet
     }
 
-    /// Whether the word says that nobody is inside or waits.
+    /// Whether the word says that no thread is inside or waits.
     pub(crate) fn is_quiet(&self) -> bool {
         self.at_rest_says() == 0
     }

@@ -3,14 +3,14 @@
 //! | bits | name | meaning |
 //! |---|---|---|
 //! | 0..=21 | owner | kernel thread id of the writer or the upgradable reader; 0 if there is neither |
-//! | 22 | WRITER | the owner writes: nobody else is inside |
+//! | 22 | WRITER | the owner writes: no other thread is inside |
 //! | 23 | SPIN | a running writer spins for the lock and will look at it again |
-//! | 24 | HANDOFF | the lock goes to the queue's first; nobody may steal it |
+//! | 24 | HANDOFF | the lock goes to the queue's first; no thread may steal it |
 //! | 25 | UPGRADING | the owner isn't inside as a writer yet: it waits for the readers to leave |
 //! | 26 | READERS_PARKED | readers may be queued at the word's address |
 //! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
 //! | 28 | BIASED | readers may enter by publishing the lock in a slot of their own (`slots`) |
-//! | 29 | REVOKED | slots may still hold readers, though nobody enters that way any more |
+//! | 29 | REVOKED | slots may still hold readers, though no reader enters that way any more |
 //! | 30..=32 | wakes | writers that have been chosen, and will look at the lock again |
 //! | 33 | WAS_BIASED | the lock has been biased before |
 //! | 34..=41 | heat | reads counted since the last write; at its top bit the lock is biased |
@@ -21,12 +21,12 @@
 //!
 //! | bit | set | cleared |
 //! |---|---|---|
-//! | parked bits | under the bucket lock, in an RMW that sees the lock unavailable, or somebody on the way to it | under the bucket lock, when nobody is queued at the address, or the last is chosen |
+//! | parked bits | under the bucket lock, in an RMW that sees the lock unavailable, or a thread on its way to it | under the bucket lock, when no thread is queued at the address, or the last is chosen |
 //! | SPIN | by a running writer that sees the lock unavailable and SPIN and HANDOFF clear | by the spinner, in an RMW that takes the lock or sees it unavailable |
 //! | wakes | raised under the bucket lock by a thread that chooses a writer | lowered by a chosen writer, in an RMW that takes the lock or sees it unavailable |
-//! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when nobody is queued |
+//! | HANDOFF | under the bucket lock, by a waiter that queues itself first; by a fair release | under the bucket lock, as the lock is granted, or when no thread is queued |
 //! | UPGRADING | by the upgradable reader; by a writer that takes a lock whose slots may hold readers | by itself, or as it is granted the write lock |
-//! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and nobody waiting | by a writer that enters or announces itself: it becomes REVOKED |
+//! | BIASED | by a reader that enters counted, with no WRITER, UPGRADING and no waiters | by a writer that enters or announces itself: it becomes REVOKED |
 //! | WAS_BIASED | with the first BIASED | never |
 //! | REVOKED | as above | by the owner, with UPGRADING set, once it has seen all slots without the lock; as BIASED is set again |
 //!
@@ -34,7 +34,7 @@
 //!
 //! | from | to | by | ordering |
 //! |---|---|---|---|
-//! | nobody inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
+//! | no thread inside or before | readers + 1, heat + 1 [BIASED] | a reader | Acquire |
 //! | no WRITER, no UPGRADING, and the policy lets it | the same | a reader past sleepers | Acquire |
 //! | free, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0, less mine | a writer | Acquire |
 //! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
@@ -44,7 +44,7 @@
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
 //! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
-//! | WRITER | -owner, -WRITER; then settles, if others wait and nobody is on the way | the writer | Release |
+//! | WRITER | -owner, -WRITER; then settles, if others wait and none is on its way | the writer | Release |
 //! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
 //! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
@@ -82,7 +82,7 @@ const POLICY_AT: u32 = 61;
 const STOPS_READERS: u64 =
     WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | HOT | TOO_MANY_READERS;
 
-/// A writer that sees none of these is in by one exchange: the lock is free, and nobody waits.
+/// A writer that sees none of these is in by one exchange: the lock is free, and no thread waits.
 const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 
 /// Which side goes first.
@@ -178,13 +178,13 @@ pub(super) const fn readers(word: u64) -> u64 {
     (word & READERS) / ONE_READER
 }
 
-/// Readers that may still be counted in. (A downgrade asks nobody whether there is room.)
+/// Readers that may still be counted in. (A downgrade doesn't check for room.)
 pub(super) const fn room(word: u64) -> u64 {
     (TOO_MANY_READERS / ONE_READER).saturating_sub(readers(word))
 }
 
 impl Kind {
-    /// What keeps this kind out, were nobody else waiting.
+    /// What keeps this kind out if no other thread waits.
     #[inline]
     const fn kept_out_by(self) -> u64 {
         match self {
@@ -197,7 +197,7 @@ impl Kind {
     }
 }
 
-/// Whether `kind` could be inside at once, were nobody else waiting.
+/// Whether `kind` could be inside at once if no other thread waits.
 #[inline]
 pub(super) const fn has_room_for(word: u64, kind: Kind) -> bool {
     word & kind.kept_out_by() == 0
@@ -247,7 +247,8 @@ const MAY_UPGRADE: Bits = Bits {
     ..WRITES
 };
 
-/// An upgrader is inside already: nobody can be handed the lock, or be let in, before it has left.
+/// An upgrader is inside already: no thread can be handed the lock, or be let in, before it has
+/// left.
 const UPGRADES: Bits = Bits {
     closed: Kind::Upgrader.kept_out_by(),
     promised: 0,
@@ -280,8 +281,8 @@ pub(super) const fn read_at_once(word: u64) -> Option<u64> {
     if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
-/// The word after `tid` entered as the writer of a lock with nobody around; `None` if there is more
-/// to it.
+/// The word after `tid` entered as the writer of a lock that no other thread is using; `None` if
+/// there is more to it.
 #[inline]
 pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
     if word & STOPS_WRITERS == 0 {
@@ -291,14 +292,14 @@ pub(super) const fn written_at_once(word: u64, tid: u32) -> Option<u64> {
     }
 }
 
-/// The word of a phase-fair lock in which `tid` writes, and nobody waits.
+/// The word of a phase-fair lock in which `tid` writes, and no thread waits.
 #[inline]
 pub(super) const fn only_writer(tid: u32) -> u64 {
     WRITER | tid as u64
 }
 
 /// The word after a reader entered, whatever else is so. It biases the lock if that has become hot,
-/// nobody waits, and `may_bias`.
+/// no thread waits, and `may_bias`.
 #[inline]
 pub(super) const fn read(word: u64, may_bias: bool) -> u64 {
     let in_use = word & (WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED);
@@ -384,14 +385,14 @@ pub(super) const fn stops_reader(word: u64, forced: bool) -> Option<Stop> {
             Some(Stop::WritersFirst)
         }
         _ if word & SPIN != 0 => Some(Stop::Spinner),
-        // Nobody is inside: sleepers will be woken once this reader leaves.
+        // No thread is inside: sleepers will be woken once this reader leaves.
         _ if word & WRITERS_PARKED != 0 && word & (READERS | OWNER) != 0 => Some(Stop::Sleepers),
         _ => None,
     }
 }
 
-/// Whether a reader that was stopped may queue itself: somebody will settle, or take the lock and
-/// then settle. (A spinner may give up without either.)
+/// Whether a reader that was stopped may queue itself: some thread will settle, or take the lock
+/// and then settle. (A spinner may give up without either.)
 #[inline]
 pub(super) const fn may_park_reader(stop: Stop) -> bool {
     match stop {
@@ -401,7 +402,7 @@ pub(super) const fn may_park_reader(stop: Stop) -> bool {
     }
 }
 
-/// The word when nobody may enter by a slot any more.
+/// The word when no reader may enter by a slot any more.
 #[inline]
 pub(super) const fn revoked(word: u64) -> u64 {
     if word & BIASED != 0 { (word & !BIASED) | REVOKED } else { word }
@@ -435,7 +436,7 @@ const fn seized(word: u64, kind: Kind, tid: u32) -> Option<u64> {
     if has_room_for(rest, kind) { Some(taken(rest, kind, tid)) } else { None }
 }
 
-/// The word in a forked child with nobody queued. A thread that only the parent has may own the
+/// The word in a forked child with an empty queue. A thread that only the parent has may own the
 /// lock and wait there for readers to leave: it has written nothing.
 fn in_child(word: u64, is_ours: fn(u32) -> bool) -> u64 {
     let word = word & !STALE_IN_CHILD;
@@ -455,7 +456,8 @@ pub(super) const fn upgradable_left(word: u64) -> u64 {
     word & !(OWNER | UPGRADING)
 }
 
-/// Whether somebody may be waiting for a release that left this word, and nobody else sees to it.
+/// Whether a thread may be waiting for a release that left this word, and no other thread sees to
+/// it.
 #[inline]
 pub(super) const fn is_to_be_settled(word: u64) -> bool {
     (word & PARKED != 0 && word & (SPIN | WAKES) == 0) || word & (HANDOFF | UPGRADING) != 0
@@ -467,7 +469,7 @@ pub(super) const fn is_to_be_settled_by_reader(word: u64) -> bool {
     word & READERS == 0 && is_to_be_settled(word)
 }
 
-/// The bits that stand for nobody when nobody is queued in a forked child.
+/// The bits that are stale in a forked child with an empty queue.
 pub(super) const STALE_IN_CHILD: u64 = SPIN | WAKES;
 
 /// What is waiting at a lock's address, as far as `next` wants to know.
@@ -488,7 +490,7 @@ pub(super) struct Waiting {
 /// What has to be done for the waiters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing: it is nobody's turn, or somebody is on the way.
+    /// Nothing: it is no waiter's turn, or a thread is on its way.
     Nothing,
     /// Let all readers in that wait.
     Readers,
@@ -539,7 +541,7 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         };
         return match waiting.first {
             kind if kind.reads() => Next::Readers,
-            // Nobody steals the lock, but it is the readers' turn.
+            // No thread steals the lock, but it is the readers' turn.
             _ if readers_phase && waiting.reader => Next::Readers,
             kind if has_room_for(word, kind) => Next::Give(kind),
             _ => readers_join,

@@ -17,8 +17,8 @@ pub fn read_fast(lock: &RawRwLock) -> bool {
     lock.read_fast()
 }
 
-/// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on success.
-/// False may mean nothing: the caller takes another way then.
+/// Enters as the writer if no other thread is using the lock; `tid` is the caller's thread id.
+/// Acquire on success. False may mean nothing: the caller takes another way then.
 #[inline(always)]
 pub fn write_fast_as(lock: &RawRwLock, tid: u32) -> bool {
     lock.write_fast_as(tid)
@@ -31,7 +31,7 @@ pub fn unlock_published(lock: &RawRwLock) -> bool {
     lock.unlock_published()
 }
 
-/// Forgets readers that never left, as nobody uses the lock any more: before its memory goes to
+/// Forgets readers that never left, as no thread uses the lock any more: before its memory goes to
 /// another use without the lock being dropped.
 pub fn forget_readers(lock: &RawRwLock) {
     lock.forget_readers();

@@ -42,7 +42,7 @@ impl RawRwLock {
 
     /// Leaves as the writer, and returns how many waiters it let in or woke. Release.
     ///
-    /// Touches the word once and never again. Does nothing if nobody writes; ends the writing
+    /// Touches the word once and never again. Does nothing if no thread writes; ends the writing
     /// otherwise, whichever thread writes.
     #[inline]
     pub fn unlock_exclusive(&self) -> usize {
@@ -52,8 +52,8 @@ impl RawRwLock {
         self.leave(is_written, written, Cause::Written)
     }
 
-    /// Enters as the writer if nobody is around; `tid` is the caller's thread id. Acquire on
-    /// success. False may mean nothing: the caller takes another way then.
+    /// Enters as the writer if no other thread is using the lock; `tid` is the caller's thread id.
+    /// Acquire on success. False may mean nothing: the caller takes another way then.
     #[inline(always)]
     pub(crate) fn write_fast_as(&self, tid: u32) -> bool {
         let word = self.word.load(Ordering::Relaxed);
@@ -104,8 +104,8 @@ impl RawRwLock {
     }
 
     /// Waits until no reader is in a slot; `None` at the deadline. Returns how often it slept. The
-    /// caller owns the lock, and UPGRADING says that it is to become the writer: so nobody else
-    /// drains, and nobody biases the lock.
+    /// caller owns the lock, and UPGRADING says that it is to become the writer: so no other thread
+    /// drains or biases the lock.
     fn drain(&self, deadline: Option<&Deadline>, on_leave: OnLeave) -> Option<u32> {
         let published = may_be_published(self.word.load(Ordering::Relaxed));
         let drains = published && !mutant::active(Mutant::GrantedWriterDrainsNothing);

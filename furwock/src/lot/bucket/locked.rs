@@ -18,7 +18,8 @@ const NEAR: usize = 8;
 /// How often the first may be passed by for that.
 const MOST_PASSED_BY: u32 = 8;
 
-/// A bucket whose lock is held. Dropping it releases the lock and then notifies whom it has chosen.
+/// A bucket whose lock is held. Dropping it releases the lock and then notifies the waiters it has
+/// chosen.
 pub(crate) struct Locked<'t> {
     pub(super) bucket: &'t Bucket,
     held: Option<TableHeld<'t>>,
@@ -89,8 +90,8 @@ pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
     false
 }
 
-/// Whether surely nobody waits at `key`: no lock, no system call. Call it after the store that
-/// waiters wait for (O-1).
+/// Whether it is certain that no thread waits at `key`: no lock, no system call. Call it after the
+/// store that waiters wait for (O-1).
 #[inline]
 pub(crate) fn is_empty(key: Key) -> bool {
     if !mutant::active(Mutant::EmptyCheckWithoutFence) {

@@ -9,7 +9,7 @@ use crate::prim::mutant::{self, Mutant};
 
 /// Two addresses' buckets, both locked, or the one that they share.
 ///
-/// Dropping the pair releases both locks before it notifies whom it chose.
+/// Dropping the pair releases both locks before it notifies the waiters it chose.
 pub(crate) struct LockedPair<'t> {
     pub(crate) from: Locked<'t>,
     to: Option<Locked<'t>>,

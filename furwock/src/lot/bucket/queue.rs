@@ -1,5 +1,4 @@
-//! A bucket's queue: doubly linked, intrusive, first in first out for each address and
-//! rank.
+//! A bucket's queue: doubly linked, intrusive, first in first out for each address and rank.
 
 use crate::lot::node::{Key, Waiter};
 use crate::prim::CheckedCell;
@@ -37,7 +36,7 @@ impl Queue {
     /// # Safety
     /// The caller holds the bucket lock.
     pub(super) unsafe fn push_back(&self, waiter: &'static Waiter) {
-        // SAFETY: under the bucket lock; an unlinked node's links are nobody else's.
+        // SAFETY: under the bucket lock; an unlinked node's links are the caller's alone.
         unsafe {
             let last = self.tail.get();
             waiter.previous.set(last);

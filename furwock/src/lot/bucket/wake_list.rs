@@ -19,7 +19,7 @@ pub(super) struct WakeList {
     heads: [Cell<Option<&'static Waiter>>; FAN_OUT],
     tails: [Cell<Option<&'static Waiter>>; FAN_OUT],
     len: Cell<usize>,
-    /// Tasks: nobody knows when they will run, so that they get no heirs. The latest comes first.
+    /// Tasks: when they will run is unknown, so that they get no heirs. The latest comes first.
     tasks: Cell<Option<&'static Waiter>>,
 }
 
@@ -34,7 +34,7 @@ impl WakeList {
     }
 
     /// # Safety
-    /// The caller has just chosen `waiter`, and nobody has notified it.
+    /// The caller has just chosen `waiter`, and it has not been notified.
     pub(super) unsafe fn push(&self, waiter: &'static Waiter) {
         // SAFETY: chosen and not yet notified.
         if let Kind::Task(_) = unsafe { waiter.kind.get() } {
@@ -130,7 +130,7 @@ fn deal(first: &'static Waiter) {
     let list = WakeList::new();
     let mut at = Some(first);
     while let Some(waiter) = at {
-        // SAFETY: the chain came with this thread's notification; nobody else knows it.
+        // SAFETY: the chain came with this thread's notification; no other thread knows it.
         unsafe {
             at = waiter.next_chosen.get();
             list.push(waiter);

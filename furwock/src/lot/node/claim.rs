@@ -2,7 +2,7 @@
 //!
 //! | state | meaning | set by |
 //! |---|---|---|
-//! | IDLE | nobody waits: members, if queued, are passed over | the owner |
+//! | IDLE | no thread waits: members, if queued, are passed over | the owner |
 //! | ARMED | may be claimed | the owner, before it looks at the words |
 //! | CLAIMED + n | member n was chosen; its notification is on the way | the one waker |
 
@@ -22,7 +22,7 @@ pub(crate) enum Counts {
     /// One for all the members of its wait, after which it leaves the queue.
     Once,
     /// One for each member, as futex_waitv(2) has it: those after the first are counted, and wake
-    /// nobody.
+    /// no thread.
     Each,
     /// One a wait. It stays queued for the next, behind all others.
     Registered,
@@ -126,6 +126,6 @@ pub(crate) enum Claimed {
     First,
     /// It was over already; this member counts all the same.
     Again,
-    /// It was over already, or nobody waits.
+    /// It was over already, or no thread waits.
     Not,
 }

@@ -13,7 +13,7 @@ use crate::prim::const_unless_model;
 use crate::prim::full_fence;
 use crate::prim::mutant::{self, Mutant};
 
-/// Whose something is: process id and thread id, as the kernel gave them. 0 is nobody.
+/// An owner: process id and thread id, as the kernel gave them. 0 is none.
 #[derive(Debug)]
 pub(crate) struct Owner(AtomicU64);
 
@@ -44,13 +44,13 @@ impl Owner {
         self.0.store(owner, Ordering::Relaxed);
     }
 
-    /// Takes it for `owner` if it is nobody's, and acquires what its last owner did.
+    /// Takes it for `owner` if it has no owner, and acquires what its last owner did.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn claim(&self, owner: u64) -> bool {
         self.0.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
-    /// It is nobody's from here on, for `claim`.
+    /// It has no owner from here on, for `claim`.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn release(&self) {
         self.0.store(NOBODY, Ordering::Release);
@@ -101,7 +101,7 @@ pub(crate) fn can_be_asked_for() -> bool {
 /// What [`Owner::fate`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// Nobody's, lent, or another process's.
+    /// Without an owner, lent, or another process's.
     Uncollectable,
     /// The caller's own, or that of an ended thread which had the same id.
     Caller,

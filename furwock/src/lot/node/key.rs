@@ -2,12 +2,12 @@
 //!
 //! An address outlives the object that lies at it. A waiter can be left behind there by what safe
 //! code may do: a thread that a requeue moved to a word that is gone by now, a future that was
-//! forgotten, a registration that nobody waits in. If a lock's memory comes to lie at that address,
-//! its releases must reach its own waiters and no others. So each kind of object has keys of its
-//! own, and a queue is searched by key: a release of a mutex doesn't see what waits for a word, and
-//! a wake of a word doesn't see what waits for a mutex (ORDERING.md, K-1).
+//! forgotten, a registration that no thread waits in. If a lock's memory comes to lie at that
+//! address, its releases must reach its own waiters and no others. So each kind of object has keys
+//! of its own, and a queue is searched by key: a release of a mutex doesn't see what waits for a
+//! word, and a wake of a word doesn't see what waits for a mutex (ORDERING.md, K-1).
 //!
-//! Within one kind nobody is left behind: a thread waits for a lock, a condvar, a semaphore or a
+//! Within one kind no waiter is left behind: a thread waits for a lock, a condvar, a semaphore or a
 //! barrier only inside a call that borrows it.
 
 use crate::prim::mutant::{self, Mutant};

@@ -51,12 +51,12 @@ pub(crate) fn rank() -> u32 {
     0
 }
 
-/// `count` nodes that nobody else uses, linked through `next_free`.
+/// `count` nodes that nothing else uses, linked through `next_free`.
 pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
     let mut first = None;
     for _ in 0..count {
         let thread = new_node();
-        // SAFETY: nobody else knows it.
+        // SAFETY: no other thread knows it.
         unsafe { thread.next_free.set(first) };
         first = Some(thread);
     }

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 /// Tells what waits behind a chosen node. The last permitted touch.
 ///
 /// # Safety
-/// The caller chose the node, or was given it to notify; nobody has notified it.
+/// The caller chose the node, or was given it to notify, and it has not been notified.
 #[inline]
 pub(crate) unsafe fn notify(waiter: &'static Waiter) {
     // SAFETY: not yet notified, so that the node's kind is stable.
@@ -27,7 +27,7 @@ pub(crate) unsafe fn notify(waiter: &'static Waiter) {
 /// Tells the owner of a chosen node, and sees to the node if there is no owner any more.
 ///
 /// # Safety
-/// The caller chose the node, and nobody has notified it.
+/// The caller chose the node, and it has not been notified.
 unsafe fn notify_task(thread: &'static Thread) {
     let parker = &thread.waiter.parker;
     // SAFETY: chosen and not yet notified: the sink is the waker's.

@@ -66,8 +66,8 @@ impl Parker {
         Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false) }
     }
 
-    /// Makes ready for one wait. Nobody can notify before the waiter is linked, so that the bucket
-    /// lock publishes this.
+    /// Makes ready for one wait. No thread can notify before the waiter is linked, so that the
+    /// bucket lock publishes this.
     #[inline]
     pub(crate) fn prepare(&self) {
         self.state.store(EMPTY, Ordering::Relaxed);

@@ -43,8 +43,8 @@ impl Pool {
     }
 }
 
-/// `count` of them that nobody else uses, linked through `next_free`; `None` when the kernel has no
-/// memory.
+/// `count` of them that nothing else uses, linked through `next_free`; `None` when the kernel has
+/// no memory.
 pub(super) fn take(count: usize) -> Option<&'static Thread> {
     take_from(given_back, count).or_else(|| {
         if POOL.census.pays() {
@@ -92,7 +92,7 @@ fn never_used() -> Option<&'static Thread> {
     };
     let index = chunk.used.load(Ordering::Relaxed);
     let place = chunk.threads[index].as_ptr().cast_mut();
-    // SAFETY: under the pool's lock, places from `used` on are handed out by nobody else, and
+    // SAFETY: under the pool's lock, places from `used` on are handed out by no other thread, and
     // readers stop at `used`.
     unsafe { place.write(Thread::new()) };
     chunk.used.store(index + 1, Ordering::Release);
@@ -114,7 +114,7 @@ fn collect() -> usize {
     }
     for_each(|thread| match whose::collect(thread, caller) {
         Fate::Ended => {
-            // SAFETY: nobody else's.
+            // SAFETY: no other thread's.
             unsafe { thread.next_free.set(first) };
             first = Some(thread);
         }
@@ -129,13 +129,13 @@ fn collect() -> usize {
 
 fn grow(older: Option<&'static Chunk>) -> Option<&'static Chunk> {
     let chunk = memory::map_zeroed(size_of::<Chunk>())?.cast::<Chunk>().as_ptr();
-    // SAFETY: zero pages of the right size, which nobody else knows; `used` is zero already.
+    // SAFETY: zero pages of the right size, which no other thread knows; `used` is zero already.
     unsafe { (&raw mut (*chunk).older).write(older) };
     POOL.newest.store(chunk, Ordering::Release);
     POOL.newest()
 }
 
-/// Takes back what `take` gave. Nobody may use them again.
+/// Takes back what `take` gave. They must not be used again.
 pub(super) fn give_back(first: &'static Thread) {
     let _held = POOL.lock.lock();
     put_back(first);

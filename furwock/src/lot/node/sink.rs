@@ -21,14 +21,14 @@ impl SinkCell {
     }
 
     /// # Safety
-    /// Nobody else may access the cell meanwhile.
+    /// Nothing else may access the cell meanwhile.
     pub(in crate::lot) unsafe fn replace(&self, sink: Option<Sink>) -> Option<Sink> {
         // SAFETY: by this function's contract.
         self.0.with_mut(|cell| unsafe { core::mem::replace(&mut *cell, sink) })
     }
 
     /// # Safety
-    /// Nobody may write the cell meanwhile.
+    /// Nothing may write the cell meanwhile.
     pub(in crate::lot) unsafe fn is_woken_by(&self, waker: &Waker) -> bool {
         // SAFETY: by this function's contract.
         self.0.with(|cell| match unsafe { &*cell } {

@@ -52,7 +52,7 @@ fn register() -> Option<&'static Thread> {
     Some(thread)
 }
 
-/// `count` nodes that nobody else uses, at least one, linked through `next_free`.
+/// `count` nodes that nothing else uses, at least one, linked through `next_free`.
 #[cold]
 pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
     // Before any is queued: a child that forgets nothing finds its parent's.

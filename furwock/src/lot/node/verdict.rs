@@ -7,7 +7,7 @@ pub(crate) struct Verdict {
     pub(crate) granted: Option<Granted>,
     /// The wake was counted in a lock's word; the waiter has to take it off the count.
     pub(crate) holds_wake: bool,
-    /// Nobody else waited at the address when it was chosen.
+    /// No other thread waited at the address when it was chosen.
     pub(crate) was_last: bool,
 }
 

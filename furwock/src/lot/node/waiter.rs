@@ -60,7 +60,7 @@ pub(crate) struct Waiter {
     pub(in crate::lot) bitset: CheckedCell<u32>,
     /// (B) the kernel's id of its thread, for a lock word that names its owner.
     tid: CheckedCell<u32>,
-    /// (B) its thread's real-time priority, 0 if it has none: who goes before whom.
+    /// (B) its thread's real-time priority, 0 if it has none: higher ranks go first.
     pub(in crate::lot) rank: CheckedCell<u32>,
     /// (B) the processor it last ran on, and how often a later one was preferred for its processor.
     pub(in crate::lot) cpu: CheckedCell<u32>,
@@ -122,7 +122,7 @@ impl Waiter {
 
     /// Whether it has been chosen; if so, `verdict` and `chosen` may be read (T-1).
     ///
-    /// Only for the node's owner, who knows that it was queued.
+    /// Only for the node's owner, which knows that it was queued.
     #[inline]
     pub(in crate::lot) fn is_chosen(&self) -> bool {
         self.key.load(Ordering::Acquire) == Key::NOWHERE.to_bits()

@@ -1,4 +1,4 @@
-//! Whose a node is: the calling thread's, another's, or nobody's any more.
+//! The owner of a node: the calling thread, another, or none any more.
 
 use super::ended::Fate;
 use super::waiter::Thread;

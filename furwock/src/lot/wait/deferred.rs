@@ -75,7 +75,7 @@ fn leave(key: Key, count: usize, bitset: u32) -> bool {
         let place = &slot().deferred;
         if place.compare_exchange(null, new, Ordering::Relaxed, Ordering::Relaxed).is_err() {
             // A handler interrupted this one, and mapped one too.
-            // SAFETY: mapped above, and known to nobody.
+            // SAFETY: mapped above, and published nowhere.
             unsafe { memory::unmap(page, size_of::<Deferred>()) };
         }
     }

@@ -12,7 +12,7 @@ pub(crate) enum Ended {
     Chosen(Verdict),
     /// The deadline passed while it was queued. It is queued no longer.
     TimedOut,
-    /// Somebody interrupted it while it was queued where it had queued itself. It is queued no
+    /// A thread interrupted it while it was queued where it had queued itself. It is queued no
     /// longer.
     Interrupted,
     /// A signal handler ran. It is queued no longer.
@@ -88,7 +88,7 @@ impl<'d> Wait<'d> {
     /// Notes what the waiter owes if it leaves without returning.
     #[inline]
     pub(crate) fn owing(self, debt: Debt) -> Self {
-        // SAFETY: the node is the caller's; nobody else looks at its debt.
+        // SAFETY: the node is the caller's; nothing else looks at its debt.
         unsafe { self.waiter.debt.set(Some(debt)) };
         self
     }
@@ -110,8 +110,8 @@ impl<'d> Wait<'d> {
     /// Sleeps. The bucket's lock must have been dropped.
     ///
     /// If the waiter leaves unchosen, `on_leave` is called once, under the lock of the bucket it
-    /// leaves, with whether it was the last at its address: the place to take back what said that
-    /// somebody waits. Afterwards whatever was waited on may be gone.
+    /// leaves, with whether it was the last at its address: the place to take back what said that a
+    /// thread waits. Afterwards whatever was waited on may be gone.
     pub(crate) fn sleep(mut self, mut on_leave: impl FnMut(bool)) -> Ended {
         loop {
             match self.waiter.parker.sleep(self.until) {

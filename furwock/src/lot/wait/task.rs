@@ -19,7 +19,7 @@ use std::cell::RefCell;
 /// next.
 #[derive(Debug)]
 pub(crate) struct TaskWait {
-    /// `None` once the node is somebody else's.
+    /// `None` once the node is no longer the task's.
     thread: Option<&'static Thread>,
     /// The eventfd, if that is what is written to.
     fd: Option<c_int>,

@@ -238,7 +238,7 @@ fn an_owner_is_replaced_only_where_the_new_one_has_room() {
     }
 }
 
-/// In a child with nobody queued, the word speaks of no thread but those that it has.
+/// In a child with an empty queue, the word speaks of no thread but those that it has.
 #[test]
 fn a_childs_word_is_clean_of_its_parents_threads() {
     for word in valid() {
@@ -335,7 +335,8 @@ fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
         assert_changes(word, new, UPGRADING | BIAS);
         assert!(new & UPGRADING != 0 && !is_biased(new));
         assert_eq!(may_be_published(new), may_be_published(word));
-        // From here on nobody can set the bias: the owner would wait for readers that come later.
+        // From here on no reader can set the bias: the owner would wait for readers that come
+        // later.
         for may_bias in [false, true] {
             assert!(!is_biased(read(new, may_bias)));
         }
@@ -380,7 +381,7 @@ fn there_is_room_for_as_many_readers_as_the_field_has() {
     }
 }
 
-/// Every queue that somebody may be found in, as `next` sees it.
+/// Every queue that a thread may be found in, as `next` sees it.
 fn queues() -> Vec<Waiting> {
     let mut queues = Vec::new();
     let some_first = OWNERS.into_iter().chain(READS);
