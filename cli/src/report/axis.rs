@@ -1,4 +1,4 @@
-//! The places of values on an axis, and its labels.
+//! Positions of values on an axis, and its labels.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use super::text;
 const GREATEST: f64 = 1e120;
 const LEAST: f64 = 1e-120;
 
-/// Has the axis a place for this value? A logarithmic one has none for zero.
+/// Whether the axis can show this value. A logarithmic axis cannot show zero.
 pub fn has_place(axis: &Axis, value: f64) -> bool {
     if axis.logarithmic { (LEAST..=GREATEST).contains(&value) } else { value.abs() <= GREATEST }
 }
@@ -33,7 +33,7 @@ pub struct Ticks {
 }
 
 impl Scale {
-    /// Around all values that have a place.
+    /// An axis around all values that it can show.
     pub fn around(axis: &Axis, values: impl Iterator<Item = f64>, most_labels: usize) -> Self {
         let values: Vec<f64> = values.filter(|&value| has_place(axis, value)).collect();
         let least = values.iter().copied().reduce(f64::min);
@@ -46,7 +46,7 @@ impl Scale {
             let room = (greatest / least).powf(0.03).max(1.15);
             (least / room, greatest * room)
         } else {
-            // From zero, so that half the height is half the value.
+            // The axis begins at zero, so that half the height is half the value.
             let (least, greatest) = (least.min(0.0), greatest.max(0.0));
             let room = (greatest - least) * 0.06;
             match (least < 0.0, greatest > 0.0) {
@@ -68,7 +68,7 @@ impl Scale {
         Self { logarithmic: axis.logarithmic, unit: axis.unit, low, high, ticks }
     }
 
-    /// 0 at the low end, 1 at the high one, and never beyond.
+    /// The position of a value: 0 at the low end, 1 at the high end, never beyond them.
     pub fn fraction(&self, value: f64) -> f64 {
         fraction(self.logarithmic, self.low, self.high, value)
     }
@@ -93,7 +93,7 @@ fn is_power(value: f64) -> bool {
     value >= 1.0 && value.log2().fract() == 0.0
 }
 
-/// Powers of the base if they are enough, or 1, 2 and 5 times powers of ten.
+/// Powers of the base if there are enough of them, or 1, 2 and 5 times powers of ten.
 pub fn logarithmic_ticks(low: f64, high: f64, base: f64, most_labels: usize) -> Ticks {
     let powers = multiples(low, high, base, &[1.0]);
     if base == 10.0 && powers.len() < 3 {
@@ -118,7 +118,7 @@ pub fn logarithmic_ticks(low: f64, high: f64, base: f64, most_labels: usize) -> 
     Ticks { labelled, faint }
 }
 
-/// All within the bounds that are a power of the base times one of the factors.
+/// All values within the bounds that are a power of the base times one of the factors.
 fn multiples(low: f64, high: f64, base: f64, factors: &[f64]) -> Vec<f64> {
     let first = low.log(base).floor() as i32;
     let last = high.log(base).ceil() as i32;

@@ -1,4 +1,5 @@
-//! Bars as a picture by itself, with its own style: for a place that shows pictures and no pages.
+//! A bar chart as a standalone picture with its own style, for places that show pictures but no
+//! pages.
 
 use std::fmt::Write as _;
 
@@ -15,7 +16,7 @@ const TEXT: f64 = 13.0;
 const LINE: f64 = 18.0;
 const BAR: f64 = 13.0;
 const BETWEEN_GROUPS: f64 = 9.0;
-/// For the figures after the longest bars.
+/// Room for the figures after the longest bars.
 const VALUE_ROOM: f64 = 58.0;
 const MOST_NAME_EMS: f64 = 19.0;
 
@@ -86,7 +87,7 @@ pub fn svg(bars: &Bars) -> String {
     )
 }
 
-/// With all figures: there is no table beside it.
+/// The description contains all figures, since there is no table beside the picture.
 fn label(bars: &Bars) -> String {
     let mut label = description(bars).replace(" The figures are in the table below.", "");
     for group in &bars.groups {

@@ -1,4 +1,4 @@
-//! How long the bars are, as parts of the room there is.
+//! Bar lengths, as fractions of the available room.
 
 use super::axis::{self, Ticks};
 use super::model::{AxisUnit, Bars};
@@ -7,7 +7,7 @@ pub struct BarScale {
     logarithmic: bool,
     low: f64,
     high: f64,
-    /// Where bars begin: at 1, or at nothing.
+    /// Where bars begin: at 1 or at 0.
     origin: f64,
 }
 
@@ -29,7 +29,7 @@ impl BarScale {
             high = if logarithmic { 10.0 } else { 1.0 };
         }
         if logarithmic && low < origin {
-            // So that the least bar is seen to end, and its tick to be beside it.
+            // Makes the end of the shortest bar visible, beside its tick.
             low /= (high / low).powf(0.02);
         }
         Self { logarithmic, low, high, origin }
@@ -39,7 +39,7 @@ impl BarScale {
         axis::fraction(self.logarithmic, self.low, self.high, value)
     }
 
-    /// From where to where a bar is, the lesser first.
+    /// A bar's two ends, the lower first.
     pub fn span(&self, value: f64) -> (f64, f64) {
         let (begin, end) = (self.fraction(self.origin), self.fraction(value));
         (begin.min(end), begin.max(end))

@@ -7,7 +7,7 @@ use super::model::{Bars, Cell, Table, Tone};
 use super::table;
 use super::text::{self, escape, paragraphs, shortest, times};
 
-/// As many as the style sheet has.
+/// As many as the style sheet has colours for.
 pub const KINDS: usize = 4;
 
 pub fn html(bars: &Bars) -> String {

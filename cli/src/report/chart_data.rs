@@ -49,7 +49,7 @@ pub fn description(chart: &Chart) -> String {
     )
 }
 
-/// What a reader would miss in the picture.
+/// Which points are missing from the picture, and why.
 pub fn omission(chart: &Chart) -> Option<String> {
     let points = chart.series.iter().flat_map(|series| &series.points);
     let (drawn, missing): (Vec<_>, Vec<_>) = points.partition(|point| plot::is_drawn(chart, point));

@@ -46,7 +46,7 @@ fn cell(cell: HeatCell) -> String {
     }
 }
 
-/// By the ratio's logarithm, half an octave a step.
+/// The step of colour, by the ratio's logarithm: half an octave a step.
 fn class(ratio: f64) -> String {
     let octaves = if ratio > 0.0 { ratio.log2() } else { f64::NEG_INFINITY };
     let step = ((octaves.abs() * 2.0).floor().min(f64::from(STEPS - 1)) as i32) + 1;
@@ -57,7 +57,7 @@ fn class(ratio: f64) -> String {
     }
 }
 
-/// From loss to win, and what the words mean, as far as there are such cells.
+/// The key: the colours from loss to win, and the words that occur in cells.
 fn legend(map: &HeatMap) -> String {
     let cells = || map.rows.iter().flat_map(|row| &row.ratios);
     let mut legend = String::from("<p class=\"legend\"><span>furwock behind</span> ");

@@ -1,9 +1,10 @@
-//! The colours of a drawing. Plotters writes colours as numbers, but which they are depends on the
-//! reader's theme: it draws in numbers that mean nothing, and these become the style sheet's names.
+//! The colours of a drawing. Plotters writes colours as numbers, but the colours depend on the
+//! reader's theme. So it draws in placeholder numbers, which are then replaced by the style sheet's
+//! names.
 
 use plotters::style::RGBColor;
 
-/// Begins every colour that stands for a name.
+/// The first byte of every placeholder colour.
 const MARK: u8 = 0xFE;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ impl Ink {
         })
     }
 
-    /// What stands in the attribute, and any attributes after it.
+    /// The attribute's value, and any attributes after it.
     fn attribute(self) -> String {
         match self {
             Self::Axis => r#"var(--axis)""#.to_owned(),
@@ -70,7 +71,7 @@ impl Ink {
     }
 }
 
-/// The drawing with names for colours, and without what goes without saying.
+/// The drawing with names for colours, and without redundant attributes.
 pub fn named(drawing: &str) -> String {
     let drawing = drawing.replace(r#" opacity="1""#, "");
     let opening = format!("\"#{MARK:02X}");

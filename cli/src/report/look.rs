@@ -68,7 +68,8 @@ impl Looks {
             (true, _) => Look::Bound { dash: (place(&self.bounds) % BOUND_DASHES) as u8 },
             (_, true) => {
                 let place = place(&self.ours);
-                // Ours are filled and peers hollow, and those of strokes only cannot be filled.
+                // Our marks are filled and those of peers hollow; marks that consist of strokes
+                // cannot be filled.
                 let shape = SHAPES[place % 5];
                 Look::Ours { colour: (place % OUR_COLOURS) as u8, shape }
             }

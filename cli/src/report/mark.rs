@@ -34,12 +34,13 @@ impl Look {
     }
 }
 
-/// Through these points.
+/// A line through these points.
 pub fn line(area: &Area, look: Look, points: Vec<Pixel>) -> Drawn {
     area.draw(&PathElement::new(points, stroke(look.ink(), look.line_width())))
 }
 
-/// Ours filled, peers hollow; a bound has none. `growth` is in pixels, and may be negative.
+/// A mark: ours are filled, those of peers hollow; a bound has none. `growth` is in pixels, and may
+/// be negative.
 pub fn mark(area: &Area, look: Look, (x, y): Pixel, growth: i32) -> Drawn {
     let (shape, filled, growth) = match look {
         Look::Ours { shape, .. } => (shape, true, growth + 1),
@@ -59,7 +60,7 @@ pub fn mark(area: &Area, look: Look, (x, y): Pixel, growth: i32) -> Drawn {
             let radius = 5 + growth;
             let inside = if filled { look.ink() } else { Ink::Paper };
             area.draw(&Circle::new((x, y), radius, inside.stand_in().filled()))?;
-            // Paper around a filled one parts it from its neighbours.
+            // A rim in the paper's colour separates a filled mark from its neighbours.
             let edge = if filled { stroke(Ink::Paper, 1) } else { outline };
             return area.draw(&Circle::new((x, y), radius, edge));
         }
@@ -73,13 +74,13 @@ pub fn mark(area: &Area, look: Look, (x, y): Pixel, growth: i32) -> Drawn {
     let mut corners: Vec<Pixel> = corners.iter().copied().map(placed).collect();
     let inside = if filled { look.ink() } else { Ink::Paper };
     area.draw(&Polygon::new(corners.clone(), inside.stand_in().filled()))?;
-    // Around, and on to the second corner: the join at the first is whole then.
+    // Around, and on to the second corner, so that the join at the first is complete.
     corners.extend_from_within(..2);
     let edge = if filled { stroke(Ink::Paper, 1) } else { outline };
     area.draw(&PathElement::new(corners, edge))
 }
 
-/// From least to greatest of the rounds.
+/// A bar from the least to the greatest of the rounds.
 pub fn range(area: &Area, look: Look, [lower, upper]: [Pixel; 2]) -> Drawn {
     let thin = stroke(look.ink(), 1);
     area.draw(&PathElement::new(vec![lower, upper], thin))?;

@@ -1,5 +1,5 @@
-//! A page of results that stands by itself: one file, no network, light and dark, on a screen of
-//! any width and on paper.
+//! A standalone page of results: one file that needs no network, in light and dark, for screens of
+//! any width and for paper.
 
 mod axis;
 mod bar_picture;
@@ -29,7 +29,7 @@ pub fn html(page: &Page) -> String {
     page::html(page)
 }
 
-/// The bars as a picture by itself, to be shown where no page can be.
+/// The bars as a standalone picture, for places that cannot show a page.
 pub fn svg(bars: &Bars) -> String {
     bar_picture::svg(bars)
 }

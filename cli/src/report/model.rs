@@ -1,10 +1,10 @@
 //! The contents of a report. The page that shows it knows nothing of benchmarks.
 
-/// A page that stands by itself.
+/// A standalone page.
 #[derive(Clone)]
 pub struct Page {
     pub title: String,
-    /// The machine, the command, the date: each a line.
+    /// The machine, the command, the date: one line each.
     pub provenance: Vec<String>,
     /// What a reader should know after ten seconds.
     pub summary: Vec<Finding>,
@@ -18,7 +18,7 @@ pub struct Finding {
     pub text: String,
 }
 
-/// How something speaks for furwock.
+/// Whether a finding speaks for furwock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     Win,
@@ -29,7 +29,7 @@ pub enum Tone {
 #[derive(Clone)]
 pub struct Section {
     pub heading: String,
-    /// What was done, and how the pictures are read; a paragraph each.
+    /// What was measured, and how to read the pictures; one paragraph each.
     pub text: Vec<String>,
     pub blocks: Vec<Block>,
 }
@@ -42,29 +42,29 @@ pub enum Block {
     Bars(Bars),
 }
 
-/// Figures in words and numbers. The first row of cells is not the header.
+/// Figures in words and numbers. `rows` does not include the header.
 #[derive(Clone)]
 pub struct Table {
     pub caption: String,
     pub header: Vec<String>,
     pub rows: Vec<Vec<Cell>>,
-    /// What stands below it.
+    /// Text below the table.
     pub notes: Vec<String>,
 }
 
 #[derive(Clone)]
 pub struct Cell {
     pub text: String,
-    /// Its colour; the text has the same meaning without it.
+    /// Its colour; the text has the same meaning without colour.
     pub tone: Tone,
 }
 
-/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better.
-/// Coloured by the ratio's logarithm, with the ratio in each cell.
+/// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better. Cells
+/// show the ratio and are coloured by its logarithm.
 #[derive(Clone)]
 pub struct HeatMap {
     pub caption: String,
-    /// What the rows are, in the corner.
+    /// What the rows are; shown in the corner.
     pub corner: String,
     pub columns: Vec<String>,
     pub rows: Vec<HeatRow>,
@@ -82,7 +82,7 @@ pub struct HeatRow {
 pub enum HeatCell {
     /// A ratio that the rounds' spread supports.
     Ratio(f64),
-    /// One that it doesn't: no difference.
+    /// A ratio that it doesn't support: no difference.
     NoDifference(f64),
     Failed,
     Absent,
@@ -95,7 +95,7 @@ pub struct Chart {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// Are a series' points joined by lines, in their order?
+    /// Whether lines join a series' points, in their order.
     pub joined: bool,
     pub notes: Vec<String>,
 }
@@ -112,7 +112,7 @@ pub struct Axis {
 pub enum AxisUnit {
     /// `10k`.
     Count,
-    /// Given in seconds, written in what fits: `10 ms`.
+    /// Given in seconds, written in a fitting unit: `10 ms`.
     Seconds,
     /// Given per second: `10 M/s`.
     PerSecond,
@@ -122,12 +122,12 @@ pub enum AxisUnit {
 #[derive(Clone)]
 pub struct Series {
     pub name: String,
-    /// Is it one of furwock's own? Those are drawn to stand out.
+    /// Whether it is one of furwock's own. These are highlighted.
     pub ours: bool,
-    /// Drawn as a bound, dashed and without marks, and not as something measured.
+    /// Whether it is a bound, not a measurement: drawn dashed and without marks.
     pub bound: bool,
     pub points: Vec<Point>,
-    /// Said after the name in the key, such as a fitted exponent.
+    /// Follows the name in the key, such as a fitted exponent.
     pub note: String,
 }
 
@@ -135,13 +135,13 @@ pub struct Series {
 pub struct Point {
     pub x: f64,
     pub y: f64,
-    /// Least and greatest of the rounds, if they are to be seen.
+    /// Least and greatest of the rounds, if they are to be shown.
     pub range: Option<(f64, f64)>,
     /// Its case, shown with its figures.
     pub label: String,
 }
 
-/// Pairs of bars to compare: what was published, what was measured.
+/// Groups of bars to compare, such as published and measured figures.
 #[derive(Clone)]
 pub struct Bars {
     pub caption: String,
@@ -152,7 +152,7 @@ pub struct Bars {
     pub groups: Vec<BarGroup>,
     /// Lengths on a logarithmic scale, beginning at 1.
     pub logarithmic: bool,
-    /// A line across all bars: here nothing is gained or lost.
+    /// Where a line crosses all bars: no gain and no loss.
     pub neutral: f64,
     pub notes: Vec<String>,
 }
@@ -160,6 +160,6 @@ pub struct Bars {
 #[derive(Clone)]
 pub struct BarGroup {
     pub name: String,
-    /// In the kinds' order; none where there is no figure.
+    /// In the kinds' order; `None` where there is no figure.
     pub values: Vec<Option<f64>>,
 }

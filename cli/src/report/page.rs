@@ -105,7 +105,8 @@ fn section(section: &Section, anchor: &str, looks: &Looks) -> String {
     )
 }
 
-/// From the headings, so that links outlive sections that are put before them.
+/// The anchors come from the headings, so that links stay valid when sections are inserted before
+/// them.
 fn anchors(sections: &[Section]) -> Vec<String> {
     let mut anchors: Vec<String> = Vec::new();
     for section in sections {

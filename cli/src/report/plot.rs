@@ -15,7 +15,8 @@ use super::mark::{self, Area, Pixel, stroke};
 use super::model::{Axis, Chart, Point, Series};
 use super::text;
 
-/// A phone's picture is not a desk's made smaller: its text would be too small to read.
+/// A picture's size. A phone gets a picture of its own: in a scaled-down one the text would be too
+/// small.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub width: u32,
@@ -26,7 +27,7 @@ pub struct Size {
     pub mark_growth: i32,
     pub labels_across: usize,
     pub labels_down: usize,
-    /// Does pointing at a mark say its figures? A phone doesn't point.
+    /// Whether pointing at a mark shows its figures. Phones have no pointer.
     pub hints: bool,
 }
 
@@ -58,7 +59,7 @@ pub fn picture(chart: &Chart, looks: &Looks, size: Size, class: &str, label: &st
     let backend = SVGBackend::with_string(&mut drawing, (size.width, size.height));
     let hints = match drawn(&backend.into_drawing_area(), chart, looks, size) {
         Ok(hints) => hints,
-        // Nothing fails in memory. The data below the picture would still be there.
+        // Drawing to memory does not fail. If it did, the data below the picture would remain.
         Err(error) => format!("<desc>{}</desc>", text::escape(&error.to_string())),
     };
     format!(
@@ -96,14 +97,14 @@ pub fn swatch(look: Look, joined: bool) -> String {
     )
 }
 
-/// What is drawn, without the element around it.
+/// The content of the drawing, without the element around it.
 fn inside(drawing: &str) -> &str {
     let start = drawing.find('>').map_or(0, |end| end + 1);
     let end = drawing.rfind("</svg>").unwrap_or(drawing.len());
     drawing.get(start..end).unwrap_or_default().trim_start()
 }
 
-/// The axes' titles, level and so easily read: one above its axis, one below.
+/// The axes' titles, both horizontal for legibility: one above its axis, one below.
 fn titles(chart: &Chart, size: Size) -> String {
     let baseline = size.text + 2;
     format!(
@@ -117,7 +118,7 @@ fn titles(chart: &Chart, size: Size) -> String {
     )
 }
 
-/// Cut to the picture's width: the whole title is in the data's header.
+/// The title cut to the picture's width: the whole title is in the data's header.
 fn fitting(title: &str, size: Size) -> String {
     let room = f64::from(size.width) / f64::from(size.text) - 1.0;
     match text::lines(title, room).as_slice() {
@@ -193,7 +194,7 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
     Ok(format!("<g fill=\"transparent\">\n{hints}</g>\n"))
 }
 
-/// What is drawn last lies on top: ours.
+/// The series in drawing order. Ours come last and so lie on top.
 fn in_order<'a>(chart: &'a Chart, looks: &Looks) -> Vec<(&'a Series, Look)> {
     let mut series: Vec<_> = chart
         .series
@@ -208,7 +209,7 @@ fn in_order<'a>(chart: &'a Chart, looks: &Looks) -> Vec<(&'a Series, Look)> {
     series
 }
 
-/// Neighbours that all can be drawn: a line does not lead past a point that cannot.
+/// Runs of points that can all be drawn: a line does not cross a point that cannot.
 fn runs<'a>(chart: &Chart, series: &'a Series) -> impl Iterator<Item = &'a [Point]> {
     series.points.split(|point| !is_drawn(chart, point))
 }
@@ -217,7 +218,7 @@ pub fn is_drawn(chart: &Chart, point: &Point) -> bool {
     has_place(&chart.x, point.x) && has_place(&chart.y, point.y)
 }
 
-/// Says a point's figures when it is pointed at.
+/// Shows a point's figures when a pointer is on it.
 fn hint(chart: &Chart, series: &Series, point: &Point, (x, y): Pixel) -> String {
     let mut words = series.name.clone();
     if !point.label.is_empty() {

@@ -1,4 +1,4 @@
-//! A page with a bit of everything, as the commands make them: what the tests read.
+//! A page with every kind of block, as the commands make them, for the tests.
 
 use super::model::{
     Axis, AxisUnit, BarGroup, Bars, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Page,
@@ -15,7 +15,7 @@ const NAMES: [(&str, bool); 7] = [
     ("usync", false),
 ];
 
-/// Between 0 and 1, and the same each time.
+/// A number between 0 and 1, the same each time.
 fn scatter(index: usize) -> f64 {
     ((index as f64 * 12.9898).sin() * 43758.5453).fract().abs()
 }

@@ -14,7 +14,7 @@ pub fn html(table: &Table) -> String {
     )
 }
 
-/// What a picture shows, folded away.
+/// The data of a picture, folded.
 pub fn data(table: &Table, of: &str) -> String {
     format!(
         "<details>\n<summary>Data</summary>\n{}</details>\n",
@@ -22,7 +22,7 @@ pub fn data(table: &Table, of: &str) -> String {
     )
 }
 
-/// In a box of its own, since a table may be wider than the page. A keyboard can scroll it too.
+/// A table in a scrolling box, since it may be wider than the page. The keyboard can scroll it too.
 fn scrolling(table: &Table, name: &str) -> String {
     boxed(name, &format!("<table>\n{}</table>\n", rows(table)))
 }
@@ -68,7 +68,7 @@ fn toned(tone: Tone, words: &str) -> String {
     }
 }
 
-/// Numbers stand to the right, below each other's digits.
+/// Whether the column is numeric: numbers are aligned to the right.
 fn is_numeric(table: &Table, column: usize) -> bool {
     let texts = || {
         table

@@ -1,14 +1,14 @@
-//! Text as it stands in HTML and SVG, and numbers as a report writes them.
+//! Text for HTML and SVG, and the format of numbers in a report.
 
 use std::fmt::Write as _;
 
 use super::model::AxisUnit;
 use crate::measuring::number::{self, Unit};
 
-/// What is written where there is no figure.
+/// Written where there is no figure.
 pub const NOTHING: &str = "—";
 
-/// As element text or a quoted attribute. Control characters have no place in either.
+/// Escapes text for elements and quoted attributes. Control characters are allowed in neither.
 pub fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -27,7 +27,7 @@ pub fn escape(text: &str) -> String {
     escaped
 }
 
-/// One element for each, nothing for none.
+/// One element for each text.
 pub fn paragraphs(class: &str, texts: &[String]) -> String {
     texts.iter().fold(String::new(), |mut all, text| {
         let _ = writeln!(all, r#"<p class="{class}">{}</p>"#, escape(text));
@@ -55,7 +55,7 @@ pub fn figure(value: f64, unit: AxisUnit) -> String {
         }
         .to_owned();
     }
-    // A number of this size or smallness is a mistake somewhere, but not one of this page.
+    // A number of this size or smallness is a mistake somewhere, but not this page's.
     if !(1e-12..1e15).contains(&value) {
         return format!("{value:.2e}{}", suffix(unit));
     }
@@ -103,13 +103,13 @@ pub fn tick(value: f64, unit: AxisUnit) -> String {
             &[(KIBI * KIBI * KIBI, " GiB"), (KIBI * KIBI, " MiB"), (KIBI, " KiB"), (1.0, " B")]
         }
     };
-    // A little less than the step still is the step: ticks are computed.
+    // Ticks are computed, and may be a little less than the step.
     let &(step, name) =
         steps.iter().find(|(step, _)| value >= step * 0.999_999).unwrap_or(&steps[steps.len() - 1]);
     format!("{}{name}", shortest(value / step))
 }
 
-/// `5.9`, `20`, `0.5`: no zeros that say nothing.
+/// `5.9`, `20`, `0.5`: no trailing zeros.
 pub fn shortest(value: f64) -> String {
     if value != 0.0 && !(1e-4..1e6).contains(&value.abs()) {
         return format!("{value:.0e}");
@@ -128,7 +128,7 @@ pub fn times(ratio: f64) -> String {
     }
 }
 
-/// About how wide a text is, in the em of its font: no font need be present to know it.
+/// The approximate width of a text, in its font's em: it needs no font.
 pub fn ems(text: &str) -> f64 {
     text.chars()
         .map(|character| match character {
@@ -142,7 +142,7 @@ pub fn ems(text: &str) -> f64 {
         .sum()
 }
 
-/// Broken into lines no wider than this, for a picture, where nothing else does it.
+/// Breaks a text into lines no wider than this, for a picture, where nothing else breaks lines.
 pub fn lines(text: &str, most_ems: f64) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
