@@ -14,5 +14,5 @@ pub extern "C" fn furwock_prepare() {
 /// which a sandbox has to allow.
 #[unsafe(no_mangle)]
 pub extern "C" fn furwock_mind_priorities() {
-    engine::unstable::mind_priorities();
+    engine::lock::mind_priorities();
 }

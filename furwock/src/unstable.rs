@@ -43,19 +43,6 @@ pub mod reads {
     }
 }
 
-/// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all
-/// without) by arrival, as the kernel orders a futex's.
-///
-/// A process whose thread has a real-time policy when it makes the wait queues
-/// ([`prepare`](crate::lock::prepare), or the first wait of all) has it seen to by itself. Call
-/// this where a thread gets one otherwise. From then on each sleep costs one or two system calls
-/// more, `sched_getscheduler` and `sched_getparam`, which a sandbox has to allow. Without this call
-/// none is made on the way to a lock.
-#[cfg(not(any(loom, shuttle)))]
-pub fn mind_priorities() {
-    crate::sys::priority::there_are_ranks();
-}
-
 /// Lets other threads run, for a caller that spins on a word that it can't sleep on: sleeps for 0.1
 /// ms, and in later rounds for up to 1.6 ms, so that a thread of lower priority gets to run. Makes
 /// no system call but futex(2), leaves errno alone, and is no cancellation point.

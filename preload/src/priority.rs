@@ -6,7 +6,7 @@
 use crate::glibc;
 use crate::syscall::glibc_call;
 use core::ffi::{c_int, c_uint};
-use furwock::unstable::mind_priorities;
+use furwock::lock::mind_priorities;
 use libc::{c_long, pid_t, pthread_attr_t, pthread_t, sched_param};
 
 fn is_realtime(policy: c_int) -> bool {

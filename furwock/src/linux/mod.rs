@@ -8,7 +8,7 @@
 //!
 //! Differences from the kernel, by design:
 //! - Waiters are ordered by real-time priority only if the process has real-time threads
-//!   ([`mind_priorities`](crate::unstable::mind_priorities)), otherwise by arrival.
+//!   ([`mind_priorities`](crate::lock::mind_priorities)), otherwise by arrival.
 //! - A wake of more than eight threads wakes four, which wake the others: a thread that is held up,
 //!   for example in a signal handler, holds up those that it has to wake.
 //! - Some waits on private words happen in the kernel (a `futex_waitv` that also names shared

@@ -39,3 +39,16 @@ pub fn prepare() {
     // Without memory the first waits are slow, as they are without this call.
     _ = crate::lot::prepare();
 }
+
+/// Has waiters ordered by their threads' real-time priorities, those of equal ones (and all
+/// without) by arrival, as the kernel orders a futex's.
+///
+/// A process whose thread has a real-time policy when it makes the wait queues
+/// ([`prepare`], or the first wait of all) has it seen to by itself. Call
+/// this where a thread gets one otherwise. From then on each sleep costs one or two system calls
+/// more, `sched_getscheduler` and `sched_getparam`, which a sandbox has to allow. Without this call
+/// none is made on the way to a lock.
+#[cfg(not(any(loom, shuttle)))]
+pub fn mind_priorities() {
+    crate::sys::priority::there_are_ranks();
+}
