@@ -29,14 +29,6 @@ const LAYERS: [&str; 16] = [
 /// Elsewhere that may define what its files share.
 const STRICT: [&str; 6] = ["sys/", "prim/", "lot/node/", "lot/bucket/", "lot/wait/", "lot/"];
 
-/// Circles that there are: files of one group may name one another. None may be added.
-const CIRCLES: [&[&str]; 4] = [
-    &["lock/ahead.rs", "lock/contender.rs", "lock/mutex_state.rs"],
-    &["lock/attempt.rs", "lock/mutex.rs", "lock/mutex/mod.rs"],
-    &["generated/rwlock.rs", "generated/rwlock_program.rs"],
-    &["generated/words.rs", "generated/words_program.rs"],
-];
-
 /// A source file: its path below `src`, and its text.
 type Source = (String, String);
 
@@ -199,8 +191,7 @@ fn names(sources: &[Source]) -> Names {
 /// Whether `file` may name `other`, of its own layer, that names it in turn.
 fn may_be_in_a_circle(file: &str, other: &str) -> bool {
     let encloses = file != other && module(file).starts_with(&module(other));
-    (encloses && !STRICT.contains(&LAYERS[layer(file)]))
-        || CIRCLES.iter().any(|group| group.contains(&file) && group.contains(&other))
+    encloses && !STRICT.contains(&LAYERS[layer(file)])
 }
 
 /// Whether a way leads from `from` to `to` within their layer.

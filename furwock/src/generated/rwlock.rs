@@ -10,6 +10,7 @@ use super::foreign;
 use super::ground::{About, Note, Pages, Place, Seen, check_buckets, passed};
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
+pub(super) use super::rwlock_program::RwLocks;
 use super::rwlock_program::{Enter, Former, Holding, Op, Start, Step, Word};
 use crate::lock::slots;
 use crate::lock::{Options, Policy, RawRwLock, Status};
@@ -19,8 +20,6 @@ use crate::unstable::rwlock::{forget_readers, is_full};
 use shuttle::sync::{Barrier, Condvar, Mutex};
 use shuttle::thread;
 use std::sync::Arc;
-
-pub(super) struct RwLocks;
 
 /// How many threads have got in and haven't begun to leave.
 #[derive(Default)]

@@ -4,8 +4,9 @@ use super::foreign::{self, Foreign};
 use super::ground::Wish;
 use super::random::Random;
 use super::runner::{Phase, Program};
-use super::rwlock::RwLocks;
 use crate::lock::{Policy, RawRwLock};
+
+pub(super) struct RwLocks;
 
 /// How a thread gets in. Where the name says nothing, it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@
 use super::ground::{About, Note, Place, Seen, check_buckets, passed};
 use super::random::Random;
 use super::runner::{Object, Phase, Program};
+pub(super) use super::words_program::Words;
 use super::words_program::{By, Op, Start, tokens_needed};
 use crate::futex::{
     AnyWaited, Comparison, Expected, Operation, Registration, WaitFuture, Waited, WakeOp,
@@ -23,8 +24,6 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-
-pub(super) struct Words;
 
 struct World {
     words: [Place<AtomicU32>; 3],

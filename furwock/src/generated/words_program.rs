@@ -2,8 +2,9 @@
 
 use super::random::Random;
 use super::runner::{Phase, Program};
-use super::words::Words;
 use crate::lot;
+
+pub(super) struct Words;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Op {

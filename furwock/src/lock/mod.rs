@@ -1,6 +1,5 @@
 //! Raw locks: algorithms on a word, without data, guards or poisoning.
 
-mod attempt;
 mod barrier;
 mod bits;
 pub(crate) mod condvar;
@@ -16,10 +15,10 @@ pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 mod spin;
 
-pub use attempt::{Attempt, Turn};
 pub use barrier::RawBarrier;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
+pub use mutex::attempt::{Attempt, Turn};
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) use rwlock::slots;

@@ -8,6 +8,7 @@
 //! `state` has the word and its transitions, `contender` the slow path to the lock, `release` that
 //! from it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).
 
+pub(super) mod attempt;
 mod release;
 mod requeue;
 #[cfg(all(test, any(loom, shuttle)))]
@@ -16,7 +17,6 @@ mod state;
 #[cfg(not(any(loom, shuttle)))]
 pub mod unstable;
 
-use super::attempt::Attempt;
 use super::bits::Bits;
 use super::contender::{Contender, Lock, Settler, Word};
 use super::options::{Options, Status};
@@ -77,11 +77,6 @@ impl RawMutex {
             return Some(Status::FAST);
         }
         self.lock_slow(options)
-    }
-
-    /// Begins an attempt whose last step is the caller's: see [`Attempt`].
-    pub fn attempt<'o>(&'o self, options: &'o Options) -> Attempt<'o> {
-        Attempt::new(self, options)
     }
 
     /// Takes the lock if that is possible without waiting. Acquire on success.

@@ -1,8 +1,8 @@
 //! A lock that its caller takes by itself, once it is its turn.
 
-use super::contender::{Came, Contender};
-use super::mutex::RawMutex;
-use super::options::{Options, Status};
+use super::RawMutex;
+use crate::lock::contender::{Came, Contender};
+use crate::lock::options::{Options, Status};
 
 /// What a wait for one's turn came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,11 +49,14 @@ pub struct Attempt<'o> {
     contender: Contender<'o, &'o RawMutex>,
 }
 
-impl<'o> Attempt<'o> {
-    pub(super) fn new(mutex: &'o RawMutex, options: &'o Options) -> Self {
-        Self { mutex, contender: Contender::new(mutex, options) }
+impl RawMutex {
+    /// Begins an attempt whose last step is the caller's: see [`Attempt`].
+    pub fn attempt<'o>(&'o self, options: &'o Options) -> Attempt<'o> {
+        Attempt { mutex: self, contender: Contender::new(self, options) }
     }
+}
 
+impl Attempt<'_> {
     /// Waits until the lock is seen free, is handed over, or the deadline passes.
     pub fn wait(&mut self) -> Turn {
         match self.contender.advance(false) {
