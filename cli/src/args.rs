@@ -7,7 +7,8 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::arguments::{BenchArguments, completed};
-use crate::duration::seconds;
+use crate::values::seconds;
+use crate::workloads::WorkloadArguments;
 
 /// Locks and futexes in user space under unmodified programs
 ///
@@ -103,16 +104,6 @@ pub struct CompareArguments {
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
     pub command: Vec<OsString>,
-}
-
-/// One built-in workload, in this process; prints a line of JSON
-#[derive(Args)]
-pub struct WorkloadArguments {
-    pub name: String,
-
-    /// Its parameters
-    #[arg(value_name = "KEY=VALUE")]
-    pub parameters: Vec<String>,
 }
 
 impl Arguments {

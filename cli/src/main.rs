@@ -9,7 +9,6 @@ mod args;
 mod bench;
 mod compare;
 mod contestants;
-mod duration;
 mod elf;
 mod failure;
 mod harness;
@@ -20,6 +19,7 @@ mod program;
 mod report;
 mod run;
 mod statistics;
+mod values;
 mod workloads;
 
 use args::{Arguments, Command};

@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::contestants::Contestant;
-use crate::duration::seconds;
 use crate::measuring::output::check_writable;
+use crate::values::seconds;
 
 /// The end of `--help` of each benchmark.
 pub const NOTES: &str = "\

@@ -24,6 +24,7 @@ use crate::measuring::{STATUS_INTERRUPTED, system_failure};
 use crate::program;
 use crate::report::model::{Block, Cell, Finding, Page, Section, Table, Tone};
 use crate::statistics::{differ, median};
+use crate::values::threads;
 
 /// Bytes of locks, waiters, threads and processes, and the time to start a program
 ///
@@ -36,7 +37,7 @@ pub struct MemoryArguments {
     pub starts: u32,
 
     /// How many threads wait where their bytes are counted
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = crate::workloads::threads)]
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = threads)]
     pub threads: u32,
 
     #[command(flatten)]

@@ -14,13 +14,13 @@ use super::results::{BenchmarkResults, CaseResults};
 use super::sections::Sections;
 use super::suite::{Effort, Suite};
 use crate::contestants::Contestant;
-use crate::duration::seconds;
 use crate::failure::Failure;
 use crate::measuring::limits;
 use crate::measuring::number::compact;
 use crate::measuring::table;
 use crate::report::model::{Finding, Tone};
 use crate::statistics::exponent;
+use crate::values::seconds;
 use crate::workloads::{hash, mutex, waitv, wake};
 
 /// How cost grows: with waiters, words, threads, and words in one wait

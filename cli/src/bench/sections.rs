@@ -1,9 +1,9 @@
 //! Work inside and outside of a lock.
 
 use std::fmt;
-use std::thread::available_parallelism;
 
 use crate::harness::floor_s;
+use crate::measuring::machine::cpus;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sections {
@@ -50,7 +50,7 @@ impl Sections {
     pub fn bound(self, threads: u32, holders: u32) -> f64 {
         let (critical, other, handing_over) =
             (self.critical_us / 1e6, self.other_us / 1e6, floor_s());
-        let at_work = available_parallelism().map_or(1, usize::from).min(threads as usize) as f64;
+        let at_work = f64::from(cpus().min(threads));
         let inside = f64::from(holders).min(at_work) / (critical + handing_over);
         inside.min(at_work / (critical + other + handing_over))
     }
@@ -91,7 +91,7 @@ mod tests {
         let near = |bound: f64, expected: f64| (bound / expected - 1.0).abs() < 0.05;
         // Alone, work outside of the lock counts; with others, it is done meanwhile.
         assert!(near(Sections::new(10.0, 10.0).bound(1, 1), 50e3));
-        if available_parallelism().is_ok_and(|cpus| cpus.get() >= 2) {
+        if cpus() >= 2 {
             assert!(near(Sections::new(10.0, 10.0).bound(4, 1), 100e3));
             assert!(near(Sections::new(10.0, 0.0).bound(4, 2), 200e3));
         }

@@ -3,13 +3,14 @@
 use std::ffi::CStr;
 use std::fmt;
 use std::fs;
+use std::thread::available_parallelism;
 
 use serde::Serialize;
 
 #[derive(Serialize)]
 pub struct Machine {
     cpu: String,
-    cpus: usize,
+    cpus: u32,
     kernel: String,
     glibc: String,
     /// UTC, in ISO 8601.
@@ -21,12 +22,17 @@ impl Machine {
         let system = rustix::system::uname();
         Machine {
             cpu: cpu_model(),
-            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            cpus: cpus(),
             kernel: system.release().to_string_lossy().into_owned(),
             glibc: glibc_version(),
             date: date(),
         }
     }
+}
+
+/// The CPUs that this process may use.
+pub fn cpus() -> u32 {
+    available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
 }
 
 fn cpu_model() -> String {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Workload, grid, threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::bench::sections::microseconds;
@@ -14,6 +14,7 @@ use crate::contestants::barriers::{Barrier, barriers};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
 use crate::harness::{Failed, Figures, Gate, Padded, Parameters, figures, spawn, spin};
+use crate::values::threads;
 
 /// Threads that meet at a barrier, round after round
 ///

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::{Args, ValueEnum};
 
-use super::{Workload, count, grid, number, threads};
+use super::{Workload, grid, number};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
 use crate::harness::{Failed, Figures, Parameters, Usage, figures, spawn};
+use crate::values::{count, threads};
 
 /// cond-perf: a broadcast wakes many threads, each of which must have the mutex
 ///

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::{Workload, count, cpus, grid, threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure};
 use crate::contestants::words::{self, Words, shared_words};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
 use crate::harness::{Failed, Figures, Parameters, spawn};
+use crate::measuring::machine::cpus;
+use crate::values::{count, threads};
 
 /// Waits on words that don't hold the expected value: the way into the table and out again
 ///

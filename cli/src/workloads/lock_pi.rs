@@ -13,7 +13,7 @@ use rustix::thread::futex::{self, Flags};
 
 use super::hash::A_THREAD;
 use super::mutex::take_turns;
-use super::{Workload, grid, number, threads};
+use super::{Workload, grid, number};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS, SWITCHES};
 use crate::bench::sections::Sections;
@@ -21,6 +21,7 @@ use crate::contestants::locks::Mutex;
 use crate::contestants::{Table, choose, names_of, table};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
 use crate::harness::{Failed, Figures, Padded, Parameters, fail_now, spin};
+use crate::values::threads;
 
 /// Threads that contend for a mutex that inherits priorities
 ///

@@ -20,17 +20,24 @@ pub mod waitv;
 pub mod wake;
 mod wake_parallel;
 
-use std::thread::available_parallelism;
-
 use clap::{Args, Subcommand};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-use crate::args::WorkloadArguments;
 use crate::bench::benchmark::{Benchmark, Case};
 use crate::bench::common::Common;
 use crate::failure::{STATUS_FAILED, STATUS_USAGE};
 use crate::harness::{Failed, Figures, Parameters, Report};
 use crate::harness::{pinning, watchdog};
+
+/// One built-in workload, in this process; prints a line of JSON
+#[derive(Args)]
+pub struct WorkloadArguments {
+    name: String,
+
+    /// Its parameters
+    #[arg(value_name = "KEY=VALUE")]
+    parameters: Vec<String>,
+}
 
 /// The loop of a workload, in a process of its own.
 type Loop = fn(Parameters) -> Result<Figures, Failed>;
@@ -131,35 +138,6 @@ fn run(arguments: &WorkloadArguments) -> Result<Figures, Failed> {
     pinning::take(&mut given)?;
     watchdog::start(given.amount("watchdog", watchdog::DEFAULT_SECONDS)?);
     run(given)
-}
-
-pub fn cpus() -> u32 {
-    available_parallelism().map_or(1, |cpus| u32::try_from(cpus.get()).unwrap_or(u32::MAX))
-}
-
-/// A number of threads on the command line.
-pub fn threads(text: &str) -> Result<u32, String> {
-    match text.trim().parse() {
-        Ok(0) | Err(_) => Err("not a number of threads from 1 on".to_owned()),
-        Ok(count) => Ok(count),
-    }
-}
-
-/// What a round can do in its time, and has memory for.
-const COUNT_MAX: u32 = 1 << 24;
-
-/// A count of at least one on the command line.
-fn count(text: &str) -> Result<u32, String> {
-    match text.trim().parse() {
-        Ok(count @ 1..=COUNT_MAX) => Ok(count),
-        _ => Err(format!("not a number from 1 to {COUNT_MAX}")),
-    }
-}
-
-/// Producers to consumers on the command line.
-fn pair_of_threads(text: &str) -> Result<(u32, u32), String> {
-    let (one, other) = text.split_once('/').ok_or("not two numbers of threads, as in 4/4")?;
-    Ok((threads(one)?, threads(other)?))
 }
 
 /// A case for each pair of both lists.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Workload, grid, threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::CONTENTION;
 use crate::bench::sections::Sections;
@@ -12,6 +12,7 @@ use crate::contestants::locks::{Family, Mutex, families};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
 use crate::harness::{Failed, Figures, Parameters, Waits, spin};
+use crate::values::threads;
 
 /// Threads that contend for one mutex
 ///

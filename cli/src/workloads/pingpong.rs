@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 
-use super::{Workload, count, cpus, grid};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::contestants::turns::{Turns, turns};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
 use crate::harness::{Failed, Figures, Gate, Parameters, Waits, figures, spawn, stay_on_one_cpu};
+use crate::measuring::machine::cpus;
+use crate::values::count;
 
 /// Two threads wake each other in turn, by the lightest way of each implementation
 ///

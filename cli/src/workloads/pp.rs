@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
 
+use super::Workload;
 use super::cond::ALL;
-use super::{Workload, count};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
 use crate::harness::{Failed, Figures, Gate, Parameters, figures, spawn};
+use crate::values::count;
 
 /// pp: pairs of threads pass a turn to one another by a mutex and a condition variable
 ///

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use clap::Args;
 
-use super::{Workload, count, pair_of_threads};
+use super::Workload;
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
 use crate::harness::{Failed, Figures, Gate, Parameters, figures, spawn};
+use crate::values::{count, pair_of_threads};
 
 /// Producers and consumers at a bounded queue with two condition variables
 #[derive(Args)]

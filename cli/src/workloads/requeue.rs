@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Workload, count, threads};
+use super::Workload;
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
 use crate::contestants::beds::WordBed;
@@ -14,6 +14,7 @@ use crate::contestants::{Contestant, Table, choose, names_of};
 use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
 use crate::harness::{Failed, Figures, Parameters, figures};
 use crate::statistics::median;
+use crate::values::{count, threads};
 
 /// Moves threads that sleep on one word to another
 ///

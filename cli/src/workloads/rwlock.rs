@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Workload, grid, threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, JAIN, LEAST_SHARE, OPERATIONS, PREEMPTIONS, SWITCHES};
 use crate::bench::sections::Sections;
@@ -14,6 +14,7 @@ use crate::contestants::locks::{Family, RwLock, families};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
 use crate::harness::{Die, Failed, Figures, Parameters, Waits, figures, spin};
+use crate::values::threads;
 
 /// Threads that read and write behind one reader-writer lock
 ///

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use clap::Args;
 
-use super::{Workload, count, grid, threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::CONTENTION;
 use crate::bench::sections::Sections;
@@ -13,6 +13,7 @@ use crate::contestants::semaphores::{Semaphore, semaphores};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
 use crate::harness::{Failed, Figures, Parameters, Waits, spin};
+use crate::values::{count, threads};
 
 /// Threads that share a semaphore's permits
 ///

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rustix::process::{Resource, getrlimit};
 
-use super::{Workload, count, grid, pair_of_threads};
+use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, OPERATIONS, SWITCHES_EACH};
 use crate::contestants::events::{Events, FdEvents, MonitorEvents, WordEvents};
@@ -19,6 +19,7 @@ use crate::harness::watchdog;
 use crate::harness::{
     Die, Failed, Figures, Gate, Parameters, Waits, figures, spawn, stay_on_one_cpu,
 };
+use crate::values::{count, pair_of_threads};
 
 /// Producers signal events, consumers each wait for any of them all
 ///

@@ -3,13 +3,14 @@
 
 use clap::Args;
 
+use super::Workload;
 use super::waitset::{IN_KERNEL, Measure, Plan, TAIL, measure, unable};
-use super::{Workload, count};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, SWITCHES_EACH};
 use crate::contestants::events::{FdEvents, WordEvents};
 use crate::contestants::{Table, choose, names_of, table, words};
 use crate::harness::{Failed, Figures, Parameters};
+use crate::values::count;
 
 /// One thread waits for any of many words, another wakes it at one of them
 ///

@@ -6,15 +6,17 @@ use std::time::Instant;
 
 use clap::Args;
 
+use super::Workload;
 use super::wake::LAST_AWAKE;
-use super::{Workload, cpus, threads};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
 use crate::contestants::beds::{Bed, beds, shared_beds};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
 use crate::harness::{Failed, Figures, Parameters, figures, spawn};
+use crate::measuring::machine::cpus;
 use crate::statistics::median;
+use crate::values::threads;
 
 /// Several wakers wake threads that sleep on one word
 ///

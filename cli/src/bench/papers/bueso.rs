@@ -5,8 +5,9 @@ use super::{Author, Paper};
 use crate::bench::benchmark::Benchmark;
 use crate::bench::figure::Figure;
 use crate::contestants::Contestant;
+use crate::measuring::machine::cpus;
 use crate::measuring::number::compact;
-use crate::workloads::{cpus, hash, wake};
+use crate::workloads::{hash, wake};
 
 pub const PAPER: Paper = Paper {
     author: Author::Bueso,

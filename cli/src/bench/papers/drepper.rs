@@ -6,8 +6,9 @@ use crate::bench::benchmark::{Benchmark, Case};
 use crate::bench::figure::OPERATIONS;
 use crate::bench::sections::Sections;
 use crate::contestants::Contestant;
+use crate::measuring::machine::cpus;
 use crate::measuring::number::compact;
-use crate::workloads::{cpus, rwlock};
+use crate::workloads::rwlock;
 
 pub const PAPER: Paper = Paper {
     author: Author::Drepper,

@@ -6,9 +6,10 @@ use crate::bench::benchmark::{Benchmark, Case};
 use crate::bench::figure::OPERATIONS;
 use crate::bench::sections::Sections;
 use crate::contestants::Contestant;
+use crate::measuring::machine::cpus;
 use crate::measuring::number::compact;
 use crate::statistics::{differ, geometric_mean};
-use crate::workloads::{cpus, mutex, rwlock};
+use crate::workloads::{mutex, rwlock};
 
 pub const PAPER: Paper = Paper {
     author: Author::Long,

@@ -23,9 +23,9 @@ use super::benchmark::Benchmark;
 use super::common::{Outputs, warn_of};
 use super::outcome::{Answer, Outcome};
 use super::suite::{Effort, Suite};
-use crate::duration::seconds;
 use crate::failure::Failure;
 use crate::measuring::output::cannot_write;
+use crate::values::seconds;
 use row::{Measured, Row};
 use table::Answered;
 

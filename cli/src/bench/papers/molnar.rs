@@ -4,7 +4,8 @@ use super::row::{Comparison, Measured, Row, Verdict};
 use super::{Author, Paper};
 use crate::bench::benchmark::Benchmark;
 use crate::contestants::Contestant;
-use crate::workloads::{cond, cpus, pp};
+use crate::measuring::machine::cpus;
+use crate::workloads::{cond, pp};
 
 pub const PAPER: Paper = Paper {
     author: Author::Molnar,
