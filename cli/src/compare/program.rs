@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::method;
 use super::program_table::{Summary, render};
-use super::side::{Both, Side};
+use super::side::{Both, Pair, Side};
 use crate::args::CompareArguments;
 use crate::bench::outcome::provenance;
 use crate::failure::{Failure, STATUS_FAILED};
@@ -33,13 +33,6 @@ struct Results<'a> {
     command: Vec<String>,
     pairs: &'a [Pair],
     summary: Option<Summary>,
-}
-
-#[derive(Serialize)]
-pub struct Pair {
-    pub order: [Side; 2],
-    #[serde(flatten)]
-    pub samples: Both<Sample>,
 }
 
 /// Why measuring stopped before its end.

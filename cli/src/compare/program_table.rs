@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 
-use super::program::Pair;
-use super::side::Both;
+use super::side::{Both, Pair};
 use super::{gains, tone};
 use crate::measuring::child::Sample;
 use crate::measuring::machine::Machine;

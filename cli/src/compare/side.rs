@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use crate::measuring::child::Sample;
+
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
@@ -52,6 +54,14 @@ impl<T> Both<T> {
     pub fn map<U>(&self, mut each: impl FnMut(&T) -> U) -> Both<U> {
         Both { glibc: each(&self.glibc), furwock: each(&self.furwock) }
     }
+}
+
+/// A program's runs on both sides.
+#[derive(Serialize)]
+pub struct Pair {
+    pub order: [Side; 2],
+    #[serde(flatten)]
+    pub samples: Both<Sample>,
 }
 
 #[cfg(test)]
