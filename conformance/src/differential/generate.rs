@@ -1,8 +1,8 @@
 //! Random programs. Of what `prop_oneof` offers, the first is the simplest.
 
 use super::PRIVATE_U32;
-use super::places::WORDS;
-use super::step::{At, Call, Entry, Program, Step, Time, Value, Vector};
+use super::places::{At, WORDS};
+use super::step::{Call, Entry, Program, Step, Time, Value, Vector};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! Looks for a program that two implementations run differently, and makes it small.
 
 use super::generate::program;
-use super::places::WORDS;
+use super::places::{At, WORDS};
 use super::run::{Did, Outcome, Stage, WORKERS};
-use super::step::{At, Program, Step};
+use super::step::{Program, Step};
 use super::{Futex, last_words};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -12,6 +12,7 @@ mod kernel;
 mod last_words;
 mod pinned;
 mod places;
+mod raw;
 mod run;
 mod step;
 mod worker;

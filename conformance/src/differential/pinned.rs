@@ -1,6 +1,7 @@
 //! Programs that once told two implementations apart, or that chance seldom finds.
 
-use super::step::{At, Call, Entry, Program, Step, Time, Value, Vector};
+use super::places::At;
+use super::step::{Call, Entry, Program, Step, Time, Value, Vector};
 use super::{PRIVATE_U32, generate};
 
 /// Each with what it is about.

@@ -1,8 +1,9 @@
 //! The addresses that programs use.
 
 use super::Kernel;
-use super::step::{At, Raw};
+use super::raw::Raw;
 use super::worker::{Seen, Worker};
+use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -12,6 +13,19 @@ pub(super) const WORDS: usize = 5;
 
 const PAGE: usize = 4096;
 const STRIDE: usize = 64;
+
+/// An address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum At {
+    /// A word.
+    Word(usize),
+    /// So many bytes into a word.
+    Inside(usize, usize),
+    /// Aligned, but no memory that could be read.
+    Nowhere,
+    /// Null.
+    Null,
+}
 
 /// Words, and an address that can't be read.
 ///
@@ -79,6 +93,17 @@ impl Places {
 
     pub(super) fn contents(&self) -> [u32; WORDS] {
         self.words.map(|word| word.load(Ordering::SeqCst))
+    }
+}
+
+impl fmt::Debug for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            At::Word(word) => write!(f, "word {word}"),
+            At::Inside(word, bytes) => write!(f, "word {word} + {bytes} bytes"),
+            At::Nowhere => f.write_str("nowhere"),
+            At::Null => f.write_str("null"),
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Runs a program and writes down what can be observed.
 
 use super::Futex;
-use super::places::{Places, WORDS};
-use super::step::{At, Program, Raw, SOON, Step, Time};
+use super::places::{At, Places, WORDS};
+use super::raw::Raw;
+use super::step::{Program, SOON, Step, Time};
 use super::worker::{Seen, Worker};
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};

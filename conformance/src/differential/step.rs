@@ -1,6 +1,7 @@
 //! What a program consists of.
 
-use super::places::Places;
+use super::places::{At, Places};
+use super::raw::Raw;
 use super::{PRIVATE_U32, Waitv};
 use std::fmt;
 use std::time::Duration;
@@ -63,19 +64,6 @@ pub struct Entry {
     pub(super) reserved: u32,
 }
 
-/// An address.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum At {
-    /// A word.
-    Word(usize),
-    /// So many bytes into a word.
-    Inside(usize, usize),
-    /// Aligned, but no memory that could be read.
-    Nowhere,
-    /// Null.
-    Null,
-}
-
 /// A value to expect or to give.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Value {
@@ -108,25 +96,6 @@ pub enum Time {
     NegativeNanos,
     /// A billion nanoseconds.
     FullNanos,
-}
-
-/// A call with its operands in place. Lives at least as long as the call.
-pub(super) enum Raw {
-    Futex {
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout: Option<libc::timespec>,
-        val2: usize,
-        uaddr2: *mut u32,
-        val3: u32,
-    },
-    Waitv {
-        waiters: Vec<Waitv>,
-        flags: u32,
-        timeout: Option<libc::timespec>,
-        clock: libc::clockid_t,
-    },
 }
 
 const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
@@ -311,17 +280,6 @@ impl fmt::Debug for Entry {
             write!(f, " (high half {high:#x}, flags {flags:#x}, reserved {reserved:#x})")?;
         }
         Ok(())
-    }
-}
-
-impl fmt::Debug for At {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            At::Word(word) => write!(f, "word {word}"),
-            At::Inside(word, bytes) => write!(f, "word {word} + {bytes} bytes"),
-            At::Nowhere => f.write_str("nowhere"),
-            At::Null => f.write_str("null"),
-        }
     }
 }
 

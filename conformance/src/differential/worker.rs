@@ -1,7 +1,7 @@
 //! Threads that make the calls that may block.
 
 use super::Futex;
-use super::step::Raw;
+use super::raw::Raw;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::mem;
@@ -49,29 +49,6 @@ pub(super) enum Seen {
     Blocked,
     /// Neither.
     Running,
-}
-
-impl Raw {
-    /// Makes the call.
-    ///
-    /// # Safety
-    /// The operands must be what `implementation` may be called with.
-    pub(super) unsafe fn perform(&self, implementation: &dyn Futex) -> Result<i64, i32> {
-        let pointer = |timeout: &Option<libc::timespec>| timeout.as_ref().map(ptr::from_ref);
-        match self {
-            Raw::Futex { uaddr, op, val, timeout, val2, uaddr2, val3 } => {
-                let fourth = pointer(timeout).unwrap_or(ptr::without_provenance(*val2));
-                // SAFETY: by the caller's promise.
-                unsafe { implementation.futex(*uaddr, *op, *val, fourth, *uaddr2, *val3) }
-            }
-            Raw::Waitv { waiters, flags, timeout, clock } => {
-                let timeout = pointer(timeout).unwrap_or(ptr::null());
-                let count = waiters.len() as u32;
-                // SAFETY: by the caller's promise.
-                unsafe { implementation.waitv(waiters.as_ptr(), count, *flags, timeout, *clock) }
-            }
-        }
-    }
 }
 
 impl Worker {
