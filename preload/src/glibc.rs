@@ -5,7 +5,6 @@
 //! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
 //! the loader's lock while the thread that holds that waits for the program's.
 
-use crate::once::Routine;
 use crate::tools;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -102,6 +101,9 @@ macro_rules! functions {
         }
     };
 }
+
+/// What `pthread_once` calls.
+pub(crate) type Routine = unsafe extern "C-unwind" fn();
 
 functions! {
     pthread_mutex_destroy(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";

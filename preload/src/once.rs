@@ -10,7 +10,7 @@
 //! parent, by a thread that the child doesn't have, starts again in the child. glibc's words are
 //! the same, so that a control that is done in glibc is done here.
 
-use crate::glibc::CleanupHandler;
+use crate::glibc::{CleanupHandler, Routine};
 use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -29,8 +29,6 @@ static CURRENT: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn begin_generation() {
     CURRENT.fetch_add(GENERATION, Ordering::Relaxed);
 }
-
-pub(crate) type Routine = unsafe extern "C-unwind" fn();
 
 /// POSIX `pthread_once`. Not a cancellation point itself; if `routine` is cancelled, or throws an
 /// exception, it counts as not called.
