@@ -196,10 +196,10 @@ impl Measured<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
 
-    fn row(published: Option<f64>, gain: f64, differs: bool) -> Row {
+    pub fn row(published: Option<f64>, gain: f64, differs: bool) -> Row {
         Row::new(
             "a row",
             "1 s",

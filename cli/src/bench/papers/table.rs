@@ -184,18 +184,7 @@ pub fn picture(answers: &[Answered], machine: &Machine) -> Bars {
 mod tests {
     use super::*;
     use crate::bench::papers::Author;
-    use crate::bench::papers::row::Gain;
-
-    fn row(published: Option<f64>, gain: f64, differs: bool) -> Row {
-        Row::new(
-            "a row",
-            "1 s",
-            published,
-            "2 s",
-            Some(Gain { gain, differs }),
-            "two are not eighty",
-        )
-    }
+    use crate::bench::papers::row::tests::row;
 
     #[test]
     fn a_paper_says_what_was_reached_and_what_not() {

@@ -12,21 +12,10 @@ use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
 
-use super::foreign::{self, ForeignCondvar, ForeignLock, Functions, Library};
+use super::foreign::{self, Functions, Library};
 use super::loading::Loaded;
-use super::{Family, Monitors};
 
 pub struct Absl;
-
-impl Family for Absl {
-    type Mutex<T: Send + Sync + 'static> = ForeignLock<Absl, T>;
-    type RwLock<T: Send + Sync + 'static> = ForeignLock<Absl, T>;
-}
-
-impl Monitors for Absl {
-    type Monitor<T: Send + 'static> = ForeignLock<Absl, T>;
-    type Condvar = ForeignCondvar<Absl>;
-}
 
 const FOLDERS: [&str; 5] = [
     "/usr/local/lib",

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem::transmute;
 use std::ops::{Deref, DerefMut};
 
-use super::{Condvar, Monitor, Mutex, Padded, RwLock};
+use super::{Condvar, Family, Monitor, Monitors, Mutex, Padded, RwLock};
 
 pub type Function = unsafe extern "C" fn(*mut c_void);
 pub type Wait = unsafe extern "C" fn(*mut c_void, *mut c_void);
@@ -41,6 +41,16 @@ pub unsafe fn wait(address: *mut c_void) -> Wait {
 pub trait Library: Send + Sync + 'static {
     /// The functions, or why they aren't here.
     fn functions() -> Result<Functions, String>;
+}
+
+impl<L: Library> Family for L {
+    type Mutex<T: Send + Sync + 'static> = ForeignLock<L, T>;
+    type RwLock<T: Send + Sync + 'static> = ForeignLock<L, T>;
+}
+
+impl<L: Library> Monitors for L {
+    type Monitor<T: Send + 'static> = ForeignLock<L, T>;
+    type Condvar = ForeignCondvar<L>;
 }
 
 /// Locks are made only of libraries that are here.

@@ -79,7 +79,7 @@ pub trait Condvar: Send + Sync + 'static {
 
 /// The table of a function that is generic over families with condition variables.
 macro_rules! monitors {
-    ($function:ident) => {{
+    ($function:ident $(, $contestant:ident => $type:ty)*) => {{
         use $crate::contestants::{locks, table};
         table!($function:
             Furwock => locks::Furwock,
@@ -89,6 +89,7 @@ macro_rules! monitors {
             Usync => locks::Usync,
             Nsync => locks::Nsync,
             Absl => locks::Absl,
+            $($contestant => $type,)*
         )
     }};
 }
@@ -97,18 +98,8 @@ pub(crate) use monitors;
 /// The table of a function that is generic over families of locks.
 macro_rules! families {
     ($function:ident) => {{
-        use $crate::contestants::{locks, table};
-        table!($function:
-            Furwock => locks::Furwock,
-            FurwockPreload | Glibc => locks::Pthread,
-            Std => locks::Std,
-            ParkingLot => locks::ParkingLot,
-            Usync => locks::Usync,
-            Nsync => locks::Nsync,
-            Absl => locks::Absl,
-            Kernel => locks::Kernel,
-            Broken => locks::Broken,
-        )
+        use $crate::contestants::locks;
+        locks::monitors!($function, Kernel => locks::Kernel, Broken => locks::Broken)
     }};
 }
 pub(crate) use families;

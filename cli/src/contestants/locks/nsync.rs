@@ -3,21 +3,10 @@
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use super::foreign::{self, ForeignCondvar, ForeignLock, Functions, Library};
+use super::foreign::{self, Functions, Library};
 use super::loading::Loaded;
-use super::{Family, Monitors};
 
 pub struct Nsync;
-
-impl Family for Nsync {
-    type Mutex<T: Send + Sync + 'static> = ForeignLock<Nsync, T>;
-    type RwLock<T: Send + Sync + 'static> = ForeignLock<Nsync, T>;
-}
-
-impl Monitors for Nsync {
-    type Monitor<T: Send + 'static> = ForeignLock<Nsync, T>;
-    type Condvar = ForeignCondvar<Nsync>;
-}
 
 const LIBRARY: &CStr = c"libnsync.so.1";
 /// Debian's name for it.
