@@ -18,6 +18,8 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::{Serialize, Serializer};
 
+use locks::Library;
+
 macro_rules! contestants {
     ($($variant:ident $name:literal $help:literal)*) => {
         /// An implementation, and in what kind of process it is measured.
@@ -92,8 +94,8 @@ impl Contestant {
     /// Why it can't be measured on this machine, if so.
     pub fn absent(self) -> Option<String> {
         match self {
-            Contestant::Nsync => locks::nsync::absent(),
-            Contestant::Absl => locks::absl::absent(),
+            Contestant::Nsync => locks::Nsync::absent(),
+            Contestant::Absl => locks::Absl::absent(),
             _ => None,
         }
     }

@@ -35,11 +35,6 @@ impl Library for Absl {
     }
 }
 
-/// Why Abseil can't be measured here, if so.
-pub fn absent() -> Option<String> {
-    Absl::functions().err()
-}
-
 /// Its name has a version too.
 fn find() -> Option<PathBuf> {
     let files = FOLDERS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();

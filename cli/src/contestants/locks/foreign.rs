@@ -41,6 +41,11 @@ pub unsafe fn wait(address: *mut c_void) -> Wait {
 pub trait Library: Send + Sync + 'static {
     /// The functions, or why they aren't here.
     fn functions() -> Result<Functions, String>;
+
+    /// Why the library can't be measured here, if so.
+    fn absent() -> Option<String> {
+        Self::functions().err()
+    }
 }
 
 impl<L: Library> Family for L {

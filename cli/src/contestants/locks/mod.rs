@@ -3,12 +3,12 @@
 //! All are laid out alike: a lock and the data that it protects side by side, alone on their cache
 //! lines.
 
-pub mod absl;
+mod absl;
 mod broken;
 mod crates;
 mod foreign;
 mod loading;
-pub mod nsync;
+mod nsync;
 mod pthread;
 mod wait_wake;
 
@@ -19,6 +19,7 @@ use crate::harness::Padded;
 pub use absl::Absl;
 pub use broken::Broken;
 pub use crates::{Furwock, ParkingLot, Std, Usync};
+pub use foreign::Library;
 pub use nsync::Nsync;
 pub use pthread::Pthread;
 pub use wait_wake::Kernel;

@@ -19,11 +19,6 @@ impl Library for Nsync {
     }
 }
 
-/// Why nsync can't be measured here, if so.
-pub fn absent() -> Option<String> {
-    Nsync::functions().err()
-}
-
 fn load() -> Result<Functions, String> {
     let nsync = Loaded::open(LIBRARY, PACKAGE)?;
     // SAFETY: nsync declares each of the functions asked for below as `void f(nsync_mu *)` or `void
