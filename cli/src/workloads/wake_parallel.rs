@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::Args;
 
 use super::Workload;
-use super::wake::LAST_AWAKE;
+use super::wake::{LAST_AWAKE, check};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
 use crate::contestants::beds::{Bed, beds, shared_beds};
@@ -134,9 +134,7 @@ fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
         times.clear();
     });
     Arc::into_inner(crowd).expect("the wakers are gone").dismiss();
-    if strangers > 0 {
-        return Err(format!("in {strangers} rounds the wakes did not count {threads} sleepers"));
-    }
+    check(strangers, threads)?;
     Ok(figures([
         ("wake_s", median(&waking)),
         ("waker_cpu_s", median(&waker_cpu)),
