@@ -51,7 +51,7 @@ pub(super) struct RobustMutexes;
 
 /// # Safety
 /// There is one, which stays where it is.
-unsafe fn robust_mutex<'a>(at: *mut u8) -> Pin<&'a RobustMutex<()>> {
+unsafe fn pinned<'a, T>(at: *mut u8) -> Pin<&'a T> {
     // SAFETY: by the caller's promise.
     unsafe { Pin::new_unchecked(&*at.cast()) }
 }
@@ -72,7 +72,7 @@ impl Kind for RobustMutexes {
 
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
         // SAFETY: by the caller's promise.
-        let mutex = unsafe { robust_mutex(at) };
+        let mutex = unsafe { pinned::<RobustMutex<()>>(at) };
         for _ in 0..1 + round.choice % 4 {
             let locked = match seat.random.below(8) {
                 0 => mutex.try_lock(),
@@ -98,7 +98,7 @@ impl Kind for RobustMutexes {
 
     unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
         // SAFETY: by the caller's promise.
-        let mutex = unsafe { robust_mutex(at) };
+        let mutex = unsafe { pinned::<RobustMutex<()>>(at) };
         match mutex.try_lock() {
             Ok(_) => {}
             Err(RobustError::OwnerDied(mut guard)) if round.mortal => {
@@ -117,13 +117,6 @@ pub(super) struct RobustRwLocks;
 
 const READERS: usize = 4;
 
-/// # Safety
-/// There is one, which stays where it is.
-unsafe fn robust_rwlock<'a>(at: *mut u8) -> Pin<&'a RobustRwLock<(), READERS>> {
-    // SAFETY: by the caller's promise.
-    unsafe { Pin::new_unchecked(&*at.cast()) }
-}
-
 impl Kind for RobustRwLocks {
     fn name(&self) -> &'static str {
         "robust rwlock"
@@ -141,7 +134,7 @@ impl Kind for RobustRwLocks {
 
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
         // SAFETY: by the caller's promise.
-        let lock = unsafe { robust_rwlock(at) };
+        let lock = unsafe { pinned::<RobustRwLock<(), READERS>>(at) };
         for _ in 0..1 + round.choice % 8 {
             if seat.random.below(4) == 0 {
                 match lock.write() {
@@ -159,7 +152,7 @@ impl Kind for RobustRwLocks {
 
     unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
         // SAFETY: by the caller's promise.
-        let lock = unsafe { robust_rwlock(at) };
+        let lock = unsafe { pinned::<RobustRwLock<(), READERS>>(at) };
         round.check(lock.try_write().is_ok(), "nobody is inside, and no writer gets in");
         round.check_sums();
         // SAFETY: nobody uses it any more.

@@ -18,13 +18,6 @@ pub(super) const FORGETTERS: usize = 64;
 
 static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
 
-/// # Safety
-/// There is one.
-unsafe fn rwlock<'a>(at: *mut u8) -> &'a RwLock<()> {
-    // SAFETY: by the caller's promise.
-    unsafe { &*at.cast() }
-}
-
 impl Kind for RwLocks {
     fn name(&self) -> &'static str {
         "rwlock"
@@ -50,7 +43,7 @@ impl Kind for RwLocks {
 
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
         // SAFETY: by the caller's promise.
-        let lock = unsafe { rwlock(at) };
+        let lock = unsafe { &*at.cast::<RwLock<()>>() };
         let shape = round.choice >> 8;
         let reads = reads(shape, round, seat);
         // Some rounds read only, as fast as they can.
@@ -76,7 +69,7 @@ impl Kind for RwLocks {
 
     unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool {
         // SAFETY: by the caller's promise.
-        let lock = unsafe { rwlock(at) };
+        let lock = unsafe { &*at.cast::<RwLock<()>>() };
         let forgotten = round.count.load(Ordering::Relaxed) != 0;
         round.check(lock.is_locked() == forgotten, "it is or isn't locked, as it shouldn't");
         match lock.try_write() {
@@ -158,13 +151,6 @@ fn write(lock: &RwLock<()>, round: &Round, seat: &mut Seat) {
 
 pub(super) struct Mutexes;
 
-/// # Safety
-/// There is one.
-unsafe fn mutex<'a>(at: *mut u8) -> &'a Mutex<()> {
-    // SAFETY: by the caller's promise.
-    unsafe { &*at.cast() }
-}
-
 impl Kind for Mutexes {
     fn name(&self) -> &'static str {
         "mutex"
@@ -181,7 +167,7 @@ impl Kind for Mutexes {
 
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
         // SAFETY: by the caller's promise.
-        let mutex = unsafe { mutex(at) };
+        let mutex = unsafe { &*at.cast::<Mutex<()>>() };
         for _ in 0..1 + round.choice % 12 {
             let guard = match seat.random.below(8) {
                 0 => mutex.try_lock(),
@@ -198,7 +184,7 @@ impl Kind for Mutexes {
 
     unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
         // SAFETY: by the caller's promise.
-        let mutex = unsafe { mutex(at) };
+        let mutex = unsafe { &*at.cast::<Mutex<()>>() };
         round.check(mutex.try_lock().is_some(), "nobody is inside, and it can't be locked");
         round.check_sums();
         false

@@ -90,25 +90,34 @@ impl Kind for Barriers {
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
         // SAFETY: by the caller's promise.
         let barrier = unsafe { &*at.cast::<Barrier>() };
-        for phase in 1..=phases(round) {
-            round.count.fetch_add(1, Ordering::Relaxed);
-            if barrier.wait().is_leader() {
-                round.phase.fetch_add(1, Ordering::Relaxed);
-            }
-            let arrived = round.count.load(Ordering::Relaxed);
-            round.check(arrived >= phase * round.seats, "a thread was let through too early");
-            seat.dawdle();
-        }
+        pass_phases(round, seat, || barrier.wait().is_leader());
     }
 
     unsafe fn end(&self, _at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        let led = round.phase.load(Ordering::Relaxed);
-        round.check(led == phases(round), "not one leader a phase");
+        check_leaders(round);
         false
     }
 }
 
-pub(super) fn phases(round: &Round) -> usize {
+/// Passes a barrier some times. `wait` returns whether the thread leads the phase.
+pub(super) fn pass_phases(round: &Round, seat: &mut Seat, wait: impl Fn() -> bool) {
+    for phase in 1..=phases(round) {
+        round.count.fetch_add(1, Ordering::Relaxed);
+        if wait() {
+            round.phase.fetch_add(1, Ordering::Relaxed);
+        }
+        let arrived = round.count.load(Ordering::Relaxed);
+        round.check(arrived >= phase * round.seats, "a thread was let through too early");
+        seat.dawdle();
+    }
+}
+
+pub(super) fn check_leaders(round: &Round) {
+    let led = round.phase.load(Ordering::Relaxed);
+    round.check(led == phases(round), "not one leader a phase");
+}
+
+fn phases(round: &Round) -> usize {
     1 + round.choice as usize % 3
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::children;
 use super::super::round::{Kind, Random, Round, Seat};
-use super::super::waits::phases;
+use super::super::waits::{check_leaders, pass_phases};
 use super::locks::{DESTROYS, make_mutex};
 use super::{call, ok, shortly, shortly_by_the_time_of_day, under_furwock};
 use libc::{CLOCK_MONOTONIC, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t};
@@ -122,24 +122,15 @@ impl Kind for Barriers {
     }
 
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        for phase in 1..=phases(round) {
-            round.count.fetch_add(1, Ordering::Relaxed);
-            match call!(pthread_barrier_wait(at.cast())) {
-                0 => {}
-                libc::PTHREAD_BARRIER_SERIAL_THREAD => {
-                    round.phase.fetch_add(1, Ordering::Relaxed);
-                }
-                _ => round.fail("pthread_barrier_wait fails"),
-            }
-            let arrived = round.count.load(Ordering::Relaxed);
-            round.check(arrived >= phase * round.seats, "a thread was let through too early");
-            seat.dawdle();
-        }
+        pass_phases(round, seat, || match call!(pthread_barrier_wait(at.cast())) {
+            0 => false,
+            libc::PTHREAD_BARRIER_SERIAL_THREAD => true,
+            _ => round.fail("pthread_barrier_wait fails"),
+        });
     }
 
     unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        let led = round.phase.load(Ordering::Relaxed);
-        round.check(led == phases(round), "not one leader a phase");
+        check_leaders(round);
         ok!(round, pthread_barrier_destroy(at.cast()));
         false
     }
