@@ -2,7 +2,7 @@
 //!
 //! `HOSTILE_CASES` says how many random ones, `HOSTILE_SEED` which.
 
-use furwock_conformance::differential::{Futex, Kernel, Library, SystemCall, Waitv};
+use furwock_conformance::differential::{Futex, FutexCall, Kernel, Library, SystemCall, WaitvCall};
 use furwock_conformance::hostile::{Case, Failure, What, check, grid, random};
 use std::collections::hash_map::RandomState;
 use std::env;
@@ -65,36 +65,24 @@ impl Futex for Careless {
         "careless"
     }
 
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout_or_val2: *const libc::timespec,
-        uaddr2: *mut u32,
-        val3: u32,
-    ) -> Result<i64, i32> {
+    unsafe fn futex(&self, mut call: FutexCall) -> Result<i64, i32> {
+        let FutexCall { uaddr, op, val, .. } = call;
         let wait = op == libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         // SAFETY: that it isn't is the point.
         if wait && uaddr.is_aligned() && unsafe { uaddr.read_volatile() } != val {
             return Err(libc::EAGAIN);
         }
         let requeue = op == libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
-        let val = if requeue { val & i32::MAX as u32 } else { val };
+        if requeue {
+            call.val = val & i32::MAX as u32;
+        }
         // SAFETY: by the caller's promise.
-        unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) }
+        unsafe { Kernel.futex(call) }
     }
 
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32> {
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
         // SAFETY: by the caller's promise.
-        unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) }
+        unsafe { Kernel.waitv(call) }
     }
 }
 

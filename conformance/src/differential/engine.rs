@@ -1,6 +1,6 @@
 //! furwock's two faces with futex(2)'s signature.
 
-use super::{Futex, Kernel, PRIVATE_U32, Waitv};
+use super::{Futex, FutexCall, Kernel, PRIVATE_U32, Waitv, WaitvCall};
 use furwock::linux;
 
 /// For programs that believe they call the kernel: everything as there.
@@ -16,15 +16,8 @@ impl Futex for SystemCall {
         "furwock, as a system call"
     }
 
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout_or_val2: *const libc::timespec,
-        uaddr2: *mut u32,
-        val3: u32,
-    ) -> Result<i64, i32> {
+    unsafe fn futex(&self, call: FutexCall) -> Result<i64, i32> {
+        let FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 } = call;
         let arguments = [
             uaddr.expose_provenance(),
             op as usize,
@@ -37,26 +30,20 @@ impl Futex for SystemCall {
         unsafe {
             match linux::syscall(libc::SYS_futex, arguments) {
                 Some(result) => result.map(|value| value as i64),
-                None => Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3),
+                None => Kernel.futex(call),
             }
         }
     }
 
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32> {
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
+        let WaitvCall { waiters, count, flags, timeout, clock } = call;
         let (first, last) = (waiters.expose_provenance(), timeout.expose_provenance());
         let arguments = [first, count as usize, flags as usize, last, clock as usize, 0];
         // SAFETY: by the caller's promise.
         unsafe {
             match linux::syscall(libc::SYS_futex_waitv, arguments) {
                 Some(result) => result.map(|value| value as i64),
-                None => Kernel.waitv(waiters, count, flags, timeout, clock),
+                None => Kernel.waitv(call),
             }
         }
     }
@@ -67,31 +54,18 @@ impl Futex for Library {
         "furwock, as a library"
     }
 
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout_or_val2: *const libc::timespec,
-        uaddr2: *mut u32,
-        val3: u32,
-    ) -> Result<i64, i32> {
+    unsafe fn futex(&self, call: FutexCall) -> Result<i64, i32> {
+        let FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 } = call;
         // SAFETY: by the caller's promise.
         let result = unsafe { linux::futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
         result.map(|value| value as i64)
     }
 
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32> {
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
+        let WaitvCall { waiters, count, flags, timeout, clock } = call;
         if extends(waiters, count) {
             // SAFETY: by the caller's promise.
-            return unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) };
+            return unsafe { Kernel.waitv(call) };
         }
         // SAFETY: by the caller's promise.
         let result = unsafe { linux::waitv(waiters, count, flags, timeout, clock) };

@@ -1,6 +1,6 @@
 //! The kernel: what the others are measured by.
 
-use super::{Futex, Waitv};
+use super::{Futex, FutexCall, WaitvCall};
 
 /// The system calls themselves.
 #[derive(Debug)]
@@ -11,29 +11,16 @@ impl Futex for Kernel {
         "kernel"
     }
 
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout_or_val2: *const libc::timespec,
-        uaddr2: *mut u32,
-        val3: u32,
-    ) -> Result<i64, i32> {
+    unsafe fn futex(&self, call: FutexCall) -> Result<i64, i32> {
+        let FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 } = call;
         // SAFETY: by the caller's promise.
         errno_of(unsafe {
             libc::syscall(libc::SYS_futex, uaddr, op, val, timeout_or_val2, uaddr2, val3)
         })
     }
 
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32> {
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
+        let WaitvCall { waiters, count, flags, timeout, clock } = call;
         // SAFETY: by the caller's promise.
         errno_of(unsafe {
             libc::syscall(libc::SYS_futex_waitv, waiters, count, flags, timeout, clock)

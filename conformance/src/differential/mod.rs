@@ -30,6 +30,29 @@ pub use wrong::{Fault, Wrong};
 /// `FUTEX2_SIZE_U32 | FUTEX2_PRIVATE`.
 pub const PRIVATE_U32: u32 = 0x82;
 
+/// A call of futex(2), by the operands' names in its man page.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "futex(2) has them")]
+pub struct FutexCall {
+    pub uaddr: *mut u32,
+    pub op: i32,
+    pub val: u32,
+    pub timeout_or_val2: *const libc::timespec,
+    pub uaddr2: *mut u32,
+    pub val3: u32,
+}
+
+/// A call of futex_waitv(2).
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs, reason = "futex_waitv(2) has them")]
+pub struct WaitvCall {
+    pub waiters: *const Waitv,
+    pub count: u32,
+    pub flags: u32,
+    pub timeout: *const libc::timespec,
+    pub clock: libc::clockid_t,
+}
+
 /// An implementation of futex(2) and futex_waitv(2). What fails gives its errno.
 pub trait Futex: Sync {
     /// What to call it.
@@ -39,26 +62,11 @@ pub trait Futex: Sync {
     ///
     /// # Safety
     /// The operation may write only what is the caller's to write.
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout_or_val2: *const libc::timespec,
-        uaddr2: *mut u32,
-        val3: u32,
-    ) -> Result<i64, i32>;
+    unsafe fn futex(&self, call: FutexCall) -> Result<i64, i32>;
 
     /// futex_waitv(2).
     ///
     /// # Safety
     /// As for `futex`; it writes nothing, unless a waiter's flags ask for `FUTEX2_NUMA`.
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32>;
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32>;
 }

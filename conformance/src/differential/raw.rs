@@ -1,6 +1,6 @@
 //! Calls with their operands in place.
 
-use super::{Futex, Waitv};
+use super::{Futex, FutexCall, Waitv, WaitvCall};
 use std::ptr;
 
 /// Lives at least as long as the call.
@@ -29,17 +29,19 @@ impl Raw {
     /// The operands must be what `implementation` may be called with.
     pub(super) unsafe fn perform(&self, implementation: &dyn Futex) -> Result<i64, i32> {
         let pointer = |timeout: &Option<libc::timespec>| timeout.as_ref().map(ptr::from_ref);
-        match self {
-            Raw::Futex { uaddr, op, val, timeout, val2, uaddr2, val3 } => {
-                let fourth = pointer(timeout).unwrap_or(ptr::without_provenance(*val2));
+        match *self {
+            Raw::Futex { uaddr, op, val, ref timeout, val2, uaddr2, val3 } => {
+                let timeout_or_val2 = pointer(timeout).unwrap_or(ptr::without_provenance(val2));
+                let call = FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 };
                 // SAFETY: by the caller's promise.
-                unsafe { implementation.futex(*uaddr, *op, *val, fourth, *uaddr2, *val3) }
+                unsafe { implementation.futex(call) }
             }
-            Raw::Waitv { waiters, flags, timeout, clock } => {
+            Raw::Waitv { ref waiters, flags, ref timeout, clock } => {
                 let timeout = pointer(timeout).unwrap_or(ptr::null());
-                let count = waiters.len() as u32;
+                let (waiters, count) = (waiters.as_ptr(), waiters.len() as u32);
+                let call = WaitvCall { waiters, count, flags, timeout, clock };
                 // SAFETY: by the caller's promise.
-                unsafe { implementation.waitv(waiters.as_ptr(), count, *flags, timeout, *clock) }
+                unsafe { implementation.waitv(call) }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Implementations with one fault each, which the comparison must find.
 
-use super::{Futex, Kernel, Waitv};
+use super::{Futex, FutexCall, Kernel, WaitvCall};
 use std::sync::atomic::AtomicU32;
 
 /// What is wrong.
@@ -41,9 +41,10 @@ static LOST: AtomicU32 = AtomicU32::new(0);
 const PRIVATE: i32 = libc::FUTEX_PRIVATE_FLAG;
 
 fn requeue(from: *mut u32, to: *mut u32, most: i64) -> Result<i64, i32> {
-    let most = std::ptr::without_provenance(most as usize);
+    let (op, most) = (libc::FUTEX_REQUEUE | PRIVATE, std::ptr::without_provenance(most as usize));
+    let call = FutexCall { uaddr: from, op, val: 0, timeout_or_val2: most, uaddr2: to, val3: 0 };
     // SAFETY: writes nothing.
-    unsafe { Kernel.futex(from, libc::FUTEX_REQUEUE | PRIVATE, 0, most, to, 0) }
+    unsafe { Kernel.futex(call) }
 }
 
 fn wake_last(word: *mut u32, most: i32) -> Result<i64, i32> {
@@ -54,14 +55,25 @@ fn wake_last(word: *mut u32, most: i32) -> Result<i64, i32> {
             break;
         }
         requeue(ASIDE.as_ptr(), word, waiting - 1)?;
-        let none = std::ptr::null_mut();
+        let (uaddr, op) = (ASIDE.as_ptr(), libc::FUTEX_WAKE | PRIVATE);
+        let (timeout_or_val2, uaddr2) = (std::ptr::null(), std::ptr::null_mut());
+        let call = FutexCall { uaddr, op, val: 1, timeout_or_val2, uaddr2, val3: 0 };
         // SAFETY: writes nothing.
-        let one = unsafe {
-            Kernel.futex(ASIDE.as_ptr(), libc::FUTEX_WAKE | PRIVATE, 1, std::ptr::null(), none, 0)
-        }?;
-        woken += one;
+        woken += unsafe { Kernel.futex(call) }?;
     }
     Ok(woken)
+}
+
+/// Makes the call while the waiters of `word` are put aside.
+///
+/// # Safety
+/// As for `Futex::futex`.
+unsafe fn without_waiters(word: *mut u32, call: FutexCall) -> Result<i64, i32> {
+    let before = requeue(word, ASIDE.as_ptr(), i64::from(i32::MAX))?;
+    // SAFETY: by the caller's promise.
+    let result = unsafe { Kernel.futex(call) };
+    requeue(ASIDE.as_ptr(), word, before)?;
+    result
 }
 
 impl Futex for Wrong {
@@ -69,73 +81,53 @@ impl Futex for Wrong {
         "wrong"
     }
 
-    unsafe fn futex(
-        &self,
-        uaddr: *mut u32,
-        op: i32,
-        mut val: u32,
-        mut timeout_or_val2: *const libc::timespec,
-        mut uaddr2: *mut u32,
-        mut val3: u32,
-    ) -> Result<i64, i32> {
+    unsafe fn futex(&self, mut call: FutexCall) -> Result<i64, i32> {
+        let FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 } = call;
         let wake = op == libc::FUTEX_WAKE | PRIVATE;
         let wait = op == libc::FUTEX_WAIT | PRIVATE;
         let moves = op == libc::FUTEX_REQUEUE | PRIVATE;
         let aligned = uaddr.is_aligned() && !uaddr.is_null();
         match self.0 {
             Fault::WakesLast if wake => return wake_last(uaddr, val.cast_signed()),
-            Fault::WakesOneMore if wake => val = val.wrapping_add(1),
+            Fault::WakesOneMore if wake => call.val = val.wrapping_add(1),
             Fault::WakesNobodyForZero if wake && val == 0 && aligned => return Ok(0),
             Fault::MissesMismatch if wait && aligned => {
                 // A word that can't be read gives EFAULT as before.
                 // SAFETY: reads a word if there is one.
-                val = unsafe { peek(uaddr) }.unwrap_or(val);
+                call.val = unsafe { peek(uaddr) }.unwrap_or(val);
             }
             Fault::ForgetsBitset if op == libc::FUTEX_WAKE_BITSET | PRIVATE && val3 != 0 => {
-                val3 = u32::MAX;
+                call.val3 = u32::MAX;
             }
             Fault::MovesToFront if moves && uaddr != uaddr2 => {
-                let before = requeue(uaddr2, ASIDE.as_ptr(), i64::from(i32::MAX))?;
                 // SAFETY: by the caller's promise.
-                let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
-                requeue(ASIDE.as_ptr(), uaddr2, before)?;
-                return result;
+                return unsafe { without_waiters(uaddr2, call) };
             }
             Fault::LocksBesideWaiters if op == libc::FUTEX_TRYLOCK_PI | PRIVATE => {
-                let before = requeue(uaddr, ASIDE.as_ptr(), i64::from(i32::MAX))?;
                 // SAFETY: by the caller's promise.
-                let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
-                requeue(ASIDE.as_ptr(), uaddr, before)?;
-                return result;
+                return unsafe { without_waiters(uaddr, call) };
             }
-            Fault::LosesMoved if moves && uaddr2.is_aligned() => uaddr2 = LOST.as_ptr(),
+            Fault::LosesMoved if moves && uaddr2.is_aligned() => call.uaddr2 = LOST.as_ptr(),
             // SAFETY: the harness gives a timespec or null.
             Fault::ForgetsDeadline if wait => match unsafe { timeout_or_val2.as_ref() } {
                 Some(time) if time.tv_sec >= 0 && (0..1_000_000_000).contains(&time.tv_nsec) => {
-                    timeout_or_val2 = std::ptr::null();
+                    call.timeout_or_val2 = std::ptr::null();
                 }
                 _ => {}
             },
             _ => {}
         }
         // SAFETY: by the caller's promise.
-        let result = unsafe { Kernel.futex(uaddr, op, val, timeout_or_val2, uaddr2, val3) };
+        let result = unsafe { Kernel.futex(call) };
         match (self.0, result) {
             (Fault::CountsOneMore, Ok(woken @ 1..)) if wake => Ok(woken + 1),
             _ => result,
         }
     }
 
-    unsafe fn waitv(
-        &self,
-        waiters: *const Waitv,
-        count: u32,
-        flags: u32,
-        timeout: *const libc::timespec,
-        clock: libc::clockid_t,
-    ) -> Result<i64, i32> {
+    unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
         // SAFETY: by the caller's promise.
-        let result = unsafe { Kernel.waitv(waiters, count, flags, timeout, clock) };
+        let result = unsafe { Kernel.waitv(call) };
         if self.0 == Fault::NamesFirst { result.map(|_| 0) } else { result }
     }
 }

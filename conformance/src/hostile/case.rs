@@ -1,7 +1,7 @@
 //! What is called, and with what.
 
 use super::ground::{Ground, NOBODY, PAGE, Spot};
-use crate::differential::{Futex, PRIVATE_U32, Waitv};
+use crate::differential::{Futex, FutexCall, PRIVATE_U32, Waitv, WaitvCall};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -110,11 +110,16 @@ impl Case {
         match &self.0 {
             Kind::Futex { op, at, value, fourth, at2, value3 } => {
                 let (time, held) = (fourth.timespec(), Ground::held(*at));
-                let fourth = fourth.pointer(&time, ground);
-                let (word, word2) = (ground.address(*at).cast(), ground.address(*at2).cast());
-                let (value, value3) = (given(*value, held), given(*value3, held));
+                let call = FutexCall {
+                    uaddr: ground.address(*at).cast(),
+                    op: *op,
+                    val: given(*value, held),
+                    timeout_or_val2: fourth.pointer(&time, ground),
+                    uaddr2: ground.address(*at2).cast(),
+                    val3: given(*value3, held),
+                };
                 // SAFETY: what is written is the ground's, and nobody else uses that.
-                unsafe { user.futex(word, *op, value, fourth, word2, value3) }
+                unsafe { user.futex(call) }
             }
             Kind::Waitv { waiters, count, flags, timeout, clock } => {
                 let time = timeout.timespec();
@@ -133,8 +138,10 @@ impl Case {
                         ground.at_the_edge(&entries, *beyond)
                     }
                 };
+                let (count, flags, clock) = (*count, *flags, *clock);
+                let call = WaitvCall { waiters, count, flags, timeout, clock };
                 // SAFETY: as above.
-                unsafe { user.waitv(waiters, *count, *flags, timeout, *clock) }
+                unsafe { user.waitv(call) }
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Memory of every kind.
 
-use crate::differential::{Futex, Kernel, Waitv};
+use crate::differential::{Futex, FutexCall, Kernel, Waitv};
 use std::ptr;
 
 pub(super) const PAGE: usize = 4096;
@@ -77,13 +77,15 @@ impl Ground {
             libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG,
             libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG,
         );
-        let none = ptr::null_mut();
+        let call = |op, val, timeout_or_val2| {
+            let (uaddr, uaddr2) = (gone.cast(), ptr::null_mut());
+            FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3: 0 }
+        };
         for user in users {
             let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             // SAFETY: one waits for no time at all, one wakes nobody.
             let results = unsafe {
-                let waited = user.futex(gone.cast(), wait, 0, &zero, none, 0);
-                (waited, user.futex(gone.cast(), wake, 1, ptr::null(), none, 0))
+                (user.futex(call(wait, 0, &zero)), user.futex(call(wake, 1, ptr::null())))
             };
             assert_eq!(results, (Err(libc::ETIMEDOUT), Ok(0)), "{}", user.name());
         }
