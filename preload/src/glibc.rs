@@ -6,7 +6,7 @@
 //! the loader's lock while the thread that holds that waits for the program's.
 
 use crate::tools;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use libc::{clockid_t, pid_t, sched_param, timespec};
 use libc::{
@@ -174,6 +174,31 @@ pub(crate) fn longjmps() -> [*mut c_void; 4] {
 /// Where glibc's `syscall` is.
 pub(crate) fn syscall() -> *mut c_void {
     SYSCALL.address()
+}
+
+/// glibc's `syscall`, for what the library's own leaves to it and for code that runs before this
+/// library's constructor.
+pub(crate) unsafe extern "C-unwind" fn system_call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
+    // SAFETY: null, or glibc's function, which has this type.
+    let glibc: Option<Syscall> = unsafe { core::mem::transmute(syscall()) };
+    match glibc {
+        // SAFETY: the program's own call.
+        Some(glibc) => unsafe { glibc(number, a, b, c, d, e, f) },
+        None => {
+            // SAFETY: this thread's own errno.
+            unsafe { *libc::__errno_location() = libc::ENOSYS };
+            -1
+        }
+    }
 }
 
 unsafe extern "C" {

@@ -4,7 +4,6 @@
 //! forbid that. (So a priority that another process sets isn't noticed.)
 
 use crate::glibc;
-use crate::syscall::glibc_call;
 use core::ffi::{c_int, c_uint};
 use furwock::lock::mind_priorities;
 use libc::{c_long, pid_t, pthread_attr_t, pthread_t, sched_param};
@@ -120,7 +119,7 @@ pub unsafe extern "C-unwind" fn sched_setattr(
         // malloc that may not be set up. glibc's own does the same system call.
         let (thread, address) = (thread as usize, attr.expose_provenance());
         let number = libc::SYS_sched_setattr;
-        let result = glibc_call(number, thread, address, flags as usize, 0, 0, 0) as c_int;
+        let result = glibc::system_call(number, thread, address, flags as usize, 0, 0, 0) as c_int;
         noted(result, || may_be_realtime(attr))
     }
 }

@@ -12,13 +12,11 @@ use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
-
 /// The target of calls that aren't for the engine: glibc's `syscall`.
-static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
+static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc::system_call as *mut c_void);
 
 /// The target of futex calls: `futex_call`, or glibc too.
-static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(glibc_call as *mut c_void);
+static FUTEX: AtomicPtr<c_void> = AtomicPtr::new(glibc::system_call as *mut c_void);
 
 /// Looks up glibc's function, and takes over futex calls if asked to.
 pub(crate) fn start(takes_futex: bool) {
@@ -88,7 +86,7 @@ unsafe extern "C-unwind" fn futex_call(
             -1
         }
         // SAFETY: the program's own call.
-        None => unsafe { glibc_call(number, a, b, c, d, e, f) },
+        None => unsafe { glibc::system_call(number, a, b, c, d, e, f) },
     }
 }
 
@@ -104,32 +102,8 @@ unsafe extern "C-unwind" fn priority_call(
 ) -> c_long {
     // SAFETY: the program's own call.
     unsafe {
-        let result = glibc_call(number, a, b, c, d, e, f);
+        let result = glibc::system_call(number, a, b, c, d, e, f);
         priority::note_call(number, b, result);
         result
-    }
-}
-
-/// glibc's function, for what `futex_call` leaves to it and for code that runs before this
-/// library's constructor.
-pub(crate) unsafe extern "C-unwind" fn glibc_call(
-    number: c_long,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_long {
-    // SAFETY: null, or glibc's function, which has this type.
-    let glibc: Option<Syscall> = unsafe { core::mem::transmute(glibc::syscall()) };
-    match glibc {
-        // SAFETY: the program's own call.
-        Some(glibc) => unsafe { glibc(number, a, b, c, d, e, f) },
-        None => {
-            // SAFETY: this thread's own errno.
-            unsafe { *libc::__errno_location() = libc::ENOSYS };
-            -1
-        }
     }
 }
