@@ -66,12 +66,16 @@ fn lock_typed(mutex: &Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 fn lock_slow(mutex: &Mutex) -> c_int {
+    // The fast path needs the thread's id, and tries nothing in a thread that hasn't asked for it.
+    let untried = known_thread_id() == 0;
     mutex.lock_checked(
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
         |mutex| {
-            probes::lll_lock_wait(mutex);
-            lock_contended(&mutex.raw, &const { Options::new() });
+            if !(untried && mutex.raw.try_lock()) {
+                probes::lll_lock_wait(mutex);
+                lock_contended(&mutex.raw, &const { Options::new() });
+            }
             0
         },
         probes::mutex_acquired,

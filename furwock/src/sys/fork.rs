@@ -4,6 +4,7 @@
 pub(crate) use super::pretend;
 
 use super::slot::{known_tid, refresh_tid};
+use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 /// Whether the handlers are registered.
@@ -12,7 +13,13 @@ static WATCHED: AtomicBool = AtomicBool::new(false);
 static TOLD: AtomicBool = AtomicBool::new(false);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// What `on_child` registered.
-static FORGET: [AtomicPtr<()>; 8] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 8];
+static HOOKS: [AtomicPtr<Hook>; 8] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 8];
+
+/// What a child has to forget beyond its thread's id. It is told the id that its thread had in the
+/// parent, 0 if nothing had asked for the id.
+///
+/// A hook is known by its own address: a function need not have one address only.
+pub(crate) struct Hook(pub(crate) fn(u32));
 
 /// Whether this process is the child of one that used furwock before it forked: lock words may then
 /// carry the bits of threads that don't exist here.
@@ -32,20 +39,23 @@ pub(crate) fn generation() -> u32 {
     GENERATION.load(Ordering::Relaxed)
 }
 
-/// Registers `forget` for what a child has to forget beyond its thread's id. Each child calls all
-/// that are registered, in any order, with the id that its thread had in the parent; that is 0 if
-/// nothing had asked for the id. A function may be registered again, and may then be called twice.
+/// Registers `hook`, unless it is registered already. Each child calls all that are, in any order.
 /// The caller calls `watch` too, before a child can have anything to forget.
-pub(crate) fn on_child(forget: fn(u32)) {
-    let new = forget as *mut ();
-    let is_free = |place: &AtomicPtr<()>| {
+pub(crate) fn on_child(hook: &'static Hook) {
+    let new: *const Hook = hook;
+    let is_there = |place: &AtomicPtr<Hook>| {
         let seen = place.load(Ordering::Relaxed);
-        let order = Ordering::Release;
-        seen == new
-            || (seen.is_null()
-                && place.compare_exchange(seen, new, order, Ordering::Relaxed).is_ok())
+        if !seen.is_null() {
+            return ptr::eq(seen, new);
+        }
+        let (order, failure) = (Ordering::Release, Ordering::Relaxed);
+        match place.compare_exchange(seen, new.cast_mut(), order, failure) {
+            Ok(_) => true,
+            // Another thread was faster, perhaps with the same hook.
+            Err(now) => ptr::eq(now, new),
+        }
     };
-    assert!(FORGET.iter().any(is_free), "more to forget in a child than there is room for");
+    assert!(HOOKS.iter().any(is_there), "more to forget in a child than there is room for");
 }
 
 /// Registers the handlers. Returns when they are registered, by whichever thread: a caller may fork
@@ -77,14 +87,11 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     let in_parent = known_tid();
     refresh_tid();
-    for place in &FORGET {
-        let forget = place.load(Ordering::Acquire);
-        if forget.is_null() {
-            continue;
+    for place in &HOOKS {
+        // SAFETY: null, or a `&'static Hook` that `on_child` stored.
+        if let Some(hook) = unsafe { place.load(Ordering::Acquire).as_ref() } {
+            (hook.0)(in_parent);
         }
-        // SAFETY: the pointer was a `fn(u32)` in `on_child`.
-        let forget: fn(u32) = unsafe { core::mem::transmute(forget) };
-        forget(in_parent);
     }
 }
 
@@ -124,6 +131,23 @@ mod tests {
             generation() == depth && known_tid() == tid
         });
         assert_eq!(ended, 7);
+    }
+
+    /// Threads that register it at the same time and again take up one place, and the child calls it
+    /// once.
+    #[test]
+    fn a_hook_takes_up_one_place() {
+        static CALLS: AtomicU32 = AtomicU32::new(0);
+        static HOOK: Hook = Hook(|_| _ = CALLS.fetch_add(1, Ordering::Relaxed));
+        watch();
+        std::thread::scope(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| (0..100).for_each(|_| on_child(&HOOK)));
+            }
+        });
+        let is_it = |place: &&AtomicPtr<Hook>| ptr::eq(place.load(Ordering::Relaxed), &HOOK);
+        assert_eq!(HOOKS.iter().filter(is_it).count(), 1);
+        assert_eq!(in_two_generations(|depth| CALLS.load(Ordering::Relaxed) == depth), 7);
     }
 
     /// A child of a process in which another thread was about to register.

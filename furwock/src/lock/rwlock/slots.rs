@@ -347,7 +347,8 @@ mod native {
     fn take_one() {
         slot().row.set(NONE);
         // Before anything is published in it: a child that forgets nothing finds its parent's.
-        fork::on_child(forget_others);
+        static HOOK: fork::Hook = fork::Hook(forget_others);
+        fork::on_child(&HOOK);
         fork::watch();
         let caller = lot::caller();
         if let Some(row) = claim(caller) {

@@ -359,10 +359,10 @@ impl<'t> Locked<'t> {
     /// # Safety
     /// The waiter is the caller's, and in no queue; this is the bucket of `key`.
     pub(crate) unsafe fn stand(&mut self, waiter: &'static Waiter, key: Key) {
-        waiter.stands_at(key);
         // SAFETY: by this function's contract.
         unsafe {
             waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0);
+            waiter.stands_at(key);
             self.push_back(waiter, key);
         }
     }

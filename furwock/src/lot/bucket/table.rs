@@ -87,7 +87,8 @@ mod native {
 
     #[cold]
     fn make() -> *mut Bucket {
-        fork::on_child(forget);
+        static HOOK: fork::Hook = fork::Hook(forget);
+        fork::on_child(&HOOK);
         // Asked here, before a sandbox forbids it, and nowhere else unless the program says so.
         if priority::realtime_priority() != 0 {
             priority::there_are_ranks();

@@ -56,7 +56,8 @@ fn register() -> Option<&'static Thread> {
 #[cold]
 pub(crate) fn spares(count: usize) -> Option<&'static Thread> {
     // Before any is queued: a child that forgets nothing finds its parent's.
-    fork::on_child(forget);
+    static HOOK: fork::Hook = fork::Hook(forget);
+    fork::on_child(&HOOK);
     fork::watch();
     pool::take(count)
 }

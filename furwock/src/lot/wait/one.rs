@@ -59,10 +59,10 @@ impl<'d> Wait<'d> {
         bitset: u32,
     ) -> Self {
         let waiter = node.waiter();
-        waiter.stands_at(key);
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
         unsafe {
             waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank());
+            waiter.stands_at(key);
             match place {
                 Place::Front => locked.push_front(waiter, key),
                 Place::Back => locked.push_back(waiter, key),
