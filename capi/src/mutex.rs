@@ -45,7 +45,8 @@ pub unsafe extern "C" fn furwock_mutex_lock_until(
     let arguments = unsafe { raw(mutex).and_then(|raw| Ok((raw, deadline(until)?))) };
     errno_of(arguments.and_then(|(raw, until)| {
         let options = until.map_or(Options::new(), |until| Options::new().until(until));
-        raw.lock_with(&options).map(|_| ()).ok_or(ETIMEDOUT)
+        let taken = raw.try_lock() || raw.lock_with(&options).is_some();
+        taken.then_some(()).ok_or(ETIMEDOUT)
     }))
 }
 

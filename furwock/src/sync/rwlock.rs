@@ -130,12 +130,12 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Instant = Instant;
 
     fn try_lock_shared_for(&self, timeout: Duration) -> Option<Marker> {
-        let tried = self.read_fast();
+        let tried = RawRwLock::try_lock_shared(self);
         take_before(|| Deadline::after(timeout), tried, |options| self.read_slow(options))
     }
 
     fn try_lock_shared_until(&self, timeout: Instant) -> Option<Marker> {
-        let tried = self.read_fast();
+        let tried = RawRwLock::try_lock_shared(self);
         take_before(|| Deadline::from_instant(timeout), tried, |options| self.read_slow(options))
     }
 

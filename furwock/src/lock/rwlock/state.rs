@@ -255,7 +255,8 @@ const UPGRADES: Bits = Bits {
     parked: 0,
     token: Kind::Upgrader.token(),
     take: |word, tid| taken(word, Kind::Upgrader, tid),
-    seize: |word, tid| seized(word, Kind::Upgrader, tid),
+    // The owner is the upgrader itself: there is no other thread to take the lock over from.
+    seize: |_, _| None,
     ..WRITES
 };
 
