@@ -316,7 +316,7 @@ THREAD(time_out, void *argument UNUSED)
 	errno = 4711;
 	for (EACH(i, ends)) {
 		IS(mtx_timedlock(&mutex, &ends[i]), timedout);
-		CHECK(now_ns(CLOCK_REALTIME) >= ns_of(ends[i]));
+		CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&ends[i]));
 	}
 	IS(mtx_trylock(&mutex), busy);
 	CHECK_EQ(errno, 4711);
@@ -582,7 +582,7 @@ CLAUSE(cnd_timedwait__ret__timedout,
 		ends[3] = in_ms(CLOCK_REALTIME, 15);
 		for (EACH(i, ends)) {
 			IS(until_ended(&ends[i]), timedout);
-			CHECK(now_ns(CLOCK_REALTIME) >= ns_of(ends[i]));
+			CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&ends[i]));
 		}
 		CHECK_EQ(errno, 4711);
 		CHECK_HELD_ONCE_AS_MTX();

@@ -954,7 +954,7 @@ THREAD(time_out_in_storm, void *argument UNUSED)
 	while (!error)
 		error = wait_until(scene.call, COND, MUTEX, &at);
 	CHECK_ERR(error, ETIMEDOUT);
-	CHECK(now_ns(clock) >= ns_of(at));
+	CHECK(now_ns(clock) >= ns_of(&at));
 	OK(pthread_mutex_unlock(MUTEX));
 	scene.returned = 1;
 	/* The storm's victim has to be there until it is over. */

@@ -16,23 +16,10 @@
 	}								\
 	static void name##_does(argument)
 
-static void UNUSED start_all(struct thread *threads, size_t count, void *(*run)(void *),
-			     void *argument)
-{
-	for (size_t i = 0; i < count; i++)
-		start(&threads[i], run, argument);
-}
-
 static void UNUSED all_asleep(struct thread *threads, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		until_asleep(&threads[i]);
-}
-
-static void UNUSED join_all(struct thread *threads, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		join(&threads[i]);
 }
 
 /* The same of arrays. */
@@ -52,12 +39,6 @@ static void UNUSED run_together(size_t count, void *(*run)(void *), void *argume
 static void UNUSED in_a_thread(void *(*run)(void *), void *argument)
 {
 	run_together(1, run, argument);
-}
-
-static void UNUSED start_asleep(struct thread *thread, void *(*run)(void *), void *argument)
-{
-	start(thread, run, argument);
-	until_asleep(thread);
 }
 
 static void UNUSED cancel_and_join(struct thread *thread)

@@ -1036,7 +1036,7 @@ THREAD(time_out_in_storm, struct far *far)
 
 	far->at = in_ms(clock, 50);
 	CHECK_ERR(lock_until(far->call, &far->held.mutex, &far->at), ETIMEDOUT);
-	CHECK(now_ns(clock) >= ns_of(far->at));
+	CHECK(now_ns(clock) >= ns_of(&far->at));
 	/* The storm's victim has to be there until it is over. */
 	far->held.release = true;
 	UNTIL(!far->held.release);

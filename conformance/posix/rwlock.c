@@ -605,7 +605,7 @@ CLOCK_CLAUSES(desc_2__realtime_clock,
 	hold_elsewhere(&holder, &lock, write ? RDLOCK : WRLOCK);
 	at = in_ms(CLOCK_REALTIME, 10);
 	CHECK_ERR(clocklock(write, CLOCK_REALTIME, &at), ETIMEDOUT);
-	CHECK(now_ns(CLOCK_REALTIME) >= ns_of(at));
+	CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&at));
 	CHECK_ERR(clocklock(write, CLOCK_REALTIME, &passed), ETIMEDOUT);
 	let_go(&holder);
 	check_free(&lock);

@@ -133,8 +133,8 @@ mod tests {
         assert_eq!(ended, 7);
     }
 
-    /// Threads that register it at the same time and again take up one place, and the child calls it
-    /// once.
+    /// Threads that register it at the same time and again take up one place, and the child calls
+    /// it once.
     #[test]
     fn a_hook_takes_up_one_place() {
         static CALLS: AtomicU32 = AtomicU32::new(0);

@@ -10,6 +10,7 @@ pub mod rwlocks;
 
 use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
 use std::time::{Duration, SystemTime};
 use watchdog::{Patience, Whom};
 
@@ -70,9 +71,14 @@ pub fn task_status(tid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()
 }
 
-/// Whether one of this process's threads sleeps.
+/// Whether one of this process's threads sleeps, and not only for a moment: on its way to a wait a
+/// thread may sleep at a lock of libc's (malloc, pthread_atfork).
 pub fn is_asleep(tid: u32) -> bool {
-    task_status(tid).is_some_and(|status| status.contains("\nState:\tS"))
+    let sleeps = || task_status(tid).is_some_and(|status| status.contains("\nState:\tS"));
+    (0..5).all(|_| {
+        thread::sleep(Duration::from_micros(500));
+        sleeps()
+    })
 }
 
 /// xorshift: good enough to choose.
