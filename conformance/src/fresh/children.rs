@@ -115,9 +115,10 @@ pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
     };
     // Hot for the child, or about to be.
     let reads = random.below(READS);
-    let stop = AtomicBool::new(false);
+    let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let child = thread::scope(|scope| {
         scope.spawn(|| {
+            begun.store(true, Ordering::Release);
             while !stop.load(Ordering::Relaxed) {
                 objects.read();
                 objects.lock();
@@ -127,6 +128,10 @@ pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
                 }
             }
         });
+        // A thread that begins holds a lock of std's, which the child's threads need as they begin.
+        while !begun.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
         (0..reads).for_each(|_| objects.read());
         objects.lock();
         objects.write();

@@ -24,7 +24,7 @@ mod words;
 use lockstep::{Team, lockstep, mortal};
 use pool::Pool;
 use round::{Kind, Random};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -139,14 +139,20 @@ fn own_rows(face: Face) {
         Face::Crate => drop(warm.read()),
         Face::Pthread => pthread::read_warm(),
     };
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
     (0..300).for_each(|_| read());
     for _ in 0..IDLE {
         let begins = thread::Builder::new().stack_size(64 << 10).spawn(move || {
             (0..3).for_each(|_| read());
+            BEGUN.fetch_add(1, Ordering::Release);
             loop {
                 thread::park();
             }
         });
         begins.expect("a thread can be started");
+    }
+    // No child is forked while one begins (see `children`).
+    while BEGUN.load(Ordering::Acquire) < IDLE {
+        thread::yield_now();
     }
 }
