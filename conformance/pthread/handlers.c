@@ -201,7 +201,7 @@ TEST(linux_sigaction__more_handlers_than_there_can_be_a_table_for)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool stop;
-static _Atomic int turns;
+static _Atomic int contending, turns;
 
 static void *contend(void *argument UNUSED)
 {
@@ -209,6 +209,7 @@ static void *contend(void *argument UNUSED)
 	int number;
 
 	OK(pthread_sigmask(0, NULL, &before));
+	contending++;
 	while (!stop) {
 		OK(pthread_mutex_lock(&mutex));
 		turns++;
@@ -232,11 +233,12 @@ static bool goes_on(void)
 	return now_ns(CLOCK_MONOTONIC) < end;
 }
 
-static void contend_begins(void)
+/* All of them do: a newborn would be come upon before it has set itself up. */
+static void contend_begins(void *(*run)(void *))
 {
 	stop = false;
-	start_all(threads, 3, contend, NULL);
-	UNTIL(turns > 1000);
+	start_all(threads, 3, run, NULL);
+	UNTIL(contending == 3 && turns > 1000);
 }
 
 static void contend_ends(void)
@@ -270,7 +272,7 @@ TEST(posix_sigqueue__a_value_arrives_once_amid_locks)
 	int i, sent = 0;
 
 	OK(sigaction(SIGRTMIN, &action, NULL));
-	contend_begins();
+	contend_begins(contend);
 	for (i = 0; goes_on(); i++) {
 		int to = i % 3;
 		union sigval value = { .sival_int = i / 3 << 2 | to };
@@ -299,7 +301,7 @@ TEST(posix_SA_RESETHAND__amid_locks_is_called_once)
 	};
 	int i;
 
-	contend_begins();
+	contend_begins(contend);
 	for (i = 0; goes_on(); i++) {
 		OK(sigaction(SIGUSR1, &action, NULL));
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
@@ -326,7 +328,7 @@ TEST(posix_SA_NODEFER__amid_locks_nests)
 	int i;
 
 	OK(sigaction(SIGUSR1, &action, NULL));
-	contend_begins();
+	contend_begins(contend);
 	for (i = 0; goes_on(); i++) {
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
 		while (handled != 4 * (i + 1))
@@ -373,8 +375,7 @@ TEST(posix_SA_ONSTACK__amid_locks_has_its_stack_and_context)
 	int i;
 
 	OK(sigaction(SIGUSR1, &action, NULL));
-	start_all(threads, 3, contend_on_stack, NULL);
-	UNTIL(turns > 1000);
+	contend_begins(contend_on_stack);
 	for (i = 0; goes_on(); i++) {
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
 		while (handled != i + 1)
