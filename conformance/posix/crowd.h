@@ -4,8 +4,6 @@
 
 #include "../pthread/harness.h"
 
-#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
-
 /* Defines what a thread does, with its argument as what it is. */
 #define THREAD(name, argument)						\
 	static void name##_does(argument);				\

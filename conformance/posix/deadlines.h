@@ -4,15 +4,6 @@
 
 #include "../pthread/harness.h"
 
-#define EACH(item, list)						\
-	size_t item = 0; item < sizeof(list) / sizeof((list)[0]); item++
-
-/* How late a wait may end on a machine with more to do. */
-#define LATE_MS 2000
-
-/* A wait that ends in less time than the watchdog takes. */
-#define LONG_MS 15000
-
 /* The deadline is reached, and not long ago. */
 #define CHECK_REACHED(clock, at)					\
 	do {								\

@@ -532,7 +532,7 @@ CLAUSE_IN("glibc extension", pthread_mutex_lock__desc_5__handler_uses_another_mu
 	struct entry entry = { .call = WAIT };
 
 	hold_elsewhere(&entry.held, &holder, DEFAULT);
-	handle_with(SIGUSR2, lock_in_handler);
+	handle_by(SIGUSR2, lock_in_handler, 0);
 	start(&waiter, enter, &entry);
 	while (handler_locked < 20) {
 		until_asleep(&waiter);
@@ -1052,7 +1052,7 @@ TIMED_CLAUSES(desc_2__handlers_dont_move_the_deadline,
 	OK(make_mutex(&far.held.mutex, DEFAULT));
 	OK(pthread_mutex_lock(&far.held.mutex));
 	handled = 0;
-	handle_with(SIGUSR1, count_signal);
+	handle(0);
 	start(&waiter, time_out_in_storm, &far);
 	begin_storm(&storm, &waiter);
 	UNTIL(far.held.release);

@@ -6,6 +6,7 @@
 #define CONFORMANCE_MUTEXES_H
 
 #include "crowd.h"
+#include "handlers.h"
 #include "../pthread/gate.h"
 #include "../pthread/held.h"
 
@@ -17,8 +18,6 @@ static const int types[] UNUSED = {
 	[ERRORCHECK] = PTHREAD_MUTEX_ERRORCHECK,
 	[ADAPTIVE] = PTHREAD_MUTEX_ADAPTIVE_NP,
 };
-
-#define TYPES 5
 
 /* Notes what a loop is at, for failures to tell. */
 static bool UNUSED at_kind(enum kind kind, enum kind end)
@@ -91,13 +90,6 @@ static void UNUSED become_realtime(int priority)
 	if (error == EPERM)
 		SKIP("no privilege to use real-time priorities");
 	OK(error);
-}
-
-static void UNUSED become_ordinary(void)
-{
-	struct sched_param param = { .sched_priority = 0 };
-
-	OK(pthread_setschedparam(pthread_self(), SCHED_OTHER, &param));
 }
 
 static void UNUSED make_protected(pthread_mutex_t *mutex, int type, int ceiling)
@@ -190,22 +182,6 @@ static void UNUSED orphan(pthread_mutex_t *mutex)
 
 /* ------------------------------------------------------ a storm of signals -- */
 
-static _Atomic int handled;
-
-static void UNUSED count_signal(int signal UNUSED)
-{
-	handled++;
-}
-
-/* Without SA_RESTART: what can be interrupted is. */
-static void UNUSED handle_with(int number, void (*handler)(int))
-{
-	struct sigaction action = { .sa_handler = handler };
-
-	sigemptyset(&action.sa_mask);
-	CHECK(!sigaction(number, &action, NULL));
-}
-
 struct storm {
 	struct thread *victim;
 	_Atomic bool over;
@@ -227,7 +203,7 @@ static void UNUSED begin_storm(struct storm *storm, struct thread *victim)
 {
 	storm->victim = victim;
 	storm->over = false;
-	handle_with(SIGUSR1, count_signal);
+	handle(0);
 	start(&storm->thread, send_signals, storm);
 }
 

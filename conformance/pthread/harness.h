@@ -45,6 +45,17 @@
 
 #define EXIT_SKIPPED 77
 
+/* How late a wait may end on a machine with more to do. */
+#define LATE_MS 2000
+
+/* A wait that ends in less time than the watchdog takes. */
+#define LONG_MS 15000
+
+#define COUNT(list) (sizeof(list) / sizeof((list)[0]))
+
+/* for (EACH(i, list)) */
+#define EACH(item, list) size_t item = 0; item < COUNT(list); item++
+
 static const char *running = "(no test)";
 
 /* The row and column at which a test of a table is: a failure tells them. */
@@ -477,7 +488,6 @@ struct test {
 
 #define TEST(name) TEST_ON(name, "both", "")
 #define TEST_FURWOCK_ONLY(name, why) TEST_ON(name, "furwock", why)
-#define TEST_GLIBC_ONLY(name, why) TEST_ON(name, "glibc", why)
 
 static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 			    char **argv)
@@ -503,14 +513,6 @@ static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 	fprintf(stderr, "no test named %s\n", argv[1]);
 	return 2;
 }
-
-/* For programs whose tests stand in a table. */
-#define TEST_MAIN(tests)						\
-	int main(int argc, char **argv)					\
-	{								\
-		return run_tests(tests, sizeof(tests) / sizeof(tests[0]),\
-				 argc, argv);				\
-	}
 
 static int UNUSED by_line(const void *one, const void *other)
 {

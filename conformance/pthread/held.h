@@ -1,22 +1,8 @@
-/*
- * Mutexes that another thread holds, and deadlines and clocks that are refused.
- */
+/* Mutexes that another thread holds. */
 #ifndef CONFORMANCE_HELD_H
 #define CONFORMANCE_HELD_H
 
 #include "harness.h"
-
-/* How late a wait may end on a machine with more to do. */
-#define LATE_MS 2000
-
-static const long bad_nanoseconds[] UNUSED = { -1, NS_PER_S, LONG_MAX, LONG_MIN };
-static const clockid_t bad_clocks[] UNUSED = {
-	CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_BOOTTIME,
-	CLOCK_MONOTONIC_RAW, CLOCK_REALTIME_COARSE, 12345, -1,
-};
-
-#define EACH(item, list)						\
-	size_t item = 0; item < sizeof(list) / sizeof((list)[0]); item++
 
 struct held {
 	pthread_mutex_t mutex;

@@ -4,15 +4,6 @@
 
 #include "harness.h"
 
-/* How late a wait may end on a machine with more to do. */
-#define LATE_MS 2000
-
-/* A wait that ends in less time than the watchdog takes. */
-#define LONG_MS 15000
-
-#define EACH(item, list)						\
-	size_t item = 0; item < sizeof(list) / sizeof((list)[0]); item++
-
 /* glibc's numbers, in a row: 0 is PTHREAD_RWLOCK_DEFAULT_NP too. */
 enum rw_kind {
 	PREFER_READER = PTHREAD_RWLOCK_PREFER_READER_NP,
