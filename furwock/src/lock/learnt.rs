@@ -23,7 +23,7 @@ pub(super) fn short_spells(notes: &Notes) -> &AtomicU32 {
     &notes.counts[1]
 }
 
-/// How many wakes have paid (`ahead`), of the locks that share the key's bucket.
+/// How many wakes at once have paid, of the locks that share the key's bucket.
 pub(super) fn wakes_ahead(key: Key) -> &'static AtomicU32 {
     &lot::advice(key)[0]
 }
