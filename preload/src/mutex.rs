@@ -32,21 +32,25 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     lock_typed(mutex)
 }
 
-/// A plain mutex that is taken. Trying again at once would only take its cache line from the
-/// holder.
+/// Whether `try_take` tries: it needs the thread's id, which a thread's first call has to ask for.
+fn can_try() -> bool {
+    known_thread_id() != 0
+}
+
+/// A plain mutex that `try_take` didn't take.
 #[cold]
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
-    probes::lll_lock_wait(mutex);
+    let tried = can_try();
     closed(|| {
-        lock_contended(&mutex.raw, &const { Options::new() });
+        mutex.take_after(tried);
         mutex.held_as(Kind::Plain);
     });
     probes::mutex_acquired(mutex);
     0
 }
 
-/// A mutex that is taken, or of a kind with rules of its own.
+/// A mutex of a kind with rules of its own.
 #[inline(never)]
 fn lock_typed(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
@@ -66,16 +70,12 @@ fn lock_typed(mutex: &Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 fn lock_slow(mutex: &Mutex) -> c_int {
-    // The fast path needs the thread's id, and tries nothing in a thread that hasn't asked for it.
-    let untried = known_thread_id() == 0;
+    let tried = can_try();
     mutex.lock_checked(
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
         |mutex| {
-            if !(untried && mutex.raw.try_lock()) {
-                probes::lll_lock_wait(mutex);
-                lock_contended(&mutex.raw, &const { Options::new() });
-            }
+            mutex.take_after(tried);
             0
         },
         probes::mutex_acquired,
@@ -262,6 +262,15 @@ impl Mutex {
         match lock_contended(&self.raw, &Options::new().until(deadline)) {
             Some(_) => 0,
             None => ETIMEDOUT,
+        }
+    }
+
+    /// Takes it after `try_take` didn't. If that `tried`, trying again at once would only take the
+    /// cache line from the holder.
+    fn take_after(&self, tried: bool) {
+        if tried || !self.raw.try_lock() {
+            probes::lll_lock_wait(self);
+            lock_contended(&self.raw, &const { Options::new() });
         }
     }
 
