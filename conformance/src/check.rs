@@ -1,7 +1,7 @@
 //! Runs every test of a program that holds on one side.
 
 use crate::{Ended, Side, Test, run, scratch};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Runs the tests of `program`, and panics with all that failed.
 pub fn check(name: &str, side: Side, program: PathBuf) {
@@ -13,7 +13,7 @@ pub fn check(name: &str, side: Side, program: PathBuf) {
             continue;
         }
         held += 1;
-        let ended = run(&program, &test, side);
+        let ended = run_on(&program, &test, side);
         println!("{}: {ended}", test.name);
         if let Ended::Failed(why) = ended {
             failures.push(format!("{}: {why}", test.name));
@@ -22,6 +22,22 @@ pub fn check(name: &str, side: Side, program: PathBuf) {
     assert!(held > 0, "{name} has no tests for {}", side.name());
     let of = format!("{} of {held} tests of {name} failed on {}", failures.len(), side.name());
     assert!(failures.is_empty(), "{of}:\n  {}", failures.join("\n  "));
+}
+
+/// How often a test may run on glibc before it counts as failed there. That side only shows that a
+/// test asks no more than glibc gives, and glibc has races of its own: one storm of rwlocks in some
+/// thousands hangs. On furwock the first failure counts.
+const TRIES_ON_GLIBC: usize = 3;
+
+fn run_on(program: &Path, test: &Test, side: Side) -> Ended {
+    let tries = if side == Side::Glibc { TRIES_ON_GLIBC } else { 1 };
+    for tried in 1..tries {
+        match run(program, test, side) {
+            Ended::Failed(why) => println!("{}: failed, try {tried} of {tries}: {why}", test.name),
+            ended => return ended,
+        }
+    }
+    run(program, test, side)
 }
 
 /// A folder for each program and side: tests run at the same time.
