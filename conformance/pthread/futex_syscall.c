@@ -171,7 +171,7 @@ TEST(futex_cmp_requeue__wakes_and_moves)
 TEST(futex_cmp_requeue__looks_at_the_word)
 {
 	const int op = FUTEX_CMP_REQUEUE | PRIVATE;
-	struct timespec until = in_ms(CLOCK_MONOTONIC, 500);
+	struct timespec until = in_ms(CLOCK_MONOTONIC, LATE_MS);
 	struct waiter waiter;
 	static word from, to;
 

@@ -179,13 +179,6 @@ static void UNUSED sleep_ms(int64_t ms)
 		;
 }
 
-/* The watchdog sees to the end of it. */
-#define UNTIL(condition)						\
-	do {								\
-		while (!(condition))					\
-			usleep(200);					\
-	} while (0)
-
 /* Pseudo-random, one state a thread. */
 static uint32_t UNUSED next_random(uint32_t *state)
 {
@@ -194,6 +187,40 @@ static uint32_t UNUSED next_random(uint32_t *state)
 	*state ^= *state << 5;
 	return *state;
 }
+
+/* A process's delays are no longer than this in all: its tests have to end. */
+#define ALL_DELAYS_MS 3000
+
+/*
+ * CONFORMANCE_DELAYS=MS delays each thread by up to so many milliseconds as it
+ * begins, as it has started another, and as it has seen what it waited for. A
+ * test that fails then relies on how soon a thread runs.
+ */
+static void UNUSED delay_at_random(void)
+{
+	static _Atomic int left_us = ALL_DELAYS_MS * 1000;
+	const char *most_ms = getenv("CONFORMANCE_DELAYS");
+	uint32_t random = (uint32_t)now_ns(CLOCK_MONOTONIC) | 1;
+	struct timespec delay = { .tv_sec = 0 };
+	int saved = errno;
+
+	if (!most_ms || left_us <= 0)
+		return;
+	next_random(&random);
+	delay.tv_nsec = next_random(&random) % (atoi(most_ms) * NS_PER_MS + 1);
+	left_us -= delay.tv_nsec / 1000;
+	/* usleep would be a cancellation point. */
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &delay, NULL);
+	errno = saved;
+}
+
+/* The watchdog sees to the end of it. */
+#define UNTIL(condition)						\
+	do {								\
+		while (!(condition))					\
+			usleep(200);					\
+		delay_at_random();					\
+	} while (0)
 
 /* ------------------------------------------------------------- threads -- */
 
@@ -209,7 +236,9 @@ static void *thread_entry(void *argument)
 {
 	struct thread *thread = argument;
 
+	delay_at_random();
 	thread->tid = gettid();
+	delay_at_random();
 	return thread->run(thread->argument);
 }
 
@@ -220,6 +249,7 @@ static void UNUSED start_with(struct thread *thread, const pthread_attr_t *attr,
 	thread->run = run;
 	thread->argument = argument;
 	OK(pthread_create(&thread->pthread, attr, thread_entry, thread));
+	delay_at_random();
 }
 
 static void UNUSED start(struct thread *thread, void *(*run)(void *),
@@ -299,6 +329,7 @@ static void UNUSED until_asleep(struct thread *thread)
 		usleep(300);
 		seen = is_asleep(thread->tid) ? seen + 1 : 0;
 	}
+	delay_at_random();
 }
 
 /* Starts a thread that is going to sleep, and returns once it does. */

@@ -3,12 +3,14 @@
 
 static struct objects global;
 static _Atomic bool stop;
+static _Atomic int contending;
 
 /* Contends for the mutex and the rwlock until told to stop. */
 static void *contend(void *argument)
 {
 	struct objects *objects = argument;
 
+	contending++;
 	while (!stop) {
 		OK(pthread_mutex_lock(&objects->mutex));
 		objects->counter++;
@@ -42,6 +44,7 @@ TEST(posix_pthread_create__first_locks_are_threads)
 	global.mutex = mutex;
 	OK(pthread_rwlock_init(&global.rwlock, NULL));
 	start_all(threads, 6, contend, &global);
+	UNTIL(contending == 6);
 	usleep(20000);
 	stop = true;
 	join_all(threads, 6);
@@ -307,6 +310,7 @@ static void check_ending(void (*end)(void), int status)
 	if (child == 0) {
 		set_up(&busy);
 		start_all(threads, 3, contend, &busy);
+		UNTIL(contending == 3);
 		usleep(2000);
 		end();
 		_exit(1);

@@ -335,6 +335,7 @@ static void *hog(void *argument)
 {
 	struct shared *shared = argument;
 
+	shared->inside++;
 	while (!shared->stage) {
 		OK(pthread_mutex_lock(&shared->mutex));
 		int64_t end = now_ns(CLOCK_MONOTONIC) + 100000;
@@ -354,6 +355,7 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__no_hog_keeps_others_out,
 	int i;
 
 	start_all(hogs, 2, hog, &shared);
+	UNTIL(shared.inside == 2);
 	sleep_ms(5);
 	for (i = 0; i < 10; i++) {
 		began = now_ns(CLOCK_MONOTONIC);

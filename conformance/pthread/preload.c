@@ -130,11 +130,12 @@ struct scene {
 static void *first_contact(void *argument)
 {
 	struct scene *scene = argument;
-	struct timespec at = in_ms(CLOCK_REALTIME, 10);
+	struct timespec at;
 
 	forbidden = true;
 	scene->stage++;
 	OK(pthread_mutex_lock(&scene->mutex));
+	at = in_ms(CLOCK_REALTIME, 10);
 	while (pthread_cond_timedwait(&scene->cond, &scene->mutex, &at) == 0)
 		;
 	while (!scene->permits)

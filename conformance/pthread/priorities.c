@@ -14,6 +14,7 @@ struct sched_attributes {
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic int turns;
+static _Atomic bool comes;
 
 static int least(void)
 {
@@ -50,6 +51,7 @@ static void *take_a_turn(void *argument)
 		wait_briefly();
 		become();
 	}
+	comes = true;
 	OK(pthread_mutex_lock(&mutex));
 	turn = ++turns;
 	/* No thread gets past the sleepers. */
@@ -64,7 +66,10 @@ static void check_turns(void (*become)(void), const pthread_attr_t *attr)
 
 	OK(pthread_mutex_lock(&mutex));
 	start_asleep(&plain, take_a_turn, NULL);
+	comes = false;
 	start_with(&realtime, attr, take_a_turn, (void *)become);
+	/* Before that it sleeps for something else. */
+	UNTIL(comes);
 	until_asleep(&realtime);
 	OK(pthread_mutex_unlock(&mutex));
 	CHECK_EQ((intptr_t)join(&realtime), 1);

@@ -23,10 +23,12 @@ TEST(glibc_pthread_rwlock_timedwrlock__given_up_lets_readers_in)
 			.call = timed_writes[way],
 			.ms = 500,
 		};
-		start_asleep(&writer.thread, holder_run, &writer);
+		start(&writer.thread, holder_run, &writer);
+		/* On a busy machine it may have given up by now. */
+		UNTIL(writer.done || is_asleep(writer.thread.tid));
 		for (i = 0; i < 3; i++)
 			start_holder(&late[i], &lock, i ? RDLOCK : TIMEDRDLOCK);
-		/* They sleep, if the machine is in time, and get up by itself. */
+		/* They sleep, if the machine is in time, and get up by themselves. */
 		for (i = 0; i < 3; i++)
 			UNTIL(late[i].done);
 		join(&writer.thread);

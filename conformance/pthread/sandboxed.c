@@ -306,10 +306,13 @@ TEST(linux_seccomp__threads_that_come_and_go)
 	CHECK_EQ(counter, 600);
 }
 
+static _Atomic int waiting;
+
 /* All threads wait: more at once than the first chunk of nodes has room for. */
 static void *wait_with_all(void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&mutex));
+	waiting++;
 	while (!counter)
 		OK(pthread_cond_wait(&cond, &mutex));
 	OK(pthread_mutex_unlock(&mutex));
@@ -322,7 +325,7 @@ TEST(linux_seccomp__hundreds_that_wait_at_once)
 
 	enter_sandbox();
 	start_all(threads, 400, wait_with_all, NULL);
-	sleep_ms(100);
+	UNTIL(waiting == 400);
 	OK(pthread_mutex_lock(&mutex));
 	counter = 1;
 	OK(pthread_cond_broadcast(&cond));
