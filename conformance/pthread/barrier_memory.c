@@ -1,5 +1,5 @@
 /* A barrier's memory goes as soon as a round is over, also when there is no more to be had. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ static _Atomic bool no_memory, meet, over;
 static _Atomic int waiting;
 static pthread_barrier_t *barrier;
 
-static void *use_memory_up(void *argument UNUSED)
+THREAD(use_memory_up, void *argument UNUSED)
 {
 	UNTIL(no_memory);
 	OK(pthread_mutex_lock(&mutex));
@@ -24,11 +24,10 @@ static void *use_memory_up(void *argument UNUSED)
 	while (!over)
 		OK(pthread_cond_wait(&cond, &mutex));
 	OK(pthread_mutex_unlock(&mutex));
-	return NULL;
 }
 
 /* One comes first, one second, and the leader last. */
-static void *come_and_free(void *argument)
+THREAD(come_and_free, void *argument)
 {
 	UNTIL(meet);
 	usleep((long)argument * 50000);
@@ -36,7 +35,6 @@ static void *come_and_free(void *argument)
 		OK(pthread_barrier_destroy(barrier));
 		CHECK_EQ(munmap(barrier, PAGE), 0);
 	}
-	return NULL;
 }
 
 TEST(a_barrier_is_freed_with_no_memory_left)

@@ -1,5 +1,5 @@
 /* Cancellation of threads that wait: what POSIX.1-2017 2.9.5.2 asks for. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <threads.h>
 
@@ -47,10 +47,9 @@ static int wait_once(struct scene *scene)
 	}
 }
 
-static void *trylock_ebusy(void *mutex)
+THREAD(trylock_ebusy, void *mutex)
 {
 	CHECK_ERR(pthread_mutex_trylock(mutex), EBUSY);
-	return NULL;
 }
 
 /* Runs on the way out of a wait: the mutex must be this thread's. */
@@ -73,10 +72,8 @@ static void cleanup(void *argument)
 		pthread_exit((void *)0x77);
 }
 
-static void *wait_to_be_cancelled(void *argument)
+THREAD(wait_to_be_cancelled, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cleanup_push(cleanup, scene);
 	scene->stage = 1;
@@ -87,7 +84,6 @@ static void *wait_to_be_cancelled(void *argument)
 	pthread_cleanup_pop(0);
 	OK(pthread_mutex_unlock(&scene->mutex));
 	scene->returned++;
-	return NULL;
 }
 
 static void check_cancelled(struct scene *scene, struct thread *waiter)
@@ -104,10 +100,8 @@ static void check_cancelled(struct scene *scene, struct thread *waiter)
 
 /* ------------------------------------------------------- pending, disabled -- */
 
-static void *cancel_oneself_and_wait(void *argument)
+THREAD(cancel_oneself_and_wait, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cleanup_push(cleanup, scene);
 	OK(pthread_cancel(pthread_self()));
@@ -115,7 +109,6 @@ static void *cancel_oneself_and_wait(void *argument)
 	wait_once(scene);
 	scene->returned++;
 	pthread_cleanup_pop(0);
-	return NULL;
 }
 
 /* (The pthread calls' are POSIX's own.) */
@@ -132,10 +125,8 @@ TEST(glibc_cnd_wait__pending_cancellation_acts_at_once)
 	}
 }
 
-static void *lock_pending(void *argument)
+THREAD(lock_pending, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	pthread_cancel(pthread_self());
 	scene->stage = 1;
 	OK(pthread_mutex_lock(&scene->mutex));
@@ -143,7 +134,6 @@ static void *lock_pending(void *argument)
 	OK(pthread_mutex_unlock(&scene->mutex));
 	OK(pthread_cond_signal(&scene->cond));
 	pthread_testcancel();
-	return NULL;
 }
 
 TEST(posix_pthread_mutex_lock__is_no_cancellation_point)
@@ -169,9 +159,8 @@ TEST(posix_pthread_mutex_lock__is_no_cancellation_point)
 
 /* --------------------------------------------------------- asynchronous -- */
 
-static void *wait_asynchronously(void *argument)
+THREAD(wait_asynchronously, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int old;
 
 	OK(pthread_mutex_lock(&scene->mutex));
@@ -186,7 +175,6 @@ static void *wait_asynchronously(void *argument)
 	scene->returned++;
 	pthread_cleanup_pop(0);
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
 TEST(glibc_pthread_cond_wait__asynchronous_type_is_cancelled)
@@ -219,16 +207,14 @@ TEST(posix_pthread_cond_wait__leaves_the_cancel_type_alone)
 	CHECK_EQ(scene.returned, 1);
 }
 
-static void *spin_asynchronously(void *argument)
+THREAD(spin_asynchronously, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int old;
 
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
 	scene->stage = 1;
 	for (;;)
 		__asm__ volatile("" ::: "memory");
-	return NULL;
 }
 
 TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point)
@@ -243,14 +229,11 @@ TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point)
 	CHECK(join(&thread) == PTHREAD_CANCELED);
 }
 
-static void *sleep_for_ever(void *argument)
+THREAD(sleep_for_ever, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	scene->stage = 1;
 	for (;;)
 		pause();
-	return NULL;
 }
 
 TEST(posix_pthread_cancel__ends_waits_that_are_not_on_condvars)
@@ -295,17 +278,14 @@ static void wait_in_cleanup(void *argument)
 	OK(pthread_mutex_unlock(&scene->mutex));
 }
 
-static void *wait_and_wait_again(void *argument)
+THREAD(wait_and_wait_again, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cleanup_push(wait_in_cleanup, scene);
 	scene->stage = 1;
 	for (;;)
 		OK(wait_once(scene));
 	pthread_cleanup_pop(0);
-	return NULL;
 }
 
 TEST(posix_pthread_cond_wait__works_in_a_cleanup_handler)
@@ -334,10 +314,8 @@ static void unlock(void *mutex)
 	OK(pthread_mutex_unlock(mutex));
 }
 
-static void *take_permit(void *argument)
+THREAD(take_permit, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cleanup_push(unlock, &scene->mutex);
 	scene->stage++;
@@ -346,15 +324,11 @@ static void *take_permit(void *argument)
 	scene->permits--;
 	scene->consumed++;
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
-static void *cancel_at_once(void *argument)
+THREAD(cancel_at_once, struct thread *thread)
 {
-	struct thread *thread = argument;
-
 	OK(pthread_cancel(thread->pthread));
-	return NULL;
 }
 
 /*

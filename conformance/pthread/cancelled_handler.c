@@ -2,7 +2,7 @@
  * Signal handlers that come upon a thread in a wait, and to a cancellation point
  * of their own when the thread has been cancelled.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 
@@ -13,12 +13,11 @@ static bool ready;
 static _Atomic bool handling, cancelled;
 static _Atomic int got;
 
-static void *take_post(void *argument UNUSED)
+THREAD(take_post, void *argument UNUSED)
 {
 	while (sem_wait(&semaphore))
 		CHECK_EQ(errno, EINTR);
 	got++;
-	return NULL;
 }
 
 static void unlock(void *argument UNUSED)
@@ -26,7 +25,7 @@ static void unlock(void *argument UNUSED)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-static void *take_signal(void *argument UNUSED)
+THREAD(take_signal, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&mutex));
 	pthread_cleanup_push(unlock, NULL);
@@ -35,26 +34,23 @@ static void *take_signal(void *argument UNUSED)
 	ready = false;
 	got++;
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
 static pthread_mutex_t held = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t written = PTHREAD_RWLOCK_INITIALIZER;
 
-static void *take_mutex(void *argument UNUSED)
+THREAD(take_mutex, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&held));
 	got++;
 	OK(pthread_mutex_unlock(&held));
-	return NULL;
 }
 
-static void *read_once(void *argument UNUSED)
+THREAD(read_once, void *argument UNUSED)
 {
 	OK(pthread_rwlock_rdlock(&written));
 	got++;
 	OK(pthread_rwlock_unlock(&written));
-	return NULL;
 }
 
 /* usleep is a cancellation point. */

@@ -4,7 +4,7 @@
  * for a moment, so that these tests run only where CONFORMANCE_SET_CLOCK=1 says
  * that it may.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 #include <semaphore.h>
 
 #define JUMP_S 1000
@@ -105,11 +105,10 @@ TEST(posix_clock_settime__leaves_monotonic_waits_alone)
 	CHECK(wait_across_a_jump(CLOCK_MONOTONIC, 700, JUMP_S) >= 700);
 }
 
-static void *back_again(void *argument UNUSED)
+THREAD(back_again, void *argument UNUSED)
 {
 	sleep_ms(1200);
 	set_clock_by(JUMP_S);
-	return NULL;
 }
 
 TEST(posix_clock_settime__backward_prolongs_waits_on_it)

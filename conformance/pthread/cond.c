@@ -26,15 +26,12 @@ TEST(posix_pthread_cond_broadcast__frees_three_hundred)
 	}
 }
 
-static void *signal_until_passed(void *argument)
+THREAD(signal_until_passed, struct gate *gate)
 {
-	struct gate *gate = argument;
-
 	while (!__atomic_load_n(&gate->passed, __ATOMIC_SEQ_CST)) {
 		OK(pthread_cond_broadcast(&gate->cond));
 		usleep(500);
 	}
-	return NULL;
 }
 
 /*
@@ -80,9 +77,8 @@ struct race {
 	_Atomic int timed_out;
 };
 
-static void *wait_until_soon(void *argument)
+THREAD(wait_until_soon, struct race *race)
 {
-	struct race *race = argument;
 	struct timespec at = in_ns(CLOCK_REALTIME, 300000);
 	int error = 0;
 
@@ -94,19 +90,15 @@ static void *wait_until_soon(void *argument)
 	else
 		race->timed_out++;
 	OK(pthread_mutex_unlock(&race->mutex));
-	return NULL;
 }
 
-static void *wait_for_ever(void *argument)
+THREAD(wait_for_ever, struct race *race)
 {
-	struct race *race = argument;
-
 	OK(pthread_mutex_lock(&race->mutex));
 	while (!race->permits)
 		OK(pthread_cond_wait(&race->cond, &race->mutex));
 	race->permits--;
 	OK(pthread_mutex_unlock(&race->mutex));
-	return NULL;
 }
 
 /*
@@ -154,9 +146,8 @@ struct queue {
 	bool closed;
 };
 
-static void *produce(void *argument)
+THREAD(produce, struct queue *queue)
 {
-	struct queue *queue = argument;
 	int i;
 
 	for (i = 1; i <= queue->limit; i++) {
@@ -167,13 +158,10 @@ static void *produce(void *argument)
 		OK(pthread_cond_signal(&queue->filled));
 		OK(pthread_mutex_unlock(&queue->mutex));
 	}
-	return NULL;
 }
 
-static void *consume(void *argument)
+THREAD(consume, struct queue *queue)
 {
-	struct queue *queue = argument;
-
 	OK(pthread_mutex_lock(&queue->mutex));
 	for (;;) {
 		while (!queue->used && !queue->closed)
@@ -186,7 +174,6 @@ static void *consume(void *argument)
 		OK(pthread_mutex_lock(&queue->mutex));
 	}
 	OK(pthread_mutex_unlock(&queue->mutex));
-	return NULL;
 }
 
 TEST(posix_pthread_cond__bounded_queue_loses_nothing)

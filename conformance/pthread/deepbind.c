@@ -4,7 +4,7 @@
  * its own dependencies first, and among them is libc), or by asking libc for
  * them. The same implementation must serve both.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 #include "lib/locks.h"
 
 #include <gnu/lib-names.h>
@@ -49,9 +49,8 @@ static void hold(int round)
 		sched_yield();
 }
 
-static void *exclude(void *argument)
+THREAD(exclude, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -61,12 +60,10 @@ static void *exclude(void *argument)
 		objects.inside--;
 		OK(user->locks->pthread_mutex_unlock(&objects.mutex));
 	}
-	return NULL;
 }
 
-static void *exclude_by_c11(void *argument)
+THREAD(exclude_by_c11, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -76,12 +73,10 @@ static void *exclude_by_c11(void *argument)
 		objects.inside--;
 		OK(user->locks->mtx_unlock(&objects.mtx));
 	}
-	return NULL;
 }
 
-static void *take_turns(void *argument)
+THREAD(take_turns, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	OK(user->locks->pthread_mutex_lock(&objects.mutex));
@@ -96,12 +91,10 @@ static void *take_turns(void *argument)
 			OK(user->locks->pthread_cond_broadcast(&objects.cond));
 	}
 	OK(user->locks->pthread_mutex_unlock(&objects.mutex));
-	return NULL;
 }
 
-static void *take_turns_by_c11(void *argument)
+THREAD(take_turns_by_c11, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	OK(user->locks->mtx_lock(&objects.mtx));
@@ -112,12 +105,10 @@ static void *take_turns_by_c11(void *argument)
 		OK(user->locks->cnd_signal(&objects.cnd));
 	}
 	OK(user->locks->mtx_unlock(&objects.mtx));
-	return NULL;
 }
 
-static void *pass_permits(void *argument)
+THREAD(pass_permits, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -128,12 +119,10 @@ static void *pass_permits(void *argument)
 		objects.inside--;
 		OK(user->locks->sem_post(&objects.permits[!user->side]));
 	}
-	return NULL;
 }
 
-static void *read_and_write(void *argument)
+THREAD(read_and_write, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -148,12 +137,10 @@ static void *read_and_write(void *argument)
 		}
 		OK(user->locks->pthread_rwlock_unlock(&objects.rwlock));
 	}
-	return NULL;
 }
 
-static void *meet(void *argument)
+THREAD(meet, const struct user *user)
 {
-	const struct user *user = argument;
 	int i, ended;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -164,7 +151,6 @@ static void *meet(void *argument)
 		if (ended)
 			objects.counter++;
 	}
-	return NULL;
 }
 
 static pthread_once_t controls[ROUNDS];
@@ -175,22 +161,19 @@ static void count_once(void)
 	objects.inside++;
 }
 
-static void *call_once_each(void *argument)
+THREAD(call_once_each, const struct user *user)
 {
-	const struct user *user = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS / 4; i++) {
 		OK(user->locks->pthread_once(&controls[i], count_once));
 		CHECK(objects.inside > i);
 	}
-	return NULL;
 }
 
 /* Each waits for its own number, 0 or 1, in a word, and leaves the other's. */
-static void *wait_by_syscall(void *argument)
+THREAD(wait_by_syscall, const struct user *user)
 {
-	const struct user *user = argument;
 	uint32_t mine = user->side;
 	int i;
 
@@ -203,7 +186,6 @@ static void *wait_by_syscall(void *argument)
 		/* FUTEX_WAKE_PRIVATE */
 		user->locks->syscall(SYS_futex, &objects.word, 129, 1L, NULL);
 	}
-	return NULL;
 }
 
 static void use_together(const struct locks *locks, void *(*use)(void *))

@@ -2,7 +2,7 @@
  * Destroying what was just in use. The memory is unmapped at once, so that a
  * call that touches it after it let another thread go ends by a signal.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 struct object {
 	pthread_mutex_t mutex;
@@ -40,7 +40,7 @@ static void unmap_object(struct object *object)
 enum { OBJECTS = 6000, DROPPERS = 3 };
 static struct object *_Atomic objects[OBJECTS];
 
-static void *drop_all(void *argument UNUSED)
+THREAD(drop_all, void *argument UNUSED)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
 	struct object *object;
@@ -60,7 +60,6 @@ static void *drop_all(void *argument UNUSED)
 			unmap_object(object);
 		}
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads)
@@ -93,10 +92,8 @@ static void until_waiting(struct object *object, int count)
 }
 
 /* The waiter destroys: it knows that it was the last. */
-static void *wait_and_destroy(void *argument)
+THREAD(wait_and_destroy, struct object *object)
 {
-	struct object *object = argument;
-
 	OK(pthread_mutex_lock(&object->mutex));
 	object->waiting = 1;
 	while (!object->open)
@@ -105,7 +102,6 @@ static void *wait_and_destroy(void *argument)
 	OK(pthread_cond_destroy(&object->cond));
 	OK(pthread_mutex_destroy(&object->mutex));
 	unmap_object(object);
-	return NULL;
 }
 
 /* The signaller is still inside its calls when all of it is unmapped. */
@@ -139,9 +135,8 @@ struct timed {
 	bool open;
 };
 
-static void *wait_timed(void *argument)
+THREAD(wait_timed, struct timed *timed)
 {
-	struct timed *timed = argument;
 	struct timespec at = in_ms(CLOCK_REALTIME, 1);
 	int error = 0;
 
@@ -153,7 +148,6 @@ static void *wait_timed(void *argument)
 	/* The others may still wait: only the thread that opens destroys. */
 	timed->waiting--;
 	OK(pthread_mutex_unlock(&timed->mutex));
-	return NULL;
 }
 
 /* A waiter whose deadline passes while the condvar goes away. */
@@ -190,7 +184,7 @@ struct call {
 
 static struct call *_Atomic pending;
 
-static void *answer(void *argument UNUSED)
+THREAD(answer, void *argument UNUSED)
 {
 	struct call *call;
 	int i;
@@ -204,7 +198,6 @@ static void *answer(void *argument UNUSED)
 		OK(pthread_cond_signal(&call->cond));
 		OK(pthread_mutex_unlock(&call->mutex));
 	}
-	return NULL;
 }
 
 static __attribute__((noinline)) void ask(void)

@@ -1,5 +1,5 @@
 /* Libraries that lock before main, while they are loaded, and at the end. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <link.h>
 
@@ -71,7 +71,7 @@ static int count_object(struct dl_phdr_info *info UNUSED, size_t size UNUSED,
 }
 
 /* Locks the mutex inside the loader's lock, and the loader's inside none. */
-static void *walk(void *argument UNUSED)
+THREAD(walk, void *argument UNUSED)
 {
 	int count;
 
@@ -80,11 +80,10 @@ static void *walk(void *argument UNUSED)
 		dl_iterate_phdr(count_object, &count);
 		CHECK(count > 1);
 	}
-	return NULL;
 }
 
 /* The path comes from the thread that starts this: plugin() writes it anew at each call. */
-static void *load(void *path)
+THREAD(load, void *path)
 {
 	void *library;
 	int i;
@@ -95,7 +94,6 @@ static void *load(void *path)
 		CHECK(dlsym(library, "plugin_works"));
 		CHECK_EQ(dlclose(library), 0);
 	}
-	return NULL;
 }
 
 TEST(glibc_dlopen__by_threads_that_contend)

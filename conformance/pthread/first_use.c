@@ -4,7 +4,7 @@
  * there, or whose memory was another object the moment before. And the step
  * from one thread to two, with locks held across it.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 #include <sys/single_threaded.h>
@@ -60,7 +60,7 @@ static void take_part_in(long round, int thread, uint32_t *random)
 	done++;
 }
 
-static void *take_part(void *argument)
+THREAD(take_part, void *argument)
 {
 	int thread = (intptr_t)argument;
 	uint32_t random = thread;
@@ -68,7 +68,6 @@ static void *take_part(void *argument)
 
 	for (round = 1; !over; round++)
 		take_part_in(round, thread, &random);
-	return NULL;
 }
 
 /*
@@ -502,12 +501,11 @@ TEST(init__locks_over_whatever_lay_there)
 /* ------------------------------------------------- one thread, then two -- */
 
 /* Locks for the second thread, which finds them held. */
-static void *lock_in_turn(void *argument UNUSED)
+THREAD(lock_in_turn, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&object.mutex));
 	CHECK_EQ(++counted, 2);
 	OK(pthread_mutex_unlock(&object.mutex));
-	return NULL;
 }
 
 /* In a process that has had one thread so far. */

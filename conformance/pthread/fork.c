@@ -1,5 +1,5 @@
 /* What a forked child may still use, and what processes started inherit. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <spawn.h>
 #include <sys/resource.h>
@@ -22,22 +22,17 @@ static struct scene global = {
 	.cond = PTHREAD_COND_INITIALIZER,
 };
 
-static void *contend(void *argument)
+THREAD(contend, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	while (!scene->stop) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		scene->counter++;
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
-	return NULL;
 }
 
-static void *wait_and_pass_on(void *argument)
+THREAD(wait_and_pass_on, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	while (!scene->stop) {
 		while (!scene->permits && !scene->stop)
@@ -51,12 +46,10 @@ static void *wait_and_pass_on(void *argument)
 	}
 	OK(pthread_cond_broadcast(&scene->cond));
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
-static void *count_to(void *argument)
+THREAD(count_to, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int i;
 
 	for (i = 0; i < ROUNDS; i++) {
@@ -66,7 +59,6 @@ static void *count_to(void *argument)
 			sched_yield();
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
-	return NULL;
 }
 
 /* The scene's mutex must be free, and its condvar without waiters of ours. */
@@ -252,19 +244,17 @@ TEST(glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent)
 }
 
 /* A child whose parent was in the midst of everything, again and again. */
-static void *come_and_go(void *argument)
+THREAD(come_and_go, struct scene *scene)
 {
-	struct scene *scene = argument;
 	struct thread thread;
 
 	while (!scene->stop) {
 		start(&thread, count_to, scene);
 		join(&thread);
 	}
-	return NULL;
 }
 
-static void *fork_often(void *argument UNUSED)
+THREAD(fork_often, void *argument UNUSED)
 {
 	struct scene own = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -281,7 +271,6 @@ static void *fork_often(void *argument UNUSED)
 		}
 		REAP(child);
 	}
-	return NULL;
 }
 
 TEST(posix_fork__from_several_threads_while_others_come_and_go)
@@ -298,19 +287,17 @@ TEST(posix_fork__from_several_threads_while_others_come_and_go)
 }
 
 /* Threads that wait for the first time, and end: what each has is set up. */
-static void *wait_once(void *argument)
+THREAD(wait_once, struct scene *scene)
 {
-	struct scene *scene = argument;
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 0);
 
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cond_clockwait(&scene->cond, &scene->mutex, CLOCK_MONOTONIC,
 			       &at);
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
-static void *keep_waiting_once(void *argument UNUSED)
+THREAD(keep_waiting_once, void *argument UNUSED)
 {
 	struct scene own = {
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
@@ -322,7 +309,6 @@ static void *keep_waiting_once(void *argument UNUSED)
 		start(&thread, wait_once, &own);
 		join(&thread);
 	}
-	return NULL;
 }
 
 TEST(posix_fork__as_threads_wait_for_the_first_time)
@@ -350,13 +336,10 @@ TEST(posix_fork__as_threads_wait_for_the_first_time)
  * A condvar that processes share lies in memory that the child keeps sharing.
  * Another thread of the parent may be inside a signal of it at the fork.
  */
-static void *signal_shared(void *argument)
+THREAD(signal_shared, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	while (!scene->stop)
 		OK(pthread_cond_signal(&scene->cond));
-	return NULL;
 }
 
 TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child)
@@ -396,7 +379,7 @@ TEST(child_of_exec)
 
 static char *self_arguments[] = { "fork", "child_of_exec", NULL };
 
-static void *start_programs(void *argument UNUSED)
+THREAD(start_programs, void *argument UNUSED)
 {
 	char line[64] = "";
 	int i, status;
@@ -430,7 +413,6 @@ static void *start_programs(void *argument UNUSED)
 		}
 		REAP(child);
 	}
-	return NULL;
 }
 
 TEST(posix_exec__programs_started_by_threads_that_contend)

@@ -5,7 +5,7 @@
 #ifndef CONFORMANCE_FUTEX_H
 #define CONFORMANCE_FUTEX_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <linux/futex.h>
 
@@ -106,15 +106,13 @@ struct waiter {
 	_Atomic int turn;
 };
 
-static void *wait_once(void *argument)
+THREAD(wait_once, struct waiter *waiter)
 {
-	struct waiter *waiter = argument;
 	long *a = waiter->arguments;
 
 	waiter->result = waiter->call(waiter->number, a[0], a[1], a[2], a[3],
 				      a[4], a[5]);
 	waiter->turn = ++turns;
-	return NULL;
 }
 
 /* Returns once the thread sleeps in the call. */

@@ -410,10 +410,9 @@ static void wait_at_the_end(void *unused UNUSED)
 
 static pthread_key_t key;
 
-static void *end_with_a_wait(void *unused UNUSED)
+THREAD(end_with_a_wait, void *unused UNUSED)
 {
 	OK(pthread_setspecific(key, &key));
-	return NULL;
 }
 
 /* From the destructor of thread-specific data, before and after others. */

@@ -249,7 +249,7 @@ static void *take(void *number)
 	}
 }
 
-static void *give_and_move(void *number)
+THREAD(give_and_move, void *number)
 {
 	uint32_t random = 99 + (uintptr_t)number;
 
@@ -272,10 +272,9 @@ static void *give_and_move(void *number)
 				sched_yield();
 		}
 	}
-	return NULL;
 }
 
-static void *shoot_all(void *unused UNUSED)
+THREAD(shoot_all, void *unused UNUSED)
 {
 	int i;
 
@@ -286,7 +285,6 @@ static void *shoot_all(void *unused UNUSED)
 			pthread_kill(givers[i].pthread, SIGUSR1);
 		usleep(20);
 	}
-	return NULL;
 }
 
 TEST(futex__a_storm_of_handlers)
@@ -341,7 +339,7 @@ static void give_one_inside(int signal UNUSED)
 	giving--;
 }
 
-static void *take_each(void *unused UNUSED)
+THREAD(take_each, void *unused UNUSED)
 {
 	uint32_t one;
 
@@ -353,25 +351,22 @@ static void *take_each(void *unused UNUSED)
 			futex(&permits[0], FUTEX_WAIT | PRIVATE, 0, NULL, NULL,
 			      0);
 	}
-	return NULL;
 }
 
-static void *wake_nobody(void *unused UNUSED)
+THREAD(wake_nobody, void *unused UNUSED)
 {
 	while (!over)
 		CHECK_EQ(futex(&permits[0], FUTEX_REQUEUE | PRIVATE, 0, VAL2(0),
 			       &elsewhere, 0),
 			 0);
-	return NULL;
 }
 
-static void *shoot_givers(void *unused UNUSED)
+THREAD(shoot_givers, void *unused UNUSED)
 {
 	while (!over) {
 		pthread_kill(givers[0].pthread, SIGUSR1);
 		usleep(20);
 	}
-	return NULL;
 }
 
 TEST(futex_wake__by_a_handler_is_not_lost)
@@ -393,7 +388,7 @@ TEST(futex_wake__by_a_handler_is_not_lost)
 }
 
 /* Without handlers' wakes a handler's wait, and others' wakes, on one word. */
-static void *wait_and_wake(void *unused UNUSED)
+THREAD(wait_and_wake, void *unused UNUSED)
 {
 	while (!over) {
 		struct timespec soon = { .tv_nsec = 50000 };
@@ -401,7 +396,6 @@ static void *wait_and_wake(void *unused UNUSED)
 		futex(&at, FUTEX_WAIT | PRIVATE, 0, &soon, NULL, 0);
 		futex(&at, FUTEX_WAKE | PRIVATE, 1, NULL, NULL, 0);
 	}
-	return NULL;
 }
 
 static void wait_briefly_inside(int signal UNUSED)

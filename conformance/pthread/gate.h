@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_GATE_H
 #define CONFORMANCE_GATE_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 struct gate {
 	pthread_mutex_t mutex;
@@ -17,10 +17,8 @@ static void UNUSED make_gate(struct gate *gate, enum kind kind)
 	OK(make_mutex(&gate->mutex, kind));
 }
 
-static UNUSED void *wait_for_permit(void *argument)
+THREAD(wait_for_permit, struct gate *gate)
 {
-	struct gate *gate = argument;
-
 	OK(pthread_mutex_lock(&gate->mutex));
 	gate->waiting++;
 	while (!gate->permits && !gate->open) {
@@ -34,7 +32,6 @@ static UNUSED void *wait_for_permit(void *argument)
 	gate->waiting--;
 	gate->passed++;
 	OK(pthread_mutex_unlock(&gate->mutex));
-	return NULL;
 }
 
 static int UNUSED passed(struct gate *gate)

@@ -4,7 +4,7 @@
  * called that come upon a thread in the middle of a lock: once each, with what
  * was sent along, on the right stack, under the right mask.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <ucontext.h>
 
@@ -203,7 +203,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic bool stop;
 static _Atomic int contending, turns;
 
-static void *contend(void *argument UNUSED)
+THREAD(contend, void *argument UNUSED)
 {
 	sigset_t before, after;
 	int number;
@@ -218,7 +218,6 @@ static void *contend(void *argument UNUSED)
 	OK(pthread_sigmask(0, NULL, &after));
 	for (number = 1; number < 65; number++)
 		CHECK_EQ(sigismember(&after, number), sigismember(&before, number));
-	return NULL;
 }
 
 static struct thread threads[3];

@@ -2,22 +2,19 @@
 #ifndef CONFORMANCE_HELD_H
 #define CONFORMANCE_HELD_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 struct held {
 	pthread_mutex_t mutex;
 	_Atomic bool holds, release;
 };
 
-static UNUSED void *hold(void *argument)
+THREAD(hold, struct held *held)
 {
-	struct held *held = argument;
-
 	OK(pthread_mutex_lock(&held->mutex));
 	held->holds = true;
 	UNTIL(held->release);
 	OK(pthread_mutex_unlock(&held->mutex));
-	return NULL;
 }
 
 /* The mutex has been made. */

@@ -2,7 +2,7 @@
  * Signals that come at any moment of a wait: before it, as it begins, while it
  * lasts, as it ends. A timer sends them to each thread at random distances.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 
@@ -106,7 +106,7 @@ static void meet(int side UNUSED, uint32_t *state)
 
 static void (*use)(int side, uint32_t *state);
 
-static void *use_it(void *side)
+THREAD(use_it, void *side)
 {
 	timer_t timer = begin_signals();
 	uint32_t state = 4711 + ++seeds;
@@ -118,7 +118,6 @@ static void *use_it(void *side)
 		use((int)(intptr_t)side, &state);
 	}
 	CHECK_EQ(timer_delete(timer), 0);
-	return NULL;
 }
 
 static void check(void (*what)(int side, uint32_t *state), int flags)

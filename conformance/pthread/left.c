@@ -239,11 +239,6 @@ static void note_mine(void *argument UNUSED)
 	was_mine = pthread_mutex_unlock(&mutex) == 0;
 }
 
-static void *wait_asleep(void *argument)
-{
-	return leaver(argument);
-}
-
 /* Out of the sleep the mutex is the leaver's again, whichever way it leaves. */
 TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex)
 {
@@ -254,7 +249,7 @@ TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex)
 	OK(sigaction(SIGUSR1, &action, NULL));
 	for (way = BY_JUMP; way <= BY_EXIT; way++) {
 		was_mine = false;
-		start_asleep(&thread, wait_asleep, (void *)&call);
+		start_asleep(&thread, leaver, (void *)&call);
 		/* Others hold it meanwhile: the leaver waits for it. */
 		OK(pthread_mutex_lock(&mutex));
 		OK(pthread_kill(thread.pthread, SIGUSR1));
@@ -358,7 +353,7 @@ static void cancelled_later(void *done)
 static bool was_cancelled;
 
 /* A wait that is left takes along nothing of the thread's cancelability. */
-static void *leave_and_be_cancelled(void *argument UNUSED)
+THREAD(leave_and_be_cancelled, void *argument UNUSED)
 {
 	pthread_cleanup_push(cancelled_later, &was_cancelled);
 	if (!sigsetjmp(out, 1)) {
@@ -369,7 +364,6 @@ static void *leave_and_be_cancelled(void *argument UNUSED)
 	OK(pthread_cancel(pthread_self()));
 	pthread_testcancel();
 	pthread_cleanup_pop(0);
-	return NULL;
 }
 
 TEST(glibc_siglongjmp__out_of_a_wait_leaves_cancellation_enabled)

@@ -7,7 +7,7 @@
 #ifndef CONFORMANCE_LEFT_H
 #define CONFORMANCE_LEFT_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 #include <setjmp.h>
@@ -42,9 +42,8 @@ static void nothing(void *argument UNUSED)
 {
 }
 
-static void *leaver(void *argument)
+THREAD(leaver, const struct call *call)
 {
-	const struct call *call = argument;
 	int saves_mask = 1, old;
 
 	if (way == BY_ASYNCHRONOUS_CANCELLATION)
@@ -57,7 +56,6 @@ static void *leaver(void *argument)
 		inside = 0;
 	}
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
 static uint32_t random_state = 4711;

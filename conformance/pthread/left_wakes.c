@@ -65,11 +65,10 @@ static void storm_round(void)
 	}
 }
 
-static void *take_until_stopped(void *stop)
+THREAD(take_until_stopped, void *stop)
 {
 	while (!*(_Atomic bool *)stop)
 		take_permit();
-	return NULL;
 }
 
 TEST(posix_sem_post__left_in_a_storm_of_posts)
@@ -98,10 +97,8 @@ static _Atomic int turn;
 
 static _Atomic int seen[WAITERS];
 
-static void *follow(void *argument)
+THREAD(follow, _Atomic int *mine)
 {
-	_Atomic int *mine = argument;
-
 	OK(pthread_mutex_lock(&mutex));
 	for (;;) {
 		while (*mine == turn)
@@ -111,7 +108,6 @@ static void *follow(void *argument)
 			break;
 	}
 	OK(pthread_mutex_unlock(&mutex));
-	return NULL;
 }
 
 static bool all_have_seen(void)

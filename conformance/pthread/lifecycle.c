@@ -6,10 +6,8 @@ static _Atomic bool stop;
 static _Atomic int contending;
 
 /* Contends for the mutex and the rwlock until told to stop. */
-static void *contend(void *argument)
+THREAD(contend, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	contending++;
 	while (!stop) {
 		OK(pthread_mutex_lock(&objects->mutex));
@@ -18,19 +16,15 @@ static void *contend(void *argument)
 		OK(pthread_rwlock_rdlock(&objects->rwlock));
 		OK(pthread_rwlock_unlock(&objects->rwlock));
 	}
-	return NULL;
 }
 
-static void *contend_for_mutex(void *argument)
+THREAD(contend_for_mutex, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	while (!stop) {
 		OK(pthread_mutex_lock(&objects->mutex));
 		objects->counter++;
 		OK(pthread_mutex_unlock(&objects->mutex));
 	}
-	return NULL;
 }
 
 /* ------------------------------------------------ threads that begin -- */
@@ -55,9 +49,8 @@ TEST(posix_pthread_create__first_locks_are_threads)
 /* -------------------------------------------------- threads that end -- */
 
 /* Cancelled at any instruction of what POSIX lets be cancelled so. */
-static void *compute(void *argument)
+THREAD(compute, struct objects *objects)
 {
-	struct objects *objects = argument;
 	volatile long number = 1;
 	int old, i;
 
@@ -73,7 +66,6 @@ static void *compute(void *argument)
 		OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
 		OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_setcanceltype__asynchronously_between_locks)
@@ -207,42 +199,30 @@ TEST(posix_fork__child_uses_objects_of_each_kind)
 
 /* ----------------------------------------------------- credentials -- */
 
-static void *wait_for_semaphore(void *argument)
+THREAD(wait_for_semaphore, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	OK(sem_wait(&objects->semaphore));
-	return NULL;
 }
 
-static void *wait_for_mutex(void *argument)
+THREAD(wait_for_mutex, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	OK(pthread_mutex_lock(&objects->mutex));
 	OK(pthread_mutex_unlock(&objects->mutex));
-	return NULL;
 }
 
-static void *wait_for_turn(void *argument)
+THREAD(wait_for_turn, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	OK(pthread_rwlock_rdlock(&objects->rwlock));
 	OK(pthread_rwlock_unlock(&objects->rwlock));
 	OK(pthread_mutex_lock(&objects->mutex));
 	while (!objects->turn)
 		OK(pthread_cond_wait(&objects->cond, &objects->mutex));
 	OK(pthread_mutex_unlock(&objects->mutex));
-	return NULL;
 }
 
-static void *wait_at_barrier(void *argument)
+THREAD(wait_at_barrier, struct objects *objects)
 {
-	struct objects *objects = argument;
-
 	pthread_barrier_wait(&objects->barrier);
-	return NULL;
 }
 
 /* glibc has every thread change its own, by a signal that no program sees. */
@@ -394,13 +374,12 @@ static void lock_at_the_end(void)
 }
 
 /* The process goes on, and ends with its last thread. */
-static void *end_last(void *argument UNUSED)
+THREAD(end_last, void *argument UNUSED)
 {
 	usleep(2000);
 	use_all_anew(&global);
 	CHECK_EQ(atexit(lock_at_the_end), 0);
 	stop = true;
-	return NULL;
 }
 
 static void end_main_alone(void)

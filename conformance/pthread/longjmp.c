@@ -4,7 +4,7 @@
  * the kernel's, it is how programs have put an end to waits for decades. The
  * thread that jumped waits no longer: what it waited for goes to others.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 #include <semaphore.h>
 #include <setjmp.h>
 
@@ -68,17 +68,16 @@ static void wait_cond(void)
 
 static void (*wait_once)(void);
 
-static void *stay(void *argument UNUSED)
+THREAD(stay, void *argument UNUSED)
 {
 	wait_once();
 	through++;
-	return NULL;
 }
 
 static _Atomic bool has_jumped;
 
 /* Waits, is jumped out, and then only lives on until all others are through. */
-static void *jumper(void *argument)
+THREAD(jumper, void *argument)
 {
 	if (!sigsetjmp(out, 1)) {
 		inside = 1;
@@ -92,7 +91,6 @@ static void *jumper(void *argument)
 	UNTIL(through == (intptr_t)argument);
 	/* Its own waits work as before. */
 	wait_once();
-	return NULL;
 }
 
 /* One jumps out in front of two others that wait for the same. */
@@ -164,13 +162,12 @@ static void jump_late(int signal UNUSED)
 	siglongjmp(out, 1);
 }
 
-static void *waits_until_it_jumps(void *argument UNUSED)
+THREAD(waits_until_it_jumps, void *argument UNUSED)
 {
 	if (!sigsetjmp(out, 1))
 		while (true)
 			wait_mutex();
 	has_jumped = true;
-	return NULL;
 }
 
 /* furwock's mutex is handed over once a waiter has asked for that, by a bit that
@@ -294,14 +291,13 @@ static void on_alternate_stack(int signal UNUSED)
 	has_jumped = true;
 }
 
-static void *waits_on(void *argument UNUSED)
+THREAD(waits_on, void *argument UNUSED)
 {
 	static char stack[1 << 16];
 	stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
 
 	OK(sigaltstack(&alternate, NULL));
 	wait_semaphore();
-	return NULL;
 }
 
 TEST(glibc_siglongjmp__within_a_handler_leaves_the_wait_alone)

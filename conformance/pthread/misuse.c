@@ -2,7 +2,7 @@
  * What POSIX leaves undefined and programs do all the same: it may fail, but
  * never damage what others wait on.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 struct scene {
 	pthread_mutex_t mutex;
@@ -15,9 +15,8 @@ struct scene {
 
 static const enum kind unchecked[] = { DEFAULT, NORMAL, ADAPTIVE };
 
-static void *count(void *argument)
+THREAD(count, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int i;
 
 	for (i = 0; i < 8000; i++) {
@@ -28,12 +27,10 @@ static void *count(void *argument)
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
 	scene->done++;
-	return NULL;
 }
 
-static void *wait_in_turn(void *argument)
+THREAD(wait_in_turn, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int i;
 
 	for (i = 0; i < 1000; i++) {
@@ -48,7 +45,6 @@ static void *wait_in_turn(void *argument)
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
 	scene->done++;
-	return NULL;
 }
 
 /*
@@ -84,9 +80,8 @@ TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 }
 
 /* Between waiters that come and go, where every word has every bit at times. */
-static void *unlock_twice(void *argument)
+THREAD(unlock_twice, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int i;
 
 	for (i = 0; i < 3000; i++) {
@@ -95,7 +90,6 @@ static void *unlock_twice(void *argument)
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
 	scene->done++;
-	return NULL;
 }
 
 /* No thread is excluded, but every thread comes through. */
@@ -117,16 +111,14 @@ struct relay {
 	int turns;
 };
 
-static void *answer(void *argument)
+THREAD(answer, struct relay *relay)
 {
-	struct relay *relay = argument;
 	int i;
 
 	for (i = 0; i < relay->turns; i++) {
 		OK(pthread_mutex_lock(&relay->there));
 		OK(pthread_mutex_unlock(&relay->here));
 	}
-	return NULL;
 }
 
 TEST(glibc_pthread_mutex__as_a_binary_semaphore)
@@ -151,15 +143,13 @@ TEST(glibc_pthread_mutex__as_a_binary_semaphore)
 	}
 }
 
-static void *wait_not_locked(void *argument)
+THREAD(wait_not_locked, struct scene *scene)
 {
-	struct scene *scene = argument;
 	struct timespec at = in_ms(CLOCK_REALTIME, 100);
 
 	/* Only a signal or the deadline ends it; no error is asked for. */
 	pthread_cond_timedwait(&scene->cond, &scene->mutex, &at);
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
 TEST(glibc_pthread_cond_wait__normal_mutex_not_locked)

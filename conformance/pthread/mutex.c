@@ -1,4 +1,5 @@
 /* Crowds at mutexes of each kind, and glibc's own promises about their fields. */
+#include "../posix/crowd.h"
 #include "kinds.h"
 
 TEST(glibc_pthread_mutex__may_be_copied_while_free)
@@ -20,17 +21,14 @@ struct shared {
 	int rounds;
 };
 
-static void *lock_and_count(void *argument)
+THREAD(lock_and_count, struct shared *shared)
 {
-	struct shared *shared = argument;
-
 	errno = 4712;
 	OK(pthread_mutex_lock(&shared->mutex));
 	CHECK_EQ(errno, 4712);
 	shared->counter++;
 	OK(pthread_mutex_unlock(&shared->mutex));
 	CHECK_EQ(errno, 4712);
-	return NULL;
 }
 
 TEST(posix_pthread_mutex_unlock__wakes_every_waiter_in_the_end)
@@ -56,9 +54,8 @@ TEST(posix_pthread_mutex_unlock__wakes_every_waiter_in_the_end)
 }
 
 /* Takes the lock by every call that can, and lets no other thread in. */
-static void *contend(void *argument)
+THREAD(contend, struct shared *shared)
 {
-	struct shared *shared = argument;
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	struct timespec at;
 	int i, error;
@@ -93,7 +90,6 @@ static void *contend(void *argument)
 		CHECK_EQ(shared->inside--, 1);
 		OK(pthread_mutex_unlock(&shared->mutex));
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_mutex__lets_one_in_at_a_time_by_whatever_call)
@@ -115,9 +111,8 @@ TEST(posix_pthread_mutex__lets_one_in_at_a_time_by_whatever_call)
 }
 
 /* Debuggers, and gdb's pretty printers, read the holder from this field. */
-static void *check_owner(void *argument)
+THREAD(check_owner, struct shared *shared)
 {
-	struct shared *shared = argument;
 	struct timespec at;
 	int i;
 
@@ -130,7 +125,6 @@ static void *check_owner(void *argument)
 		CHECK_EQ(shared->mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&shared->mutex));
 	}
-	return NULL;
 }
 
 TEST(glibc_pthread_mutex_lock__owner_names_the_holder)
@@ -153,7 +147,7 @@ TEST(glibc_pthread_mutex_lock__owner_names_the_holder)
 }
 
 /* Many locks at a time: neighbours, strides, and more than there are buckets. */
-static void *walk(void *argument)
+THREAD(walk, void *argument)
 {
 	struct {
 		pthread_mutex_t *mutexes;
@@ -169,7 +163,6 @@ static void *walk(void *argument)
 		all->counters[at]++;
 		OK(pthread_mutex_unlock(&all->mutexes[at]));
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_mutex__thousands_of_them_stay_apart)
@@ -283,9 +276,8 @@ TEST(posix_pthread_mutex_lock__recursive_excludes_at_every_depth)
 /* ------------------------------------------------------------- giving up -- */
 
 /* A waiter that gives up must leave nothing that keeps others waiting. */
-static void *give_up_or_lock(void *argument)
+THREAD(give_up_or_lock, pthread_mutex_t *mutex)
 {
-	pthread_mutex_t *mutex = argument;
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	struct timespec at;
 	int i, error;
@@ -301,10 +293,9 @@ static void *give_up_or_lock(void *argument)
 			usleep(50);
 		OK(pthread_mutex_unlock(mutex));
 	}
-	return NULL;
 }
 
-static void *lock_often(void *mutex)
+THREAD(lock_often, void *mutex)
 {
 	int i;
 
@@ -314,7 +305,6 @@ static void *lock_often(void *mutex)
 		if (i % 4 == 0)
 			usleep(20);
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_mutex_timedlock__giving_up_strands_nobody)
@@ -331,10 +321,8 @@ TEST(posix_pthread_mutex_timedlock__giving_up_strands_nobody)
 
 /* ------------------------------------------------------------- fairness -- */
 
-static void *hog(void *argument)
+THREAD(hog, struct shared *shared)
 {
-	struct shared *shared = argument;
-
 	shared->inside++;
 	while (!shared->stage) {
 		OK(pthread_mutex_lock(&shared->mutex));
@@ -343,7 +331,6 @@ static void *hog(void *argument)
 			;
 		OK(pthread_mutex_unlock(&shared->mutex));
 	}
-	return NULL;
 }
 
 TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__no_hog_keeps_others_out,

@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_OBJECTS_H
 #define CONFORMANCE_OBJECTS_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 
@@ -43,9 +43,8 @@ struct partner {
 	int side;
 };
 
-static void *use_all(void *argument)
+THREAD(use_all, const struct partner *partner)
 {
-	const struct partner *partner = argument;
 	struct objects *objects = partner->objects;
 	int i, ended;
 
@@ -70,7 +69,6 @@ static void *use_all(void *argument)
 		ended = pthread_barrier_wait(&objects->barrier);
 		CHECK(!ended || ended == PTHREAD_BARRIER_SERIAL_THREAD);
 	}
-	return NULL;
 }
 
 /* Objects as they stand, on which no thread waits. */

@@ -2,6 +2,7 @@
  * Mutexes and condvars that stay glibc's under the preload, alone, between
  * processes, and each with a partner that doesn't.
  */
+#include "../posix/crowd.h"
 #include "kinds.h"
 
 struct scene {
@@ -14,9 +15,8 @@ struct scene {
 
 /* ------------------------------------------------- a condvar of furwock's -- */
 
-static void *take_turns(void *argument)
+THREAD(take_turns, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int i;
 
 	for (i = 0; i < 300; i++) {
@@ -27,7 +27,6 @@ static void *take_turns(void *argument)
 		OK(pthread_cond_signal(&scene->back));
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
-	return NULL;
 }
 
 static void ping_pong(struct scene *scene)
@@ -104,17 +103,14 @@ static void unlock_checked(void *argument)
 	OK(pthread_mutex_unlock(&scene->mutex));
 }
 
-static void *wait_to_be_cancelled(void *argument)
+THREAD(wait_to_be_cancelled, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	pthread_cleanup_push(unlock_checked, scene);
 	scene->stage = 1;
 	while (!scene->permits)
 		OK(pthread_cond_wait(&scene->cond, &scene->mutex));
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
 static void check_cancel(bool shared_cond, enum kind kind)
@@ -158,19 +154,15 @@ TEST(glibc_pthread_cond_wait__eperm_when_a_pi_mutex_is_not_owned)
 /* ---------------------------------------------------------------- robust -- */
 
 /* Dies with the mutex after it has signalled: the wait reports the death. */
-static void *signal_and_die(void *argument)
+THREAD(signal_and_die, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	scene->permits = 1;
 	OK(pthread_cond_signal(&scene->cond));
-	return NULL;
 }
 
-static void *wait_for_the_dead(void *argument)
+THREAD(wait_for_the_dead, struct scene *scene)
 {
-	struct scene *scene = argument;
 	int error, old;
 
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
@@ -185,7 +177,6 @@ static void *wait_for_the_dead(void *argument)
 	/* An error leaves the cancel type as it was, too. */
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
 	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
-	return NULL;
 }
 
 TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex)
@@ -223,11 +214,10 @@ TEST(posix_pthread_mutex__robust_holder_process_dies)
 
 /* ------------------------------------------------------ protect, inherit -- */
 
-static void *lock_once(void *mutex)
+THREAD(lock_once, void *mutex)
 {
 	OK(pthread_mutex_lock(mutex));
 	OK(pthread_mutex_unlock(mutex));
-	return NULL;
 }
 
 /* The kernel hands a PI mutex over, so that it must know of the waiter. */
@@ -288,10 +278,9 @@ TEST(posix_process_shared__ping_pong_between_processes)
  * A shared condvar that each process waits on with a private mutex of its own:
  * a broadcast of either must reach the waiters of both.
  */
-static void *wait_privately(void *argument)
+THREAD(wait_privately, struct scene *scene)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	struct scene *scene = argument;
 	struct timespec at;
 
 	OK(pthread_mutex_lock(&mutex));
@@ -302,7 +291,6 @@ static void *wait_privately(void *argument)
 		pthread_cond_timedwait(&scene->cond, &mutex, &at);
 	}
 	OK(pthread_mutex_unlock(&mutex));
-	return NULL;
 }
 
 TEST(posix_process_shared__condvar_with_private_mutexes)

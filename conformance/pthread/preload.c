@@ -1,5 +1,5 @@
 /* Whether the library under test is in effect, and what it may cost. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <malloc.h>
 
@@ -127,9 +127,8 @@ struct scene {
 	_Atomic int stage;
 };
 
-static void *first_contact(void *argument)
+THREAD(first_contact, struct scene *scene)
 {
-	struct scene *scene = argument;
 	struct timespec at;
 
 	forbidden = true;
@@ -144,7 +143,6 @@ static void *first_contact(void *argument)
 	OK(pthread_cond_signal(&scene->cond));
 	OK(pthread_mutex_unlock(&scene->mutex));
 	forbidden = false;
-	return NULL;
 }
 
 static void check_no_allocation(bool shared_cond, enum kind kind)

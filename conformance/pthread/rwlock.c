@@ -172,10 +172,9 @@ TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer)
  * pthread_rwlock_unlock by a thread that doesn't hold the lock: undefined in
  * POSIX. glibc only counts its readers, and programs hand read locks on.
  */
-static void *unlock(void *lock)
+THREAD(unlock, void *lock)
 {
 	OK(pthread_rwlock_unlock(lock));
-	return NULL;
 }
 
 TEST(glibc_pthread_rwlock_unlock__read_lock_by_another_thread)
@@ -205,14 +204,13 @@ static pthread_rwlock_t handed_over = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic int to_give_back;
 static _Atomic bool all_taken;
 
-static void *give_back(void *argument UNUSED)
+THREAD(give_back, void *argument UNUSED)
 {
 	while (!all_taken || to_give_back)
 		if (to_give_back) {
 			OK(pthread_rwlock_unlock(&handed_over));
 			to_give_back--;
 		}
-	return NULL;
 }
 
 /* One thread takes read locks that another gives back, and meanwhile takes and
@@ -242,7 +240,7 @@ TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time)
 enum { LOCKS = 600 };
 static struct { pthread_rwlock_t lock; int writes; } many[LOCKS];
 
-static void *take_many(void *writes_in_all)
+THREAD(take_many, void *writes_in_all)
 {
 	uint32_t random = (uint32_t)gettid();
 	bool writes[LOCKS];
@@ -268,7 +266,6 @@ static void *take_many(void *writes_in_all)
 			OK(pthread_rwlock_unlock(&many[at].lock));
 		}
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_rwlock__hundreds_held_by_one_thread)
@@ -354,7 +351,7 @@ static void leave(struct object *object)
 	}
 }
 
-static void *use_and_leave(void *reads_first)
+THREAD(use_and_leave, void *reads_first)
 {
 	struct object *object;
 	int i;
@@ -367,7 +364,6 @@ static void *use_and_leave(void *reads_first)
 		OK(take(&object->lock, i % 3 ? WRLOCK : CLOCKWRLOCK, LONG_MS));
 		leave(object);
 	}
-	return NULL;
 }
 
 static void check_users(void *reads_first)
@@ -405,7 +401,7 @@ TEST(posix_pthread_rwlock_destroy__after_readers_and_writers)
 /* One has it by `first` and lets go; the other gets it by `last`, and frees it. */
 static enum rw_call first, last;
 
-static void *make_and_leave(void *argument UNUSED)
+THREAD(make_and_leave, void *argument UNUSED)
 {
 	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct object *object;
@@ -419,7 +415,6 @@ static void *make_and_leave(void *argument UNUSED)
 			sched_yield();
 		OK(pthread_rwlock_unlock(&object->lock));
 	}
-	return NULL;
 }
 
 static void check_heir(void)

@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_RWLOCK_H
 #define CONFORMANCE_RWLOCK_H
 
-#include "harness.h"
+#include "../posix/crowd.h"
 
 /* glibc's numbers, in a row: 0 is PTHREAD_RWLOCK_DEFAULT_NP too. */
 enum rw_kind {
@@ -106,14 +106,11 @@ struct attempt {
 	int error;
 };
 
-static void *attempt_once(void *argument)
+THREAD(attempt_once, struct attempt *attempt)
 {
-	struct attempt *attempt = argument;
-
 	attempt->error = take(attempt->lock, attempt->call, attempt->ms);
 	if (!attempt->error)
 		OK(pthread_rwlock_unlock(attempt->lock));
-	return NULL;
 }
 
 /* The call's result in a new thread, which unlocks what it got. */
@@ -149,10 +146,8 @@ struct holder {
 	_Atomic bool done, release;
 };
 
-static void *holder_run(void *argument)
+THREAD(holder_run, struct holder *holder)
 {
-	struct holder *holder = argument;
-
 	errno = 4716;
 	holder->error = take(holder->lock, holder->call, holder->ms);
 	CHECK_EQ(errno, 4716);
@@ -160,10 +155,9 @@ static void *holder_run(void *argument)
 		holder->turn = ++*holder->turns;
 	holder->done = true;
 	if (holder->error)
-		return NULL;
+		return;
 	UNTIL(holder->release);
 	OK(pthread_rwlock_unlock(holder->lock));
-	return NULL;
 }
 
 static void UNUSED start_holder(struct holder *holder, pthread_rwlock_t *lock,

@@ -42,7 +42,7 @@ static void end_crowd(struct thread *threads, int count)
  * Goes only when another one is there: the lock is never free. Not for ever,
  * as a waiting writer may keep the other one out.
  */
-static void *read_overlapping(void *argument)
+THREAD(read_overlapping, void *argument)
 {
 	long me = (long)argument;
 	int waited;
@@ -59,10 +59,9 @@ static void *read_overlapping(void *argument)
 		scene.inside--;
 		OK(pthread_rwlock_unlock(&scene.lock));
 	}
-	return NULL;
 }
 
-static void *write_endlessly(void *argument)
+THREAD(write_endlessly, void *argument)
 {
 	long me = (long)argument;
 
@@ -74,7 +73,6 @@ static void *write_endlessly(void *argument)
 			usleep(50);
 		OK(pthread_rwlock_unlock(&scene.lock));
 	}
-	return NULL;
 }
 
 /* --------------------------------------------------- a writer's turn -- */
@@ -122,7 +120,7 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back)
  * The other kinds promise a writer nothing while readers are there; but it gets
  * in where they all leave at times.
  */
-static void *read_now_and_then(void *argument)
+THREAD(read_now_and_then, void *argument)
 {
 	uint32_t random = (uint32_t)gettid() * 2654435761u | 1;
 	long me = (long)argument;
@@ -136,7 +134,6 @@ static void *read_now_and_then(void *argument)
 		OK(pthread_rwlock_unlock(&scene.lock));
 		usleep(next_random(&random) % 800);
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave)
@@ -203,7 +200,7 @@ TEST(glibc_PREFER_READER__readers_among_endless_writers)
  * Where writers go first they may keep readers out for as long as one waits;
  * one that goes away between its turns leaves room.
  */
-static void *write_now_and_then(void *argument)
+THREAD(write_now_and_then, void *argument)
 {
 	uint32_t random = (uint32_t)gettid() * 2654435761u | 1;
 	long me = (long)argument;
@@ -216,7 +213,6 @@ static void *write_now_and_then(void *argument)
 		OK(pthread_rwlock_unlock(&scene.lock));
 		usleep(next_random(&random) % 1500);
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave)

@@ -82,9 +82,8 @@ struct relay {
 	_Atomic int asked, answered;
 };
 
-static void *answer(void *argument)
+THREAD(answer, struct relay *relay)
 {
-	struct relay *relay = argument;
 	int i;
 
 	for (i = 1; i <= 300; i++) {
@@ -93,19 +92,15 @@ static void *answer(void *argument)
 		relay->answered = i;
 		OK(pthread_rwlock_unlock(&relay->lock));
 	}
-	return NULL;
 }
 
-static void *write_on(void *argument)
+THREAD(write_on, struct relay *relay)
 {
-	struct relay *relay = argument;
-
 	while (relay->answered < 300) {
 		OK(pthread_rwlock_wrlock(&relay->lock));
 		OK(pthread_rwlock_unlock(&relay->lock));
 		usleep(50);
 	}
-	return NULL;
 }
 
 TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another)

@@ -33,12 +33,9 @@ struct scene {
 	struct holder holder;
 };
 
-static void *take_and_end(void *argument)
+THREAD(take_and_end, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(take(&scene->lock, is_read(scene->state) ? RDLOCK : WRLOCK, 0));
-	return NULL;
 }
 
 static void enter(struct scene *scene, enum state state)

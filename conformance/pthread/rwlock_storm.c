@@ -115,9 +115,8 @@ static void once(struct storm *storm, uint32_t *random)
 	OK(pthread_rwlock_unlock(&cell->lock));
 }
 
-static void *storm_along(void *argument)
+THREAD(storm_along, struct storm *storm)
 {
-	struct storm *storm = argument;
 	uint32_t random = (uint32_t)gettid() * 2654435761u | 1;
 
 	while (!storm->stop) {
@@ -125,7 +124,6 @@ static void *storm_along(void *argument)
 		dawdle(&random);
 	}
 	storm->ended++;
-	return NULL;
 }
 
 /* Says more than the watchdog would: what the locks of those that wait hold. */

@@ -110,9 +110,8 @@ TEST(posix_pthread_rwlock_timedrdlock__given_up_disturbs_nobody)
 	}
 }
 
-static void *give_up_or_take(void *argument)
+THREAD(give_up_or_take, pthread_rwlock_t *lock)
 {
-	pthread_rwlock_t *lock = argument;
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	struct timespec at;
 	int i, error;
@@ -128,10 +127,9 @@ static void *give_up_or_take(void *argument)
 			usleep(50);
 		OK(pthread_rwlock_unlock(lock));
 	}
-	return NULL;
 }
 
-static void *take_often(void *lock)
+THREAD(take_often, void *lock)
 {
 	int i;
 
@@ -141,7 +139,6 @@ static void *take_often(void *lock)
 		if (i % 4 == 0)
 			usleep(20);
 	}
-	return NULL;
 }
 
 TEST(posix_pthread_rwlock_timedlock__giving_up_strands_nobody)

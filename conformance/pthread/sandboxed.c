@@ -2,7 +2,7 @@
  * A sandbox that ends the program at the first system call which glibc's own
  * threads and locks don't make.
  */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -90,7 +90,7 @@ static sem_t semaphore;
 static mtx_t mtx;
 static long counter;
 
-static void *use_mutex(void *argument UNUSED)
+THREAD(use_mutex, void *argument UNUSED)
 {
 	struct timespec at;
 	int i;
@@ -108,7 +108,6 @@ static void *use_mutex(void *argument UNUSED)
 			OK(pthread_mutex_unlock(&mutex));
 		}
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__mutexes)
@@ -117,7 +116,7 @@ TEST(linux_seccomp__mutexes)
 	CHECK(counter >= THREADS * 20000);
 }
 
-static void *use_c11_mutex(void *argument UNUSED)
+THREAD(use_c11_mutex, void *argument UNUSED)
 {
 	int i;
 
@@ -126,7 +125,6 @@ static void *use_c11_mutex(void *argument UNUSED)
 		counter++;
 		CHECK_EQ(mtx_unlock(&mtx), thrd_success);
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__c11_mutexes)
@@ -136,7 +134,7 @@ TEST(linux_seccomp__c11_mutexes)
 	CHECK_EQ(counter, THREADS * 20000);
 }
 
-static void *use_rwlock(void *argument UNUSED)
+THREAD(use_rwlock, void *argument UNUSED)
 {
 	struct timespec at;
 	int i;
@@ -155,7 +153,6 @@ static void *use_rwlock(void *argument UNUSED)
 		}
 		OK(pthread_rwlock_unlock(&rwlock));
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__rwlocks)
@@ -165,7 +162,7 @@ TEST(linux_seccomp__rwlocks)
 }
 
 /* A holder that sleeps: spinners give way. */
-static void *use_spinlock(void *argument UNUSED)
+THREAD(use_spinlock, void *argument UNUSED)
 {
 	int i;
 
@@ -176,7 +173,6 @@ static void *use_spinlock(void *argument UNUSED)
 			usleep(2000);
 		OK(pthread_spin_unlock(&spinlock));
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__spinlocks)
@@ -186,7 +182,7 @@ TEST(linux_seccomp__spinlocks)
 	CHECK_EQ(counter, THREADS * 200);
 }
 
-static void *use_semaphore(void *argument UNUSED)
+THREAD(use_semaphore, void *argument UNUSED)
 {
 	struct timespec at;
 	int i;
@@ -200,7 +196,6 @@ static void *use_semaphore(void *argument UNUSED)
 		if (sem_timedwait(&semaphore, &at) == 0)
 			CHECK_EQ(sem_post(&semaphore), 0);
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__semaphores)
@@ -209,7 +204,7 @@ TEST(linux_seccomp__semaphores)
 	run_sandboxed(use_semaphore);
 }
 
-static void *use_barrier(void *argument UNUSED)
+THREAD(use_barrier, void *argument UNUSED)
 {
 	int i, result;
 
@@ -217,7 +212,6 @@ static void *use_barrier(void *argument UNUSED)
 		result = pthread_barrier_wait(&barrier);
 		CHECK(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD);
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__barriers)
@@ -226,7 +220,7 @@ TEST(linux_seccomp__barriers)
 	run_sandboxed(use_barrier);
 }
 
-static void *use_condvar(void *argument)
+THREAD(use_condvar, void *argument)
 {
 	struct timespec at;
 	int i;
@@ -243,7 +237,6 @@ static void *use_condvar(void *argument)
 		}
 		OK(pthread_mutex_unlock(&mutex));
 	}
-	return NULL;
 }
 
 TEST(linux_seccomp__condvars)
@@ -257,14 +250,13 @@ static void call_slowly(void)
 	counter++;
 }
 
-static void *use_once(void *argument UNUSED)
+THREAD(use_once, void *argument UNUSED)
 {
 	static pthread_once_t controls[50];
 	int i;
 
 	for (i = 0; i < 50; i++)
 		OK(pthread_once(&controls[i], call_slowly));
-	return NULL;
 }
 
 TEST(linux_seccomp__once)
@@ -274,14 +266,13 @@ TEST(linux_seccomp__once)
 }
 
 /* Each waits for the mutex, and ends. */
-static void *wait_once(void *argument UNUSED)
+THREAD(wait_once, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&mutex));
 	counter++;
 	OK(pthread_mutex_unlock(&mutex));
 	OK(pthread_rwlock_rdlock(&rwlock));
 	OK(pthread_rwlock_unlock(&rwlock));
-	return NULL;
 }
 
 /* More than there is room for without asking which of them have ended. */
@@ -309,14 +300,13 @@ TEST(linux_seccomp__threads_that_come_and_go)
 static _Atomic int waiting;
 
 /* All threads wait: more at once than the first chunk of nodes has room for. */
-static void *wait_with_all(void *argument UNUSED)
+THREAD(wait_with_all, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&mutex));
 	waiting++;
 	while (!counter)
 		OK(pthread_cond_wait(&cond, &mutex));
 	OK(pthread_mutex_unlock(&mutex));
-	return NULL;
 }
 
 TEST(linux_seccomp__hundreds_that_wait_at_once)

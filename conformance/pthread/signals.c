@@ -1,5 +1,5 @@
 /* Signal handlers that interrupt threads that lock and wait. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 static _Atomic long handled;
 
@@ -28,22 +28,17 @@ struct scene {
 	_Atomic bool stop;
 };
 
-static void *lock_once(void *argument)
+THREAD(lock_once, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	errno = 4715;
 	OK(pthread_mutex_lock(&scene->mutex));
 	CHECK_EQ(errno, 4715);
 	scene->done++;
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
-static void *wait_once(void *argument)
+THREAD(wait_once, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	while (!scene->permits) {
 		/* Never EINTR. */
@@ -52,15 +47,12 @@ static void *wait_once(void *argument)
 	}
 	scene->done++;
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
 /* ------------------------------------------------ thousands of interruptions -- */
 
-static void *count(void *argument)
+THREAD(count, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	while (!scene->stop) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		scene->counter++;
@@ -69,18 +61,14 @@ static void *count(void *argument)
 		OK(pthread_mutex_unlock(&scene->mutex));
 		scene->done++;
 	}
-	return NULL;
 }
 
-static void *wait_again_and_again(void *argument)
+THREAD(wait_again_and_again, struct scene *scene)
 {
-	struct scene *scene = argument;
-
 	OK(pthread_mutex_lock(&scene->mutex));
 	while (!scene->stop)
 		OK(pthread_cond_wait(&scene->cond, &scene->mutex));
 	OK(pthread_mutex_unlock(&scene->mutex));
-	return NULL;
 }
 
 static void check_storm(int signals, int wanted)

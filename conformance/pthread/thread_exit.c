@@ -1,5 +1,5 @@
 /* Threads that end: what they may still do, and what they leave behind. */
-#include "harness.h"
+#include "../posix/crowd.h"
 
 #include <sys/resource.h>
 
@@ -42,15 +42,14 @@ static void destroy(void *value)
 		OK(pthread_setspecific(key, (void *)(rounds - 1)));
 }
 
-static void *set_and_end(void *argument)
+THREAD(set_and_end, void *argument)
 {
 	OK(pthread_setspecific(key, argument));
 	OK(pthread_mutex_lock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
-	return NULL;
 }
 
-static void *contend(void *argument UNUSED)
+THREAD(contend, void *argument UNUSED)
 {
 	while (!scene.stop) {
 		OK(pthread_mutex_lock(&scene.mutex));
@@ -58,7 +57,6 @@ static void *contend(void *argument UNUSED)
 		OK(pthread_mutex_unlock(&scene.mutex));
 		usleep(10);
 	}
-	return NULL;
 }
 
 static void check_destructors(intptr_t rounds, int threads)
@@ -89,7 +87,7 @@ TEST(posix_pthread_key_create__destructors_lock_and_wait_in_each_round)
 
 /* ----------------------------------------------------------- many threads -- */
 
-static void *wait_once(void *argument UNUSED)
+THREAD(wait_once, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&scene.mutex));
 	scene.waiting++;
@@ -97,7 +95,6 @@ static void *wait_once(void *argument UNUSED)
 		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
 	scene.permits--;
 	OK(pthread_mutex_unlock(&scene.mutex));
-	return NULL;
 }
 
 static void come_and_go(int generations, const pthread_attr_t *attr)
@@ -140,10 +137,9 @@ TEST(posix_pthread_create__thousands_that_wait_once_leave_no_memory)
 }
 
 /* Registered anew by the last destructors that run: given back all the same? */
-static void *set_wait_and_end(void *argument)
+THREAD(set_wait_and_end, void *argument)
 {
 	OK(pthread_setspecific(key, argument));
-	return NULL;
 }
 
 TEST(posix_pthread_create__waiting_destructors_leave_no_memory)
@@ -169,7 +165,7 @@ static void unlock(void *mutex)
 	OK(pthread_mutex_unlock(mutex));
 }
 
-static void *wait_to_be_cancelled(void *argument UNUSED)
+THREAD(wait_to_be_cancelled, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&scene.mutex));
 	pthread_cleanup_push(unlock, &scene.mutex);
@@ -177,7 +173,6 @@ static void *wait_to_be_cancelled(void *argument UNUSED)
 	for (;;)
 		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
 TEST(posix_pthread_cancel__thousands_leave_no_memory)
@@ -200,13 +195,12 @@ TEST(posix_pthread_cancel__thousands_leave_no_memory)
 	CHECK(resident_kb() - before < 400);
 }
 
-static void *detached(void *argument UNUSED)
+THREAD(detached, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&scene.mutex));
 	scene.counter++;
 	OK(pthread_mutex_unlock(&scene.mutex));
 	scene.stage++;
-	return NULL;
 }
 
 TEST(posix_pthread_detach__threads_that_lock_and_end)
@@ -235,7 +229,7 @@ TEST(posix_pthread_attr_setstacksize__least_stack_is_enough)
 	OK(pthread_attr_destroy(&attr));
 }
 
-static void *wait_without_end(void *argument UNUSED)
+THREAD(wait_without_end, void *argument UNUSED)
 {
 	while (!scene.stage)
 		usleep(1000);
@@ -245,10 +239,9 @@ static void *wait_without_end(void *argument UNUSED)
 	while (!scene.permits)
 		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
-	return NULL;
 }
 
-static void *time_out(void *argument UNUSED)
+THREAD(time_out, void *argument UNUSED)
 {
 	struct timespec at;
 	int error = 0;
@@ -263,7 +256,6 @@ static void *time_out(void *argument UNUSED)
 	CHECK_ERR(error, ETIMEDOUT);
 	OK(pthread_mutex_unlock(&scene.mutex));
 	scene.destroyed++;
-	return NULL;
 }
 
 /* The first waiters use up whatever was mapped before. */
@@ -330,13 +322,12 @@ TEST(posix_pthread_key_create__all_are_left_once_threads_have_waited)
 	CHECK_EQ(count, PTHREAD_KEYS_MAX);
 }
 
-static void *use_key_0(void *argument)
+THREAD(use_key_0, void *argument)
 {
 	wait_briefly();
 	CHECK(pthread_getspecific(0) == NULL);
 	CHECK_ERR(pthread_setspecific(0, argument), EINVAL);
 	wait_briefly();
-	return NULL;
 }
 
 /* A key that was never created, which a zeroed static names. */
@@ -352,12 +343,11 @@ TEST(glibc_pthread_getspecific__key_0_is_nobodys)
 }
 
 /* Ends by the system call alone: no destructor runs. */
-static void *wait_and_vanish(void *argument UNUSED)
+THREAD(wait_and_vanish, void *argument UNUSED)
 {
 	wait_briefly();
 	scene.stage++;
 	syscall(SYS_exit, 0);
-	return NULL;
 }
 
 TEST(linux_exit__threads_that_vanish_leave_no_memory)

@@ -116,7 +116,7 @@ static void tell_of(struct actor *actor, int64_t now)
 	next_ask_ns = now + STUCK_S * NS_PER_S / 2;
 }
 
-static void *watch(void *argument UNUSED)
+THREAD(watch, void *argument UNUSED)
 {
 	int64_t now;
 	int i;
@@ -129,7 +129,6 @@ static void *watch(void *argument UNUSED)
 			if (stuck_ns(&actors[i], now) > STUCK_S * NS_PER_S)
 				tell_of(&actors[i], now);
 	}
-	return NULL;
 }
 
 void watch_actors(void)

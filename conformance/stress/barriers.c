@@ -91,10 +91,9 @@ static void use_up(struct actor *actor, struct meeting *meeting,
 	CHECK_EQ(munmap(fresh, PAGE), 0);
 }
 
-static void *meet(void *argument)
+THREAD(meet, struct meeting *meeting)
 {
 	struct actor *actor = appear("member");
-	struct meeting *meeting = argument;
 	int me = meeting->members++, i;
 	long round = 0;
 	bool last = false;
@@ -115,7 +114,6 @@ static void *meet(void *argument)
 		got_on(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void begin(int strength UNUSED)

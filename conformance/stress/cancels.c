@@ -23,7 +23,7 @@ static void vanish_at_last(void *actor)
 	vanish(actor);
 }
 
-static void *pass_until_cancelled(void *argument UNUSED)
+THREAD(pass_until_cancelled, void *argument UNUSED)
 {
 	struct actor *actor;
 	int state;
@@ -40,7 +40,6 @@ static void *pass_until_cancelled(void *argument UNUSED)
 		pthread_testcancel();
 	}
 	pthread_cleanup_pop(1);
-	return NULL;
 }
 
 /* A cancellation point, or none: then it counts as called. */
@@ -50,17 +49,16 @@ static void be_called(void)
 	fellows->calls++;
 }
 
-static void *call_and_be_cancelled(void *victims)
+THREAD(call_and_be_cancelled, void *victims)
 {
 	fellows = victims;
 	OK(pthread_once(&fellows->once, be_called));
 	for (;;)
 		pause();
-	return NULL;
 }
 
 /* For a permit that never comes: one that came could be lost, whichever thread waits. */
-static void *wait_asynchronously(void *argument UNUSED)
+THREAD(wait_asynchronously, void *argument UNUSED)
 {
 	int type;
 
@@ -68,10 +66,9 @@ static void *wait_asynchronously(void *argument UNUSED)
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type));
 	for (;;)
 		sem_wait(&never);
-	return NULL;
 }
 
-static void *compute_asynchronously(void *argument UNUSED)
+THREAD(compute_asynchronously, void *argument UNUSED)
 {
 	volatile long sum = 0;
 	int type;
@@ -80,7 +77,6 @@ static void *compute_asynchronously(void *argument UNUSED)
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type));
 	for (;;)
 		sum += 1;
-	return NULL;
 }
 
 /* glibc 2.36 forgets the result if a handler that enables cancellation ends it. */
@@ -89,7 +85,7 @@ static void check_cancelled(void *result)
 	CHECK(result == PTHREAD_CANCELED || !result);
 }
 
-static void *keep_cancelling(void *argument UNUSED)
+THREAD(keep_cancelling, void *argument UNUSED)
 {
 	static void *(*const lives[])(void *) = {
 		pass_until_cancelled,
@@ -126,7 +122,6 @@ static void *keep_cancelling(void *argument UNUSED)
 		got_on(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void begin(int strength)

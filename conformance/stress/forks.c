@@ -60,7 +60,7 @@ static void use_guarded(void)
 	OK(pthread_rwlock_unlock(&rwlock_by_handlers));
 }
 
-static void *contend_for_fork(void *argument UNUSED)
+THREAD(contend_for_fork, void *argument UNUSED)
 {
 	struct actor *actor = appear("contender");
 
@@ -75,7 +75,6 @@ static void *contend_for_fork(void *argument UNUSED)
 		dawdle(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 /* --------------------------------------------------------------- children -- */
@@ -124,7 +123,7 @@ static void work(void)
 	use_guarded();
 }
 
-static void *work_in_child(void *argument UNUSED)
+THREAD(work_in_child, void *argument UNUSED)
 {
 	int i;
 
@@ -134,7 +133,6 @@ static void *work_in_child(void *argument UNUSED)
 	/* Posted once for each of these, whichever parent's thread takes it. */
 	while (sem_wait(&parents))
 		CHECK_EQ(errno, EINTR);
-	return NULL;
 }
 
 static void __attribute__((noreturn)) be_a_family(void)
@@ -226,7 +224,7 @@ static pid_t vfork_child(void)
 	return child;
 }
 
-static void *keep_forking(void *argument UNUSED)
+THREAD(keep_forking, void *argument UNUSED)
 {
 	struct actor *actor = appear("forker");
 	uint32_t choice;
@@ -249,12 +247,11 @@ static void *keep_forking(void *argument UNUSED)
 		usleep(next_random(&actor->random) % 20000);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 /* ------------------------------------------------------------- waiters -- */
 
-static void *wait_while_they_fork(void *argument UNUSED)
+THREAD(wait_while_they_fork, void *argument UNUSED)
 {
 	struct actor *actor = appear("fork waiter");
 
@@ -266,10 +263,9 @@ static void *wait_while_they_fork(void *argument UNUSED)
 		got_on(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
-static void *post_while_they_fork(void *argument UNUSED)
+THREAD(post_while_they_fork, void *argument UNUSED)
 {
 	struct actor *actor = appear("fork poster");
 
@@ -279,7 +275,6 @@ static void *post_while_they_fork(void *argument UNUSED)
 		usleep(next_random(&actor->random) % 1000);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void begin(int strength)

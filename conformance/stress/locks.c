@@ -158,10 +158,9 @@ static struct queue {
 	long long in, out;
 } queues[QUEUES];
 
-static void *feed(void *argument)
+THREAD(feed, struct queue *queue)
 {
 	struct actor *actor = appear("feeder");
-	struct queue *queue = argument;
 	int item;
 
 	while (!stop) {
@@ -182,13 +181,11 @@ static void *feed(void *argument)
 	OK(pthread_cond_broadcast(&queue->filled));
 	OK(pthread_mutex_unlock(&queue->mutex));
 	vanish(actor);
-	return NULL;
 }
 
-static void *take(void *argument)
+THREAD(take, struct queue *queue)
 {
 	struct actor *actor = appear("taker");
-	struct queue *queue = argument;
 
 	OK(pthread_mutex_lock(&queue->mutex));
 	for (;;) {
@@ -208,12 +205,11 @@ static void *take(void *argument)
 	}
 	OK(pthread_mutex_unlock(&queue->mutex));
 	vanish(actor);
-	return NULL;
 }
 
 /* --------------------------------------------------------------- coming, going -- */
 
-static void *mix(void *argument UNUSED)
+THREAD(mix, void *argument UNUSED)
 {
 	struct actor *actor = appear("mixer");
 
@@ -224,10 +220,9 @@ static void *mix(void *argument UNUSED)
 			pass_gate(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
-static void *live_shortly(void *argument UNUSED)
+THREAD(live_shortly, void *argument UNUSED)
 {
 	struct actor *actor = appear("short-lived");
 	int left = next_random(&actor->random) % 20;
@@ -237,10 +232,9 @@ static void *live_shortly(void *argument UNUSED)
 		pass_gate(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
-static void *keep_starting(void *argument UNUSED)
+THREAD(keep_starting, void *argument UNUSED)
 {
 	struct actor *actor = appear("starter");
 	struct thread threads[SHORT_LIVED];
@@ -253,7 +247,6 @@ static void *keep_starting(void *argument UNUSED)
 		got_on(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void make_all(void)

@@ -81,7 +81,7 @@ static void use_shared(struct actor *actor)
 	OK(pthread_rwlock_unlock(&shared->lock));
 }
 
-static void *use(void *argument UNUSED)
+THREAD(use, void *argument UNUSED)
 {
 	struct actor *actor = appear("sharer");
 
@@ -93,7 +93,6 @@ static void *use(void *argument UNUSED)
 			usleep(next_random(&actor->random) % 500);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void begin(int strength UNUSED)

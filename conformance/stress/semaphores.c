@@ -65,7 +65,7 @@ void use_semaphore(struct actor *actor)
 	got_on(actor);
 }
 
-static void *use(void *argument UNUSED)
+THREAD(use, void *argument UNUSED)
 {
 	struct actor *actor = appear("user");
 
@@ -74,7 +74,6 @@ static void *use(void *argument UNUSED)
 	while (!stop)
 		use_semaphore(actor);
 	vanish(actor);
-	return NULL;
 }
 
 /* --------------------------------------------------------------- couriers -- */
@@ -82,10 +81,9 @@ static void *use(void *argument UNUSED)
 /* A semaphore that is to be posted once, and is gone then. */
 static sem_t *_Atomic asked_for[COURIERS];
 
-static void *ask(void *argument)
+THREAD(ask, sem_t *_Atomic *place)
 {
 	struct actor *actor = appear("asker");
-	sem_t *_Atomic *place = argument;
 	sem_t *answer;
 
 	if (place != asked_for)
@@ -104,13 +102,11 @@ static void *ask(void *argument)
 	}
 	*place = MAP_FAILED;
 	vanish(actor);
-	return NULL;
 }
 
-static void *bring(void *argument)
+THREAD(bring, sem_t *_Atomic *place)
 {
 	struct actor *actor = appear("courier");
-	sem_t *_Atomic *place = argument;
 	sem_t *answer;
 
 	for (;;) {
@@ -125,7 +121,6 @@ static void *bring(void *argument)
 		got_on(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 /* -------------------------------------------------------------------- all -- */

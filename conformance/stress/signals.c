@@ -69,10 +69,9 @@ static int drain_somehow(struct actor *actor, struct basin *basin)
 	}
 }
 
-static void *drain(void *argument)
+THREAD(drain, struct basin *basin)
 {
 	struct actor *actor = appear("drainer");
-	struct basin *basin = argument;
 
 	if (next_random(&actor->random) % 2)
 		block_storm();
@@ -87,11 +86,10 @@ static void *drain(void *argument)
 		dawdle(actor);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 /* An actor may have ended since: then none is hit, or another of ours. */
-static void *keep_signalling(void *argument UNUSED)
+THREAD(keep_signalling, void *argument UNUSED)
 {
 	struct actor *actor = appear("signaller");
 	uint32_t choice;
@@ -109,7 +107,6 @@ static void *keep_signalling(void *argument UNUSED)
 			usleep(next_random(&actor->random) % 200);
 	}
 	vanish(actor);
-	return NULL;
 }
 
 static void begin(int strength)

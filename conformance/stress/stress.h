@@ -5,7 +5,7 @@
 #ifndef CONFORMANCE_STRESS_H
 #define CONFORMANCE_STRESS_H
 
-#include "../pthread/harness.h"
+#include "../posix/crowd.h"
 
 #include <semaphore.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* A library that a program is linked with, and that locks before its main. */
-#include "../harness.h"
+#include "../../posix/crowd.h"
 
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_mutex_t normal = PTHREAD_MUTEX_INITIALIZER;
@@ -10,13 +10,12 @@ int early_has_begun(void);
 void early_lock(void);
 void early_unlock(void);
 
-static void *begin(void *argument UNUSED)
+THREAD(begin, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(&normal));
 	begun = true;
 	OK(pthread_cond_signal(&cond));
 	OK(pthread_mutex_unlock(&normal));
-	return NULL;
 }
 
 static __attribute__((constructor)) void loaded(void)

@@ -2,14 +2,14 @@
  * A library that is busy while it is loaded: its constructor locks, waits and
  * starts threads. Used by dlopen.c.
  */
-#include "../harness.h"
+#include "../../posix/crowd.h"
 
 static pthread_mutex_t mutexes[KINDS];
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static long counter, turns;
 static bool stop;
 
-static void *count(void *mutex)
+THREAD(count, void *mutex)
 {
 	int i;
 
@@ -19,10 +19,9 @@ static void *count(void *mutex)
 		OK(pthread_cond_signal(&cond));
 		OK(pthread_mutex_unlock(mutex));
 	}
-	return NULL;
 }
 
-static void *wait_on(void *mutex)
+THREAD(wait_on, void *mutex)
 {
 	OK(pthread_mutex_lock(mutex));
 	while (!stop) {
@@ -30,7 +29,6 @@ static void *wait_on(void *mutex)
 		turns++;
 	}
 	OK(pthread_mutex_unlock(mutex));
-	return NULL;
 }
 
 static void exercise(enum kind kind)
