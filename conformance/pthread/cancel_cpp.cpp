@@ -1,25 +1,14 @@
 // Cancellation of a C++ thread: destructors of the frames it leaves run, those
 // of its locks last, since the mutex is its own again by then.
-#include "bound.h"
+#include "harness.hpp"
 
 #include <atomic>
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <pthread.h>
 #include <thread>
 #include <unistd.h>
-
-#define CHECK(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			std::fprintf(stderr, "FAILED %s:%d: not so: %s\n",	\
-				     __FILE__, __LINE__, #condition);	\
-			_exit(1);					\
-		}							\
-	} while (0)
 
 namespace {
 
@@ -154,26 +143,10 @@ void an_exception_leaves_once()
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-	struct {
-		const char *name;
-		void (*run)();
-	} tests[] = {
-		{ "cpp_pthread_cancel__destructors_run_with_the_mutex_held",
-		  destructors_run_with_the_mutex_held },
-		{ "cpp_pthread_once__an_exception_leaves_it",
-		  an_exception_leaves_once },
-		{ "cpp_standard_library__mutexes_and_condition_variables",
-		  standard_library_works },
-	};
-
-	alarm(bound_s(20));
-	for (auto &test : tests) {
-		if (argc < 2)
-			std::printf("%s\tboth\t\n", test.name);
-		else if (!std::strcmp(argv[1], test.name))
-			return test.run(), 0;
-	}
-	return argc < 2 ? 0 : 2;
-}
+RUN_TESTS(
+	{ "cpp_pthread_cancel__destructors_run_with_the_mutex_held",
+	  destructors_run_with_the_mutex_held },
+	{ "cpp_pthread_once__an_exception_leaves_it",
+	  an_exception_leaves_once },
+	{ "cpp_standard_library__mutexes_and_condition_variables",
+	  standard_library_works })

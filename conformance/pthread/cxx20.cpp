@@ -1,30 +1,18 @@
 // C++20's waiting: libstdc++ puts atomics' waits, semaphores, latches and
 // barriers on futex(2), by libc's syscall.
-#include "bound.h"
+#include "harness.hpp"
 
 #include <atomic>
 #include <barrier>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <latch>
 #include <mutex>
 #include <semaphore>
 #include <stop_token>
 #include <thread>
-#include <unistd.h>
 #include <vector>
-
-#define CHECK(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			std::fprintf(stderr, "FAILED %s:%d: not so: %s\n",	\
-				     __FILE__, __LINE__, #condition);	\
-			_exit(1);					\
-		}							\
-	} while (0)
 
 namespace {
 
@@ -222,29 +210,13 @@ void stop_tokens()
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-	struct {
-		const char *name;
-		void (*run)();
-	} tests[] = {
-		{ "cpp_atomic_wait__int", atomic_int },
-		{ "cpp_atomic_wait__char", atomic_char },
-		{ "cpp_atomic_wait__bool", atomic_bool },
-		{ "cpp_atomic_wait__64_bits", atomic_64 },
-		{ "cpp_atomic_flag__wait", atomic_flag_wait },
-		{ "cpp_counting_semaphore__bounds_and_times_out", semaphores },
-		{ "cpp_latch__all_arrive", latches },
-		{ "cpp_barrier__phases", barriers },
-		{ "cpp_jthread__stops_that_meet_waits", stop_tokens },
-	};
-
-	alarm(bound_s(20));
-	for (auto &test : tests) {
-		if (argc < 2)
-			std::printf("%s\tboth\t\n", test.name);
-		else if (!std::strcmp(argv[1], test.name))
-			return test.run(), 0;
-	}
-	return argc < 2 ? 0 : 2;
-}
+RUN_TESTS(
+	{ "cpp_atomic_wait__int", atomic_int },
+	{ "cpp_atomic_wait__char", atomic_char },
+	{ "cpp_atomic_wait__bool", atomic_bool },
+	{ "cpp_atomic_wait__64_bits", atomic_64 },
+	{ "cpp_atomic_flag__wait", atomic_flag_wait },
+	{ "cpp_counting_semaphore__bounds_and_times_out", semaphores },
+	{ "cpp_latch__all_arrive", latches },
+	{ "cpp_barrier__phases", barriers },
+	{ "cpp_jthread__stops_that_meet_waits", stop_tokens })

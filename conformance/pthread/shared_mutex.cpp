@@ -1,12 +1,10 @@
 // C++17's shared mutexes: libstdc++ makes them of pthread_rwlock_t, with the
 // timed calls on either clock.
-#include "bound.h"
+#include "harness.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,17 +12,7 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <unistd.h>
 #include <vector>
-
-#define CHECK(condition)						\
-	do {								\
-		if (!(condition)) {					\
-			std::fprintf(stderr, "FAILED %s:%d: not so: %s\n",	\
-				     __FILE__, __LINE__, #condition);	\
-			_exit(1);					\
-		}							\
-	} while (0)
 
 namespace {
 
@@ -93,9 +81,6 @@ template <typename M> void excludes()
 	mutex.unlock();
 }
 
-void excludes_plain() { excludes<std::shared_mutex>(); }
-void excludes_timed() { excludes<std::shared_timed_mutex>(); }
-
 // libstdc++ throws what glibc says.
 template <typename M> void deadlock()
 {
@@ -119,9 +104,6 @@ template <typename M> void deadlock()
 	lock.unlock();
 	CHECK(can_lock(mutex));
 }
-
-void deadlock_plain() { deadlock<std::shared_mutex>(); }
-void deadlock_timed() { deadlock<std::shared_timed_mutex>(); }
 
 // A cache, as such mutexes are used for: looked up by all, filled on a miss.
 template <typename M> void cache()
@@ -163,9 +145,6 @@ template <typename M> void cache()
 	CHECK(static_cast<int>(values.size()) == made);
 	CHECK(can_lock(mutex));
 }
-
-void cache_plain() { cache<std::shared_mutex>(); }
-void cache_timed() { cache<std::shared_timed_mutex>(); }
 
 // Readers in company: all of them inside at a time.
 void readers_meet()
@@ -374,34 +353,18 @@ void exceptions_unlock()
 
 } // namespace
 
-int main(int argc, char **argv)
-{
-	struct {
-		const char *name;
-		void (*run)();
-	} tests[] = {
-		{ "cpp_shared_mutex__excludes", excludes_plain },
-		{ "cpp_shared_timed_mutex__excludes", excludes_timed },
-		{ "cpp_shared_mutex__throws_for_its_writer", deadlock_plain },
-		{ "cpp_shared_timed_mutex__throws_for_its_writer", deadlock_timed },
-		{ "cpp_shared_mutex__cache", cache_plain },
-		{ "cpp_shared_timed_mutex__cache", cache_timed },
-		{ "cpp_shared_mutex__readers_meet", readers_meet },
-		{ "cpp_shared_timed_mutex__times_out", timed_out },
-		{ "cpp_shared_timed_mutex__is_let_in_in_time", in_time },
-		{ "cpp_shared_mutex__condition_variable_any", condition_variable_any },
-		{ "cpp_shared_mutex__several_at_once", several_at_once },
-		{ "cpp_shared_mutex__ends_with_its_last_user",
-		  ends_with_its_last_user },
-		{ "cpp_shared_mutex__exceptions_unlock", exceptions_unlock },
-	};
-
-	alarm(bound_s(20));
-	for (auto &test : tests) {
-		if (argc < 2)
-			std::printf("%s\tboth\t\n", test.name);
-		else if (!std::strcmp(argv[1], test.name))
-			return test.run(), 0;
-	}
-	return argc < 2 ? 0 : 2;
-}
+RUN_TESTS(
+	{ "cpp_shared_mutex__excludes", excludes<std::shared_mutex> },
+	{ "cpp_shared_timed_mutex__excludes", excludes<std::shared_timed_mutex> },
+	{ "cpp_shared_mutex__throws_for_its_writer", deadlock<std::shared_mutex> },
+	{ "cpp_shared_timed_mutex__throws_for_its_writer", deadlock<std::shared_timed_mutex> },
+	{ "cpp_shared_mutex__cache", cache<std::shared_mutex> },
+	{ "cpp_shared_timed_mutex__cache", cache<std::shared_timed_mutex> },
+	{ "cpp_shared_mutex__readers_meet", readers_meet },
+	{ "cpp_shared_timed_mutex__times_out", timed_out },
+	{ "cpp_shared_timed_mutex__is_let_in_in_time", in_time },
+	{ "cpp_shared_mutex__condition_variable_any", condition_variable_any },
+	{ "cpp_shared_mutex__several_at_once", several_at_once },
+	{ "cpp_shared_mutex__ends_with_its_last_user",
+	  ends_with_its_last_user },
+	{ "cpp_shared_mutex__exceptions_unlock", exceptions_unlock })
