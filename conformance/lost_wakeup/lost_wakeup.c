@@ -29,12 +29,12 @@
  * In the bug, the slow waiter takes its own signal for one that it stole from a
  * younger group of waiters, and gives that group one more. So one of the group
  * wakes that no signal was counted for. The group seems to have a waiter left
- * when it has none; the next signal goes to it, and to nobody.
+ * when it has none; the next signal goes to it, and wakes no waiter.
  *
  * When no round has ended for two seconds, the program looks. It says "lost
  * wakeup" if there are items, every worker sleeps in pthread_cond_wait, where it
  * was when the last signal was sent, and a second later all of that still holds.
- * If not (no item is pending; a worker is elsewhere; somebody has the mutex)
+ * If not (no item is pending; a worker is elsewhere; a thread has the mutex)
  * the signals aren't to blame. The program then waits for up to PATIENCE
  * seconds, and goes on if the rounds do; the result is "inconclusive" if they
  * don't.
@@ -46,7 +46,7 @@
  *	idle	the boss posts no more; no item is pending
  *	held	the boss keeps the mutex
  *	away	items are pending, but a worker is busy elsewhere
- *	pause	the boss sleeps until somebody looks, and goes on
+ *	pause	the boss sleeps until the program looks, and goes on
  *
  * A run with a plant lasts until what was planted has happened.
  *
@@ -70,7 +70,7 @@
 #define EXIT_INCONCLUSIVE 4
 /* What is planted comes after so many rounds. */
 #define PLANTED_AT 100
-/* Nobody returns from a wait for so long: then no signal is on its way. */
+/* If no worker returns from a wait for so long, no signal is on its way. */
 #define QUIET_MS 100
 
 struct worker {
@@ -78,7 +78,7 @@ struct worker {
 	/* Whether it is between the calls around pthread_cond_wait. */
 	volatile sig_atomic_t in_wait;
 	uint32_t random;
-	/* By the mutex. */
+	/* Protected by the mutex. */
 	bool waits;
 	long since;
 	long returns;
@@ -89,7 +89,7 @@ static pthread_cond_t *posted;
 static char *pages;
 static _Atomic long taken;
 
-/* By the mutex. */
+/* Protected by the mutex. */
 static int items;
 static bool closed;
 static long waits_so_far;
@@ -102,7 +102,7 @@ static struct worker workers[MAX_WORKERS];
 static _Thread_local struct worker *self;
 static _Atomic long rounds;
 static _Atomic bool stop, boss_is_done;
-/* How often somebody looked why no round ended. */
+/* How often the main thread has looked why no round ends. */
 static _Atomic int looks_taken;
 
 static long seconds = 60;

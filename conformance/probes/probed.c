@@ -98,7 +98,7 @@ static void set_breakpoint(char *text, uintptr_t base)
 	*probe->at = BREAK;
 }
 
-/* Goes on behind the breakpoint, whose one byte was a nop. */
+/* Goes on behind the breakpoint, which took the place of a nop. */
 static void hit(int signal, siginfo_t *info, void *context)
 {
 	const greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;

@@ -1,6 +1,6 @@
 /*
- * Every thread counts what it gets done, and one that gets nothing done for
- * STUCK_S has been forgotten, if the runner doesn't find that the machine is to
+ * Every thread counts what it gets done. A thread that gets nothing done for
+ * STUCK_S has been forgotten, unless the runner finds that the machine is to
  * blame.
  */
 #include "actors.h"
@@ -15,12 +15,11 @@ static int64_t next_ask_ns;
 struct actor *appear(const char *role)
 {
 	uint32_t number = ++actors_so_far;
-	const char *nobody;
-	int i;
+	const char *no_role;
 
-	for (i = 0; i < ACTORS; i++) {
-		nobody = NULL;
-		if (!atomic_compare_exchange_strong(&actors[i].role, &nobody,
+	for (int i = 0; i < ACTORS; i++) {
+		no_role = NULL;
+		if (!atomic_compare_exchange_strong(&actors[i].role, &no_role,
 						    "(begins)"))
 			continue;
 		actors[i].doing = "begins";
@@ -55,9 +54,7 @@ void got_on(struct actor *actor)
 
 static void dump(void)
 {
-	int i;
-
-	for (i = 0; i < ACTORS; i++)
+	for (int i = 0; i < ACTORS; i++)
 		if (actors[i].role)
 			fprintf(stderr, "  %-12s tid %d: %s %d, %ld done%s\n",
 				actors[i].role, actors[i].tid, actors[i].doing,
@@ -80,11 +77,10 @@ static void ask(int64_t now)
 {
 	char text[4096];
 	size_t used;
-	int i;
 
 	used = snprintf(text, sizeof(text), "STUCK %d %d", getpid(),
 			STUCK_S * 1000);
-	for (i = 0; i < ACTORS && used < sizeof(text) - 32; i++)
+	for (int i = 0; i < ACTORS && used < sizeof(text) - 32; i++)
 		if (stuck_ns(&actors[i], now) > STUCK_S * NS_PER_S / 2)
 			used += snprintf(text + used, sizeof(text) - used,
 					 " %d", actors[i].tid);
@@ -119,13 +115,12 @@ static void tell_of(struct actor *actor, int64_t now)
 THREAD(watch, void *argument UNUSED)
 {
 	int64_t now;
-	int i;
 
 	block_storm();
 	for (;;) {
 		usleep(250000);
 		now = now_ns(CLOCK_MONOTONIC);
-		for (i = 0; i < ACTORS; i++)
+		for (int i = 0; i < ACTORS; i++)
 			if (stuck_ns(&actors[i], now) > STUCK_S * NS_PER_S)
 				tell_of(&actors[i], now);
 	}

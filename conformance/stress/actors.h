@@ -1,4 +1,4 @@
-/* What the main program has to do with the actors. */
+/* What the main program uses of the actors. */
 #ifndef CONFORMANCE_STRESS_ACTORS_H
 #define CONFORMANCE_STRESS_ACTORS_H
 

@@ -91,10 +91,9 @@ static void use_up(struct actor *actor, struct meeting *meeting,
 	CHECK_EQ(munmap(fresh, PAGE), 0);
 }
 
-THREAD(meet, struct meeting *meeting)
+ACTOR(meet, "member", struct meeting *meeting)
 {
-	struct actor *actor = appear("member");
-	int me = meeting->members++, i;
+	int me = meeting->members++;
 	long round = 0;
 	bool last = false;
 
@@ -106,33 +105,28 @@ THREAD(meet, struct meeting *meeting)
 			meeting->last = stop;
 			meeting->rounds++;
 		}
-		for (i = 0; i < MEMBERS; i++)
+		for (int i = 0; i < MEMBERS; i++)
 			CHECK_EQ(meeting->written[i], round);
 		wait_at(actor, "goes", &meeting->go, round);
 		last = meeting->last;
 		use_up(actor, meeting, meeting->fresh, round);
 		got_on(actor);
 	}
-	vanish(actor);
 }
 
 static void begin(int strength UNUSED)
 {
-	int i, member;
-
-	for (i = 0; i < MEETINGS; i++) {
+	for (int i = 0; i < MEETINGS; i++) {
 		OK(pthread_barrier_init(&meetings[i].come, NULL, MEMBERS));
 		OK(pthread_barrier_init(&meetings[i].go, NULL, MEMBERS));
-		for (member = 0; member < MEMBERS; member++)
+		for (int member = 0; member < MEMBERS; member++)
 			enlist(meet, &meetings[i]);
 	}
 }
 
 static void check(void)
 {
-	int i;
-
-	for (i = 0; i < MEETINGS; i++) {
+	for (int i = 0; i < MEETINGS; i++) {
 		CHECK_EQ(meetings[i].leaders, meetings[i].rounds);
 		OK(pthread_barrier_destroy(&meetings[i].come));
 		OK(pthread_barrier_destroy(&meetings[i].go));

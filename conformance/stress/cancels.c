@@ -42,7 +42,7 @@ THREAD(pass_until_cancelled, void *argument UNUSED)
 	pthread_cleanup_pop(1);
 }
 
-/* A cancellation point, or none: then it counts as called. */
+/* It may be cancelled in usleep; otherwise it counts as called. */
 static void be_called(void)
 {
 	usleep(100);
@@ -85,7 +85,7 @@ static void check_cancelled(void *result)
 	CHECK(result == PTHREAD_CANCELED || !result);
 }
 
-THREAD(keep_cancelling, void *argument UNUSED)
+ACTOR(keep_cancelling, "canceller", void *argument UNUSED)
 {
 	static void *(*const lives[])(void *) = {
 		pass_until_cancelled,
@@ -94,25 +94,23 @@ THREAD(keep_cancelling, void *argument UNUSED)
 		wait_asynchronously,
 		compute_asynchronously,
 	};
-	const int count = sizeof(lives) / sizeof(lives[0]);
-	struct actor *actor = appear("canceller");
+	const int count = COUNT(lives);
 	struct victims victims;
 	void *(*life)(void *);
-	int i;
 
 	while (!stop) {
 		victims.once = (pthread_once_t)PTHREAD_ONCE_INIT;
 		victims.calls = 0;
 		life = lives[next_random(&actor->random) % count];
 		does(actor, "starts threads", SHORT_LIVED);
-		for (i = 0; i < SHORT_LIVED; i++)
+		for (int i = 0; i < SHORT_LIVED; i++)
 			start(&victims.threads[i], life, &victims);
 		usleep(next_random(&actor->random) %
 		       (life == pass_until_cancelled ? 3000 : 300));
 		does(actor, "cancels threads", SHORT_LIVED);
-		for (i = 0; i < SHORT_LIVED; i++)
+		for (int i = 0; i < SHORT_LIVED; i++)
 			OK(pthread_cancel(victims.threads[i].pthread));
-		for (i = 0; i < SHORT_LIVED; i++)
+		for (int i = 0; i < SHORT_LIVED; i++)
 			check_cancelled(join(&victims.threads[i]));
 		does(actor, "calls once", 0);
 		fellows = &victims;
@@ -121,15 +119,12 @@ THREAD(keep_cancelling, void *argument UNUSED)
 		cancelled += SHORT_LIVED;
 		got_on(actor);
 	}
-	vanish(actor);
 }
 
 static void begin(int strength)
 {
-	int i;
-
 	CHECK_EQ(sem_init(&never, 0, 0), 0);
-	for (i = 0; i < CANCELLERS * strength; i++)
+	for (int i = 0; i < CANCELLERS * strength; i++)
 		enlist(keep_cancelling, NULL);
 }
 

@@ -1,7 +1,7 @@
 /*
- * Children of a process whose threads are busy: such that only post and exit,
- * such that have threads of their own and use what was held for them across the
- * fork, such that become another program.
+ * Children of a process with busy threads. Some only post and exit, some have
+ * threads of their own and use what was held for them across the fork, and some
+ * become another program.
  */
 #include "stress.h"
 
@@ -60,10 +60,8 @@ static void use_guarded(void)
 	OK(pthread_rwlock_unlock(&rwlock_by_handlers));
 }
 
-THREAD(contend_for_fork, void *argument UNUSED)
+ACTOR(contend_for_fork, "contender", void *argument UNUSED)
 {
-	struct actor *actor = appear("contender");
-
 	while (!stop) {
 		does(actor, "locks for fork", 0);
 		OK(pthread_mutex_lock(&across_fork));
@@ -74,7 +72,6 @@ THREAD(contend_for_fork, void *argument UNUSED)
 		got_on(actor);
 		dawdle(actor);
 	}
-	vanish(actor);
 }
 
 /* --------------------------------------------------------------- children -- */
@@ -125,12 +122,10 @@ static void work(void)
 
 THREAD(work_in_child, void *argument UNUSED)
 {
-	int i;
-
-	for (i = 0; i < CHILD_ROUNDS; i++)
+	for (int i = 0; i < CHILD_ROUNDS; i++)
 		work();
 	pthread_barrier_wait(&child_work.barrier);
-	/* Posted once for each of these, whichever parent's thread takes it. */
+	/* It is posted once for each of these threads. */
 	while (sem_wait(&parents))
 		CHECK_EQ(errno, EINTR);
 }
@@ -138,7 +133,7 @@ THREAD(work_in_child, void *argument UNUSED)
 static void __attribute__((noreturn)) be_a_family(void)
 {
 	struct thread threads[CHILD_THREADS];
-	int i, value;
+	int value;
 
 	CHECK_EQ(sem_init(&child_work.semaphore, 0, 1), 0);
 	OK(pthread_barrier_init(&child_work.barrier, NULL, CHILD_THREADS));
@@ -146,7 +141,7 @@ static void __attribute__((noreturn)) be_a_family(void)
 	while (value-- > 0)
 		CHECK_EQ(sem_trywait(&parents), 0);
 	start_all(threads, CHILD_THREADS, work_in_child, NULL);
-	for (i = 0; i < CHILD_THREADS; i++)
+	for (int i = 0; i < CHILD_THREADS; i++)
 		CHECK_EQ(sem_post(&parents), 0);
 	join_all(threads, CHILD_THREADS);
 	CHECK_EQ(child_work.counter, CHILD_THREADS * CHILD_ROUNDS);
@@ -156,12 +151,10 @@ static void __attribute__((noreturn)) be_a_family(void)
 	_exit(0);
 }
 
-/* Nothing but what may be called between fork and exec. */
+/* It calls only what may be called between fork and exec. */
 static void __attribute__((noreturn)) post_and_exit(void)
 {
-	int i;
-
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		if (sem_post(&parents))
 			_exit(1);
 	_exit(0);
@@ -224,9 +217,8 @@ static pid_t vfork_child(void)
 	return child;
 }
 
-THREAD(keep_forking, void *argument UNUSED)
+ACTOR(keep_forking, "forker", void *argument UNUSED)
 {
-	struct actor *actor = appear("forker");
 	uint32_t choice;
 	pid_t child;
 
@@ -246,15 +238,12 @@ THREAD(keep_forking, void *argument UNUSED)
 		got_on(actor);
 		usleep(next_random(&actor->random) % 20000);
 	}
-	vanish(actor);
 }
 
 /* ------------------------------------------------------------- waiters -- */
 
-THREAD(wait_while_they_fork, void *argument UNUSED)
+ACTOR(wait_while_they_fork, "fork waiter", void *argument UNUSED)
 {
-	struct actor *actor = appear("fork waiter");
-
 	block_storm();
 	while (!stop) {
 		does(actor, "waits for the posts of", 0);
@@ -262,30 +251,24 @@ THREAD(wait_while_they_fork, void *argument UNUSED)
 			CHECK_EQ(errno, EINTR);
 		got_on(actor);
 	}
-	vanish(actor);
 }
 
-THREAD(post_while_they_fork, void *argument UNUSED)
+ACTOR(post_while_they_fork, "fork poster", void *argument UNUSED)
 {
-	struct actor *actor = appear("fork poster");
-
 	while (!stop) {
 		CHECK_EQ(sem_post(&parents), 0);
 		got_on(actor);
 		usleep(next_random(&actor->random) % 1000);
 	}
-	vanish(actor);
 }
 
 static void begin(int strength)
 {
-	int i;
-
 	CHECK_EQ(sem_init(&parents, 0, 0), 0);
 	OK(pthread_atfork(before_fork, after_fork, in_child));
-	for (i = 0; i < FORKERS * strength; i++)
+	for (int i = 0; i < FORKERS * strength; i++)
 		enlist(keep_forking, NULL);
-	for (i = 0; i < CONTENDERS; i++) {
+	for (int i = 0; i < CONTENDERS; i++) {
 		enlist(contend_for_fork, NULL);
 		enlist(wait_while_they_fork, NULL);
 	}
@@ -294,9 +277,7 @@ static void begin(int strength)
 
 static void finish(void)
 {
-	int i;
-
-	for (i = 0; i < CONTENDERS; i++)
+	for (int i = 0; i < CONTENDERS; i++)
 		CHECK_EQ(sem_post(&parents), 0);
 }
 

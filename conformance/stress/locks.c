@@ -158,9 +158,8 @@ static struct queue {
 	long long in, out;
 } queues[QUEUES];
 
-THREAD(feed, struct queue *queue)
+ACTOR(feed, "feeder", struct queue *queue)
 {
-	struct actor *actor = appear("feeder");
 	int item;
 
 	while (!stop) {
@@ -180,13 +179,10 @@ THREAD(feed, struct queue *queue)
 	queue->feeders--;
 	OK(pthread_cond_broadcast(&queue->filled));
 	OK(pthread_mutex_unlock(&queue->mutex));
-	vanish(actor);
 }
 
-THREAD(take, struct queue *queue)
+ACTOR(take, "taker", struct queue *queue)
 {
-	struct actor *actor = appear("taker");
-
 	OK(pthread_mutex_lock(&queue->mutex));
 	for (;;) {
 		does(actor, "takes from queue", queue - queues);
@@ -204,39 +200,32 @@ THREAD(take, struct queue *queue)
 		OK(pthread_mutex_lock(&queue->mutex));
 	}
 	OK(pthread_mutex_unlock(&queue->mutex));
-	vanish(actor);
 }
 
 /* --------------------------------------------------------------- coming, going -- */
 
-THREAD(mix, void *argument UNUSED)
+ACTOR(mix, "mixer", void *argument UNUSED)
 {
-	struct actor *actor = appear("mixer");
-
 	while (!stop) {
 		if (next_random(&actor->random) % 2)
 			use_lock(actor);
 		else
 			pass_gate(actor);
 	}
-	vanish(actor);
 }
 
-THREAD(live_shortly, void *argument UNUSED)
+ACTOR(live_shortly, "short-lived", void *argument UNUSED)
 {
-	struct actor *actor = appear("short-lived");
 	int left = next_random(&actor->random) % 20;
 
 	while (left--) {
 		use_lock(actor);
 		pass_gate(actor);
 	}
-	vanish(actor);
 }
 
-THREAD(keep_starting, void *argument UNUSED)
+ACTOR(keep_starting, "starter", void *argument UNUSED)
 {
-	struct actor *actor = appear("starter");
 	struct thread threads[SHORT_LIVED];
 
 	while (!stop) {
@@ -246,21 +235,18 @@ THREAD(keep_starting, void *argument UNUSED)
 		join_all(threads, SHORT_LIVED);
 		got_on(actor);
 	}
-	vanish(actor);
 }
 
 static void make_all(void)
 {
-	int i;
-
-	for (i = 0; i < LOCKS; i++)
+	for (int i = 0; i < LOCKS; i++)
 		OK(make_mutex(&locks[i].mutex, i % OWN_KINDS));
-	for (i = 0; i < GATES; i++) {
+	for (int i = 0; i < GATES; i++) {
 		OK(make_mutex(&gates[i].mutex, i == GATES - 1 ? PSHARED : i));
 		make_cond(&gates[i].cond, CLOCK_REALTIME, false);
 		gates[i].permits = gates[i].all = 1 + i % 3;
 	}
-	for (i = 0; i < QUEUES; i++) {
+	for (int i = 0; i < QUEUES; i++) {
 		OK(make_mutex(&queues[i].mutex, i ? ERRORCHECK : DEFAULT));
 		make_cond(&queues[i].filled, CLOCK_MONOTONIC, false);
 		make_cond(&queues[i].emptied, CLOCK_REALTIME, false);
@@ -270,34 +256,30 @@ static void make_all(void)
 
 static void begin(int strength UNUSED)
 {
-	int i;
-
 	make_all();
-	for (i = 0; i < MIXERS; i++)
+	for (int i = 0; i < MIXERS; i++)
 		enlist(mix, NULL);
-	for (i = 0; i < QUEUES * FEEDERS; i++) {
+	for (int i = 0; i < QUEUES * FEEDERS; i++) {
 		enlist(feed, &queues[i % QUEUES]);
 		enlist(take, &queues[i % QUEUES]);
 	}
-	for (i = 0; i < STARTERS; i++)
+	for (int i = 0; i < STARTERS; i++)
 		enlist(keep_starting, NULL);
 }
 
-/* EBUSY if a lock is held, or a thread is thought to wait with it. */
+/* Destroying a lock that is held or waited with would return EBUSY. */
 static void check(void)
 {
-	int i;
-
-	for (i = 0; i < LOCKS; i++) {
+	for (int i = 0; i < LOCKS; i++) {
 		CHECK_EQ(locks[i].counter, locks[i].expected);
 		OK(pthread_mutex_destroy(&locks[i].mutex));
 	}
-	for (i = 0; i < GATES; i++) {
+	for (int i = 0; i < GATES; i++) {
 		CHECK_EQ(gates[i].permits, gates[i].all);
 		OK(pthread_cond_destroy(&gates[i].cond));
 		OK(pthread_mutex_destroy(&gates[i].mutex));
 	}
-	for (i = 0; i < QUEUES; i++) {
+	for (int i = 0; i < QUEUES; i++) {
 		CHECK_EQ(queues[i].in, queues[i].out);
 		OK(pthread_mutex_destroy(&queues[i].mutex));
 	}

@@ -81,18 +81,15 @@ static void use_shared(struct actor *actor)
 	OK(pthread_rwlock_unlock(&shared->lock));
 }
 
-THREAD(use, void *argument UNUSED)
+ACTOR(use, "sharer", void *argument UNUSED)
 {
-	struct actor *actor = appear("sharer");
-
 	while (!stop) {
 		use_shared(actor);
 		got_on(actor);
-		/* glibc's default kind starves writers of readers that never pause. */
+		/* In glibc's default kind, busy readers starve writers. */
 		if (next_random(&actor->random) % 16 == 0)
 			usleep(next_random(&actor->random) % 500);
 	}
-	vanish(actor);
 }
 
 static void begin(int strength UNUSED)
@@ -104,23 +101,20 @@ static void begin(int strength UNUSED)
 		PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP,
 	};
 	pthread_rwlockattr_t attr;
-	int i;
 
-	for (i = 0; i < LOCKS; i++) {
+	for (int i = 0; i < LOCKS; i++) {
 		OK(pthread_rwlockattr_init(&attr));
 		OK(pthread_rwlockattr_setkind_np(&attr, kinds[i]));
 		OK(pthread_rwlock_init(&shareds[i].lock, &attr));
 		OK(pthread_rwlockattr_destroy(&attr));
 	}
-	for (i = 0; i < USERS; i++)
+	for (int i = 0; i < USERS; i++)
 		enlist(use, NULL);
 }
 
 static void check(void)
 {
-	int i;
-
-	for (i = 0; i < LOCKS; i++) {
+	for (int i = 0; i < LOCKS; i++) {
 		CHECK_EQ(shareds[i].counter, shareds[i].expected);
 		OK(pthread_rwlock_trywrlock(&shareds[i].lock));
 	}

@@ -1,6 +1,6 @@
 /*
- * Semaphores: pools of permits, waited for in every way, and such whose memory
- * is unmapped as soon as the one wait for them is over.
+ * Semaphores: pools of permits that are waited for in every way, and semaphores
+ * that are unmapped as soon as the one wait for them is over.
  */
 #include "stress.h"
 
@@ -65,15 +65,12 @@ void use_semaphore(struct actor *actor)
 	got_on(actor);
 }
 
-THREAD(use, void *argument UNUSED)
+ACTOR(use, "user", void *argument UNUSED)
 {
-	struct actor *actor = appear("user");
-
 	if (next_random(&actor->random) % 2)
 		block_storm();
 	while (!stop)
 		use_semaphore(actor);
-	vanish(actor);
 }
 
 /* --------------------------------------------------------------- couriers -- */
@@ -81,9 +78,8 @@ THREAD(use, void *argument UNUSED)
 /* A semaphore that is to be posted once, and is gone then. */
 static sem_t *_Atomic asked_for[COURIERS];
 
-THREAD(ask, sem_t *_Atomic *place)
+ACTOR(ask, "asker", sem_t *_Atomic *place)
 {
-	struct actor *actor = appear("asker");
 	sem_t *answer;
 
 	if (place != asked_for)
@@ -101,12 +97,10 @@ THREAD(ask, sem_t *_Atomic *place)
 		got_on(actor);
 	}
 	*place = MAP_FAILED;
-	vanish(actor);
 }
 
-THREAD(bring, sem_t *_Atomic *place)
+ACTOR(bring, "courier", sem_t *_Atomic *place)
 {
-	struct actor *actor = appear("courier");
 	sem_t *answer;
 
 	for (;;) {
@@ -120,22 +114,19 @@ THREAD(bring, sem_t *_Atomic *place)
 		CHECK_EQ(sem_post(answer), 0);
 		got_on(actor);
 	}
-	vanish(actor);
 }
 
 /* -------------------------------------------------------------------- all -- */
 
 static void begin(int strength UNUSED)
 {
-	int i;
-
-	for (i = 0; i < POOLS; i++) {
+	for (int i = 0; i < POOLS; i++) {
 		pools[i].all = 1 + i % 3;
 		CHECK_EQ(sem_init(&pools[i].semaphore, 0, pools[i].all), 0);
 	}
-	for (i = 0; i < USERS; i++)
+	for (int i = 0; i < USERS; i++)
 		enlist(use, NULL);
-	for (i = 0; i < COURIERS; i++) {
+	for (int i = 0; i < COURIERS; i++) {
 		enlist(ask, &asked_for[i]);
 		enlist(bring, &asked_for[i]);
 	}
@@ -143,9 +134,9 @@ static void begin(int strength UNUSED)
 
 static void check(void)
 {
-	int i, value;
+	int value;
 
-	for (i = 0; i < POOLS; i++) {
+	for (int i = 0; i < POOLS; i++) {
 		CHECK_EQ(sem_getvalue(&pools[i].semaphore, &value), 0);
 		CHECK_EQ(value, pools[i].all);
 	}

@@ -69,10 +69,8 @@ static int drain_somehow(struct actor *actor, struct basin *basin)
 	}
 }
 
-THREAD(drain, struct basin *basin)
+ACTOR(drain, "drainer", struct basin *basin)
 {
-	struct actor *actor = appear("drainer");
-
 	if (next_random(&actor->random) % 2)
 		block_storm();
 	while (!stop) {
@@ -85,13 +83,14 @@ THREAD(drain, struct basin *basin)
 		got_on(actor);
 		dawdle(actor);
 	}
-	vanish(actor);
 }
 
-/* An actor may have ended since: then none is hit, or another of ours. */
-THREAD(keep_signalling, void *argument UNUSED)
+/*
+ * An actor may have ended since, so that the signal goes nowhere, or to another
+ * thread of this process.
+ */
+ACTOR(keep_signalling, "signaller", void *argument UNUSED)
 {
-	struct actor *actor = appear("signaller");
 	uint32_t choice;
 	pid_t tid;
 
@@ -106,7 +105,6 @@ THREAD(keep_signalling, void *argument UNUSED)
 		if (choice / ACTORS % 16 == 0)
 			usleep(next_random(&actor->random) % 200);
 	}
-	vanish(actor);
 }
 
 static void begin(int strength)
@@ -120,16 +118,15 @@ static void begin(int strength)
 		.it_interval.tv_nsec = TIMER_NS / strength,
 		.it_value.tv_nsec = TIMER_NS,
 	};
-	int i;
 
-	for (i = 0; i < BASINS; i++)
+	for (int i = 0; i < BASINS; i++)
 		CHECK_EQ(sem_init(&basins[i].semaphore, 0, 0), 0);
 	CHECK_EQ(sigaction(storm[0], &action, NULL), 0);
 	action.sa_flags = SA_RESTART;
 	CHECK_EQ(sigaction(storm[1], &action, NULL), 0);
-	for (i = 0; i < BASINS * DRAINERS; i++)
+	for (int i = 0; i < BASINS * DRAINERS; i++)
 		enlist(drain, &basins[i % BASINS]);
-	for (i = 0; i < SIGNALLERS * strength; i++)
+	for (int i = 0; i < SIGNALLERS * strength; i++)
 		enlist(keep_signalling, NULL);
 	/* The timer's are for any thread but the one that does nothing. */
 	block_storm();
@@ -139,18 +136,16 @@ static void begin(int strength)
 
 static void finish(void)
 {
-	int i;
-
 	CHECK_EQ(timer_delete(timer), 0);
-	for (i = 0; i < BASINS * DRAINERS; i++)
+	for (int i = 0; i < BASINS * DRAINERS; i++)
 		post(&basins[i % BASINS]);
 }
 
 static void check(void)
 {
-	int i, value;
+	int value;
 
-	for (i = 0; i < BASINS; i++) {
+	for (int i = 0; i < BASINS; i++) {
 		CHECK_EQ(sem_getvalue(&basins[i].semaphore, &value), 0);
 		CHECK_EQ(basins[i].in - basins[i].out, value);
 	}

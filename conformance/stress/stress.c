@@ -24,7 +24,7 @@ static const struct subject *const subjects[] = {
 	&signals_subject,
 };
 
-enum { SUBJECTS = sizeof(subjects) / sizeof(subjects[0]) };
+enum { SUBJECTS = COUNT(subjects) };
 
 void enlist(void *(*run)(void *), void *argument)
 {
@@ -43,9 +43,7 @@ static int strength(const struct subject *subject, const char *storm)
 
 static bool is_storm(const char *name)
 {
-	int i;
-
-	for (i = 0; i < SUBJECTS; i++)
+	for (int i = 0; i < SUBJECTS; i++)
 		if (subjects[i]->is_storm && !strcmp(subjects[i]->name, name))
 			return true;
 	return !strcmp(name, "all");
@@ -72,7 +70,6 @@ int main(int argc, char **argv)
 {
 	const char *storm = NULL;
 	long seconds = 10;
-	int i;
 
 	seed = (uint64_t)now_ns(CLOCK_REALTIME) % 1000000007;
 	if (parse(argc, argv, &seconds, &storm)) {
@@ -85,16 +82,16 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	running = "stress";
 	watch_actors();
-	for (i = 0; i < SUBJECTS; i++)
+	for (int i = 0; i < SUBJECTS; i++)
 		if (strength(subjects[i], storm))
 			subjects[i]->begin(strength(subjects[i], storm));
 	sleep_ms(seconds * 1000);
 	stop = true;
-	for (i = 0; i < SUBJECTS; i++)
+	for (int i = 0; i < SUBJECTS; i++)
 		if (subjects[i]->finish && strength(subjects[i], storm))
 			subjects[i]->finish();
 	join_all(threads, count);
-	for (i = 0; i < SUBJECTS; i++) {
+	for (int i = 0; i < SUBJECTS; i++) {
 		if (!strength(subjects[i], storm))
 			continue;
 		if (subjects[i]->check)

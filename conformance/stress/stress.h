@@ -1,6 +1,7 @@
 /*
  * What the subjects of the stress share: actors that the watchdog sees, and the
- * few calls by which the main program has them begin, end, and check their sums.
+ * few functions that the main program calls to begin, to end, and to check the
+ * sums.
  */
 #ifndef CONFORMANCE_STRESS_H
 #define CONFORMANCE_STRESS_H
@@ -38,6 +39,18 @@ void vanish(struct actor *actor);
 void does(struct actor *actor, const char *what, int with);
 void got_on(struct actor *actor);
 
+/* Defines what a thread does as an actor of this role, as THREAD does. */
+#define ACTOR(name, role, parameter)					\
+	static void name##_acts(struct actor *actor, parameter);	\
+	THREAD(name, void *argument)					\
+	{								\
+		struct actor *actor = appear(role);			\
+									\
+		name##_acts(actor, argument);				\
+		vanish(actor);						\
+	}								\
+	static void name##_acts(struct actor *actor, parameter)
+
 /* Starts a thread that the main program joins once it has said stop. */
 void enlist(void *(*run)(void *), void *argument);
 
@@ -52,7 +65,7 @@ struct subject {
 	/* Only as part of the mix, or if asked for by name. */
 	bool is_storm;
 	void (*begin)(int strength);
-	/* After stop: lets waiters go whose wakers have stopped. */
+	/* After stop: lets waiters go that no other thread will wake. */
 	void (*finish)(void);
 	/* After all have ended. */
 	void (*check)(void);
@@ -76,8 +89,8 @@ void pass_gate(struct actor *actor);
 void use_semaphore(struct actor *actor);
 
 /*
- * signals.c: keeps this storm's signals from the caller. A handler ends a wait for
- * a semaphore, and with it the consequences of a lost wakeup: some have to wait
+ * signals.c: blocks this storm's signals in the caller. A handler ends a wait
+ * for a semaphore, and so hides a lost wakeup: some threads have to wait
  * undisturbed.
  */
 void block_storm(void);
