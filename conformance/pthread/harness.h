@@ -45,7 +45,7 @@
 
 #define EXIT_SKIPPED 77
 
-/* How late a wait may end on a machine with more to do. */
+/* How late a wait may end on a busy machine. */
 #define LATE_MS 2000
 
 /* A wait that ends in less time than the watchdog takes. */
@@ -58,7 +58,9 @@
 
 static const char *running = "(no test)";
 
-/* The row and column at which a test of a table is: a failure tells them. */
+/*
+ * The row and column that a test of a table has come to: failures print them.
+ */
 static const char *at_row = "", *at_column = "";
 
 /* ------------------------------------------------------------- failing -- */
@@ -154,7 +156,7 @@ static int64_t UNUSED ns_of(const struct timespec *time)
 	return time->tv_sec * NS_PER_S + time->tv_nsec;
 }
 
-/* A deadline; what is negative lies in the past. */
+/* A deadline; a negative number lies in the past. */
 static struct timespec UNUSED in_ns(clockid_t clock, int64_t ns)
 {
 	int64_t at = now_ns(clock) + ns;
@@ -170,7 +172,7 @@ static struct timespec UNUSED in_ms(clockid_t clock, int64_t ms)
 	return in_ns(clock, ms * NS_PER_MS);
 }
 
-/* A signal may end usleep early, so that it is not used to wait that long. */
+/* A signal may end usleep early, so that this doesn't use it. */
 static void UNUSED sleep_ms(int64_t ms)
 {
 	struct timespec until = in_ms(CLOCK_MONOTONIC, ms);
@@ -188,7 +190,7 @@ static uint32_t UNUSED next_random(uint32_t *state)
 	return *state;
 }
 
-/* A process's delays are no longer than this in all: its tests have to end. */
+/* All delays of a process together: its tests have to end in time. */
 #define ALL_DELAYS_MS 3000
 
 /*
@@ -204,9 +206,9 @@ static void UNUSED delay_at_random(void)
 	struct timespec delay = { .tv_sec = 0 };
 	int saved = errno;
 
-	if (!most_ms || left_us <= 0)
+	/* Of two threads that race only one is to be late, half of the time. */
+	if (!most_ms || left_us <= 0 || next_random(&random) % 2)
 		return;
-	next_random(&random);
 	delay.tv_nsec = next_random(&random) % (atoi(most_ms) * NS_PER_MS + 1);
 	left_us -= delay.tv_nsec / 1000;
 	/* usleep would be a cancellation point. */
@@ -214,7 +216,7 @@ static void UNUSED delay_at_random(void)
 	errno = saved;
 }
 
-/* The watchdog sees to the end of it. */
+/* The watchdog ends it, if nothing else does. */
 #define UNTIL(condition)						\
 	do {								\
 		while (!(condition))					\
@@ -270,17 +272,13 @@ static UNUSED void *join(struct thread *thread)
 static void UNUSED start_all(struct thread *threads, size_t count,
 			     void *(*run)(void *), void *argument)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		start(&threads[i], run, argument);
 }
 
 static void UNUSED join_all(struct thread *threads, size_t count)
 {
-	size_t i;
-
-	for (i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++)
 		join(&threads[i]);
 }
 
@@ -290,7 +288,10 @@ static bool is_futex_wait(int number)
 	return number == SYS_futex || number == 449 || number == 455;
 }
 
-/* Whether the thread sleeps in the kernel, on a futex where that is shown. */
+/*
+ * Whether the thread, or a child's only one, sleeps in the kernel, on a futex
+ * where that is shown.
+ */
 static bool UNUSED is_asleep(pid_t tid)
 {
 	char path[64], text[512];
@@ -298,7 +299,7 @@ static bool UNUSED is_asleep(pid_t tid)
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
@@ -306,7 +307,7 @@ static bool UNUSED is_asleep(pid_t tid)
 		if (got > 0)
 			return is_futex_wait(atoi(text));
 	}
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
@@ -319,17 +320,22 @@ static bool UNUSED is_asleep(pid_t tid)
 	return state && state[2] == 'S';
 }
 
-/* Until the thread sleeps, and still does a moment later. */
-static void UNUSED until_asleep(struct thread *thread)
+/* Until it sleeps, and still does a moment later. */
+static void UNUSED until_tid_asleep(pid_t tid)
 {
 	int seen = 0;
 
-	UNTIL(thread->tid);
 	while (seen < 3) {
 		usleep(300);
-		seen = is_asleep(thread->tid) ? seen + 1 : 0;
+		seen = is_asleep(tid) ? seen + 1 : 0;
 	}
 	delay_at_random();
+}
+
+static void UNUSED until_asleep(struct thread *thread)
+{
+	UNTIL(thread->tid);
+	until_tid_asleep(thread->tid);
 }
 
 /* Starts a thread that is going to sleep, and returns once it does. */
@@ -403,6 +409,14 @@ static UNUSED void *shared_memory(size_t size)
 	return memory;
 }
 
+/* The page is gone, and what is mapped next isn't in its place. */
+static void UNUSED leave_hole(void *page)
+{
+	CHECK(mmap(page, 4096, PROT_NONE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+		   0) == page);
+}
+
 static long UNUSED resident_kb(void)
 {
 	long pages = 0, resident = 0;
@@ -421,7 +435,7 @@ enum kind {
 	RECURSIVE,
 	ERRORCHECK,
 	ADAPTIVE,
-	/* Those that stay glibc's under the preload. */
+	/* These stay glibc's under the preload. */
 	PSHARED,
 	ROBUST,
 	PI,
@@ -483,7 +497,7 @@ static void UNUSED make_cond(pthread_cond_t *cond, clockid_t clock, bool shared)
 
 /* --------------------------------------------------------------- tests -- */
 
-/* Whether the preload is meant to be in effect: the runner says so. */
+/* Whether the preload is meant to be in effect, as the runner says. */
 static bool UNUSED under_furwock(void)
 {
 	const char *side = getenv("CONFORMANCE_SIDE");
@@ -505,8 +519,9 @@ struct test {
 };
 
 /*
- * A test of this program: TEST(name) { ... }. What holds on one side only says
- * which, and why. Each has an entry in a section, where RUN_TESTS finds it.
+ * A test of this program: TEST(name) { ... }. A test that holds on one side
+ * only says which, and why. Each has an entry in a section, where RUN_TESTS
+ * finds it.
  */
 #define TEST_ON(name, side, why)					\
 	static void name(void);						\
@@ -523,17 +538,15 @@ struct test {
 static int UNUSED run_tests(const struct test *tests, size_t count, int argc,
 			    char **argv)
 {
-	size_t at;
-
 	if (argc < 2) {
-		for (at = 0; at < count; at++)
+		for (size_t at = 0; at < count; at++)
 			printf("%s\t%s\t%s\t%s\t%s\t%s\n",
 			       tests[at].name, tests[at].side,
 			       tests[at].reason, tests[at].page,
 			       tests[at].section, tests[at].says);
 		return 0;
 	}
-	for (at = 0; at < count; at++) {
+	for (size_t at = 0; at < count; at++) {
 		if (strcmp(tests[at].name, argv[1]))
 			continue;
 		running = tests[at].name;

@@ -31,7 +31,7 @@ static void wait_briefly(void)
 	OK(pthread_mutex_unlock(&scene.mutex));
 }
 
-/* Comes back for as many rounds as POSIX has of them. */
+/* Is called again, for as many rounds as the value says. */
 static void destroy(void *value)
 {
 	intptr_t rounds = (intptr_t)value;
@@ -62,11 +62,10 @@ THREAD(contend, void *argument UNUSED)
 static void check_destructors(intptr_t rounds, int threads)
 {
 	struct thread ending[10], contending[2];
-	int i;
 
 	OK(pthread_key_create(&key, destroy));
 	start_all(contending, 2, contend, NULL);
-	for (i = 0; i < threads; i += 10) {
+	for (int i = 0; i < threads; i += 10) {
 		start_all(ending, 10, set_and_end, (void *)rounds);
 		join_all(ending, 10);
 	}
@@ -97,67 +96,73 @@ THREAD(wait_once, void *argument UNUSED)
 	OK(pthread_mutex_unlock(&scene.mutex));
 }
 
-static void come_and_go(int generations, const pthread_attr_t *attr)
+/* A lot of threads that have all waited before the first of them ends. */
+static void come_and_go(const pthread_attr_t *attr)
 {
 	struct thread threads[20];
-	int i, j, waiting;
+	int waiting;
 
-	for (i = 0; i < generations; i++) {
-		for (j = 0; j < 20; j++)
-			start_with(&threads[j], attr, wait_once, NULL);
-		do {
-			usleep(50);
-			OK(pthread_mutex_lock(&scene.mutex));
-			waiting = scene.waiting;
-			OK(pthread_mutex_unlock(&scene.mutex));
-		} while (waiting != 20);
+	for (EACH(i, threads))
+		start_with(&threads[i], attr, wait_once, NULL);
+	do {
+		usleep(50);
 		OK(pthread_mutex_lock(&scene.mutex));
-		scene.waiting = 0;
-		scene.permits = 20;
-		OK(pthread_cond_broadcast(&scene.cond));
+		waiting = scene.waiting;
 		OK(pthread_mutex_unlock(&scene.mutex));
-		join_all(threads, 20);
-	}
+	} while (waiting != COUNT(threads));
+	OK(pthread_mutex_lock(&scene.mutex));
+	scene.waiting = 0;
+	scene.permits = COUNT(threads);
+	OK(pthread_cond_broadcast(&scene.cond));
+	OK(pthread_mutex_unlock(&scene.mutex));
+	JOIN_ALL(threads);
 }
 
-static void check_growth(int generations)
+static void come_and_go_often(const pthread_attr_t *attr)
+{
+	for (int i = 0; i < 20; i++)
+		come_and_go(attr);
+}
+
+/* Of 3000 threads and more, a node of 256 bytes each would be 750 KiB. */
+static void check_growth(void (*begin_and_end)(void), int rounds)
 {
 	long before;
 
-	come_and_go(20, NULL);
+	for (int i = 0; i < 20; i++)
+		begin_and_end();
 	before = resident_kb();
-	come_and_go(generations, NULL);
-	/* A node each would be 256 bytes times twenty a generation. */
+	for (int i = 0; i < rounds; i++)
+		begin_and_end();
 	CHECK(resident_kb() - before < 400);
+}
+
+static void wait_and_go(void)
+{
+	come_and_go(NULL);
 }
 
 TEST(posix_pthread_create__thousands_that_wait_once_leave_no_memory)
 {
-	check_growth(200);
+	check_growth(wait_and_go, 200);
 }
 
-/* Registered anew by the last destructors that run: given back all the same? */
+/* The last destructors register the thread anew; that is given back, too. */
 THREAD(set_wait_and_end, void *argument)
 {
 	OK(pthread_setspecific(key, argument));
 }
 
+static void go_by_destructors(void)
+{
+	run_together(20, set_wait_and_end,
+		     (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
+}
+
 TEST(posix_pthread_create__waiting_destructors_leave_no_memory)
 {
-	struct thread threads[20];
-	long before = 0;
-	int i;
-
 	OK(pthread_key_create(&key, destroy));
-	for (i = 0; i < 170; i++) {
-		if (i == 20)
-			before = resident_kb();
-		start_all(threads, 20, set_wait_and_end,
-			  (void *)(intptr_t)PTHREAD_DESTRUCTOR_ITERATIONS);
-		join_all(threads, 20);
-	}
-	/* 3000 threads of 256 bytes are 750 KiB. */
-	CHECK(resident_kb() - before < 400);
+	check_growth(go_by_destructors, 150);
 }
 
 static void unlock(void *mutex)
@@ -175,24 +180,22 @@ THREAD(wait_to_be_cancelled, void *argument UNUSED)
 	pthread_cleanup_pop(1);
 }
 
-TEST(posix_pthread_cancel__thousands_leave_no_memory)
+static void go_by_cancellation(void)
 {
 	struct thread threads[10];
-	long before = 0;
-	int i, j;
 
-	for (i = 0; i < 300; i++) {
-		if (i == 20)
-			before = resident_kb();
-		scene.stage = 0;
-		start_all(threads, 10, wait_to_be_cancelled, NULL);
-		UNTIL(scene.stage == 10);
-		for (j = 0; j < 10; j++)
-			OK(pthread_cancel(threads[j].pthread));
-		for (j = 0; j < 10; j++)
-			CHECK(join(&threads[j]) == PTHREAD_CANCELED);
-	}
-	CHECK(resident_kb() - before < 400);
+	scene.stage = 0;
+	START_ALL(threads, wait_to_be_cancelled, NULL);
+	UNTIL(scene.stage == 10);
+	for (EACH(i, threads))
+		OK(pthread_cancel(threads[i].pthread));
+	for (EACH(i, threads))
+		CHECK(join(&threads[i]) == PTHREAD_CANCELED);
+}
+
+TEST(posix_pthread_cancel__thousands_leave_no_memory)
+{
+	check_growth(go_by_cancellation, 300);
 }
 
 THREAD(detached, void *argument UNUSED)
@@ -206,9 +209,8 @@ THREAD(detached, void *argument UNUSED)
 TEST(posix_pthread_detach__threads_that_lock_and_end)
 {
 	pthread_t thread;
-	int i;
 
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		OK(pthread_create(&thread, NULL, detached, NULL));
 		OK(pthread_detach(thread));
 		UNTIL(scene.stage > i - 10);
@@ -225,14 +227,14 @@ TEST(posix_pthread_attr_setstacksize__least_stack_is_enough)
 
 	OK(pthread_attr_init(&attr));
 	OK(pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN));
-	come_and_go(20, &attr);
+	come_and_go_often(&attr);
 	OK(pthread_attr_destroy(&attr));
 }
 
 THREAD(wait_without_end, void *argument UNUSED)
 {
 	while (!scene.stage)
-		usleep(1000);
+		sleep_ms(20);
 	/* First contact with a lock that another thread has. */
 	OK(pthread_mutex_lock(&scene.mutex));
 	scene.counter++;
@@ -247,32 +249,31 @@ THREAD(time_out, void *argument UNUSED)
 	int error = 0;
 
 	while (scene.stage < 2)
-		usleep(1000);
+		sleep_ms(20);
 	at = in_ms(CLOCK_REALTIME, 100);
 	OK(pthread_mutex_lock(&scene.mutex));
 	while (!scene.permits && !error)
 		error = pthread_cond_timedwait(&scene.cond, &scene.mutex, &at);
-	/* A wait for which there is no memory has an end too. */
+	/* A wait for which there is no memory also times out. */
 	CHECK_ERR(error, ETIMEDOUT);
 	OK(pthread_mutex_unlock(&scene.mutex));
 	scene.destroyed++;
 }
 
-/* The first waiters use up whatever was mapped before. */
+/* The first waiters use up what was mapped before. */
 TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 {
 	enum { THREADS = 340, TIMED = 20 };
 	static struct thread threads[THREADS + TIMED];
 	struct rlimit limit = { .rlim_cur = 1 << 20, .rlim_max = RLIM_INFINITY };
 	pthread_attr_t attr;
-	int i;
 
 	OK(pthread_attr_init(&attr));
 	OK(pthread_attr_setstacksize(&attr, 2 * PTHREAD_STACK_MIN));
-	for (i = 0; i < THREADS + TIMED; i++)
+	for (int i = 0; i < THREADS + TIMED; i++)
 		start_with(&threads[i], &attr,
 			   i < THREADS ? wait_without_end : time_out, NULL);
-	for (i = 0; i < THREADS + TIMED; i++)
+	for (int i = 0; i < THREADS + TIMED; i++)
 		UNTIL(threads[i].tid);
 	OK(pthread_mutex_lock(&scene.mutex));
 	CHECK_EQ(setrlimit(RLIMIT_AS, &limit), 0);
@@ -281,7 +282,7 @@ TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 	scene.stage = 1;
 	sleep_ms(50);
 	OK(pthread_mutex_unlock(&scene.mutex));
-	for (i = 0; i < THREADS;) {
+	for (int i = 0; i < THREADS;) {
 		usleep(1000);
 		OK(pthread_mutex_lock(&scene.mutex));
 		i = scene.counter;
@@ -298,7 +299,7 @@ TEST(posix_rlimit_as__exhausted_when_threads_first_wait)
 	join_all(threads, THREADS + TIMED);
 }
 
-/* All keys of the process taken by the program itself. */
+/* The program has taken all keys of the process. */
 TEST(posix_pthread_key_create__none_left_when_threads_wait)
 {
 	pthread_key_t taken;
@@ -307,16 +308,16 @@ TEST(posix_pthread_key_create__none_left_when_threads_wait)
 	while (pthread_key_create(&taken, NULL) == 0)
 		count++;
 	CHECK_EQ(count, PTHREAD_KEYS_MAX);
-	come_and_go(20, NULL);
+	come_and_go_often(NULL);
 }
 
-/* Whatever the locks need for themselves. */
+/* The locks need no key: the program can have them all. */
 TEST(posix_pthread_key_create__all_are_left_once_threads_have_waited)
 {
 	pthread_key_t taken;
 	int count = 0;
 
-	come_and_go(20, NULL);
+	come_and_go_often(NULL);
 	while (pthread_key_create(&taken, NULL) == 0)
 		count++;
 	CHECK_EQ(count, PTHREAD_KEYS_MAX);
@@ -331,18 +332,17 @@ THREAD(use_key_0, void *argument)
 }
 
 /* A key that was never created, which a zeroed static names. */
-TEST(glibc_pthread_getspecific__key_0_is_nobodys)
+TEST(glibc_pthread_getspecific__key_0_is_never_created)
 {
 	struct thread threads[4];
-	int i;
 
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		start(&threads[i], use_key_0, &threads[i]);
 	join_all(threads, 4);
 	use_key_0(&key);
 }
 
-/* Ends by the system call alone: no destructor runs. */
+/* Ends by the bare system call, so that no destructor runs. */
 THREAD(wait_and_vanish, void *argument UNUSED)
 {
 	wait_briefly();
@@ -350,20 +350,15 @@ THREAD(wait_and_vanish, void *argument UNUSED)
 	syscall(SYS_exit, 0);
 }
 
+static void vanish(void)
+{
+	run_together(20, wait_and_vanish, NULL);
+}
+
 TEST(linux_exit__threads_that_vanish_leave_no_memory)
 {
-	struct thread threads[20];
-	long before = 0;
-	int i;
-
-	for (i = 0; i < 170; i++) {
-		if (i == 20)
-			before = resident_kb();
-		start_all(threads, 20, wait_and_vanish, NULL);
-		join_all(threads, 20);
-	}
-	CHECK_EQ(scene.stage, 3400);
-	CHECK(resident_kb() - before < 400);
+	check_growth(vanish, 150);
+	CHECK_EQ(scene.stage, (20 + 150) * 20);
 }
 
 RUN_TESTS()
