@@ -28,7 +28,10 @@ struct waitv {
 	uint32_t flags, reserved;
 };
 
-/* The result, or minus the errno. */
+/* Waits on this private word, while it is 0. */
+#define WAITV_ON(at) { .uaddr = (uintptr_t)(at), .flags = PRIVATE_32 }
+
+/* Returns the result, or minus the errno. */
 static long own_call(long number, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
@@ -141,6 +144,12 @@ static void UNUSED start_wait(struct waiter *waiter, caller *call, word *at)
 		   0, 0, 0);
 }
 
+static void UNUSED start_waitv(struct waiter *waiter, caller *call, struct waitv *words,
+			       int count)
+{
+	start_call(waiter, call, SYS_WAITV, (long)words, count, 0, 0, 0, 0);
+}
+
 /* Joins it, if it has returned or will. */
 static long UNUSED finish(struct waiter *waiter)
 {
@@ -150,22 +159,18 @@ static long UNUSED finish(struct waiter *waiter)
 
 static void UNUSED start_waits(struct waiter *waiters, int count, word *at)
 {
-	int i;
-
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		start_wait(&waiters[i], libc_call, at);
 }
 
 /* They have been woken, all of them. */
 static void UNUSED finish_all(struct waiter *waiters, int count)
 {
-	int i;
-
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		CHECK_EQ(finish(&waiters[i]), 0);
 }
 
-/* Until that many have returned; then no other does. */
+/* Until so many have returned; then no other returns. */
 static void UNUSED until_turns(int count)
 {
 	UNTIL(turns >= count);

@@ -1,7 +1,8 @@
 /*
- * Addresses where nothing can be read or written: EFAULT, whatever a program
- * does about SIGSEGV. And what it does about SIGSEGV works as before.
+ * Addresses that can't be read or written give EFAULT, whatever a program does
+ * about SIGSEGV. And what it does about SIGSEGV works as before.
  */
+#include "../posix/children.h"
 #include "futex.h"
 
 #include <setjmp.h>
@@ -31,7 +32,7 @@ static word good;
 
 static void check_unreadable(void *bad)
 {
-	struct waitv waitv = { .uaddr = (uintptr_t)bad, .flags = PRIVATE_32 };
+	struct waitv waitv = WAITV_ON(bad);
 
 	CHECK_EQ(futex(bad, FUTEX_WAIT | PRIVATE, 0, NULL, NULL, 0), -EFAULT);
 	CHECK_EQ(futex(bad, FUTEX_WAIT_BITSET | PRIVATE, 0, NULL, NULL, 1),
@@ -101,9 +102,9 @@ TEST(futex__pages_that_go_away)
 {
 	char *page = map(PROT_READ | PROT_WRITE);
 	word *at = (word *)(page + 64);
-	int fd, i;
+	int fd;
 
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(futex(at, FUTEX_WAIT | PRIVATE, 1, NULL, NULL, 0),
 			 -EAGAIN);
 		CHECK_EQ(futex(&good, FUTEX_WAKE_OP | PRIVATE, 1, VAL2(1), at, 0),
@@ -135,7 +136,7 @@ static void fail_once(int signal UNUSED)
 	_exit(1);
 }
 
-/* The program handles SIGBUS, but once: the kernel never has it called for a futex. */
+/* The program handles SIGBUS, but only once: no futex raises it. */
 TEST(futex__pages_that_go_away_before_a_handler_for_once)
 {
 	struct sigaction action = { .sa_handler = fail_once,
@@ -171,7 +172,7 @@ static void jump_back_informed(int signal, siginfo_t *info, void *context)
 	jump_back(signal);
 }
 
-/* Mends what faulted, and returns to it. */
+/* Mends the page, and returns to the access. */
 static void mend(int signal UNUSED, siginfo_t *info, void *context UNUSED)
 {
 	CHECK(info->si_addr == expected_fault);
@@ -210,10 +211,9 @@ static void install(enum style style)
 static void check_handled(enum style style)
 {
 	char *page = map(PROT_NONE);
-	int i;
 
 	expected_fault = page;
-	for (i = 0; i < (style == ONCE ? 1 : 3); i++) {
+	for (int i = 0; i < (style == ONCE ? 1 : 3); i++) {
 		seen = 0;
 		if (style == MENDING) {
 			CHECK_EQ(mprotect(page, PAGE, PROT_NONE), 0);
@@ -226,7 +226,7 @@ static void check_handled(enum style style)
 	}
 }
 
-/* In a child each: the first use of a futex in a process matters. */
+/* Each in a child, since the first use of a futex in a process matters. */
 static void in_a_child(void (*run)(enum style), enum style style)
 {
 	pid_t child = fork_watched();
@@ -266,17 +266,13 @@ static void futex_first(enum style style)
 
 TEST(signal_sigsegv__handler_before_the_first_futex)
 {
-	enum style style;
-
-	for (style = 0; style < STYLES; style++)
+	for (enum style style = 0; style < STYLES; style++)
 		in_a_child(handler_first, style);
 }
 
 TEST(signal_sigsegv__handler_after_the_first_futex)
 {
-	enum style style;
-
-	for (style = 0; style < STYLES; style++)
+	for (enum style style = 0; style < STYLES; style++)
 		in_a_child(futex_first, style);
 }
 
@@ -322,13 +318,11 @@ static void dies_by_sigsegv(void (*run)(void), void (*disposition)(int))
 	pid_t child;
 	int status;
 
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		signal(SIGSEGV, disposition);
 		use_futexes();
 		check_bad_addresses();
 		run();
-		_exit(0);
 	}
 	CHECK_EQ(waitpid(child, &status, 0), child);
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGSEGV)
@@ -342,7 +336,7 @@ TEST(signal_sigsegv__default_is_death)
 	dies_by_sigsegv(be_sent_it, SIG_DFL);
 	dies_by_sigsegv(raise_it, SIG_DFL);
 	dies_by_sigsegv(crash_in_a_thread, SIG_DFL);
-	/* What is ignored can be sent, but not caused. */
+	/* An ignored signal can be sent, but a fault still kills. */
 	dies_by_sigsegv(crash, SIG_IGN);
 }
 

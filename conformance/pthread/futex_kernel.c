@@ -1,7 +1,8 @@
 /*
- * libc's syscall where it has to be the kernel's: other calls, words that
- * others share, and waiters that came there by a system call of their own.
+ * libc's syscall where it must reach the kernel: other calls, words that
+ * processes share, and waiters that made a system call of their own.
  */
+#include "../posix/children.h"
 #include "futex.h"
 
 /* ------------------------------------------------------- before main -- */
@@ -31,9 +32,7 @@ static __attribute__((constructor)) void at_start(void)
 
 TEST(syscall__before_main)
 {
-	int i;
-
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(early_results[i][0], getpid());
 		CHECK_EQ(early_results[i][1], -EAGAIN);
 		CHECK_EQ(early_results[i][2], 0);
@@ -72,7 +71,7 @@ TEST(syscall__other_numbers)
 	CHECK_EQ(result, LONG_MIN + 4096);
 }
 
-/* What lies about the futex calls, and where no kernel has any. */
+/* Numbers beside those of the futex calls, and some that no kernel has. */
 TEST(syscall__numbers_beside_those_taken)
 {
 	static const long numbers[] = {
@@ -81,16 +80,15 @@ TEST(syscall__numbers_beside_those_taken)
 		LONG_MIN, 0x7fffff00L + 202, (1L << 31) + 202,
 	};
 	static const long taken[] = { SYS_WAITV, SYS_WAKE, SYS_WAIT, SYS_REQUEUE };
-	size_t i;
 
-	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (EACH(i, numbers)) {
 		/* time(2) takes a pointer, and answers by the clock. */
 		long first = numbers[i] == 201 ? 16 : -1;
 
 		CHECK_EQ(libc_call(numbers[i], first, -1, -1, -1, -1, -1),
 			 own_call(numbers[i], first, -1, -1, -1, -1, -1));
 	}
-	for (i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 4; i++) {
 		CHECK_EQ(libc_call(taken[i], -1, -1, -1, -1, -1, -1),
 			 own_call(taken[i], -1, -1, -1, -1, -1, -1));
 		CHECK_EQ(libc_call(taken[i], 0, 0, 0, 0, 0, 0),
@@ -139,7 +137,7 @@ TEST(syscall__clones_onto_another_stack)
 
 /* --------------------------------------------------- whose words whose -- */
 
-/* Or everything here compares the kernel with itself. */
+/* Otherwise everything here compares the kernel with itself. */
 TEST(conformance__private_waits_are_this_sides)
 {
 	static word at;
@@ -158,7 +156,7 @@ TEST(conformance__private_waits_are_this_sides)
 TEST(furwock_futex_0__leaves_all_to_the_kernel)
 {
 	static word at, to;
-	static struct waitv pair[2];
+	static struct waitv pair[2] = { WAITV_ON(&at), WAITV_ON(&to) };
 	struct waiter waiter;
 	Dl_info info;
 
@@ -178,9 +176,7 @@ TEST(furwock_futex_0__leaves_all_to_the_kernel)
 	CHECK_EQ(finish(&waiter), 0);
 	if (!kernel_has(SYS_WAITV))
 		return;
-	pair[0] = (struct waitv){ .uaddr = (uintptr_t)&at, .flags = PRIVATE_32 };
-	pair[1] = (struct waitv){ .uaddr = (uintptr_t)&to, .flags = PRIVATE_32 };
-	start_call(&waiter, libc_call, SYS_WAITV, (long)pair, 2, 0, 0, 0, 0);
+	start_waitv(&waiter, libc_call, pair, 2);
 	CHECK_EQ(own_wake(&to, 1), 1);
 	CHECK_EQ(finish(&waiter), 1);
 }
@@ -191,12 +187,11 @@ TEST(futex_wake__finds_those_in_the_kernel)
 {
 	struct waiter waiters[6];
 	static word at;
-	int i;
 
 	start_wait(&waiters[0], own_call, &at);
 	CHECK_EQ(wake(&at, 1), 1);
 	CHECK_EQ(finish(&waiters[0]), 0);
-	for (i = 0; i < 6; i++)
+	for (int i = 0; i < 6; i++)
 		start_wait(&waiters[i], i % 2 ? own_call : libc_call, &at);
 	CHECK_EQ(wake(&at, 2), 2);
 	turns = 0;
@@ -204,7 +199,7 @@ TEST(futex_wake__finds_those_in_the_kernel)
 	CHECK_EQ(wake(&at, INT_MAX), 2);
 	CHECK_EQ(wake(&at, INT_MAX), 0);
 	finish_all(waiters, 6);
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		start_wait_for(&waiters[i], i % 2 ? own_call : libc_call, &at,
 			       1 << i / 2, NULL);
 	CHECK_EQ(futex(&at, FUTEX_WAKE_BITSET | PRIVATE, INT_MAX, NULL, NULL, 2),
@@ -219,9 +214,8 @@ static void check_mixed_requeue(int op)
 {
 	static word from, to;
 	struct waiter waiters[8];
-	int i;
 
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		start_wait(&waiters[i], i % 2 ? own_call : libc_call, &from);
 	CHECK_EQ(futex(&from, op, 1, VAL2(0), &to, 0), 1);
 	CHECK_EQ(futex(&from, op, 1, VAL2(5), &to, 0), 6);
@@ -244,9 +238,8 @@ TEST(futex_wake_op__finds_those_in_the_kernel)
 	const int op = FUTEX_WAKE_OP | PRIVATE;
 	struct waiter first[4], second[4];
 	static word at, changed;
-	int i;
 
-	for (i = 0; i < 4; i++) {
+	for (int i = 0; i < 4; i++) {
 		start_wait(&first[i], i % 2 ? own_call : libc_call, &at);
 		start_wait(&second[i], i % 2 ? own_call : libc_call, &changed);
 	}
@@ -255,29 +248,26 @@ TEST(futex_wake_op__finds_those_in_the_kernel)
 	CHECK_EQ(futex(&at, op, 3, VAL2(3), &changed, or_0_if_0), 1);
 	changed = 0;
 	CHECK_EQ(futex(&at, op, 3, VAL2(4), &changed, or_0_if_0), 3);
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		CHECK_EQ(finish(&first[i]) | finish(&second[i]), 0);
 }
 
 TEST(futex_waitv__in_the_kernel_is_found)
 {
 	static word at[2];
-	struct waitv pair[2] = {
-		{ .uaddr = (uintptr_t)&at[0], .flags = PRIVATE_32 },
-		{ .uaddr = (uintptr_t)&at[1], .flags = PRIVATE_32 },
-	};
+	struct waitv pair[2] = { WAITV_ON(&at[0]), WAITV_ON(&at[1]) };
 	struct waiter waiters[2];
 
 	if (!kernel_has(SYS_WAITV))
 		SKIP("this kernel has no futex_waitv");
-	start_call(&waiters[0], own_call, SYS_WAITV, (long)pair, 2, 0, 0, 0, 0);
-	start_call(&waiters[1], libc_call, SYS_WAITV, (long)pair, 2, 0, 0, 0, 0);
+	start_waitv(&waiters[0], own_call, pair, 2);
+	start_waitv(&waiters[1], libc_call, pair, 2);
 	CHECK_EQ(wake(&at[1], INT_MAX), 2);
 	CHECK_EQ(finish(&waiters[0]), 1);
 	CHECK_EQ(finish(&waiters[1]), 1);
 }
 
-/* Bound to glibc's syscall and to no other. */
+/* The library is bound to glibc's syscall. */
 TEST(futex_wake__finds_those_of_a_deepbound_library)
 {
 	static word at;
@@ -349,14 +339,11 @@ TEST(futex__shared_by_processes)
 	word *at = shared_memory(4 * sizeof(*at));
 	struct timespec until;
 	pid_t child;
-	int i;
 
-	child = fork_watched();
-	if (child == 0) {
-		for (i = 0; i < 2; i++)
+	IN_CHILD(child) {
+		for (int i = 0; i < 2; i++)
 			CHECK_EQ(futex(&at[0], FUTEX_WAIT, 0, NULL, NULL, 0), 0);
 		at[2] = 1;
-		_exit(0);
 	}
 	UNTIL(futex(&at[0], FUTEX_WAKE, 1, NULL, NULL, 0) == 1);
 	UNTIL(futex(&at[0], FUTEX_REQUEUE, 0, VAL2(1), &at[1], 0) == 1);
@@ -375,23 +362,18 @@ TEST(futex__in_a_forked_child)
 {
 	static word at;
 	struct waiter before, waiters[3];
-	pid_t child;
-	int i, round;
 
 	/* A thread that waits in the parent doesn't in the child. */
 	start_wait(&before, libc_call, &at);
-	for (round = 0; round < 3; round++) {
-		child = fork_watched();
-		if (child == 0) {
+	for (int round = 0; round < 3; round++) {
+		IN_A_CHILD {
 			CHECK_EQ(wake(&at, INT_MAX), 0);
-			for (i = 0; i < 3; i++)
+			for (int i = 0; i < 3; i++)
 				start_wait(&waiters[i],
 					   i % 2 ? own_call : libc_call, &at);
 			CHECK_EQ(wake(&at, INT_MAX), 3);
 			finish_all(waiters, 3);
-			_exit(0);
 		}
-		REAP(child);
 	}
 	CHECK_EQ(before.turn, 0);
 	CHECK_EQ(wake(&at, INT_MAX), 1);
@@ -415,18 +397,17 @@ THREAD(end_with_a_wait, void *unused UNUSED)
 	OK(pthread_setspecific(key, &key));
 }
 
-/* From the destructor of thread-specific data, before and after others. */
+/* Destructors of thread-specific data wait, and so do other threads. */
 TEST(futex__while_threads_end)
 {
 	struct thread threads[4];
-	int i, round;
 
 	OK(pthread_key_create(&key, wait_at_the_end));
-	for (round = 0; round < 20; round++) {
+	for (int round = 0; round < 20; round++) {
 		handed_over = 0;
 		start_all(threads, 4, end_with_a_wait, NULL);
 		if (round % 4 == 0)
-			for (i = 0; i < 4; i++)
+			for (int i = 0; i < 4; i++)
 				until_asleep(&threads[i]);
 		handed_over = 1;
 		wake(&handed_over, INT_MAX);

@@ -24,6 +24,11 @@ static void start_wait_requeue_pi(struct waiter *waiter)
 		   0, (long)&to, ANY);
 }
 
+static void start_lock_pi(struct waiter *waiter)
+{
+	start_call(waiter, libc_call, SYS_futex, (long)&at, LOCK_PI, 0, 0, 0, 0);
+}
+
 static long cmp_requeue_pi(int others)
 {
 	return futex(&at, CMP_REQUEUE_PI, 1, VAL2(others), &to, at);
@@ -73,7 +78,7 @@ TEST(cmp_requeue_pi__is_looked_at_in_the_kernels_order)
 	CHECK_EQ(finish(&waiter), 0);
 }
 
-/* Also on a word that says that the lock is free. */
+/* The same of a word that says that the lock is free. */
 TEST(lock_pi__beside_a_plain_waiter)
 {
 	static const int operations[] = { LOCK_PI, LOCK_PI2, TRYLOCK_PI };
@@ -82,11 +87,10 @@ TEST(lock_pi__beside_a_plain_waiter)
 	struct timespec soon = in_ms(CLOCK_REALTIME, 5000);
 	struct timespec odd = { 0, -1 };
 	struct waiter waiter;
-	size_t i, j;
 
 	start_wait(&waiter, libc_call, &at);
-	for (i = 0; i < 3; i++) {
-		for (j = 0; j < 4; j++) {
+	for (size_t i = 0; i < 3; i++) {
+		for (size_t j = 0; j < 4; j++) {
 			at = values[j];
 			CHECK_EQ(futex(&at, operations[i], 0, NULL, NULL, 0),
 				 -EINVAL);
@@ -147,15 +151,12 @@ TEST(lock_pi__after_a_plain_waiter)
 
 TEST(lock_pi__beside_a_wait_on_many_words)
 {
-	struct waitv words[2] = {
-		{ .uaddr = (uintptr_t)&to, .flags = PRIVATE_32 },
-		{ .uaddr = (uintptr_t)&at, .flags = PRIVATE_32 },
-	};
+	struct waitv words[2] = { WAITV_ON(&to), WAITV_ON(&at) };
 	struct waiter waiter;
 
 	if (!kernel_has(SYS_WAITV))
 		SKIP("the kernel has no futex_waitv");
-	start_call(&waiter, libc_call, SYS_WAITV, (long)words, 2, 0, 0, 0, 0);
+	start_waitv(&waiter, libc_call, words, 2);
 	CHECK_EQ(futex(&at, LOCK_PI, 0, NULL, NULL, 0), -EINVAL);
 	CHECK_EQ(futex(&to, TRYLOCK_PI, 0, NULL, NULL, 0), -EINVAL);
 	CHECK_EQ(wake(&at, 1), 1);
@@ -238,14 +239,13 @@ TEST(cmp_requeue_pi__to_a_word_with_a_plain_waiter)
 
 /* ---------------------------------- a waiter for the lock is queued -- */
 
-/* One that comes later than a waiter for the lock delays no other. */
+/* A plain waiter that comes after a waiter for the lock doesn't delay it. */
 TEST(unlock_pi__to_a_waiter_before_a_plain_one)
 {
 	struct waiter plain, locker;
 
 	CHECK_EQ(futex(&at, LOCK_PI, 0, NULL, NULL, 0), 0);
-	start_call(&locker, libc_call, SYS_futex, (long)&at, LOCK_PI, 0, 0, 0,
-		   0);
+	start_lock_pi(&locker);
 	start_wait(&plain, libc_call, &at);
 	CHECK_EQ(futex(&at, TRYLOCK_PI, 0, NULL, NULL, 0), -EDEADLK);
 	CHECK_EQ(futex(&at, UNLOCK_PI, 0, NULL, NULL, 0), 0);
@@ -260,8 +260,7 @@ TEST(wake__beside_a_waiter_for_the_lock)
 	struct waiter locker;
 
 	CHECK_EQ(futex(&at, LOCK_PI, 0, NULL, NULL, 0), 0);
-	start_call(&locker, libc_call, SYS_futex, (long)&at, LOCK_PI, 0, 0, 0,
-		   0);
+	start_lock_pi(&locker);
 	CHECK_EQ(wake(&at, 1), -EINVAL);
 	CHECK_EQ(futex(&at, FUTEX_REQUEUE | PRIVATE, 0, VAL2(1), &to, 0),
 		 -EINVAL);

@@ -1,35 +1,15 @@
 /* Signals and futex(2): what ends a wait, and calls from handlers. */
+#include "../posix/children.h"
+#include "../posix/handlers.h"
 #include "futex.h"
 
 #include <stdatomic.h>
 #include <sys/time.h>
 
-static _Atomic long handled;
-
-static void on_signal(int signal UNUSED)
-{
-	handled++;
-}
-
-static void handle(int signal, void (*handler)(int), int flags)
-{
-	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
-
-	CHECK_EQ(sigaction(signal, &action, NULL), 0);
-}
-
-static void shoot(struct waiter *waiter)
-{
-	long before = handled;
-
-	OK(pthread_kill(waiter->thread.pthread, SIGUSR1));
-	UNTIL(handled != before);
-}
-
 /* ------------------------------------------------------------- EINTR -- */
 
 static word at;
-static struct waitv pair[2];
+static struct waitv pair[2] = { WAITV_ON(&at), WAITV_ON(&at) };
 static struct timespec far_off, long_time = { .tv_sec = 60 };
 
 struct wait {
@@ -64,15 +44,14 @@ static void check_interrupted(const struct wait *wait, int flags)
 {
 	const long *a = wait->arguments;
 	struct waiter waiter;
-	int i;
 
 	if (!kernel_has(wait->number))
 		return;
 	start_call(&waiter, libc_call, wait->number, a[0], a[1], a[2], a[3],
 		   a[4], a[5]);
 	if (flags & SA_RESTART && wait->restarts) {
-		for (i = 0; i < 20; i++) {
-			shoot(&waiter);
+		for (int i = 0; i < 20; i++) {
+			shoot(&waiter.thread);
 			until_asleep(&waiter.thread);
 		}
 		CHECK_EQ(waiter.turn, 0);
@@ -80,7 +59,7 @@ static void check_interrupted(const struct wait *wait, int flags)
 		CHECK_EQ(finish(&waiter), 0);
 		return;
 	}
-	shoot(&waiter);
+	shoot(&waiter.thread);
 	CHECK_EQ(finish(&waiter), -EINTR);
 	/* It is no longer there to be woken. */
 	CHECK_EQ(wake(&at, 1), 0);
@@ -88,13 +67,9 @@ static void check_interrupted(const struct wait *wait, int flags)
 
 static void check_interruptions(int flags)
 {
-	size_t i;
-
-	handle(SIGUSR1, on_signal, flags);
+	handle(flags);
 	far_off = in_ms(CLOCK_REALTIME, 60000);
-	pair[0] = (struct waitv){ .uaddr = (uintptr_t)&at, .flags = PRIVATE_32 };
-	pair[1] = pair[0];
-	for (i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+	for (EACH(i, waits))
 		check_interrupted(&waits[i], flags);
 }
 
@@ -112,22 +87,18 @@ TEST(futex_wait__restarted_after_a_handler)
 TEST(futex_wait__not_ended_by_a_stop)
 {
 	struct waiter waiter;
-	pid_t parent = getpid(), child;
-	int i;
+	pid_t parent = getpid();
 
 	start_call(&waiter, libc_call, SYS_futex, (long)&at,
 		   FUTEX_WAIT | PRIVATE, 0, (long)&long_time, 0, 0);
-	child = fork_watched();
-	if (child == 0) {
-		for (i = 0; i < 5; i++) {
+	IN_A_CHILD {
+		for (int i = 0; i < 5; i++) {
 			CHECK_EQ(kill(parent, SIGSTOP), 0);
 			sleep_ms(2);
 			CHECK_EQ(kill(parent, SIGCONT), 0);
 			sleep_ms(2);
 		}
-		_exit(0);
 	}
-	REAP(child);
 	CHECK_EQ(waiter.turn, 0);
 	CHECK_EQ(wake(&at, 1), 1);
 	CHECK_EQ(finish(&waiter), 0);
@@ -144,17 +115,16 @@ static void wait_inside(int signal UNUSED)
 	inner_result = futex(&inner, FUTEX_WAIT | PRIVATE, 0, NULL, NULL, 0);
 }
 
-/* A handler that waits, on the thread that waits. */
+/* The handler waits on a thread that waits already. */
 TEST(futex_wait__inside_a_wait)
 {
 	struct waiter waiter;
-	int i;
 
-	handle(SIGUSR1, wait_inside, SA_RESTART);
-	for (i = 0; i < 10; i++) {
+	handle_by(SIGUSR1, wait_inside, SA_RESTART);
+	for (int i = 0; i < 10; i++) {
 		inner_result = 1;
 		start_wait(&waiter, libc_call, &at);
-		shoot(&waiter);
+		shoot(&waiter.thread);
 		until_asleep(&waiter.thread);
 		CHECK_EQ(wake(&inner, INT_MAX), 1);
 		UNTIL(inner_result == 0);
@@ -165,16 +135,16 @@ TEST(futex_wait__inside_a_wait)
 	}
 }
 
-/* Woken outside while the handler waits inside. */
+/* The outer wait is woken while the handler waits. */
 TEST(futex_wait__woken_during_a_handler)
 {
 	struct waiter waiter;
 
-	handle(SIGUSR1, wait_inside, 0);
+	handle_by(SIGUSR1, wait_inside, 0);
 	start_wait(&waiter, libc_call, &at);
-	shoot(&waiter);
+	shoot(&waiter.thread);
 	until_asleep(&waiter.thread);
-	/* The kernel has taken it off the queue by then, or not. */
+	/* The kernel may have taken it off the queue by then. */
 	CHECK(wake(&at, INT_MAX) <= 1);
 	CHECK_EQ(wake(&inner, 1), 1);
 	CHECK(finish(&waiter) == 0 || waiter.result == -EINTR);
@@ -205,7 +175,7 @@ static void give(int where)
 	futex(&elsewhere, FUTEX_WAKE | PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* As long as the takers keep up. */
+/* Only while the takers keep up. */
 static bool may_give(void)
 {
 	return given - taken < 50;
@@ -242,7 +212,7 @@ static void *take(void *number)
 				return NULL;
 			continue;
 		}
-		/* A limit now and then, but not when it would hide a loss. */
+		/* Now and then with a limit, unless that hid a loss. */
 		futex(&permits[where], FUTEX_WAIT | PRIVATE, 0,
 		      !over && next_random(&random) % 4 == 0 ? &soon : NULL,
 		      NULL, 0);
@@ -276,12 +246,10 @@ THREAD(give_and_move, void *number)
 
 THREAD(shoot_all, void *unused UNUSED)
 {
-	int i;
-
 	while (!over) {
-		for (i = 0; i < TAKERS; i++)
+		for (int i = 0; i < TAKERS; i++)
 			pthread_kill(takers[i].pthread, SIGUSR1);
-		for (i = 0; i < 2; i++)
+		for (int i = 0; i < 2; i++)
 			pthread_kill(givers[i].pthread, SIGUSR1);
 		usleep(20);
 	}
@@ -292,9 +260,9 @@ TEST(futex__a_storm_of_handlers)
 	struct itimerval often = { { 0, 250 }, { 0, 250 } }, never = { 0 };
 	intptr_t i;
 
-	handle(SIGUSR1, give_inside, 0);
+	handle_by(SIGUSR1, give_inside, 0);
 	/* Interrupts the other handler as well. */
-	handle(SIGVTALRM, give_inside, SA_RESTART);
+	handle_by(SIGVTALRM, give_inside, SA_RESTART);
 	for (i = 0; i < TAKERS; i++)
 		start(&takers[i], take, (void *)i);
 	for (i = 0; i < 2; i++)
@@ -353,7 +321,7 @@ THREAD(take_each, void *unused UNUSED)
 	}
 }
 
-THREAD(wake_nobody, void *unused UNUSED)
+THREAD(wake_none, void *unused UNUSED)
 {
 	while (!over)
 		CHECK_EQ(futex(&permits[0], FUTEX_REQUEUE | PRIVATE, 0, VAL2(0),
@@ -371,9 +339,9 @@ THREAD(shoot_givers, void *unused UNUSED)
 
 TEST(futex_wake__by_a_handler_is_not_lost)
 {
-	handle(SIGUSR1, give_one_inside, 0);
+	handle_by(SIGUSR1, give_one_inside, 0);
 	start_all(takers, 2, take_each, NULL);
-	start(&givers[0], wake_nobody, NULL);
+	start(&givers[0], wake_none, NULL);
 	start(&shooter, shoot_givers, NULL);
 	sleep_ms(1500);
 	over = true;
@@ -387,7 +355,7 @@ TEST(futex_wake__by_a_handler_is_not_lost)
 	join_all(takers, 2);
 }
 
-/* Without handlers' wakes a handler's wait, and others' wakes, on one word. */
+/* Handlers wait, and threads wait and wake, at one word. */
 THREAD(wait_and_wake, void *unused UNUSED)
 {
 	while (!over) {
@@ -410,7 +378,7 @@ static void wait_briefly_inside(int signal UNUSED)
 
 TEST(futex__a_storm_of_waits_in_handlers)
 {
-	handle(SIGUSR1, wait_briefly_inside, 0);
+	handle_by(SIGUSR1, wait_briefly_inside, 0);
 	start_all(takers, TAKERS, wait_and_wake, NULL);
 	start_all(givers, 2, wait_and_wake, NULL);
 	start(&shooter, shoot_all, NULL);
@@ -431,10 +399,8 @@ static _Atomic long found;
 
 static void wake_many_inside(int signal UNUSED)
 {
-	int i;
-
 	handled++;
-	for (i = 0; i < MANY; i++)
+	for (int i = 0; i < MANY; i++)
 		found += futex(&at, FUTEX_WAKE_BITSET | PRIVATE, 1, NULL, NULL,
 			       2);
 }
@@ -445,10 +411,10 @@ TEST(futex_wake__many_in_a_handler)
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } }, never = { 0 };
 	struct waiter waiter;
 
-	handle(SIGVTALRM, wake_many_inside, SA_RESTART);
+	handle_by(SIGVTALRM, wake_many_inside, SA_RESTART);
 	start_wait_for(&waiter, libc_call, &at, 1, NULL);
 	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &often, NULL), 0);
-	while (handled < 300)
+	while (handled < 100)
 		found += futex(&at, FUTEX_WAKE_BITSET | PRIVATE, 1, NULL, NULL,
 			       4);
 	CHECK_EQ(setitimer(ITIMER_VIRTUAL, &never, NULL), 0);

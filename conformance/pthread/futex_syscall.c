@@ -42,7 +42,7 @@ TEST(futex_wait__times_out)
 	CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&until));
 }
 
-/* Longer than the clock counts. */
+/* A timeout that is longer than the clock counts. */
 TEST(futex_wait__forever_and_a_day)
 {
 	static const struct timespec ages = { .tv_sec = INT64_MAX,
@@ -51,9 +51,8 @@ TEST(futex_wait__forever_and_a_day)
 				   FUTEX_WAIT_BITSET | REALTIME };
 	struct waiter waiter;
 	static word at;
-	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		start_call(&waiter, libc_call, SYS_futex, (long)&at,
 			   ops[i] | PRIVATE, 0, (long)&ages, 0, ANY);
 		CHECK_EQ(wake(&at, 1), 1);
@@ -74,7 +73,7 @@ TEST(futex_wake__counts)
 	CHECK_EQ(wake(&at, INT_MAX), 0);
 	start_waits(waiters, SOME, &at);
 	CHECK_EQ(wake(&other, INT_MAX), 0);
-	/* It counts after it has woken. */
+	/* The kernel counts a waiter after it has woken it. */
 	CHECK_EQ(wake(&at, 0), 1);
 	until_turns(1);
 	CHECK_EQ(wake(&at, -1), 1);
@@ -90,10 +89,9 @@ TEST(futex_wake__in_order)
 {
 	struct waiter waiters[SOME];
 	static word at;
-	int i;
 
 	start_waits(waiters, SOME, &at);
-	for (i = 0; i < SOME; i++) {
+	for (int i = 0; i < SOME; i++) {
 		CHECK_EQ(wake(&at, 1), 1);
 		until_turns(i + 1);
 		CHECK_EQ(waiters[i].turn, i + 1);
@@ -107,13 +105,12 @@ TEST(futex_wake_bitset__those_with_a_bit_in_common)
 	const int op = FUTEX_WAKE_BITSET | PRIVATE;
 	struct waiter waiters[5];
 	static word at;
-	int i;
 
-	for (i = 0; i < 4; i++)
+	for (int i = 0; i < 4; i++)
 		start_wait_for(&waiters[i], libc_call, &at, bitsets[i], NULL);
 	start_wait(&waiters[4], libc_call, &at);
 	CHECK_EQ(futex(&at, op, INT_MAX, NULL, NULL, 0), -EINVAL);
-	/* The one without a bitset has all bits. */
+	/* A waiter without a bitset has all bits. */
 	CHECK_EQ(futex(&at, op, INT_MAX, NULL, NULL, 4), 1);
 	CHECK_EQ(finish(&waiters[4]), 0);
 	CHECK_EQ(futex(&at, op, INT_MAX, NULL, NULL, 4), 0);
@@ -131,7 +128,6 @@ static void check_requeue(int op)
 {
 	static word from, to;
 	struct waiter waiters[SOME], last;
-	int i;
 
 	turns = 0;
 	start_waits(waiters, SOME, &from);
@@ -143,13 +139,13 @@ static void check_requeue(int op)
 	CHECK_EQ(waiters[0].turn, 1);
 	start_wait(&last, libc_call, &to);
 	/* In order: the moved ones came first. */
-	for (i = 1; i <= 3; i++) {
+	for (int i = 1; i <= 3; i++) {
 		CHECK_EQ(wake(&to, 1), 1);
 		until_turns(i + 1);
 		CHECK_EQ(waiters[i].turn, i + 1);
 	}
 	CHECK_EQ(wake(&to, INT_MAX), 1);
-	/* Those that are to stay stay. */
+	/* A count of 0 moves none; from a word to itself all are moved. */
 	CHECK_EQ(futex(&from, op, 0, VAL2(0), &to, 0), 0);
 	CHECK_EQ(futex(&from, op, 0, VAL2(INT_MAX), &from, 0), 2);
 	CHECK_EQ(wake(&to, INT_MAX), 0);
@@ -193,13 +189,13 @@ TEST(futex_wake_op__changes_as_the_kernel_does)
 					 (uint32_t)-2048, 0x7fffffff };
 	static const uint32_t arguments[] = { 0, 1, 5, 31, 32, 2047, 2048, 4095 };
 	static word at, ours, theirs;
-	uint32_t op, compare, old, argument, code;
+	uint32_t op, compare, old, code;
 	long result;
 
 	for (op = 0; op < 16; op++)
 	for (compare = 0; compare < 16; compare++)
 	for (old = 0; old < 9; old++)
-	for (argument = 0; argument < 8; argument++) {
+	for (uint32_t argument = 0; argument < 8; argument++) {
 		code = op << 28 | compare << 24 | arguments[argument] << 12 |
 		       arguments[(argument + old) % 8];
 		ours = theirs = olds[old];
@@ -250,13 +246,8 @@ static struct waitv waiters_of_many[MOST + 1];
 
 static void fill_many(void)
 {
-	int i;
-
-	for (i = 0; i <= MOST; i++)
-		waiters_of_many[i] = (struct waitv){
-			.uaddr = (uintptr_t)&many[i],
-			.flags = PRIVATE_32,
-		};
+	for (int i = 0; i <= MOST; i++)
+		waiters_of_many[i] = (struct waitv)WAITV_ON(&many[i]);
 }
 
 static long waitv(struct waitv *waiters, unsigned int count, unsigned int flags,
@@ -312,18 +303,16 @@ TEST(futex_waitv__tells_which)
 {
 	static const int chosen[] = { 0, 1, 64, MOST - 1 };
 	struct waiter waiter, other;
-	int i;
 
 	needs(SYS_WAITV);
 	fill_many();
-	for (i = 0; i < 4; i++) {
-		start_call(&waiter, libc_call, SYS_WAITV, (long)waiters_of_many,
-			   MOST, 0, 0, 0, 0);
+	for (int i = 0; i < 4; i++) {
+		start_waitv(&waiter, libc_call, waiters_of_many, MOST);
 		start_wait(&other, libc_call, &many[chosen[i]]);
 		CHECK_EQ(wake(&many[chosen[i]], 1), 1);
 		CHECK_EQ(finish(&waiter), chosen[i]);
 		CHECK_EQ(other.turn, 0);
-		/* No waiter is left where the wait stood. */
+		/* The wait has left the other words' queues. */
 		CHECK_EQ(wake(&many[(chosen[i] + 1) % MOST], INT_MAX), 0);
 		CHECK_EQ(wake(&many[chosen[i]], INT_MAX), 1);
 		CHECK_EQ(finish(&other), 0);
@@ -335,15 +324,13 @@ TEST(futex_waitv__mixed)
 {
 	word *shared = shared_memory(sizeof(*shared));
 	struct waiter waiter;
-	int i;
 
 	needs(SYS_WAITV);
 	fill_many();
 	waiters_of_many[1].uaddr = (uintptr_t)shared;
 	waiters_of_many[1].flags = 2;
-	for (i = 0; i < 3; i++) {
-		start_call(&waiter, libc_call, SYS_WAITV, (long)waiters_of_many,
-			   3, 0, 0, 0, 0);
+	for (int i = 0; i < 3; i++) {
+		start_waitv(&waiter, libc_call, waiters_of_many, 3);
 		if (i == 1)
 			CHECK_EQ(futex(shared, FUTEX_WAKE, 1, NULL, NULL, 0), 1);
 		else
@@ -391,10 +378,7 @@ TEST(futex2_wait_and_wake__private)
 TEST(futex2_requeue__private)
 {
 	static word from, to;
-	struct waitv pair[2] = {
-		{ .uaddr = (uintptr_t)&from, .flags = PRIVATE_32 },
-		{ .uaddr = (uintptr_t)&to, .flags = PRIVATE_32 },
-	};
+	struct waitv pair[2] = { WAITV_ON(&from), WAITV_ON(&to) };
 	struct waiter waiters[4];
 
 	needs(SYS_REQUEUE);
@@ -414,7 +398,9 @@ TEST(futex2_requeue__private)
 
 /* ------------------------------------------------- anything whatsoever -- */
 
-/* Pages that can't be written, or not be read either, and addresses of none. */
+/*
+ * Pages that can't be written, pages that can't be read either, and no pages.
+ */
 static void *places[8];
 
 static void find_places(word *good)
@@ -434,7 +420,7 @@ static void find_places(word *good)
 	places[7] = (void *)(ULONG_MAX << 47);
 }
 
-/* One call in both ways: the same answer, and the same done to the words. */
+/* One call, made both ways, has the same result and the same effects. */
 static void check_alike(uint32_t *random, word *good)
 {
 	static const int flags[] = { PRIVATE, PRIVATE, PRIVATE,
@@ -446,7 +432,7 @@ static void check_alike(uint32_t *random, word *good)
 	};
 	long arguments[6], results[2], words[2][2];
 	bool can_wait;
-	int i, op;
+	int op;
 
 	op = next_random(random) % 15;
 	arguments[0] = (long)places[next_random(random) % 8];
@@ -459,10 +445,10 @@ static void check_alike(uint32_t *random, word *good)
 	arguments[5] = vals[next_random(random) % 6];
 	can_wait = op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET ||
 		   op == FUTEX_WAIT_REQUEUE_PI;
-	/* Without a limit a wait must find the word other than expected. */
+	/* A wait without a limit must find another value than it expects. */
 	if (can_wait && !arguments[3])
 		arguments[2] = 1;
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		good[0] = good[2] = 0;
 		results[i] = (i ? libc_call : own_call)(
 			SYS_futex, arguments[0], arguments[1], arguments[2],
@@ -482,12 +468,11 @@ TEST(futex__answers_as_the_kernel_does)
 	uint32_t random = now_ns(CLOCK_REALTIME) | 1;
 	word *good = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int i;
 
 	CHECK(good != MAP_FAILED);
 	fprintf(stderr, "seed %u\n", random);
 	find_places(good);
-	for (i = 0; i < 30000; i++)
+	for (int i = 0; i < 30000; i++)
 		check_alike(&random, good);
 }
 
