@@ -1,7 +1,7 @@
 /*
  * What comes after a wait that a handler left by siglongjmp: the thread goes on
- * and ends, others come, and new objects lie where the old ones were. (What
- * becomes of the old ones is longjmp.c's.)
+ * and ends, other threads come, and new objects lie where the old ones were.
+ * (longjmp.c checks what becomes of the old ones.)
  */
 #include "objects.h"
 
@@ -25,19 +25,19 @@ static void leave(int signal UNUSED)
 static void wait_for_mutex(void)
 {
 	OK(pthread_mutex_lock(&abandoned.mutex));
-	FAIL("nobody gave the mutex away");
+	FAIL("the mutex was locked, though it is never unlocked");
 }
 
 static void wait_for_reading(void)
 {
 	OK(pthread_rwlock_rdlock(&abandoned.rwlock));
-	FAIL("nobody gave the lock away");
+	FAIL("the lock was taken, though it is never unlocked");
 }
 
 static void wait_for_semaphore(void)
 {
 	OK(sem_wait(&abandoned.semaphore));
-	FAIL("nobody posted");
+	FAIL("the wait ended without a post");
 }
 
 static void wait_for_condvar(void)
@@ -66,9 +66,7 @@ static void *leave_and_go_on(void *argument)
 
 static void drive_out(struct thread *thread)
 {
-	int i;
-
-	for (i = 0; i < TIMES; i++) {
+	for (int i = 0; i < TIMES; i++) {
 		until_asleep(thread);
 		CHECK_EQ(left, i);
 		OK(pthread_kill(thread->pthread, SIGUSR1));
@@ -94,10 +92,10 @@ static void check_left(void (*wait)(void), bool held)
 	drive_out(&thread);
 	go_on = true;
 	use_all(&partners[0]);
-	/* New objects where those were that it has left. */
+	/* New objects in the place of those that it has left. */
 	use_all_anew(&abandoned);
 	join(&thread);
-	/* Other threads, which have what the ended one had. */
+	/* Other threads, which reuse what the ended thread had. */
 	use_all_anew(&other);
 	use_all_anew(&abandoned);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 /*
- * The runner may watch from outside, and judge whose fault a hang is (see
- * src/watchdog). Then it says how long the program's own alarms are to wait.
- * 0: it does not watch.
+ * The runner may watch from outside, and judge what a hang is caused by (see
+ * src/watchdog). Then it says how long the program's own alarms are to wait. 0:
+ * it does not watch.
  */
 static inline unsigned int hard_limit_s(void)
 {

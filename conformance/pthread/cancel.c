@@ -56,16 +56,14 @@ THREAD(trylock_ebusy, void *mutex)
 static void cleanup(void *argument)
 {
 	struct scene *scene = argument;
-	struct thread other;
 
-	/* pthread_exit below runs it once more, by glibc's doing. */
+	/* In glibc, pthread_exit below runs it once more. */
 	if (scene->exit_in_cleanup && scene->cleaned)
 		return;
 	CHECK_EQ(scene->mutex.__data.__owner, gettid());
 	if (scene->kind == ERRORCHECK)
 		CHECK_ERR(pthread_mutex_lock(&scene->mutex), EDEADLK);
-	start(&other, trylock_ebusy, &scene->mutex);
-	join(&other);
+	in_a_thread(trylock_ebusy, &scene->mutex);
 	scene->cleaned++;
 	OK(pthread_mutex_unlock(&scene->mutex));
 	if (scene->exit_in_cleanup)
@@ -84,6 +82,22 @@ THREAD(wait_to_be_cancelled, struct scene *scene)
 	pthread_cleanup_pop(0);
 	OK(pthread_mutex_unlock(&scene->mutex));
 	scene->returned++;
+}
+
+/* Sleeps in the wait when this returns. */
+static void start_waiting(struct thread *waiter, void *(*run)(void *), struct scene *scene)
+{
+	start(waiter, run, scene);
+	UNTIL(scene->stage);
+	until_asleep(waiter);
+}
+
+static void permit(struct scene *scene, int permits, int (*notify)(pthread_cond_t *))
+{
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->permits = permits;
+	OK(notify(&scene->cond));
+	OK(pthread_mutex_unlock(&scene->mutex));
 }
 
 static void check_cancelled(struct scene *scene, struct thread *waiter)
@@ -111,14 +125,13 @@ THREAD(cancel_oneself_and_wait, struct scene *scene)
 	pthread_cleanup_pop(0);
 }
 
-/* (The pthread calls' are POSIX's own.) */
+/* (The suite of POSIX's clauses checks the pthread calls.) */
 TEST(glibc_cnd_wait__pending_cancellation_acts_at_once)
 {
 	struct thread waiter;
 	struct scene scene;
-	enum call call;
 
-	for (call = CND_WAIT; call < CALLS; call++) {
+	for (enum call call = CND_WAIT; call < CALLS; call++) {
 		make_scene(&scene, ERRORCHECK, call);
 		start(&waiter, cancel_oneself_and_wait, &scene);
 		check_cancelled(&scene, &waiter);
@@ -140,14 +153,11 @@ TEST(posix_pthread_mutex_lock__is_no_cancellation_point)
 {
 	struct thread waiter;
 	struct scene scene;
-	enum kind kind;
 
-	for (kind = 0; kind < OWN_KINDS; kind++) {
+	for (enum kind kind = 0; kind < OWN_KINDS; kind++) {
 		make_scene(&scene, kind, WAIT);
 		OK(pthread_mutex_lock(&scene.mutex));
-		start(&waiter, lock_pending, &scene);
-		UNTIL(scene.stage);
-		until_asleep(&waiter);
+		start_waiting(&waiter, lock_pending, &scene);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(2);
 		CHECK_EQ(scene.returned, 0);
@@ -183,9 +193,7 @@ TEST(glibc_pthread_cond_wait__asynchronous_type_is_cancelled)
 	struct scene scene;
 
 	make_scene(&scene, ERRORCHECK, WAIT);
-	start(&waiter, wait_asynchronously, &scene);
-	UNTIL(scene.stage);
-	until_asleep(&waiter);
+	start_waiting(&waiter, wait_asynchronously, &scene);
 	OK(pthread_cancel(waiter.pthread));
 	check_cancelled(&scene, &waiter);
 }
@@ -196,13 +204,8 @@ TEST(posix_pthread_cond_wait__leaves_the_cancel_type_alone)
 	struct scene scene;
 
 	make_scene(&scene, ERRORCHECK, WAIT);
-	start(&waiter, wait_asynchronously, &scene);
-	UNTIL(scene.stage);
-	until_asleep(&waiter);
-	OK(pthread_mutex_lock(&scene.mutex));
-	scene.permits = 1;
-	OK(pthread_cond_signal(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
+	start_waiting(&waiter, wait_asynchronously, &scene);
+	permit(&scene, 1, pthread_cond_signal);
 	CHECK(join(&waiter) == NULL);
 	CHECK_EQ(scene.returned, 1);
 }
@@ -225,27 +228,7 @@ TEST(posix_pthread_cancel__asynchronous_needs_no_cancellation_point)
 	make_scene(&scene, DEFAULT, WAIT);
 	start(&thread, spin_asynchronously, &scene);
 	UNTIL(scene.stage);
-	OK(pthread_cancel(thread.pthread));
-	CHECK(join(&thread) == PTHREAD_CANCELED);
-}
-
-THREAD(sleep_for_ever, struct scene *scene)
-{
-	scene->stage = 1;
-	for (;;)
-		pause();
-}
-
-TEST(posix_pthread_cancel__ends_waits_that_are_not_on_condvars)
-{
-	struct thread thread;
-	struct scene scene;
-
-	make_scene(&scene, DEFAULT, WAIT);
-	start(&thread, sleep_for_ever, &scene);
-	UNTIL(scene.stage);
-	OK(pthread_cancel(thread.pthread));
-	CHECK(join(&thread) == PTHREAD_CANCELED);
+	cancel_and_join(&thread);
 }
 
 /* ------------------------------------------------------ cleanup handlers -- */
@@ -257,16 +240,16 @@ TEST(glibc_pthread_exit__from_a_cleanup_handler_of_a_wait)
 
 	make_scene(&scene, DEFAULT, WAIT);
 	scene.exit_in_cleanup = true;
-	start(&waiter, wait_to_be_cancelled, &scene);
-	UNTIL(scene.stage);
-	until_asleep(&waiter);
+	start_waiting(&waiter, wait_to_be_cancelled, &scene);
 	OK(pthread_cancel(waiter.pthread));
 	CHECK(join(&waiter) == (void *)0x77);
 	CHECK_EQ(scene.cleaned, 1);
 	OK(pthread_mutex_trylock(&scene.mutex));
 }
 
-/* A handler may lock, wait and signal: cancellation is off in it. */
+/*
+ * A cleanup handler may lock, wait and signal: cancellation is disabled in it.
+ */
 static void wait_in_cleanup(void *argument)
 {
 	struct scene *scene = argument;
@@ -294,16 +277,11 @@ TEST(posix_pthread_cond_wait__works_in_a_cleanup_handler)
 	struct scene scene;
 
 	make_scene(&scene, ERRORCHECK, WAIT);
-	start(&waiter, wait_and_wait_again, &scene);
-	UNTIL(scene.stage == 1);
-	until_asleep(&waiter);
+	start_waiting(&waiter, wait_and_wait_again, &scene);
 	OK(pthread_cancel(waiter.pthread));
 	UNTIL(scene.stage == 2);
 	until_asleep(&waiter);
-	OK(pthread_mutex_lock(&scene.mutex));
-	scene.permits = 1;
-	OK(pthread_cond_signal(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
+	permit(&scene, 1, pthread_cond_signal);
 	check_cancelled(&scene, &waiter);
 }
 
@@ -331,52 +309,57 @@ THREAD(cancel_at_once, struct thread *thread)
 	OK(pthread_cancel(thread->pthread));
 }
 
+enum { WAITERS = 4 };
+
+static int consumed(struct scene *scene)
+{
+	int result;
+
+	OK(pthread_mutex_lock(&scene->mutex));
+	result = scene->consumed;
+	OK(pthread_mutex_unlock(&scene->mutex));
+	return result;
+}
+
 /*
- * One permit and one signal for three waiters, the first of which is cancelled
- * at that moment. Either it had the permit, or another has it: were the signal
+ * One permit and one signal for several waiters, one of which is cancelled at
+ * that moment. Either it had the permit, or another has it: were the signal
  * used up by the cancelled thread, no other would come for the permit.
  */
 static void race_cancel_and_signal(enum kind kind, enum call call, bool held,
 				   int rounds)
 {
-	struct thread waiters[3], canceller;
+	struct thread waiters[WAITERS], canceller, *victim;
 	struct scene scene;
-	int i, round;
 
-	for (round = 0; round < rounds; round++) {
+	for (int round = 0; round < rounds; round++) {
+		victim = &waiters[round / 4 % WAITERS];
 		make_scene(&scene, kind, call);
-		start_all(waiters, 3, take_permit, &scene);
-		UNTIL(scene.stage == 3);
+		START_ALL(waiters, take_permit, &scene);
+		UNTIL(scene.stage == WAITERS);
 		if (round % 2)
-			start(&canceller, cancel_at_once, &waiters[0]);
+			start(&canceller, cancel_at_once, victim);
 		OK(pthread_mutex_lock(&scene.mutex));
 		scene.permits = 1;
 		if (!held)
 			OK(pthread_mutex_unlock(&scene.mutex));
 		if (round % 4 == 0)
-			OK(pthread_cancel(waiters[0].pthread));
+			OK(pthread_cancel(victim->pthread));
 		OK(pthread_cond_signal(&scene.cond));
 		if (round % 4 == 2)
-			OK(pthread_cancel(waiters[0].pthread));
+			OK(pthread_cancel(victim->pthread));
 		if (held)
 			OK(pthread_mutex_unlock(&scene.mutex));
 		if (round % 2)
 			join(&canceller);
 		/* The watchdog bites here if the signal is lost. */
-		for (;;) {
-			OK(pthread_mutex_lock(&scene.mutex));
-			i = scene.consumed;
-			OK(pthread_mutex_unlock(&scene.mutex));
-			if (i)
-				break;
+		while (!consumed(&scene))
 			sched_yield();
-		}
 		CHECK_EQ(scene.consumed, 1);
-		OK(pthread_mutex_lock(&scene.mutex));
-		scene.permits = 3;
-		OK(pthread_cond_broadcast(&scene.cond));
-		OK(pthread_mutex_unlock(&scene.mutex));
-		join_all(waiters, 3);
+		/* The others are left alone, wherever the victim waited. */
+		permit(&scene, WAITERS, pthread_cond_broadcast);
+		JOIN_ALL(waiters);
+		CHECK(scene.consumed >= WAITERS - 1);
 	}
 }
 
@@ -395,46 +378,22 @@ TEST(posix_pthread_cancel__swallows_no_signal_sent_without_the_mutex)
 /* Threads that have never waited, cancelled at whatever point they are at. */
 TEST(posix_pthread_cancel__at_any_moment_leaves_the_mutex_usable)
 {
-	struct thread waiters[4];
+	struct thread waiters[WAITERS];
 	struct scene scene;
-	int i, round;
 
 	make_scene(&scene, DEFAULT, WAIT);
-	for (round = 0; round < 400; round++) {
-		start_all(waiters, 4, take_permit, &scene);
-		for (i = 0; i < 4; i++) {
+	for (int round = 0; round < 400; round++) {
+		START_ALL(waiters, take_permit, &scene);
+		for (EACH(i, waiters)) {
 			OK(pthread_cancel(waiters[i].pthread));
 			if (round % 3 == 0)
 				OK(pthread_cond_signal(&scene.cond));
 		}
-		for (i = 0; i < 4; i++)
+		for (EACH(i, waiters))
 			CHECK(join(&waiters[i]) == PTHREAD_CANCELED);
 		OK(pthread_mutex_lock(&scene.mutex));
 		OK(pthread_mutex_unlock(&scene.mutex));
 	}
-}
-
-TEST(posix_pthread_cancel__of_one_waiter_leaves_the_others_alone)
-{
-	struct thread waiters[8];
-	struct scene scene;
-	int i;
-
-	make_scene(&scene, DEFAULT, WAIT);
-	start_all(waiters, 8, take_permit, &scene);
-	UNTIL(scene.stage == 8);
-	for (i = 0; i < 8; i++)
-		until_asleep(&waiters[i]);
-	OK(pthread_cancel(waiters[3].pthread));
-	CHECK(join(&waiters[3]) == PTHREAD_CANCELED);
-	OK(pthread_mutex_lock(&scene.mutex));
-	scene.permits = 7;
-	OK(pthread_cond_broadcast(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
-	for (i = 0; i < 8; i++)
-		if (i != 3)
-			CHECK(join(&waiters[i]) == NULL);
-	CHECK_EQ(scene.consumed, 7);
 }
 
 RUN_TESTS()

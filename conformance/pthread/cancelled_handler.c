@@ -1,6 +1,6 @@
 /*
- * Signal handlers that come upon a thread in a wait, and to a cancellation point
- * of their own when the thread has been cancelled.
+ * Signal handlers that interrupt a wait, and reach a cancellation point of
+ * their own after the thread has been cancelled.
  */
 #include "../posix/crowd.h"
 
@@ -100,7 +100,7 @@ static void cancel_in_a_handler(void *(*wait)(void *), void (*wake)(void), int f
 	OK(pthread_cancel(first.pthread));
 	cancelled = true;
 	CHECK(join(&first) == PTHREAD_CANCELED);
-	/* Whatever the first left behind. */
+	/* This works whatever the first one left behind. */
 	wake();
 	join(&second);
 	CHECK_EQ(got, 1);
@@ -121,7 +121,7 @@ TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal)
 	cancel_in_a_handler(take_signal, signal_one, 0);
 }
 
-/* These waits are no cancellation points, but the handler's is one. */
+/* These waits are no cancellation points, but the handler's sleep is one. */
 TEST(glibc_pthread_mutex_lock__cancelled_in_a_handler_leaves_it_usable)
 {
 	OK(pthread_mutex_lock(&held));

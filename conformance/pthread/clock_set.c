@@ -64,25 +64,24 @@ static void *(*const waits[])(void *) = {
 };
 #define WAITS (sizeof(waits) / sizeof(waits[0]))
 
-/* How long the waits lasted whose deadline lay that far ahead. */
+/* How long waits for deadlines that far ahead lasted. */
 static int64_t wait_across_a_jump(clockid_t clock, int64_t ahead_ms,
 				  int64_t jump_s)
 {
 	struct timespec at = in_ms(clock, ahead_ms);
 	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct thread threads[WAITS];
-	size_t each;
 
 	used = clock;
 	OK(sem_init(&none, 0, 0));
 	OK(pthread_mutex_lock(&held));
 	OK(pthread_rwlock_wrlock(&written));
-	for (each = 0; each < WAITS; each++)
+	for (size_t each = 0; each < WAITS; each++)
 		start(&threads[each], waits[each], &at);
-	for (each = 0; each < WAITS; each++)
+	for (size_t each = 0; each < WAITS; each++)
 		until_asleep(&threads[each]);
 	set_clock_by(jump_s);
-	for (each = 0; each < WAITS; each++)
+	for (size_t each = 0; each < WAITS; each++)
 		CHECK_EQ((intptr_t)join(&threads[each]), ETIMEDOUT);
 	set_clock_by(-jump_s);
 	OK(pthread_rwlock_unlock(&written));

@@ -6,9 +6,8 @@ TEST(posix_pthread_cond_broadcast__frees_three_hundred)
 	enum { WAITERS = 300 };
 	static struct thread threads[WAITERS];
 	struct gate gate;
-	int held;
 
-	for (held = 0; held < 2; held++) {
+	for (int held = 0; held < 2; held++) {
 		make_gate(&gate, DEFAULT);
 		start_all(threads, WAITERS, wait_for_permit, &gate);
 		until_waiting(&gate, WAITERS);
@@ -43,21 +42,21 @@ static void check_nested(bool shared)
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
 	struct thread signaller;
 	struct gate gate;
-	int i, error = 0;
+	int error = 0;
 
 	make_gate(&gate, RECURSIVE);
 	make_cond(&gate.cond, CLOCK_REALTIME, shared);
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		OK(pthread_mutex_lock(&gate.mutex));
 	start(&signaller, signal_until_passed, &gate);
 	OK(pthread_cond_wait(&gate.cond, &gate.mutex));
 	__atomic_store_n(&gate.passed, 1, __ATOMIC_SEQ_CST);
 	join(&signaller);
-	for (i = 0; i < 100 && !error; i++)
+	for (int i = 0; i < 100 && !error; i++)
 		error = pthread_cond_timedwait(&gate.cond, &gate.mutex, &at);
 	CHECK_ERR(error, ETIMEDOUT);
 	CHECK_EQ(gate.mutex.__data.__count, 3);
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		OK(pthread_mutex_unlock(&gate.mutex));
 	CHECK_ERR(pthread_mutex_unlock(&gate.mutex), EPERM);
 }
@@ -109,9 +108,8 @@ TEST(posix_pthread_cond_timedwait__timing_out_swallows_no_signal)
 {
 	struct thread timed, patient;
 	struct race race;
-	int i;
 
-	for (i = 0; i < 600; i++) {
+	for (int i = 0; i < 600; i++) {
 		race = (struct race){
 			.mutex = PTHREAD_MUTEX_INITIALIZER,
 			.cond = PTHREAD_COND_INITIALIZER,
@@ -125,7 +123,7 @@ TEST(posix_pthread_cond_timedwait__timing_out_swallows_no_signal)
 		OK(pthread_mutex_unlock(&race.mutex));
 		join(&timed);
 		if (!race.timed_out) {
-			/* The timed one had the permit: the other's turn. */
+			/* The timed waiter had the permit. Now the other. */
 			OK(pthread_mutex_lock(&race.mutex));
 			race.permits = 1;
 			OK(pthread_cond_signal(&race.cond));
@@ -148,9 +146,7 @@ struct queue {
 
 THREAD(produce, struct queue *queue)
 {
-	int i;
-
-	for (i = 1; i <= queue->limit; i++) {
+	for (int i = 1; i <= queue->limit; i++) {
 		OK(pthread_mutex_lock(&queue->mutex));
 		while (queue->used == 4)
 			OK(pthread_cond_wait(&queue->emptied, &queue->mutex));
@@ -180,17 +176,15 @@ TEST(posix_pthread_cond__bounded_queue_loses_nothing)
 {
 	struct queue queue = { .limit = 3000 };
 	struct thread producers[4], consumers[4];
-	enum kind kind;
-	int i;
 
-	for (kind = 0; kind < OWN_KINDS; kind++) {
+	for (enum kind kind = 0; kind < OWN_KINDS; kind++) {
 		queue = (struct queue){
 			.filled = PTHREAD_COND_INITIALIZER,
 			.emptied = PTHREAD_COND_INITIALIZER,
 			.limit = 2000,
 		};
 		OK(make_mutex(&queue.mutex, kind));
-		for (i = 0; i < 4; i++) {
+		for (int i = 0; i < 4; i++) {
 			start(&producers[i], produce, &queue);
 			start(&consumers[i], consume, &queue);
 		}

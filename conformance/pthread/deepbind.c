@@ -1,8 +1,8 @@
 /*
- * Objects that a program and its library both use, where the library came by
- * the functions in another way than the program: bound deeply (RTLD_DEEPBIND:
- * its own dependencies first, and among them is libc), or by asking libc for
- * them. The same implementation must serve both.
+ * Objects that a program and its library both use, where the library finds the
+ * functions in another way than the program: it is bound deeply (RTLD_DEEPBIND
+ * searches its own dependencies first, and libc is one of them), or it asks
+ * libc for them. The same implementation must serve both.
  */
 #include "../posix/crowd.h"
 #include "lib/locks.h"
@@ -40,7 +40,7 @@ static struct objects {
 
 /* ------------------------------------------------------------- the uses -- */
 
-/* Long enough for the other to come and wait. */
+/* Long enough that the other thread comes and waits. */
 static void hold(int round)
 {
 	if (round % 10 == 0)
@@ -51,9 +51,7 @@ static void hold(int round)
 
 THREAD(exclude, const struct user *user)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		OK(user->locks->pthread_mutex_lock(&objects.mutex));
 		CHECK_EQ(objects.inside++, 0);
 		hold(i);
@@ -64,9 +62,7 @@ THREAD(exclude, const struct user *user)
 
 THREAD(exclude_by_c11, const struct user *user)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		OK(user->locks->mtx_lock(&objects.mtx));
 		CHECK_EQ(objects.inside++, 0);
 		hold(i);
@@ -77,10 +73,8 @@ THREAD(exclude_by_c11, const struct user *user)
 
 THREAD(take_turns, const struct user *user)
 {
-	int i;
-
 	OK(user->locks->pthread_mutex_lock(&objects.mutex));
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		while (objects.turn != user->side)
 			OK(user->locks->pthread_cond_wait(&objects.cond,
 							  &objects.mutex));
@@ -95,10 +89,8 @@ THREAD(take_turns, const struct user *user)
 
 THREAD(take_turns_by_c11, const struct user *user)
 {
-	int i;
-
 	OK(user->locks->mtx_lock(&objects.mtx));
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		while (objects.turn != user->side)
 			OK(user->locks->cnd_wait(&objects.cnd, &objects.mtx));
 		objects.turn = !user->side;
@@ -109,9 +101,7 @@ THREAD(take_turns_by_c11, const struct user *user)
 
 THREAD(pass_permits, const struct user *user)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		while (user->locks->sem_wait(&objects.permits[user->side]))
 			CHECK_EQ(errno, EINTR);
 		CHECK_EQ(objects.inside++, 0);
@@ -123,9 +113,7 @@ THREAD(pass_permits, const struct user *user)
 
 THREAD(read_and_write, const struct user *user)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		if ((i + user->side) % 2) {
 			OK(user->locks->pthread_rwlock_rdlock(&objects.rwlock));
 			CHECK_EQ(objects.inside, 0);
@@ -141,9 +129,9 @@ THREAD(read_and_write, const struct user *user)
 
 THREAD(meet, const struct user *user)
 {
-	int i, ended;
+	int ended;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		if (user->side)
 			hold(i);
 		ended = user->locks->pthread_barrier_wait(&objects.barrier);
@@ -163,9 +151,7 @@ static void count_once(void)
 
 THREAD(call_once_each, const struct user *user)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS / 4; i++) {
+	for (int i = 0; i < ROUNDS / 4; i++) {
 		OK(user->locks->pthread_once(&controls[i], count_once));
 		CHECK(objects.inside > i);
 	}
@@ -175,9 +161,8 @@ THREAD(call_once_each, const struct user *user)
 THREAD(wait_by_syscall, const struct user *user)
 {
 	uint32_t mine = user->side;
-	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		while (objects.word != mine)
 			/* FUTEX_WAIT_PRIVATE */
 			user->locks->syscall(SYS_futex, &objects.word, 128,
@@ -192,7 +177,6 @@ static void use_together(const struct locks *locks, void *(*use)(void *))
 {
 	struct user users[2] = { { &own, 0 }, { locks, 1 } };
 	struct thread threads[2];
-	int i;
 
 	memset(&objects, 0, sizeof(objects));
 	OK(pthread_mutex_init(&objects.mutex, NULL));
@@ -203,7 +187,7 @@ static void use_together(const struct locks *locks, void *(*use)(void *))
 	OK(sem_init(&objects.permits[1], 0, 0));
 	OK(mtx_init(&objects.mtx, mtx_plain));
 	OK(cnd_init(&objects.cnd));
-	for (i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++)
 		start(&threads[i], use, &users[i]);
 	join_all(threads, 2);
 	if (use == meet)
@@ -305,7 +289,7 @@ TEST(glibc_dlopen__deeply_bound_library_binds_lazily)
 			      "library_calls"));
 }
 
-/* Slots that are read-only once the library is loaded. */
+/* Its slots are read-only once it is loaded. */
 TEST(glibc_dlopen__deeply_bound_library_is_hardened)
 {
 	use_all_together(load("libhardened.so", RTLD_NOW | DEEPLY,
@@ -336,9 +320,8 @@ TEST(glibc_dlopen__deeply_bound_library_found_by_the_callers_path)
 TEST(glibc_dlopen__deeply_bound_library_loaded_again)
 {
 	void *library;
-	int i;
 
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		library = dlopen(path_of("libdeep.so"), RTLD_LAZY | DEEPLY);
 		use_together(locks_of(library, "library_calls"), take_turns);
 		OK(dlclose(library));
@@ -412,10 +395,9 @@ TEST(glibc_dlvsym__oldest_condvars_are_others)
 	void *libc = dlopen(LIBC_SO, RTLD_LAZY | RTLD_NOLOAD);
 	void *oldest, *current;
 	Dl_info info;
-	size_t i;
 
 	CHECK(libc);
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (EACH(i, names)) {
 		oldest = dlvsym(libc, names[i], "GLIBC_2.2.5");
 		current = dlvsym(libc, names[i], "GLIBC_2.3.2");
 		CHECK(oldest && current && oldest != current);

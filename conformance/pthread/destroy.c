@@ -1,8 +1,10 @@
 /*
- * Destroying what was just in use. The memory is unmapped at once, so that a
- * call that touches it after it let another thread go ends by a signal.
+ * Objects are destroyed that have just been in use. Their memory is unmapped at
+ * once, so that a call that touches it after it has let another thread go dies
+ * of a signal.
  */
 #include "../posix/crowd.h"
+#include "../posix/memory.h"
 
 struct object {
 	pthread_mutex_t mutex;
@@ -14,21 +16,11 @@ struct object {
 
 static struct object *map_object(enum kind kind)
 {
-	struct object *object = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct object *object = new_page();
 
-	CHECK(object != MAP_FAILED);
 	OK(make_mutex(&object->mutex, kind));
 	OK(pthread_cond_init(&object->cond, NULL));
 	return object;
-}
-
-/* Whatever maps there next is not this object: leave a hole, never reused. */
-static void unmap_object(struct object *object)
-{
-	CHECK(mmap(object, 4096, PROT_NONE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-		   0) == object);
 }
 
 /* -------------------------------------------------- the reference count -- */
@@ -44,9 +36,9 @@ THREAD(drop_all, void *argument UNUSED)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 15000);
 	struct object *object;
-	int i, left;
+	int left;
 
-	for (i = 0; i < OBJECTS; i++) {
+	for (int i = 0; i < OBJECTS; i++) {
 		while (!(object = objects[i]))
 			sched_yield();
 		if (i % 3)
@@ -57,7 +49,7 @@ THREAD(drop_all, void *argument UNUSED)
 		OK(pthread_mutex_unlock(&object->mutex));
 		if (left == 0) {
 			OK(pthread_mutex_destroy(&object->mutex));
-			unmap_object(object);
+			leave_hole(object);
 		}
 	}
 }
@@ -66,10 +58,9 @@ TEST(posix_pthread_mutex_destroy__races_of_long_lived_threads)
 {
 	struct thread threads[DROPPERS];
 	struct object *object;
-	int i;
 
 	start_all(threads, DROPPERS, drop_all, NULL);
-	for (i = 0; i < OBJECTS; i++) {
+	for (int i = 0; i < OBJECTS; i++) {
 		object = map_object(i % OWN_KINDS);
 		object->references = DROPPERS;
 		objects[i] = object;
@@ -101,7 +92,7 @@ THREAD(wait_and_destroy, struct object *object)
 	OK(pthread_mutex_unlock(&object->mutex));
 	OK(pthread_cond_destroy(&object->cond));
 	OK(pthread_mutex_destroy(&object->mutex));
-	unmap_object(object);
+	leave_hole(object);
 }
 
 /* The signaller is still inside its calls when all of it is unmapped. */
@@ -109,9 +100,8 @@ TEST(posix_pthread_cond_destroy__by_the_waiter_that_was_signalled)
 {
 	struct object *object;
 	struct thread waiter;
-	int round;
 
-	for (round = 0; round < 1500; round++) {
+	for (int round = 0; round < 1500; round++) {
 		object = map_object(round % OWN_KINDS);
 		start(&waiter, wait_and_destroy, object);
 		until_waiting(object, 1);
@@ -150,18 +140,15 @@ THREAD(wait_timed, struct timed *timed)
 	OK(pthread_mutex_unlock(&timed->mutex));
 }
 
-/* A waiter whose deadline passes while the condvar goes away. */
+/* A waiter's deadline passes while the condvar goes away. */
 TEST(posix_pthread_cond_destroy__as_timed_waiters_leave)
 {
 	struct thread threads[4];
 	struct timed timed;
-	int round;
 
-	for (round = 0; round < 300; round++) {
+	for (int round = 0; round < 300; round++) {
 		timed = (struct timed){ .mutex = PTHREAD_MUTEX_INITIALIZER };
-		timed.cond = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		CHECK(timed.cond != MAP_FAILED);
+		timed.cond = new_page();
 		start_all(threads, 4, wait_timed, &timed);
 		usleep(900 + round % 300);
 		OK(pthread_mutex_lock(&timed.mutex));
@@ -170,12 +157,12 @@ TEST(posix_pthread_cond_destroy__as_timed_waiters_leave)
 		OK(pthread_mutex_unlock(&timed.mutex));
 		/* Late starters don't wait, since it is open. */
 		OK(pthread_cond_destroy(timed.cond));
-		munmap(timed.cond, 4096);
+		give_back(timed.cond);
 		join_all(threads, 4);
 	}
 }
 
-/* Mutexes on the stack of a function that returns: the same, reused at once. */
+/* Mutexes on the stack of a function that returns, which is reused at once. */
 struct call {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
@@ -187,9 +174,8 @@ static struct call *_Atomic pending;
 THREAD(answer, void *argument UNUSED)
 {
 	struct call *call;
-	int i;
 
-	for (i = 0; i < 8000; i++) {
+	for (int i = 0; i < 8000; i++) {
 		while (!(call = pending))
 			sched_yield();
 		pending = NULL;
@@ -219,21 +205,19 @@ static __attribute__((noinline)) void ask(void)
 static __attribute__((noinline)) void scribble(void)
 {
 	volatile unsigned char stack[512];
-	size_t i;
 
-	for (i = 0; i < sizeof(stack); i++)
+	for (size_t i = 0; i < sizeof(stack); i++)
 		stack[i] = 0xa5;
-	for (i = 0; i < sizeof(stack); i++)
+	for (size_t i = 0; i < sizeof(stack); i++)
 		CHECK_EQ(stack[i], 0xa5);
 }
 
 TEST(posix_pthread_cond__on_the_stack_of_a_function_that_returns)
 {
 	struct thread other;
-	int i;
 
 	start(&other, answer, NULL);
-	for (i = 0; i < 8000; i++) {
+	for (int i = 0; i < 8000; i++) {
 		ask();
 		scribble();
 	}

@@ -24,9 +24,8 @@ static void check_load(int flags)
 {
 	int (*works)(void);
 	void *library;
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		library = dlopen(plugin(), flags);
 		if (!library)
 			FAIL("%s", dlerror());
@@ -46,7 +45,9 @@ TEST(glibc_dlopen__globally_and_lazily)
 	check_load(RTLD_LAZY | RTLD_GLOBAL);
 }
 
-/* Its own objects; those that it shares with its program are deepbind.c's. */
+/*
+ * It uses its own objects; deepbind.c has libraries that share their program's.
+ */
 TEST(glibc_dlopen__deepbind)
 {
 	check_load(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
@@ -82,13 +83,14 @@ THREAD(walk, void *argument UNUSED)
 	}
 }
 
-/* The path comes from the thread that starts this: plugin() writes it anew at each call. */
+/*
+ * The main thread passes the path, since plugin() writes it anew at each call.
+ */
 THREAD(load, void *path)
 {
 	void *library;
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		library = dlopen(path, RTLD_NOW);
 		CHECK(library);
 		CHECK(dlsym(library, "plugin_works"));
@@ -100,11 +102,10 @@ TEST(glibc_dlopen__by_threads_that_contend)
 {
 	struct thread walkers[2], loaders[2];
 	char *path = strdup(plugin());
-	int i;
 
 	CHECK(path);
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		start(&walkers[i], walk, NULL);
 		start(&loaders[i], load, path);
 	}

@@ -1,15 +1,16 @@
 /*
- * The first use of an object by several threads at once, in lockstep: of one
- * that a static initialiser made, that an init function made of whatever lay
- * there, or whose memory was another object the moment before. And the step
- * from one thread to two, with locks held across it.
+ * Several threads use a new object for the first time, in lockstep: one that a
+ * static initialiser made, one that an init function made over any bytes, or
+ * one in memory that was another object the moment before. And a process goes
+ * from one thread to two while it holds locks.
  */
+#include "../posix/children.h"
 #include "../posix/crowd.h"
 
 #include <semaphore.h>
 #include <sys/single_threaded.h>
 
-/* No more rounds than that, and no longer. */
+/* A test ends after so many rounds, or so much time. */
 #define MOST_ROUNDS 200000
 #define MOST_MS 1000
 #define MOST_THREADS 3
@@ -29,7 +30,7 @@ union object {
 /* The round's objects, of which the second is a mutex if one is needed. */
 static _Alignas(64) union object object, partner;
 static int kind;
-/* How many take part, the main thread among them. */
+/* How many threads take part, with the main thread. */
 static int threads;
 /* Counted by its holders, without atomic steps. */
 static volatile long counted;
@@ -41,15 +42,15 @@ static bool flag;
 static void (*part)(int thread);
 
 /*
- * A round takes less than a microsecond: look first, but leave the processor to
- * others. Each thread comes a little later than the others, or earlier.
+ * A round takes less than a microsecond, so that a thread looks for a while
+ * before it yields. Each thread comes a little later than the others, or
+ * earlier.
  */
 static void take_part_in(long round, int thread, uint32_t *random)
 {
 	volatile int delay = next_random(random) % 64;
-	int looks;
 
-	for (looks = 0; round_now < round && !over; looks++)
+	for (int looks = 0; round_now < round && !over; looks++)
 		if (looks > 5000)
 			sched_yield();
 	if (over)
@@ -64,9 +65,8 @@ THREAD(take_part, void *argument)
 {
 	int thread = (intptr_t)argument;
 	uint32_t random = thread;
-	long round;
 
-	for (round = 1; !over; round++)
+	for (long round = 1; !over; round++)
 		take_part_in(round, thread, &random);
 }
 
@@ -80,13 +80,12 @@ static void rounds_of(void (*prepare)(long), void (*run)(int),
 	int64_t end = now_ns(CLOCK_MONOTONIC) + MOST_MS * NS_PER_MS;
 	struct thread others[MOST_THREADS];
 	uint32_t random = 4711;
-	long round, i;
-	int looks;
+	long round;
 
 	part = run;
 	round_now = 0;
 	over = false;
-	for (i = 1; i < threads; i++)
+	for (long i = 1; i < threads; i++)
 		start(&others[i], take_part, (void *)i);
 	for (round = 1; round <= MOST_ROUNDS; round++) {
 		prepare(round);
@@ -94,7 +93,7 @@ static void rounds_of(void (*prepare)(long), void (*run)(int),
 		flag = false;
 		round_now = round;
 		take_part_in(round, 0, &random);
-		for (looks = 0; done < threads; looks++)
+		for (int looks = 0; done < threads; looks++)
 			if (looks > 5000)
 				sched_yield();
 		check();
@@ -102,7 +101,7 @@ static void rounds_of(void (*prepare)(long), void (*run)(int),
 			break;
 	}
 	over = true;
-	for (i = 1; i < threads; i++)
+	for (long i = 1; i < threads; i++)
 		join(&others[i]);
 	fprintf(stderr, "%ld rounds of %d threads\n", round, threads);
 }
@@ -183,12 +182,12 @@ static void inside(bool writes)
 	}
 }
 
-/* The ways in that this thread and this round stand for. */
+/* Enters in a way that depends on the thread and the round. */
 static void enter_rwlock(int thread)
 {
 	struct timespec soon = in_ms(CLOCK_REALTIME, 10000);
 	uint32_t way = (uint32_t)(kind * 3 + thread) * 2654435761u >> 28;
-	int error, i;
+	int error;
 
 	switch (way % 6) {
 	case 0:
@@ -215,7 +214,7 @@ static void enter_rwlock(int thread)
 		break;
 	default:
 		/* Often enough that the lock begins to count on readers. */
-		for (i = 0; i < 200; i++) {
+		for (int i = 0; i < 200; i++) {
 			OK(pthread_rwlock_rdlock(&object.rwlock));
 			inside(false);
 			OK(pthread_rwlock_unlock(&object.rwlock));
@@ -351,7 +350,7 @@ static void static_spin_semaphore_or_barrier(long round)
 {
 	int what = round % 3;
 
-	/* Whatever lay there: init functions look at nothing. */
+	/* Over any bytes: init functions don't look at them. */
 	memset(&object, round * 37, sizeof(object));
 	kind = what;
 	if (what == 0)
@@ -395,7 +394,7 @@ static void check_passed(void)
 	CHECK_EQ(kind == 2 ? leaders : counted, kind == 2 ? 1 : threads);
 }
 
-/* Each round something else, without a destroy in between. */
+/* Each round makes another kind of object, without a destroy in between. */
 static long turn;
 
 static void another_object(long round)
@@ -482,7 +481,7 @@ static void check_initialised(void)
 	};
 
 	checks[turn]();
-	/* As often as not: an init function needs no destroy before it. */
+	/* Every other time: an init function needs no destroy. */
 	if (kind & 1)
 		return;
 	if (turn == 0)
@@ -512,17 +511,16 @@ THREAD(lock_in_turn, void *argument UNUSED)
 static void hold_across_the_start(long round)
 {
 	struct thread second;
-	int i;
 
 	CHECK(__libc_single_threaded);
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		OK(pthread_mutex_lock(&object.mutex));
 		OK(pthread_mutex_unlock(&object.mutex));
 	}
 	OK(pthread_mutex_lock(&object.mutex));
 	start(&second, lock_in_turn, NULL);
 	CHECK(!__libc_single_threaded);
-	/* Released as it spins, as it falls asleep, once it sleeps. */
+	/* Released as the second thread spins, falls asleep, or sleeps. */
 	if (round % 8 == 0)
 		until_asleep(&second);
 	else
@@ -531,7 +529,7 @@ static void hold_across_the_start(long round)
 	counted++;
 	OK(pthread_mutex_unlock(&object.mutex));
 	join(&second);
-	/* Whatever glibc says now. */
+	/* Whatever glibc's flag says now. */
 	OK(pthread_mutex_lock(&object.mutex));
 	CHECK_EQ(counted, 2);
 	OK(pthread_mutex_unlock(&object.mutex));
@@ -545,16 +543,11 @@ TEST(pthread_mutex_lock__held_while_the_second_thread_starts)
 {
 	int64_t end = now_ns(CLOCK_MONOTONIC) + MOST_MS * NS_PER_MS;
 	long round;
-	pid_t child;
 
 	for (round = 0; round < 2000 && now_ns(CLOCK_MONOTONIC) < end; round++) {
 		static_mutex(round);
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD
 			hold_across_the_start(round);
-			_exit(0);
-		}
-		REAP(child);
 	}
 	fprintf(stderr, "%ld rounds\n", round);
 }

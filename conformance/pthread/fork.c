@@ -1,4 +1,5 @@
 /* What a forked child may still use, and what processes started inherit. */
+#include "../posix/children.h"
 #include "../posix/crowd.h"
 
 #include <spawn.h>
@@ -50,15 +51,21 @@ THREAD(wait_and_pass_on, struct scene *scene)
 
 THREAD(count_to, struct scene *scene)
 {
-	int i;
-
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		scene->counter++;
 		if (i % 50 == 0)
 			sched_yield();
 		OK(pthread_mutex_unlock(&scene->mutex));
 	}
+}
+
+static void end(struct scene *scene)
+{
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->stop = true;
+	OK(pthread_cond_broadcast(&scene->cond));
+	OK(pthread_mutex_unlock(&scene->mutex));
 }
 
 /* The scene's mutex must be free, and its condvar without waiters of ours. */
@@ -70,15 +77,12 @@ static void use_heavily(struct scene *scene)
 	scene->permits = 1;
 	scene->turns = 0;
 	scene->stop = false;
-	start_all(threads, 6, count_to, scene);
-	start_all(waiters, 4, wait_and_pass_on, scene);
-	join_all(threads, 6);
+	START_ALL(threads, count_to, scene);
+	START_ALL(waiters, wait_and_pass_on, scene);
+	JOIN_ALL(threads);
 	CHECK_EQ(scene->counter, 6 * ROUNDS);
-	OK(pthread_mutex_lock(&scene->mutex));
-	scene->stop = true;
-	OK(pthread_cond_broadcast(&scene->cond));
-	OK(pthread_mutex_unlock(&scene->mutex));
-	join_all(waiters, 4);
+	end(scene);
+	JOIN_ALL(waiters);
 }
 
 /* --------------------------------------- held by the forking thread -- */
@@ -87,25 +91,22 @@ TEST(posix_fork__child_unlocks_what_the_forking_thread_held)
 {
 	struct thread threads[4];
 	pid_t child;
-	int round;
 
-	for (round = 0; round < 6; round++) {
+	for (int round = 0; round < 6; round++) {
 		global.stop = false;
-		start_all(threads, 4, contend, &global);
+		START_ALL(threads, contend, &global);
 		OK(pthread_mutex_lock(&global.mutex));
-		/* With waiters asleep, spinning, and in between. */
+		/* Waiters are asleep, spin, or are about to sleep. */
 		usleep(round * 700);
-		child = fork_watched();
-		if (child == 0) {
+		IN_CHILD(child) {
 			CHECK_ERR(pthread_mutex_trylock(&global.mutex), EBUSY);
 			OK(pthread_mutex_unlock(&global.mutex));
 			use_heavily(&global);
-			_exit(0);
 		}
 		OK(pthread_mutex_unlock(&global.mutex));
 		REAP(child);
 		global.stop = true;
-		join_all(threads, 4);
+		JOIN_ALL(threads);
 	}
 }
 
@@ -122,18 +123,12 @@ static void unlock_global(void)
 /* Every mutex of a library, taken by its atfork handlers: the usual way. */
 static void check_atfork(int rounds, int depth)
 {
-	pid_t child;
-	int round;
-
-	for (round = 0; round < rounds; round++) {
-		child = fork_watched();
-		if (child == 0) {
+	for (int round = 0; round < rounds; round++) {
+		IN_A_CHILD {
 			use_heavily(&global);
 			if (depth)
 				check_atfork(1, depth - 1);
-			_exit(0);
 		}
-		REAP(child);
 	}
 }
 
@@ -143,14 +138,11 @@ static void run_with_atfork(void *(*others)(void *), int rounds, int depth)
 
 	OK(pthread_atfork(lock_global, unlock_global, unlock_global));
 	global.permits = 1;
-	start_all(threads, 5, others, &global);
+	START_ALL(threads, others, &global);
 	usleep(2000);
 	check_atfork(rounds, depth);
-	OK(pthread_mutex_lock(&global.mutex));
-	global.stop = true;
-	OK(pthread_cond_broadcast(&global.cond));
-	OK(pthread_mutex_unlock(&global.mutex));
-	join_all(threads, 5);
+	end(&global);
+	JOIN_ALL(threads);
 }
 
 TEST(posix_pthread_atfork__mutex_contended_in_parent_works_in_child)
@@ -175,75 +167,61 @@ TEST_FURWOCK_ONLY(furwock_fork__signals_in_the_child_wake_only_its_own,
 {
 	struct thread threads[3];
 	pid_t child;
-	int i;
 
-	start_all(threads, 3, wait_and_pass_on, &global);
-	for (i = 0; i < 3; i++)
-		until_asleep(&threads[i]);
+	START_ALL(threads, wait_and_pass_on, &global);
+	ALL_ASLEEP(threads);
 	OK(pthread_mutex_lock(&global.mutex));
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		OK(pthread_cond_signal(&global.cond));
 		OK(pthread_cond_broadcast(&global.cond));
 		OK(pthread_mutex_unlock(&global.mutex));
 		use_heavily(&global);
-		_exit(0);
 	}
 	OK(pthread_mutex_unlock(&global.mutex));
 	REAP(child);
-	OK(pthread_mutex_lock(&global.mutex));
-	global.stop = true;
-	OK(pthread_cond_broadcast(&global.cond));
-	OK(pthread_mutex_unlock(&global.mutex));
-	join_all(threads, 3);
+	end(&global);
+	JOIN_ALL(threads);
 }
 
 /* The child's only thread has an id of its own. */
 TEST(glibc_fork__owner_in_the_child_is_the_child)
 {
 	static pthread_mutex_t checked = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-	pid_t child;
 
 	OK(pthread_mutex_lock(&checked));
 	OK(pthread_mutex_unlock(&checked));
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD {
 		OK(pthread_mutex_lock(&checked));
 		CHECK_EQ(checked.__data.__owner, gettid());
 		CHECK_ERR(pthread_mutex_lock(&checked), EDEADLK);
 		OK(pthread_mutex_unlock(&checked));
-		_exit(0);
 	}
-	REAP(child);
 }
 
-/* The holder has another id in the child, so that glibc refuses: as it may. */
+/* The owner has another id in the child, so that glibc refuses, as it may. */
 TEST(glibc_fork__eperm_for_checked_mutexes_locked_by_the_parent)
 {
 	static const enum kind checked[] = { ERRORCHECK, RECURSIVE };
 	pthread_mutex_t mutex;
-	pid_t child;
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		OK(make_mutex(&mutex, checked[i]));
 		OK(pthread_mutex_lock(&mutex));
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
 			CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
-			/* The way out that programs take. */
+			/* Programs make them anew. */
 			OK(make_mutex(&mutex, checked[i]));
 			OK(pthread_mutex_lock(&mutex));
 			OK(pthread_mutex_unlock(&mutex));
-			_exit(0);
 		}
-		REAP(child);
 		OK(pthread_mutex_unlock(&mutex));
 	}
 }
 
-/* A child whose parent was in the midst of everything, again and again. */
+/*
+ * The parent's other threads start and end threads while children are forked.
+ */
 THREAD(come_and_go, struct scene *scene)
 {
 	struct thread thread;
@@ -260,33 +238,28 @@ THREAD(fork_often, void *argument UNUSED)
 		.mutex = PTHREAD_MUTEX_INITIALIZER,
 		.cond = PTHREAD_COND_INITIALIZER,
 	};
-	pid_t child;
-	int i;
 
-	for (i = 0; i < 10; i++) {
-		child = fork_watched();
-		if (child == 0) {
+	for (int i = 0; i < 10; i++) {
+		IN_A_CHILD
 			use_heavily(&own);
-			_exit(0);
-		}
-		REAP(child);
 	}
 }
 
 TEST(posix_fork__from_several_threads_while_others_come_and_go)
 {
 	struct thread threads[3], forking[2];
-	int i;
 
-	for (i = 0; i < 3; i++)
+	for (int i = 0; i < 3; i++)
 		start(&threads[i], i < 2 ? come_and_go : contend, &global);
-	start_all(forking, 2, fork_often, NULL);
-	join_all(forking, 2);
+	START_ALL(forking, fork_often, NULL);
+	JOIN_ALL(forking);
 	global.stop = true;
-	join_all(threads, 3);
+	JOIN_ALL(threads);
 }
 
-/* Threads that wait for the first time, and end: what each has is set up. */
+/*
+ * Threads that wait for the first time, and end: their nodes are set up then.
+ */
 THREAD(wait_once, struct scene *scene)
 {
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 0);
@@ -314,22 +287,17 @@ THREAD(keep_waiting_once, void *argument UNUSED)
 TEST(posix_fork__as_threads_wait_for_the_first_time)
 {
 	struct thread threads[4];
-	pid_t child;
-	int i;
 
-	start_all(threads, 4, keep_waiting_once, NULL);
-	for (i = 0; i < 400; i++) {
-		child = fork_watched();
-		if (child == 0) {
+	START_ALL(threads, keep_waiting_once, NULL);
+	for (int i = 0; i < 400; i++) {
+		IN_A_CHILD {
 			alarm(bound_s(5));
 			start(&threads[0], wait_once, &global);
 			join(&threads[0]);
-			_exit(0);
 		}
-		REAP(child);
 	}
 	global.stop = true;
-	join_all(threads, 4);
+	JOIN_ALL(threads);
 }
 
 /*
@@ -346,24 +314,19 @@ TEST(posix_fork__shared_condvar_in_use_by_the_parent_works_in_child)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 	struct thread threads[2];
-	pid_t child;
-	int i;
 
 	OK(make_mutex(&scene->mutex, PSHARED));
 	make_cond(&scene->cond, CLOCK_REALTIME, true);
-	start_all(threads, 2, signal_shared, scene);
-	for (i = 0; i < 150; i++) {
-		child = fork_watched();
-		if (child == 0) {
+	START_ALL(threads, signal_shared, scene);
+	for (int i = 0; i < 150; i++) {
+		IN_A_CHILD {
 			alarm(bound_s(5));
 			OK(pthread_cond_signal(&scene->cond));
 			OK(pthread_cond_broadcast(&scene->cond));
-			_exit(0);
 		}
-		REAP(child);
 	}
 	scene->stop = true;
-	join_all(threads, 2);
+	JOIN_ALL(threads);
 }
 
 /* -------------------------------------------------------- other programs -- */
@@ -382,11 +345,10 @@ static char *self_arguments[] = { "fork", "child_of_exec", NULL };
 THREAD(start_programs, void *argument UNUSED)
 {
 	char line[64] = "";
-	int i, status;
 	pid_t child;
 	FILE *pipe;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		CHECK_EQ(system("exit 7"), 7 << 8);
 
 		pipe = popen("echo popped", "r");
@@ -403,8 +365,7 @@ THREAD(start_programs, void *argument UNUSED)
 			execv("/bin/true", (char *[]){ "true", NULL });
 			_exit(127);
 		}
-		CHECK_EQ(waitpid(child, &status, 0), child);
-		CHECK_EQ(status, 0);
+		REAP(child);
 
 		child = fork_watched();
 		if (child == 0) {
@@ -419,11 +380,11 @@ TEST(posix_exec__programs_started_by_threads_that_contend)
 {
 	struct thread threads[3], starters[2];
 
-	start_all(threads, 3, contend, &global);
-	start_all(starters, 2, start_programs, NULL);
-	join_all(starters, 2);
+	START_ALL(threads, contend, &global);
+	START_ALL(starters, start_programs, NULL);
+	JOIN_ALL(starters);
 	global.stop = true;
-	join_all(threads, 3);
+	JOIN_ALL(threads);
 }
 
 RUN_TESTS()

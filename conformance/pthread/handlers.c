@@ -1,14 +1,14 @@
 /*
- * What a program can ask of its signal handlers, and how they are called: the
- * kernel's answers, whatever stands between it and them. And how those are
- * called that come upon a thread in the middle of a lock: once each, with what
- * was sent along, on the right stack, under the right mask.
+ * What a program can ask about its signal handlers, and how they are called:
+ * the answers are the kernel's, whatever stands between. And handlers that
+ * interrupt a thread in the middle of a lock are called once each, with the
+ * value that was sent, on the right stack, under the right mask.
  */
 #include "../posix/crowd.h"
 
 #include <ucontext.h>
 
-/* Some of what is asked here is old. */
+/* Some of these functions are deprecated. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
 
 static _Atomic int handled;
@@ -38,9 +38,8 @@ TEST(posix_sigaction__tells_what_was_installed)
 		0, SA_RESTART, SA_ONSTACK | SA_NODEFER, SA_RESETHAND,
 	};
 	struct sigaction action, old, plain = { .sa_handler = count };
-	size_t i;
 
-	for (i = 0; i < 8; i++) {
+	for (size_t i = 0; i < 8; i++) {
 		action = (struct sigaction){ .sa_flags = flags[i / 2] };
 		sigemptyset(&action.sa_mask);
 		sigaddset(&action.sa_mask, SIGUSR2);
@@ -73,9 +72,8 @@ TEST(posix_sigaction__refuses_what_the_kernel_refuses)
 {
 	struct sigaction action = { .sa_handler = count };
 	static const int refused[] = { 0, -1, 65, 32, 33, SIGKILL, SIGSTOP };
-	size_t i;
 
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (EACH(i, refused)) {
 		errno = 0;
 		CHECK_EQ(sigaction(refused[i], &action, NULL), -1);
 		CHECK_EQ(errno, EINVAL);
@@ -99,9 +97,8 @@ TEST(posix_signal__and_its_kin_return_the_handler_before)
 	};
 	const int all = SA_RESTART | SA_RESETHAND | SA_NODEFER | SA_ONSTACK |
 			SA_SIGINFO;
-	size_t i;
 
-	for (i = 0; i < sizeof(kin) / sizeof(kin[0]); i++) {
+	for (EACH(i, kin)) {
 		CHECK(signal(SIGUSR1, SIG_DFL) != SIG_ERR);
 		CHECK(kin[i].install(SIGUSR1, count) == SIG_DFL);
 		CHECK(asked(SIGUSR1).sa_handler == count);
@@ -180,13 +177,12 @@ TEST(linux_sigaction__more_handlers_than_there_can_be_a_table_for)
 	};
 	void (*handler)(int) = handler_of_many;
 	unsigned char *page;
-	int i;
 
 	page = mmap(NULL, 3000 * 16, PROT_READ | PROT_WRITE | PROT_EXEC,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		SKIP("no memory that can be executed");
-	for (i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000; i++) {
 		memcpy(page + 16 * i, code, sizeof(code));
 		memcpy(page + 16 * i + 6, &handler, sizeof(handler));
 		CHECK(signal(SIGUSR1, (sighandler_t)(page + 16 * i)) ==
@@ -206,7 +202,6 @@ static _Atomic int contending, turns;
 THREAD(contend, void *argument UNUSED)
 {
 	sigset_t before, after;
-	int number;
 
 	OK(pthread_sigmask(0, NULL, &before));
 	contending++;
@@ -216,7 +211,7 @@ THREAD(contend, void *argument UNUSED)
 		OK(pthread_mutex_unlock(&mutex));
 	}
 	OK(pthread_sigmask(0, NULL, &after));
-	for (number = 1; number < 65; number++)
+	for (int number = 1; number < 65; number++)
 		CHECK_EQ(sigismember(&after, number), sigismember(&before, number));
 }
 
@@ -232,7 +227,7 @@ static bool goes_on(void)
 	return now_ns(CLOCK_MONOTONIC) < end;
 }
 
-/* All of them do: a newborn would be come upon before it has set itself up. */
+/* Until all contend: new threads aren't yet ready for signals. */
 static void contend_begins(void *(*run)(void *))
 {
 	stop = false;
@@ -262,17 +257,17 @@ static void check_value(int signal UNUSED, siginfo_t *info, void *context UNUSED
 	handled++;
 }
 
-/* One at a time for each thread, so that their order is theirs. */
+/* One at a time for each thread, so that its values arrive in order. */
 TEST(posix_sigqueue__a_value_arrives_once_amid_locks)
 {
 	struct sigaction action = {
 		.sa_sigaction = check_value, .sa_flags = SA_SIGINFO | SA_RESTART,
 	};
-	int i, sent = 0;
+	int sent = 0;
 
 	OK(sigaction(SIGRTMIN, &action, NULL));
 	contend_begins(contend);
-	for (i = 0; goes_on(); i++) {
+	for (int i = 0; goes_on(); i++) {
 		int to = i % 3;
 		union sigval value = { .sival_int = i / 3 << 2 | to };
 
@@ -292,16 +287,15 @@ static void once_only(int signal UNUSED)
 	handled++;
 }
 
-/* The kernel forgets such a handler as it calls it, for whatever reason. */
+/* The kernel resets such a handler as it calls it. */
 TEST(posix_SA_RESETHAND__amid_locks_is_called_once)
 {
 	struct sigaction action = {
 		.sa_handler = once_only, .sa_flags = SA_RESETHAND | SA_RESTART,
 	};
-	int i;
 
 	contend_begins(contend);
-	for (i = 0; goes_on(); i++) {
+	for (int i = 0; goes_on(); i++) {
 		OK(sigaction(SIGUSR1, &action, NULL));
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
 		while (handled != i + 1)
@@ -324,11 +318,10 @@ TEST(posix_SA_NODEFER__amid_locks_nests)
 	struct sigaction action = {
 		.sa_handler = nest, .sa_flags = SA_NODEFER | SA_RESTART,
 	};
-	int i;
 
 	OK(sigaction(SIGUSR1, &action, NULL));
 	contend_begins(contend);
-	for (i = 0; goes_on(); i++) {
+	for (int i = 0; goes_on(); i++) {
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
 		while (handled != 4 * (i + 1))
 			sched_yield();
@@ -345,7 +338,7 @@ static void on_stack(int signal UNUSED, siginfo_t *info UNUSED, void *context)
 
 	if (&here < (char *)stack.ss_sp || &here > (char *)stack.ss_sp + stack.ss_size)
 		wrong++;
-	/* Where it came upon the thread is on the thread's own stack. */
+	/* The interrupted code runs on the thread's own stack. */
 	if ((char *)interrupted->uc_mcontext.gregs[REG_RSP] >= (char *)stack.ss_sp &&
 	    (char *)interrupted->uc_mcontext.gregs[REG_RSP] <
 		    (char *)stack.ss_sp + stack.ss_size)
@@ -371,11 +364,10 @@ TEST(posix_SA_ONSTACK__amid_locks_has_its_stack_and_context)
 		.sa_sigaction = on_stack,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART,
 	};
-	int i;
 
 	OK(sigaction(SIGUSR1, &action, NULL));
 	contend_begins(contend_on_stack);
-	for (i = 0; goes_on(); i++) {
+	for (int i = 0; goes_on(); i++) {
 		OK(pthread_kill(threads[i % 3].pthread, SIGUSR1));
 		while (handled != i + 1)
 			sched_yield();

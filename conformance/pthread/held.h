@@ -17,7 +17,7 @@ THREAD(hold, struct held *held)
 	OK(pthread_mutex_unlock(&held->mutex));
 }
 
-/* The mutex has been made. */
+/* The mutex is initialised already. */
 static void UNUSED hold_made(struct held *held, struct thread *holder)
 {
 	held->holds = held->release = false;

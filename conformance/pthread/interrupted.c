@@ -1,30 +1,14 @@
 /*
  * Signals that come at any moment of a wait: before it, as it begins, while it
- * lasts, as it ends. A timer sends them to each thread at random distances.
+ * lasts, as it ends. A timer sends them to each thread at random intervals.
  */
-#include "../posix/crowd.h"
-
-#include <semaphore.h>
+#include "../posix/handlers.h"
+#include "objects.h"
 
 #define ROUNDS 400
 
-static struct {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	pthread_rwlock_t rwlock;
-	pthread_barrier_t barrier;
-	sem_t permits[2];
-	int turn;
-	long counter;
-} scene;
-
-static _Atomic long handled;
+static struct objects objects;
 static _Atomic int seeds;
-
-static void on_signal(int signal UNUSED)
-{
-	handled++;
-}
 
 /* Each thread has a timer of its own, which this sets anew now and then. */
 static timer_t begin_signals(void)
@@ -51,47 +35,39 @@ static void signal_soon(timer_t timer, uint32_t *state)
 
 static void lock_mutex(int side UNUSED, uint32_t *state)
 {
-	OK(pthread_mutex_lock(&scene.mutex));
-	CHECK_EQ(scene.counter++, 0);
+	OK(pthread_mutex_lock(&objects.mutex));
+	CHECK_EQ(objects.counter++, 0);
 	if (next_random(state) % 4 == 0)
 		usleep(20);
-	scene.counter--;
-	OK(pthread_mutex_unlock(&scene.mutex));
+	objects.counter--;
+	OK(pthread_mutex_unlock(&objects.mutex));
 }
 
 static void lock_rwlock(int side UNUSED, uint32_t *state)
 {
 	if (next_random(state) % 2) {
-		OK(pthread_rwlock_rdlock(&scene.rwlock));
-		CHECK_EQ(scene.counter, 0);
+		OK(pthread_rwlock_rdlock(&objects.rwlock));
+		CHECK_EQ(objects.counter, 0);
 	} else {
-		OK(pthread_rwlock_wrlock(&scene.rwlock));
-		CHECK_EQ(scene.counter++, 0);
+		OK(pthread_rwlock_wrlock(&objects.rwlock));
+		CHECK_EQ(objects.counter++, 0);
 		if (next_random(state) % 4 == 0)
 			usleep(20);
-		scene.counter--;
+		objects.counter--;
 	}
-	OK(pthread_rwlock_unlock(&scene.rwlock));
+	OK(pthread_rwlock_unlock(&objects.rwlock));
 }
 
 static void wait_for_turn(int side, uint32_t *state)
 {
-	OK(pthread_mutex_lock(&scene.mutex));
-	while (scene.turn != side)
-		OK(pthread_cond_wait(&scene.cond, &scene.mutex));
-	scene.turn = !side;
-	OK(pthread_cond_signal(&scene.cond));
+	OK(pthread_mutex_lock(&objects.mutex));
+	while (objects.turn != side)
+		OK(pthread_cond_wait(&objects.cond, &objects.mutex));
+	objects.turn = !side;
+	OK(pthread_cond_signal(&objects.cond));
 	if (next_random(state) % 4 == 0)
 		usleep(20);
-	OK(pthread_mutex_unlock(&scene.mutex));
-}
-
-/* The only one of them whose wait a handler ends. */
-static void pass_permit(int side, uint32_t *state UNUSED)
-{
-	while (sem_wait(&scene.permits[side]))
-		CHECK_EQ(errno, EINTR);
-	OK(sem_post(&scene.permits[!side]));
+	OK(pthread_mutex_unlock(&objects.mutex));
 }
 
 static void meet(int side UNUSED, uint32_t *state)
@@ -100,7 +76,7 @@ static void meet(int side UNUSED, uint32_t *state)
 
 	if (next_random(state) % 2)
 		usleep(20);
-	ended = pthread_barrier_wait(&scene.barrier);
+	ended = pthread_barrier_wait(&objects.barrier);
 	CHECK(!ended || ended == PTHREAD_BARRIER_SERIAL_THREAD);
 }
 
@@ -110,9 +86,8 @@ THREAD(use_it, void *side)
 {
 	timer_t timer = begin_signals();
 	uint32_t state = 4711 + ++seeds;
-	int i;
 
-	for (i = 0; i < ROUNDS; i++) {
+	for (int i = 0; i < ROUNDS; i++) {
 		if (i % 4 == 0)
 			signal_soon(timer, &state);
 		use((int)(intptr_t)side, &state);
@@ -122,17 +97,11 @@ THREAD(use_it, void *side)
 
 static void check(void (*what)(int side, uint32_t *state), int flags)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
 	struct thread threads[2];
 	intptr_t i;
 
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-	OK(pthread_mutex_init(&scene.mutex, NULL));
-	OK(pthread_cond_init(&scene.cond, NULL));
-	OK(pthread_rwlock_init(&scene.rwlock, NULL));
-	OK(pthread_barrier_init(&scene.barrier, NULL, 2));
-	OK(sem_init(&scene.permits[0], 0, 1));
-	OK(sem_init(&scene.permits[1], 0, 0));
+	handle(flags);
+	set_up(&objects);
 	handled = 0;
 	use = what;
 	for (i = 0; i < 2; i++)
@@ -160,11 +129,6 @@ TEST(posix_pthread_rwlock__signals_at_any_moment)
 TEST(posix_pthread_cond_wait__signals_at_any_moment)
 {
 	check_both(wait_for_turn);
-}
-
-TEST(posix_sem_wait__signals_at_any_moment)
-{
-	check_both(pass_permit);
 }
 
 TEST(posix_pthread_barrier_wait__signals_at_any_moment)

@@ -1,4 +1,4 @@
-/* Mutexes of every kind, those with a ceiling among them. */
+/* Mutexes of every kind, also with a ceiling. */
 #ifndef CONFORMANCE_KINDS_H
 #define CONFORMANCE_KINDS_H
 
@@ -6,7 +6,7 @@
 
 /*
  * Only threads with a priority, which is a privilege, may lock a mutex with a
- * ceiling. Those that this one starts have its own.
+ * ceiling. Threads that this one starts inherit its priority.
  */
 static bool UNUSED make_or_pass(pthread_mutex_t *mutex, enum kind kind)
 {

@@ -1,7 +1,7 @@
 /*
  * Waits that a signal handler leaves for good at any moment: as they begin,
- * while the thread spins, queues up, sleeps, is woken. The one that left waits
- * no more, and others get what they wait for.
+ * while the thread spins, queues up, sleeps, is woken. The thread that left
+ * waits no more, and other threads get what they wait for.
  */
 #include "left.h"
 
@@ -49,7 +49,7 @@ TEST(glibc_pthread_mutex_lock__left_at_any_moment)
 	each_way(mutex_round);
 }
 
-/* Whether it had come to the lock is not the leaver's to know: the mutex is. */
+/* The leaver can't know whether it had the lock, but the mutex does. */
 static void give_mutex_up(void *argument UNUSED)
 {
 	int error = pthread_mutex_unlock(&mutex);
@@ -64,7 +64,7 @@ static void use_mutex_for_long(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-/* The holder lets go as the leaver leaves, now and then to the first in line. */
+/* The holder unlocks as the leaver leaves, and may hand the mutex over. */
 static void contended_round(void)
 {
 	static const struct call call = { wait_for_mutex, give_mutex_up };
@@ -89,7 +89,7 @@ static void contended_round(void)
 }
 
 TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__left_as_the_mutex_comes,
-		  "glibc's is nobody's for a moment after it is taken")
+		  "glibc's has no owner for a moment after it is locked")
 {
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, contended_round, 1500);
 }
@@ -140,10 +140,9 @@ TEST_FURWOCK_ONLY(furwock_pthread_rwlock__left_behind_a_writer_at_any_moment,
 static void behind_reader_round(void)
 {
 	static int count;
-	int i;
 
-	/* Now and then it is a lock that has been read often enough for slots. */
-	for (i = 0; count % 2 && i < 200; i++)
+	/* Every other time it has been read so often that readers use slots. */
+	for (int i = 0; count % 2 && i < 200; i++)
 		read_once();
 	OK(pthread_rwlock_rdlock(&rwlock));
 	let_leave(&write_call);
@@ -209,7 +208,7 @@ static void wait_for_turn(void)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-/* The signal goes to the bystander, also if the leaver has stood before it. */
+/* The signal goes to the bystander, also if the leaver came before it. */
 static void cond_round(void)
 {
 	static const struct call call = { wait_for_signal, give_mutex_up };
@@ -239,7 +238,7 @@ static void note_mine(void *argument UNUSED)
 	was_mine = pthread_mutex_unlock(&mutex) == 0;
 }
 
-/* Out of the sleep the mutex is the leaver's again, whichever way it leaves. */
+/* However the leaver leaves its sleep, it has the mutex again. */
 TEST(glibc_pthread_cond_wait__left_asleep_has_the_mutex)
 {
 	static const struct call call = { wait_for_signal, note_mine };
@@ -352,7 +351,7 @@ static void cancelled_later(void *done)
 
 static bool was_cancelled;
 
-/* A wait that is left takes along nothing of the thread's cancelability. */
+/* A wait that is left doesn't change the thread's cancelability. */
 THREAD(leave_and_be_cancelled, void *argument UNUSED)
 {
 	pthread_cleanup_push(cancelled_later, &was_cancelled);

@@ -32,7 +32,7 @@ static void leave(int signal UNUSED)
 	pthread_testcancel();
 }
 
-/* What is called, what the thread does as it leaves, and after a return. */
+/* The call, and what the thread does as it leaves it or returns from it. */
 struct call {
 	void (*make)(void);
 	void (*tidy)(void *);
@@ -62,9 +62,7 @@ static uint32_t random_state = 4711;
 
 static void pause_at_random(int most)
 {
-	int turns;
-
-	for (turns = next_random(&random_state) % most; turns; turns--)
+	for (int turns = next_random(&random_state) % most; turns; turns--)
 		__asm__ volatile("");
 }
 
@@ -105,7 +103,7 @@ static void each_way(void (*round)(void))
 	each_way_but(NONE, round, 700);
 }
 
-/* Another thread that makes a call once for each time that it is told to. */
+/* Another thread, which makes a call once each time it is told to. */
 static _Atomic int told, done;
 static void (*errand)(void);
 

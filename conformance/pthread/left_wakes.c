@@ -1,7 +1,7 @@
 /*
- * Calls that wake others, left for good by a signal handler at any moment. What
- * they have begun they finish: no waiter is forgotten between a change and the
- * wake that goes with it.
+ * Calls that wake other threads, left for good by a signal handler at any
+ * moment. They finish what they have begun: no waiter is forgotten between a
+ * change and the wake that goes with it.
  */
 #include "left.h"
 
@@ -30,7 +30,7 @@ static void post_round(void)
 	if (next_random(&random_state) % 2)
 		until_asleep(&beside);
 	let_leave(&post_call);
-	/* One that was not made yet comes now. */
+	/* If the post wasn't made, it comes now. */
 	OK(sem_getvalue(&permits, &value));
 	if (done != told && !value)
 		post();
@@ -39,8 +39,8 @@ static void post_round(void)
 		;
 }
 
-/* sem_post is async-signal-safe, so that all this is POSIX's (XSH 2.4.3). */
-TEST_FURWOCK_ONLY(furwock_sem_post__left_at_any_moment_has_woken_whom_it_posted_for,
+/* sem_post is async-signal-safe, so that POSIX allows all this (XSH 2.4.3). */
+TEST_FURWOCK_ONLY(furwock_sem_post__left_at_any_moment_has_woken_its_waiter,
 		  "glibc's can be left between the post and its wake")
 {
 	OK(sem_init(&permits, 0, 0));
@@ -75,13 +75,12 @@ TEST(posix_sem_post__left_in_a_storm_of_posts)
 {
 	static _Atomic bool stop;
 	struct thread takers[3];
-	int i;
 
 	OK(sem_init(&permits, 0, 0));
 	start_all(takers, 3, take_until_stopped, &stop);
 	each_way(storm_round);
 	stop = true;
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		while (pthread_tryjoin_np(takers[i].pthread, NULL)) {
 			post();
 			usleep(200);
@@ -112,9 +111,7 @@ THREAD(follow, _Atomic int *mine)
 
 static bool all_have_seen(void)
 {
-	int i;
-
-	for (i = 0; i < WAITERS; i++)
+	for (int i = 0; i < WAITERS; i++)
 		if (seen[i] != turn)
 			return false;
 	return true;
@@ -129,9 +126,7 @@ static void take_turn(int next)
 
 static void signal_all(void)
 {
-	int i;
-
-	for (i = 0; i < WAITERS; i++)
+	for (int i = 0; i < WAITERS; i++)
 		OK(pthread_cond_signal(&cond));
 }
 
@@ -148,7 +143,7 @@ static void notify_round(void)
 
 	take_turn(turn + 1);
 	let_leave(&calls[turn % 2]);
-	/* If it was left before anything was done: */
+	/* It may have been left before it did anything. */
 	broadcast();
 	while (!all_have_seen())
 		sched_yield();
@@ -158,9 +153,8 @@ TEST_FURWOCK_ONLY(furwock_pthread_cond_signal_and_broadcast__left_at_any_moment,
 		  "glibc's can leave a lock of the condvar's held")
 {
 	struct thread waiters[WAITERS];
-	int i;
 
-	for (i = 0; i < WAITERS; i++)
+	for (int i = 0; i < WAITERS; i++)
 		start(&waiters[i], follow, (void *)&seen[i]);
 	each_way(notify_round);
 	take_turn(-1);
@@ -209,7 +203,7 @@ static void unlock_round(void)
 	pause_at_random(3000);
 	OK(pthread_kill(thread.pthread, SIGUSR1));
 	join(&thread);
-	/* It was left before it had released, and is ours to release. */
+	/* It was left before it had unlocked, so that this thread has to. */
 	if (owner() == holder)
 		OK(pthread_mutex_unlock(&mutex));
 	until_bystander_is_done();
@@ -250,9 +244,7 @@ static void wait_on_other(void)
 
 static void wake_words(void)
 {
-	int i;
-
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		futex(&word, FUTEX_WAKE, 1, 0, NULL);
 		futex(&word, FUTEX_REQUEUE, 0, 1, &other_word);
 		futex(&other_word, FUTEX_WAKE, 1, 0, NULL);

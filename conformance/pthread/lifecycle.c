@@ -1,4 +1,5 @@
 /* Threads and processes that begin, change and end amid locks. */
+#include "../posix/children.h"
 #include "objects.h"
 
 static struct objects global;
@@ -20,6 +21,7 @@ THREAD(contend, struct objects *objects)
 
 THREAD(contend_for_mutex, struct objects *objects)
 {
+	contending++;
 	while (!stop) {
 		OK(pthread_mutex_lock(&objects->mutex));
 		objects->counter++;
@@ -29,7 +31,7 @@ THREAD(contend_for_mutex, struct objects *objects)
 
 /* ------------------------------------------------ threads that begin -- */
 
-/* The process's first locks are those of several threads at once. */
+/* The first locks of the process are made by several threads at once. */
 TEST(posix_pthread_create__first_locks_are_threads)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -48,11 +50,11 @@ TEST(posix_pthread_create__first_locks_are_threads)
 
 /* -------------------------------------------------- threads that end -- */
 
-/* Cancelled at any instruction of what POSIX lets be cancelled so. */
+/* Is cancelled at any instruction of code for which POSIX allows that. */
 THREAD(compute, struct objects *objects)
 {
 	volatile long number = 1;
-	int old, i;
+	int old;
 
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
 	for (;;) {
@@ -61,7 +63,7 @@ THREAD(compute, struct objects *objects)
 		OK(pthread_mutex_unlock(&objects->mutex));
 		OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
 		OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
-		for (i = 0; i < 2000; i++)
+		for (int i = 0; i < 2000; i++)
 			number = number * 3 + 1;
 		OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
 		OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
@@ -71,13 +73,12 @@ THREAD(compute, struct objects *objects)
 TEST(posix_pthread_setcanceltype__asynchronously_between_locks)
 {
 	struct thread threads[4];
-	int i, round;
 
 	set_up(&global);
-	for (round = 0; round < 25; round++) {
+	for (int round = 0; round < 25; round++) {
 		start_all(threads, 4, compute, &global);
 		usleep(round * 30);
-		for (i = 0; i < 4; i++)
+		for (int i = 0; i < 4; i++)
 			OK(pthread_cancel(threads[i].pthread));
 		join_all(threads, 4);
 		OK(pthread_mutex_trylock(&global.mutex));
@@ -98,43 +99,33 @@ static void begin_daemon(void)
 	CHECK(setsid() == getpid());
 }
 
-/* Whether the grandchild came to its end: no process waits for it. */
-static void until_done(_Atomic int *done)
-{
-	UNTIL(*done);
-	CHECK_EQ(*done, 1);
-}
-
 static void check_daemon(void (*begin)(void), bool contended)
 {
-	_Atomic int *done = shared_memory(sizeof(*done));
+	_Atomic bool *done = shared_memory(sizeof(*done));
 	struct thread threads[2];
-	pid_t child;
-	int i;
 
 	use_all_anew(&global);
-	for (i = 0; contended && i < 2; i++)
+	for (int i = 0; contended && i < 2; i++)
 		start(&threads[i], contend_for_mutex, &global);
 	/* Held at the fork, and given back by the daemon. */
 	OK(pthread_mutex_lock(&global.mutex));
 	OK(pthread_rwlock_rdlock(&global.rwlock));
-	child = fork_watched();
-	if (child == 0) {
+	UNTIL(contending == (contended ? 2 : 0));
+	IN_A_CHILD {
 		begin();
 		OK(pthread_rwlock_unlock(&global.rwlock));
 		OK(pthread_mutex_unlock(&global.mutex));
 		use_all_on(&global);
 		use_all_anew(&global);
-		*done = 1;
-		_exit(0);
+		*done = true;
 	}
-	REAP(child);
 	OK(pthread_rwlock_unlock(&global.rwlock));
 	OK(pthread_mutex_unlock(&global.mutex));
 	stop = true;
-	for (i = 0; contended && i < 2; i++)
+	for (int i = 0; contended && i < 2; i++)
 		join(&threads[i]);
-	until_done(done);
+	/* No process waits for the grandchild, which came to its end. */
+	UNTIL(*done);
 }
 
 TEST(posix_setsid__daemon_goes_on_with_what_its_parent_locked)
@@ -156,45 +147,6 @@ static void begin_by_libc(void)
 TEST(glibc_daemon__goes_on_with_what_its_parent_locked)
 {
 	check_daemon(begin_by_libc, true);
-}
-
-static void never(void)
-{
-	FAIL("called twice");
-}
-
-/* What the forking thread had a right to use, its child has. */
-TEST(posix_fork__child_uses_objects_of_each_kind)
-{
-	struct thread threads[2];
-	pid_t child;
-	int round;
-
-	use_all_anew(&global);
-	start_all(threads, 2, contend_for_mutex, &global);
-	OK(sem_post(&global.semaphore));
-	for (round = 0; round < 8; round++) {
-		OK(pthread_mutex_lock(&global.mutex));
-		OK(pthread_rwlock_rdlock(&global.rwlock));
-		usleep(round * 100);
-		child = fork_watched();
-		if (child == 0) {
-			CHECK_ERR(pthread_rwlock_trywrlock(&global.rwlock),
-				  EBUSY);
-			OK(pthread_rwlock_unlock(&global.rwlock));
-			OK(pthread_mutex_unlock(&global.mutex));
-			OK(sem_wait(&global.semaphore));
-			CHECK_EQ(sem_trywait(&global.semaphore), -1);
-			OK(pthread_once(&global.once, never));
-			use_all_on(&global);
-			_exit(0);
-		}
-		OK(pthread_rwlock_unlock(&global.rwlock));
-		OK(pthread_mutex_unlock(&global.mutex));
-		REAP(child);
-	}
-	stop = true;
-	join_all(threads, 2);
 }
 
 /* ----------------------------------------------------- credentials -- */
@@ -233,21 +185,17 @@ TEST(glibc_setresuid__while_threads_wait)
 		wait_at_barrier,
 	};
 	struct thread threads[4];
-	int i;
 
 	set_up(&global);
 	OK(pthread_mutex_lock(&global.mutex));
 	OK(pthread_rwlock_wrlock(&global.rwlock));
-	for (i = 0; i < 4; i++)
-		start(&threads[i], waits[i], &global);
-	for (i = 0; i < 4; i++)
-		until_asleep(&threads[i]);
-	for (i = 0; i < 100; i++) {
+	for (EACH(i, waits))
+		start_asleep(&threads[i], waits[i], &global);
+	for (int i = 0; i < 100; i++) {
 		CHECK_EQ(setresuid(getuid(), geteuid(), -1), 0);
 		CHECK_EQ(setresgid(getgid(), getegid(), -1), 0);
 	}
-	for (i = 0; i < 4; i++)
-		until_asleep(&threads[i]);
+	ALL_ASLEEP(threads);
 	global.turn = 1;
 	OK(pthread_rwlock_unlock(&global.rwlock));
 	OK(pthread_mutex_unlock(&global.mutex));
@@ -259,11 +207,11 @@ TEST(glibc_setresuid__while_threads_wait)
 TEST(glibc_setresuid__while_threads_contend)
 {
 	struct thread threads[4];
-	int i;
 
 	set_up(&global);
-	start_all(threads, 4, contend, &global);
-	for (i = 0; i < 50; i++)
+	START_ALL(threads, contend, &global);
+	UNTIL(contending == 4);
+	for (int i = 0; i < 50; i++)
 		CHECK_EQ(setresuid(getuid(), geteuid(), -1), 0);
 	stop = true;
 	join_all(threads, 4);
@@ -273,31 +221,32 @@ TEST(glibc_setresuid__while_threads_contend)
 
 /* ----------------------------------------------------- processes' ends -- */
 
+/* The exit status of a process that has come to the end it was meant to. */
+#define ENDED_WELL 7
+
 static void use_all_at_the_end(void)
 {
 	use_all_anew(&global);
-	/* Only a process that comes this far ends so. */
-	_exit(7);
+	_exit(ENDED_WELL);
 }
 
-static void check_ending(void (*end)(void), int status)
+static void check_ending(void (*end)(void))
 {
 	static struct objects busy;
 	struct thread threads[3];
-	pid_t child = fork_watched();
+	pid_t child;
 	int ended;
 
-	if (child == 0) {
+	IN_CHILD(child) {
 		set_up(&busy);
-		start_all(threads, 3, contend, &busy);
+		START_ALL(threads, contend, &busy);
 		UNTIL(contending == 3);
 		usleep(2000);
 		end();
-		_exit(1);
 	}
 	CHECK_EQ(waitpid(child, &ended, 0), child);
 	CHECK(WIFEXITED(ended));
-	CHECK_EQ(WEXITSTATUS(ended), status);
+	CHECK_EQ(WEXITSTATUS(ended), ENDED_WELL);
 }
 
 static void end_by_exit(void)
@@ -308,7 +257,7 @@ static void end_by_exit(void)
 
 TEST(posix_atexit__handlers_use_all_while_threads_contend)
 {
-	check_ending(end_by_exit, 7);
+	check_ending(end_by_exit);
 }
 
 static void end_quickly(void)
@@ -319,7 +268,7 @@ static void end_quickly(void)
 
 TEST(c11_quick_exit__handlers_use_all_while_threads_contend)
 {
-	check_ending(end_quickly, 7);
+	check_ending(end_quickly);
 }
 
 static bool at_the_end;
@@ -338,7 +287,7 @@ static void end_by_destructor(void)
 
 TEST(glibc_exit__destructors_use_all_while_threads_contend)
 {
-	check_ending(end_by_destructor, 7);
+	check_ending(end_by_destructor);
 }
 
 static void *end_the_process(void *argument)
@@ -346,7 +295,7 @@ static void *end_the_process(void *argument)
 	struct objects *objects = argument;
 
 	OK(pthread_mutex_lock(&objects->mutex));
-	_exit(7);
+	_exit(ENDED_WELL);
 }
 
 static void end_by_a_thread(void)
@@ -362,15 +311,15 @@ static void end_by_a_thread(void)
 
 TEST(posix_exit__by_a_thread_that_holds_a_mutex)
 {
-	check_ending(end_by_a_thread, 7);
+	check_ending(end_by_a_thread);
 }
 
-/* Not with another thread, whose end would be the process's as well. */
+/* Without another thread, since the process would end again with that. */
 static void lock_at_the_end(void)
 {
 	OK(pthread_mutex_lock(&global.mutex));
 	OK(pthread_mutex_unlock(&global.mutex));
-	_exit(7);
+	_exit(ENDED_WELL);
 }
 
 /* The process goes on, and ends with its last thread. */
@@ -392,7 +341,7 @@ static void end_main_alone(void)
 
 TEST(posix_pthread_exit__of_main_while_threads_contend)
 {
-	check_ending(end_main_alone, 7);
+	check_ending(end_main_alone);
 }
 
 RUN_TESTS()

@@ -1,8 +1,8 @@
 /*
  * A signal handler jumps out of a wait of its own thread. POSIX leaves that
- * open but for functions that handlers may call; with glibc, whose waits are
- * the kernel's, it is how programs have put an end to waits for decades. The
- * thread that jumped waits no longer: what it waited for goes to others.
+ * open but for functions that handlers may call; with glibc, where the kernel
+ * does the waiting, programs have ended waits in this way for decades. The
+ * thread that jumped waits no longer: what it waited for goes to other threads.
  */
 #include "../posix/crowd.h"
 #include <semaphore.h>
@@ -76,7 +76,7 @@ THREAD(stay, void *argument UNUSED)
 
 static _Atomic bool has_jumped;
 
-/* Waits, is jumped out, and then only lives on until all others are through. */
+/* Waits, jumps out, and then only lives on until all others are through. */
 THREAD(jumper, void *argument)
 {
 	if (!sigsetjmp(out, 1)) {
@@ -93,7 +93,7 @@ THREAD(jumper, void *argument)
 	wait_once();
 }
 
-/* One jumps out in front of two others that wait for the same. */
+/* One thread jumps out, and two others behind it wait for the same. */
 static void pass_by(void (*wait)(void), void (*block)(void), void (*let_go)(void))
 {
 	struct thread first, others[2];
@@ -170,8 +170,10 @@ THREAD(waits_until_it_jumps, void *argument UNUSED)
 	has_jumped = true;
 }
 
-/* furwock's mutex is handed over once a waiter has asked for that, by a bit that
-   glibc's word never has. */
+/*
+ * furwock's mutex is handed over once a waiter has asked for that, by a bit
+ * that glibc's word never has.
+ */
 static bool hand_over_is_due(void)
 {
 	return *(volatile unsigned *)&mutex & 1U << 24;
@@ -182,13 +184,12 @@ TEST(glibc_pthread_mutex_lock__left_by_a_jump_as_it_is_handed_over)
 {
 	struct sigaction action = { .sa_handler = jump_late };
 	struct thread waiter;
-	int round;
 
 	sigemptyset(&action.sa_mask);
 	OK(sigaction(SIGUSR1, &action, NULL));
 	OK(pthread_mutex_lock(&mutex));
 	start(&waiter, waits_until_it_jumps, NULL);
-	for (round = 0; round < 1000; round++) {
+	for (int round = 0; round < 1000; round++) {
 		usleep(500);
 		if (hand_over_is_due())
 			break;
@@ -268,7 +269,7 @@ TEST(glibc_sem_timedwait__left_by_jumps_a_thousand_times)
 			OK(timer_settime(timer, 0, &often, NULL));
 			while (sem_timedwait(&permits, &far))
 				CHECK_EQ(errno, EINTR);
-			FAIL("nobody made a permit");
+			FAIL("the wait ended without a post");
 		}
 		inside = 0;
 		jumps++;

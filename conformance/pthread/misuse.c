@@ -17,9 +17,7 @@ static const enum kind unchecked[] = { DEFAULT, NORMAL, ADAPTIVE };
 
 THREAD(count, struct scene *scene)
 {
-	int i;
-
-	for (i = 0; i < 8000; i++) {
+	for (int i = 0; i < 8000; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		scene->counter++;
 		if (i % 32 == 0)
@@ -31,9 +29,7 @@ THREAD(count, struct scene *scene)
 
 THREAD(wait_in_turn, struct scene *scene)
 {
-	int i;
-
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		while (!scene->permits)
 			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
@@ -60,19 +56,18 @@ TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 	};
 	static pthread_mutex_t free_ones[3000];
 	struct thread threads[8];
-	int i;
 
-	for (i = 0; i < 3000; i++)
+	for (int i = 0; i < 3000; i++)
 		OK(make_mutex(&free_ones[i], unchecked[i % 3]));
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		start(&threads[i], i < 4 ? count : wait_in_turn, &scene);
-	for (i = 0; scene.done < 8; i++) {
+	for (int i = 0; scene.done < 8; i++) {
 		OK(pthread_mutex_unlock(&free_ones[i % 3000]));
 		OK(pthread_mutex_unlock(&free_ones[i % 3000]));
 	}
 	join_all(threads, 8);
 	CHECK_EQ(scene.counter, 4 * 8000);
-	for (i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000; i++) {
 		OK(pthread_mutex_trylock(&free_ones[i]));
 		CHECK_ERR(pthread_mutex_trylock(&free_ones[i]), EBUSY);
 		OK(pthread_mutex_unlock(&free_ones[i]));
@@ -82,9 +77,7 @@ TEST(glibc_pthread_mutex_unlock__not_held_leaves_other_queues_alone)
 /* Between waiters that come and go, where every word has every bit at times. */
 THREAD(unlock_twice, struct scene *scene)
 {
-	int i;
-
-	for (i = 0; i < 3000; i++) {
+	for (int i = 0; i < 3000; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		OK(pthread_mutex_unlock(&scene->mutex));
 		OK(pthread_mutex_unlock(&scene->mutex));
@@ -93,7 +86,7 @@ THREAD(unlock_twice, struct scene *scene)
 }
 
 /* No thread is excluded, but every thread comes through. */
-TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_nobody,
+TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__twice_strands_no_thread,
 		  "glibc's lock may abort: it asserts that no owner is noted")
 {
 	struct scene scene = { .mutex = PTHREAD_MUTEX_INITIALIZER };
@@ -113,9 +106,7 @@ struct relay {
 
 THREAD(answer, struct relay *relay)
 {
-	int i;
-
-	for (i = 0; i < relay->turns; i++) {
+	for (int i = 0; i < relay->turns; i++) {
 		OK(pthread_mutex_lock(&relay->there));
 		OK(pthread_mutex_unlock(&relay->here));
 	}
@@ -125,17 +116,15 @@ TEST(glibc_pthread_mutex__as_a_binary_semaphore)
 {
 	struct thread other;
 	struct relay relay;
-	size_t k;
-	int i;
 
-	for (k = 0; k < 3; k++) {
+	for (size_t k = 0; k < 3; k++) {
 		relay.turns = 1000;
 		OK(make_mutex(&relay.here, unchecked[k]));
 		OK(make_mutex(&relay.there, unchecked[k]));
 		OK(pthread_mutex_lock(&relay.here));
 		OK(pthread_mutex_lock(&relay.there));
 		start(&other, answer, &relay);
-		for (i = 0; i < relay.turns; i++) {
+		for (int i = 0; i < relay.turns; i++) {
 			OK(pthread_mutex_unlock(&relay.there));
 			OK(pthread_mutex_lock(&relay.here));
 		}
@@ -198,13 +187,12 @@ TEST(glibc_pthread_cond_wait__two_mutexes_at_a_time)
 {
 	struct thread threads[6];
 	struct pair pair;
-	int i, round;
 
-	for (round = 0; round < 100; round++) {
+	for (int round = 0; round < 100; round++) {
 		pair = (struct pair){ .cond = PTHREAD_COND_INITIALIZER };
 		OK(make_mutex(&pair.mutexes[0], DEFAULT));
 		OK(make_mutex(&pair.mutexes[1], round % OWN_KINDS));
-		for (i = 0; i < 6; i++)
+		for (int i = 0; i < 6; i++)
 			start(&threads[i],
 			      i % 2 ? wait_with_first : wait_with_second, &pair);
 		UNTIL(pair.waiting == 6);

@@ -1,5 +1,5 @@
 /* Crowds at mutexes of each kind, and glibc's own promises about their fields. */
-#include "../posix/crowd.h"
+#include "../posix/mutexes.h"
 #include "kinds.h"
 
 TEST(glibc_pthread_mutex__may_be_copied_while_free)
@@ -21,46 +21,14 @@ struct shared {
 	int rounds;
 };
 
-THREAD(lock_and_count, struct shared *shared)
-{
-	errno = 4712;
-	OK(pthread_mutex_lock(&shared->mutex));
-	CHECK_EQ(errno, 4712);
-	shared->counter++;
-	OK(pthread_mutex_unlock(&shared->mutex));
-	CHECK_EQ(errno, 4712);
-}
-
-TEST(posix_pthread_mutex_unlock__wakes_every_waiter_in_the_end)
-{
-	struct shared shared;
-	struct thread waiters[24];
-	enum kind kind;
-	size_t i, count = sizeof(waiters) / sizeof(waiters[0]);
-
-	for (kind = 0; kind < OWN_KINDS; kind++) {
-		shared = (struct shared){ .counter = 0 };
-		OK(make_mutex(&shared.mutex, kind));
-		OK(pthread_mutex_lock(&shared.mutex));
-		start_all(waiters, count, lock_and_count, &shared);
-		for (i = 0; i < count; i++)
-			until_asleep(&waiters[i]);
-		CHECK_EQ(shared.counter, 0);
-		OK(pthread_mutex_unlock(&shared.mutex));
-		join_all(waiters, count);
-		CHECK_EQ(shared.counter, (long)count);
-		OK(pthread_mutex_destroy(&shared.mutex));
-	}
-}
-
-/* Takes the lock by every call that can, and lets no other thread in. */
+/* Locks by every call, and no other thread is inside then. */
 THREAD(contend, struct shared *shared)
 {
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	struct timespec at;
-	int i, error;
+	int error;
 
-	for (i = 0; i < shared->rounds; i++) {
+	for (int i = 0; i < shared->rounds; i++) {
 		switch (next_random(&random) % 4) {
 		case 0:
 			error = pthread_mutex_lock(&shared->mutex);
@@ -94,16 +62,13 @@ THREAD(contend, struct shared *shared)
 
 TEST(posix_pthread_mutex__lets_one_in_at_a_time_by_whatever_call)
 {
-	struct thread threads[16];
 	struct shared shared;
-	enum kind kind;
 
-	for (kind = 0; kind < KINDS; kind++) {
+	for (EACH_KIND(kind)) {
 		shared = (struct shared){ .rounds = kind < OWN_KINDS ? 1000 : 200 };
 		if (!make_or_pass(&shared.mutex, kind))
 			continue;
-		start_all(threads, 16, contend, &shared);
-		join_all(threads, 16);
+		run_together(16, contend, &shared);
 		CHECK_EQ(shared.counter, 16 * shared.rounds);
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
 		OK(pthread_mutex_destroy(&shared.mutex));
@@ -114,9 +79,8 @@ TEST(posix_pthread_mutex__lets_one_in_at_a_time_by_whatever_call)
 THREAD(check_owner, struct shared *shared)
 {
 	struct timespec at;
-	int i;
 
-	for (i = 0; i < shared->rounds; i++) {
+	for (int i = 0; i < shared->rounds; i++) {
 		at = in_ms(CLOCK_REALTIME, 10000);
 		if (i % 3 == 0)
 			OK(pthread_mutex_timedlock(&shared->mutex, &at));
@@ -129,63 +93,50 @@ THREAD(check_owner, struct shared *shared)
 
 TEST(glibc_pthread_mutex_lock__owner_names_the_holder)
 {
-	struct thread threads[8];
 	struct shared shared;
-	enum kind kind;
 
-	for (kind = 0; kind < OWN_KINDS; kind++) {
+	for (EACH_OWN(kind)) {
 		shared = (struct shared){ .rounds = 3000 };
 		OK(make_mutex(&shared.mutex, kind));
 		OK(pthread_mutex_trylock(&shared.mutex));
 		CHECK_EQ(shared.mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&shared.mutex));
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
-		start_all(threads, 8, check_owner, &shared);
-		join_all(threads, 8);
+		run_together(8, check_owner, &shared);
 		CHECK_EQ(shared.mutex.__data.__owner, 0);
 	}
 }
 
 /* Many locks at a time: neighbours, strides, and more than there are buckets. */
-THREAD(walk, void *argument)
-{
+struct many {
 	struct {
-		pthread_mutex_t *mutexes;
-		long *counters;
-		int count;
-	} *all = argument;
-	uint32_t random = (uint32_t)gettid() * 2654435761u;
-	int i, at;
+		pthread_mutex_t mutex;
+		long counter;
+	} locks[4000];
+};
 
-	for (i = 0; i < 20000; i++) {
-		at = next_random(&random) % all->count;
-		OK(pthread_mutex_lock(&all->mutexes[at]));
-		all->counters[at]++;
-		OK(pthread_mutex_unlock(&all->mutexes[at]));
+THREAD(walk, struct many *many)
+{
+	uint32_t random = (uint32_t)gettid() * 2654435761u;
+	size_t at;
+
+	for (int i = 0; i < 20000; i++) {
+		at = next_random(&random) % COUNT(many->locks);
+		OK(pthread_mutex_lock(&many->locks[at].mutex));
+		many->locks[at].counter++;
+		OK(pthread_mutex_unlock(&many->locks[at].mutex));
 	}
 }
 
 TEST(posix_pthread_mutex__thousands_of_them_stay_apart)
 {
-	struct {
-		pthread_mutex_t *mutexes;
-		long *counters;
-		int count;
-	} all;
-	struct thread threads[8];
+	static struct many many;
 	long sum = 0;
-	int i;
 
-	all.count = 4000;
-	all.mutexes = calloc(all.count, sizeof(*all.mutexes));
-	all.counters = calloc(all.count, sizeof(*all.counters));
-	start_all(threads, 8, walk, &all);
-	join_all(threads, 8);
-	for (i = 0; i < all.count; i++)
-		sum += all.counters[i];
+	run_together(8, walk, &many);
+	for (EACH(i, many.locks))
+		sum += many.locks[i].counter;
 	CHECK_EQ(sum, 8 * 20000);
-	free(all.mutexes);
-	free(all.counters);
 }
 
 /* -------------------------------------------------- recursive, checking -- */
@@ -209,20 +160,28 @@ TEST(glibc_pthread_mutex_lock__count_is_of_the_owners_locks)
 	CHECK_EQ(mutex.__data.__count, 0);
 }
 
+THREAD(lock_and_count, struct shared *shared)
+{
+	errno = 4712;
+	OK(pthread_mutex_lock(&shared->mutex));
+	CHECK_EQ(errno, 4712);
+	shared->counter++;
+	OK(pthread_mutex_unlock(&shared->mutex));
+	CHECK_EQ(errno, 4712);
+}
+
 /* The owner's checks must hold while waiters have left their marks too. */
 TEST(posix_pthread_mutex_lock__checks_hold_while_others_wait)
 {
 	static const enum kind checked[] = { ERRORCHECK, RECURSIVE };
 	struct shared shared;
 	struct thread others[3];
-	size_t i, j;
 
-	for (i = 0; i < 2; i++) {
+	for (EACH(i, checked)) {
 		OK(make_mutex(&shared.mutex, checked[i]));
 		OK(pthread_mutex_lock(&shared.mutex));
-		start_all(others, 3, lock_and_count, &shared);
-		for (j = 0; j < 3; j++)
-			until_asleep(&others[j]);
+		START_ALL(others, lock_and_count, &shared);
+		ALL_ASLEEP(others);
 		if (checked[i] == ERRORCHECK) {
 			CHECK_ERR(pthread_mutex_lock(&shared.mutex), EDEADLK);
 			CHECK_ERR(pthread_mutex_trylock(&shared.mutex), EBUSY);
@@ -234,7 +193,7 @@ TEST(posix_pthread_mutex_lock__checks_hold_while_others_wait)
 		}
 		CHECK_EQ(shared.mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&shared.mutex));
-		join_all(others, 3);
+		JOIN_ALL(others);
 		OK(pthread_mutex_destroy(&shared.mutex));
 	}
 }
@@ -243,9 +202,9 @@ static void *nest(void *argument)
 {
 	pthread_mutex_t *mutex = argument;
 	static long depth, total;
-	int i, j;
+	int j;
 
-	for (i = 0; i < 2000; i++) {
+	for (int i = 0; i < 2000; i++) {
 		for (j = 0; j <= i % 4; j++) {
 			OK(pthread_mutex_lock(mutex));
 			CHECK_EQ(depth++, j);
@@ -264,11 +223,10 @@ TEST(posix_pthread_mutex_lock__recursive_excludes_at_every_depth)
 	pthread_mutex_t mutex;
 	struct thread threads[8];
 	long *total = NULL;
-	int i;
 
 	OK(make_mutex(&mutex, RECURSIVE));
 	start_all(threads, 8, nest, &mutex);
-	for (i = 0; i < 8; i++)
+	for (int i = 0; i < 8; i++)
 		total = join(&threads[i]);
 	CHECK_EQ(*total, 8 * 2000);
 }
@@ -280,9 +238,9 @@ THREAD(give_up_or_lock, pthread_mutex_t *mutex)
 {
 	uint32_t random = (uint32_t)gettid() * 2654435761u;
 	struct timespec at;
-	int i, error;
+	int error;
 
-	for (i = 0; i < 1500; i++) {
+	for (int i = 0; i < 1500; i++) {
 		at = in_ns(CLOCK_MONOTONIC, next_random(&random) % 200000);
 		error = pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &at);
 		if (error) {
@@ -297,9 +255,7 @@ THREAD(give_up_or_lock, pthread_mutex_t *mutex)
 
 THREAD(lock_often, void *mutex)
 {
-	int i;
-
-	for (i = 0; i < 500; i++) {
+	for (int i = 0; i < 500; i++) {
 		OK(pthread_mutex_lock(mutex));
 		OK(pthread_mutex_unlock(mutex));
 		if (i % 4 == 0)
@@ -307,13 +263,12 @@ THREAD(lock_often, void *mutex)
 	}
 }
 
-TEST(posix_pthread_mutex_timedlock__giving_up_strands_nobody)
+TEST(posix_pthread_mutex_timedlock__giving_up_strands_no_thread)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 	struct thread threads[10];
-	int i;
 
-	for (i = 0; i < 10; i++)
+	for (int i = 0; i < 10; i++)
 		start(&threads[i], i < 5 ? give_up_or_lock : lock_often, &mutex);
 	join_all(threads, 10);
 	OK(pthread_mutex_trylock(&mutex));
@@ -339,16 +294,15 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_lock__no_hog_keeps_others_out,
 	struct shared shared = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 	struct thread hogs[2];
 	int64_t began;
-	int i;
 
 	start_all(hogs, 2, hog, &shared);
 	UNTIL(shared.inside == 2);
 	sleep_ms(5);
-	for (i = 0; i < 10; i++) {
+	for (int i = 0; i < 10; i++) {
 		began = now_ns(CLOCK_MONOTONIC);
 		OK(pthread_mutex_lock(&shared.mutex));
 		OK(pthread_mutex_unlock(&shared.mutex));
-		/* 5 ms until it asks, and room for a machine that is busy. */
+		/* It asks for the lock after 5 ms; machines may be busy. */
 		CHECK(now_ns(CLOCK_MONOTONIC) - began < 500 * NS_PER_MS);
 	}
 	shared.stage = 1;

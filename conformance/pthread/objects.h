@@ -46,11 +46,11 @@ struct partner {
 THREAD(use_all, const struct partner *partner)
 {
 	struct objects *objects = partner->objects;
-	int i, ended;
+	int ended;
 
 	OK(pthread_once(&objects->once, count_call));
 	CHECK_EQ(called, 1);
-	for (i = 0; i < 50; i++) {
+	for (int i = 0; i < 50; i++) {
 		OK(pthread_mutex_lock(&objects->mutex));
 		while (objects->turn != partner->side)
 			OK(pthread_cond_wait(&objects->cond, &objects->mutex));

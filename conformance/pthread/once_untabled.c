@@ -42,7 +42,7 @@ THREAD(call, void *routine)
 		OK(pthread_once(&control, (void (*)(void))routine));
 }
 
-/* Another waits for the call as it is left, and calls in its turn. */
+/* A second thread waits for the call that is left, and makes its own then. */
 static void check_left(void (*routine)(void), bool is_to_be_cancelled)
 {
 	struct thread first, second;

@@ -2,7 +2,8 @@
  * Mutexes and condvars that stay glibc's under the preload, alone, between
  * processes, and each with a partner that doesn't.
  */
-#include "../posix/crowd.h"
+#include "../posix/children.h"
+#include "../posix/mutexes.h"
 #include "kinds.h"
 
 struct scene {
@@ -17,9 +18,7 @@ struct scene {
 
 THREAD(take_turns, struct scene *scene)
 {
-	int i;
-
-	for (i = 0; i < 300; i++) {
+	for (int i = 0; i < 300; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		while (scene->turn != 1)
 			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
@@ -33,10 +32,9 @@ static void ping_pong(struct scene *scene)
 {
 	struct timespec at;
 	struct thread other;
-	int i;
 
 	start(&other, take_turns, scene);
-	for (i = 0; i < 300; i++) {
+	for (int i = 0; i < 300; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		scene->turn = 1;
 		OK(pthread_cond_broadcast(&scene->cond));
@@ -53,7 +51,7 @@ static void check_pairs(bool shared_cond, enum kind kind)
 {
 	struct timespec at;
 	struct scene scene = { .turn = 0 };
-	int i, error = 0;
+	int error = 0;
 
 	if (!make_or_pass(&scene.mutex, kind))
 		return;
@@ -63,11 +61,12 @@ static void check_pairs(bool shared_cond, enum kind kind)
 	/* Timing out gives the mutex back too. */
 	OK(pthread_mutex_lock(&scene.mutex));
 	at = in_ms(CLOCK_REALTIME, 10);
-	for (i = 0; i < 100 && !error; i++)
+	for (int i = 0; i < 100 && !error; i++)
 		error = pthread_cond_timedwait(&scene.cond, &scene.mutex, &at);
 	CHECK_ERR(error, ETIMEDOUT);
 	at = in_ms(CLOCK_MONOTONIC, 10);
-	for (i = 0, error = 0; i < 100 && !error; i++)
+	error = 0;
+	for (int i = 0; i < 100 && !error; i++)
 		error = pthread_cond_clockwait(&scene.cond, &scene.mutex,
 					       CLOCK_MONOTONIC, &at);
 	CHECK_ERR(error, ETIMEDOUT);
@@ -82,9 +81,7 @@ static void check_pairs(bool shared_cond, enum kind kind)
 /* Private and shared condvars, with mutexes of every kind. */
 static void with_every_mutex(void (*check)(bool shared_cond, enum kind kind))
 {
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++) {
+	for (EACH_KIND(kind)) {
 		check(false, kind);
 		check(true, kind);
 	}
@@ -124,8 +121,7 @@ static void check_cancel(bool shared_cond, enum kind kind)
 	start(&waiter, wait_to_be_cancelled, &scene);
 	UNTIL(scene.stage);
 	until_asleep(&waiter);
-	OK(pthread_cancel(waiter.pthread));
-	CHECK(join(&waiter) == PTHREAD_CANCELED);
+	cancel_and_join(&waiter);
 	CHECK_EQ(scene.cleaned, 1);
 	OK(pthread_mutex_trylock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
@@ -182,14 +178,13 @@ THREAD(wait_for_the_dead, struct scene *scene)
 TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex)
 {
 	struct scene scene = { .cond = PTHREAD_COND_INITIALIZER };
-	struct thread waiter, dying;
+	struct thread waiter;
 
 	OK(make_mutex(&scene.mutex, ROBUST));
 	start(&waiter, wait_for_the_dead, &scene);
 	UNTIL(scene.stage);
 	until_asleep(&waiter);
-	start(&dying, signal_and_die, &scene);
-	join(&dying);
+	in_a_thread(signal_and_die, &scene);
 	join(&waiter);
 	OK(pthread_mutex_lock(&scene.mutex));
 	OK(pthread_mutex_unlock(&scene.mutex));
@@ -198,15 +193,10 @@ TEST(posix_pthread_cond_wait__eownerdead_from_a_robust_mutex)
 TEST(posix_pthread_mutex__robust_holder_process_dies)
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
-	pid_t child;
 
 	OK(make_mutex(&scene->mutex, PSHARED_ROBUST_PI));
-	child = fork_watched();
-	if (child == 0) {
+	IN_A_CHILD
 		OK(pthread_mutex_lock(&scene->mutex));
-		_exit(0);
-	}
-	REAP(child);
 	CHECK_ERR(pthread_mutex_lock(&scene->mutex), EOWNERDEAD);
 	OK(pthread_mutex_consistent(&scene->mutex));
 	OK(pthread_mutex_unlock(&scene->mutex));
@@ -214,7 +204,7 @@ TEST(posix_pthread_mutex__robust_holder_process_dies)
 
 /* ------------------------------------------------------ protect, inherit -- */
 
-THREAD(lock_once, void *mutex)
+THREAD(lock_once, pthread_mutex_t *mutex)
 {
 	OK(pthread_mutex_lock(mutex));
 	OK(pthread_mutex_unlock(mutex));
@@ -239,9 +229,7 @@ TEST(glibc_pthread_mutex__pi_waiters_queue_in_the_kernel)
 
 static void play(struct scene *scene, int own, int rounds)
 {
-	int i;
-
-	for (i = 0; i < rounds; i++) {
+	for (int i = 0; i < rounds; i++) {
 		OK(pthread_mutex_lock(&scene->mutex));
 		while (scene->turn != own)
 			OK(pthread_cond_wait(&scene->cond, &scene->mutex));
@@ -257,17 +245,13 @@ TEST(posix_process_shared__ping_pong_between_processes)
 	static const enum kind shared[] = { PSHARED, PSHARED_ROBUST_PI };
 	struct scene *scene = shared_memory(sizeof(*scene));
 	pid_t child;
-	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++) {
 		memset(scene, 0, sizeof(*scene));
 		OK(make_mutex(&scene->mutex, shared[i]));
 		make_cond(&scene->cond, CLOCK_MONOTONIC, true);
-		child = fork_watched();
-		if (child == 0) {
+		IN_CHILD(child)
 			play(scene, 1, 500);
-			_exit(0);
-		}
 		play(scene, 0, 500);
 		REAP(child);
 		CHECK_EQ(scene->counter, 1000);
@@ -286,7 +270,7 @@ THREAD(wait_privately, struct scene *scene)
 	OK(pthread_mutex_lock(&mutex));
 	scene->stage++;
 	while (!__atomic_load_n(&scene->permits, __ATOMIC_SEQ_CST)) {
-		/* Not ordered with the other process: a look now and then. */
+		/* The other process's mutex is another: look often. */
 		at = in_ms(CLOCK_REALTIME, 50);
 		pthread_cond_timedwait(&scene->cond, &mutex, &at);
 	}
@@ -313,22 +297,21 @@ TEST(posix_process_shared__condvar_with_private_mutexes)
 	REAP(child);
 }
 
-/* One cond per address and yet all of a group: no two may block each other. */
+/* However many condvars share a queue, none may block another. */
 TEST(posix_pthread_cond__many_shared_condvars_with_private_mutexes)
 {
 	enum { SCENES = 200 };
 	static struct scene scenes[SCENES];
 	static struct thread threads[SCENES];
-	int i;
 
-	for (i = 0; i < SCENES; i++) {
+	for (int i = 0; i < SCENES; i++) {
 		OK(make_mutex(&scenes[i].mutex, i % OWN_KINDS));
 		make_cond(&scenes[i].cond, CLOCK_REALTIME, true);
 		start(&threads[i], wait_to_be_cancelled, &scenes[i]);
 	}
-	for (i = 0; i < SCENES; i++)
+	for (int i = 0; i < SCENES; i++)
 		UNTIL(scenes[i].stage);
-	for (i = SCENES - 1; i >= 0; i--) {
+	for (int i = SCENES - 1; i >= 0; i--) {
 		OK(pthread_mutex_lock(&scenes[i].mutex));
 		scenes[i].permits = 1;
 		OK(pthread_cond_signal(&scenes[i].cond));

@@ -31,13 +31,11 @@ static bool is_furwocks(const char *name, void *address)
 
 TEST(conformance__functions_are_this_sides)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(replaced) / sizeof(replaced[0]); i++)
+	for (EACH(i, replaced))
 		if (is_furwocks(replaced[i], dlsym(RTLD_DEFAULT, replaced[i])) !=
 		    under_furwock())
 			FAIL("%s is the other side's", replaced[i]);
-	/* What the program itself has been bound to. */
+	/* The functions that the program itself is bound to. */
 	CHECK_EQ(is_furwocks("lock", (void *)pthread_mutex_lock),
 		 under_furwock());
 	CHECK_EQ(is_furwocks("wait", (void *)pthread_cond_wait), under_furwock());
@@ -54,9 +52,8 @@ TEST(conformance__versioned_names_are_this_sides)
 		{ "pthread_cond_clockwait", "GLIBC_2.30" },
 		{ "mtx_lock", "GLIBC_2.28" },
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (EACH(i, names)) {
 		void *found = dlvsym(RTLD_DEFAULT, names[i].name,
 				     names[i].version);
 
@@ -169,9 +166,7 @@ static void check_no_allocation(bool shared_cond, enum kind kind)
 
 TEST(conformance__waiting_allocates_nothing)
 {
-	enum kind kind;
-
-	for (kind = 0; kind < OWN_KINDS; kind++)
+	for (enum kind kind = 0; kind < OWN_KINDS; kind++)
 		check_no_allocation(false, kind);
 	check_no_allocation(false, PSHARED);
 	check_no_allocation(false, PI);

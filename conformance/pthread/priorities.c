@@ -1,6 +1,6 @@
 /*
- * Every way to a real-time priority is noticed: of two that wait, the thread
- * with one goes before the thread that came first.
+ * Every way to a real-time priority is noticed: of two waiters, the one that
+ * has a priority goes before the one that came first.
  */
 #include "harness.h"
 
@@ -41,7 +41,7 @@ static void wait_briefly(void)
 	OK(pthread_mutex_unlock(&own));
 }
 
-/* Has an `argument` that makes the calling thread a real-time one, or none. */
+/* The argument is a function that gives the thread a priority, or NULL. */
 static void *take_a_turn(void *argument)
 {
 	void (*become)(void) = (void (*)(void))argument;
@@ -54,7 +54,7 @@ static void *take_a_turn(void *argument)
 	comes = true;
 	OK(pthread_mutex_lock(&mutex));
 	turn = ++turns;
-	/* No thread gets past the sleepers. */
+	/* The other thread waits on meanwhile. */
 	sleep_ms(1);
 	OK(pthread_mutex_unlock(&mutex));
 	return (void *)(intptr_t)turn;
@@ -68,7 +68,7 @@ static void check_turns(void (*become)(void), const pthread_attr_t *attr)
 	start_asleep(&plain, take_a_turn, NULL);
 	comes = false;
 	start_with(&realtime, attr, take_a_turn, (void *)become);
-	/* Before that it sleeps for something else. */
+	/* Before that it sleeps in wait_briefly. */
 	UNTIL(comes);
 	until_asleep(&realtime);
 	OK(pthread_mutex_unlock(&mutex));
@@ -143,7 +143,7 @@ static void by_attributes(void)
 	need(setattr(0, &attr, 0), errno);
 }
 
-/* glibc has it since 2.41. Without it the library's makes the system call. */
+/* glibc has it since 2.41. */
 TEST(linux_sched_setattr__is_noticed)
 {
 	struct sched_attributes wrong = { .size = 48, .policy = 77 };
@@ -189,7 +189,7 @@ static void *plain_turn(void *argument)
 	return take_a_turn(argument);
 }
 
-/* Whose program was started with a real-time policy: chrt(1). */
+/* The program was started with a real-time policy, as by chrt(1). */
 TEST(linux_execve__a_policy_from_before_is_noticed)
 {
 	struct sched_param param = { .sched_priority = least() };

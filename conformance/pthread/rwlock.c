@@ -1,7 +1,8 @@
 /*
  * Life cycles of rwlocks of each kind, locks that are handed on, and many at a
- * time. (What the calls answer is rwlock_states.c's.)
+ * time. (rwlock_states.c checks what each call returns.)
  */
+#include "../posix/memory.h"
 #include "rwlock.h"
 
 /* ---------------------------------------------------------- made anew -- */
@@ -20,15 +21,13 @@ static void check_new(pthread_rwlock_t *lock)
 	OK(pthread_rwlock_destroy(lock));
 }
 
-/* Whatever lay there: memory of any sort, or a destroyed lock of another kind. */
+/* The memory may hold any bytes, or a destroyed lock of another kind. */
 TEST(posix_pthread_rwlock_init__ignores_what_was_there)
 {
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int fill;
 
-	for (kind = 0; kind < RW_KINDS; kind++)
-		for (fill = 0; fill < 256; fill += 15) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++)
+		for (int fill = 0; fill < 256; fill += 15) {
 			memset(&lock, fill, sizeof(lock));
 			make_rwlock(&lock, kind, kind == PREFER_WRITER);
 			check_new(&lock);
@@ -37,13 +36,12 @@ TEST(posix_pthread_rwlock_init__ignores_what_was_there)
 		}
 }
 
-/* Undefined in POSIX. glibc's destroy looks at nothing and has no error. */
+/* Undefined in POSIX. glibc's destroy checks nothing and has no error. */
 TEST(glibc_pthread_rwlock_destroy__held_is_no_error)
 {
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
 		OK(pthread_rwlock_rdlock(&lock));
 		OK(pthread_rwlock_destroy(&lock));
@@ -78,18 +76,16 @@ TEST(posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks)
 					      CLOCKRDLOCK };
 	enum { TIMES = 100000 };
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
-		for (i = 0; i < TIMES; i++)
+		for (int i = 0; i < TIMES; i++)
 			OK(take(&lock, i % 16 ? RDLOCK : calls[i / 16 % 4],
 				1000));
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 		CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
 		OK(elsewhere(&lock, RDLOCK));
-		for (i = 0; i < TIMES - 1; i++)
+		for (int i = 0; i < TIMES - 1; i++)
 			OK(pthread_rwlock_unlock(&lock));
 		CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
 		OK(pthread_rwlock_unlock(&lock));
@@ -98,81 +94,13 @@ TEST(posix_pthread_rwlock_rdlock__as_many_unlocks_as_locks)
 	}
 }
 
-/* ------------------------------------------------------------ two or more -- */
-
-/* pthread_rwlock_rdlock: the caller blocks while a writer has the lock. */
-TEST(posix_pthread_rwlock_rdlock__waits_for_the_writer)
-{
-	enum { READERS = 12 };
-	struct holder readers[READERS];
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_wrlock(&lock));
-		for (i = 0; i < READERS; i++)
-			wait_elsewhere(&readers[i], &lock,
-				       (const enum rw_call[]){
-					       RDLOCK, TIMEDRDLOCK,
-					       CLOCKRDLOCK }[i % 3]);
-		sleep_ms(10);
-		for (i = 0; i < READERS; i++)
-			CHECK(!readers[i].done);
-		OK(pthread_rwlock_unlock(&lock));
-		/* All of them come in, though none goes. */
-		for (i = 0; i < READERS; i++)
-			UNTIL(readers[i].done);
-		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		let_all_go(readers, READERS);
-		check_free(&lock);
-	}
-}
-
-/* pthread_rwlock_wrlock: one writer at a time; the others wait for it. */
-TEST(posix_pthread_rwlock_wrlock__waits_for_the_writer)
-{
-	enum { WRITERS = 8 };
-	struct holder writers[WRITERS];
-	_Atomic int turns;
-	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i, turn, had;
-
-	for (kind = 0; kind < RW_KINDS; kind++) {
-		turns = 0;
-		make_rwlock(&lock, kind, false);
-		OK(pthread_rwlock_wrlock(&lock));
-		for (i = 0; i < WRITERS; i++)
-			wait_in_turn(&writers[i], &lock,
-				     i % 2 ? WRLOCK : CLOCKWRLOCK, &turns);
-		CHECK_EQ(turns, 0);
-		OK(pthread_rwlock_unlock(&lock));
-		for (turn = 1; turn <= WRITERS; turn++) {
-			UNTIL(turns == turn);
-			usleep(500);
-			CHECK_EQ(turns, turn);
-			for (i = 0, had = 0; i < WRITERS; i++)
-				if (writers[i].done && !writers[i].release)
-					had++, writers[i].release = true;
-			/* Its turn is counted before it is done. */
-			if (had == 0) {
-				turn--;
-				continue;
-			}
-			CHECK_EQ(had, 1);
-		}
-		let_all_go(writers, WRITERS);
-		check_free(&lock);
-	}
-}
+/* ---------------------------------------------------------- handed on -- */
 
 /*
  * pthread_rwlock_unlock by a thread that doesn't hold the lock: undefined in
  * POSIX. glibc only counts its readers, and programs hand read locks on.
  */
-THREAD(unlock, void *lock)
+THREAD(unlock, pthread_rwlock_t *lock)
 {
 	OK(pthread_rwlock_unlock(lock));
 }
@@ -181,19 +109,15 @@ TEST(glibc_pthread_rwlock_unlock__read_lock_by_another_thread)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
-	struct thread other;
-	enum rw_kind kind;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
 		OK(pthread_rwlock_rdlock(&lock));
 		OK(pthread_rwlock_rdlock(&lock));
-		start(&other, unlock, &lock);
-		join(&other);
+		in_a_thread(unlock, &lock);
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 		wait_elsewhere(&writer, &lock, WRLOCK);
-		start(&other, unlock, &lock);
-		join(&other);
+		in_a_thread(unlock, &lock);
 		UNTIL(writer.done);
 		let_go(&writer);
 		check_free(&lock);
@@ -204,7 +128,7 @@ static pthread_rwlock_t handed_over = PTHREAD_RWLOCK_INITIALIZER;
 static _Atomic int to_give_back;
 static _Atomic bool all_taken;
 
-THREAD(give_back, void *argument UNUSED)
+THREAD(give_read_locks_back, void *argument UNUSED)
 {
 	while (!all_taken || to_give_back)
 		if (to_give_back) {
@@ -218,10 +142,9 @@ THREAD(give_back, void *argument UNUSED)
 TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time)
 {
 	struct thread other;
-	int round;
 
-	start(&other, give_back, NULL);
-	for (round = 0; round < 100000; round++) {
+	start(&other, give_read_locks_back, NULL);
+	for (int round = 0; round < 100000; round++) {
 		OK(pthread_rwlock_rdlock(&handed_over));
 		to_give_back++;
 		OK(pthread_rwlock_rdlock(&handed_over));
@@ -244,11 +167,11 @@ THREAD(take_many, void *writes_in_all)
 {
 	uint32_t random = (uint32_t)gettid();
 	bool writes[LOCKS];
-	int i, at, round;
+	int at;
 
-	for (round = 0; round < 5; round++) {
+	for (int round = 0; round < 5; round++) {
 		/* In one order, so that threads don't wait for each other. */
-		for (i = 0; i < LOCKS; i++) {
+		for (int i = 0; i < LOCKS; i++) {
 			writes[i] = next_random(&random) % 2;
 			OK(take(&many[i].lock, writes[i] ? WRLOCK : RDLOCK, 0));
 			if (!writes[i])
@@ -256,9 +179,9 @@ THREAD(take_many, void *writes_in_all)
 			many[i].writes++;
 			++*(_Atomic int *)writes_in_all;
 		}
-		for (i = 0; i < LOCKS; i++)
+		for (int i = 0; i < LOCKS; i++)
 			CHECK_ERR(pthread_rwlock_trywrlock(&many[i].lock), EBUSY);
-		for (i = 0; i < LOCKS; i++) {
+		for (int i = 0; i < LOCKS; i++) {
 			at = (i * 7 + round) % LOCKS;
 			if (writes[at])
 				CHECK_ERR(pthread_rwlock_rdlock(&many[at].lock),
@@ -272,14 +195,14 @@ TEST(posix_pthread_rwlock__hundreds_held_by_one_thread)
 {
 	_Atomic int writes_in_all = 0;
 	struct thread threads[4];
-	int i, writes = 0;
+	int writes = 0;
 
-	for (i = 0; i < LOCKS; i++)
+	for (int i = 0; i < LOCKS; i++)
 		make_rwlock(&many[i].lock, i % RW_KINDS, false);
 	take_many(&writes_in_all);
 	start_all(threads, 4, take_many, &writes_in_all);
 	join_all(threads, 4);
-	for (i = 0; i < LOCKS; i++) {
+	for (int i = 0; i < LOCKS; i++) {
 		writes += many[i].writes;
 		check_free(&many[i].lock);
 	}
@@ -302,7 +225,7 @@ enum { OBJECTS = 4000, USERS = 3, OBJECTS_MS = 3000 };
 static struct object *_Atomic objects[OBJECTS];
 static _Atomic int object_count = OBJECTS;
 
-/* On a machine with more to do, as many as there is time for. */
+/* On a busy machine, as many as there is time for. */
 static bool makes_another(int at, int64_t began)
 {
 	if (at < OBJECTS &&
@@ -324,19 +247,10 @@ static struct object *await_object(int at)
 
 static struct object *map_object(enum rw_kind kind)
 {
-	struct object *object = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct object *object = new_page();
 
-	CHECK(object != MAP_FAILED);
 	make_rwlock(&object->lock, kind, false);
 	return object;
-}
-
-static void unmap_object(struct object *object)
-{
-	CHECK(mmap(object, 4096, PROT_NONE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-		   0) == object);
 }
 
 /* The last to leave destroys it, right after the others' unlocks let it in. */
@@ -347,16 +261,15 @@ static void leave(struct object *object)
 	OK(pthread_rwlock_unlock(&object->lock));
 	if (left == 0) {
 		OK(pthread_rwlock_destroy(&object->lock));
-		unmap_object(object);
+		leave_hole(object);
 	}
 }
 
 THREAD(use_and_leave, void *reads_first)
 {
 	struct object *object;
-	int i;
 
-	for (i = 0; (object = await_object(i)); i++) {
+	for (int i = 0; (object = await_object(i)); i++) {
 		if (reads_first && i % 2) {
 			OK(pthread_rwlock_rdlock(&object->lock));
 			OK(pthread_rwlock_unlock(&object->lock));
@@ -371,10 +284,9 @@ static void check_users(void *reads_first)
 	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct thread threads[USERS];
 	struct object *object;
-	int i;
 
 	start_all(threads, USERS, use_and_leave, reads_first);
-	for (i = 0; makes_another(i, began); i++) {
+	for (int i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		object->users = 1 + USERS;
 		/* Held, so that they queue up and come out together. */
@@ -398,16 +310,15 @@ TEST(posix_pthread_rwlock_destroy__after_readers_and_writers)
 	check_users("");
 }
 
-/* One has it by `first` and lets go; the other gets it by `last`, and frees it. */
+/* One thread locks by `first`; the other one locks by `last`, and frees it. */
 static enum rw_call first, last;
 
 THREAD(make_and_leave, void *argument UNUSED)
 {
 	int64_t began = now_ns(CLOCK_MONOTONIC);
 	struct object *object;
-	int i;
 
-	for (i = 0; makes_another(i, began); i++) {
+	for (int i = 0; makes_another(i, began); i++) {
 		object = map_object(i % RW_KINDS);
 		OK(take(&object->lock, first, 0));
 		objects[i] = object;
@@ -421,14 +332,13 @@ static void check_heir(void)
 {
 	struct object *object;
 	struct thread maker;
-	int i;
 
 	start(&maker, make_and_leave, NULL);
-	for (i = 0; (object = await_object(i)); i++) {
+	for (int i = 0; (object = await_object(i)); i++) {
 		OK(take(&object->lock, last, 0));
 		OK(pthread_rwlock_unlock(&object->lock));
 		OK(pthread_rwlock_destroy(&object->lock));
-		unmap_object(object);
+		leave_hole(object);
 	}
 	join(&maker);
 }

@@ -10,7 +10,7 @@ enum rw_kind {
 	PREFER_WRITER = PTHREAD_RWLOCK_PREFER_WRITER_NP,
 	NONRECURSIVE = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP,
 	RW_KINDS,
-	/* Those in which a reader may always become one again. */
+	/* In these a reader may always lock once more. */
 	RECURSIVE_READER_KINDS = NONRECURSIVE,
 };
 
@@ -28,7 +28,7 @@ static void UNUSED make_rwlock(pthread_rwlock_t *lock, enum rw_kind kind,
 	OK(pthread_rwlockattr_destroy(&attr));
 }
 
-/* Every call that takes a lock; the clock calls by the one clock and by the other. */
+/* Every call that takes a lock; the clock calls by either clock. */
 enum rw_call {
 	RDLOCK,
 	WRLOCK,
@@ -138,7 +138,7 @@ struct holder {
 	enum rw_call call;
 	/* For calls with a deadline. */
 	int64_t ms;
-	/* When this one got the lock, by its count. */
+	/* Counts the threads that have got the lock; this one's number. */
 	_Atomic int *turns;
 	int turn;
 	/* The call's result, once it is done. */
@@ -207,11 +207,9 @@ static void UNUSED let_go(struct holder *holder)
 /* The same of several, which get the lock in any order. */
 static void UNUSED let_all_go(struct holder *holders, int count)
 {
-	int i;
-
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		holders[i].release = true;
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		let_go(&holders[i]);
 }
 

@@ -25,9 +25,7 @@ static void make_scene(enum rw_kind kind, bool pshared)
 static void start_crowd(struct thread *threads, int count,
 			void *(*run)(void *))
 {
-	long i;
-
-	for (i = 0; i < count; i++)
+	for (long i = 0; i < count; i++)
 		start(&threads[i], run, (void *)i);
 }
 
@@ -39,19 +37,19 @@ static void end_crowd(struct thread *threads, int count)
 }
 
 /*
- * Goes only when another one is there: the lock is never free. Not for ever,
- * as a waiting writer may keep the other one out.
+ * Unlocks only when another reader is inside, so that the lock is never free.
+ * It doesn't wait for that for ever: a waiting writer may keep the other one
+ * out.
  */
 THREAD(read_overlapping, void *argument)
 {
 	long me = (long)argument;
-	int waited;
 
 	while (!scene.stop) {
 		OK(pthread_rwlock_rdlock(&scene.lock));
 		scene.inside++;
 		scene.turns[me]++;
-		for (waited = 0; waited < 50; waited++) {
+		for (int waited = 0; waited < 50; waited++) {
 			usleep(100);
 			if (scene.inside > 1 && waited > 3)
 				break;
@@ -77,17 +75,18 @@ THREAD(write_endlessly, void *argument)
 
 /* --------------------------------------------------- a writer's turn -- */
 
-/* Readers that never all leave: a writer's wait makes them. */
+/*
+ * These readers never all leave by themselves, but a waiting writer makes them.
+ */
 TEST(glibc_PREFER_WRITER_NONRECURSIVE__writer_among_endless_readers)
 {
 	static const enum rw_call calls[] = { WRLOCK, TIMEDWRLOCK, CLOCKWRLOCK };
 	struct thread readers[CROWD];
-	int i, pshared;
 
-	for (pshared = 0; pshared < 2; pshared++) {
+	for (int pshared = 0; pshared < 2; pshared++) {
 		make_scene(NONRECURSIVE, pshared);
 		start_crowd(readers, CROWD, read_overlapping);
-		for (i = 0; i < 30; i++) {
+		for (int i = 0; i < 30; i++) {
 			UNTIL(scene.inside > 1);
 			OK(take(&scene.lock, calls[i % 3], LONG_MS));
 			CHECK_EQ(scene.inside, 0);
@@ -102,11 +101,11 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_come_back)
 {
 	struct thread readers[CROWD];
 	long before;
-	int i, r;
+	int r;
 
 	make_scene(NONRECURSIVE, false);
 	start_crowd(readers, CROWD, read_overlapping);
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		OK(pthread_rwlock_wrlock(&scene.lock));
 		OK(pthread_rwlock_unlock(&scene.lock));
 		r = i % CROWD;
@@ -139,13 +138,11 @@ THREAD(read_now_and_then, void *argument)
 TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave)
 {
 	struct thread readers[CROWD];
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_scene(kind, false);
 		start_crowd(readers, CROWD, read_now_and_then);
-		for (i = 0; i < 50; i++) {
+		for (int i = 0; i < 50; i++) {
 			OK(take(&scene.lock, i % 2 ? WRLOCK : TIMEDWRLOCK,
 				LONG_MS));
 			CHECK_EQ(scene.inside, 0);
@@ -155,17 +152,15 @@ TEST(posix_pthread_rwlock_wrlock__gets_in_when_readers_leave)
 	}
 }
 
-/* Nor does one writer keep the others out for ever. */
+/* One writer doesn't keep the others out for ever. */
 TEST(posix_pthread_rwlock_wrlock__every_writer_has_its_turns)
 {
 	struct thread writers[CROWD];
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_scene(kind, kind == PREFER_WRITER);
 		start_crowd(writers, CROWD, write_endlessly);
-		for (i = 0; i < CROWD; i++)
+		for (int i = 0; i < CROWD; i++)
 			UNTIL(scene.turns[i] >= 50);
 		end_crowd(writers, CROWD);
 	}
@@ -173,19 +168,20 @@ TEST(posix_pthread_rwlock_wrlock__every_writer_has_its_turns)
 
 /* --------------------------------------------------- a reader's turn -- */
 
-/* Writers that never all leave: the next one to unlock lets readers in. */
+/*
+ * These writers never all leave, but the next one that unlocks lets readers in.
+ */
 TEST(glibc_PREFER_READER__readers_among_endless_writers)
 {
 	static const enum rw_call calls[] = { RDLOCK, TIMEDRDLOCK, CLOCKRDLOCK };
 	struct thread writers[CROWD];
-	int i, pshared;
 
-	for (pshared = 0; pshared < 2; pshared++) {
+	for (int pshared = 0; pshared < 2; pshared++) {
 		make_scene(PREFER_READER, pshared);
 		start_crowd(writers, CROWD, write_endlessly);
-		for (i = 0; i < CROWD; i++)
+		for (int i = 0; i < CROWD; i++)
 			UNTIL(scene.turns[i]);
-		for (i = 0; i < 60; i++) {
+		for (int i = 0; i < 60; i++) {
 			OK(take(&scene.lock, calls[i % 3], LONG_MS));
 			scene.inside++;
 			OK(elsewhere(&scene.lock, RDLOCK));
@@ -218,13 +214,11 @@ THREAD(write_now_and_then, void *argument)
 TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave)
 {
 	struct thread writers[CROWD];
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_scene(kind, false);
 		start_crowd(writers, CROWD, write_now_and_then);
-		for (i = 0; i < 50; i++) {
+		for (int i = 0; i < 50; i++) {
 			OK(take(&scene.lock, i % 2 ? RDLOCK : CLOCKRDLOCK,
 				LONG_MS));
 			scene.inside++;
@@ -238,7 +232,7 @@ TEST(posix_pthread_rwlock_rdlock__gets_in_when_writers_leave)
 
 /* ------------------------------------------------------------- both -- */
 
-/* Two of each, and each has its turns. */
+/* Two readers and two writers; each has its turns. */
 static void *read_or_write(void *argument)
 {
 	return (long)argument % 2 ? write_now_and_then(argument) :
@@ -248,13 +242,11 @@ static void *read_or_write(void *argument)
 TEST(posix_pthread_rwlock__readers_and_writers_have_their_turns)
 {
 	struct thread threads[CROWD];
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_scene(kind, false);
 		start_crowd(threads, CROWD, read_or_write);
-		for (i = 0; i < CROWD; i++)
+		for (int i = 0; i < CROWD; i++)
 			UNTIL(scene.turns[i] >= 100);
 		end_crowd(threads, CROWD);
 	}

@@ -2,6 +2,7 @@
  * The attributes of rwlocks: which readers a waiting writer keeps out, and
  * locks that several processes share.
  */
+#include "../posix/children.h"
 #include "rwlock.h"
 
 /* ------------------------------------------------------- reader's kinds -- */
@@ -18,20 +19,18 @@ TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits)
 {
 	struct holder writers[2];
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int times;
 
-	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
+	for (enum rw_kind kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
 		for (EACH(w, write_waits)) {
 			make_rwlock(&lock, kind, false);
 			OK(pthread_rwlock_rdlock(&lock));
 			wait_elsewhere(&writers[0], &lock, write_waits[w]);
 			wait_elsewhere(&writers[1], &lock, WRLOCK);
-			for (times = 0; times < 100; times++)
+			for (int times = 0; times < 100; times++)
 				for (EACH(r, read_calls))
 					OK(take(&lock, read_calls[r], LONG_MS));
 			CHECK(!writers[0].done && !writers[1].done);
-			for (times = 0; times < 100; times++)
+			for (int times = 0; times < 100; times++)
 				for (EACH(r, read_calls))
 					OK(pthread_rwlock_unlock(&lock));
 			CHECK(!writers[0].done && !writers[1].done);
@@ -44,22 +43,20 @@ TEST(posix_pthread_rwlock_rdlock__again_while_a_writer_waits)
 }
 
 /*
- * Those are the kinds in which readers go first: all of them, not only those
- * that have the lock. Programs have one reader wait for another.
+ * In these kinds all readers go first, not only those that have the lock. In
+ * some programs one reader waits for another.
  */
 TEST(glibc_pthread_rwlock_rdlock__new_reader_while_a_writer_waits)
 {
 	struct holder readers[4], writer;
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
+	for (enum rw_kind kind = 0; kind < RECURSIVE_READER_KINDS; kind++)
 		for (EACH(w, write_waits)) {
 			make_rwlock(&lock, kind, false);
 			OK(pthread_rwlock_rdlock(&lock));
 			wait_elsewhere(&writer, &lock, write_waits[w]);
-			for (i = 0; i < 4; i++)
+			for (int i = 0; i < 4; i++)
 				hold_elsewhere(&readers[i], &lock, read_calls[i]);
 			/* The first one goes, and there are new ones still. */
 			OK(pthread_rwlock_unlock(&lock));
@@ -84,9 +81,7 @@ struct relay {
 
 THREAD(answer, struct relay *relay)
 {
-	int i;
-
-	for (i = 1; i <= 300; i++) {
+	for (int i = 1; i <= 300; i++) {
 		UNTIL(relay->asked == i);
 		OK(pthread_rwlock_rdlock(&relay->lock));
 		relay->answered = i;
@@ -107,16 +102,14 @@ TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another)
 {
 	struct thread writers[2], reader;
 	struct relay relay;
-	enum rw_kind kind;
-	int i;
 
-	for (kind = 0; kind < RECURSIVE_READER_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RECURSIVE_READER_KINDS; kind++) {
 		relay = (struct relay){ .asked = 0 };
 		make_rwlock(&relay.lock, kind, false);
 		start(&reader, answer, &relay);
 		start(&writers[0], write_on, &relay);
 		start(&writers[1], write_on, &relay);
-		for (i = 1; i <= 300; i++) {
+		for (int i = 1; i <= 300; i++) {
 			OK(pthread_rwlock_rdlock(&relay.lock));
 			if (i % 2)
 				usleep(100);
@@ -133,7 +126,7 @@ TEST(glibc_pthread_rwlock_rdlock__readers_that_wait_for_one_another)
 
 /* ------------------------------------------------------- writer's kind -- */
 
-/* Not only locks made by init have it. */
+/* The initialiser makes it too, and processes can share it. */
 static void make_nonrecursive(pthread_rwlock_t *lock, int how)
 {
 	static const pthread_rwlock_t initial =
@@ -152,16 +145,15 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__readers_share_without_writers)
 {
 	struct holder other;
 	pthread_rwlock_t lock;
-	int how, times;
 
-	for (how = 0; how < HOWS; how++) {
+	for (int how = 0; how < HOWS; how++) {
 		make_nonrecursive(&lock, how);
 		hold_elsewhere(&other, &lock, RDLOCK);
-		for (times = 0; times < 50; times++)
+		for (int times = 0; times < 50; times++)
 			for (EACH(r, read_calls))
 				OK(take(&lock, read_calls[r], LONG_MS));
 		let_go(&other);
-		for (times = 0; times < 50 * 4; times++)
+		for (int times = 0; times < 50 * 4; times++)
 			OK(pthread_rwlock_unlock(&lock));
 		check_free(&lock);
 	}
@@ -173,9 +165,8 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers)
 	struct holder reader, writer, late[3];
 	_Atomic int turns;
 	pthread_rwlock_t lock;
-	int how, i;
 
-	for (how = 0; how < HOWS; how++)
+	for (int how = 0; how < HOWS; how++)
 		for (EACH(w, write_waits)) {
 			make_nonrecursive(&lock, how);
 			turns = 0;
@@ -185,7 +176,7 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers)
 			CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, 5), ETIMEDOUT);
 			CHECK_ERR(elsewhere_in(&lock, CLOCKRDLOCK, 5), ETIMEDOUT);
 			CHECK_ERR(elsewhere_in(&lock, TIMEDRDLOCK, -5), ETIMEDOUT);
-			for (i = 0; i < 3; i++)
+			for (int i = 0; i < 3; i++)
 				wait_in_turn(&late[i], &lock,
 					     (const enum rw_call[]){
 						     RDLOCK, TIMEDRDLOCK,
@@ -198,21 +189,20 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__waiting_writer_stops_readers)
 			CHECK_EQ(turns, 1);
 			let_go(&writer);
 			/* Now all of them, at once. */
-			for (i = 0; i < 3; i++)
+			for (int i = 0; i < 3; i++)
 				UNTIL(late[i].done);
 			let_all_go(late, 3);
 			check_free(&lock);
 		}
 }
 
-/* Nor does it matter that the reader has the lock: hence the kind's name. */
+/* It stops a reader that has the lock already, too: hence the kind's name. */
 TEST(glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
-	int how;
 
-	for (how = 0; how < HOWS; how++) {
+	for (int how = 0; how < HOWS; how++) {
 		make_nonrecursive(&lock, how);
 		OK(pthread_rwlock_rdlock(&lock));
 		wait_elsewhere(&writer, &lock, WRLOCK);
@@ -226,7 +216,7 @@ TEST(glibc_PREFER_WRITER_NONRECURSIVE__stops_readers_that_have_it)
 	}
 }
 
-/* Writers and readers that wait for a writer to go, in that order or the other. */
+/* Readers and writers that wait for a writer to unlock. */
 struct queue {
 	pthread_rwlock_t lock;
 	struct holder readers[3], writers[2];
@@ -256,10 +246,10 @@ static void end(struct queue *queue)
 }
 
 /*
- * From a writer to the next, before readers that have waited for longer: here
- * PREFER_WRITER does differ from PREFER_READER. (Under furwock readers look for
- * themselves every 10 ms, since they may be what a reader waits for; on a busy
- * machine one may come just before a writer that was woken gets to run.)
+ * The lock goes from a writer to the next one, before readers that have waited
+ * for longer: here PREFER_WRITER does differ from PREFER_READER. (Under furwock
+ * a waiting reader tries the lock every 10 ms, since another reader may wait
+ * for it; on a busy machine it may get in before a writer that was woken runs.)
  */
 TEST(glibc_PREFER_WRITER__writers_before_waiting_readers)
 {
@@ -267,12 +257,10 @@ TEST(glibc_PREFER_WRITER__writers_before_waiting_readers)
 	enum { ROUNDS = 31, MOST_PASSED_BY = 8 };
 	int passed_by;
 	struct queue queue;
-	enum rw_kind kind;
-	int round;
 
-	for (kind = PREFER_WRITER; kind <= NONRECURSIVE; kind++) {
+	for (enum rw_kind kind = PREFER_WRITER; kind <= NONRECURSIVE; kind++) {
 		passed_by = 0;
-		for (round = 0; round < ROUNDS; round++) {
+		for (int round = 0; round < ROUNDS; round++) {
 			queue.turns = 0;
 			make_rwlock(&queue.lock, kind, round % 2);
 			OK(pthread_rwlock_wrlock(&queue.lock));
@@ -288,20 +276,19 @@ TEST(glibc_PREFER_WRITER__writers_before_waiting_readers)
 	}
 }
 
-/* And here they come in before writers that have waited for longer. */
+/* Readers come in before writers that have waited for longer. */
 TEST(glibc_PREFER_READER__waiting_readers_before_writers)
 {
 	struct queue queue;
-	int i, round;
 
-	for (round = 0; round < 15; round++) {
+	for (int round = 0; round < 15; round++) {
 		queue.turns = 0;
 		make_rwlock(&queue.lock, PREFER_READER, round % 2);
 		OK(pthread_rwlock_wrlock(&queue.lock));
 		queue_writers(&queue);
 		queue_readers(&queue);
 		OK(pthread_rwlock_unlock(&queue.lock));
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			UNTIL(queue.readers[i].done);
 		CHECK(!queue.writers[0].done && !queue.writers[1].done);
 		end(&queue);
@@ -324,76 +311,44 @@ static struct common *make_common(enum rw_kind kind)
 	return common;
 }
 
-/* Whether a process's only thread sleeps: as until_asleep, for children. */
-static void until_child_asleep(pid_t child)
-{
-	char path[64], text[512];
-	const char *state;
-	int fd, seen = 0;
-	ssize_t got;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", child);
-	while (seen < 3) {
-		usleep(300);
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		CHECK(fd >= 0);
-		got = read(fd, text, sizeof(text) - 1);
-		close(fd);
-		CHECK(got > 0);
-		text[got] = '\0';
-		state = strrchr(text, ')');
-		seen = state && state[2] == 'S' ? seen + 1 : 0;
-	}
-}
-
 static pid_t fork_to_take(struct common *common, enum rw_call call)
 {
 	int had = common->stage;
-	pid_t child = fork_watched();
+	pid_t child;
 
-	if (child == 0) {
+	IN_CHILD(child) {
 		common->stage++;
 		OK(take(&common->lock, call, LONG_MS));
 		common->stage++;
 		OK(pthread_rwlock_unlock(&common->lock));
-		_exit(0);
 	}
 	UNTIL(common->stage == had + 1);
-	until_child_asleep(child);
+	until_tid_asleep(child);
 	CHECK_EQ(common->stage, had + 1);
 	return child;
 }
 
-/* EDEADLK is for the thread that has it, EBUSY for those of other processes. */
+/* EDEADLK is for the thread that has the lock, EBUSY for other processes. */
 TEST(posix_pthread_rwlock__shared_by_processes_errors)
 {
 	struct common *common;
-	enum rw_kind kind;
-	pid_t child;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		common = make_common(kind);
 		OK(pthread_rwlock_wrlock(&common->lock));
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			CHECK_ERR(pthread_rwlock_tryrdlock(&common->lock), EBUSY);
 			CHECK_ERR(pthread_rwlock_trywrlock(&common->lock), EBUSY);
 			CHECK_ERR(take(&common->lock, TIMEDRDLOCK, 5), ETIMEDOUT);
 			CHECK_ERR(take(&common->lock, CLOCKWRLOCK, 5), ETIMEDOUT);
-			_exit(0);
 		}
-		REAP(child);
 		CHECK_ERR(pthread_rwlock_rdlock(&common->lock), EDEADLK);
 		CHECK_ERR(pthread_rwlock_wrlock(&common->lock), EDEADLK);
 		OK(pthread_rwlock_unlock(&common->lock));
 
 		/* The child's read lock is still there when the child isn't. */
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD
 			OK(pthread_rwlock_rdlock(&common->lock));
-			_exit(0);
-		}
-		REAP(child);
 		CHECK_ERR(pthread_rwlock_trywrlock(&common->lock), EBUSY);
 		OK(pthread_rwlock_tryrdlock(&common->lock));
 		OK(pthread_rwlock_unlock(&common->lock));
@@ -404,10 +359,9 @@ TEST(posix_pthread_rwlock__shared_by_processes_errors)
 TEST(glibc_pthread_rwlock__shared_by_processes_has_its_kind)
 {
 	struct common *common;
-	enum rw_kind kind;
 	pid_t child;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		common = make_common(kind);
 		OK(pthread_rwlock_rdlock(&common->lock));
 		child = fork_to_take(common, WRLOCK);

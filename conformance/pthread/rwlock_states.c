@@ -1,7 +1,8 @@
 /*
- * What each call answers, and what it waits for: on locks of each kind, in each
+ * What each call returns, and what it waits for: on locks of each kind, in each
  * state, with each sort of deadline.
  */
+#include "../posix/handlers.h"
 #include "rwlock.h"
 
 static const enum rw_call waits[] = {
@@ -55,7 +56,9 @@ static void enter(struct scene *scene, enum state state)
 	}
 }
 
-/* No call has been counted that failed, and each that succeeded was undone. */
+/*
+ * Failed calls have left no trace, and those that succeeded have been undone.
+ */
 static void leave(struct scene *scene)
 {
 	enum state state = scene->state;
@@ -76,15 +79,13 @@ static void leave(struct scene *scene)
 static void in_each_state(void (*check)(struct scene *scene, enum rw_call call))
 {
 	struct scene scene;
-	enum state state;
-	enum rw_call call;
 
 	for (scene.kind = 0; scene.kind < RW_KINDS; scene.kind++)
 		for (int pshared = 0; pshared < 2; pshared++)
-			for (state = 0; state < STATES; state++) {
+			for (enum state state = 0; state < STATES; state++) {
 				scene.pshared = pshared;
 				enter(&scene, state);
-				for (call = 0; call < RW_CALLS; call++)
+				for (enum rw_call call = 0; call < RW_CALLS; call++)
 					check(&scene, call);
 				leave(&scene);
 			}
@@ -108,7 +109,7 @@ static int answer(enum state state, enum rw_call call)
 		return 0;
 	if (call == TRYRDLOCK || call == TRYWRLOCK)
 		return EBUSY;
-	/* The deadline is not waited for. A reader that writes isn't known. */
+	/* It doesn't wait. A reader that asks to write isn't recognised. */
 	if (state == WRITTEN_BY_CALLER)
 		return EDEADLK;
 	return has_deadline(call) ? ETIMEDOUT : BLOCKS;
@@ -175,7 +176,7 @@ TEST(glibc_pthread_rwlock_timedlock__einval_bad_nanoseconds_first)
 	in_each_state(take_with_bad_nanoseconds);
 }
 
-/* Refused even where the lock is free, or the caller's. */
+/* They are refused even where the lock is free, or the caller's. */
 static void take_by_bad_clock(struct scene *scene, enum rw_call call)
 {
 	static const clockid_t bad[] = {
@@ -202,26 +203,12 @@ TEST(glibc_pthread_rwlock_clocklock__einval_bad_clock_first)
 
 /* --------------------------------------------------------------- waiting -- */
 
-static _Atomic long handled;
-
-static void on_signal(int signal UNUSED)
-{
-	handled++;
-}
-
 /* After a handler the wait goes on; no EINTR. */
-static void shoot(struct holder *waiter, int flags)
+static void shoot_often(struct holder *waiter, int flags)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-	long before;
-	int i;
-
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
-	for (i = 0; i < 30; i++) {
-		before = handled;
-		OK(pthread_kill(waiter->thread.pthread, SIGUSR1));
-		UNTIL(handled != before);
-	}
+	handle(flags);
+	for (int i = 0; i < 30; i++)
+		shoot(&waiter->thread);
 	CHECK(!waiter->done);
 }
 
@@ -231,14 +218,13 @@ static void wait_for_each(enum rw_kind kind, const enum rw_call *held, int count
 {
 	struct holder holders[5], waiter;
 	pthread_rwlock_t lock;
-	int i;
 
 	make_rwlock(&lock, kind, false);
-	for (i = 0; i < count; i++)
+	for (int i = 0; i < count; i++)
 		hold_elsewhere(&holders[i], &lock, held[i]);
 	wait_elsewhere(&waiter, &lock, call);
-	shoot(&waiter, call / 2 % 2 ? SA_RESTART : 0);
-	for (i = 0; i < count; i++) {
+	shoot_often(&waiter, call / 2 % 2 ? SA_RESTART : 0);
+	for (int i = 0; i < count; i++) {
 		sleep_ms(2);
 		if (waiter.done)
 			FAIL("kind %d: %s has the lock beside %s", kind,
@@ -260,9 +246,8 @@ TEST(posix_pthread_rwlock_wrlock__waits_for_every_reader)
 	static const enum rw_call readers[5] = {
 		RDLOCK, TRYRDLOCK, TIMEDRDLOCK, CLOCKRDLOCK, REALCLOCKRDLOCK,
 	};
-	enum rw_kind kind;
 
-	for (kind = 0; kind < RW_KINDS; kind++)
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++)
 		for (EACH(i, waits))
 			if (is_write(waits[i]))
 				wait_for_each(kind, readers, 5, waits[i]);
@@ -272,9 +257,8 @@ TEST(posix_pthread_rwlock__waits_for_the_writer)
 {
 	static const enum rw_call writers[] = { WRLOCK, TRYWRLOCK, TIMEDWRLOCK,
 						CLOCKWRLOCK };
-	enum rw_kind kind;
 
-	for (kind = 0; kind < RW_KINDS; kind++)
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++)
 		for (EACH(i, waits))
 			wait_for_each(kind, &writers[i % 4], 1, waits[i]);
 }
@@ -282,15 +266,13 @@ TEST(posix_pthread_rwlock__waits_for_the_writer)
 /* The deadline is the same as it was: neither sooner nor begun anew. */
 TEST(posix_pthread_rwlock_timedlock__handlers_move_no_deadline)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	struct holder holder, waiter;
 	pthread_rwlock_t lock;
 	int64_t began, took;
-	enum rw_call call;
 
-	CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	handle(0);
 	OK(pthread_rwlock_init(&lock, NULL));
-	for (call = TIMEDRDLOCK; call < RW_CALLS; call++) {
+	for (enum rw_call call = TIMEDRDLOCK; call < RW_CALLS; call++) {
 		hold_elsewhere(&holder, &lock, WRLOCK);
 		waiter = (struct holder){ .lock = &lock, .call = call, .ms = 100 };
 		began = now_ns(CLOCK_MONOTONIC);

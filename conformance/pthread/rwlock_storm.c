@@ -1,8 +1,9 @@
 /*
- * Everything at a time on a handful of rwlocks: readers, writers, tries and
- * deadlines, signals, processes, forks. What the locks guard is plain memory
- * that every thread checks.
+ * All sorts of calls at a time on a handful of rwlocks, with signals, processes
+ * and forks. The locks guard plain memory that every thread checks.
  */
+#include "../posix/children.h"
+#include "../posix/handlers.h"
 #include "rwlock.h"
 
 enum { CELLS = 4, VALUES = 6, THREADS = 8, STORM_MS = 500 };
@@ -10,7 +11,7 @@ enum { CELLS = 4, VALUES = 6, THREADS = 8, STORM_MS = 500 };
 struct cell {
 	pthread_rwlock_t lock;
 	_Atomic int readers, writers;
-	/* The same, whenever no thread writes. */
+	/* All equal, whenever no thread writes. */
 	long values[VALUES];
 };
 
@@ -24,11 +25,9 @@ struct storm {
 
 static void make_storm(struct storm *storm, enum rw_kind kind, bool pshared)
 {
-	int i;
-
 	memset(storm, 0, sizeof(*storm));
 	storm->nested_reads = kind != NONRECURSIVE;
-	for (i = 0; i < CELLS; i++)
+	for (int i = 0; i < CELLS; i++)
 		make_rwlock(&storm->cells[i].lock, kind, pshared);
 }
 
@@ -46,11 +45,10 @@ static void dawdle(uint32_t *random)
 static void write_in(struct cell *cell, uint32_t *random)
 {
 	long was = cell->values[0];
-	int i;
 
 	CHECK_EQ(++cell->writers, 1);
 	CHECK_EQ(cell->readers, 0);
-	for (i = 0; i < VALUES; i++) {
+	for (int i = 0; i < VALUES; i++) {
 		CHECK_EQ(cell->values[i], was);
 		cell->values[i]++;
 		if (i == VALUES / 2)
@@ -62,11 +60,10 @@ static void write_in(struct cell *cell, uint32_t *random)
 static void read_in(struct storm *storm, struct cell *cell, uint32_t *random)
 {
 	long is = cell->values[0];
-	int i;
 
 	cell->readers++;
 	CHECK_EQ(cell->writers, 0);
-	for (i = 0; i < VALUES; i++) {
+	for (int i = 0; i < VALUES; i++) {
 		CHECK_EQ(cell->values[i], is);
 		if (i == VALUES / 2)
 			dawdle(random);
@@ -126,7 +123,7 @@ THREAD(storm_along, struct storm *storm)
 	storm->ended++;
 }
 
-/* Says more than the watchdog would: what the locks of those that wait hold. */
+/* Unlike the watchdog, this prints the words of the locks. */
 static void await_end(struct storm *storm, int count)
 {
 	int64_t end = now_ns(CLOCK_MONOTONIC) + 8000 * NS_PER_MS;
@@ -155,12 +152,10 @@ static void end_storm(struct storm *storm)
 /* Every thread has come back from its wait, and left nothing. */
 static void check_storm(struct storm *storm, struct thread *threads, int count)
 {
-	int i;
-
 	end_storm(storm);
 	await_end(storm, count);
 	join_all(threads, count);
-	for (i = 0; i < CELLS; i++) {
+	for (int i = 0; i < CELLS; i++) {
 		CHECK_EQ(storm->cells[i].readers, 0);
 		CHECK_EQ(storm->cells[i].writers, 0);
 		check_free(&storm->cells[i].lock);
@@ -214,25 +209,15 @@ static enum rw_kind kinds_that_hold(void)
 
 /* ------------------------------------------------------------- signals -- */
 
-static _Atomic long handled;
-
-static void on_signal(int signal UNUSED)
-{
-	handled++;
-}
-
 TEST(posix_pthread_rwlock__storm_with_signals)
 {
-	struct sigaction action = { .sa_handler = on_signal };
 	struct thread threads[THREADS];
 	static struct storm storm;
 	uint32_t random = 4711;
-	enum rw_kind kind;
 	int64_t end;
 
-	for (kind = 0; kind < kinds_that_hold(); kind++) {
-		action.sa_flags = kind == PREFER_WRITER ? SA_RESTART : 0;
-		CHECK_EQ(sigaction(SIGUSR1, &action, NULL), 0);
+	for (enum rw_kind kind = 0; kind < kinds_that_hold(); kind++) {
+		handle(kind == PREFER_WRITER ? SA_RESTART : 0);
 		handled = 0;
 		make_storm(&storm, kind, false);
 		start_storm(&storm, threads, THREADS);
@@ -256,10 +241,9 @@ TEST(posix_pthread_rwlock__storm_of_processes)
 	struct storm *storm = shared_memory(sizeof(*storm));
 	struct thread threads[EACH_HAS];
 	pid_t children[CHILDREN];
-	int i;
 
 	make_storm(storm, PREFER_READER, true);
-	for (i = 0; i < CHILDREN; i++) {
+	for (int i = 0; i < CHILDREN; i++) {
 		children[i] = fork_watched();
 		if (children[i])
 			continue;
@@ -270,12 +254,14 @@ TEST(posix_pthread_rwlock__storm_of_processes)
 	start_storm(storm, threads, EACH_HAS);
 	sleep_ms(STORM_MS);
 	end_storm(storm);
-	for (i = 0; i < CHILDREN; i++)
+	for (int i = 0; i < CHILDREN; i++)
 		REAP(children[i]);
 	check_storm(storm, threads, EACH_HAS);
 }
 
-/* Forks in the midst: the child has other locks, and those it unlocks. */
+/*
+ * Children have a storm of their own, and unlock what the forking thread held.
+ */
 TEST(posix_fork__storm_in_the_parent)
 {
 	enum { FORKS = 12, CHILD_HAS = 4 };
@@ -283,18 +269,16 @@ TEST(posix_fork__storm_in_the_parent)
 	static struct storm storm, childs;
 	pthread_rwlock_t held;
 	pid_t child;
-	int i;
 
 	make_storm(&storm, PREFER_READER, false);
 	start_storm(&storm, threads, THREADS);
-	for (i = 0; i < FORKS; i++) {
+	for (int i = 0; i < FORKS; i++) {
 		make_rwlock(&held, i % RW_KINDS, false);
 		make_storm(&childs, i % kinds_that_hold(), false);
 		OK(pthread_rwlock_rdlock(&held));
 		OK(pthread_rwlock_rdlock(&childs.cells[1].lock));
 		usleep(2000);
-		child = fork_watched();
-		if (child == 0) {
+		IN_CHILD(child) {
 			CHECK_ERR(pthread_rwlock_trywrlock(&held), EBUSY);
 			OK(pthread_rwlock_unlock(&held));
 			check_free(&held);
@@ -302,7 +286,6 @@ TEST(posix_fork__storm_in_the_parent)
 			start_storm(&childs, own, CHILD_HAS);
 			sleep_ms(20);
 			check_storm(&childs, own, CHILD_HAS);
-			_exit(0);
 		}
 		OK(pthread_rwlock_unlock(&held));
 		OK(pthread_rwlock_unlock(&childs.cells[1].lock));
@@ -318,112 +301,91 @@ TEST(posix_fork__storm_in_the_parent)
 TEST(posix_fork__child_unlocks_its_read_locks)
 {
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	pid_t child;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			OK(pthread_rwlock_rdlock(&lock));
-		child = fork_watched();
-		if (child == 0) {
-			for (i = 0; i < 3; i++) {
+		IN_A_CHILD {
+			for (int i = 0; i < 3; i++) {
 				CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 				OK(elsewhere(&lock, RDLOCK));
 				OK(pthread_rwlock_unlock(&lock));
 			}
 			check_free(&lock);
-			_exit(0);
 		}
-		REAP(child);
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			OK(pthread_rwlock_unlock(&lock));
 		check_free(&lock);
 	}
 }
 
-/* What other threads read is being read in the child for ever: it may read. */
+/* Other threads' read locks stay in the child for ever, but it may read. */
 TEST(glibc_fork__other_threads_read_locks_let_the_child_read)
 {
 	struct holder readers[3];
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	pid_t child;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
-		for (i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++)
 			hold_elsewhere(&readers[i], &lock, RDLOCK);
 		OK(pthread_rwlock_rdlock(&lock));
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			OK(pthread_rwlock_unlock(&lock));
 			CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 			CHECK_ERR(take(&lock, TIMEDWRLOCK, 3), ETIMEDOUT);
-			for (i = 0; i < 50; i++) {
+			for (int i = 0; i < 50; i++) {
 				OK(pthread_rwlock_rdlock(&lock));
 				OK(elsewhere(&lock, RDLOCK));
 				OK(pthread_rwlock_unlock(&lock));
 			}
 			CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
-			_exit(0);
 		}
-		REAP(child);
 		OK(pthread_rwlock_unlock(&lock));
 		let_all_go(readers, 3);
 		check_free(&lock);
 	}
 }
 
-/* What another thread writes stays locked in the child. */
+/* Another thread's write lock stays in the child. */
 TEST(posix_fork__other_threads_write_lock_shuts_the_child_out)
 {
 	struct holder writer;
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	pid_t child;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
 		hold_elsewhere(&writer, &lock, WRLOCK);
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
 			CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 			CHECK_ERR(take(&lock, TIMEDRDLOCK, 3), ETIMEDOUT);
 			CHECK_ERR(take(&lock, CLOCKWRLOCK, 3), ETIMEDOUT);
-			_exit(0);
 		}
-		REAP(child);
 		let_go(&writer);
 		check_free(&lock);
 	}
 }
 
 /*
- * The way for a library's rwlocks: its handler in the child makes them anew,
- * whichever threads held or awaited them. (On glibc 2.36 unlocking won't do. A
- * write lock is known by its thread's id, and that is another one in the child;
- * and a writer that waited keeps its place, though it is not there any more.)
+ * This is how libraries do it: the handler in the child makes the rwlocks anew,
+ * whichever threads held or awaited them. (On glibc 2.36 it isn't enough to
+ * unlock them: a write lock is known by its owner's thread id, which is another
+ * one in the child, and a writer that waited in the parent still counts.)
  */
 static struct storm made_anew;
 
 static void write_all(void)
 {
-	int i;
-
-	for (i = 0; i < CELLS; i++)
+	for (int i = 0; i < CELLS; i++)
 		OK(pthread_rwlock_wrlock(&made_anew.cells[i].lock));
 }
 
 static void unlock_all(void)
 {
-	int i;
-
-	for (i = CELLS - 1; i >= 0; i--)
+	for (int i = CELLS - 1; i >= 0; i--)
 		OK(pthread_rwlock_unlock(&made_anew.cells[i].lock));
 }
 
@@ -435,54 +397,43 @@ static void make_all_anew(void)
 TEST(glibc_pthread_atfork__rwlocks_made_anew_in_the_child)
 {
 	struct thread threads[THREADS], own[3];
-	pid_t child;
-	int i;
 
 	make_all_anew();
 	OK(pthread_atfork(write_all, unlock_all, make_all_anew));
 	start_storm(&made_anew, threads, THREADS);
-	for (i = 0; i < 15; i++) {
+	for (int i = 0; i < 15; i++) {
 		usleep(1000);
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			start_storm(&made_anew, own, 3);
 			sleep_ms(10);
 			check_storm(&made_anew, own, 3);
-			_exit(0);
 		}
-		REAP(child);
 	}
 	check_storm(&made_anew, threads, THREADS);
 }
 
-/* The parent goes on as it would have: the child unlocks none of its locks. */
+/* The parent isn't affected: the child's unlocks are of its own copy. */
 TEST(posix_fork__child_changes_nothing_in_the_parent)
 {
 	struct holder reader, writers[2];
 	pthread_rwlock_t lock;
-	enum rw_kind kind;
-	pid_t child;
-	int i;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
 		hold_elsewhere(&reader, &lock, RDLOCK);
 		OK(pthread_rwlock_rdlock(&lock));
-		for (i = 0; i < 2; i++)
+		for (int i = 0; i < 2; i++)
 			wait_elsewhere(&writers[i], &lock, WRLOCK);
-		child = fork_watched();
-		if (child == 0) {
+		IN_A_CHILD {
 			OK(pthread_rwlock_unlock(&lock));
 			make_rwlock(&lock, kind, false);
 			check_free(&lock);
-			_exit(0);
 		}
-		REAP(child);
 		CHECK(!writers[0].done && !writers[1].done);
 		OK(pthread_rwlock_unlock(&lock));
 		usleep(1000);
 		CHECK(!writers[0].done && !writers[1].done);
-		for (i = 0; i < 2; i++)
+		for (int i = 0; i < 2; i++)
 			writers[i].release = true;
 		let_go(&reader);
 		let_all_go(writers, 2);

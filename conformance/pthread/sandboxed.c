@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <threads.h>
 
-/* What threads that come and go need, locks, and this program's checks. */
+/* What threads need to start and end, locks, and this program's checks. */
 static const int allowed[] = {
 	SYS_futex,	  SYS_exit,	      SYS_exit_group,
 	SYS_write,	  SYS_read,	      SYS_mmap,
@@ -23,7 +23,7 @@ static const int allowed[] = {
 	SYS_clock_nanosleep, SYS_newfstatat,  SYS_clock_gettime,
 };
 
-enum { ALLOWED = sizeof(allowed) / sizeof(allowed[0]), THREADS = 4 };
+enum { ALLOWED = COUNT(allowed), THREADS = 4 };
 
 static void on_trap(int signal UNUSED, siginfo_t *info, void *context UNUSED)
 {
@@ -38,11 +38,10 @@ static void enter_sandbox(void)
 		.sa_sigaction = on_trap,
 		.sa_flags = SA_SIGINFO,
 	};
-	int i;
 
 	filter[0] = (struct sock_filter)BPF_STMT(
 		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (i = 0; i < ALLOWED; i++)
+	for (int i = 0; i < ALLOWED; i++)
 		filter[i + 1] = (struct sock_filter)BPF_JUMP(
 			BPF_JMP | BPF_JEQ | BPF_K, allowed[i], ALLOWED - i, 0);
 	filter[ALLOWED + 1] = (struct sock_filter)BPF_STMT(
@@ -93,9 +92,8 @@ static long counter;
 THREAD(use_mutex, void *argument UNUSED)
 {
 	struct timespec at;
-	int i;
 
-	for (i = 0; i < 20000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		OK(pthread_mutex_lock(&mutex));
 		counter++;
 		/* Others have to sleep. */
@@ -118,9 +116,7 @@ TEST(linux_seccomp__mutexes)
 
 THREAD(use_c11_mutex, void *argument UNUSED)
 {
-	int i;
-
-	for (i = 0; i < 20000; i++) {
+	for (int i = 0; i < 20000; i++) {
 		CHECK_EQ(mtx_lock(&mtx), thrd_success);
 		counter++;
 		CHECK_EQ(mtx_unlock(&mtx), thrd_success);
@@ -137,9 +133,8 @@ TEST(linux_seccomp__c11_mutexes)
 THREAD(use_rwlock, void *argument UNUSED)
 {
 	struct timespec at;
-	int i;
 
-	for (i = 0; i < 50000; i++) {
+	for (int i = 0; i < 50000; i++) {
 		if (i % 1000 == 0) {
 			OK(pthread_rwlock_wrlock(&rwlock));
 			counter++;
@@ -161,12 +156,10 @@ TEST(linux_seccomp__rwlocks)
 	CHECK_EQ(counter, THREADS * 50);
 }
 
-/* A holder that sleeps: spinners give way. */
+/* The holder sleeps, so that spinners have to give way. */
 THREAD(use_spinlock, void *argument UNUSED)
 {
-	int i;
-
-	for (i = 0; i < 200; i++) {
+	for (int i = 0; i < 200; i++) {
 		OK(pthread_spin_lock(&spinlock));
 		counter++;
 		if (i % 20 == 0)
@@ -185,9 +178,8 @@ TEST(linux_seccomp__spinlocks)
 THREAD(use_semaphore, void *argument UNUSED)
 {
 	struct timespec at;
-	int i;
 
-	for (i = 0; i < 5000; i++) {
+	for (int i = 0; i < 5000; i++) {
 		CHECK_EQ(sem_wait(&semaphore), 0);
 		if (i % 500 == 0)
 			usleep(100);
@@ -206,9 +198,9 @@ TEST(linux_seccomp__semaphores)
 
 THREAD(use_barrier, void *argument UNUSED)
 {
-	int i, result;
+	int result;
 
-	for (i = 0; i < 1000; i++) {
+	for (int i = 0; i < 1000; i++) {
 		result = pthread_barrier_wait(&barrier);
 		CHECK(result == 0 || result == PTHREAD_BARRIER_SERIAL_THREAD);
 	}
@@ -223,9 +215,8 @@ TEST(linux_seccomp__barriers)
 THREAD(use_condvar, void *argument)
 {
 	struct timespec at;
-	int i;
 
-	for (i = 0; i < 500; i++) {
+	for (int i = 0; i < 500; i++) {
 		OK(pthread_mutex_lock(&mutex));
 		if (argument) {
 			at = in_ms(CLOCK_REALTIME, 1);
@@ -253,9 +244,8 @@ static void call_slowly(void)
 THREAD(use_once, void *argument UNUSED)
 {
 	static pthread_once_t controls[50];
-	int i;
 
-	for (i = 0; i < 50; i++)
+	for (int i = 0; i < 50; i++)
 		OK(pthread_once(&controls[i], call_slowly));
 }
 
@@ -275,19 +265,18 @@ THREAD(wait_once, void *argument UNUSED)
 	OK(pthread_rwlock_unlock(&rwlock));
 }
 
-/* More than there is room for without asking which of them have ended. */
+/* So many that the library has to ask which of them have ended. */
 TEST(linux_seccomp__threads_that_come_and_go)
 {
 	struct thread threads[10];
-	int i;
 
 	enter_sandbox();
-	/* Readers are many: their lock becomes biased. */
-	for (i = 0; i < 1000; i++) {
+	/* After so many read locks the lock is biased. */
+	for (int i = 0; i < 1000; i++) {
 		OK(pthread_rwlock_rdlock(&rwlock));
 		OK(pthread_rwlock_unlock(&rwlock));
 	}
-	for (i = 0; i < 60; i++) {
+	for (int i = 0; i < 60; i++) {
 		OK(pthread_mutex_lock(&mutex));
 		start_all(threads, 10, wait_once, NULL);
 		usleep(2000);

@@ -1,23 +1,10 @@
-/* Signal handlers that interrupt threads that lock and wait. */
+/*
+ * Handlers that lock a mutex which the interrupted code doesn't use. POSIX
+ * doesn't allow that, but programs do it, and glibc bears it at any point.
+ */
 #include "../posix/crowd.h"
 
 static _Atomic long handled;
-
-static void on_signal(int signal UNUSED)
-{
-	/* A handler may change errno only if it puts it back. */
-	int saved = errno;
-
-	handled++;
-	errno = saved;
-}
-
-static void handle(int signal)
-{
-	struct sigaction action = { .sa_handler = on_signal };
-
-	CHECK_EQ(sigaction(signal, &action, NULL), 0);
-}
 
 struct scene {
 	pthread_mutex_t mutex;
@@ -49,8 +36,6 @@ THREAD(wait_once, struct scene *scene)
 	OK(pthread_mutex_unlock(&scene->mutex));
 }
 
-/* ------------------------------------------------ thousands of interruptions -- */
-
 THREAD(count, struct scene *scene)
 {
 	while (!scene->stop) {
@@ -63,49 +48,6 @@ THREAD(count, struct scene *scene)
 	}
 }
 
-THREAD(wait_again_and_again, struct scene *scene)
-{
-	OK(pthread_mutex_lock(&scene->mutex));
-	while (!scene->stop)
-		OK(pthread_cond_wait(&scene->cond, &scene->mutex));
-	OK(pthread_mutex_unlock(&scene->mutex));
-}
-
-static void check_storm(int signals, int wanted)
-{
-	struct scene scene = {
-		.mutex = PTHREAD_MUTEX_INITIALIZER,
-		.cond = PTHREAD_COND_INITIALIZER,
-	};
-	struct thread threads[6];
-	int i;
-
-	handle(SIGUSR1);
-	handled = 0;
-	for (i = 0; i < 6; i++)
-		start(&threads[i], i < 4 ? count : wait_again_and_again, &scene);
-	for (i = 0; i < signals || handled < wanted; i++) {
-		OK(pthread_kill(threads[i % 6].pthread, SIGUSR1));
-		if (i % 8 == 0)
-			usleep(50);
-	}
-	OK(pthread_mutex_lock(&scene.mutex));
-	scene.stop = true;
-	OK(pthread_cond_broadcast(&scene.cond));
-	OK(pthread_mutex_unlock(&scene.mutex));
-	join_all(threads, 6);
-	CHECK_EQ(scene.counter, scene.done);
-}
-
-TEST(posix_pthread_mutex__thousands_of_handlers_break_nothing)
-{
-	check_storm(6000, 3000);
-}
-
-/*
- * Not async-signal-safe by POSIX, and yet programs do it: a handler that locks
- * a mutex which the interrupted code doesn't use. glibc bears it at any point.
- */
 static struct scene of_handler = {
 	.mutex = PTHREAD_MUTEX_INITIALIZER,
 	.cond = PTHREAD_COND_INITIALIZER,
@@ -140,13 +82,12 @@ static void check_handler_waits(void *(*interrupted)(void *), bool locked)
 		.cond = PTHREAD_COND_INITIALIZER,
 	};
 	struct thread thread;
-	int i;
 
 	handle_by_locking();
 	if (locked)
 		OK(pthread_mutex_lock(&scene.mutex));
 	start_asleep(&thread, interrupted, &scene);
-	for (i = 0; i < 20; i++) {
+	for (int i = 0; i < 20; i++) {
 		handled = 0;
 		OK(pthread_mutex_lock(&of_handler.mutex));
 		OK(pthread_kill(thread.pthread, SIGUSR1));
@@ -181,12 +122,11 @@ TEST(glibc_pthread_mutex_lock__in_thousands_of_handlers)
 		.cond = PTHREAD_COND_INITIALIZER,
 	};
 	struct thread threads[4];
-	int i;
 
 	handle_by_locking();
 	handled = 0;
 	start_all(threads, 4, count, &scene);
-	for (i = 0; i < 4000; i++) {
+	for (int i = 0; i < 4000; i++) {
 		OK(pthread_kill(threads[i % 4].pthread, SIGUSR1));
 		if (i % 4 == 0)
 			usleep(50);

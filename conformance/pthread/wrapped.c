@@ -1,6 +1,7 @@
 /*
- * A program linked with a library that wraps a mutex's functions. A preloaded
- * library comes before it, and what that leaves to glibc goes by the wrapper.
+ * A program is linked with a library that wraps a mutex's functions. A
+ * preloaded library comes before the wrapper, and what it leaves to glibc goes
+ * through the wrapper.
  */
 #include "harness.h"
 
@@ -9,10 +10,9 @@ extern _Atomic long wrapped;
 static void check(enum kind kind)
 {
 	pthread_mutex_t mutex;
-	int i;
 
 	OK(make_mutex(&mutex, kind));
-	for (i = 0; i < 3; i++) {
+	for (int i = 0; i < 3; i++) {
 		OK(pthread_mutex_lock(&mutex));
 		CHECK_EQ(mutex.__data.__owner, gettid());
 		OK(pthread_mutex_unlock(&mutex));
@@ -22,10 +22,8 @@ static void check(enum kind kind)
 
 TEST(glibc_dlsym__wrapper_passes_on_mutexes_of_each_kind)
 {
-	enum kind kind;
-
-	for (kind = 0; kind < KINDS; kind++)
-		/* Its owner would need a priority. */
+	for (enum kind kind = 0; kind < KINDS; kind++)
+		/* A thread needs a priority to lock it. */
 		if (kind != PP)
 			check(kind);
 	/* Else the program was linked in another order than it takes. */

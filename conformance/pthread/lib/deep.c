@@ -42,7 +42,7 @@ const struct locks library_addresses = {
 	.syscall = syscall,
 };
 
-/* What the program wants done while the library is loaded: see deepbind.c. */
+/* The program may define it, to be called while the library is loaded. */
 extern void as_library_is_loaded(const struct locks *locks)
 	__attribute__((weak));
 

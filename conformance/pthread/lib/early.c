@@ -33,7 +33,7 @@ static __attribute__((constructor)) void loaded(void)
 		OK(pthread_cond_wait(&cond, &normal));
 	OK(pthread_mutex_unlock(&normal));
 	join(&thread);
-	/* One lock stays, for main to take off. */
+	/* One lock stays, which main takes off. */
 }
 
 int early_has_begun(void)

@@ -1,6 +1,6 @@
 /*
- * The functions by which a library uses objects of its program, however it came
- * by them. Used by deepbind.c.
+ * The functions by which a library uses objects of its program, however it
+ * found them. Used by deepbind.c.
  */
 #ifndef CONFORMANCE_LOCKS_H
 #define CONFORMANCE_LOCKS_H

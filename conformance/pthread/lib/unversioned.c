@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <stddef.h>
 
-/* Whether a condvar in memory that something else lay in works. 0, or the step that doesn't. */
+/*
+ * Whether a condvar in memory with any bytes works. Returns 0, or the step that
+ * failed.
+ */
 int unversioned_condvar(const struct timespec *past, int timed_out)
 {
 	pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,5 +1,5 @@
 /*
- * A library that wraps a few functions, and goes on to the next ones, as profilers
+ * A library that wraps a few functions and calls the next ones, as profilers
  * and checkers do that a program is linked with. Used by wrapped.c.
  */
 #define _GNU_SOURCE
@@ -15,7 +15,10 @@ static int pass_on(const char *name, pthread_mutex_t *mutex)
 
 	wrapped++;
 	next = (int (*)(pthread_mutex_t *))dlsym(RTLD_NEXT, name);
-	/* Each comes back to the other if what is next isn't glibc's. */
+	/*
+	 * Without glibc's function next, the two would call each other for
+	 * ever.
+	 */
 	if (wrapped > 1000 || !next)
 		abort();
 	return next(mutex);
