@@ -24,7 +24,7 @@ struct attributes {
 	const struct attribute *all[5];
 };
 
-#define LIST(...) (const int[]){ __VA_ARGS__ }, sizeof((int[]){ __VA_ARGS__ }) / sizeof(int)
+#define LIST(...) (const int[]){ __VA_ARGS__ }, COUNT(((int[]){ __VA_ARGS__ }))
 
 /* attr_NAME: by pthread_OBJECT_setNAME and getNAME. */
 #define ATTRIBUTE(object, name, values, invalid, no_default)		\

@@ -11,6 +11,11 @@
 static pthread_barrierattr_t attr;
 static pthread_barrier_t barrier;
 
+/* A clause of `barrier`, which is made before the check and destroyed after it. */
+#define BARRIER_CLAUSE(test, count, says)				\
+	CLAUSE_WITHIN(OK(pthread_barrier_init(&barrier, NULL, count)),	\
+		      OK(pthread_barrier_destroy(&barrier)), test, says)
+
 /* Threads that meet at a barrier, round after round. */
 struct meeting {
 	pthread_barrier_t barrier;
@@ -22,29 +27,17 @@ struct meeting {
 	struct thread threads[16];
 };
 
-/* Counts the one to whom the barrier says that it is the one. */
-static int meet(struct meeting *meeting)
-{
-	int got = pthread_barrier_wait(&meeting->barrier);
-
-	if (got == PTHREAD_BARRIER_SERIAL_THREAD)
-		meeting->serial++;
-	else
-		OK(got);
-	return got;
-}
-
 THREAD(meet_often, struct meeting *meeting)
 {
 	int me = meeting->arrived++;
 
 	for (int round = 1; round <= meeting->rounds; round++) {
 		meeting->written[me] = round;
-		meet(meeting);
+		meeting->serial += meet_at(&meeting->barrier);
 		for (int i = 0; i < meeting->people; i++)
 			CHECK_EQ(meeting->written[i], round);
-		/* Nobody writes for the next round before all have read. */
-		meet(meeting);
+		/* No thread writes for the next round before all have read. */
+		meeting->serial += meet_at(&meeting->barrier);
 	}
 	meeting->left++;
 }
@@ -53,14 +46,12 @@ static void start_meeting(struct meeting *meeting, int people, int rounds)
 {
 	*meeting = (struct meeting){ .people = people, .rounds = rounds };
 	OK(pthread_barrier_init(&meeting->barrier, NULL, people));
-	for (int i = 0; i < people; i++)
-		start(&meeting->threads[i], meet_often, meeting);
+	start_all(meeting->threads, people, meet_often, meeting);
 }
 
 static void end_meeting(struct meeting *meeting)
 {
-	for (int i = 0; i < meeting->people; i++)
-		join(&meeting->threads[i]);
+	join_all(meeting->threads, meeting->people);
 	CHECK_EQ(meeting->left, meeting->people);
 	CHECK_EQ(meeting->serial, 2 * meeting->rounds);
 	OK(pthread_barrier_destroy(&meeting->barrier));
@@ -96,6 +87,15 @@ static void seat_guest(struct guest *guest, pthread_barrier_t *barrier)
 	CHECK(!guest->done);
 }
 
+static int count_done(const struct guest *guests, int of)
+{
+	int done = 0;
+
+	for (int i = 0; i < of; i++)
+		done += guests[i].done;
+	return done;
+}
+
 /* How many of them were told that they are the one; the others got 0. */
 static int join_guests(struct guest *guests, int count)
 {
@@ -121,6 +121,13 @@ static void check_two_meet(pthread_barrier_t *barrier)
 	CHECK_EQ(join_guests(guests, 2), 1);
 }
 
+/* The same, after which it is destroyed. */
+static void check_and_destroy(pthread_barrier_t *barrier)
+{
+	check_two_meet(barrier);
+	OK(pthread_barrier_destroy(barrier));
+}
+
 /* -------------------------------------------------- pthread_barrier_init -- */
 
 CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
@@ -130,8 +137,7 @@ CLAUSE(pthread_barrier_init__desc_2__null_is_the_default,
 		OK(pthread_barrierattr_init(&attr));
 		OK(pthread_barrier_init(&barrier, i ? &attr : NULL, 2));
 		OK(pthread_barrierattr_destroy(&attr));
-		check_two_meet(&barrier);
-		OK(pthread_barrier_destroy(&barrier));
+		check_and_destroy(&barrier);
 	}
 }
 
@@ -140,8 +146,7 @@ CLAUSE(pthread_barrier_init__desc_2__what_was_there_does_not_matter,
 {
 	for (EACH_FILLING(barrier)) {
 		OK(pthread_barrier_init(&barrier, NULL, 2));
-		check_two_meet(&barrier);
-		OK(pthread_barrier_destroy(&barrier));
+		check_and_destroy(&barrier);
 	}
 }
 
@@ -152,8 +157,7 @@ CLAUSE(pthread_barrier_init__desc_2__writes_only_where_it_lies,
 
 	GUARD(memory);
 	OK(pthread_barrier_init(&memory.object, NULL, 2));
-	check_two_meet(&memory.object);
-	OK(pthread_barrier_destroy(&memory.object));
+	check_and_destroy(&memory.object);
 	CHECK_GUARDED(memory);
 }
 
@@ -175,13 +179,12 @@ CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
 	}
 }
 
-CLAUSE(pthread_barrier_init__desc_3__count_of_one,
-       "a count of one never waits, and always tells its thread that it is the one")
+BARRIER_CLAUSE(pthread_barrier_init__desc_3__count_of_one, 1,
+	       "a count of one never waits, and always tells its thread that "
+	       "it is the one")
 {
-	OK(pthread_barrier_init(&barrier, NULL, 1));
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
-	OK(pthread_barrier_destroy(&barrier));
 }
 
 /* glibc's limit leaves it room to count those that come too early. */
@@ -229,8 +232,7 @@ CLAUSE(pthread_barrier_init__desc_4__failed_leaves_the_memory,
 	OK(pthread_barrier_destroy(&barrier));
 	CHECK_ERR(pthread_barrier_init(&barrier, NULL, 0), EINVAL);
 	OK(pthread_barrier_init(&barrier, NULL, 2));
-	check_two_meet(&barrier);
-	OK(pthread_barrier_destroy(&barrier));
+	check_and_destroy(&barrier);
 }
 
 /* ----------------------------------------------- pthread_barrier_destroy -- */
@@ -257,13 +259,10 @@ struct vanishing {
 
 THREAD(meet_where_it_vanishes, struct vanishing *vanishing)
 {
-	int got;
-
 	for (int i = 1; i <= vanishing->last; i++) {
 		while (vanishing->turn != i)
 			sched_yield();
-		got = pthread_barrier_wait(vanishing->barrier);
-		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+		meet_at(vanishing->barrier);
 	}
 }
 
@@ -277,7 +276,6 @@ CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
 {
 	struct vanishing vanishing = { .last = 1500 };
 	struct thread others[2];
-	int got;
 
 	START_ALL(others, meet_where_it_vanishes, &vanishing);
 	for (int i = 1; i <= vanishing.last; i++) {
@@ -286,8 +284,7 @@ CLAUSE(pthread_barrier_destroy__desc_1__right_after_the_wait,
 		vanishing.barrier = new_page();
 		OK(pthread_barrier_init(vanishing.barrier, NULL, 3));
 		vanishing.turn = i;
-		got = pthread_barrier_wait(vanishing.barrier);
-		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+		meet_at(vanishing.barrier);
 		OK(pthread_barrier_destroy(vanishing.barrier));
 		give_back(vanishing.barrier);
 	}
@@ -299,17 +296,17 @@ CLAUSE(pthread_barrier_destroy__desc_1__by_the_serial_thread,
 {
 	pthread_barrier_t *barrier;
 	struct guest guests[3];
-	int got;
+	bool serial;
 
 	for (int round = 0; round < 40; round++) {
 		barrier = new_page();
 		OK(pthread_barrier_init(barrier, NULL, 4));
 		for (int i = 0; i < 3; i++)
 			seat_guest(&guests[i], barrier);
-		got = pthread_barrier_wait(barrier);
+		serial = meet_at(barrier);
 		OK(pthread_barrier_destroy(barrier));
 		give_back(barrier);
-		CHECK_EQ((got == PTHREAD_BARRIER_SERIAL_THREAD) + join_guests(guests, 3), 1);
+		CHECK_EQ(serial + join_guests(guests, 3), 1);
 	}
 }
 
@@ -321,16 +318,14 @@ CLAUSE(pthread_barrier_destroy__ret__zero_when_unused, "0 on success")
 
 /* -------------------------------------------------- pthread_barrier_wait -- */
 
-CLAUSE(pthread_barrier_wait__desc_1__all_at_once,
-       "it blocks until as many threads have called it as count says")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_1__all_at_once, 12,
+	       "it blocks until as many threads have called it as count says")
 {
 	struct guest guests[12];
 
-	OK(pthread_barrier_init(&barrier, NULL, 12));
 	for (int i = 0; i < 12; i++)
 		start_guest(&guests[i], &barrier);
 	CHECK_EQ(join_guests(guests, 12), 1);
-	OK(pthread_barrier_destroy(&barrier));
 }
 
 CLAUSE(pthread_barrier_wait__desc_2__one_is_told_in_each_round,
@@ -374,67 +369,45 @@ CLAUSE(pthread_barrier_wait__desc_2__threads_that_end_at_once,
 }
 
 /* Those that are too many belong to the next round, or the one after it. */
-CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count,
-       "threads beyond count make up later rounds")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_2__more_threads_than_count, 3,
+	       "threads beyond count make up later rounds")
 {
 	struct guest guests[12];
-	int i, done;
 
-	OK(pthread_barrier_init(&barrier, NULL, 3));
-	for (i = 0; i < 11; i++) {
+	for (int i = 0; i < 11; i++) {
 		start_guest(&guests[i], &barrier);
 		if (i % 4 == 0)
 			usleep(300);
 	}
-	do {
-		usleep(200);
-		for (done = i = 0; i < 11; i++)
-			done += guests[i].done;
-	} while (done < 9);
+	UNTIL(count_done(guests, 11) >= 9);
 	sleep_ms(5);
-	for (done = i = 0; i < 11; i++)
-		done += guests[i].done;
-	CHECK_EQ(done, 9);
+	CHECK_EQ(count_done(guests, 11), 9);
 	start_guest(&guests[11], &barrier);
 	CHECK_EQ(join_guests(guests, 12), 4);
-	OK(pthread_barrier_destroy(&barrier));
 }
 
-struct crowd {
-	pthread_barrier_t barrier;
-	_Atomic int entered, serial;
-	int turns;
-};
+static _Atomic int turns, serial;
 
-THREAD(crowd_in, struct crowd *crowd)
+/* All of them together take a number of turns that the count divides. */
+THREAD(crowd_in, void *argument UNUSED)
 {
-	int got;
-
-	/* All of them together take a number of turns that count divides. */
-	while (crowd->entered++ < crowd->turns) {
-		got = pthread_barrier_wait(&crowd->barrier);
-		CHECK(got == 0 || got == PTHREAD_BARRIER_SERIAL_THREAD);
-		crowd->serial += got != 0;
-	}
+	while (turns++ < 4000)
+		serial += meet_at(&barrier);
 }
 
-CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier,
-       "the same, with threads that keep coming back: one is told in each round")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier, 2,
+	       "the same, with threads that keep coming back: one is told in "
+	       "each round")
 {
-	struct crowd crowd = { .turns = 4000 };
-
-	OK(pthread_barrier_init(&crowd.barrier, NULL, 2));
-	run_together(5, crowd_in, &crowd);
-	CHECK_EQ(crowd.serial, 2000);
-	OK(pthread_barrier_destroy(&crowd.barrier));
+	run_together(5, crowd_in, NULL);
+	CHECK_EQ(serial, 2000);
 }
 
-CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
-       "a round leaves the barrier as it was initialised")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round, 3,
+	       "a round leaves the barrier as it was initialised")
 {
 	struct guest guests[3];
 
-	OK(pthread_barrier_init(&barrier, NULL, 3));
 	for (int round = 0; round < 10; round++) {
 		for (int i = 0; i < 2; i++)
 			seat_guest(&guests[i], &barrier);
@@ -442,7 +415,6 @@ CLAUSE(pthread_barrier_wait__desc_2__as_new_after_a_round,
 		start_guest(&guests[2], &barrier);
 		CHECK_EQ(join_guests(guests, 3), 1);
 	}
-	OK(pthread_barrier_destroy(&barrier));
 }
 
 CLAUSE(pthread_barrier_wait__desc_3__serial_is_no_error_number,
@@ -485,13 +457,12 @@ static void linger(int signal UNUSED)
 }
 
 /* The others came while it was in the handler; it goes on when it returns. */
-CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
-       "when all came during the handler, it goes on after it")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler, 3,
+	       "when all came during the handler, it goes on after it")
 {
 	struct guest guests[3];
 
 	handle_by(SIGUSR1, linger, 0);
-	OK(pthread_barrier_init(&barrier, NULL, 3));
 	seat_guest(&guests[0], &barrier);
 	OK(pthread_kill(guests[0].thread.pthread, SIGUSR1));
 	UNTIL(in_handler);
@@ -501,7 +472,6 @@ CLAUSE(pthread_barrier_wait__desc_5__completed_during_the_handler,
 	CHECK(!guests[0].done);
 	leave_handler = true;
 	CHECK_EQ(join_guests(guests, 3), 1);
-	OK(pthread_barrier_destroy(&barrier));
 }
 
 CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire, "handlers at any moment disturb no round")
@@ -512,9 +482,9 @@ CLAUSE(pthread_barrier_wait__desc_5__rounds_under_fire, "handlers at any moment 
 	/* On a busy machine a meeting may be over before the first shot. */
 	do {
 		start_meeting(&meeting, 4, 300);
+		UNTIL(meeting.arrived == 4);
 		for (int i = 0; meeting.left < 1 && i < 4000; i++)
-			if (meeting.threads[i % 4].tid)
-				pthread_kill(meeting.threads[i % 4].pthread, SIGUSR1);
+			OK(pthread_kill(meeting.threads[i % 4].pthread, SIGUSR1));
 		end_meeting(&meeting);
 	} while (handled < 50);
 }
@@ -525,14 +495,14 @@ THREAD(work_beside, _Atomic long *work)
 		++*work;
 }
 
-CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, "threads that wait keep none from running")
+BARRIER_CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, 9,
+	       "threads that wait keep none from running")
 {
 	struct guest guests[8];
 	_Atomic long work = 0;
 	struct thread worker;
 	int64_t used;
 
-	OK(pthread_barrier_init(&barrier, NULL, 9));
 	for (int i = 0; i < 8; i++)
 		seat_guest(&guests[i], &barrier);
 	start(&worker, work_beside, &work);
@@ -543,8 +513,7 @@ CLAUSE(pthread_barrier_wait__desc_6__lets_others_run, "threads that wait keep no
 	used = now_ns(CLOCK_PROCESS_CPUTIME_ID);
 	sleep_ms(50);
 	CHECK(now_ns(CLOCK_PROCESS_CPUTIME_ID) - used < 40 * NS_PER_MS);
-	CHECK_EQ(pthread_barrier_wait(&barrier) == 0 ? 0 : 1, 1 - join_guests(guests, 8));
-	OK(pthread_barrier_destroy(&barrier));
+	CHECK_EQ(meet_at(&barrier) + join_guests(guests, 8), 1);
 }
 
 /* ------------------------------------------------------ their attributes -- */
@@ -567,8 +536,7 @@ CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
 		OK(pthread_barrierattr_setpshared(&attr, !i));
 		OK(pthread_barrierattr_destroy(&attr));
 		memset(&attr, 0xff, sizeof(attr));
-		check_two_meet(&barrier);
-		OK(pthread_barrier_destroy(&barrier));
+		check_and_destroy(&barrier);
 	}
 }
 
@@ -588,14 +556,12 @@ struct shared_meeting {
 
 THREAD(meet_as_process, struct shared_meeting *shared)
 {
-	int got, me = shared->arrived++;
+	int me = shared->arrived++;
 
 	for (int round = 1; round <= 200; round++) {
 		if (round % 2)
 			shared->written[me] = round;
-		got = pthread_barrier_wait(&shared->barrier);
-		CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
-		shared->serial += got != 0;
+		shared->serial += meet_at(&shared->barrier);
 		for (int i = 0; round % 2 && i < 4; i++)
 			CHECK_EQ(shared->written[i], round);
 	}
@@ -636,13 +602,13 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
 	OK(pthread_barrier_destroy(mapped[1]));
 }
 
-CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
-       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a forked child's copy is its own")
+BARRIER_CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs, 2,
+	       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a "
+	       "forked child's copy is its own")
 {
 	struct guest guests[2];
 	pid_t child;
 
-	OK(pthread_barrier_init(&barrier, NULL, 2));
 	child = fork_watched();
 	seat_guest(&guests[0], &barrier);
 	if (child == 0) {
@@ -654,7 +620,6 @@ CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
 	CHECK(!guests[0].done);
 	start_guest(&guests[1], &barrier);
 	CHECK_EQ(join_guests(guests, 2), 1);
-	OK(pthread_barrier_destroy(&barrier));
 }
 
 CLAUSE_BY(check_refused(&barrierattr_attributes, &attr_pshared),

@@ -237,16 +237,12 @@ CLAUSE(mtx_lock__desc_1__sees_what_was_written,
 /* The victim waits for what this thread has. */
 static void check_storm(lock_call *lock)
 {
-	struct storm storm;
-
 	lock_by = lock;
 	for (EACH_TYPE(type)) {
 		entered = 0;
-		handled = 0;
 		IS(mtx_lock(&mutex), success);
 		start_asleep(&waiter, enter, NULL);
-		begin_storm(&storm, &waiter);
-		end_storm(&storm);
+		storm_at(&waiter);
 		CHECK_EQ(entered, 0);
 		IS(mtx_unlock(&mutex), success);
 		join(&waiter);
@@ -309,27 +305,21 @@ CLAUSE_BY(check_counts(lock_far), mtx_timedlock__desc_1__recursive_counts,
 
 THREAD(time_out, void *argument UNUSED)
 {
-	const struct timespec ends[] = {
-		in_ms(CLOCK_REALTIME, 15), in_ms(CLOCK_REALTIME, -1000), { 0, 0 }, { -1, 0 },
-	};
+	const struct timespec soon = in_ms(CLOCK_REALTIME, 15);
 
 	errno = 4711;
-	for (EACH(i, ends)) {
-		IS(mtx_timedlock(&mutex, &ends[i]), timedout);
-		CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&ends[i]));
-	}
+	IS(mtx_timedlock(&mutex, &soon), timedout);
+	CHECK_REACHED(CLOCK_REALTIME, soon);
+	for (EACH(i, passed_deadlines))
+		IS(mtx_timedlock(&mutex, &passed_deadlines[i]), timedout);
 	IS(mtx_trylock(&mutex), busy);
 	CHECK_EQ(errno, 4711);
 }
 
 THREAD(refuse_nanoseconds, void *argument UNUSED)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-
-	for (EACH(i, invalid_nanoseconds)) {
-		at.tv_nsec = invalid_nanoseconds[i];
-		IS(mtx_timedlock(&mutex, &at), error);
-	}
+	for (EACH(i, invalid_nanoseconds))
+		IS(mtx_timedlock(&mutex, &invalid_nanoseconds[i]), error);
 }
 
 /* In another thread, while this one has the mutex. */
@@ -350,15 +340,15 @@ CLAUSE_BY(run_while_locked(time_out), mtx_timedlock__ret__timedout,
 CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
        "a mutex that is free is locked whatever the deadline")
 {
-	struct timespec past = in_ms(CLOCK_REALTIME, -1000);
-	struct timespec bad = { .tv_nsec = NS_PER_S };
-
 	for (EACH_TYPE(type)) {
-		IS(mtx_timedlock(&mutex, &past), success);
-		check_taken();
-		IS(mtx_unlock(&mutex), success);
-		IS(mtx_timedlock(&mutex, &bad), success);
-		IS(mtx_unlock(&mutex), success);
+		for (EACH(i, passed_deadlines)) {
+			IS(mtx_timedlock(&mutex, &passed_deadlines[i]), success);
+			CHECK_HELD_ONCE_AS_MTX();
+		}
+		for (EACH(i, invalid_deadlines)) {
+			IS(mtx_timedlock(&mutex, &invalid_deadlines[i]), success);
+			IS(mtx_unlock(&mutex), success);
+		}
 	}
 }
 
@@ -493,23 +483,21 @@ static void start_waiter(void *(*run)(void *argument))
 }
 
 /* Clauses that the pages of both waits share. */
-#define CND_CLAUSE(part, with_deadline)					\
+#define CND_CLAUSE(section, test, says, part, with_deadline)		\
+	CLAUSE_IN(section, test, says)					\
 	{								\
 		for (EACH_TYPE(type)) {					\
 			make_cond_of_cnd(with_deadline);		\
 			part();						\
 		}							\
 	}
-#define CND_CLAUSES(part, says)						\
-	static void part(void);						\
-	CLAUSE(cnd_wait__##part, says) CND_CLAUSE(part, false)		\
-	CLAUSE(cnd_timedwait__##part, says) CND_CLAUSE(part, true)	\
-	static void part(void)
 #define CND_CLAUSES_IN(section, part, says)				\
 	static void part(void);						\
-	CLAUSE_IN(section, cnd_wait__##part, says) CND_CLAUSE(part, false) \
-	CLAUSE_IN(section, cnd_timedwait__##part, says) CND_CLAUSE(part, true) \
+	CND_CLAUSE(section, cnd_wait__##part, says, part, false)	\
+	CND_CLAUSE(section, cnd_timedwait__##part, says, part, true)	\
 	static void part(void)
+/* In the section that the name says. */
+#define CND_CLAUSES(part, says) CND_CLAUSES_IN(NULL, part, says)
 
 CND_CLAUSES(desc_1__releases_and_blocks,
 	    "it releases the mutex and blocks, and has the mutex when it returns thrd_success "
@@ -573,17 +561,17 @@ CLAUSE(cnd_timedwait__ret__timedout,
        "thrd_timedout, with the mutex, when the deadline, a time of TIME_UTC's, is reached, not "
        "before, or has passed before the call")
 {
-	struct timespec ends[] = { { 0, 0 }, { -1, 0 }, { 1, 999999999 }, { 0, 0 } };
+	struct timespec soon;
 
 	for (EACH_TYPE(type)) {
 		make_cond_of_cnd(true);
 		IS(mtx_lock(&mutex), success);
 		errno = 4711;
-		ends[3] = in_ms(CLOCK_REALTIME, 15);
-		for (EACH(i, ends)) {
-			IS(until_ended(&ends[i]), timedout);
-			CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&ends[i]));
-		}
+		soon = in_ms(CLOCK_REALTIME, 15);
+		IS(until_ended(&soon), timedout);
+		CHECK_REACHED(CLOCK_REALTIME, soon);
+		for (EACH(i, passed_deadlines))
+			IS(until_ended(&passed_deadlines[i]), timedout);
 		CHECK_EQ(errno, 4711);
 		CHECK_HELD_ONCE_AS_MTX();
 	}
@@ -592,15 +580,12 @@ CLAUSE(cnd_timedwait__ret__timedout,
 CLAUSE(cnd_timedwait__ret__error_bad_nanoseconds,
        "thrd_error, with the mutex, when the nanoseconds are negative or a second and more")
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
-
 	for (EACH_TYPE(type)) {
 		make_cond_of_cnd(true);
 		IS(mtx_lock(&mutex), success);
-		for (EACH(i, invalid_nanoseconds)) {
-			at.tv_nsec = invalid_nanoseconds[i];
-			IS(cnd_timedwait(&cond, &mutex, &at), error);
-		}
+		for (EACH(i, invalid_deadlines))
+			IS(cnd_timedwait(&cond, &mutex, &invalid_deadlines[i]),
+			   error);
 		check_taken();
 		IS(mtx_unlock(&mutex), success);
 	}
@@ -651,12 +636,8 @@ CND_CLAUSES_IN("XSH 2.9.5.2", desc_1__cancelled_with_the_mutex,
 
 CND_CLAUSES(desc_2__handlers_cause_no_error, "signal handlers that run meanwhile cause no error")
 {
-	struct storm storm;
-
-	handled = 0;
 	start_waiter(take_permit);
-	begin_storm(&storm, &waiter);
-	end_storm(&storm);
+	storm_at(&waiter);
 	CHECK_EQ(returned, 0);
 	permit_by(cnd_broadcast, 1, true);
 	join(&waiter);
@@ -686,7 +667,7 @@ CLAUSE(cnd_signal__desc_1__unblocks_one_at_least,
 	}
 }
 
-static void notify_nobody(int (*notify)(cnd_t *cond))
+static void notify_none(int (*notify)(cnd_t *cond))
 {
 	struct timespec at;
 
@@ -702,7 +683,7 @@ static void notify_nobody(int (*notify)(cnd_t *cond))
 	IS(mtx_unlock(&mutex), success);
 }
 
-CLAUSE_BY(notify_nobody(cnd_signal), cnd_signal__desc_1__without_waiters,
+CLAUSE_BY(notify_none(cnd_signal), cnd_signal__desc_1__without_waiters,
 	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 
 CLAUSE(cnd_broadcast__desc_1__unblocks_all,
@@ -719,7 +700,7 @@ CLAUSE(cnd_broadcast__desc_1__unblocks_all,
 	}
 }
 
-CLAUSE_BY(notify_nobody(cnd_broadcast), cnd_broadcast__desc_1__without_waiters,
+CLAUSE_BY(notify_none(cnd_broadcast), cnd_broadcast__desc_1__without_waiters,
 	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
 
 CLAUSE(cnd_init__desc_1__makes_and_makes_anew,

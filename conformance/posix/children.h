@@ -15,7 +15,7 @@
 
 #define REAP_ALL(children)						\
 	do {								\
-		for (size_t i_ = 0; i_ < sizeof(children) / sizeof((children)[0]); i_++) \
+		for (EACH(i_, children))				\
 			REAP((children)[i_]);				\
 	} while (0)
 

@@ -53,6 +53,20 @@ struct clause {
 		check;							\
 	}
 
+/*
+ * A clause whose check has a setting: `begin` comes before it, `end` after it. A
+ * program gives the settings of its objects names of their own.
+ */
+#define CLAUSE_WITHIN(begin, end, test, says)				\
+	static void test##_within(void);				\
+	CLAUSE(test, says)						\
+	{								\
+		begin;							\
+		test##_within();					\
+		end;							\
+	}								\
+	static void test##_within(void)
+
 /* The linker makes these two. */
 extern const struct clause *const __start_clauses[], *const __stop_clauses[];
 
@@ -78,10 +92,10 @@ static const char *const pages[] = {
 
 static const char *page_of(const char *function)
 {
-	size_t at, length = strlen(function);
+	size_t length = strlen(function);
 	const char *found;
 
-	for (at = 0; at < sizeof(pages) / sizeof(pages[0]); at++)
+	for (EACH(at, pages))
 		for (found = strstr(pages[at], function); found;
 		     found = strstr(found + 1, function))
 			if ((found == pages[at] || found[-1] == ' ') && strchr(", ", found[length]))
@@ -99,9 +113,8 @@ static const char *section_of(const char *part)
 		{ "sec_", "2.9.5." },
 	};
 	char *section;
-	size_t at;
 
-	for (at = 0; at < sizeof(prefixes) / sizeof(prefixes[0]); at++) {
+	for (EACH(at, prefixes)) {
 		if (strncmp(part, prefixes[at][0], strlen(prefixes[at][0])))
 			continue;
 		CHECK(asprintf(&section, "%s%s", prefixes[at][1],

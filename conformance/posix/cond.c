@@ -128,9 +128,24 @@ static void permit_and_join(void)
 	join(&waiter);
 }
 
+/* No thread notifies it. */
+static void time_out_in_scene(enum call call, const struct timespec *at)
+{
+	OK(pthread_mutex_lock(MUTEX));
+	until_timed_out(call, COND, MUTEX, at);
+	OK(pthread_mutex_unlock(MUTEX));
+}
+
+static void sleep_in_scene(void *(*run)(void *argument))
+{
+	start(&waiter, run, NULL);
+	UNTIL(scene.stage);
+	until_asleep(&waiter);
+}
+
 /* ----------------------------------------------------- init and destroy -- */
 
-/* Notifications do no harm, and a wait with nobody to notify it ends by its deadline. */
+/* Notifications do no harm, and a wait that none ends is ended by its deadline. */
 static void check_works(pthread_cond_t *cond)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 5);
@@ -222,9 +237,7 @@ CLAUSE(pthread_cond_destroy__desc_2__without_waiters,
 	for (EACH_SCENE(WAIT)) {
 		start_waiter(wait_for_permit);
 		permit_and_join();
-		OK(pthread_mutex_lock(MUTEX));
-		until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
-		OK(pthread_mutex_unlock(MUTEX));
+		time_out_in_scene(TIMEDWAIT, &at);
 		OK(pthread_cond_destroy(COND));
 	}
 }
@@ -548,9 +561,7 @@ static void start_to_wait_for_the_dead(enum call call, bool shared, int error)
 	scene.call = call;
 	scene.stage = GATE->permits = 0;
 	wanted = error;
-	start(&waiter, wait_for_the_dead, NULL);
-	UNTIL(scene.stage);
-	until_asleep(&waiter);
+	sleep_in_scene(wait_for_the_dead);
 }
 
 WAIT_CLAUSES(err_EOWNERDEAD__last_owner_died,
@@ -617,9 +628,7 @@ WAIT_CLAUSES(desc_7__cancelled_with_the_mutex,
 	     "handler runs")
 {
 	for (EACH_SCENE(call)) {
-		start(&waiter, wait_to_be_cancelled, NULL);
-		UNTIL(scene.stage);
-		until_asleep(&waiter);
+		sleep_in_scene(wait_to_be_cancelled);
 		OK(pthread_cancel(waiter.pthread));
 		check_cancelled();
 	}
@@ -680,9 +689,7 @@ CLAUSE(pthread_cond_wait__desc_7__disabled_cancellation_waits,
 {
 	for (EACH_CALL(call)) {
 		make_scene(ERRORCHECK, call);
-		start(&waiter, wait_disabled, NULL);
-		UNTIL(scene.stage);
-		until_asleep(&waiter);
+		sleep_in_scene(wait_disabled);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(5);
 		CHECK_EQ(scene.cleaned, 0);
@@ -785,10 +792,9 @@ TIMED_CLAUSES(desc_9__deadline_already_passed,
 			OK(pthread_mutex_lock(MUTEX));
 			for (EACH(i, just_now))
 				until_timed_out(call, COND, MUTEX, &just_now[i]);
-			for (EACH(i, long_past))
-				until_timed_out(call, COND, MUTEX, &long_past[i]);
-			for (EACH(i, negative))
-				until_timed_out(call, COND, MUTEX, &negative[i]);
+			for (EACH(i, passed_deadlines))
+				until_timed_out(call, COND, MUTEX,
+						&passed_deadlines[i]);
 			check_own();
 			OK(pthread_mutex_unlock(MUTEX));
 		}
@@ -891,18 +897,13 @@ TIMED_CLAUSES(desc_11__waits_for_the_mutex,
 TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
 	      "the nanoseconds are negative or a second and more; the caller has the mutex")
 {
-	struct timespec at;
-
 	for (EACH_SCENE(call)) {
 		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
 			OK(pthread_mutex_lock(MUTEX));
-			for (EACH(i, invalid_nanoseconds)) {
-				at = in_ms(clock_of(call), 1000);
-				at.tv_nsec = invalid_nanoseconds[i];
-				CHECK_ERR(wait_until(call, COND, MUTEX, &at), EINVAL);
-				at.tv_sec = -1;
-				CHECK_ERR(wait_until(call, COND, MUTEX, &at), EINVAL);
-			}
+			for (EACH(i, invalid_deadlines))
+				CHECK_ERR(wait_until(call, COND, MUTEX,
+						     &invalid_deadlines[i]),
+					  EINVAL);
 			check_own();
 			OK(pthread_mutex_unlock(MUTEX));
 		}
@@ -932,13 +933,9 @@ WAIT_CLAUSES(desc_12__handlers_cause_no_error,
 	     "when a signal handler returns the thread waits on or returns 0 as if awakened for "
 	     "no reason, and never EINTR")
 {
-	struct storm storm;
-
 	for (EACH_SCENE(call)) {
-		handled = 0;
 		start_waiter(wait_in_scene);
-		begin_storm(&storm, &waiter);
-		end_storm(&storm);
+		storm_at(&waiter);
 		CHECK_EQ(scene.returned, 0);
 		permit_and_join();
 	}
@@ -967,8 +964,6 @@ TIMED_CLAUSES(desc_12__handlers_dont_move_the_deadline,
 	struct storm storm;
 
 	make_scene(DEFAULT, call);
-	handled = 0;
-	handle(0);
 	start(&waiter, time_out_in_storm, NULL);
 	begin_storm(&storm, &waiter);
 	UNTIL(scene.returned);
@@ -1018,20 +1013,20 @@ CLAUSE_BY(signal_one_by_one(true), pthread_cond_signal__desc_2__unblocks_one_at_
 CLAUSE_BY(signal_one_by_one(false), pthread_cond_signal__desc_4__without_the_mutex,
 	  "and called without it")
 
+static int signal_to_each(pthread_cond_t *cond)
+{
+	for (int i = 0; i < WAITERS; i++)
+		OK(pthread_cond_signal(cond));
+	return 0;
+}
+
 CLAUSE(pthread_cond_signal__desc_2__each_unblocks_another,
        "as many signals as there are waiters, one right after the other, unblock them all")
 {
 	for (int held = 0; held < 2; held++) {
 		for (EACH_SCENE(WAIT)) {
 			start_waiters();
-			OK(pthread_mutex_lock(MUTEX));
-			GATE->permits = WAITERS;
-			if (!held)
-				OK(pthread_mutex_unlock(MUTEX));
-			for (int i = 0; i < WAITERS; i++)
-				OK(pthread_cond_signal(COND));
-			if (held)
-				OK(pthread_mutex_unlock(MUTEX));
+			permit_by(signal_to_each, WAITERS, held);
 			join_waiters();
 		}
 	}
@@ -1071,7 +1066,7 @@ CLAUSE(pthread_cond_signal__desc_2__later_waiters_dont_take_it,
 	}
 }
 
-static void notify_nobody(int (*notify)(pthread_cond_t *cond))
+static void notify_none(int (*notify)(pthread_cond_t *cond))
 {
 	struct timespec at;
 
@@ -1080,14 +1075,12 @@ static void notify_nobody(int (*notify)(pthread_cond_t *cond))
 	for (int i = 0; i < 5; i++)
 		OK(notify(COND));
 	CHECK_EQ(errno, 4711);
-	OK(pthread_mutex_lock(MUTEX));
-	at = in_ms(CLOCK_REALTIME, 20);
 	/* No more than a few returns for no reason. */
-	until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
-	OK(pthread_mutex_unlock(MUTEX));
+	at = in_ms(CLOCK_REALTIME, 20);
+	time_out_in_scene(TIMEDWAIT, &at);
 }
 
-CLAUSE_BY(notify_nobody(pthread_cond_signal), pthread_cond_signal__desc_5__without_waiters,
+CLAUSE_BY(notify_none(pthread_cond_signal), pthread_cond_signal__desc_5__without_waiters,
 	  "it has no effect when nobody waits: it isn't kept for later")
 
 static int places[3];
@@ -1186,7 +1179,7 @@ CLAUSE(pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time,
 	}
 }
 
-CLAUSE_BY(notify_nobody(pthread_cond_broadcast), pthread_cond_broadcast__desc_5__without_waiters,
+CLAUSE_BY(notify_none(pthread_cond_broadcast), pthread_cond_broadcast__desc_5__without_waiters,
 	  "it has no effect when nobody waits: it isn't kept for later")
 
 THREAD(broadcast_later, void *argument UNUSED)

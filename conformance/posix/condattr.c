@@ -26,8 +26,7 @@ static void check_clock(pthread_cond_t *cond, clockid_t clock)
 	for (int tries = 0; tries < 100 && !error; tries++)
 		error = pthread_cond_timedwait(cond, &mutex, &at);
 	CHECK_ERR(error, ETIMEDOUT);
-	CHECK(now_ns(clock) >= at.tv_sec * NS_PER_S + at.tv_nsec);
-	CHECK(now_ns(clock) < at.tv_sec * NS_PER_S + at.tv_nsec + LATE_MS * NS_PER_MS);
+	CHECK_REACHED(clock, at);
 	OK(pthread_mutex_unlock(&mutex));
 }
 
@@ -112,95 +111,54 @@ CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_pshared),
 	  pthread_condattr_setpshared__desc_1__sets_it_alone,
 	  "it sets that and no other attribute")
 
-struct shared {
-	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	int waiting, permits, passed;
-};
-
-static void make_shared(struct shared *shared)
+/* A gate in memory that processes share. */
+static struct gate *make_shared_gate(void)
 {
-	OK(make_mutex(&shared->mutex, PSHARED));
-	make_cond(&shared->cond, CLOCK_REALTIME, true);
-	shared->waiting = shared->permits = shared->passed = 0;
-}
+	struct gate *gate = shared_memory(sizeof(*gate));
 
-static void take_permit(struct shared *shared)
-{
-	OK(pthread_mutex_lock(&shared->mutex));
-	shared->waiting++;
-	while (!shared->permits)
-		OK(pthread_cond_wait(&shared->cond, &shared->mutex));
-	shared->permits--;
-	shared->passed++;
-	OK(pthread_mutex_unlock(&shared->mutex));
-}
-
-static int look(struct shared *shared, const int *number)
-{
-	int result;
-
-	OK(pthread_mutex_lock(&shared->mutex));
-	result = *number;
-	OK(pthread_mutex_unlock(&shared->mutex));
-	return result;
-}
-
-THREAD(take_permit_here, void *argument)
-{
-	take_permit(argument);
+	make_gate(gate, PSHARED);
+	make_cond(&gate->cond, CLOCK_REALTIME, true);
+	return gate;
 }
 
 CLAUSE(pthread_condattr_setpshared__desc_2__works_between_processes,
        "a shared condvar's waiters in other processes are signalled, one at least for a signal, "
        "all by a broadcast")
 {
-	struct shared *shared = shared_memory(sizeof(*shared));
+	struct gate *gate = make_shared_gate();
 	struct thread here;
 	pid_t children[4];
 
-	make_shared(shared);
-	for (int i = 0; i < 4; i++) {
+	for (EACH(i, children)) {
 		IN_CHILD(children[i])
-			take_permit(shared);
+			wait_for_permit(gate);
 	}
-	start(&here, take_permit_here, shared);
-	UNTIL(look(shared, &shared->waiting) == 5);
+	start(&here, wait_for_permit, gate);
+	until_waiting(gate, 5);
 	for (int i = 0; i < 2; i++) {
-		OK(pthread_mutex_lock(&shared->mutex));
-		shared->permits++;
-		OK(pthread_cond_signal(&shared->cond));
-		OK(pthread_mutex_unlock(&shared->mutex));
-		UNTIL(look(shared, &shared->passed) == i + 1);
+		permit(gate, 1, pthread_cond_signal);
+		UNTIL(passed(gate) == i + 1);
 	}
-	OK(pthread_mutex_lock(&shared->mutex));
-	shared->permits = 3;
-	OK(pthread_mutex_unlock(&shared->mutex));
-	OK(pthread_cond_broadcast(&shared->cond));
+	permit(gate, 3, pthread_cond_broadcast);
 	REAP_ALL(children);
 	join(&here);
-	CHECK_EQ(shared->passed, 5);
-	OK(pthread_cond_destroy(&shared->cond));
-	OK(pthread_mutex_destroy(&shared->mutex));
+	CHECK_EQ(gate->passed, 5);
+	OK(pthread_cond_destroy(&gate->cond));
+	OK(pthread_mutex_destroy(&gate->mutex));
 }
 
 CLAUSE(pthread_condattr_setpshared__desc_2__signalled_from_another_process,
        "a signal from another process reaches a waiter in this one")
 {
-	struct shared *shared = shared_memory(sizeof(*shared));
+	struct gate *gate = make_shared_gate();
 	struct thread here;
 	pid_t child;
 
-	make_shared(shared);
-	start(&here, take_permit_here, shared);
-	UNTIL(look(shared, &shared->waiting) == 1);
+	start(&here, wait_for_permit, gate);
+	until_waiting(gate, 1);
 	until_asleep(&here);
-	IN_CHILD(child) {
-		OK(pthread_mutex_lock(&shared->mutex));
-		shared->permits = 1;
-		OK(pthread_cond_signal(&shared->cond));
-		OK(pthread_mutex_unlock(&shared->mutex));
-	}
+	IN_CHILD(child)
+		permit(gate, 1, pthread_cond_signal);
 	join(&here);
 	REAP(child);
 }
@@ -215,10 +173,7 @@ CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
 	IN_A_CHILD {
 		start(&waiter, wait_for_permit, &gate);
 		until_waiting(&gate, 1);
-		OK(pthread_mutex_lock(&gate.mutex));
-		gate.permits = 1;
-		OK(pthread_cond_signal(&gate.cond));
-		OK(pthread_mutex_unlock(&gate.mutex));
+		permit(&gate, 1, pthread_cond_signal);
 		join(&waiter);
 	}
 	CHECK_EQ(gate.passed, 0);

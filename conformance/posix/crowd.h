@@ -39,6 +39,16 @@ static void UNUSED in_a_thread(void *(*run)(void *), void *argument)
 	run_together(1, run, argument);
 }
 
+/* Whether the barrier tells this thread, of all that meet, that it is the one. */
+static bool UNUSED meet_at(pthread_barrier_t *barrier)
+{
+	int got = pthread_barrier_wait(barrier);
+
+	if (got != PTHREAD_BARRIER_SERIAL_THREAD)
+		OK(got);
+	return got;
+}
+
 static void UNUSED cancel_and_join(struct thread *thread)
 {
 	OK(pthread_cancel(thread->pthread));

@@ -13,14 +13,16 @@
 		CHECK(now_ < ns_of(&at_) + LATE_MS * NS_PER_MS);	\
 	} while (0)
 
-static const struct timespec long_past[] UNUSED = {
-	{ 0, 0 }, { 1, 0 }, { 0, 999999999 }, { 1, 999999999 },
-};
+#define LONG_PAST { 0, 0 }, { 1, 0 }, { 0, 999999999 }, { 1, 999999999 }
 
 /* Before the clock's beginning. */
-static const struct timespec negative[] UNUSED = {
-	{ -1, 0 }, { -1, 999999999 }, { INT_MIN, 1 }, { LONG_MIN, 0 }, { LONG_MIN, 999999999 },
-};
+#define NEGATIVE							\
+	{ -1, 0 }, { -1, 999999999 }, { INT_MIN, 1 }, { LONG_MIN, 0 },	\
+	{ LONG_MIN, 999999999 }
+
+static const struct timespec long_past[] UNUSED = { LONG_PAST };
+static const struct timespec negative[] UNUSED = { NEGATIVE };
+static const struct timespec passed_deadlines[] UNUSED = { LONG_PAST, NEGATIVE };
 
 /* Some overflow when they are counted in nanoseconds, or in 32 bits. */
 static const struct timespec farthest[] UNUSED = {
@@ -30,8 +32,18 @@ static const struct timespec farthest[] UNUSED = {
 	{ 1L << 33, 0 },
 };
 
-static const long invalid_nanoseconds[] UNUSED = {
-	-1, NS_PER_S, LONG_MAX, LONG_MIN, 1L << 32, -(1L << 32),
+#define INVALID_AT(seconds)						\
+	{ seconds, -1 }, { seconds, NS_PER_S }, { seconds, LONG_MAX },	\
+	{ seconds, LONG_MIN }, { seconds, 1L << 32 }, { seconds, -(1L << 32) }
+
+/* Invalid by their nanoseconds, in a year to come and in times that have passed. */
+static const struct timespec invalid_deadlines[] UNUSED = {
+	INVALID_AT(1L << 32), INVALID_AT(1), INVALID_AT(-5),
+};
+
+/* Those that aren't before the clock's beginning as well. */
+static const struct timespec invalid_nanoseconds[] UNUSED = {
+	INVALID_AT(1L << 32), INVALID_AT(1),
 };
 
 /* That nothing waits on. */

@@ -6,6 +6,24 @@
 
 /* Each clause runs in a process of its own, with these. */
 static pthread_mutex_t mutex;
+static struct thread waiter;
+
+/* A mutex that another thread has. */
+static struct held held;
+static struct thread holder;
+
+static bool held_elsewhere(int kind)
+{
+	if (!made(&held.mutex, kind))
+		return false;
+	hold_made(&held, &holder);
+	return true;
+}
+
+/* for (EACH_HELD(NORMAL, PI)): `held` is made anew of each kind. */
+#define EACH_HELD(...)							\
+	const int *kind_ = (const int[]){ __VA_ARGS__, -1 };		\
+	held_elsewhere(*kind_); let_go(&held, &holder), kind_++
 
 /* The page's call, with a deadline that no test reaches where it has one. */
 static int lock_until(enum call call, pthread_mutex_t *mutex, const struct timespec *at)
@@ -239,23 +257,20 @@ CLAUSE(pthread_mutex_destroy__ret__0,
 	CHECK_EQ(errno, 4711);
 }
 
+#define NOT_ROBUST \
+	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, PI
+
 CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
        "2001's may-fail, which glibc does: a locked mutex isn't destroyed, and stays locked")
 {
-	struct thread holder;
-	struct held held;
-
-	for (EACH_MADE(&held.mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED,
-		       PI)) {
-		OK(pthread_mutex_lock(&held.mutex));
-		CHECK_ERR(pthread_mutex_destroy(&held.mutex), EBUSY);
-		check_locked(&held.mutex);
-		OK(pthread_mutex_unlock(&held.mutex));
-		/* By another thread. */
-		hold_made(&held, &holder);
+	for (EACH_MADE(&mutex, NOT_ROBUST)) {
+		OK(pthread_mutex_lock(&mutex));
+		CHECK_ERR(pthread_mutex_destroy(&mutex), EBUSY);
+		CHECK_HELD_ONCE(&mutex);
+	}
+	for (EACH_HELD(NOT_ROBUST)) {
 		CHECK_ERR(pthread_mutex_destroy(&held.mutex), EBUSY);
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
-		let_go(&held, &holder);
 	}
 }
 
@@ -274,7 +289,6 @@ CLAUSE(pthread_mutex_destroy__err_EBUSY__recursive_until_the_last_unlock,
 /* Once all waiters are gone, the mutex can be destroyed; before that, it is in use. */
 static void check_busy_while_waited_with(enum kind kind)
 {
-	struct thread waiter;
 	struct gate gate;
 
 	make_gate(&gate, kind);
@@ -283,10 +297,7 @@ static void check_busy_while_waited_with(enum kind kind)
 	until_asleep(&waiter);
 	CHECK_ERR(pthread_mutex_destroy(&gate.mutex), EBUSY);
 	/* Nothing has changed for the waiter. */
-	OK(pthread_mutex_lock(&gate.mutex));
-	gate.permits = 1;
-	OK(pthread_cond_signal(&gate.cond));
-	OK(pthread_mutex_unlock(&gate.mutex));
+	permit(&gate, 1, pthread_cond_signal);
 	join(&waiter);
 	OK(pthread_mutex_destroy(&gate.mutex));
 }
@@ -318,91 +329,80 @@ CLAUSE(pthread_mutex_lock__desc_1__locks,
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-/* Threads that wait for a mutex by this call, and have it one at a time. */
-struct entry {
-	struct held held;
-	enum call call;
-	_Atomic int entered;
-};
+/* Threads that wait for `held` by this call, and have it one at a time. */
+static enum call entering;
+static _Atomic size_t entered;
 
-THREAD(enter, struct entry *entry)
+THREAD(enter, void *argument UNUSED)
 {
 	errno = 4712;
-	OK(lock_by(entry->call, &entry->held.mutex));
+	OK(lock_by(entering, &held.mutex));
 	CHECK_EQ(errno, 4712);
 	/* No other thread has it now, and the one before has left. */
-	CHECK_EQ(entry->entered++ % 2, 0);
+	CHECK_EQ(entered++ % 2, 0);
 	sched_yield();
-	CHECK_EQ(entry->entered++ % 2, 1);
-	OK(pthread_mutex_unlock(&entry->held.mutex));
+	CHECK_EQ(entered++ % 2, 1);
+	OK(pthread_mutex_unlock(&held.mutex));
 }
 
-static void check_blocks(enum call call, enum kind kind, size_t count)
+static void check_blocks(enum call call, size_t count)
 {
-	struct thread holder, waiters[count];
-	struct entry entry = { .call = call };
+	struct thread waiters[count];
 
-	hold_elsewhere(&entry.held, &holder, kind);
-	START_ALL(waiters, enter, &entry);
-	ALL_ASLEEP(waiters);
-	CHECK_EQ(entry.entered, 0);
-	entry.held.release = true;
-	JOIN_ALL(waiters);
-	CHECK_EQ(entry.entered, 2 * count);
-	let_go(&entry.held, &holder);
+	entering = call;
+	for (EACH_HELD(ORDINARY)) {
+		entered = 0;
+		START_ALL(waiters, enter, NULL);
+		ALL_ASLEEP(waiters);
+		CHECK_EQ(entered, 0);
+		held.release = true;
+		JOIN_ALL(waiters);
+		CHECK_EQ(entered, 2 * count);
+	}
 }
 
-CLAUSE(pthread_mutex_lock__desc_1__blocks_until_available,
-       "it blocks while another thread has the mutex, until that is available, one thread after "
-       "the other")
-{
-	for (EACH_ORDINARY(kind))
-		check_blocks(WAIT, kind, 3);
-}
+CLAUSE_BY(check_blocks(WAIT, 3),
+	  pthread_mutex_lock__desc_1__blocks_until_available,
+	  "it blocks while another thread has the mutex, until that is "
+	  "available, one thread after the other")
 
-THREAD(lock_and_check_ownership, struct held *held)
+THREAD(lock_and_check_ownership, void *mutex)
 {
-	OK(pthread_mutex_lock(&held->mutex));
-	CHECK_ERR(pthread_mutex_lock(&held->mutex), EDEADLK);
-	OK(pthread_mutex_unlock(&held->mutex));
-	CHECK_ERR(pthread_mutex_unlock(&held->mutex), EPERM);
+	OK(pthread_mutex_lock(mutex));
+	CHECK_ERR(pthread_mutex_lock(mutex), EDEADLK);
+	OK(pthread_mutex_unlock(mutex));
+	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
 }
 
 CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
        "a thread that has waited for it owns it afterwards, and no other does")
 {
-	struct thread holder, waiter;
-	struct held held;
-
-	hold_elsewhere(&held, &holder, ERRORCHECK);
-	start_asleep(&waiter, lock_and_check_ownership, &held);
-	CHECK_ERR(pthread_mutex_unlock(&held.mutex), EPERM);
-	held.release = true;
-	join(&waiter);
-	let_go(&held, &holder);
+	for (EACH_HELD(ERRORCHECK)) {
+		start_asleep(&waiter, lock_and_check_ownership, &held.mutex);
+		CHECK_ERR(pthread_mutex_unlock(&held.mutex), EPERM);
+		held.release = true;
+		join(&waiter);
+	}
 }
 
-static struct {
-	pthread_mutex_t mutex;
-	long counter;
-} counter;
+static long counter;
 
 THREAD(count_3000, void *argument UNUSED)
 {
 	for (int i = 0; i < 3000; i++) {
-		OK(pthread_mutex_lock(&counter.mutex));
-		counter.counter++;
-		OK(pthread_mutex_unlock(&counter.mutex));
+		OK(pthread_mutex_lock(&mutex));
+		counter++;
+		OK(pthread_mutex_unlock(&mutex));
 	}
 }
 
 CLAUSE(pthread_mutex_lock__desc_1__excludes,
        "one thread at a time has it, and sees what was written under it before (XBD 4.12)")
 {
-	for (EACH_MUTEX(&counter.mutex)) {
-		counter.counter = 0;
+	for (EACH_MUTEX(&mutex)) {
+		counter = 0;
 		run_together(6, count_3000, NULL);
-		CHECK_EQ(counter.counter, 6 * 3000);
+		CHECK_EQ(counter, 6 * 3000);
 	}
 }
 
@@ -492,21 +492,15 @@ CLAUSE(pthread_mutex_lock__err_EDEADLK__errorcheck_relock,
 /* Each signal is handled while the victim waits, and it waits on. */
 static void check_storm(enum call call)
 {
-	struct thread holder, waiter;
-	struct entry entry = { .call = call };
-	struct storm storm;
-
-	for (EACH_ORDINARY(kind)) {
-		entry.entered = 0;
-		hold_elsewhere(&entry.held, &holder, kind);
-		start_asleep(&waiter, enter, &entry);
-		begin_storm(&storm, &waiter);
-		end_storm(&storm);
-		CHECK_EQ(entry.entered, 0);
-		entry.held.release = true;
+	entering = call;
+	for (EACH_HELD(ORDINARY)) {
+		entered = 0;
+		start_asleep(&waiter, enter, NULL);
+		storm_at(&waiter);
+		CHECK_EQ(entered, 0);
+		held.release = true;
 		join(&waiter);
-		CHECK_EQ(entry.entered, 2);
-		let_go(&entry.held, &holder);
+		CHECK_EQ(entered, 2);
 	}
 }
 
@@ -528,20 +522,17 @@ static void lock_in_handler(int signal UNUSED)
 CLAUSE_IN("glibc extension", pthread_mutex_lock__desc_5__handler_uses_another_mutex,
 	  "a handler that interrupts the wait for one mutex may try another, and the wait goes on")
 {
-	struct thread holder, waiter;
-	struct entry entry = { .call = WAIT };
-
-	hold_elsewhere(&entry.held, &holder, DEFAULT);
+	hold_elsewhere(&held, &holder, DEFAULT);
 	handle_by(SIGUSR2, lock_in_handler, 0);
-	start(&waiter, enter, &entry);
+	start(&waiter, enter, NULL);
 	while (handler_locked < 20) {
 		until_asleep(&waiter);
 		OK(pthread_kill(waiter.pthread, SIGUSR2));
 	}
-	CHECK_EQ(entry.entered, 0);
-	entry.held.release = true;
+	CHECK_EQ(entered, 0);
+	held.release = true;
 	join(&waiter);
-	let_go(&entry.held, &holder);
+	let_go(&held, &holder);
 }
 
 THREAD(lock_cancelled, void *argument)
@@ -553,20 +544,15 @@ THREAD(lock_cancelled, void *argument)
 CLAUSE_IN("XSH 2.9.5.2", pthread_mutex_lock__desc_1__is_no_cancellation_point,
 	  "it is no cancellation point: a thread that is cancelled in it gets the mutex first")
 {
-	struct thread holder, waiter;
-	struct entry entry = { .call = WAIT };
-
-	for (EACH_ORDINARY(kind)) {
-		entry.entered = 0;
-		hold_elsewhere(&entry.held, &holder, kind);
-		start_asleep(&waiter, lock_cancelled, &entry);
+	for (EACH_HELD(ORDINARY)) {
+		entered = 0;
+		start_asleep(&waiter, lock_cancelled, NULL);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(2);
-		CHECK_EQ(entry.entered, 0);
-		entry.held.release = true;
+		CHECK_EQ(entered, 0);
+		held.release = true;
 		CHECK(join(&waiter) == PTHREAD_CANCELED);
-		CHECK_EQ(entry.entered, 2);
-		let_go(&entry.held, &holder);
+		CHECK_EQ(entered, 2);
 	}
 }
 
@@ -588,17 +574,12 @@ CLAUSE(pthread_mutex_trylock__desc_3__locks, "it locks a mutex that is free as l
 CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_another,
        "the mutex is locked by another thread; the call returns at once")
 {
-	struct thread holder;
-	struct held held;
-
-	for (EACH_ORDINARY(kind)) {
-		hold_elsewhere(&held, &holder, kind);
+	for (EACH_HELD(ORDINARY)) {
 		/* The holder waits for this thread: to block would be to hang. */
 		errno = 4711;
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
 		CHECK_EQ(errno, 4711);
-		let_go(&held, &holder);
 	}
 }
 
@@ -669,18 +650,17 @@ CLAUSE(pthread_mutex_unlock__desc_4__releases,
 CLAUSE(pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
        "a thread that waits gets the mutex that becomes available")
 {
-	struct entry entry = { .call = WAIT };
 	struct thread waiters[2];
 
-	for (EACH_MUTEX(&entry.held.mutex)) {
-		entry.entered = 0;
-		OK(pthread_mutex_lock(&entry.held.mutex));
-		START_ALL(waiters, enter, &entry);
+	for (EACH_MUTEX(&held.mutex)) {
+		entered = 0;
+		OK(pthread_mutex_lock(&held.mutex));
+		START_ALL(waiters, enter, NULL);
 		ALL_ASLEEP(waiters);
-		OK(pthread_mutex_unlock(&entry.held.mutex));
+		OK(pthread_mutex_unlock(&held.mutex));
 		/* This thread does nothing more for them. */
 		JOIN_ALL(waiters);
-		CHECK_EQ(entry.entered, 4);
+		CHECK_EQ(entered, 4);
 	}
 }
 
@@ -688,33 +668,26 @@ CLAUSE(pthread_mutex_unlock__desc_4__recursive_waits_for_zero,
        "a recursive mutex becomes available when the count is zero, not before, and its waiters "
        "sleep on till then")
 {
-	struct entry entry = { .call = WAIT };
-	struct thread waiter;
-
-	OK(make_mutex(&entry.held.mutex, RECURSIVE));
+	OK(make_mutex(&held.mutex, RECURSIVE));
 	for (int i = 0; i < 3; i++)
-		OK(pthread_mutex_lock(&entry.held.mutex));
-	start(&waiter, enter, &entry);
+		OK(pthread_mutex_lock(&held.mutex));
+	start(&waiter, enter, NULL);
 	for (int i = 0; i < 3; i++) {
 		until_asleep(&waiter);
-		CHECK_EQ(entry.entered, 0);
-		OK(pthread_mutex_unlock(&entry.held.mutex));
+		CHECK_EQ(entered, 0);
+		OK(pthread_mutex_unlock(&held.mutex));
 	}
 	join(&waiter);
-	CHECK_EQ(entry.entered, 2);
+	CHECK_EQ(entered, 2);
 }
 
-struct rank {
-	pthread_mutex_t *mutex;
-	_Atomic int *next;
-	int place;
-};
+static int next;
 
-THREAD(take_place, struct rank *rank)
+THREAD(take_place, int *place)
 {
-	OK(pthread_mutex_lock(rank->mutex));
-	rank->place = (*rank->next)++;
-	OK(pthread_mutex_unlock(rank->mutex));
+	OK(pthread_mutex_lock(&mutex));
+	*place = next++;
+	OK(pthread_mutex_unlock(&mutex));
 }
 
 CLAUSE(pthread_mutex_unlock__desc_4__by_priority,
@@ -723,23 +696,21 @@ CLAUSE(pthread_mutex_unlock__desc_4__by_priority,
 {
 	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread waiters[3];
-	struct rank ranks[3];
-	_Atomic int next;
+	int places[3];
 
 	for (EACH_MUTEX(&mutex)) {
 		next = 0;
 		become_realtime(least + 9);
 		OK(pthread_mutex_lock(&mutex));
 		for (int i = 0; i < 3; i++) {
-			ranks[i] = (struct rank){ &mutex, &next, -1 };
 			become_realtime(least + i);
-			start_asleep(&waiters[i], take_place, &ranks[i]);
+			start_asleep(&waiters[i], take_place, &places[i]);
 		}
 		OK(pthread_mutex_unlock(&mutex));
 		JOIN_ALL(waiters);
 		for (int i = 0; i < 3; i++)
-			if (ranks[i].place != 2 - i)
-				FAIL("waiter %d was number %d", i, ranks[i].place);
+			if (places[i] != 2 - i)
+				FAIL("waiter %d was number %d", i, places[i]);
 	}
 }
 
@@ -765,8 +736,6 @@ static void check_eperm(pthread_mutex_t *mutex)
 #define EPERM_CLAUSE(of, says, ...)					\
 	CLAUSE(pthread_mutex_unlock__err_EPERM__##of, says)		\
 	{								\
-		pthread_mutex_t mutex;					\
-									\
 		for (EACH_MADE(&mutex, __VA_ARGS__))			\
 			check_eperm(&mutex);				\
 	}
@@ -843,13 +812,10 @@ TIMED_CLAUSES(desc_4__free_ignores_a_bad_deadline,
 	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at "
 	      "it")
 {
-	struct timespec at = in_ms(clock_of(call), 1000);
-
 	for (EACH_OWN(kind)) {
 		OK(make_mutex(&mutex, kind));
-		for (EACH(i, invalid_nanoseconds)) {
-			at.tv_nsec = invalid_nanoseconds[i];
-			OK(lock_until(call, &mutex, &at));
+		for (EACH(i, invalid_deadlines)) {
+			OK(lock_until(call, &mutex, &invalid_deadlines[i]));
 			OK(pthread_mutex_unlock(&mutex));
 		}
 	}
@@ -859,18 +825,14 @@ TIMED_CLAUSES(desc_1__blocks_until_available,
 	      "it blocks while another has the mutex, and locks it when it becomes available "
 	      "before the deadline")
 {
-	for (EACH_ORDINARY(kind))
-		check_blocks(call, kind, 1);
+	check_blocks(call, 1);
 }
 
 static void time_out(enum call call)
 {
-	struct thread holder;
 	struct timespec at;
-	struct held held;
 
-	for (EACH_ORDINARY(kind)) {
-		hold_elsewhere(&held, &holder, kind);
+	for (EACH_HELD(ORDINARY)) {
 		at = in_ms(clock_of(call), 15);
 		errno = 4711;
 		CHECK_ERR(lock_until(call, &held.mutex, &at), ETIMEDOUT);
@@ -878,7 +840,6 @@ static void time_out(enum call call)
 		CHECK_REACHED(clock_of(call), at);
 		/* The caller doesn't have it. */
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
-		let_go(&held, &holder);
 	}
 }
 
@@ -895,44 +856,34 @@ TIMED_CLAUSES(desc_2__deadline_already_passed,
 	      "a deadline that has passed before the call is reached")
 {
 	struct timespec just_now;
-	struct thread holder;
-	struct held held;
 
-	for (EACH_ORDINARY(kind)) {
-		hold_elsewhere(&held, &holder, kind);
+	for (EACH_HELD(ORDINARY)) {
 		just_now = in_ms(clock_of(call), -1);
 		CHECK_ERR(lock_until(call, &held.mutex, &just_now), ETIMEDOUT);
 		for (EACH(i, long_past))
-			CHECK_ERR(lock_until(call, &held.mutex, &long_past[i]), ETIMEDOUT);
-		let_go(&held, &holder);
+			CHECK_ERR(lock_until(call, &held.mutex, &long_past[i]),
+				  ETIMEDOUT);
 	}
 }
+
+#define WITHOUT_PROTOCOL \
+	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST
 
 /* The kernel refuses these for PI mutexes, and glibc passes that on. */
 TIMED_CLAUSES(desc_2__negative_seconds_are_past, "so is one before the clock's beginning")
 {
-	struct thread holder;
-	struct held held;
-
-	for (EACH_MADE(&held.mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED,
-		       ROBUST)) {
-		hold_made(&held, &holder);
+	for (EACH_HELD(WITHOUT_PROTOCOL))
 		for (EACH(i, negative))
-			CHECK_ERR(lock_until(call, &held.mutex, &negative[i]), ETIMEDOUT);
-		let_go(&held, &holder);
-	}
+			CHECK_ERR(lock_until(call, &held.mutex, &negative[i]),
+				  ETIMEDOUT);
 }
 
-struct far {
-	struct held held;
-	struct timespec at;
-	enum call call;
-};
+static const struct timespec *far;
 
-THREAD(lock_until_far, struct far *far)
+THREAD(lock_until_far, void *argument UNUSED)
 {
-	OK(lock_until(far->call, &far->held.mutex, &far->at));
-	OK(pthread_mutex_unlock(&far->held.mutex));
+	OK(lock_until(entering, &held.mutex, far));
+	OK(pthread_mutex_unlock(&held.mutex));
 }
 
 TIMED_CLAUSES(desc_2__far_deadline_isnt_reached,
@@ -940,40 +891,27 @@ TIMED_CLAUSES(desc_2__far_deadline_isnt_reached,
 	      "nanoseconds")
 {
 	static const enum kind kinds[] = { DEFAULT, ERRORCHECK, RECURSIVE, ROBUST };
-	struct thread holder, waiter;
-	struct far far = { .call = call };
 
+	entering = call;
 	for (EACH(i, farthest)) {
-		far.at = farthest[i];
-		hold_elsewhere(&far.held, &holder, kinds[i % 4]);
-		start_asleep(&waiter, lock_until_far, &far);
+		far = &farthest[i];
+		hold_elsewhere(&held, &holder, kinds[i % 4]);
+		start_asleep(&waiter, lock_until_far, NULL);
 		sleep_ms(2);
 		CHECK(is_asleep(waiter.tid));
-		far.held.release = true;
+		held.release = true;
 		join(&waiter);
-		let_go(&far.held, &holder);
+		let_go(&held, &holder);
 	}
 }
 
 TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
 	      "it would have to wait, and the nanoseconds are negative or a second and more")
 {
-	struct thread holder;
-	struct timespec at;
-	struct held held;
-
-	for (EACH_ORDINARY(kind)) {
-		hold_elsewhere(&held, &holder, kind);
-		for (EACH(i, invalid_nanoseconds)) {
-			at = in_ms(clock_of(call), 1000);
-			at.tv_nsec = invalid_nanoseconds[i];
-			CHECK_ERR(lock_until(call, &held.mutex, &at), EINVAL);
-			/* Of a time that has passed, too. */
-			at.tv_sec = 1;
-			CHECK_ERR(lock_until(call, &held.mutex, &at), EINVAL);
-		}
-		let_go(&held, &holder);
-	}
+	for (EACH_HELD(ORDINARY))
+		for (EACH(i, invalid_nanoseconds))
+			CHECK_ERR(lock_until(call, &held.mutex,
+					     &invalid_nanoseconds[i]), EINVAL);
 }
 
 CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_clock,
@@ -1030,36 +968,34 @@ TIMED_CLAUSES(desc_1__recursive_counts,
 	check_counts(RECURSIVE, call, call);
 }
 
-THREAD(time_out_in_storm, struct far *far)
+THREAD(time_out_in_storm, _Atomic int *stage)
 {
-	clockid_t clock = clock_of(far->call);
+	clockid_t clock = clock_of(entering);
+	struct timespec at = in_ms(clock, 50);
 
-	far->at = in_ms(clock, 50);
-	CHECK_ERR(lock_until(far->call, &far->held.mutex, &far->at), ETIMEDOUT);
-	CHECK(now_ns(clock) >= ns_of(&far->at));
+	CHECK_ERR(lock_until(entering, &mutex, &at), ETIMEDOUT);
+	CHECK(now_ns(clock) >= ns_of(&at));
+	*stage = 1;
 	/* The storm's victim has to be there until it is over. */
-	far->held.release = true;
-	UNTIL(!far->held.release);
+	UNTIL(*stage == 2);
 }
 
 TIMED_CLAUSES(desc_2__handlers_dont_move_the_deadline,
 	      "signal handlers move the deadline neither forth nor back")
 {
-	struct far far = { .call = call };
-	struct thread waiter;
+	_Atomic int stage = 0;
 	struct storm storm;
 
-	OK(make_mutex(&far.held.mutex, DEFAULT));
-	OK(pthread_mutex_lock(&far.held.mutex));
-	handled = 0;
-	handle(0);
-	start(&waiter, time_out_in_storm, &far);
+	entering = call;
+	OK(make_mutex(&mutex, DEFAULT));
+	OK(pthread_mutex_lock(&mutex));
+	start(&waiter, time_out_in_storm, (void *)&stage);
 	begin_storm(&storm, &waiter);
-	UNTIL(far.held.release);
+	UNTIL(stage == 1);
 	end_storm(&storm);
-	far.held.release = false;
+	stage = 2;
 	join(&waiter);
-	OK(pthread_mutex_unlock(&far.held.mutex));
+	OK(pthread_mutex_unlock(&mutex));
 }
 
 TIMED_CLAUSES(err_EINTR__never,
@@ -1344,7 +1280,7 @@ CLAUSE(pthread_mutex_consistent__desc_1__recursive_has_one_lock,
 
 CLAUSE(pthread_mutex_consistent__err_EINVAL__not_robust, "the mutex isn't robust")
 {
-	for (EACH_MADE(&mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, PI)) {
+	for (EACH_MADE(&mutex, NOT_ROBUST)) {
 		CHECK_ERR(pthread_mutex_consistent(&mutex), EINVAL);
 		OK(pthread_mutex_lock(&mutex));
 		CHECK_ERR(pthread_mutex_consistent(&mutex), EINVAL);
@@ -1413,14 +1349,12 @@ CLAUSE(pthread_mutex_getprioceiling__desc_1__tells_the_ceiling,
 	}
 }
 
-#define WITHOUT_CEILING DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST
-
 CLAUSE(pthread_mutex_getprioceiling__err_EINVAL__no_protocol,
        "the mutex has no protocol and so no ceiling")
 {
 	int told = -17;
 
-	for (EACH_MADE(&mutex, WITHOUT_CEILING)) {
+	for (EACH_MADE(&mutex, WITHOUT_PROTOCOL)) {
 		CHECK_ERR(pthread_mutex_getprioceiling(&mutex, &told), EINVAL);
 		CHECK_EQ(told, -17);
 	}
@@ -1515,7 +1449,7 @@ CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__no_protocol,
 {
 	int told = -17;
 
-	for (EACH_MADE(&mutex, WITHOUT_CEILING)) {
+	for (EACH_MADE(&mutex, WITHOUT_PROTOCOL)) {
 		CHECK_ERR(pthread_mutex_setprioceiling(&mutex, 1, &told), EINVAL);
 		CHECK_EQ(told, -17);
 		OK(pthread_mutex_trylock(&mutex));

@@ -34,7 +34,7 @@ static enum kind UNUSED next_ordinary(enum kind kind)
 #define EACH_KIND(kind) enum kind kind = DEFAULT; at_kind(kind, KINDS); kind++
 #define EACH_OWN(kind) enum kind kind = DEFAULT; at_kind(kind, OWN_KINDS); kind++
 
-/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
+/* The ordinary ones, as below. */
 #define EACH_ORDINARY(kind) \
 	enum kind kind = DEFAULT; at_kind(kind, KINDS); kind = next_ordinary(kind)
 
@@ -76,10 +76,12 @@ static bool UNUSED made(pthread_mutex_t *mutex, int kind)
 #define EACH_MADE(mutex, ...)						\
 	const int *kind_ = (const int[]){ __VA_ARGS__, -1 }; made(mutex, *kind_); kind_++
 
-/* The same of the ordinary kinds. */
-#define EACH_MUTEX(mutex)						\
-	EACH_MADE(mutex, DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
-		  PSHARED_ROBUST_PI)
+/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
+#define ORDINARY							\
+	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
+	PSHARED_ROBUST_PI
+
+#define EACH_MUTEX(mutex) EACH_MADE(mutex, ORDINARY)
 
 /* A real-time priority of this thread's own, or no test: a privilege. */
 static void UNUSED become_realtime(int priority)
@@ -152,7 +154,7 @@ static void UNUSED check_free(pthread_mutex_t *mutex)
 	in_a_thread(lock_and_unlock, mutex);
 }
 
-/* The caller has it, and with one unlock nobody has. */
+/* The caller has it, and no thread after one unlock. */
 #define CHECK_HELD_ONCE(mutex)						\
 	do {								\
 		check_locked(mutex);					\
@@ -180,6 +182,18 @@ static void UNUSED orphan(pthread_mutex_t *mutex)
 	in_a_thread(die_holding, mutex);
 }
 
+/* ------------------------------------------------- waiters at a gate, let by -- */
+
+/* It notifies with the mutex held. */
+static void UNUSED permit(struct gate *gate, int permits,
+			  int (*notify)(pthread_cond_t *cond))
+{
+	OK(pthread_mutex_lock(&gate->mutex));
+	gate->permits += permits;
+	OK(notify(&gate->cond));
+	OK(pthread_mutex_unlock(&gate->mutex));
+}
+
 /* ------------------------------------------------------ a storm of signals -- */
 
 struct storm {
@@ -203,6 +217,7 @@ static void UNUSED begin_storm(struct storm *storm, struct thread *victim)
 {
 	storm->victim = victim;
 	storm->over = false;
+	handled = 0;
 	handle(0);
 	start(&storm->thread, send_signals, storm);
 }
@@ -213,6 +228,14 @@ static void UNUSED end_storm(struct storm *storm)
 	UNTIL(handled > 20);
 	storm->over = true;
 	join(&storm->thread);
+}
+
+static void UNUSED storm_at(struct thread *victim)
+{
+	struct storm storm;
+
+	begin_storm(&storm, victim);
+	end_storm(&storm);
 }
 
 #endif

@@ -72,6 +72,29 @@ static void never(void)
 	FAIL("called");
 }
 
+/* The control is as if it had never been used. */
+static void check_fresh(void)
+{
+	OK(pthread_once(&scene.control, init_quickly));
+	CHECK_EQ(scene.ended, 1);
+	OK(pthread_once(&scene.control, never));
+}
+
+/* A thread that is within the routine until the scene goes on. */
+static struct thread slow;
+
+static void start_slow(void)
+{
+	start(&slow, once_slowly, NULL);
+	UNTIL(scene.begun);
+}
+
+static void end_slow(void)
+{
+	scene.go = true;
+	join(&slow);
+}
+
 CLAUSE(pthread_once__desc_1__later_calls_do_not, "later calls for the control call nothing")
 {
 	OK(pthread_once(&scene.control, init_quickly));
@@ -115,7 +138,7 @@ CLAUSE(pthread_once__desc_1__once_though_many_race,
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
 	struct thread threads[4];
 
-	for (int i = 0; i < 150; i++)
+	for (EACH(i, race.controls))
 		race.controls[i] = fresh;
 	for (int i = 0; i < 4; i++)
 		start(&threads[i], race_through, (void *)&race.at[i]);
@@ -135,17 +158,14 @@ CLAUSE(pthread_once__desc_1__what_it_wrote_is_seen,
 CLAUSE(pthread_once__desc_1__others_wait_until_it_is_complete,
        "no call returns before the routine has")
 {
-	struct thread threads[6];
+	struct thread others[5];
 
-	start(&threads[0], once_slowly, NULL);
-	UNTIL(scene.begun);
-	for (int i = 1; i < 6; i++)
-		start(&threads[i], once_slowly, NULL);
-	for (int i = 1; i < 6; i++)
-		until_asleep(&threads[i]);
+	start_slow();
+	START_ALL(others, once_slowly, NULL);
+	ALL_ASLEEP(others);
 	CHECK_EQ(scene.returned, 0);
-	scene.go = true;
-	JOIN_ALL(threads);
+	end_slow();
+	JOIN_ALL(others);
 	CHECK_EQ(scene.begun, 1);
 	CHECK_EQ(scene.returned, 6);
 }
@@ -173,15 +193,11 @@ CLAUSE(pthread_once__desc_1__within_another_ones_routine,
 CLAUSE(pthread_once__desc_1__controls_are_independent,
        "a routine that lasts keeps back no other control's")
 {
-	struct thread slow;
-
-	start(&slow, once_slowly, NULL);
-	UNTIL(scene.begun);
+	start_slow();
 	OK(pthread_once(&inner, init_quickly));
 	CHECK_EQ(scene.ended, 1);
 	scene.ended = 0;
-	scene.go = true;
-	join(&slow);
+	end_slow();
 }
 
 CLAUSE(pthread_once__desc_1__lies_in_a_few_bytes, "nothing beside the control is written")
@@ -246,17 +262,15 @@ THREAD(once_slowly_then_point, void *argument)
 CLAUSE(pthread_once__desc_2__waiting_is_no_cancellation_point,
        "it is no cancellation point: neither when it waits for another thread's call")
 {
-	struct thread first, waiter;
+	struct thread waiter;
 
-	start(&first, once_slowly, NULL);
-	UNTIL(scene.begun);
+	start_slow();
 	start_asleep(&waiter, once_slowly_then_point, NULL);
 	OK(pthread_cancel(waiter.pthread));
 	sleep_ms(5);
 	CHECK_EQ(scene.returned, 0);
-	scene.go = true;
+	end_slow();
 	CHECK(join(&waiter) == PTHREAD_CANCELED);
-	join(&first);
 	CHECK_EQ(scene.returned, 2);
 }
 
@@ -283,9 +297,7 @@ CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
 		UNTIL(scene.begun == i);
 		cancel_and_join(&thread);
 	}
-	OK(pthread_once(&scene.control, init_quickly));
-	CHECK_EQ(scene.ended, 1);
-	OK(pthread_once(&scene.control, never));
+	check_fresh();
 }
 
 /* Those that wait when it is cancelled: one of them runs its own, once. */
@@ -296,10 +308,8 @@ CLAUSE(pthread_once__desc_2__cancelled_is_done_by_one_that_waits,
 
 	start(&cancelled, once_cancelled, NULL);
 	UNTIL(scene.begun == 1);
-	for (int i = 0; i < 5; i++) {
-		start(&waiters[i], once_quickly, NULL);
-		until_asleep(&waiters[i]);
-	}
+	START_ALL(waiters, once_quickly, NULL);
+	ALL_ASLEEP(waiters);
 	CHECK_EQ(scene.begun, 1);
 	cancel_and_join(&cancelled);
 	JOIN_ALL(waiters);
@@ -329,7 +339,7 @@ CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
 	UNTIL(scene.begun == 1);
 	cancel_and_join(&thread);
 	CHECK_EQ(scene.cleaned, 1);
-	OK(pthread_once(&scene.control, init_quickly));
+	check_fresh();
 }
 
 static void init_and_exit(void)
@@ -355,9 +365,7 @@ CLAUSE(pthread_once__desc_2__exited_is_as_if_never_called,
 		CHECK(join(&thread) == (void *)0x77);
 	}
 	CHECK_EQ(scene.begun, 3);
-	OK(pthread_once(&scene.control, init_quickly));
-	CHECK_EQ(scene.ended, 1);
-	OK(pthread_once(&scene.control, never));
+	check_fresh();
 }
 
 static void init_by_waiting(void)
@@ -387,8 +395,7 @@ CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
 	UNTIL(scene.begun);
 	until_asleep(&thread);
 	cancel_and_join(&thread);
-	OK(pthread_once(&scene.control, init_quickly));
-	CHECK_EQ(scene.ended, 1);
+	check_fresh();
 }
 
 /* --------------------------------------------------------- handlers, fork -- */
@@ -396,21 +403,19 @@ CLAUSE(pthread_once__desc_2__cancelled_in_a_condvars_wait,
 static void wait_through_handlers(int flags)
 {
 	static const pthread_once_t fresh = PTHREAD_ONCE_INIT;
-	struct thread first, waiter;
+	struct thread waiter;
 
 	handle(flags);
 	scene.control = fresh;
 	scene.go = false;
 	scene.begun = scene.ended = scene.returned = 0;
-	start(&first, once_slowly, NULL);
-	UNTIL(scene.begun);
+	start_slow();
 	start_asleep(&waiter, once_slowly, NULL);
 	for (int i = 0; i < 50; i++) {
 		shoot(&waiter);
 		CHECK_EQ(scene.returned, 0);
 	}
-	scene.go = true;
-	join(&first);
+	end_slow();
 	join(&waiter);
 	CHECK_EQ(scene.begun, 1);
 }
@@ -427,20 +432,16 @@ CLAUSE(pthread_once__desc_1__child_of_a_fork_during_it_can_do_it,
        "a forked child does what a thread that it doesn't have had begun: glibc's doing, so that "
        "libraries work there")
 {
-	struct thread slow, waiter;
+	struct thread waiter;
 
-	start(&slow, once_slowly, NULL);
-	UNTIL(scene.begun);
+	start_slow();
 	start_asleep(&waiter, once_slowly, NULL);
 	IN_A_CHILD {
-		OK(pthread_once(&scene.control, init_quickly));
-		CHECK_EQ(scene.ended, 1);
+		check_fresh();
 		check_written();
-		OK(pthread_once(&scene.control, never));
 	}
 	CHECK_EQ(scene.returned, 0);
-	scene.go = true;
-	join(&slow);
+	end_slow();
 	join(&waiter);
 	CHECK_EQ(scene.begun, 1);
 }

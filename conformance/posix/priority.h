@@ -8,11 +8,17 @@
 struct ranked {
 	struct thread thread;
 	int priority;
-	void (*wait)(void *object);
+	/* Takes its turn while no other thread can have the object. */
+	void (*wait)(struct ranked *ranked);
 	void *object;
 	_Atomic int *turns;
 	int turn;
 };
+
+static void UNUSED take_turn(struct ranked *ranked)
+{
+	ranked->turn = ++*ranked->turns;
+}
 
 static void *ranked_run(void *argument)
 {
@@ -23,40 +29,39 @@ static void *ranked_run(void *argument)
 	if (error == EPERM)
 		SKIP("no privilege to have a priority");
 	OK(error);
-	ranked->wait(ranked->object);
-	ranked->turn = ++*ranked->turns;
+	ranked->wait(ranked);
 	return NULL;
 }
 
 /*
- * Five threads with these priorities wait, one after another; `release` lets
- * them go, one at a time. They must go in these turns.
+ * Five threads with these priorities wait, one after another; `release` is
+ * called for each turn in a row, once the one before has been taken. They must
+ * go in these turns.
  */
 static void UNUSED check_ranks(const int *priorities, const int *turns,
-			       void (*wait)(void *), void (*release)(void *),
+			       void (*wait)(struct ranked *ranked),
+			       void (*release)(void *object, int turn),
 			       void *object)
 {
 	struct ranked ranked[5];
 	_Atomic int turn = 0;
-	int i;
 
-	for (i = 0; i < 5; i++) {
+	for (int i = 0; i < 5; i++) {
 		ranked[i] = (struct ranked){
 			.priority = priorities[i],
 			.wait = wait,
 			.object = object,
 			.turns = &turn,
 		};
-		start(&ranked[i].thread, ranked_run, &ranked[i]);
-		until_asleep(&ranked[i].thread);
+		start_asleep(&ranked[i].thread, ranked_run, &ranked[i]);
 	}
-	for (i = 0; i < 5; i++) {
-		release(object);
+	for (int i = 0; i < 5; i++) {
+		release(object, i);
 		UNTIL(turn > i);
 	}
-	for (i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++)
 		join(&ranked[i].thread);
-	for (i = 0; i < 5; i++)
+	for (int i = 0; i < 5; i++)
 		CHECK_EQ(ranked[i].turn, turns[i]);
 }
 

@@ -53,15 +53,28 @@ THREAD(wait_for_sem, struct locks *locks)
 
 THREAD(wait_at_barrier, struct locks *locks)
 {
-	int got = pthread_barrier_wait(&locks->barrier);
-
-	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+	meet_at(&locks->barrier);
 }
 
 THREAD(wait_to_write, struct locks *locks)
 {
 	OK(pthread_rwlock_wrlock(&locks->rwlock));
 	OK(pthread_rwlock_unlock(&locks->rwlock));
+}
+
+/* A thread waits for each, and sleeps by now if it is to. */
+static void start_all_waits(struct locks *locks, bool asleep)
+{
+	static void *(*const waits[])(void *) = {
+		wait_for_cond, wait_for_sem, wait_at_barrier, wait_to_write,
+	};
+	static struct thread threads[COUNT(waits)];
+
+	OK(pthread_rwlock_rdlock(&locks->rwlock));
+	for (EACH(i, waits))
+		start(&threads[i], waits[i], locks);
+	if (asleep)
+		ALL_ASLEEP(threads);
 }
 
 static void permit(struct locks *locks)
@@ -159,8 +172,7 @@ CLAUSE(fork__desc_2__waiters_stay_in_the_parent,
 		CHECK(!waiters[i].done);
 	for (int i = 0; i < CALLS; i++)
 		POST(&sem);
-	for (int i = 0; i < CALLS; i++)
-		check_ended(&waiters[i], 0);
+	CHECK_ALL_ENDED(waiters);
 	check_free(&sem, 0);
 }
 
@@ -218,17 +230,16 @@ CLAUSE(fork__desc_2__named_semaphores_stay_open,
        "named semaphores that are open are so in the child")
 {
 	char name[64];
-	pid_t child;
 	sem_t *sem;
+	pid_t child;
 
 	snprintf(name, sizeof(name), "/furwock-conformance-fork-%d", getpid());
 	sem = sem_open(name, O_CREAT | O_EXCL, 0600, 0);
 	CHECK(sem != SEM_FAILED);
 	CHECK_EQ(sem_unlink(name), 0);
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		POST(sem);
-		/* Its exit closes the child's only. */
+		/* This exit closes the child's only. */
 		exit(0);
 	}
 	CHECK_EQ(sem_wait(sem), 0);
@@ -362,7 +373,7 @@ CLAUSE_BY(fork_and_post_private(fork), fork__desc_3__child_posts_to_what_others_
 	  "the same for a private semaphore that threads of the parent are about to wait for, or "
 	  "be woken from")
 
-/* Nobody's handlers run at a _Fork: what a post needs must be in the child. */
+/* No handlers run at a _Fork: what a post needs must be in the child. */
 CLAUSE_BY(fork_and_post_private(_Fork), fork__desc_4__child_posts_to_what_others_wait_for,
 	  "the same in the child of a _Fork (of 2024), at which no handlers of pthread_atfork are "
 	  "called")
@@ -374,10 +385,8 @@ static char trail[64];
 #define LEAVES(name, letter)						\
 	static void name(void)						\
 	{								\
-		size_t at = strlen(trail);				\
-									\
-		CHECK(at + 1 < sizeof(trail));				\
-		trail[at] = letter;					\
+		CHECK(strlen(trail) + 1 < sizeof(trail));		\
+		trail[strlen(trail)] = letter;				\
 	}
 
 LEAVES(prepare_a, 'a')
@@ -521,29 +530,19 @@ CLAUSE_BY(check_locks(make_locks()), exec__desc_1__locks_begin_anew,
 CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone, in whatever wait")
 {
 	struct locks *locks;
-	struct thread threads[6];
-	pid_t child;
+	struct thread busy;
 
 	for (int i = 0; i < 5; i++) {
-		child = fork_watched();
-		if (child)  {
-			REAP(child);
-			continue;
+		IN_A_CHILD {
+			locks = make_locks();
+			start_all_waits(locks, i % 2);
+			start(&busy, keep_busy_one_by_one, make_locks());
+			if (i == 4) {
+				OK(pthread_mutex_lock(&locks->mutex));
+				OK(pthread_spin_lock(&locks->spin));
+			}
+			become("exec__desc_1__locks_begin_anew");
 		}
-		locks = make_locks();
-		OK(pthread_rwlock_rdlock(&locks->rwlock));
-		start(&threads[0], wait_for_cond, locks);
-		start(&threads[1], wait_for_sem, locks);
-		start(&threads[2], wait_at_barrier, locks);
-		start(&threads[3], wait_to_write, locks);
-		start(&threads[4], keep_busy_one_by_one, make_locks());
-		if (i % 2)
-			until_asleep(&threads[3]);
-		if (i == 4) {
-			OK(pthread_mutex_lock(&locks->mutex));
-			OK(pthread_spin_lock(&locks->spin));
-		}
-		become("exec__desc_1__locks_begin_anew");
 	}
 }
 
@@ -557,15 +556,13 @@ CLAUSE(exec__desc_1__by_another_thread_than_the_first,
 {
 	struct locks *locks = make_locks();
 	struct thread thread;
-	pid_t child = fork_watched();
 
-	if (child == 0) {
+	IN_A_CHILD {
 		start(&thread, become_another, NULL);
 		/* The first one waits for what never comes. */
 		CHECK_EQ(sem_wait(&locks->sem), 0);
 		FAIL("woken");
 	}
-	REAP(child);
 	check_locks(locks);
 }
 
@@ -590,8 +587,7 @@ CLAUSE(exec__desc_2__shared_memory_outlives_it,
 	}
 	SEM_INIT_SHARED(&sems[0], 0);
 	SEM_INIT_SHARED(&sems[1], 0);
-	child = fork_watched();
-	if (child == 0) {
+	IN_CHILD(child) {
 		snprintf(number, sizeof(number), "%d", fd);
 		setenv("CONFORMANCE_FD", number, 1);
 		become("exec__desc_2__shared_memory_outlives_it");
@@ -605,21 +601,17 @@ CLAUSE(exec__desc_2__shared_memory_outlives_it,
 
 /* ---------------------------------------------------- posix_spawn, vfork -- */
 
-struct spawner {
-	struct thread thread;
-	struct locks *locks;
-	bool vforks;
-};
+static bool vforks;
 
-THREAD(spawn_often, struct spawner *spawner)
+THREAD(spawn_often, struct locks *locks)
 {
 	char *argv[] = { "true", NULL };
 	pid_t child;
 
 	for (int i = 0; i < 10; i++) {
 		/* Held by this thread, and so it stays. */
-		OK(pthread_mutex_lock(&spawner->locks->mutex));
-		if (!spawner->vforks) {
+		OK(pthread_mutex_lock(&locks->mutex));
+		if (!vforks) {
 			OK(posix_spawnp(&child, "true", NULL, NULL, argv, environ));
 		} else {
 			child = vfork();
@@ -629,28 +621,22 @@ THREAD(spawn_often, struct spawner *spawner)
 			}
 			CHECK(child > 0);
 		}
-		OK(pthread_mutex_unlock(&spawner->locks->mutex));
+		OK(pthread_mutex_unlock(&locks->mutex));
 		REAP(child);
 	}
 }
 
-static void spawn_beside_others(bool vforks)
+static void spawn_beside_others(bool by_vfork)
 {
-	struct spawner spawners[2];
 	struct locks *locks = make_locks();
 	struct thread busy[2];
 
+	vforks = by_vfork;
 	START_ALL(busy, keep_busy, locks);
-	for (int i = 0; i < 2; i++) {
-		spawners[i] = (struct spawner){ .locks = locks };
-		spawners[i].vforks = vforks;
-		start(&spawners[i].thread, spawn_often, &spawners[i]);
-	}
-	for (int i = 0; i < 2; i++)
-		join(&spawners[i].thread);
+	UNTIL(locks->turns > 0);
+	run_together(2, spawn_often, locks);
 	locks->stop = true;
 	JOIN_ALL(busy);
-	CHECK(locks->turns > 0);
 	check_locks(locks);
 }
 
@@ -703,19 +689,12 @@ static void check_exits_with_42(pid_t child)
 CLAUSE(exit__desc_1__while_threads_wait,
        "threads that wait keep no process from its exit, and handlers of atexit can use locks")
 {
-	void *(*const waits[])(void *) = {
-		wait_for_cond, wait_for_sem, wait_at_barrier, wait_to_write,
-	};
-	struct thread threads[4];
 	pid_t child;
 
 	for (int how = 0; how < 3; how++) {
 		IN_CHILD(child) {
 			used_at_exit = make_locks();
-			OK(pthread_rwlock_rdlock(&used_at_exit->rwlock));
-			for (int i = 0; i < 4; i++)
-				start(&threads[i], waits[i], used_at_exit);
-			until_asleep(&threads[3]);
+			start_all_waits(used_at_exit, true);
 			if (how == 0)
 				_exit(42);
 			if (how == 1)

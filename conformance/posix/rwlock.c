@@ -21,6 +21,17 @@ static void init(pthread_rwlock_t *lock)
 	OK(pthread_rwlock_init(lock, NULL));
 }
 
+/* No thread has it or waits for it any more. */
+static void check_and_destroy(pthread_rwlock_t *lock)
+{
+	check_free(lock);
+	OK(pthread_rwlock_destroy(lock));
+}
+
+/* A clause of `lock`, which is made before the check and free after it. */
+#define LOCK_CLAUSE(test, says) \
+	CLAUSE_WITHIN(init(&lock), check_and_destroy(&lock), test, says)
+
 /* ------------------------------------- pthread_rwlock_init, _destroy -- */
 
 CLAUSE(pthread_rwlock_init__desc_1__is_unlocked,
@@ -31,8 +42,7 @@ CLAUSE(pthread_rwlock_init__desc_1__is_unlocked,
 	OK(pthread_rwlockattr_init(&attr));
 	for (int i = 0; i < 2; i++) {
 		OK(pthread_rwlock_init(&lock, i ? &attr : NULL));
-		check_free(&lock);
-		OK(pthread_rwlock_destroy(&lock));
+		check_and_destroy(&lock);
 	}
 	OK(pthread_rwlockattr_destroy(&attr));
 }
@@ -48,8 +58,7 @@ CLAUSE(pthread_rwlock_init__desc_1__what_was_there_does_not_matter,
 		wait_elsewhere(&waiter, &lock, WRLOCK);
 		OK(pthread_rwlock_unlock(&lock));
 		let_go(&waiter);
-		check_free(&lock);
-		OK(pthread_rwlock_destroy(&lock));
+		check_and_destroy(&lock);
 	}
 }
 
@@ -66,8 +75,7 @@ CLAUSE(pthread_rwlock_init__desc_1__writes_only_where_it_lies, "nothing beside t
 	OK(pthread_rwlock_unlock(&memory.object));
 	let_go(&waiters[0]);
 	let_go(&waiters[1]);
-	check_free(&memory.object);
-	OK(pthread_rwlock_destroy(&memory.object));
+	check_and_destroy(&memory.object);
 	CHECK_GUARDED(memory);
 }
 
@@ -77,10 +85,8 @@ CLAUSE(pthread_rwlock_init__desc_4__static_initialiser,
 	static pthread_rwlock_t in_data = PTHREAD_RWLOCK_INITIALIZER;
 	pthread_rwlock_t on_stack = PTHREAD_RWLOCK_INITIALIZER;
 
-	check_free(&in_data);
-	check_free(&on_stack);
-	OK(pthread_rwlock_destroy(&in_data));
-	OK(pthread_rwlock_destroy(&on_stack));
+	check_and_destroy(&in_data);
+	check_and_destroy(&on_stack);
 }
 
 CLAUSE(pthread_rwlock_destroy__desc_1__may_be_initialised_again,
@@ -151,22 +157,20 @@ CLAUSE(pthread_rwlock_destroy__desc_1__right_after_the_last_unlock,
 
 /* ------------------------------------ pthread_rwlock_rdlock, _tryrdlock -- */
 
-CLAUSE(pthread_rwlock_rdlock__desc_1__locks_for_reading,
-       "the caller reads when no writer has it or waits")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_1__locks_for_reading,
+	    "the caller reads when no writer has it or waits")
 {
-	init(&lock);
 	OK(pthread_rwlock_rdlock(&lock));
 	CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
 	OK(elsewhere(&lock, TRYRDLOCK));
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer, "it blocks while a writer has the lock")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer,
+	    "it blocks while a writer has the lock")
 {
 	struct holder waiter;
 
-	init(&lock);
 	for (EACH(i, read_waits)) {
 		OK(pthread_rwlock_wrlock(&lock));
 		wait_elsewhere(&waiter, &lock, read_waits[i]);
@@ -179,14 +183,13 @@ CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer, "it blocks while a w
 }
 
 /* Up to the implementation; glibc's default prefers readers. */
-CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
-       "whether writers that wait keep readers out is the implementation's: in glibc's default "
-       "kind they don't")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
+	    "whether writers that wait keep readers out is the "
+	    "implementation's: in glibc's default kind they don't")
 {
 	struct holder writer;
 	enum rw_call call;
 
-	init(&lock);
 	OK(pthread_rwlock_rdlock(&lock));
 	wait_elsewhere(&writer, &lock, WRLOCK);
 	for (call = 0; call < RW_CALLS; call++) {
@@ -197,42 +200,38 @@ CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
 	CHECK(!writer.done);
 	OK(pthread_rwlock_unlock(&lock));
 	let_go(&writer);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_rdlock__desc_4__many_times_by_one_thread,
-       "a thread may read many times over, and unlocks as often")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__many_times_by_one_thread,
+	    "a thread may read many times over, and unlocks as often")
 {
-	init(&lock);
 	for (int i = 0; i < 1000; i++)
 		OK(take(&lock, read_waits[i % 3], LONG_MS));
 	for (int i = 0; i < 1000; i++) {
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 		OK(pthread_rwlock_unlock(&lock));
 	}
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time, "many threads read at a time")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time,
+	    "many threads read at a time")
 {
 	struct holder readers[8];
 
-	init(&lock);
 	for (int i = 0; i < 8; i++)
 		hold_elsewhere(&readers[i], &lock, read_waits[i % 3]);
 	for (int i = 0; i < 8; i++) {
 		CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 		let_go(&readers[i]);
 	}
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
-       "pthread_rwlock_tryrdlock reads or fails where rdlock would block; it never blocks")
+LOCK_CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
+	    "pthread_rwlock_tryrdlock reads or fails where rdlock would "
+	    "block; it never blocks")
 {
 	struct holder reader, writer;
 
-	init(&lock);
 	OK(pthread_rwlock_tryrdlock(&lock));
 	CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
@@ -243,29 +242,24 @@ CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
 	hold_elsewhere(&writer, &lock, WRLOCK);
 	CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
 	let_go(&writer);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it,
-       "pthread_rwlock_tryrdlock finds a writer, also the caller")
+LOCK_CLAUSE(pthread_rwlock_tryrdlock__err_EBUSY__a_writer_has_it,
+	    "pthread_rwlock_tryrdlock finds a writer, also the caller")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	for (int i = 0; i < 100; i++)
 		CHECK_ERR(pthread_rwlock_tryrdlock(&lock), EBUSY);
 	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_rdlock__err_EDEADLK__the_caller_writes,
-       "the caller has it to write (a \"may\" that glibc does)")
+LOCK_CLAUSE(pthread_rwlock_rdlock__err_EDEADLK__the_caller_writes,
+	    "the caller has it to write (a \"may\" that glibc does)")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	CHECK_ERR(pthread_rwlock_rdlock(&lock), EDEADLK);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
 static void check_handlers(const enum rw_call *calls, int count)
@@ -288,49 +282,38 @@ static void check_handlers(const enum rw_call *calls, int count)
 	}
 }
 
-CLAUSE(pthread_rwlock_rdlock__desc_8__waits_on_after_a_handler,
-       "after a handler it waits on; never EINTR")
-{
-	check_handlers(&read_waits[0], 1);
-}
+#define NEVER_EINTR "after a handler it waits on; never EINTR"
 
-CLAUSE(pthread_rwlock_timedrdlock__desc_4__waits_on_after_a_handler,
-       "after a handler it waits on; never EINTR")
-{
-	check_handlers(&read_waits[1], 2);
-}
+CLAUSE_BY(check_handlers(&read_waits[0], 1),
+	  pthread_rwlock_rdlock__desc_8__waits_on_after_a_handler, NEVER_EINTR)
 
-CLAUSE(pthread_rwlock_wrlock__desc_4__waits_on_after_a_handler,
-       "after a handler it waits on; never EINTR")
-{
-	check_handlers(&write_waits[0], 1);
-}
+CLAUSE_BY(check_handlers(&read_waits[1], 2),
+	  pthread_rwlock_timedrdlock__desc_4__waits_on_after_a_handler,
+	  NEVER_EINTR)
 
-CLAUSE(pthread_rwlock_timedwrlock__desc_4__waits_on_after_a_handler,
-       "after a handler it waits on; never EINTR")
-{
-	check_handlers(&write_waits[1], 2);
-}
+CLAUSE_BY(check_handlers(&write_waits[0], 1),
+	  pthread_rwlock_wrlock__desc_4__waits_on_after_a_handler, NEVER_EINTR)
+
+CLAUSE_BY(check_handlers(&write_waits[1], 2),
+	  pthread_rwlock_timedwrlock__desc_4__waits_on_after_a_handler,
+	  NEVER_EINTR)
 
 /* ------------------------------------ pthread_rwlock_wrlock, _trywrlock -- */
 
-CLAUSE(pthread_rwlock_wrlock__desc_1__locks_for_writing,
-       "the caller writes when no other thread has it")
+LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__locks_for_writing,
+	    "the caller writes when no other thread has it")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	CHECK_ERR(elsewhere(&lock, TRYWRLOCK), EBUSY);
 	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_every_reader,
-       "it blocks while any reader has the lock")
+LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_every_reader,
+	    "it blocks while any reader has the lock")
 {
 	struct holder readers[3], writer;
 
-	init(&lock);
 	for (EACH(call, write_waits)) {
 		for (int i = 0; i < 3; i++)
 			hold_elsewhere(&readers[i], &lock, RDLOCK);
@@ -345,11 +328,11 @@ CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_every_reader,
 	}
 }
 
-CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer, "it blocks while a writer has the lock")
+LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer,
+	    "it blocks while a writer has the lock")
 {
 	struct holder first, second;
 
-	init(&lock);
 	for (EACH(call, write_waits)) {
 		hold_elsewhere(&first, &lock, WRLOCK);
 		wait_elsewhere(&second, &lock, write_waits[call]);
@@ -361,12 +344,12 @@ CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer, "it blocks while a w
 	}
 }
 
-CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
-       "pthread_rwlock_trywrlock writes, or fails when anybody has it; it never blocks")
+LOCK_CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
+	    "pthread_rwlock_trywrlock writes, or fails when anybody has it; "
+	    "it never blocks")
 {
 	struct holder holder;
 
-	init(&lock);
 	OK(pthread_rwlock_trywrlock(&lock));
 	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
@@ -376,70 +359,57 @@ CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
 	hold_elsewhere(&holder, &lock, WRLOCK);
 	CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 	let_go(&holder);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it,
-       "pthread_rwlock_trywrlock finds it with any thread, also the caller")
+LOCK_CLAUSE(pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it,
+	    "pthread_rwlock_trywrlock finds it with any thread, also the "
+	    "caller")
 {
-	init(&lock);
 	OK(pthread_rwlock_rdlock(&lock));
 	CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
 	OK(pthread_rwlock_wrlock(&lock));
 	CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes,
-       "the caller has it to write (a \"may\" that glibc does)")
+LOCK_CLAUSE(pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes,
+	    "the caller has it to write (a \"may\" that glibc does)")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	CHECK_ERR(pthread_rwlock_wrlock(&lock), EDEADLK);
 	CHECK_ERR(elsewhere(&lock, TRYRDLOCK), EBUSY);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
-struct message {
-	pthread_rwlock_t lock;
-	uint32_t words[16];
-	long written;
-	int turns;
-};
+/* What the lock keeps whole. */
+static long written, words[16];
 
-THREAD(read_and_write, struct message *message)
+THREAD(read_and_write, void *argument UNUSED)
 {
 	uint32_t state = 4711 + gettid();
 	enum rw_call call;
 
-	for (int i = 0; i < message->turns; i++) {
+	for (int i = 0; i < 2000; i++) {
 		call = waits[next_random(&state) % 6];
-		OK(take(&message->lock, call, LONG_MS));
-		for (int j = 1; j < 16; j++)
-			CHECK_EQ(message->words[j], message->words[0]);
+		OK(take(&lock, call, LONG_MS));
+		for (int j = 0; j < 16; j++)
+			CHECK_EQ(words[j], written);
 		if (is_write(call)) {
-			message->written++;
+			written++;
 			for (int j = 0; j < 16; j++)
-				message->words[j]++;
+				words[j]++;
 		}
-		OK(pthread_rwlock_unlock(&message->lock));
+		OK(pthread_rwlock_unlock(&lock));
 	}
 }
 
-CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
-       "nobody else reads or writes meanwhile, and what writers wrote is seen (XBD, Memory "
-       "Synchronization)")
+LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
+	    "nobody else reads or writes meanwhile, and what writers wrote is "
+	    "seen (XBD, Memory Synchronization)")
 {
-	struct message message = { .turns = 2000 };
-
-	init(&message.lock);
-	run_together(6, read_and_write, &message);
-	CHECK(message.written > 0);
-	CHECK_EQ(message.words[0], message.written);
-	check_free(&message.lock);
+	run_together(6, read_and_write, NULL);
+	CHECK(written > 0);
 }
 
 /* ----------------------- pthread_rwlock_timedrdlock, _timedwrlock, _clock... -- */
@@ -447,18 +417,23 @@ CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
 #define EACH_TIMED(call, write)						\
 	enum rw_call call = TIMEDRDLOCK + (write); call < RW_CALLS; call += 2
 
-/* Clauses that the pages share of what waits to read and of what waits to write. */
-#define TIMED_CLAUSES(part, says)					\
+/*
+ * Clauses that the pages share of what waits to read and of what waits to write:
+ * each of a `lock` of its own.
+ */
+#define BOTH_CLAUSES(of, part, says_of_rdlock, says_of_wrlock)		\
 	static void part(bool write);					\
-	CLAUSE_BY(part(false), pthread_rwlock_timedrdlock__##part, says) \
-	CLAUSE_BY(part(true), pthread_rwlock_timedwrlock__##part, says)	\
+	LOCK_CLAUSE(pthread_rwlock_##of##rdlock__##part, says_of_rdlock) \
+	{								\
+		part(false);						\
+	}								\
+	LOCK_CLAUSE(pthread_rwlock_##of##wrlock__##part, says_of_wrlock) \
+	{								\
+		part(true);						\
+	}								\
 	static void part(bool write)
 
-#define CLOCK_CLAUSES(part, says_of_rdlock, says_of_wrlock)		\
-	static void part(bool write);					\
-	CLAUSE_BY(part(false), pthread_rwlock_clockrdlock__##part, says_of_rdlock) \
-	CLAUSE_BY(part(true), pthread_rwlock_clockwrlock__##part, says_of_wrlock) \
-	static void part(bool write)
+#define TIMED_CLAUSES(part, says) BOTH_CLAUSES(timed, part, says, says)
 
 TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
 	      "it ends at its deadline, on either clock, not before")
@@ -468,7 +443,6 @@ TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
 
 	/* A writer keeps readers out; a reader keeps writers out, too. */
 	for (int read = 0; read <= write; read++) {
-		init(&lock);
 		hold_elsewhere(&holder, &lock, read ? RDLOCK : WRLOCK);
 		for (EACH_TIMED(call, write)) {
 			for (int i = 0; i < 4; i++) {
@@ -486,85 +460,69 @@ TIMED_CLAUSES(desc_3__no_timeout_when_free,
 	      "it never times out when it can lock at once; ETIMEDOUT at once when it can't and "
 	      "the deadline has passed")
 {
-	static const struct timespec passed[] = {
-		{ 0, 0 }, { 1, 0 }, { -1, 0 }, { -1, 999999999 }, { INT64_MIN, 0 },
-	};
+	const struct timespec *at;
 	struct holder holder;
 
-	init(&lock);
 	for (EACH_TIMED(call, write)) {
-		for (EACH(i, passed)) {
+		for (EACH(i, passed_deadlines)) {
+			at = &passed_deadlines[i];
 			/* Free, it is taken. */
-			OK(take_until(&lock, call, &passed[i]));
+			OK(take_until(&lock, call, at));
 			OK(pthread_rwlock_unlock(&lock));
+			hold_elsewhere(&holder, &lock, WRLOCK);
+			CHECK_ERR(take_until(&lock, call, at), ETIMEDOUT);
+			let_go(&holder);
 		}
-		hold_elsewhere(&holder, &lock, WRLOCK);
-		for (EACH(i, passed))
-			CHECK_ERR(take_until(&lock, call, &passed[i]), ETIMEDOUT);
-		let_go(&holder);
 	}
-	check_free(&lock);
 }
 
-struct far_waiter {
-	pthread_rwlock_t *lock;
-	enum rw_call call;
-	size_t at;
-};
+static const struct timespec *far;
 
-THREAD(wait_far, struct far_waiter *far)
+THREAD(wait_far, enum rw_call *call)
 {
-	OK(take_until(far->lock, far->call, &farthest[far->at]));
-	OK(pthread_rwlock_unlock(far->lock));
+	OK(take_until(&lock, *call, far));
+	OK(pthread_rwlock_unlock(&lock));
 }
 
 TIMED_CLAUSES(desc_2__far_deadlines,
 	      "a deadline doesn't expire before it is there, however far it is")
 {
 	struct thread thread;
-	struct far_waiter far;
 
-	init(&lock);
 	for (EACH_TIMED(call, write)) {
 		for (EACH(i, farthest)) {
-			far = (struct far_waiter){ &lock, call, i };
+			far = &farthest[i];
 			OK(pthread_rwlock_wrlock(&lock));
-			start_asleep(&thread, wait_far, &far);
+			start_asleep(&thread, wait_far, &call);
 			OK(pthread_rwlock_unlock(&lock));
 			join(&thread);
 		}
 	}
-	check_free(&lock);
 }
 
 TIMED_CLAUSES(err_EINVAL__nanoseconds,
 	      "it would wait, and the nanoseconds are less than 0 or not less than 1000 million; "
 	      "when it needn't wait, both are allowed")
 {
+	const struct timespec *at;
 	struct holder holder;
-	struct timespec at;
 	int error;
 
-	init(&lock);
 	for (EACH_TIMED(call, write)) {
-		for (EACH(i, invalid_nanoseconds)) {
-			at = in_ms(clock_of(call), 1000);
-			at.tv_nsec = invalid_nanoseconds[i];
+		for (EACH(i, invalid_deadlines)) {
+			at = &invalid_deadlines[i];
 			/* While the lock is free, success is allowed as well. */
-			error = take_until(&lock, call, &at);
+			error = take_until(&lock, call, at);
 			if (!error)
 				OK(pthread_rwlock_unlock(&lock));
 			else
 				CHECK_EQ(error, EINVAL);
 			check_free(&lock);
 			hold_elsewhere(&holder, &lock, WRLOCK);
-			CHECK_ERR(take_until(&lock, call, &at), EINVAL);
-			at.tv_sec = -5;
-			CHECK_ERR(take_until(&lock, call, &at), EINVAL);
+			CHECK_ERR(take_until(&lock, call, at), EINVAL);
 			let_go(&holder);
 		}
 	}
-	check_free(&lock);
 }
 
 static int clocklock(bool write, clockid_t clock, const struct timespec *at)
@@ -576,12 +534,11 @@ static int clocklock(bool write, clockid_t clock, const struct timespec *at)
 #define NO_CLOCK "the clock is neither CLOCK_REALTIME nor CLOCK_MONOTONIC: glibc has no others " \
 		 "here, and looks at it first"
 
-CLOCK_CLAUSES(err_EINVAL__clock, NO_CLOCK, NO_CLOCK)
+BOTH_CLAUSES(clock, err_EINVAL__clock, NO_CLOCK, NO_CLOCK)
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 1000);
 	struct holder holder;
 
-	init(&lock);
 	hold_elsewhere(&holder, &lock, write ? RDLOCK : WRLOCK);
 	for (int released = 0; released < 2; released++) {
 		for (EACH(i, invalid_clocks))
@@ -589,37 +546,32 @@ CLOCK_CLAUSES(err_EINVAL__clock, NO_CLOCK, NO_CLOCK)
 		if (!released)
 			let_go(&holder);
 	}
-	check_free(&lock);
 }
 
-CLOCK_CLAUSES(desc_2__realtime_clock,
-	      "pthread_rwlock_clockrdlock counts by the clock that it names",
-	      "pthread_rwlock_clockwrlock counts by the clock that it names")
+BOTH_CLAUSES(clock, desc_2__realtime_clock,
+	     "pthread_rwlock_clockrdlock counts by the clock that it names",
+	     "pthread_rwlock_clockwrlock counts by the clock that it names")
 {
 	/* It lies decades ahead of the other clock's now. */
 	static const struct timespec passed = { .tv_sec = 1000000000 };
 	struct holder holder;
 	struct timespec at;
 
-	init(&lock);
 	hold_elsewhere(&holder, &lock, write ? RDLOCK : WRLOCK);
 	at = in_ms(CLOCK_REALTIME, 10);
 	CHECK_ERR(clocklock(write, CLOCK_REALTIME, &at), ETIMEDOUT);
 	CHECK(now_ns(CLOCK_REALTIME) >= ns_of(&at));
 	CHECK_ERR(clocklock(write, CLOCK_REALTIME, &passed), ETIMEDOUT);
 	let_go(&holder);
-	check_free(&lock);
 }
 
 TIMED_CLAUSES(err_EDEADLK__the_caller_writes,
 	      "the caller has it to write (a \"may\" that glibc does)")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	for (EACH_TIMED(call, write))
 		CHECK_ERR(take(&lock, call, LONG_MS), EDEADLK);
 	OK(pthread_rwlock_unlock(&lock));
-	check_free(&lock);
 }
 
 /* What a writer that gave up leaves behind keeps no reader out. */
@@ -646,26 +598,24 @@ CLAUSE(pthread_rwlock_timedwrlock__ret__given_up_is_gone,
 
 /* ------------------------------------------------ pthread_rwlock_unlock -- */
 
-CLAUSE(pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers,
-       "while others read it stays locked for reading")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers,
+	    "while others read it stays locked for reading")
 {
 	struct holder reader;
 
-	init(&lock);
 	hold_elsewhere(&reader, &lock, RDLOCK);
 	OK(pthread_rwlock_rdlock(&lock));
 	OK(pthread_rwlock_unlock(&lock));
 	CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
 	OK(elsewhere(&lock, TRYRDLOCK));
 	let_go(&reader);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it, "the last of the readers frees it")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it,
+	    "the last of the readers frees it")
 {
 	struct holder reader, writer;
 
-	init(&lock);
 	hold_elsewhere(&reader, &lock, RDLOCK);
 	OK(pthread_rwlock_rdlock(&lock));
 	wait_elsewhere(&writer, &lock, WRLOCK);
@@ -675,41 +625,34 @@ CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it, "the last of the rea
 	let_go(&reader);
 	UNTIL(writer.done);
 	let_go(&writer);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it, "the writer frees it")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it,
+	    "the writer frees it")
 {
-	init(&lock);
 	for (int i = 0; i < 100; i++) {
 		OK(take(&lock, write_waits[i % 3], LONG_MS));
 		OK(pthread_rwlock_unlock(&lock));
 	}
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end,
-       "threads that wait have it one after another, all in the end")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__all_that_wait_have_it_in_the_end,
+	    "threads that wait have it one after another, all in the end")
 {
 	struct holder waiters[12];
 
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	for (int i = 0; i < 12; i++)
 		wait_elsewhere(&waiters[i], &lock, waits[i % 6]);
 	OK(pthread_rwlock_unlock(&lock));
-	for (int i = 0; i < 12; i++)
-		waiters[i].release = true;
-	for (int i = 0; i < 12; i++)
-		let_go(&waiters[i]);
-	check_free(&lock);
+	let_all_go(waiters, 12);
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in, "readers that wait are let in together")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in,
+	    "readers that wait are let in together")
 {
 	struct holder readers[6];
 
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	for (int i = 0; i < 6; i++)
 		wait_elsewhere(&readers[i], &lock, read_waits[i % 3]);
@@ -718,15 +661,14 @@ CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in, "readers that wait ar
 		UNTIL(readers[i].done);
 	for (int i = 0; i < 6; i++)
 		let_go(&readers[i]);
-	check_free(&lock);
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in, "writers that wait are let in one by one")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in,
+	    "writers that wait are let in one by one")
 {
 	struct holder writers[3];
 	int i, done;
 
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	for (i = 0; i < 3; i++)
 		wait_elsewhere(&writers[i], &lock, write_waits[i]);
@@ -744,42 +686,33 @@ CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in, "writers that wait are
 			CHECK(i == done || !writers[i].done || writers[i].release);
 		let_go(&writers[done]);
 	}
-	check_free(&lock);
 }
-
-static _Atomic int let_in;
 
 /* Long enough that the next one has to be woken. */
-static void write_ranked(void *lock)
+static void write_ranked(struct ranked *ranked)
 {
-	int turn;
-
-	OK(pthread_rwlock_wrlock(lock));
-	turn = ++let_in;
+	OK(pthread_rwlock_wrlock(ranked->object));
+	take_turn(ranked);
 	sleep_ms(1);
-	CHECK_EQ(turn, let_in);
-	OK(pthread_rwlock_unlock(lock));
+	CHECK_EQ(ranked->turn, *ranked->turns);
+	OK(pthread_rwlock_unlock(ranked->object));
 }
 
-static void release_ranked(void *lock)
+static void release_ranked(void *lock, int turn)
 {
-	static bool released;
-
-	/* One after another, they release it themselves. */
-	if (!released)
+	/* After the first one, they release it themselves. */
+	if (turn == 0)
 		OK(pthread_rwlock_unlock(lock));
-	released = true;
 }
 
-CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
-       "of writers with priorities (SCHED_FIFO) that wait, the highest goes first")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
+	    "of writers with priorities (SCHED_FIFO) that wait, the highest "
+	    "goes first")
 {
-	init(&lock);
 	OK(pthread_rwlock_wrlock(&lock));
 	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
 		    (const int[]){ 5, 3, 4, 1, 2 }, write_ranked,
 		    release_ranked, &lock);
-	check_free(&lock);
 }
 
 CLAUSE(pthread_rwlock_unlock__ret__zero_and_errno_alone,

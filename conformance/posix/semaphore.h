@@ -96,7 +96,7 @@ static void UNUSED check_ended(struct waiter *waiter, int error)
 
 #define CHECK_ALL_ENDED(waiters)						\
 	do {								\
-		for (size_t i_ = 0; i_ < sizeof(waiters) / sizeof((waiters)[0]); i_++) \
+		for (EACH(i_, waiters))					\
 			check_ended(&(waiters)[i_], 0);			\
 	} while (0)
 

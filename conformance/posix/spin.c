@@ -7,9 +7,6 @@
 #include "handlers.h"
 #include "memory.h"
 
-/* Each clause runs in a process of its own, with these. */
-static pthread_spinlock_t lock;
-
 THREAD(trylock_ebusy, void *lock)
 {
 	CHECK_ERR(pthread_spin_trylock(lock), EBUSY);
@@ -21,18 +18,13 @@ THREAD(trylock_ok, void *lock)
 	OK(pthread_spin_unlock(lock));
 }
 
-static void elsewhere(void *(*run)(void *), void *argument)
-{
-	in_a_thread(run, argument);
-}
-
 /* No thread has the lock. */
 static void check_free(pthread_spinlock_t *lock)
 {
 	OK(pthread_spin_trylock(lock));
-	elsewhere(trylock_ebusy, (void *)lock);
+	in_a_thread(trylock_ebusy, (void *)lock);
 	OK(pthread_spin_unlock(lock));
-	elsewhere(trylock_ok, (void *)lock);
+	in_a_thread(trylock_ok, (void *)lock);
 	OK(pthread_spin_lock(lock));
 	OK(pthread_spin_unlock(lock));
 }
@@ -44,6 +36,26 @@ struct scene {
 	_Atomic int waiting, got;
 	_Atomic bool release;
 };
+
+/* Each clause runs in a process of its own, with these. */
+static struct scene scene;
+static struct thread threads[4];
+
+static void init(int pshared)
+{
+	OK(pthread_spin_init(&scene.lock, pshared));
+}
+
+static void check_and_destroy(void)
+{
+	check_free(&scene.lock);
+	OK(pthread_spin_destroy(&scene.lock));
+}
+
+/* A clause of the scene's lock, which is made before the check and free after it. */
+#define LOCK_CLAUSE(test, says)						\
+	CLAUSE_WITHIN(init(PTHREAD_PROCESS_PRIVATE), check_and_destroy(), \
+		      test, says)
 
 THREAD(count, struct scene *scene)
 {
@@ -57,15 +69,23 @@ THREAD(count, struct scene *scene)
 	}
 }
 
-THREAD(take, struct scene *scene)
+THREAD(take, void *argument UNUSED)
 {
-	scene->waiting++;
+	scene.waiting++;
 	errno = 4718;
-	OK(pthread_spin_lock(&scene->lock));
+	OK(pthread_spin_lock(&scene.lock));
 	CHECK_EQ(errno, 4718);
-	scene->got++;
-	UNTIL(scene->release);
-	OK(pthread_spin_unlock(&scene->lock));
+	scene.got++;
+	UNTIL(scene.release);
+	OK(pthread_spin_unlock(&scene.lock));
+}
+
+/* They spin, or are about to, while this thread has the lock. */
+static void start_to_take(size_t count)
+{
+	OK(pthread_spin_lock(&scene.lock));
+	start_all(threads, count, take, NULL);
+	UNTIL(scene.waiting == (int)count);
 }
 
 /* ---------------------------------------------- pthread_spin_init, _destroy -- */
@@ -76,17 +96,16 @@ CLAUSE(pthread_spin_init__desc_2__is_unlocked,
 	static const int filling[] = { 0, 1, 2, -1, 0x55555555, INT_MIN };
 
 	for (EACH(i, filling)) {
-		lock = filling[i];
-		OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
-		check_free(&lock);
-		OK(pthread_spin_destroy(&lock));
+		scene.lock = filling[i];
+		init(PTHREAD_PROCESS_PRIVATE);
+		check_and_destroy();
 	}
 }
 
 /* Its unlocked state is part of how programs are built: they may be copied. */
-CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
-       "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: not in the standard, but "
-       "programs initialise it by hand")
+LOCK_CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
+	    "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: "
+	    "not in the standard, but programs initialise it by hand")
 {
 	pthread_spinlock_t initial;
 	/* x86 counts down from 1; others, up from 0. */
@@ -96,12 +115,11 @@ CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
 	const int unlocked = 0;
 #endif
 
-	OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
-	CHECK_EQ(lock, unlocked);
-	OK(pthread_spin_lock(&lock));
-	CHECK(lock != unlocked);
-	OK(pthread_spin_unlock(&lock));
-	CHECK_EQ(lock, unlocked);
+	CHECK_EQ(scene.lock, unlocked);
+	OK(pthread_spin_lock(&scene.lock));
+	CHECK(scene.lock != unlocked);
+	OK(pthread_spin_unlock(&scene.lock));
+	CHECK_EQ(scene.lock, unlocked);
 	/* One that no call has made. */
 	initial = unlocked;
 	check_free(&initial);
@@ -124,22 +142,17 @@ CLAUSE(pthread_spin_init__desc_2__writes_only_where_it_lies, "nothing beside the
 	CHECK_EQ(memory.after, 0x5a5a5a5a);
 }
 
-static void exclude_processes(int pshared)
+CLAUSE(pthread_spin_init__desc_3__shared_excludes_processes,
+       "PTHREAD_PROCESS_SHARED: processes that share the memory exclude one another")
 {
 	struct scene *scene = shared_memory(sizeof(*scene));
 
-	OK(pthread_spin_init(&scene->lock, pshared));
+	OK(pthread_spin_init(&scene->lock, PTHREAD_PROCESS_SHARED));
 	scene->turns = 3000;
 	run_in_processes(3, count, scene);
 	CHECK_EQ(scene->counter, 3 * 3000);
 	check_free(&scene->lock);
 	OK(pthread_spin_destroy(&scene->lock));
-}
-
-CLAUSE(pthread_spin_init__desc_3__shared_excludes_processes,
-       "PTHREAD_PROCESS_SHARED: processes that share the memory exclude one another")
-{
-	exclude_processes(PTHREAD_PROCESS_SHARED);
 }
 
 CLAUSE(pthread_spin_init__desc_3__shared_is_held_by_a_process,
@@ -174,34 +187,31 @@ CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
 	map_twice(&mapped[0], &mapped[1]);
 	OK(pthread_spin_init(mapped[0], PTHREAD_PROCESS_SHARED));
 	OK(pthread_spin_lock(mapped[0]));
-	elsewhere(trylock_ebusy, (void *)mapped[1]);
+	in_a_thread(trylock_ebusy, mapped[1]);
 	OK(pthread_spin_unlock(mapped[1]));
 	check_free(mapped[0]);
 }
 
-CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
-       "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one another; a forked child's "
-       "copy is its own")
+LOCK_CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
+	    "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one "
+	    "another; a forked child's copy is its own")
 {
-	OK(pthread_spin_init(&lock, PTHREAD_PROCESS_PRIVATE));
-	OK(pthread_spin_lock(&lock));
+	OK(pthread_spin_lock(&scene.lock));
 	IN_A_CHILD {
-		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
-		OK(pthread_spin_unlock(&lock));
-		check_free(&lock);
+		CHECK_ERR(pthread_spin_trylock(&scene.lock), EBUSY);
+		OK(pthread_spin_unlock(&scene.lock));
+		check_free(&scene.lock);
 	}
-	CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
-	OK(pthread_spin_unlock(&lock));
-	check_free(&lock);
+	CHECK_ERR(pthread_spin_trylock(&scene.lock), EBUSY);
+	OK(pthread_spin_unlock(&scene.lock));
 }
 
 CLAUSE(pthread_spin_destroy__desc_1__may_be_initialised_again,
        "a destroyed lock may be initialised again")
 {
 	for (int i = 0; i < 10; i++) {
-		OK(pthread_spin_init(&lock, i % 2));
-		check_free(&lock);
-		CHECK_EQ(pthread_spin_destroy(&lock), 0);
+		init(i % 2);
+		check_and_destroy();
 	}
 }
 
@@ -255,38 +265,30 @@ CLAUSE(pthread_spin_destroy__desc_1__right_after_the_last_unlock,
 
 /* --------------------------------------- pthread_spin_lock, _trylock, _unlock -- */
 
-CLAUSE(pthread_spin_lock__desc_1__excludes, "one thread has it at a time")
+static void exclude(size_t count_of_threads, int turns)
 {
-	struct scene scene = { .turns = 5000 };
+	scene.turns = turns;
+	run_together(count_of_threads, count, &scene);
+	CHECK_EQ(scene.counter, (long)count_of_threads * turns);
+}
 
-	OK(pthread_spin_init(&scene.lock, 0));
-	run_together(2, count, &scene);
-	CHECK_EQ(scene.counter, 2 * 5000);
-	check_free(&scene.lock);
+LOCK_CLAUSE(pthread_spin_lock__desc_1__excludes, "one thread has it at a time")
+{
+	exclude(2, 5000);
 }
 
 /* The holder is preempted at times while the others spin. */
-CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
-       "the same, with more threads than processors")
+LOCK_CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
+	    "the same, with more threads than processors")
 {
-	struct scene scene = { .turns = 300 };
-
-	OK(pthread_spin_init(&scene.lock, 0));
-	run_together(8, count, &scene);
-	CHECK_EQ(scene.counter, 8 * 300);
-	check_free(&scene.lock);
+	exclude(8, 300);
 }
 
-CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
-       "it doesn't return before the lock is the caller's, though the holder sleeps")
+LOCK_CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
+	    "it doesn't return before the lock is the caller's, though the "
+	    "holder sleeps")
 {
-	struct scene scene = { .counter = 0 };
-	struct thread threads[2];
-
-	OK(pthread_spin_init(&scene.lock, 0));
-	OK(pthread_spin_lock(&scene.lock));
-	START_ALL(threads, take, &scene);
-	UNTIL(scene.waiting == 2);
+	start_to_take(2);
 	/* The holder sleeps, and keeps it. */
 	sleep_ms(20);
 	CHECK_EQ(scene.got, 0);
@@ -295,127 +297,105 @@ CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
 	sleep_ms(3);
 	CHECK_EQ(scene.got, 1);
 	scene.release = true;
-	JOIN_ALL(threads);
+	join_all(threads, 2);
 	CHECK_EQ(scene.got, 2);
-	check_free(&scene.lock);
 }
 
-CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers, "handlers don't end its wait")
+LOCK_CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers,
+	    "handlers don't end its wait")
 {
-	struct scene scene = { .release = true };
-	struct thread thread;
-
 	handle(0);
-	OK(pthread_spin_init(&scene.lock, 0));
-	OK(pthread_spin_lock(&scene.lock));
-	start(&thread, take, &scene);
-	UNTIL(scene.waiting);
+	scene.release = true;
+	start_to_take(1);
 	for (int i = 0; i < 50; i++) {
-		shoot(&thread);
+		shoot(&threads[0]);
 		CHECK_EQ(scene.got, 0);
 	}
 	OK(pthread_spin_unlock(&scene.lock));
-	join(&thread);
+	join(&threads[0]);
 	CHECK_EQ(scene.got, 1);
-	check_free(&scene.lock);
 }
 
-struct message {
-	pthread_spinlock_t lock;
-	uint32_t words[16], turn;
-	_Atomic bool stop;
-};
+/* Plain: the lock keeps them whole. */
+static uint32_t words[16];
 
-THREAD(write_message, struct message *message)
+THREAD(write_message, _Atomic bool *written)
 {
 	for (uint32_t turn = 1; turn <= 3000; turn++) {
-		OK(pthread_spin_lock(&message->lock));
-		for (uint32_t i = 0; i < 16; i++)
-			message->words[i] = turn;
-		OK(pthread_spin_unlock(&message->lock));
+		OK(pthread_spin_lock(&scene.lock));
+		for (EACH(i, words))
+			words[i] = turn;
+		OK(pthread_spin_unlock(&scene.lock));
 	}
-	message->stop = true;
+	*written = true;
 }
 
-CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
-       "what a holder wrote is seen by the next one (XBD, Memory Synchronization)")
+LOCK_CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
+	    "what a holder wrote is seen by the next one (XBD, Memory "
+	    "Synchronization)")
 {
-	struct message message = { .turn = 0 };
-	struct thread writer;
+	_Atomic bool written = false;
 	uint32_t last = 0;
 
-	OK(pthread_spin_init(&message.lock, 0));
-	start(&writer, write_message, &message);
-	while (!message.stop) {
-		OK(pthread_spin_lock(&message.lock));
-		CHECK(message.words[0] >= last);
-		last = message.words[0];
-		for (uint32_t i = 1; i < 16; i++)
-			CHECK_EQ(message.words[i], last);
-		OK(pthread_spin_unlock(&message.lock));
+	start(&threads[0], write_message, (void *)&written);
+	while (!written) {
+		OK(pthread_spin_lock(&scene.lock));
+		CHECK(words[0] >= last);
+		last = words[0];
+		for (EACH(i, words))
+			CHECK_EQ(words[i], last);
+		OK(pthread_spin_unlock(&scene.lock));
 	}
-	join(&writer);
-	CHECK_EQ(message.words[15], 3000);
+	join(&threads[0]);
+	CHECK_EQ(words[15], 3000);
 }
 
-CLAUSE(pthread_spin_lock__ret__zero, "0 on success")
+LOCK_CLAUSE(pthread_spin_lock__ret__zero, "0 on success")
 {
-	OK(pthread_spin_init(&lock, 0));
-	CHECK_EQ(pthread_spin_lock(&lock), 0);
-	CHECK_EQ(pthread_spin_unlock(&lock), 0);
-	CHECK_EQ(pthread_spin_trylock(&lock), 0);
-	CHECK_EQ(pthread_spin_unlock(&lock), 0);
-	CHECK_EQ(pthread_spin_destroy(&lock), 0);
+	CHECK_EQ(pthread_spin_lock(&scene.lock), 0);
+	CHECK_EQ(pthread_spin_unlock(&scene.lock), 0);
+	CHECK_EQ(pthread_spin_trylock(&scene.lock), 0);
+	CHECK_EQ(pthread_spin_unlock(&scene.lock), 0);
 }
 
-CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
-       "pthread_spin_trylock finds the lock with another thread")
+LOCK_CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
+	    "pthread_spin_trylock finds the lock with another thread")
 {
-	OK(pthread_spin_init(&lock, 0));
-	OK(pthread_spin_lock(&lock));
+	OK(pthread_spin_lock(&scene.lock));
 	for (int i = 0; i < 10; i++)
-		elsewhere(trylock_ebusy, (void *)&lock);
-	OK(pthread_spin_unlock(&lock));
-	check_free(&lock);
+		in_a_thread(trylock_ebusy, (void *)&scene.lock);
+	OK(pthread_spin_unlock(&scene.lock));
 }
 
-CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
-       "pthread_spin_trylock finds the lock with any thread, also with the caller")
+LOCK_CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
+	    "pthread_spin_trylock finds the lock with any thread, also with "
+	    "the caller")
 {
-	OK(pthread_spin_init(&lock, 0));
-	OK(pthread_spin_trylock(&lock));
+	OK(pthread_spin_trylock(&scene.lock));
 	errno = 4719;
 	/* Any number of times: attempts leave no trace. */
 	for (int i = 0; i < 1000; i++)
-		CHECK_ERR(pthread_spin_trylock(&lock), EBUSY);
+		CHECK_ERR(pthread_spin_trylock(&scene.lock), EBUSY);
 	CHECK_EQ(errno, 4719);
-	OK(pthread_spin_unlock(&lock));
-	check_free(&lock);
+	OK(pthread_spin_unlock(&scene.lock));
 }
 
-CLAUSE(pthread_spin_unlock__desc_1__unlocks, "it unlocks the lock")
+LOCK_CLAUSE(pthread_spin_unlock__desc_1__unlocks, "it unlocks the lock")
 {
-	OK(pthread_spin_init(&lock, 0));
 	for (int i = 0; i < 1000; i++) {
-		OK(pthread_spin_lock(&lock));
-		OK(pthread_spin_unlock(&lock));
+		OK(pthread_spin_lock(&scene.lock));
+		OK(pthread_spin_unlock(&scene.lock));
 	}
-	check_free(&lock);
 }
 
-CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
-       "when others spin, one of them has it next, and all of them in the end")
+LOCK_CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
+	    "when others spin, one of them has it next, and all of them in "
+	    "the end")
 {
-	struct scene scene = { .release = true };
-	struct thread threads[4];
-
-	OK(pthread_spin_init(&scene.lock, 0));
-	OK(pthread_spin_lock(&scene.lock));
-	START_ALL(threads, take, &scene);
-	UNTIL(scene.waiting == 4);
+	scene.release = true;
+	start_to_take(4);
 	sleep_ms(3);
 	OK(pthread_spin_unlock(&scene.lock));
-	JOIN_ALL(threads);
+	join_all(threads, 4);
 	CHECK_EQ(scene.got, 4);
-	check_free(&scene.lock);
 }
