@@ -1,4 +1,5 @@
 /* XSH (2024), the pages of <threads.h>: mutexes and condition variables of C11. */
+#include "calls.h"
 #include "clause.h"
 #include "deadlines.h"
 #include "memory.h"
@@ -15,7 +16,7 @@ static const char *const names_of_types[] = {
 	"plain", "timed", "plain recursive", "timed recursive",
 };
 
-/* The mutex that a clause is about, and a thread that waits for it. */
+/* The mutex that a clause is about. */
 static mtx_t mutex;
 static struct thread waiter;
 
@@ -25,10 +26,16 @@ static bool make(int type)
 	return true;
 }
 
+/* Notes what a loop is at, for failures to tell. */
+static bool at_type(size_t nth)
+{
+	at_column = nth < COUNT(types_of_mtx) ? names_of_types[nth] : "";
+	return nth < COUNT(types_of_mtx);
+}
+
 static bool make_nth(size_t nth)
 {
-	at_column = nth < 4 ? names_of_types[nth] : "";
-	return nth < 4 && make(types_of_mtx[nth]);
+	return at_type(nth) && make(types_of_mtx[nth]);
 }
 
 /* for (EACH_TYPE(type)): the mutex is made anew of each. */
@@ -418,290 +425,171 @@ CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
 
 /* --------------------------------------------------------------- condvars -- */
 
-/* Waits with the mutex, with a deadline or without, and what becomes of them. */
-static cnd_t cond;
-static bool timed;
-static int waiting, permits, passed_by;
-static _Atomic int cleaned, returned;
-
-static void make_cond_of_cnd(bool with_deadline)
+/* The results as errors of POSIX's, of which thrd_error may stand for any. */
+static int error_of(int result)
 {
-	timed = with_deadline;
-	waiting = permits = passed_by = cleaned = returned = 0;
-	memset(&cond, 0xff, sizeof(cond));
-	IS(cnd_init(&cond), success);
+	switch (result) {
+	case thrd_success:
+		return 0;
+	case thrd_busy:
+		return EBUSY;
+	case thrd_timedout:
+		return ETIMEDOUT;
+	default:
+		CHECK_EQ(result, thrd_error);
+		return EINVAL;
+	}
 }
 
-static int wait_once(void)
+static int lock(pthread_mutex_t *mutex)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
-
-	return timed ? cnd_timedwait(&cond, &mutex, &at) : cnd_wait(&cond, &mutex);
+	return error_of(mtx_lock((mtx_t *)mutex));
 }
 
-THREAD(take_permit, void *argument UNUSED)
+static int trylock(pthread_mutex_t *mutex)
 {
-	IS(mtx_lock(&mutex), success);
-	waiting++;
-	errno = 4714;
-	while (!permits)
-		IS(wait_once(), success);
-	CHECK_EQ(errno, 4714);
-	check_taken();
-	permits--;
-	passed_by++;
-	IS(mtx_unlock(&mutex), success);
-	returned++;
+	return error_of(mtx_trylock((mtx_t *)mutex));
 }
 
-static int look(const int *number)
+static int unlock(pthread_mutex_t *mutex)
 {
-	int result;
-
-	IS(mtx_lock(&mutex), success);
-	result = *number;
-	IS(mtx_unlock(&mutex), success);
-	return result;
+	return error_of(mtx_unlock((mtx_t *)mutex));
 }
 
-/* Notifies with the mutex, or right after it has been given back. */
-static void permit_by(int (*notify)(cnd_t *cond), int more, bool held)
+static int destroy_mutex(pthread_mutex_t *mutex)
 {
-	IS(mtx_lock(&mutex), success);
-	permits += more;
-	if (held)
-		IS(notify(&cond), success);
-	IS(mtx_unlock(&mutex), success);
-	if (!held)
-		IS(notify(&cond), success);
+	mtx_destroy((mtx_t *)mutex);
+	return 0;
 }
 
-static void start_waiter(void *(*run)(void *argument))
+static int init_cond(pthread_cond_t *cond)
 {
-	start(&waiter, run, NULL);
-	UNTIL(look(&waiting) == 1);
+	return error_of(cnd_init((cnd_t *)cond));
+}
+
+static int destroy_cond(pthread_cond_t *cond)
+{
+	cnd_destroy((cnd_t *)cond);
+	return 0;
+}
+
+static int signal_one(pthread_cond_t *cond)
+{
+	return error_of(cnd_signal((cnd_t *)cond));
+}
+
+static int broadcast(pthread_cond_t *cond)
+{
+	return error_of(cnd_broadcast((cnd_t *)cond));
+}
+
+static int wait_until(enum call call, pthread_cond_t *cond,
+		      pthread_mutex_t *mutex, const struct timespec *at)
+{
+	cnd_t *cnd = (cnd_t *)cond;
+	mtx_t *mtx = (mtx_t *)mutex;
+
+	return error_of(call == WAIT ? cnd_wait(cnd, mtx) :
+				       cnd_timedwait(cnd, mtx, at));
+}
+
+#include "condvars.h"
+
+/* With each type of mutex. */
+static bool make_scene(size_t nth, enum call call)
+{
+	if (!at_type(nth))
+		return false;
+	memset(&scene, 0xff, sizeof(scene));
+	IS(mtx_init((mtx_t *)MUTEX, types_of_mtx[nth]), success);
+	OK(init_cond(COND));
+	scene.kind = DEFAULT;
+	scene.call = call;
+	scene.waiting = scene.permits = scene.passed = 0;
+	scene.stage = scene.cleaned = scene.returned = 0;
+	return true;
 }
 
 /* Clauses that the pages of both waits share. */
-#define CND_CLAUSE(section, test, says, part, with_deadline)		\
-	CLAUSE_IN(section, test, says)					\
+#define CND_CLAUSES_IN(section, part, check, says)			\
+	CLAUSE_IN(section, cnd_wait__##part, says)			\
 	{								\
-		for (EACH_TYPE(type)) {					\
-			make_cond_of_cnd(with_deadline);		\
-			part();						\
-		}							\
+		check(WAIT);						\
+	}								\
+	CLAUSE_IN(section, cnd_timedwait__##part, says)			\
+	{								\
+		check(TIMEDWAIT);					\
 	}
-#define CND_CLAUSES_IN(section, part, says)				\
-	static void part(void);						\
-	CND_CLAUSE(section, cnd_wait__##part, says, part, false)	\
-	CND_CLAUSE(section, cnd_timedwait__##part, says, part, true)	\
-	static void part(void)
 /* In the section that the name says. */
-#define CND_CLAUSES(part, says) CND_CLAUSES_IN(NULL, part, says)
+#define CND_CLAUSES(part, check, says) CND_CLAUSES_IN(NULL, part, check, says)
 
-CND_CLAUSES(desc_1__releases_and_blocks,
+CND_CLAUSES(desc_1__releases_and_blocks, releases_and_blocks,
 	    "it releases the mutex and blocks, and has the mutex when it returns thrd_success "
 	    "because of a signal")
-{
-	start_waiter(take_permit);
-	until_asleep(&waiter);
-	CHECK_EQ(passed_by, 0);
-	permit_by(cnd_broadcast, 1, true);
-	join(&waiter);
-	check_not_taken();
-	cnd_destroy(&cond);
-	mtx_destroy(&mutex);
-}
 
-static cnd_t conds[2];
-static int turn;
-
-static void take_turns(int mine)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
-
-	for (int i = 0; i < 400; i++) {
-		IS(mtx_lock(&mutex), success);
-		while (turn != mine)
-			IS(timed ? cnd_timedwait(&conds[mine], &mutex, &at) :
-				   cnd_wait(&conds[mine], &mutex), success);
-		turn = !mine;
-		IS(mtx_unlock(&mutex), success);
-		IS(cnd_signal(&conds[!mine]), success);
-	}
-}
-
-THREAD(take_second_turns, void *argument UNUSED)
-{
-	take_turns(1);
-}
-
-CND_CLAUSES(desc_1__atomically,
+CND_CLAUSES(desc_1__atomically, atomically,
 	    "release and block are one: a thread that gets the mutex after the waiter, and "
 	    "signals, finds it blocked")
-{
-	turn = 0;
-	for (int i = 0; i < 2; i++)
-		IS(cnd_init(&conds[i]), success);
-	start(&waiter, take_second_turns, NULL);
-	take_turns(0);
-	join(&waiter);
-}
-
-static int until_ended(const struct timespec *at)
-{
-	int result = thrd_success;
-
-	for (int tries = 0; tries < 100 && result == thrd_success; tries++)
-		result = cnd_timedwait(&cond, &mutex, at);
-	return result;
-}
 
 CLAUSE(cnd_timedwait__ret__timedout,
        "thrd_timedout, with the mutex, when the deadline, a time of TIME_UTC's, is reached, not "
        "before, or has passed before the call")
 {
-	struct timespec soon;
-
-	for (EACH_TYPE(type)) {
-		make_cond_of_cnd(true);
-		IS(mtx_lock(&mutex), success);
-		errno = 4711;
-		soon = in_ms(CLOCK_REALTIME, 15);
-		IS(until_ended(&soon), timedout);
-		CHECK_REACHED(CLOCK_REALTIME, soon);
-		for (EACH(i, passed_deadlines))
-			IS(until_ended(&passed_deadlines[i]), timedout);
-		CHECK_EQ(errno, 4711);
-		CHECK_HELD_ONCE_AS_MTX();
-	}
+	for (EACH_SCENE(TIMEDWAIT))
+		times_out(TIMEDWAIT, CLOCK_REALTIME);
+	deadline_already_passed(TIMEDWAIT);
 }
 
-CLAUSE(cnd_timedwait__ret__error_bad_nanoseconds,
-       "thrd_error, with the mutex, when the nanoseconds are negative or a second and more")
-{
-	for (EACH_TYPE(type)) {
-		make_cond_of_cnd(true);
-		IS(mtx_lock(&mutex), success);
-		for (EACH(i, invalid_deadlines))
-			IS(cnd_timedwait(&cond, &mutex, &invalid_deadlines[i]),
-			   error);
-		check_taken();
-		IS(mtx_unlock(&mutex), success);
-	}
-}
+CLAUSE_BY(refuses_nanoseconds(TIMEDWAIT),
+	  cnd_timedwait__ret__error_bad_nanoseconds,
+	  "thrd_error, with the mutex, when the nanoseconds are negative or a "
+	  "second and more")
 
 CLAUSE(cnd_wait__ret__error_not_the_callers,
        "thrd_error, as glibc has it, with a recursive mutex that the caller doesn't have")
 {
-	for (int with = 0; with < 2; with++) {
-		make(mtx_plain | mtx_recursive);
-		make_cond_of_cnd(with);
-		IS(wait_once(), error);
-		check_not_taken();
+	for (EACH_SCENE(WAIT)) {
+		if (!(types_of_mtx[nth_] & mtx_recursive))
+			continue;
+		for (enum call call = WAIT; call <= TIMEDWAIT; call++)
+			CHECK_ERR(wait_long(call, COND, MUTEX), EINVAL);
+		destroy_scene();
 	}
 }
 
-static void cleanup(void *argument UNUSED)
-{
-	check_taken();
-	cleaned++;
-	IS(mtx_unlock(&mutex), success);
-}
-
-THREAD(wait_to_be_cancelled, void *argument UNUSED)
-{
-	IS(mtx_lock(&mutex), success);
-	pthread_cleanup_push(cleanup, NULL);
-	waiting++;
-	while (!permits)
-		IS(wait_once(), success);
-	pthread_cleanup_pop(0);
-	IS(mtx_unlock(&mutex), success);
-	returned++;
-}
-
 CND_CLAUSES_IN("XSH 2.9.5.2", desc_1__cancelled_with_the_mutex,
+	       cancelled_with_the_mutex,
 	       "it is a cancellation point, and has the mutex again before the first cleanup "
 	       "handler runs")
-{
-	start_waiter(wait_to_be_cancelled);
-	until_asleep(&waiter);
-	cancel_and_join(&waiter);
-	CHECK_EQ(cleaned, 1);
-	CHECK_EQ(returned, 0);
-	check_not_taken();
-	cnd_destroy(&cond);
-}
 
-CND_CLAUSES(desc_2__handlers_cause_no_error, "signal handlers that run meanwhile cause no error")
-{
-	start_waiter(take_permit);
-	storm_at(&waiter);
-	CHECK_EQ(returned, 0);
-	permit_by(cnd_broadcast, 1, true);
-	join(&waiter);
-}
-
-#define WAITERS 5
-
-static struct thread waiters[WAITERS];
-
-static void start_waiters(void)
-{
-	START_ALL(waiters, take_permit, NULL);
-	UNTIL(look(&waiting) == WAITERS);
-}
+CND_CLAUSES(desc_2__handlers_cause_no_error, handlers_cause_no_error,
+	    "signal handlers that run meanwhile cause no error")
 
 CLAUSE(cnd_signal__desc_1__unblocks_one_at_least,
        "it unblocks one waiter at least, called with the mutex or without")
 {
-	for (EACH_TYPE(type)) {
-		make_cond_of_cnd(type & mtx_timed);
-		start_waiters();
-		for (int i = 0; i < WAITERS; i++) {
-			permit_by(cnd_signal, 1, i % 2);
-			UNTIL(look(&passed_by) == i + 1);
-		}
-		JOIN_ALL(waiters);
-	}
+	signal_one_by_one(WAIT, true);
+	signal_one_by_one(TIMEDWAIT, false);
 }
 
-static void notify_none(int (*notify)(cnd_t *cond))
-{
-	struct timespec at;
+#define NOT_KEPT							\
+	"it does nothing and returns thrd_success when nobody waits: it isn't " \
+	"kept for later"
 
-	make(mtx_plain);
-	make_cond_of_cnd(true);
-	errno = 4711;
-	for (int i = 0; i < 5; i++)
-		IS(notify(&cond), success);
-	CHECK_EQ(errno, 4711);
-	IS(mtx_lock(&mutex), success);
-	at = in_ms(CLOCK_REALTIME, 20);
-	IS(until_ended(&at), timedout);
-	IS(mtx_unlock(&mutex), success);
-}
-
-CLAUSE_BY(notify_none(cnd_signal), cnd_signal__desc_1__without_waiters,
-	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
+CLAUSE_BY(notify_none_by(signal_one), cnd_signal__desc_1__without_waiters,
+	  NOT_KEPT)
 
 CLAUSE(cnd_broadcast__desc_1__unblocks_all,
        "it unblocks all waiters, called with the mutex or without")
 {
-	for (int held = 0; held < 2; held++) {
-		for (EACH_TYPE(type)) {
-			make_cond_of_cnd(type & mtx_timed);
-			start_waiters();
-			permit_by(cnd_broadcast, WAITERS, held);
-			JOIN_ALL(waiters);
-			CHECK_EQ(passed_by, WAITERS);
-		}
+	for (enum call call = WAIT; call <= TIMEDWAIT; call++) {
+		notify_all_by(broadcast, call, true);
+		notify_all_by(broadcast, call, false);
 	}
 }
 
-CLAUSE_BY(notify_none(cnd_broadcast), cnd_broadcast__desc_1__without_waiters,
-	  "it does nothing and returns thrd_success when nobody waits: it isn't kept for later")
+CLAUSE_BY(notify_none_by(broadcast), cnd_broadcast__desc_1__without_waiters,
+	  NOT_KEPT)
 
 CLAUSE(cnd_init__desc_1__makes_and_makes_anew,
        "it makes a condvar on which nobody waits, whatever the memory held, again after it was "
@@ -709,16 +597,14 @@ CLAUSE(cnd_init__desc_1__makes_and_makes_anew,
 {
 	struct timespec at;
 
-	make(mtx_plain);
+	make_scene(0, TIMEDWAIT);
 	errno = 4711;
-	for (EACH_FILLING(cond)) {
-		IS(cnd_init(&cond), success);
-		IS(cnd_signal(&cond), success);
-		IS(mtx_lock(&mutex), success);
+	for (EACH_FILLING(scene.cond)) {
+		OK(init_cond(COND));
+		OK(signal_one(COND));
 		at = in_ms(CLOCK_REALTIME, 3);
-		IS(until_ended(&at), timedout);
-		IS(mtx_unlock(&mutex), success);
-		cnd_destroy(&cond);
+		time_out_in_scene(TIMEDWAIT, &at);
+		OK(destroy_cond(COND));
 	}
 	CHECK_EQ(errno, 4711);
 }
@@ -727,30 +613,15 @@ CLAUSE(cnd_destroy__desc_1__at_once_after_a_broadcast,
        "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
        "get the mutex")
 {
-	for (int round = 0; round < 40; round++) {
-		make_nth(round % 4);
-		make_cond_of_cnd(round % 2);
-		start_waiters();
-		IS(mtx_lock(&mutex), success);
-		permits = WAITERS;
-		IS(cnd_broadcast(&cond), success);
-		cnd_destroy(&cond);
-		memset(&cond, 0xff, sizeof(cond));
-		IS(mtx_unlock(&mutex), success);
-		JOIN_ALL(waiters);
-		CHECK_EQ(passed_by, WAITERS);
-	}
+	for (int round = 0; round < 10; round++)
+		destroy_after_broadcast(true);
 }
 
 CLAUSE_IN("glibc extension", cnd_init__desc_1__is_a_pthread_condvar,
 	  "a cnd_t is a pthread condvar: the calls of both kinds may be mixed")
 {
-	make(mtx_plain);
-	make_cond_of_cnd(false);
-	start_waiter(take_permit);
-	IS(mtx_lock(&mutex), success);
-	permits = 1;
-	OK(pthread_cond_signal((pthread_cond_t *)&cond));
-	IS(mtx_unlock(&mutex), success);
+	make_scene(0, WAIT);
+	start_waiter(wait_in_scene);
+	permit_by(pthread_cond_signal, 1, true);
 	join(&waiter);
 }

@@ -10,8 +10,8 @@
 #define TIMED_CLAUSES(part, says) \
 	CLAUSES_TIMED(pthread_cond_timedwait, pthread_cond_clockwait, part, says)
 
-static int wait_until(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex,
-		      const struct timespec *at)
+static int wait_until(enum call call, pthread_cond_t *cond,
+		      pthread_mutex_t *mutex, const struct timespec *at)
 {
 	switch (call) {
 	case WAIT:
@@ -23,119 +23,45 @@ static int wait_until(enum call call, pthread_cond_t *cond, pthread_mutex_t *mut
 	}
 }
 
-/* With a deadline that no test reaches. */
-static int wait_long(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex)
-{
-	struct timespec at = in_ms(clock_of(call), LONG_MS);
+#define lock pthread_mutex_lock
+#define trylock pthread_mutex_trylock
+#define unlock pthread_mutex_unlock
+#define destroy_mutex pthread_mutex_destroy
+#define init_cond(cond) pthread_cond_init(cond, NULL)
+#define destroy_cond pthread_cond_destroy
+#define signal_one pthread_cond_signal
+#define broadcast pthread_cond_broadcast
+#include "condvars.h"
 
-	return wait_until(call, cond, mutex, &at);
-}
-
-/* No thread signals: what returns 0 does so for no reason, which is allowed. */
-static void until_timed_out(enum call call, pthread_cond_t *cond, pthread_mutex_t *mutex,
-			    const struct timespec *at)
-{
-	int error = 0;
-
-	for (int tries = 0; tries < 100 && !error; tries++)
-		error = wait_until(call, cond, mutex, at);
-	CHECK_ERR(error, ETIMEDOUT);
-}
-
-/* The mutex and the condvar, a waiter's call, and what has become of it. */
-static struct {
-	struct gate gate;
-	enum kind kind;
-	enum call call;
-	_Atomic int stage, cleaned, returned;
-} scene;
-
-#define GATE (&scene.gate)
-#define MUTEX (&scene.gate.mutex)
-#define COND (&scene.gate.cond)
-
-static struct thread waiter;
-
-static bool make_scene(enum kind kind, enum call call)
+static void make_scene_of(enum kind kind, enum call call)
 {
 	memset(&scene, 0, sizeof(scene));
 	scene.kind = kind;
 	scene.call = call;
-	make_gate(GATE, kind);
+	OK(make_mutex(MUTEX, kind));
+	OK(init_cond(COND));
+}
+
+/* With each ordinary mutex, and a condvar of the process's own or a shared one. */
+static bool make_scene(size_t nth, enum call call)
+{
+	static const enum kind kinds[] = { ORDINARY };
+	enum kind kind = nth / 2 < COUNT(kinds) ? kinds[nth / 2] : KINDS;
+
+	if (!at_kind(kind, KINDS))
+		return false;
+	make_scene_of(kind, call);
+	if (nth % 2)
+		make_cond(COND, CLOCK_REALTIME, true);
 	return true;
 }
 
-/* for (EACH_SCENE(call)): it is made anew with each ordinary mutex. */
-#define EACH_SCENE(call)						\
-	enum kind kind = DEFAULT; at_kind(kind, KINDS) && make_scene(kind, call); \
-	kind = next_ordinary(kind)
+/* for (EACH_SHARED(shared)): a condvar of the process's own, and a shared one. */
+#define EACH_SHARED(shared)						\
+	int shared = 0;							\
+	shared < 2 && (make_cond(COND, CLOCK_REALTIME, shared), true); shared++
 
-/* Then with a condvar of the process's own, and with one that processes share. */
-#define EACH_SHARED(shared, clock)					\
-	int shared = 0; shared < 2 && (make_cond(COND, clock, shared), true); shared++
-
-static void destroy_scene(void)
-{
-	OK(pthread_cond_destroy(COND));
-	OK(pthread_mutex_destroy(MUTEX));
-}
-
-/* The caller has the mutex: others don't get it, and it can be given back. */
-static void check_own(void)
-{
-	check_locked(MUTEX);
-	if (scene.kind == ERRORCHECK)
-		CHECK_ERR(pthread_mutex_lock(MUTEX), EDEADLK);
-}
-
-THREAD(wait_in_scene, void *argument UNUSED)
-{
-	OK(pthread_mutex_lock(MUTEX));
-	GATE->waiting++;
-	errno = 4714;
-	while (!GATE->permits)
-		OK(wait_long(scene.call, COND, MUTEX));
-	CHECK_EQ(errno, 4714);
-	check_own();
-	GATE->permits--;
-	GATE->passed++;
-	OK(pthread_mutex_unlock(MUTEX));
-	scene.returned++;
-}
-
-/* It waits, or is about to, with the mutex given back. */
-static void start_waiter(void *(*run)(void *argument))
-{
-	start(&waiter, run, GATE);
-	until_waiting(GATE, 1);
-}
-
-/* Notifies with the mutex, or right after it has been given back. */
-static void permit_by(int (*notify)(pthread_cond_t *cond), int permits, bool held)
-{
-	OK(pthread_mutex_lock(MUTEX));
-	GATE->permits += permits;
-	if (!held)
-		OK(pthread_mutex_unlock(MUTEX));
-	OK(notify(COND));
-	if (held)
-		OK(pthread_mutex_unlock(MUTEX));
-}
-
-static void permit_and_join(void)
-{
-	permit_by(pthread_cond_broadcast, 1, true);
-	join(&waiter);
-}
-
-/* No thread notifies it. */
-static void time_out_in_scene(enum call call, const struct timespec *at)
-{
-	OK(pthread_mutex_lock(MUTEX));
-	until_timed_out(call, COND, MUTEX, at);
-	OK(pthread_mutex_unlock(MUTEX));
-}
-
+/* The waiter has got as far as to its wait, and sleeps. */
 static void sleep_in_scene(void *(*run)(void *argument))
 {
 	start(&waiter, run, NULL);
@@ -206,9 +132,10 @@ CLAUSE(pthread_cond_init__desc_6__initialiser_is_init_with_null,
 		check_works(all[i]);
 		OK(pthread_cond_destroy(all[i]));
 	}
-	/* That of a gate is made by the initialiser, too. */
-	make_scene(DEFAULT, WAIT);
-	start_waiter(wait_for_permit);
+	/* Threads wait by it, too. */
+	make_scene_of(DEFAULT, WAIT);
+	scene.cond = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	start_waiter(wait_in_scene);
 	permit_and_join();
 }
 
@@ -235,32 +162,10 @@ CLAUSE(pthread_cond_destroy__desc_2__without_waiters,
 	struct timespec at = in_ms(CLOCK_REALTIME, 5);
 
 	for (EACH_SCENE(WAIT)) {
-		start_waiter(wait_for_permit);
+		start_waiter(wait_in_scene);
 		permit_and_join();
 		time_out_in_scene(TIMEDWAIT, &at);
 		OK(pthread_cond_destroy(COND));
-	}
-}
-
-static void destroy_after_broadcast(bool held)
-{
-	struct thread waiters[4];
-
-	for (EACH_SCENE(WAIT)) {
-		START_ALL(waiters, wait_for_permit, GATE);
-		until_waiting(GATE, 4);
-		OK(pthread_mutex_lock(MUTEX));
-		GATE->open = true;
-		OK(pthread_cond_broadcast(COND));
-		if (!held)
-			OK(pthread_mutex_unlock(MUTEX));
-		OK(pthread_cond_destroy(COND));
-		/* The memory may serve something else from here on. */
-		memset(COND, 0xff, sizeof(*COND));
-		if (held)
-			OK(pthread_mutex_unlock(MUTEX));
-		JOIN_ALL(waiters);
-		CHECK_EQ(GATE->passed, 4);
 	}
 }
 
@@ -273,19 +178,6 @@ CLAUSE(pthread_cond_destroy__desc_2__at_once_after_a_broadcast,
 }
 
 /* ----------------------------------------------------------------- wait -- */
-
-static void releases_and_blocks(enum call call)
-{
-	for (EACH_SCENE(call)) {
-		/* This thread gets the mutex, which the waiter doesn't give otherwise. */
-		start_waiter(wait_in_scene);
-		until_asleep(&waiter);
-		CHECK_EQ(scene.returned, 0);
-		permit_and_join();
-		CHECK_EQ(scene.returned, 1);
-		destroy_scene();
-	}
-}
 
 #define RELEASES							\
 	"it blocks on the condvar with the mutex released, and returns 0 with the mutex " \
@@ -300,47 +192,11 @@ CLAUSE_OVER(pthread_cond_clockwait__desc_1__releases_and_blocks,
 	    "new in 2024, as is the whole call: " RELEASES,
 	    releases_and_blocks, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
-static struct {
-	pthread_mutex_t mutex;
-	pthread_cond_t conds[2];
-	enum call call;
-	int turn;
-} turns;
-
-static void take_turns(int mine)
-{
-	for (int i = 0; i < 400; i++) {
-		OK(pthread_mutex_lock(&turns.mutex));
-		while (turns.turn != mine)
-			OK(wait_long(turns.call, &turns.conds[mine], &turns.mutex));
-		turns.turn = !mine;
-		OK(pthread_mutex_unlock(&turns.mutex));
-		/*
-		 * One signal only, by the thread that has had the mutex after the
-		 * other: were that one not blocked by then, both would hang.
-		 */
-		OK(pthread_cond_signal(&turns.conds[!mine]));
-	}
-}
-
-THREAD(take_second_turns, void *argument UNUSED)
-{
-	take_turns(1);
-}
-
 WAIT_CLAUSES(desc_2__atomically,
 	     "release and block are one: a thread that gets the mutex after the waiter, and "
 	     "signals, finds it blocked")
 {
-	turns.call = call;
-	for (EACH_MUTEX(&turns.mutex)) {
-		turns.turn = 0;
-		for (int i = 0; i < 2; i++)
-			OK(pthread_cond_init(&turns.conds[i], NULL));
-		start(&waiter, take_second_turns, NULL);
-		take_turns(0);
-		join(&waiter);
-	}
+	atomically(call);
 }
 
 WAIT_CLAUSES(desc_3__waits_for_the_mutex,
@@ -349,23 +205,23 @@ WAIT_CLAUSES(desc_3__waits_for_the_mutex,
 	for (EACH_SCENE(call)) {
 		start_waiter(wait_in_scene);
 		OK(pthread_mutex_lock(MUTEX));
-		GATE->permits = 1;
+		scene.permits = 1;
 		OK(pthread_cond_signal(COND));
 		sleep_ms(3);
-		CHECK_EQ(GATE->passed, 0);
+		CHECK_EQ(scene.passed, 0);
 		OK(pthread_mutex_unlock(MUTEX));
 		join(&waiter);
-		CHECK_EQ(GATE->passed, 1);
+		CHECK_EQ(scene.passed, 1);
 	}
 }
 
 CLAUSE(pthread_cond_wait__desc_6__another_mutex_once_nobody_waits,
        "once nobody waits any more, the next may wait with another mutex")
 {
-	make_scene(DEFAULT, WAIT);
+	make_scene_of(DEFAULT, WAIT);
 	for (EACH_MUTEX(MUTEX)) {
-		GATE->waiting = 0;
-		start_waiter(wait_for_permit);
+		scene.waiting = 0;
+		start_waiter(wait_in_scene);
 		permit_and_join();
 		OK(pthread_mutex_destroy(MUTEX));
 	}
@@ -377,8 +233,8 @@ CLAUSE(pthread_cond_wait__desc_6__several_condvars_one_mutex,
 	struct timespec at = in_ms(CLOCK_REALTIME, 20);
 	pthread_cond_t other = PTHREAD_COND_INITIALIZER;
 
-	make_scene(DEFAULT, WAIT);
-	start_waiter(wait_for_permit);
+	make_scene_of(DEFAULT, WAIT);
+	start_waiter(wait_in_scene);
 	/* Had these woken it, the permit below would be lost. */
 	OK(pthread_mutex_lock(MUTEX));
 	for (int i = 0; i < 10; i++)
@@ -386,7 +242,7 @@ CLAUSE(pthread_cond_wait__desc_6__several_condvars_one_mutex,
 	until_timed_out(TIMEDWAIT, &other, MUTEX, &at);
 	OK(pthread_mutex_unlock(MUTEX));
 	until_asleep(&waiter);
-	CHECK_EQ(GATE->passed, 0);
+	CHECK_EQ(scene.passed, 0);
 	permit_and_join();
 }
 
@@ -394,16 +250,16 @@ CLAUSE(pthread_cond_wait__desc_1__recursive_locked_once,
        "with a recursive mutex that is locked once, the wait releases it, and has it once again "
        "afterwards")
 {
-	make_scene(RECURSIVE, WAIT);
-	start_waiter(wait_for_permit);
+	make_scene_of(RECURSIVE, WAIT);
+	start_waiter(wait_in_scene);
 	/* Free: another thread locks it, and more than once. */
 	OK(pthread_mutex_lock(MUTEX));
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->permits = 1;
+	scene.permits = 1;
 	OK(pthread_cond_signal(COND));
 	OK(pthread_mutex_unlock(MUTEX));
 	sleep_ms(3);
-	CHECK_EQ(GATE->passed, 0);
+	CHECK_EQ(scene.passed, 0);
 	OK(pthread_mutex_unlock(MUTEX));
 	join(&waiter);
 	/* Its one unlock has freed it. */
@@ -417,7 +273,7 @@ CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
 {
 	struct timespec at = in_ms(CLOCK_REALTIME, 10);
 
-	make_scene(RECURSIVE, WAIT);
+	make_scene_of(RECURSIVE, WAIT);
 	for (int i = 0; i < 3; i++)
 		OK(pthread_mutex_lock(MUTEX));
 	until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
@@ -441,7 +297,7 @@ static void check_not_owned(int kind)
 	struct held held;
 	struct thread holder;
 
-	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+	for (EACH_SHARED(shared)) {
 		CHECK(made(&held.mutex, kind));
 		check_refused(COND, &held.mutex, EPERM);
 		/* Nor has that locked it. */
@@ -472,7 +328,7 @@ CLAUSE(pthread_cond_wait__err_EPERM__leaves_all_as_it_was,
        "an error from before the wait leaves condvar and mutex as they were, and consumes no "
        "signal")
 {
-	make_scene(ERRORCHECK, WAIT);
+	make_scene_of(ERRORCHECK, WAIT);
 	start_waiter(wait_in_scene);
 	check_refused(COND, MUTEX, EPERM);
 	permit_by(pthread_cond_signal, 1, false);
@@ -483,7 +339,7 @@ CLAUSE(pthread_cond_wait__err_EPERM__leaves_all_as_it_was,
 CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex,
        "glibc's: the mutex is destroyed; there is nothing to wait for then")
 {
-	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+	for (EACH_SHARED(shared)) {
 		OK(make_mutex(MUTEX, DEFAULT));
 		OK(pthread_mutex_destroy(MUTEX));
 		check_refused(COND, MUTEX, EINVAL);
@@ -497,11 +353,11 @@ THREAD(wait_below_the_ceiling, void *argument UNUSED)
 
 	OK(pthread_mutex_lock(MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
-	GATE->waiting++;
-	while (!GATE->permits)
+	scene.waiting++;
+	while (!scene.permits)
 		OK(pthread_cond_wait(COND, MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
-	GATE->passed++;
+	scene.passed++;
 	OK(pthread_mutex_unlock(MUTEX));
 	CHECK_EQ(priority_of(gettid()), -1 - least);
 }
@@ -513,14 +369,14 @@ CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
 	int least = sched_get_priority_min(SCHED_FIFO);
 
 	become_realtime(least);
-	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-		GATE->waiting = GATE->permits = GATE->passed = 0;
+	for (EACH_SHARED(shared)) {
+		scene.waiting = scene.permits = scene.passed = 0;
 		make_protected(MUTEX, PTHREAD_MUTEX_NORMAL, least + 5);
 		start_waiter(wait_below_the_ceiling);
 		until_asleep(&waiter);
 		CHECK_EQ(priority_of(waiter.tid), -1 - least);
 		permit_and_join();
-		CHECK_EQ(GATE->passed, 1);
+		CHECK_EQ(scene.passed, 1);
 	}
 }
 
@@ -529,7 +385,7 @@ CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
 THREAD(signal_and_die, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->permits = 1;
+	scene.permits = 1;
 	OK(pthread_cond_signal(COND));
 }
 
@@ -543,7 +399,7 @@ THREAD(wait_for_the_dead, void *argument UNUSED)
 	scene.stage = 1;
 	do
 		error = wait_long(scene.call, COND, MUTEX);
-	while (!error && !GATE->permits);
+	while (!error && !scene.permits);
 	CHECK_ERR(error, wanted);
 	if (error == EOWNERDEAD) {
 		/* The wait has ended with the mutex, all the same. */
@@ -559,7 +415,7 @@ static void start_to_wait_for_the_dead(enum call call, bool shared, int error)
 {
 	make_robust(MUTEX, PTHREAD_MUTEX_DEFAULT, shared);
 	scene.call = call;
-	scene.stage = GATE->permits = 0;
+	scene.stage = scene.permits = 0;
 	wanted = error;
 	sleep_in_scene(wait_for_the_dead);
 }
@@ -568,7 +424,7 @@ WAIT_CLAUSES(err_EOWNERDEAD__last_owner_died,
 	     "the thread that had the robust mutex when the wait was to end has died; the caller "
 	     "has the mutex")
 {
-	for (EACH_SHARED(shared, CLOCK_REALTIME)) {
+	for (EACH_SHARED(shared)) {
 		start_to_wait_for_the_dead(call, shared, EOWNERDEAD);
 		in_a_thread(signal_and_die, NULL);
 		join(&waiter);
@@ -583,7 +439,7 @@ WAIT_CLAUSES(err_ENOTRECOVERABLE__mutex_unusable,
 	start_to_wait_for_the_dead(call, false, ENOTRECOVERABLE);
 	orphan(MUTEX);
 	CHECK_ERR(pthread_mutex_lock(MUTEX), EOWNERDEAD);
-	GATE->permits = 1;
+	scene.permits = 1;
 	OK(pthread_mutex_unlock(MUTEX));
 	OK(pthread_cond_signal(COND));
 	join(&waiter);
@@ -591,47 +447,11 @@ WAIT_CLAUSES(err_ENOTRECOVERABLE__mutex_unusable,
 
 /* --------------------------------------------------------- cancellation -- */
 
-static void cleanup(void *argument UNUSED)
-{
-	check_own();
-	scene.cleaned++;
-	OK(pthread_mutex_unlock(MUTEX));
-}
-
-static void *wait_to_be_cancelled(void *argument UNUSED)
-{
-	OK(pthread_mutex_lock(MUTEX));
-	pthread_cleanup_push(cleanup, NULL);
-	GATE->waiting++;
-	scene.stage = 1;
-	while (!GATE->permits)
-		OK(wait_long(scene.call, COND, MUTEX));
-	GATE->permits--;
-	GATE->passed++;
-	pthread_cleanup_pop(0);
-	OK(pthread_mutex_unlock(MUTEX));
-	scene.returned++;
-	return NULL;
-}
-
-static void check_cancelled(void)
-{
-	CHECK(join(&waiter) == PTHREAD_CANCELED);
-	CHECK_EQ(scene.cleaned, 1);
-	CHECK_EQ(scene.returned, 0);
-	check_free(MUTEX);
-	destroy_scene();
-}
-
 WAIT_CLAUSES(desc_7__cancelled_with_the_mutex,
 	     "it is a cancellation point, and has the mutex again before the first cleanup "
 	     "handler runs")
 {
-	for (EACH_SCENE(call)) {
-		sleep_in_scene(wait_to_be_cancelled);
-		OK(pthread_cancel(waiter.pthread));
-		check_cancelled();
-	}
+	cancelled_with_the_mutex(call);
 }
 
 CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
@@ -640,8 +460,7 @@ CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
 {
 	for (EACH_CALL(call)) {
 		for (EACH_SCENE(call)) {
-			start(&waiter, wait_to_be_cancelled, NULL);
-			UNTIL(scene.stage);
+			start_waiter(wait_to_be_cancelled);
 			OK(pthread_mutex_lock(MUTEX));
 			OK(pthread_cancel(waiter.pthread));
 			sleep_ms(2);
@@ -688,8 +507,9 @@ CLAUSE(pthread_cond_wait__desc_7__disabled_cancellation_waits,
        "it isn't cancelled while that is disabled, and the cancellation stays pending")
 {
 	for (EACH_CALL(call)) {
-		make_scene(ERRORCHECK, call);
-		sleep_in_scene(wait_disabled);
+		make_scene_of(ERRORCHECK, call);
+		start_waiter(wait_disabled);
+		until_asleep(&waiter);
 		OK(pthread_cancel(waiter.pthread));
 		sleep_ms(5);
 		CHECK_EQ(scene.cleaned, 0);
@@ -705,11 +525,11 @@ static void cancel_beside_signals(enum kind kind, enum call call)
 	struct thread waiters[2];
 
 	for (int round = 0; round < 60; round++) {
-		make_scene(kind, call);
+		make_scene_of(kind, call);
 		START_ALL(waiters, wait_to_be_cancelled, NULL);
-		until_waiting(GATE, 2);
+		UNTIL(look(&scene.waiting) == 2);
 		OK(pthread_mutex_lock(MUTEX));
-		GATE->permits = 1;
+		scene.permits = 1;
 		if (round % 3 == 0)
 			OK(pthread_mutex_unlock(MUTEX));
 		if (round % 2)
@@ -720,7 +540,7 @@ static void cancel_beside_signals(enum kind kind, enum call call)
 		if (round % 3)
 			OK(pthread_mutex_unlock(MUTEX));
 		/* One of them takes the permit: or else the signal is lost. */
-		UNTIL(passed(GATE) == 1);
+		UNTIL(look(&scene.passed) == 1);
 		permit_by(pthread_cond_broadcast, 1, true);
 		JOIN_ALL(waiters);
 	}
@@ -743,20 +563,9 @@ WAIT_CLAUSES(desc_8__cancelled_consumes_no_signal,
 
 static void time_out(enum call call, clockid_t condvars)
 {
-	clockid_t clock = call == TIMEDWAIT ? condvars : clock_of(call);
-	struct timespec at;
-
 	for (EACH_SCENE(call)) {
-		make_cond(COND, condvars, false);
-		OK(pthread_mutex_lock(MUTEX));
-		at = in_ms(clock, 10);
-		errno = 4711;
-		until_timed_out(call, COND, MUTEX, &at);
-		CHECK_EQ(errno, 4711);
-		CHECK_REACHED(clock, at);
-		check_own();
-		OK(pthread_mutex_unlock(MUTEX));
-		check_free(MUTEX);
+		make_cond(COND, condvars, nth_ % 2);
+		times_out(call, call == TIMEDWAIT ? condvars : clock_of(call));
 	}
 }
 
@@ -783,22 +592,7 @@ TIMED_CLAUSES(desc_9__deadline_already_passed,
 	      "a deadline that has passed before the call, be it before the clock's beginning, is "
 	      "reached")
 {
-	const struct timespec just_now[] = {
-		in_ms(clock_of(call), -1), in_ms(clock_of(call), -5000),
-	};
-
-	for (EACH_SCENE(call)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			OK(pthread_mutex_lock(MUTEX));
-			for (EACH(i, just_now))
-				until_timed_out(call, COND, MUTEX, &just_now[i]);
-			for (EACH(i, passed_deadlines))
-				until_timed_out(call, COND, MUTEX,
-						&passed_deadlines[i]);
-			check_own();
-			OK(pthread_mutex_unlock(MUTEX));
-		}
-	}
+	deadline_already_passed(call);
 }
 
 static struct timespec far;
@@ -806,10 +600,10 @@ static struct timespec far;
 THREAD(wait_until_far, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->waiting++;
-	while (!GATE->permits)
+	scene.waiting++;
+	while (!scene.permits)
 		OK(wait_until(scene.call, COND, MUTEX, &far));
-	GATE->passed++;
+	scene.passed++;
 	OK(pthread_mutex_unlock(MUTEX));
 }
 
@@ -819,7 +613,7 @@ TIMED_CLAUSES(desc_9__far_deadline_isnt_reached,
 {
 	for (EACH(i, farthest)) {
 		far = farthest[i];
-		make_scene(i % 6, call);
+		make_scene_of(i % 6, call);
 		make_cond(COND, clock_of(call), i % 2);
 		start_waiter(wait_until_far);
 		until_asleep(&waiter);
@@ -833,7 +627,7 @@ THREAD(get_in, void *argument UNUSED)
 {
 	scene.stage = 1;
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->passed = 1;
+	scene.passed = 1;
 	OK(pthread_mutex_unlock(MUTEX));
 }
 
@@ -848,7 +642,7 @@ TIMED_CLAUSES(desc_11__releases_past_the_deadline,
 		start(&waiter, get_in, NULL);
 		UNTIL(scene.stage);
 		/* This thread has the mutex all the time, but for these calls. */
-		while (!GATE->passed)
+		while (!scene.passed)
 			until_timed_out(call, COND, MUTEX, &past);
 		OK(pthread_mutex_unlock(MUTEX));
 		join(&waiter);
@@ -863,7 +657,7 @@ THREAD(time_out_late, void *argument UNUSED)
 	at = in_ms(clock_of(scene.call), 10);
 	scene.stage = 1;
 	until_timed_out(scene.call, COND, MUTEX, &at);
-	GATE->passed = 1;
+	scene.passed = 1;
 	OK(pthread_mutex_unlock(MUTEX));
 }
 
@@ -872,17 +666,17 @@ static bool times_out_late(enum kind kind, enum call call)
 {
 	bool in_time;
 
-	make_scene(kind, call);
+	make_scene_of(kind, call);
 	start(&waiter, time_out_late, NULL);
 	UNTIL(scene.stage);
 	OK(pthread_mutex_lock(MUTEX));
 	/* A busy machine may have kept this thread off till then. */
-	in_time = !GATE->passed;
+	in_time = !scene.passed;
 	sleep_ms(15);
-	CHECK_EQ(GATE->passed, !in_time);
+	CHECK_EQ(scene.passed, !in_time);
 	OK(pthread_mutex_unlock(MUTEX));
 	join(&waiter);
-	CHECK_EQ(GATE->passed, 1);
+	CHECK_EQ(scene.passed, 1);
 	return in_time;
 }
 
@@ -897,17 +691,7 @@ TIMED_CLAUSES(desc_11__waits_for_the_mutex,
 TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
 	      "the nanoseconds are negative or a second and more; the caller has the mutex")
 {
-	for (EACH_SCENE(call)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			OK(pthread_mutex_lock(MUTEX));
-			for (EACH(i, invalid_deadlines))
-				CHECK_ERR(wait_until(call, COND, MUTEX,
-						     &invalid_deadlines[i]),
-					  EINVAL);
-			check_own();
-			OK(pthread_mutex_unlock(MUTEX));
-		}
-	}
+	refuses_nanoseconds(call);
 }
 
 CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
@@ -916,14 +700,13 @@ CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
 	struct timespec at = in_ms(CLOCK_MONOTONIC, 1000);
 
 	for (EACH_SCENE(CLOCKWAIT_REALTIME)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			OK(pthread_mutex_lock(MUTEX));
-			for (EACH(i, invalid_clocks))
-				CHECK_ERR(pthread_cond_clockwait(COND, MUTEX, invalid_clocks[i],
-								 &at), EINVAL);
-			check_own();
-			OK(pthread_mutex_unlock(MUTEX));
-		}
+		OK(pthread_mutex_lock(MUTEX));
+		for (EACH(i, invalid_clocks))
+			CHECK_ERR(pthread_cond_clockwait(COND, MUTEX,
+							 invalid_clocks[i], &at),
+				  EINVAL);
+		check_own();
+		OK(pthread_mutex_unlock(MUTEX));
 	}
 }
 
@@ -933,12 +716,7 @@ WAIT_CLAUSES(desc_12__handlers_cause_no_error,
 	     "when a signal handler returns the thread waits on or returns 0 as if awakened for "
 	     "no reason, and never EINTR")
 {
-	for (EACH_SCENE(call)) {
-		start_waiter(wait_in_scene);
-		storm_at(&waiter);
-		CHECK_EQ(scene.returned, 0);
-		permit_and_join();
-	}
+	handlers_cause_no_error(call);
 }
 
 THREAD(time_out_in_storm, void *argument UNUSED)
@@ -963,7 +741,7 @@ TIMED_CLAUSES(desc_12__handlers_dont_move_the_deadline,
 {
 	struct storm storm;
 
-	make_scene(DEFAULT, call);
+	make_scene_of(DEFAULT, call);
 	start(&waiter, time_out_in_storm, NULL);
 	begin_storm(&storm, &waiter);
 	UNTIL(scene.returned);
@@ -974,43 +752,10 @@ TIMED_CLAUSES(desc_12__handlers_dont_move_the_deadline,
 
 /* ------------------------------------------------- signal and broadcast -- */
 
-#define WAITERS 6
-
-static struct thread waiters[WAITERS];
-
-static void start_waiters(void)
-{
-	START_ALL(waiters, wait_for_permit, GATE);
-	until_waiting(GATE, WAITERS);
-}
-
-static void join_waiters(void)
-{
-	JOIN_ALL(waiters);
-	CHECK_EQ(GATE->passed, WAITERS);
-	destroy_scene();
-}
-
-static void signal_one_by_one(bool held)
-{
-	for (EACH_SCENE(WAIT)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			OK(make_mutex(MUTEX, kind));
-			GATE->passed = 0;
-			start_waiters();
-			for (int i = 0; i < WAITERS; i++) {
-				permit_by(pthread_cond_signal, 1, held);
-				UNTIL(passed(GATE) == i + 1);
-			}
-			join_waiters();
-		}
-	}
-}
-
-CLAUSE_BY(signal_one_by_one(true), pthread_cond_signal__desc_2__unblocks_one_at_least,
+CLAUSE_BY(signal_one_by_one(WAIT, true), pthread_cond_signal__desc_2__unblocks_one_at_least,
 	  "it unblocks one waiter at least, called with the mutex")
 
-CLAUSE_BY(signal_one_by_one(false), pthread_cond_signal__desc_4__without_the_mutex,
+CLAUSE_BY(signal_one_by_one(WAIT, false), pthread_cond_signal__desc_4__without_the_mutex,
 	  "and called without it")
 
 static int signal_to_each(pthread_cond_t *cond)
@@ -1023,22 +768,17 @@ static int signal_to_each(pthread_cond_t *cond)
 CLAUSE(pthread_cond_signal__desc_2__each_unblocks_another,
        "as many signals as there are waiters, one right after the other, unblock them all")
 {
-	for (int held = 0; held < 2; held++) {
-		for (EACH_SCENE(WAIT)) {
-			start_waiters();
-			permit_by(signal_to_each, WAITERS, held);
-			join_waiters();
-		}
-	}
+	notify_all_by(signal_to_each, WAIT, true);
+	notify_all_by(signal_to_each, WAIT, false);
 }
 
 /* Signals the thread that waits by now, and waits itself. */
 THREAD(signal_and_wait, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->permits = 1;
+	scene.permits = 1;
 	OK(pthread_cond_signal(COND));
-	while (GATE->permits)
+	while (scene.permits)
 		OK(pthread_cond_wait(COND, MUTEX));
 	OK(pthread_mutex_unlock(MUTEX));
 }
@@ -1046,10 +786,10 @@ THREAD(signal_and_wait, void *argument UNUSED)
 THREAD(take_and_signal, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->waiting = 1;
-	while (!GATE->permits)
+	scene.waiting = 1;
+	while (!scene.permits)
 		OK(pthread_cond_wait(COND, MUTEX));
-	GATE->permits = 0;
+	scene.permits = 0;
 	OK(pthread_cond_signal(COND));
 	OK(pthread_mutex_unlock(MUTEX));
 }
@@ -1059,28 +799,14 @@ CLAUSE(pthread_cond_signal__desc_2__later_waiters_dont_take_it,
        "that begins to wait later can't take the signal from them")
 {
 	for (int round = 0; round < 100; round++) {
-		make_scene(round % 6, WAIT);
+		make_scene_of(round % 6, WAIT);
 		start_waiter(take_and_signal);
 		in_a_thread(signal_and_wait, NULL);
 		join(&waiter);
 	}
 }
 
-static void notify_none(int (*notify)(pthread_cond_t *cond))
-{
-	struct timespec at;
-
-	make_scene(DEFAULT, WAIT);
-	errno = 4711;
-	for (int i = 0; i < 5; i++)
-		OK(notify(COND));
-	CHECK_EQ(errno, 4711);
-	/* No more than a few returns for no reason. */
-	at = in_ms(CLOCK_REALTIME, 20);
-	time_out_in_scene(TIMEDWAIT, &at);
-}
-
-CLAUSE_BY(notify_none(pthread_cond_signal), pthread_cond_signal__desc_5__without_waiters,
+CLAUSE_BY(notify_none_by(pthread_cond_signal), pthread_cond_signal__desc_5__without_waiters,
 	  "it has no effect when nobody waits: it isn't kept for later")
 
 static int places[3];
@@ -1088,11 +814,11 @@ static int places[3];
 THREAD(take_place, int *place)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->waiting++;
-	while (!GATE->permits)
+	scene.waiting++;
+	while (!scene.permits)
 		OK(pthread_cond_wait(COND, MUTEX));
-	GATE->permits--;
-	*place = GATE->passed++;
+	scene.permits--;
+	*place = scene.passed++;
 	OK(pthread_mutex_unlock(MUTEX));
 }
 
@@ -1103,44 +829,28 @@ CLAUSE(pthread_cond_signal__desc_3__by_priority,
 	int least = sched_get_priority_min(SCHED_FIFO);
 
 	for (EACH_SCENE(WAIT)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			GATE->waiting = GATE->passed = 0;
-			for (int i = 0; i < 3; i++) {
-				become_realtime(least + i);
-				start(&waiters[i], take_place, &places[i]);
-				until_waiting(GATE, i + 1);
-				until_asleep(&waiters[i]);
-			}
-			become_realtime(least + 9);
-			for (int i = 0; i < 3; i++) {
-				permit_by(pthread_cond_signal, 1, true);
-				UNTIL(passed(GATE) > i);
-			}
-			join_all(waiters, 3);
-			for (int i = 0; i < 3; i++)
-				if (places[i] != 2 - i)
-					FAIL("waiter %d was number %d", i, places[i]);
+		for (int i = 0; i < 3; i++) {
+			become_realtime(least + i);
+			start(&waiters[i], take_place, &places[i]);
+			UNTIL(look(&scene.waiting) == i + 1);
+			until_asleep(&waiters[i]);
 		}
+		become_realtime(least + 9);
+		for (int i = 0; i < 3; i++) {
+			permit_by(pthread_cond_signal, 1, true);
+			UNTIL(look(&scene.passed) > i);
+		}
+		join_all(waiters, 3);
+		for (int i = 0; i < 3; i++)
+			if (places[i] != 2 - i)
+				FAIL("waiter %d was number %d", i, places[i]);
 	}
 }
 
-static void broadcast_to_all(bool held)
-{
-	for (EACH_SCENE(WAIT)) {
-		for (EACH_SHARED(shared, CLOCK_REALTIME)) {
-			OK(make_mutex(MUTEX, kind));
-			GATE->passed = 0;
-			start_waiters();
-			permit_by(pthread_cond_broadcast, WAITERS, held);
-			join_waiters();
-		}
-	}
-}
-
-CLAUSE_BY(broadcast_to_all(true), pthread_cond_broadcast__desc_1__unblocks_all,
+CLAUSE_BY(notify_all_by(broadcast, WAIT, true), pthread_cond_broadcast__desc_1__unblocks_all,
 	  "it unblocks all waiters, called with the mutex")
 
-CLAUSE_BY(broadcast_to_all(false), pthread_cond_broadcast__desc_4__without_the_mutex,
+CLAUSE_BY(notify_all_by(broadcast, WAIT, false), pthread_cond_broadcast__desc_4__without_the_mutex,
 	  "and called without it")
 
 static _Atomic int next_call;
@@ -1151,13 +861,13 @@ THREAD(wait_in_crowd, void *argument UNUSED)
 	enum call call = next_call++ % CALLS;
 
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->waiting++;
-	while (!GATE->open)
+	scene.waiting++;
+	while (!scene.permits)
 		OK(wait_long(call, COND, MUTEX));
 	CHECK_EQ(inside++, 0);
 	sched_yield();
 	CHECK_EQ(--inside, 0);
-	GATE->passed++;
+	scene.passed++;
 	OK(pthread_mutex_unlock(MUTEX));
 }
 
@@ -1169,23 +879,20 @@ CLAUSE(pthread_cond_broadcast__desc_3__one_has_the_mutex_at_a_time,
 
 	for (EACH_SCENE(WAIT)) {
 		START_ALL(crowd, wait_in_crowd, NULL);
-		until_waiting(GATE, 16);
-		OK(pthread_mutex_lock(MUTEX));
-		GATE->open = true;
-		OK(pthread_cond_broadcast(COND));
-		OK(pthread_mutex_unlock(MUTEX));
+		UNTIL(look(&scene.waiting) == 16);
+		permit_by(pthread_cond_broadcast, 1, true);
 		JOIN_ALL(crowd);
-		CHECK_EQ(GATE->passed, 16);
+		CHECK_EQ(scene.passed, 16);
 	}
 }
 
-CLAUSE_BY(notify_none(pthread_cond_broadcast), pthread_cond_broadcast__desc_5__without_waiters,
+CLAUSE_BY(notify_none_by(pthread_cond_broadcast), pthread_cond_broadcast__desc_5__without_waiters,
 	  "it has no effect when nobody waits: it isn't kept for later")
 
 THREAD(broadcast_later, void *argument UNUSED)
 {
 	OK(pthread_mutex_lock(MUTEX));
-	GATE->open = true;
+	scene.permits = WAITERS;
 	OK(pthread_mutex_unlock(MUTEX));
 	/* In a thread that never waits for it and has no lock. */
 	OK(pthread_cond_broadcast(COND));
@@ -1196,7 +903,7 @@ CLAUSE(pthread_cond_broadcast__desc_4__is_no_cancellation_point,
 {
 	struct thread broadcaster;
 
-	make_scene(DEFAULT, WAIT);
+	make_scene_of(DEFAULT, WAIT);
 	start_waiters();
 	OK(pthread_mutex_lock(MUTEX));
 	start_asleep(&broadcaster, broadcast_later, NULL);
