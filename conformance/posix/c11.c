@@ -17,12 +17,14 @@ static const char *const names_of_types[] = {
 };
 
 /* The mutex that a clause is about. */
-static mtx_t mutex;
-static struct thread waiter;
+static pthread_mutex_t mutex;
+
+/* The same as C11's calls have it. */
+#define MTX ((mtx_t *)&mutex)
 
 static bool make(int type)
 {
-	IS(mtx_init(&mutex, type), success);
+	IS(mtx_init(MTX, type), success);
 	return true;
 }
 
@@ -42,388 +44,7 @@ static bool make_nth(size_t nth)
 #define EACH_TYPE(type)							\
 	size_t nth_ = 0, type UNUSED;					\
 	make_nth(nth_) && ((type = types_of_mtx[nth_]), true); nth_++
-
-THREAD(try_busy, void *argument UNUSED)
-{
-	IS(mtx_trylock(&mutex), busy);
-}
-
-static void check_taken(void)
-{
-	in_a_thread(try_busy, NULL);
-}
-
-THREAD(lock_once, void *argument UNUSED)
-{
-	IS(mtx_lock(&mutex), success);
-	IS(mtx_unlock(&mutex), success);
-}
-
-static void check_not_taken(void)
-{
-	in_a_thread(lock_once, NULL);
-}
-
-#define CHECK_HELD_ONCE_AS_MTX()					\
-	do {								\
-		check_taken();						\
-		IS(mtx_unlock(&mutex), success);			\
-		check_not_taken();					\
-	} while (0)
-
-/* The caller locks it once more, or doesn't. */
-static void check_type(int type)
-{
-	IS(mtx_lock(&mutex), success);
-	if (type & mtx_recursive) {
-		IS(mtx_trylock(&mutex), success);
-		IS(mtx_unlock(&mutex), success);
-	} else {
-		IS(mtx_trylock(&mutex), busy);
-	}
-	CHECK_HELD_ONCE_AS_MTX();
-}
-
-/* --------------------------------------------------------------- mutexes -- */
-
-CLAUSE(mtx_init__desc_1__every_type,
-       "C11, and with the other calls of threads.h in POSIX since 2024: it makes a mutex of each "
-       "type that there is, free, whatever the memory held, and returns thrd_success")
-{
-	errno = 4711;
-	for (EACH_TYPE(type)) {
-		for (EACH_FILLING(mutex)) {
-			make(type);
-			IS(mtx_trylock(&mutex), success);
-			CHECK_HELD_ONCE_AS_MTX();
-			mtx_destroy(&mutex);
-		}
-	}
-	CHECK_EQ(errno, 4711);
-}
-
-CLAUSE(mtx_init__desc_1__recursive_or_not,
-       "a mutex with mtx_recursive is recursive, one without isn't")
-{
-	for (EACH_TYPE(type))
-		check_type(type);
-}
-
-CLAUSE(mtx_destroy__desc_1__can_be_made_anew, "a destroyed mutex can be made anew, of another type")
-{
-	errno = 4711;
-	for (EACH_TYPE(type)) {
-		for (EACH(i, types_of_mtx)) {
-			make(type);
-			lock_once(NULL);
-			mtx_destroy(&mutex);
-			make(types_of_mtx[i]);
-			check_type(types_of_mtx[i]);
-			mtx_destroy(&mutex);
-		}
-	}
-	CHECK_EQ(errno, 4711);
-}
-
-struct object {
-	mtx_t mutex;
-	int references;
-};
-
-THREAD(drop_reference, struct object *object)
-{
-	int left;
-
-	IS(mtx_lock(&object->mutex), success);
-	left = --object->references;
-	IS(mtx_unlock(&object->mutex), success);
-	if (left)
-		return;
-	mtx_destroy(&object->mutex);
-	give_back(object);
-}
-
-CLAUSE(mtx_destroy__desc_1__at_once_after_the_unlock,
-       "it can be destroyed at once by the thread that had it last, while others return from its "
-       "unlock")
-{
-	struct thread threads[3];
-	struct object *object;
-
-	for (int round = 0; round < 60; round++) {
-		object = new_page();
-		IS(mtx_init(&object->mutex, types_of_mtx[round % 4]), success);
-		object->references = 3;
-		IS(mtx_lock(&object->mutex), success);
-		START_ALL(threads, drop_reference, object);
-		IS(mtx_unlock(&object->mutex), success);
-		JOIN_ALL(threads);
-	}
-}
-
-typedef int lock_call(mtx_t *mutex);
-
-static lock_call *lock_by;
-static _Atomic int entered;
-
-THREAD(enter, void *argument UNUSED)
-{
-	errno = 4712;
-	IS(lock_by(&mutex), success);
-	CHECK_EQ(errno, 4712);
-	CHECK_EQ(entered++ % 2, 0);
-	sched_yield();
-	CHECK_EQ(entered++ % 2, 1);
-	IS(mtx_unlock(&mutex), success);
-}
-
-static int lock_far(mtx_t *mutex)
-{
-	struct timespec at = in_ms(CLOCK_REALTIME, LONG_MS);
-
-	return mtx_timedlock(mutex, &at);
-}
-
-static void check_blocks(lock_call *lock)
-{
-	struct thread waiters[3];
-
-	lock_by = lock;
-	for (EACH_TYPE(type)) {
-		entered = 0;
-		IS(mtx_lock(&mutex), success);
-		START_ALL(waiters, enter, NULL);
-		ALL_ASLEEP(waiters);
-		CHECK_EQ(entered, 0);
-		IS(mtx_unlock(&mutex), success);
-		JOIN_ALL(waiters);
-		CHECK_EQ(entered, 6);
-		mtx_destroy(&mutex);
-	}
-}
-
-CLAUSE_BY(check_blocks(mtx_lock), mtx_lock__desc_1__blocks_until_available,
-	  "it blocks until it has locked the mutex, which one thread has at a time")
-
-static void check_counts(lock_call *lock)
-{
-	make(mtx_timed | mtx_recursive);
-	for (int i = 0; i < 4; i++)
-		IS(lock(&mutex), success);
-	for (int i = 0; i < 4; i++) {
-		check_taken();
-		IS(mtx_unlock(&mutex), success);
-	}
-	check_not_taken();
-}
-
-CLAUSE_BY(check_counts(mtx_lock), mtx_lock__desc_1__recursive_counts,
-	  "it locks a recursive mutex of the caller's once more")
-
-static long counter;
-
-THREAD(count_3000, void *argument UNUSED)
-{
-	for (int i = 0; i < 3000; i++) {
-		IS(i % 3 ? mtx_lock(&mutex) : lock_far(&mutex), success);
-		counter++;
-		IS(mtx_unlock(&mutex), success);
-	}
-}
-
-CLAUSE(mtx_lock__desc_1__sees_what_was_written,
-       "unlocks by others synchronise with it: what they have written before is seen")
-{
-	for (EACH_TYPE(type)) {
-		counter = 0;
-		run_together(6, count_3000, NULL);
-		CHECK_EQ(counter, 6 * 3000);
-	}
-}
-
-/* The victim waits for what this thread has. */
-static void check_storm(lock_call *lock)
-{
-	lock_by = lock;
-	for (EACH_TYPE(type)) {
-		entered = 0;
-		IS(mtx_lock(&mutex), success);
-		start_asleep(&waiter, enter, NULL);
-		storm_at(&waiter);
-		CHECK_EQ(entered, 0);
-		IS(mtx_unlock(&mutex), success);
-		join(&waiter);
-	}
-}
-
-CLAUSE_BY(check_storm(mtx_lock), mtx_lock__desc_2__handlers_dont_end_the_wait,
-	  "signal handlers that run meanwhile don't affect it")
-
-THREAD(lock_cancelled, void *argument)
-{
-	enter(argument);
-	pthread_testcancel();
-}
-
-CLAUSE_IN("XSH 2.9.5.2", mtx_lock__desc_1__is_no_cancellation_point,
-	  "neither it nor mtx_timedlock is a cancellation point: a thread that is cancelled in "
-	  "them gets the mutex first")
-{
-	static lock_call *const calls[] = { mtx_lock, lock_far };
-
-	for (EACH(i, calls)) {
-		lock_by = calls[i];
-		entered = 0;
-		make(mtx_timed);
-		IS(mtx_lock(&mutex), success);
-		start_asleep(&waiter, lock_cancelled, NULL);
-		OK(pthread_cancel(waiter.pthread));
-		sleep_ms(2);
-		CHECK_EQ(entered, 0);
-		IS(mtx_unlock(&mutex), success);
-		CHECK(join(&waiter) == PTHREAD_CANCELED);
-		CHECK_EQ(entered, 2);
-	}
-}
-
-CLAUSE(mtx_trylock__ret__busy,
-       "thrd_busy at once when another has the mutex, or the caller a mutex that isn't recursive")
-{
-	errno = 4711;
-	for (EACH_TYPE(type)) {
-		IS(mtx_trylock(&mutex), success);
-		check_taken();
-		if (!(type & mtx_recursive))
-			IS(mtx_trylock(&mutex), busy);
-		IS(mtx_unlock(&mutex), success);
-		check_not_taken();
-	}
-	CHECK_EQ(errno, 4711);
-}
-
-CLAUSE_BY(check_counts(mtx_trylock), mtx_trylock__desc_1__recursive_counts,
-	  "it locks a recursive mutex of the caller's once more")
-
-CLAUSE_BY(check_blocks(lock_far), mtx_timedlock__desc_1__blocks_until_available,
-	  "it blocks until it has locked the mutex, if that is before the deadline")
-
-CLAUSE_BY(check_counts(lock_far), mtx_timedlock__desc_1__recursive_counts,
-	  "it locks a recursive mutex of the caller's once more")
-
-THREAD(time_out, void *argument UNUSED)
-{
-	const struct timespec soon = in_ms(CLOCK_REALTIME, 15);
-
-	errno = 4711;
-	IS(mtx_timedlock(&mutex, &soon), timedout);
-	CHECK_REACHED(CLOCK_REALTIME, soon);
-	for (EACH(i, passed_deadlines))
-		IS(mtx_timedlock(&mutex, &passed_deadlines[i]), timedout);
-	IS(mtx_trylock(&mutex), busy);
-	CHECK_EQ(errno, 4711);
-}
-
-THREAD(refuse_nanoseconds, void *argument UNUSED)
-{
-	for (EACH(i, invalid_nanoseconds))
-		IS(mtx_timedlock(&mutex, &invalid_nanoseconds[i]), error);
-}
-
-/* In another thread, while this one has the mutex. */
-static void run_while_locked(void *(*run)(void *argument))
-{
-	for (EACH_TYPE(type)) {
-		IS(mtx_lock(&mutex), success);
-		in_a_thread(run, NULL);
-		IS(mtx_unlock(&mutex), success);
-		check_not_taken();
-	}
-}
-
-CLAUSE_BY(run_while_locked(time_out), mtx_timedlock__ret__timedout,
-	  "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
-	  "passed before the call")
-
-CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
-       "a mutex that is free is locked whatever the deadline")
-{
-	for (EACH_TYPE(type)) {
-		for (EACH(i, passed_deadlines)) {
-			IS(mtx_timedlock(&mutex, &passed_deadlines[i]), success);
-			CHECK_HELD_ONCE_AS_MTX();
-		}
-		for (EACH(i, invalid_deadlines)) {
-			IS(mtx_timedlock(&mutex, &invalid_deadlines[i]), success);
-			IS(mtx_unlock(&mutex), success);
-		}
-	}
-}
-
-static size_t far_at;
-
-static int lock_very_far(mtx_t *mutex)
-{
-	return mtx_timedlock(mutex, &farthest[far_at]);
-}
-
-CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
-       "a deadline as far off as there is isn't reached")
-{
-	for (far_at = 0; far_at < COUNT(farthest); far_at++)
-		check_blocks(lock_very_far);
-}
-
-CLAUSE_BY(run_while_locked(refuse_nanoseconds), mtx_timedlock__ret__error_bad_nanoseconds,
-	  "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
-	  "more")
-
-CLAUSE_BY(check_storm(lock_far), mtx_timedlock__desc_2__handlers_dont_end_the_wait,
-	  "signal handlers that run meanwhile don't affect it")
-
-CLAUSE(mtx_unlock__desc_1__unlocks, "it unlocks the mutex that the caller has")
-{
-	errno = 4711;
-	for (EACH_TYPE(type)) {
-		IS(mtx_lock(&mutex), success);
-		CHECK_HELD_ONCE_AS_MTX();
-	}
-	CHECK_EQ(errno, 4711);
-}
-
-THREAD(unlock_anothers, void *argument UNUSED)
-{
-	IS(mtx_unlock(&mutex), error);
-}
-
-CLAUSE(mtx_unlock__ret__error_not_the_callers,
-       "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, another's "
-       "or nobody's")
-{
-	make(mtx_plain | mtx_recursive);
-	IS(mtx_unlock(&mutex), error);
-	IS(mtx_lock(&mutex), success);
-	in_a_thread(unlock_anothers, NULL);
-	check_taken();
-	IS(mtx_unlock(&mutex), success);
-	IS(mtx_unlock(&mutex), error);
-	check_not_taken();
-}
-
-CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
-	  "an mtx_t is a pthread mutex: the calls of both kinds may be mixed")
-{
-	pthread_mutex_t *same = (pthread_mutex_t *)&mutex;
-
-	for (EACH_TYPE(type)) {
-		OK(pthread_mutex_lock(same));
-		check_taken();
-		IS(mtx_unlock(&mutex), success);
-		IS(mtx_lock(&mutex), success);
-		CHECK_HELD_ONCE(same);
-	}
-}
-
-/* --------------------------------------------------------------- condvars -- */
+#define EACH_MUTEX(mutex) EACH_TYPE(type)
 
 /* The results as errors of POSIX's, of which thrd_error may stand for any. */
 static int error_of(int result)
@@ -461,6 +82,239 @@ static int destroy_mutex(pthread_mutex_t *mutex)
 	mtx_destroy((mtx_t *)mutex);
 	return 0;
 }
+
+static int lock_until(enum call call, pthread_mutex_t *mutex,
+		      const struct timespec *at)
+{
+	return call == WAIT ? lock(mutex) : call == TRY ? trylock(mutex) :
+	       error_of(mtx_timedlock((mtx_t *)mutex, at));
+}
+
+#include "locking.h"
+
+/* The caller locks it once more, or doesn't. */
+static void check_type(int type)
+{
+	IS(mtx_lock(MTX), success);
+	if (type & mtx_recursive) {
+		IS(mtx_trylock(MTX), success);
+		IS(mtx_unlock(MTX), success);
+	} else {
+		IS(mtx_trylock(MTX), busy);
+	}
+	check_taken_once(&mutex);
+}
+
+/* --------------------------------------------------------------- mutexes -- */
+
+CLAUSE(mtx_init__desc_1__every_type,
+       "C11, and with the other calls of threads.h in POSIX since 2024: it makes a mutex of each "
+       "type that there is, free, whatever the memory held, and returns thrd_success")
+{
+	errno = 4711;
+	for (EACH_TYPE(type)) {
+		for (EACH_FILLING(mutex)) {
+			make(type);
+			IS(mtx_trylock(MTX), success);
+			check_taken_once(&mutex);
+			mtx_destroy(MTX);
+		}
+	}
+	CHECK_EQ(errno, 4711);
+}
+
+CLAUSE(mtx_init__desc_1__recursive_or_not,
+       "a mutex with mtx_recursive is recursive, one without isn't")
+{
+	for (EACH_TYPE(type))
+		check_type(type);
+}
+
+CLAUSE(mtx_destroy__desc_1__can_be_made_anew, "a destroyed mutex can be made anew, of another type")
+{
+	errno = 4711;
+	for (EACH_TYPE(type)) {
+		for (EACH(i, types_of_mtx)) {
+			make(type);
+			find_free(&mutex);
+			mtx_destroy(MTX);
+			make(types_of_mtx[i]);
+			check_type(types_of_mtx[i]);
+			mtx_destroy(MTX);
+		}
+	}
+	CHECK_EQ(errno, 4711);
+}
+
+static void make_mtx(pthread_mutex_t *mutex, int round)
+{
+	IS(mtx_init((mtx_t *)mutex, types_of_mtx[round % 4]), success);
+}
+
+CLAUSE_BY(check_destroyed_by_the_last(make_mtx),
+	  mtx_destroy__desc_1__at_once_after_the_unlock,
+	  "it can be destroyed at once by the thread that had it last, while "
+	  "others return from its unlock")
+
+CLAUSE_BY(check_blocks(WAIT, 3), mtx_lock__desc_1__blocks_until_available,
+	  "it blocks until it has locked the mutex, which one thread has at a "
+	  "time")
+
+static void counts(enum call call)
+{
+	make(mtx_timed | mtx_recursive);
+	check_counts(call, call);
+}
+
+#define COUNTS "it locks a recursive mutex of the caller's once more"
+
+CLAUSE_BY(counts(WAIT), mtx_lock__desc_1__recursive_counts, COUNTS)
+
+CLAUSE_BY(check_excludes(), mtx_lock__desc_1__sees_what_was_written,
+	  "unlocks by others synchronise with it: what they have written "
+	  "before is seen")
+
+CLAUSE_BY(check_storm(WAIT), mtx_lock__desc_2__handlers_dont_end_the_wait,
+	  "signal handlers that run meanwhile don't affect it")
+
+CLAUSE_IN("XSH 2.9.5.2", mtx_lock__desc_1__is_no_cancellation_point,
+	  "neither it nor mtx_timedlock is a cancellation point: a thread that is cancelled in "
+	  "them gets the mutex first")
+{
+	check_no_cancellation_point(WAIT);
+	check_no_cancellation_point(TIMEDWAIT);
+}
+
+CLAUSE(mtx_trylock__ret__busy,
+       "thrd_busy at once when another has the mutex, or the caller a mutex that isn't recursive")
+{
+	errno = 4711;
+	for (EACH_TYPE(type)) {
+		IS(mtx_trylock(MTX), success);
+		check_taken(&mutex);
+		if (!(type & mtx_recursive))
+			IS(mtx_trylock(MTX), busy);
+		IS(mtx_unlock(MTX), success);
+		find_free(&mutex);
+	}
+	CHECK_EQ(errno, 4711);
+}
+
+CLAUSE_BY(counts(TRY), mtx_trylock__desc_1__recursive_counts, COUNTS)
+
+CLAUSE_BY(check_blocks(TIMEDWAIT, 3),
+	  mtx_timedlock__desc_1__blocks_until_available,
+	  "it blocks until it has locked the mutex, if that is before the deadline")
+
+CLAUSE_BY(counts(TIMEDWAIT), mtx_timedlock__desc_1__recursive_counts, COUNTS)
+
+THREAD(time_out, void *argument UNUSED)
+{
+	const struct timespec soon = in_ms(CLOCK_REALTIME, 15);
+
+	errno = 4711;
+	IS(mtx_timedlock(MTX, &soon), timedout);
+	CHECK_REACHED(CLOCK_REALTIME, soon);
+	for (EACH(i, passed_deadlines))
+		IS(mtx_timedlock(MTX, &passed_deadlines[i]), timedout);
+	IS(mtx_trylock(MTX), busy);
+	CHECK_EQ(errno, 4711);
+}
+
+THREAD(refuse_nanoseconds, void *argument UNUSED)
+{
+	for (EACH(i, invalid_nanoseconds))
+		IS(mtx_timedlock(MTX, &invalid_nanoseconds[i]), error);
+}
+
+/* In another thread, while this one has the mutex. */
+static void run_while_locked(void *(*run)(void *argument))
+{
+	for (EACH_TYPE(type)) {
+		IS(mtx_lock(MTX), success);
+		in_a_thread(run, NULL);
+		IS(mtx_unlock(MTX), success);
+		find_free(&mutex);
+	}
+}
+
+CLAUSE_BY(run_while_locked(time_out), mtx_timedlock__ret__timedout,
+	  "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
+	  "passed before the call")
+
+CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
+       "a mutex that is free is locked whatever the deadline")
+{
+	for (EACH_TYPE(type)) {
+		for (EACH(i, passed_deadlines)) {
+			IS(mtx_timedlock(MTX, &passed_deadlines[i]), success);
+			check_taken_once(&mutex);
+		}
+		for (EACH(i, invalid_deadlines)) {
+			IS(mtx_timedlock(MTX, &invalid_deadlines[i]), success);
+			IS(mtx_unlock(MTX), success);
+		}
+	}
+}
+
+CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
+       "a deadline as far off as there is isn't reached")
+{
+	for (EACH_TYPE(type))
+		check_far(TIMEDWAIT);
+}
+
+CLAUSE_BY(run_while_locked(refuse_nanoseconds), mtx_timedlock__ret__error_bad_nanoseconds,
+	  "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
+	  "more")
+
+CLAUSE_BY(check_storm(TIMEDWAIT), mtx_timedlock__desc_2__handlers_dont_end_the_wait,
+	  "signal handlers that run meanwhile don't affect it")
+
+CLAUSE(mtx_unlock__desc_1__unlocks, "it unlocks the mutex that the caller has")
+{
+	errno = 4711;
+	for (EACH_TYPE(type)) {
+		IS(mtx_lock(MTX), success);
+		check_taken_once(&mutex);
+	}
+	CHECK_EQ(errno, 4711);
+}
+
+THREAD(unlock_anothers, void *argument UNUSED)
+{
+	IS(mtx_unlock(MTX), error);
+}
+
+CLAUSE(mtx_unlock__ret__error_not_the_callers,
+       "thrd_error, as glibc has it, of a recursive mutex that the caller doesn't have, another's "
+       "or nobody's")
+{
+	make(mtx_plain | mtx_recursive);
+	IS(mtx_unlock(MTX), error);
+	IS(mtx_lock(MTX), success);
+	in_a_thread(unlock_anothers, NULL);
+	check_taken(&mutex);
+	IS(mtx_unlock(MTX), success);
+	IS(mtx_unlock(MTX), error);
+	in_a_thread(find_free, &mutex);
+}
+
+CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
+	  "an mtx_t is a pthread mutex: the calls of both kinds may be mixed")
+{
+	pthread_mutex_t *same = (pthread_mutex_t *)MTX;
+
+	for (EACH_TYPE(type)) {
+		OK(pthread_mutex_lock(same));
+		check_taken(&mutex);
+		IS(mtx_unlock(MTX), success);
+		IS(mtx_lock(MTX), success);
+		CHECK_HELD_ONCE(same);
+	}
+}
+
+/* --------------------------------------------------------------- condvars -- */
 
 static int init_cond(pthread_cond_t *cond)
 {

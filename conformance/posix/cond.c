@@ -219,7 +219,7 @@ CLAUSE(pthread_cond_wait__desc_6__another_mutex_once_nobody_waits,
        "once nobody waits any more, the next may wait with another mutex")
 {
 	make_scene_of(DEFAULT, WAIT);
-	for (EACH_MUTEX(MUTEX)) {
+	for (EACH_MADE(MUTEX, ORDINARY)) {
 		scene.waiting = 0;
 		start_waiter(wait_in_scene);
 		permit_and_join();

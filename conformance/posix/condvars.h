@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "crowd.h"
 #include "mutexes.h"
+#include "taken.h"
 
 typedef int notify(pthread_cond_t *cond);
 
@@ -35,7 +36,7 @@ static bool make_scene(size_t nth, enum call call);
 /* for (EACH_SCENE(call)) */
 #define EACH_SCENE(call) size_t nth_ = 0; make_scene(nth_, call); nth_++
 
-/* Of the program's tests, one at a time. */
+/* One at a time. */
 static struct thread waiter;
 
 /* With a deadline that no test reaches. */
@@ -65,23 +66,12 @@ static void time_out_in_scene(enum call call, const struct timespec *at)
 	OK(unlock(MUTEX));
 }
 
-THREAD(find_busy, void *mutex)
-{
-	CHECK_ERR(trylock(mutex), EBUSY);
-}
-
 /* The caller has the mutex: others don't get it, and it can be given back. */
 static void check_own(void)
 {
-	in_a_thread(find_busy, MUTEX);
+	check_taken(MUTEX);
 	if (scene.kind == ERRORCHECK)
 		CHECK_ERR(lock(MUTEX), EDEADLK);
-}
-
-THREAD(find_free, void *mutex)
-{
-	OK(lock(mutex));
-	OK(unlock(mutex));
 }
 
 static void destroy_scene(void)

@@ -6,7 +6,6 @@
 
 /* Each clause runs in a process of its own, with these. */
 static pthread_mutex_t mutex;
-static struct thread waiter;
 
 /* A mutex that another thread has. */
 static struct held held;
@@ -40,12 +39,12 @@ static int lock_until(enum call call, pthread_mutex_t *mutex, const struct times
 	}
 }
 
-static int lock_by(enum call call, pthread_mutex_t *mutex)
-{
-	struct timespec at = in_ms(clock_of(call), LONG_MS);
-
-	return lock_until(call, mutex, &at);
-}
+#define lock pthread_mutex_lock
+#define trylock pthread_mutex_trylock
+#define unlock pthread_mutex_unlock
+#define destroy_mutex pthread_mutex_destroy
+#define EACH_MUTEX(mutex) EACH_MADE(mutex, ORDINARY)
+#include "locking.h"
 
 /* Clauses that the pages share: of timedlock and clocklock, or of all that lock. */
 #define TIMED_CLAUSES(part, says) \
@@ -206,45 +205,15 @@ CLAUSE(pthread_mutex_destroy__desc_1__can_be_initialised_again,
 	}
 }
 
-struct counted {
-	pthread_mutex_t mutex;
-	int references;
-};
-
-/* The last thread destroys it, perhaps while another is still in unlock. */
-THREAD(drop_reference, struct counted *counted)
+static void make_own(pthread_mutex_t *mutex, int round)
 {
-	int left;
-
-	OK(pthread_mutex_lock(&counted->mutex));
-	left = --counted->references;
-	OK(pthread_mutex_unlock(&counted->mutex));
-	if (left)
-		return;
-	OK(pthread_mutex_destroy(&counted->mutex));
-	/* A thread that touches it after its unlock finds no memory there. */
-	give_back(counted);
+	OK(make_mutex(mutex, round % OWN_KINDS));
 }
 
-CLAUSE(pthread_mutex_destroy__desc_2__at_once_after_the_unlock,
-       "an unlocked mutex can be destroyed at once by the thread that had it last, while others "
-       "return from its unlock")
-{
-	struct thread threads[3];
-	struct counted *counted;
-
-	for (int round = 0; round < 100; round++) {
-		counted = new_page();
-		OK(make_mutex(&counted->mutex, round % OWN_KINDS));
-		counted->references = 3;
-		OK(pthread_mutex_lock(&counted->mutex));
-		START_ALL(threads, drop_reference, counted);
-		if (round % 4 == 0)
-			usleep(300);
-		OK(pthread_mutex_unlock(&counted->mutex));
-		JOIN_ALL(threads);
-	}
-}
+CLAUSE_BY(check_destroyed_by_the_last(make_own),
+	  pthread_mutex_destroy__desc_2__at_once_after_the_unlock,
+	  "an unlocked mutex can be destroyed at once by the thread that had "
+	  "it last, while others return from its unlock")
 
 CLAUSE(pthread_mutex_destroy__ret__0,
        "0 when the mutex is unlocked and no thread uses it, and errno is left alone")
@@ -329,38 +298,6 @@ CLAUSE(pthread_mutex_lock__desc_1__locks,
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-/* Threads that wait for `held` by this call, and have it one at a time. */
-static enum call entering;
-static _Atomic size_t entered;
-
-THREAD(enter, void *argument UNUSED)
-{
-	errno = 4712;
-	OK(lock_by(entering, &held.mutex));
-	CHECK_EQ(errno, 4712);
-	/* No other thread has it now, and the one before has left. */
-	CHECK_EQ(entered++ % 2, 0);
-	sched_yield();
-	CHECK_EQ(entered++ % 2, 1);
-	OK(pthread_mutex_unlock(&held.mutex));
-}
-
-static void check_blocks(enum call call, size_t count)
-{
-	struct thread waiters[count];
-
-	entering = call;
-	for (EACH_HELD(ORDINARY)) {
-		entered = 0;
-		START_ALL(waiters, enter, NULL);
-		ALL_ASLEEP(waiters);
-		CHECK_EQ(entered, 0);
-		held.release = true;
-		JOIN_ALL(waiters);
-		CHECK_EQ(entered, 2 * count);
-	}
-}
-
 CLAUSE_BY(check_blocks(WAIT, 3),
 	  pthread_mutex_lock__desc_1__blocks_until_available,
 	  "it blocks while another thread has the mutex, until that is "
@@ -385,26 +322,9 @@ CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
 	}
 }
 
-static long counter;
-
-THREAD(count_3000, void *argument UNUSED)
-{
-	for (int i = 0; i < 3000; i++) {
-		OK(pthread_mutex_lock(&mutex));
-		counter++;
-		OK(pthread_mutex_unlock(&mutex));
-	}
-}
-
-CLAUSE(pthread_mutex_lock__desc_1__excludes,
-       "one thread at a time has it, and sees what was written under it before (XBD 4.12)")
-{
-	for (EACH_MUTEX(&mutex)) {
-		counter = 0;
-		run_together(6, count_3000, NULL);
-		CHECK_EQ(counter, 6 * 3000);
-	}
-}
+CLAUSE_BY(check_excludes(), pthread_mutex_lock__desc_1__excludes,
+	  "one thread at a time has it, and sees what was written under it "
+	  "before (XBD 4.12)")
 
 struct relock {
 	pthread_mutex_t mutex;
@@ -445,27 +365,18 @@ CLAUSE(pthread_mutex_lock__desc_1__relock_default_deadlocks,
 	check_relock_deadlocks(ADAPTIVE);
 }
 
-/* The calls take turns. The mutex is locked until as many unlocks have come. */
-static void check_counts(int kind, enum call first, enum call second)
+static void counts(int kind, enum call first, enum call second)
 {
-	struct timespec past = { 0, 0 };
-
 	CHECK(made(&mutex, kind));
-	for (int i = 0; i < 5; i++)
-		OK(lock_until(i % 2 ? second : first, &mutex, &past));
-	for (int i = 0; i < 5; i++) {
-		check_locked(&mutex);
-		OK(pthread_mutex_unlock(&mutex));
-	}
+	check_counts(first, second);
 	CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
-	check_free(&mutex);
 }
 
-CLAUSE_BY(check_counts(RECURSIVE, WAIT, TRY), pthread_mutex_lock__desc_2__recursive_counts,
+CLAUSE_BY(counts(RECURSIVE, WAIT, TRY), pthread_mutex_lock__desc_2__recursive_counts,
 	  "recursive: each lock by the owner counts one up, each unlock one down, and at zero "
 	  "others may have it")
 
-CLAUSE_BY(check_counts(ROBUST_OF + RECURSIVE, WAIT, TRY),
+CLAUSE_BY(counts(ROBUST_OF + RECURSIVE, WAIT, TRY),
 	  pthread_mutex_lock__desc_2__robust_recursive_counts,
 	  "a robust recursive mutex counts too")
 
@@ -489,21 +400,6 @@ CLAUSE(pthread_mutex_lock__err_EDEADLK__errorcheck_relock,
 	}
 }
 
-/* Each signal is handled while the victim waits, and it waits on. */
-static void check_storm(enum call call)
-{
-	entering = call;
-	for (EACH_HELD(ORDINARY)) {
-		entered = 0;
-		start_asleep(&waiter, enter, NULL);
-		storm_at(&waiter);
-		CHECK_EQ(entered, 0);
-		held.release = true;
-		join(&waiter);
-		CHECK_EQ(entered, 2);
-	}
-}
-
 CLAUSE_BY(check_storm(WAIT), pthread_mutex_lock__desc_5__handlers_dont_end_the_wait,
 	  "a thread that waits goes on waiting when a signal handler returns, as if there had "
 	  "been none; there is no EINTR")
@@ -522,38 +418,22 @@ static void lock_in_handler(int signal UNUSED)
 CLAUSE_IN("glibc extension", pthread_mutex_lock__desc_5__handler_uses_another_mutex,
 	  "a handler that interrupts the wait for one mutex may try another, and the wait goes on")
 {
-	hold_elsewhere(&held, &holder, DEFAULT);
+	OK(make_mutex(&mutex, DEFAULT));
 	handle_by(SIGUSR2, lock_in_handler, 0);
-	start(&waiter, enter, NULL);
+	start_entering(&waiter, 1, enter, WAIT);
 	while (handler_locked < 20) {
 		until_asleep(&waiter);
 		OK(pthread_kill(waiter.pthread, SIGUSR2));
 	}
 	CHECK_EQ(entered, 0);
-	held.release = true;
+	OK(pthread_mutex_unlock(&mutex));
 	join(&waiter);
-	let_go(&held, &holder);
-}
-
-THREAD(lock_cancelled, void *argument)
-{
-	enter(argument);
-	pthread_testcancel();
 }
 
 CLAUSE_IN("XSH 2.9.5.2", pthread_mutex_lock__desc_1__is_no_cancellation_point,
 	  "it is no cancellation point: a thread that is cancelled in it gets the mutex first")
 {
-	for (EACH_HELD(ORDINARY)) {
-		entered = 0;
-		start_asleep(&waiter, lock_cancelled, NULL);
-		OK(pthread_cancel(waiter.pthread));
-		sleep_ms(2);
-		CHECK_EQ(entered, 0);
-		held.release = true;
-		CHECK(join(&waiter) == PTHREAD_CANCELED);
-		CHECK_EQ(entered, 2);
-	}
+	check_no_cancellation_point(WAIT);
 }
 
 /* -------------------------------------------------------------- trylock -- */
@@ -626,8 +506,8 @@ CLAUSE(pthread_mutex_trylock__err_EBUSY__recursive_of_another,
 CLAUSE(pthread_mutex_trylock__desc_3__recursive_counts,
        "on a recursive mutex of the caller's it counts one up and succeeds at once")
 {
-	check_counts(RECURSIVE, TRY, TRY);
-	check_counts(ROBUST_OF + RECURSIVE, TRY, TRY);
+	counts(RECURSIVE, TRY, TRY);
+	counts(ROBUST_OF + RECURSIVE, TRY, TRY);
 }
 
 /* --------------------------------------------------------------- unlock -- */
@@ -650,32 +530,21 @@ CLAUSE(pthread_mutex_unlock__desc_4__releases,
 CLAUSE(pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
        "a thread that waits gets the mutex that becomes available")
 {
-	struct thread waiters[2];
-
-	for (EACH_MUTEX(&held.mutex)) {
-		entered = 0;
-		OK(pthread_mutex_lock(&held.mutex));
-		START_ALL(waiters, enter, NULL);
-		ALL_ASLEEP(waiters);
-		OK(pthread_mutex_unlock(&held.mutex));
-		/* This thread does nothing more for them. */
-		JOIN_ALL(waiters);
-		CHECK_EQ(entered, 4);
-	}
+	check_blocks(WAIT, 2);
 }
 
 CLAUSE(pthread_mutex_unlock__desc_4__recursive_waits_for_zero,
        "a recursive mutex becomes available when the count is zero, not before, and its waiters "
        "sleep on till then")
 {
-	OK(make_mutex(&held.mutex, RECURSIVE));
-	for (int i = 0; i < 3; i++)
-		OK(pthread_mutex_lock(&held.mutex));
-	start(&waiter, enter, NULL);
+	OK(make_mutex(&mutex, RECURSIVE));
+	OK(pthread_mutex_lock(&mutex));
+	OK(pthread_mutex_lock(&mutex));
+	start_entering(&waiter, 1, enter, WAIT);
 	for (int i = 0; i < 3; i++) {
 		until_asleep(&waiter);
 		CHECK_EQ(entered, 0);
-		OK(pthread_mutex_unlock(&held.mutex));
+		OK(pthread_mutex_unlock(&mutex));
 	}
 	join(&waiter);
 	CHECK_EQ(entered, 2);
@@ -878,31 +747,12 @@ TIMED_CLAUSES(desc_2__negative_seconds_are_past, "so is one before the clock's b
 				  ETIMEDOUT);
 }
 
-static const struct timespec *far;
-
-THREAD(lock_until_far, void *argument UNUSED)
-{
-	OK(lock_until(entering, &held.mutex, far));
-	OK(pthread_mutex_unlock(&held.mutex));
-}
-
 TIMED_CLAUSES(desc_2__far_deadline_isnt_reached,
 	      "a deadline as far off as there is isn't reached, whatever that comes to in "
 	      "nanoseconds")
 {
-	static const enum kind kinds[] = { DEFAULT, ERRORCHECK, RECURSIVE, ROBUST };
-
-	entering = call;
-	for (EACH(i, farthest)) {
-		far = &farthest[i];
-		hold_elsewhere(&held, &holder, kinds[i % 4]);
-		start_asleep(&waiter, lock_until_far, NULL);
-		sleep_ms(2);
-		CHECK(is_asleep(waiter.tid));
-		held.release = true;
-		join(&waiter);
-		let_go(&held, &holder);
-	}
+	for (EACH_MADE(&mutex, DEFAULT, ERRORCHECK, RECURSIVE, ROBUST))
+		check_far(call);
 }
 
 TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
@@ -965,7 +815,7 @@ TIMED_CLAUSES(err_ETIMEDOUT__own_normal_mutex,
 TIMED_CLAUSES(desc_1__recursive_counts,
 	      "on a recursive mutex of the caller's it counts one up, past the deadline too")
 {
-	check_counts(RECURSIVE, call, call);
+	counts(RECURSIVE, call, call);
 }
 
 THREAD(time_out_in_storm, _Atomic int *stage)

@@ -81,8 +81,6 @@ static bool UNUSED made(pthread_mutex_t *mutex, int kind)
 	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
 	PSHARED_ROBUST_PI
 
-#define EACH_MUTEX(mutex) EACH_MADE(mutex, ORDINARY)
-
 /* A real-time priority of this thread's own, or no test: a privilege. */
 static void UNUSED become_realtime(int priority)
 {
