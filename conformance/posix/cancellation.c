@@ -8,10 +8,11 @@
 #include "handlers.h"
 #include "semaphore.h"
 
-struct victim {
+/* Each clause runs in a process of its own, with one victim at a time. */
+static struct victim {
 	struct thread thread;
 	/* What it does; it gets as far as returning, or it doesn't. */
-	void (*call)(struct victim *victim);
+	void (*call)(void);
 	_Atomic bool entered, returned, cleaned;
 	enum call wait;
 	/* Cancels itself before the call. */
@@ -22,12 +23,9 @@ struct victim {
 	pthread_rwlock_t rwlock;
 	pthread_barrier_t barrier;
 	pthread_spinlock_t spin;
-};
+} victim;
 
-/* Each clause runs in a process of its own, with these. */
-static struct victim victim;
-
-static void make_victim(void (*call)(struct victim *), enum call wait)
+static void make_victim(void (*call)(void), enum call wait)
 {
 	victim = (struct victim){ .call = call, .wait = wait };
 	SEM_INIT(&victim.sem, 0);
@@ -38,67 +36,75 @@ static void make_victim(void (*call)(struct victim *), enum call wait)
 	OK(pthread_spin_init(&victim.spin, 0));
 }
 
-static void clean(void *argument)
+static void clean(void *argument UNUSED)
 {
-	struct victim *victim = argument;
-
-	victim->cleaned = true;
+	victim.cleaned = true;
 }
 
-THREAD(victim_run, struct victim *victim)
+THREAD(victim_run, void *argument UNUSED)
 {
-	pthread_cleanup_push(clean, victim);
-	if (victim->pending)
+	pthread_cleanup_push(clean, NULL);
+	if (victim.pending)
 		OK(pthread_cancel(pthread_self()));
-	victim->entered = true;
-	victim->call(victim);
-	victim->returned = true;
+	victim.entered = true;
+	victim.call();
+	victim.returned = true;
 	pthread_testcancel();
 	pthread_cleanup_pop(0);
 }
 
-static void start_victim(struct victim *victim)
+static void start_victim(void)
 {
-	start(&victim->thread, victim_run, victim);
+	start(&victim.thread, victim_run, NULL);
 }
 
-static void send_to_sleep(void (*call)(struct victim *), enum call wait)
+static void send_to_sleep(void (*call)(void), enum call wait)
 {
 	make_victim(call, wait);
-	start_victim(&victim);
+	start_victim();
 	until_asleep(&victim.thread);
 }
 
-static void check_cancelled(struct victim *victim, bool after_the_call)
+static void check_cancelled(bool after_the_call)
 {
-	CHECK(join(&victim->thread) == PTHREAD_CANCELED);
-	CHECK(victim->cleaned);
-	CHECK_EQ(victim->returned, after_the_call);
+	CHECK(join(&victim.thread) == PTHREAD_CANCELED);
+	CHECK(victim.cleaned);
+	CHECK_EQ(victim.returned, after_the_call);
 }
 
 static void cancel_asleep(void)
 {
 	OK(pthread_cancel(victim.thread.pthread));
-	check_cancelled(&victim, false);
+	check_cancelled(false);
+}
+
+/* A victim that cancels itself before the call. */
+static void check_pending(void (*call)(void), enum call wait, bool after_the_call)
+{
+	make_victim(call, wait);
+	victim.pending = true;
+	start_victim();
+	check_cancelled(after_the_call);
 }
 
 /* Calls the form that the victim is to wait by. */
-#define WAIT_BY(victim, plain, timed, clocked, ...)			\
+#define WAIT_BY(plain, timed, clocked, ...)				\
 	do {								\
-		struct timespec at_ = in_ms(clock_of((victim)->wait), LONG_MS); \
-		if ((victim)->wait == WAIT)				\
+		clockid_t clock_ = clock_of(victim.wait);		\
+		struct timespec at_ = in_ms(clock_, LONG_MS);		\
+		if (victim.wait == WAIT)				\
 			OK(plain(__VA_ARGS__));				\
-		else if ((victim)->wait == TIMEDWAIT)			\
+		else if (victim.wait == TIMEDWAIT)			\
 			OK(timed(__VA_ARGS__, &at_));			\
 		else							\
-			OK(clocked(__VA_ARGS__, clock_of((victim)->wait), &at_)); \
+			OK(clocked(__VA_ARGS__, clock_, &at_));		\
 	} while (0)
 
 /* --------------------------------------------------- points: semaphores -- */
 
-static void wait_for_sem(struct victim *victim)
+static void wait_for_sem(void)
 {
-	CHECK_EQ(take(&victim->sem, victim->wait, LONG_MS), 0);
+	CHECK_EQ(take(&victim.sem, victim.wait, LONG_MS), 0);
 }
 
 static void check_sem_asleep(enum call call)
@@ -124,12 +130,11 @@ static void check_sem_pending(enum call call, int from, int to)
 {
 	/* Also when it could be had at once: nothing is taken. */
 	for (int value = from; value <= to; value++) {
-		make_victim(wait_for_sem, WAIT);
+		make_victim(wait_for_sem, call);
 		SEM_INIT(&victim.sem, value);
-		victim.wait = call;
 		victim.pending = true;
-		start_victim(&victim);
-		check_cancelled(&victim, false);
+		start_victim();
+		check_cancelled(false);
 		check_free(&victim.sem, value);
 	}
 }
@@ -159,9 +164,9 @@ CLAUSE_FURWOCK_ONLY(cancellation__sec_2__sem_clockwait_pending_when_unlocked,
 	check_sem_pending(CLOCKWAIT_MONOTONIC, 1, 2);
 }
 
-static void wait_past_deadline(struct victim *victim)
+static void wait_past_deadline(void)
 {
-	take(&victim->sem, victim->wait, -5);
+	take(&victim.sem, victim.wait, -5);
 }
 
 /* Before the deadline counts. */
@@ -169,10 +174,7 @@ CLAUSE(cancellation__sec_2__sem_timedwait_pending_past_its_deadline,
        "a pending request comes before the deadline that has passed")
 {
 	for (EACH_TIMED(call)) {
-		make_victim(wait_past_deadline, call);
-		victim.pending = true;
-		start_victim(&victim);
-		check_cancelled(&victim, false);
+		check_pending(wait_past_deadline, call, false);
 		check_free(&victim.sem, 0);
 	}
 }
@@ -201,7 +203,7 @@ CLAUSE(cancellation__sec_2__sem_wait_others_wait_on,
 	for (EACH_CALL(call)) {
 		make_victim(wait_for_sem, call);
 		wait_elsewhere(&before, &victim.sem, call);
-		start_victim(&victim);
+		start_victim();
 		until_asleep(&victim.thread);
 		wait_elsewhere(&after, &victim.sem, call);
 		cancel_asleep();
@@ -302,13 +304,13 @@ CLAUSE(cancellation__sec_2__sem_wait_after_handlers,
 	check_free(&victim.sem, 0);
 }
 
-static void wait_disabled(struct victim *victim)
+static void wait_disabled(void)
 {
 	int old;
 
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old));
 	CHECK_EQ(old, PTHREAD_CANCEL_ENABLE);
-	wait_for_sem(victim);
+	wait_for_sem();
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
 	CHECK_EQ(old, PTHREAD_CANCEL_DISABLE);
 }
@@ -322,17 +324,17 @@ CLAUSE(cancellation__sec_1__disabled_waits_on,
 		sleep_ms(3);
 		CHECK(!victim.cleaned && !victim.returned);
 		POST(&victim.sem);
-		check_cancelled(&victim, true);
+		check_cancelled(true);
 		check_free(&victim.sem, 0);
 	}
 }
 
-static void wait_asynchronously(struct victim *victim)
+static void wait_asynchronously(void)
 {
 	int old;
 
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &old));
-	wait_for_sem(victim);
+	wait_for_sem();
 	/* It is as it was, after a wait too. */
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
 	CHECK_EQ(old, PTHREAD_CANCEL_ASYNCHRONOUS);
@@ -353,11 +355,11 @@ CLAUSE(cancellation__sec_1__asynchronous_type,
 	}
 }
 
-static void check_type(struct victim *victim)
+static void check_type(void)
 {
 	int old;
 
-	wait_for_sem(victim);
+	wait_for_sem();
 	OK(pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &old));
 	CHECK_EQ(old, PTHREAD_CANCEL_DEFERRED);
 	OK(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old));
@@ -372,7 +374,7 @@ CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
 			make_victim(check_type, call);
 			if (!asleep)
 				POST(&victim.sem);
-			start_victim(&victim);
+			start_victim();
 			if (asleep) {
 				until_asleep(&victim.thread);
 				POST(&victim.sem);
@@ -383,17 +385,15 @@ CLAUSE(cancellation__sec_1__waits_leave_state_and_type,
 	}
 }
 
-static void post_in_cleanup(void *argument)
+static void post_in_cleanup(void *argument UNUSED)
 {
-	struct victim *victim = argument;
-
-	POST(&victim->sem);
+	POST(&victim.sem);
 }
 
-static void wait_and_post(struct victim *victim)
+static void wait_and_post(void)
 {
-	pthread_cleanup_push(post_in_cleanup, victim);
-	wait_for_sem(victim);
+	pthread_cleanup_push(post_in_cleanup, NULL);
+	wait_for_sem();
 	pthread_cleanup_pop(0);
 }
 
@@ -404,25 +404,23 @@ CLAUSE(cancellation__sec_3__cleanup_handler_posts,
 
 	make_victim(wait_and_post, WAIT);
 	wait_elsewhere(&waiter, &victim.sem, WAIT);
-	start_victim(&victim);
+	start_victim();
 	until_asleep(&victim.thread);
 	cancel_asleep();
 	check_ended(&waiter, 0);
 	check_free(&victim.sem, 0);
 }
 
-static void wait_in_cleanup(void *argument)
+static void wait_in_cleanup(void *argument UNUSED)
 {
-	struct victim *victim = argument;
-
-	wait_for_sem(victim);
-	victim->returned = true;
+	wait_for_sem();
+	victim.returned = true;
 }
 
-static void wait_and_wait(struct victim *victim)
+static void wait_and_wait(void)
 {
-	pthread_cleanup_push(wait_in_cleanup, victim);
-	wait_for_sem(victim);
+	pthread_cleanup_push(wait_in_cleanup, NULL);
+	wait_for_sem();
 	pthread_cleanup_pop(0);
 }
 
@@ -439,7 +437,7 @@ CLAUSE(cancellation__sec_3__cleanup_handler_waits,
 		sleep_ms(2);
 		CHECK(!victim.returned && !victim.cleaned);
 		POST(&victim.sem);
-		check_cancelled(&victim, true);
+		check_cancelled(true);
 		check_free(&victim.sem, 0);
 	}
 }
@@ -451,27 +449,25 @@ static void unlock(void *mutex)
 	OK(pthread_mutex_unlock(mutex));
 }
 
-static void wait_for_cond(struct victim *victim)
+static void wait_for_cond(void)
 {
-	OK(pthread_mutex_lock(&victim->mutex));
+	OK(pthread_mutex_lock(&victim.mutex));
 	/* It has the mutex when this runs: otherwise that would be in vain. */
-	pthread_cleanup_push(unlock, &victim->mutex);
-	WAIT_BY(victim, pthread_cond_wait, pthread_cond_timedwait,
-		pthread_cond_clockwait, &victim->cond, &victim->mutex);
+	pthread_cleanup_push(unlock, &victim.mutex);
+	WAIT_BY(pthread_cond_wait, pthread_cond_timedwait,
+		pthread_cond_clockwait, &victim.cond, &victim.mutex);
 	pthread_cleanup_pop(1);
 }
 
 static void check_cond(enum call call)
 {
 	for (int pending = 0; pending < 2; pending++) {
-		make_victim(wait_for_cond, call);
-		victim.pending = pending;
-		start_victim(&victim);
-		if (!pending) {
-			until_asleep(&victim.thread);
-			OK(pthread_cancel(victim.thread.pthread));
+		if (pending) {
+			check_pending(wait_for_cond, call, false);
+		} else {
+			send_to_sleep(wait_for_cond, call);
+			cancel_asleep();
 		}
-		check_cancelled(&victim, false);
 		OK(pthread_mutex_trylock(&victim.mutex));
 		OK(pthread_mutex_unlock(&victim.mutex));
 		OK(pthread_cond_destroy(&victim.cond));
@@ -493,27 +489,27 @@ CLAUSE_OVER(cancellation__sec_2__pthread_cond_clockwait,
 /* ------------------------------------------------------------ no points -- */
 
 /* The call sleeps, and goes on doing so when it is cancelled. */
-static void check_no_point(struct victim *victim, void (*release)(struct victim *))
+static void check_no_point(void (*release)(void))
 {
-	start_victim(victim);
-	until_asleep(&victim->thread);
-	OK(pthread_cancel(victim->thread.pthread));
+	start_victim();
+	until_asleep(&victim.thread);
+	OK(pthread_cancel(victim.thread.pthread));
 	sleep_ms(4);
-	CHECK(!victim->cleaned && !victim->returned);
-	release(victim);
-	check_cancelled(victim, true);
+	CHECK(!victim.cleaned && !victim.returned);
+	release();
+	check_cancelled(true);
 }
 
-static void lock_mutex(struct victim *victim)
+static void lock_mutex(void)
 {
-	WAIT_BY(victim, pthread_mutex_lock, pthread_mutex_timedlock,
-		pthread_mutex_clocklock, &victim->mutex);
-	OK(pthread_mutex_unlock(&victim->mutex));
+	WAIT_BY(pthread_mutex_lock, pthread_mutex_timedlock,
+		pthread_mutex_clocklock, &victim.mutex);
+	OK(pthread_mutex_unlock(&victim.mutex));
 }
 
-static void unlock_mutex(struct victim *victim)
+static void unlock_mutex(void)
 {
-	OK(pthread_mutex_unlock(&victim->mutex));
+	OK(pthread_mutex_unlock(&victim.mutex));
 }
 
 CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
@@ -522,66 +518,64 @@ CLAUSE(cancellation__sec_2__mutexes_are_none_asleep,
 	for (EACH_CALL(call)) {
 		make_victim(lock_mutex, call);
 		OK(pthread_mutex_lock(&victim.mutex));
-		check_no_point(&victim, unlock_mutex);
+		check_no_point(unlock_mutex);
 		OK(pthread_mutex_trylock(&victim.mutex));
 		OK(pthread_mutex_unlock(&victim.mutex));
 	}
 }
 
-static void read_rwlock(struct victim *victim)
+static void read_rwlock(void)
 {
-	WAIT_BY(victim, pthread_rwlock_rdlock, pthread_rwlock_timedrdlock,
-		pthread_rwlock_clockrdlock, &victim->rwlock);
-	OK(pthread_rwlock_unlock(&victim->rwlock));
+	WAIT_BY(pthread_rwlock_rdlock, pthread_rwlock_timedrdlock,
+		pthread_rwlock_clockrdlock, &victim.rwlock);
+	OK(pthread_rwlock_unlock(&victim.rwlock));
 }
 
-static void write_rwlock(struct victim *victim)
+static void write_rwlock(void)
 {
-	WAIT_BY(victim, pthread_rwlock_wrlock, pthread_rwlock_timedwrlock,
-		pthread_rwlock_clockwrlock, &victim->rwlock);
-	OK(pthread_rwlock_unlock(&victim->rwlock));
+	WAIT_BY(pthread_rwlock_wrlock, pthread_rwlock_timedwrlock,
+		pthread_rwlock_clockwrlock, &victim.rwlock);
+	OK(pthread_rwlock_unlock(&victim.rwlock));
 }
 
-static void unlock_rwlock(struct victim *victim)
+static void unlock_rwlock(void)
 {
-	OK(pthread_rwlock_unlock(&victim->rwlock));
+	OK(pthread_rwlock_unlock(&victim.rwlock));
 }
 
 CLAUSE(cancellation__sec_2__rwlocks_are_none_asleep,
        "the calls that lock rwlocks may be cancellation points; glibc's aren't: asleep")
 {
-	void (*const calls[])(struct victim *) = { read_rwlock, write_rwlock };
+	void (*const calls[])(void) = { read_rwlock, write_rwlock };
 
 	for (EACH_CALL(call)) {
 		for (int i = 0; i < 2; i++) {
 			make_victim(calls[i], call);
 			OK(pthread_rwlock_wrlock(&victim.rwlock));
-			check_no_point(&victim, unlock_rwlock);
+			check_no_point(unlock_rwlock);
 			OK(pthread_rwlock_trywrlock(&victim.rwlock));
 			OK(pthread_rwlock_unlock(&victim.rwlock));
 		}
 	}
 }
 
-static void meet(struct victim *victim)
+static void meet(void)
 {
-	int got = pthread_barrier_wait(&victim->barrier);
-
-	CHECK(!got || got == PTHREAD_BARRIER_SERIAL_THREAD);
+	meet_at(&victim.barrier);
 }
 
 CLAUSE(cancellation__sec_2__barriers_are_none_asleep,
        "pthread_barrier_wait is no cancellation point: asleep")
 {
 	make_victim(meet, WAIT);
-	check_no_point(&victim, meet);
+	check_no_point(meet);
 	OK(pthread_barrier_destroy(&victim.barrier));
 }
 
-static void spin(struct victim *victim)
+static void spin(void)
 {
-	OK(pthread_spin_lock(&victim->spin));
-	OK(pthread_spin_unlock(&victim->spin));
+	OK(pthread_spin_lock(&victim.spin));
+	OK(pthread_spin_unlock(&victim.spin));
 }
 
 CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
@@ -589,95 +583,85 @@ CLAUSE(cancellation__sec_2__spin_locks_are_none_waiting,
 {
 	make_victim(spin, WAIT);
 	OK(pthread_spin_lock(&victim.spin));
-	start_victim(&victim);
+	start_victim();
 	UNTIL(victim.entered);
 	sleep_ms(2);
 	OK(pthread_cancel(victim.thread.pthread));
 	sleep_ms(4);
 	CHECK(!victim.cleaned && !victim.returned);
 	OK(pthread_spin_unlock(&victim.spin));
-	check_cancelled(&victim, true);
+	check_cancelled(true);
 	OK(pthread_spin_trylock(&victim.spin));
 }
 
-static void check_pending(void (*call)(struct victim *))
-{
-	make_victim(call, WAIT);
-	victim.pending = true;
-	start_victim(&victim);
-	check_cancelled(&victim, true);
-}
-
-static void call_sems(struct victim *victim)
+static void call_sems(void)
 {
 	int value;
 
-	CHECK_ERRNO(sem_trywait(&victim->sem), EAGAIN);
-	POST(&victim->sem);
-	CHECK_EQ(sem_getvalue(&victim->sem, &value), 0);
+	CHECK_ERRNO(sem_trywait(&victim.sem), EAGAIN);
+	POST(&victim.sem);
+	CHECK_EQ(sem_getvalue(&victim.sem, &value), 0);
 	CHECK_EQ(value, 1);
-	CHECK_EQ(sem_trywait(&victim->sem), 0);
-	DESTROY(&victim->sem);
-	SEM_INIT(&victim->sem, 0);
+	CHECK_EQ(sem_trywait(&victim.sem), 0);
+	DESTROY(&victim.sem);
+	SEM_INIT(&victim.sem, 0);
 }
 
-CLAUSE_BY(check_pending(call_sems), cancellation__sec_2__other_calls_on_semaphores_are_none,
+CLAUSE_BY(check_pending(call_sems, WAIT, true), cancellation__sec_2__other_calls_on_semaphores_are_none,
 	  "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation "
 	  "points")
 
-static void call_mutexes(struct victim *victim)
+static void call_mutexes(void)
 {
 	for (EACH_CALL(call)) {
-		victim->wait = call;
-		lock_mutex(victim);
+		victim.wait = call;
+		lock_mutex();
 	}
-	OK(pthread_mutex_trylock(&victim->mutex));
-	CHECK_ERR(pthread_mutex_trylock(&victim->mutex), EBUSY);
-	OK(pthread_cond_signal(&victim->cond));
-	OK(pthread_cond_broadcast(&victim->cond));
-	OK(pthread_mutex_unlock(&victim->mutex));
-	OK(pthread_cond_destroy(&victim->cond));
-	OK(pthread_mutex_destroy(&victim->mutex));
-	OK(pthread_mutex_init(&victim->mutex, NULL));
-	OK(pthread_cond_init(&victim->cond, NULL));
+	OK(pthread_mutex_trylock(&victim.mutex));
+	CHECK_ERR(pthread_mutex_trylock(&victim.mutex), EBUSY);
+	OK(pthread_cond_signal(&victim.cond));
+	OK(pthread_cond_broadcast(&victim.cond));
+	OK(pthread_mutex_unlock(&victim.mutex));
+	OK(pthread_cond_destroy(&victim.cond));
+	OK(pthread_mutex_destroy(&victim.mutex));
+	OK(pthread_mutex_init(&victim.mutex, NULL));
+	OK(pthread_cond_init(&victim.cond, NULL));
 }
 
-CLAUSE_BY(check_pending(call_mutexes), cancellation__sec_2__mutexes_are_none_pending,
+CLAUSE_BY(check_pending(call_mutexes, WAIT, true), cancellation__sec_2__mutexes_are_none_pending,
 	  "no call on a mutex is a cancellation point, neither are pthread_cond_signal and "
 	  "_broadcast: with a pending request")
 
-static void call_rwlocks(struct victim *victim)
+static void call_rwlocks(void)
 {
 	for (EACH_CALL(call)) {
-		victim->wait = call;
-		read_rwlock(victim);
-		write_rwlock(victim);
+		victim.wait = call;
+		read_rwlock();
+		write_rwlock();
 	}
-	OK(pthread_rwlock_tryrdlock(&victim->rwlock));
-	CHECK_ERR(pthread_rwlock_trywrlock(&victim->rwlock), EBUSY);
-	OK(pthread_rwlock_unlock(&victim->rwlock));
-	OK(pthread_rwlock_destroy(&victim->rwlock));
-	OK(pthread_rwlock_init(&victim->rwlock, NULL));
+	OK(pthread_rwlock_tryrdlock(&victim.rwlock));
+	CHECK_ERR(pthread_rwlock_trywrlock(&victim.rwlock), EBUSY);
+	OK(pthread_rwlock_unlock(&victim.rwlock));
+	OK(pthread_rwlock_destroy(&victim.rwlock));
+	OK(pthread_rwlock_init(&victim.rwlock, NULL));
 }
 
-CLAUSE_BY(check_pending(call_rwlocks), cancellation__sec_2__rwlocks_are_none_pending,
+CLAUSE_BY(check_pending(call_rwlocks, WAIT, true), cancellation__sec_2__rwlocks_are_none_pending,
 	  "the calls that lock rwlocks may be cancellation points; glibc's aren't: with a pending "
 	  "request")
 
-static void call_barriers_and_spins(struct victim *victim)
+static void call_barriers_and_spins(void)
 {
-	OK(pthread_barrier_destroy(&victim->barrier));
-	OK(pthread_barrier_init(&victim->barrier, NULL, 1));
-	CHECK_EQ(pthread_barrier_wait(&victim->barrier), PTHREAD_BARRIER_SERIAL_THREAD);
-	spin(victim);
-	OK(pthread_spin_trylock(&victim->spin));
-	CHECK_ERR(pthread_spin_trylock(&victim->spin), EBUSY);
-	OK(pthread_spin_unlock(&victim->spin));
-	OK(pthread_spin_destroy(&victim->spin));
+	OK(pthread_barrier_destroy(&victim.barrier));
+	OK(pthread_barrier_init(&victim.barrier, NULL, 1));
+	CHECK(meet_at(&victim.barrier));
+	spin();
+	OK(pthread_spin_trylock(&victim.spin));
+	CHECK_ERR(pthread_spin_trylock(&victim.spin), EBUSY);
+	OK(pthread_spin_unlock(&victim.spin));
+	OK(pthread_spin_destroy(&victim.spin));
 }
 
-CLAUSE(cancellation__sec_2__barriers_and_spin_locks_are_none_pending,
-       "calls on barriers and spin locks are no cancellation points: with a pending request")
-{
-	check_pending(call_barriers_and_spins);
-}
+CLAUSE_BY(check_pending(call_barriers_and_spins, WAIT, true),
+	  cancellation__sec_2__barriers_and_spin_locks_are_none_pending,
+	  "calls on barriers and spin locks are no cancellation points: with a pending request")

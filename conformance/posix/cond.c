@@ -278,11 +278,11 @@ CLAUSE(pthread_cond_wait__desc_1__recursive_locked_more_than_once,
 		OK(pthread_mutex_lock(MUTEX));
 	until_timed_out(TIMEDWAIT, COND, MUTEX, &at);
 	for (int i = 0; i < 3; i++) {
-		check_locked(MUTEX);
+		check_taken(MUTEX);
 		OK(pthread_mutex_unlock(MUTEX));
 	}
 	CHECK_ERR(pthread_mutex_unlock(MUTEX), EPERM);
-	check_free(MUTEX);
+	check_not_taken(MUTEX);
 }
 
 /* By every call. */
@@ -301,7 +301,7 @@ static void check_not_owned(int kind)
 		CHECK(made(&held.mutex, kind));
 		check_refused(COND, &held.mutex, EPERM);
 		/* Nor has that locked it. */
-		check_free(&held.mutex);
+		check_not_taken(&held.mutex);
 		hold_made(&held, &holder);
 		check_refused(COND, &held.mutex, EPERM);
 		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
@@ -403,7 +403,7 @@ THREAD(wait_for_the_dead, void *argument UNUSED)
 	CHECK_ERR(error, wanted);
 	if (error == EOWNERDEAD) {
 		/* The wait has ended with the mutex, all the same. */
-		check_locked(MUTEX);
+		check_taken(MUTEX);
 		OK(pthread_mutex_consistent(MUTEX));
 		OK(pthread_mutex_unlock(MUTEX));
 	} else {
@@ -428,7 +428,7 @@ WAIT_CLAUSES(err_EOWNERDEAD__last_owner_died,
 		start_to_wait_for_the_dead(call, shared, EOWNERDEAD);
 		in_a_thread(signal_and_die, NULL);
 		join(&waiter);
-		check_free(MUTEX);
+		check_not_taken(MUTEX);
 	}
 }
 

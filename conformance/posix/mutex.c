@@ -79,7 +79,7 @@ static void check_default(pthread_mutex_t *mutex)
 	OK(pthread_mutex_trylock(mutex));
 	CHECK_ERR(pthread_mutex_trylock(mutex), EBUSY);
 	CHECK_ERR(pthread_mutex_timedlock(mutex, &soon), ETIMEDOUT);
-	CHECK_HELD_ONCE(mutex);
+	check_taken_once(mutex);
 }
 
 CLAUSE(pthread_mutex_init__desc_3__null_stands_for_the_defaults,
@@ -106,7 +106,7 @@ CLAUSE(pthread_mutex_init__desc_3__is_unlocked,
 		for (EACH_FILLING(mutex)) {
 			OK(make_mutex(&mutex, kind));
 			OK(pthread_mutex_trylock(&mutex));
-			CHECK_HELD_ONCE(&mutex);
+			check_taken_once(&mutex);
 			OK(pthread_mutex_destroy(&mutex));
 		}
 	}
@@ -139,14 +139,14 @@ CLAUSE_IN("glibc extension", pthread_mutex_init__desc_6__initialisers_np,
 	OK(pthread_mutex_lock(&counts));
 	OK(pthread_mutex_lock(&counts));
 	OK(pthread_mutex_unlock(&counts));
-	CHECK_HELD_ONCE(&counts);
+	check_taken_once(&counts);
 	CHECK_ERR(pthread_mutex_unlock(&checks), EPERM);
 	OK(pthread_mutex_lock(&checks));
 	CHECK_ERR(pthread_mutex_lock(&checks), EDEADLK);
-	CHECK_HELD_ONCE(&checks);
+	check_taken_once(&checks);
 	OK(pthread_mutex_lock(&spins));
 	CHECK_ERR(pthread_mutex_trylock(&spins), EBUSY);
-	CHECK_HELD_ONCE(&spins);
+	check_taken_once(&spins);
 }
 
 CLAUSE(pthread_mutex_init__ret__0, "0 for every kind that there is, and errno is left alone")
@@ -235,7 +235,7 @@ CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
 	for (EACH_MADE(&mutex, NOT_ROBUST)) {
 		OK(pthread_mutex_lock(&mutex));
 		CHECK_ERR(pthread_mutex_destroy(&mutex), EBUSY);
-		CHECK_HELD_ONCE(&mutex);
+		check_taken_once(&mutex);
 	}
 	for (EACH_HELD(NOT_ROBUST)) {
 		CHECK_ERR(pthread_mutex_destroy(&held.mutex), EBUSY);
@@ -396,7 +396,7 @@ CLAUSE(pthread_mutex_lock__err_EDEADLK__errorcheck_relock,
 		OK(pthread_mutex_lock(&mutex));
 		CHECK_ERR(pthread_mutex_lock(&mutex), EDEADLK);
 		CHECK_ERR(pthread_mutex_lock(&mutex), EDEADLK);
-		CHECK_HELD_ONCE(&mutex);
+		check_taken_once(&mutex);
 	}
 }
 
@@ -443,7 +443,7 @@ CLAUSE(pthread_mutex_trylock__desc_3__locks, "it locks a mutex that is free as l
 	errno = 4711;
 	for (EACH_MUTEX(&mutex)) {
 		OK(pthread_mutex_trylock(&mutex));
-		check_locked(&mutex);
+		check_taken(&mutex);
 		OK(pthread_mutex_unlock(&mutex));
 		OK(pthread_mutex_trylock(&mutex));
 		OK(pthread_mutex_unlock(&mutex));
@@ -470,7 +470,7 @@ static int try_own(pthread_mutex_t *mutex)
 
 	OK(pthread_mutex_lock(mutex));
 	error = pthread_mutex_trylock(mutex);
-	CHECK_HELD_ONCE(mutex);
+	check_taken_once(mutex);
 	return error;
 }
 
@@ -498,9 +498,9 @@ CLAUSE(pthread_mutex_trylock__err_EBUSY__recursive_of_another,
 	OK(make_mutex(&mutex, RECURSIVE));
 	OK(pthread_mutex_trylock(&mutex));
 	OK(pthread_mutex_trylock(&mutex));
-	check_locked(&mutex);
+	check_taken(&mutex);
 	OK(pthread_mutex_unlock(&mutex));
-	CHECK_HELD_ONCE(&mutex);
+	check_taken_once(&mutex);
 }
 
 CLAUSE(pthread_mutex_trylock__desc_3__recursive_counts,
@@ -518,11 +518,11 @@ CLAUSE(pthread_mutex_unlock__desc_4__releases,
 	for (EACH_MUTEX(&mutex)) {
 		for (enum call call = WAIT; at_call(call, TRY + 1); call++) {
 			OK(lock_by(call, &mutex));
-			check_locked(&mutex);
+			check_taken(&mutex);
 			errno = 4711;
 			OK(pthread_mutex_unlock(&mutex));
 			CHECK_EQ(errno, 4711);
-			check_free(&mutex);
+			check_not_taken(&mutex);
 		}
 	}
 }
@@ -594,10 +594,10 @@ static void check_eperm(pthread_mutex_t *mutex)
 	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
 	OK(pthread_mutex_lock(mutex));
 	in_a_thread(unlock_eperm, mutex);
-	check_locked(mutex);
+	check_taken(mutex);
 	OK(pthread_mutex_unlock(mutex));
 	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
-	check_free(mutex);
+	check_not_taken(mutex);
 	CHECK_ERR(pthread_mutex_unlock(mutex), EPERM);
 	OK(pthread_mutex_destroy(mutex));
 }
@@ -638,7 +638,7 @@ CLAUSE(pthread_mutex_unlock__desc_1__normal_by_another_thread,
 	for (EACH_MADE(&mutex, DEFAULT, NORMAL, ADAPTIVE)) {
 		OK(pthread_mutex_lock(&mutex));
 		in_a_thread(unlock_ok, &mutex);
-		check_free(&mutex);
+		check_not_taken(&mutex);
 	}
 }
 
@@ -649,7 +649,7 @@ CLAUSE(pthread_mutex_unlock__desc_1__normal_that_is_free,
 	for (EACH_MADE(&mutex, DEFAULT, NORMAL, ADAPTIVE)) {
 		OK(pthread_mutex_unlock(&mutex));
 		OK(pthread_mutex_lock(&mutex));
-		CHECK_HELD_ONCE(&mutex);
+		check_taken_once(&mutex);
 	}
 }
 
@@ -662,7 +662,7 @@ static void lock_past_the_deadline(enum call call)
 	for (EACH_MUTEX(&mutex)) {
 		for (EACH(i, past)) {
 			OK(lock_until(call, &mutex, &past[i]));
-			check_locked(&mutex);
+			check_taken(&mutex);
 			OK(pthread_mutex_unlock(&mutex));
 		}
 	}
@@ -794,7 +794,7 @@ TIMED_CLAUSES(err_EDEADLK__errorcheck_relock,
 		/* Whatever the deadline. */
 		at.tv_sec = 0;
 		CHECK_ERR(lock_until(call, &mutex, &at), EDEADLK);
-		CHECK_HELD_ONCE(&mutex);
+		check_taken_once(&mutex);
 	}
 }
 
@@ -808,7 +808,7 @@ TIMED_CLAUSES(err_ETIMEDOUT__own_normal_mutex,
 		OK(pthread_mutex_lock(&mutex));
 		at = in_ms(clock_of(call), 10);
 		CHECK_ERR(lock_until(call, &mutex, &at), ETIMEDOUT);
-		CHECK_HELD_ONCE(&mutex);
+		check_taken_once(&mutex);
 	}
 }
 
@@ -867,7 +867,7 @@ LOCK_CLAUSES(err_EAGAIN__recursive_count_is_full,
 	CHECK_EQ(mutex.__data.__count, UINT_MAX);
 	mutex.__data.__count = 1;
 	OK(pthread_mutex_unlock(&mutex));
-	check_free(&mutex);
+	check_not_taken(&mutex);
 }
 
 LOCK_CLAUSES(err_EINVAL__above_the_ceiling,
@@ -949,11 +949,11 @@ LOCK_CLAUSES(err_EOWNERDEAD__thread_ended,
 		orphan(&mutex);
 		CHECK_ERR(lock_by(call, &mutex), EOWNERDEAD);
 		/* The caller owns it, though the call says an error. */
-		check_locked(&mutex);
+		check_taken(&mutex);
 		OK(pthread_mutex_consistent(&mutex));
 		OK(pthread_mutex_unlock(&mutex));
 		CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
-		check_free(&mutex);
+		check_not_taken(&mutex);
 		OK(pthread_mutex_destroy(&mutex));
 	}
 }
@@ -1096,7 +1096,7 @@ CLAUSE(pthread_mutex_consistent__desc_1__makes_it_usable,
 	OK(pthread_mutex_consistent(&mutex));
 	OK(pthread_mutex_unlock(&mutex));
 	CHECK_USABLE(&mutex);
-	check_free(&mutex);
+	check_not_taken(&mutex);
 }
 
 CLAUSE(pthread_mutex_consistent__desc_1__keeps_it_locked,
@@ -1108,7 +1108,7 @@ CLAUSE(pthread_mutex_consistent__desc_1__keeps_it_locked,
 	errno = 4711;
 	OK(pthread_mutex_consistent(&mutex));
 	CHECK_EQ(errno, 4711);
-	check_locked(&mutex);
+	check_taken(&mutex);
 	CHECK_ERR(pthread_mutex_lock(&mutex), EDEADLK);
 	OK(pthread_mutex_unlock(&mutex));
 }
@@ -1125,7 +1125,7 @@ CLAUSE(pthread_mutex_consistent__desc_1__recursive_has_one_lock,
 	CHECK_ERR(pthread_mutex_lock(mutex), EOWNERDEAD);
 	OK(pthread_mutex_consistent(mutex));
 	OK(pthread_mutex_unlock(mutex));
-	check_free(mutex);
+	check_not_taken(mutex);
 }
 
 CLAUSE(pthread_mutex_consistent__err_EINVAL__not_robust, "the mutex isn't robust")

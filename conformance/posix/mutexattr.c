@@ -5,6 +5,11 @@
 #include "deadlines.h"
 #include "mutexes.h"
 
+#define lock pthread_mutex_lock
+#define trylock pthread_mutex_trylock
+#define unlock pthread_mutex_unlock
+#include "taken.h"
+
 /* Each clause runs in a process of its own, with these. */
 static pthread_mutex_t mutex;
 static pthread_mutexattr_t attr;
@@ -79,7 +84,7 @@ CLAUSE(pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex,
 	OK(pthread_mutex_lock(&after));
 	OK(pthread_mutex_lock(&after));
 	OK(pthread_mutex_unlock(&after));
-	check_locked(&after);
+	check_taken(&after);
 	OK(pthread_mutex_unlock(&after));
 	CHECK_ERR(pthread_mutex_consistent(&after), EINVAL);
 	orphan(&last);
@@ -223,7 +228,7 @@ CLAUSE(pthread_mutexattr_setpshared__desc_2__wakes_between_processes,
 		}
 		UNTIL(shared->stage == 1);
 		CHECK_ERR(pthread_mutex_trylock(&shared->mutex), EBUSY);
-		start_asleep(&waiter, lock_and_unlock, &shared->mutex);
+		start_asleep(&waiter, find_free, &shared->mutex);
 		shared->stage = 2;
 		join(&waiter);
 		REAP(child);
@@ -280,8 +285,16 @@ CLAUSE_BY(SET_ALONE(&attr_protocol), pthread_mutexattr_setprotocol__desc_1__sets
 struct ranks {
 	pthread_mutex_t mutexes[2];
 	_Atomic int stage;
-	_Atomic int got[3];
 };
+
+/* Lets the holder go on, and returns once it has done its next step. */
+static void next_stage(struct ranks *ranks)
+{
+	int next = ranks->stage + 2;
+
+	ranks->stage++;
+	UNTIL(ranks->stage == next);
+}
 
 THREAD(hold_both, struct ranks *ranks)
 {
@@ -297,20 +310,6 @@ THREAD(hold_both, struct ranks *ranks)
 	UNTIL(ranks->stage == 6);
 }
 
-static void *want_first(void *argument)
-{
-	struct ranks *ranks = argument;
-
-	return lock_and_unlock(&ranks->mutexes[0]);
-}
-
-static void *want_second(void *argument)
-{
-	struct ranks *ranks = argument;
-
-	return lock_and_unlock(&ranks->mutexes[1]);
-}
-
 CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
        "no protocol: a thread that holds the mutex runs at its own priority, whatever waits")
 {
@@ -324,13 +323,11 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
 	start(&holder, hold_both, &ranks);
 	UNTIL(ranks.stage == 1);
 	become_realtime(least + 4);
-	start_asleep(&waiter, want_first, &ranks);
+	start_asleep(&waiter, find_free, &ranks.mutexes[0]);
 	sleep_ms(5);
 	CHECK_EQ(priority_of(holder.tid), -1 - least);
-	ranks.stage = 2;
-	UNTIL(ranks.stage == 3);
-	ranks.stage = 4;
-	UNTIL(ranks.stage == 5);
+	next_stage(&ranks);
+	next_stage(&ranks);
 	join(&waiter);
 	ranks.stage = 6;
 	join(&holder);
@@ -351,16 +348,14 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_4__inherits,
 	UNTIL(ranks.stage == 1);
 	CHECK_EQ(priority_of(holder.tid), -1 - least);
 	become_realtime(least + 3);
-	start(&first, want_first, &ranks);
+	start(&first, find_free, &ranks.mutexes[0]);
 	UNTIL(priority_of(holder.tid) == -1 - (least + 3));
 	become_realtime(least + 6);
-	start(&second, want_second, &ranks);
+	start(&second, find_free, &ranks.mutexes[1]);
 	UNTIL(priority_of(holder.tid) == -1 - (least + 6));
-	ranks.stage = 2;
-	UNTIL(ranks.stage == 3);
+	next_stage(&ranks);
 	CHECK_EQ(priority_of(holder.tid), -1 - (least + 3));
-	ranks.stage = 4;
-	UNTIL(ranks.stage == 5);
+	next_stage(&ranks);
 	CHECK_EQ(priority_of(holder.tid), -1 - least);
 	ranks.stage = 6;
 	join(&holder);
@@ -379,7 +374,7 @@ THREAD(hold_and_want, struct chain *chain)
 {
 	OK(pthread_mutex_lock(&chain->middle));
 	chain->holds = true;
-	lock_and_unlock(&chain->ranks.mutexes[1]);
+	find_free(&chain->ranks.mutexes[1]);
 	OK(pthread_mutex_unlock(&chain->middle));
 }
 
@@ -402,16 +397,14 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
 	UNTIL(chain.holds);
 	UNTIL(priority_of(holder.tid) == -1 - (least + 1));
 	become_realtime(least + 5);
-	start(&last, lock_and_unlock, &chain.middle);
+	start(&last, find_free, &chain.middle);
 	UNTIL(priority_of(middle.tid) == -1 - (least + 5));
 	UNTIL(priority_of(holder.tid) == -1 - (least + 5));
-	chain.ranks.stage = 2;
-	UNTIL(chain.ranks.stage == 3);
+	next_stage(&chain.ranks);
 	CHECK_EQ(priority_of(holder.tid), -1 - least);
 	join(&middle);
 	join(&last);
-	chain.ranks.stage = 4;
-	UNTIL(chain.ranks.stage == 5);
+	next_stage(&chain.ranks);
 	chain.ranks.stage = 6;
 	join(&holder);
 }
@@ -547,7 +540,7 @@ CLAUSE(pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death,
 		CHECK_ERR(pthread_mutex_lock(&mutex), EOWNERDEAD);
 		OK(pthread_mutex_consistent(&mutex));
 		OK(pthread_mutex_unlock(&mutex));
-		check_free(&mutex);
+		check_not_taken(&mutex);
 		OK(pthread_mutex_destroy(&mutex));
 	}
 }

@@ -126,40 +126,6 @@ static long UNUSED priority_of(pid_t tid)
 	return priority;
 }
 
-/* ----------------------------------------------------- what is one's own -- */
-
-static UNUSED void *trylock_ebusy(void *mutex)
-{
-	CHECK_ERR(pthread_mutex_trylock(mutex), EBUSY);
-	return NULL;
-}
-
-/* Locked, and not by the caller alone: by a thread that isn't asked for. */
-static void UNUSED check_locked(pthread_mutex_t *mutex)
-{
-	in_a_thread(trylock_ebusy, mutex);
-}
-
-static UNUSED void *lock_and_unlock(void *mutex)
-{
-	OK(pthread_mutex_lock(mutex));
-	OK(pthread_mutex_unlock(mutex));
-	return NULL;
-}
-
-static void UNUSED check_free(pthread_mutex_t *mutex)
-{
-	in_a_thread(lock_and_unlock, mutex);
-}
-
-/* The caller has it, and no thread after one unlock. */
-#define CHECK_HELD_ONCE(mutex)						\
-	do {								\
-		check_locked(mutex);					\
-		OK(pthread_mutex_unlock(mutex));			\
-		check_free(mutex);					\
-	} while (0)
-
 /* It can be locked and unlocked. */
 #define CHECK_USABLE(mutex)						\
 	do {								\
