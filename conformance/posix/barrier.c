@@ -3,9 +3,9 @@
 #include "children.h"
 #include "clause.h"
 #include "crowd.h"
-#include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
+#include "memory.h"
 
 /* Each clause runs in a process of its own, with these. */
 static pthread_barrierattr_t attr;

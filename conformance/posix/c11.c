@@ -62,26 +62,10 @@ static int error_of(int result)
 	}
 }
 
-static int lock(pthread_mutex_t *mutex)
-{
-	return error_of(mtx_lock((mtx_t *)mutex));
-}
-
-static int trylock(pthread_mutex_t *mutex)
-{
-	return error_of(mtx_trylock((mtx_t *)mutex));
-}
-
-static int unlock(pthread_mutex_t *mutex)
-{
-	return error_of(mtx_unlock((mtx_t *)mutex));
-}
-
-static int destroy_mutex(pthread_mutex_t *mutex)
-{
-	mtx_destroy((mtx_t *)mutex);
-	return 0;
-}
+#define lock(mutex) error_of(mtx_lock((mtx_t *)(mutex)))
+#define trylock(mutex) error_of(mtx_trylock((mtx_t *)(mutex)))
+#define unlock(mutex) error_of(mtx_unlock((mtx_t *)(mutex)))
+#define destroy_mutex(mutex) (mtx_destroy((mtx_t *)(mutex)), 0)
 
 static int lock_until(enum call call, pthread_mutex_t *mutex,
 		      const struct timespec *at)
@@ -316,16 +300,8 @@ CLAUSE_IN("glibc extension", mtx_init__desc_1__is_a_pthread_mutex,
 
 /* --------------------------------------------------------------- condvars -- */
 
-static int init_cond(pthread_cond_t *cond)
-{
-	return error_of(cnd_init((cnd_t *)cond));
-}
-
-static int destroy_cond(pthread_cond_t *cond)
-{
-	cnd_destroy((cnd_t *)cond);
-	return 0;
-}
+#define init_cond(cond) error_of(cnd_init((cnd_t *)(cond)))
+#define destroy_cond(cond) (cnd_destroy((cnd_t *)(cond)), 0)
 
 static int signal_one(pthread_cond_t *cond)
 {

@@ -349,32 +349,28 @@ CLAUSE(pthread_cond_wait__err_EINVAL__destroyed_mutex,
 /* In the wait it doesn't hold the mutex, and runs at its own priority. */
 THREAD(wait_below_the_ceiling, void *argument UNUSED)
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
-
 	OK(pthread_mutex_lock(MUTEX));
-	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
+	CHECK_EQ(priority_of(gettid()), -1 - (LEAST + 5));
 	scene.waiting++;
 	while (!scene.permits)
 		OK(pthread_cond_wait(COND, MUTEX));
-	CHECK_EQ(priority_of(gettid()), -1 - (least + 5));
+	CHECK_EQ(priority_of(gettid()), -1 - (LEAST + 5));
 	scene.passed++;
 	OK(pthread_mutex_unlock(MUTEX));
-	CHECK_EQ(priority_of(gettid()), -1 - least);
+	CHECK_EQ(priority_of(gettid()), -1 - LEAST);
 }
 
 CLAUSE(pthread_cond_wait__desc_1__protected_mutex,
        "with a priority-protected mutex, the wait gives back the mutex's ceiling, and has it "
        "again afterwards")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
-
-	become_realtime(least);
+	become_realtime(LEAST);
 	for (EACH_SHARED(shared)) {
 		scene.waiting = scene.permits = scene.passed = 0;
-		make_protected(MUTEX, PTHREAD_MUTEX_NORMAL, least + 5);
+		make_protected(MUTEX, PTHREAD_MUTEX_NORMAL, LEAST + 5);
 		start_waiter(wait_below_the_ceiling);
 		until_asleep(&waiter);
-		CHECK_EQ(priority_of(waiter.tid), -1 - least);
+		CHECK_EQ(priority_of(waiter.tid), -1 - LEAST);
 		permit_and_join();
 		CHECK_EQ(scene.passed, 1);
 	}
@@ -826,16 +822,14 @@ CLAUSE(pthread_cond_signal__desc_3__by_priority,
        "of real-time threads that wait, the one with the highest priority is unblocked first, "
        "however late it came")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
-
 	for (EACH_SCENE(WAIT)) {
 		for (int i = 0; i < 3; i++) {
-			become_realtime(least + i);
+			become_realtime(LEAST + i);
 			start(&waiters[i], take_place, &places[i]);
 			UNTIL(look(&scene.waiting) == i + 1);
 			until_asleep(&waiters[i]);
 		}
-		become_realtime(least + 9);
+		become_realtime(LEAST + 9);
 		for (int i = 0; i < 3; i++) {
 			permit_by(pthread_cond_signal, 1, true);
 			UNTIL(look(&scene.passed) > i);

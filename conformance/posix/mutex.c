@@ -563,16 +563,15 @@ CLAUSE(pthread_mutex_unlock__desc_4__by_priority,
        "of real-time threads that wait, the one with the highest priority gets the mutex first, "
        "however late it came")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread waiters[3];
 	int places[3];
 
 	for (EACH_MUTEX(&mutex)) {
 		next = 0;
-		become_realtime(least + 9);
+		become_realtime(LEAST + 9);
 		OK(pthread_mutex_lock(&mutex));
 		for (int i = 0; i < 3; i++) {
-			become_realtime(least + i);
+			become_realtime(LEAST + i);
 			start_asleep(&waiters[i], take_place, &places[i]);
 		}
 		OK(pthread_mutex_unlock(&mutex));
@@ -873,12 +872,10 @@ LOCK_CLAUSES(err_EAGAIN__recursive_count_is_full,
 LOCK_CLAUSES(err_EINVAL__above_the_ceiling,
 	     "the caller's priority is higher than the ceiling of a priority-protected mutex")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
-
-	become_realtime(least + 3);
-	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, least + 2);
+	become_realtime(LEAST + 3);
+	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, LEAST + 2);
 	CHECK_ERR(lock_by(call, &mutex), EINVAL);
-	become_realtime(least + 2);
+	become_realtime(LEAST + 2);
 	OK(lock_by(call, &mutex));
 	OK(pthread_mutex_unlock(&mutex));
 	OK(pthread_mutex_destroy(&mutex));
@@ -1043,6 +1040,7 @@ CLAUSE(pthread_mutex_lock__desc_8__unusable_can_be_destroyed,
 struct inheritance {
 	pthread_mutex_t mutex;
 	_Atomic int stage;
+	_Atomic bool seen;
 };
 
 THREAD(hold_and_inherit, struct inheritance *inheritance)
@@ -1055,32 +1053,37 @@ THREAD(hold_and_inherit, struct inheritance *inheritance)
 	UNTIL(inheritance->stage == 4);
 }
 
+/* Until it has been seen to pass on its priority. */
 THREAD(time_out_with_priority, struct inheritance *inheritance)
 {
-	struct timespec at = in_ms(CLOCK_REALTIME, 100);
+	struct timespec at;
 
-	CHECK_ERR(pthread_mutex_timedlock(&inheritance->mutex, &at), ETIMEDOUT);
+	do {
+		at = in_ms(CLOCK_REALTIME, 100);
+		CHECK_ERR(pthread_mutex_timedlock(&inheritance->mutex, &at),
+			  ETIMEDOUT);
+	} while (!inheritance->seen);
 }
 
 CLAUSE(pthread_mutex_timedlock__desc_5__owner_loses_what_it_inherited,
        "when the wait for an inheriting mutex ends by its deadline, the owner runs on without the "
        "priority that it inherited")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct inheritance inheritance = { .stage = 0 };
 	struct thread owner, waiter;
 
 	OK(make_mutex(&inheritance.mutex, PI));
 	/* Started threads have the priority that the starter has. */
-	become_realtime(least);
+	become_realtime(LEAST);
 	start(&owner, hold_and_inherit, &inheritance);
 	UNTIL(inheritance.stage == 1);
-	CHECK_EQ(priority_of(owner.tid), -1 - least);
-	become_realtime(least + 4);
+	CHECK_EQ(priority_of(owner.tid), -1 - LEAST);
+	become_realtime(LEAST + 4);
 	start(&waiter, time_out_with_priority, &inheritance);
-	UNTIL(priority_of(owner.tid) == -1 - (least + 4));
+	UNTIL(priority_of(owner.tid) == -1 - (LEAST + 4));
+	inheritance.seen = true;
 	join(&waiter);
-	CHECK_EQ(priority_of(owner.tid), -1 - least);
+	CHECK_EQ(priority_of(owner.tid), -1 - LEAST);
 	inheritance.stage = 2;
 	UNTIL(inheritance.stage == 3);
 	inheritance.stage = 4;
@@ -1185,10 +1188,10 @@ CLAUSE_IN("glibc extension", pthread_mutex_consistent__desc_1__old_name,
 CLAUSE(pthread_mutex_getprioceiling__desc_1__tells_the_ceiling,
        "it tells the mutex's ceiling, the attributes' at first")
 {
-	int least = sched_get_priority_min(SCHED_FIFO), most = sched_get_priority_max(SCHED_FIFO);
+	int most = sched_get_priority_max(SCHED_FIFO);
 	int told;
 
-	for (int ceiling = least; ceiling <= most; ceiling += 7) {
+	for (int ceiling = LEAST; ceiling <= most; ceiling += 7) {
 		make_protected(&mutex, PTHREAD_MUTEX_NORMAL, ceiling);
 		errno = 4711;
 		told = -1;
@@ -1213,22 +1216,21 @@ CLAUSE(pthread_mutex_getprioceiling__err_EINVAL__no_protocol,
 CLAUSE(pthread_mutex_setprioceiling__desc_2__changes_it,
        "it changes the ceiling and tells the one before")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	int told = -1;
 
-	become_realtime(least);
-	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, least + 3);
+	become_realtime(LEAST);
+	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, LEAST + 3);
 	errno = 4711;
-	OK(pthread_mutex_setprioceiling(&mutex, least + 5, &told));
-	CHECK_EQ(told, least + 3);
-	OK(pthread_mutex_setprioceiling(&mutex, least + 2, &told));
+	OK(pthread_mutex_setprioceiling(&mutex, LEAST + 5, &told));
+	CHECK_EQ(told, LEAST + 3);
+	OK(pthread_mutex_setprioceiling(&mutex, LEAST + 2, &told));
 	OK(pthread_mutex_getprioceiling(&mutex, &told));
-	CHECK_EQ(told, least + 2);
+	CHECK_EQ(told, LEAST + 2);
 	CHECK_EQ(errno, 4711);
 	/* It is in effect, and the mutex is free. */
-	become_realtime(least + 3);
+	become_realtime(LEAST + 3);
 	CHECK_ERR(pthread_mutex_lock(&mutex), EINVAL);
-	become_realtime(least + 2);
+	become_realtime(LEAST + 2);
 	OK(pthread_mutex_trylock(&mutex));
 	OK(pthread_mutex_unlock(&mutex));
 }
@@ -1248,50 +1250,48 @@ THREAD(change_ceiling, struct change *change)
 CLAUSE(pthread_mutex_setprioceiling__desc_2__waits_for_the_mutex,
        "it waits until it can lock the mutex, and unlocks it afterwards")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct thread holder, changer;
-	struct change change = { .ceiling = least + 6 };
+	struct change change = { .ceiling = LEAST + 6 };
 	int told;
 
-	become_realtime(least);
-	make_protected(&change.held.mutex, PTHREAD_MUTEX_NORMAL, least + 3);
+	become_realtime(LEAST);
+	make_protected(&change.held.mutex, PTHREAD_MUTEX_NORMAL, LEAST + 3);
 	hold_made(&change.held, &holder);
 	start_asleep(&changer, change_ceiling, &change);
 	CHECK(!change.changed);
 	change.held.release = true;
 	join(&changer);
 	OK(pthread_mutex_getprioceiling(&change.held.mutex, &told));
-	CHECK_EQ(told, least + 6);
+	CHECK_EQ(told, LEAST + 6);
 	let_go(&change.held, &holder);
 }
 
 CLAUSE(pthread_mutex_setprioceiling__desc_2__from_above_the_ceiling,
        "it isn't bound by the old ceiling when it locks: a thread above that can raise it")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	int told;
 
-	become_realtime(least + 5);
-	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, least + 1);
+	become_realtime(LEAST + 5);
+	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, LEAST + 1);
 	CHECK_ERR(pthread_mutex_lock(&mutex), EINVAL);
-	OK(pthread_mutex_setprioceiling(&mutex, least + 6, &told));
+	OK(pthread_mutex_setprioceiling(&mutex, LEAST + 6, &told));
 	CHECK_USABLE(&mutex);
 }
 
 CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__out_of_range,
        "the ceiling is out of range, and the old one stays")
 {
-	int least = sched_get_priority_min(SCHED_FIFO), most = sched_get_priority_max(SCHED_FIFO);
-	const int bad[] = { least - 1, most + 1, -1, INT_MAX, INT_MIN };
+	int most = sched_get_priority_max(SCHED_FIFO);
+	const int bad[] = { LEAST - 1, most + 1, -1, INT_MAX, INT_MIN };
 	int told = -17;
 
-	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, least + 2);
+	make_protected(&mutex, PTHREAD_MUTEX_NORMAL, LEAST + 2);
 	for (EACH(i, bad)) {
 		CHECK_ERR(pthread_mutex_setprioceiling(&mutex, bad[i], &told), EINVAL);
 		CHECK_EQ(told, -17);
 	}
 	OK(pthread_mutex_getprioceiling(&mutex, &told));
-	CHECK_EQ(told, least + 2);
+	CHECK_EQ(told, LEAST + 2);
 }
 
 CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__no_protocol,
@@ -1310,14 +1310,13 @@ CLAUSE(pthread_mutex_setprioceiling__err_EINVAL__no_protocol,
 CLAUSE(pthread_mutex_setprioceiling__err_EDEADLK__own_errorcheck,
        "an error-checking mutex that the caller owns keeps its ceiling")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	int told;
 
-	become_realtime(least);
-	make_protected(&mutex, PTHREAD_MUTEX_ERRORCHECK, least + 2);
+	become_realtime(LEAST);
+	make_protected(&mutex, PTHREAD_MUTEX_ERRORCHECK, LEAST + 2);
 	OK(pthread_mutex_lock(&mutex));
-	CHECK_ERR(pthread_mutex_setprioceiling(&mutex, least + 3, &told), EDEADLK);
+	CHECK_ERR(pthread_mutex_setprioceiling(&mutex, LEAST + 3, &told), EDEADLK);
 	OK(pthread_mutex_getprioceiling(&mutex, &told));
-	CHECK_EQ(told, least + 2);
+	CHECK_EQ(told, LEAST + 2);
 	OK(pthread_mutex_unlock(&mutex));
 }

@@ -2,7 +2,6 @@
 #include "attributes.h"
 #include "children.h"
 #include "clause.h"
-#include "deadlines.h"
 #include "mutexes.h"
 
 #define lock pthread_mutex_lock
@@ -313,19 +312,18 @@ THREAD(hold_both, struct ranks *ranks)
 CLAUSE(pthread_mutexattr_setprotocol__desc_3__none_changes_no_priority,
        "no protocol: a thread that holds the mutex runs at its own priority, whatever waits")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
 	struct thread holder, waiter;
 
 	for (int i = 0; i < 2; i++)
 		OK(make_mutex(&ranks.mutexes[i], NORMAL));
-	become_realtime(least);
+	become_realtime(LEAST);
 	start(&holder, hold_both, &ranks);
 	UNTIL(ranks.stage == 1);
-	become_realtime(least + 4);
+	become_realtime(LEAST + 4);
 	start_asleep(&waiter, find_free, &ranks.mutexes[0]);
 	sleep_ms(5);
-	CHECK_EQ(priority_of(holder.tid), -1 - least);
+	CHECK_EQ(priority_of(holder.tid), -1 - LEAST);
 	next_stage(&ranks);
 	next_stage(&ranks);
 	join(&waiter);
@@ -337,26 +335,25 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_4__inherits,
        "inheritance: a thread that holds the mutex runs at the highest priority of those that "
        "wait for any it holds, until it unlocks")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct ranks ranks = { .stage = 0 };
 	struct thread holder, first, second;
 
 	for (int i = 0; i < 2; i++)
 		OK(make_mutex(&ranks.mutexes[i], PI));
-	become_realtime(least);
+	become_realtime(LEAST);
 	start(&holder, hold_both, &ranks);
 	UNTIL(ranks.stage == 1);
-	CHECK_EQ(priority_of(holder.tid), -1 - least);
-	become_realtime(least + 3);
+	CHECK_EQ(priority_of(holder.tid), -1 - LEAST);
+	become_realtime(LEAST + 3);
 	start(&first, find_free, &ranks.mutexes[0]);
-	UNTIL(priority_of(holder.tid) == -1 - (least + 3));
-	become_realtime(least + 6);
+	UNTIL(priority_of(holder.tid) == -1 - (LEAST + 3));
+	become_realtime(LEAST + 6);
 	start(&second, find_free, &ranks.mutexes[1]);
-	UNTIL(priority_of(holder.tid) == -1 - (least + 6));
+	UNTIL(priority_of(holder.tid) == -1 - (LEAST + 6));
 	next_stage(&ranks);
-	CHECK_EQ(priority_of(holder.tid), -1 - (least + 3));
+	CHECK_EQ(priority_of(holder.tid), -1 - (LEAST + 3));
 	next_stage(&ranks);
-	CHECK_EQ(priority_of(holder.tid), -1 - least);
+	CHECK_EQ(priority_of(holder.tid), -1 - LEAST);
 	ranks.stage = 6;
 	join(&holder);
 	join(&first);
@@ -382,26 +379,25 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_5__inherits_along_a_chain,
        "inheritance goes along a chain: to the holder of a mutex, and to the holder of the one "
        "that it waits for")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	struct chain chain = { .holds = false };
 	struct thread holder, middle, last;
 
 	OK(make_mutex(&chain.ranks.mutexes[0], PI));
 	OK(make_mutex(&chain.ranks.mutexes[1], PI));
 	OK(make_mutex(&chain.middle, PI));
-	become_realtime(least);
+	become_realtime(LEAST);
 	start(&holder, hold_both, &chain.ranks);
 	UNTIL(chain.ranks.stage == 1);
-	become_realtime(least + 1);
+	become_realtime(LEAST + 1);
 	start(&middle, hold_and_want, &chain);
 	UNTIL(chain.holds);
-	UNTIL(priority_of(holder.tid) == -1 - (least + 1));
-	become_realtime(least + 5);
+	UNTIL(priority_of(holder.tid) == -1 - (LEAST + 1));
+	become_realtime(LEAST + 5);
 	start(&last, find_free, &chain.middle);
-	UNTIL(priority_of(middle.tid) == -1 - (least + 5));
-	UNTIL(priority_of(holder.tid) == -1 - (least + 5));
+	UNTIL(priority_of(middle.tid) == -1 - (LEAST + 5));
+	UNTIL(priority_of(holder.tid) == -1 - (LEAST + 5));
 	next_stage(&chain.ranks);
-	CHECK_EQ(priority_of(holder.tid), -1 - least);
+	CHECK_EQ(priority_of(holder.tid), -1 - LEAST);
 	join(&middle);
 	join(&last);
 	next_stage(&chain.ranks);
@@ -413,21 +409,20 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling,
        "protection: a thread that holds the mutex runs at its ceiling, the highest of those that "
        "it holds, waited for or not")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t lower, higher;
 
-	become_realtime(least);
-	make_protected(&lower, PTHREAD_MUTEX_NORMAL, least + 3);
-	make_protected(&higher, PTHREAD_MUTEX_NORMAL, least + 7);
+	become_realtime(LEAST);
+	make_protected(&lower, PTHREAD_MUTEX_NORMAL, LEAST + 3);
+	make_protected(&higher, PTHREAD_MUTEX_NORMAL, LEAST + 7);
 	OK(pthread_mutex_lock(&higher));
-	CHECK_EQ(priority_of(gettid()), -1 - (least + 7));
+	CHECK_EQ(priority_of(gettid()), -1 - (LEAST + 7));
 	/* Its own priority counts for the ceiling, not the one it runs at. */
 	OK(pthread_mutex_lock(&lower));
-	CHECK_EQ(priority_of(gettid()), -1 - (least + 7));
+	CHECK_EQ(priority_of(gettid()), -1 - (LEAST + 7));
 	OK(pthread_mutex_unlock(&higher));
-	CHECK_EQ(priority_of(gettid()), -1 - (least + 3));
+	CHECK_EQ(priority_of(gettid()), -1 - (LEAST + 3));
 	OK(pthread_mutex_unlock(&lower));
-	CHECK_EQ(priority_of(gettid()), -1 - least);
+	CHECK_EQ(priority_of(gettid()), -1 - LEAST);
 }
 
 CLAUSE_BY(REFUSED(&attr_protocol), pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol,
@@ -438,11 +433,11 @@ CLAUSE_BY(REFUSED(&attr_protocol), pthread_mutexattr_setprotocol__err_EINVAL__no
 CLAUSE(pthread_mutexattr_getprioceiling__desc_1__tells_it,
        "it tells the ceiling, and each of the range can be set")
 {
-	int least = sched_get_priority_min(SCHED_FIFO), most = sched_get_priority_max(SCHED_FIFO);
+	int most = sched_get_priority_max(SCHED_FIFO);
 
 	TOLD(&attr_prioceiling);
 	OK(pthread_mutexattr_init(&attr));
-	for (int ceiling = least; ceiling <= most; ceiling++) {
+	for (int ceiling = LEAST; ceiling <= most; ceiling++) {
 		OK(pthread_mutexattr_setprioceiling(&attr, ceiling));
 		CHECK_EQ(told(&attr_prioceiling, &attr), ceiling);
 	}
@@ -454,21 +449,20 @@ CLAUSE_BY(SET_ALONE(&attr_prioceiling), pthread_mutexattr_setprioceiling__desc_1
 CLAUSE(pthread_mutexattr_setprioceiling__desc_2__is_in_effect,
        "the ceiling is in effect in the mutexes that are made with it, not in those made before")
 {
-	int least = sched_get_priority_min(SCHED_FIFO);
 	pthread_mutex_t before, after;
 	int told = -1;
 
 	OK(pthread_mutexattr_init(&attr));
 	OK(pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_PROTECT));
-	OK(pthread_mutexattr_setprioceiling(&attr, least + 2));
+	OK(pthread_mutexattr_setprioceiling(&attr, LEAST + 2));
 	OK(pthread_mutex_init(&before, &attr));
-	OK(pthread_mutexattr_setprioceiling(&attr, least + 9));
+	OK(pthread_mutexattr_setprioceiling(&attr, LEAST + 9));
 	OK(pthread_mutex_init(&after, &attr));
 	OK(pthread_mutex_getprioceiling(&before, &told));
-	CHECK_EQ(told, least + 2);
+	CHECK_EQ(told, LEAST + 2);
 	OK(pthread_mutex_getprioceiling(&after, &told));
-	CHECK_EQ(told, least + 9);
-	become_realtime(least + 5);
+	CHECK_EQ(told, LEAST + 9);
+	become_realtime(LEAST + 5);
 	CHECK_ERR(pthread_mutex_trylock(&before), EINVAL);
 	OK(pthread_mutex_trylock(&after));
 	OK(pthread_mutex_unlock(&after));

@@ -81,6 +81,8 @@ static bool UNUSED made(pthread_mutex_t *mutex, int kind)
 	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
 	PSHARED_ROBUST_PI
 
+#define LEAST sched_get_priority_min(SCHED_FIFO)
+
 /* A real-time priority of this thread's own, or no test: a privilege. */
 static void UNUSED become_realtime(int priority)
 {

@@ -287,16 +287,22 @@ THREAD(once_cancelled, void *argument UNUSED)
 	FAIL("returned");
 }
 
+/* It is cancelled once the routine has begun. */
+static void cancel_within(void *(*run)(void *argument))
+{
+	struct thread thread;
+	int before = scene.begun;
+
+	start(&thread, run, NULL);
+	UNTIL(scene.begun > before);
+	cancel_and_join(&thread);
+}
+
 CLAUSE(pthread_once__desc_2__cancelled_is_as_if_never_called,
        "a routine that is cancelled leaves the control as if it had never been called")
 {
-	struct thread thread;
-
-	for (int i = 1; i <= 3; i++) {
-		start(&thread, once_cancelled, NULL);
-		UNTIL(scene.begun == i);
-		cancel_and_join(&thread);
-	}
+	for (int i = 0; i < 3; i++)
+		cancel_within(once_cancelled);
 	check_fresh();
 }
 
@@ -333,11 +339,7 @@ THREAD(once_cancelled_and_cleaned, void *argument)
 CLAUSE(pthread_once__desc_2__cancelled_runs_the_callers_handlers,
        "cancelled in the routine, the caller's cleanup handlers run")
 {
-	struct thread thread;
-
-	start(&thread, once_cancelled_and_cleaned, NULL);
-	UNTIL(scene.begun == 1);
-	cancel_and_join(&thread);
+	cancel_within(once_cancelled_and_cleaned);
 	CHECK_EQ(scene.cleaned, 1);
 	check_fresh();
 }
@@ -547,11 +549,7 @@ THREAD(call_waiting, void *argument UNUSED)
 CLAUSE(call_once__desc_2__cancelled_is_as_if_never_called,
        "cancelled, it leaves the flag as if it had never been called, like pthread_once")
 {
-	struct thread thread;
-
-	start(&thread, call_waiting, NULL);
-	UNTIL(scene.begun);
-	cancel_and_join(&thread);
+	cancel_within(call_waiting);
 	call_once(&flag, init_quickly);
 	CHECK_EQ(scene.ended, 1);
 	call_once(&flag, never);

@@ -659,8 +659,7 @@ LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__lets_all_readers_in,
 	OK(pthread_rwlock_unlock(&lock));
 	for (int i = 0; i < 6; i++)
 		UNTIL(readers[i].done);
-	for (int i = 0; i < 6; i++)
-		let_go(&readers[i]);
+	let_all_go(readers, 6);
 }
 
 LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__lets_one_writer_in,

@@ -222,17 +222,15 @@ CLAUSE(sem_destroy__desc_2__after_waits_that_gave_up,
 	}
 }
 
-struct vanishing {
-	sem_t *_Atomic sem;
-	_Atomic bool stop;
-};
+static _Atomic bool stop;
 
-THREAD(post_what_vanishes, struct vanishing *vanishing)
+/* Posts to what it is offered, which may be gone right after. */
+THREAD(post_to, sem_t *_Atomic *offered)
 {
 	sem_t *sem;
 
-	while (!vanishing->stop) {
-		sem = atomic_exchange(&vanishing->sem, NULL);
+	while (!stop) {
+		sem = atomic_exchange(offered, NULL);
 		if (sem)
 			POST(sem);
 		else
@@ -248,20 +246,20 @@ CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
        "it is safe once nobody waits, though the poster hasn't returned; its memory may go too")
 {
 	sem_t *sem;
-	struct vanishing vanishing = { .sem = NULL };
+	sem_t *_Atomic offered = NULL;
 	struct thread poster;
 
-	start(&poster, post_what_vanishes, &vanishing);
+	start(&poster, post_to, (void *)&offered);
 	for (int i = 0; i < 3000 && !enough(); i++) {
 		sem = new_page();
 		SEM_INIT(sem, 0);
-		vanishing.sem = sem;
+		offered = sem;
 		CHECK_EQ(take(sem, i % CALLS, LONG_MS), 0);
 		if (i % 2)
 			DESTROY(sem);
 		give_back(sem);
 	}
-	vanishing.stop = true;
+	stop = true;
 	join(&poster);
 }
 
@@ -269,10 +267,10 @@ CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
 CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that have slept")
 {
 	sem_t *sem;
-	struct vanishing vanishing = { .sem = NULL };
+	sem_t *_Atomic offered = NULL;
 	struct thread poster;
 
-	start(&poster, post_what_vanishes, &vanishing);
+	start(&poster, post_to, (void *)&offered);
 	for (int i = 0; i < 300 && !enough(); i++) {
 		struct waiter waiter;
 
@@ -280,13 +278,13 @@ CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that hav
 		SEM_INIT(sem, 0);
 		start_waiter(&waiter, sem, i % CALLS);
 		usleep(i % 3 * 200);
-		vanishing.sem = sem;
+		offered = sem;
 		UNTIL(waiter.done);
 		DESTROY(sem);
 		give_back(sem);
 		check_ended(&waiter, 0);
 	}
-	vanishing.stop = true;
+	stop = true;
 	join(&poster);
 }
 
@@ -487,15 +485,15 @@ static void *wait_with_signals_blocked(void *argument)
 	return waiter_run(argument);
 }
 
-SEM_CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait, 0, 0,
-	   "signals that the thread blocks interrupt nothing")
+/* No handler runs, and the wait goes on. */
+static void check_undisturbed(void *(*run)(void *waiter), int signal)
 {
-	handle(0);
 	for (EACH_CALL(call)) {
-		waiter = (struct waiter){ .sem = &sem, .call = call, .ms = LONG_MS };
-		start(&waiter.thread, wait_with_signals_blocked, &waiter);
-		until_asleep(&waiter.thread);
-		OK(pthread_kill(waiter.thread.pthread, SIGUSR1));
+		waiter = (struct waiter){
+			.sem = &sem, .call = call, .ms = LONG_MS,
+		};
+		start_asleep(&waiter.thread, run, &waiter);
+		OK(pthread_kill(waiter.thread.pthread, signal));
 		sleep_ms(3);
 		CHECK(!waiter.done);
 		CHECK_EQ(handled, 0);
@@ -504,20 +502,20 @@ SEM_CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait, 0, 0,
 	}
 }
 
+SEM_CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait, 0, 0,
+	   "signals that the thread blocks interrupt nothing")
+{
+	handle(0);
+	check_undisturbed(wait_with_signals_blocked, SIGUSR1);
+}
+
 SEM_CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait, 0, 0,
 	   "ignored signals interrupt nothing")
 {
 	handle_by(SIGUSR1, SIG_IGN, 0);
-	for (EACH_CALL(call)) {
-		wait_elsewhere(&waiter, &sem, call);
-		OK(pthread_kill(waiter.thread.pthread, SIGUSR1));
-		/* Its default is to be ignored. */
-		OK(pthread_kill(waiter.thread.pthread, SIGWINCH));
-		sleep_ms(3);
-		CHECK(!waiter.done);
-		POST(&sem);
-		check_ended(&waiter, 0);
-	}
+	check_undisturbed(waiter_run, SIGUSR1);
+	/* Its default is to be ignored. */
+	check_undisturbed(waiter_run, SIGWINCH);
 }
 
 /* Stopped and continued, it waits on: no handler has run. */
@@ -568,8 +566,6 @@ SEM_CLAUSE(sem_wait__ret__interrupted_leaves_the_value, 0, 0,
 	check_ended(&waiters[0], 0);
 	check_ended(&waiters[2], 0);
 }
-
-static _Atomic bool stop;
 
 THREAD(take_until_stopped, struct waiter *how)
 {
@@ -1482,20 +1478,33 @@ static const char *make_name(void)
 		CHECK_EQ(errno, wanted);				\
 	} while (0)
 
-CLAUSE(sem_open__desc_2__creates_with_a_value, "with O_CREAT it is made, with the value given")
-{
-	sem_t *sem;
-	const char *name = make_name();
+/* A clause of `named`, which is made with a value, and unlinked and closed. */
+static const char *name;
+static sem_t *named;
 
-	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 3);
+static void open_named(int value)
+{
+	name = make_name();
+	OPEN(named, name, O_CREAT | O_EXCL, 0600, value);
+}
+
+static void close_named(void)
+{
 	CHECK_EQ(sem_unlink(name), 0);
-	check_free(sem, 3);
-	while (!sem_trywait(sem))
+	CHECK_EQ(sem_close(named), 0);
+}
+
+#define NAMED_CLAUSE(test, value, says) \
+	CLAUSE_WITHIN(open_named(value), close_named(), test, says)
+
+NAMED_CLAUSE(sem_open__desc_2__creates_with_a_value, 3,
+	     "with O_CREAT it is made, with the value given")
+{
+	check_free(named, 3);
+	while (!sem_trywait(named))
 		;
-	for (EACH_CALL(call)) {
-		check_post_ends(sem, call);
-	}
-	CHECK_EQ(sem_close(sem), 0);
+	for (EACH_CALL(call))
+		check_post_ends(named, call);
 }
 
 CLAUSE(sem_open__desc_5__same_name_same_address,
@@ -1518,15 +1527,10 @@ CLAUSE(sem_open__desc_5__same_name_same_address,
 	CHECK_EQ(sem_close(one), 0);
 }
 
-CLAUSE(sem_open__err_EEXIST__exclusive, "O_CREAT and O_EXCL are given and the name is taken")
+NAMED_CLAUSE(sem_open__err_EEXIST__exclusive, 1,
+	     "O_CREAT and O_EXCL are given and the name is taken")
 {
-	sem_t *sem;
-	const char *name = make_name();
-
-	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 1);
 	CHECK_OPEN_FAILS(EEXIST, name, O_CREAT | O_EXCL, 0600, 1);
-	CHECK_EQ(sem_unlink(name), 0);
-	CHECK_EQ(sem_close(sem), 0);
 }
 
 CLAUSE(sem_open__err_ENOENT__not_there, "O_CREAT isn't given and the name isn't there")
@@ -1541,15 +1545,13 @@ CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
 }
 
 /* Private semaphores beside it, of the same threads. */
-CLAUSE(sem_open__desc_1__beside_unnamed_ones,
-       "named semaphores work beside private ones, and belong to forked children as well, unlike "
-       "those")
+NAMED_CLAUSE(sem_open__desc_1__beside_unnamed_ones, 0,
+	     "named semaphores work beside private ones, and belong to forked "
+	     "children as well, unlike those")
 {
-	const char *name = make_name();
 	struct waiter on_private, on_named;
-	sem_t *named, private;
+	sem_t private;
 
-	OPEN(named, name, O_CREAT | O_EXCL, 0600, 0);
 	SEM_INIT(&private, 0);
 	for (int i = 0; i < 10; i++) {
 		wait_elsewhere(&on_private, &private, i % CALLS);
@@ -1566,8 +1568,6 @@ CLAUSE(sem_open__desc_1__beside_unnamed_ones,
 	}
 	check_free(named, 0);
 	check_free(&private, 0);
-	CHECK_EQ(sem_unlink(name), 0);
-	CHECK_EQ(sem_close(named), 0);
 }
 
 CLAUSE(sem_open__desc_1__opened_by_another_process,
@@ -1594,20 +1594,15 @@ CLAUSE(sem_open__desc_1__opened_by_another_process,
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-CLAUSE(sem_close__desc_1__others_stay_open, "it ends this process's use of it only")
+NAMED_CLAUSE(sem_close__desc_1__others_stay_open, 0,
+	     "it ends this process's use of it only")
 {
-	sem_t *sem;
-	const char *name = make_name();
-
-	OPEN(sem, name, O_CREAT | O_EXCL, 0600, 0);
 	IN_A_CHILD {
-		CHECK_EQ(sem_close(sem), 0);
-		OPEN(sem, name, 0);
-		POST(sem);
+		CHECK_EQ(sem_close(named), 0);
+		OPEN(named, name, 0);
+		POST(named);
 	}
-	CHECK_EQ(sem_wait(sem), 0);
-	CHECK_EQ(sem_unlink(name), 0);
-	CHECK_EQ(sem_close(sem), 0);
+	CHECK_EQ(sem_wait(named), 0);
 }
 
 SEM_CLAUSE(sem_close__err_EINVAL__not_a_named_one, 1, 1,

@@ -2,7 +2,6 @@
 #include "children.h"
 #include "clause.h"
 #include "crowd.h"
-#include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
 #include "memory.h"
