@@ -24,6 +24,9 @@ struct attributes {
 	const struct attribute *all[5];
 };
 
+/* That of the program, which defines it by ATTRIBUTES. */
+static const struct attributes attributes;
+
 #define LIST(...) (const int[]){ __VA_ARGS__ }, COUNT(((int[]){ __VA_ARGS__ }))
 
 /* attr_NAME: by pthread_OBJECT_setNAME and getNAME. */
@@ -40,30 +43,30 @@ struct attributes {
 		#name, set_##name, get_##name, values, no_default, invalid, \
 	};
 
-/* OBJECT_attributes: those that follow. */
+/* The object has those that follow. */
 #define ATTRIBUTES(object, ...)						\
-	static int object##_init(void *attr)				\
+	static int init_attr(void *attr)				\
 	{								\
 		return pthread_##object##_init(attr);			\
 	}								\
-	static int object##_destroy(void *attr)				\
+	static int destroy_attr(void *attr)				\
 	{								\
 		return pthread_##object##_destroy(attr);		\
 	}								\
-	static const struct attributes object##_attributes = {		\
-		object##_init, object##_destroy, { __VA_ARGS__ },	\
+	static const struct attributes attributes = {			\
+		init_attr, destroy_attr, { __VA_ARGS__ },		\
 	};
 
 /* Notes which is looked at, for failures to tell. */
-static bool at_attribute(const struct attributes *object, size_t at)
+static bool at_attribute(size_t at)
 {
-	bool there = at < 5 && object->all[at];
+	bool there = at < 5 && attributes.all[at];
 
-	at_column = there ? object->all[at]->name : "";
+	at_column = there ? attributes.all[at]->name : "";
 	return there;
 }
 
-#define EACH_ATTRIBUTE(it, object) size_t it = 0; at_attribute(object, it); it++
+#define EACH_ATTRIBUTE(it) size_t it = 0; at_attribute(it); it++
 
 union any_attr {
 	pthread_mutexattr_t mutexattr;
@@ -84,71 +87,80 @@ struct values {
 	int of[5];
 };
 
-static struct values values_of(const struct attributes *object, const void *attr)
+static struct values values_of(const void *attr)
 {
 	struct values values = { .of = { 0 } };
 
-	for (EACH_ATTRIBUTE(i, object))
-		values.of[i] = told(object->all[i], attr);
+	for (EACH_ATTRIBUTE(i))
+		values.of[i] = told(attributes.all[i], attr);
 	return values;
 }
 
 /* All but one: NULL for none. */
-static void check_values(const struct attributes *object, const void *attr, struct values wanted,
+static void check_values(const void *attr, struct values wanted,
 			 const struct attribute *but)
 {
-	for (EACH_ATTRIBUTE(i, object))
-		if (object->all[i] != but)
-			CHECK_EQ(told(object->all[i], attr), wanted.of[i]);
+	for (EACH_ATTRIBUTE(i))
+		if (attributes.all[i] != but)
+			CHECK_EQ(told(attributes.all[i], attr), wanted.of[i]);
+}
+
+static int last_of(const struct attribute *attribute)
+{
+	return attribute->values[attribute->count - 1];
 }
 
 /* To the last of each one's values. */
-static void set_all(const struct attributes *object, void *attr)
+static void set_all(void *attr)
 {
-	for (EACH_ATTRIBUTE(i, object))
-		OK(object->all[i]->set(attr, object->all[i]->values[object->all[i]->count - 1]));
+	for (EACH_ATTRIBUTE(i))
+		OK(attributes.all[i]->set(attr, last_of(attributes.all[i])));
+}
+
+static void check_default(const struct attribute *attribute, const void *attr)
+{
+	if (!attribute->no_default)
+		CHECK_EQ(told(attribute, attr), attribute->values[0]);
 }
 
 /* A new object has the defaults, whatever the memory held. No call touches errno. */
-static void UNUSED check_defaults(const struct attributes *object)
+static void UNUSED check_defaults(void)
 {
 	union any_attr attr;
 
 	errno = 4711;
 	for (EACH_FILLING(attr)) {
-		OK(object->init(&attr));
-		for (EACH_ATTRIBUTE(i, object))
-			if (!object->all[i]->no_default)
-				CHECK_EQ(told(object->all[i], &attr), object->all[i]->values[0]);
-		OK(object->destroy(&attr));
+		OK(attributes.init(&attr));
+		for (EACH_ATTRIBUTE(i))
+			check_default(attributes.all[i], &attr);
+		OK(attributes.destroy(&attr));
 	}
 	CHECK_EQ(errno, 4711);
 }
 
 /* A destroyed object can be initialised again, and has the defaults then. */
-static void UNUSED check_initialised_again(const struct attributes *object)
+static void UNUSED check_initialised_again(void)
 {
 	struct values defaults;
 	union any_attr attr;
 
-	OK(object->init(&attr));
-	defaults = values_of(object, &attr);
-	set_all(object, &attr);
-	OK(object->destroy(&attr));
-	OK(object->init(&attr));
-	check_values(object, &attr, defaults, NULL);
-	OK(object->destroy(&attr));
+	OK(attributes.init(&attr));
+	defaults = values_of(&attr);
+	set_all(&attr);
+	OK(attributes.destroy(&attr));
+	OK(attributes.init(&attr));
+	check_values(&attr, defaults, NULL);
+	OK(attributes.destroy(&attr));
 }
 
 /* Each value comes back, from any value before, and whatever else is set. */
-static void UNUSED check_told(const struct attributes *object, const struct attribute *attribute)
+static void UNUSED check_told(const struct attribute *attribute)
 {
 	union any_attr attr;
 
 	at_row = attribute->name;
-	OK(object->init(&attr));
-	if (!attribute->no_default)
-		CHECK_EQ(told(attribute, &attr), attribute->values[0]);
+	OK(attributes.init(&attr));
+	check_default(attribute, &attr);
 	errno = 4711;
 	for (size_t i = 0; i < attribute->count; i++) {
 		for (size_t j = 0; j < attribute->count; j++) {
@@ -157,64 +169,63 @@ static void UNUSED check_told(const struct attributes *object, const struct attr
 			OK(attribute->set(&attr, attribute->values[j]));
 			CHECK_EQ(told(attribute, &attr), attribute->values[j]);
 		}
-		for (EACH_ATTRIBUTE(other, object)) {
-			if (object->all[other]->name == attribute->name)
+		for (EACH_ATTRIBUTE(at)) {
+			const struct attribute *other = attributes.all[at];
+
+			if (other->name == attribute->name)
 				continue;
-			for (size_t j = 0; j < object->all[other]->count; j++) {
-				OK(object->all[other]->set(&attr, object->all[other]->values[j]));
-				CHECK_EQ(told(attribute, &attr),
-					 attribute->values[attribute->count - 1]);
+			for (size_t j = 0; j < other->count; j++) {
+				OK(other->set(&attr, other->values[j]));
+				CHECK_EQ(told(attribute, &attr), last_of(attribute));
 			}
 		}
 	}
 	CHECK_EQ(errno, 4711);
-	OK(object->destroy(&attr));
+	OK(attributes.destroy(&attr));
 }
 
 /* To set it changes no other attribute, with those at and away from their defaults. */
-static void UNUSED check_set_alone(const struct attributes *object,
-				   const struct attribute *attribute)
+static void UNUSED check_set_alone(const struct attribute *attribute)
 {
 	struct values before;
 	union any_attr attr;
 
 	at_row = attribute->name;
 	for (int all = 0; all < 2; all++) {
-		OK(object->init(&attr));
+		OK(attributes.init(&attr));
 		if (all)
-			set_all(object, &attr);
-		before = values_of(object, &attr);
+			set_all(&attr);
+		before = values_of(&attr);
 		for (size_t i = 0; i < attribute->count; i++) {
 			OK(attribute->set(&attr, attribute->values[i]));
 			CHECK_EQ(told(attribute, &attr), attribute->values[i]);
-			check_values(object, &attr, before, attribute);
+			check_values(&attr, before, attribute);
 		}
-		OK(object->destroy(&attr));
+		OK(attributes.destroy(&attr));
 	}
 }
 
 /* EINVAL, and the value before stays. */
-static void UNUSED check_refused(const struct attributes *object,
-				 const struct attribute *attribute)
+static void UNUSED check_refused(const struct attribute *attribute)
 {
 	struct values before;
 	union any_attr attr;
 	int error;
 
 	at_row = attribute->name;
-	OK(object->init(&attr));
+	OK(attributes.init(&attr));
 	for (size_t i = 0; i < attribute->count; i++) {
 		OK(attribute->set(&attr, attribute->values[i]));
-		before = values_of(object, &attr);
+		before = values_of(&attr);
 		for (size_t j = 0; j < attribute->invalid_count; j++) {
 			error = attribute->set(&attr, attribute->invalid[j]);
 			if (error != EINVAL)
 				FAIL("to set %d returned %d, not EINVAL", attribute->invalid[j],
 				     error);
-			check_values(object, &attr, before, NULL);
+			check_values(&attr, before, NULL);
 		}
 	}
-	OK(object->destroy(&attr));
+	OK(attributes.destroy(&attr));
 }
 
 #endif

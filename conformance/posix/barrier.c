@@ -180,8 +180,7 @@ CLAUSE(pthread_barrier_init__desc_3__nobody_returns_before_count,
 }
 
 BARRIER_CLAUSE(pthread_barrier_init__desc_3__count_of_one, 1,
-	       "a count of one never waits, and always tells its thread that "
-	       "it is the one")
+	       "a count of one never waits, and always tells its thread that it is the one")
 {
 	for (int i = 0; i < 100; i++)
 		CHECK_EQ(pthread_barrier_wait(&barrier), PTHREAD_BARRIER_SERIAL_THREAD);
@@ -396,8 +395,7 @@ THREAD(crowd_in, void *argument UNUSED)
 }
 
 BARRIER_CLAUSE(pthread_barrier_wait__desc_2__a_crowd_at_a_small_barrier, 2,
-	       "the same, with threads that keep coming back: one is told in "
-	       "each round")
+	       "the same, with threads that keep coming back: one is told in each round")
 {
 	run_together(5, crowd_in, NULL);
 	CHECK_EQ(serial, 2000);
@@ -522,8 +520,7 @@ ATTRIBUTE(barrierattr, pshared, LIST(PTHREAD_PROCESS_PRIVATE, PTHREAD_PROCESS_SH
 	  LIST(2, -1, 4711, INT_MIN), false)
 ATTRIBUTES(barrierattr, &attr_pshared)
 
-CLAUSE_BY(check_defaults(&barrierattr_attributes),
-	  pthread_barrierattr_init__desc_2__default_is_private,
+CLAUSE_BY(check_defaults(), pthread_barrierattr_init__desc_2__default_is_private,
 	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE")
 
 CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
@@ -540,12 +537,10 @@ CLAUSE(pthread_barrierattr_init__desc_3__later_changes_touch_no_barrier,
 	}
 }
 
-CLAUSE_BY(check_initialised_again(&barrierattr_attributes),
-	  pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
+CLAUSE_BY(check_initialised_again(), pthread_barrierattr_destroy__desc_1__may_be_initialised_again,
 	  "destroyed attributes may be initialised again, with the defaults")
 
-CLAUSE_BY(check_told(&barrierattr_attributes, &attr_pshared),
-	  pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
+CLAUSE_BY(check_told(&attr_pshared), pthread_barrierattr_getpshared__desc_1__tells_what_was_set,
 	  "getpshared tells what setpshared has set")
 
 struct shared_meeting {
@@ -603,8 +598,8 @@ CLAUSE(pthread_barrierattr_setpshared__desc_1__shared_has_no_address,
 }
 
 BARRIER_CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs, 2,
-	       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a "
-	       "forked child's copy is its own")
+	       "PTHREAD_PROCESS_PRIVATE: threads of this process meet; a forked child's copy is "
+	       "its own")
 {
 	struct guest guests[2];
 	pid_t child;
@@ -622,6 +617,6 @@ BARRIER_CLAUSE(pthread_barrierattr_setpshared__desc_2__private_is_this_processs,
 	CHECK_EQ(join_guests(guests, 2), 1);
 }
 
-CLAUSE_BY(check_refused(&barrierattr_attributes, &attr_pshared),
+CLAUSE_BY(check_refused(&attr_pshared),
 	  pthread_barrierattr_setpshared__err_EINVAL__neither_of_the_two,
 	  "the value is neither of the two; it stays as it was")

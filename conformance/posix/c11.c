@@ -135,14 +135,12 @@ static void make_mtx(pthread_mutex_t *mutex, int round)
 	IS(mtx_init((mtx_t *)mutex, types_of_mtx[round % 4]), success);
 }
 
-CLAUSE_BY(check_destroyed_by_the_last(make_mtx),
-	  mtx_destroy__desc_1__at_once_after_the_unlock,
-	  "it can be destroyed at once by the thread that had it last, while "
-	  "others return from its unlock")
+CLAUSE_BY(check_destroyed_by_the_last(make_mtx), mtx_destroy__desc_1__at_once_after_the_unlock,
+	  "it can be destroyed at once by the thread that had it last, while others return from "
+	  "its unlock")
 
 CLAUSE_BY(check_blocks(WAIT, 3), mtx_lock__desc_1__blocks_until_available,
-	  "it blocks until it has locked the mutex, which one thread has at a "
-	  "time")
+	  "it blocks until it has locked the mutex, which one thread has at a time")
 
 static void counts(enum call call)
 {
@@ -155,8 +153,7 @@ static void counts(enum call call)
 CLAUSE_BY(counts(WAIT), mtx_lock__desc_1__recursive_counts, COUNTS)
 
 CLAUSE_BY(check_excludes(), mtx_lock__desc_1__sees_what_was_written,
-	  "unlocks by others synchronise with it: what they have written "
-	  "before is seen")
+	  "unlocks by others synchronise with it: what they have written before is seen")
 
 CLAUSE_BY(check_storm(WAIT), mtx_lock__desc_2__handlers_dont_end_the_wait,
 	  "signal handlers that run meanwhile don't affect it")
@@ -186,8 +183,7 @@ CLAUSE(mtx_trylock__ret__busy,
 
 CLAUSE_BY(counts(TRY), mtx_trylock__desc_1__recursive_counts, COUNTS)
 
-CLAUSE_BY(check_blocks(TIMEDWAIT, 3),
-	  mtx_timedlock__desc_1__blocks_until_available,
+CLAUSE_BY(check_blocks(TIMEDWAIT, 3), mtx_timedlock__desc_1__blocks_until_available,
 	  "it blocks until it has locked the mutex, if that is before the deadline")
 
 CLAUSE_BY(counts(TIMEDWAIT), mtx_timedlock__desc_1__recursive_counts, COUNTS)
@@ -370,10 +366,8 @@ CLAUSE(cnd_timedwait__ret__timedout,
 	deadline_already_passed(TIMEDWAIT);
 }
 
-CLAUSE_BY(refuses_nanoseconds(TIMEDWAIT),
-	  cnd_timedwait__ret__error_bad_nanoseconds,
-	  "thrd_error, with the mutex, when the nanoseconds are negative or a "
-	  "second and more")
+CLAUSE_BY(refuses_nanoseconds(TIMEDWAIT), cnd_timedwait__ret__error_bad_nanoseconds,
+	  "thrd_error, with the mutex, when the nanoseconds are negative or a second and more")
 
 CLAUSE(cnd_wait__ret__error_not_the_callers,
        "thrd_error, as glibc has it, with a recursive mutex that the caller doesn't have")
@@ -387,8 +381,7 @@ CLAUSE(cnd_wait__ret__error_not_the_callers,
 	}
 }
 
-CND_CLAUSES_IN("XSH 2.9.5.2", desc_1__cancelled_with_the_mutex,
-	       cancelled_with_the_mutex,
+CND_CLAUSES_IN("XSH 2.9.5.2", desc_1__cancelled_with_the_mutex, cancelled_with_the_mutex,
 	       "it is a cancellation point, and has the mutex again before the first cleanup "
 	       "handler runs")
 

@@ -45,19 +45,26 @@ static clockid_t UNUSED clock_of(enum call call)
 			check(call);					\
 	}
 
-/* What follows is the check of a clause on two pages, the timed call's and the clock's. */
-#define CLAUSES_TIMED(timed, clock, part, says)				\
-	static void part(enum call call);				\
-	CLAUSE_OVER(timed##__##part, says, part, TIMEDWAIT, TIMEDWAIT)	\
-	CLAUSE_OVER(clock##__##part, says, part, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC) \
-	static void part(enum call call)
+/* A check's clauses on two pages, the timed call's and the clock's. */
+#define CLAUSES_TIMED_BY(check, timed, clock, part, says)		\
+	CLAUSE_OVER(timed##__##part, says, check, TIMEDWAIT, TIMEDWAIT)	\
+	CLAUSE_OVER(clock##__##part, says, check,			\
+		    CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 /* The same with the page of the call without a deadline. */
+#define CLAUSES_WAITING_BY(check, wait, timed, clock, part, says)	\
+	CLAUSE_OVER(wait##__##part, says, check, WAIT, WAIT)		\
+	CLAUSES_TIMED_BY(check, timed, clock, part, says)
+
+/* The same of a check that follows. */
+#define CLAUSES_TIMED(timed, clock, part, says)				\
+	static void part(enum call call);				\
+	CLAUSES_TIMED_BY(part, timed, clock, part, says)		\
+	static void part(enum call call)
+
 #define CLAUSES_WAITING(wait, timed, clock, part, says)			\
 	static void part(enum call call);				\
-	CLAUSE_OVER(wait##__##part, says, part, WAIT, WAIT)		\
-	CLAUSE_OVER(timed##__##part, says, part, TIMEDWAIT, TIMEDWAIT)	\
-	CLAUSE_OVER(clock##__##part, says, part, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC) \
+	CLAUSES_WAITING_BY(part, wait, timed, clock, part, says)	\
 	static void part(enum call call)
 
 #endif

@@ -607,7 +607,8 @@ static void call_sems(void)
 	SEM_INIT(&victim.sem, 0);
 }
 
-CLAUSE_BY(check_pending(call_sems, WAIT, true), cancellation__sec_2__other_calls_on_semaphores_are_none,
+CLAUSE_BY(check_pending(call_sems, WAIT, true),
+	  cancellation__sec_2__other_calls_on_semaphores_are_none,
 	  "sem_trywait, sem_post, sem_getvalue, sem_init and sem_destroy are no cancellation "
 	  "points")
 

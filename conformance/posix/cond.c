@@ -7,8 +7,14 @@
 #define WAIT_CLAUSES(part, says)					\
 	CLAUSES_WAITING(pthread_cond_wait, pthread_cond_timedwait,	\
 			pthread_cond_clockwait, part, says)
+#define WAIT_CLAUSES_BY(check, part, says)				\
+	CLAUSES_WAITING_BY(check, pthread_cond_wait, pthread_cond_timedwait, \
+			   pthread_cond_clockwait, part, says)
 #define TIMED_CLAUSES(part, says) \
 	CLAUSES_TIMED(pthread_cond_timedwait, pthread_cond_clockwait, part, says)
+#define TIMED_CLAUSES_BY(check, part, says)				\
+	CLAUSES_TIMED_BY(check, pthread_cond_timedwait,			\
+			 pthread_cond_clockwait, part, says)
 
 static int wait_until(enum call call, pthread_cond_t *cond,
 		      pthread_mutex_t *mutex, const struct timespec *at)
@@ -45,12 +51,9 @@ static void make_scene_of(enum kind kind, enum call call)
 /* With each ordinary mutex, and a condvar of the process's own or a shared one. */
 static bool make_scene(size_t nth, enum call call)
 {
-	static const enum kind kinds[] = { ORDINARY };
-	enum kind kind = nth / 2 < COUNT(kinds) ? kinds[nth / 2] : KINDS;
-
-	if (!at_kind(kind, KINDS))
+	if (!at_ordinary(nth / 2))
 		return false;
-	make_scene_of(kind, call);
+	make_scene_of(ordinary[nth / 2], call);
 	if (nth % 2)
 		make_cond(COND, CLOCK_REALTIME, true);
 	return true;
@@ -192,12 +195,9 @@ CLAUSE_OVER(pthread_cond_clockwait__desc_1__releases_and_blocks,
 	    "new in 2024, as is the whole call: " RELEASES,
 	    releases_and_blocks, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
-WAIT_CLAUSES(desc_2__atomically,
-	     "release and block are one: a thread that gets the mutex after the waiter, and "
-	     "signals, finds it blocked")
-{
-	atomically(call);
-}
+WAIT_CLAUSES_BY(atomically, desc_2__atomically,
+		"release and block are one: a thread that gets the mutex after the waiter, and "
+		"signals, finds it blocked")
 
 WAIT_CLAUSES(desc_3__waits_for_the_mutex,
 	     "a thread that is awakened doesn't return before it has the mutex")
@@ -443,12 +443,9 @@ WAIT_CLAUSES(err_ENOTRECOVERABLE__mutex_unusable,
 
 /* --------------------------------------------------------- cancellation -- */
 
-WAIT_CLAUSES(desc_7__cancelled_with_the_mutex,
-	     "it is a cancellation point, and has the mutex again before the first cleanup "
-	     "handler runs")
-{
-	cancelled_with_the_mutex(call);
-}
+WAIT_CLAUSES_BY(cancelled_with_the_mutex, desc_7__cancelled_with_the_mutex,
+		"it is a cancellation point, and has the mutex again before the first cleanup "
+		"handler runs")
 
 CLAUSE(pthread_cond_wait__desc_7__cancelled_while_the_mutex_is_taken,
        "a thread that is cancelled while another has the mutex waits for that, and is cancelled "
@@ -566,8 +563,7 @@ static void time_out(enum call call, clockid_t condvars)
 }
 
 TIMED_CLAUSES(err_ETIMEDOUT__at_the_deadline,
-	      "the deadline is reached, and not before, without a signal; the caller has the "
-	      "mutex")
+	      "the deadline is reached, and not before, without a signal; the caller has the mutex")
 {
 	time_out(call, clock_of(call));
 }
@@ -584,12 +580,9 @@ CLAUSE(pthread_cond_clockwait__desc_10__on_the_calls_clock,
 	time_out(CLOCKWAIT_MONOTONIC, CLOCK_REALTIME);
 }
 
-TIMED_CLAUSES(desc_9__deadline_already_passed,
-	      "a deadline that has passed before the call, be it before the clock's beginning, is "
-	      "reached")
-{
-	deadline_already_passed(call);
-}
+TIMED_CLAUSES_BY(deadline_already_passed, desc_9__deadline_already_passed,
+		 "a deadline that has passed before the call, be it before the clock's beginning, "
+		 "is reached")
 
 static struct timespec far;
 
@@ -680,15 +673,12 @@ TIMED_CLAUSES(desc_11__waits_for_the_mutex,
 	      "a wait that has timed out has the mutex when it returns, however long past the "
 	      "deadline that is")
 {
-	for (EACH_ORDINARY(kind))
-		UNTIL(times_out_late(kind, call));
+	for (EACH_ORDINARY(i))
+		UNTIL(times_out_late(ordinary[i], call));
 }
 
-TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
-	      "the nanoseconds are negative or a second and more; the caller has the mutex")
-{
-	refuses_nanoseconds(call);
-}
+TIMED_CLAUSES_BY(refuses_nanoseconds, err_EINVAL__bad_nanoseconds,
+		 "the nanoseconds are negative or a second and more; the caller has the mutex")
 
 CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
        "the clock is none that can be waited on; the caller has the mutex")
@@ -708,12 +698,9 @@ CLAUSE(pthread_cond_clockwait__err_EINVAL__bad_clock,
 
 /* -------------------------------------------------------------- signals -- */
 
-WAIT_CLAUSES(desc_12__handlers_cause_no_error,
-	     "when a signal handler returns the thread waits on or returns 0 as if awakened for "
-	     "no reason, and never EINTR")
-{
-	handlers_cause_no_error(call);
-}
+WAIT_CLAUSES_BY(handlers_cause_no_error, desc_12__handlers_cause_no_error,
+		"when a signal handler returns the thread waits on or returns 0 as if awakened "
+		"for no reason, and never EINTR")
 
 THREAD(time_out_in_storm, void *argument UNUSED)
 {

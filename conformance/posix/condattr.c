@@ -30,7 +30,7 @@ static void check_clock(pthread_cond_t *cond, clockid_t clock)
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-CLAUSE_BY(check_defaults(&condattr_attributes), pthread_condattr_init__desc_1__defaults,
+CLAUSE_BY(check_defaults(), pthread_condattr_init__desc_1__defaults,
 	  "all attributes have their defaults: CLOCK_REALTIME, private")
 
 CLAUSE(pthread_condattr_init__desc_3__later_changes_touch_no_condvar,
@@ -63,22 +63,18 @@ CLAUSE(pthread_condattr_init__desc_3__makes_many_condvars,
 		check_clock(&conds[i], CLOCK_MONOTONIC);
 }
 
-CLAUSE_BY(check_defaults(&condattr_attributes), pthread_condattr_init__ret__0,
-	  "0, and errno is left alone")
+CLAUSE_BY(check_defaults(), pthread_condattr_init__ret__0, "0, and errno is left alone")
 
-CLAUSE_BY(check_initialised_again(&condattr_attributes),
-	  pthread_condattr_destroy__desc_2__can_be_initialised_again,
+CLAUSE_BY(check_initialised_again(), pthread_condattr_destroy__desc_2__can_be_initialised_again,
 	  "a destroyed object can be initialised again, and has the defaults then")
 
 /* ---------------------------------------------------------------- clock -- */
 
-CLAUSE_BY(check_told(&condattr_attributes, &attr_clock),
-	  pthread_condattr_getclock__desc_1__tells_it,
+CLAUSE_BY(check_told(&attr_clock), pthread_condattr_getclock__desc_1__tells_it,
 	  "it tells the clock, CLOCK_REALTIME at first, and the one that was set then, whatever "
 	  "is set besides")
 
-CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_clock),
-	  pthread_condattr_setclock__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_clock), pthread_condattr_setclock__desc_1__sets_it_alone,
 	  "it sets the clock and no other attribute")
 
 CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
@@ -96,19 +92,16 @@ CLAUSE(pthread_condattr_setclock__desc_2__is_in_effect,
 	}
 }
 
-CLAUSE_BY(check_refused(&condattr_attributes, &attr_clock),
-	  pthread_condattr_setclock__err_EINVAL__bad_clock,
+CLAUSE_BY(check_refused(&attr_clock), pthread_condattr_setclock__err_EINVAL__bad_clock,
 	  "there is no such clock, it is one of CPU time, or, as glibc has it, one that nothing "
 	  "waits on; the one before stays")
 
 /* -------------------------------------------------------------- pshared -- */
 
-CLAUSE_BY(check_told(&condattr_attributes, &attr_pshared),
-	  pthread_condattr_getpshared__desc_1__tells_it,
+CLAUSE_BY(check_told(&attr_pshared), pthread_condattr_getpshared__desc_1__tells_it,
 	  "it tells whether processes share the condvar, which they don't at first")
 
-CLAUSE_BY(check_set_alone(&condattr_attributes, &attr_pshared),
-	  pthread_condattr_setpshared__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_pshared), pthread_condattr_setpshared__desc_1__sets_it_alone,
 	  "it sets that and no other attribute")
 
 /* A gate in memory that processes share. */
@@ -179,6 +172,5 @@ CLAUSE(pthread_condattr_setpshared__desc_2__private_in_a_forked_child,
 	CHECK_EQ(gate.passed, 0);
 }
 
-CLAUSE_BY(check_refused(&condattr_attributes, &attr_pshared),
-	  pthread_condattr_setpshared__err_EINVAL__no_such_value,
+CLAUSE_BY(check_refused(&attr_pshared), pthread_condattr_setpshared__err_EINVAL__no_such_value,
 	  "the value is neither shared nor private, and the one before stays")

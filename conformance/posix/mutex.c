@@ -102,9 +102,9 @@ CLAUSE(pthread_mutex_init__desc_3__null_stands_for_the_defaults,
 CLAUSE(pthread_mutex_init__desc_3__is_unlocked,
        "the mutex is initialised and unlocked when the call returns, whatever the memory held")
 {
-	for (EACH_ORDINARY(kind)) {
+	for (EACH_ORDINARY(i)) {
 		for (EACH_FILLING(mutex)) {
-			OK(make_mutex(&mutex, kind));
+			OK(make_mutex(&mutex, ordinary[i]));
 			OK(pthread_mutex_trylock(&mutex));
 			check_taken_once(&mutex);
 			OK(pthread_mutex_destroy(&mutex));
@@ -189,8 +189,8 @@ CLAUSE(pthread_mutex_destroy__desc_1__is_uninitialised,
 CLAUSE(pthread_mutex_destroy__desc_1__can_be_initialised_again,
        "a destroyed mutex can be initialised again, and its old attributes are gone")
 {
-	for (EACH_ORDINARY(kind)) {
-		OK(make_mutex(&mutex, kind));
+	for (EACH_ORDINARY(i)) {
+		OK(make_mutex(&mutex, ordinary[i]));
 		CHECK_USABLE(&mutex);
 		OK(pthread_mutex_destroy(&mutex));
 		OK(make_mutex(&mutex, ERRORCHECK));
@@ -198,7 +198,7 @@ CLAUSE(pthread_mutex_destroy__desc_1__can_be_initialised_again,
 		CHECK_ERR(pthread_mutex_lock(&mutex), EDEADLK);
 		OK(pthread_mutex_unlock(&mutex));
 		OK(pthread_mutex_destroy(&mutex));
-		OK(make_mutex(&mutex, kind));
+		OK(make_mutex(&mutex, ordinary[i]));
 		OK(pthread_mutex_trylock(&mutex));
 		OK(pthread_mutex_unlock(&mutex));
 		OK(pthread_mutex_destroy(&mutex));
@@ -212,8 +212,8 @@ static void make_own(pthread_mutex_t *mutex, int round)
 
 CLAUSE_BY(check_destroyed_by_the_last(make_own),
 	  pthread_mutex_destroy__desc_2__at_once_after_the_unlock,
-	  "an unlocked mutex can be destroyed at once by the thread that had "
-	  "it last, while others return from its unlock")
+	  "an unlocked mutex can be destroyed at once by the thread that had it last, while "
+	  "others return from its unlock")
 
 CLAUSE(pthread_mutex_destroy__ret__0,
        "0 when the mutex is unlocked and no thread uses it, and errno is left alone")
@@ -298,10 +298,9 @@ CLAUSE(pthread_mutex_lock__desc_1__locks,
 	OK(pthread_mutex_unlock(&mutex));
 }
 
-CLAUSE_BY(check_blocks(WAIT, 3),
-	  pthread_mutex_lock__desc_1__blocks_until_available,
-	  "it blocks while another thread has the mutex, until that is "
-	  "available, one thread after the other")
+CLAUSE_BY(check_blocks(WAIT, 3), pthread_mutex_lock__desc_1__blocks_until_available,
+	  "it blocks while another thread has the mutex, until that is available, one thread "
+	  "after the other")
 
 THREAD(lock_and_check_ownership, void *mutex)
 {
@@ -323,8 +322,7 @@ CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
 }
 
 CLAUSE_BY(check_excludes(), pthread_mutex_lock__desc_1__excludes,
-	  "one thread at a time has it, and sees what was written under it "
-	  "before (XBD 4.12)")
+	  "one thread at a time has it, and sees what was written under it before (XBD 4.12)")
 
 struct relock {
 	pthread_mutex_t mutex;
@@ -677,8 +675,7 @@ CLAUSE_OVER(pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline,
 	    lock_past_the_deadline, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 TIMED_CLAUSES(desc_4__free_ignores_a_bad_deadline,
-	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at "
-	      "it")
+	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at it")
 {
 	for (EACH_OWN(kind)) {
 		OK(make_mutex(&mutex, kind));
@@ -970,8 +967,7 @@ static void make_unrecoverable(pthread_mutex_t *mutex)
 }
 
 LOCK_CLAUSES(err_ENOTRECOVERABLE__not_made_consistent,
-	     "unlocked by an owner that didn't make it consistent, the mutex can't be locked "
-	     "again")
+	     "unlocked by an owner that didn't make it consistent, the mutex can't be locked again")
 {
 	make_unrecoverable(&mutex);
 	CHECK_ERR(lock_by(call, &mutex), ENOTRECOVERABLE);

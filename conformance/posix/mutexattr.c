@@ -28,10 +28,6 @@ ATTRIBUTE(mutexattr, robust, LIST(PTHREAD_MUTEX_STALLED, PTHREAD_MUTEX_ROBUST),
 	  LIST(-1, 2, 99, INT_MAX, INT_MIN), false)
 ATTRIBUTES(mutexattr, &attr_type, &attr_pshared, &attr_protocol, &attr_prioceiling, &attr_robust)
 
-#define TOLD(attribute) check_told(&mutexattr_attributes, attribute)
-#define SET_ALONE(attribute) check_set_alone(&mutexattr_attributes, attribute)
-#define REFUSED(attribute) check_refused(&mutexattr_attributes, attribute)
-
 /* ----------------------------------------------------- init and destroy -- */
 
 CLAUSE(pthread_mutexattr_init__desc_1__defaults,
@@ -40,7 +36,7 @@ CLAUSE(pthread_mutexattr_init__desc_1__defaults,
 {
 	int ceiling;
 
-	check_defaults(&mutexattr_attributes);
+	check_defaults();
 	OK(pthread_mutexattr_init(&attr));
 	OK(pthread_mutexattr_getprioceiling(&attr, &ceiling));
 	CHECK(ceiling >= sched_get_priority_min(SCHED_FIFO));
@@ -91,19 +87,17 @@ CLAUSE(pthread_mutexattr_init__desc_3__later_changes_touch_no_mutex,
 	OK(pthread_mutex_lock(&last));
 }
 
-CLAUSE_BY(check_defaults(&mutexattr_attributes), pthread_mutexattr_init__ret__0,
-	  "0, and errno is left alone")
+CLAUSE_BY(check_defaults(), pthread_mutexattr_init__ret__0, "0, and errno is left alone")
 
-CLAUSE_BY(check_initialised_again(&mutexattr_attributes),
-	  pthread_mutexattr_destroy__desc_2__can_be_initialised_again,
+CLAUSE_BY(check_initialised_again(), pthread_mutexattr_destroy__desc_2__can_be_initialised_again,
 	  "a destroyed object can be initialised again, and has the defaults then")
 
 /* ----------------------------------------------------------------- type -- */
 
-CLAUSE_BY(TOLD(&attr_type), pthread_mutexattr_gettype__desc_1__tells_the_type,
+CLAUSE_BY(check_told(&attr_type), pthread_mutexattr_gettype__desc_1__tells_the_type,
 	  "it tells the type, which is the default one at first")
 
-CLAUSE_BY(SET_ALONE(&attr_type), pthread_mutexattr_settype__desc_1__sets_the_type_alone,
+CLAUSE_BY(check_set_alone(&attr_type), pthread_mutexattr_settype__desc_1__sets_the_type_alone,
 	  "it sets the type and no other attribute")
 
 CLAUSE(pthread_mutexattr_settype__desc_1__is_in_effect,
@@ -127,7 +121,7 @@ CLAUSE(pthread_mutexattr_settype__desc_1__is_in_effect,
 	}
 }
 
-CLAUSE_BY(REFUSED(&attr_type), pthread_mutexattr_settype__err_EINVAL__no_such_type,
+CLAUSE_BY(check_refused(&attr_type), pthread_mutexattr_settype__err_EINVAL__no_such_type,
 	  "there is no such type, and the one before stays")
 
 /* The same attribute by functions of other names, which are glibc's only. */
@@ -150,10 +144,10 @@ static void check_old_names(struct attribute old, struct attribute new)
 
 	set_by_old.set = old.set;
 	told_by_old.get = old.get;
-	TOLD(&old);
-	TOLD(&set_by_old);
-	TOLD(&told_by_old);
-	REFUSED(&set_by_old);
+	check_told(&old);
+	check_told(&set_by_old);
+	check_told(&told_by_old);
+	check_refused(&set_by_old);
 }
 
 CLAUSE_IN("glibc extension", pthread_mutexattr_settype__desc_1__old_names,
@@ -165,10 +159,10 @@ CLAUSE_IN("glibc extension", pthread_mutexattr_settype__desc_1__old_names,
 
 /* -------------------------------------------------------------- pshared -- */
 
-CLAUSE_BY(TOLD(&attr_pshared), pthread_mutexattr_getpshared__desc_1__tells_it,
+CLAUSE_BY(check_told(&attr_pshared), pthread_mutexattr_getpshared__desc_1__tells_it,
 	  "it tells whether processes share the mutex, which they don't at first")
 
-CLAUSE_BY(SET_ALONE(&attr_pshared), pthread_mutexattr_setpshared__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_pshared), pthread_mutexattr_setpshared__desc_1__sets_it_alone,
 	  "it sets that and no other attribute")
 
 struct shared {
@@ -210,8 +204,7 @@ CLAUSE(pthread_mutexattr_setpshared__desc_2__excludes_between_processes,
 }
 
 CLAUSE(pthread_mutexattr_setpshared__desc_2__wakes_between_processes,
-       "a thread that waits for a shared mutex gets it when a thread of another process unlocks "
-       "it")
+       "a thread that waits for a shared mutex gets it when a thread of another process unlocks it")
 {
 	struct shared *shared = shared_memory(sizeof(*shared));
 	struct thread waiter;
@@ -270,15 +263,15 @@ CLAUSE(pthread_mutexattr_setpshared__desc_2__at_another_address,
 	OK(pthread_mutex_unlock(&there->mutex));
 }
 
-CLAUSE_BY(REFUSED(&attr_pshared), pthread_mutexattr_setpshared__err_EINVAL__no_such_value,
+CLAUSE_BY(check_refused(&attr_pshared), pthread_mutexattr_setpshared__err_EINVAL__no_such_value,
 	  "the value is neither shared nor private, and the one before stays")
 
 /* ------------------------------------------------------------- protocol -- */
 
-CLAUSE_BY(TOLD(&attr_protocol), pthread_mutexattr_getprotocol__desc_1__tells_it,
+CLAUSE_BY(check_told(&attr_protocol), pthread_mutexattr_getprotocol__desc_1__tells_it,
 	  "it tells the protocol, which is none at first")
 
-CLAUSE_BY(SET_ALONE(&attr_protocol), pthread_mutexattr_setprotocol__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_protocol), pthread_mutexattr_setprotocol__desc_1__sets_it_alone,
 	  "it sets the protocol and no other attribute")
 
 struct ranks {
@@ -425,7 +418,8 @@ CLAUSE(pthread_mutexattr_setprotocol__desc_6__runs_at_the_ceiling,
 	CHECK_EQ(priority_of(gettid()), -1 - LEAST);
 }
 
-CLAUSE_BY(REFUSED(&attr_protocol), pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol,
+CLAUSE_BY(check_refused(&attr_protocol),
+	  pthread_mutexattr_setprotocol__err_EINVAL__no_such_protocol,
 	  "there is no such protocol, and the one before stays")
 
 /* ------------------------------------------------------ priority ceiling -- */
@@ -435,7 +429,7 @@ CLAUSE(pthread_mutexattr_getprioceiling__desc_1__tells_it,
 {
 	int most = sched_get_priority_max(SCHED_FIFO);
 
-	TOLD(&attr_prioceiling);
+	check_told(&attr_prioceiling);
 	OK(pthread_mutexattr_init(&attr));
 	for (int ceiling = LEAST; ceiling <= most; ceiling++) {
 		OK(pthread_mutexattr_setprioceiling(&attr, ceiling));
@@ -443,7 +437,8 @@ CLAUSE(pthread_mutexattr_getprioceiling__desc_1__tells_it,
 	}
 }
 
-CLAUSE_BY(SET_ALONE(&attr_prioceiling), pthread_mutexattr_setprioceiling__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_prioceiling),
+	  pthread_mutexattr_setprioceiling__desc_1__sets_it_alone,
 	  "it sets the ceiling and no other attribute")
 
 CLAUSE(pthread_mutexattr_setprioceiling__desc_2__is_in_effect,
@@ -468,30 +463,35 @@ CLAUSE(pthread_mutexattr_setprioceiling__desc_2__is_in_effect,
 	OK(pthread_mutex_unlock(&after));
 }
 
-CLAUSE_BY(REFUSED(&attr_prioceiling), pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range,
+CLAUSE_BY(check_refused(&attr_prioceiling),
+	  pthread_mutexattr_setprioceiling__err_EINVAL__out_of_range,
 	  "the ceiling is no priority of SCHED_FIFO's, and the one before stays")
 
 /* --------------------------------------------------------------- robust -- */
 
-CLAUSE_BY(TOLD(&attr_robust), pthread_mutexattr_getrobust__desc_1__tells_it,
+CLAUSE_BY(check_told(&attr_robust), pthread_mutexattr_getrobust__desc_1__tells_it,
 	  "it tells the robustness, which is stalled at first")
 
-CLAUSE_BY(SET_ALONE(&attr_robust), pthread_mutexattr_setrobust__desc_1__sets_it_alone,
+CLAUSE_BY(check_set_alone(&attr_robust), pthread_mutexattr_setrobust__desc_1__sets_it_alone,
 	  "it sets the robustness and no other attribute")
+
+static void check_stalled(enum kind kind)
+{
+	struct timespec at;
+
+	OK(make_mutex(&mutex, kind));
+	orphan(&mutex);
+	CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
+	at = in_ms(CLOCK_REALTIME, 20);
+	CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), ETIMEDOUT);
+}
 
 CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_stays_locked,
        "stalled: nothing is done when the owner dies, and the mutex stays locked")
 {
-	static const enum kind kinds[] = { DEFAULT, NORMAL, PSHARED };
-	struct timespec at;
-
-	for (EACH(i, kinds)) {
-		OK(make_mutex(&mutex, kinds[i]));
-		orphan(&mutex);
-		CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
-		at = in_ms(CLOCK_REALTIME, 20);
-		CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), ETIMEDOUT);
-	}
+	check_stalled(DEFAULT);
+	check_stalled(NORMAL);
+	check_stalled(PSHARED);
 }
 
 /*
@@ -503,15 +503,11 @@ CLAUSE(pthread_mutexattr_setrobust__desc_2__stalled_keeps_its_owner,
        "unlocked by others")
 {
 	static const enum kind kinds[] = { ERRORCHECK, RECURSIVE };
-	struct timespec at;
 
 	for (EACH(i, kinds)) {
-		OK(make_mutex(&mutex, kinds[i]));
-		orphan(&mutex);
+		check_stalled(kinds[i]);
 		CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
 		CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
-		at = in_ms(CLOCK_REALTIME, 20);
-		CHECK_ERR(pthread_mutex_timedlock(&mutex, &at), ETIMEDOUT);
 		CHECK_ERR(pthread_mutex_unlock(&mutex), EPERM);
 	}
 }
@@ -539,7 +535,7 @@ CLAUSE(pthread_mutexattr_setrobust__desc_3__robust_tells_of_the_death,
 	}
 }
 
-CLAUSE_BY(REFUSED(&attr_robust), pthread_mutexattr_setrobust__err_EINVAL__no_such_value,
+CLAUSE_BY(check_refused(&attr_robust), pthread_mutexattr_setrobust__err_EINVAL__no_such_value,
 	  "there is no such robustness, and the one before stays")
 
 CLAUSE_IN("glibc extension", pthread_mutexattr_setrobust__desc_1__old_names,

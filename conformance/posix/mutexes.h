@@ -26,17 +26,22 @@ static bool UNUSED at_kind(enum kind kind, enum kind end)
 	return kind < end;
 }
 
-static enum kind UNUSED next_ordinary(enum kind kind)
-{
-	return kind == PI ? PSHARED_ROBUST_PI : kind + 1;
-}
-
 #define EACH_KIND(kind) enum kind kind = DEFAULT; at_kind(kind, KINDS); kind++
 #define EACH_OWN(kind) enum kind kind = DEFAULT; at_kind(kind, OWN_KINDS); kind++
 
-/* The ordinary ones, as below. */
-#define EACH_ORDINARY(kind) \
-	enum kind kind = DEFAULT; at_kind(kind, KINDS); kind = next_ordinary(kind)
+/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
+#define ORDINARY							\
+	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
+	PSHARED_ROBUST_PI
+
+static const enum kind ordinary[] UNUSED = { ORDINARY };
+
+static bool UNUSED at_ordinary(size_t nth)
+{
+	return at_kind(nth < COUNT(ordinary) ? ordinary[nth] : KINDS, KINDS);
+}
+
+#define EACH_ORDINARY(nth) size_t nth = 0; at_ordinary(nth); nth++
 
 static void UNUSED make_robust(pthread_mutex_t *mutex, int type, bool shared)
 {
@@ -75,11 +80,6 @@ static bool UNUSED made(pthread_mutex_t *mutex, int kind)
 /* for (EACH_MADE(&mutex, NORMAL, ROBUST_OF + NORMAL)): it is made anew of each kind. */
 #define EACH_MADE(mutex, ...)						\
 	const int *kind_ = (const int[]){ __VA_ARGS__, -1 }; made(mutex, *kind_); kind_++
-
-/* Kinds whose mutexes any thread may lock: all but the priority-protected. */
-#define ORDINARY							\
-	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, ROBUST, PI, \
-	PSHARED_ROBUST_PI
 
 #define LEAST sched_get_priority_min(SCHED_FIFO)
 

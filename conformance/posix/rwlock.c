@@ -184,8 +184,8 @@ LOCK_CLAUSE(pthread_rwlock_rdlock__desc_3__waits_for_the_writer,
 
 /* Up to the implementation; glibc's default prefers readers. */
 LOCK_CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
-	    "whether writers that wait keep readers out is the "
-	    "implementation's: in glibc's default kind they don't")
+	    "whether writers that wait keep readers out is the implementation's: in glibc's "
+	    "default kind they don't")
 {
 	struct holder writer;
 	enum rw_call call;
@@ -213,8 +213,7 @@ LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__many_times_by_one_thread,
 	}
 }
 
-LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time,
-	    "many threads read at a time")
+LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time, "many threads read at a time")
 {
 	struct holder readers[8];
 
@@ -227,8 +226,7 @@ LOCK_CLAUSE(pthread_rwlock_rdlock__desc_4__readers_at_a_time,
 }
 
 LOCK_CLAUSE(pthread_rwlock_tryrdlock__desc_6__locks_or_returns,
-	    "pthread_rwlock_tryrdlock reads or fails where rdlock would "
-	    "block; it never blocks")
+	    "pthread_rwlock_tryrdlock reads or fails where rdlock would block; it never blocks")
 {
 	struct holder reader, writer;
 
@@ -345,8 +343,7 @@ LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__waits_for_the_writer,
 }
 
 LOCK_CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
-	    "pthread_rwlock_trywrlock writes, or fails when anybody has it; "
-	    "it never blocks")
+	    "pthread_rwlock_trywrlock writes, or fails when anybody has it; it never blocks")
 {
 	struct holder holder;
 
@@ -362,8 +359,7 @@ LOCK_CLAUSE(pthread_rwlock_trywrlock__desc_2__locks_or_returns,
 }
 
 LOCK_CLAUSE(pthread_rwlock_trywrlock__err_EBUSY__the_caller_has_it,
-	    "pthread_rwlock_trywrlock finds it with any thread, also the "
-	    "caller")
+	    "pthread_rwlock_trywrlock finds it with any thread, also the caller")
 {
 	OK(pthread_rwlock_rdlock(&lock));
 	CHECK_ERR(pthread_rwlock_trywrlock(&lock), EBUSY);
@@ -405,8 +401,8 @@ THREAD(read_and_write, void *argument UNUSED)
 }
 
 LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
-	    "nobody else reads or writes meanwhile, and what writers wrote is "
-	    "seen (XBD, Memory Synchronization)")
+	    "nobody else reads or writes meanwhile, and what writers wrote is seen (XBD, Memory "
+	    "Synchronization)")
 {
 	run_together(6, read_and_write, NULL);
 	CHECK(written > 0);
@@ -611,8 +607,7 @@ LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__stays_locked_by_other_readers,
 	let_go(&reader);
 }
 
-LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it,
-	    "the last of the readers frees it")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it, "the last of the readers frees it")
 {
 	struct holder reader, writer;
 
@@ -627,8 +622,7 @@ LOCK_CLAUSE(pthread_rwlock_unlock__desc_2__last_reader_frees_it,
 	let_go(&writer);
 }
 
-LOCK_CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it,
-	    "the writer frees it")
+LOCK_CLAUSE(pthread_rwlock_unlock__desc_3__writer_frees_it, "the writer frees it")
 {
 	for (int i = 0; i < 100; i++) {
 		OK(take(&lock, write_waits[i % 3], LONG_MS));
@@ -705,8 +699,7 @@ static void release_ranked(void *lock, int turn)
 }
 
 LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
-	    "of writers with priorities (SCHED_FIFO) that wait, the highest "
-	    "goes first")
+	    "of writers with priorities (SCHED_FIFO) that wait, the highest goes first")
 {
 	OK(pthread_rwlock_wrlock(&lock));
 	check_ranks((const int[]){ 1, 3, 2, 5, 4 },

@@ -15,9 +15,8 @@ ATTRIBUTE(rwlockattr, kind_np, LIST(PTHREAD_RWLOCK_DEFAULT_NP, PREFER_WRITER, NO
 	  LIST(-1, 3, 4711, INT_MIN), false)
 ATTRIBUTES(rwlockattr, &attr_pshared, &attr_kind_np)
 
-CLAUSE_BY(check_defaults(&rwlockattr_attributes), pthread_rwlockattr_init__desc_2__defaults,
-	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default "
-	  "kind")
+CLAUSE_BY(check_defaults(), pthread_rwlockattr_init__desc_2__defaults,
+	  "attributes begin with their defaults: PTHREAD_PROCESS_PRIVATE, and glibc's default kind")
 
 CLAUSE(pthread_rwlockattr_init__desc_3__later_changes_touch_no_lock,
        "locks don't depend on what becomes of the attributes that they were made with")
@@ -58,12 +57,10 @@ CLAUSE(pthread_rwlockattr_init__desc_3__serve_many_locks, "one set of attributes
 	}
 }
 
-CLAUSE_BY(check_initialised_again(&rwlockattr_attributes),
-	  pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
+CLAUSE_BY(check_initialised_again(), pthread_rwlockattr_destroy__desc_1__may_be_initialised_again,
 	  "destroyed attributes may be initialised again, with the defaults")
 
-CLAUSE_BY(check_told(&rwlockattr_attributes, &attr_pshared),
-	  pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
+CLAUSE_BY(check_told(&attr_pshared), pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
 	  "getpshared tells what setpshared has set; both return 0")
 
 struct ledger {
@@ -190,7 +187,7 @@ CLAUSE_FURWOCK_ONLY(pthread_rwlockattr_setpshared__desc_2__child_ends_its_writin
 	in_a_child(&lock, CLOCKWRLOCK);
 }
 
-CLAUSE_BY(check_refused(&rwlockattr_attributes, &attr_pshared),
+CLAUSE_BY(check_refused(&attr_pshared),
 	  pthread_rwlockattr_setpshared__err_EINVAL__neither_of_the_two,
 	  "the value is neither of the two; it stays as it was")
 
@@ -199,13 +196,13 @@ CLAUSE_BY(check_refused(&rwlockattr_attributes, &attr_pshared),
 CLAUSE_IN("manual 1", pthread_rwlockattr_setkind_np__desc_1__getkind_np_tells_it,
 	  "getkind_np tells what setkind_np has set")
 {
-	check_told(&rwlockattr_attributes, &attr_kind_np);
+	check_told(&attr_kind_np);
 }
 
 CLAUSE_IN("manual, EINVAL", pthread_rwlockattr_setkind_np__err_EINVAL__no_kind,
 	  "there is no such kind; it stays as it was")
 {
-	check_refused(&rwlockattr_attributes, &attr_kind_np);
+	check_refused(&attr_kind_np);
 }
 
 /* A reader has it and a writer waits: may another thread read? */

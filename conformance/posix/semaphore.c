@@ -43,8 +43,8 @@ CLAUSE(sem_init__desc_1__value_is_the_one_given,
 }
 
 SEM_CLAUSE(sem_init__desc_1__serves_every_call, 1, 0,
-	   "what it has made serves sem_wait, sem_timedwait, sem_clockwait, "
-	   "sem_trywait, sem_post and sem_destroy")
+	   "what it has made serves sem_wait, sem_timedwait, sem_clockwait, sem_trywait, sem_post "
+	   "and sem_destroy")
 {
 	for (EACH_CALL(call)) {
 		CHECK_EQ(take(&sem, call, LONG_MS), 0);
@@ -322,8 +322,7 @@ THREAD(try_often, void *argument UNUSED)
 }
 
 SEM_CLAUSE(sem_trywait__desc_1__as_many_as_there_are, 5000, 0,
-	   "as many calls of sem_trywait succeed as the value allows, from "
-	   "any number of threads")
+	   "as many calls of sem_trywait succeed as the value allows, from any number of threads")
 {
 	struct thread threads[4];
 
@@ -333,8 +332,7 @@ SEM_CLAUSE(sem_trywait__desc_1__as_many_as_there_are, 5000, 0,
 	CHECK_EQ(taken, 5000);
 }
 
-SEM_CLAUSE(sem_trywait__err_EAGAIN__locked, 0, 0,
-	   "sem_trywait finds the value 0, and leaves it")
+SEM_CLAUSE(sem_trywait__err_EAGAIN__locked, 0, 0, "sem_trywait finds the value 0, and leaves it")
 {
 	for (int i = 0; i < 100; i++)
 		CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
@@ -344,8 +342,7 @@ SEM_CLAUSE(sem_trywait__err_EAGAIN__locked, 0, 0,
 }
 
 SEM_CLAUSE(sem_trywait__err_EAGAIN__others_wait, 0, 0,
-	   "sem_trywait finds it locked when others wait, and disturbs them "
-	   "not")
+	   "sem_trywait finds it locked when others wait, and disturbs them not")
 {
 	wait_elsewhere(&waiter, &sem, WAIT);
 	CHECK_ERRNO(sem_trywait(&sem), EAGAIN);
@@ -365,8 +362,7 @@ SEM_CLAUSE(sem_wait__desc_2__returns_at_once_when_unlocked, 100, 0,
 	}
 }
 
-SEM_CLAUSE(sem_wait__desc_2__blocks_until_a_post, 0, 0,
-	   "at 0 it doesn't return before it can lock")
+SEM_CLAUSE(sem_wait__desc_2__blocks_until_a_post, 0, 0, "at 0 it doesn't return before it can lock")
 {
 	for (int i = 0; i < 10; i++) {
 		wait_elsewhere(&waiter, &sem, WAIT);
@@ -434,8 +430,7 @@ SEM_CLAUSE(sem_wait__desc_3__lets_in_as_many_as_its_value, 3, 3,
 	run_together(8, enter_pool, (void *)&inside);
 }
 
-SEM_CLAUSE(sem_wait__desc_3__has_no_owner, 1, 0,
-	   "another thread than the one that locked may post")
+SEM_CLAUSE(sem_wait__desc_3__has_no_owner, 1, 0, "another thread than the one that locked may post")
 {
 	struct thread other;
 
@@ -459,8 +454,7 @@ SEM_CLAUSE(sem_wait__err_EINTR__handler_without_SA_RESTART, 0, 0,
 }
 
 SEM_CLAUSE(sem_wait__desc_4__handler_with_SA_RESTART_waits_on, 0, 0,
-	   "a signal can interrupt it; with SA_RESTART it goes on waiting "
-	   "after the handler")
+	   "a signal can interrupt it; with SA_RESTART it goes on waiting after the handler")
 {
 	handle(SA_RESTART);
 	wait_elsewhere(&waiter, &sem, WAIT);
@@ -509,8 +503,7 @@ SEM_CLAUSE(sem_wait__desc_4__blocked_signal_ends_no_wait, 0, 0,
 	check_undisturbed(wait_with_signals_blocked, SIGUSR1);
 }
 
-SEM_CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait, 0, 0,
-	   "ignored signals interrupt nothing")
+SEM_CLAUSE(sem_wait__desc_4__ignored_signal_ends_no_wait, 0, 0, "ignored signals interrupt nothing")
 {
 	handle_by(SIGUSR1, SIG_IGN, 0);
 	check_undisturbed(waiter_run, SIGUSR1);
@@ -548,8 +541,7 @@ CLAUSE(sem_wait__desc_4__stop_and_continue_end_no_wait,
 }
 
 SEM_CLAUSE(sem_wait__ret__interrupted_leaves_the_value, 0, 0,
-	   "a call that fails leaves the semaphore as it is, and the others "
-	   "that wait")
+	   "a call that fails leaves the semaphore as it is, and the others that wait")
 {
 	struct waiter waiters[3];
 
@@ -638,8 +630,8 @@ THREAD(jump_out_of_wait, struct waiter *waiter)
 
 /* A wait that a handler has left by a jump waits no more: posts are others'. */
 SEM_CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it, 0, 0,
-	   "a handler that interrupts it may leave by siglongjmp; the wait is "
-	   "over, and no post goes there")
+	   "a handler that interrupts it may leave by siglongjmp; the wait is over, and no post "
+	   "goes there")
 {
 	handle_by(SIGUSR1, jump, 0);
 	for (int i = 0; i < 2 * CALLS; i++) {
@@ -682,9 +674,8 @@ THREAD(jump_out_often, void *argument UNUSED)
 }
 
 SEM_CLAUSE(sem_wait__desc_4__handler_may_jump_out_of_it_at_any_moment, 0, 0,
-	   "the same, when the handler came before the wait had fallen "
-	   "asleep, or as it was woken (XSH 2.4.3 leaves undefined what "
-	   "follows; glibc goes on)")
+	   "the same, when the handler came before the wait had fallen asleep, or as it was woken "
+	   "(XSH 2.4.3 leaves undefined what follows; glibc goes on)")
 {
 	struct thread threads[3];
 	uint32_t state = 4711;
@@ -732,8 +723,7 @@ THREAD(set_key, pthread_key_t *key)
 
 /* The last that runs of a thread, in each of its rounds. */
 SEM_CLAUSE(sem_wait__desc_2__in_a_destructor_of_thread_specific_data, 0, 0,
-	   "it waits in a destructor of thread-specific data, in every round "
-	   "of them")
+	   "it waits in a destructor of thread-specific data, in every round of them")
 {
 	struct thread threads[3];
 	pthread_key_t key;
@@ -759,8 +749,7 @@ SEM_CLAUSE(sem_wait__ret__zero_when_locked, 1, 0, "0 when it has locked")
 
 /* -------------------------------------------------------- sem_timedwait -- */
 
-SEM_CLAUSE(sem_timedwait__desc_1__waits_for_a_post, 0, 0,
-	   "it waits like sem_wait, for a post")
+SEM_CLAUSE(sem_timedwait__desc_1__waits_for_a_post, 0, 0, "it waits like sem_wait, for a post")
 {
 	for (EACH_TIMED(call)) {
 		wait_elsewhere(&waiter, &sem, call);
@@ -843,8 +832,7 @@ SEM_CLAUSE(sem_timedwait__desc_2__far_deadlines_wait_for_the_post, 0, 0,
 }
 
 SEM_CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block, 0, 0,
-	   "it would wait, and the nanoseconds are less than 0 or not less "
-	   "than 1000 million")
+	   "it would wait, and the nanoseconds are less than 0 or not less than 1000 million")
 {
 	for (EACH_TIMED(call))
 		for (EACH(i, invalid_deadlines))
@@ -854,8 +842,8 @@ SEM_CLAUSE(sem_timedwait__err_EINVAL__nanoseconds_when_it_would_block, 0, 0,
 
 /* The deadline's validity need not matter then. If it does, nothing is taken. */
 SEM_CLAUSE(sem_timedwait__desc_4__bad_nanoseconds_when_unlocked, 1, 1,
-	   "the deadline need not be valid when it can lock at once; if that "
-	   "is an error, nothing is locked")
+	   "the deadline need not be valid when it can lock at once; if that is an error, nothing "
+	   "is locked")
 {
 	for (EACH_TIMED(call)) {
 		for (EACH(i, invalid_deadlines)) {
@@ -903,8 +891,8 @@ CLAUSE(sem_clockwait__err_EINVAL__clock,
 
 /* Linux restarts no wait with a deadline, whatever the handler's flags. */
 SEM_CLAUSE(sem_timedwait__err_EINTR__any_handler, 0, 0,
-	   "a handler has run (a \"may\"; glibc does it with SA_RESTART too, "
-	   "since the kernel restarts no wait with a deadline)")
+	   "a handler has run (a \"may\"; glibc does it with SA_RESTART too, since the kernel "
+	   "restarts no wait with a deadline)")
 {
 	static const int flags[] = { 0, SA_RESTART };
 
@@ -920,8 +908,7 @@ SEM_CLAUSE(sem_timedwait__err_EINTR__any_handler, 0, 0,
 }
 
 SEM_CLAUSE(sem_timedwait__ret__timed_out_leaves_the_others_waiting, 0, 0,
-	   "a call that fails leaves the semaphore as it is, and the others "
-	   "that wait")
+	   "a call that fails leaves the semaphore as it is, and the others that wait")
 {
 	struct waiter other;
 
@@ -1018,8 +1005,7 @@ static void post_ranked(void *sem, int turn UNUSED)
 }
 
 SEM_CLAUSE(sem_post__desc_3__highest_priority_first, 0, 0,
-	   "of threads with priorities (SCHED_FIFO) that wait, the highest "
-	   "goes first")
+	   "of threads with priorities (SCHED_FIFO) that wait, the highest goes first")
 {
 	check_ranks((const int[]){ 1, 3, 2, 5, 4 },
 		    (const int[]){ 5, 3, 4, 1, 2 }, wait_ranked, post_ranked,
@@ -1027,8 +1013,8 @@ SEM_CLAUSE(sem_post__desc_3__highest_priority_first, 0, 0,
 }
 
 SEM_CLAUSE(sem_post__desc_3__longest_wait_first_of_a_priority, 0, 0,
-	   "of threads with the same priority (SCHED_FIFO) that wait, the one "
-	   "that has waited longest goes first")
+	   "of threads with the same priority (SCHED_FIFO) that wait, the one that has waited "
+	   "longest goes first")
 {
 	check_ranks((const int[]){ 2, 2, 2, 2, 2 },
 		    (const int[]){ 1, 2, 3, 4, 5 }, wait_ranked, post_ranked,
@@ -1107,8 +1093,7 @@ SEM_CLAUSE(sem_post__desc_4__handler_ends_others_waits, 0, 0,
 
 /* The post comes from within the wait. If that goes on, it finds the post. */
 SEM_CLAUSE(sem_post__desc_4__handler_posts_to_the_interrupted_wait, 0, 0,
-	   "it is async-signal-safe: in a handler that interrupted a wait for "
-	   "the same semaphore")
+	   "it is async-signal-safe: in a handler that interrupted a wait for the same semaphore")
 {
 	handle_by(SIGUSR1, post_it, SA_RESTART);
 	wait_elsewhere(&waiter, &sem, WAIT);
@@ -1421,16 +1406,14 @@ SEM_CLAUSE(sem_post__ret__zero, 0, 2, "0 on success")
 
 /* -------------------------------------------------------- sem_getvalue -- */
 
-SEM_CLAUSE(sem_getvalue__desc_1__changes_nothing, 2, 2,
-	   "it tells the value and leaves it")
+SEM_CLAUSE(sem_getvalue__desc_1__changes_nothing, 2, 2, "it tells the value and leaves it")
 {
 	for (int i = 0; i < 100; i++)
 		CHECK_VALUE(&sem, 2);
 }
 
 SEM_CLAUSE(sem_getvalue__desc_2__zero_when_threads_wait, 0, 0,
-	   "when others wait it tells 0 or how many they are, less than 0: "
-	   "glibc, 0")
+	   "when others wait it tells 0 or how many they are, less than 0: glibc, 0")
 {
 	struct waiter waiters[3];
 
@@ -1546,8 +1529,8 @@ CLAUSE(sem_open__err_EINVAL__value_beyond_the_maximum,
 
 /* Private semaphores beside it, of the same threads. */
 NAMED_CLAUSE(sem_open__desc_1__beside_unnamed_ones, 0,
-	     "named semaphores work beside private ones, and belong to forked "
-	     "children as well, unlike those")
+	     "named semaphores work beside private ones, and belong to forked children as well, "
+	     "unlike those")
 {
 	struct waiter on_private, on_named;
 	sem_t private;
@@ -1594,8 +1577,7 @@ CLAUSE(sem_open__desc_1__opened_by_another_process,
 	CHECK_EQ(sem_close(sem), 0);
 }
 
-NAMED_CLAUSE(sem_close__desc_1__others_stay_open, 0,
-	     "it ends this process's use of it only")
+NAMED_CLAUSE(sem_close__desc_1__others_stay_open, 0, "it ends this process's use of it only")
 {
 	IN_A_CHILD {
 		CHECK_EQ(sem_close(named), 0);

@@ -103,8 +103,8 @@ CLAUSE(pthread_spin_init__desc_2__is_unlocked,
 
 /* Its unlocked state is part of how programs are built: they may be copied. */
 LOCK_CLAUSE(pthread_spin_init__desc_2__format_is_the_platforms,
-	    "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: "
-	    "not in the standard, but programs initialise it by hand")
+	    "unlocked it has the platform's value, 1 on x86 and 0 elsewhere: not in the standard, "
+	    "but programs initialise it by hand")
 {
 	pthread_spinlock_t initial;
 	/* x86 counts down from 1; others, up from 0. */
@@ -192,8 +192,8 @@ CLAUSE(pthread_spin_init__desc_3__shared_has_no_address,
 }
 
 LOCK_CLAUSE(pthread_spin_init__desc_4__private_is_the_childs_own,
-	    "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one "
-	    "another; a forked child's copy is its own")
+	    "PTHREAD_PROCESS_PRIVATE: threads of this process exclude one another; a forked "
+	    "child's copy is its own")
 {
 	OK(pthread_spin_lock(&scene.lock));
 	IN_A_CHILD {
@@ -284,8 +284,7 @@ LOCK_CLAUSE(pthread_spin_lock__desc_1__more_threads_than_processors,
 }
 
 LOCK_CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
-	    "it doesn't return before the lock is the caller's, though the "
-	    "holder sleeps")
+	    "it doesn't return before the lock is the caller's, though the holder sleeps")
 {
 	start_to_take(2);
 	/* The holder sleeps, and keeps it. */
@@ -300,8 +299,7 @@ LOCK_CLAUSE(pthread_spin_lock__desc_1__waits_for_the_holder,
 	CHECK_EQ(scene.got, 2);
 }
 
-LOCK_CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers,
-	    "handlers don't end its wait")
+LOCK_CLAUSE(pthread_spin_lock__desc_1__spins_through_handlers, "handlers don't end its wait")
 {
 	handle(0);
 	scene.release = true;
@@ -330,8 +328,7 @@ THREAD(write_message, _Atomic bool *written)
 }
 
 LOCK_CLAUSE(pthread_spin_lock__desc_1__what_came_before_it_is_seen,
-	    "what a holder wrote is seen by the next one (XBD, Memory "
-	    "Synchronization)")
+	    "what a holder wrote is seen by the next one (XBD, Memory Synchronization)")
 {
 	_Atomic bool written = false;
 	uint32_t last = 0;
@@ -367,8 +364,7 @@ LOCK_CLAUSE(pthread_spin_trylock__err_EBUSY__another_has_it,
 }
 
 LOCK_CLAUSE(pthread_spin_trylock__err_EBUSY__the_caller_has_it,
-	    "pthread_spin_trylock finds the lock with any thread, also with "
-	    "the caller")
+	    "pthread_spin_trylock finds the lock with any thread, also with the caller")
 {
 	OK(pthread_spin_trylock(&scene.lock));
 	errno = 4719;
@@ -388,8 +384,7 @@ LOCK_CLAUSE(pthread_spin_unlock__desc_1__unlocks, "it unlocks the lock")
 }
 
 LOCK_CLAUSE(pthread_spin_unlock__desc_2__one_that_spins_has_it_next,
-	    "when others spin, one of them has it next, and all of them in "
-	    "the end")
+	    "when others spin, one of them has it next, and all of them in the end")
 {
 	scene.release = true;
 	start_to_take(4);
