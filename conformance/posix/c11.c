@@ -188,48 +188,20 @@ CLAUSE_BY(check_blocks(TIMEDWAIT, 3), mtx_timedlock__desc_1__blocks_until_availa
 
 CLAUSE_BY(counts(TIMEDWAIT), mtx_timedlock__desc_1__recursive_counts, COUNTS)
 
-THREAD(time_out, void *argument UNUSED)
+CLAUSE(mtx_timedlock__ret__timedout,
+       "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
+       "passed before the call")
 {
-	const struct timespec soon = in_ms(CLOCK_REALTIME, 15);
-
-	errno = 4711;
-	IS(mtx_timedlock(MTX, &soon), timedout);
-	CHECK_REACHED(CLOCK_REALTIME, soon);
-	for (EACH(i, passed_deadlines))
-		IS(mtx_timedlock(MTX, &passed_deadlines[i]), timedout);
-	IS(mtx_trylock(MTX), busy);
-	CHECK_EQ(errno, 4711);
+	check_elsewhere(time_out, TIMEDWAIT);
+	check_elsewhere(find_it_passed, TIMEDWAIT);
+	check_elsewhere(find_it_negative, TIMEDWAIT);
 }
-
-THREAD(refuse_nanoseconds, void *argument UNUSED)
-{
-	for (EACH(i, invalid_nanoseconds))
-		IS(mtx_timedlock(MTX, &invalid_nanoseconds[i]), error);
-}
-
-/* In another thread, while this one has the mutex. */
-static void run_while_locked(void *(*run)(void *argument))
-{
-	for (EACH_TYPE(type)) {
-		IS(mtx_lock(MTX), success);
-		in_a_thread(run, NULL);
-		IS(mtx_unlock(MTX), success);
-		find_free(&mutex);
-	}
-}
-
-CLAUSE_BY(run_while_locked(time_out), mtx_timedlock__ret__timedout,
-	  "thrd_timedout when the deadline, a time of TIME_UTC's, is reached, not before, or has "
-	  "passed before the call")
 
 CLAUSE(mtx_timedlock__desc_1__free_locks_past_the_deadline,
        "a mutex that is free is locked whatever the deadline")
 {
+	check_free_past_the_deadline(TIMEDWAIT);
 	for (EACH_TYPE(type)) {
-		for (EACH(i, passed_deadlines)) {
-			IS(mtx_timedlock(MTX, &passed_deadlines[i]), success);
-			check_taken_once(&mutex);
-		}
 		for (EACH(i, invalid_deadlines)) {
 			IS(mtx_timedlock(MTX, &invalid_deadlines[i]), success);
 			IS(mtx_unlock(MTX), success);
@@ -244,7 +216,7 @@ CLAUSE(mtx_timedlock__desc_1__far_deadline_isnt_reached,
 		check_far(TIMEDWAIT);
 }
 
-CLAUSE_BY(run_while_locked(refuse_nanoseconds), mtx_timedlock__ret__error_bad_nanoseconds,
+CLAUSE_BY(check_elsewhere(refuse_nanoseconds, TIMEDWAIT), mtx_timedlock__ret__error_bad_nanoseconds,
 	  "thrd_error when it would have to wait and the nanoseconds are negative or a second and "
 	  "more")
 

@@ -109,6 +109,68 @@ static void check_no_cancellation_point(enum call call)
 	}
 }
 
+/* What another thread finds while this one has the mutex. */
+static void run_elsewhere(void *(*run)(void *argument), enum call call)
+{
+	OK(lock(&mutex));
+	in_a_thread(run, &call);
+	check_taken_once(&mutex);
+	OK(destroy_mutex(&mutex));
+}
+
+static void check_elsewhere(void *(*run)(void *argument), enum call call)
+{
+	for (EACH_MUTEX(&mutex))
+		run_elsewhere(run, call);
+}
+
+THREAD(time_out, enum call *call)
+{
+	struct timespec at = in_ms(clock_of(*call), 15);
+
+	errno = 4711;
+	CHECK_ERR(lock_until(*call, &mutex, &at), ETIMEDOUT);
+	CHECK_EQ(errno, 4711);
+	CHECK_REACHED(clock_of(*call), at);
+	/* The caller doesn't have it. */
+	CHECK_ERR(trylock(&mutex), EBUSY);
+}
+
+THREAD(find_it_passed, enum call *call)
+{
+	struct timespec just_now = in_ms(clock_of(*call), -1);
+
+	CHECK_ERR(lock_until(*call, &mutex, &just_now), ETIMEDOUT);
+	for (EACH(i, long_past))
+		CHECK_ERR(lock_until(*call, &mutex, &long_past[i]), ETIMEDOUT);
+}
+
+THREAD(find_it_negative, enum call *call)
+{
+	for (EACH(i, negative))
+		CHECK_ERR(lock_until(*call, &mutex, &negative[i]), ETIMEDOUT);
+}
+
+THREAD(refuse_nanoseconds, enum call *call)
+{
+	for (EACH(i, invalid_nanoseconds))
+		CHECK_ERR(lock_until(*call, &mutex, &invalid_nanoseconds[i]), EINVAL);
+}
+
+static void check_free_past_the_deadline(enum call call)
+{
+	const struct timespec passed = in_ms(clock_of(call), -1000);
+
+	for (EACH_MUTEX(&mutex)) {
+		OK(lock_until(call, &mutex, &passed));
+		check_taken_once(&mutex);
+		for (EACH(i, passed_deadlines)) {
+			OK(lock_until(call, &mutex, &passed_deadlines[i]));
+			check_taken_once(&mutex);
+		}
+	}
+}
+
 /* Plain: the mutex is what keeps it right. */
 static long counter;
 

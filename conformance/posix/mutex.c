@@ -7,23 +7,6 @@
 /* Each clause runs in a process of its own, with these. */
 static pthread_mutex_t mutex;
 
-/* A mutex that another thread has. */
-static struct held held;
-static struct thread holder;
-
-static bool held_elsewhere(int kind)
-{
-	if (!made(&held.mutex, kind))
-		return false;
-	hold_made(&held, &holder);
-	return true;
-}
-
-/* for (EACH_HELD(NORMAL, PI)): `held` is made anew of each kind. */
-#define EACH_HELD(...)							\
-	const int *kind_ = (const int[]){ __VA_ARGS__, -1 };		\
-	held_elsewhere(*kind_); let_go(&held, &holder), kind_++
-
 /* The page's call, with a deadline that no test reaches where it has one. */
 static int lock_until(enum call call, pthread_mutex_t *mutex, const struct timespec *at)
 {
@@ -226,6 +209,11 @@ CLAUSE(pthread_mutex_destroy__ret__0,
 	CHECK_EQ(errno, 4711);
 }
 
+THREAD(destroy_busy, void *mutex)
+{
+	CHECK_ERR(pthread_mutex_destroy(mutex), EBUSY);
+}
+
 #define NOT_ROBUST \
 	DEFAULT, NORMAL, RECURSIVE, ERRORCHECK, ADAPTIVE, PSHARED, PI
 
@@ -235,11 +223,8 @@ CLAUSE(pthread_mutex_destroy__err_EBUSY__locked,
 	for (EACH_MADE(&mutex, NOT_ROBUST)) {
 		OK(pthread_mutex_lock(&mutex));
 		CHECK_ERR(pthread_mutex_destroy(&mutex), EBUSY);
+		in_a_thread(destroy_busy, &mutex);
 		check_taken_once(&mutex);
-	}
-	for (EACH_HELD(NOT_ROBUST)) {
-		CHECK_ERR(pthread_mutex_destroy(&held.mutex), EBUSY);
-		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
 	}
 }
 
@@ -313,12 +298,15 @@ THREAD(lock_and_check_ownership, void *mutex)
 CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
        "a thread that has waited for it owns it afterwards, and no other does")
 {
-	for (EACH_HELD(ERRORCHECK)) {
-		start_asleep(&waiter, lock_and_check_ownership, &held.mutex);
-		CHECK_ERR(pthread_mutex_unlock(&held.mutex), EPERM);
-		held.release = true;
-		join(&waiter);
-	}
+	struct thread holder;
+	struct held held;
+
+	hold_elsewhere(&held, &holder, ERRORCHECK);
+	start_asleep(&waiter, lock_and_check_ownership, &held.mutex);
+	CHECK_ERR(pthread_mutex_unlock(&held.mutex), EPERM);
+	held.release = true;
+	join(&waiter);
+	let_go(&held, &holder);
 }
 
 CLAUSE_BY(check_excludes(), pthread_mutex_lock__desc_1__excludes,
@@ -449,17 +437,17 @@ CLAUSE(pthread_mutex_trylock__desc_3__locks, "it locks a mutex that is free as l
 	CHECK_EQ(errno, 4711);
 }
 
-CLAUSE(pthread_mutex_trylock__err_EBUSY__locked_by_another,
-       "the mutex is locked by another thread; the call returns at once")
+/* The owner waits for this thread: to block would be to hang. */
+THREAD(try_twice, void *argument UNUSED)
 {
-	for (EACH_HELD(ORDINARY)) {
-		/* The holder waits for this thread: to block would be to hang. */
-		errno = 4711;
-		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
-		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
-		CHECK_EQ(errno, 4711);
-	}
+	errno = 4711;
+	CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
+	CHECK_ERR(pthread_mutex_trylock(&mutex), EBUSY);
+	CHECK_EQ(errno, 4711);
 }
+
+CLAUSE_BY(check_elsewhere(try_twice, TRY), pthread_mutex_trylock__err_EBUSY__locked_by_another,
+	  "the mutex is locked by another thread; the call returns at once")
 
 /* It stays locked once, whatever the answer. */
 static int try_own(pthread_mutex_t *mutex)
@@ -525,11 +513,8 @@ CLAUSE(pthread_mutex_unlock__desc_4__releases,
 	}
 }
 
-CLAUSE(pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
-       "a thread that waits gets the mutex that becomes available")
-{
-	check_blocks(WAIT, 2);
-}
+CLAUSE_BY(check_blocks(WAIT, 2), pthread_mutex_unlock__desc_4__lets_a_waiter_have_it,
+	  "a thread that waits gets the mutex that becomes available")
 
 CLAUSE(pthread_mutex_unlock__desc_4__recursive_waits_for_zero,
        "a recursive mutex becomes available when the count is zero, not before, and its waiters "
@@ -652,27 +637,14 @@ CLAUSE(pthread_mutex_unlock__desc_1__normal_that_is_free,
 
 /* ----------------------------------------------- timedlock and clocklock -- */
 
-static void lock_past_the_deadline(enum call call)
-{
-	const struct timespec past[] = { in_ms(clock_of(call), -1000), { 0, 0 }, { -1, 0 } };
-
-	for (EACH_MUTEX(&mutex)) {
-		for (EACH(i, past)) {
-			OK(lock_until(call, &mutex, &past[i]));
-			check_taken(&mutex);
-			OK(pthread_mutex_unlock(&mutex));
-		}
-	}
-}
-
-CLAUSE_BY(lock_past_the_deadline(TIMEDWAIT),
+CLAUSE_BY(check_free_past_the_deadline(TIMEDWAIT),
 	  pthread_mutex_timedlock__desc_4__free_locks_past_the_deadline,
 	  "a mutex that is free is locked, though the deadline has passed")
 
 CLAUSE_OVER(pthread_mutex_clocklock__desc_4__free_locks_past_the_deadline,
 	    "new in 2024, as is the whole call: a mutex that is free is locked, though the "
 	    "deadline has passed",
-	    lock_past_the_deadline, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
+	    check_free_past_the_deadline, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
 
 TIMED_CLAUSES(desc_4__free_ignores_a_bad_deadline,
 	      "the deadline needn't be valid where the mutex is free, and glibc doesn't look at it")
@@ -693,42 +665,23 @@ TIMED_CLAUSES(desc_1__blocks_until_available,
 	check_blocks(call, 1);
 }
 
-static void time_out(enum call call)
-{
-	struct timespec at;
-
-	for (EACH_HELD(ORDINARY)) {
-		at = in_ms(clock_of(call), 15);
-		errno = 4711;
-		CHECK_ERR(lock_until(call, &held.mutex, &at), ETIMEDOUT);
-		CHECK_EQ(errno, 4711);
-		CHECK_REACHED(clock_of(call), at);
-		/* The caller doesn't have it. */
-		CHECK_ERR(pthread_mutex_trylock(&held.mutex), EBUSY);
-	}
-}
-
-CLAUSE_BY(time_out(TIMEDWAIT), pthread_mutex_timedlock__err_ETIMEDOUT__at_the_deadline,
+CLAUSE_BY(check_elsewhere(time_out, TIMEDWAIT),
+	  pthread_mutex_timedlock__err_ETIMEDOUT__at_the_deadline,
 	  "the deadline, a time of CLOCK_REALTIME, is reached, and not before, without the mutex "
 	  "being available")
 
-CLAUSE_OVER(pthread_mutex_clocklock__err_ETIMEDOUT__at_the_deadline,
-	    "the deadline, a time of the clock that is named, is reached, and not before, without "
-	    "the mutex being available",
-	    time_out, CLOCKWAIT_REALTIME, CLOCKWAIT_MONOTONIC)
+CLAUSE(pthread_mutex_clocklock__err_ETIMEDOUT__at_the_deadline,
+       "the deadline, a time of the clock that is named, is reached, and not before, without the "
+       "mutex being available")
+{
+	check_elsewhere(time_out, CLOCKWAIT_REALTIME);
+	check_elsewhere(time_out, CLOCKWAIT_MONOTONIC);
+}
 
 TIMED_CLAUSES(desc_2__deadline_already_passed,
 	      "a deadline that has passed before the call is reached")
 {
-	struct timespec just_now;
-
-	for (EACH_HELD(ORDINARY)) {
-		just_now = in_ms(clock_of(call), -1);
-		CHECK_ERR(lock_until(call, &held.mutex, &just_now), ETIMEDOUT);
-		for (EACH(i, long_past))
-			CHECK_ERR(lock_until(call, &held.mutex, &long_past[i]),
-				  ETIMEDOUT);
-	}
+	check_elsewhere(find_it_passed, call);
 }
 
 #define WITHOUT_PROTOCOL \
@@ -737,10 +690,8 @@ TIMED_CLAUSES(desc_2__deadline_already_passed,
 /* The kernel refuses these for PI mutexes, and glibc passes that on. */
 TIMED_CLAUSES(desc_2__negative_seconds_are_past, "so is one before the clock's beginning")
 {
-	for (EACH_HELD(WITHOUT_PROTOCOL))
-		for (EACH(i, negative))
-			CHECK_ERR(lock_until(call, &held.mutex, &negative[i]),
-				  ETIMEDOUT);
+	for (EACH_MADE(&mutex, WITHOUT_PROTOCOL))
+		run_elsewhere(find_it_negative, call);
 }
 
 TIMED_CLAUSES(desc_2__far_deadline_isnt_reached,
@@ -754,10 +705,7 @@ TIMED_CLAUSES(desc_2__far_deadline_isnt_reached,
 TIMED_CLAUSES(err_EINVAL__bad_nanoseconds,
 	      "it would have to wait, and the nanoseconds are negative or a second and more")
 {
-	for (EACH_HELD(ORDINARY))
-		for (EACH(i, invalid_nanoseconds))
-			CHECK_ERR(lock_until(call, &held.mutex,
-					     &invalid_nanoseconds[i]), EINVAL);
+	check_elsewhere(refuse_nanoseconds, call);
 }
 
 CLAUSE(pthread_mutex_clocklock__err_EINVAL__bad_clock,
