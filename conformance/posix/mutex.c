@@ -312,43 +312,39 @@ CLAUSE(pthread_mutex_lock__desc_1__owned_after_waiting,
 CLAUSE_BY(check_excludes(), pthread_mutex_lock__desc_1__excludes,
 	  "one thread at a time has it, and sees what was written under it before (XBD 4.12)")
 
-struct relock {
-	pthread_mutex_t mutex;
-	_Atomic bool returned;
-};
+static _Atomic bool locked_twice;
 
-THREAD(lock_twice, struct relock *relock)
+THREAD(lock_twice, void *mutex)
 {
-	OK(pthread_mutex_lock(&relock->mutex));
-	pthread_mutex_lock(&relock->mutex);
-	relock->returned = true;
+	OK(pthread_mutex_lock(mutex));
+	pthread_mutex_lock(mutex);
+	locked_twice = true;
 }
 
 /* The thread is stuck until the process ends. */
-static void check_relock_deadlocks(int kind)
+static void check_relock_deadlocks(pthread_mutex_t *mutex, int kind)
 {
-	struct relock *relock = calloc(1, sizeof(*relock));
-	struct thread *thread = calloc(1, sizeof(*thread));
-
-	CHECK(relock && thread && made(&relock->mutex, kind));
-	start_asleep(thread, lock_twice, relock);
+	CHECK(made(mutex, kind));
+	start_asleep(&waiter, lock_twice, mutex);
 	sleep_ms(20);
-	CHECK(!relock->returned);
-	CHECK(is_asleep(thread->tid));
+	CHECK(!locked_twice);
+	CHECK(is_asleep(waiter.tid));
 }
 
-CLAUSE_BY(check_relock_deadlocks(NORMAL), pthread_mutex_lock__desc_1__relock_normal_deadlocks,
+CLAUSE_BY(check_relock_deadlocks(&mutex, NORMAL), pthread_mutex_lock__desc_1__relock_normal_deadlocks,
 	  "table, relock: a normal mutex deadlocks")
 
-CLAUSE_BY(check_relock_deadlocks(ROBUST_OF + NORMAL),
+CLAUSE_BY(check_relock_deadlocks(&mutex, ROBUST_OF + NORMAL),
 	  pthread_mutex_lock__desc_1__relock_robust_normal_deadlocks,
 	  "table, relock: a robust normal mutex deadlocks")
 
 CLAUSE(pthread_mutex_lock__desc_1__relock_default_deadlocks,
        "table, relock: undefined for a default mutex; glibc's, and its adaptive one, deadlock")
 {
-	check_relock_deadlocks(DEFAULT);
-	check_relock_deadlocks(ADAPTIVE);
+	static pthread_mutex_t other;
+
+	check_relock_deadlocks(&mutex, DEFAULT);
+	check_relock_deadlocks(&other, ADAPTIVE);
 }
 
 static void counts(int kind, enum call first, enum call second)

@@ -8,8 +8,6 @@
 
 #include <spawn.h>
 
-extern char **environ;
-
 /* Everything that a process may have as it forks. */
 struct locks {
 	pthread_mutex_t mutex;
@@ -23,18 +21,17 @@ struct locks {
 	_Atomic long turns;
 };
 
-static struct locks *make_locks(void)
-{
-	struct locks *locks = calloc(1, sizeof(*locks));
+/* Each clause runs in a process of its own, with these. */
+static struct locks all;
 
-	CHECK(locks);
+static void make_locks(struct locks *locks)
+{
 	OK(pthread_mutex_init(&locks->mutex, NULL));
 	OK(pthread_cond_init(&locks->cond, NULL));
 	OK(pthread_rwlock_init(&locks->rwlock, NULL));
 	OK(pthread_barrier_init(&locks->barrier, NULL, 2));
 	OK(pthread_spin_init(&locks->spin, 0));
 	SEM_INIT(&locks->sem, 0);
-	return locks;
 }
 
 THREAD(wait_for_cond, struct locks *locks)
@@ -110,22 +107,24 @@ static void check_locks(struct locks *locks)
 	}
 }
 
+/* A clause of all of them, which are made before the check and work after it. */
+#define LOCKS_CLAUSE(test, says) \
+	CLAUSE_WITHIN(make_locks(&all), check_locks(&all), test, says)
+
 /* ----------------------------------------------------------------- fork -- */
 
-CLAUSE(fork__desc_2__child_has_its_own_of_all,
-       "the child is a copy: its mutexes, condvars, rwlocks, barriers, spin locks and semaphores "
-       "work, apart from the parent's")
+LOCKS_CLAUSE(fork__desc_2__child_has_its_own_of_all,
+	     "the child is a copy: its mutexes, condvars, rwlocks, barriers, spin locks and "
+	     "semaphores work, apart from the parent's")
 {
-	struct locks *locks = make_locks();
 	pid_t child;
 
-	check_locks(locks);
+	check_locks(&all);
 	child = fork_watched();
-	check_locks(locks);
+	check_locks(&all);
 	if (child == 0)
 		_exit(0);
 	REAP(child);
-	check_locks(locks);
 }
 
 CLAUSE(fork__desc_2__semaphores_value_is_copied,
@@ -181,49 +180,47 @@ CLAUSE(fork__desc_2__barriers_arrivals_are_copied,
        "a barrier that threads have arrived at has counted them in the child too")
 {
 	struct thread threads[2];
-	struct locks *locks = make_locks();
 	pid_t child;
 
-	OK(pthread_barrier_destroy(&locks->barrier));
-	OK(pthread_barrier_init(&locks->barrier, NULL, 3));
-	start(&threads[0], wait_at_barrier, locks);
+	make_locks(&all);
+	OK(pthread_barrier_destroy(&all.barrier));
+	OK(pthread_barrier_init(&all.barrier, NULL, 3));
+	start(&threads[0], wait_at_barrier, &all);
 	until_asleep(&threads[0]);
 	child = fork_watched();
-	start(&threads[1], wait_at_barrier, locks);
-	wait_at_barrier(locks);
+	start(&threads[1], wait_at_barrier, &all);
+	wait_at_barrier(&all);
 	join(&threads[1]);
 	if (child == 0)
 		_exit(0);
 	join(&threads[0]);
 	REAP(child);
-	OK(pthread_barrier_destroy(&locks->barrier));
+	OK(pthread_barrier_destroy(&all.barrier));
 }
 
-CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
-       "what the thread that forked has locked, its copy in the child unlocks")
+LOCKS_CLAUSE(fork__desc_2__child_unlocks_what_the_thread_held,
+	     "what the thread that forked has locked, its copy in the child unlocks")
 {
-	struct locks *locks = make_locks();
 	struct thread waiter;
 	pid_t child;
 
-	OK(pthread_mutex_lock(&locks->mutex));
-	OK(pthread_rwlock_rdlock(&locks->rwlock));
-	OK(pthread_spin_lock(&locks->spin));
-	start_asleep(&waiter, wait_to_write, locks);
+	OK(pthread_mutex_lock(&all.mutex));
+	OK(pthread_rwlock_rdlock(&all.rwlock));
+	OK(pthread_spin_lock(&all.spin));
+	start_asleep(&waiter, wait_to_write, &all);
 	child = fork_watched();
-	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
-	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
+	CHECK_ERR(pthread_mutex_trylock(&all.mutex), EBUSY);
+	CHECK_ERR(pthread_spin_trylock(&all.spin), EBUSY);
 	if (child != 0)
 		REAP(child);
-	OK(pthread_mutex_unlock(&locks->mutex));
-	OK(pthread_spin_unlock(&locks->spin));
-	OK(pthread_mutex_trylock(&locks->mutex));
-	OK(pthread_mutex_unlock(&locks->mutex));
+	OK(pthread_mutex_unlock(&all.mutex));
+	OK(pthread_spin_unlock(&all.spin));
+	OK(pthread_mutex_trylock(&all.mutex));
+	OK(pthread_mutex_unlock(&all.mutex));
 	if (child == 0)
 		_exit(0);
-	OK(pthread_rwlock_unlock(&locks->rwlock));
+	OK(pthread_rwlock_unlock(&all.rwlock));
 	join(&waiter);
-	check_locks(locks);
 }
 
 CLAUSE(fork__desc_2__named_semaphores_stay_open,
@@ -266,30 +263,28 @@ THREAD(keep_busy, struct locks *locks)
 }
 
 /* The child may call what is async-signal-safe: sem_post, and no other lock's. */
-CLAUSE(fork__desc_3__threads_child_posts,
-       "the child of a process with threads may call what is async-signal-safe: sem_post, "
-       "whatever the others do at the fork")
+LOCKS_CLAUSE(fork__desc_3__threads_child_posts,
+	     "the child of a process with threads may call what is async-signal-safe: sem_post, "
+	     "whatever the others do at the fork")
 {
-	struct locks *locks = make_locks();
 	sem_t *shared = shared_memory(sizeof(*shared));
 	struct thread threads[3];
 	pid_t child;
 
 	SEM_INIT_SHARED(shared, 0);
-	START_ALL(threads, keep_busy, locks);
+	START_ALL(threads, keep_busy, &all);
 	for (int i = 0; i < 40 && !enough(); i++) {
 		IN_CHILD(child) {
-			POST(&locks->sem);
+			POST(&all.sem);
 			POST(shared);
 		}
 		while (take(shared, i % CALLS, LONG_MS))
 			CHECK_EQ(errno, EINTR);
 		REAP(child);
 	}
-	locks->stop = true;
+	all.stop = true;
 	JOIN_ALL(threads);
 	check_free(shared, 0);
-	check_free(&locks->sem, 0);
 }
 
 static sem_t *posted_by_child;
@@ -307,17 +302,16 @@ static void fork_and_post(int signal UNUSED)
 }
 
 /* Since 2024 _Fork is what a handler may call. */
-CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
-       "_Fork (of 2024) in a handler: its child may post, in whichever call the handler came")
+LOCKS_CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
+	     "_Fork (of 2024) in a handler: its child may post, in whichever call the handler came")
 {
-	struct locks *locks = make_locks();
 	struct thread thread;
 
 	posted_by_child = shared_memory(sizeof(*posted_by_child));
 	SEM_INIT_SHARED(posted_by_child, 0);
 	handle_by(SIGUSR1, fork_and_post, SA_RESTART);
-	start(&thread, keep_busy, locks);
-	UNTIL(locks->turns > 10);
+	start(&thread, keep_busy, &all);
+	UNTIL(all.turns > 10);
 	for (int i = 0; i < 40 && !enough(); i++) {
 		forked_by_handler = 0;
 		OK(pthread_kill(thread.pthread, SIGUSR1));
@@ -326,9 +320,8 @@ CLAUSE(fork__desc_4__handler_forks_and_the_child_posts,
 		CHECK_EQ(take(posted_by_child, TIMEDWAIT, LONG_MS), 0);
 		REAP(forked_by_handler);
 	}
-	locks->stop = true;
+	all.stop = true;
 	join(&thread);
-	check_locks(locks);
 }
 
 /* Every thread is in the midst of the same semaphore's wakes as it forks. */
@@ -343,13 +336,13 @@ THREAD(pass_on, struct locks *locks)
 
 static void fork_and_post_private(pid_t (*fork_so)(void))
 {
-	struct locks *locks = make_locks();
 	struct thread threads[4];
 	pid_t child;
 
-	POST(&locks->sem);
-	START_ALL(threads, pass_on, locks);
-	UNTIL(locks->turns > 100);
+	make_locks(&all);
+	POST(&all.sem);
+	START_ALL(threads, pass_on, &all);
+	UNTIL(all.turns > 100);
 	for (int i = 0; i < 150 && !enough(); i++) {
 		child = fork_so();
 		CHECK(child >= 0);
@@ -357,15 +350,15 @@ static void fork_and_post_private(pid_t (*fork_so)(void))
 			/* It dies of this if it hangs. */
 			signal(SIGALRM, SIG_DFL);
 			alarm(bound_s(5));
-			POST(&locks->sem);
-			POST(&locks->sem);
+			POST(&all.sem);
+			POST(&all.sem);
 			_exit(0);
 		}
 		REAP(child);
 	}
-	locks->stop = true;
+	all.stop = true;
 	for (int i = 0; i < 4; i++)
-		POST(&locks->sem);
+		POST(&all.sem);
 	JOIN_ALL(threads);
 }
 
@@ -414,37 +407,36 @@ CLAUSE(pthread_atfork__desc_3__order,
 	REAP(child);
 }
 
-static struct locks *forked_with;
 static _Atomic pid_t prepared_by;
 
 static void prepare_locks(void)
 {
 	prepared_by = gettid();
-	OK(pthread_rwlock_wrlock(&forked_with->rwlock));
-	OK(pthread_mutex_lock(&forked_with->mutex));
-	CHECK_EQ(sem_wait(&forked_with->sem), 0);
-	OK(pthread_spin_lock(&forked_with->spin));
+	OK(pthread_rwlock_wrlock(&all.rwlock));
+	OK(pthread_mutex_lock(&all.mutex));
+	CHECK_EQ(sem_wait(&all.sem), 0);
+	OK(pthread_spin_lock(&all.spin));
 }
 
 static void release_locks(void)
 {
-	OK(pthread_spin_unlock(&forked_with->spin));
-	POST(&forked_with->sem);
-	OK(pthread_mutex_unlock(&forked_with->mutex));
+	OK(pthread_spin_unlock(&all.spin));
+	POST(&all.sem);
+	OK(pthread_mutex_unlock(&all.mutex));
 }
 
 static void release_in_parent(void)
 {
 	CHECK_EQ(prepared_by, gettid());
 	release_locks();
-	OK(pthread_rwlock_unlock(&forked_with->rwlock));
+	OK(pthread_rwlock_unlock(&all.rwlock));
 }
 
 /* A writer's lock isn't glibc's child's to unlock: it is made anew. */
 static void release_in_child(void)
 {
 	release_locks();
-	OK(pthread_rwlock_init(&forked_with->rwlock, NULL));
+	OK(pthread_rwlock_init(&all.rwlock, NULL));
 }
 
 THREAD(keep_busy_one_by_one, struct locks *locks)
@@ -462,26 +454,24 @@ THREAD(keep_busy_one_by_one, struct locks *locks)
 	}
 }
 
-CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
-       "handlers that take locks before the fork, and release them after it in parent and child, "
-       "keep others out of it")
+LOCKS_CLAUSE(pthread_atfork__desc_1__locks_taken_before_and_released_after,
+	     "handlers that take locks before the fork, and release them after it in parent and "
+	     "child, keep others out of it")
 {
 	struct thread threads[3];
 
-	forked_with = make_locks();
-	POST(&forked_with->sem);
+	POST(&all.sem);
 	OK(pthread_atfork(prepare_locks, release_in_parent, release_in_child));
-	START_ALL(threads, keep_busy_one_by_one, forked_with);
+	START_ALL(threads, keep_busy_one_by_one, &all);
 	for (int i = 0; i < 8; i++) {
 		IN_A_CHILD {
-			CHECK_EQ(sem_wait(&forked_with->sem), 0);
-			check_locks(forked_with);
+			CHECK_EQ(sem_wait(&all.sem), 0);
+			check_locks(&all);
 		}
 	}
-	forked_with->stop = true;
+	all.stop = true;
 	JOIN_ALL(threads);
-	CHECK_EQ(sem_wait(&forked_with->sem), 0);
-	check_locks(forked_with);
+	CHECK_EQ(sem_wait(&all.sem), 0);
 }
 
 CLAUSE(pthread_atfork__desc_1__not_for_the_other_calls,
@@ -524,22 +514,25 @@ static void become(const char *test)
 	FAIL("exec: %s", strerror(errno));
 }
 
-CLAUSE_BY(check_locks(make_locks()), exec__desc_1__locks_begin_anew,
-	  "the new image begins with locks of its own")
+LOCKS_CLAUSE(exec__desc_1__locks_begin_anew, "the new image begins with locks of its own")
+{
+	/* What is to be seen is that they work. */
+}
 
 CLAUSE(exec__desc_1__ends_threads_that_wait, "threads of the old image are gone, in whatever wait")
 {
-	struct locks *locks;
+	static struct locks others;
 	struct thread busy;
 
 	for (int i = 0; i < 5; i++) {
 		IN_A_CHILD {
-			locks = make_locks();
-			start_all_waits(locks, i % 2);
-			start(&busy, keep_busy_one_by_one, make_locks());
+			make_locks(&all);
+			start_all_waits(&all, i % 2);
+			make_locks(&others);
+			start(&busy, keep_busy_one_by_one, &others);
 			if (i == 4) {
-				OK(pthread_mutex_lock(&locks->mutex));
-				OK(pthread_spin_lock(&locks->spin));
+				OK(pthread_mutex_lock(&all.mutex));
+				OK(pthread_spin_lock(&all.spin));
 			}
 			become("exec__desc_1__locks_begin_anew");
 		}
@@ -551,19 +544,17 @@ THREAD(become_another, void *argument UNUSED)
 	become("exec__desc_1__locks_begin_anew");
 }
 
-CLAUSE(exec__desc_1__by_another_thread_than_the_first,
-       "any thread may call it, though the first one waits")
+LOCKS_CLAUSE(exec__desc_1__by_another_thread_than_the_first,
+	     "any thread may call it, though the first one waits")
 {
-	struct locks *locks = make_locks();
 	struct thread thread;
 
 	IN_A_CHILD {
 		start(&thread, become_another, NULL);
 		/* The first one waits for what never comes. */
-		CHECK_EQ(sem_wait(&locks->sem), 0);
+		CHECK_EQ(sem_wait(&all.sem), 0);
 		FAIL("woken");
 	}
-	check_locks(locks);
 }
 
 CLAUSE(exec__desc_2__shared_memory_outlives_it,
@@ -628,16 +619,16 @@ THREAD(spawn_often, struct locks *locks)
 
 static void spawn_beside_others(bool by_vfork)
 {
-	struct locks *locks = make_locks();
 	struct thread busy[2];
 
+	make_locks(&all);
 	vforks = by_vfork;
-	START_ALL(busy, keep_busy, locks);
-	UNTIL(locks->turns > 0);
-	run_together(2, spawn_often, locks);
-	locks->stop = true;
+	START_ALL(busy, keep_busy, &all);
+	UNTIL(all.turns > 0);
+	run_together(2, spawn_often, &all);
+	all.stop = true;
 	JOIN_ALL(busy);
-	check_locks(locks);
+	check_locks(&all);
 }
 
 CLAUSE_BY(spawn_beside_others(false), posix_spawn__desc_1__beside_threads_that_contend,
@@ -646,34 +637,30 @@ CLAUSE_BY(spawn_beside_others(false), posix_spawn__desc_1__beside_threads_that_c
 CLAUSE_BY(spawn_beside_others(true), vfork__desc_1__beside_threads_that_contend,
 	  "it disturbs no locks of the process, also with a mutex held")
 
-CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
-       "the new program begins with locks of its own")
+LOCKS_CLAUSE(posix_spawn__desc_1__programs_locks_begin_anew,
+	     "the new program begins with locks of its own")
 {
 	char *argv[] = { "again", "exec__desc_1__locks_begin_anew", NULL };
-	struct locks *locks = make_locks();
 	pid_t child;
 
-	OK(pthread_mutex_lock(&locks->mutex));
-	OK(pthread_rwlock_wrlock(&locks->rwlock));
+	OK(pthread_mutex_lock(&all.mutex));
+	OK(pthread_rwlock_wrlock(&all.rwlock));
 	OK(posix_spawn(&child, "/proc/self/exe", NULL, NULL, argv, environ));
 	REAP(child);
-	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
-	OK(pthread_mutex_unlock(&locks->mutex));
-	OK(pthread_rwlock_unlock(&locks->rwlock));
-	check_locks(locks);
+	CHECK_ERR(pthread_mutex_trylock(&all.mutex), EBUSY);
+	OK(pthread_mutex_unlock(&all.mutex));
+	OK(pthread_rwlock_unlock(&all.rwlock));
 }
 
 /* ------------------------------------------------------------------ exit -- */
 
-static struct locks *used_at_exit;
-
 static void use_at_exit(void)
 {
 	/* The others still wait. */
-	POST(&used_at_exit->sem);
-	OK(pthread_mutex_lock(&used_at_exit->mutex));
-	OK(pthread_cond_broadcast(&used_at_exit->cond));
-	OK(pthread_mutex_unlock(&used_at_exit->mutex));
+	POST(&all.sem);
+	OK(pthread_mutex_lock(&all.mutex));
+	OK(pthread_cond_broadcast(&all.cond));
+	OK(pthread_mutex_unlock(&all.mutex));
 	_exit(42);
 }
 
@@ -693,8 +680,8 @@ CLAUSE(exit__desc_1__while_threads_wait,
 
 	for (int how = 0; how < 3; how++) {
 		IN_CHILD(child) {
-			used_at_exit = make_locks();
-			start_all_waits(used_at_exit, true);
+			make_locks(&all);
+			start_all_waits(&all, true);
 			if (how == 0)
 				_exit(42);
 			if (how == 1)
@@ -722,15 +709,13 @@ THREAD(post_and_permit, struct locks *locks)
 CLAUSE(pthread_exit__desc_4__of_the_first_thread,
        "when the first thread ends, the others' locks work on")
 {
-	struct thread *threads;
-	struct locks *locks;
+	static struct thread threads[2];
 	pid_t child;
 
 	IN_CHILD(child) {
-		locks = make_locks();
-		threads = calloc(2, sizeof(*threads));
-		start(&threads[0], wait_and_exit, locks);
-		start(&threads[1], post_and_permit, locks);
+		make_locks(&all);
+		start(&threads[0], wait_and_exit, &all);
+		start(&threads[1], post_and_permit, &all);
 		pthread_exit(NULL);
 	}
 	check_exits_with_42(child);
@@ -747,14 +732,14 @@ THREAD(lock_and_exit, struct locks *locks)
 
 CLAUSE(pthread_exit__desc_2__releases_no_locks, "a thread that ends releases nothing")
 {
-	struct locks *locks = make_locks();
 	struct thread thread;
 
-	POST(&locks->sem);
-	start(&thread, lock_and_exit, locks);
+	make_locks(&all);
+	POST(&all.sem);
+	start(&thread, lock_and_exit, &all);
 	join(&thread);
-	CHECK_ERR(pthread_mutex_trylock(&locks->mutex), EBUSY);
-	CHECK_ERR(pthread_rwlock_tryrdlock(&locks->rwlock), EBUSY);
-	CHECK_ERRNO(sem_trywait(&locks->sem), EAGAIN);
-	CHECK_ERR(pthread_spin_trylock(&locks->spin), EBUSY);
+	CHECK_ERR(pthread_mutex_trylock(&all.mutex), EBUSY);
+	CHECK_ERR(pthread_rwlock_tryrdlock(&all.rwlock), EBUSY);
+	CHECK_ERRNO(sem_trywait(&all.sem), EAGAIN);
+	CHECK_ERR(pthread_spin_trylock(&all.spin), EBUSY);
 }

@@ -188,15 +188,11 @@ LOCK_CLAUSE(pthread_rwlock_rdlock__desc_3__passes_waiting_writers,
 	    "default kind they don't")
 {
 	struct holder writer;
-	enum rw_call call;
 
 	OK(pthread_rwlock_rdlock(&lock));
 	wait_elsewhere(&writer, &lock, WRLOCK);
-	for (call = 0; call < RW_CALLS; call++) {
-		if (is_write(call))
-			continue;
+	for (enum rw_call call = RDLOCK; call < RW_CALLS; call += 2)
 		OK(elsewhere(&lock, call));
-	}
 	CHECK(!writer.done);
 	OK(pthread_rwlock_unlock(&lock));
 	let_go(&writer);
@@ -575,9 +571,8 @@ CLAUSE(pthread_rwlock_timedwrlock__ret__given_up_is_gone,
        "a writer that timed out keeps no reader out, of any kind of lock")
 {
 	struct holder writer, reader;
-	enum rw_kind kind;
 
-	for (kind = 0; kind < RW_KINDS; kind++) {
+	for (enum rw_kind kind = 0; kind < RW_KINDS; kind++) {
 		make_rwlock(&lock, kind, false);
 		hold_elsewhere(&reader, &lock, RDLOCK);
 		writer = (struct holder){ .lock = &lock, .call = TIMEDWRLOCK, .ms = 15 };
@@ -710,10 +705,8 @@ LOCK_CLAUSE(pthread_rwlock_unlock__desc_4__highest_priority_first,
 CLAUSE(pthread_rwlock_unlock__ret__zero_and_errno_alone,
        "0 on success; none of the calls touches errno")
 {
-	enum rw_call call;
-
 	init(&lock);
-	for (call = 0; call < RW_CALLS; call++) {
+	for (enum rw_call call = 0; call < RW_CALLS; call++) {
 		errno = 4721;
 		CHECK_EQ(take(&lock, call, LONG_MS), 0);
 		CHECK_EQ(pthread_rwlock_unlock(&lock), 0);

@@ -137,11 +137,10 @@ CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_has_no_address,
 {
 	void *mapped[2];
 	struct holder waiter;
-	enum rw_call call;
 
 	map_twice(&mapped[0], &mapped[1]);
 	make_rwlock(mapped[0], PREFER_READER, true);
-	for (call = 0; call < RW_CALLS; call++) {
+	for (enum rw_call call = 0; call < RW_CALLS; call++) {
 		if (call == TRYRDLOCK || call == TRYWRLOCK)
 			continue;
 		OK(pthread_rwlock_wrlock(mapped[call % 2]));

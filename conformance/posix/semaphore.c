@@ -242,51 +242,40 @@ THREAD(post_to, sem_t *_Atomic *offered)
  * A thread that takes what a post gives may destroy the semaphore and free its
  * memory while the poster is still in sem_post.
  */
-CLAUSE(sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
-       "it is safe once nobody waits, though the poster hasn't returned; its memory may go too")
+static void destroy_after_post(int rounds, bool asleep)
 {
-	sem_t *sem;
-	sem_t *_Atomic offered = NULL;
+	sem_t *sem, *_Atomic offered = NULL;
 	struct thread poster;
 
 	start(&poster, post_to, (void *)&offered);
-	for (int i = 0; i < 3000 && !enough(); i++) {
+	for (int i = 0; i < rounds && !enough(); i++) {
 		sem = new_page();
 		SEM_INIT(sem, 0);
+		if (asleep) {
+			start_waiter(&waiter, sem, i % CALLS);
+			usleep(i % 3 * 200);
+		}
 		offered = sem;
-		CHECK_EQ(take(sem, i % CALLS, LONG_MS), 0);
-		if (i % 2)
+		if (asleep)
+			UNTIL(waiter.done);
+		else
+			CHECK_EQ(take(sem, i % CALLS, LONG_MS), 0);
+		if (asleep || i % 2)
 			DESTROY(sem);
 		give_back(sem);
+		if (asleep)
+			check_ended(&waiter, 0);
 	}
 	stop = true;
 	join(&poster);
 }
 
-/* The same, with a waiter that sleeps before the post and polls after it. */
-CLAUSE(sem_destroy__desc_2__right_after_a_sleep, "the same, after waits that have slept")
-{
-	sem_t *sem;
-	sem_t *_Atomic offered = NULL;
-	struct thread poster;
+CLAUSE_BY(destroy_after_post(3000, false),
+	  sem_destroy__desc_2__right_after_the_wait_that_a_post_ended,
+	  "it is safe once nobody waits, though the poster hasn't returned; its memory may go too")
 
-	start(&poster, post_to, (void *)&offered);
-	for (int i = 0; i < 300 && !enough(); i++) {
-		struct waiter waiter;
-
-		sem = new_page();
-		SEM_INIT(sem, 0);
-		start_waiter(&waiter, sem, i % CALLS);
-		usleep(i % 3 * 200);
-		offered = sem;
-		UNTIL(waiter.done);
-		DESTROY(sem);
-		give_back(sem);
-		check_ended(&waiter, 0);
-	}
-	stop = true;
-	join(&poster);
-}
+CLAUSE_BY(destroy_after_post(300, true), sem_destroy__desc_2__right_after_a_sleep,
+	  "the same, after waits that have slept")
 
 CLAUSE(sem_destroy__ret__zero, "0 on success")
 {
