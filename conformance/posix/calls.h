@@ -6,7 +6,7 @@
 #define CONFORMANCE_CALLS_H
 
 #include "clause.h"
-#include "deadlines.h"
+#include "../pthread/harness.h"
 
 enum call {
 	WAIT,

@@ -2,6 +2,7 @@
 #include "calls.h"
 #include "memory.h"
 #include "mutexes.h"
+#include "../pthread/held.h"
 
 /* Clauses that the pages share, of all three waits or of those with a deadline. */
 #define WAIT_CLAUSES(part, says)					\
@@ -176,7 +177,7 @@ CLAUSE(pthread_cond_destroy__desc_2__at_once_after_a_broadcast,
        "it can be destroyed as soon as all waiters have been awakened, though they have yet to "
        "get the mutex")
 {
-	for (int round = 0; round < 20; round++)
+	for (int round = 0; round < 10; round++)
 		destroy_after_broadcast(round % 2);
 }
 

@@ -9,8 +9,10 @@
 
 #include "calls.h"
 #include "crowd.h"
+#include "deadlines.h"
 #include "mutexes.h"
 #include "taken.h"
+#include "../pthread/harness.h"
 
 typedef int notify(pthread_cond_t *cond);
 

@@ -9,9 +9,11 @@
 
 #include "calls.h"
 #include "crowd.h"
+#include "deadlines.h"
 #include "memory.h"
 #include "mutexes.h"
 #include "taken.h"
+#include "../pthread/harness.h"
 
 /* With a deadline that no test reaches, where the call has one. */
 static int lock_by(enum call call, pthread_mutex_t *mutex)

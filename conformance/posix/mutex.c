@@ -1,8 +1,10 @@
 /* XSH, the pages of mutexes. */
 #include "calls.h"
 #include "children.h"
+#include "deadlines.h"
 #include "memory.h"
 #include "mutexes.h"
+#include "../pthread/held.h"
 
 /* Each clause runs in a process of its own, with these. */
 static pthread_mutex_t mutex;

@@ -8,7 +8,7 @@
 #include "crowd.h"
 #include "handlers.h"
 #include "../pthread/gate.h"
-#include "../pthread/held.h"
+#include "../pthread/harness.h"
 
 /* The types, by the kinds that have them and nothing else. */
 static const int types[] UNUSED = {

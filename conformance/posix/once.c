@@ -103,13 +103,11 @@ CLAUSE(pthread_once__desc_1__later_calls_do_not, "later calls for the control ca
 	CHECK_EQ(scene.begun, 1);
 }
 
-struct race {
+/* Each clause runs in a process of its own, with these. */
+static struct {
 	pthread_once_t controls[150];
 	_Atomic int at[4];
-};
-
-/* Each clause runs in a process of its own, with these. */
-static struct race race;
+} race;
 static _Atomic int called[150];
 static __thread int controls_turn;
 

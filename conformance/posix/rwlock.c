@@ -4,6 +4,7 @@
 #include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
+#include "ledger.h"
 #include "memory.h"
 #include "priority.h"
 #include "../pthread/rwlock.h"
@@ -374,34 +375,16 @@ LOCK_CLAUSE(pthread_rwlock_wrlock__err_EDEADLK__the_caller_writes,
 	OK(pthread_rwlock_unlock(&lock));
 }
 
-/* What the lock keeps whole. */
-static long written, words[16];
-
-THREAD(read_and_write, void *argument UNUSED)
-{
-	uint32_t state = 4711 + gettid();
-	enum rw_call call;
-
-	for (int i = 0; i < 2000; i++) {
-		call = waits[next_random(&state) % 6];
-		OK(take(&lock, call, LONG_MS));
-		for (int j = 0; j < 16; j++)
-			CHECK_EQ(words[j], written);
-		if (is_write(call)) {
-			written++;
-			for (int j = 0; j < 16; j++)
-				words[j]++;
-		}
-		OK(pthread_rwlock_unlock(&lock));
-	}
-}
-
-LOCK_CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
+CLAUSE(pthread_rwlock_wrlock__desc_1__excludes_all_others,
 	    "nobody else reads or writes meanwhile, and what writers wrote is seen (XBD, Memory "
 	    "Synchronization)")
 {
-	run_together(6, read_and_write, NULL);
-	CHECK(written > 0);
+	struct ledger ledger = { .written = 0 };
+
+	init(&ledger.lock);
+	run_together(6, read_and_write, &ledger);
+	CHECK(ledger.written > 0);
+	check_and_destroy(&ledger.lock);
 }
 
 /* ----------------------- pthread_rwlock_timedrdlock, _timedwrlock, _clock... -- */

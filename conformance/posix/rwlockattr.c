@@ -2,7 +2,8 @@
 #include "attributes.h"
 #include "children.h"
 #include "clause.h"
-#include "crowd.h"
+#include "ledger.h"
+#include "memory.h"
 #include "../pthread/rwlock.h"
 
 /* Each clause runs in a process of its own, with these. */
@@ -62,32 +63,6 @@ CLAUSE_BY(check_initialised_again(), pthread_rwlockattr_destroy__desc_1__may_be_
 
 CLAUSE_BY(check_told(&attr_pshared), pthread_rwlockattr_getpshared__desc_1__tells_what_was_set,
 	  "getpshared tells what setpshared has set; both return 0")
-
-struct ledger {
-	pthread_rwlock_t lock;
-	long written, words[8];
-};
-
-THREAD(read_and_write, struct ledger *ledger)
-{
-	uint32_t state = 4711 + getpid();
-
-	for (int i = 0; i < 1000; i++) {
-		if (next_random(&state) % 3) {
-			OK(take(&ledger->lock, next_random(&state) % 2 ?
-				RDLOCK : TIMEDRDLOCK, LONG_MS));
-		} else {
-			OK(take(&ledger->lock, next_random(&state) % 2 ?
-				WRLOCK : CLOCKWRLOCK, LONG_MS));
-			ledger->written++;
-			for (int j = 0; j < 8; j++)
-				ledger->words[j]++;
-		}
-		for (int j = 0; j < 8; j++)
-			CHECK_EQ(ledger->words[j], ledger->written);
-		OK(pthread_rwlock_unlock(&ledger->lock));
-	}
-}
 
 CLAUSE(pthread_rwlockattr_setpshared__desc_1__shared_excludes_processes,
        "PTHREAD_PROCESS_SHARED: processes that share the memory exclude one another, readers and "

@@ -2,6 +2,7 @@
 #include "children.h"
 #include "clause.h"
 #include "crowd.h"
+#include "deadlines.h"
 #include "enough.h"
 #include "handlers.h"
 #include "memory.h"

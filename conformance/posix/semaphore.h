@@ -3,6 +3,7 @@
 #define CONFORMANCE_SEMAPHORE_H
 
 #include "calls.h"
+#include "../pthread/harness.h"
 
 #include <semaphore.h>
 

@@ -28,16 +28,14 @@ static void check_free(pthread_spinlock_t *lock)
 	OK(pthread_spin_unlock(lock));
 }
 
-struct scene {
+/* Each clause runs in a process of its own, with these. */
+static struct scene {
 	pthread_spinlock_t lock;
 	int inside, turns;
 	long counter;
 	_Atomic int waiting, got;
 	_Atomic bool release;
-};
-
-/* Each clause runs in a process of its own, with these. */
-static struct scene scene;
+} scene;
 static struct thread threads[4];
 
 static void init(int pshared)

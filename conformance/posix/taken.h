@@ -6,6 +6,7 @@
 #define CONFORMANCE_TAKEN_H
 
 #include "crowd.h"
+#include "../pthread/harness.h"
 
 THREAD(find_busy, void *mutex)
 {
