@@ -333,7 +333,8 @@ static void check_relock_deadlocks(pthread_mutex_t *mutex, int kind)
 	CHECK(is_asleep(waiter.tid));
 }
 
-CLAUSE_BY(check_relock_deadlocks(&mutex, NORMAL), pthread_mutex_lock__desc_1__relock_normal_deadlocks,
+CLAUSE_BY(check_relock_deadlocks(&mutex, NORMAL),
+	  pthread_mutex_lock__desc_1__relock_normal_deadlocks,
 	  "table, relock: a normal mutex deadlocks")
 
 CLAUSE_BY(check_relock_deadlocks(&mutex, ROBUST_OF + NORMAL),
