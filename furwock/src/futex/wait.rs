@@ -119,11 +119,9 @@ pub(crate) fn wait_owing<E>(
         bucket.retract();
         return Err(why);
     }
-    let mut wait =
-        Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset).ends_by(until);
-    if let Some(debt) = debt {
-        wait = wait.owing(debt);
-    }
+    let wait = Wait::enqueue_for(&mut bucket, &node, key, 0, Place::Back, bitset)
+        .ends_by(until)
+        .owing(debt);
     drop(bucket);
     Ok(wait.sleep(|_was_last| {}))
 }

@@ -5,7 +5,6 @@ mod bits;
 pub(crate) mod condvar;
 mod contender;
 mod gate;
-mod learnt;
 pub(crate) mod mutex;
 mod options;
 mod patience;

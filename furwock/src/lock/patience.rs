@@ -7,8 +7,8 @@
 //! take, to see how things are now: two threads that answer each other have to be awake both to
 //! find out that they needn't sleep. The more such trials fail, the rarer they become.
 
-use super::learnt::looks;
-use crate::lot::{Key, processors};
+use super::spin::LOOKS;
+use crate::lot::{self, Key, processors};
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 
@@ -62,7 +62,7 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     if cfg!(any(loom, shuttle)) || processors() == 1 {
         return false;
     }
-    let word = looks(key);
+    let word = &lot::advice(key)[LOOKS];
     let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
     let most = if learnt.is_trial() { MOST } else { learnt.looks };
     let mut looks = 0;

@@ -1,10 +1,32 @@
-//! How long, and how gently, a waiter spins; what a thread learns of how short sections are.
+//! How long a thread spins, how long it runs past sleepers, and how many wakes are under way at a
+//! time; what threads and buckets learn of that, in the room that the engine has for locks.
 
-use super::learnt::{self, contended_ns, short_spells};
-use crate::lot;
-use crate::prim::atomic::Ordering;
+use crate::lot::{self, Key, Notes};
+use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
+
+/// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, and when
+/// it last met contention.
+const ACTIVE_SINCE: usize = 0;
+const CONTENDED: usize = 1;
+
+/// Of a thread's counts: how often it has met contention, and how often in a row it soon did again.
+const SPELLS: usize = 0;
+const SHORT_SPELLS: usize = 1;
+
+/// Of a bucket's advice: how many wakes at once have paid, and what looks before a sleep have paid
+/// (`patience`).
+const WAKES_AHEAD: usize = 0;
+pub(super) const LOOKS: usize = 1;
+
+/// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
+/// than the scheduler's slice, so that threads leave the processor before they are thrown off it,
+/// lock in hand; docs/experiments.md has the figures.
+pub(super) const TURN_NS: u64 = 1_300_000;
+
+/// The most wakes that are on their way to a lock at once.
+pub(super) const MOST_AHEAD: u32 = 127;
 
 /// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and
 /// one that comes late costs only its own delay.
@@ -47,17 +69,16 @@ impl Spin {
     pub(super) fn learnt(budget_ns: u64) -> Self {
         let mut spin = Self::new(budget_ns);
         let Some(thread) = lot::own().filter(|_| !cfg!(any(loom, shuttle))) else { return spin };
-        let notes = &thread.notes;
-        let (contended_ns, short_spells) = (contended_ns(notes), short_spells(notes));
+        let Notes { times, counts } = &thread.notes;
         let now = monotonic_ns();
-        let interval = now.saturating_sub(contended_ns.load(Ordering::Relaxed));
-        contended_ns.store(now, Ordering::Relaxed);
-        let spells = learnt::spells(notes).load(Ordering::Relaxed).wrapping_add(1);
-        learnt::spells(notes).store(spells, Ordering::Relaxed);
-        let mut short = short_spells.load(Ordering::Relaxed);
+        let interval = now.saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
+        times[CONTENDED].store(now, Ordering::Relaxed);
+        let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
+        counts[SPELLS].store(spells, Ordering::Relaxed);
+        let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
         if short < SURE || spells % PLAIN_SPELLS == 1 {
             short = if interval < SHORT_NS { (short + 1).min(SURE) } else { 0 };
-            short_spells.store(short, Ordering::Relaxed);
+            counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
         }
         if short == SURE && !spells.is_multiple_of(PLAIN_SPELLS) {
             spin.first_pauses = MANY_PAUSES;
@@ -88,5 +109,54 @@ impl Spin {
             }
             _ => monotonic_ns() < self.ends_ns,
         }
+    }
+}
+
+pub(super) fn now_ns() -> u64 {
+    if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
+}
+
+/// The thread with these notes has come out of a lock's queue.
+pub(super) fn begin_turn(notes: &Notes) {
+    notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
+}
+
+/// Whether this thread has run past sleepers for `turn_ns`.
+pub(super) fn has_run_for(turn_ns: u64) -> bool {
+    match lot::own() {
+        Some(thread) if !cfg!(any(loom, shuttle)) => {
+            let since = thread.notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+            monotonic_ns().saturating_sub(since) > turn_ns
+        }
+        _ => false,
+    }
+}
+
+fn wakes_ahead(key: Key) -> &'static AtomicU32 {
+    &lot::advice(key)[WAKES_AHEAD]
+}
+
+/// How many woken waiters of the lock at `key` should be on their way at a time, at least 1.
+///
+/// One, as long as woken waiters find the lock taken: more would be a swarm. If they find it free,
+/// critical sections are short beside a wake, and with one wake at a time processors stand idle
+/// between a release and the next waiter's start. The bucket remembers (`learn`).
+///
+/// One where priorities count: of two that are woken, the wrong one may be first.
+pub(super) fn how_far_ahead(key: Key) -> u32 {
+    if lot::are_there_ranks() {
+        return 1;
+    }
+    let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
+    (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
+}
+
+/// Notes how a woken waiter found the lock.
+pub(super) fn learn(key: Key, found_free: bool) {
+    let hint = wakes_ahead(key);
+    let ahead = hint.load(Ordering::Relaxed);
+    let new = if found_free { (ahead + 1).min(MOST_AHEAD) } else { ahead / 2 };
+    if new != ahead {
+        hint.store(new, Ordering::Relaxed);
     }
 }

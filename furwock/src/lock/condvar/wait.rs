@@ -69,7 +69,8 @@ pub unsafe fn wait_released(
         .until(deadline)
         .interruptible(interruptible)
         .deadline_ends_when_moved();
-    wait = wait.owing(Debt { settle: left, address: (&raw const owed).expose_provenance() });
+    let debt = Debt { settle: left, address: (&raw const owed).expose_provenance() };
+    wait = wait.owing(Some(debt));
     drop(bucket);
     // From here on a signal finds the waiter (C-1).
     let released = release.is_none_or(|release| release());

@@ -1,7 +1,7 @@
 //! A lock that its caller takes by itself, once it is its turn.
 
 use super::RawMutex;
-use crate::lock::contender::{Came, Contender};
+use crate::lock::contender::{Contender, Progress};
 use crate::lock::options::{Options, Status};
 
 /// What a wait for one's turn came to.
@@ -60,15 +60,15 @@ impl Attempt<'_> {
     /// Waits until the lock is seen free, is handed over, or the deadline passes.
     pub fn wait(&mut self) -> Turn {
         match self.contender.advance(false) {
-            Came::Taken => Turn::Held(self.contender.status()),
-            Came::SeenFree => Turn::Try,
-            Came::TimedOut => Turn::TimedOut,
+            Progress::Taken => Turn::Held(self.contender.status),
+            Progress::LookAgain | Progress::Overslept => Turn::Try,
+            Progress::TimedOut => Turn::TimedOut,
         }
     }
 
     /// Takes the lock if it is free. Acquire on success.
     pub fn try_take(&mut self) -> Option<Status> {
-        self.contender.try_take_at_last().then(|| self.contender.status())
+        self.contender.try_take().then_some(self.contender.status)
     }
 }
 
@@ -76,7 +76,7 @@ impl Drop for Attempt<'_> {
     /// A thread that has been woken, or spins, leaves only once others are seen to: by taking the
     /// lock and releasing it, if need be.
     fn drop(&mut self) {
-        if self.contender.give_up() == Came::Taken {
+        if self.contender.give_up() == Progress::Taken {
             // The promise, SPIN or a wake, was taken back in the step that took the lock (M-2).
             self.mutex.unlock();
         }

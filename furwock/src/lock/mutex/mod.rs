@@ -18,7 +18,7 @@ mod state;
 pub mod unstable;
 
 use super::bits::Bits;
-use super::contender::{Contender, Lock, Settler, Word};
+use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -174,11 +174,6 @@ impl RawMutex {
 
 impl Lock for &RawMutex {
     #[inline]
-    fn word(&self) -> Word<'_> {
-        Word::Narrow(&self.word)
-    }
-
-    #[inline]
     fn key(&self) -> Key {
         RawMutex::key(self)
     }
@@ -189,10 +184,22 @@ impl Lock for &RawMutex {
     }
 
     #[inline]
-    fn settler(&self) -> Option<&dyn Settler> {
-        // Every release that leaves no waiter on its way wakes the first.
-        None
+    fn load(&self) -> u64 {
+        self.word.load(Ordering::Relaxed).into()
     }
+
+    #[inline]
+    fn exchange(&self, old: u64, new: u64, success: Ordering) -> Result<u64, u64> {
+        let exchanged = RawMutex::exchange(self, old as u32, new as u32, success);
+        exchanged.map(u64::from).map_err(u64::from)
+    }
+
+    #[inline]
+    fn clear(&self, bits: u64) {
+        self.word.fetch_and(!(bits as u32), Ordering::Relaxed);
+    }
+
+    // There is nothing to settle: every release that leaves no waiter on its way wakes the first.
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

@@ -2,7 +2,7 @@
 
 use super::RawMutex;
 use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
-use crate::lock::contender::how_far_ahead;
+use crate::lock::spin::how_far_ahead;
 use crate::lot::{self, Key, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};

@@ -4,8 +4,9 @@
 use super::RawMutex;
 use super::state::{BITS, expecting, is_free};
 use crate::lock::bits::Role;
-use crate::lock::contender::{Contender, cleaned, how_far_ahead};
+use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
+use crate::lock::spin::how_far_ahead;
 use crate::lot::{self, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};

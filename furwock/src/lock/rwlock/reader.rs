@@ -8,9 +8,9 @@ use super::state::{
     may_park_reader, policy, read, stops_reader,
 };
 use super::waiting::Waiting;
-use crate::lock::contender::{self, Contender, Decision, Stay, Waited};
+use crate::lock::contender::{Contender, Decision, Progress};
 use crate::lock::options::{How, Options, Status};
-use crate::lock::spin::Spin;
+use crate::lock::spin::{Spin, has_run_for};
 use crate::lot;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -54,7 +54,7 @@ impl<'o> Reader<'o> {
             let word = self.lock.word.load(Ordering::Acquire);
             let Some(stop) = self.stop(word) else {
                 if self.count_in(word) {
-                    return Some(self.contender.status());
+                    return Some(self.contender.status);
                 }
                 continue;
             };
@@ -63,11 +63,11 @@ impl<'o> Reader<'o> {
                 continue;
             }
             match self.wait(word, stop) {
-                Waited::LookAgain | Waited::Overslept => spin = Spin::new(SPIN_NS),
-                Waited::Taken => return Some(self.contender.status()),
+                Progress::LookAgain | Progress::Overslept => spin = Spin::new(SPIN_NS),
+                Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
                 // time.
-                Waited::TimedOut => return self.enters_at_last(),
+                Progress::TimedOut => return self.enters_at_last(),
             }
         }
     }
@@ -146,7 +146,7 @@ impl<'o> Reader<'o> {
     }
 
     /// Queues and sleeps, or naps where it may not queue.
-    fn wait(&mut self, seen: u64, stop: Stop) -> Waited {
+    fn wait(&mut self, seen: u64, stop: Stop) -> Progress {
         // Where readers may recurse, none is made to wait for ever for a writer that waits itself.
         let is_brief = |word| policy(word).lets_readers_recurse() && !is_written(word);
         let mut brief = is_brief(seen);
@@ -159,7 +159,7 @@ impl<'o> Reader<'o> {
                     return Decision::Enter;
                 }
                 let kind = if brief { Kind::BriefReader } else { Kind::Reader };
-                Decision::Queue(Stay { token: kind.token(), at_most: brief.then_some(FORBEARANCE) })
+                Decision::Queue { token: kind.token(), at_most: brief.then_some(FORBEARANCE) }
             })
         } else {
             if stop != Stop::Spinner {
@@ -168,12 +168,12 @@ impl<'o> Reader<'o> {
             self.deferred = DEFERENCE;
             self.contender.after_interval()
         };
-        self.forced |= brief && matches!(waited, Waited::Overslept | Waited::TimedOut);
+        self.forced |= brief && matches!(waited, Progress::Overslept | Progress::TimedOut);
         waited
     }
 
     fn enters_at_last(self) -> Option<Status> {
-        let status = self.contender.status();
+        let status = self.contender.status;
         let may_recurse = self.lock.policy().lets_readers_recurse();
         (may_recurse && self.try_enter()).then_some(status)
     }
@@ -181,5 +181,5 @@ impl<'o> Reader<'o> {
 
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
-    contender::turn_is_over(TURN_NS)
+    has_run_for(TURN_NS)
 }

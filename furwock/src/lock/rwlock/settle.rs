@@ -5,7 +5,7 @@ use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
-use crate::lock::contender::how_far_ahead;
+use crate::lock::spin::how_far_ahead;
 use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};

@@ -228,7 +228,8 @@ fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>, debt: D
         Some(deadline) if deadline.is_within(SLICE) => Some(deadline),
         _ => Some(&slice),
     };
-    let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(until).owing(debt);
+    let wait =
+        Wait::enqueue(&mut bucket, &node, key, 0, Place::Back).until(until).owing(Some(debt));
     drop(bucket);
     wait.sleep(|_was_last| {});
 }

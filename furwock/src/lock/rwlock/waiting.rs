@@ -4,9 +4,16 @@ use super::RawRwLock;
 use super::settle::{OnLeave, is_first_that_writes, settle};
 use super::state::{Cause, HANDOFF, Kind, Policy, bits};
 use crate::lock::bits::Bits;
-use crate::lock::contender::{Lock, Settler, Word};
-use crate::lot::{Debt, Key, Locked, Waiter};
+use crate::lock::contender::Lock;
+use crate::lock::options::Options;
+use crate::lot::{Debt, Ended, Key, Locked, Wait};
 use crate::prim::atomic::Ordering;
+use crate::prim::mutant::{self, Mutant};
+use crate::sys::clock::Deadline;
+use core::time::Duration;
+
+/// A waiter whose alarm has rung in vain for that long, at growing intervals, sets none any more.
+const LONGEST_ALARM: Duration = Duration::from_millis(700);
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Waiting<'l> {
@@ -18,11 +25,6 @@ pub(super) struct Waiting<'l> {
 
 impl Lock for Waiting<'_> {
     #[inline]
-    fn word(&self) -> Word<'_> {
-        Word::Wide(&self.lock.word)
-    }
-
-    #[inline]
     fn key(&self) -> Key {
         self.lock.key()
     }
@@ -33,35 +35,71 @@ impl Lock for Waiting<'_> {
     }
 
     #[inline]
-    fn settler(&self) -> Option<&dyn Settler> {
-        Some(self)
+    fn load(&self) -> u64 {
+        self.lock.word.load(Ordering::Relaxed)
     }
-}
 
-impl Settler for Waiting<'_> {
+    #[inline]
+    fn exchange(&self, old: u64, new: u64, success: Ordering) -> Result<u64, u64> {
+        self.lock.exchange(old, new, success)
+    }
+
+    #[inline]
+    fn clear(&self, bits: u64) {
+        self.lock.word.fetch_and(!bits, Ordering::Relaxed);
+    }
+
     fn debt(&self) -> Option<Debt> {
         self.on_leave.map(|settle| self.lock.debt(settle))
     }
 
+    /// A writer that waits for long asks for the lock while it is queued: readers may take turns
+    /// without ever leaving the lock empty, so that no release wakes it.
+    fn sleep(
+        &self,
+        wait: Wait<'_>,
+        options: &Options,
+        until: Option<&Deadline>,
+        on_leave: impl FnMut(bool),
+    ) -> Ended {
+        let mut patience = Duration::from_nanos(options.hand_off_after_ns);
+        let alarm = if self.may_be_passed_by() { alarm_after(patience, until) } else { None };
+        let ring = |queue: &mut Locked<'_>, waiter| {
+            if is_first_that_writes(queue, waiter) {
+                self.lock.word.fetch_or(HANDOFF, Ordering::Relaxed);
+                settle(&raw const self.lock.word, queue, Cause::Left);
+            }
+            patience *= 2;
+            alarm_after(patience, until)
+        };
+        wait.sleep_ringing(alarm, ring, on_leave)
+    }
+
     fn settle(&self, queue: &mut Locked<'_>) {
-        settle(&raw const self.lock.word, queue, Cause::Left);
+        if !mutant::active(Mutant::RoleGivenUpUnsettled) {
+            settle(&raw const self.lock.word, queue, Cause::Left);
+        }
     }
 
     fn settle_after_leaving(&self) {
-        self.lock.settle_after_leaving();
+        if !mutant::active(Mutant::LeaverSettlesNothing) {
+            self.lock.settle_after_leaving();
+        }
     }
+}
 
+impl Waiting<'_> {
+    /// Whether the waiter may be passed by for ever without being woken. (A model has no time.)
     fn may_be_passed_by(&self) -> bool {
-        // Readers may take turns without ever leaving the lock empty. (A model has no time.)
         !cfg!(any(loom, shuttle))
             && matches!(self.kind, Kind::Writer | Kind::Upgradable)
             && self.lock.policy() != Policy::PreferReaders
     }
+}
 
-    fn has_waited_long(&self, queue: &mut Locked<'_>, waiter: &'static Waiter) {
-        if is_first_that_writes(queue, waiter) {
-            self.lock.word.fetch_or(HANDOFF, Ordering::Relaxed);
-            self.settle(queue);
-        }
-    }
+/// When the alarm of a waiter is to ring after `patience`; `None` if `end` comes first, or it has
+/// been long enough.
+fn alarm_after(patience: Duration, end: Option<&Deadline>) -> Option<Deadline> {
+    let ends = end.is_some_and(|end| end.is_within(patience));
+    (!ends && patience < LONGEST_ALARM).then(|| Deadline::after(patience))
 }

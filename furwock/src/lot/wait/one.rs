@@ -85,11 +85,11 @@ impl<'d> Wait<'d> {
         self
     }
 
-    /// Notes what the waiter owes if it leaves without returning.
+    /// Notes what the waiter owes, if anything, if it leaves without returning.
     #[inline]
-    pub(crate) fn owing(self, debt: Debt) -> Self {
+    pub(crate) fn owing(self, debt: Option<Debt>) -> Self {
         // SAFETY: the node is the caller's; nothing else looks at its debt.
-        unsafe { self.waiter.debt.set(Some(debt)) };
+        unsafe { self.waiter.debt.set(debt) };
         self
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::lock::bits::Role;
-use crate::lock::contender::MOST_AHEAD;
+use crate::lock::spin::MOST_AHEAD;
 
 const ROLES: [Role; 3] = [Role::Newcomer, Role::Spinner, Role::Woken];
 
