@@ -47,9 +47,9 @@ pub enum furwock_lock_how {
     FURWOCK_HOW_STOLEN,
     /// The caller spun until it was free.
     FURWOCK_HOW_SPUN,
-    /// The caller slept, was woken, and took it.
+    /// The caller slept, and took it once it ran again.
     FURWOCK_HOW_SLEPT,
-    /// It was handed to the caller, which slept.
+    /// It was handed to the caller as it slept; a reader that slept and was let in gets this, too.
     FURWOCK_HOW_HANDED_OVER,
 }
 

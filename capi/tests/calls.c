@@ -220,7 +220,7 @@ TEST(futex_wake_op__changes_and_wakes_both)
 	join(&waiters[1]);
 }
 
-/* A shared word is the kernel's: the system call itself wakes whom furwock let wait. */
+/* A shared word is the kernel's: the system call itself wakes furwock's waiters. */
 TEST(futex__shared_words_go_to_the_kernel)
 {
 	uint32_t *word = shared_memory(sizeof(*word));
@@ -813,7 +813,7 @@ static struct timespec any_time(void)
 
 static void any_futex_call(void)
 {
-	/* No priority inheritance: the kernel's, which may wait for nobody. */
+	/* No priority inheritance: the kernel's calls may wait for no thread. */
 	static const int ops[] = { 0, 1, 2, 3, 4, 5, 9, 10, 14, 99 };
 	int op = ops[any(10)] | (any(4) ? FUTEX_PRIVATE_FLAG : 0) |
 		 (any(6) ? 0 : FUTEX_CLOCK_REALTIME);

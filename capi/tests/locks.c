@@ -100,7 +100,7 @@ static int elsewhere(struct call call)
 	elsewhere((struct call){ .until = furwock_rwlock_##enter##_until,	\
 				 .leave = furwock_rwlock_##exit })
 
-/* Who may come in besides what the caller is: three letters, r, u, w or -. */
+/* Which kinds may enter beside the caller: three letters, r, u, w or -. */
 static void check_admits(const char *kinds)
 {
 	char seen[] = "---";
@@ -506,7 +506,7 @@ TEST(rwlock__unlocks_count_whom_they_let_in)
 	check_admits("ruw");
 }
 
-/* After a fair release the caller, who comes at once, comes after who waits. */
+/* After a fair release the caller, which comes at once, comes after the waiter. */
 static void check_fair(int (*enter)(furwock_rwlock *),
 		       int (*leave_fairly)(furwock_rwlock *))
 {
@@ -740,8 +740,8 @@ TEST(mutex__a_fair_unlock_hands_over)
 }
 
 /*
- * A waiter that has been woken takes a while to come. Who may not steal waits for
- * it, some milliseconds; on a busy machine it may come later yet.
+ * A waiter that has been woken takes a while to come. A thread that may not
+ * steal waits for it, some milliseconds; on a busy machine it may come later yet.
  */
 TEST(mutex__stealing_is_told_and_can_be_left)
 {
@@ -802,8 +802,8 @@ static furwock_lock_status robbed(uint64_t hand_off_after_ns, int64_t sleep)
 }
 
 /*
- * Who asks at once is given the mutex by the next release; who would ask in some
- * centuries isn't, however long it has waited.
+ * A waiter that asks at once is given the mutex by the next release; one that
+ * would ask in some centuries isn't, however long it has waited.
  */
 TEST(mutex__asks_for_a_hand_off_when_told_to)
 {
@@ -1087,8 +1087,8 @@ TEST(attempt__may_be_handed_the_mutex)
 	CHECK_EQ(mutex.word, 0);
 }
 
-/* Who leaves it, when it is its turn, leaves it to who waits behind it. */
-TEST(attempt__given_up_strands_nobody)
+/* A thread that gives up at its turn leaves the mutex to the next waiter. */
+TEST(attempt__given_up_strands_no_waiter)
 {
 	struct attempter attempter = { .gives_up = true };
 	struct locker behind;

@@ -173,7 +173,7 @@ fn crowded_rwlock(policy: Policy, biased: bool) {
 }
 
 #[test]
-fn a_crowded_rwlock_loses_nobody_under_any_policy() {
+fn a_crowded_rwlock_loses_no_thread_under_any_policy() {
     for policy in [
         Policy::PhaseFair,
         Policy::Recursive,
@@ -188,12 +188,12 @@ fn a_crowded_rwlock_loses_nobody_under_any_policy() {
 }
 
 #[test]
-fn a_crowded_mutex_loses_nobody() {
+fn a_crowded_mutex_loses_no_thread() {
     explore(crowded_mutex);
 }
 
 #[test]
-fn a_crowded_condvar_loses_nobody() {
+fn a_crowded_condvar_loses_no_thread() {
     explore(crowded_condvar);
 }
 

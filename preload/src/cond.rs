@@ -1,6 +1,6 @@
 //! `pthread_cond_*`.
 
-use crate::layout::{Cond, Kind, Mutex};
+use crate::layout::{Cond, Mutex, MutexKind};
 use crate::{cancel, glibc, probes, shared_cond, time};
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -164,12 +164,12 @@ unsafe fn wait(
     // SAFETY: by this function's contract.
     let (cond, mutex) = unsafe { (Cond::from_ptr(cond), Mutex::from_ptr(mutex)) };
     let kind = mutex.kind();
-    if matches!(kind, Kind::Recursive | Kind::ErrorCheck) && !mutex.is_own() {
+    if matches!(kind, MutexKind::Recursive | MutexKind::ErrorCheck) && !mutex.is_own() {
         return EPERM;
     }
     let wait = || match kind {
         // SAFETY: by this function's contract.
-        Kind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
+        MutexKind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
         _ => wait_with_own_mutex(cond, mutex, kind, deadline),
     };
     // SAFETY: may unwind this frame, which has nothing to drop.
@@ -184,7 +184,7 @@ unsafe fn wait(
 fn wait_with_own_mutex(
     cond: &Cond,
     mutex: &Mutex,
-    kind: Kind,
+    kind: MutexKind,
     deadline: Option<&Deadline>,
 ) -> Result<Outcome, c_int> {
     if mutex.is_nested() {
@@ -269,7 +269,7 @@ unsafe fn wait_with_glibcs_mutex(
 /// the code at the target of its jump, expects that.
 fn lock_again(mutex: &Mutex) {
     let kind = mutex.kind();
-    if kind == Kind::Glibc {
+    if kind == MutexKind::Glibc {
         // SAFETY: the program's mutex.
         unsafe { glibc::pthread_mutex_lock(mutex.as_ptr()) };
         mutex.waiter_is_back();

@@ -380,13 +380,13 @@ fn lead_cancellation_in() {
     if !lead_in() {
         // glibc installs the handler with the first cancellation, which would already meet it: so a
         // thread of our own is cancelled first.
-        cancel_somebody();
+        cancel_a_thread_of_our_own();
         lead_in();
     }
     LED_IN.store(true, Ordering::Release);
 }
 
-fn cancel_somebody() {
+fn cancel_a_thread_of_our_own() {
     /// Calls no cancellation point.
     extern "C" fn wait(is_cancelled: *mut c_void) -> *mut c_void {
         // SAFETY: what is passed below, where the thread is waited for.

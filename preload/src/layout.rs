@@ -24,7 +24,7 @@ const _: () = assert!(align_of::<Mutex>() <= align_of::<libc::pthread_mutex_t>()
 
 /// What kind of mutex it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum MutexKind {
     /// Normal, default or adaptive: nothing is checked.
     Plain,
     Recursive,
@@ -75,13 +75,13 @@ impl Mutex {
         kind == 0 || (kind & GLIBC_BITS == 0 && (kind ^ (kind >> 1)) & 1 == 0)
     }
 
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> MutexKind {
         let kind = self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed);
         match kind & 3 {
-            _ if kind & GLIBC_BITS != 0 => Kind::Glibc,
-            libc::PTHREAD_MUTEX_RECURSIVE => Kind::Recursive,
-            libc::PTHREAD_MUTEX_ERRORCHECK => Kind::ErrorCheck,
-            _ => Kind::Plain,
+            _ if kind & GLIBC_BITS != 0 => MutexKind::Glibc,
+            libc::PTHREAD_MUTEX_RECURSIVE => MutexKind::Recursive,
+            libc::PTHREAD_MUTEX_ERRORCHECK => MutexKind::ErrorCheck,
+            _ => MutexKind::Plain,
         }
     }
 

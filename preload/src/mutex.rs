@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 
-use crate::layout::{Kind, Mutex};
+use crate::layout::{Mutex, MutexKind};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -44,7 +44,7 @@ fn lock_plain_slow(mutex: &Mutex) -> c_int {
     let tried = can_try();
     closed(|| {
         mutex.take_after(tried);
-        mutex.held_as(Kind::Plain);
+        mutex.held_as(MutexKind::Plain);
     });
     probes::mutex_acquired(mutex);
     0
@@ -55,7 +55,7 @@ fn lock_plain_slow(mutex: &Mutex) -> c_int {
 fn lock_typed(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
     // A free mutex isn't this thread's: no rule of its kind forbids taking it.
-    if kind != Kind::Glibc {
+    if kind != MutexKind::Glibc {
         probes::mutex_entry(mutex);
         let tid = mutex.try_take();
         if tid != 0 {
@@ -88,11 +88,11 @@ pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     let kind = mutex.kind();
-    if kind == Kind::Glibc {
+    if kind == MutexKind::Glibc {
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_trylock(mutex.as_ptr()) };
     }
-    if kind == Kind::Recursive && mutex.is_own() {
+    if kind == MutexKind::Recursive && mutex.is_own() {
         return mutex.lock_again();
     }
     if !mutex.raw.try_lock() {
@@ -110,7 +110,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
 ) -> c_int {
     // SAFETY: the program's mutex and timespec.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.kind() != Kind::Glibc {
+    if mutex.kind() != MutexKind::Glibc {
         probes::mutex_timedlock_entry(mutex, at);
     }
     mutex.lock_checked(
@@ -132,7 +132,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     let Some(clock_known) = time::clock(clock) else { return EINVAL };
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.kind() != Kind::Glibc {
+    if mutex.kind() != MutexKind::Glibc {
         probes::mutex_clocklock_entry(mutex, clock, at);
     }
     mutex.lock_checked(
@@ -164,9 +164,9 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
 fn unlock_typed(mutex: &Mutex) -> c_int {
     match mutex.kind() {
         // SAFETY: the program's mutex.
-        Kind::Glibc => return unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
-        Kind::Recursive | Kind::ErrorCheck if !mutex.is_own() => return EPERM,
-        Kind::Recursive if !mutex.take_off() => return 0,
+        MutexKind::Glibc => return unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
+        MutexKind::Recursive | MutexKind::ErrorCheck if !mutex.is_own() => return EPERM,
+        MutexKind::Recursive if !mutex.take_off() => return 0,
         _ => mutex.owner.store(0, Ordering::Relaxed),
     }
     if !mutex.try_give() {
@@ -190,7 +190,7 @@ fn unlock_slow(mutex: &Mutex) -> c_int {
 pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if mutex.kind() == Kind::Glibc {
+    if mutex.kind() == MutexKind::Glibc {
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_destroy(mutex.as_ptr()) };
     }
@@ -232,9 +232,9 @@ impl Mutex {
     ) -> c_int {
         let kind = self.kind();
         match kind {
-            Kind::Glibc => return glibcs(self.as_ptr()),
-            Kind::Recursive if self.is_own() => return self.lock_again(),
-            Kind::ErrorCheck if self.is_own() => return EDEADLK,
+            MutexKind::Glibc => return glibcs(self.as_ptr()),
+            MutexKind::Recursive if self.is_own() => return self.lock_again(),
+            MutexKind::ErrorCheck if self.is_own() => return EDEADLK,
             _ => {}
         }
         let result = closed(|| {
@@ -302,15 +302,15 @@ impl Mutex {
     }
 
     /// Notes the holder where debuggers look, and the first of a recursive mutex's locks.
-    pub(crate) fn held_as(&self, kind: Kind) {
+    pub(crate) fn held_as(&self, kind: MutexKind) {
         self.held_by(thread_id(), kind);
     }
 
     /// The count is set before the owner: a signal handler that finds its thread the owner relies
     /// on the count.
     #[inline(always)]
-    fn held_by(&self, tid: u32, kind: Kind) {
-        if kind == Kind::Recursive {
+    fn held_by(&self, tid: u32, kind: MutexKind) {
+        if kind == MutexKind::Recursive {
             self.count.store(1, Ordering::Relaxed);
         }
         compiler_fence(Ordering::Release);
@@ -330,7 +330,7 @@ impl Mutex {
 
     /// Whether it is recursive and held more than once.
     pub(crate) fn is_nested(&self) -> bool {
-        self.kind() == Kind::Recursive && self.count.load(Ordering::Relaxed) > 1
+        self.kind() == MutexKind::Recursive && self.count.load(Ordering::Relaxed) > 1
     }
 
     /// Takes one lock off a recursive mutex. Returns whether it was the last.

@@ -7,7 +7,7 @@ use crate::layout::Semaphore;
 use crate::{cancel, glibc, time};
 use core::ffi::c_int;
 use furwock::TooManyPermits;
-use furwock::unstable::semaphore::{Acquired, acquire_interruptible, release_quietly};
+use furwock::unstable::semaphore::{PermitWaited, acquire_interruptible, release_quietly};
 use furwock::unstable::signals::closed;
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EINTR, EINVAL, EOVERFLOW, ETIMEDOUT};
@@ -126,16 +126,16 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
     let acquire = || closed(|| acquire_interruptible(&semaphore.raw, deadline));
     let may_be_cancelled =
-        |ended: &Acquired| matches!(ended, Acquired::Interrupted | Acquired::Signalled);
-    let mut ended = Acquired::Interrupted;
-    while ended == Acquired::Interrupted {
+        |ended: &PermitWaited| matches!(ended, PermitWaited::Interrupted | PermitWaited::Signalled);
+    let mut ended = PermitWaited::Interrupted;
+    while ended == PermitWaited::Interrupted {
         // SAFETY: may unwind this frame, which has nothing to drop.
         ended = unsafe { cancel::point(acquire, may_be_cancelled) };
     }
     match ended {
-        Acquired::TimedOut => failed(ETIMEDOUT),
-        Acquired::Signalled => failed(EINTR),
-        Acquired::Permit | Acquired::Interrupted => 0,
+        PermitWaited::TimedOut => failed(ETIMEDOUT),
+        PermitWaited::Signalled => failed(EINTR),
+        PermitWaited::Permit | PermitWaited::Interrupted => 0,
     }
 }
 

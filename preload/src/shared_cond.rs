@@ -8,7 +8,7 @@
 //! another process isn't ordered with a mutex that only this process has, so that it can't be
 //! missed in this way.)
 
-use crate::layout::{Kind, Mutex};
+use crate::layout::{Mutex, MutexKind};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -52,7 +52,7 @@ pub(crate) extern "C" fn forget() {
 struct Exchanged<'m> {
     stand_in: *mut pthread_mutex_t,
     mutex: &'m Mutex,
-    kind: Kind,
+    kind: MutexKind,
     /// It is recursive and was held more than once: one lock was taken off, as in glibc.
     nested: bool,
 }
@@ -90,10 +90,10 @@ pub(crate) unsafe fn wait(
     // SAFETY: by this function's contract.
     let own = unsafe { Mutex::from_ptr(mutex) };
     let kind = own.kind();
-    if kind == Kind::Glibc {
+    if kind == MutexKind::Glibc {
         return glibcs(mutex);
     }
-    if matches!(kind, Kind::Recursive | Kind::ErrorCheck) && !own.is_own() {
+    if matches!(kind, MutexKind::Recursive | MutexKind::ErrorCheck) && !own.is_own() {
         return libc::EPERM;
     }
     let stand_in = stand_in(cond);

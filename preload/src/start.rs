@@ -129,7 +129,7 @@ fn mutex_kinds_are_where_expected() -> bool {
         libc::pthread_mutexattr_settype(attr.as_mut_ptr(), libc::PTHREAD_MUTEX_RECURSIVE);
         libc::pthread_mutex_init(mutex.as_mut_ptr(), attr.as_ptr());
         libc::pthread_mutexattr_destroy(attr.as_mut_ptr());
-        layout::Mutex::from_ptr(mutex.as_mut_ptr()).kind() == layout::Kind::Recursive
+        layout::Mutex::from_ptr(mutex.as_mut_ptr()).kind() == layout::MutexKind::Recursive
     }
 }
 

@@ -94,7 +94,7 @@ impl Object for Barriers {
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         for (which, place) in world.places.iter().enumerate() {
-            assert_eq!(place.get().arrived(), 0, "somebody seems to wait");
+            assert_eq!(place.get().arrived(), 0, "a thread seems to wait");
             let arrivals = world.arrived[which].get();
             assert_eq!(world.led[which].get(), arrivals / size as i64, "leaders of all rounds");
         }
@@ -124,7 +124,7 @@ impl World {
         if leads {
             self.led[which].add(1);
             if together && remade {
-                // Nobody comes here before all have met at the other.
+                // No thread comes here before all have met at the other.
                 place.put(RawBarrier::saying(u32::MAX / 2));
                 place.put(RawBarrier::new());
             }

@@ -112,10 +112,10 @@ impl Object for Condvars {
             present.set(Some(foreign::come(&phase.start.foreign, world.condvar.address())));
         };
         let end = |_: &Phase<Self>| {
-            assert!(world.condvar.get().says_nobody(), "the condvar says that somebody waits");
+            assert!(world.condvar.get().says_no_waiters(), "the condvar says that a thread waits");
             for mutex in &world.mutexes {
                 let says = mutex.get().at_rest_says(false);
-                assert_eq!(says, 0, "a mutex says that somebody is there: {says:#x}");
+                assert_eq!(says, 0, "a mutex isn't at rest: {says:#x}");
             }
             let (notified, signalled) = (world.notified.get(), world.signalled.get());
             let passed_on = notified - signalled;

@@ -59,13 +59,13 @@ impl<T> Place<T> {
 
     /// Puts an object over the one that is there, which isn't dropped.
     pub(super) fn put(&self, object: T) {
-        // SAFETY: nobody uses the object that was there.
+        // SAFETY: no thread uses the object that was there.
         unsafe { self.at().write(object) }
     }
 
     /// Drops the object.
     pub(super) fn remove(&self) {
-        // SAFETY: nobody uses the object, and another is put in its place before anybody does.
+        // SAFETY: no thread uses the object, and another is put in its place before any does.
         unsafe { self.at().drop_in_place() }
     }
 }
@@ -151,14 +151,14 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn look(&self) -> u32 {
         let [first, second] = [0, 1].map(|page: usize| self.pages[page].load(Ordering::Relaxed));
-        assert_eq!(first, second, "somebody writes beside a reader");
+        assert_eq!(first, second, "a thread writes beside a reader");
         first
     }
 
     pub(super) fn change(&self) {
         let seen = self.pages[0].load(Ordering::Relaxed);
         for page in &self.pages {
-            assert_eq!(page.load(Ordering::Relaxed), seen, "somebody writes beside a writer");
+            assert_eq!(page.load(Ordering::Relaxed), seen, "a thread writes beside a writer");
             page.store(seen + 1, Ordering::Relaxed);
         }
         self.written.add(1);
@@ -206,10 +206,10 @@ pub(super) fn in_phases<O: Object>(
     end(program.phases.last().expect("one phase"));
 }
 
-/// At the end: no bucket counts anybody.
+/// At the end: no bucket counts a waiter.
 pub(super) fn check_buckets() {
-    let nobody = [0, 64].map(Key::word).into_iter().all(lot::is_empty);
-    assert!(nobody, "a bucket counts waiters that aren't there");
+    let all_empty = [0, 64].map(Key::word).into_iter().all(lot::is_empty);
+    assert!(all_empty, "a bucket counts waiters that aren't there");
 }
 
 pub(super) fn passed() -> Deadline {

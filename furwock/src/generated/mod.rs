@@ -20,7 +20,7 @@
 //!
 //! shuttle is sequentially consistent: nothing here is evidence on orderings, which is loom's
 //! business. The facade's limits are the other models': time is only order (a deadline has always
-//! passed, nobody's turn is ever over), a row has one slot, the table two buckets, whose locks are
+//! passed, no thread's turn is ever over), a row has one slot, the table two buckets, whose locks are
 //! the checker's own. Signal handlers don't run, and memory never runs out.
 //!
 //! ```text

@@ -42,7 +42,7 @@ pub(super) struct Start {
     foreign: Vec<Foreign>,
 }
 
-/// What a free mutex's word may say though nobody waits.
+/// What a free mutex's word may say though no thread waits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RawMutexSays {
     parked: bool,
@@ -125,13 +125,13 @@ impl Object for Mutexes {
                 world.place.get().unlock();
             }
             let stale = phase.start.stale;
-            // A release that believes a stale PARKED claims wakes for nobody (M-4).
+            // A release that believes a stale PARKED claims wakes for no waiter (M-4).
             let but_wakes = stale.wakes || stale.parked;
             let says = world.place.get().at_rest_says(but_wakes);
             assert_eq!(
                 says & !stale.mutex().at_rest_says(but_wakes),
                 0,
-                "the word says that somebody is there: {says:#x}"
+                "the word isn't at rest: {says:#x}"
             );
             present.take().expect("they came").leave();
         };
@@ -229,13 +229,13 @@ impl World {
             if section.fair {
                 let given = mutex.unlock_fair();
                 let alone = self.about.was_alone(seen, true);
-                assert!(!(given && alone), "given to somebody, and nobody was about");
+                assert!(!(given && alone), "given to a waiter, and no thread was about");
             } else {
                 mutex.unlock();
             }
         } else {
             let alone = self.about.was_alone(seen, true);
-            assert!(gave_up || !alone, "{:?} failed, and nobody was about", section.enter);
+            assert!(gave_up || !alone, "{:?} failed, and no thread was about", section.enter);
         }
         self.about.leave();
     }

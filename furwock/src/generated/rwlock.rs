@@ -174,7 +174,10 @@ impl Object for RwLocks {
         end(&world, last);
         foreigners.take().expect("put back").leave();
         if !last.is_childs() {
-            assert!(world.place.get().try_lock_exclusive(), "a lock that nobody has can't be had");
+            assert!(
+                world.place.get().try_lock_exclusive(),
+                "a lock that no thread has can't be had"
+            );
             world.place.get().unlock_exclusive();
         }
         world.pages.check();
@@ -219,10 +222,10 @@ fn end(world: &World, start: &Start) {
         lock.unlock_exclusive();
     }
     let left = lock.at_rest_says() & !start.stale_bits();
-    assert_eq!(left, 0, "the word says that somebody is there: {lock:?}");
+    assert_eq!(left, 0, "the word isn't at rest: {lock:?}");
     let by_parent = lock.at_rest_says() != 0 && start.word == Word::ParentsWriter;
-    assert!(by_parent || !lock.is_locked(), "somebody seems to be inside: {lock:?}");
-    assert!(slots::nobody_is_awaited(), "a slot is waited for by nobody");
+    assert!(by_parent || !lock.is_locked(), "a thread seems to be inside: {lock:?}");
+    assert!(slots::no_slot_is_awaited(), "a slot says that a thread waits for it");
 }
 
 impl World {
@@ -280,7 +283,7 @@ impl World {
             } else {
                 !self.owners.was_alone(owners, false)
             };
-            assert!(met, "{enter:?} failed, and nobody was about that could have kept it out");
+            assert!(met, "{enter:?} failed, and no thread was about that could have kept it out");
         }
         if owns {
             self.owners.leave();
@@ -377,12 +380,12 @@ impl World {
                     self.inside.leave(Holding::Upgradable);
                     *holding = Holding::Writer;
                     self.inside.enter(Holding::Writer);
-                    assert_eq!(self.pages.look(), seen, "somebody wrote beside the upgrader");
+                    assert_eq!(self.pages.look(), seen, "a thread wrote beside the upgrader");
                 } else {
                     let alone = self.about.was_alone(began, true);
                     assert!(
                         !alone,
-                        "{step:?} failed, and nobody was about that could have hindered it"
+                        "{step:?} failed, and no thread was about that could have hindered it"
                     );
                 }
                 self.look(*holding);

@@ -11,7 +11,7 @@ use super::runner::{Object, Phase, Program};
 use crate::lock::RawSemaphore;
 use crate::lot;
 use crate::unstable::interrupt;
-use crate::unstable::semaphore::{Acquired, acquire_interruptible};
+use crate::unstable::semaphore::{PermitWaited, acquire_interruptible};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -94,7 +94,7 @@ impl Object for Semaphores {
             let semaphore = world.place.get();
             assert_eq!(world.most.get(), world.least.get(), "a program that counts wrong");
             assert_eq!(i64::from(semaphore.available()), world.most.get(), "permits at the end");
-            assert_eq!(semaphore.waiters(), 0, "somebody seems to wait");
+            assert_eq!(semaphore.waiters(), 0, "a thread seems to wait");
             present.take().expect("they came").leave();
         };
         let own = Arc::clone(&world);
@@ -174,18 +174,18 @@ impl World {
                 true
             }
             Way::Interruptible => {
-                while acquire_interruptible(semaphore, None) != Acquired::Permit {}
+                while acquire_interruptible(semaphore, None) != PermitWaited::Permit {}
                 true
             }
             Way::Try => semaphore.try_acquire(),
             Way::Timed => semaphore.acquire_until(&passed()),
             Way::TimedInterruptible => {
-                acquire_interruptible(semaphore, Some(&passed())) == Acquired::Permit
+                acquire_interruptible(semaphore, Some(&passed())) == PermitWaited::Permit
             }
         };
         if taken {
             self.most.add(-1);
-            assert!(self.most.get() >= 0, "a permit that nobody gave");
+            assert!(self.most.get() >= 0, "a permit that no thread gave");
         } else {
             self.least.add(1);
             let always = enough && self.dry.get() == dry;

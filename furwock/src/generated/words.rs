@@ -33,8 +33,8 @@ struct World {
     /// Waits that wakes counted, and waits that say that they were woken.
     counted: Note,
     woken: Note,
-    /// Futures that were dropped: the wakes that they got went on to others, uncounted, or to
-    /// nobody.
+    /// Futures that were dropped: the wakes that they got went on to others, uncounted, or were
+    /// the last.
     dropped: Note,
 }
 

@@ -81,12 +81,12 @@ impl RawBarrier {
     #[inline(never)]
     pub(crate) fn wait_without_node(&self, count: u32) -> bool {
         let waiter = Waiter::new();
-        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its guests
+        // SAFETY: the wait ends with the waiter in no queue, and its gate is known to its users
         // only, which are waited for. (The leader, once it has opened it, needs its address alone.)
         let waiter = unsafe { &*core::ptr::from_ref(&waiter) };
         let gate = Gate::for_one_wait(waiter);
         let leads = self.wait_as(waiter, count);
-        gate.see_guests_off();
+        gate.wait_for_users();
         leads
     }
 
@@ -106,7 +106,7 @@ impl RawBarrier {
                     gate.wait(openings);
                 }
                 if gate.is_of(waiter) {
-                    waiter.stands_nowhere();
+                    waiter.set_queued_nowhere();
                 } else {
                     gate.leave();
                 }
@@ -125,7 +125,7 @@ impl RawBarrier {
         if arrived >= count {
             bucket.retract();
             self.arrived.store(0, Ordering::Relaxed);
-            return Arrival::Leads(bucket.dismiss_first(key).map(Gate::of));
+            return Arrival::Leads(bucket.remove_first(key).map(Gate::of));
         }
         self.arrived.store(arrived, Ordering::Relaxed);
         let gate = match bucket.first(key).map(|first| Gate::of(first.waiter())) {
@@ -137,7 +137,7 @@ impl RawBarrier {
             // (In a forked child there may be none for threads that arrived before.)
             None => {
                 // SAFETY: the caller's own node, which serves this wait and no other.
-                unsafe { bucket.stand(waiter, key) };
+                unsafe { bucket.enqueue_without_wakes(waiter, key) };
                 Gate::of(waiter)
             }
         };

@@ -88,8 +88,8 @@ pub(super) enum Progress {
     Taken,
     /// The lock may be free: look at it again.
     LookAgain,
-    /// The same, of a waiter that woke by itself before its deadline.
-    Overslept,
+    /// The same: the waiter woke by itself, before its deadline.
+    IntervalOver,
     TimedOut,
 }
 
@@ -161,7 +161,7 @@ impl<'o, L: Lock> Contender<'o, L> {
                 }
             });
             match waited {
-                Progress::LookAgain | Progress::Overslept => {}
+                Progress::LookAgain | Progress::IntervalOver => {}
                 Progress::Taken => return Progress::Taken,
                 Progress::TimedOut => return self.give_up(),
             }
@@ -363,7 +363,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             return Progress::Taken;
         }
         let timed_out = self.options.deadline.as_ref().is_some_and(Deadline::has_passed);
-        if timed_out { Progress::TimedOut } else { Progress::Overslept }
+        if timed_out { Progress::TimedOut } else { Progress::IntervalOver }
     }
 
     /// Takes the lock from an owner that has ended, if the caller asked for that.

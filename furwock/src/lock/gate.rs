@@ -17,7 +17,7 @@ use crate::sys::thread::nap;
 const SLEEPERS: u32 = 1;
 const OPENING: u32 = 2;
 
-/// In `guests`, of a gate whose memory goes with the wait of the first: the others are counted.
+/// In `users`, of a gate whose memory goes with the wait of the first: the others are counted.
 const COUNTED: u32 = 1 << 31;
 
 /// The gate in a node, which has room for its two words.
@@ -31,10 +31,10 @@ impl Gate {
         Self { room: &waiter.room }
     }
 
-    /// The gate of a waiter that goes when its wait ends, once its guests have left.
+    /// The gate of a waiter that goes when its wait ends, once its users have left.
     pub(super) fn for_one_wait(waiter: &'static Waiter) -> Self {
         let gate = Self::of(waiter);
-        gate.guests().store(COUNTED, Ordering::Relaxed);
+        gate.users().store(COUNTED, Ordering::Relaxed);
         gate
     }
 
@@ -47,7 +47,7 @@ impl Gate {
     }
 
     /// How many besides the first may look at it, if they are counted.
-    fn guests(self) -> &'static AtomicU32 {
+    fn users(self) -> &'static AtomicU32 {
         &self.room.words[1]
     }
 
@@ -55,22 +55,22 @@ impl Gate {
     /// queued in.
     #[inline]
     pub(super) fn enter(self) {
-        if self.guests().load(Ordering::Relaxed) != 0 {
-            self.guests().fetch_add(1, Ordering::Relaxed);
+        if self.users().load(Ordering::Relaxed) != 0 {
+            self.users().fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// The caller, which entered, doesn't look at it again.
     #[inline]
     pub(super) fn leave(self) {
-        if self.guests().load(Ordering::Relaxed) != 0 {
-            self.guests().fetch_sub(1, Ordering::Release);
+        if self.users().load(Ordering::Relaxed) != 0 {
+            self.users().fetch_sub(1, Ordering::Release);
         }
     }
 
     /// Waits until all threads that entered have left.
-    pub(super) fn see_guests_off(self) {
-        while self.guests().load(Ordering::Acquire) != COUNTED {
+    pub(super) fn wait_for_users(self) {
+        while self.users().load(Ordering::Acquire) != COUNTED {
             spin_loop();
             if !cfg!(any(loom, shuttle)) {
                 nap();

@@ -105,13 +105,13 @@ impl Options {
 pub enum How {
     /// It was free, and no thread waited for it.
     Fast,
-    /// It was free, though others waited for it or had just had it: taken past them.
+    /// It was free, though others waited for it or had just had it: the caller overtook them.
     Stolen,
     /// The caller spun until it was free.
     Spun,
-    /// The caller slept, and took it when it ran again.
+    /// The caller slept, and took it once it ran again.
     Slept,
-    /// It was given to the caller, which slept.
+    /// It was handed to the caller as it slept; a reader that slept and was let in gets this, too.
     HandedOver,
 }
 

@@ -57,7 +57,7 @@ fn two_wakers() {
 
 /// A wait on both words whose deadline passes, and another that waits for the second: the wake goes
 /// to one of the two that still waits.
-fn a_wake_passes_by_who_has_left() {
+fn a_wake_passes_by_a_thread_that_has_left() {
     let words = Arc::new(Words::default());
     let any = {
         let words = Arc::clone(&words);
@@ -148,8 +148,8 @@ fn one_waiter_is_woken_once() {
 }
 
 #[test]
-fn a_wake_goes_to_somebody_who_waits() {
-    explore(2, a_wake_passes_by_who_has_left);
+fn a_wake_goes_to_a_thread_that_waits() {
+    explore(2, a_wake_passes_by_a_thread_that_has_left);
 }
 
 #[test]

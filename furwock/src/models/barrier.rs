@@ -124,7 +124,7 @@ fn three_meet_with_one_leader() {
 }
 
 #[test]
-fn who_has_no_node_stands_on_the_stack() {
+fn a_thread_without_a_node_waits_on_its_stack() {
     explore(2, two_without_nodes);
 }
 
@@ -144,6 +144,6 @@ fn rejects_a_gate_that_publishes_nothing() {
 }
 
 #[test]
-fn rejects_a_gate_that_forgets_who_sleeps() {
+fn rejects_a_gate_that_forgets_its_sleepers() {
     rejects(Mutant::GateForgetsSleepers, 2, || two_meet(1));
 }

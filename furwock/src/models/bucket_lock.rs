@@ -1,4 +1,4 @@
-//! The bucket lock excludes, and wakes who sleeps for it.
+//! The bucket lock excludes, and wakes the threads that sleep for it.
 
 use super::{explore, rejects};
 use crate::lot::ShortLock;

@@ -9,24 +9,24 @@ use loom::thread;
 use std::sync::Arc;
 
 #[derive(Default)]
-struct Gate {
+struct Condition {
     locks: Apart<RawMutex, RawCondvar>,
-    open: CheckedCell<bool>,
+    holds: CheckedCell<bool>,
 }
 
-impl Gate {
-    fn pass(&self) {
+impl Condition {
+    fn wait(&self) {
         let (mutex, condvar) = (&self.locks.a, &self.locks.b);
         mutex.lock();
         // SAFETY: under the mutex; loom checks it.
-        while !unsafe { self.open.get() } {
+        while !unsafe { self.holds.get() } {
             condvar.wait(mutex, None);
         }
         mutex.unlock();
     }
 
     /// Waits once, at most until a deadline that has passed. Returns the outcome.
-    fn try_pass(&self) -> Outcome {
+    fn try_wait(&self) -> Outcome {
         let passed = Deadline::at(Clock::Monotonic, 0, 0);
         self.locks.a.lock();
         let outcome = self.locks.b.wait(&self.locks.a, passed.as_ref());
@@ -34,10 +34,10 @@ impl Gate {
         outcome
     }
 
-    fn open(&self, notify: impl Fn(&RawCondvar), held: bool) {
+    fn set(&self, notify: impl Fn(&RawCondvar), held: bool) {
         self.locks.a.lock();
         // SAFETY: under the mutex; loom checks it.
-        unsafe { self.open.set(true) };
+        unsafe { self.holds.set(true) };
         if held {
             notify(&self.locks.b);
         }
@@ -63,40 +63,40 @@ fn two_signals(condvar: &RawCondvar) {
 }
 
 fn waiters_pass(waiters: usize, notify: fn(&RawCondvar), held: bool) {
-    waiters_pass_at(Gate::default(), waiters, notify, held);
+    waiters_pass_at(Condition::default(), waiters, notify, held);
 }
 
 /// The same, in a forked child whose mutex has the SPIN of one of its parent's threads.
 pub(super) fn waiters_pass_in_child(waiters: usize, notify: fn(&RawCondvar), held: bool) {
-    let mut gate = Gate::default();
-    gate.locks.a = RawMutex::with_stale_spinner();
-    waiters_pass_at(gate, waiters, notify, held);
+    let mut condition = Condition::default();
+    condition.locks.a = RawMutex::with_stale_spinner();
+    waiters_pass_at(condition, waiters, notify, held);
 }
 
-fn waiters_pass_at(gate: Gate, waiters: usize, notify: fn(&RawCondvar), held: bool) {
-    let gate = Arc::new(gate);
+fn waiters_pass_at(condition: Condition, waiters: usize, notify: fn(&RawCondvar), held: bool) {
+    let condition = Arc::new(condition);
     let waiters: Vec<_> = (0..waiters)
         .map(|_| {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || gate.pass())
+            let condition = Arc::clone(&condition);
+            thread::spawn(move || condition.wait())
         })
         .collect();
-    gate.open(notify, held);
+    condition.set(notify, held);
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-    assert!(gate.locks.a.is_quiet() || crate::sys::fork::is_child());
+    assert!(condition.locks.a.is_quiet() || crate::sys::fork::is_child());
 }
 
 /// A signal and a deadline: if the signal says that it reached the waiter, the waiter was
 /// signalled.
 fn signal_or_deadline() {
-    let gate = Arc::new(Gate::default());
+    let condition = Arc::new(Condition::default());
     let waiter = {
-        let gate = Arc::clone(&gate);
-        thread::spawn(move || gate.try_pass())
+        let condition = Arc::clone(&condition);
+        thread::spawn(move || condition.try_wait())
     };
-    gate.locks.a.lock();
-    let reached = gate.locks.b.notify_one();
-    gate.locks.a.unlock();
+    condition.locks.a.lock();
+    let reached = condition.locks.b.notify_one();
+    condition.locks.a.unlock();
     assert_eq!(waiter.join().unwrap() == Outcome::Signalled, reached);
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// The kernel takes a thread off its lists after the thread's last instruction.
 fn ends() {
-    let node = Arc::new((Owner::nobody(), CheckedCell::new(0), AtomicBool::new(true)));
+    let node = Arc::new((Owner::none(), CheckedCell::new(0), AtomicBool::new(true)));
     let process = 1;
     node.0.set(Owner::collectable(process, 2));
     let ending = {

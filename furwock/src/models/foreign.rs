@@ -16,7 +16,7 @@ use std::task::Waker;
 enum Left {
     /// A future that was polled and forgotten.
     Task,
-    /// A registration that was forgotten, and that nobody waits in.
+    /// A registration that was forgotten, and in which no thread waits.
     Registration,
 }
 

@@ -14,7 +14,7 @@ fn in_child(preemptions: usize, scenario: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn a_spinner_that_does_not_exist_keeps_nobody_from_the_mutex() {
+fn a_spinner_that_does_not_exist_keeps_no_thread_from_the_mutex() {
     in_child(3, || {
         let mutex = Arc::new(RawMutex::with_stale_spinner());
         let others: Vec<_> = (0..2)

@@ -51,7 +51,7 @@ fn count(threads: usize, work: fn(&Counter, usize) -> usize) {
         .collect();
     let mut sum = work(&counter, 0);
     sum += others.into_iter().map(|other| other.join().unwrap()).sum::<usize>();
-    // Nobody is left, and the word says so: else every later lock would be slow.
+    // No thread is left, and the word says so: else every later lock would be slow.
     assert!(counter.mutex.is_quiet());
     counter.mutex.lock();
     // SAFETY: under the mutex.
@@ -94,12 +94,12 @@ fn one_asks_and_leaves(counter: &Counter, number: usize) -> usize {
 }
 
 #[test]
-fn a_hand_off_to_nobody_releases() {
+fn a_hand_off_without_a_waiter_releases() {
     explore(4, || count(2, one_asks_and_leaves));
 }
 
 #[test]
-fn rejects_a_relaxed_hand_off_to_nobody() {
+fn rejects_a_relaxed_hand_off_without_a_waiter() {
     rejects(Mutant::HandOffRelaxed, 5, || count(2, one_asks_and_leaves));
 }
 

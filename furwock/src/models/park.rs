@@ -1,4 +1,4 @@
-//! Park and unpark: who was chosen gets up once, and sees what the waker wrote (O-2).
+//! Park and unpark: a chosen waiter wakes once, and sees what the waker wrote (O-2).
 
 use super::{explore, rejects};
 use crate::lot::{self, Ended, Key, Place, Verdict, Wait};

@@ -9,39 +9,39 @@ use crate::sys::clock::{Clock, Deadline};
 use loom::thread;
 use std::sync::Arc;
 
-struct Gate {
+struct Tickets {
     mutex: RawPiMutex,
     changed: RawPiCondvar,
-    open: CheckedCell<u32>,
+    left: CheckedCell<u32>,
 }
 
-impl Gate {
+impl Tickets {
     fn new() -> Arc<Self> {
         let mutex = RawPiMutex::new(Scope::Private);
-        Arc::new(Self { mutex, changed: RawPiCondvar::new(), open: CheckedCell::new(0) })
+        Arc::new(Self { mutex, changed: RawPiCondvar::new(), left: CheckedCell::new(0) })
     }
 
-    /// Takes one of `open`, waiting for it.
-    fn pass(&self) {
+    /// Takes one of `left`, waiting for it.
+    fn take(&self) {
         self.mutex.lock().unwrap();
         // SAFETY: under the mutex; loom checks it.
-        while unsafe { self.open.get() } == 0 {
+        while unsafe { self.left.get() } == 0 {
             self.changed.wait(&self.mutex, None).unwrap();
         }
         // SAFETY: as above.
-        unsafe { self.open.set(self.open.get() - 1) };
+        unsafe { self.left.set(self.left.get() - 1) };
         self.mutex.unlock().unwrap();
     }
 
     /// It is no longer in use: earlier users have left nothing behind.
     fn is_quiet(&self) -> bool {
-        !self.mutex.is_locked() && self.changed.nobody_is_counted()
+        !self.mutex.is_locked() && self.changed.counts_no_waiters()
     }
 
-    fn open(&self, count: u32, notify: fn(&RawPiCondvar), held: bool) {
+    fn issue(&self, count: u32, notify: fn(&RawPiCondvar), held: bool) {
         self.mutex.lock().unwrap();
         // SAFETY: under the mutex; loom checks it.
-        unsafe { self.open.set(self.open.get() + count) };
+        unsafe { self.left.set(self.left.get() + count) };
         if held {
             notify(&self.changed);
         }
@@ -62,84 +62,84 @@ fn all(changed: &RawPiCondvar) {
 
 /// Two threads count without the condvar.
 fn mutual_exclusion() {
-    let gate = Gate::new();
-    let add = |gate: &Gate| {
-        gate.mutex.lock().unwrap();
+    let tickets = Tickets::new();
+    let add = |tickets: &Tickets| {
+        tickets.mutex.lock().unwrap();
         // SAFETY: under the mutex; loom checks it.
-        unsafe { gate.open.set(gate.open.get() + 1) };
-        gate.mutex.unlock().unwrap();
+        unsafe { tickets.left.set(tickets.left.get() + 1) };
+        tickets.mutex.unlock().unwrap();
     };
-    let other = Arc::clone(&gate);
+    let other = Arc::clone(&tickets);
     let thread = thread::spawn(move || add(&other));
-    add(&gate);
+    add(&tickets);
     thread.join().unwrap();
-    assert!(gate.is_quiet());
+    assert!(tickets.is_quiet());
     // SAFETY: the other thread has ended.
-    assert_eq!(unsafe { gate.open.get() }, 2);
+    assert_eq!(unsafe { tickets.left.get() }, 2);
 }
 
 fn waiters_pass(waiters: u32, notify: fn(&RawPiCondvar), held: bool) {
-    let gate = Gate::new();
+    let tickets = Tickets::new();
     let waiters: Vec<_> = (0..waiters)
         .map(|_| {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || gate.pass())
+            let tickets = Arc::clone(&tickets);
+            thread::spawn(move || tickets.take())
         })
         .collect();
-    gate.open(waiters.len() as u32, notify, held);
+    tickets.issue(waiters.len() as u32, notify, held);
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-    assert!(gate.is_quiet());
-    assert_eq!(gate.changed.notify_all(), Ok(0));
+    assert!(tickets.is_quiet());
+    assert_eq!(tickets.changed.notify_all(), Ok(0));
 }
 
 /// Two waiters, and two notifiers of one each that meet outside the mutex.
 fn two_notifiers() {
-    let gate = Gate::new();
+    let tickets = Tickets::new();
     let mut threads: Vec<_> = (0..2)
         .map(|_| {
-            let gate = Arc::clone(&gate);
-            thread::spawn(move || gate.pass())
+            let tickets = Arc::clone(&tickets);
+            thread::spawn(move || tickets.take())
         })
         .collect();
-    let other = Arc::clone(&gate);
-    threads.push(thread::spawn(move || other.open(1, one, false)));
-    gate.open(1, one, false);
+    let other = Arc::clone(&tickets);
+    threads.push(thread::spawn(move || other.issue(1, one, false)));
+    tickets.issue(1, one, false);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
-    assert!(gate.is_quiet());
+    assert!(tickets.is_quiet());
 }
 
 /// A notification and a deadline: if the notification moved the waiter, the waiter hasn't timed
 /// out.
 fn notification_or_deadline() {
-    let gate = Gate::new();
+    let tickets = Tickets::new();
     let waiter = {
-        let gate = Arc::clone(&gate);
+        let tickets = Arc::clone(&tickets);
         thread::spawn(move || {
             let passed = Deadline::at(Clock::Monotonic, 0, 0);
-            gate.mutex.lock().unwrap();
-            let waited = gate.changed.wait(&gate.mutex, passed.as_ref()).unwrap();
-            gate.mutex.unlock().unwrap();
+            tickets.mutex.lock().unwrap();
+            let waited = tickets.changed.wait(&tickets.mutex, passed.as_ref()).unwrap();
+            tickets.mutex.unlock().unwrap();
             waited.outcome
         })
     };
-    gate.mutex.lock().unwrap();
-    let moved = gate.changed.notify_one().unwrap();
-    gate.mutex.unlock().unwrap();
+    tickets.mutex.lock().unwrap();
+    let moved = tickets.changed.notify_one().unwrap();
+    tickets.mutex.unlock().unwrap();
     let outcome = waiter.join().unwrap();
     assert!(!moved || outcome == Outcome::Signalled);
-    assert!(gate.is_quiet());
+    assert!(tickets.is_quiet());
 }
 
-/// One thread waits with the gate's mutex, one with another: it waits, or is told.
+/// One thread waits with the tickets' mutex, one with another: it waits, or is told.
 fn two_mutexes() {
-    let gate = Gate::new();
+    let tickets = Tickets::new();
     let other = {
-        let gate = Arc::clone(&gate);
+        let tickets = Arc::clone(&tickets);
         thread::spawn(move || {
             let passed = Deadline::at(Clock::Monotonic, 0, 0);
             let mutex = RawPiMutex::new(Scope::Private);
             mutex.lock().unwrap();
-            match gate.changed.wait(&mutex, passed.as_ref()) {
+            match tickets.changed.wait(&mutex, passed.as_ref()) {
                 Ok(_) => mutex.unlock().unwrap(),
                 Err(error) => assert_eq!(error, PiError::OtherMutex),
             }
@@ -147,45 +147,47 @@ fn two_mutexes() {
         })
     };
     let passed = Deadline::at(Clock::Monotonic, 0, 0);
-    gate.mutex.lock().unwrap();
-    match gate.changed.wait(&gate.mutex, passed.as_ref()) {
-        Ok(_) => gate.mutex.unlock().unwrap(),
+    tickets.mutex.lock().unwrap();
+    match tickets.changed.wait(&tickets.mutex, passed.as_ref()) {
+        Ok(_) => tickets.mutex.unlock().unwrap(),
         Err(error) => assert_eq!(error, PiError::OtherMutex),
     }
     other.join().unwrap();
-    assert_eq!(gate.changed.notify_one(), Ok(false));
-    assert!(gate.is_quiet());
+    assert_eq!(tickets.changed.notify_one(), Ok(false));
+    assert!(tickets.is_quiet());
 }
 
 /// A waiter's deadline passes while a thread that holds its mutex waits for what the waiter holds:
 /// the waiter may be told of the circle, and leave while the other, tired of waiting, waits on the
 /// condvar too.
 fn circle() {
-    let gate = Gate::new();
+    let tickets = Tickets::new();
     let other = Arc::new(RawPiMutex::new(Scope::Private));
     let passed = Deadline::at(Clock::Monotonic, 0, 0).unwrap();
     let waiter = {
-        let (gate, other) = (Arc::clone(&gate), Arc::clone(&other));
+        let (tickets, other) = (Arc::clone(&tickets), Arc::clone(&other));
         thread::spawn(move || {
             other.lock().unwrap();
-            let waited =
-                gate.mutex.lock().and_then(|_| gate.changed.wait(&gate.mutex, Some(&passed)));
+            let waited = tickets
+                .mutex
+                .lock()
+                .and_then(|_| tickets.changed.wait(&tickets.mutex, Some(&passed)));
             match waited {
-                Ok(_) => gate.mutex.unlock().unwrap(),
+                Ok(_) => tickets.mutex.unlock().unwrap(),
                 Err(error) => assert_eq!(error, PiError::Deadlock),
             }
             other.unlock().unwrap();
         })
     };
-    gate.mutex.lock().unwrap();
+    tickets.mutex.lock().unwrap();
     match other.lock_until(&passed) {
         Ok(_) => other.unlock().unwrap(),
         Err(error) => assert!([PiError::Deadlock, PiError::TimedOut].contains(&error)),
     }
-    gate.changed.wait(&gate.mutex, Some(&passed)).unwrap();
-    gate.mutex.unlock().unwrap();
+    tickets.changed.wait(&tickets.mutex, Some(&passed)).unwrap();
+    tickets.mutex.unlock().unwrap();
     waiter.join().unwrap();
-    assert!(!other.is_locked() && gate.is_quiet());
+    assert!(!other.is_locked() && tickets.is_quiet());
 }
 
 #[test]
@@ -235,7 +237,7 @@ fn rejects_counting_in_two_steps() {
 }
 
 #[test]
-fn rejects_counting_who_cannot_come_back() {
+fn rejects_counting_a_waiter_that_cannot_come_back() {
     rejects(Mutant::ErrorStaysCounted, 3, circle);
 }
 

@@ -28,7 +28,7 @@ fn moved_then_woken() {
     assert_eq!(waiter.join().unwrap(), expected);
 }
 
-/// Two requeues in opposite directions don't wait for one another, and nobody is lost.
+/// Two requeues in opposite directions don't wait for one another, and no waiter is lost.
 fn opposite_directions() {
     let words = Arc::new(Words::default());
     let waiter = start_waiter(&words, None);
@@ -43,7 +43,7 @@ fn opposite_directions() {
     assert_eq!(woken == 1, waiter.join().unwrap() == Waited::Woken);
 }
 
-/// Two compare-and-requeues in opposite directions lock both buckets whether anybody waits or not.
+/// Two compare-and-requeues in opposite directions lock both buckets whether a thread waits or not.
 fn opposite_locks() {
     let words = Arc::new(Words::default());
     let back = {

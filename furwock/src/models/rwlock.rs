@@ -1,5 +1,5 @@
-//! The rwlock excludes, publishes what writers wrote, and leaves nobody waiting who could be inside
-//! (W-1, W-2, W-4).
+//! The rwlock excludes, publishes what writers wrote, and leaves no thread waiting that could be
+//! inside (W-1, W-2, W-4).
 //!
 //! As in the mutex's models a spinner probes once, a deadline has always passed, and a waiter that
 //! was woken in vain asks for the hand-off. A reader that may not steal stops at sleeping writers
@@ -110,7 +110,7 @@ impl Shared {
         self.lock.lock_upgradable();
         let seen = self.look();
         self.lock.upgrade();
-        assert_eq!(self.look(), seen, "somebody wrote beside the upgradable reader");
+        assert_eq!(self.look(), seen, "a thread wrote beside the upgradable reader");
         self.change();
         self.lock.unlock_exclusive();
     }
@@ -277,8 +277,8 @@ fn a_writer_that_steps_down_before_others() {
     }
 }
 
-/// A reader inside waits for another that is queued, though a writer waits too: where nobody may be
-/// made to wait for a waiting writer, that ends. (The first waits until the others are about to
+/// A reader inside waits for another that is queued, though a writer waits too: where no reader may
+/// be made to wait for a waiting writer, that ends. (The first waits until the others are about to
 /// come, which saves a preemption.)
 fn readers_meet() {
     let works: [Work; 3] = [
@@ -313,7 +313,7 @@ fn readers_meet_though_a_writer_waits() {
 }
 
 #[test]
-fn rejects_a_role_given_up_with_nobody_let_in() {
+fn rejects_a_role_given_up_unsettled() {
     rejects(Mutant::RoleGivenUpUnsettled, 1, readers_meet);
 }
 
@@ -345,7 +345,7 @@ fn a_reader_behind_a_writer_that_gives_up() {
 }
 
 #[test]
-fn rejects_a_leaver_with_nobody_let_in() {
+fn rejects_a_leaver_that_settles_nothing() {
     rejects(Mutant::LeaverSettlesNothing, 3, reader_behind_a_leaver);
 }
 

@@ -108,7 +108,7 @@ fn rejects_a_first_bias_without_the_buckets_lock() {
 
 /// A lock lay at this address whose reader was forgotten: its slot doesn't speak of the new lock.
 #[test]
-fn a_forgotten_reader_of_an_earlier_lock_keeps_nobody_out() {
+fn a_forgotten_reader_of_an_earlier_lock_keeps_no_thread_out() {
     explore(2, || {
         let forgets: Work = |shared| slots::leave_behind(shared.lock.address());
         let reads_and_writes: Work = |shared| {

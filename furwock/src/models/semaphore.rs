@@ -5,7 +5,7 @@ use crate::lock::RawSemaphore;
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
-use crate::unstable::semaphore::{Acquired, acquire_interruptible};
+use crate::unstable::semaphore::{PermitWaited, acquire_interruptible};
 use loom::thread;
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ fn one_gives_up() {
         thread::spawn(move || {
             let passed = Deadline::at(Clock::Monotonic, 0, 0);
             let ended = acquire_interruptible(&semaphore, passed.as_ref());
-            if ended == Acquired::Permit {
+            if ended == PermitWaited::Permit {
                 semaphore.release().unwrap();
             }
         })
@@ -100,7 +100,7 @@ fn as_a_lock() {
 }
 
 #[test]
-fn a_permit_reaches_who_waits() {
+fn a_permit_reaches_the_waiter() {
     explore(4, hand_over);
 }
 
@@ -115,7 +115,7 @@ fn permits_made_at_once_reach_all() {
 }
 
 #[test]
-fn who_gives_up_takes_no_permit_along() {
+fn a_waiter_that_gives_up_takes_no_permit_along() {
     explore(2, one_gives_up);
 }
 

@@ -55,7 +55,7 @@ fn dropped_before_a_thread() {
     waiter.join().unwrap();
 }
 
-/// Dropped while a wake is on its way, with nobody behind it.
+/// Dropped while a wake is on its way, with no waiter behind it.
 fn dropped() {
     let words = Arc::new(Words::default());
     let future = polled_once(&words);
@@ -65,7 +65,7 @@ fn dropped() {
     };
     drop(future);
     waker.join().unwrap();
-    assert_eq!(wake(&words.a, 1), 0, "somebody is queued who doesn't exist");
+    assert_eq!(wake(&words.a, 1), 0, "a waiter is queued that doesn't exist");
 }
 
 /// Polled until woken, without the waker's help.

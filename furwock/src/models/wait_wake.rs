@@ -66,7 +66,7 @@ fn woken_and_timed_out_exclude_one_another() {
 
 /// With more waiters than are notified one by one (in a model: two), the first notifies the rest.
 #[test]
-fn rejects_a_waiter_that_forgets_its_heirs() {
+fn rejects_a_forgotten_fan_out() {
     rejects(Mutant::HeirsForgotten, 2, two_waiters_one_wake_all);
 }
 

@@ -152,7 +152,7 @@ mod tests {
 
     /// A child of a process in which another thread was about to register.
     #[test]
-    fn a_child_that_nobody_watches_yet_registers_itself() {
+    fn a_child_without_a_watch_registers_itself() {
         watch();
         let ended = in_two_generations(|_| {
             WATCHED.store(false, Ordering::Relaxed);

@@ -15,6 +15,8 @@ pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod signals;
 mod slot;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod symbol;
 pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;

@@ -5,6 +5,8 @@
 //! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
 //! declares it, and two instructions find it.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::symbol::versioned;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicPtr;
@@ -48,13 +50,13 @@ const SLOT_BYTES: usize = 80;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 core::arch::global_asm!(
-    ".pushsection .tbss.furwock_thread_slot_0_1,\"awT\",@nobits",
-    ".hidden furwock_thread_slot_0_1",
-    ".globl furwock_thread_slot_0_1",
-    ".type furwock_thread_slot_0_1, @object",
-    ".size furwock_thread_slot_0_1, 80",
+    concat!(".pushsection .tbss.", versioned!("thread_slot"), ",\"awT\",@nobits"),
+    concat!(".hidden ", versioned!("thread_slot")),
+    concat!(".globl ", versioned!("thread_slot")),
+    concat!(".type ", versioned!("thread_slot"), ", @object"),
+    concat!(".size ", versioned!("thread_slot"), ", 80"),
     ".p2align 4",
-    "furwock_thread_slot_0_1:",
+    concat!(versioned!("thread_slot"), ":"),
     ".zero 80",
     ".popsection",
 );
@@ -69,7 +71,7 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
     // is neither Send nor Sync, so that no other thread gets at it.
     unsafe {
         core::arch::asm!(
-            "mov {slot}, qword ptr [rip + furwock_thread_slot_0_1@GOTTPOFF]",
+            concat!("mov {slot}, qword ptr [rip + ", versioned!("thread_slot"), "@GOTTPOFF]"),
             "add {slot}, qword ptr fs:[0]",
             slot = out(reg) slot,
             options(pure, nomem, nostack),

@@ -1,6 +1,9 @@
 //! System calls without libc's `syscall`: that one writes errno, which callers beneath pthread
 //! functions may not change, and the preload replaces it.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use super::symbol::versioned;
+
 /// A system call that failed, by its errno.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Errno(pub(crate) i32);
@@ -33,10 +36,11 @@ pub(crate) unsafe fn syscall_that_may_be_left(
     arguments: &[usize; 6],
 ) -> Result<usize, Errno> {
     unsafe extern "C-unwind" {
-        fn furwock_syscall_0_1(number: libc::c_long, arguments: &[usize; 6]) -> usize;
+        #[link_name = versioned!("syscall")]
+        fn furwock_syscall(number: libc::c_long, arguments: &[usize; 6]) -> usize;
     }
     // SAFETY: by this function's contract.
-    let result = unsafe { furwock_syscall_0_1(number, arguments) };
+    let result = unsafe { furwock_syscall(number, arguments) };
     if result > -4096isize as usize {
         return Err(Errno(result.wrapping_neg() as i32));
     }
@@ -45,12 +49,12 @@ pub(crate) unsafe fn syscall_that_may_be_left(
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 core::arch::global_asm!(
-    ".pushsection .text.furwock_syscall_0_1,\"ax\",@progbits",
-    ".hidden furwock_syscall_0_1",
-    ".globl furwock_syscall_0_1",
-    ".type furwock_syscall_0_1, @function",
+    concat!(".pushsection .text.", versioned!("syscall"), ",\"ax\",@progbits"),
+    concat!(".hidden ", versioned!("syscall")),
+    concat!(".globl ", versioned!("syscall")),
+    concat!(".type ", versioned!("syscall"), ", @function"),
     ".p2align 4",
-    "furwock_syscall_0_1:",
+    concat!(versioned!("syscall"), ":"),
     ".cfi_startproc",
     "endbr64",
     "mov rax, rdi",
@@ -63,7 +67,7 @@ core::arch::global_asm!(
     "syscall",
     "ret",
     ".cfi_endproc",
-    ".size furwock_syscall_0_1, . - furwock_syscall_0_1",
+    concat!(".size ", versioned!("syscall"), ", . - ", versioned!("syscall")),
     ".popsection",
 );
 

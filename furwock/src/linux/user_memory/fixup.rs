@@ -1,73 +1,41 @@
 //! Accesses that may fault, on x86-64, and the signal handler that lets them fail instead.
 
 use super::Fault;
+use crate::sys::symbol::versioned;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
-// In each function the instruction that may fault has a label; the handler continues at
-// `furwock_user_fault_0_1`, which returns to the function's caller. So none of them may move the
-// stack pointer.
-core::arch::global_asm!(
-    ".pushsection .text.furwock_user_0_1,\"ax\",@progbits",
-    ".hidden furwock_user_load8_0_1",
-    ".hidden furwock_user_load16_0_1",
-    ".hidden furwock_user_load32_0_1",
-    ".hidden furwock_user_load64_0_1",
-    ".hidden furwock_user_cas32_0_1",
-    ".hidden furwock_user_cas32_at_0_1",
-    ".hidden furwock_user_copy_0_1",
-    ".hidden furwock_user_copy_at_0_1",
-    ".hidden furwock_user_fault_0_1",
-    ".globl furwock_user_load8_0_1",
-    ".globl furwock_user_load16_0_1",
-    ".globl furwock_user_load32_0_1",
-    ".globl furwock_user_load64_0_1",
-    ".globl furwock_user_cas32_0_1",
-    ".globl furwock_user_cas32_at_0_1",
-    ".globl furwock_user_copy_0_1",
-    ".globl furwock_user_copy_at_0_1",
-    ".globl furwock_user_fault_0_1",
-    ".p2align 4",
-    "furwock_user_load8_0_1:",
-    "movzx eax, byte ptr [rdi]",
-    "xor edx, edx",
-    "ret",
-    ".p2align 4",
-    "furwock_user_load16_0_1:",
-    "movzx eax, word ptr [rdi]",
-    "xor edx, edx",
-    "ret",
-    ".p2align 4",
-    "furwock_user_load32_0_1:",
-    "mov eax, dword ptr [rdi]",
-    "xor edx, edx",
-    "ret",
-    ".p2align 4",
-    "furwock_user_load64_0_1:",
-    "mov rax, qword ptr [rdi]",
-    "xor edx, edx",
-    "ret",
-    ".p2align 4",
-    "furwock_user_cas32_0_1:",
-    "mov eax, esi",
-    "furwock_user_cas32_at_0_1:",
-    "lock cmpxchg dword ptr [rdi], edx",
-    "mov edx, 0",
-    "ret",
-    ".p2align 4",
-    "furwock_user_copy_0_1:",
-    "mov rcx, rdx",
-    "furwock_user_copy_at_0_1:",
-    "rep movsb",
-    "xor edx, edx",
-    "ret",
-    ".p2align 4",
-    "furwock_user_fault_0_1:",
-    "mov edx, 1",
-    "ret",
-    ".popsection",
-);
+/// Defines these symbols, each followed by its instructions.
+macro_rules! assemble {
+    ($($name:literal: $($instruction:literal)*;)*) => {
+        core::arch::global_asm!(
+            concat!(".pushsection .text.", versioned!("user"), ",\"ax\",@progbits"),
+            ".p2align 4",
+            $(
+                concat!(".hidden ", versioned!($name)),
+                concat!(".globl ", versioned!($name)),
+                concat!(versioned!($name), ":"),
+                $($instruction,)*
+            )*
+            ".popsection",
+        );
+    };
+}
+
+// In each function the instruction that may fault has a symbol; the handler continues at `fault`,
+// which returns to the function's caller. So none of them may move the stack pointer.
+assemble! {
+    "user_load8": "movzx eax, byte ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
+    "user_load16": "movzx eax, word ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
+    "user_load32": "mov eax, dword ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
+    "user_load64": "mov rax, qword ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
+    "user_cas32": "mov eax, esi";
+    "user_cas32_at": "lock cmpxchg dword ptr [rdi], edx" "mov edx, 0" "ret" ".p2align 4";
+    "user_copy": "mov rcx, rdx";
+    "user_copy_at": "rep movsb" "xor edx, edx" "ret" ".p2align 4";
+    "user_fault": "mov edx, 1" "ret";
+}
 
 /// In rax and rdx.
 #[repr(C)]
@@ -83,51 +51,65 @@ impl Loaded {
     }
 }
 
-unsafe extern "C" {
-    fn furwock_user_load8_0_1(word: *const u8) -> Loaded;
-    fn furwock_user_load16_0_1(word: *const u16) -> Loaded;
-    fn furwock_user_load32_0_1(word: *const u32) -> Loaded;
-    fn furwock_user_load64_0_1(word: *const u64) -> Loaded;
-    fn furwock_user_cas32_0_1(word: *mut u32, old: u32, new: u32) -> Loaded;
-    fn furwock_user_cas32_at_0_1();
-    fn furwock_user_copy_0_1(to: *mut u8, from: *const u8, bytes: usize) -> Loaded;
-    fn furwock_user_copy_at_0_1();
-    fn furwock_user_fault_0_1();
+/// The symbols.
+mod assembled {
+    use super::{Loaded, versioned};
+
+    unsafe extern "C" {
+        #[link_name = versioned!("user_load8")]
+        pub(super) fn load8(word: *const u8) -> Loaded;
+        #[link_name = versioned!("user_load16")]
+        pub(super) fn load16(word: *const u16) -> Loaded;
+        #[link_name = versioned!("user_load32")]
+        pub(super) fn load32(word: *const u32) -> Loaded;
+        #[link_name = versioned!("user_load64")]
+        pub(super) fn load64(word: *const u64) -> Loaded;
+        #[link_name = versioned!("user_cas32")]
+        pub(super) fn cas32(word: *mut u32, old: u32, new: u32) -> Loaded;
+        #[link_name = versioned!("user_cas32_at")]
+        pub(super) fn cas32_at();
+        #[link_name = versioned!("user_copy")]
+        pub(super) fn copy(to: *mut u8, from: *const u8, bytes: usize) -> Loaded;
+        #[link_name = versioned!("user_copy_at")]
+        pub(super) fn copy_at();
+        #[link_name = versioned!("user_fault")]
+        pub(super) fn fault();
+    }
 }
 
 #[inline]
 pub(super) unsafe fn load8(word: *const u8) -> Result<u8, Fault> {
     // SAFETY: by the caller's contract, as in the others.
-    unsafe { furwock_user_load8_0_1(word) }.get().map(|value| value as u8)
+    unsafe { assembled::load8(word) }.get().map(|value| value as u8)
 }
 
 #[inline]
 pub(super) unsafe fn load16(word: *const u16) -> Result<u16, Fault> {
     // SAFETY: see `load8`.
-    unsafe { furwock_user_load16_0_1(word) }.get().map(|value| value as u16)
+    unsafe { assembled::load16(word) }.get().map(|value| value as u16)
 }
 
 #[inline]
 pub(super) unsafe fn load32(word: *const u32) -> Result<u32, Fault> {
     // SAFETY: see `load8`.
-    unsafe { furwock_user_load32_0_1(word) }.get().map(|value| value as u32)
+    unsafe { assembled::load32(word) }.get().map(|value| value as u32)
 }
 
 #[inline]
 pub(super) unsafe fn load64(word: *const u64) -> Result<u64, Fault> {
     // SAFETY: see `load8`.
-    unsafe { furwock_user_load64_0_1(word) }.get()
+    unsafe { assembled::load64(word) }.get()
 }
 
 /// Returns what the word held.
 pub(super) unsafe fn compare_exchange(word: *mut u32, old: u32, new: u32) -> Result<u32, Fault> {
     // SAFETY: see `load8`.
-    unsafe { furwock_user_cas32_0_1(word, old, new) }.get().map(|found| found as u32)
+    unsafe { assembled::cas32(word, old, new) }.get().map(|found| found as u32)
 }
 
 pub(super) unsafe fn copy(to: *mut u8, from: *const u8, bytes: usize) -> Result<(), Fault> {
     // SAFETY: see `load8`.
-    unsafe { furwock_user_copy_0_1(to, from, bytes) }.get().map(|_| ())
+    unsafe { assembled::copy(to, from, bytes) }.get().map(|_| ())
 }
 
 static STATE: AtomicU8 = AtomicU8::new(NOT_YET);
@@ -182,12 +164,12 @@ fn take_over(signal: c_int) -> bool {
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let catches = [
-        furwock_user_load8_0_1 as *const () as usize,
-        furwock_user_load16_0_1 as *const () as usize,
-        furwock_user_load32_0_1 as *const () as usize,
-        furwock_user_load64_0_1 as *const () as usize,
-        furwock_user_cas32_at_0_1 as *const () as usize,
-        furwock_user_copy_at_0_1 as *const () as usize,
+        assembled::load8 as *const () as usize,
+        assembled::load16 as *const () as usize,
+        assembled::load32 as *const () as usize,
+        assembled::load64 as *const () as usize,
+        assembled::cas32_at as *const () as usize,
+        assembled::copy_at as *const () as usize,
     ];
     // SAFETY: the kernel's own arguments.
     let (at, sent) = unsafe {
@@ -195,7 +177,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         (&mut context.uc_mcontext.gregs[libc::REG_RIP as usize], (*info).si_code <= 0)
     };
     if !sent && catches.contains(&(*at as usize)) {
-        *at = furwock_user_fault_0_1 as *const () as i64;
+        *at = assembled::fault as *const () as i64;
         return;
     }
     let old = before(signal).get().expect("set before the handler was installed");

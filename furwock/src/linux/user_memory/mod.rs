@@ -146,13 +146,13 @@ pub(super) unsafe fn update(word: *mut u32, f: impl Fn(u32) -> u32) -> Result<u3
 /// Makes the kernel OR zero into the word.
 #[cold]
 fn ask_kernel_to_write(word: *const u32) -> Result<(), Fault> {
-    static NOBODY: AtomicUsize = AtomicUsize::new(0);
+    static UNUSED: AtomicUsize = AtomicUsize::new(0);
     const OR: u32 = 2 << 28;
     const IF_EQUAL_TO_MINUS_2048: u32 = 0x800;
     let op = libc::FUTEX_WAKE_OP | libc::FUTEX_PRIVATE_FLAG;
-    let nobody = NOBODY.as_ptr().cast::<u32>();
+    let unused = UNUSED.as_ptr().cast::<u32>();
     // SAFETY: leaves the word as it is. At worst it wakes a waiter in the kernel.
-    match unsafe { kernel::futex(nobody, op, 0, 0, word, OR | IF_EQUAL_TO_MINUS_2048) } {
+    match unsafe { kernel::futex(unused, op, 0, 0, word, OR | IF_EQUAL_TO_MINUS_2048) } {
         Err(errno) if errno.0 == libc::EFAULT => Err(Fault),
         _ => {
             WRITABLE.remember(word.addr());

@@ -11,7 +11,7 @@
 mod wait;
 
 use super::mutex::RawMutex;
-use crate::lot::{self, Key, LockedPair};
+use crate::lot::{self, Key, LockedPair, Queued};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -30,7 +30,7 @@ pub mod unstable {
     }
 }
 
-const NOBODY: u32 = 0;
+const NO_WAITERS: u32 = 0;
 const WAITERS: u32 = 1;
 
 /// A condition variable without a mutex of its own: one word, zero when no thread waits.
@@ -67,19 +67,19 @@ impl RawCondvar {
     /// A condition variable without waiters.
     #[cfg(not(any(loom, shuttle)))]
     pub const fn new() -> Self {
-        Self { word: AtomicU32::new(NOBODY) }
+        Self { word: AtomicU32::new(NO_WAITERS) }
     }
 
     /// A condition variable without waiters.
     #[cfg(any(loom, shuttle))]
     pub fn new() -> Self {
-        Self { word: AtomicU32::new(NOBODY) }
+        Self { word: AtomicU32::new(NO_WAITERS) }
     }
 
     /// Whether the word says that no thread waits.
     #[cfg(all(test, shuttle))]
-    pub(crate) fn says_nobody(&self) -> bool {
-        self.word.load(Ordering::Relaxed) == NOBODY
+    pub(crate) fn says_no_waiters(&self) -> bool {
+        self.word.load(Ordering::Relaxed) == NO_WAITERS
     }
 
     /// Releases `mutex`, which the caller holds, waits for a signal or the deadline, and locks it
@@ -99,7 +99,7 @@ impl RawCondvar {
 
     #[inline]
     fn may_have_waiters(&self) -> bool {
-        self.word.load(Ordering::Relaxed) != NOBODY
+        self.word.load(Ordering::Relaxed) != NO_WAITERS
     }
 
     /// Lets one waiter go on, if there is one: the one that has waited longest. Returns whether.
@@ -129,7 +129,7 @@ impl RawCondvar {
         loop {
             let mutex = {
                 let mut bucket = lot::lock(key);
-                let mutex = bucket.first(key).map_or(0, |waiter| bucket.told_by(waiter).0);
+                let mutex = bucket.first(key).map_or(0, Queued::token);
                 if mutex == 0 {
                     let chosen = bucket.choose_many(key, most, lot::ANY);
                     self.forget_waiters_if_none_locked(&bucket);
@@ -140,7 +140,7 @@ impl RawCondvar {
             // The mutex's bucket has to be locked too, in the order of the buckets.
             let mut pair = lot::lock_pair(key, Key::mutex(mutex));
             let same = |pair: &LockedPair<'_>| {
-                pair.from.first(key).is_some_and(|waiter| pair.from.told_by(waiter).0 == mutex)
+                pair.from.first(key).is_some_and(|waiter| waiter.token() == mutex)
             };
             if same(&pair) {
                 // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
@@ -158,7 +158,7 @@ impl RawCondvar {
     /// lock is dropped.
     fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>) {
         if !bucket.has(self.key()) || mutant::active(Mutant::MarkClearedTooSoon) {
-            self.word.store(NOBODY, Ordering::Relaxed);
+            self.word.store(NO_WAITERS, Ordering::Relaxed);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The waiter's side: queue, release the mutex, sleep.
 
-use super::{NOBODY, RawCondvar, WAITERS};
+use super::{NO_WAITERS, RawCondvar, WAITERS};
 use crate::lock::{Outcome, RawMutex};
 use crate::lot::{self, Debt, Ended, From, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
@@ -82,7 +82,7 @@ pub unsafe fn wait_released(
     // it may be destroyed once it counts as having no waiters (C-4).
     let ended = wait.sleep(|was_last| {
         if was_last {
-            condvar.word.store(NOBODY, Ordering::Relaxed);
+            condvar.word.store(NO_WAITERS, Ordering::Relaxed);
         }
     });
     match ended {

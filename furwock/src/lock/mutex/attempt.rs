@@ -61,7 +61,7 @@ impl Attempt<'_> {
     pub fn wait(&mut self) -> Turn {
         match self.contender.advance(false) {
             Progress::Taken => Turn::Held(self.contender.status),
-            Progress::LookAgain | Progress::Overslept => Turn::Try,
+            Progress::LookAgain | Progress::IntervalOver => Turn::Try,
             Progress::TimedOut => Turn::TimedOut,
         }
     }

@@ -3,7 +3,7 @@
 use super::RawMutex;
 use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
 use crate::lock::spin::how_far_ahead;
-use crate::lot::{self, Key, Verdict};
+use crate::lot::{self, Key, Queued, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
@@ -35,7 +35,7 @@ impl RawMutex {
         let key = self.key();
         let mut bucket = lot::lock(key);
         let first = bucket.first(key);
-        let next_owner = first.map_or(0, |waiter| bucket.told_by(waiter).1);
+        let next_owner = first.map_or(0, Queued::tid);
         let ordering = if mutant::active(Mutant::HandOffRelaxed) {
             Ordering::Relaxed
         } else {

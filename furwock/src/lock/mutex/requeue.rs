@@ -31,14 +31,14 @@ impl RawMutex {
                 return pair.from.choose_many(from, 1, lot::ANY);
             }
             notified = choose_claiming(pair, from, self);
-            if pair.from.has_told(from, address) {
+            if pair.from.has_token(from, address) {
                 self.expect_moved_and_woken_waiters(pair, notified as u32);
             }
         }
         let mut at = pair.from.first(from);
         while let Some(waiter) = at.filter(|_| notified < most) {
             at = pair.from.after(waiter);
-            if pair.from.told_by(waiter).0 == address {
+            if waiter.token() == address {
                 pair.move_waiter(waiter, self.key());
             } else {
                 pair.from.choose(waiter, Verdict::WOKEN);
@@ -105,7 +105,7 @@ fn choose_claiming(pair: &mut LockedPair<'_>, from: Key, mutex: &RawMutex) -> us
     let mut at = pair.from.first(from);
     while let Some(waiter) = at.filter(|_| chosen < wakes as usize) {
         at = pair.from.after(waiter);
-        if pair.from.told_by(waiter).0 == mutex.address() {
+        if waiter.token() == mutex.address() {
             pair.from.choose(waiter, Verdict::CLAIMED);
             chosen += 1;
         }

@@ -233,7 +233,7 @@ impl RawPiCondvar {
     }
 
     #[cfg(all(test, any(loom, shuttle)))]
-    pub(crate) fn nobody_is_counted(&self) -> bool {
+    pub(crate) fn counts_no_waiters(&self) -> bool {
         self.bound.load(Ordering::Relaxed) == UNBOUND
     }
 

@@ -7,7 +7,7 @@
 //! mutex's waiters are (Long 2017); readers that have slept are let in together.
 //!
 //! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
-//! `reader` how a reader enters that is stopped, `waiting` what the slow path (`contender`) asks of
+//! `reader` how a reader enters that is stopped, `wanted` what the slow path (`contender`) asks of
 //! a rwlock, `settle` the queue's side. The ordering arguments are in ORDERING.md (W-1 ff.).
 
 mod read;
@@ -18,7 +18,7 @@ pub(crate) mod slots;
 mod starts;
 mod state;
 pub mod unstable;
-mod waiting;
+mod wanted;
 mod write;
 
 use super::contender;
@@ -29,7 +29,7 @@ use state::{
     Cause, HANDOFF, Kind, PARKED, UPGRADING, free, is_to_be_settled, is_written, may_be_published,
     owner, policy, readers,
 };
-use waiting::Waiting;
+use wanted::Wanted;
 
 pub use state::Policy;
 
@@ -211,11 +211,11 @@ impl RawRwLock {
         {
             return;
         }
-        let waiting = Waiting { lock: self, kind: Kind::Writer, on_leave: None };
+        let wanted = Wanted { lock: self, kind: Kind::Writer, on_leave: None };
         let queue = lot::lock(self.key());
         let mut word = self.word.load(Ordering::Relaxed);
         while let Err(now) =
-            self.exchange(word, contender::cleaned(&waiting, word, &queue), Ordering::Relaxed)
+            self.exchange(word, contender::cleaned(&wanted, word, &queue), Ordering::Relaxed)
         {
             word = now;
         }

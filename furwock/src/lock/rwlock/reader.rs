@@ -7,7 +7,7 @@ use super::state::{
     Kind, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
     may_park_reader, policy, read, stops_reader,
 };
-use super::waiting::Waiting;
+use super::wanted::Wanted;
 use crate::lock::contender::{Contender, Decision, Progress};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{Spin, has_run_for};
@@ -18,7 +18,7 @@ use crate::sys;
 use core::time::Duration;
 
 /// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
-const DEFERENCE: u32 = 4;
+const PROBES_FOR_SPINNER: u32 = 4;
 
 /// How long a thread may read past sleeping writers before it queues up behind them: a little
 /// shorter than what they wait before they ask for the lock.
@@ -26,24 +26,24 @@ const TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for
 /// ever.
-const FORBEARANCE: Duration = Duration::from_millis(10);
+const BRIEF: Duration = Duration::from_millis(10);
 
 /// One reader's attempt to enter.
 pub(super) struct Reader<'o> {
     lock: &'o RawRwLock,
     options: &'o Options,
-    contender: Contender<'o, Waiting<'o>>,
+    contender: Contender<'o, Wanted<'o>>,
     /// Waits for no other waiter.
     forced: bool,
     /// Probes for which it has let a spinning writer go first.
-    deferred: u32,
+    probes_for_spinner: u32,
 }
 
 impl<'o> Reader<'o> {
     pub(super) fn new(lock: &'o RawRwLock, options: &'o Options) -> Self {
-        let waiting = Waiting { lock, kind: Kind::Reader, on_leave: None };
-        let contender = Contender::new(waiting, options);
-        Self { lock, options, contender, forced: options.recursive, deferred: 0 }
+        let wanted = Wanted { lock, kind: Kind::Reader, on_leave: None };
+        let contender = Contender::new(wanted, options);
+        Self { lock, options, contender, forced: options.recursive, probes_for_spinner: 0 }
     }
 
     /// Enters, or times out.
@@ -63,7 +63,7 @@ impl<'o> Reader<'o> {
                 continue;
             }
             match self.wait(word, stop) {
-                Progress::LookAgain | Progress::Overslept => spin = Spin::new(SPIN_NS),
+                Progress::LookAgain | Progress::IntervalOver => spin = Spin::new(SPIN_NS),
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
                 // time.
@@ -95,9 +95,9 @@ impl<'o> Reader<'o> {
     /// and for those that sleep once its turn is over.
     fn stop(&mut self, word: u64) -> Option<Stop> {
         match stops_reader(word, self.forced)? {
-            Stop::Spinner if self.deferred >= DEFERENCE => None,
+            Stop::Spinner if self.probes_for_spinner >= PROBES_FOR_SPINNER => None,
             Stop::Spinner => {
-                self.deferred += 1;
+                self.probes_for_spinner += 1;
                 Some(Stop::Spinner)
             }
             Stop::Sleepers if self.options.steal && !turn_is_over() => None,
@@ -159,16 +159,16 @@ impl<'o> Reader<'o> {
                     return Decision::Enter;
                 }
                 let kind = if brief { Kind::BriefReader } else { Kind::Reader };
-                Decision::Queue { token: kind.token(), at_most: brief.then_some(FORBEARANCE) }
+                Decision::Queue { token: kind.token(), at_most: brief.then_some(BRIEF) }
             })
         } else {
             if stop != Stop::Spinner {
                 sys::thread::nap();
             }
-            self.deferred = DEFERENCE;
+            self.probes_for_spinner = PROBES_FOR_SPINNER;
             self.contender.after_interval()
         };
-        self.forced |= brief && matches!(waited, Progress::Overslept | Progress::TimedOut);
+        self.forced |= brief && matches!(waited, Progress::IntervalOver | Progress::TimedOut);
         waited
     }
 

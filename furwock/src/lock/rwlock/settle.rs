@@ -60,7 +60,7 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
-                let tid = queue.told_by(first).1;
+                let tid = first.tid();
                 let new = taken(seen_right & !HANDOFF, kind, tid);
                 let verdict = Verdict::granted(address, give_back_ownership);
                 (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
@@ -156,8 +156,8 @@ struct Choice {
     most: usize,
 }
 
-fn kind(queue: &Locked<'_>, waiter: Queued<'_>) -> Kind {
-    Kind::from_token(queue.told_by(waiter).0)
+fn kind(waiter: Queued<'_>) -> Kind {
+    Kind::from_token(waiter.token())
 }
 
 /// All waiters that are queued at the address of `first`, which is the first of them.
@@ -166,7 +166,7 @@ fn waiters<'q>(
     first: Queued<'q>,
 ) -> impl Iterator<Item = (Queued<'q>, Kind)> {
     core::iter::successors(Some(first), |waiter| queue.after(*waiter))
-        .map(|waiter| (waiter, kind(queue, waiter)))
+        .map(|waiter| (waiter, kind(waiter)))
 }
 
 /// Whether only readers are queued before `waiter`.
@@ -179,7 +179,7 @@ pub(super) fn is_first_that_writes(queue: &Locked<'_>, waiter: &'static Waiter) 
 
 /// Looks as far as `word` says that there is something to be found.
 fn look(queue: &Locked<'_>, first: Queued<'_>, word: u64) -> Waiting {
-    let first_kind = kind(queue, first);
+    let first_kind = kind(first);
     let mut waiting =
         Waiting { first: first_kind, reader: false, stuck: false, other: None, upgrader: false };
     let recursive = policy(word).lets_readers_recurse();
@@ -235,7 +235,7 @@ fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
     let mut at = Some(first);
     while let Some(waiter) = at.filter(|_| count < choice.most) {
         at = queue.after(waiter);
-        if (choice.which)(kind(queue, waiter)) {
+        if (choice.which)(kind(waiter)) {
             queue.choose(waiter, choice.verdict);
             count += 1;
         }

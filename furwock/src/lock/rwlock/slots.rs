@@ -43,7 +43,7 @@ impl Row {
         Self {
             slots: [const { AtomicUsize::new(0) }; SLOTS],
             awaited: AtomicU32::new(0),
-            owner: Owner::nobody(),
+            owner: Owner::none(),
         }
     }
 
@@ -52,7 +52,7 @@ impl Row {
         Self {
             slots: core::array::from_fn(|_| AtomicUsize::new(0)),
             awaited: AtomicU32::new(0),
-            owner: Owner::nobody(),
+            owner: Owner::none(),
         }
     }
 
@@ -256,7 +256,7 @@ pub(crate) fn withdraw_anothers(address: usize) -> bool {
 
 /// Whether no thread waits for a slot, and none is said to.
 #[cfg(all(test, shuttle))]
-pub(crate) fn nobody_is_awaited() -> bool {
+pub(crate) fn no_slot_is_awaited() -> bool {
     rows().all(|row| row.awaited.load(Ordering::Relaxed) == 0)
 }
 

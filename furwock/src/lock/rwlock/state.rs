@@ -521,10 +521,10 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     }
     // A reader that is inside may wait for one that sleeps here, which must not wait for a writer
     // on top of that.
-    let somebody_reads = word & (READERS | OWNER | REVOKED) != 0;
+    let is_read = word & (READERS | OWNER | REVOKED) != 0;
     let readers_join = match policy(word) {
         Policy::PreferReaders if waiting.reader => Next::Readers,
-        Policy::Recursive | Policy::PreferWritersRecursive if waiting.stuck && somebody_reads => {
+        Policy::Recursive | Policy::PreferWritersRecursive if waiting.stuck && is_read => {
             Next::StuckReaders
         }
         _ => Next::Nothing,

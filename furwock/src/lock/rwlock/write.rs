@@ -8,7 +8,7 @@ use super::state::{
     is_written, may_be_published, only_writer, owner, taken, upgradable_left, written,
     written_at_once,
 };
-use super::waiting::Waiting;
+use super::wanted::Wanted;
 use crate::lock::contender::Contender;
 use crate::lock::options::{How, Options, Status};
 use crate::lot;
@@ -91,7 +91,7 @@ impl RawRwLock {
     fn become_writer(&self, options: &Options, on_leave: OnLeave) -> Option<Status> {
         let sleeps = self.drain(options.deadline.as_ref(), on_leave);
         let status = sleeps.and_then(|sleeps| {
-            let wanted = Waiting { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
+            let wanted = Wanted { lock: self, kind: Kind::Upgrader, on_leave: Some(on_leave) };
             let status = Contender::new(wanted, options).contend()?;
             let how = if sleeps == 0 { status.how } else { How::Slept };
             Some(Status { how, sleeps, ..Status::FAST }.and_then(status))
@@ -269,7 +269,7 @@ impl RawRwLock {
 
     #[inline(never)]
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
-        let wanted = Waiting { lock: self, kind, on_leave: None };
+        let wanted = Wanted { lock: self, kind, on_leave: None };
         let status = Contender::new(wanted, options).contend()?;
         let word = self.word.load(Ordering::Relaxed);
         let alone = mutant::active(Mutant::UpgradableEntersAlone);

@@ -16,7 +16,7 @@ use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
 use state::{WAITER, acquired, permits, released, waiters};
-use unstable::Acquired;
+use unstable::PermitWaited;
 
 /// A counting semaphore without an owner: permits to take and to give back, by any threads.
 ///
@@ -70,7 +70,7 @@ impl RawSemaphore {
     #[inline]
     pub fn acquire(&self) {
         if !self.try_acquire() {
-            while self.acquire_slow(Until::default()) != Acquired::Permit {}
+            while self.acquire_slow(Until::default()) != PermitWaited::Permit {}
         }
     }
 
@@ -84,9 +84,9 @@ impl RawSemaphore {
         }
         loop {
             match self.acquire_slow(Until { deadline: Some(deadline), ..Until::default() }) {
-                Acquired::Permit => return true,
-                Acquired::TimedOut => return false,
-                Acquired::Interrupted | Acquired::Signalled => {}
+                PermitWaited::Permit => return true,
+                PermitWaited::TimedOut => return false,
+                PermitWaited::Interrupted | PermitWaited::Signalled => {}
             }
         }
     }
@@ -141,26 +141,26 @@ impl RawSemaphore {
     }
 
     #[cold]
-    fn acquire_slow(&self, until: Until<'_>) -> Acquired {
+    fn acquire_slow(&self, until: Until<'_>) -> PermitWaited {
         let key = self.key();
         if spin_first(key, || self.available() != 0) && self.take(0) {
-            return Acquired::Permit;
+            return PermitWaited::Permit;
         }
         if !mutant::active(Mutant::WaiterUncounted) {
             self.word.fetch_add(WAITER, Ordering::Relaxed);
         }
         loop {
             if self.take(u64::from(!mutant::active(Mutant::WaiterUncounted))) {
-                return Acquired::Permit;
+                return PermitWaited::Permit;
             }
             let look = || if self.available() == 0 { Ok(()) } else { Err(()) };
             let address = core::ptr::from_ref(self).expose_provenance();
             let debt = Debt { settle: count_out, address };
             let ended = match wait_owing(key, look, until, lot::ANY, Some(debt)) {
                 Err(()) | Ok(Ended::Chosen(_)) => continue,
-                Ok(Ended::TimedOut) => Acquired::TimedOut,
-                Ok(Ended::Interrupted) => Acquired::Interrupted,
-                Ok(Ended::Signalled) => Acquired::Signalled,
+                Ok(Ended::TimedOut) => PermitWaited::TimedOut,
+                Ok(Ended::Interrupted) => PermitWaited::Interrupted,
+                Ok(Ended::Signalled) => PermitWaited::Signalled,
             };
             self.word.fetch_sub(WAITER, Ordering::Relaxed);
             return ended;
@@ -195,7 +195,7 @@ pub mod unstable {
 
     /// How an acquire that may be interrupted ended.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    pub enum Acquired {
+    pub enum PermitWaited {
         /// With a permit.
         Permit,
         /// The deadline passed first.
@@ -214,9 +214,9 @@ pub mod unstable {
     pub fn acquire_interruptible(
         semaphore: &RawSemaphore,
         deadline: Option<&Deadline>,
-    ) -> Acquired {
+    ) -> PermitWaited {
         if semaphore.try_acquire() {
-            return Acquired::Permit;
+            return PermitWaited::Permit;
         }
         semaphore.acquire_slow(Until { deadline, interrupts: true, signals: Signals::AsFutex })
     }

@@ -6,7 +6,7 @@ use super::queued::Queued;
 use super::table;
 use super::wake_list::WakeList;
 use crate::lot::node::{
-    self, ANY, Chosen, Claimed, Counts, Key, Kind, NO_WAKE, TableHeld, Verdict, Waiter,
+    self, ANY, Chosen, Claimed, Counts, Key, NO_WAKE, NodeKind, TableHeld, Verdict, Waiter,
 };
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -64,7 +64,7 @@ pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usi
     let mut locked = Locked { bucket, held: Some(held), chosen: WakeList::new() };
     let mut at = locked.first(key);
     while let Some(waiter) = at {
-        if let Kind::Task(_) = waiter.kind() {
+        if let NodeKind::Task(_) = waiter.kind() {
             return None;
         }
         at = locked.after(waiter);
@@ -167,16 +167,11 @@ impl<'t> Locked<'t> {
         self.first(key).is_some()
     }
 
-    /// What `waiter` said when it queued itself: its token and its thread's id.
-    pub(crate) fn told_by(&self, waiter: Queued<'_>) -> (usize, u32) {
-        waiter.told()
-    }
-
-    /// Whether a waiter is queued at `key` that said `token`.
-    pub(crate) fn has_told(&self, key: Key, token: usize) -> bool {
+    /// Whether a waiter with this token is queued at `key`.
+    pub(crate) fn has_token(&self, key: Key, token: usize) -> bool {
         let mut at = self.first(key);
         while let Some(waiter) = at {
-            if self.told_by(waiter).0 == token {
+            if waiter.token() == token {
                 return true;
             }
             at = self.after(waiter);
@@ -272,7 +267,7 @@ impl<'t> Locked<'t> {
             return false;
         }
         let (kind, waiter) = (chosen.kind(), chosen.waiter());
-        if let Kind::Member { head, index, counts } = kind {
+        if let NodeKind::Member { head, index, counts } = kind {
             match head.claim.try_claim(index, counts) {
                 Claimed::First => {}
                 Claimed::Again => {
@@ -286,10 +281,10 @@ impl<'t> Locked<'t> {
         // are this thread's, until it notifies, which `Drop` does once.
         unsafe {
             waiter.verdict.set(verdict);
-            if let Kind::Task(_) = kind {
+            if let NodeKind::Task(_) = kind {
                 waiter.chosen.set(Chosen { key: chosen.key(), bitset });
             }
-            if let Kind::Member { counts: Counts::Registered, .. } = kind {
+            if let NodeKind::Member { counts: Counts::Registered, .. } = kind {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {
@@ -300,11 +295,15 @@ impl<'t> Locked<'t> {
         true
     }
 
-    /// Whether `waiter` waits at this moment: what is only registered doesn't.
+    /// Whether `waiter` waits here at this moment: one that has been chosen or moved doesn't, and
+    /// neither does one that is only registered.
     pub(crate) fn waits(&self, waiter: Queued<'_>) -> bool {
+        if !waiter.is_still_in(self.bucket) {
+            return false;
+        }
         match waiter.kind() {
-            Kind::Member { head, counts, .. } => head.claim.takes_wakes(counts),
-            Kind::Thread | Kind::Task(_) => true,
+            NodeKind::Member { head, counts, .. } => head.claim.takes_wakes(counts),
+            NodeKind::Thread | NodeKind::Task(_) => true,
         }
     }
 
@@ -326,7 +325,7 @@ impl<'t> Locked<'t> {
     pub(crate) fn choose_near(&mut self, key: Key, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let moved = self.told_by(first).0 != 0;
+        let moved = first.token() != 0;
         let chosen = if moved && !was_last { self.near(first) } else { first };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
@@ -358,17 +357,17 @@ impl<'t> Locked<'t> {
     ///
     /// # Safety
     /// The waiter is the caller's, and in no queue; this is the bucket of `key`.
-    pub(crate) unsafe fn stand(&mut self, waiter: &'static Waiter, key: Key) {
+    pub(crate) unsafe fn enqueue_without_wakes(&mut self, waiter: &'static Waiter, key: Key) {
         // SAFETY: by this function's contract.
         unsafe {
-            waiter.prepare(node::tid(), 0, Kind::Thread, NO_WAKE, 0);
-            waiter.stands_at(key);
+            waiter.prepare(node::tid(), 0, NodeKind::Thread, NO_WAKE, 0);
+            waiter.set_queued_at(key);
             self.push_back(waiter, key);
         }
     }
 
-    /// Takes the first at `key` out of the queue, without a word.
-    pub(crate) fn dismiss_first(&mut self, key: Key) -> Option<&'static Waiter> {
+    /// Takes the first at `key` out of the queue without notifying it.
+    pub(crate) fn remove_first(&mut self, key: Key) -> Option<&'static Waiter> {
         let first = self.first(key)?;
         self.remove(first);
         Some(first.waiter())

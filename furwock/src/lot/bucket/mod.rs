@@ -15,4 +15,4 @@ pub(crate) use locked::{Locked, advice, announce, is_empty, lock, remove_if_queu
 pub(crate) use pair::{LockedPair, lock_pair};
 pub(crate) use queued::Queued;
 pub(crate) use table::{prepare, processors};
-pub(crate) use wake_list::notify_heirs;
+pub(crate) use wake_list::notify_fan_out;

@@ -3,7 +3,7 @@
 use super::locked::Locked;
 use super::queued::Queued;
 use super::table;
-use crate::lot::node::{ANY, Key, Kind};
+use crate::lot::node::{ANY, Key, NodeKind};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
@@ -50,7 +50,7 @@ impl LockedPair<'_> {
         if !waiter.is_still_in(self.from.bucket) {
             return;
         }
-        if let Kind::Member { head, .. } = waiter.kind() {
+        if let NodeKind::Member { head, .. } = waiter.kind() {
             head.claim.note_move();
         }
         let waiter = waiter.waiter();

@@ -1,7 +1,7 @@
 //! Waiters that are known to be queued, as long as their bucket's lock is held.
 
 use super::layout::Bucket;
-use crate::lot::node::{Key, Kind, Waiter};
+use crate::lot::node::{Key, NodeKind, Waiter};
 
 /// A waiter that was found in a bucket whose lock has been held since. Only `Locked` makes them,
 /// and none outlives it.
@@ -9,6 +9,8 @@ use crate::lot::node::{Key, Kind, Waiter};
 pub(crate) struct Queued<'locked> {
     waiter: &'static Waiter,
     key: Key,
+    token: usize,
+    tid: u32,
     bucket: &'locked Bucket,
 }
 
@@ -17,7 +19,9 @@ impl<'locked> Queued<'locked> {
     /// `waiter` is queued at `key` in `bucket`, whose lock is held for `'locked`.
     #[inline]
     pub(super) unsafe fn new(waiter: &'static Waiter, key: Key, bucket: &'locked Bucket) -> Self {
-        Self { waiter, key, bucket }
+        // SAFETY: by this function's contract.
+        let (token, tid) = unsafe { (waiter.token_locked(), waiter.tid_locked()) };
+        Self { waiter, key, token, tid, bucket }
     }
 
     /// Whether it is queued in `bucket`, where it was found: it may have been chosen since, or
@@ -39,8 +43,22 @@ impl<'locked> Queued<'locked> {
         self.key
     }
 
+    /// What it left for wakers as it queued itself: a condvar's mutex, or the kind of a rwlock's
+    /// waiter.
     #[inline]
-    pub(super) fn kind(self) -> Kind {
+    pub(crate) fn token(self) -> usize {
+        self.token
+    }
+
+    /// The kernel's id of its thread.
+    #[inline]
+    pub(crate) fn tid(self) -> u32 {
+        self.tid
+    }
+
+    /// For callers that have just found it, or know that it is still queued: as the ones below.
+    #[inline]
+    pub(super) fn kind(self) -> NodeKind {
         // SAFETY: its bucket's lock is held.
         unsafe { self.waiter.kind.get() }
     }
@@ -61,13 +79,6 @@ impl<'locked> Queued<'locked> {
     pub(super) fn cpu(self) -> u32 {
         // SAFETY: as above.
         unsafe { self.waiter.cpu.get() }
-    }
-
-    /// What it said when it queued itself: its token and its thread's id.
-    #[inline]
-    pub(super) fn told(self) -> (usize, u32) {
-        // SAFETY: as above.
-        unsafe { (self.waiter.token_locked(), self.waiter.tid_locked()) }
     }
 }
 

@@ -4,11 +4,11 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (3 us instead of 1113, with all awake no later: docs/experiments.md, "The prototype").
 
-use crate::lot::node::{Kind, Waiter, notify};
+use crate::lot::node::{NodeKind, Waiter, notify};
 use crate::prim::mutant::{self, Mutant};
 use core::cell::Cell;
 
-/// How many a waker, or a woken waiter with heirs, notifies itself.
+/// How many a waker, or a woken waiter with a fan-out, notifies itself.
 const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 
 /// Up to this many are notified one by one: fewer than two levels of a tree gain nothing.
@@ -19,7 +19,7 @@ pub(super) struct WakeList {
     heads: [Cell<Option<&'static Waiter>>; FAN_OUT],
     tails: [Cell<Option<&'static Waiter>>; FAN_OUT],
     len: Cell<usize>,
-    /// Tasks: when they will run is unknown, so that they get no heirs. The latest comes first.
+    /// Tasks: when they will run is unknown, so that they get no fan-out. The latest comes first.
     tasks: Cell<Option<&'static Waiter>>,
 }
 
@@ -37,7 +37,7 @@ impl WakeList {
     /// The caller has just chosen `waiter`, and it has not been notified.
     pub(super) unsafe fn push(&self, waiter: &'static Waiter) {
         // SAFETY: chosen and not yet notified.
-        if let Kind::Task(_) = unsafe { waiter.kind.get() } {
+        if let NodeKind::Task(_) = unsafe { waiter.kind.get() } {
             // SAFETY: as above.
             unsafe { waiter.next_chosen.set(self.tasks.get()) };
             self.tasks.set(Some(waiter));
@@ -48,7 +48,7 @@ impl WakeList {
         // those of the chain's last.
         unsafe {
             waiter.next_chosen.set(None);
-            waiter.heirs.set(None);
+            waiter.fan_out.set(None);
             match self.tails[chain].get() {
                 Some(last) => last.next_chosen.set(Some(waiter)),
                 None => self.heads[chain].set(Some(waiter)),
@@ -78,7 +78,7 @@ impl WakeList {
             } else {
                 // SAFETY: not yet notified, so that the (W) fields are this thread's.
                 unsafe {
-                    head.heirs.set(head.next_chosen.get());
+                    head.fan_out.set(head.next_chosen.get());
                     notify(head);
                 }
             }
@@ -117,10 +117,10 @@ fn notify_tasks(last: &'static Waiter) {
 /// # Safety
 /// Called by the waiter's thread after its notification, once.
 #[inline]
-pub(crate) unsafe fn notify_heirs(waiter: &'static Waiter) {
+pub(crate) unsafe fn notify_fan_out(waiter: &'static Waiter) {
     // SAFETY: the notification gave the (W) fields back to this thread.
-    let heirs = unsafe { waiter.heirs.get() };
-    if let Some(first) = heirs.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {
+    let fan_out = unsafe { waiter.fan_out.get() };
+    if let Some(first) = fan_out.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {
         deal(first);
     }
 }

@@ -4,7 +4,7 @@
 //! which owners still exist.
 //!
 //! Only "no such thread" counts as ended. Ids are used again: a live thread with the id of an ended
-//! one keeps the ended one's belongings from being collected until it ends too. So does a thread
+//! one keeps the ended one's node and row from being collected until it ends too. So does a thread
 //! that the kernel still lists although it runs no more: a first thread that has called
 //! `pthread_exit`, or one that a tracer hasn't released.
 
@@ -17,7 +17,7 @@ use crate::prim::mutant::{self, Mutant};
 #[derive(Debug)]
 pub(crate) struct Owner(AtomicU64);
 
-const NOBODY: u64 = 0;
+const NONE: u64 = 0;
 /// A thread whose ids can't be had. What it owns is never collected.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 const UNKNOWN: u64 = u32::MAX as u64;
@@ -25,8 +25,8 @@ const TID_BITS: u32 = 32;
 
 impl Owner {
     const_unless_model! {
-        pub(crate) fn nobody() -> Self {
-            Self(AtomicU64::new(NOBODY))
+        pub(crate) fn none() -> Self {
+            Self(AtomicU64::new(NONE))
         }
     }
 
@@ -47,13 +47,13 @@ impl Owner {
     /// Takes it for `owner` if it has no owner, and acquires what its last owner did.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn claim(&self, owner: u64) -> bool {
-        self.0.compare_exchange(NOBODY, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        self.0.compare_exchange(NONE, owner, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
     /// It has no owner from here on, for `claim`.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn release(&self) {
-        self.0.store(NOBODY, Ordering::Release);
+        self.0.store(NONE, Ordering::Release);
     }
 
     #[cfg(not(any(loom, shuttle)))]
@@ -113,7 +113,7 @@ pub(crate) enum Fate {
 
 /// When it pays to ask the kernel for all owners: once as many have come as were there after the
 /// last time. So each that comes is charged with about two questions, however many there are, and
-/// belongings never become more than twice as many as the threads that exist, and a few.
+/// there are never more than twice as many as threads that exist, and a few.
 #[derive(Debug)]
 pub(crate) struct Census {
     /// Threads that have come since the last one.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_costs_two_questions_and_belongings_are_bounded() {
+    fn a_newcomer_costs_two_questions_and_owners_are_bounded() {
         for live in [0, 1, 10, 31, 32, 33, 500, 10_000] {
             let (asked, most) = churn(live, 100_000);
             assert!(asked <= 2 * 100_000, "{live} live: {asked} asked");
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn only_a_thread_that_does_not_exist_has_ended() {
-        let owner = Owner::nobody();
+        let owner = Owner::none();
         let me = Owner::collectable(3, 8);
         let unasked = |_, _| panic!("not to be asked for");
         owner.set(UNKNOWN);

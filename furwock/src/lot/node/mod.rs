@@ -6,6 +6,8 @@ mod key;
 #[cfg(any(loom, shuttle))]
 mod model;
 mod notify;
+#[cfg(not(any(loom, shuttle)))]
+mod ownership;
 mod parker;
 #[cfg(not(any(loom, shuttle)))]
 mod pool;
@@ -16,8 +18,6 @@ mod sink;
 mod thread;
 mod verdict;
 mod waiter;
-#[cfg(not(any(loom, shuttle)))]
-mod whose;
 
 #[cfg(any(loom, shuttle))]
 use model as thread;
@@ -30,6 +30,8 @@ pub(crate) use key::Key;
 #[cfg(all(test, shuttle))]
 pub(crate) use model::forget_ended_executions;
 pub(crate) use notify::notify;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use ownership::{is_callers, is_own};
 #[cfg(all(test, loom))]
 pub(crate) use parker::Parker;
 pub(crate) use parker::{Signals, Until, Woke};
@@ -46,6 +48,4 @@ pub(crate) use thread::{
     are_there_ranks, forget_interrupt, give_back, interrupt, names, own, rank, spares, tid,
 };
 pub(crate) use verdict::{Debt, From, Verdict};
-pub(crate) use waiter::{ANY, Chosen, Kind, NO_WAKE, Thread, Waiter};
-#[cfg(not(any(loom, shuttle)))]
-pub(crate) use whose::{is_callers, is_own};
+pub(crate) use waiter::{ANY, Chosen, NO_WAKE, NodeKind, Thread, Waiter};

@@ -5,7 +5,7 @@ use super::model::give_back;
 use super::sink::Sink;
 #[cfg(not(any(loom, shuttle)))]
 use super::thread::give_back;
-use super::waiter::{Kind, Thread, Waiter};
+use super::waiter::{NodeKind, Thread, Waiter};
 use crate::sys::eventfd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 pub(crate) unsafe fn notify(waiter: &'static Waiter) {
     // SAFETY: not yet notified, so that the node's kind is stable.
     match unsafe { waiter.kind.get() } {
-        Kind::Thread => waiter.parker.notify(),
-        Kind::Member { head, .. } => head.parker.notify(),
+        NodeKind::Thread => waiter.parker.notify(),
+        NodeKind::Member { head, .. } => head.parker.notify(),
         // SAFETY: by this function's contract.
-        Kind::Task(thread) => unsafe { notify_task(thread) },
+        NodeKind::Task(thread) => unsafe { notify_task(thread) },
     }
 }
 

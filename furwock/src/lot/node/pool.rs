@@ -2,9 +2,9 @@
 //! threads that have ended, never unmapped.
 
 use super::ended::{self, Census, Fate};
+use super::ownership;
 use super::short_lock::ShortLock;
 use super::waiter::Thread;
-use super::whose;
 use crate::prim::CheckedCell;
 use crate::prim::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::sys::memory;
@@ -112,7 +112,7 @@ fn collect() -> usize {
     if !ended::can_be_asked_for() {
         return 0;
     }
-    for_each(|thread| match whose::collect(thread, caller) {
+    for_each(|thread| match ownership::collect(thread, caller) {
         Fate::Ended => {
             // SAFETY: no other thread's.
             unsafe { thread.next_free.set(first) };

@@ -3,8 +3,8 @@
 pub(crate) use crate::sys::priority::are_there_ranks;
 pub(crate) use crate::sys::thread::tid;
 
+use super::ownership::{is_callers, known};
 use super::waiter::Thread;
-use super::whose::{is_callers, known};
 use super::{ended, pool};
 use crate::prim::atomic::Ordering;
 use crate::prim::full_fence;
@@ -26,8 +26,8 @@ pub(crate) fn names() -> (usize, u32) {
     (sys::thread::pthread(), tid())
 }
 
-/// The calling thread's belongings, to its last instruction. `None` when the kernel has no memory
-/// for them.
+/// The calling thread's record, to its last instruction. `None` when the kernel has no memory for
+/// one.
 #[inline]
 pub(crate) fn own() -> Option<&'static Thread> {
     known().or_else(register)

@@ -59,7 +59,7 @@ pub(crate) struct Debt {
     pub(crate) address: usize,
 }
 
-/// Where a waiter stood that leaves for good.
+/// Where a waiter was queued that leaves for good.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     /// In the queue that it had joined.

@@ -19,7 +19,7 @@ pub(crate) const NO_WAKE: u32 = 0;
 
 /// What waits behind a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     /// The thread whose parker stands in the node.
     Thread,
     /// One of the nodes of a wait on many words, whose head has the claim and the parker.
@@ -53,8 +53,9 @@ pub(crate) struct Waiter {
     pub(in crate::lot) next: CheckedCell<Option<&'static Waiter>>,
     pub(in crate::lot) previous: CheckedCell<Option<&'static Waiter>>,
     /// (B) what waits here.
-    pub(in crate::lot) kind: CheckedCell<Kind>,
-    /// (B) what the waiter wants a waker to know: a condvar's mutex, or 0.
+    pub(in crate::lot) kind: CheckedCell<NodeKind>,
+    /// (B) what the waiter wants a waker to know: a condvar's mutex, the kind of a rwlock's waiter,
+    /// or 0.
     token: CheckedCell<usize>,
     /// (B) the wakes that it listens to.
     pub(in crate::lot) bitset: CheckedCell<u32>,
@@ -67,8 +68,8 @@ pub(crate) struct Waiter {
     pub(in crate::lot) passed_by: CheckedCell<u32>,
 
     pub(in crate::lot) parker: Parker,
-    /// Its owner's own note of where it queued itself, `Key::NOWHERE` once the wait is over.
-    stands_at: AtomicU64,
+    /// Where its owner queued itself, as the owner notes; `Key::NOWHERE` once the wait is over.
+    queued_at: AtomicU64,
     /// Its owner's, too: what it owes if it leaves the wait without returning from it.
     pub(in crate::lot) debt: CheckedCell<Option<Debt>>,
     /// Room for a lock's use, which the engine never writes.
@@ -76,7 +77,7 @@ pub(crate) struct Waiter {
     /// (W) what became of it. Complete once `key` is `Key::NOWHERE`.
     pub(in crate::lot) verdict: CheckedCell<Verdict>,
     /// (W) chosen waiters that this one has to notify on its way out, and the next in such a chain.
-    pub(in crate::lot) heirs: CheckedCell<Option<&'static Waiter>>,
+    pub(in crate::lot) fan_out: CheckedCell<Option<&'static Waiter>>,
     pub(in crate::lot) next_chosen: CheckedCell<Option<&'static Waiter>>,
     /// (W) of a task: where it was chosen. Complete once `key` is `Key::NOWHERE`.
     pub(in crate::lot) chosen: CheckedCell<Chosen>,
@@ -91,7 +92,7 @@ impl Waiter {
     pub(crate) fn new() -> Self {
         Self {
             key: AtomicU64::new(Key::NOWHERE.to_bits()),
-            kind: CheckedCell::new(Kind::Thread),
+            kind: CheckedCell::new(NodeKind::Thread),
             bitset: CheckedCell::new(ANY),
             next: CheckedCell::new(None),
             previous: CheckedCell::new(None),
@@ -102,10 +103,10 @@ impl Waiter {
             passed_by: CheckedCell::new(0),
             verdict: CheckedCell::new(Verdict::WOKEN),
             chosen: CheckedCell::new(Chosen { key: Key::NOWHERE, bitset: 0 }),
-            heirs: CheckedCell::new(None),
+            fan_out: CheckedCell::new(None),
             next_chosen: CheckedCell::new(None),
             parker: Parker::new(),
-            stands_at: AtomicU64::new(Key::NOWHERE.to_bits()),
+            queued_at: AtomicU64::new(Key::NOWHERE.to_bits()),
             debt: CheckedCell::new(None),
             room: Room::new(),
             claim: Claim::new(),
@@ -141,21 +142,21 @@ impl Waiter {
 
     /// The owner's note that it queued itself at `key`; under that bucket's lock.
     #[inline]
-    pub(in crate::lot) fn stands_at(&self, key: Key) {
-        self.stands_at.store(key.to_bits(), Ordering::Relaxed);
+    pub(in crate::lot) fn set_queued_at(&self, key: Key) {
+        self.queued_at.store(key.to_bits(), Ordering::Relaxed);
     }
 
     /// Where the owner queued itself, by its own note.
     #[inline]
-    pub(in crate::lot) fn stood_at(&self) -> Key {
-        Key::from_bits(self.stands_at.load(Ordering::Relaxed))
+    pub(in crate::lot) fn queued_at(&self) -> Key {
+        Key::from_bits(self.queued_at.load(Ordering::Relaxed))
     }
 
     /// The owner's note that the wait is over: under the lock of the bucket that it left, or after
     /// it has been notified.
     #[inline]
-    pub(crate) fn stands_nowhere(&self) {
-        self.stands_at.store(Key::NOWHERE.to_bits(), Ordering::Relaxed);
+    pub(crate) fn set_queued_nowhere(&self) {
+        self.queued_at.store(Key::NOWHERE.to_bits(), Ordering::Relaxed);
     }
 
     /// Ends the wait that a signal handler interrupted to fork, if there is one: for the child its
@@ -172,7 +173,7 @@ impl Waiter {
             if !chosen {
                 self.verdict.set(Verdict::WOKEN);
             }
-            self.heirs.set(None);
+            self.fan_out.set(None);
         }
         self.parker.notify();
     }
@@ -184,7 +185,7 @@ impl Waiter {
         &self,
         tid: u32,
         token: usize,
-        kind: Kind,
+        kind: NodeKind,
         bitset: u32,
         rank: u32,
     ) {
@@ -219,7 +220,7 @@ impl Waiter {
     }
 }
 
-/// One thread's belongings. Lives in type-stable memory and serves another thread once this one has
+/// One thread's record. Lives in type-stable memory and serves another thread once this one has
 /// ended.
 #[repr(align(64))]
 #[derive(Debug)]
@@ -245,7 +246,7 @@ impl Thread {
             waiter: Waiter::new(),
             frame: AtomicUsize::new(0),
             pthread: AtomicUsize::new(0),
-            owner: Owner::nobody(),
+            owner: Owner::none(),
             notes: Notes::new(),
             next_free: CheckedCell::new(None),
         }
@@ -259,7 +260,7 @@ impl Thread {
     }
 
     /// It serves no wait any more.
-    pub(in crate::lot) fn serve_nobody(&self) {
+    pub(in crate::lot) fn stop_serving(&self) {
         self.serve((0, 0));
     }
 

@@ -8,8 +8,10 @@
 //! makes the next wait a store, a fence and a load for each word.
 
 use super::lease::{Node, node as own_node};
-use crate::lot::bucket::{self, Locked, notify_heirs};
-use crate::lot::node::{self, ANY, Counts, Key, Kind, MOST_MEMBERS, Thread, Until, Waiter, Woke};
+use crate::lot::bucket::{self, Locked, notify_fan_out};
+use crate::lot::node::{
+    self, ANY, Counts, Key, MOST_MEMBERS, NodeKind, Thread, Until, Waiter, Woke,
+};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
@@ -120,7 +122,7 @@ impl Group {
             Ok(()) => self.sleep(until),
         };
         if let Head::Spare(thread) = &self.head {
-            thread.serve_nobody();
+            thread.stop_serving();
         }
         self.head().set_key_locked(Key::NOWHERE);
         ended
@@ -164,7 +166,7 @@ impl Group {
         key: Key,
         counts: Counts,
     ) {
-        let kind = Kind::Member { head: self.head(), index: index as u32, counts };
+        let kind = NodeKind::Member { head: self.head(), index: index as u32, counts };
         // SAFETY: a spare node, not queued yet.
         unsafe {
             member.waiter.prepare(node::tid(), 0, kind, ANY, node::rank());
@@ -206,7 +208,7 @@ impl Group {
         };
         if let Some(member) = self.members().nth(index) {
             // SAFETY: notified, once for this wait: the member's (W) fields are the owner's again.
-            unsafe { notify_heirs(&member.waiter) };
+            unsafe { notify_fan_out(&member.waiter) };
         }
         AnyEnded::Chosen(index)
     }

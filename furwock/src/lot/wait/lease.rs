@@ -16,7 +16,7 @@ pub(crate) struct Node {
 /// A node for a wait of the calling thread. `None` only when the kernel has no memory for one.
 #[inline]
 pub(crate) fn node() -> Option<Node> {
-    // No one else writes `frame` but signal handlers of this thread, which leave it as it was.
+    // Only this thread writes `frame`, and its signal handlers, which leave it as it was.
     match node::own().filter(|thread| !thread.is_waiting()) {
         Some(thread) => {
             thread.begin_wait();
@@ -60,7 +60,7 @@ impl Drop for Node {
         }
         self.thread.end_wait();
         if self.spare {
-            self.thread.serve_nobody();
+            self.thread.stop_serving();
             node::give_back(self.thread);
         }
     }
@@ -69,7 +69,7 @@ impl Drop for Node {
 /// Models neither jump nor unwind.
 #[cfg(any(loom, shuttle))]
 fn has_left(waiter: &'static Waiter) -> bool {
-    assert!(waiter.stood_at() == node::Key::NOWHERE, "a wait ended with its node queued");
+    assert!(waiter.queued_at() == node::Key::NOWHERE, "a wait ended with its node queued");
     true
 }
 

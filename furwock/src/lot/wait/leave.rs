@@ -1,7 +1,7 @@
 //! Waits that end without returning: a signal handler jumps out of them, or an unwind takes their
 //! frames.
 
-use crate::lot::bucket::{lock, notify_heirs};
+use crate::lot::bucket::{lock, notify_fan_out};
 use crate::lot::node::{
     ANY, From, Key, NO_WAKE, Waiter, for_each, give_back, is_callers, is_own, tid,
 };
@@ -12,7 +12,7 @@ use crate::sys::{signals, thread};
 /// exception's that it threw. `false` if the node has to stay where it is.
 #[inline]
 pub(super) fn has_left(waiter: &'static Waiter) -> bool {
-    waiter.stood_at() == Key::NOWHERE || leave_unwound(waiter)
+    waiter.queued_at() == Key::NOWHERE || leave_unwound(waiter)
 }
 
 #[cold]
@@ -24,14 +24,14 @@ fn leave_unwound(waiter: &'static Waiter) -> bool {
 /// `false` if it has to stay as it is: no wake was to reach it, or members of a wait on many words
 /// know it.
 fn abandon(waiter: &'static Waiter) -> bool {
-    let stood_at = waiter.stood_at();
+    let queued_at = waiter.queued_at();
     if waiter.key() == Key::MANY {
         // Its members stay queued, and know it: wakers are to pass them by for good.
         waiter.claim.disarm();
-        waiter.stands_at(Key::MANY);
+        waiter.set_queued_at(Key::MANY);
         return false;
     }
-    if stood_at == Key::NOWHERE {
+    if queued_at == Key::NOWHERE {
         return true;
     }
     loop {
@@ -41,8 +41,8 @@ fn abandon(waiter: &'static Waiter) -> bool {
                 thread::yield_now();
             }
             // SAFETY: notified: the (W) fields are this thread's again.
-            unsafe { notify_heirs(waiter) };
-            lock(stood_at).choose_many(stood_at, usize::MAX, ANY);
+            unsafe { notify_fan_out(waiter) };
+            lock(queued_at).choose_many(queued_at, usize::MAX, ANY);
             // SAFETY: as above.
             if let Some(granted) = unsafe { waiter.verdict.get() }.granted {
                 // SAFETY: the thread is in its call on the lock that was granted, which it leaves.
@@ -60,10 +60,10 @@ fn abandon(waiter: &'static Waiter) -> bool {
         locked.remove(queued);
         locked.choose_many(key, usize::MAX, ANY);
         drop(locked);
-        settle_debt(waiter, if key == stood_at { From::Queue } else { From::OtherQueue });
+        settle_debt(waiter, if key == queued_at { From::Queue } else { From::OtherQueue });
         break;
     }
-    waiter.stands_nowhere();
+    waiter.set_queued_nowhere();
     true
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn abandon_waits(is_left: impl Fn(usize) -> bool) {
         }
         node.end_wait();
         if !is_own(node) {
-            node.serve_nobody();
+            node.stop_serving();
             give_back(node);
         }
     });

@@ -1,8 +1,8 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
 use super::lease::Node;
-use crate::lot::bucket::{self, Locked, notify_heirs};
-use crate::lot::node::{ANY, Debt, Key, Kind, Until, Verdict, Waiter, Woke, tid};
+use crate::lot::bucket::{self, Locked, notify_fan_out};
+use crate::lot::node::{ANY, Debt, Key, NodeKind, Until, Verdict, Waiter, Woke, tid};
 use crate::sys::clock::Deadline;
 
 /// How a wait ended.
@@ -61,8 +61,8 @@ impl<'d> Wait<'d> {
         let waiter = node.waiter();
         // SAFETY: a node serves one wait at a time, and a wait ends with it unlinked and notified.
         unsafe {
-            waiter.prepare(tid(), token, Kind::Thread, bitset, node.rank());
-            waiter.stands_at(key);
+            waiter.prepare(tid(), token, NodeKind::Thread, bitset, node.rank());
+            waiter.set_queued_at(key);
             match place {
                 Place::Front => locked.push_front(waiter, key),
                 Place::Back => locked.push_back(waiter, key),
@@ -182,7 +182,7 @@ impl<'d> Wait<'d> {
             // SAFETY: locked by this key.
             if let Some(queued) = unsafe { locked.queued(self.waiter, key) } {
                 locked.remove(queued);
-                self.waiter.stands_nowhere();
+                self.waiter.set_queued_nowhere();
                 on_leave(!locked.has(key));
                 return true;
             }
@@ -190,10 +190,10 @@ impl<'d> Wait<'d> {
     }
 
     fn chosen(&self) -> Ended {
-        self.waiter.stands_nowhere();
+        self.waiter.set_queued_nowhere();
         // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
         unsafe {
-            notify_heirs(self.waiter);
+            notify_fan_out(self.waiter);
             Ended::Chosen(self.waiter.verdict.get())
         }
     }

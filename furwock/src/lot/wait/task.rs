@@ -6,7 +6,7 @@
 //! state decides whose the node is (T-2).
 
 use crate::lot::bucket::{self, Locked};
-use crate::lot::node::{self, Chosen, Key, Kind, Sink, Thread, Waiter};
+use crate::lot::node::{self, Chosen, Key, NodeKind, Sink, Thread, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
@@ -44,7 +44,7 @@ impl TaskWait {
         };
         // SAFETY: a spare node that isn't queued yet.
         unsafe {
-            thread.waiter.prepare(0, 0, Kind::Task(thread), bitset, 0);
+            thread.waiter.prepare(0, 0, NodeKind::Task(thread), bitset, 0);
             thread.waiter.sink.replace(Some(sink));
             locked.push_back(&thread.waiter, key);
         }

@@ -40,7 +40,7 @@ fn the_fields_are_apart_and_leave_room_for_every_thread_id() {
 }
 
 #[test]
-fn a_release_of_every_valid_word_is_valid_and_strands_nobody() {
+fn a_release_of_every_valid_word_is_valid_and_strands_no_waiter() {
     for word in valid() {
         for ahead in [1, 2, MOST_WAKES] {
             match release(word, ahead) {
@@ -52,7 +52,7 @@ fn a_release_of_every_valid_word_is_valid_and_strands_nobody() {
                     assert_eq!(free / ONE_WAKE, word / ONE_WAKE + wakes);
                     assert!(wakes == 0 || free / ONE_WAKE == ahead);
                     let stranded = free & PARKED != 0 && free & (SPIN | WAKES) == 0;
-                    assert!(!stranded, "{word:#x} -> {free:#x} leaves sleepers to nobody");
+                    assert!(!stranded, "{word:#x} -> {free:#x} strands sleepers");
                 }
             }
         }
@@ -60,7 +60,7 @@ fn a_release_of_every_valid_word_is_valid_and_strands_nobody() {
 }
 
 #[test]
-fn a_plain_release_wakes_nobody() {
+fn a_plain_release_wakes_no_waiter() {
     for word in valid().filter(|&word| is_release_plain(word)) {
         assert_eq!(release(word, 1), Release::To { word: word & !OWNER, wakes: 0 });
     }

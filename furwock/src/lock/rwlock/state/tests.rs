@@ -163,14 +163,14 @@ fn a_reader_enters_beside_no_writer_and_is_counted_once() {
 }
 
 #[test]
-fn readers_wait_for_whom_their_policy_says() {
+fn readers_wait_as_their_policy_says() {
     for word in valid().into_iter().filter(|&word| readers(word) < MOST_READERS) {
         let stop = stops_reader(word, false);
-        let somebody_writes_soon = word & (SPIN | WAKES | WRITERS_PARKED | HANDOFF | UPGRADING);
+        let is_written_soon = word & (SPIN | WAKES | WRITERS_PARKED | HANDOFF | UPGRADING);
         match policy(word) {
             _ if is_written(word) => assert_eq!(stop, Some(Stop::Closed)),
             Policy::PreferReaders => assert_eq!(stop, None),
-            Policy::PreferWriters => assert_eq!(stop.is_some(), somebody_writes_soon != 0),
+            Policy::PreferWriters => assert_eq!(stop.is_some(), is_written_soon != 0),
             Policy::PhaseFair | Policy::Recursive | Policy::PreferWritersRecursive => {
                 let closed = word & (UPGRADING | HANDOFF) != 0;
                 assert_eq!(stop == Some(Stop::Closed), closed);
@@ -186,7 +186,7 @@ fn readers_wait_for_whom_their_policy_says() {
 
 /// Some thread is inside, on the way or due, and settles: else a reader would sleep for ever.
 #[test]
-fn a_reader_queues_only_where_somebody_will_settle() {
+fn a_reader_queues_only_where_a_thread_will_settle() {
     for word in valid() {
         for forced in [false, true] {
             let Some(stop) = stops_reader(word, forced) else { continue };
@@ -201,7 +201,7 @@ fn a_reader_queues_only_where_somebody_will_settle() {
                 assert!(queued & READERS_PARKED != 0);
             }
             if stop == Stop::Sleepers {
-                assert!(word & (OWNER | READERS) != 0, "{word:#x}: nobody inside wakes it");
+                assert!(word & (OWNER | READERS) != 0, "{word:#x}: no thread inside wakes it");
             }
         }
     }
@@ -297,7 +297,7 @@ fn an_owner_shares_the_lock_with_no_thread_it_excludes() {
 }
 
 #[test]
-fn who_waits_to_write_ends_the_bias_and_gives_up_only_its_role() {
+fn a_waiting_writer_ends_the_bias_and_gives_up_only_its_role() {
     for word in valid() {
         for kind in OWNERS {
             for role in ROLES {
@@ -345,7 +345,7 @@ fn an_upgrade_closes_the_lock_and_forgets_no_slot() {
 }
 
 #[test]
-fn a_release_that_leaves_sleepers_to_nobody_is_settled() {
+fn a_release_that_would_strand_sleepers_is_settled() {
     for word in valid() {
         let left = match () {
             () if is_written(word) => written(word),
@@ -434,7 +434,7 @@ fn turns() -> impl Iterator<Item = (u64, Waiting, Cause, u64, Next)> {
 }
 
 #[test]
-fn nobody_is_let_in_for_whom_there_is_no_room() {
+fn no_waiter_is_let_in_without_room() {
     for (word, waiting, cause, ahead, next) in turns() {
         let context = format!("{word:#x} {waiting:?} {cause:?} {ahead}");
         if next != Next::Nothing {
@@ -472,13 +472,13 @@ fn nobody_is_let_in_for_whom_there_is_no_room() {
 }
 
 /// Whether some waiter is next, and could be inside.
-fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
+fn is_a_waiters_turn(word: u64, waiting: Waiting) -> bool {
     if is_written(word) {
         return false;
     }
     // A reader may wait for readers that sleep.
-    let somebody_reads = word & (OWNER | READERS | REVOKED) != 0;
-    if policy(word).lets_readers_recurse() && waiting.stuck && somebody_reads {
+    let is_read = word & (OWNER | READERS | REVOKED) != 0;
+    if policy(word).lets_readers_recurse() && waiting.stuck && is_read {
         return true;
     }
     if word & UPGRADING != 0 {
@@ -497,11 +497,11 @@ fn is_somebodys_turn(word: u64, waiting: Waiting) -> bool {
 }
 
 #[test]
-fn nobody_whose_turn_it_is_is_left_to_nobody() {
+fn no_waiter_is_stranded_at_its_turn() {
     for (word, waiting, cause, ahead, next) in turns() {
         let on_the_way = word & (SPIN | WAKES) != 0;
         if next == Next::Nothing {
-            let forgotten = is_somebodys_turn(word, waiting) && !on_the_way;
+            let forgotten = is_a_waiters_turn(word, waiting) && !on_the_way;
             assert!(!forgotten, "{word:#x} {waiting:?} {cause:?} {ahead}");
             // At the least some thread has to be there that will settle once more.
             assert!(word & (OWNER | READERS) != 0 || on_the_way, "{word:#x} {waiting:?}");
@@ -536,7 +536,7 @@ fn spinners_are_worth_it_only_behind_a_writer_that_may_be_overtaken() {
 }
 
 #[test]
-fn a_writer_enters_at_once_only_where_nobody_is_around() {
+fn a_writer_enters_at_once_only_a_lock_that_no_thread_uses() {
     for word in valid() {
         let Some(new) = written_at_once(word, 77) else { continue };
         assert!(is_available(word, Kind::Writer) && word & (PARKED | SPIN | WAKES | BIAS) == 0);

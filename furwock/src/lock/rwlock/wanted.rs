@@ -16,14 +16,14 @@ use core::time::Duration;
 const LONGEST_ALARM: Duration = Duration::from_millis(700);
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting<'l> {
+pub(super) struct Wanted<'l> {
     pub(super) lock: &'l RawRwLock,
     pub(super) kind: Kind,
     /// What becomes of the lock if the thread leaves for good while it waits.
     pub(super) on_leave: Option<OnLeave>,
 }
 
-impl Lock for Waiting<'_> {
+impl Lock for Wanted<'_> {
     #[inline]
     fn key(&self) -> Key {
         self.lock.key()
@@ -88,7 +88,7 @@ impl Lock for Waiting<'_> {
     }
 }
 
-impl Waiting<'_> {
+impl Wanted<'_> {
     /// Whether the waiter may be passed by for ever without being woken. (A model has no time.)
     fn may_be_passed_by(&self) -> bool {
         !cfg!(any(loom, shuttle))
