@@ -1,7 +1,7 @@
 //! The semaphore: permits are neither lost nor made, however threads come and go.
 
 use furwock::lock::RawSemaphore;
-use furwock::unstable::semaphore::{Acquired, acquire_interruptible};
+use furwock::unstable::semaphore::{PermitWaited, acquire_interruptible};
 use furwock::{Clock, Deadline, Semaphore, TooManyPermits};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -130,8 +130,8 @@ fn an_interrupt_ends_the_wait_and_a_permit_comes_before_it() {
     // SAFETY: the calling thread's own name.
     let own = unsafe { libc::pthread_self() } as usize;
     furwock::unstable::interrupt(own);
-    assert_eq!(acquire_interruptible(&semaphore, None), Acquired::Permit);
-    assert_eq!(acquire_interruptible(&semaphore, None), Acquired::Interrupted);
+    assert_eq!(acquire_interruptible(&semaphore, None), PermitWaited::Permit);
+    assert_eq!(acquire_interruptible(&semaphore, None), PermitWaited::Interrupted);
     let past = Deadline::at(Clock::Monotonic, 0, 0);
-    assert_eq!(acquire_interruptible(&semaphore, past.as_ref()), Acquired::TimedOut);
+    assert_eq!(acquire_interruptible(&semaphore, past.as_ref()), PermitWaited::TimedOut);
 }
