@@ -20,8 +20,8 @@
 //!
 //! shuttle is sequentially consistent: nothing here is evidence on orderings, which is loom's
 //! business. The facade's limits are the other models': time is only order (a deadline has always
-//! passed, no thread's turn is ever over), a row has one slot, the table two buckets, whose locks are
-//! the checker's own. Signal handlers don't run, and memory never runs out.
+//! passed, no thread's turn is ever over), a row has one slot, the table two buckets, whose locks
+//! are the checker's own. Signal handlers don't run, and memory never runs out.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg shuttle" cargo test --release -p furwock --lib generated
