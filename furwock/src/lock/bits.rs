@@ -41,7 +41,7 @@ pub(super) struct Bits {
     /// The bits that are stale if no thread is queued.
     pub(super) stale: u64,
     /// What the last waiter clears as it leaves the queue.
-    pub(super) left_by_last: u64,
+    pub(super) cleared_by_last: u64,
     /// A waiter that queues again does so in front, and may ask for a hand-off.
     pub(super) keeps_place: bool,
     /// What a waiter tells those that look through the queue.
@@ -96,9 +96,9 @@ impl Bits {
         (self.take)(self.given_up(word, role), tid)
     }
 
-    /// The word after a waiter went over from `role` to spinning.
+    /// The word after a waiter gave up `role` and became the spinner.
     #[inline]
-    pub(super) fn spun_for(&self, word: u64, role: Role) -> u64 {
+    pub(super) fn spinning(&self, word: u64, role: Role) -> u64 {
         (self.announce)(self.given_up(word, role)) | SPIN
     }
 

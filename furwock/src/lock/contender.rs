@@ -125,7 +125,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Takes the lock as a waiter that a waker chose, though it began to wait elsewhere.
-    pub(super) fn go_on(mut self, verdict: Verdict) {
+    pub(super) fn resume(mut self, verdict: Verdict) {
         // It has waited in this lock's queue: if it has to again, then in front.
         self.queued_ns = now_ns();
         if !self.was_given_lock(verdict) {
@@ -235,7 +235,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
         if seen & SPIN == 0 {
             // (If this thread is the spinner, another waiter took its bit for stale.)
-            let new = bits.spun_for(seen, self.role);
+            let new = bits.spinning(seen, self.role);
             if self.lock.exchange(seen, new, Ordering::Relaxed).is_ok() {
                 self.role = Role::Spinner;
                 self.note(How::Spun);
@@ -447,7 +447,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// call on this lock, so that the word exists.
     fn clear_queue_bits(&self) {
         if !mutant::active(Mutant::StaleWakeKept) && !mutant::active(Mutant::LeaverSettlesNothing) {
-            self.lock.clear(self.lock.bits().left_by_last);
+            self.lock.clear(self.lock.bits().cleared_by_last);
         }
     }
 }

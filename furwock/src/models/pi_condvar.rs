@@ -130,7 +130,7 @@ fn notification_or_deadline() {
     assert!(tickets.is_quiet());
 }
 
-/// One thread waits with the tickets' mutex, one with another: it waits, or is told.
+/// One thread waits with the tickets' mutex, one with another: it waits, or gets an error.
 fn two_mutexes() {
     let tickets = Tickets::new();
     let other = {
@@ -158,7 +158,7 @@ fn two_mutexes() {
 }
 
 /// A waiter's deadline passes while a thread that holds its mutex waits for what the waiter holds:
-/// the waiter may be told of the circle, and leave while the other, tired of waiting, waits on the
+/// the waiter may learn of the circle, and leave while the other, tired of waiting, waits on the
 /// condvar too.
 fn circle() {
     let tickets = Tickets::new();

@@ -1,4 +1,4 @@
-//! The robust rwlock: readers and writers exclude one another (RB-3), and a death is told of if it
+//! The robust rwlock: readers and writers exclude one another (RB-3), and a death is reported if it
 //! has to be (RB-4).
 
 use super::{explore, rejects};

@@ -10,12 +10,12 @@ use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 /// Whether the handlers are registered.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 /// Whether a handler has run in this child.
-static TOLD: AtomicBool = AtomicBool::new(false);
+static CALLED: AtomicBool = AtomicBool::new(false);
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// What `on_child` registered.
 static HOOKS: [AtomicPtr<Hook>; 8] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 8];
 
-/// What a child has to forget beyond its thread's id. It is told the id that its thread had in the
+/// What a child has to forget beyond its thread's id. It gets the id that its thread had in the
 /// parent, 0 if nothing had asked for the id.
 ///
 /// A hook is known by its own address: a function need not have one address only.
@@ -77,11 +77,11 @@ fn register() {
 }
 
 extern "C" fn before_fork() {
-    TOLD.store(false, Ordering::Relaxed);
+    CALLED.store(false, Ordering::Relaxed);
 }
 
 extern "C" fn in_child() {
-    if TOLD.swap(true, Ordering::Relaxed) {
+    if CALLED.swap(true, Ordering::Relaxed) {
         return;
     }
     GENERATION.fetch_add(1, Ordering::Relaxed);

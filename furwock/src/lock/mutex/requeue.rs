@@ -52,7 +52,7 @@ impl RawMutex {
     /// it began to wait at a condvar.
     pub(in crate::lock) fn lock_chosen(&self, verdict: Verdict) {
         if verdict.granted.is_some() || verdict.holds_wake {
-            Contender::new(self, &const { Options::new() }).go_on(verdict);
+            Contender::new(self, &const { Options::new() }).resume(verdict);
         } else {
             self.lock();
         }

@@ -57,7 +57,7 @@ pub(super) static BITS: Bits = Bits {
     one_wake: ONE_WAKE as u64,
     // Wakes may have been claimed for a waiter that timed out.
     stale: WAKES as u64,
-    left_by_last: (PARKED | WAKES) as u64,
+    cleared_by_last: (PARKED | WAKES) as u64,
     keeps_place: true,
     token: 0,
     // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10

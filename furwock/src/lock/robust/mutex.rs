@@ -4,7 +4,7 @@
 //! robust word of its own, so that at most one thread sleeps on the mutex's word: the top waiter. A
 //! thread that leaves the turnstile wakes a successor; the kernel does so if the thread dies there.
 //! So no death, of a holder or of a waiter that was just woken, leaves others asleep (ORDERING.md,
-//! RB-2): what a killed waiter had been told, its successor sees for itself.
+//! RB-2): the successor of a killed waiter looks for itself.
 
 use super::entry::{Entry, Me, Patience};
 use super::state::{

@@ -4,13 +4,13 @@
 //! there is none: with many readers no two write the same word. A writer holds the mutex, says so
 //! in the *phase*, and waits until no slot is held. The kernel marks a dead reader's slot, and
 //! wakes the writer that sleeps on it: so a death among readers is no event. A death with the phase
-//! at WRITING is, and the next thread that takes the mutex is told.
+//! at WRITING is, and the next thread that takes the mutex learns of it.
 //!
 //! | phase | meaning | if the mutex's holder dies |
 //! |---|---|---|
 //! | IDLE | readers enter | nothing was changed: the next one goes on |
 //! | DRAINING | no reader enters any more; some may be inside | nothing was changed: the next one goes on |
-//! | WRITING | the writer is alone | the next one is told, and the phase stays |
+//! | WRITING | the writer is alone | the next one learns of it, and the phase stays |
 //!
 //! Only the mutex's holder writes the phase. A reader that may not enter leaves its slot and waits
 //! at the mutex, in line with the writers; once it has the mutex it takes a slot, and passes the

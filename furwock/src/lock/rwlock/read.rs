@@ -33,7 +33,7 @@ impl RawRwLock {
         self.read_fast() || Reader::new(self, &const { Options::new() }).try_enter()
     }
 
-    /// Enters as a reader as `options` has it, and tells how; `None` at the deadline. Acquire.
+    /// Enters as a reader as `options` has it, and returns how; `None` at the deadline. Acquire.
     #[inline]
     pub fn lock_shared_with(&self, options: &Options) -> Option<Status> {
         if self.read_fast() { Some(Status::FAST) } else { self.read_slow(options) }

@@ -228,7 +228,7 @@ const WRITES: Bits = Bits {
     wakes: WAKES,
     one_wake: ONE_WAKE,
     stale: PARKED | HANDOFF,
-    left_by_last: PARKED | HANDOFF,
+    cleared_by_last: PARKED | HANDOFF,
     keeps_place: true,
     token: Kind::Writer.token(),
     spin_ns: SPIN_NS,

@@ -34,7 +34,7 @@ impl RawRwLock {
         self.write_fast_as(lot::tid()) || self.try_own_slow(Kind::Writer)
     }
 
-    /// Enters as the writer as `options` has it, and tells how; `None` at the deadline. Acquire.
+    /// Enters as the writer as `options` has it, and returns how; `None` at the deadline. Acquire.
     #[inline]
     pub fn lock_exclusive_with(&self, options: &Options) -> Option<Status> {
         if self.write_fast_as(lot::tid()) { Some(Status::FAST) } else { self.write_slow(options) }
@@ -135,7 +135,7 @@ impl RawRwLock {
         self.own_fast(Kind::Upgradable) || self.try_own_slow(Kind::Upgradable)
     }
 
-    /// Enters as the upgradable reader as `options` has it, and tells how; `None` at the deadline.
+    /// Enters as the upgradable reader as `options` has it, and returns how; `None` at the deadline.
     /// Acquire.
     #[inline]
     pub fn lock_upgradable_with(&self, options: &Options) -> Option<Status> {

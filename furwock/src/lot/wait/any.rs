@@ -44,7 +44,7 @@ enum Head {
 impl Group {
     /// Waits once: queues a member at each word of `words` in turn, after `look` has agreed to its
     /// waiting there under the bucket's lock. With `each_counts`, wakes at several of them count
-    /// each, and the highest is told. `None` when the kernel has no memory for the nodes.
+    /// each, and the highest is returned. `None` when the kernel has no memory for the nodes.
     pub(crate) fn once<E>(
         words: impl ExactSizeIterator<Item = Key>,
         mut look: impl FnMut(usize) -> Result<(), E>,
@@ -77,7 +77,7 @@ impl Group {
         };
         head.set_key_locked(Key::NOWHERE);
         if let AnyEnded::Chosen(index) = &mut ended {
-            // What counts until the last has left is told.
+            // Wakes that come until the last member has left count, too.
             group.unqueue();
             *index = (*index).max(head.claim.highest());
         }

@@ -303,7 +303,7 @@ fn a_waiting_writer_ends_the_bias_and_gives_up_only_its_role() {
             for role in ROLES {
                 let bits = bits(kind);
                 let given_up = bits.given_up(word, role);
-                let spins = bits.spun_for(word, role);
+                let spins = bits.spinning(word, role);
                 assert_changes(word, spins, ROLE_BITS | BIAS);
                 assert_eq!(spins & ROLE_BITS, (given_up & ROLE_BITS) | SPIN);
                 for hand_off in [false, true] {
