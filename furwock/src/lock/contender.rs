@@ -10,7 +10,7 @@
 use super::bits::{Bits, Role, SPIN, owner};
 use super::options::{How, Options, Status};
 use super::spin::{self, Spin, TURN_NS, now_ns};
-use crate::lot::{self, Debt, Ended, Key, Locked, Place, Verdict, Wait};
+use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -253,34 +253,20 @@ impl<'o, L: Lock> Contender<'o, L> {
             sys::thread::nap();
             return self.after_interval();
         };
-        let (lock, bits) = (self.lock, self.lock.bits());
-        let queues_again = bits.keeps_place && self.queued_ns != 0;
-        let hand_off = queues_again && self.has_waited_long();
-        let had_role = self.role != Role::Newcomer;
-        let Some((mut bucket, token, at_most)) = self.queue(hand_off, decide) else {
+        let Some((wait, at_most)) = self.queue(&node, decide) else {
             return Progress::LookAgain;
         };
-        let interval = self.interval(at_most);
+        let (lock, interval) = (self.lock, self.interval(at_most));
         let until = interval.as_ref().or(self.options.deadline.as_ref());
-        let place = if queues_again { Place::Front } else { Place::Back };
-        let wait = Wait::enqueue(&mut bucket, &node, lock.key(), token, place)
-            .until(until)
-            .owing(lock.debt());
-        if had_role {
-            lock.settle(&mut bucket);
-        }
-        drop(bucket);
-        if bits.keeps_place && !queues_again {
-            self.queued_ns = now_ns();
-        }
         let mut left_others = false;
-        let ended = lock.sleep(wait, self.options, until, |was_last| {
+        let ended = lock.sleep(wait.until(until), self.options, until, |was_last| {
             left_others = !was_last;
             if was_last {
                 self.clear_queue_bits();
             }
         });
         let Ended::Chosen(verdict) = ended else {
+            // (The last has cleared the bits of the queue, which is empty.)
             if left_others {
                 lock.settle_after_leaving();
             }
@@ -297,21 +283,24 @@ impl<'o, L: Lock> Contender<'o, L> {
         Progress::LookAgain
     }
 
-    /// Writes into the word that this thread is queued, giving up its role. Returns the bucket,
-    /// locked, that the thread is now to join, and what `decide` said; `None` if that wasn't to
-    /// queue.
-    fn queue(
+    /// What `wait` does under the bucket's lock: queues this thread if `decide` says so, and gives
+    /// up its role in the exchange that says in the word that it is queued. Returns the wait, and
+    /// for how long it may sleep at a time; `None` if this thread isn't queued.
+    fn queue<'d>(
         &mut self,
-        hand_off: bool,
+        node: &Node,
         mut decide: impl FnMut(u64, u64) -> Decision,
-    ) -> Option<(Locked<'static>, usize, Option<Duration>)> {
+    ) -> Option<(Wait<'d>, Option<Duration>)> {
         let (lock, bits) = (self.lock, self.lock.bits());
+        let queues_again = bits.keeps_place && self.queued_ns != 0;
+        let hand_off = queues_again && self.has_waited_long();
+        let had_role = self.role != Role::Newcomer;
         let mut bucket = lot::announce(lock.key());
         if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
             self.role = Role::Newcomer;
         }
         let mut word = lock.load();
-        loop {
+        let (token, at_most) = loop {
             let clean = cleaned(&lock, word, &bucket);
             let (new, stay) = match decide(word, clean) {
                 Decision::Queue { token, at_most } => {
@@ -332,15 +321,23 @@ impl<'o, L: Lock> Contender<'o, L> {
                 }
             };
             match (lock.exchange(word, new, Ordering::Relaxed), stay) {
-                (Ok(_), Some((token, at_most))) => {
-                    self.role = Role::Newcomer;
-                    self.note_sleep();
-                    return Some((bucket, token, at_most));
-                }
+                (Ok(_), Some(stay)) => break stay,
                 (Ok(_), None) => word = new,
                 (Err(now), _) => word = now,
             }
+        };
+        self.role = Role::Newcomer;
+        self.note_sleep();
+        let place = if queues_again { Place::Front } else { Place::Back };
+        let wait = Wait::enqueue(&mut bucket, node, lock.key(), token, place).owing(lock.debt());
+        if had_role {
+            lock.settle(&mut bucket);
         }
+        drop(bucket);
+        if bits.keeps_place && !queues_again {
+            self.queued_ns = now_ns();
+        }
+        Some((wait, at_most))
     }
 
     fn has_waited_long(&self) -> bool {

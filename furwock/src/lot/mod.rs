@@ -26,7 +26,7 @@ pub(crate) use node::{
 pub(crate) use node::{Census, caller, can_be_asked_for, is_waiting};
 #[cfg(all(test, loom))]
 pub(crate) use node::{Parker, ShortLock, Woke};
-pub(crate) use wait::{AnyEnded, Ended, Group, Place, TaskNode, TaskWait, Wait, node};
+pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, node};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use wait::{abandon_waits, end_waits, leave_wake, may_not_lock, wake_instead};
 

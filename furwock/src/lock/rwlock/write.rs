@@ -168,7 +168,7 @@ impl RawRwLock {
         self.try_become_writer()
     }
 
-    /// `upgrade` as `options` has it, which tells how; `None` at the deadline: then the caller is
+    /// `upgrade` as `options` has it, and returns how; `None` at the deadline: then the caller is
     /// the upgradable reader still.
     pub fn upgrade_with(&self, options: &Options) -> Option<Status> {
         if self.own_fast(Kind::Upgrader) {

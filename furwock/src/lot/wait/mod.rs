@@ -12,7 +12,7 @@ mod task;
 pub(crate) use any::{AnyEnded, Group};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use deferred::{leave_wake, may_not_lock, wake_instead};
-pub(crate) use lease::node;
+pub(crate) use lease::{Node, node};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use leave::{abandon_waits, end_waits};
 pub(crate) use one::{Ended, Place, Wait};
