@@ -24,7 +24,7 @@ const OWNER_CHECK: Duration = Duration::from_millis(20);
 /// have been woken.
 const MOST_STEPS_BACK: u32 = 8;
 
-/// A lock as one kind of waiter wants it. Its word, if of 32 bits, is widened.
+/// A lock as one kind of waiter sees it. Words of 32 bits are widened.
 pub(super) trait Lock: Copy {
     /// What waiters queue at.
     fn key(&self) -> Key;
@@ -48,8 +48,8 @@ pub(super) trait Lock: Copy {
     ) -> Ended {
         wait.sleep(on_leave)
     }
-    /// A waiter has queued and given up its role. A lock whose releases don't decide which waiter
-    /// comes next now lets those go on whose turn it is, under the bucket's lock.
+    /// A waiter has queued and given up its role. If releases alone don't decide which waiter comes
+    /// next, the lock now lets in or wakes those whose turn it is, under the bucket's lock.
     fn settle(&self, _queue: &mut Locked<'_>) {}
     /// The same for a caller that has left the queue, and holds no lock.
     fn settle_after_leaving(&self) {}
@@ -57,8 +57,8 @@ pub(super) trait Lock: Copy {
 
 /// `word` without its stale bits, as seen under the bucket's lock (M-4).
 ///
-/// Bits may speak of a queue that a forked child's parent has, of a waiter that has left since a
-/// wake was claimed for it, and in such a child of threads that it doesn't have.
+/// Bits may stand for a queue that only a forked child's parent has, for a waiter that has left
+/// since a wake was claimed for it, and in such a child for threads that it doesn't have.
 pub(super) fn cleaned(lock: &impl Lock, word: u64, queue: &Locked<'_>) -> u64 {
     if queue.has(lock.key()) || mutant::active(Mutant::StaleWakeKept) {
         return word;
@@ -73,7 +73,7 @@ pub(super) fn cleaned(lock: &impl Lock, word: u64, queue: &Locked<'_>) -> u64 {
 
 /// What a waiter does, under the bucket's lock.
 pub(super) enum Decision {
-    /// Queues itself with this token and sleeps, for `at_most` that long at a time.
+    /// Queues itself with this token and sleeps, `at_most` for so long at a time.
     Queue { token: usize, at_most: Option<Duration> },
     /// Tries to take the lock.
     Enter,

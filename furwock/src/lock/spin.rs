@@ -21,8 +21,8 @@ const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 
 /// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
-/// than the scheduler's slice, so that threads leave the processor before they are thrown off it,
-/// lock in hand; docs/experiments.md has the figures.
+/// than the scheduler's slice, so that threads leave the processor before they are preempted with
+/// the lock held; docs/experiments.md has the figures.
 pub(super) const TURN_NS: u64 = 1_300_000;
 
 /// The most wakes that are on their way to a lock at once.
