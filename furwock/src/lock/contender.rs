@@ -49,7 +49,7 @@ pub(super) trait Lock: Copy {
         wait.sleep(on_leave)
     }
     /// A waiter has queued and given up its role. If releases alone don't decide which waiter comes
-    /// next, the lock now lets in or wakes those whose turn it is, under the bucket's lock.
+    /// next, the lock now lets in or wakes others whose turn it is, under the bucket's lock.
     fn settle(&self, _queue: &mut Locked<'_>) {}
     /// The same for a caller that has left the queue, and holds no lock.
     fn settle_after_leaving(&self) {}

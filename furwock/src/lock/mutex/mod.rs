@@ -67,8 +67,8 @@ impl RawMutex {
 
     /// Takes the lock as `options` has it, and returns how; `None` at the deadline. Acquire.
     ///
-    /// Costs no more than `lock`, which finds out the same. A deadline that has passed still takes a
-    /// lock that is free.
+    /// Costs no more than `lock`, which finds out the same. A deadline that has passed still takes
+    /// a lock that is free.
     #[inline]
     pub fn lock_with(&self, options: &Options) -> Option<Status> {
         let tid = lot::tid();

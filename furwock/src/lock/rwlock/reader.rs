@@ -22,7 +22,7 @@ const PROBES_FOR_SPINNER: u32 = 4;
 
 /// How long a thread may read past sleeping writers before it queues up behind them: a little
 /// shorter than what they wait before they ask for the lock.
-const TURN_NS: u64 = 4_000_000;
+const READ_TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for
 /// ever.
@@ -181,5 +181,5 @@ impl<'o> Reader<'o> {
 
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
-    has_run_for(TURN_NS)
+    has_run_for(READ_TURN_NS)
 }

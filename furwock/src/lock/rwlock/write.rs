@@ -135,8 +135,8 @@ impl RawRwLock {
         self.own_fast(Kind::Upgradable) || self.try_own_slow(Kind::Upgradable)
     }
 
-    /// Enters as the upgradable reader as `options` has it, and returns how; `None` at the deadline.
-    /// Acquire.
+    /// Enters as the upgradable reader as `options` has it, and returns how; `None` at the
+    /// deadline. Acquire.
     #[inline]
     pub fn lock_upgradable_with(&self, options: &Options) -> Option<Status> {
         if self.own_fast(Kind::Upgradable) {
