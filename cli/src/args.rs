@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::arguments::{BenchArguments, completed};
+use crate::measuring::output::Outputs;
 use crate::values::seconds;
 use crate::workloads::WorkloadArguments;
 
@@ -104,6 +105,12 @@ pub struct CompareArguments {
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
     pub command: Vec<OsString>,
+}
+
+impl CompareArguments {
+    pub fn outputs(&self) -> Outputs {
+        Outputs { json: self.json.clone(), csv: None, report: self.report.clone() }
+    }
 }
 
 impl Arguments {

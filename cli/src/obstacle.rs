@@ -3,7 +3,6 @@
 //! the first beneath a program.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek};
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{getgid, getuid};
 
-use crate::elf::{self, Elf, Platform, Sanitizer};
+use crate::elf::{self, Elf, Sanitizer};
+use crate::failure::{Failure, STATUS_OWN_FAILURE};
 use crate::program;
 
 /// How often the kernel follows `#!` from one interpreter to the next.
@@ -24,93 +24,95 @@ const SETUID: u32 = libc::S_ISUID;
 const SETGID: u32 = libc::S_ISGID;
 const GROUP_EXECUTES: u32 = libc::S_IXGRP;
 
-#[derive(Debug, PartialEq)]
-pub enum Obstacle {
-    Static,
-    Musl,
-    Foreign(Platform),
-    ChangesUser,
-    ChangesGroup,
-    Capabilities,
-    ThreadSanitizer,
-    /// The name of the runtime's library.
-    AddressSanitizer(String),
-    Valgrind,
-}
+const STATIC: &str = "it is statically linked and has no dynamic loader";
+const MUSL: &str = "it is linked with musl, whose locks have other layouts: furwock serves programs \
+                    of glibc's only";
+const CHANGES_USER: &str = "it is setuid, so the loader ignores LD_PRELOAD";
+const CHANGES_GROUP: &str = "it is setgid, so the loader ignores LD_PRELOAD";
+const CAPABILITIES: &str = "it has file capabilities, so the loader ignores LD_PRELOAD";
+const THREAD_SANITIZER: &str = "it is built with ThreadSanitizer, which has to see glibc's own \
+                                locks: run it without furwock";
+const VALGRIND: &str = "it has to see glibc's own locks, and those of the program that it runs: \
+                        run it without furwock";
 
-/// The file that is in the way (the program, or the interpreter of its script), and why.
-pub struct Blocked {
-    file: PathBuf,
-    obstacle: Obstacle,
-}
-
-/// Why a preload cannot act on `program`, if so; an unclear file (unreadable, of an unknown
-/// format) gets the benefit of the doubt.
-pub fn check(program: &Path) -> Result<(), Blocked> {
+/// Fails if a preload cannot act on `program`, with the file in the way (the program, or the
+/// interpreter of its script) and the reason. An unclear file (unreadable, of an unknown format)
+/// gets the benefit of the doubt.
+pub fn check(program: &Path) -> Result<(), Failure> {
     let mut file = program.to_owned();
     for _ in 0..INTERPRETERS_MAX {
         if file.file_name() == Some(OsStr::new("valgrind")) {
-            return Err(Blocked { file, obstacle: Obstacle::Valgrind });
+            return Err(blocked(&file, VALGRIND));
         }
         match look_at(&file) {
             Some(Finding::Script(interpreter)) => file = interpreter,
-            Some(Finding::Blocked(obstacle)) => return Err(Blocked { file, obstacle }),
+            Some(Finding::Blocked(reason)) => return Err(blocked(&file, &reason)),
             None => break,
         }
     }
     Ok(())
 }
 
+fn blocked(file: &Path, reason: &str) -> Failure {
+    let file = file.display();
+    let message =
+        format!("{file}: a preload cannot act on it: {reason} (--force runs it all the same)");
+    Failure::new(STATUS_OWN_FAILURE, message)
+}
+
 enum Finding {
     Script(PathBuf),
-    Blocked(Obstacle),
+    Blocked(String),
 }
 
 fn look_at(path: &Path) -> Option<Finding> {
     let Ok(mut file) = File::open(path) else {
         // Nothing but an ELF file runs without being readable, so its mode bits count.
-        return secure_mode(path).map(Finding::Blocked);
+        return secure_mode(path).map(|reason| Finding::Blocked(reason.to_owned()));
     };
     if let Some(elf) = elf::read(&file) {
-        return secure_mode(path).or_else(|| unreachable_loader(elf)).map(Finding::Blocked);
+        let reason = secure_mode(path).map(str::to_owned).or_else(|| unreachable_loader(elf));
+        return reason.map(Finding::Blocked);
     }
     script_interpreter(&mut file).map(Finding::Script)
 }
 
-fn unreachable_loader(elf: Elf) -> Option<Obstacle> {
+fn unreachable_loader(elf: Elf) -> Option<String> {
     if elf::own_platform().is_some_and(|own| own != elf.platform) {
-        return Some(Obstacle::Foreign(elf.platform));
+        return Some(format!("it is built for {}", elf.platform));
     }
-    match elf.interpreter {
-        None => Some(Obstacle::Static),
-        Some(loader) if loader.contains("ld-musl") => Some(Obstacle::Musl),
-        Some(_) => elf.sanitizer.map(|sanitizer| match sanitizer {
-            Sanitizer::Thread => Obstacle::ThreadSanitizer,
-            Sanitizer::Address(library) => Obstacle::AddressSanitizer(library),
-        }),
+    match (elf.interpreter, elf.sanitizer) {
+        (None, _) => Some(STATIC.to_owned()),
+        (Some(loader), _) if loader.contains("ld-musl") => Some(MUSL.to_owned()),
+        (Some(_), None) => None,
+        (Some(_), Some(Sanitizer::Thread)) => Some(THREAD_SANITIZER.to_owned()),
+        (Some(_), Some(Sanitizer::Address(library))) => Some(format!(
+            "it is built with AddressSanitizer, whose library has to be the first: run it with \
+             LD_PRELOAD={library}:PATH/libfurwock_preload.so"
+        )),
     }
 }
 
 /// Secure mode as the kernel decides on it: the program gains an identity or capabilities that
 /// its caller lacks. The loader then ignores paths in LD_PRELOAD.
-fn secure_mode(path: &Path) -> Option<Obstacle> {
+fn secure_mode(path: &Path) -> Option<&'static str> {
     let metadata = path.metadata().ok()?;
     let user = getuid().as_raw();
     changed_identity(&metadata, user, getgid().as_raw()).or_else(|| {
         // Root holds every capability already.
         let capable = rustix::fs::getxattr(path, "security.capability", &mut [0u8; 64][..]).is_ok();
-        (capable && user != 0).then_some(Obstacle::Capabilities)
+        (capable && user != 0).then_some(CAPABILITIES)
     })
 }
 
-fn changed_identity(metadata: &Metadata, user: u32, group: u32) -> Option<Obstacle> {
+fn changed_identity(metadata: &Metadata, user: u32, group: u32) -> Option<&'static str> {
     let mode = metadata.mode();
     if mode & SETUID != 0 && metadata.uid() != user {
-        return Some(Obstacle::ChangesUser);
+        return Some(CHANGES_USER);
     }
     // Without the group's execute bit, setgid once meant mandatory locking and changes no group.
     let setgid = mode & (SETGID | GROUP_EXECUTES) == SETGID | GROUP_EXECUTES;
-    (setgid && metadata.gid() != group).then_some(Obstacle::ChangesGroup)
+    (setgid && metadata.gid() != group).then_some(CHANGES_GROUP)
 }
 
 fn script_interpreter(file: &mut File) -> Option<PathBuf> {
@@ -142,43 +144,6 @@ fn shebang(start: &[u8]) -> Option<Interpreter> {
         Some(name) => Interpreter::Name(OsStr::from_bytes(name).to_owned()),
         None => Interpreter::Path(path.to_owned()),
     })
-}
-
-impl fmt::Display for Blocked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: a preload cannot act on it: {}", self.file.display(), self.obstacle)
-    }
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Static => f.write_str("it is statically linked and has no dynamic loader"),
-            Obstacle::Musl => f.write_str(
-                "it is linked with musl, whose locks have other layouts: furwock serves programs \
-                 of glibc's only",
-            ),
-            Obstacle::Foreign(platform) => write!(f, "it is built for {platform}"),
-            Obstacle::ChangesUser => f.write_str("it is setuid, so the loader ignores LD_PRELOAD"),
-            Obstacle::ChangesGroup => f.write_str("it is setgid, so the loader ignores LD_PRELOAD"),
-            Obstacle::Capabilities => {
-                f.write_str("it has file capabilities, so the loader ignores LD_PRELOAD")
-            }
-            Obstacle::ThreadSanitizer => f.write_str(
-                "it is built with ThreadSanitizer, which has to see glibc's own locks: run it \
-                 without furwock",
-            ),
-            Obstacle::AddressSanitizer(library) => write!(
-                f,
-                "it is built with AddressSanitizer, whose library has to be the first: run it with \
-                 LD_PRELOAD={library}:PATH/libfurwock_preload.so"
-            ),
-            Obstacle::Valgrind => f.write_str(
-                "it has to see glibc's own locks, and those of the program that it runs: run it \
-                 without furwock",
-            ),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -216,8 +181,8 @@ mod tests {
         };
         assert_eq!(found(0o755, 1, 1).unwrap(), None);
         assert_eq!(found(0o4755, 0, 1).unwrap(), None);
-        assert_eq!(found(0o4755, 1, 0).unwrap(), Some(Obstacle::ChangesUser));
-        assert_eq!(found(0o2755, 0, 1).unwrap(), Some(Obstacle::ChangesGroup));
+        assert_eq!(found(0o4755, 1, 0).unwrap(), Some(CHANGES_USER));
+        assert_eq!(found(0o2755, 0, 1).unwrap(), Some(CHANGES_GROUP));
         assert_eq!(found(0o2745, 0, 1).unwrap(), None);
     }
 }

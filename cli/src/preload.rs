@@ -2,9 +2,10 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+
+use crate::failure::{Failure, STATUS_OWN_FAILURE};
 
 const FILE_NAME: &str = "libfurwock_preload.so";
 
@@ -12,29 +13,38 @@ const FILE_NAME: &str = "libfurwock_preload.so";
 const SEPARATORS: [u8; 2] = [b' ', b':'];
 
 /// The library's absolute path, which LD_PRELOAD is able to name.
+#[derive(Debug)]
 pub struct Preload(PathBuf);
-
-pub enum PreloadError {
-    Missing { tried: Vec<PathBuf> },
-    Unnameable(PathBuf),
-}
 
 impl Preload {
     /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it.
-    pub fn find() -> Result<Self, PreloadError> {
+    pub fn find() -> Result<Self, Failure> {
         let tried = match env::var_os("FURWOCK_PRELOAD").filter(|path| !path.is_empty()) {
             Some(path) => vec![PathBuf::from(path)],
             None => beside_the_executable(),
         };
         match tried.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()) {
             Some(path) => Preload::at(path),
-            None => Err(PreloadError::Missing { tried }),
+            None => {
+                let tried: Vec<String> =
+                    tried.iter().map(|path| path.display().to_string()).collect();
+                let message = format!(
+                    "furwock's library is missing; looked for {} (FURWOCK_PRELOAD names another \
+                     place)",
+                    tried.join(" and ")
+                );
+                Err(Failure::new(STATUS_OWN_FAILURE, message))
+            }
         }
     }
 
-    fn at(path: PathBuf) -> Result<Self, PreloadError> {
+    fn at(path: PathBuf) -> Result<Self, Failure> {
         if path.as_os_str().as_bytes().iter().any(|byte| SEPARATORS.contains(byte)) {
-            return Err(PreloadError::Unnameable(path));
+            let message = format!(
+                "{}: LD_PRELOAD cannot name a path with a space or a colon; move the library",
+                path.display()
+            );
+            return Err(Failure::new(STATUS_OWN_FAILURE, message));
         }
         Ok(Preload(path))
     }
@@ -85,24 +95,6 @@ fn beside_the_executable() -> Vec<PathBuf> {
     vec![folder.join(FILE_NAME), folder.join("../lib/furwock").join(FILE_NAME)]
 }
 
-impl fmt::Display for PreloadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PreloadError::Missing { tried } => {
-                let tried: Vec<String> =
-                    tried.iter().map(|path| path.display().to_string()).collect();
-                write!(f, "furwock's library is missing; looked for {}", tried.join(" and "))?;
-                f.write_str(" (FURWOCK_PRELOAD names another place)")
-            }
-            PreloadError::Unnameable(path) => write!(
-                f,
-                "{}: LD_PRELOAD cannot name a path with a space or a colon; move the library",
-                path.display()
-            ),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,8 +119,8 @@ mod tests {
 
     #[test]
     fn refuses_what_the_loader_would_split() {
-        assert!(matches!(Preload::at("/a b/f.so".into()), Err(PreloadError::Unnameable(_))));
-        assert!(matches!(Preload::at("/a:b/f.so".into()), Err(PreloadError::Unnameable(_))));
+        assert!(Preload::at("/a b/f.so".into()).is_err());
+        assert!(Preload::at("/a:b/f.so".into()).is_err());
         assert!(Preload::at("/ab/f.so".into()).is_ok());
     }
 }

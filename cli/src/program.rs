@@ -2,26 +2,28 @@
 
 use std::env;
 use std::ffi::{CString, NulError, OsStr, OsString};
-use std::fmt;
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, AtFlags, CWD, accessat};
 
+use crate::failure::{Failure, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND, STATUS_OWN_FAILURE};
+
 /// Where execvp looks when PATH is not set.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-#[derive(Debug)]
-pub enum ProgramError {
-    NotFound(OsString),
-    NotExecutable { path: PathBuf, reason: String },
-    NulByte,
+fn not_found(name: &OsStr) -> Failure {
+    Failure::new(STATUS_NOT_FOUND, format!("{}: not found", name.display()))
+}
+
+fn refused(path: &Path, reason: &str) -> Failure {
+    Failure::new(STATUS_NOT_EXECUTABLE, format!("{}: {reason}", path.display()))
 }
 
 /// The file that `name` stands for. A name with a slash is a path; any other is looked up in PATH,
 /// where an entry that cannot be executed is passed over, but remembered as the reason.
-pub fn find(name: &OsStr) -> Result<PathBuf, ProgramError> {
+pub fn find(name: &OsStr) -> Result<PathBuf, Failure> {
     if name.as_bytes().contains(&b'/') {
         return candidate(PathBuf::from(name), name);
     }
@@ -29,8 +31,8 @@ pub fn find(name: &OsStr) -> Result<PathBuf, ProgramError> {
     find_in(name, &path)
 }
 
-fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, ProgramError> {
-    let mut refusal = ProgramError::NotFound(name.to_owned());
+fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
+    let mut refusal = not_found(name);
     if name.is_empty() {
         return Err(refusal);
     }
@@ -39,26 +41,24 @@ fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, ProgramError> {
         let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
         match candidate(folder.join(name), name) {
             Ok(found) => return Ok(found),
-            Err(ProgramError::NotFound(_)) => {}
-            Err(error) => refusal = error,
+            Err(failure) if failure.status == STATUS_NOT_FOUND => {}
+            Err(failure) => refusal = failure,
         }
     }
     Err(refusal)
 }
 
-fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, ProgramError> {
-    let refused =
-        |path, reason: &str| Err(ProgramError::NotExecutable { path, reason: reason.to_owned() });
+fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, Failure> {
     match path.metadata() {
-        Ok(metadata) if metadata.is_dir() => refused(path, "is a directory"),
+        Ok(metadata) if metadata.is_dir() => Err(refused(&path, "is a directory")),
         Ok(_) if accessat(CWD, &path, Access::EXEC_OK, AtFlags::EACCESS).is_err() => {
-            refused(path, "permission denied")
+            Err(refused(&path, "permission denied"))
         }
         Ok(_) => Ok(path),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            refused(path, "permission denied")
+            Err(refused(&path, "permission denied"))
         }
-        Err(_) => Err(ProgramError::NotFound(name.to_owned())),
+        Err(_) => Err(not_found(name)),
     }
 }
 
@@ -67,10 +67,10 @@ pub type Changes<'a> = [(&'a str, &'a OsStr)];
 
 /// Becomes the program at `path`; returns only if that fails. Unlike `Command::exec` of the
 /// standard library it leaves SIGPIPE as it was inherited.
-pub fn become_program(path: &Path, arguments: &[OsString], changes: &Changes<'_>) -> ProgramError {
+pub fn become_program(path: &Path, arguments: &[OsString], changes: &Changes<'_>) -> Failure {
     match exec(path, arguments, changes) {
-        Ok(error) => ProgramError::NotExecutable { path: path.to_owned(), reason: words(&error) },
-        Err(_) => ProgramError::NulByte,
+        Ok(error) => not_executable(path, &error),
+        Err(_) => Failure::new(STATUS_OWN_FAILURE, "an argument holds a NUL byte"),
     }
 }
 
@@ -100,25 +100,13 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
     strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
 }
 
-/// The plain words for an exec that failed on a file that is there.
-pub fn words(error: &io::Error) -> String {
+/// Why exec failed on a file that exists.
+pub fn not_executable(path: &Path, error: &io::Error) -> Failure {
     match error.raw_os_error() {
-        Some(libc::ENOENT) => "its interpreter or dynamic loader is missing".to_owned(),
-        Some(libc::ENOEXEC) => "not in a format that can be executed".to_owned(),
-        Some(libc::EACCES) => "permission denied".to_owned(),
-        _ => error.to_string(),
-    }
-}
-
-impl fmt::Display for ProgramError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ProgramError::NotFound(name) => write!(f, "{}: not found", name.display()),
-            ProgramError::NotExecutable { path, reason } => {
-                write!(f, "{}: {reason}", path.display())
-            }
-            ProgramError::NulByte => f.write_str("an argument holds a NUL byte"),
-        }
+        Some(libc::ENOENT) => refused(path, "its interpreter or dynamic loader is missing"),
+        Some(libc::ENOEXEC) => refused(path, "not in a format that can be executed"),
+        Some(libc::EACCES) => refused(path, "permission denied"),
+        _ => refused(path, &error.to_string()),
     }
 }
 
@@ -135,12 +123,12 @@ mod tests {
     #[test]
     fn remembers_what_it_could_not_execute() {
         let refused = find_in(OsStr::new("bin"), OsStr::new("/usr:/nonexistent"));
-        assert!(matches!(refused, Err(ProgramError::NotExecutable { .. })));
+        assert_eq!(refused.unwrap_err().status, STATUS_NOT_EXECUTABLE);
     }
 
     #[test]
     fn an_empty_name_is_no_program() {
         let missing = find_in(OsStr::new(""), OsStr::new("/bin"));
-        assert!(matches!(missing, Err(ProgramError::NotFound(_))));
+        assert_eq!(missing.unwrap_err().status, STATUS_NOT_FOUND);
     }
 }

@@ -19,8 +19,8 @@ pub fn run(arguments: &RunArguments) -> Result<Infallible, Failure> {
     let ld_preload = preload.prepended_to(env::var_os("LD_PRELOAD").as_deref());
     let mut changes = vec![("LD_PRELOAD", ld_preload.as_os_str())];
     if arguments.no_children {
-        // The library does it: only from inside the program is it known what it starts.
+        // The library removes itself: only it sees what the program starts.
         changes.push(("FURWOCK_CHILDREN", OsStr::new("0")));
     }
-    Err(program::become_program(&program, &arguments.command, &changes).into())
+    Err(program::become_program(&program, &arguments.command, &changes))
 }

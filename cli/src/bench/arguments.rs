@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, FromArgMatches, Subcommand};
 
-use super::common::{NOTES, Outputs};
+use super::common::NOTES;
 use super::memory::MemoryArguments;
 use super::pair::PairArguments;
 use super::papers::PapersArguments;
 use super::scaling::ScalingArguments;
+use crate::measuring::output::Outputs;
 use crate::workloads::Workloads;
 
 /// Measure furwock against other implementations

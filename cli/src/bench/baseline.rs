@@ -15,7 +15,7 @@ use crate::failure::{Failure, STATUS_USAGE};
 use crate::harness::Report;
 use crate::measuring::machine::Machine;
 use crate::measuring::table;
-use crate::report::model::{Block, Cell, Section, Table, Tone};
+use crate::report::model::{Block, Cell, Section, Table};
 use crate::statistics::{differ, median};
 
 pub struct Baseline {
@@ -64,19 +64,14 @@ impl Baseline {
         let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
         let document: Document = serde_json::from_str(&text)
             .map_err(|error| unusable(format!("not JSON as --json writes it: {error}")))?;
-        let rounds = rounds(document.benchmarks);
+        let Document { command, machine, benchmarks } = document;
+        let rounds = rounds(benchmarks);
         if rounds.is_empty() {
-            return Err(unusable(
-                "no rounds are in it; write one with `furwock bench WORKLOAD --json FILE`"
-                    .to_owned(),
-            ));
+            const EMPTY: &str =
+                "it has no rounds; write one with `furwock bench WORKLOAD --json FILE`";
+            return Err(unusable(EMPTY.to_owned()));
         }
-        Ok(Baseline {
-            path: path.to_owned(),
-            command: document.command,
-            machine: document.machine,
-            rounds,
-        })
+        Ok(Baseline { path: path.to_owned(), command, machine, rounds })
     }
 
     /// The words after `furwock bench`, as it was run then.
@@ -266,17 +261,21 @@ fn differing(changes: &[Change]) -> Vec<&Change> {
     differing
 }
 
-const HEADER: [&str; 6] = ["case", "implementation", "figure", "then", "now", "gain"];
-
-fn words(change: &Change) -> [String; 5] {
-    let [then, now] = change.shown.clone();
-    [
-        format!("{} {}", change.benchmark, change.case),
-        change.contestant.name().to_owned(),
-        change.title.to_owned(),
-        then,
-        now,
-    ]
+fn table(changes: &[Change]) -> Table {
+    let row = |change: &Change| {
+        let [then, now] = &change.shown;
+        let case = format!("{} {}", change.benchmark, change.case);
+        let words = [&case, change.contestant.name(), change.title, then, now];
+        let gain = Ratio { ratio: change.gain, differs: change.differs };
+        let gain = Cell::new(gain.shown(), gain.tone());
+        words.into_iter().map(Cell::plain).chain([gain]).collect()
+    };
+    Table::new(
+        "Figures that differ, the greatest losses first",
+        ["case", "implementation", "figure", "then", "now", "gain"],
+        differing(changes).into_iter().map(row),
+    )
+    .with_note("Gain: more than 1 where it is better now.")
 }
 
 fn summary(changes: &[Change]) -> String {
@@ -298,32 +297,14 @@ fn summary(changes: &[Change]) -> String {
 }
 
 pub fn render(changes: &[Change]) -> String {
-    let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-    rows.extend(differing(changes).into_iter().map(|change| {
-        let ratio = Ratio { ratio: change.gain, differs: change.differs }.shown();
-        words(change).into_iter().chain([ratio]).collect()
-    }));
-    let table = if rows.len() > 1 { table::render(3, 0, &rows) } else { String::new() };
+    let table = table(changes);
+    let table = if table.rows.is_empty() { String::new() } else { table::render(3, 0, &table) };
     format!("since the baseline, more than 1 where it is better now\n{table}{}\n", summary(changes))
 }
 
 pub fn section(changes: &[Change]) -> Section {
-    let plain = |text: String| Cell { text, tone: Tone::Neutral };
-    let rows = differing(changes).into_iter().map(|change| {
-        let tone = if change.gain < 1.0 { Tone::Loss } else { Tone::Win };
-        let gain = Cell { text: crate::measuring::number::times(change.gain), tone };
-        words(change).into_iter().map(plain).chain([gain]).collect()
-    });
-    Section {
-        heading: "Since the baseline".to_owned(),
-        text: vec![summary(changes)],
-        blocks: vec![Block::Table(Table {
-            caption: "Figures that differ, the greatest losses first".to_owned(),
-            header: HEADER.map(str::to_owned).to_vec(),
-            rows: rows.collect(),
-            notes: vec!["Gain: more than 1 where it is better now.".to_owned()],
-        })],
-    }
+    let blocks = vec![Block::Table(table(changes))];
+    Section::new("Since the baseline", vec![summary(changes)], blocks)
 }
 
 #[cfg(test)]

@@ -1,12 +1,11 @@
 //! The options that all benchmarks have.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
 
 use crate::contestants::Contestant;
-use crate::measuring::output::check_writable;
+use crate::measuring::output::Outputs;
 use crate::values::seconds;
 
 /// The end of `--help` of each benchmark.
@@ -29,23 +28,7 @@ Exit status:
   125  furwock-preload was asked for, but furwock's library is missing
   130  interrupted; what had been measured was printed";
 
-// No doc comments on these two: clap would take them for the help of the command they are part of.
-
-#[derive(Args, Default)]
-pub struct Outputs {
-    /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write each figure of each implementation in each case as a line of CSV to FILE
-    #[arg(long, value_name = "FILE")]
-    pub csv: Option<PathBuf>,
-
-    /// Write a page with charts to FILE: one self-contained HTML file
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-}
-
+// No doc comment: clap would take it for the help of the command that these options are part of.
 #[derive(Args)]
 pub struct Common {
     /// Implementations [default: all that are installed and can run the workload]
@@ -86,20 +69,4 @@ pub struct Common {
 
     #[command(flatten)]
     pub outputs: Outputs,
-}
-
-impl Outputs {
-    /// Warns before anything is measured of files that can't be written. (They are tried again at
-    /// the end: a folder may have been made meanwhile, and the tables are printed in any case.)
-    pub fn check(&self) {
-        let json = self.json.as_ref().filter(|path| *path != Path::new("-"));
-        json.into_iter().chain(&self.csv).chain(&self.report).for_each(|path| warn_of(path));
-    }
-}
-
-/// For one file.
-pub fn warn_of(path: &Path) {
-    if let Err(failure) = check_writable(path) {
-        anstream::eprintln!("furwock: as it is now, {failure}");
-    }
 }

@@ -1,43 +1,34 @@
 //! A table of one figure: a row for each case, a column for each contestant.
 
-use anstyle::AnsiColor;
-
 use super::figure::Figure;
-use super::results::{CaseResults, Entry};
+use super::results::{BenchmarkResults, CaseResults, Entry};
 use crate::contestants::Contestant;
-use crate::measuring::table::{self, paint};
+use crate::report::model::{Cell, Table, Tone};
 
-/// What a cell without a figure shows.
-const NOTHING: &str = "-";
-
-/// Leaves out cases in which no contestant has the figure: without writes no thread waits to write.
-pub fn shown<'a>(figure: &Figure, cases: &'a [CaseResults]) -> Vec<&'a CaseResults> {
+/// Leaves out cases in which no contestant has the figure (without writes no thread waits to
+/// write); none if no case is left. `heading` names a contestant's column.
+pub fn table(
+    figure: &Figure,
+    results: &BenchmarkResults,
+    heading: fn(Contestant) -> &'static str,
+) -> Option<Table> {
     let says_something =
         |entry: &Entry| entry.failure.is_some() || entry.spread(figure.name).is_some();
-    cases.iter().filter(|results| results.entries.iter().any(says_something)).collect()
+    let shown = |case: &&CaseResults| case.entries.iter().any(says_something);
+    let row = |case: &CaseResults| {
+        let cells = case.entries.iter().map(|entry| cell(figure, entry));
+        std::iter::once(Cell::plain(&case.case.name)).chain(cells).collect()
+    };
+    let names = results.contestants.iter().map(|contestant| heading(*contestant));
+    let header = std::iter::once("case").chain(names);
+    let table = Table::new(figure.title, header, results.cases.iter().filter(shown).map(row));
+    (!table.rows.is_empty()).then_some(table)
 }
 
-pub fn render(figure: &Figure, contestants: &[Contestant], cases: &[CaseResults]) -> String {
-    let shown = shown(figure, cases);
-    if shown.is_empty() {
-        return String::new();
+fn cell(figure: &Figure, entry: &Entry) -> Cell {
+    match (&entry.failure, entry.spread(figure.name)) {
+        (Some(_), _) => Cell::new("FAILED", Tone::Loss),
+        (None, Some(spread)) => Cell::plain(figure.text_of(spread, entry.runs.len())),
+        (None, None) => Cell::plain("-"),
     }
-    let mut header = vec!["case".to_owned()];
-    header.extend(contestants.iter().map(|contestant| contestant.heading().to_owned()));
-    let mut rows = vec![header];
-    rows.extend(shown.into_iter().map(|results| {
-        let mut row = vec![results.case.name.clone()];
-        row.extend(results.entries.iter().map(|entry| cell(figure, entry)));
-        row
-    }));
-    format!("{}\n{}\n", figure.heading(), table::render(1, 0, &rows))
-}
-
-fn cell(figure: &Figure, entry: &Entry) -> String {
-    if entry.failure.is_some() {
-        return paint("FAILED", AnsiColor::Red);
-    }
-    entry
-        .spread(figure.name)
-        .map_or_else(|| NOTHING.to_owned(), |spread| figure.text_of(spread, entry.runs.len()))
 }

@@ -8,19 +8,18 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::common::Outputs;
 use super::roster::Roster;
 use crate::contestants::Contestant;
-use crate::failure::{Failure, STATUS_FAILED};
+use crate::failure::Failure;
+use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::child::{self, Ending, Launch, Stdout};
 use crate::measuring::document::Document;
 use crate::measuring::interrupt;
 use crate::measuring::machine::Machine;
 use crate::measuring::number::{self, with_unit};
-use crate::measuring::output::{Output, cannot_write, write_page};
+use crate::measuring::output::Outputs;
 use crate::measuring::table;
 use crate::measuring::workload_run::{Stop, Workloads};
-use crate::measuring::{STATUS_INTERRUPTED, system_failure};
 use crate::program;
 use crate::report::model::{Block, Cell, Finding, Page, Section, Table, Tone};
 use crate::statistics::{differ, median};
@@ -70,42 +69,29 @@ struct Process {
     most: Option<f64>,
 }
 
+#[derive(Serialize)]
+struct Measured {
+    interrupted: bool,
+    sizes: Vec<Size>,
+    processes: Vec<Process>,
+}
+
 pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     arguments.outputs.check();
     let workloads = Workloads::new(TIMEOUT)?;
     let roster = Roster::of(&[Contestant::FurwockPreload], &workloads, false)?;
     interrupt::watch();
-    let measured = processes(arguments, &workloads, &roster);
-    let (processes, interrupted) = match measured {
+    let (processes, interrupted) = match processes(arguments, &workloads, &roster) {
         Ok(processes) => (processes, false),
         Err(Stop::Interrupted) => (Vec::new(), true),
-        Err(Stop::System(failure)) => return Err(failure),
-        Err(Stop::Failed(reason)) => return Err(Failure::new(STATUS_FAILED, reason)),
+        Err(Stop::Failed(failure)) => return Err(failure),
     };
-    let sizes = sizes();
+    let measured = Measured { interrupted, sizes: sizes(), processes };
     let machine = Machine::this();
-    let output = Output { json: arguments.outputs.json.as_ref() };
-    let interruption =
-        if interrupted { "Interrupted: this is what had been measured.\n" } else { "" };
-    // If one can't be written, the others still are.
-    let told = output.text(&format!("{machine}\n\n{}{interruption}", text(&sizes, &processes)));
-    let csv = arguments.outputs.csv.as_ref().map_or(Ok(()), |path| {
-        write_csv(path, &sizes, &processes).map_err(|error| cannot_write(path, &error))
-    });
-    let page = arguments
-        .outputs
-        .report
-        .as_ref()
-        .map_or(Ok(()), |path| write_page(path, &page(&machine, &sizes, &processes)));
-    #[derive(Serialize)]
-    struct Results<'a> {
-        interrupted: bool,
-        sizes: &'a [Size],
-        processes: &'a [Process],
-    }
-    let results = Results { interrupted, sizes: &sizes, processes: &processes };
-    let json = output.json(&Document::new(&machine, roster.preload_path(), results));
-    told.and(csv).and(page).and(json)?;
+    let text = format!("{machine}\n\n{}", measured.text());
+    let document = Document::new(&machine, roster.preload_path(), &measured);
+    let page = || measured.page(&machine);
+    arguments.outputs.write(&text, |path| measured.write_csv(path), page, &document)?;
     Ok(if interrupted { STATUS_INTERRUPTED } else { 0 })
 }
 
@@ -153,8 +139,7 @@ fn processes(
     workloads: &Workloads,
     roster: &Roster,
 ) -> Result<Vec<Process>, Stop> {
-    let program = program::find("true".as_ref())
-        .map_err(|error| Stop::Failed(format!("to measure a start: {error}")))?;
+    let program = program::find("true".as_ref()).map_err(Stop::Failed)?;
     let starts =
         in_turn(arguments.starts as usize, |side| start(&program, &roster.ld_preload(side)))?;
     let mut thread = [Vec::new(), Vec::new()];
@@ -165,20 +150,13 @@ fn processes(
         thread[usize::from(side.is_ours())].push(figure("bytes_per_thread"));
         Ok(figure("own_bytes"))
     })?;
+    const START: &str = "starting a program (/bin/true), from fork to end";
+    const OWN: &str = "a process's own memory, after one lock";
+    const THREAD: &str = "a thread that waits at a condition variable, with its stack";
     Ok(vec![
-        process(
-            "starting a program (/bin/true), from fork to end",
-            true,
-            &starts,
-            Some(START_MAX_S),
-        ),
-        process("a process's own memory, after one lock", false, &own, Some(OWN_BYTES_MAX)),
-        process(
-            "a thread that waits at a condition variable, with its stack",
-            false,
-            &thread,
-            None,
-        ),
+        Process::new(START, true, &starts, Some(START_MAX_S)),
+        Process::new(OWN, false, &own, Some(OWN_BYTES_MAX)),
+        Process::new(THREAD, false, &thread, None),
     ])
 }
 
@@ -193,148 +171,120 @@ fn start(program: &Path, ld_preload: &OsString) -> Result<f64, Stop> {
         stdout: Stdout::Discard,
         timeout: Some(TIMEOUT),
     });
-    let outcome = outcome.map_err(|error| Stop::System(system_failure("true", error)))?;
+    let outcome = outcome.map_err(|error| Stop::failed(format!("true: {error}")))?;
     match outcome.ending {
         Ending::Exited(0) => Ok(outcome.sample.wall_s),
         Ending::Interrupted => Err(Stop::Interrupted),
-        ending => Err(Stop::Failed(format!("true: {ending}"))),
+        ending => Err(Stop::failed(format!("true: {ending}"))),
     }
 }
 
-fn process(
-    what: &'static str,
-    seconds: bool,
-    [without, with]: &[Vec<f64>; 2],
-    most: Option<f64>,
-) -> Process {
-    let (one, other) = (median(without), median(with));
-    Process {
-        what,
-        seconds,
-        without: one,
-        with: other,
-        more: other - one,
-        differs: differ(with, without),
-        most,
+impl Process {
+    fn new(
+        what: &'static str,
+        seconds: bool,
+        [without, with]: &[Vec<f64>; 2],
+        most: Option<f64>,
+    ) -> Self {
+        let differs = differ(with, without);
+        let (without, with) = (median(without), median(with));
+        Process { what, seconds, without, with, more: with - without, differs, most }
     }
-}
 
-fn shown(process: &Process, value: f64) -> String {
-    if process.seconds {
-        let sign = if value < 0.0 { "-" } else { "" };
-        format!("{sign}{}", with_unit(value.abs(), number::Unit::Seconds))
-    } else if value.abs() >= 10.0 * 1024.0 {
-        format!("{:.0} KiB", value / 1024.0)
-    } else {
-        format!("{value:.0} B")
-    }
-}
-
-fn verdict(process: &Process) -> String {
-    match process.most {
-        // The promise is judged first.
-        Some(most) if process.more > most => format!("MORE than {}", shown(process, most)),
-        _ if !process.differs => "no difference".to_owned(),
-        Some(most) => format!("within {}", shown(process, most)),
-        None => String::new(),
-    }
-}
-
-fn words(process: &Process) -> [String; 5] {
-    let said = |value| shown(process, value);
-    let [without, with, more] = [process.without, process.with, process.more].map(said);
-    [process.what.to_owned(), without, with, more, verdict(process)]
-}
-
-fn text(sizes: &[Size], processes: &[Process]) -> String {
-    let mut rows = vec![vec!["bytes of a".to_owned()]];
-    let names = ["furwock", "glibc", "std", "parking_lot", "usync"];
-    rows[0].extend(names.map(str::to_owned));
-    rows.extend(sizes.iter().map(|size| {
-        let bytes = |name: &&str| {
-            let found = size.bytes.iter().find(|(known, _)| known == name);
-            found.map_or_else(|| "-".to_owned(), |(_, bytes)| bytes.to_string())
-        };
-        std::iter::once(size.object.to_owned()).chain(names.iter().map(bytes)).collect()
-    }));
-    let mut text = format!("{}\n", table::render(1, 0, &rows));
-    let header = ["under furwock run", "without", "with", "more", ""];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
-    rows.extend(processes.iter().map(|process| words(process).to_vec()));
-    text += &table::render(1, 1, &rows);
-    text + "Medians. What waiters take in the crate: `furwock bench scaling`.\n"
-}
-
-fn write_csv(path: &Path, sizes: &[Size], processes: &[Process]) -> std::io::Result<()> {
-    let mut writer = csv::Writer::from_path(path)?;
-    writer.write_record(["what", "side", "value"])?;
-    for size in sizes {
-        for (side, bytes) in &size.bytes {
-            writer.write_record([size.object, side, &bytes.to_string()])?;
+    fn shown(&self, value: f64) -> String {
+        if self.seconds {
+            let sign = if value < 0.0 { "-" } else { "" };
+            format!("{sign}{}", with_unit(value.abs(), number::Unit::Seconds))
+        } else if value.abs() >= 10.0 * 1024.0 {
+            format!("{:.0} KiB", value / 1024.0)
+        } else {
+            format!("{value:.0} B")
         }
     }
-    for process in processes {
-        writer.write_record([process.what, "without", &process.without.to_string()])?;
-        writer.write_record([process.what, "with", &process.with.to_string()])?;
+
+    fn verdict(&self) -> Cell {
+        match self.most {
+            // The promise is judged first.
+            Some(most) if self.more > most => {
+                Cell::new(format!("MORE than {}", self.shown(most)), Tone::Loss)
+            }
+            _ if !self.differs => Cell::plain("no difference"),
+            Some(most) => Cell::new(format!("within {}", self.shown(most)), Tone::Win),
+            None => Cell::plain(""),
+        }
     }
-    writer.flush()
+
+    fn finding(&self) -> Finding {
+        let [without, with, more] = [self.without, self.with, self.more].map(|of| self.shown(of));
+        let text = format!(
+            "{}: {more} more under furwock run ({without} without, {with} with).",
+            self.what
+        );
+        // Keeping a promise is not a win.
+        let kept = self.verdict().tone != Tone::Loss;
+        Finding { tone: if kept { Tone::Neutral } else { Tone::Loss }, text }
+    }
 }
 
-fn page(machine: &Machine, sizes: &[Size], processes: &[Process]) -> Page {
-    let plain = |text: String| Cell { text, tone: Tone::Neutral };
-    let size_rows = sizes.iter().map(|size| {
-        let all: Vec<String> =
-            size.bytes.iter().map(|(name, bytes)| format!("{name} {bytes}")).collect();
-        vec![plain(size.object.to_owned()), plain(all.join(", "))]
-    });
-    let tone = |process: &Process| match process.most {
-        Some(most) if process.more <= most => Tone::Win,
-        Some(_) => Tone::Loss,
-        None => Tone::Neutral,
-    };
-    let process_rows = processes.iter().map(|process| {
-        let mut cells = words(process).map(plain);
-        cells[4].tone = tone(process);
-        cells.into()
-    });
-    // Keeping a promise is not a win.
-    let finding = |process: &Process| Finding {
-        tone: if tone(process) == Tone::Loss { Tone::Loss } else { Tone::Neutral },
-        text: format!(
-            "{}: {} more under furwock run ({} without, {} with).",
-            process.what,
-            shown(process, process.more),
-            shown(process, process.without),
-            shown(process, process.with)
-        ),
-    };
-    Page {
-        title: "furwock bench memory".to_owned(),
-        provenance: vec![machine.to_string(), "furwock bench memory".to_owned()],
-        summary: processes.iter().map(finding).collect(),
-        sections: vec![Section {
-            heading: "Memory and start".to_owned(),
-            text: vec![
-                "Programs were started without and with furwock's library, in turn.".to_owned(),
-            ],
-            blocks: vec![
-                Block::Table(Table {
-                    caption: "Under furwock run".to_owned(),
-                    header: ["what", "without", "with", "more", "verdict"]
-                        .map(str::to_owned)
-                        .to_vec(),
-                    rows: process_rows.collect(),
-                    notes: Vec::new(),
-                }),
-                Block::Table(Table {
-                    caption: "Bytes of an object".to_owned(),
-                    header: ["object", "bytes"].map(str::to_owned).to_vec(),
-                    rows: size_rows.collect(),
-                    notes: vec![
-                        "What waits has a node of its own for as long as it waits.".to_owned(),
-                    ],
-                }),
-            ],
-        }],
+impl Measured {
+    fn process_table(&self) -> Table {
+        let row = |process: &Process| {
+            let figures = [process.without, process.with, process.more];
+            let figures = figures.map(|value| Cell::plain(process.shown(value)));
+            let what = Cell::plain(process.what);
+            std::iter::once(what).chain(figures).chain([process.verdict()]).collect()
+        };
+        let header = ["under furwock run", "without", "with", "more", "verdict"];
+        Table::new("Under furwock run", header, self.processes.iter().map(row))
+    }
+
+    fn size_table(&self) -> Table {
+        const NAMES: [&str; 5] = ["furwock", "glibc", "std", "parking_lot", "usync"];
+        let row = |size: &Size| {
+            let bytes = NAMES.map(|name| {
+                let found = size.bytes.iter().find(|(known, _)| *known == name);
+                Cell::plain(found.map_or_else(|| "-".to_owned(), |(_, bytes)| bytes.to_string()))
+            });
+            std::iter::once(Cell::plain(size.object)).chain(bytes).collect()
+        };
+        let header = ["bytes of a"].into_iter().chain(NAMES);
+        Table::new("Bytes of an object", header, self.sizes.iter().map(row))
+            .with_note("A waiter has a node of its own for as long as it waits.")
+    }
+
+    fn text(&self) -> String {
+        let interruption =
+            if self.interrupted { "Interrupted: this is what had been measured.\n" } else { "" };
+        format!(
+            "{}\n{}Medians. What waiters take in the crate: `furwock bench scaling`.\n{interruption}",
+            table::render(1, 0, &self.size_table()),
+            table::render(1, 1, &self.process_table())
+        )
+    }
+
+    fn write_csv(&self, path: &Path) -> std::io::Result<()> {
+        let mut writer = csv::Writer::from_path(path)?;
+        writer.write_record(["what", "side", "value"])?;
+        for size in &self.sizes {
+            for (side, bytes) in &size.bytes {
+                writer.write_record([size.object, side, &bytes.to_string()])?;
+            }
+        }
+        for process in &self.processes {
+            writer.write_record([process.what, "without", &process.without.to_string()])?;
+            writer.write_record([process.what, "with", &process.with.to_string()])?;
+        }
+        writer.flush()
+    }
+
+    fn page(&self, machine: &Machine) -> Page {
+        const TEXT: &str = "Programs were started without and with furwock's library, in turn.";
+        let blocks = [self.process_table(), self.size_table()].map(Block::Table).into();
+        Page {
+            title: "furwock bench memory".to_owned(),
+            provenance: machine.provenance(),
+            summary: self.processes.iter().map(Process::finding).collect(),
+            sections: vec![Section::new("Memory and start", vec![TEXT.to_owned()], blocks)],
+        }
     }
 }

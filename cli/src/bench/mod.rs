@@ -27,10 +27,11 @@ pub mod suite;
 use std::time::Duration;
 
 use crate::failure::{Failure, STATUS_USAGE};
+use crate::measuring::output::Outputs;
 use arguments::{Bench, BenchArguments};
 use baseline::Baseline;
 use benchmark::Benchmark;
-use common::{Common, Outputs};
+use common::Common;
 use outcome::Outcome;
 use suite::{Effort, Suite};
 

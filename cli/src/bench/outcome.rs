@@ -1,9 +1,10 @@
 //! What a run's results become: tables, JSON, CSV, a page, an exit status.
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use super::baseline::{Baseline, Change};
-use super::common::Outputs;
 use super::page;
 use super::results::BenchmarkResults;
 use super::roster::Roster;
@@ -15,7 +16,8 @@ use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
-use crate::measuring::output::{Output, cannot_write, write_page};
+use crate::measuring::output::Outputs;
+use crate::measuring::table;
 use crate::report::model::{Finding, Page, Section, Tone};
 use crate::statistics::can_differ;
 
@@ -75,30 +77,21 @@ impl<'a> Outcome<'a> {
 
     /// Returns the exit status.
     pub fn tell(&self) -> Result<i32, Failure> {
-        let output = Output { json: self.outputs.json.as_ref() };
-        let text = output.text(&self.text());
-        // If one can't be written, the others still are.
-        let csv = self.outputs.csv.as_ref().map_or(Ok(()), |path| {
-            csv::write(path, &self.suite.benchmarks).map_err(|error| cannot_write(path, &error))
-        });
-        let page =
-            self.outputs.report.as_ref().map_or(Ok(()), |path| write_page(path, &self.page()));
-        let json = output.json(&Document::new(
-            &self.machine,
-            self.suite.roster.preload_path(),
-            Shown {
-                interrupted: self.suite.interrupted,
-                loops_per_us: self.suite.workloads.loops_per_us,
-                noisy_rounds: &self.suite.noise,
-                benchmarks: &self.suite.benchmarks,
-                answer: &self.answer.json,
-                changes: &self.changes,
-            },
-        ));
-        text.and(csv).and(page).and(json)?;
+        let benchmarks = &self.suite.benchmarks;
+        let results = Shown {
+            interrupted: self.suite.interrupted,
+            loops_per_us: self.suite.workloads.loops_per_us,
+            noisy_rounds: &self.suite.noise,
+            benchmarks,
+            answer: &self.answer.json,
+            changes: &self.changes,
+        };
+        let document = Document::new(&self.machine, self.suite.roster.preload_path(), results);
+        let csv = |path: &Path| csv::write(path, benchmarks);
+        self.outputs.write(&self.text(), csv, || self.page(), &document)?;
         Ok(match self.suite.interrupted {
             true => STATUS_INTERRUPTED,
-            false if self.suite.benchmarks.iter().any(BenchmarkResults::failed) => STATUS_FAILED,
+            false if benchmarks.iter().any(BenchmarkResults::failed) => STATUS_FAILED,
             false => 0,
         })
     }
@@ -182,24 +175,10 @@ impl<'a> Outcome<'a> {
         let method = if method.is_empty() { page::method() } else { method.clone() };
         let notes = self.notes();
         let text = method.into_iter().chain(notes.lines().map(str::to_owned)).collect();
-        let heading = "How it was measured".to_owned();
-        sections.push(Section { heading, text, blocks: Vec::new() });
-        Page {
-            title: format!("furwock {}", self.title),
-            provenance: provenance(&self.machine),
-            summary,
-            sections,
-        }
+        sections.push(Section::new("How we measured", text, Vec::new()));
+        let title = format!("furwock {}", self.title);
+        Page { title, provenance: self.machine.provenance(), summary, sections }
     }
-}
-
-/// Where a page's figures come from.
-pub fn provenance(machine: &Machine) -> Vec<String> {
-    vec![
-        machine.to_string(),
-        format!("furwock {}", std::env::args().skip(1).collect::<Vec<_>>().join(" ")),
-        format!("furwock {}", env!("CARGO_PKG_VERSION")),
-    ]
 }
 
 /// A benchmark's tables.
@@ -219,7 +198,9 @@ fn tables(results: &BenchmarkResults) -> String {
         results.benchmark.case_key
     );
     for figure in results.benchmark.figures.iter().filter(|figure| !figure.detail) {
-        text += &figure_table::render(figure, &results.contestants, &results.cases);
+        if let Some(table) = figure_table::table(figure, results, Contestant::heading) {
+            text += &format!("{}\n{}\n", figure.heading(), table::render(1, 0, &table));
+        }
     }
     text += &results.speeds().render();
     text += "\n";

@@ -1,14 +1,15 @@
 //! What a page shows of a benchmark.
 
+use super::benchmark::Benchmark;
 use super::figure::{Better, Figure, Unit};
-use super::figure_table::shown;
+use super::figure_table;
 use super::results::{BenchmarkResults, CaseResults, Entry};
 use super::standing::{CaseSpeeds, Speeds};
 use crate::contestants::Contestant;
-use crate::measuring::number::times;
+use crate::measuring::number::{self, times};
 use crate::report::model::{
-    Axis, AxisUnit, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section,
-    Series, Table, Tone,
+    Axis, Block, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section, Series, SeriesKind,
+    Tone,
 };
 use crate::statistics::exponent;
 
@@ -75,19 +76,10 @@ pub fn section(results: &BenchmarkResults) -> Section {
     blocks.extend(heat_map(results).map(Block::HeatMap));
     blocks.extend(curves(results).into_iter().map(Block::Chart));
     blocks.extend(tails(results).into_iter().map(Block::Chart));
-    blocks.extend(
-        results
-            .benchmark
-            .figures
-            .iter()
-            .filter_map(|figure| figure_table(figure, results))
-            .map(Block::Table),
-    );
-    Section {
-        heading: results.benchmark.title.to_owned(),
-        text: vec![results.benchmark.what.to_owned(), results.benchmark.case_key.to_owned()],
-        blocks,
-    }
+    let Benchmark { title, what, case_key, figures, .. } = &results.benchmark;
+    let table = |figure| figure_table::table(figure, results, Contestant::name);
+    blocks.extend(figures.iter().filter_map(table).map(Block::Table));
+    Section::new(*title, vec![(*what).to_owned(), (*case_key).to_owned()], blocks)
 }
 
 /// How rounds are measured.
@@ -145,7 +137,6 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
     };
     Some(HeatMap {
         caption: format!("Speed of {first} over each of the others"),
-        corner: "case".to_owned(),
         columns: pairs.iter().map(|(_, _, name)| name.clone()).collect(),
         rows: speeds.cases.iter().map(row).collect(),
         notes: vec![format!(
@@ -156,17 +147,18 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
     })
 }
 
-/// What an axis of that unit has for a value.
+/// A value in the unit of its axis.
 fn on_axis(unit: Unit, value: f64) -> f64 {
     if unit == Unit::Nanoseconds { value / 1e9 } else { value }
 }
 
-fn axis_unit(unit: Unit) -> AxisUnit {
-    match unit {
-        Unit::PerSecond => AxisUnit::PerSecond,
-        Unit::Time | Unit::Wait | Unit::Nanoseconds => AxisUnit::Seconds,
-        Unit::Index => AxisUnit::Count,
-    }
+fn axis(figure: &Figure) -> Axis {
+    let unit = match figure.unit {
+        Unit::PerSecond => number::Unit::PerSecond,
+        Unit::Time | Unit::Wait | Unit::Nanoseconds => number::Unit::Seconds,
+        Unit::Index => number::Unit::Count,
+    };
+    Axis::new(figure.short_title(), unit)
 }
 
 /// The names of the curves, in the cases' order.
@@ -193,8 +185,7 @@ fn series_of(
 ) -> Vec<Series> {
     let series = |contestant: &Contestant| Series {
         name: contestant.name().to_owned(),
-        ours: contestant.is_ours(),
-        bound: false,
+        kind: if contestant.is_ours() { SeriesKind::Ours } else { SeriesKind::Peer },
         points: cases.iter().filter_map(|case| point(case, case.entry(*contestant)?)).collect(),
         note: String::new(),
     };
@@ -239,7 +230,8 @@ fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&Case
         .collect();
     if !bound.is_empty() {
         let name = "bound".to_owned();
-        series.push(Series { name, ours: false, bound: true, points: bound, note: String::new() });
+        let kind = SeriesKind::Bound;
+        series.push(Series { name, kind, points: bound, note: String::new() });
     }
     let x_title = cases[0].case.place.x_title;
     let better = match figure.better {
@@ -248,12 +240,8 @@ fn curve(results: &BenchmarkResults, figure: &Figure, name: &str, cases: &[&Case
     };
     Chart {
         caption: format!("{}: {name}", results.benchmark.title),
-        x: Axis { title: x_title.to_owned(), logarithmic: true, unit: AxisUnit::Count },
-        y: Axis {
-            title: figure.short_title().to_owned(),
-            logarithmic: true,
-            unit: axis_unit(figure.unit),
-        },
+        x: Axis::new(x_title, number::Unit::Count),
+        y: axis(figure),
         series,
         joined: true,
         notes: vec![format!("{better} Thin bars: the least and the greatest round.")],
@@ -281,40 +269,12 @@ fn tails(results: &BenchmarkResults) -> Vec<Chart> {
         });
         (!series.is_empty()).then(|| Chart {
             caption: format!("{}: {name}: the tail against the rate", results.benchmark.title),
-            x: Axis {
-                title: rank.short_title().to_owned(),
-                logarithmic: true,
-                unit: axis_unit(rank.unit),
-            },
-            y: Axis { title: tail.title.to_owned(), logarithmic: true, unit: AxisUnit::Seconds },
+            x: axis(rank),
+            y: axis(tail),
             series,
             joined: false,
             notes: vec!["Best is below on the right: many operations, short waits.".to_owned()],
         })
     };
     series_names(results).into_iter().filter_map(chart).collect()
-}
-
-fn figure_table(figure: &Figure, results: &BenchmarkResults) -> Option<Table> {
-    let shown = shown(figure, &results.cases);
-    if shown.is_empty() {
-        return None;
-    }
-    let plain = |text: String| Cell { text, tone: Tone::Neutral };
-    let cell = |entry: &Entry| match (&entry.failure, entry.spread(figure.name)) {
-        (Some(_), _) => Cell { text: "failed".to_owned(), tone: Tone::Loss },
-        (None, Some(spread)) => plain(figure.text_of(spread, entry.runs.len())),
-        (None, None) => plain("—".to_owned()),
-    };
-    let row = |case: &CaseResults| {
-        let cells = case.entries.iter().map(cell);
-        std::iter::once(plain(case.case.name.clone())).chain(cells).collect()
-    };
-    let names = results.contestants.iter().map(|contestant| contestant.name().to_owned());
-    Some(Table {
-        caption: figure.title.to_owned(),
-        header: std::iter::once("case".to_owned()).chain(names).collect(),
-        rows: shown.into_iter().map(row).collect(),
-        notes: Vec::new(),
-    })
 }

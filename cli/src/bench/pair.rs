@@ -9,13 +9,13 @@ use clap::Args;
 
 use super::baseline::Baseline;
 use super::benchmark::{Benchmark, Case, Place};
-use super::common::Outputs;
 use super::figure::Figure;
 use super::outcome::Outcome;
 use super::results::BenchmarkResults;
-use super::suite::{Effort, Suite};
+use super::suite::{Effort, Interrupted, Suite};
 use crate::contestants::Contestant;
 use crate::failure::Failure;
+use crate::measuring::output::Outputs;
 use crate::measuring::workload_run::{Run, Stop};
 use crate::measuring::{interrupt, progress_bar};
 use crate::workloads::pair::{FLOOR, KINDS, able, figure};
@@ -80,9 +80,8 @@ pub fn run(arguments: &PairArguments, baseline: Option<&Baseline>) -> Result<i32
     anstream::eprintln!("furwock: {}", suite.announcement());
     interrupt::watch();
     let mut results = suite.benchmarks.pop().expect("the one benchmark");
-    let stopped = collect(&mut suite, &mut results);
+    suite.interrupted = collect(&mut suite, &mut results).is_err();
     suite.benchmarks.push(results);
-    suite.settle(stopped)?;
     Outcome::new("bench pair", suite, &arguments.outputs, baseline).tell()
 }
 
@@ -92,7 +91,7 @@ struct Group {
     retries_left: usize,
 }
 
-fn collect(suite: &mut Suite, results: &mut BenchmarkResults) -> Result<(), Stop> {
+fn collect(suite: &mut Suite, results: &mut BenchmarkResults) -> Result<(), Interrupted> {
     let mut groups = groups(&results.contestants);
     let rounds = suite.effort.rounds;
     let bar = progress_bar(rounds * groups.len());
@@ -103,9 +102,8 @@ fn collect(suite: &mut Suite, results: &mut BenchmarkResults) -> Result<(), Stop
         for group in &mut groups {
             match measure(suite, group, results.contestants.len()) {
                 Ok(run) => share_out(&run, group, results),
-                Err(Stop::Interrupted) => return Err(Stop::Interrupted),
-                Err(Stop::Failed(reason)) => fail(&reason, group, results),
-                Err(Stop::System(failure)) => fail(&failure.to_string(), group, results),
+                Err(Stop::Interrupted) => return Err(Interrupted),
+                Err(Stop::Failed(failure)) => fail(&failure.to_string(), group, results),
             }
             bar.inc(1);
         }

@@ -7,7 +7,6 @@ use clap::Args;
 use super::PATIENCE;
 use super::baseline::Baseline;
 use super::benchmark::{Benchmark, Case, Place};
-use super::common::Outputs;
 use super::figure::{CPU, Figure, Unit};
 use super::outcome::{Answer, Outcome};
 use super::results::{BenchmarkResults, CaseResults};
@@ -17,8 +16,9 @@ use crate::contestants::Contestant;
 use crate::failure::Failure;
 use crate::measuring::limits;
 use crate::measuring::number::compact;
+use crate::measuring::output::Outputs;
 use crate::measuring::table;
-use crate::report::model::{Finding, Tone};
+use crate::report::model::{Cell, Finding, Table, Tone};
 use crate::statistics::exponent;
 use crate::values::seconds;
 use crate::workloads::{hash, mutex, waitv, wake};
@@ -215,8 +215,7 @@ fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
 /// Each curve's ends, its exponent, and that of its end: some costs are flat until something
 /// overflows.
 fn exponents(results: &BenchmarkResults) -> String {
-    let header = ["", "first", "last", "exponent", "at the end"];
-    let mut rows = vec![header.map(str::to_owned).to_vec()];
+    let mut rows = Vec::new();
     for figure in shown(results) {
         for contestant in &results.contestants {
             let cost = costs(results, *contestant, figure);
@@ -225,14 +224,11 @@ fn exponents(results: &BenchmarkResults) -> String {
             let fit = |points: &[(f64, f64)]| {
                 exponent(points).map_or_else(|| "-".to_owned(), |fit| format!("{fit:.2}"))
             };
-            rows.push(vec![
-                format!("{}, {contestant}", figure.short_title()),
-                text(*first),
-                text(*last),
-                fit(&cost),
-                fit(&cost[cost.len().saturating_sub(END)..]),
-            ]);
+            let name = format!("{}, {contestant}", figure.short_title());
+            let end = fit(&cost[cost.len().saturating_sub(END)..]);
+            rows.push([name, text(*first), text(*last), fit(&cost), end].map(Cell::plain).into());
         }
     }
-    format!("{}\n{}\n", results.benchmark.title, table::render(1, 0, &rows))
+    let table = Table::new("", ["", "first", "last", "exponent", "at the end"], rows);
+    format!("{}\n{}\n", results.benchmark.title, table::render(1, 0, &table))
 }

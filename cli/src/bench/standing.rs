@@ -1,11 +1,11 @@
 //! How furwock stands among its peers: by case, and over all cases.
 
-use anstyle::AnsiColor;
 use serde::Serialize;
 
 use crate::contestants::Contestant;
 use crate::measuring::number::times;
-use crate::measuring::table::{self, paint};
+use crate::measuring::table;
+use crate::report::model::{Cell, Table, Tone};
 use crate::statistics::{differ, geometric_mean, median};
 
 /// Marks a ratio that the rounds' spread doesn't support.
@@ -135,86 +135,83 @@ impl Speeds<'_> {
     }
 
     fn render_standings(&self) -> String {
-        let mut header = vec!["case".to_owned(), "best peer".to_owned()];
         let glibc = self.contestants.contains(&Contestant::Glibc);
-        for contestant in self.ours() {
-            header.push(format!("{}/best", contestant.heading()));
-            if glibc {
-                header.push(format!("{}/glibc", contestant.heading()));
-            }
-        }
+        let over = |name: &str| {
+            let over_glibc = glibc.then(|| format!("{name}/glibc"));
+            std::iter::once(format!("{name}/best")).chain(over_glibc)
+        };
+        let names = ["case", "best peer"].map(str::to_owned);
+        let header = names.into_iter().chain(self.ours().flat_map(|each| over(each.heading())));
         let row = |case: &CaseSpeeds| {
             let best = self.best_peer(case).map_or("-", |(peer, _)| peer.name());
-            let mut row = vec![case.case.clone(), best.to_owned()];
+            let mut row = vec![Cell::plain(&case.case), Cell::plain(best)];
             for contestant in self.ours() {
                 let standing = self.standing(case, contestant);
-                row.push(standing.over_best_peer.map_or("-".to_owned(), Ratio::shown));
-                if glibc {
-                    row.push(standing.over_glibc.map_or("-".to_owned(), Ratio::shown));
-                }
+                row.push(Ratio::cell(standing.over_best_peer));
+                row.extend(glibc.then(|| Ratio::cell(standing.over_glibc)));
             }
             row
         };
-        let rows: Vec<_> = std::iter::once(header).chain(self.cases.iter().map(row)).collect();
+        let table = Table::new("", header, self.cases.iter().map(row));
         format!(
-            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference that \
-             the rounds' spread supports)\n{}",
-            table::render(2, 0, &rows)
+            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference \
+             that the rounds' spread supports)\n{}",
+            table::render(2, 0, &table)
         )
     }
 
     fn render_means(&self) -> String {
-        let means = self.means();
-        let mut rows = vec![vec!["over".to_owned()]];
-        for contestant in self.ours() {
-            rows[0].extend([contestant.heading().to_owned(), "(min–max)".to_owned()]);
-        }
-        rows[0].push("cases".to_owned());
-        for over in self.peers().map(Some).chain([None]) {
-            let mut row = vec![over.map_or("best of each case", Contestant::name).to_owned()];
+        let columns = self.ours().flat_map(|each| [each.heading(), "(min–max)"]);
+        let header = ["over"].into_iter().chain(columns).chain(["cases"]);
+        let row = |over: Option<Contestant>| {
+            let mut row = vec![Cell::plain(over.map_or("best of each case", Contestant::name))];
             let mut cases = 0;
             for contestant in self.ours() {
-                let mean =
-                    means.iter().find(|mean| mean.contestant == contestant && mean.over == over);
-                match mean {
-                    None => row.extend(["-".to_owned(), String::new()]),
-                    Some(mean) => {
-                        row.extend([
-                            mean_shown(mean.mean),
-                            format!("({}–{})", times(mean.min), times(mean.max)),
-                        ]);
-                        cases = cases.max(mean.cases);
-                    }
-                }
+                let Some(mean) = self.mean(contestant, over) else {
+                    row.extend([Cell::plain("-"), Cell::plain("")]);
+                    continue;
+                };
+                let range = format!("({}–{})", times(mean.min), times(mean.max));
+                row.extend([mean_cell(mean.mean), Cell::plain(range)]);
+                cases = cases.max(mean.cases);
             }
-            row.push(cases.to_string());
-            rows.push(row);
-        }
-        format!("geometric means over all cases\n{}", table::render(1, 0, &rows))
+            row.push(Cell::plain(cases.to_string()));
+            row
+        };
+        let table = Table::new("", header, self.peers().map(Some).chain([None]).map(row));
+        format!("geometric means over all cases\n{}", table::render(1, 0, &table))
     }
 }
 
 impl Ratio {
+    /// `~1.01x`
     pub fn shown(self) -> String {
-        let text = times(self.ratio);
+        format!("{}{}", if self.differs { "" } else { NO_DIFFERENCE }, times(self.ratio))
+    }
+
+    pub fn tone(self) -> Tone {
         match self {
-            Ratio { differs: false, .. } => format!("{NO_DIFFERENCE}{text}"),
-            Ratio { ratio, .. } if ratio > 1.0 => paint(&text, AnsiColor::Green),
-            Ratio { .. } => paint(&text, AnsiColor::Red),
+            Ratio { differs: false, .. } => Tone::Neutral,
+            Ratio { ratio, .. } if ratio > 1.0 => Tone::Win,
+            Ratio { .. } => Tone::Loss,
         }
+    }
+
+    fn cell(ratio: Option<Ratio>) -> Cell {
+        ratio.map_or(Cell::plain("-"), |ratio| Cell::new(ratio.shown(), ratio.tone()))
     }
 }
 
 /// A difference less than this goes uncoloured.
 const NOTICEABLE: f64 = 0.02;
 
-fn mean_shown(ratio: f64) -> String {
-    let text = times(ratio);
-    match ratio {
-        _ if ratio > 1.0 + NOTICEABLE => paint(&text, AnsiColor::Green),
-        _ if ratio < 1.0 - NOTICEABLE => paint(&text, AnsiColor::Red),
-        _ => text,
-    }
+fn mean_cell(ratio: f64) -> Cell {
+    let tone = match ratio {
+        _ if ratio > 1.0 + NOTICEABLE => Tone::Win,
+        _ if ratio < 1.0 - NOTICEABLE => Tone::Loss,
+        _ => Tone::Neutral,
+    };
+    Cell::new(times(ratio), tone)
 }
 
 #[cfg(test)]

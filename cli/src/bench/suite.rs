@@ -5,13 +5,13 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 
 use super::benchmark::{Benchmark, Case};
-use super::common::Outputs;
 use super::results::{BenchmarkResults, CaseResults};
 use super::roster::Roster;
 use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
 use crate::measuring::limits;
 use crate::measuring::noise::NoiseFilter;
+use crate::measuring::output::Outputs;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{interrupt, progress_bar};
 
@@ -52,6 +52,9 @@ impl Effort {
         }
     }
 }
+
+/// A round ended before its time.
+pub struct Interrupted;
 
 pub struct Suite {
     pub workloads: Workloads,
@@ -94,7 +97,7 @@ impl Suite {
         outputs.check();
         let mut suite = Suite::new(benchmarks, asked, effort)?;
         anstream::eprintln!("furwock: {}", suite.announcement());
-        suite.run()?;
+        suite.run();
         Ok(suite)
     }
 
@@ -126,8 +129,9 @@ impl Suite {
         )
     }
 
-    /// Until all is measured, or until it is interrupted.
-    pub fn run(&mut self) -> Result<(), Failure> {
+    /// Until all is measured, or until it is interrupted: what was measured before is still
+    /// printed.
+    fn run(&mut self) {
         interrupt::watch();
         let rounds = self.effort.warmups + self.effort.rounds;
         let bar = progress_bar(self.runs_a_round() * rounds);
@@ -136,21 +140,8 @@ impl Suite {
             benchmarks.iter_mut().try_for_each(|results| self.round(round, results, &bar))
         });
         self.benchmarks = benchmarks;
+        self.interrupted = result.is_err();
         bar.finish_and_clear();
-        self.settle(result)
-    }
-
-    /// An interruption is no failure: what was measured before is still printed.
-    pub fn settle(&mut self, result: Result<(), Stop>) -> Result<(), Failure> {
-        match result {
-            Ok(()) => Ok(()),
-            Err(Stop::Interrupted) => {
-                self.interrupted = true;
-                Ok(())
-            }
-            Err(Stop::System(failure)) => Err(failure),
-            Err(Stop::Failed(reason)) => unreachable!("{reason}: kept with its entry"),
-        }
     }
 
     fn round(
@@ -158,7 +149,7 @@ impl Suite {
         round: usize,
         results: &mut BenchmarkResults,
         bar: &ProgressBar,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Interrupted> {
         let contestants = results.contestants.len();
         for (index, case) in results.cases.iter_mut().enumerate() {
             // The order rotates, so that a drift of the machine favours no contestant.
@@ -181,7 +172,7 @@ impl Suite {
         case: &mut CaseResults,
         group: &[usize],
         bar: &ProgressBar,
-    ) -> Result<(), Stop> {
+    ) -> Result<(), Interrupted> {
         let first = *group.iter().min().expect("not empty");
         while group.iter().all(|at| case.entries[*at].failure.is_none()) {
             let mut runs = Vec::new();
@@ -193,10 +184,8 @@ impl Suite {
                 let parameters = self.parameters(round, benchmark, &case.case, contestant);
                 match self.workloads.run(benchmark.workload, parameters, &ld_preload) {
                     Ok(run) => runs.push((*at, run)),
-                    Err(Stop::Interrupted) => return Err(Stop::Interrupted),
-                    // What was measured before is still worth printing.
-                    Err(Stop::Failed(reason)) => entry.failure = Some(reason),
-                    Err(Stop::System(failure)) => entry.failure = Some(failure.to_string()),
+                    Err(Stop::Interrupted) => return Err(Interrupted),
+                    Err(Stop::Failed(failure)) => entry.failure = Some(failure.to_string()),
                 }
                 if entry.failure.is_some() {
                     return Ok(());

@@ -3,14 +3,12 @@
 
 use std::time::Duration;
 
-use anstyle::AnsiColor;
 use serde::Serialize;
 
 use super::side::Both;
 use super::{gains, method, tone};
 use crate::args::CompareArguments;
 use crate::bench::benchmark::{Benchmark, Case};
-use crate::bench::common::Outputs;
 use crate::bench::figure::{CONTENTION, Figure, JAIN, SWITCHES_EACH, Unit};
 use crate::bench::outcome::{Answer, Outcome};
 use crate::bench::results::{BenchmarkResults, CaseResults};
@@ -19,7 +17,7 @@ use crate::bench::suite::{Effort, Suite};
 use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
 use crate::measuring::number::{digits, multiple, times};
-use crate::measuring::table::{self, paint};
+use crate::measuring::table;
 use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
 use crate::statistics::{Spread, Verdict, median, verdict};
 use crate::workloads::{cond, mutex, pp, queue};
@@ -80,7 +78,7 @@ pub fn list() {
     }
 }
 
-/// Those that are asked for, or all; shorter with `--quick`.
+/// The workloads that are asked for, or all; shorter with `--quick`.
 fn select(arguments: &CompareArguments) -> Result<Vec<Benchmark>, Failure> {
     let mut all = benchmarks();
     let means = |wanted: &str, benchmark: &Benchmark, case: &Case| {
@@ -127,8 +125,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         force: arguments.force,
         ..Effort::new(arguments.pairs.unwrap_or(PAIRS), seconds, timeout)
     };
-    let (json, report) = (arguments.json.clone(), arguments.report.clone());
-    let outputs = Outputs { json, csv: None, report };
+    let outputs = arguments.outputs();
     let suite = Suite::measured(select(arguments)?, &CONTESTANTS, effort, &outputs)?;
     let summaries: Vec<Summary> = suite.benchmarks.iter().flat_map(Summary::of).collect();
     let mut outcome = Outcome::new("compare: glibc's locks and furwock's", suite, &outputs, None);
@@ -198,35 +195,31 @@ impl Summary {
     }
 
     fn tone(&self) -> Tone {
-        match &self.measured {
-            _ if !self.ok => Tone::Loss,
-            Some(measured) => tone(measured.verdict),
-            None => Tone::Neutral,
-        }
+        self.measured.as_ref().map_or(Tone::Neutral, |measured| tone(measured.verdict))
     }
 
-    fn words(&self) -> Vec<String> {
-        let mut words = vec![self.workload.clone(), self.shown.short_title().to_owned()];
-        match &self.measured {
-            None => words.extend(["-"; 6].map(str::to_owned)),
-            Some(Measured { median, gain, voluntary_switches_per_operation: switches, .. }) => {
-                words.extend([
-                    self.shown.text(median.glibc),
-                    self.shown.text(median.furwock),
-                    times(gain.median),
-                    format!("({}–{})", multiple(gain.min), multiple(gain.max)),
-                    digits(switches.glibc),
-                    digits(switches.furwock),
-                ])
-            }
-        }
-        let verdict = |measured: &Measured| self.word(measured.verdict).to_owned();
-        words.extend(match (self.ok, &self.measured) {
-            (false, _) => ["FAILED".to_owned(), String::new()],
-            (true, Some(measured)) => ["ok".to_owned(), verdict(measured)],
-            (true, None) => ["-".to_owned(), String::new()],
-        });
-        words
+    fn cells(&self) -> Vec<Cell> {
+        let figures = match &self.measured {
+            None => ["-"; 6].map(str::to_owned),
+            Some(Measured { median, gain, voluntary_switches_per_operation: switches, .. }) => [
+                self.shown.text(median.glibc),
+                self.shown.text(median.furwock),
+                times(gain.median),
+                format!("({}–{})", multiple(gain.min), multiple(gain.max)),
+                digits(switches.glibc),
+                digits(switches.furwock),
+            ],
+        };
+        let [check, verdict] = match (self.ok, &self.measured) {
+            (false, _) => ["FAILED", ""],
+            (true, Some(measured)) => ["ok", self.word(measured.verdict)],
+            (true, None) => ["-", ""],
+        };
+        let mut cells = vec![Cell::plain(&self.workload), Cell::plain(self.shown.short_title())];
+        cells.extend(figures.map(Cell::plain));
+        let check_tone = if self.ok { Tone::Neutral } else { Tone::Loss };
+        cells.extend([Cell::new(check, check_tone), Cell::new(verdict, self.tone())]);
+        cells
     }
 }
 
@@ -262,25 +255,18 @@ const HEADER: [&str; 10] = [
     "verdict",
 ];
 
+fn table(summaries: &[Summary]) -> Table {
+    Table::new("All figures", HEADER, summaries.iter().map(Summary::cells)).with_note(SWITCHES)
+}
+
+const SWITCHES: &str = "Switches are voluntary context switches per woken thread (cond), turn \
+                        (pp), operation (mutex) or item (queue).";
+
 fn text(summaries: &[Summary]) -> String {
-    let row = |summary: &Summary| {
-        let mut words = summary.words();
-        let colour = match summary.tone() {
-            Tone::Win => AnsiColor::Green,
-            Tone::Loss => AnsiColor::Red,
-            Tone::Neutral => return words,
-        };
-        let coloured = if summary.ok { 9 } else { 8 };
-        words[coloured] = paint(&words[coloured], colour);
-        words
-    };
-    let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-    rows.extend(summaries.iter().map(row));
     format!(
         "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does \
-         better.\nSwitches are voluntary context switches per woken thread (cond), turn (pp), \
-         operation (mutex) or item (queue).\n",
-        table::render(2, 2, &rows)
+         better.\n{SWITCHES}\n",
+        table::render(2, 2, &table(summaries))
     )
 }
 
@@ -310,31 +296,13 @@ fn findings(summaries: &[Summary]) -> Vec<Finding> {
 }
 
 fn section(summaries: &[Summary]) -> Section {
-    let row = |summary: &Summary| {
-        let plain = |text| Cell { text, tone: Tone::Neutral };
-        let mut cells: Vec<Cell> = summary.words().into_iter().map(plain).collect();
-        cells.iter_mut().skip(8).for_each(|cell| cell.tone = summary.tone());
-        cells
-    };
+    const TEXT: &str =
+        "The same program on glibc and on furwock's library. Each run checks its own result.";
     let measured = summaries.iter().filter_map(|each| {
         each.measured.as_ref().map(|measured| (each.title(), measured.gain.median))
     });
-    Section {
-        heading: "Built-in workloads".to_owned(),
-        text: vec![
-            "The same program on glibc and on furwock's library. Each run checks its own result."
-                .to_owned(),
-        ],
-        blocks: vec![
-            gains(measured),
-            Block::Table(Table {
-                caption: "All figures".to_owned(),
-                header: HEADER.map(str::to_owned).to_vec(),
-                rows: summaries.iter().map(row).collect(),
-                notes: vec!["Switches are voluntary ones, per operation.".to_owned()],
-            }),
-        ],
-    }
+    let blocks = vec![gains(measured), Block::Table(table(summaries))];
+    Section::new("Built-in workloads", vec![TEXT.to_owned()], blocks)
 }
 
 #[cfg(test)]

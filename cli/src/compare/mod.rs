@@ -49,8 +49,6 @@ fn gains(groups: impl Iterator<Item = (String, f64)>) -> Block {
         axis: "times".to_owned(),
         kinds: vec!["furwock over glibc".to_owned()],
         groups: groups.map(|(name, gain)| BarGroup { name, values: vec![Some(gain)] }).collect(),
-        logarithmic: true,
-        neutral: 1.0,
         notes: vec!["More than 1: furwock does better.".to_owned()],
     })
 }

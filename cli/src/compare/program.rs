@@ -1,7 +1,6 @@
 //! Compares the runs of a program.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -9,16 +8,14 @@ use super::method;
 use super::program_table::{Summary, render};
 use super::side::{Both, Pair, Side};
 use crate::args::CompareArguments;
-use crate::bench::outcome::provenance;
-use crate::failure::{Failure, STATUS_FAILED};
+use crate::failure::Failure;
 use crate::measuring::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
-use crate::measuring::output::{Output, write_page};
+use crate::measuring::workload_run::Stop;
 use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::preload::Preload;
-use crate::program::{ProgramError, words};
 use crate::report::model::{Page, Section};
 use crate::{obstacle, program};
 
@@ -32,13 +29,7 @@ struct Results<'a> {
     noisy_pairs: &'a NoiseFilter,
     command: Vec<String>,
     pairs: &'a [Pair],
-    summary: Option<Summary>,
-}
-
-/// Why measuring stopped before its end.
-enum Stop {
-    Interrupted,
-    Failed(Failure),
+    summary: Option<&'a Summary>,
 }
 
 pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
@@ -46,32 +37,37 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     interrupt::watch();
     let mut pairs = Vec::new();
     let mut noise = NoiseFilter::new();
-    let stopped = runner.collect(arguments, &mut pairs, &mut noise).err();
+    let stopped = runner.collect(&mut pairs, &mut noise).err();
 
-    let output = Output { json: arguments.json.as_ref() };
     let machine = Machine::this();
     let summary = (!pairs.is_empty()).then(|| Summary::of(&pairs));
-    if let Some(summary) = &summary {
-        output.text(&render(&machine, &pairs, summary, &noise))?;
-    }
+    let text = summary.as_ref().map_or(String::new(), |all| render(&machine, &pairs, all, &noise));
     let command = arguments.command.iter().map(|word| word.to_string_lossy().into_owned());
     let command: Vec<String> = command.collect();
-    if let (Some(summary), Some(path)) = (&summary, &arguments.report) {
+    let page = || {
         let text = method().into_iter().chain(noise.summary("pairs")).collect();
-        let heading = "How it was measured".to_owned();
-        let page = Page {
+        let figures = summary.iter().map(|all| all.section(&command.join(" "), pairs.len()));
+        let method = Section::new("How we measured", text, Vec::new());
+        Page {
             title: "furwock compare: glibc's locks and furwock's".to_owned(),
-            provenance: provenance(&machine),
-            summary: vec![summary.finding(&pairs)],
-            sections: vec![
-                summary.section(&command.join(" "), pairs.len()),
-                Section { heading, text, blocks: Vec::new() },
-            ],
-        };
-        write_page(path, &page)?;
+            provenance: machine.provenance(),
+            summary: summary.iter().map(|all| all.finding(&pairs)).collect(),
+            sections: figures.chain([method]).collect(),
+        }
+    };
+    let mut outputs = arguments.outputs();
+    if summary.is_none() {
+        // A page would be empty.
+        outputs.report = None;
     }
-    let results = Results { noisy_pairs: &noise, command, pairs: &pairs, summary };
-    output.json(&Document::new(&machine, Some(runner.preload.path()), results))?;
+    let results = Results {
+        noisy_pairs: &noise,
+        command: command.clone(),
+        pairs: &pairs,
+        summary: summary.as_ref(),
+    };
+    let document = Document::new(&machine, Some(runner.preload.path()), results);
+    outputs.write(&text, |_| Ok(()), page, &document)?;
     match stopped {
         None => Ok(0),
         Some(Stop::Interrupted) if pairs.is_empty() => {
@@ -86,7 +82,6 @@ struct Runner<'a> {
     arguments: &'a CompareArguments,
     program: PathBuf,
     preload: Preload,
-    timeout: Option<Duration>,
 }
 
 impl<'a> Runner<'a> {
@@ -96,17 +91,12 @@ impl<'a> Runner<'a> {
         if !arguments.force {
             obstacle::check(&program)?;
         }
-        Ok(Runner { arguments, program, preload, timeout: arguments.timeout })
+        Ok(Runner { arguments, program, preload })
     }
 
-    fn collect(
-        &self,
-        arguments: &CompareArguments,
-        pairs: &mut Vec<Pair>,
-        noise: &mut NoiseFilter,
-    ) -> Result<(), Stop> {
-        let wanted = arguments.pairs.unwrap_or(PAIRS) as usize;
-        let warmups = arguments.warmup.unwrap_or(WARMUPS) as usize;
+    fn collect(&self, pairs: &mut Vec<Pair>, noise: &mut NoiseFilter) -> Result<(), Stop> {
+        let wanted = self.arguments.pairs.unwrap_or(PAIRS) as usize;
+        let warmups = self.arguments.warmup.unwrap_or(WARMUPS) as usize;
         let bar = progress_bar(wanted + warmups);
         for warmup in 0..warmups {
             Both::try_in_order(warmup, |side| self.run(side))?;
@@ -136,31 +126,24 @@ impl<'a> Runner<'a> {
             arguments: &self.arguments.command,
             ld_preload: &self.preload.environment(side == Side::Furwock),
             stdout,
-            timeout: self.timeout,
+            timeout: self.arguments.timeout,
         });
         match outcome {
             Ok(Outcome { ending: Ending::Exited(0), sample, .. }) => Ok(sample),
             Ok(Outcome { ending: Ending::Interrupted, .. }) => Err(Stop::Interrupted),
-            Ok(outcome) => Err(Stop::Failed(self.failure(side, &outcome))),
-            Err(error) => {
-                let path = self.program.clone();
-                let reason = words(&error);
-                Err(Stop::Failed(ProgramError::NotExecutable { path, reason }.into()))
-            }
+            Ok(outcome) => Err(Stop::failed(self.reason(side, &outcome))),
+            Err(error) => Err(Stop::Failed(program::not_executable(&self.program, &error))),
         }
     }
 
-    fn failure(&self, side: Side, outcome: &Outcome) -> Failure {
+    fn reason(&self, side: Side, outcome: &Outcome) -> String {
         let program = self.arguments.command[0].display();
-        let mut message = format!("{program} on {side}: {}", outcome.ending);
         let shown = outcome.stderr.len().saturating_sub(STDERR_SHOWN_MAX);
         let stderr = String::from_utf8_lossy(&outcome.stderr[shown..]);
-        if stderr.trim().is_empty() {
-            message += " (it wrote nothing to standard error)";
-        } else {
-            message += "; its standard error:\n";
-            message += stderr.trim_end();
-        }
-        Failure::new(STATUS_FAILED, message)
+        let stderr = match stderr.trim_end() {
+            "" => " (it wrote nothing to standard error)".to_owned(),
+            stderr => format!("; its standard error:\n{stderr}"),
+        };
+        format!("{program} on {side}: {}{stderr}", outcome.ending)
     }
 }

@@ -9,7 +9,7 @@ use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::number::{Unit, multiple, times, with_unit};
 use crate::measuring::table;
-use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
+use crate::report::model::{Block, Cell, Finding, Section, Table};
 use crate::statistics::{PAIRS_MIN, Spread, Verdict, median, ratio, verdict};
 
 /// All of them are costs: less is better.
@@ -70,25 +70,16 @@ impl Summary {
         Finding { tone: tone(self.verdict), text: sentence(self, pairs) }
     }
 
+    fn table(&self) -> Table {
+        Table::new("What the runs took", HEADER, self.figures.iter().map(cells))
+            .with_note("Costs: less than 1 is better for furwock.")
+    }
+
     pub fn section(&self, command: &str, pairs: usize) -> Section {
-        let plain = |text| Cell { text, tone: Tone::Neutral };
-        let table = Table {
-            caption: "What the runs took".to_owned(),
-            header: HEADER.map(str::to_owned).to_vec(),
-            rows: self
-                .figures
-                .iter()
-                .map(|row| cells(row).into_iter().map(plain).collect())
-                .collect(),
-            notes: vec!["Costs: less than 1 is better for furwock.".to_owned()],
-        };
         let costs = self.figures.iter().filter(|row| row.ratio.median > 0.0);
         let bars = gains(costs.map(|row| (row.figure.to_owned(), 1.0 / row.ratio.median)));
-        Section {
-            heading: "The program".to_owned(),
-            text: vec![format!("{command}, {pairs} pairs of runs.")],
-            blocks: vec![bars, Block::Table(table)],
-        }
+        let text = vec![format!("{command}, {pairs} pairs of runs.")];
+        Section::new("The program", text, vec![bars, Block::Table(self.table())])
     }
 }
 
@@ -109,50 +100,49 @@ fn row(figure: &Figure, pairs: &[Pair]) -> Row {
 }
 
 pub fn render(machine: &Machine, pairs: &[Pair], summary: &Summary, noise: &NoiseFilter) -> String {
-    let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-    rows.extend(summary.figures.iter().map(cells));
-    let mut text = format!("{machine}\n\n{}\n", table::render(1, 0, &rows));
-    text += &format!("{}\n", sentence(summary, pairs));
+    let table = table::render(1, 0, &summary.table());
+    let mut text = format!("{machine}\n\n{table}\n{}\n", sentence(summary, pairs));
     if let Some(noise) = noise.summary("pairs") {
         text += &format!("{noise}\n");
     }
     text
 }
 
-fn cells(row: &Row) -> Vec<String> {
+fn cells(row: &Row) -> Vec<Cell> {
     let Spread { min, lower_quartile, median, upper_quartile, max } = row.ratio;
-    vec![
+    let words = [
         row.figure.to_owned(),
         with_unit(row.median.glibc, row.unit),
         with_unit(row.median.furwock, row.unit),
         times(median),
         format!("({}–{})", multiple(min), multiple(max)),
         format!("{}–{}", multiple(lower_quartile), multiple(upper_quartile)),
-    ]
+    ];
+    words.map(Cell::plain).into()
 }
 
 fn sentence(summary: &Summary, pairs: &[Pair]) -> String {
     let cost = summary.figures[0].ratio;
-    let faster = (1.0 / cost.median, 1.0 / cost.max, 1.0 / cost.min);
-    let slower = (cost.median, cost.min, cost.max);
-    let between = |(least, most)| format!("pairs between {} and {}", times(least), times(most));
+    let between = |least, most| format!("pairs between {} and {}", times(least), times(most));
     match summary.verdict {
-        Verdict::Faster => {
-            format!("furwock is {} faster ({})", times(faster.0), between((faster.1, faster.2)))
-        }
-        Verdict::Slower => {
-            format!("furwock is {} slower ({})", times(slower.0), between((slower.1, slower.2)))
-        }
-        Verdict::NoDifference => format!(
-            "no difference: furwock takes {} of glibc's time ({}, {} of {} slower)",
-            times(slower.0),
-            between((slower.1, slower.2)),
-            pairs
-                .iter()
-                .filter(|pair| pair.samples.furwock.wall_s > pair.samples.glibc.wall_s)
-                .count(),
-            pairs.len()
+        Verdict::Faster => format!(
+            "furwock is {} faster ({})",
+            times(1.0 / cost.median),
+            between(1.0 / cost.max, 1.0 / cost.min)
         ),
+        Verdict::Slower => {
+            format!("furwock is {} slower ({})", times(cost.median), between(cost.min, cost.max))
+        }
+        Verdict::NoDifference => {
+            let slower = |pair: &&Pair| pair.samples.furwock.wall_s > pair.samples.glibc.wall_s;
+            format!(
+                "no difference: furwock takes {} of glibc's time ({}, {} of {} slower)",
+                times(cost.median),
+                between(cost.min, cost.max),
+                pairs.iter().filter(slower).count(),
+                pairs.len()
+            )
+        }
         Verdict::TooFewPairs => {
             format!("no verdict: {} pairs are too few, {PAIRS_MIN} are needed", pairs.len())
         }
@@ -167,11 +157,9 @@ mod tests {
     fn pairs(glibc_s: f64, furwock_s: &[f64]) -> Vec<Pair> {
         let sample = |wall_s| Sample {
             wall_s,
-            user_s: 0.0,
-            system_s: 0.0,
             voluntary_switches: 4.0,
-            involuntary_switches: 0.0,
             peak_rss_kib: 2048.0,
+            ..Sample::default()
         };
         let pair = |furwock_s: &f64| Pair {
             order: Side::order(0),
@@ -198,8 +186,9 @@ mod tests {
     #[test]
     fn ratios_are_costs() {
         let summary = Summary::of(&pairs(2.0, &[1.0]));
+        let words = cells(&summary.figures[0]).into_iter().map(|cell| cell.text);
         assert_eq!(
-            cells(&summary.figures[0]),
+            words.collect::<Vec<_>>(),
             ["wall time", "2.00 s", "1.00 s", "0.50x", "(0.50–0.50)", "0.50–0.50"]
         );
         // No switches on either side are as many as on the other.

@@ -40,7 +40,7 @@ pub enum Stdout {
 }
 
 /// What one run took, from wait4's account of the process and the children that it waited for.
-#[derive(Serialize, Clone, Copy, Debug)]
+#[derive(Serialize, Clone, Copy, Debug, Default)]
 pub struct Sample {
     pub wall_s: f64,
     pub user_s: f64,

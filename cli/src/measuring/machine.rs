@@ -28,6 +28,13 @@ impl Machine {
             date: date(),
         }
     }
+
+    /// Where a page's figures come from: the machine, the command, the version.
+    pub fn provenance(&self) -> Vec<String> {
+        let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
+        let version = env!("CARGO_PKG_VERSION");
+        vec![self.to_string(), format!("furwock {command}"), format!("furwock {version}")]
+    }
 }
 
 /// The CPUs that this process may use.

@@ -14,8 +14,6 @@ pub mod workload_run;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::failure::{Failure, STATUS_FAILED};
-
 /// The exit status after Ctrl-C.
 pub const STATUS_INTERRUPTED: i32 = 130;
 
@@ -23,8 +21,4 @@ pub const STATUS_INTERRUPTED: i32 = 130;
 pub fn progress_bar(steps: usize) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} (about {eta} left)");
     ProgressBar::new(steps as u64).with_style(style.expect("a valid template"))
-}
-
-pub fn system_failure(what: &str, error: std::io::Error) -> Failure {
-    Failure::new(STATUS_FAILED, format!("{what}: {error}"))
 }

@@ -9,33 +9,54 @@ pub enum Unit {
     Count,
 }
 
+impl Unit {
+    /// The multiples in which values are written, the greatest first, with their names.
+    const fn multiples(self) -> &'static [(f64, &'static str)] {
+        match self {
+            Unit::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " us"), (1e-9, " ns")],
+            Unit::PerSecond => &[(1e9, " G/s"), (1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")],
+            Unit::Kibibytes => &[(1024.0, " MiB"), (1.0, " KiB")],
+            Unit::Count => &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
+        }
+    }
+
+    /// The name of the unit itself.
+    pub fn name(self) -> &'static str {
+        let itself = self.multiples().iter().find(|(size, _)| *size == 1.0);
+        itself.map_or("", |(_, name)| name)
+    }
+
+    /// The value in the multiple that suits it, and the multiple's name.
+    pub fn scaled(self, value: f64) -> (f64, &'static str) {
+        // 999.5 is written as a thousand.
+        let suits = |(size, _): &&(f64, &str)| value >= size * 0.9995;
+        let multiples = self.multiples();
+        let (size, name) = multiples.iter().find(suits).unwrap_or(&multiples[multiples.len() - 1]);
+        (value / size, name)
+    }
+}
+
+/// `1.23 ms`; counts in full.
 pub fn with_unit(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Seconds if value >= 1.0 => format!("{} s", digits(value)),
-        Unit::Seconds if value >= 1e-3 => format!("{} ms", digits(value * 1e3)),
-        Unit::Seconds if value >= 1e-6 => format!("{} us", digits(value * 1e6)),
-        Unit::Seconds => format!("{} ns", digits(value * 1e9)),
-        Unit::PerSecond if value >= 1e6 => format!("{} M/s", digits(value / 1e6)),
-        Unit::PerSecond if value >= 1e3 => format!("{} k/s", digits(value / 1e3)),
-        Unit::PerSecond => format!("{} /s", digits(value)),
-        Unit::Kibibytes if value >= 1024.0 => format!("{} MiB", digits(value / 1024.0)),
-        Unit::Kibibytes => format!("{value:.0} KiB"),
         Unit::Count if value.fract() == 0.0 => format!("{value:.0}"),
         Unit::Count => digits(value),
+        Unit::Kibibytes if value < 1024.0 => format!("{value:.0} KiB"),
+        _ => in_multiples(value, unit),
     }
 }
 
 /// `92.1k`: as short as can be.
 pub fn compact(value: f64) -> String {
-    match value {
-        above if above >= 999.5e6 => format!("{}G", digits(above / 1e9)),
-        above if above >= 999.5e3 => format!("{}M", digits(above / 1e6)),
-        above if above >= 999.5 => format!("{}k", digits(above / 1e3)),
-        _ => digits(value),
-    }
+    in_multiples(value, Unit::Count)
 }
 
-/// Three digits that matter.
+fn in_multiples(value: f64, unit: Unit) -> String {
+    let (value, name) = unit.scaled(value);
+    format!("{}{name}", digits(value))
+}
+
+/// Three significant digits.
 pub fn digits(value: f64) -> String {
     let decimals = match value.abs() {
         above if above >= 99.95 => 0,

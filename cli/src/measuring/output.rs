@@ -1,35 +1,67 @@
-//! Where the tables and the JSON go; standard output has room for one of them.
+//! Where the tables, the JSON, the CSV and the page go; standard output has room for tables or JSON.
 
-use std::io::Write;
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use clap::Args;
 use rustix::fs::{Access, access};
+use serde::Serialize;
 
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::report;
 use crate::report::model::Page;
 
-pub struct Output<'a> {
-    /// The file that `--json` names; `-` is standard output.
-    pub json: Option<&'a PathBuf>,
+// No doc comment: clap would take it for the help of the command that these options are part of.
+#[derive(Args, Default)]
+pub struct Outputs {
+    /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Write each figure of each implementation in each case as a line of CSV to FILE
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+
+    /// Write a page with charts to FILE: one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
 }
 
-impl Output<'_> {
-    pub fn text(&self, text: &str) -> Result<(), Failure> {
-        if self.json.is_some_and(|path| path == Path::new("-")) {
-            anstream::eprint!("{text}");
-            return Ok(());
-        }
-        print(text)
+impl Outputs {
+    /// Warns before anything is measured of files that can't be written. (They are tried again at
+    /// the end: a folder may have been made meanwhile, and the tables are printed in any case.)
+    pub fn check(&self) {
+        let json = self.json.as_ref().filter(|path| *path != Path::new("-"));
+        json.into_iter().chain(&self.csv).chain(&self.report).for_each(|path| warn_of(path));
     }
 
-    pub fn json(&self, document: &impl serde::Serialize) -> Result<(), Failure> {
-        let Some(path) = self.json else { return Ok(()) };
-        let text = serde_json::to_string_pretty(document).expect("plain data") + "\n";
-        if path == Path::new("-") {
-            return print(&text);
-        }
-        std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
+    /// Writes all that was asked for, `text` in any case. If one can't be written, the others still
+    /// are.
+    pub fn write(
+        &self,
+        text: &str,
+        csv: impl FnOnce(&Path) -> io::Result<()>,
+        page: impl FnOnce() -> Page,
+        document: &impl Serialize,
+    ) -> Result<(), Failure> {
+        let json_is_printed = self.json.as_deref() == Some(Path::new("-"));
+        let told = if json_is_printed { print_error(text) } else { print(text) };
+        let csv = write_to(self.csv.as_deref(), csv);
+        let page = write_to(self.report.as_deref(), |path| fs::write(path, report::html(&page())));
+        let json = || serde_json::to_string_pretty(document).expect("plain data") + "\n";
+        let json = if json_is_printed {
+            print(&json())
+        } else {
+            write_to(self.json.as_deref(), |path| fs::write(path, json()))
+        };
+        told.and(csv).and(page).and(json)
     }
+}
+
+fn print_error(text: &str) -> Result<(), Failure> {
+    anstream::eprint!("{text}");
+    Ok(())
 }
 
 /// On standard output, which may be a full disk.
@@ -39,10 +71,25 @@ fn print(text: &str) -> Result<(), Failure> {
     written.map_err(|error| cannot_write(Path::new("standard output"), &error))
 }
 
-/// Checks without writing whether a file can be written, before minutes of measuring.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
+/// Nothing if there is no path.
+pub fn write_to(
+    path: Option<&Path>,
+    write: impl FnOnce(&Path) -> io::Result<()>,
+) -> Result<(), Failure> {
+    path.map_or(Ok(()), |path| write(path).map_err(|error| cannot_write(path, &error)))
+}
+
+/// Warns if a file can't be written as things are now.
+pub fn warn_of(path: &Path) {
+    if let Err(failure) = check_writable(path) {
+        anstream::eprintln!("furwock: as it is now, {failure}");
+    }
+}
+
+/// Without writing.
+fn check_writable(path: &Path) -> Result<(), Failure> {
     let refused = |error: rustix::io::Errno| cannot_write(path, &error.into());
-    match std::fs::metadata(path) {
+    match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(refused(rustix::io::Errno::ISDIR)),
         Ok(_) => access(path, Access::WRITE_OK).map_err(refused),
         Err(_) => {
@@ -53,12 +100,8 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     }
 }
 
-pub fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
     Failure::new(STATUS_FAILED, format!("cannot write {}: {error}", path.display()))
-}
-
-pub fn write_page(path: &Path, page: &Page) -> Result<(), Failure> {
-    std::fs::write(path, crate::report::html(page)).map_err(|error| cannot_write(path, &error))
 }
 
 #[cfg(test)]
@@ -66,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_written_is_said_before() {
+    fn an_unwritable_path_is_found_without_writing() {
         let said =
             |path: &str| check_writable(Path::new(path)).err().map(|error| error.to_string());
         assert!(said("/no/such/folder/x.json").unwrap().contains("No such file"));

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::child::{self, Ending, Launch, Outcome, Sample, Stdout};
-use super::{interrupt, system_failure};
-use crate::failure::Failure;
+use super::interrupt;
+use crate::failure::{Failure, STATUS_FAILED};
 use crate::harness::{Report, calibrate};
 
 /// What a workload's own watchdog gets to report a hang before the workload is killed.
@@ -24,9 +24,14 @@ pub struct Run {
 /// Why there is no run.
 pub enum Stop {
     Interrupted,
-    /// The workload's check or its watchdog said so, or it ended otherwise than it should.
-    Failed(String),
-    System(Failure),
+    /// It could not be started, ended otherwise than it should, or its own check failed.
+    Failed(Failure),
+}
+
+impl Stop {
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Stop::Failed(Failure::new(STATUS_FAILED, reason))
+    }
 }
 
 pub struct Workloads {
@@ -38,8 +43,10 @@ pub struct Workloads {
 
 impl Workloads {
     pub fn new(timeout: Duration) -> Result<Self, Failure> {
-        let executable = std::env::current_exe()
-            .map_err(|error| system_failure("cannot find furwock's own executable", error))?;
+        let executable = std::env::current_exe().map_err(|error| {
+            let message = format!("cannot find furwock's own executable: {error}");
+            Failure::new(STATUS_FAILED, message)
+        })?;
         Ok(Workloads { executable, timeout, loops_per_us: calibrate() })
     }
 
@@ -67,11 +74,11 @@ impl Workloads {
             stdout: Stdout::Keep,
             timeout: Some(self.timeout + REPORTING),
         });
-        let outcome = outcome.map_err(|error| Stop::System(system_failure(workload, error)))?;
+        let outcome = outcome.map_err(|error| Stop::failed(format!("{workload}: {error}")))?;
         if outcome.ending == Ending::Interrupted {
             return Err(Stop::Interrupted);
         }
-        judge(&outcome).map_err(Stop::Failed)
+        judge(&outcome).map_err(Stop::failed)
     }
 }
 
@@ -99,14 +106,7 @@ mod tests {
     use super::*;
 
     fn judged(ending: Ending, stdout: &str) -> Result<Run, String> {
-        let sample = Sample {
-            wall_s: 0.0,
-            user_s: 0.0,
-            system_s: 0.0,
-            voluntary_switches: 0.0,
-            involuntary_switches: 0.0,
-            peak_rss_kib: 0.0,
-        };
+        let sample = Sample::default();
         judge(&Outcome { sample, ending, stdout: stdout.into(), stderr: b"oh\n".to_vec() })
     }
 

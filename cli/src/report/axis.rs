@@ -1,25 +1,23 @@
-//! Positions of values on an axis, and its labels.
+//! Positions of values on a logarithmic axis, and its labels.
 
 use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use super::model::{Axis, AxisUnit};
 use super::text;
+use crate::measuring::number::Unit;
 
-/// Beyond these the arithmetic of an axis would overflow.
-const GREATEST: f64 = 1e120;
-const LEAST: f64 = 1e-120;
+/// What an axis can show. Outside of these bounds its arithmetic would overflow.
+const SHOWN: std::ops::RangeInclusive<f64> = 1e-120..=1e120;
 
-/// Whether the axis can show this value. A logarithmic axis cannot show zero.
-pub fn has_place(axis: &Axis, value: f64) -> bool {
-    if axis.logarithmic { (LEAST..=GREATEST).contains(&value) } else { value.abs() <= GREATEST }
+/// Whether an axis can show this value.
+pub fn has_place(value: f64) -> bool {
+    SHOWN.contains(&value)
 }
 
 #[derive(Clone)]
 pub struct Scale {
-    logarithmic: bool,
-    unit: AxisUnit,
+    unit: Unit,
     low: f64,
     high: f64,
     ticks: Ticks,
@@ -34,43 +32,20 @@ pub struct Ticks {
 
 impl Scale {
     /// An axis around all values that it can show.
-    pub fn around(axis: &Axis, values: impl Iterator<Item = f64>, most_labels: usize) -> Self {
-        let values: Vec<f64> = values.filter(|&value| has_place(axis, value)).collect();
-        let least = values.iter().copied().reduce(f64::min);
-        let greatest = values.iter().copied().reduce(f64::max);
-        let (least, greatest) = match (least, greatest) {
-            (Some(least), Some(greatest)) => (least, greatest),
-            _ => (1.0, 10.0),
-        };
-        let (low, high) = if axis.logarithmic {
-            let room = (greatest / least).powf(0.03).max(1.15);
-            (least / room, greatest * room)
-        } else {
-            // The axis begins at zero, so that half the height is half the value.
-            let (least, greatest) = (least.min(0.0), greatest.max(0.0));
-            let room = (greatest - least) * 0.06;
-            match (least < 0.0, greatest > 0.0) {
-                (false, false) => (0.0, 1.0),
-                (below, above) => (
-                    if below { least - room } else { 0.0 },
-                    if above { greatest + room } else { 0.0 },
-                ),
-            }
-        };
-        let ticks = if axis.logarithmic {
-            let powers_of_two = axis.unit == AxisUnit::Bytes
-                || (axis.unit == AxisUnit::Count && values.iter().all(|&value| is_power(value)));
-            let base = if powers_of_two { 2.0 } else { 10.0 };
-            logarithmic_ticks(low, high, base, most_labels)
-        } else {
-            linear_ticks(low, high, axis.unit, most_labels)
-        };
-        Self { logarithmic: axis.logarithmic, unit: axis.unit, low, high, ticks }
+    pub fn around(unit: Unit, values: impl Iterator<Item = f64>, most_labels: usize) -> Self {
+        let values: Vec<f64> = values.filter(|&value| has_place(value)).collect();
+        let least = values.iter().copied().reduce(f64::min).unwrap_or(1.0);
+        let greatest = values.iter().copied().reduce(f64::max).unwrap_or(10.0);
+        let room = (greatest / least).powf(0.03).max(1.15);
+        let (low, high) = (least / room, greatest * room);
+        let powers_of_two = unit == Unit::Count && values.iter().all(|&value| is_power(value));
+        let base = if powers_of_two { 2.0 } else { 10.0 };
+        Self { unit, low, high, ticks: ticks(low, high, base, most_labels) }
     }
 
     /// The position of a value: 0 at the low end, 1 at the high end, never beyond them.
     pub fn fraction(&self, value: f64) -> f64 {
-        fraction(self.logarithmic, self.low, self.high, value)
+        fraction(self.low, self.high, value)
     }
 
     pub fn labels(&self) -> Vec<String> {
@@ -78,14 +53,8 @@ impl Scale {
     }
 }
 
-pub fn fraction(logarithmic: bool, low: f64, high: f64, value: f64) -> f64 {
-    let fraction = if !logarithmic {
-        (value - low) / (high - low)
-    } else if value > 0.0 {
-        (value / low).ln() / (high / low).ln()
-    } else {
-        0.0
-    };
+pub fn fraction(low: f64, high: f64, value: f64) -> f64 {
+    let fraction = if value > 0.0 { (value / low).ln() / (high / low).ln() } else { 0.0 };
     if fraction.is_nan() { 0.0 } else { fraction.clamp(0.0, 1.0) }
 }
 
@@ -94,7 +63,7 @@ fn is_power(value: f64) -> bool {
 }
 
 /// Powers of the base if there are enough of them, or 1, 2 and 5 times powers of ten.
-pub fn logarithmic_ticks(low: f64, high: f64, base: f64, most_labels: usize) -> Ticks {
+pub fn ticks(low: f64, high: f64, base: f64, most_labels: usize) -> Ticks {
     let powers = multiples(low, high, base, &[1.0]);
     if base == 10.0 && powers.len() < 3 {
         let finer = multiples(low, high, base, &[1.0, 2.0, 5.0]);
@@ -104,7 +73,7 @@ pub fn logarithmic_ticks(low: f64, high: f64, base: f64, most_labels: usize) -> 
         }
     }
     if powers.len() < 2 {
-        return linear_ticks(low, high, AxisUnit::Count, most_labels);
+        return Ticks { labelled: even_steps(low, high, most_labels), faint: Vec::new() };
     }
     let step = powers.len().div_ceil(most_labels.max(1));
     let labelled: Vec<f64> = powers.iter().copied().step_by(step).collect();
@@ -128,27 +97,18 @@ fn multiples(low: f64, high: f64, base: f64, factors: &[f64]) -> Vec<f64> {
         .collect()
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten; for bytes, of a power of two.
-pub fn linear_ticks(low: f64, high: f64, unit: AxisUnit, most_labels: usize) -> Ticks {
-    let span = high - low;
-    let least_step = span / most_labels.max(1) as f64;
-    let step = match unit {
-        AxisUnit::Bytes => least_step.log2().ceil().exp2(),
-        _ => {
-            let power = 10_f64.powf(least_step.log10().floor());
-            [1.0, 2.0, 5.0, 10.0]
-                .map(|factor| factor * power)
-                .into_iter()
-                .find(|&step| step >= least_step * 0.999_999)
-                .unwrap_or(span)
-        }
-    };
+/// For a short axis: multiples of 1, 2 or 5 times a power of ten.
+fn even_steps(low: f64, high: f64, most_labels: usize) -> Vec<f64> {
+    let least_step = (high - low) / most_labels.max(1) as f64;
+    let power = 10_f64.powf(least_step.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
+    let suits = |step: &f64| *step >= least_step * 0.999_999;
+    let step = steps.into_iter().find(suits).unwrap_or(high - low);
     let first = (low / step).ceil();
-    let labelled = (0..=most_labels)
+    (0..=most_labels)
         .map(|index| (first + index as f64) * step)
         .filter(|value| (low..=high).contains(value))
-        .collect();
-    Ticks { labelled, faint: Vec::new() }
+        .collect()
 }
 
 impl Ranged for Scale {
@@ -182,28 +142,12 @@ impl ValueFormatter<f64> for Scale {
 mod tests {
     use super::*;
 
-    fn axis(logarithmic: bool, unit: AxisUnit) -> Axis {
-        Axis { title: String::new(), logarithmic, unit }
-    }
-
-    fn labels(logarithmic: bool, unit: AxisUnit, values: &[f64], most: usize) -> Vec<String> {
-        Scale::around(&axis(logarithmic, unit), values.iter().copied(), most).labels()
-    }
-
     #[test]
     fn writes_round_values() {
-        assert_eq!(
-            labels(false, AxisUnit::Seconds, &[0.01, 0.043], 6),
-            ["0", "10 ms", "20 ms", "30 ms", "40 ms"]
-        );
-        assert_eq!(labels(true, AxisUnit::Count, &[3.0, 70_000.0], 6), ["10", "100", "1k", "10k"]);
-        assert_eq!(labels(true, AxisUnit::Count, &[1.0, 2.0, 16.0], 6), ["1", "2", "4", "8", "16"]);
-        assert_eq!(
-            labels(true, AxisUnit::PerSecond, &[120.0, 900.0], 6),
-            ["200 /s", "500 /s", "1 k/s"]
-        );
-        let bytes = labels(false, AxisUnit::Bytes, &[1500.0, 3000.0], 6);
-        assert_eq!(bytes, ["0", "1 KiB", "2 KiB", "3 KiB"]);
+        let labels = |unit, values: &[f64]| Scale::around(unit, values.iter().copied(), 6).labels();
+        assert_eq!(labels(Unit::Count, &[3.0, 70_000.0]), ["10", "100", "1k", "10k"]);
+        assert_eq!(labels(Unit::Count, &[1.0, 2.0, 16.0]), ["1", "2", "4", "8", "16"]);
+        assert_eq!(labels(Unit::PerSecond, &[120.0, 900.0]), ["200 /s", "500 /s", "1 k/s"]);
     }
 
     #[test]
@@ -221,15 +165,13 @@ mod tests {
             &[f64::MAX, f64::MIN],
         ];
         for values in lists {
-            for logarithmic in [false, true] {
-                for unit in [AxisUnit::Count, AxisUnit::Seconds, AxisUnit::Bytes] {
-                    let scale = Scale::around(&axis(logarithmic, unit), values.iter().copied(), 6);
-                    assert!(scale.low < scale.high, "{values:?}");
-                    assert!(scale.labels().len() <= 7, "{values:?} {:?}", scale.labels());
-                    assert!(scale.ticks.faint.len() <= 2000);
-                    for &value in values {
-                        assert!((0.0..=1.0).contains(&scale.fraction(value)));
-                    }
+            for unit in [Unit::Count, Unit::Seconds] {
+                let scale = Scale::around(unit, values.iter().copied(), 6);
+                assert!(scale.low < scale.high, "{values:?}");
+                assert!(scale.labels().len() <= 7, "{values:?} {:?}", scale.labels());
+                assert!(scale.ticks.faint.len() <= 2000);
+                for &value in values {
+                    assert!((0.0..=1.0).contains(&scale.fraction(value)));
                 }
             }
         }

@@ -61,6 +61,7 @@ impl Picture {
     }
 }
 
+/// The bars as a standalone picture.
 pub fn svg(bars: &Bars) -> String {
     let mut picture = Picture { body: String::new(), y: 14.0 };
     picture.paragraph("caption", 16.0, &bars.caption);
@@ -155,14 +156,14 @@ fn plot(picture: &mut Picture, bars: &Bars) {
                     picture.bar(kind, at(begin), (end - begin) * room);
                     (times(value), end)
                 }
-                None => (text::NOTHING.to_owned(), scale.span(1.0).0),
+                None => (text::NOTHING.to_owned(), scale.origin()),
             };
             figures.push((at(end) + 6.0, picture.y + BAR - 2.0, words));
             picture.y += BAR;
         }
         picture.y = next;
     }
-    picture.line("neutral", at(scale.fraction(bars.neutral)), top - 2.0, bottom + 2.0);
+    picture.line("neutral", at(scale.origin()), top - 2.0, bottom + 2.0);
     // Above the line: a bar may end just short of it.
     for (x, baseline, words) in figures {
         picture.text("small figure", x, baseline, "start", &words);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::bar_scale::BarScale;
-use super::model::{Bars, Cell, Table, Tone};
+use super::model::{Bars, Cell, Table};
 use super::table;
 use super::text::{self, escape, paragraphs, shortest, times};
 
@@ -12,7 +12,7 @@ pub const KINDS: usize = 4;
 
 pub fn html(bars: &Bars) -> String {
     let scale = BarScale::of(bars);
-    let lines = lines(bars, &scale);
+    let lines = lines(&scale);
     let mut picture = String::new();
     for group in &bars.groups {
         let _ = write!(
@@ -51,14 +51,14 @@ fn percent(fraction: f64) -> String {
 }
 
 /// A line up from each tick, and the one where nothing is gained.
-fn lines(bars: &Bars, scale: &BarScale) -> String {
+fn lines(scale: &BarScale) -> String {
     let mut lines = String::new();
     for tick in scale.ticks(6) {
         let _ =
             write!(lines, r#"<i class="line" style="left:{}"></i>"#, percent(scale.fraction(tick)));
     }
-    let neutral = percent(scale.fraction(bars.neutral));
-    let _ = write!(lines, r#"<i class="line neutral" style="left:{neutral}"></i>"#);
+    let origin = percent(scale.origin());
+    let _ = write!(lines, r#"<i class="line neutral" style="left:{origin}"></i>"#);
     lines
 }
 
@@ -66,7 +66,7 @@ fn bar(scale: &BarScale, kind: usize, value: Option<f64>) -> String {
     let Some(value) = value.filter(|value| !value.is_nan()) else {
         return format!(
             r#"<div class="bar"><span style="left:{}">{}</span></div>"#,
-            percent(scale.span(1.0).0),
+            percent(scale.origin()),
             text::NOTHING
         );
     };
@@ -107,20 +107,13 @@ fn key(bars: &Bars) -> String {
 }
 
 fn data(bars: &Bars) -> Table {
-    let neutral = |text: String| Cell { text, tone: Tone::Neutral };
-    let mut header = vec![String::new()];
-    header.extend(bars.kinds.iter().cloned());
-    let rows = bars
-        .groups
-        .iter()
-        .map(|group| {
-            let mut row = vec![neutral(group.name.clone())];
-            row.extend((0..bars.kinds.len().max(group.values.len())).map(|index| {
-                let value = group.values.get(index).copied().flatten();
-                neutral(value.map_or(text::NOTHING.to_owned(), times))
-            }));
-            row
-        })
-        .collect();
-    Table { caption: String::new(), header, rows, notes: Vec::new() }
+    let header = [""].into_iter().chain(bars.kinds.iter().map(String::as_str));
+    let rows = bars.groups.iter().map(|group| {
+        let values = (0..bars.kinds.len().max(group.values.len())).map(|index| {
+            let value = group.values.get(index).copied().flatten();
+            Cell::plain(value.map_or(text::NOTHING.to_owned(), times))
+        });
+        std::iter::once(Cell::plain(&group.name)).chain(values).collect()
+    });
+    Table::new("", header, rows)
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::chart_data;
 use super::look::Looks;
-use super::model::{Chart, Series};
+use super::model::{Chart, Series, SeriesKind};
 use super::plot;
 use super::table;
 use super::text::{escape, paragraphs};
@@ -30,14 +30,14 @@ pub fn html(chart: &Chart, looks: &Looks) -> String {
 
 fn ours_first(chart: &Chart) -> impl Iterator<Item = &Series> {
     let (ours, others): (Vec<_>, Vec<_>) =
-        chart.series.iter().partition(|series| series.ours && !series.bound);
+        chart.series.iter().partition(|series| series.kind == SeriesKind::Ours);
     ours.into_iter().chain(others)
 }
 
 fn entry(chart: &Chart, series: &Series, looks: &Looks) -> String {
-    let look = looks.look(&series.name, series.ours, series.bound);
+    let look = looks.look(series);
     let name = escape(&series.name);
-    let name = if series.ours && !series.bound { format!("<b>{name}</b>") } else { name };
+    let name = if series.kind == SeriesKind::Ours { format!("<b>{name}</b>") } else { name };
     let mut entry = format!("<li>{}<span>{name}", plot::swatch(look, chart.joined));
     if !series.note.is_empty() {
         let _ = write!(entry, r#" <span class="aside">{}</span>"#, escape(&series.note));

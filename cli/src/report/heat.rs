@@ -11,8 +11,7 @@ const STEPS: i32 = 5;
 
 pub fn html(map: &HeatMap) -> String {
     let mut grid = String::from("<table class=\"heat\">\n<thead><tr>");
-    let _ = write!(grid, r#"<th scope="col">{}</th>"#, escape(&map.corner));
-    for column in &map.columns {
+    for column in std::iter::once("case").chain(map.columns.iter().map(String::as_str)) {
         let _ = write!(grid, r#"<th scope="col">{}</th>"#, escape(column));
     }
     grid += "</tr></thead>\n<tbody>\n";

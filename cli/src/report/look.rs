@@ -1,17 +1,16 @@
 //! How the page's series look: the same name has the same colour and mark in every chart.
 
-use super::model::{Block, Page};
+use super::model::{Block, Page, Series, SeriesKind};
 
 /// As many as the style sheet has colours.
 const OUR_COLOURS: usize = 4;
 const PEER_COLOURS: usize = 8;
-pub const BOUND_DASHES: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     Ours { colour: u8, shape: Shape },
     Peer { colour: u8, shape: Shape },
-    Bound { dash: u8 },
+    Bound,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +39,6 @@ const SHAPES: [Shape; 7] = [
 pub struct Looks {
     ours: Vec<String>,
     peers: Vec<String>,
-    bounds: Vec<String>,
 }
 
 impl Looks {
@@ -49,10 +47,10 @@ impl Looks {
         for block in page.sections.iter().flat_map(|section| &section.blocks) {
             let Block::Chart(chart) = block else { continue };
             for series in &chart.series {
-                let names = match (series.bound, series.ours) {
-                    (true, _) => &mut looks.bounds,
-                    (_, true) => &mut looks.ours,
-                    _ => &mut looks.peers,
+                let names = match series.kind {
+                    SeriesKind::Ours => &mut looks.ours,
+                    SeriesKind::Peer => &mut looks.peers,
+                    SeriesKind::Bound => continue,
                 };
                 if !names.contains(&series.name) {
                     names.push(series.name.clone());
@@ -62,18 +60,19 @@ impl Looks {
         looks
     }
 
-    pub fn look(&self, name: &str, ours: bool, bound: bool) -> Look {
-        let place = |names: &[String]| names.iter().position(|known| known == name).unwrap_or(0);
-        match (bound, ours) {
-            (true, _) => Look::Bound { dash: (place(&self.bounds) % BOUND_DASHES) as u8 },
-            (_, true) => {
+    pub fn look(&self, series: &Series) -> Look {
+        let place =
+            |names: &[String]| names.iter().position(|known| *known == series.name).unwrap_or(0);
+        match series.kind {
+            SeriesKind::Bound => Look::Bound,
+            SeriesKind::Ours => {
                 let place = place(&self.ours);
                 // Our marks are filled and those of peers hollow; marks that consist of strokes
                 // cannot be filled.
                 let shape = SHAPES[place % 5];
                 Look::Ours { colour: (place % OUR_COLOURS) as u8, shape }
             }
-            _ => {
+            SeriesKind::Peer => {
                 let place = place(&self.peers);
                 let shape = SHAPES[(place + 1) % SHAPES.len()];
                 Look::Peer { colour: (place % PEER_COLOURS) as u8, shape }

@@ -10,7 +10,8 @@ use super::ink::Ink;
 use super::look::{Look, Shape};
 
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-pub type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+pub type Failed = DrawingAreaErrorKind<std::io::Error>;
+pub type Drawn = Result<(), Failed>;
 pub type Pixel = (i32, i32);
 
 pub fn stroke(ink: Ink, width: u32) -> ShapeStyle {
@@ -22,14 +23,14 @@ impl Look {
         match self {
             Self::Ours { colour, .. } => Ink::Ours(colour),
             Self::Peer { colour, .. } => Ink::Peer(colour),
-            Self::Bound { dash } => Ink::Bound(dash),
+            Self::Bound => Ink::Bound,
         }
     }
 
     pub fn line_width(self) -> u32 {
         match self {
             Self::Ours { .. } => 3,
-            Self::Peer { .. } | Self::Bound { .. } => 2,
+            Self::Peer { .. } | Self::Bound => 2,
         }
     }
 }
@@ -45,7 +46,7 @@ pub fn mark(area: &Area, look: Look, (x, y): Pixel, growth: i32) -> Drawn {
     let (shape, filled, growth) = match look {
         Look::Ours { shape, .. } => (shape, true, growth + 1),
         Look::Peer { shape, .. } => (shape, false, growth),
-        Look::Bound { .. } => return Ok(()),
+        Look::Bound => return Ok(()),
     };
     let outline = stroke(look.ink(), 2);
     let placed = |(across, down): Pixel| {

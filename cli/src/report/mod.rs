@@ -22,14 +22,5 @@ mod sample;
 #[cfg(test)]
 mod tests;
 
-use model::{Bars, Page};
-
-/// The whole page, as a file to be opened in a browser or printed.
-pub fn html(page: &Page) -> String {
-    page::html(page)
-}
-
-/// The bars as a standalone picture, for places that cannot show a page.
-pub fn svg(bars: &Bars) -> String {
-    bar_picture::svg(bars)
-}
+pub use bar_picture::svg;
+pub use page::html;

@@ -1,7 +1,8 @@
 //! The contents of a report. The page that shows it knows nothing of benchmarks.
 
+use crate::measuring::number::Unit;
+
 /// A standalone page.
-#[derive(Clone)]
 pub struct Page {
     pub title: String,
     /// The machine, the command, the date: one line each.
@@ -34,6 +35,12 @@ pub struct Section {
     pub blocks: Vec<Block>,
 }
 
+impl Section {
+    pub fn new(heading: impl Into<String>, text: Vec<String>, blocks: Vec<Block>) -> Self {
+        Section { heading: heading.into(), text, blocks }
+    }
+}
+
 #[derive(Clone)]
 pub enum Block {
     Table(Table),
@@ -42,14 +49,35 @@ pub enum Block {
     Bars(Bars),
 }
 
-/// Figures in words and numbers. `rows` does not include the header.
+/// Figures in words and numbers, for the page and for the terminal. `rows` does not include the
+/// header.
 #[derive(Clone)]
 pub struct Table {
     pub caption: String,
     pub header: Vec<String>,
     pub rows: Vec<Vec<Cell>>,
-    /// Text below the table.
+    /// Text below the table on the page.
     pub notes: Vec<String>,
+}
+
+impl Table {
+    pub fn new(
+        caption: impl Into<String>,
+        header: impl IntoIterator<Item = impl Into<String>>,
+        rows: impl IntoIterator<Item = Vec<Cell>>,
+    ) -> Self {
+        Table {
+            caption: caption.into(),
+            header: header.into_iter().map(Into::into).collect(),
+            rows: rows.into_iter().collect(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub fn with_note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
 }
 
 #[derive(Clone)]
@@ -59,13 +87,21 @@ pub struct Cell {
     pub tone: Tone,
 }
 
+impl Cell {
+    pub fn new(text: impl Into<String>, tone: Tone) -> Self {
+        Cell { text: text.into(), tone }
+    }
+
+    pub fn plain(text: impl Into<String>) -> Self {
+        Cell::new(text, Tone::Neutral)
+    }
+}
+
 /// A grid of ratios: furwock's figure over a peer's, more than 1 where furwock does better. Cells
 /// show the ratio and are coloured by its logarithm.
 #[derive(Clone)]
 pub struct HeatMap {
     pub caption: String,
-    /// What the rows are; shown in the corner.
-    pub corner: String,
     pub columns: Vec<String>,
     pub rows: Vec<HeatRow>,
     pub notes: Vec<String>,
@@ -88,7 +124,7 @@ pub enum HeatCell {
     Absent,
 }
 
-/// Points in a plane.
+/// Points in a plane whose axes are logarithmic.
 #[derive(Clone)]
 pub struct Chart {
     pub caption: String,
@@ -103,32 +139,31 @@ pub struct Chart {
 #[derive(Clone)]
 pub struct Axis {
     pub title: String,
-    pub logarithmic: bool,
-    pub unit: AxisUnit,
+    pub unit: Unit,
 }
 
-/// How an axis's numbers are written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AxisUnit {
-    /// `10k`.
-    Count,
-    /// Given in seconds, written in a fitting unit: `10 ms`.
-    Seconds,
-    /// Given per second: `10 M/s`.
-    PerSecond,
-    Bytes,
+impl Axis {
+    pub fn new(title: impl Into<String>, unit: Unit) -> Self {
+        Axis { title: title.into(), unit }
+    }
 }
 
 #[derive(Clone)]
 pub struct Series {
     pub name: String,
-    /// Whether it is one of furwock's own. These are highlighted.
-    pub ours: bool,
-    /// Whether it is a bound, not a measurement: drawn dashed and without marks.
-    pub bound: bool,
+    pub kind: SeriesKind,
     pub points: Vec<Point>,
     /// Follows the name in the key, such as a fitted exponent.
     pub note: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SeriesKind {
+    /// Not a measurement: drawn dashed and without marks.
+    Bound,
+    Peer,
+    /// One of furwock's own: highlighted.
+    Ours,
 }
 
 #[derive(Clone)]
@@ -141,19 +176,16 @@ pub struct Point {
     pub label: String,
 }
 
-/// Groups of bars to compare, such as published and measured figures.
+/// Groups of bars to compare, such as published and measured gains. Their lengths are on a
+/// logarithmic scale and begin at 1: no gain and no loss.
 #[derive(Clone)]
 pub struct Bars {
     pub caption: String,
     /// What a bar's length means.
     pub axis: String,
-    /// Short names of the bars in a group, such as "published" and "today".
+    /// Short names of the bars in a group, such as "published" and "here".
     pub kinds: Vec<String>,
     pub groups: Vec<BarGroup>,
-    /// Lengths on a logarithmic scale, beginning at 1.
-    pub logarithmic: bool,
-    /// Where a line crosses all bars: no gain and no loss.
-    pub neutral: f64,
     pub notes: Vec<String>,
 }
 

@@ -9,6 +9,7 @@ use super::{bars, chart, heat, table};
 
 const STYLE: &str = include_str!("style.css");
 
+/// The whole page, as a file to be opened in a browser or printed.
 pub fn html(page: &Page) -> String {
     let looks = Looks::of(page);
     let anchors = anchors(&page.sections);

@@ -11,8 +11,8 @@ use plotters::style::{IntoFont, TextStyle};
 use super::axis::{Scale, has_place};
 use super::ink::{self, Ink};
 use super::look::{Look, Looks};
-use super::mark::{self, Area, Pixel, stroke};
-use super::model::{Axis, Chart, Point, Series};
+use super::mark::{self, Area, Failed, Pixel, stroke};
+use super::model::{Axis, Chart, Point, Series, SeriesKind};
 use super::text;
 
 /// A picture's size. A phone gets a picture of its own: in a scaled-down one the text would be too
@@ -84,7 +84,7 @@ pub fn swatch(look: Look, joined: bool) -> String {
         let (across, middle) = (width as i32, height as i32 / 2);
         // Nothing fails in memory.
         let _ = (|| {
-            if joined || matches!(look, Look::Bound { .. }) {
+            if joined || look == Look::Bound {
                 mark::line(&area, look, vec![(1, middle), (across - 1, middle)])?;
             }
             mark::mark(&area, look, (across / 2, middle), 0)?;
@@ -132,12 +132,11 @@ fn values(chart: &Chart, of: fn(&Point) -> Vec<f64>) -> impl Iterator<Item = f64
     chart.series.iter().flat_map(|series| &series.points).flat_map(of)
 }
 
-type Failed = plotters::drawing::DrawingAreaErrorKind<std::io::Error>;
-
 fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String, Failed> {
-    let across = Scale::around(&chart.x, values(chart, |point| vec![point.x]), size.labels_across);
+    let across_values = values(chart, |point| vec![point.x]);
+    let across = Scale::around(chart.x.unit, across_values, size.labels_across);
     let down = Scale::around(
-        &chart.y,
+        chart.y.unit,
         values(chart, |point| {
             let (least, greatest) = point.range.unwrap_or((point.y, point.y));
             vec![point.y, least, greatest]
@@ -168,21 +167,22 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
     let pixel = |x: f64, y: f64| plane.backend_coord(&(x, y));
     let mut hints = String::new();
     for (series, look) in in_order(chart, looks) {
-        for run in runs(chart, series) {
-            if chart.joined || series.bound {
+        let is_bound = series.kind == SeriesKind::Bound;
+        for run in runs(series) {
+            if chart.joined || is_bound {
                 let points: Vec<Pixel> = run.iter().map(|point| pixel(point.x, point.y)).collect();
                 if points.len() > 1 {
                     mark::line(area, look, points)?;
                 }
             }
         }
-        for point in series.points.iter().filter(|point| is_drawn(chart, point)) {
+        for point in series.points.iter().filter(|point| is_drawn(point)) {
             let place = pixel(point.x, point.y);
-            if let Some((least, greatest)) = point.range.filter(|_| !series.bound) {
+            if let Some((least, greatest)) = point.range.filter(|_| !is_bound) {
                 mark::range(area, look, [pixel(point.x, least), pixel(point.x, greatest)])?;
             }
             mark::mark(area, look, place, size.mark_growth)?;
-            if size.hints && !series.bound {
+            if size.hints && !is_bound {
                 let _ = writeln!(hints, "{}", hint(chart, series, point, place));
             }
         }
@@ -196,26 +196,19 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
 
 /// The series in drawing order. Ours come last and so lie on top.
 fn in_order<'a>(chart: &'a Chart, looks: &Looks) -> Vec<(&'a Series, Look)> {
-    let mut series: Vec<_> = chart
-        .series
-        .iter()
-        .map(|series| (series, looks.look(&series.name, series.ours, series.bound)))
-        .collect();
-    series.sort_by_key(|(_, look)| match look {
-        Look::Bound { .. } => 0,
-        Look::Peer { .. } => 1,
-        Look::Ours { .. } => 2,
-    });
+    let mut series: Vec<_> =
+        chart.series.iter().map(|series| (series, looks.look(series))).collect();
+    series.sort_by_key(|(series, _)| series.kind);
     series
 }
 
 /// Runs of points that can all be drawn: a line does not cross a point that cannot.
-fn runs<'a>(chart: &Chart, series: &'a Series) -> impl Iterator<Item = &'a [Point]> {
-    series.points.split(|point| !is_drawn(chart, point))
+fn runs(series: &Series) -> impl Iterator<Item = &[Point]> {
+    series.points.split(|point| !is_drawn(point))
 }
 
-pub fn is_drawn(chart: &Chart, point: &Point) -> bool {
-    has_place(&chart.x, point.x) && has_place(&chart.y, point.y)
+pub fn is_drawn(point: &Point) -> bool {
+    has_place(point.x) && has_place(point.y)
 }
 
 /// Shows a point's figures when a pointer is on it.

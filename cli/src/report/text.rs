@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::model::AxisUnit;
 use crate::measuring::number::{self, Unit};
 
 /// Written where there is no figure.
@@ -36,7 +35,7 @@ pub fn paragraphs(class: &str, texts: &[String]) -> String {
 }
 
 /// A figure in full, for a table of data.
-pub fn figure(value: f64, unit: AxisUnit) -> String {
+pub fn figure(value: f64, unit: Unit) -> String {
     if value.is_nan() {
         return NOTHING.to_owned();
     }
@@ -47,66 +46,24 @@ pub fn figure(value: f64, unit: AxisUnit) -> String {
         return format!("−{}", figure(-value, unit));
     }
     if value == 0.0 {
-        return match unit {
-            AxisUnit::Seconds => "0 s",
-            AxisUnit::PerSecond => "0 /s",
-            AxisUnit::Bytes => "0 B",
-            AxisUnit::Count => "0",
-        }
-        .to_owned();
+        return format!("0{}", unit.name());
     }
-    // A number of this size or smallness is a mistake somewhere, but not this page's.
-    if !(1e-12..1e15).contains(&value) {
-        return format!("{value:.2e}{}", suffix(unit));
+    let least = if unit == Unit::Seconds { 1e-12 } else { 0.01 };
+    // Outside of these bounds something is wrong, but not on this page.
+    if !(least..1e15).contains(&value) {
+        return format!("{value:.2e}{}", unit.name());
     }
-    match unit {
-        AxisUnit::Count if value < 0.01 => format!("{value:.2e}"),
-        AxisUnit::Count => number::with_unit(value, Unit::Count),
-        AxisUnit::Seconds => number::with_unit(value, Unit::Seconds),
-        AxisUnit::PerSecond if value < 0.01 => format!("{value:.2e} /s"),
-        AxisUnit::PerSecond => number::with_unit(value, Unit::PerSecond),
-        AxisUnit::Bytes if value < 1024.0 => format!("{value:.0} B"),
-        AxisUnit::Bytes if value < 1024.0 * 1024.0 * 1024.0 => {
-            number::with_unit(value / 1024.0, Unit::Kibibytes)
-        }
-        AxisUnit::Bytes => format!("{} GiB", number::digits(value / (1024.0 * 1024.0 * 1024.0))),
-    }
-}
-
-fn suffix(unit: AxisUnit) -> &'static str {
-    match unit {
-        AxisUnit::Count => "",
-        AxisUnit::Seconds => " s",
-        AxisUnit::PerSecond => " /s",
-        AxisUnit::Bytes => " B",
-    }
+    number::with_unit(value, unit)
 }
 
 /// The label of an axis: round, and short.
-pub fn tick(value: f64, unit: AxisUnit) -> String {
-    if value < 0.0 {
-        return format!("−{}", tick(-value, unit));
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
+pub fn tick(value: f64, unit: Unit) -> String {
     // Such as 1024 threads: 1.024k would be longer and no rounder.
-    if unit == AxisUnit::Count && value.fract() == 0.0 && value % 100.0 != 0.0 && value < 1e6 {
+    if unit == Unit::Count && value.fract() == 0.0 && value % 100.0 != 0.0 && value < 1e6 {
         return value.to_string();
     }
-    const KIBI: f64 = 1024.0;
-    let steps: &[(f64, &str)] = match unit {
-        AxisUnit::Count => &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
-        AxisUnit::Seconds => &[(1.0, " s"), (1e-3, " ms"), (1e-6, " us"), (1e-9, " ns")],
-        AxisUnit::PerSecond => &[(1e9, " G/s"), (1e6, " M/s"), (1e3, " k/s"), (1.0, " /s")],
-        AxisUnit::Bytes => {
-            &[(KIBI * KIBI * KIBI, " GiB"), (KIBI * KIBI, " MiB"), (KIBI, " KiB"), (1.0, " B")]
-        }
-    };
-    // Ticks are computed, and may be a little less than the step.
-    let &(step, name) =
-        steps.iter().find(|(step, _)| value >= step * 0.999_999).unwrap_or(&steps[steps.len() - 1]);
-    format!("{}{name}", shortest(value / step))
+    let (value, name) = unit.scaled(value);
+    format!("{}{name}", shortest(value))
 }
 
 /// `5.9`, `20`, `0.5`: no trailing zeros.
@@ -169,24 +126,22 @@ mod tests {
 
     #[test]
     fn ticks_are_short() {
-        assert_eq!(tick(10_000.0, AxisUnit::Count), "10k");
-        assert_eq!(tick(1024.0, AxisUnit::Count), "1024");
-        assert_eq!(tick(0.01, AxisUnit::Seconds), "10 ms");
-        assert_eq!(tick(1e-6, AxisUnit::Seconds), "1 us");
-        assert_eq!(tick(1.0e-6 * 0.999_999_9, AxisUnit::Seconds), "1 us");
-        assert_eq!(tick(2.5e7, AxisUnit::PerSecond), "25 M/s");
-        assert_eq!(tick(65536.0, AxisUnit::Bytes), "64 KiB");
-        assert_eq!(tick(0.0, AxisUnit::Seconds), "0");
-        assert_eq!(tick(-1500.0, AxisUnit::Count), "−1.5k");
+        assert_eq!(tick(10_000.0, Unit::Count), "10k");
+        assert_eq!(tick(1024.0, Unit::Count), "1024");
+        assert_eq!(tick(0.01, Unit::Seconds), "10 ms");
+        assert_eq!(tick(1e-6, Unit::Seconds), "1 us");
+        assert_eq!(tick(1.0e-6 * 0.999_999_9, Unit::Seconds), "1 us");
+        assert_eq!(tick(2.5e7, Unit::PerSecond), "25 M/s");
+        assert_eq!(tick(65536.0, Unit::Kibibytes), "64 MiB");
     }
 
     #[test]
     fn figures_of_any_size_are_short() {
-        assert_eq!(figure(0.0, AxisUnit::Seconds), "0 s");
-        assert_eq!(figure(512.0, AxisUnit::Bytes), "512 B");
-        assert_eq!(figure(f64::NAN, AxisUnit::Count), NOTHING);
-        assert_eq!(figure(-2e-3, AxisUnit::Seconds), "−2.00 ms");
-        for unit in [AxisUnit::Count, AxisUnit::Seconds, AxisUnit::PerSecond, AxisUnit::Bytes] {
+        assert_eq!(figure(0.0, Unit::Seconds), "0 s");
+        assert_eq!(figure(512.0, Unit::Kibibytes), "512 KiB");
+        assert_eq!(figure(f64::NAN, Unit::Count), NOTHING);
+        assert_eq!(figure(-2e-3, Unit::Seconds), "−2.00 ms");
+        for unit in [Unit::Count, Unit::Seconds, Unit::PerSecond, Unit::Kibibytes] {
             for value in [f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, 1e-13] {
                 assert!(figure(value, unit).len() < 16, "{value} {unit:?}");
                 assert!(tick(value, unit).len() < 16, "{value} {unit:?}");

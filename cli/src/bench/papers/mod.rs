@@ -20,11 +20,10 @@ use clap::{Args, ValueEnum};
 use super::PATIENCE;
 use super::baseline::Baseline;
 use super::benchmark::Benchmark;
-use super::common::{Outputs, warn_of};
 use super::outcome::{Answer, Outcome};
 use super::suite::{Effort, Suite};
 use crate::failure::Failure;
-use crate::measuring::output::cannot_write;
+use crate::measuring::output::{Outputs, warn_of, write_to};
 use crate::values::seconds;
 use row::{Measured, Row};
 use table::Answered;
@@ -107,9 +106,7 @@ pub fn run(arguments: &PapersArguments, baseline: Option<&Baseline>) -> Result<i
         ..Answer::default()
     };
     let status = outcome.tell()?;
-    if let Some(path) = &arguments.picture {
-        let svg = crate::report::svg(&table::picture(&answers, &outcome.machine));
-        std::fs::write(path, svg).map_err(|error| cannot_write(path, &error))?;
-    }
+    let picture = || crate::report::svg(&table::picture(&answers, &outcome.machine));
+    write_to(arguments.picture.as_deref(), |path| std::fs::write(path, picture()))?;
     Ok(status)
 }

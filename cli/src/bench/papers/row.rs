@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::bench::figure::Figure;
 use crate::bench::results::{BenchmarkResults, Entry};
+use crate::bench::standing::Ratio;
 use crate::contestants::Contestant;
 use crate::measuring::number::times;
 use crate::report::model::Tone;
@@ -32,6 +33,12 @@ pub struct Gain {
     pub gain: f64,
     /// Does the spread of the rounds support that there is a difference?
     pub differs: bool,
+}
+
+impl Gain {
+    fn shown(self) -> String {
+        Ratio { ratio: self.gain, differs: self.differs }.shown()
+    }
 }
 
 #[derive(Serialize, Clone, Debug, PartialEq, Eq)]
@@ -89,10 +96,7 @@ impl Row {
             self.published.clone(),
             self.published_gain.map_or_else(|| "—".to_owned(), times),
             self.measured.clone(),
-            self.gain.map_or_else(
-                || "—".to_owned(),
-                |gain| format!("{}{}", if gain.differs { "" } else { "~" }, times(gain.gain)),
-            ),
+            self.gain.map_or_else(|| "—".to_owned(), Gain::shown),
         ]
     }
 }

@@ -1,6 +1,5 @@
 //! A paper's rows as text, as a section of the page, and in the picture of all papers.
 
-use anstyle::AnsiColor;
 use clap::ValueEnum;
 use serde::{Serialize, Serializer};
 
@@ -8,7 +7,7 @@ use super::Paper;
 use super::row::Row;
 use crate::measuring::machine::Machine;
 use crate::measuring::number::times;
-use crate::measuring::table::{self, paint};
+use crate::measuring::table;
 use crate::report::model::{BarGroup, Bars, Block, Cell, Finding, Section, Table, Tone};
 
 impl Paper {
@@ -31,33 +30,29 @@ fn name<S: Serializer>(paper: &Paper, serializer: S) -> Result<S::Ok, S::Error> 
     serializer.serialize_str(&paper.name())
 }
 
-const HEADER: [&str; 6] = ["", "published", "gain", "here", "gain", "verdict"];
-
 impl Answered {
     fn heading(&self) -> String {
         format!("{}: {}", self.paper.name(), self.paper.title)
     }
 
+    fn table(&self) -> Table {
+        let row = |row: &Row| {
+            let verdict = Cell::new(row.verdict.word(), row.verdict.tone());
+            row.words().into_iter().map(Cell::plain).chain([verdict]).collect()
+        };
+        let header = ["row", "published", "gain", "here", "gain here", "verdict"];
+        Table::new("Published, and measured here", header, self.rows.iter().map(row))
+    }
+
     pub fn text(&self) -> String {
-        let mut rows = vec![HEADER.map(str::to_owned).to_vec()];
-        rows.extend(self.rows.iter().map(|row| {
-            let word = match row.verdict.tone() {
-                Tone::Win => paint(row.verdict.word(), AnsiColor::Green),
-                Tone::Loss => paint(row.verdict.word(), AnsiColor::Red),
-                Tone::Neutral => row.verdict.word().to_owned(),
-            };
-            row.words().into_iter().chain([word]).collect()
-        }));
         let mut text = format!("{} ({})\n", self.heading(), self.paper.source);
-        text += &table::render(1, 1, &rows);
-        for (why, rows) in self.reasons() {
-            text += &format!("{}: {why}\n", rows.join("; "));
-        }
+        text += &table::render(1, 1, &self.table());
+        self.reasons().iter().for_each(|reason| text += &format!("{reason}\n"));
         text
     }
 
     /// Why rows are short: each reason once, with its rows.
-    fn reasons(&self) -> Vec<(&str, Vec<&str>)> {
+    fn reasons(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         for row in self.rows.iter().filter(|row| !row.verdict.why().is_empty()) {
             match reasons.iter_mut().find(|(why, _)| *why == row.verdict.why()) {
@@ -65,7 +60,7 @@ impl Answered {
                 None => reasons.push((row.verdict.why(), vec![&row.what])),
             }
         }
-        reasons
+        reasons.iter().map(|(why, rows)| format!("{}: {why}", rows.join("; "))).collect()
     }
 
     pub fn finding(&self) -> Finding {
@@ -105,39 +100,19 @@ impl Answered {
     }
 
     pub fn section(&self) -> Section {
-        let plain = |text: String| Cell { text, tone: Tone::Neutral };
-        let rows = self.rows.iter().map(|row| {
-            let tone = row.verdict.tone();
-            let verdict = Cell { text: row.verdict.word().to_owned(), tone };
-            row.words().into_iter().map(plain).chain([verdict]).collect()
-        });
-        let mut notes: Vec<String> = self
-            .reasons()
-            .into_iter()
-            .map(|(why, rows)| format!("{}: {why}.", rows.join("; ")))
-            .collect();
-        notes.push(
-            "Gain: more than 1 is better; ~: no difference that the rounds' spread supports."
-                .to_owned(),
+        let mut table = self.table();
+        table.notes.extend(self.reasons().iter().map(|reason| format!("{reason}.")));
+        let table = table.with_note(
+            "Gain: more than 1 is better; ~: no difference that the rounds' spread supports.",
         );
-        let table = Table {
-            caption: "Published, and measured here".to_owned(),
-            header: ["row", "published", "gain", "here", "gain here", "verdict"]
-                .map(str::to_owned)
-                .to_vec(),
-            rows: rows.collect(),
-            notes,
-        };
         let mut text: Vec<String> = self.paper.text.iter().map(|line| (*line).to_owned()).collect();
         text.push(format!("Source: {}.", self.paper.source));
-        let mut blocks = Vec::new();
-        if self.rows.iter().any(|row| row.gain.is_some()) {
-            let groups = self.rows.iter().filter(|row| row.gain.is_some()).map(group);
-            blocks
-                .push(Block::Bars(bars("Gains, published and here".to_owned(), groups.collect())));
-        }
-        blocks.push(Block::Table(table));
-        Section { heading: self.heading(), text, blocks }
+        let groups: Vec<BarGroup> =
+            self.rows.iter().filter(|row| row.gain.is_some()).map(group).collect();
+        let bars = bars("Gains, published and here", groups);
+        let bars = (!bars.groups.is_empty()).then_some(Block::Bars(bars));
+        let blocks = bars.into_iter().chain([Block::Table(table)]).collect();
+        Section::new(self.heading(), text, blocks)
     }
 }
 
@@ -148,14 +123,12 @@ fn group(row: &Row) -> BarGroup {
     }
 }
 
-fn bars(caption: String, groups: Vec<BarGroup>) -> Bars {
+fn bars(caption: &str, groups: Vec<BarGroup>) -> Bars {
     Bars {
-        caption,
+        caption: caption.to_owned(),
         axis: "gain, times".to_owned(),
         kinds: vec!["published".to_owned(), "here".to_owned()],
         groups,
-        logarithmic: true,
-        neutral: 1.0,
         notes: Vec::new(),
     }
 }
@@ -176,7 +149,7 @@ pub fn picture(answers: &[Answered], machine: &Machine) -> Bars {
         (0..count).map(|index| named(rows[at(index)])).collect()
     };
     let groups = answers.iter().flat_map(of_paper).collect();
-    let caption = "What each paper published as its gain, and what furwock gains here".to_owned();
+    let caption = "What each paper published as its gain, and what furwock gains here";
     Bars { notes: vec![machine.to_string()], ..bars(caption, groups) }
 }
 
