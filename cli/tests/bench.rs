@@ -304,7 +304,7 @@ fn a_page_and_values_are_written() {
     assert_eq!(run.status.code(), Some(0), "{}", run.err());
     let page = fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("1/1 x 2"), "{page}");
-    assert!(page.contains("How it was measured"));
+    assert!(page.contains("How we measured"));
     let values = fs::read_to_string(values).unwrap();
     let mut lines = values.lines();
     assert!(lines.next().unwrap().starts_with("benchmark,case,implementation,figure,"));

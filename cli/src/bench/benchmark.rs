@@ -30,12 +30,13 @@ pub struct Benchmark {
     pub unable: fn(&Case, Contestant) -> Option<String>,
 }
 
-impl Default for Benchmark {
-    fn default() -> Self {
+impl Benchmark {
+    /// A benchmark of the workload of its name, with nothing else said yet.
+    pub fn named(name: &'static str) -> Self {
         Benchmark {
-            name: "",
+            name,
             title: "",
-            workload: "",
+            workload: name,
             counts_turns: false,
             draws: false,
             case_key: "",
@@ -47,9 +48,7 @@ impl Default for Benchmark {
             unable: |_, _| None,
         }
     }
-}
 
-impl Benchmark {
     /// The benchmark on process-shared words, if they are asked for; `able` can use those.
     pub fn shared_if(mut self, shared: bool, able: Vec<Contestant>) -> Self {
         if shared {

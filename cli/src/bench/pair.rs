@@ -51,9 +51,7 @@ const IMPLEMENTATION: Duration = Duration::from_millis(60);
 
 fn benchmark() -> Benchmark {
     Benchmark {
-        name: "pair",
         title: "One thread, a free lock",
-        workload: "pair",
         counts_turns: true,
         case_key: "Cases: mutex, read lock, write lock.",
         what: "One thread locks and unlocks uncontended locks. (A second thread sleeps meanwhile: \
@@ -69,7 +67,7 @@ fn benchmark() -> Benchmark {
         cases: KINDS.map(|kind| Case::new(kind, [], Place::default())).into(),
         able: able(),
         lacking: "locks",
-        ..Benchmark::default()
+        ..Benchmark::named("pair")
     }
 }
 

@@ -147,7 +147,7 @@ fn waiters(how: &'static str, apart: bool) -> Benchmark {
         cases: WAITERS.map(case).into(),
         able: crate::workloads::table::able(),
         lacking: "waiters without a thread each",
-        ..Benchmark::default()
+        ..Benchmark::named(name)
     }
 }
 

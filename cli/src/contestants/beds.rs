@@ -3,11 +3,10 @@
 use std::sync::atomic::AtomicU32;
 
 use event_listener::{Event, IntoNotification, Listener};
-use rustix::event::{EventfdFlags, eventfd};
-use rustix::fd::OwnedFd;
 
+use super::semaphores::{FdSemaphore, Semaphore};
 use super::words::Words;
-use crate::harness::{Padded, fail_now};
+use crate::harness::Padded;
 
 /// How threads fall asleep and are woken.
 pub trait Bed: Send + Sync + 'static {
@@ -70,24 +69,20 @@ impl Bed for EventBed {
 }
 
 /// An eventfd that counts as a semaphore does; the sleepers read it.
-pub struct FdBed(OwnedFd);
+pub struct FdBed(FdSemaphore);
 
 impl Bed for FdBed {
     fn new() -> Self {
-        let flags = EventfdFlags::SEMAPHORE | EventfdFlags::CLOEXEC;
-        let made = eventfd(0, flags);
-        FdBed(made.unwrap_or_else(|error| fail_now(format!("eventfd: {error}"))))
+        FdBed(FdSemaphore::new(0))
     }
 
     fn sleep(&self) {
-        let mut count = [0; 8];
-        // A signal's interruption would count as being woken; there are none.
-        let _ = rustix::io::read(&self.0, &mut count);
+        self.0.acquire();
     }
 
     fn wake(&self, count: usize) -> usize {
-        let written = rustix::io::write(&self.0, &(count as u64).to_ne_bytes());
-        if written.is_ok() { count } else { 0 }
+        self.0.add(count as u64);
+        count
     }
 }
 

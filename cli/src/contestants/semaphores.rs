@@ -137,7 +137,14 @@ impl Semaphore for FdSemaphore {
 
     #[inline]
     fn release(&self) {
-        if let Err(error) = rustix::io::write(&self.0, &1u64.to_ne_bytes()) {
+        self.add(1);
+    }
+}
+
+impl FdSemaphore {
+    #[inline]
+    pub fn add(&self, permits: u64) {
+        if let Err(error) = rustix::io::write(&self.0, &permits.to_ne_bytes()) {
             fail_now(format!("write to an eventfd: {error}"));
         }
     }

@@ -8,7 +8,7 @@ use super::gate::Gate;
 use super::padded::Padded;
 use super::parameters::{Failed, Parameters};
 use super::report::{Figures, figures};
-use super::threads::spawn;
+use super::threads::{join_all, spawn_all};
 use super::usage::Used;
 use super::waits::Waits;
 use super::watchdog;
@@ -104,20 +104,15 @@ where
     watchdog::report(move || {
         watched.upgrade().map_or_else(Figures::new, |contest| progress(&contest.progress))
     });
-    let spawn_one = |index| {
-        let contest = Arc::clone(&contest);
-        spawn(0, move || {
-            let seat = Seat { contest: &contest, index };
-            contest.gate.pass();
-            operate(&seat)
-        })
-    };
-    let threads: Vec<_> = (0..threads).map(spawn_one).collect();
+    let threads = spawn_all(threads, &contest, move |contest, index| {
+        contest.gate.pass();
+        operate(&Seat { contest, index })
+    });
 
     let usage = contest.gate.start();
     std::thread::sleep(Duration::from_secs_f64(seconds));
     contest.stop.0.store(true, Relaxed);
-    let tallies = threads.into_iter().map(|thread| thread.join()).collect();
+    let tallies = join_all(threads);
     let used = usage.since();
     Outcome { shared: sole_owner(contest).shared, tallies, used }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::parameters::{Failed, Parameters};
 use super::report::figures;
-use super::threads::{Thread, spawn};
+use super::threads::{Thread, join_all, spawn_all};
 use super::watchdog;
 use crate::contestants::words::kernel;
 use crate::contestants::{Contestant, beds::Bed};
@@ -61,11 +61,7 @@ impl<B: Bed> Crowd<B> {
         });
         let watched = Arc::clone(&shared);
         watchdog::report(move || figures([("threads_awake", f64::from(watched.up.load(SeqCst)))]));
-        let spawn_one = |_| {
-            let shared = Arc::clone(&shared);
-            spawn(0, move || live(&shared))
-        };
-        let threads = (0..size).map(spawn_one).collect();
+        let threads = spawn_all(size, &shared, |shared, _| live(shared));
         Crowd { shared, threads }
     }
 
@@ -132,7 +128,7 @@ impl<B: Bed> Crowd<B> {
         self.shared.dismissed.store(true, SeqCst);
         self.shared.night.fetch_add(1, SeqCst);
         kernel::wake(&self.shared.night, usize::MAX);
-        self.threads.into_iter().for_each(|thread| thread.join());
+        join_all(self.threads);
     }
 }
 

@@ -3,9 +3,8 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
-use rustix::thread::futex::{self, Flags};
-
 use super::usage::Usage;
+use crate::contestants::words::kernel;
 
 pub struct Gate {
     missing: AtomicU32,
@@ -21,10 +20,10 @@ impl Gate {
     /// For the threads: arrives, and waits until the gate opens.
     pub fn pass(&self) {
         if self.missing.fetch_sub(1, SeqCst) == 1 {
-            wake_all(&self.missing);
+            kernel::wake(&self.missing, usize::MAX);
         }
         while self.open.load(SeqCst) == 0 {
-            wait(&self.open, 0);
+            kernel::wait(&self.open, 0);
         }
     }
 
@@ -33,7 +32,7 @@ impl Gate {
         loop {
             match self.missing.load(SeqCst) {
                 0 => return,
-                missing => wait(&self.missing, missing),
+                missing => kernel::wait(&self.missing, missing),
             }
         }
     }
@@ -42,21 +41,8 @@ impl Gate {
     pub fn start(&self) -> Usage {
         self.wait_for_all();
         let usage = Usage::now();
-        self.open();
+        self.open.store(1, SeqCst);
+        kernel::wake(&self.open, usize::MAX);
         usage
     }
-
-    fn open(&self) {
-        self.open.store(1, SeqCst);
-        wake_all(&self.open);
-    }
-}
-
-/// Returns at once if the word is not `value`, and may return spuriously: callers look again.
-fn wait(word: &AtomicU32, value: u32) {
-    let _ = futex::wait(word, Flags::PRIVATE, value, None);
-}
-
-fn wake_all(word: &AtomicU32) {
-    let _ = futex::wake(word, Flags::PRIVATE, i32::MAX as u32);
 }

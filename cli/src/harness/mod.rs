@@ -21,7 +21,7 @@ pub use padded::Padded;
 pub use parameters::{Failed, Parameters};
 pub use pinning::stay_on_one_cpu;
 pub use report::{Figures, Report, fail_now, figures};
-pub use threads::spawn;
+pub use threads::{join_all, spawn, spawn_all};
 pub use usage::Usage;
 pub use waits::Waits;
 pub use work::{calibrate, floor_s, spin, take_and_release};

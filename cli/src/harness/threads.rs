@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::Arc;
 
 use super::pinning;
 use super::report::fail_now;
@@ -38,6 +39,27 @@ where
     expect("pthread_create", code);
     // SAFETY: pthread_create succeeded, so it has written the id.
     Thread { id: unsafe { id.assume_init() }, result: PhantomData }
+}
+
+/// Starts `count` threads that share a value. Each is given its number.
+pub fn spawn_all<S, T>(
+    count: usize,
+    shared: &Arc<S>,
+    body: impl Fn(&S, usize) -> T + Copy + Send + 'static,
+) -> Vec<Thread<T>>
+where
+    S: Send + Sync + 'static,
+    T: Send + 'static,
+{
+    let spawn_one = |index| {
+        let shared = Arc::clone(shared);
+        spawn(0, move || body(&shared, index))
+    };
+    (0..count).map(spawn_one).collect()
+}
+
+pub fn join_all<T>(threads: Vec<Thread<T>>) -> Vec<T> {
+    threads.into_iter().map(Thread::join).collect()
 }
 
 fn with_stack(

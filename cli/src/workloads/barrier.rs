@@ -13,7 +13,9 @@ use crate::bench::sections::microseconds;
 use crate::contestants::barriers::{Barrier, barriers};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
-use crate::harness::{Failed, Figures, Gate, Padded, Parameters, figures, spawn, spin};
+use crate::harness::{
+    Failed, Figures, Gate, Padded, Parameters, figures, join_all, spawn_all, spin,
+};
 use crate::values::threads;
 
 /// Threads that meet at a barrier, round after round
@@ -42,9 +44,7 @@ impl Workload for Arguments {
             )
         };
         Benchmark {
-            name: "barrier",
             title: "Barrier",
-            workload: "barrier",
             case_key: "Cases: microseconds of work between two meetings x threads.",
             what: "Threads meet at a barrier, work, and meet again.",
             figures: vec![
@@ -55,7 +55,7 @@ impl Workload for Arguments {
             cases: grid(&self.work, &self.threads, case),
             able: names_of(TABLE),
             lacking: "barriers",
-            ..Benchmark::default()
+            ..Benchmark::named("barrier")
         }
     }
 }
@@ -104,15 +104,11 @@ fn measure<B: Barrier>(plan: &Plan) -> Result<Figures, String> {
     watchdog::report(move || {
         figures([("rounds_of_first_thread", watched.rounds[0].0.load(Relaxed) as f64)])
     });
-    let spawn_one = |index| {
-        let shared = Arc::clone(&shared);
-        spawn(0, move || meet(&shared, index))
-    };
-    let handles: Vec<_> = (0..plan.threads).map(spawn_one).collect();
+    let handles = spawn_all(plan.threads, &shared, meet);
     let usage = shared.gate.start();
     std::thread::sleep(Duration::from_secs_f64(plan.seconds));
     shared.time_is_up.store(true, Relaxed);
-    let torn: Vec<u64> = handles.into_iter().map(|handle| handle.join()).collect();
+    let torn = join_all(handles);
     let used = usage.since();
     let torn: u64 = torn.iter().sum();
     if torn > 0 {

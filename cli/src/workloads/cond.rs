@@ -13,7 +13,7 @@ use crate::bench::figure::{CPU, Figure, PREEMPTIONS_EACH, SWITCHES_EACH};
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, monitors};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::watchdog;
-use crate::harness::{Failed, Figures, Parameters, Usage, figures, spawn};
+use crate::harness::{Failed, Figures, Parameters, Usage, figures, join_all, spawn_all};
 use crate::values::{count, threads};
 
 /// cond-perf: a broadcast wakes many threads, each of which must have the mutex
@@ -56,9 +56,7 @@ pub const ALL: Figure = Figure::time("seconds", "time for all");
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "cond",
         title: "Condition variable: broadcast",
-        workload: "cond",
         counts_turns: true,
         case_key: "Cases: threads that wait, and whether the mutex is held during the broadcast.",
         what: "Many threads wait on a condition variable. A broadcast ends the wait of all, and \
@@ -74,7 +72,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "condition variables",
-        ..Benchmark::default()
+        ..Benchmark::named("cond")
     }
 }
 
@@ -128,17 +126,13 @@ fn measure<F: Monitors>(threads: usize, rounds: u64, mutex_kept: bool) -> Result
     });
     let watched = Arc::clone(&shared);
     watchdog::report(move || figures([("rounds_done", watched.rounds_done.load(Relaxed) as f64)]));
-    let spawn_one = |_| {
-        let shared = Arc::clone(&shared);
-        spawn(0, move || wait_for_rounds(&shared))
-    };
-    let consumers: Vec<_> = (0..threads).map(spawn_one).collect();
+    let consumers = spawn_all(threads, &shared, |shared, _| wait_for_rounds(shared));
     wait_for_all(&shared);
     let usage = Usage::now();
     (0..rounds).for_each(|_| play_round(&shared, mutex_kept));
     let used = usage.since();
     stop(&shared);
-    let woken: Vec<u64> = consumers.into_iter().map(|thread| thread.join()).collect();
+    let woken = join_all(consumers);
 
     check(&woken, shared.state.lock().in_time, rounds)?;
     let wakes = (rounds * threads as u64) as f64;

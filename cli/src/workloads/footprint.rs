@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::contestants::locks::{Condvar, Monitor, Monitors, Mutex, Pthread};
-use crate::harness::{Failed, Figures, Parameters, figures, spawn};
+use crate::harness::{Failed, Figures, Parameters, figures, join_all, spawn_all};
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let threads: usize = given.take("threads", 0)?;
@@ -33,24 +33,20 @@ fn measure<F: Monitors>(threads: usize) -> Result<Figures, String> {
     // One lock and unlock, so that what the first one sets up is counted.
     drop(place.0.lock());
     let alone = own_bytes()?;
-    let spawn_one = |_| {
-        let place = Arc::clone(&place);
-        spawn(0, move || {
-            let mut state = place.0.lock();
-            state.0 += 1;
-            while !state.1 {
-                state = F::Monitor::wait(state, &place.1);
-            }
-        })
-    };
-    let handles: Vec<_> = (0..threads).map(spawn_one).collect();
+    let handles = spawn_all(threads, &place, |place, _| {
+        let mut state = place.0.lock();
+        state.0 += 1;
+        while !state.1 {
+            state = F::Monitor::wait(state, &place.1);
+        }
+    });
     while place.0.lock().0 < threads {
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
     let with_threads = own_bytes()?;
     place.0.lock().1 = true;
     place.1.broadcast();
-    handles.into_iter().for_each(|handle| handle.join());
+    join_all(handles);
     Ok(figures([
         ("own_bytes", alone),
         ("resident_bytes", super::table::resident_bytes()),

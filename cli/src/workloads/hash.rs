@@ -54,9 +54,7 @@ pub const A_THREAD: Figure =
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "hash",
         title: "Futex hash",
-        workload: "hash",
         case_key: "Cases: threads x words of each.",
         what: "Each thread waits on its own words in turn, which don't hold the expected value: \
                only the way into the table and out again is measured. furwock looks at the word \
@@ -65,7 +63,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "waits on words",
-        ..Benchmark::default()
+        ..Benchmark::named("hash")
     }
 }
 

@@ -47,9 +47,7 @@ pub struct Arguments {
 impl Workload for Arguments {
     fn benchmark(&self) -> Benchmark {
         Benchmark {
-            name: "lock-pi",
             title: "Mutex with priority inheritance",
-            workload: "lock-pi",
             case_key: "Cases: microseconds of work inside/outside of the lock x threads.",
             what: "Threads take one mutex that inherits priorities. The kernel does the waiting \
                    for all implementations, but not the taking of a free mutex. (The preload \
@@ -68,7 +66,7 @@ impl Workload for Arguments {
             }),
             able: names_of(TABLE),
             lacking: "priority inheritance",
-            ..Benchmark::default()
+            ..Benchmark::named("lock-pi")
         }
     }
 }

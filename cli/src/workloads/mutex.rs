@@ -39,16 +39,14 @@ impl Workload for Arguments {
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "mutex",
         title: "Mutex",
-        workload: "mutex",
         case_key: "Cases: microseconds of work inside/outside of the lock x threads.",
         what: "Threads take one mutex again and again, work inside of it, and work outside of it.",
         figures: CONTENTION.into(),
         cases,
         able: names_of(TABLE),
         lacking: "mutex",
-        ..Benchmark::default()
+        ..Benchmark::named("mutex")
     }
 }
 

@@ -46,9 +46,7 @@ enum Where {
 impl Workload for Arguments {
     fn benchmark(&self) -> Benchmark {
         Benchmark {
-            name: "pingpong",
             title: "Ping-pong",
-            workload: "pingpong",
             case_key: "Cases: where the two of a pair run x pairs.",
             what: "The two threads of a pair wake each other in turn.",
             figures: vec![
@@ -66,7 +64,7 @@ impl Workload for Arguments {
                 let needs_two = case.parameter("place") == Some(f64::from(Where::Different as u8));
                 (needs_two && cpus() < 2).then(|| "there is one CPU".to_owned())
             },
-            ..Benchmark::default()
+            ..Benchmark::named("pingpong")
         }
     }
 }

@@ -49,9 +49,7 @@ impl Workload for Arguments {
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "pp",
         title: "Condition variable: ping-pong",
-        workload: "pp",
         counts_turns: true,
         case_key: "Cases: games of two threads x turns of each player.",
         what: "In each game two threads pass a turn to one another by a mutex and a condition \
@@ -60,7 +58,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "condition variables",
-        ..Benchmark::default()
+        ..Benchmark::named("pp")
     }
 }
 

@@ -41,9 +41,7 @@ impl Workload for Arguments {
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "queue",
         title: "Bounded queue",
-        workload: "queue",
         counts_turns: true,
         case_key: "Cases: producers to consumers.",
         what: "Producers put items into a queue that has room for few, consumers take them out; a \
@@ -58,7 +56,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "condition variables",
-        ..Benchmark::default()
+        ..Benchmark::named("queue")
     }
 }
 

@@ -53,9 +53,7 @@ impl Workload for Arguments {
             )
         };
         let benchmark = Benchmark {
-            name: "requeue",
             title: "Futex requeue",
-            workload: "requeue",
             case_key: "Cases: threads, moved so many at a time.",
             what: "Threads sleep on one word; one thread moves them to another word, where they \
                    stay asleep.",
@@ -72,7 +70,7 @@ impl Workload for Arguments {
                 (contestant == Contestant::ParkingLot && some)
                     .then(|| "it moves one, or all".to_owned())
             },
-            ..Benchmark::default()
+            ..Benchmark::named("requeue")
         };
         benchmark.shared_if(self.shared, names_of(SHARED))
     }

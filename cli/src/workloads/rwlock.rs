@@ -56,9 +56,7 @@ impl Workload for Arguments {
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "rwlock",
         title: "Reader-writer lock",
-        workload: "rwlock",
         draws: true,
         case_key: "Cases: percentage of writes, microseconds of work inside/outside of the lock x \
                    threads.",
@@ -79,7 +77,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "rwlock",
-        ..Benchmark::default()
+        ..Benchmark::named("rwlock")
     }
 }
 

@@ -42,16 +42,14 @@ impl Workload for Arguments {
             grid(&self.sections, &self.threads, |sections, each| case(*permits, sections, each))
         };
         Benchmark {
-            name: "sem",
             title: "Semaphore",
-            workload: "sem",
             case_key: "Cases: permits, microseconds of work with one/without x threads.",
             what: "Threads take a permit of one semaphore, work, give it back, and work again.",
             figures: CONTENTION.into(),
             cases: self.permits.iter().flat_map(of).collect(),
             able: names_of(TABLE),
             lacking: "semaphores",
-            ..Benchmark::default()
+            ..Benchmark::named("sem")
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::contestants::events::{Events, FdEvents, MonitorEvents, WordEvents};
 use crate::contestants::{Contestant, Table, choose, locks, names_of, table, words};
 use crate::harness::watchdog;
 use crate::harness::{
-    Die, Failed, Figures, Gate, Parameters, Waits, figures, spawn, stay_on_one_cpu,
+    Die, Failed, Figures, Gate, Parameters, Waits, figures, join_all, spawn_all, stay_on_one_cpu,
 };
 use crate::values::{count, pair_of_threads};
 
@@ -49,9 +49,7 @@ pub const TAIL: Figure = Figure::wait("wait_p999_s", "from signal to answer, 99.
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "waitset",
         title: "Many wait for many",
-        workload: "waitset",
         draws: true,
         case_key: "Cases: producers to consumers, events.",
         what: "Each producer signals one of its events and waits for the answer; each consumer \
@@ -72,7 +70,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
             Contestant::FurwockPreload => None,
             _ => unable(case, contestant),
         },
-        ..Benchmark::default()
+        ..Benchmark::named("waitset")
     }
 }
 
@@ -198,32 +196,21 @@ pub fn measure<E: Events>(plan: Plan) -> Result<Figures, String> {
     });
     let watched = Arc::clone(&shared);
     watchdog::report(move || figures([("answered", watched.answered.load(Relaxed) as f64)]));
-    let consumers: Vec<_> = (0..consumers)
-        .map(|_| {
-            let shared = Arc::clone(&shared);
-            spawn(0, move || consume(&shared))
-        })
-        .collect();
-    let producers: Vec<_> = (0..producers)
-        .map(|number| {
-            let shared = Arc::clone(&shared);
-            spawn(0, move || produce(&shared, number))
-        })
-        .collect();
+    let consumers = spawn_all(consumers, &shared, |shared, _| consume(shared));
+    let producers = spawn_all(producers, &shared, produce);
     let usage = shared.gate.start();
     std::thread::sleep(Duration::from_secs_f64(seconds));
     shared.over.store(true, Relaxed);
     let mut turns = Waits::default();
     let mut produced = 0;
-    for producer in producers {
-        let (count, waits) = producer.join();
+    for (count, waits) in join_all(producers) {
         produced += count;
         turns.add(&waits);
     }
     let used = usage.since();
     // One for each consumer, and each takes one.
     consumers.iter().for_each(|_| shared.events.signal(shared.plan.end()));
-    let consumed: u64 = consumers.into_iter().map(|consumer| consumer.join()).sum();
+    let consumed: u64 = join_all(consumers).iter().sum();
     if consumed != produced {
         return Err(format!("{produced} signals were sent, and {consumed} taken"));
     }

@@ -31,9 +31,7 @@ impl Workload for Arguments {
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        name: "waitv",
         title: "Waiting for any of many words",
-        workload: "waitv",
         draws: true,
         case_key: "Cases: words that are waited for.",
         what: "One thread waits for any of many words; another changes one, wakes it there, and \
@@ -50,7 +48,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         able: names_of(TABLE),
         lacking: "waits for any of many words",
         unable,
-        ..Benchmark::default()
+        ..Benchmark::named("waitv")
     }
 }
 

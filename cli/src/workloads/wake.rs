@@ -54,9 +54,7 @@ pub fn benchmark(cases: Vec<Case>, by_the_last: bool) -> Benchmark {
     let mut figures = vec![LAST_AWAKE];
     figures.splice(if by_the_last { 1..1 } else { 0..0 }, waker);
     Benchmark {
-        name: "wake",
         title: "Futex wake",
-        workload: "wake",
         case_key: "Cases: threads, woken so many at a time.",
         what: "Threads sleep on one word; one thread wakes them. With furwock's own calls a wake \
                of many wakes a few of them, which wake the others: the waker's time and the time \
@@ -65,7 +63,7 @@ pub fn benchmark(cases: Vec<Case>, by_the_last: bool) -> Benchmark {
         cases,
         able: names_of(TABLE),
         lacking: "sleepers that can be woken by count",
-        ..Benchmark::default()
+        ..Benchmark::named("wake")
     }
 }
 

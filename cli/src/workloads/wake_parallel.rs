@@ -51,9 +51,7 @@ impl Workload for Arguments {
             )
         };
         let benchmark = Benchmark {
-            name: "wake-parallel",
             title: "Futex wake, in parallel",
-            workload: "wake-parallel",
             case_key: "Cases: threads, woken by so many wakers. (Threads are rounded up to equal \
                        shares.)",
             what: "Threads sleep on one word; several threads wake their shares of them at the \
@@ -66,7 +64,7 @@ impl Workload for Arguments {
             cases: self.threads.iter().map(case).collect(),
             able: names_of(TABLE),
             lacking: "sleepers that can be woken by count",
-            ..Benchmark::default()
+            ..Benchmark::named("wake-parallel")
         };
         benchmark.shared_if(self.shared, names_of(SHARED))
     }

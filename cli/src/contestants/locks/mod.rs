@@ -123,31 +123,6 @@ mod tests {
         here.map(|(_, function)| function()).collect()
     }
 
-    /// Two threads that add, and a reader, all through the family's locks.
-    fn excludes<F: Family>() -> bool {
-        const EACH: u64 = 20_000;
-        let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));
-        let theirs = Arc::clone(&locks);
-        let add = |locks: &(F::Mutex<u64>, F::RwLock<u64>)| {
-            for _ in 0..EACH {
-                locks.0.with(|count| *count += 1);
-                locks.1.write(|count| *count += 1);
-                locks.1.read(|count| assert!(*count <= 2 * EACH));
-            }
-        };
-        let thread = std::thread::spawn(move || add(&theirs));
-        add(&locks);
-        thread.join().unwrap();
-        let counts = (locks.0.with(|count| *count), locks.1.read(|count| *count));
-        counts == (2 * EACH, 2 * EACH)
-    }
-
-    #[test]
-    fn all_families_exclude() {
-        let excluding = each::<bool>(&families!(excludes));
-        assert!(excluding.len() >= 6 && excluding.iter().all(|excludes| *excludes));
-    }
-
     /// One thread hands the other numbers by a queue with room for one.
     fn hands_over<F: Monitors>() -> u64 {
         const ITEMS: u64 = 2000;

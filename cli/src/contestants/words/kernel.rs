@@ -10,6 +10,7 @@ use super::{Kernel, KernelWords, ManyWords, Words};
 /// The kernel's limit for one wait.
 const WAITV_MAX: usize = 128;
 
+/// Returns at once if the word isn't `value`, and may return spuriously: callers look again.
 #[inline]
 pub fn wait(word: &AtomicU32, value: u32) {
     Kernel::wait(word, value);
