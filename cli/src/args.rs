@@ -44,7 +44,7 @@ pub struct RunArguments {
     #[arg(long)]
     pub force: bool,
 
-    /// Leave the programs that PROGRAM starts to glibc
+    /// Run the programs that PROGRAM starts on glibc
     #[arg(long)]
     pub no_children: bool,
 
@@ -138,7 +138,7 @@ Environment:
                    furwock doesn't see.
   FURWOCK_CHILDREN 0 removes furwock from LD_PRELOAD in the program's environment, so that programs
                    that it starts run on glibc. --no-children sets it.
-  FURWOCK_QUIET    1 suppresses the message on stderr that the program was left to glibc.
+  FURWOCK_QUIET    1 suppresses the message on stderr that the program runs on glibc.
   LD_PRELOAD       is kept; furwock's library is put first.
 
 Exit status:

@@ -29,16 +29,16 @@ pub struct Elf {
     pub sanitizer: Option<Sanitizer>,
 }
 
-/// A sanitizer's runtime, as far as it and a preload are in each other's way.
+/// A sanitizer's runtime that conflicts with a preload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sanitizer {
-    /// As a library or linked in.
+    /// ThreadSanitizer, as a library or linked in.
     Thread,
-    /// The library's name. (A runtime that is linked in doesn't conflict.)
+    /// AddressSanitizer, with its library's name. (A runtime that is linked in doesn't conflict.)
     Address(String),
 }
 
-/// Reads an ELF file; none if it isn't one, or is broken.
+/// Reads an ELF file; none if it isn't one or is broken.
 pub fn read(file: &File) -> Option<Elf> {
     parse(file, true)
 }
@@ -78,7 +78,7 @@ fn headers<Header: FileHeader<Endian = Endianness>>(
     Some(Elf { platform, interpreter, sanitizer })
 }
 
-/// By the libraries that the program asks for, and by the symbols of what is linked into it.
+/// Found by the libraries that the program needs, and by the symbols that are linked into it.
 fn sanitizer<Header: FileHeader<Endian = Endianness>>(
     file: &File,
     header: &Header,
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(elf.sanitizer, None);
     }
 
-    /// Calls of read and its kind that this thread has made; `None` if the kernel doesn't count.
+    /// How often this thread has called read(2) and the like; `None` if the kernel doesn't count.
     fn reads() -> Option<u64> {
         let counts = std::fs::read_to_string("/proc/thread-self/io").ok()?;
         counts.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse().ok()

@@ -1,6 +1,6 @@
 //! Can a preload act on a program? Only through the dynamic loader of the same libc, only if the
 //! kernel does not start the program in secure mode, and not together with tools that have to be
-//! the first beneath a program.
+//! loaded first.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};

@@ -53,7 +53,7 @@ impl Preload {
         &self.0
     }
 
-    /// LD_PRELOAD for a child, with this library or without; what others have put there is kept.
+    /// LD_PRELOAD for a child, with this library or without. Other libraries in it are kept.
     pub fn environment(&self, loaded: bool) -> OsString {
         let inherited = env::var_os("LD_PRELOAD").unwrap_or_default();
         match loaded {

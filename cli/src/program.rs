@@ -62,7 +62,7 @@ fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What differs in a program's environment from this one's.
+/// The variables in which a program's environment differs from this process's.
 pub type Changes<'a> = [(&'a str, &'a OsStr)];
 
 /// Becomes the program at `path`; returns only if that fails. Unlike `Command::exec` of the

@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The sign test's level: five pairs that all point the same way reach it just so.
+/// The sign test's level: five pairs that all point the same way just reach it.
 const SIGNIFICANCE: f64 = 1.0 / 16.0;
 /// Fewer pairs cannot reach it.
 pub const PAIRS_MIN: usize = 5;
-/// The rank-sum test's: three rounds against three reach it if each of the ones is above all the
-/// others.
+/// The rank-sum test's level: three rounds against three reach it if each on one side is above all
+/// on the other.
 const RANK_SIGNIFICANCE: f64 = 0.1;
 /// A median closer to 1 than this counts as no difference.
 const NOTICEABLE: f64 = 0.01;
@@ -53,7 +53,7 @@ pub fn median(values: &[f64]) -> f64 {
     Spread::of(values).median
 }
 
-/// Between two values it interpolates.
+/// Interpolates between two values.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     assert!(!sorted.is_empty(), "a quantile of nothing");
     let position = share * (sorted.len() - 1) as f64;
@@ -67,7 +67,7 @@ pub fn ratio(numerator: f64, denominator: f64) -> f64 {
     if numerator == denominator { 1.0 } else { numerator / denominator }
 }
 
-/// Jain's fairness index: 1 if all got the same, 1/n if one got everything.
+/// Jain's fairness index: 1 if all shares are equal, 1/n if one has everything.
 pub fn jain(shares: &[f64]) -> f64 {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|share| share * share).sum();
@@ -90,14 +90,14 @@ pub fn sign_test(agreeing: usize, pairs: usize) -> f64 {
 /// With more values the exact test is slow, and the normal distribution gives the same.
 const EXACT_MAX: usize = 64;
 
-/// How likely ranks lie at least as unevenly as those of `ones` among `ones` and `others` together,
-/// if both were drawn alike: Wilcoxon's rank-sum test, two-sided. Values that tie share their mean
-/// rank, and it is exact with them, up to 64 values in all.
+/// Wilcoxon's rank-sum test, two-sided: the probability of ranks at least as uneven as those of
+/// `ones` among all values, if both sides come from the same distribution. Values that tie share
+/// their mean rank. The test is exact, also with ties, up to 64 values in all.
 pub fn rank_sum_test(ones: &[f64], others: &[f64]) -> f64 {
     let mut all: Vec<f64> = ones.iter().chain(others).copied().collect();
     all.sort_by(f64::total_cmp);
-    // Doubled, so that the mean rank of two that tie stays whole: the places of the first and the
-    // last.
+    // Doubled, so that the mean rank of two values that tie is whole: the sum of the first and the
+    // last place.
     let doubled_rank = |value: &f64| {
         let below = all.partition_point(|each| each.total_cmp(value).is_lt());
         let up_to = all.partition_point(|each| each.total_cmp(value).is_le());
@@ -115,10 +115,10 @@ pub fn rank_sum_test(ones: &[f64], others: &[f64]) -> f64 {
     ways.iter().enumerate().map(far).sum::<f64>() / ways.iter().sum::<f64>()
 }
 
-/// For each sum: in how many ways `chosen` of the ranks add up to it.
+/// For each sum, in how many ways `chosen` of the ranks add up to it.
 fn ways_to_sum(ranks: &[usize], chosen: usize) -> Vec<f64> {
     let greatest: usize = ranks.iter().sum();
-    // By how many are chosen, and their sum.
+    // Indexed by the number of ranks chosen, and their sum.
     let mut ways = vec![vec![0.0; greatest + 1]; chosen + 1];
     ways[0][0] = 1.0;
     for rank in ranks {
@@ -141,7 +141,7 @@ fn by_normal_distribution(ranks: &[usize], chosen: usize, distance: usize) -> f6
     if variance == 0.0 {
         return 1.0;
     }
-    // To the middle between this sum and the next nearer one.
+    // Continuity correction: from the middle between this sum and the next nearer one.
     let deviations = (distance as f64 - 0.5).max(0.0) / variance.sqrt();
     two_tails(deviations)
 }
@@ -157,10 +157,10 @@ fn two_tails(deviations: f64) -> f64 {
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
-/// Can rounds so few reach the rank-sum test's level at all, if each of the ones is above all the
-/// others?
+/// Whether so few rounds can reach the rank-sum test's level at all: if each of the ones is above
+/// all the others.
 pub fn can_differ(ones: usize, others: usize) -> bool {
-    // How many of all there are to choose the ones from: two of the orders are the farthest.
+    // The number of ways to choose the ones. Two of them are the most uneven.
     let orders: f64 = (1..=ones).map(|place| (others + place) as f64 / place as f64).product();
     2.0 / orders <= RANK_SIGNIFICANCE * (1.0 + 1e-9)
 }
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn spread_bears_infinities() {
+    fn a_spread_may_contain_infinities() {
         let spread = Spread::of(&[f64::INFINITY, 1.0, f64::INFINITY]);
         assert_eq!((spread.min, spread.median), (1.0, f64::INFINITY));
         assert_eq!(spread.upper_quartile, f64::INFINITY);
@@ -297,12 +297,12 @@ mod tests {
 
     #[test]
     fn rank_sums_with_ties_are_exact() {
-        let mut die = crate::harness::Die::new(1, 0, 0.5);
+        let mut random = crate::harness::Random::new(1, 0, 0.5);
         for (ones, others) in [(1, 4), (3, 3), (3, 5), (5, 5), (6, 4)] {
             for sides in [2, 3, 5, 1000] {
                 for _ in 0..10 {
                     let mut draw = |count| -> Vec<f64> {
-                        (0..count).map(|_| die.below(sides) as f64).collect()
+                        (0..count).map(|_| random.below(sides) as f64).collect()
                     };
                     let (ones, others) = (draw(ones), draw(others));
                     let (exact, counted) =
@@ -314,7 +314,7 @@ mod tests {
                 }
             }
         }
-        // Six above six but for a tie in the middle: it isn't as if they didn't touch.
+        // Three above three but for a tie in the middle: that is less than fully apart.
         assert!(rank_sum_test(&[2.0, 3.0, 4.0], &[1.0, 1.0, 2.0]) > RANK_SIGNIFICANCE);
     }
 
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn verdict_wants_enough_pairs_that_agree() {
+    fn a_verdict_needs_enough_pairs_that_agree() {
         assert_eq!(verdict(&[2.0; 4]), Verdict::TooFewPairs);
         assert_eq!(verdict(&[2.0; 5]), Verdict::Faster);
         assert_eq!(verdict(&[0.5; 5]), Verdict::Slower);
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn verdict_bears_one_dissenter_in_ten_but_not_two() {
+    fn a_verdict_allows_one_dissenter_in_ten_but_not_two() {
         let mut gains = [1.5; 10];
         gains[3] = 0.9;
         assert_eq!(verdict(&gains), Verdict::Faster);

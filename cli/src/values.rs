@@ -20,12 +20,12 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
 /// A number of threads.
 pub fn threads(text: &str) -> Result<u32, String> {
     match text.trim().parse() {
-        Ok(0) | Err(_) => Err("not a number of threads from 1 on".to_owned()),
+        Ok(0) | Err(_) => Err("not a number of threads, 1 or more".to_owned()),
         Ok(count) => Ok(count),
     }
 }
 
-/// What a round can do in its time, and has memory for.
+/// A round has neither time nor memory for more.
 const COUNT_MAX: u32 = 1 << 24;
 
 /// A count of at least one.

@@ -1,4 +1,4 @@
-//! `furwock bench`: tiny grids, for what is printed and how failures are told.
+//! `furwock bench`: tiny grids, for what is printed and how failures are reported.
 
 mod common;
 
@@ -91,7 +91,7 @@ fn mutexes_of_all_implementations() {
     for peer in ["glibc", "std", "parking_lot", "usync", "best of each case"] {
         assert!(means.iter().any(|row| row.starts_with(peer)), "{out}");
     }
-    // The stub replaces nothing, and that does not go unsaid.
+    // The stub replaces nothing, which causes a warning.
     assert!(out.contains("Warning: furwock-preload's locks came from"), "{out}");
 
     let document = json(&file);
@@ -174,8 +174,8 @@ fn pairs_of_all_implementations() {
 }
 
 #[test]
-fn locks_that_do_not_exclude_are_told_of() {
-    let scratch = Scratch::new("locks_that_do_not_exclude_are_told_of");
+fn locks_that_do_not_exclude_are_reported() {
+    let scratch = Scratch::new("locks_that_do_not_exclude_are_reported");
     for (arguments, case) in [
         (["mutex", "--sections", "5/5"], "5/5 x 2"),
         (["rwlock", "--sections", "5/5"], "50% 5/5 x 2"),
@@ -194,8 +194,8 @@ fn locks_that_do_not_exclude_are_told_of() {
 }
 
 #[test]
-fn a_hang_is_told_of() {
-    let scratch = Scratch::new("a_hang_is_told_of");
+fn a_hang_is_reported() {
+    let scratch = Scratch::new("a_hang_is_reported");
     let arguments =
         ["bench", "mutex", "--impl", "std", "--threads", "2", "--sections", "1/1", "--rounds", "1"];
     let run = scratch.furwock(&[&arguments[..], &["--seconds", "20", "--timeout", "0.2"]].concat());
@@ -334,7 +334,7 @@ fn a_baseline_is_run_again_and_compared() {
     // The old file isn't written again.
     assert_eq!(fs::read_to_string(&file).unwrap(), old);
 
-    // Rounds of another speed are told as a gain.
+    // Rounds of another speed are reported as a gain.
     let mut faster: Value = serde_json::from_str(&old).unwrap();
     let result = &mut faster["benchmarks"][0]["cases"][0]["results"][0];
     let round = result["rounds"][0].clone();
@@ -456,7 +456,7 @@ fn an_interrupt_prints_what_there_is() {
 }
 
 #[test]
-fn help_says_what_is_measured() {
+fn benchmarks_have_help() {
     for words in [&["bench", "--help"][..], &["bench", "rwlock", "--help"]] {
         let help = Command::new(FURWOCK).args(words).output().unwrap();
         assert_eq!(help.status.code(), Some(0));

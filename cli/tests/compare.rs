@@ -190,7 +190,7 @@ fn compares_a_builtin_workload() {
     assert_eq!(run.status.code(), Some(0), "{}", run.err());
     let row = run.out().lines().find(|line| line.starts_with(cell)).unwrap().to_owned();
     assert!(row.contains(" ok ") && row.contains("too few pairs"), "{row}");
-    // The stub replaces nothing, and that does not go unsaid.
+    // The stub replaces nothing, which causes a warning.
     assert!(run.out().contains("Warning: furwock-preload's locks came from"), "{}", run.out());
 
     let document = json(&file);

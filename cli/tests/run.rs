@@ -1,5 +1,5 @@
-//! `furwock run`: nothing of the program changes but LD_PRELOAD, and every way to fail has its
-//! status and its line.
+//! `furwock run`: it changes only LD_PRELOAD in the program's environment, and every failure has its
+//! status and its message.
 
 mod common;
 
@@ -92,8 +92,8 @@ fn prepends_to_ld_preload() {
 }
 
 #[test]
-fn no_children_is_a_word_to_the_library() {
-    let scratch = Scratch::new("no_children_is_a_word_to_the_library");
+fn no_children_sets_a_variable_for_the_library() {
+    let scratch = Scratch::new("no_children_sets_a_variable_for_the_library");
     let printed = |options: &[&str], inherited: Option<&str>| {
         let show = ["sh", "-c", "echo ${FURWOCK_CHILDREN-unset}"];
         let mut command = scratch.furwock(&[&["run"], options, &["--"], &show].concat());
@@ -179,8 +179,7 @@ fn a_library_path_that_the_loader_would_split_is_125() {
     assert_refused(&run, 125, "space");
 }
 
-/// An ELF file of this machine, for a loader that there isn't, with as much in its tables as a file
-/// can say.
+/// An ELF file of this machine whose loader doesn't exist, and whose tables claim the greatest sizes.
 fn boundless_elf(section_count: u64) -> Vec<u8> {
     const LOADER: &[u8] = b"/nonexistent/ld-linux.so\0";
     const HUGE: u64 = 1 << 39;
@@ -219,8 +218,7 @@ fn boundless_elf(section_count: u64) -> Vec<u8> {
     elf
 }
 
-/// What a file says about its own size costs no memory: neither sizes that it doesn't have, nor
-/// those of a file with holes.
+/// The sizes that a file claims cost no memory, whether it doesn't have them or is a file with holes.
 #[test]
 fn a_boundless_program_is_refused_by_the_kernel_alone() {
     let scratch = Scratch::new("a_boundless_program_is_refused_by_the_kernel_alone");

@@ -37,7 +37,7 @@ pub enum Bench {
     Workload(Workloads),
 }
 
-/// The command with what its options can't say of each other.
+/// The command with the settings that span several options.
 pub fn completed(bench: clap::Command) -> clap::Command {
     // `-r` is the original test's own option.
     let cond = |cond: clap::Command| cond.mut_arg("seconds", |arg| arg.short_alias(None));

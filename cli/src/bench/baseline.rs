@@ -29,7 +29,7 @@ pub struct Baseline {
 
 /// One implementation in one case, then.
 struct Earlier {
-    /// The case's: its name has only some of them.
+    /// The case's parameters: its name has only some of them.
     parameters: BTreeMap<String, f64>,
     /// Each round's figures.
     rounds: Vec<BTreeMap<String, f64>>,
@@ -113,8 +113,8 @@ impl Baseline {
         workload.is_some_and(|workload| std::env::args().any(|word| word == *workload))
     }
 
-    /// Of all that was measured both then and now: the figure that ranks, and processor time. (Of
-    /// the many others some would differ by chance.)
+    /// The changes of the figure that ranks and of processor time, wherever both runs measured them.
+    /// (Of the many other figures some would differ by chance.)
     pub fn changes(&self, benchmarks: &[BenchmarkResults]) -> Vec<Change> {
         let (mut changes, mut others) = (Vec::new(), 0);
         for results in benchmarks {
@@ -200,7 +200,7 @@ fn change(
     }
 }
 
-/// What `--json` writes of benchmarks, as far as it is needed here.
+/// The parts of `--json`'s document that are needed here.
 #[derive(Deserialize)]
 struct Document {
     #[serde(default)]
@@ -254,7 +254,7 @@ fn rounds(benchmarks: Vec<ThenBenchmark>) -> BTreeMap<[String; 3], Earlier> {
     all
 }
 
-/// Those that differ: the losses, then the gains.
+/// The changes that differ: the losses, then the gains.
 fn differing(changes: &[Change]) -> Vec<&Change> {
     let mut differing: Vec<&Change> = changes.iter().filter(|change| change.differs).collect();
     differing.sort_by(|one, other| one.gain.total_cmp(&other.gain));
@@ -284,9 +284,9 @@ fn summary(changes: &[Change]) -> String {
         differing(changes).into_iter().partition(|change| change.gain < 1.0);
     format!(
         "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
-         furwock's), {} without a difference that the rounds' spread supports. Changes of the \
-         peers come from the machine, or from chance: one figure in ten differs by chance alone, \
-         more on a machine that is noisier now.",
+         furwock's), {} without a significant difference. Changes of the peers come from the \
+         machine, or from chance: one figure in ten differs by chance alone, more if the machine is \
+         noisier now.",
         changes.len(),
         gains.len(),
         gains.iter().filter(ours).count(),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_earlier_run_is_said() {
+    fn a_file_that_is_no_earlier_run_is_refused() {
         let message = |path: &str| Baseline::read(Path::new(path)).err().unwrap().to_string();
         assert!(message("/no/such/file").contains("/no/such/file"));
         assert!(message("/proc/self/status").contains("not JSON"));

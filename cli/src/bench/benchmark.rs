@@ -11,9 +11,9 @@ pub struct Benchmark {
     /// For a heading.
     pub title: &'static str,
     pub workload: &'static str,
-    /// Does a round last a number of turns, and not a time?
+    /// Does a round last for a number of turns instead of a time?
     pub counts_turns: bool,
-    /// Does the workload draw random numbers? All contestants get the same ones, each round others.
+    /// Does the workload draw random numbers? They differ between rounds, not between contestants.
     pub draws: bool,
     /// What the cases' names mean, for people.
     pub case_key: &'static str,

@@ -31,7 +31,7 @@ Exit status:
 // No doc comment: clap would take it for the help of the command that these options are part of.
 #[derive(Args)]
 pub struct Common {
-    /// Implementations [default: all that are installed and can run the workload]
+    /// Implementations to measure [default: all that are installed and can run the workload]
     #[arg(long = "impl", value_name = "LIST", value_delimiter = ',')]
     pub implementations: Vec<Contestant>,
 
@@ -51,7 +51,7 @@ pub struct Common {
     #[arg(value_parser = seconds)]
     pub seconds: Duration,
 
-    /// More cases, where the workload has more, and 5 rounds; options for the cases override it
+    /// More cases, if the workload has more, and 5 rounds; options for the cases override it
     #[arg(long)]
     pub full: bool,
 
@@ -59,7 +59,7 @@ pub struct Common {
     #[arg(long)]
     pub pin: bool,
 
-    /// Random seed of the first round, in workloads that draw; each round adds 1
+    /// Random seed of the first round, in workloads that draw numbers; each round adds 1
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub seed: u64,
 

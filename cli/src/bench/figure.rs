@@ -10,7 +10,7 @@ pub struct Figure {
     pub title: &'static str,
     pub unit: Unit,
     pub better: Better,
-    /// Only on the page, in JSON and CSV?
+    /// Is it left out of the text?
     pub detail: bool,
 }
 
@@ -22,9 +22,9 @@ pub enum Better {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// With how far the rounds lie apart.
+    /// Shown with the spread of the rounds.
     PerSecond,
-    /// In seconds, with how far the rounds lie apart.
+    /// In seconds, shown with the spread of the rounds.
     Time,
     /// In seconds.
     Wait,
@@ -40,18 +40,18 @@ pub const SWITCHES: Figure =
     Figure::index("voluntary_per_1000", "voluntary context switches in 1000 operations");
 pub const PREEMPTIONS: Figure =
     Figure::index("involuntary_per_1000", "involuntary context switches in 1000 operations");
-/// For workloads in which about every operation sleeps.
+/// For workloads in which nearly every operation sleeps.
 pub const SWITCHES_EACH: Figure =
     Figure::index("voluntary_per_op", "voluntary context switches an operation");
 pub const PREEMPTIONS_EACH: Figure =
     Figure::index("involuntary_per_op", "involuntary context switches an operation");
 pub const JAIN: Figure = Figure {
     better: Better::More,
-    ..Figure::index("jain", "Jain's fairness over the threads (1: all got the same)")
+    ..Figure::index("jain", "Jain's fairness over the threads (1: all did as many)")
 };
 pub const LEAST_SHARE: Figure = Figure {
     better: Better::More,
-    ..Figure::index("min_over_mean", "the slowest thread's operations over the mean")
+    ..Figure::index("min_over_mean", "the slowest thread's operations, divided by the mean")
 };
 
 /// The figures of threads that contend for something.
@@ -150,7 +150,7 @@ impl Figure {
         }
     }
 
-    /// A median, and how far the rounds lie apart.
+    /// A median, and the spread of the rounds.
     pub fn text_of(&self, spread: Spread, rounds: usize) -> String {
         let text = self.text(spread.median);
         match self.unit {

@@ -35,7 +35,7 @@ pub struct MemoryArguments {
     #[arg(value_parser = clap::value_parser!(u32).range(5..))]
     pub starts: u32,
 
-    /// How many threads wait where their bytes are counted
+    /// How many threads wait while their bytes are counted
     #[arg(long, value_name = "N", default_value_t = 500, value_parser = threads)]
     pub threads: u32,
 
@@ -43,7 +43,7 @@ pub struct MemoryArguments {
     pub outputs: Outputs,
 }
 
-/// What the project promises, on 2 CPUs.
+/// The project's goals, on 2 CPUs.
 const START_MAX_S: f64 = 2e-3;
 const OWN_BYTES_MAX: f64 = 1024.0 * 1024.0;
 /// How often a process's memory is measured.
@@ -63,7 +63,7 @@ struct Process {
     seconds: bool,
     without: f64,
     with: f64,
-    /// With the library, more than without.
+    /// How much more it is with the library.
     more: f64,
     differs: bool,
     most: Option<f64>,
@@ -95,7 +95,7 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     Ok(if interrupted { STATUS_INTERRUPTED } else { 0 })
 }
 
-/// Of the objects themselves, without their waiters.
+/// The sizes of the objects themselves, without their waiters.
 fn sizes() -> Vec<Size> {
     use std::mem::size_of;
     macro_rules! sizes {
@@ -119,7 +119,7 @@ fn sizes() -> Vec<Size> {
     }
 }
 
-/// What `make` measures without the library and with it, in turn, so often.
+/// Measures without the library and with it, in turn, this many times.
 fn in_turn(
     times: usize,
     mut make: impl FnMut(Contestant) -> Result<f64, Stop>,
@@ -204,7 +204,7 @@ impl Process {
 
     fn verdict(&self) -> Cell {
         match self.most {
-            // The promise is judged first.
+            // The goal is judged first.
             Some(most) if self.more > most => {
                 Cell::new(format!("MORE than {}", self.shown(most)), Tone::Loss)
             }
@@ -220,7 +220,7 @@ impl Process {
             "{}: {more} more under furwock run ({without} without, {with} with).",
             self.what
         );
-        // Keeping a promise is not a win.
+        // Reaching a goal is not a win.
         let kept = self.verdict().tone != Tone::Loss;
         Finding { tone: if kept { Tone::Neutral } else { Tone::Loss }, text }
     }
@@ -254,7 +254,7 @@ impl Measured {
 
     fn text(&self) -> String {
         let interruption =
-            if self.interrupted { "Interrupted: this is what had been measured.\n" } else { "" };
+            if self.interrupted { "Interrupted: these are the results until then.\n" } else { "" };
         format!(
             "{}\n{}Medians. What waiters take in the crate: `furwock bench scaling`.\n{interruption}",
             table::render(1, 0, &self.size_table()),

@@ -80,10 +80,10 @@ fn one(benchmark: Benchmark, common: &Common, baseline: Option<&Baseline>) -> Re
     let effort = Effort { pin, seed, ..Effort::new(common.rounds, common.seconds, timeout) };
     if timeout <= common.seconds && !benchmark.counts_turns {
         anstream::eprintln!(
-            "furwock: --timeout is no longer than a round measures (--seconds): none can end"
+            "furwock: warning: --timeout is no longer than --seconds: no round can end in time"
         );
     }
     let title = format!("bench {}", benchmark.name);
     let suite = Suite::measured(vec![benchmark], &common.implementations, effort, &common.outputs)?;
-    Outcome::new(&title, suite, &common.outputs, baseline).tell()
+    Outcome::new(&title, suite, &common.outputs, baseline).write()
 }

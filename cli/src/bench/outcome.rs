@@ -28,11 +28,11 @@ pub struct Outcome<'a> {
     pub suite: Suite,
     outputs: &'a Outputs,
     changes: Vec<Change>,
-    /// What the run was made to answer: shown first.
+    /// Shown first.
     pub answer: Answer,
 }
 
-/// What a suite has to say beyond its benchmarks.
+/// What a suite shows beyond its benchmarks.
 #[derive(Default)]
 pub struct Answer {
     pub text: String,
@@ -76,7 +76,7 @@ impl<'a> Outcome<'a> {
     }
 
     /// Returns the exit status.
-    pub fn tell(&self) -> Result<i32, Failure> {
+    pub fn write(&self) -> Result<i32, Failure> {
         let benchmarks = &self.suite.benchmarks;
         let results = Shown {
             interrupted: self.suite.interrupted,
@@ -132,7 +132,7 @@ impl<'a> Outcome<'a> {
         text += &Roster::not_glibc(runs_of(Contestant::Glibc));
         if std::env::var_os("FURWOCK_FUTEX").is_some_and(|value| value == "0") {
             text +=
-                "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words are the kernel's.\n";
+                "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words use the kernel.\n";
         }
         let Effort { rounds, paired, .. } = self.suite.effort;
         if let Some(noise) = self.suite.noise.summary(if paired { "pairs" } else { "rounds" }) {
@@ -140,12 +140,12 @@ impl<'a> Outcome<'a> {
         }
         if !paired && !can_differ(rounds, rounds) {
             text += &format!(
-                "{rounds} rounds of each are too few for a difference: all ratios have a ~. Use at \
-                 least 3.\n"
+                "Too few rounds to show a difference ({rounds}): all ratios have a ~. Use at least \
+                 3.\n"
             );
         }
         if self.suite.interrupted {
-            text += "Interrupted: this is what had been measured.\n";
+            text += "Interrupted: these are the results until then.\n";
         }
         text
     }
@@ -160,7 +160,7 @@ impl<'a> Outcome<'a> {
         let mut warnings = Vec::new();
         let warning = |text: &str| Finding { tone: Tone::Loss, text: text.to_owned() };
         if self.suite.interrupted {
-            warnings.push(warning("Interrupted: this is what had been measured."));
+            warnings.push(warning("Interrupted: these are the results until then."));
         }
         // Means and counts leave out contestants that failed.
         let failures = benchmarks.iter().map(BenchmarkResults::failures).collect::<String>();

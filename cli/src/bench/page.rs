@@ -88,13 +88,13 @@ pub fn method() -> Vec<String> {
         "Each round of each implementation runs in a process of its own. The rounds of all are \
          interleaved in rotating order, so that a machine that drifts favours none. Figures are \
          medians over the rounds.",
-        "Before and after each round a thread on every CPU looks for gaps in time. A round beside \
-         a gap of more than a millisecond is dropped and run again, once; dropped and kept ones \
-         are counted below.",
-        "Every round checks its own result: locks that don't exclude, lost wakes, and items that \
-         come twice make it a failure, not a figure.",
-        "A ratio counts as a difference if the medians are more than 1 % apart and an exact \
-         rank-sum test over the rounds gives so uneven an order a chance of at most 10 %.",
+        "Before and after each round a thread on every CPU looks for gaps in time. A round next to \
+         a gap of more than a millisecond is dropped and run again, once; the numbers of dropped \
+         and of kept noisy rounds are below.",
+        "Every round checks its own result: if a lock doesn't exclude, a wake is lost or an item \
+         comes twice, it counts as failed.",
+        "A ratio counts as a difference if the medians are more than 1 % apart and, by an exact \
+         rank-sum test over the rounds, so uneven an order has a probability of at most 10 %.",
         "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): \
          sections inside the lock follow each other, and at most as many threads work as there are \
          CPUs. h is the time of the two atomic instructions that take and release a lock.",

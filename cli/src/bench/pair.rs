@@ -27,7 +27,7 @@ use crate::workloads::pair::{FLOOR, KINDS, able, figure};
 /// millisecond; furwock-preload, which needs a process of its own, in another after it.
 #[derive(Args)]
 pub struct PairArguments {
-    /// Implementations [default: all that are installed]
+    /// Implementations to measure [default: all that are installed]
     #[arg(long = "impl", value_name = "LIST", value_delimiter = ',')]
     implementations: Vec<Contestant>,
 
@@ -41,12 +41,12 @@ pub struct PairArguments {
 }
 
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Processes run again for noise, of each kind.
+/// How many noisy processes are run again, with and without the library.
 const RETRIES: usize = 5;
-/// Slices of each implementation, where all are in one process. With fewer in a process each has
-/// more, so that every process lasts as long and sees as much of the machine's noise.
+/// Slices of each implementation if all are in one process. With fewer in a process each has more,
+/// so that all processes last equally long and see equally much noise.
 const SLICES: usize = 100;
-/// How long an implementation's slices take.
+/// About how long an implementation's slices take in all.
 const IMPLEMENTATION: Duration = Duration::from_millis(60);
 
 fn benchmark() -> Benchmark {
@@ -54,8 +54,8 @@ fn benchmark() -> Benchmark {
         title: "One thread, a free lock",
         counts_turns: true,
         case_key: "Cases: mutex, read lock, write lock.",
-        what: "One thread locks and unlocks uncontended locks. (A second thread sleeps meanwhile: \
-               glibc omits locked instructions in a process of one thread.)",
+        what: "One thread locks and unlocks uncontended locks. (A second thread sleeps: glibc omits \
+               atomic instructions in a process of one thread.)",
         figures: vec![
             Figure::time("pair_s", "time for lock and unlock"),
             Figure::wait(
@@ -80,7 +80,7 @@ pub fn run(arguments: &PairArguments, baseline: Option<&Baseline>) -> Result<i32
     let mut results = suite.benchmarks.pop().expect("the one benchmark");
     suite.interrupted = collect(&mut suite, &mut results).is_err();
     suite.benchmarks.push(results);
-    Outcome::new("bench pair", suite, &arguments.outputs, baseline).tell()
+    Outcome::new("bench pair", suite, &arguments.outputs, baseline).write()
 }
 
 /// The contestants that one process measures together.

@@ -13,11 +13,11 @@ use crate::measuring::workload_run::{Run, Workloads};
 use crate::obstacle;
 use crate::preload::Preload;
 
-/// furwock's library, if it is here, and the contestants that are asked for.
+/// furwock's library, if it is installed, and the contestants that are asked for.
 pub struct Roster {
     asked: Vec<Contestant>,
     preload: Option<Preload>,
-    /// Why it isn't here.
+    /// Why the library isn't there.
     missing: Option<String>,
 }
 
@@ -28,12 +28,12 @@ pub struct Absent {
 }
 
 impl Roster {
-    /// Those asked for, or all. Without furwock's library furwock-preload is absent, or a failure
-    /// if it was asked for by name.
+    /// The contestants asked for, or all. Without furwock's library furwock-preload is absent; if it
+    /// was asked for by name, that is a failure.
     pub fn of(asked: &[Contestant], workloads: &Workloads, force: bool) -> Result<Self, Failure> {
         let (preload, missing) = match Preload::find() {
             Ok(preload) => (Some(preload), None),
-            Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error.into()),
+            Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error),
             Err(error) => (None, Some(error.to_string())),
         };
         let mut each_once: Vec<Contestant> = Vec::new();
@@ -70,7 +70,7 @@ impl Roster {
         (present, absent)
     }
 
-    /// LD_PRELOAD for a contestant's process; what others have put there is kept.
+    /// LD_PRELOAD for a contestant's process. Other libraries in it are kept.
     pub fn ld_preload(&self, contestant: Contestant) -> OsString {
         match &self.preload {
             None => env::var_os("LD_PRELOAD").unwrap_or_default(),
@@ -78,12 +78,11 @@ impl Roster {
         }
     }
 
-    /// The library.
     pub fn preload_path(&self) -> Option<&Path> {
         self.preload.as_ref().map(Preload::path)
     }
 
-    /// Warns if glibc's side ran on another library, such as another copy of furwock's.
+    /// Warns if glibc's side used another library, such as another copy of furwock's.
     pub fn not_glibc<'a>(runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
         let from = |run: &'a Run| Path::new(&run.report.locks_from);
         let is_glibc = |file: &Path| {

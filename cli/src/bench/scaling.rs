@@ -39,7 +39,7 @@ pub struct ScalingArguments {
     #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// Implementations [default: all that are installed and can run the workload]
+    /// Implementations to measure [default: all that are installed and can run the workload]
     #[arg(long = "impl", value_name = "LIST", value_delimiter = ',')]
     pub implementations: Vec<Contestant>,
 
@@ -52,7 +52,7 @@ const WORDS: [u32; 7] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000];
 const THREADS: [u32; 6] = [1, 4, 16, 64, 256, 1024];
 const WORDS_IN_ONE: [u32; 7] = [1, 4, 16, 64, 120, 512, 4096];
 
-/// How many points are a curve's end.
+/// How many points make up the end of a curve.
 const END: usize = 3;
 
 pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
@@ -63,7 +63,7 @@ pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<
     let findings = suite.benchmarks.iter().filter_map(finding).collect();
     let mut outcome = Outcome::new("bench scaling", suite, outputs, baseline);
     outcome.answer = Answer { text, findings, instead_of_tables: true, ..Answer::default() };
-    outcome.tell()
+    outcome.write()
 }
 
 fn benchmarks() -> Vec<Benchmark> {
@@ -161,9 +161,9 @@ fn costs(results: &BenchmarkResults, contestant: Contestant, figure: &Figure) ->
 
 /// How furwock's cost grows, and the others'.
 fn finding(results: &BenchmarkResults) -> Option<Finding> {
-    /// Growth that doesn't matter.
+    /// Up to this exponent cost is as good as flat.
     const FLAT: f64 = 0.25;
-    /// Growth that is near to linear.
+    /// Above this exponent growth is nearly linear.
     const STEEP: f64 = 0.7;
     let figure = &results.benchmark.figures[0];
     let grown = |contestant| {
@@ -201,8 +201,8 @@ fn finding(results: &BenchmarkResults) -> Option<Finding> {
     })
 }
 
-/// Which figures' growth the text has: the one that ranks, all of those that only this suite has,
-/// and what waking costs the waker.
+/// The figures whose growth the text shows: the one that ranks, all that only this suite has, and
+/// the waker's processor time.
 fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
     let own = results.benchmark.workload == "table";
     let figures = results.benchmark.figures.iter().enumerate();
@@ -212,8 +212,8 @@ fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
     })
 }
 
-/// Each curve's ends, its exponent, and that of its end: some costs are flat until something
-/// overflows.
+/// Each curve's first and last point, its exponent, and that of its end: some costs are flat until
+/// a table is full.
 fn exponents(results: &BenchmarkResults) -> String {
     let mut rows = Vec::new();
     for figure in shown(results) {

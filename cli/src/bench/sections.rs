@@ -34,8 +34,7 @@ impl Sections {
         Ok(Sections::new(amount(critical)?, amount(other)?))
     }
 
-    /// One lock call in `sample` is timed: with sections shorter than the reading of a clock, the
-    /// clock would be measured.
+    /// One lock call in `sample` is timed: reading the clock takes longer than a short section.
     fn sample(self) -> f64 {
         match self.critical_us + self.other_us {
             0.0 => 64.0,

@@ -23,7 +23,7 @@ pub struct CaseSpeeds {
     pub speeds: Vec<Vec<f64>>,
 }
 
-/// One of furwock's two in one case.
+/// One of furwock's contestants in one case.
 #[derive(Serialize)]
 pub struct Standing {
     case: String,
@@ -33,7 +33,7 @@ pub struct Standing {
     over_glibc: Option<Ratio>,
 }
 
-/// One's speed over another's.
+/// The speed of one contestant, divided by that of another.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub ratio: f64,
@@ -94,7 +94,7 @@ impl Speeds<'_> {
         }
     }
 
-    /// Of furwock's own in each case.
+    /// The standings of furwock's own in each case.
     pub fn standings(&self) -> Vec<Standing> {
         let of_case = |case| self.ours().map(move |contestant| self.standing(case, contestant));
         self.cases.iter().flat_map(of_case).collect()
@@ -119,7 +119,7 @@ impl Speeds<'_> {
         })
     }
 
-    /// Over each peer and over the best of each case, of furwock's own.
+    /// The means of furwock's own over each peer and over the best of each case.
     pub fn means(&self) -> Vec<Mean> {
         let over = || self.peers().map(Some).chain([None]);
         let of = |contestant| over().filter_map(move |peer| self.mean(contestant, peer));
@@ -222,7 +222,7 @@ mod tests {
         [Contestant::Furwock, Contestant::FurwockPreload, Contestant::Glibc, Contestant::Std];
 
     fn speeds(cases: &[[Option<f64>; 4]]) -> Speeds<'static> {
-        // Three rounds of each, so close together that a tenth tells.
+        // Three rounds of each, so close together that a tenth is a difference.
         let rounds = |speed: &Option<f64>| {
             speed.map_or(Vec::new(), |speed| vec![0.99 * speed, speed, 1.01 * speed])
         };
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn renders_who_is_there() {
+    fn renders_the_contestants_that_were_measured() {
         let text = speeds(&[[Some(4.0), None, Some(1.0), Some(2.0)]]).render();
         let text = anstream::adapter::strip_str(&text).to_string();
         let lines: Vec<&str> = text.lines().collect();

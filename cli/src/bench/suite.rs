@@ -15,7 +15,7 @@ use crate::measuring::output::Outputs;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{interrupt, progress_bar};
 
-/// Noisy rounds that are dropped, for each contestant in each case: bounds the time that noise
+/// How many noisy rounds of each contestant in each case are dropped: limits the time that noise
 /// costs.
 const RETRIES: usize = 1;
 /// The overhead of a round: a process, its threads, a probe for noise.
@@ -34,7 +34,7 @@ pub struct Effort {
     pub seed: u64,
     /// Do the contestants of a round belong together, so that noise repeats all of them?
     pub paired: bool,
-    /// Run where the preload can't act?
+    /// Run even if the preload can't act?
     pub force: bool,
 }
 
@@ -229,7 +229,7 @@ impl Suite {
     }
 }
 
-/// Refuses a case that can't be started at once, not after minutes of others.
+/// Refuses a case with too many threads before anything is measured.
 fn check_threads(benchmarks: &[Benchmark]) -> Result<(), Failure> {
     let Some(limit) = limits::threads() else { return Ok(()) };
     let cases = benchmarks.iter().flat_map(|each| each.cases.iter().map(move |case| (each, case)));
@@ -257,7 +257,7 @@ fn no_contestants(benchmarks: &[BenchmarkResults]) -> Failure {
     Failure::new(STATUS_USAGE, lines.join("\n"))
 }
 
-/// A length of time as people say it.
+/// A length of time, rounded.
 pub fn minutes(time: Duration) -> String {
     match time.as_secs_f64().ceil() as u64 {
         1 => "1 second".to_owned(),
@@ -271,7 +271,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn estimates_are_said_in_round_numbers() {
+    fn estimates_are_round_numbers() {
         let said = |seconds| minutes(Duration::from_secs_f64(seconds));
         assert_eq!(said(0.2), "1 second");
         assert_eq!(said(89.0), "89 seconds");

@@ -137,7 +137,7 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
         instead_of_tables: true,
         method: method(),
     };
-    outcome.tell()
+    outcome.write()
 }
 
 /// A row: one figure of one case.

@@ -28,7 +28,7 @@ fn method() -> Vec<String> {
         "glibc and furwock run in turn, in pairs whose order alternates; each run is a process of \
          its own. Figures are medians. A verdict is a two-sided sign test over the pairs, at 1/16: \
          of 5 to 8 pairs all must point the same way, of 9 to 11 all but one. A median within 1 % \
-         counts as no difference.",
+         of 1 counts as no difference.",
         "A pair during which a CPU was away for more than a millisecond (probed before and after) \
          is repeated, up to a limit.",
     ];

@@ -1,4 +1,4 @@
-//! Events that a thread can wait for many at a time. Each event counts its signals, and a waiter
+//! Events of which a thread can wait for many at once. Each event counts its signals, and a waiter
 //! takes one.
 
 use std::sync::atomic::{
@@ -17,8 +17,8 @@ pub trait Events: Send + Sync + Sized + 'static {
     /// Waits for the same events again and again.
     type Waiter<'e>;
 
-    /// `shared` events that threads wait for together, and after them `own` events for each of
-    /// which one thread waits alone; or why there can't be as many.
+    /// `shared` events that many threads wait for, then `own` events that one thread each waits
+    /// for; or why there can't be so many.
     fn new(shared: usize, own: usize) -> Result<Self, String>;
 
     /// A waiter for any of the shared events.
@@ -33,7 +33,7 @@ pub trait Events: Send + Sync + Sized + 'static {
     fn take_own(&self, event: usize);
 }
 
-/// A word each, which counts; threads wait only while it is zero.
+/// Each event is a word that counts signals; threads wait only while it is zero.
 pub struct WordEvents<W> {
     words: Box<[AtomicU32]>,
     shared: usize,
@@ -72,7 +72,7 @@ impl<W: ManyWords> Events for WordEvents<W> {
         loop {
             let at = match W::wait_any(waiter) {
                 Some(at) => take_from(&self.words[at]).then_some(at),
-                // Unknown which.
+                // It doesn't say which.
                 None => (0..self.shared)
                     .find(|at| self.words[*at].load(Relaxed) != 0 && take_from(&self.words[*at])),
             };
@@ -90,7 +90,7 @@ impl<W: ManyWords> Events for WordEvents<W> {
     }
 }
 
-/// An eventfd each, in semaphore mode, waited for by poll(2), or by read(2) where it is alone.
+/// Each event is an eventfd in semaphore mode. Threads wait for many by poll(2), for one by read(2).
 pub struct FdEvents {
     fds: Vec<OwnedFd>,
     shared: usize,
@@ -141,8 +141,8 @@ impl Events for FdEvents {
     }
 }
 
-/// The whole list under one mutex, with one condition variable for all threads that wait for the
-/// shared events, and one for each event that only one thread waits for.
+/// All counts under one mutex, with one condition variable for the shared events, and one for each
+/// event that only one thread waits for.
 pub struct MonitorEvents<F: Monitors> {
     counts: F::Monitor<Vec<u32>>,
     shared: usize,

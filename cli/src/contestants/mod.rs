@@ -1,15 +1,15 @@
 //! The implementations that are measured. The workloads are written against small traits and
-//! compiled for each implementation: no call through a table stands between loop and lock.
+//! compiled for each implementation, so that the loop calls the lock directly.
 //!
 //! A workload has a table of contestants: each with the workload's own function, compiled for the
 //! contestant's locks, words or semaphores (`locks::monitors!` and the like make them).
 
 pub mod barriers;
-pub mod beds;
 pub mod events;
 pub mod locks;
 pub mod semaphores;
 pub mod turns;
+pub mod wait_queues;
 pub mod words;
 
 use std::fmt;
@@ -22,7 +22,7 @@ use locks::Library;
 
 macro_rules! contestants {
     ($($variant:ident $name:literal $help:literal)*) => {
-        /// An implementation, and in what kind of process it is measured.
+        /// An implementation, and the kind of process in which it is measured.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Contestant {
             $(#[doc = $help] $variant,)*
@@ -71,13 +71,13 @@ impl ValueEnum for Contestant {
 }
 
 impl Contestant {
-    /// furwock's own; all others are its peers.
+    /// Is it one of furwock's own? All others are peers.
     pub fn is_ours(self) -> bool {
         use Contestant::{Furwock, FurwockPreload, FurwockTable};
         matches!(self, Furwock | FurwockTable | FurwockPreload)
     }
 
-    /// The name, as far as a narrow column has room for it.
+    /// The name, short enough for a narrow column.
     pub fn heading(self) -> &'static str {
         match self {
             Contestant::FurwockPreload => "preload",
@@ -128,7 +128,8 @@ pub fn names_of<Function>(table: &Table<Function>) -> Vec<Contestant> {
     table.iter().map(|(contestant, _)| *contestant).collect()
 }
 
-/// The function of one of them. glibc's and the preload's are the same: pthread's or libc's.
+/// A contestant's function. That of glibc and of the preload is the same: they differ in the
+/// process's LD_PRELOAD.
 pub fn choose<Function: Copy>(
     table: &Table<Function>,
     wanted: Contestant,

@@ -78,8 +78,8 @@ impl Semaphore for PosixSemaphore {
     }
 }
 
-/// A textbook semaphore on the kernel's futex: one word has the permits, another counts the
-/// waiters, as in `sem_t`.
+/// A textbook semaphore on the kernel's futex: as in `sem_t`, one word counts the permits, another
+/// the waiters.
 pub struct KernelSemaphore(Padded<Permits>);
 
 struct Permits {

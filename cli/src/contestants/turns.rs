@@ -1,4 +1,4 @@
-//! The lightest ways in which one thread can wake another, each as a place where two pass a turn.
+//! The cheapest ways in which one thread can wake another: two players pass a turn.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{
@@ -14,7 +14,7 @@ use super::semaphores::Semaphore;
 use super::words::Words;
 use crate::harness::Padded;
 
-/// Of players 0 and 1.
+/// A turn that players 0 and 1 pass to each other.
 pub trait Turns: Send + Sync + 'static {
     fn new() -> Self;
 
@@ -93,7 +93,7 @@ impl Turns for ParkTurns {
     fn give_to(&self, player: usize) {
         let parked = &self.0[player].0;
         parked.turn.store(true, Release);
-        // A player that isn't there yet will find its turn.
+        // A player that hasn't come yet will find its turn.
         if let Some(thread) = parked.thread.get() {
             thread.unpark();
         }

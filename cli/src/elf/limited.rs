@@ -6,14 +6,14 @@ use std::ops::Range;
 
 use object::{ReadCache, ReadRef};
 
-/// More than the headers of any program take, and little enough to keep.
+/// More than the headers of any program need, and little enough to keep in memory.
 pub const MOST_BYTES: u64 = 64 << 20;
 
 /// Strings are read one by one, up to so many bytes.
 const STRING: u64 = 4096;
 
-/// A file of which no more than a budget is read, and kept: every read counts, also of what was
-/// read before.
+/// A file of which no more than a budget is read and kept. Every read counts, even of bytes that
+/// were read before.
 #[derive(Clone, Copy)]
 pub struct Limited<'a> {
     pub file: &'a ReadCache<&'a File>,

@@ -16,13 +16,13 @@ use super::limited::Limited;
 
 const BLOCK: usize = 1 << 20;
 
-/// No more of a table is looked at: a file may say that it has any number of symbols.
+/// At most this much of a table is read: a file may claim any number of symbols.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// The name may end other names, too; this many places in the strings are looked for.
+/// Other names may end with this one; at most this many places in the strings are considered.
 const MOST_PLACES: usize = 1 << 10;
 
-/// Whether the table of this type in the file, the first if there are several, defines `name`.
+/// Whether the first table of this type in the file defines `name`.
 pub fn defines<'data, Header: FileHeader>(
     file: &File,
     endian: Header::Endian,
@@ -63,7 +63,7 @@ fn extent<Header: FileHeader>(
     start..start.saturating_add(size.min(MOST_BYTES))
 }
 
-/// The offsets in `strings` at which `name` stands, whole or as the end of another.
+/// The offsets in `strings` of `name`, whole or as the end of another name.
 fn places_of(file: &File, strings: Range<u64>, name: &[u8]) -> Vec<u32> {
     let needle = [name, b"\0"].concat();
     let finder = Finder::new(&needle);
@@ -110,7 +110,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Whether all of it could be read.
+/// Returns whether all of it could be read.
 fn read(file: &File, range: Range<u64>, block: &mut Vec<u8>) -> bool {
     block.resize((range.end - range.start) as usize, 0);
     file.read_exact_at(block, range.start).is_ok()

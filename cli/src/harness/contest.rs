@@ -52,13 +52,13 @@ struct Contest<S> {
     progress: Box<[Padded<AtomicU64>]>,
 }
 
-/// A thread's place in the contest.
-pub struct Seat<'a, S> {
+/// A thread of the contest.
+pub struct Contender<'a, S> {
     contest: &'a Contest<S>,
     pub index: usize,
 }
 
-impl<'a, S> Seat<'a, S> {
+impl<'a, S> Contender<'a, S> {
     pub fn plan(&self) -> &'a Plan {
         &self.contest.plan
     }
@@ -72,7 +72,7 @@ impl<'a, S> Seat<'a, S> {
         !self.contest.stop.0.load(Relaxed)
     }
 
-    /// Publishes how many operations this thread has done.
+    /// Publishes how many operations this thread has done so far.
     #[inline]
     pub fn note(&self, operations: u64) {
         self.contest.progress[self.index].0.store(operations, Relaxed);
@@ -86,7 +86,11 @@ pub struct Outcome<S, Tally> {
 }
 
 /// Runs `operate` in all threads from the same moment on, until the time is up.
-pub fn run<S, Tally>(plan: Plan, shared: S, operate: fn(&Seat<'_, S>) -> Tally) -> Outcome<S, Tally>
+pub fn run<S, Tally>(
+    plan: Plan,
+    shared: S,
+    operate: fn(&Contender<'_, S>) -> Tally,
+) -> Outcome<S, Tally>
 where
     S: Send + Sync + 'static,
     Tally: Send + 'static,
@@ -106,7 +110,7 @@ where
     });
     let threads = spawn_all(threads, &contest, move |contest, index| {
         contest.gate.pass();
-        operate(&Seat { contest, index })
+        operate(&Contender { contest, index })
     });
 
     let usage = contest.gate.start();
@@ -117,7 +121,7 @@ where
     Outcome { shared: sole_owner(contest).shared, tallies, used }
 }
 
-/// The threads dropped their shares before they ended, and the watchdog holds one only while it
+/// The threads dropped their references before they ended, and the watchdog has one only while it
 /// reports.
 fn sole_owner<T>(mut shared: Arc<T>) -> T {
     loop {

@@ -1,5 +1,5 @@
-//! A place of its own in memory.
+//! Values that share no cache line.
 
-/// Alone on its cache lines: a neighbour would blur what is measured.
+/// Alone on its cache lines: false sharing would distort the measurement.
 #[repr(align(128))]
 pub struct Padded<T>(pub T);

@@ -1,4 +1,4 @@
-//! The `key=value` words that a workload is given.
+//! The `key=value` parameters of a workload.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -68,7 +68,7 @@ impl Parameters {
         self.contestants().map(|contestants| contestants[0])
     }
 
-    /// At least one of them, all of which can be measured on this machine.
+    /// The implementations, at least one, all of which can be measured on this machine.
     pub fn contestants(&mut self) -> Result<Vec<Contestant>, Failed> {
         let names = self.take("impl", Contestant::Glibc.name().to_owned())?;
         let named = |name| {
@@ -95,7 +95,7 @@ impl Parameters {
         Ok(loops)
     }
 
-    /// Refuses parameters that nothing took.
+    /// Refuses parameters that were not taken.
     pub fn finish(self) -> Result<(), Failed> {
         match self.0.into_keys().next() {
             None => Ok(()),

@@ -7,22 +7,22 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::parameters::{Failed, Parameters};
 
-static DEALT_OUT: AtomicBool = AtomicBool::new(false);
+static PINNED: AtomicBool = AtomicBool::new(false);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
-/// The CPUs that the process may use, read before any of its threads is bound to one: a thread
-/// that is bound could not find out.
+/// The CPUs that the process may use, read before any of its threads is bound: a bound thread sees
+/// only its own CPU.
 static ALLOWED: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// The parameter of all workloads that keeps each of their threads on one CPU.
+/// The parameter `pin`, which all workloads have: each of their threads stays on one CPU.
 pub fn take(parameters: &mut Parameters) -> Result<(), Failed> {
     allowed();
-    DEALT_OUT.store(parameters.flag("pin")?, Relaxed);
+    PINNED.store(parameters.flag("pin")?, Relaxed);
     Ok(())
 }
 
 /// Called by each thread that a workload starts.
-pub fn settle() {
-    if DEALT_OUT.load(Relaxed) {
+pub fn bind_this_thread() {
+    if PINNED.load(Relaxed) {
         stay_on_one_cpu(NEXT.fetch_add(1, Relaxed));
     }
 }
@@ -34,7 +34,7 @@ fn allowed() -> &'static [usize] {
     })
 }
 
-/// A CPU that this process may use, another for each index as far as they go.
+/// Binds the calling thread to one of the CPUs that this process may use, by turns.
 pub fn stay_on_one_cpu(index: usize) {
     let cpus = allowed();
     if cpus.is_empty() {

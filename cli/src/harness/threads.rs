@@ -1,4 +1,4 @@
-//! Threads by pthread_create, so that a preload finds here what it finds in any program.
+//! Threads by pthread_create, as other programs start theirs, so that a preload sees the same.
 
 use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
@@ -16,8 +16,7 @@ pub struct Thread<T> {
     result: PhantomData<T>,
 }
 
-/// Starts a thread; `stack_bytes` of 0 stands for the default, less than the minimum for the
-/// minimum.
+/// Starts a thread. `stack_bytes` of 0 means the default; less than the minimum means the minimum.
 pub fn spawn<T, F>(stack_bytes: usize, body: F) -> Thread<T>
 where
     T: Send + 'static,
@@ -34,7 +33,7 @@ where
     });
     if code == libc::EAGAIN {
         let limit = limits::threads().map_or_else(String::new, |limit| format!("; {limit}"));
-        fail_now(format!("the system starts no more threads{limit}"));
+        fail_now(format!("the system can't start more threads{limit}"));
     }
     expect("pthread_create", code);
     // SAFETY: pthread_create succeeded, so it has written the id.
@@ -92,7 +91,7 @@ fn stack_bytes_min() -> usize {
 extern "C" fn enter<T, F: FnOnce() -> T>(body: *mut c_void) -> *mut c_void {
     // SAFETY: `spawn` passed a box of F, and nothing else takes it.
     let body = unsafe { Box::from_raw(body.cast::<F>()) };
-    pinning::settle();
+    pinning::bind_this_thread();
     Box::into_raw(Box::new(body())).cast::<c_void>()
 }
 

@@ -1,4 +1,4 @@
-//! What this process has used of the machine so far.
+//! Time and context switches that this process has used so far.
 
 use std::time::Instant;
 
@@ -12,7 +12,7 @@ pub struct Usage {
     involuntary_switches: f64,
 }
 
-/// What it used since then.
+/// What the process used since then.
 pub struct Used {
     pub wall_s: f64,
     /// In the program and in the kernel; `system_s` is the kernel's part.

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_recorded_is_no_wait() {
+    fn without_records_waits_are_zero() {
         assert_eq!(Waits::default().figures("")["wait_p99_s"], 0.0);
     }
 }

@@ -1,4 +1,4 @@
-//! Bounds every wait of a workload: a hang becomes a result.
+//! Limits how long a workload may run: a hang becomes a result.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -14,7 +14,7 @@ type Progress = Box<dyn Fn() -> Figures + Send + Sync>;
 
 static PROGRESS: OnceLock<Progress> = OnceLock::new();
 
-/// What the watchdog reports of a workload that hangs: how far it got.
+/// Sets what the watchdog reports of a workload that hangs: how far it got.
 pub fn report(progress: impl Fn() -> Figures + Send + Sync + 'static) {
     // A process runs one workload; only unit tests run more, and they have no watchdog.
     let _ = PROGRESS.set(Box::new(progress));

@@ -8,8 +8,8 @@ use std::sync::atomic::{
 };
 use std::time::{Duration, Instant};
 
-/// Turns the crank `loops` times. Each turn depends on the one before, so that neither compiler
-/// nor CPU can take a short cut.
+/// Computes for `loops` iterations. Each depends on the one before, so that neither compiler nor
+/// CPU can take a short cut.
 #[inline(never)]
 pub fn spin(loops: u64) {
     let mut state: u64 = black_box(0x9E37_79B9_7F4A_7C15);
@@ -21,7 +21,8 @@ pub fn spin(loops: u64) {
     black_box(state);
 }
 
-/// Loops a microsecond, from the fastest of many short trials: the slower ones were disturbed.
+/// Iterations of `spin` in a microsecond, from the fastest of many short trials: the slower ones
+/// were disturbed.
 pub fn calibrate() -> f64 {
     const LOOPS: u64 = 200_000;
     const TRIALS: usize = 40;
@@ -34,8 +35,8 @@ pub fn calibrate() -> f64 {
     LOOPS as f64 / (fastest.max(Duration::from_nanos(1)).as_secs_f64() * 1e6)
 }
 
-/// What no lock can go below, in seconds: a compare-and-exchange and an exchange on a word that is
-/// in this processor's cache. Measured once, as above.
+/// The least time of any lock and unlock, in seconds: a compare-and-exchange and an exchange on a
+/// word that is in this processor's cache. Measured once, as above.
 pub fn floor_s() -> f64 {
     static FLOOR: OnceLock<f64> = OnceLock::new();
     *FLOOR.get_or_init(|| {
@@ -56,7 +57,7 @@ pub fn floor_s() -> f64 {
 pub fn take_and_release(word: &AtomicU32, pairs: u64) {
     for _ in 0..pairs {
         assert!(word.compare_exchange(0, 1, Acquire, Relaxed).is_ok());
-        // Looked at, as an unlock does: a compiler may turn other exchanges into stores.
+        // The result is used, as in an unlock: a compiler may turn an unused one into a store.
         assert!(word.swap(0, Release) == 1);
     }
 }

@@ -39,7 +39,7 @@ pub enum Stdout {
     Keep,
 }
 
-/// What one run took, from wait4's account of the process and the children that it waited for.
+/// What one run took: wait4's account of the process and of the children that it waited for.
 #[derive(Serialize, Clone, Copy, Debug, Default)]
 pub struct Sample {
     pub wall_s: f64,
@@ -47,7 +47,7 @@ pub struct Sample {
     pub system_s: f64,
     pub voluntary_switches: f64,
     pub involuntary_switches: f64,
-    /// Not less than furwock's own: a process starts out as its parent's image.
+    /// At least furwock's own: a process starts as a copy of its parent.
     pub peak_rss_kib: f64,
 }
 
@@ -130,7 +130,7 @@ fn wait_until_over(child: Pid, deadline: Option<Instant>) -> io::Result<Option<E
 }
 
 fn stop(group: Pid, signal: Signal) {
-    // Fails only if the group is gone, which is what it is for.
+    // Fails only if the group is gone already.
     let _ = kill_process_group(group, signal);
 }
 

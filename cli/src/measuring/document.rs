@@ -12,7 +12,7 @@ pub struct Document<'a, Results> {
     /// The words after `furwock`.
     command: Vec<String>,
     machine: &'a Machine,
-    /// The library that was put beneath programs, if any.
+    /// The library that was preloaded, if any.
     preload: Option<&'a Path>,
     #[serde(flatten)]
     results: Results,

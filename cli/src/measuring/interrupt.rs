@@ -1,4 +1,4 @@
-//! Ctrl-C asks for what has been measured so far; a second one ends furwock as usual.
+//! Ctrl-C asks for the results so far; a second one ends furwock as usual.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

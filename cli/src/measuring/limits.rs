@@ -1,4 +1,4 @@
-//! How many threads a process can have on this system, and which limit allows no more.
+//! How many threads a process can have on this system, and which limit says so.
 
 use std::fmt;
 use std::fs;
@@ -25,13 +25,13 @@ impl fmt::Display for ThreadLimit {
     }
 }
 
-/// The narrowest of the limits; none if nothing limits.
+/// The lowest of the limits, if there is any.
 pub fn threads() -> Option<ThreadLimit> {
     let known =
         [of_mappings(), of_kernel(), of_pids(), of_user(), of_control_group(), of_address_space()];
-    let narrowest = known.into_iter().flatten().min_by_key(|limit| limit.threads)?;
-    let threads = narrowest.threads.saturating_sub(THREADS_BESIDE);
-    Some(ThreadLimit { threads, ..narrowest })
+    let lowest = known.into_iter().flatten().min_by_key(|limit| limit.threads)?;
+    let threads = lowest.threads.saturating_sub(THREADS_BESIDE);
+    Some(ThreadLimit { threads, ..lowest })
 }
 
 fn number(path: impl AsRef<Path>) -> Option<u64> {
@@ -47,7 +47,7 @@ fn of_mappings() -> Option<ThreadLimit> {
     })
 }
 
-/// Threads of the whole system; what runs now isn't counted exactly.
+/// Threads of the whole system. (The number of those that run now is approximate.)
 fn of_kernel() -> Option<ThreadLimit> {
     let most = number("/proc/sys/kernel/threads-max")?;
     let threads = most.saturating_sub(running());
@@ -78,7 +78,7 @@ fn of_address_space() -> Option<ThreadLimit> {
     Some(ThreadLimit { threads, limit })
 }
 
-/// The kernel doesn't hold root to this one.
+/// This limit doesn't apply to root.
 fn of_user() -> Option<ThreadLimit> {
     if rustix::process::geteuid().is_root() {
         return None;

@@ -46,7 +46,7 @@ impl Outputs {
         document: &impl Serialize,
     ) -> Result<(), Failure> {
         let json_is_printed = self.json.as_deref() == Some(Path::new("-"));
-        let told = if json_is_printed { print_error(text) } else { print(text) };
+        let text = if json_is_printed { print_error(text) } else { print(text) };
         let csv = write_to(self.csv.as_deref(), csv);
         let page = write_to(self.report.as_deref(), |path| fs::write(path, report::html(&page())));
         let json = || serde_json::to_string_pretty(document).expect("plain data") + "\n";
@@ -55,7 +55,7 @@ impl Outputs {
         } else {
             write_to(self.json.as_deref(), |path| fs::write(path, json()))
         };
-        told.and(csv).and(page).and(json)
+        text.and(csv).and(page).and(json)
     }
 }
 
@@ -82,7 +82,7 @@ pub fn write_to(
 /// Warns if a file can't be written as things are now.
 pub fn warn_of(path: &Path) {
     if let Err(failure) = check_writable(path) {
-        anstream::eprintln!("furwock: as it is now, {failure}");
+        anstream::eprintln!("furwock: warning: {failure}");
     }
 }
 

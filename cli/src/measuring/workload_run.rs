@@ -11,7 +11,7 @@ use super::interrupt;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::harness::{Report, calibrate};
 
-/// What a workload's own watchdog gets to report a hang before the workload is killed.
+/// How long a workload's own watchdog may take to report a hang before the workload is killed.
 const REPORTING: Duration = Duration::from_secs(5);
 
 /// A run whose check succeeded.
@@ -37,7 +37,7 @@ impl Stop {
 pub struct Workloads {
     executable: PathBuf,
     timeout: Duration,
-    /// The same for all runs, so that the same length of work is the same work.
+    /// The same for all runs, so that equal lengths of work are equal work.
     pub loops_per_us: f64,
 }
 

@@ -46,7 +46,7 @@ pub fn description(chart: &Chart) -> String {
     )
 }
 
-/// Which points are missing from the picture, and why.
+/// How many points are missing from the picture, and why.
 pub fn omission(chart: &Chart) -> Option<String> {
     const WHY: &str = "a logarithmic axis cannot show zero or infinity";
     let points = chart.series.iter().flat_map(|series| &series.points);

@@ -81,7 +81,7 @@ fn legend(map: &HeatMap) -> String {
         legend += r#" <span><i class="even">≈</i> no difference that the rounds support</span>"#;
     }
     if cells().any(|cell| matches!(cell, HeatCell::Failed)) {
-        legend += r#" <span><i class="failed">failed</i> did not end well</span>"#;
+        legend += r#" <span><i class="failed">failed</i> the run or its check failed</span>"#;
     }
     if cells().any(|cell| matches!(cell, HeatCell::Absent)) {
         legend += r#" <span><i class="absent">—</i> not measured</span>"#;

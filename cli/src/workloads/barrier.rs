@@ -20,7 +20,7 @@ use crate::values::threads;
 
 /// Threads that meet at a barrier, round after round
 ///
-/// Implementations without a barrier are measured with a count, a mutex and a condition variable.
+/// An implementation without barriers is measured with a count, a mutex and a condition variable.
 #[derive(Args)]
 pub struct Arguments {
     /// Numbers of threads
@@ -138,7 +138,7 @@ fn meet<B: Barrier>(shared: &Shared<B>, index: usize) -> u64 {
         }
         shared.rounds[index].0.store(round, Relaxed);
         shared.barrier.wait();
-        // All have come to this round, and none can be past the next.
+        // All threads have come to this round, and none can be past the next.
         torn += u64::from(!(round..=round + 1).contains(&neighbour.load(Relaxed)));
         if shared.last_round.load(Relaxed) <= round {
             break;

@@ -1,6 +1,7 @@
 //! cond, after the cond-perf test of Molnar's requeue patch (2003): many threads wait on one
 //! condition variable, a broadcast wakes them all, and each must have the mutex before it can go
-//! on. The last tells the main thread, by a second condition variable, and the next round begins.
+//! on. The last signals a second condition variable, on which the main thread waits for the round's
+//! end.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -30,7 +31,7 @@ pub struct Arguments {
     #[arg(short = 'r', long = "broadcasts", value_name = "N", value_parser = count)]
     pub broadcasts: Option<u32>,
 
-    /// Is the mutex held during the broadcast?
+    /// Whether the mutex is held during the broadcast
     #[arg(short = 'k', long, value_name = "LIST", value_delimiter = ',', default_value = "no,yes")]
     mutex_kept: Vec<Kept>,
 }

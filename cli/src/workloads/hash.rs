@@ -1,5 +1,5 @@
-//! hash, after `perf bench futex hash`: each thread waits on its own words in turn, with a value
-//! that they don't hold, so that only the way to a word's queue and back is measured.
+//! hash, after `perf bench futex hash`: each thread waits on its own words in turn. They don't hold
+//! the expected value, so that only the way to a word's queue and back is measured.
 
 use std::hint::black_box;
 use std::sync::atomic::AtomicU32;
@@ -12,15 +12,15 @@ use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure};
 use crate::contestants::words::{self, Words, shared_words};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
+use crate::harness::contest::{self, Contender, Outcome, Plan, summarise};
 use crate::harness::{Failed, Figures, Parameters, spawn};
 use crate::measuring::machine::cpus;
 use crate::values::{count, threads};
 
-/// Waits on words that don't hold the expected value: the way into the table and out again
+/// Waits that return at once, since the word doesn't hold the expected value
 ///
-/// As `perf bench futex hash`: each thread has its own words, and operations a second and thread
-/// count.
+/// Measures the way into the table and out again, as `perf bench futex hash`: each thread has its
+/// own words; ranked by operations a second and thread.
 #[derive(Args)]
 pub struct Arguments {
     /// Numbers of threads [default: 1 and the number of CPUs]
@@ -131,23 +131,23 @@ fn check(tallies: &[Tally]) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!(
-            "of {operations} waits {mismatches} were told that the word holds another value"
+            "of {operations} waits only {mismatches} reported that the word holds another value"
         ))
     }
 }
 
-fn operate<W: Words>(seat: &Seat<'_, usize>) -> Tally {
-    let words: Vec<AtomicU32> = (0..*seat.shared()).map(|_| AtomicU32::new(0)).collect();
+fn operate<W: Words>(contender: &Contender<'_, usize>) -> Tally {
+    let words: Vec<AtomicU32> = (0..*contender.shared()).map(|_| AtomicU32::new(0)).collect();
     let (mut operations, mut mismatches) = (0, 0);
-    while seat.goes_on() {
+    while contender.goes_on() {
         // In runs, so that a huge array doesn't keep the thread from seeing the end.
         for run in words.chunks(1024) {
             for word in run {
                 mismatches += u64::from(!W::wait(black_box(word), OTHER));
             }
             operations += run.len() as u64;
-            seat.note(operations);
-            if !seat.goes_on() {
+            contender.note(operations);
+            if !contender.goes_on() {
                 break;
             }
         }
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rejects_waits_that_were_not_told() {
+    fn rejects_waits_that_report_no_mismatch() {
         let tally = |operations, mismatches| Tally { operations, mismatches };
         assert!(check(&[tally(3, 3), tally(2, 2)]).is_ok());
         assert!(check(&[tally(3, 3), tally(2, 1)]).is_err());

@@ -19,7 +19,7 @@ use crate::bench::figure::{CPU, Figure, PREEMPTIONS, SWITCHES};
 use crate::bench::sections::Sections;
 use crate::contestants::locks::Mutex;
 use crate::contestants::{Table, choose, names_of, table};
-use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
+use crate::harness::contest::{self, Contender, Outcome, Plan, summarise};
 use crate::harness::{Failed, Figures, Padded, Parameters, fail_now, spin};
 use crate::values::threads;
 
@@ -196,17 +196,17 @@ fn measure<M: Mutex<u64>>(plan: Plan, multi: bool) -> Result<Figures, String> {
     Ok(figures)
 }
 
-fn operate_alone<M: Mutex<u64>>(seat: &Seat<'_, ()>) -> u64 {
-    let (plan, mutex) = (seat.plan(), M::new(0));
+fn operate_alone<M: Mutex<u64>>(contender: &Contender<'_, ()>) -> u64 {
+    let (plan, mutex) = (contender.plan(), M::new(0));
     let mut operations = 0;
-    while seat.goes_on() {
+    while contender.goes_on() {
         mutex.with(|counter| {
             spin(plan.critical_loops);
             *counter += 1;
         });
         spin(plan.other_loops);
         operations += 1;
-        seat.note(operations);
+        contender.note(operations);
     }
     operations
 }

@@ -29,7 +29,7 @@ use crate::failure::{STATUS_FAILED, STATUS_USAGE};
 use crate::harness::{Failed, Figures, Parameters, Report};
 use crate::harness::{pinning, watchdog};
 
-/// One built-in workload, in this process; prints a line of JSON
+/// Run one built-in workload in this process, and print a line of JSON
 #[derive(Args)]
 pub struct WorkloadArguments {
     name: String,
@@ -111,7 +111,7 @@ registry! {
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.
 pub fn workload(arguments: &WorkloadArguments) -> i32 {
-    // If the reader of the report is killed, nothing else would end this process before its time.
+    // If the process that reads the report is killed, this one is to end too.
     let _ = set_parent_process_death_signal(Some(Signal::KILL));
     let result = match run(arguments) {
         Ok(figures) => Ok(figures),
@@ -147,7 +147,7 @@ fn grid<A: Copy, B: Copy>(outer: &[A], inner: &[B], case: impl Fn(A, B) -> Case)
     cases
 }
 
-/// A flag among the parameters, which are numbers.
+/// A flag as a parameter: parameters are numbers.
 fn number(flag: bool) -> f64 {
     f64::from(u8::from(flag))
 }

@@ -10,7 +10,7 @@ use crate::bench::figure::CONTENTION;
 use crate::bench::sections::Sections;
 use crate::contestants::locks::{Family, Mutex, families};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
+use crate::harness::contest::{self, Contender, Outcome, Plan, summarise_turns};
 use crate::harness::{Failed, Figures, Parameters, Waits, spin};
 use crate::values::threads;
 
@@ -90,8 +90,8 @@ pub fn take_turns<M: Mutex<u64>>(plan: Plan, mutex: M) -> Result<Figures, String
 }
 
 /// One thread: lock, work, count, unlock, work.
-fn operate<M: Mutex<u64>>(seat: &Seat<'_, M>) -> Tally {
-    let (plan, mutex) = (seat.plan(), seat.shared());
+fn operate<M: Mutex<u64>>(contender: &Contender<'_, M>) -> Tally {
+    let (plan, mutex) = (contender.plan(), contender.shared());
     let mut tally = Tally { operations: 0, waits: Waits::default() };
     // Read before the work and written after it: if another thread gets in, its count is lost. It
     // is not atomic on purpose: only the mutex keeps it right.
@@ -100,7 +100,7 @@ fn operate<M: Mutex<u64>>(seat: &Seat<'_, M>) -> Tally {
         spin(plan.critical_loops);
         *counter = seen + 1;
     };
-    while seat.goes_on() {
+    while contender.goes_on() {
         if tally.operations.is_multiple_of(plan.sample) {
             let start = Instant::now();
             mutex.with(|counter| {
@@ -112,7 +112,7 @@ fn operate<M: Mutex<u64>>(seat: &Seat<'_, M>) -> Tally {
         }
         spin(plan.other_loops);
         tally.operations += 1;
-        seat.note(tally.operations);
+        contender.note(tally.operations);
     }
     tally
 }

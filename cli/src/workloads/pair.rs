@@ -10,13 +10,13 @@ use crate::contestants::{Contestant, Table, choose, names_of};
 use crate::harness::{Failed, Figures, Gate, Parameters, spawn, spin, take_and_release};
 use crate::statistics::median;
 
-/// The figure that no lock can go below: a compare-and-exchange and an exchange.
+/// The figure of the least time that any lock takes: a compare-and-exchange and an exchange.
 pub const FLOOR: &str = "floor_ns";
 
 /// The kinds of pairs, as in the figures' names: `KIND_CONTESTANT_ns`.
 pub const KINDS: [&str; 3] = ["mutex", "read", "write"];
 
-/// Runs pairs: as many as it is called with.
+/// Runs this many pairs of calls.
 type Pairs = Box<dyn Fn(u64)>;
 
 /// One of the things measured.
@@ -39,13 +39,13 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let slices = given.count("slices", 100)?;
     let pairs = given.count("pairs", 10_000)? as u64;
     given.finish()?;
-    keep_company();
+    start_a_second_thread();
     Ok(measure(&contestants, slices, pairs)?)
 }
 
-/// Locks may omit locked instructions in a process of one thread. So a second thread sleeps for as
-/// long as the process lives.
-fn keep_company() {
+/// Locks may omit atomic instructions in a process of one thread. So a second thread sleeps as long
+/// as the process lives.
+fn start_a_second_thread() {
     let gate: &'static Gate = Box::leak(Box::new(Gate::new(1)));
     spawn(0, || gate.pass());
     gate.wait_for_all();
@@ -76,7 +76,7 @@ fn measure(contestants: &[Contestant], slices: usize, pairs: u64) -> Result<Figu
     Ok(subjects.into_iter().zip(times).map(figure).collect())
 }
 
-/// One thread alone can't tell a lock from none: two contend for it before it is measured.
+/// A single thread can't find out whether a lock excludes: two contend for it before it is measured.
 fn excludes<F: Family>(contestant: Contestant) -> Result<(), String> {
     const EACH: u64 = 10_000;
     let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));

@@ -1,4 +1,4 @@
-//! pingpong: pairs of threads wake each other in turn, by the lightest way of each implementation.
+//! pingpong: pairs of threads wake each other in turn, by each implementation's cheapest means.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -16,19 +16,19 @@ use crate::harness::{Failed, Figures, Gate, Parameters, Waits, figures, spawn, s
 use crate::measuring::machine::cpus;
 use crate::values::count;
 
-/// Two threads wake each other in turn, by the lightest way of each implementation
+/// Two threads wake each other in turn, by each implementation's cheapest means
 ///
 /// furwock, kernel: a word. glibc, furwock-preload: a semaphore each. std: park and unpark.
 /// parking_lot: parking_lot_core. event-listener: an event each. eventfd: read and write. Others: a
 /// mutex and a condition variable.
 #[derive(Args)]
 pub struct Arguments {
-    /// Pairs of threads at the same time
+    /// Numbers of pairs of threads
     #[arg(short = 'n', long, value_name = "LIST", value_delimiter = ',', value_parser = count)]
     #[arg(default_value = "1,8")]
     pairs: Vec<u32>,
 
-    /// Where the two of a pair run
+    /// Where the two threads of a pair run
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "same,different")]
     place: Vec<Where>,
 }
@@ -47,7 +47,7 @@ impl Workload for Arguments {
     fn benchmark(&self) -> Benchmark {
         Benchmark {
             title: "Ping-pong",
-            case_key: "Cases: where the two of a pair run x pairs.",
+            case_key: "Cases: where the two threads of a pair run x pairs.",
             what: "The two threads of a pair wake each other in turn.",
             figures: vec![
                 Figure::time("seconds_per_round_trip", "time from a turn to the next"),
@@ -59,7 +59,7 @@ impl Workload for Arguments {
             ],
             cases: grid(&self.place, &self.pairs, case),
             able: names_of(TABLE),
-            lacking: "way for one thread to wake another",
+            lacking: "way to wake a thread",
             unable: |case, _| {
                 let needs_two = case.parameter("place") == Some(f64::from(Where::Different as u8));
                 (needs_two && cpus() < 2).then(|| "there is one CPU".to_owned())

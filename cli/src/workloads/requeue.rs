@@ -1,5 +1,5 @@
 //! requeue, after `perf bench futex requeue`: threads sleep on one word, and the main thread moves
-//! so many of them at a time to another, until all are there.
+//! a number of them at a time to another, until all are there.
 
 use std::time::Instant;
 
@@ -8,15 +8,15 @@ use clap::Args;
 use super::Workload;
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
-use crate::contestants::beds::WordBed;
+use crate::contestants::wait_queues::WordQueue;
 use crate::contestants::words::{self, Words, shared_words};
 use crate::contestants::{Contestant, Table, choose, names_of};
-use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
+use crate::harness::sleepers::{Plan, Sleepers, cpu_time, repeat};
 use crate::harness::{Failed, Figures, Parameters, figures};
 use crate::statistics::median;
 use crate::values::{count, threads};
 
-/// Moves threads that sleep on one word to another
+/// Threads that sleep on one word are moved to another
 ///
 /// As `perf bench futex requeue`: the time until all are moved. (parking_lot moves one or all.)
 #[derive(Args)]
@@ -54,7 +54,7 @@ impl Workload for Arguments {
         };
         let benchmark = Benchmark {
             title: "Futex requeue",
-            case_key: "Cases: threads, moved so many at a time.",
+            case_key: "Cases: threads, and how many are moved at a time.",
             what: "Threads sleep on one word; one thread moves them to another word, where they \
                    stay asleep.",
             figures: vec![
@@ -90,26 +90,26 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
 
 fn measure<W: Words>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
     let threads = plan.threads;
-    let crowd = Crowd::<WordBed<W>>::gather(threads);
+    let sleepers = Sleepers::<WordQueue<W>>::start(threads);
     let (mut moving, mut cpu) = (vec![], vec![]);
-    let mut strangers = 0;
+    let mut miscounted = 0;
     repeat(plan.seconds, || {
-        crowd.put_to_sleep();
+        sleepers.put_to_sleep();
         let (start, start_cpu) = (Instant::now(), cpu_time());
         let mut moved = 0;
-        while moved < threads && !crowd.are_all_up() {
-            moved += crowd.bed().requeue(at_a_time.min(threads - moved));
+        while moved < threads && !sleepers.are_all_awake() {
+            moved += sleepers.queue().requeue(at_a_time.min(threads - moved));
         }
         moving.push(start.elapsed().as_secs_f64());
         cpu.push((cpu_time() - start_cpu).as_secs_f64());
-        let woken = crowd.bed().wake_moved();
-        strangers += usize::from((moved, woken) != (threads, threads));
-        crowd.wait_until_up();
+        let woken = sleepers.queue().wake_moved();
+        miscounted += usize::from((moved, woken) != (threads, threads));
+        sleepers.wait_until_awake();
     });
-    crowd.dismiss();
-    if strangers > 0 {
+    sleepers.finish();
+    if miscounted > 0 {
         return Err(format!(
-            "in {strangers} rounds not all of {threads} sleepers were moved and woken"
+            "in {miscounted} rounds not all of {threads} sleepers were moved and woken"
         ));
     }
     Ok(figures([("requeue_s", median(&moving)), ("waker_cpu_s", median(&cpu))]))

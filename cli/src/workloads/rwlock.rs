@@ -12,8 +12,8 @@ use crate::bench::figure::{CPU, Figure, JAIN, LEAST_SHARE, OPERATIONS, PREEMPTIO
 use crate::bench::sections::Sections;
 use crate::contestants::locks::{Family, RwLock, families};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::contest::{self, Outcome, Plan, Seat, summarise};
-use crate::harness::{Die, Failed, Figures, Parameters, Waits, figures, spin};
+use crate::harness::contest::{self, Contender, Outcome, Plan, summarise};
+use crate::harness::{Failed, Figures, Parameters, Random, Waits, figures, spin};
 use crate::values::threads;
 
 /// Threads that read and write behind one reader-writer lock
@@ -32,7 +32,7 @@ pub struct Arguments {
     #[arg(default_value = "0,1,10,50", default_value_if("full", "true", "0,0.1,1,10,50"))]
     pub writes: Vec<f64>,
 
-    /// Microseconds of work inside the lock, and outside of it if named [with --full also 0.2]
+    /// Microseconds of work inside the lock, or inside/outside of it [with --full also 0.2]
     #[arg(long, value_name = "CS[/NCS],...", value_delimiter = ',', value_parser = Sections::parse)]
     #[arg(default_value = "0,2", default_value_if("full", "true", "0,0.2,2"))]
     pub sections: Vec<Sections>,
@@ -123,8 +123,7 @@ impl Versions {
         settled && self.begun.load(Relaxed) == before
     }
 
-    /// Runs `work` as a writer; false if another writer was inside meanwhile. Readers inside find
-    /// out by themselves.
+    /// Runs `work` as a writer; false if another writer was inside meanwhile.
     #[inline]
     fn write(&self, work: impl FnOnce()) -> bool {
         let before = self.begun.load(Relaxed);
@@ -210,14 +209,14 @@ fn measure<F: Family>(plan: Plan, shared: Shared<()>) -> Result<Figures, String>
 }
 
 /// One thread: lock one way or the other, work, unlock, work.
-fn operate<L: RwLock<Versions>>(seat: &Seat<'_, Shared<L>>) -> Tally {
-    let (plan, shared) = (seat.plan(), seat.shared());
+fn operate<L: RwLock<Versions>>(contender: &Contender<'_, Shared<L>>) -> Tally {
+    let (plan, shared) = (contender.plan(), contender.shared());
     let lock = &shared.lock;
-    let mut die = Die::new(shared.seed, seat.index as u64, shared.writes);
+    let mut random = Random::new(shared.seed, contender.index as u64, shared.writes);
     let mut tally = Tally::default();
     let work = || spin(plan.critical_loops);
-    while seat.goes_on() {
-        if die.falls() {
+    while contender.goes_on() {
+        if random.chance() {
             let undisturbed = if tally.writes.is_multiple_of(shared.write_sample) {
                 let start = Instant::now();
                 lock.write(|versions| {
@@ -243,7 +242,7 @@ fn operate<L: RwLock<Versions>>(seat: &Seat<'_, Shared<L>>) -> Tally {
             tally.disturbed_reads += u64::from(!undisturbed);
         }
         spin(plan.other_loops);
-        seat.note(tally.reads + tally.writes);
+        contender.note(tally.reads + tally.writes);
     }
     tally
 }
@@ -256,7 +255,7 @@ fn check(tallies: &[Tally], (begun, ended): (u64, u64)) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "the rwlock did not exclude: {} readers and {} writers met a writer, {writes} writes left \
+        "the rwlock did not exclude: {} readers and {} writers met a writer; {writes} writes left \
          counts of {begun} and {ended}",
         disturbed.0, disturbed.1
     ))
@@ -271,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_meets_a_writer_finds_out() {
+    fn a_thread_that_meets_a_writer_notices() {
         let versions = versions();
         assert!(versions.write(|| {}));
         assert!(versions.read(|| {}));
@@ -279,7 +278,7 @@ mod tests {
         assert!(!versions.read(|| assert!(versions.write(|| {}))));
         // A reader that comes while a writer is inside.
         assert!(versions.write(|| assert!(!versions.read(|| {}))));
-        // Two writers: both find out.
+        // Two writers: both notice.
         assert!(!versions.write(|| assert!(!versions.write(|| {}))));
     }
 

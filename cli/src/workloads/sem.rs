@@ -11,13 +11,13 @@ use crate::bench::figure::CONTENTION;
 use crate::bench::sections::Sections;
 use crate::contestants::semaphores::{Semaphore, semaphores};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::contest::{self, Outcome, Plan, Seat, summarise_turns};
+use crate::harness::contest::{self, Contender, Outcome, Plan, summarise_turns};
 use crate::harness::{Failed, Figures, Parameters, Waits, spin};
 use crate::values::{count, threads};
 
 /// Threads that share a semaphore's permits
 ///
-/// Implementations without a semaphore are measured with a count, a mutex and a condition variable.
+/// An implementation without semaphores is measured with a count, a mutex and a condition variable.
 #[derive(Args)]
 pub struct Arguments {
     /// Numbers of threads
@@ -70,7 +70,7 @@ fn case(permits: u32, sections: Sections, threads: u32) -> Case {
 struct Guarded<S> {
     semaphore: S,
     permits: u32,
-    /// How many threads have a permit, as they count themselves.
+    /// How many threads have a permit, counted by themselves.
     inside: AtomicU32,
 }
 
@@ -78,7 +78,7 @@ struct Guarded<S> {
 struct Tally {
     operations: u64,
     waits: Waits,
-    /// Times that too many were inside.
+    /// How often too many threads were inside.
     crowded: u64,
 }
 
@@ -104,10 +104,10 @@ fn measure<S: Semaphore>(plan: Plan, permits: u32) -> Result<Figures, String> {
     Ok(summarise_turns(turns, &used))
 }
 
-fn operate<S: Semaphore>(seat: &Seat<'_, Guarded<S>>) -> Tally {
-    let (plan, guarded) = (seat.plan(), seat.shared());
+fn operate<S: Semaphore>(contender: &Contender<'_, Guarded<S>>) -> Tally {
+    let (plan, guarded) = (contender.plan(), contender.shared());
     let mut tally = Tally::default();
-    while seat.goes_on() {
+    while contender.goes_on() {
         if tally.operations.is_multiple_of(plan.sample) {
             let start = Instant::now();
             guarded.semaphore.acquire();
@@ -122,7 +122,7 @@ fn operate<S: Semaphore>(seat: &Seat<'_, Guarded<S>>) -> Tally {
         guarded.semaphore.release();
         spin(plan.other_loops);
         tally.operations += 1;
-        seat.note(tally.operations);
+        contender.note(tally.operations);
     }
     tally
 }

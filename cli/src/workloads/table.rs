@@ -1,8 +1,8 @@
-//! table: the cost of wait queues with more waiters than there can be threads: futures (furwock) or
-//! listeners (event-listener).
+//! table: the cost of wait queues with more waiters than there can be threads. Waiters are futures
+//! (furwock) or listeners (event-listener).
 //!
-//! In turn after turn one is woken and another comes to wait; then some in the middle give up; then
-//! all are woken at once. All wait on one word, or each on a word of its own.
+//! Again and again one is woken and another begins to wait; then some in the middle give up; then
+//! all are woken at once. All wait on one word, or each on its own word.
 
 use std::collections::VecDeque;
 use std::future::Future;
@@ -16,7 +16,7 @@ use event_listener::{Event, EventListener, IntoNotification};
 use furwock::futex::{self, WaitFuture};
 
 use crate::contestants::{Contestant, Table, choose, names_of, table};
-use crate::harness::{Die, Failed, Figures, Parameters, figures};
+use crate::harness::{Failed, Figures, Parameters, Random, figures};
 use crate::statistics::median;
 
 /// Turns that are timed together, and how often.
@@ -162,12 +162,12 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
         turns.push(start.elapsed().as_secs_f64() / TURNS as f64);
     }
 
-    let mut die = Die::new(1, 0, 0.5);
+    let mut random = Random::new(1, 0, 0.5);
     let mut givings_up = Vec::with_capacity(SAMPLES);
     for _ in 0..SAMPLES {
         let start = Instant::now();
         for _ in 0..TURNS {
-            let at = die.below(waiting.len());
+            let at = random.below(waiting.len());
             let word = waiting[at].0;
             // Another comes, and then the one in the middle leaves.
             let fresh = place.wait_at(word);

@@ -1,4 +1,4 @@
-//! waitset: producers signal events, and consumers each wait for any of them all.
+//! waitset: producers signal events, and each consumer waits for any of them.
 //!
 //! Each producer has events of its own. It signals one of them, drawn at random, and waits for the
 //! answer, an event that only it waits for. A consumer takes a signal and answers its producer.
@@ -17,14 +17,14 @@ use crate::contestants::events::{Events, FdEvents, MonitorEvents, WordEvents};
 use crate::contestants::{Contestant, Table, choose, locks, names_of, table, words};
 use crate::harness::watchdog;
 use crate::harness::{
-    Die, Failed, Figures, Gate, Parameters, Waits, figures, join_all, spawn_all, stay_on_one_cpu,
+    Failed, Figures, Gate, Parameters, Random, Waits, figures, join_all, spawn_all, stay_on_one_cpu,
 };
 use crate::values::{count, pair_of_threads};
 
-/// Producers signal events, consumers each wait for any of them all
+/// Producers signal events; each consumer waits for any of them
 ///
-/// What games under Wine do. Implementations that can't wait for many are measured with all events
-/// under one mutex, and one condition variable.
+/// Games under Wine do this. An implementation that can't wait for many events is measured with all
+/// of them under one mutex, with one condition variable.
 #[derive(Args)]
 pub struct Arguments {
     /// Producers to consumers
@@ -49,7 +49,7 @@ pub const TAIL: Figure = Figure::wait("wait_p999_s", "from signal to answer, 99.
 
 pub fn benchmark(cases: Vec<Case>) -> Benchmark {
     Benchmark {
-        title: "Many wait for many",
+        title: "Waiting for many events",
         draws: true,
         case_key: "Cases: producers to consumers, events.",
         what: "Each producer signals one of its events and waits for the answer; each consumer \
@@ -66,7 +66,7 @@ pub fn benchmark(cases: Vec<Case>) -> Benchmark {
         able: names_of(TABLE),
         lacking: "wait for any of many",
         unable: |case, contestant| match contestant {
-            // Here the preload's are pthread's locks.
+            // Here the preload is measured by its locks.
             Contestant::FurwockPreload => None,
             _ => unable(case, contestant),
         },
@@ -231,12 +231,12 @@ fn produce<E: Events>(shared: &Shared<E>, number: usize) -> (u64, Waits) {
         stay_on_one_cpu(0);
     }
     let own = plan.words / plan.producers;
-    let mut die = Die::new(plan.seed, number as u64, 0.5);
+    let mut random = Random::new(plan.seed, number as u64, 0.5);
     let answer = plan.answer(number);
     let (mut count, mut turns) = (0, Waits::default());
     gate.pass();
     while !over.load(Relaxed) {
-        let event = number + plan.producers * die.below(own);
+        let event = number + plan.producers * random.below(own);
         let start = Instant::now();
         events.signal(event);
         events.take_own(answer);

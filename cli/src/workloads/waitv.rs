@@ -12,7 +12,7 @@ use crate::contestants::{Table, choose, names_of, table, words};
 use crate::harness::{Failed, Figures, Parameters};
 use crate::values::count;
 
-/// One thread waits for any of many words, another wakes it at one of them
+/// One thread waits for any of many words; another changes one and wakes it
 ///
 /// Both on one CPU, so that a turn costs a sleep and a wake.
 #[derive(Args)]

@@ -1,5 +1,5 @@
-//! wake, after `perf bench futex wake`: threads sleep on one word, and the main thread wakes so
-//! many of them at a time until all are awake.
+//! wake, after `perf bench futex wake`: threads sleep on one word, and the main thread wakes a
+//! number of them at a time, until all are awake.
 
 use std::time::Instant;
 
@@ -8,14 +8,14 @@ use clap::Args;
 use super::Workload;
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
-use crate::contestants::beds::{Bed, beds, shared_beds};
+use crate::contestants::wait_queues::{WaitQueue, shared_wait_queues, wait_queues};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
+use crate::harness::sleepers::{Plan, Sleepers, cpu_time, repeat};
 use crate::harness::{Failed, Figures, Parameters, Usage, figures};
 use crate::statistics::median;
 use crate::values::{count, threads};
 
-/// Wakes threads that sleep on one word
+/// Threads that sleep on one word are woken
 ///
 /// As `perf bench futex wake`: the time until the waker has woken all. Also the waker's processor
 /// time, and the time until the last thread is awake, which ranks if a call wakes many.
@@ -44,8 +44,8 @@ impl Workload for Arguments {
 
 pub const LAST_AWAKE: Figure = Figure::time("awake_s", "until the last thread is awake");
 
-/// With furwock's own calls a waker of many is done before they are awake: there the last thread
-/// to wake up ranks.
+/// With furwock's own calls a waker of many is done before all are awake: then the time of the last
+/// thread ranks.
 pub fn benchmark(cases: Vec<Case>, by_the_last: bool) -> Benchmark {
     let waker = [
         Figure::time("wake_s", "until the waker's calls for all have returned"),
@@ -55,7 +55,7 @@ pub fn benchmark(cases: Vec<Case>, by_the_last: bool) -> Benchmark {
     figures.splice(if by_the_last { 1..1 } else { 0..0 }, waker);
     Benchmark {
         title: "Futex wake",
-        case_key: "Cases: threads, woken so many at a time.",
+        case_key: "Cases: threads, and how many are woken at a time.",
         what: "Threads sleep on one word; one thread wakes them. With furwock's own calls a wake \
                of many wakes a few of them, which wake the others: the waker's time and the time \
                until the last is awake differ.",
@@ -76,8 +76,8 @@ pub fn case(threads: u32, nwakes: u32) -> Case {
 }
 
 type Measure = fn(&Plan, usize) -> Result<Figures, String>;
-const TABLE: &Table<Measure> = &beds!(measure);
-const SHARED: &Table<Measure> = &shared_beds!(measure);
+const TABLE: &Table<Measure> = &wait_queues!(measure);
+const SHARED: &Table<Measure> = &shared_wait_queues!(measure);
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let plan = Plan::take(&mut given, 4)?;
@@ -87,28 +87,28 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     Ok(choose(table, plan.contestant)?(&plan, at_a_time)?)
 }
 
-fn measure<B: Bed>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
+fn measure<Q: WaitQueue>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
     let threads = plan.threads;
-    let crowd = Crowd::<B>::gather(threads);
+    let sleepers = Sleepers::<Q>::start(threads);
     let (mut waking, mut waker_cpu, mut awake, mut cpu) = (vec![], vec![], vec![], vec![]);
-    let mut strangers = 0;
+    let mut miscounted = 0;
     repeat(plan.seconds, || {
-        crowd.put_to_sleep();
+        sleepers.put_to_sleep();
         let usage = Usage::now();
         let (start, start_cpu) = (Instant::now(), cpu_time());
-        let woken = crowd.wake(threads, at_a_time);
+        let woken = sleepers.wake(threads, at_a_time);
         waking.push(start.elapsed().as_secs_f64());
         waker_cpu.push((cpu_time() - start_cpu).as_secs_f64());
         if woken != threads {
-            crowd.wake_stragglers();
+            sleepers.wake_stragglers();
         }
-        crowd.wait_until_up();
+        sleepers.wait_until_awake();
         awake.push(start.elapsed().as_secs_f64());
         cpu.push(usage.since().cpu_s);
-        strangers += usize::from(woken != threads);
+        miscounted += usize::from(woken != threads);
     });
-    crowd.dismiss();
-    check(strangers, threads)?;
+    sleepers.finish();
+    check(miscounted, threads)?;
     Ok(figures([
         ("wake_s", median(&waking)),
         ("waker_cpu_s", median(&waker_cpu)),
@@ -117,10 +117,10 @@ fn measure<B: Bed>(plan: &Plan, at_a_time: usize) -> Result<Figures, String> {
     ]))
 }
 
-/// `strangers`: the rounds whose wakes counted others than the threads that slept.
-pub fn check(strangers: usize, threads: usize) -> Result<(), String> {
-    if strangers == 0 {
+/// `miscounted`: the rounds whose wakes didn't count the threads that slept.
+pub fn check(miscounted: usize, threads: usize) -> Result<(), String> {
+    if miscounted == 0 {
         return Ok(());
     }
-    Err(format!("in {strangers} rounds the wakes did not count {threads} sleepers"))
+    Err(format!("in {miscounted} rounds the wakes did not count {threads} sleepers"))
 }

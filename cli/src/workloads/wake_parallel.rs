@@ -10,15 +10,15 @@ use super::Workload;
 use super::wake::{LAST_AWAKE, check};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::Figure;
-use crate::contestants::beds::{Bed, beds, shared_beds};
+use crate::contestants::wait_queues::{WaitQueue, shared_wait_queues, wait_queues};
 use crate::contestants::{Table, choose, names_of};
-use crate::harness::crowd::{Crowd, Plan, cpu_time, repeat};
+use crate::harness::sleepers::{Plan, Sleepers, cpu_time, repeat};
 use crate::harness::{Failed, Figures, Parameters, figures, spawn};
 use crate::measuring::machine::cpus;
 use crate::statistics::median;
 use crate::values::threads;
 
-/// Several wakers wake threads that sleep on one word
+/// Threads that sleep on one word are woken by several wakers
 ///
 /// As `perf bench futex wake-parallel`: each waker wakes its share at once. Ranked by the time
 /// until the last thread is awake; perf's figure, a waker's time, is beside it.
@@ -52,8 +52,7 @@ impl Workload for Arguments {
         };
         let benchmark = Benchmark {
             title: "Futex wake, in parallel",
-            case_key: "Cases: threads, woken by so many wakers. (Threads are rounded up to equal \
-                       shares.)",
+            case_key: "Cases: threads by wakers. (Threads are rounded up to equal shares.)",
             what: "Threads sleep on one word; several threads wake their shares of them at the \
                    same time.",
             figures: vec![
@@ -71,8 +70,8 @@ impl Workload for Arguments {
 }
 
 type Measure = fn(&Plan, usize) -> Result<Figures, String>;
-const TABLE: &Table<Measure> = &beds!(measure);
-const SHARED: &Table<Measure> = &shared_beds!(measure);
+const TABLE: &Table<Measure> = &wait_queues!(measure);
+const SHARED: &Table<Measure> = &shared_wait_queues!(measure);
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let plan = Plan::take(&mut given, 64)?;
@@ -86,26 +85,26 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     Ok(choose(table, plan.contestant)?(&plan, wakers)?)
 }
 
-fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
+fn measure<Q: WaitQueue>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
     let threads = plan.threads;
-    let crowd = Arc::new(Crowd::<B>::gather(threads));
+    let sleepers = Arc::new(Sleepers::<Q>::start(threads));
     // When each waker began, its time by the clock, and its processor time.
     let times = Arc::new(Mutex::new(Vec::<(Instant, f64, f64)>::new()));
     let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
     let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
-    let mut strangers = 0;
+    let mut miscounted = 0;
     repeat(plan.seconds, || {
-        crowd.put_to_sleep();
+        sleepers.put_to_sleep();
         let spawn_one = |_| {
-            let (crowd, times) = (Arc::clone(&crowd), Arc::clone(&times));
+            let (sleepers, times) = (Arc::clone(&sleepers), Arc::clone(&times));
             let (begin, end) = (Arc::clone(&begin), Arc::clone(&end));
             spawn(0, move || {
                 begin.wait();
                 let (start, start_cpu) = (Instant::now(), cpu_time());
                 let share = threads / wakers;
-                let woken = crowd.wake(share, share);
+                let woken = sleepers.wake(share, share);
                 if woken != share {
-                    crowd.wake_stragglers();
+                    sleepers.wake_stragglers();
                 }
                 let cpu = (cpu_time() - start_cpu).as_secs_f64();
                 let took = (start, start.elapsed().as_secs_f64(), cpu);
@@ -116,23 +115,23 @@ fn measure<B: Bed>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
         };
         let handles: Vec<_> = (0..wakers).map(spawn_one).collect();
         begin.wait();
-        crowd.wait_until_up();
-        let all_up = Instant::now();
+        sleepers.wait_until_awake();
+        let all_awake = Instant::now();
         end.wait();
         let woken: usize = handles.into_iter().map(|handle| handle.join()).sum();
-        strangers += usize::from(woken != threads);
+        miscounted += usize::from(woken != threads);
         let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
         type Times = (Instant, f64, f64);
         let mean = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
         waking.push(mean(|(_, clock, _)| *clock));
         waker_cpu.push(mean(|(_, _, cpu)| *cpu));
         // From the start of the first of them: the main thread may get a processor after them all.
-        let first = times.iter().map(|(start, ..)| *start).min().unwrap_or(all_up);
-        awake.push((all_up - first).as_secs_f64());
+        let first = times.iter().map(|(start, ..)| *start).min().unwrap_or(all_awake);
+        awake.push((all_awake - first).as_secs_f64());
         times.clear();
     });
-    Arc::into_inner(crowd).expect("the wakers are gone").dismiss();
-    check(strangers, threads)?;
+    Arc::into_inner(sleepers).expect("the wakers are gone").finish();
+    check(miscounted, threads)?;
     Ok(figures([
         ("wake_s", median(&waking)),
         ("waker_cpu_s", median(&waker_cpu)),

@@ -105,7 +105,7 @@ pub fn run(arguments: &PapersArguments, baseline: Option<&Baseline>) -> Result<i
         instead_of_tables: true,
         ..Answer::default()
     };
-    let status = outcome.tell()?;
+    let status = outcome.write()?;
     let picture = || crate::report::svg(&table::picture(&answers, &outcome.machine));
     write_to(arguments.picture.as_deref(), |path| std::fs::write(path, picture()))?;
     Ok(status)

@@ -1,8 +1,7 @@
-//! Abseil's Mutex, one lock for both uses, and its CondVar, from the shared library of the C++
-//! ones.
+//! Abseil's Mutex, which is mutex and rwlock in one, and its CondVar, from Abseil's shared library.
 //!
-//! Their names hold a version, as an inline namespace that each build of the library chooses: they
-//! are looked for among the library's symbols.
+//! The functions' names contain a version, an inline namespace that each build of the library
+//! chooses. So they are searched for among the library's symbols.
 
 use std::ffi::{CString, c_void};
 use std::fs;
@@ -25,7 +24,7 @@ const FOLDERS: [&str; 5] = [
     "/usr/lib",
 ];
 const PREFIX: &[u8] = b"libabsl_synchronization.so";
-/// Debian 12's name for it; others have another date in it.
+/// Debian 12's name for it; in other releases the date differs.
 const PACKAGE: &str = "libabsl20220623";
 
 impl Library for Absl {
@@ -35,7 +34,7 @@ impl Library for Absl {
     }
 }
 
-/// Its name has a version too.
+/// The file's name has a version too.
 fn find() -> Option<PathBuf> {
     let files = FOLDERS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
     let mut found: Vec<PathBuf> = files
@@ -79,7 +78,7 @@ fn load() -> Result<Functions, String> {
     })
 }
 
-/// Its name ends in how the argument's type is abbreviated, which depends on the namespace.
+/// CondVar::Wait's name ends with its argument's mangled type, which depends on the namespace.
 fn condvar_wait(names: &[&str], absl: &Loaded) -> Result<*mut c_void, String> {
     let is_wait = |name: &&&str| name.starts_with("_ZN4absl") && name.contains("7CondVar4WaitEP");
     let name = names.iter().find(is_wait).ok_or("Abseil's library has no CondVar::Wait")?;

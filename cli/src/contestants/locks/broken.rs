@@ -14,8 +14,8 @@ impl Family for Broken {
 
 pub struct Open<T>(Padded<UnsafeCell<T>>);
 
-// SAFETY: not kept: threads race for the data. That is what this type is for, and only tests of the
-// checks, which hand it plain counters, ask for it.
+// SAFETY: violated on purpose: threads race for the data. Only tests of the workloads' checks use
+// this type, with plain counters.
 unsafe impl<T: Send> Sync for Open<T> {}
 
 impl<T: Send + 'static> Mutex<T> for Open<T> {

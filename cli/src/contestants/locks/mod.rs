@@ -1,7 +1,6 @@
 //! The locks that can be measured, each behind the same small traits.
 //!
-//! All are laid out alike: a lock and the data that it protects side by side, alone on their cache
-//! lines.
+//! All have the same layout: a lock beside the data that it protects, alone on their cache lines.
 
 mod absl;
 mod broken;

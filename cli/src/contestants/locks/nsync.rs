@@ -1,4 +1,4 @@
-//! The C library nsync: one lock for both uses, and its condition variable.
+//! The C library nsync: its lock, which is mutex and rwlock in one, and its condition variable.
 
 use std::ffi::CStr;
 use std::sync::OnceLock;

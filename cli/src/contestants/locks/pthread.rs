@@ -1,5 +1,5 @@
 //! Pthread's mutex, condition variable and rwlock, called by their plain names so that a preload
-//! can stand in for them.
+//! can replace them.
 
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;

@@ -1,9 +1,9 @@
 //! Textbook locks on the kernel's futex.
 //!
 //! The mutex is Drepper's ("Futexes Are Tricky", the second one): 0 free, 1 held, 2 held and
-//! perhaps awaited. The rwlock is of the design that Drepper's proposal of 64-bit futexes (2008)
-//! set out to replace, and that glibc had until 2.24: an internal lock, and the state in several
-//! words behind it.
+//! perhaps awaited. The rwlock has the design that Drepper's proposal of 64-bit futexes (2008) was
+//! to replace, and that glibc had until 2.24: an internal lock that protects a state of several
+//! words.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{
@@ -77,7 +77,7 @@ impl<T: Send + 'static> Mutex<T> for WaitWakeMutex<T> {
     }
 }
 
-/// Readers come first, as they do in glibc by default.
+/// Prefers readers, as glibc's does by default.
 pub struct WaitWakeRwLock<T>(Padded<(Shared, UnsafeCell<T>)>);
 
 // SAFETY: the lock excludes; readers share the data.
@@ -87,7 +87,7 @@ struct Shared {
     internal: Lock,
     /// Read and written under the internal lock only.
     holders: UnsafeCell<Holders>,
-    /// What readers, and writers, sleep on: raised before they are woken.
+    /// Readers sleep on the first, writers on the second; each is raised before a wake.
     readers_woken: AtomicU32,
     writers_woken: AtomicU32,
 }

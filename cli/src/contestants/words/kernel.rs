@@ -1,4 +1,4 @@
-//! futex(2) and futex_waitv(2) by instructions of the program's own.
+//! futex(2) and futex_waitv(2) by system call instructions of the program itself.
 
 use std::sync::atomic::AtomicU32;
 

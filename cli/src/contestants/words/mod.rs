@@ -13,11 +13,11 @@ pub struct Furwock;
 pub struct FurwockTable;
 /// The crate's `shared`, on process-shared words.
 pub struct FurwockShared;
-/// futex(2), by an instruction of the program's own: no preload comes between. Process-shared words
-/// differ in a flag; here they are in the memory of one process.
+/// futex(2), by a system call instruction of the program itself, which no preload can replace.
+/// Process-shared words differ in a flag; here they are in the memory of one process.
 pub struct KernelWords<const SHARED: bool>;
 pub type Kernel = KernelWords<false>;
-/// futex(2), by libc's `syscall`: where a preload comes between.
+/// futex(2), by libc's `syscall`, which a preload can replace.
 pub struct LibcWords<const SHARED: bool>;
 pub type LibcCall = LibcWords<false>;
 /// The crate parking_lot_core.
@@ -31,16 +31,16 @@ pub trait Words: 'static {
     /// Returns how many were woken.
     fn wake(word: &AtomicU32, count: usize) -> usize;
 
-    /// Moves as many waiters, and wakes none; returns how many were moved.
+    /// Moves up to `count` waiters, and wakes none; returns how many were moved.
     fn requeue(from: &AtomicU32, to: &AtomicU32, count: usize) -> usize;
 }
 
 /// Waits for any of many words.
 pub trait ManyWords: Words {
-    /// Waits again and again on the same words, for one of them to be other than 0.
+    /// Waits again and again on the same words, until one of them isn't 0.
     type Waiter<'w>;
 
-    /// Why it can't wait on so many, if so.
+    /// Why it can't wait on so many words, if so.
     fn too_many(words: usize) -> Option<String>;
 
     fn waiter(words: &[AtomicU32]) -> Self::Waiter<'_>;
@@ -103,8 +103,8 @@ mod tests {
         })
     }
 
-    /// The kernel begins a wait that a stop or a signal interrupted again, at the first word: then
-    /// the sleeper isn't found where it was moved.
+    /// After a stop or a signal the kernel restarts a wait on the first word: then the sleeper isn't
+    /// where it was moved to. So a few attempts are allowed.
     fn moves<W: Words>() {
         assert!((0..5).any(|_| is_moved::<W>()));
     }

@@ -1,5 +1,5 @@
-//! parking_lot_core: threads park on an address, and whether a word holds its value is asked under
-//! the bucket's lock.
+//! parking_lot_core: threads park on an address; it compares the word's value under the bucket's
+//! lock.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 

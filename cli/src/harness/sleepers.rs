@@ -1,4 +1,4 @@
-//! Threads that fall asleep together, again and again, to be woken.
+//! Threads that sleep in one queue, round after round, to be woken.
 
 use std::fs;
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::report::figures;
 use super::threads::{Thread, join_all, spawn_all};
 use super::watchdog;
 use crate::contestants::words::kernel;
-use crate::contestants::{Contestant, beds::Bed};
+use crate::contestants::{Contestant, wait_queues::WaitQueue};
 
 /// The parameters of all workloads with sleepers.
 pub struct Plan {
@@ -33,119 +33,118 @@ impl Plan {
     }
 }
 
-pub struct Crowd<B> {
-    shared: Arc<Shared<B>>,
+pub struct Sleepers<Q> {
+    shared: Arc<Shared<Q>>,
     threads: Vec<Thread<()>>,
 }
 
-struct Shared<B> {
-    bed: B,
+struct Shared<Q> {
+    queue: Q,
     size: usize,
-    /// Raised to make the threads sleep. All gates here are the kernel's own futexes.
-    night: AtomicU32,
-    lying: AtomicUsize,
-    /// Threads that are up; the main thread waits until it is all of them.
-    up: AtomicU32,
-    dismissed: AtomicBool,
+    /// Raised to make the threads sleep. Here threads wait for each other on kernel futexes.
+    round: AtomicU32,
+    /// Threads that are asleep or about to sleep.
+    arrived: AtomicUsize,
+    awake: AtomicU32,
+    finished: AtomicBool,
 }
 
-impl<B: Bed> Crowd<B> {
-    pub fn gather(size: usize) -> Self {
+impl<Q: WaitQueue> Sleepers<Q> {
+    pub fn start(size: usize) -> Self {
         let shared = Arc::new(Shared {
-            bed: B::new(),
+            queue: Q::new(),
             size,
-            night: AtomicU32::new(0),
-            lying: AtomicUsize::new(0),
-            up: AtomicU32::new(0),
-            dismissed: AtomicBool::new(false),
+            round: AtomicU32::new(0),
+            arrived: AtomicUsize::new(0),
+            awake: AtomicU32::new(0),
+            finished: AtomicBool::new(false),
         });
         let watched = Arc::clone(&shared);
-        watchdog::report(move || figures([("threads_awake", f64::from(watched.up.load(SeqCst)))]));
-        let threads = spawn_all(size, &shared, |shared, _| live(shared));
-        Crowd { shared, threads }
+        watchdog::report(move || {
+            figures([("threads_awake", f64::from(watched.awake.load(SeqCst)))])
+        });
+        let threads = spawn_all(size, &shared, |shared, _| sleep_and_wake(shared));
+        Sleepers { shared, threads }
     }
 
-    pub fn bed(&self) -> &B {
-        &self.shared.bed
+    pub fn queue(&self) -> &Q {
+        &self.shared.queue
     }
 
-    /// Returns once all of them sleep.
+    /// Begins a round; returns once all threads sleep.
     pub fn put_to_sleep(&self) {
-        let Shared { night, lying, up, size, .. } = &*self.shared;
-        lying.store(0, SeqCst);
-        up.store(0, SeqCst);
-        night.fetch_add(1, SeqCst);
-        kernel::wake(night, usize::MAX);
-        // Twice, since a thread that waits for something else sleeps too, but not for long.
+        let Shared { round, arrived, awake, size, .. } = &*self.shared;
+        arrived.store(0, SeqCst);
+        awake.store(0, SeqCst);
+        round.fetch_add(1, SeqCst);
+        kernel::wake(round, usize::MAX);
+        // Checked twice: a thread that waits for something else sleeps too, but not for long.
         let mut seen_asleep = 0;
         while seen_asleep < 2 {
             std::thread::sleep(Duration::from_micros(200));
-            let asleep = lying.load(SeqCst) == *size && others_sleep();
+            let asleep = arrived.load(SeqCst) == *size && others_sleep();
             seen_asleep = if asleep { seen_asleep + 1 } else { 0 };
         }
     }
 
-    /// Wakes `all` sleepers, `at_a_time` with one call; returns how many were woken as the wakes
-    /// count them. A wake that finds no sleeper while there are some is tried again a few times.
+    /// Wakes `all` sleepers, `at_a_time` with one call; returns the sum of what the calls return.
+    /// A wake that finds no sleeper while there are some is tried again a few times.
     pub fn wake(&self, all: usize, at_a_time: usize) -> usize {
         const FOUND_NONE_MAX: usize = 3;
         let (mut woken, mut found_none) = (0, 0);
-        while woken < all && !self.are_all_up() && found_none < FOUND_NONE_MAX {
-            let now = self.shared.bed.wake(at_a_time.min(all - woken));
+        while woken < all && !self.are_all_awake() && found_none < FOUND_NONE_MAX {
+            let now = self.shared.queue.wake(at_a_time.min(all - woken));
             found_none += usize::from(now == 0);
             woken += now;
         }
         woken
     }
 
-    /// Wakes the threads that still sleep because the wakes counted wrongly: the round is over.
+    /// Wakes the threads that still sleep because the wakes counted wrongly.
     pub fn wake_stragglers(&self) {
-        while !self.are_all_up() {
-            self.shared.bed.wake(1);
+        while !self.are_all_awake() {
+            self.shared.queue.wake(1);
             std::thread::sleep(Duration::from_micros(100));
         }
     }
 
-    /// Returns once all of them are awake.
-    pub fn wait_until_up(&self) {
-        let Shared { up, size, .. } = &*self.shared;
+    /// Returns once all threads are awake.
+    pub fn wait_until_awake(&self) {
+        let Shared { awake, size, .. } = &*self.shared;
         loop {
-            match up.load(SeqCst) {
+            match awake.load(SeqCst) {
                 count if count as usize == *size => return,
-                count => {
-                    kernel::wait(up, count);
-                }
+                count => kernel::wait(awake, count),
             }
         }
     }
 
-    /// Are all of them awake?
-    pub fn are_all_up(&self) -> bool {
-        self.shared.up.load(SeqCst) as usize == self.shared.size
+    pub fn are_all_awake(&self) -> bool {
+        self.shared.awake.load(SeqCst) as usize == self.shared.size
     }
 
-    pub fn dismiss(self) {
-        self.shared.dismissed.store(true, SeqCst);
-        self.shared.night.fetch_add(1, SeqCst);
-        kernel::wake(&self.shared.night, usize::MAX);
+    pub fn finish(self) {
+        self.shared.finished.store(true, SeqCst);
+        self.shared.round.fetch_add(1, SeqCst);
+        kernel::wake(&self.shared.round, usize::MAX);
         join_all(self.threads);
     }
 }
 
-fn live<B: Bed>(shared: &Shared<B>) {
-    let mut nights = 0;
+fn sleep_and_wake<Q: WaitQueue>(shared: &Shared<Q>) {
+    let mut rounds = 0;
     loop {
-        while shared.night.load(SeqCst) == nights {
-            kernel::wait(&shared.night, nights);
+        while shared.round.load(SeqCst) == rounds {
+            kernel::wait(&shared.round, rounds);
         }
-        nights += 1;
-        if shared.dismissed.load(SeqCst) {
+        rounds += 1;
+        if shared.finished.load(SeqCst) {
             return;
         }
-        shared.lying.fetch_add(1, SeqCst);
-        shared.bed.sleep();
-        if shared.up.fetch_add(1, SeqCst) as usize + 1 == shared.size {
-            kernel::wake(&shared.up, 1);
+        shared.arrived.fetch_add(1, SeqCst);
+        shared.queue.sleep();
+        if shared.awake.fetch_add(1, SeqCst) as usize + 1 == shared.size {
+            kernel::wake(&shared.awake, 1);
         }
     }
 }
@@ -177,7 +176,7 @@ pub fn cpu_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Repeats something until the time is up, but three times at least.
+/// Repeats something until the time is awake, but three times at least.
 pub fn repeat(seconds: f64, mut once: impl FnMut()) {
     const TIMES_MIN: usize = 3;
     let end = Instant::now() + Duration::from_secs_f64(seconds);

@@ -1,35 +1,34 @@
-//! A die that falls on one side with a given probability: cheap, and the same throws for the same
-//! seed.
+//! Random draws: cheap, and the same for the same seed.
 
-pub struct Die {
+pub struct Random {
     state: u64,
-    /// The die falls if a throw is not above. Throws are evenly spread over 1..=u64::MAX.
+    /// `chance` is true up to this number. Numbers are evenly spread over 1..=u64::MAX.
     limit: u64,
 }
 
-impl Die {
-    /// Each thread of the same seed has throws of its own.
+impl Random {
+    /// `probability` is that of `chance`. Threads with the same seed draw different numbers.
     pub fn new(seed: u64, thread: u64, probability: f64) -> Self {
         // Neighbouring seeds must not give neighbouring states; and zero would stay zero.
         let state = mix(mix(seed).wrapping_add(thread)).max(1);
-        Die { state, limit: (probability * u64::MAX as f64) as u64 }
+        Random { state, limit: (probability * u64::MAX as f64) as u64 }
     }
 
     #[inline]
-    pub fn falls(&mut self) -> bool {
-        self.throw() <= self.limit
+    pub fn chance(&mut self) -> bool {
+        self.next() <= self.limit
     }
 
-    /// A number below `sides`, all as likely as far as matters here.
+    /// A number below `end`.
     #[inline]
-    pub fn below(&mut self, sides: usize) -> usize {
-        // The low bits are no worse than the high ones, and a remainder's bias is 1 in 2^50.
-        (self.throw() % sides as u64) as usize
+    pub fn below(&mut self, end: usize) -> usize {
+        // The low bits are no worse than the high ones, and the remainder's bias is at most 2^-40.
+        (self.next() % end as u64) as usize
     }
 
     /// Xorshift.
     #[inline]
-    fn throw(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
@@ -50,13 +49,13 @@ mod tests {
     use super::*;
 
     fn share(seed: u64, thread: u64, probability: f64) -> f64 {
-        const THROWS: u32 = 200_000;
-        let mut die = Die::new(seed, thread, probability);
-        f64::from((0..THROWS).map(|_| u32::from(die.falls())).sum::<u32>()) / f64::from(THROWS)
+        const DRAWS: u32 = 200_000;
+        let mut random = Random::new(seed, thread, probability);
+        f64::from((0..DRAWS).map(|_| u32::from(random.chance())).sum::<u32>()) / f64::from(DRAWS)
     }
 
     #[test]
-    fn falls_as_often_as_it_should() {
+    fn chances_come_as_often_as_they_should() {
         assert_eq!((share(1, 0, 0.0), share(1, 0, 1.0)), (0.0, 1.0));
         for (seed, thread) in [(0, 0), (1, 0), (1, 15)] {
             assert!((0.49..0.51).contains(&share(seed, thread, 0.5)));
@@ -65,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_throw_differently_but_repeatably() {
+    fn threads_draw_differently_but_repeatably() {
         assert_eq!(share(7, 3, 0.5), share(7, 3, 0.5));
         assert_ne!(share(7, 3, 0.5), share(7, 4, 0.5));
     }

@@ -1,4 +1,4 @@
-//! The ways to sleep and be woken that are measured.
+//! Queues in which threads sleep until they are woken by count.
 
 use std::sync::atomic::AtomicU32;
 
@@ -8,8 +8,8 @@ use super::semaphores::{FdSemaphore, Semaphore};
 use super::words::Words;
 use crate::harness::Padded;
 
-/// How threads fall asleep and are woken.
-pub trait Bed: Send + Sync + 'static {
+/// A queue of sleeping threads.
+pub trait WaitQueue: Send + Sync + 'static {
     fn new() -> Self;
 
     /// Sleeps until woken.
@@ -19,13 +19,13 @@ pub trait Bed: Send + Sync + 'static {
     fn wake(&self, count: usize) -> usize;
 }
 
-/// Sleepers on one word; the second is where they can be moved to.
-pub struct WordBed<W> {
+/// A word that threads sleep on, and a second to which they can be moved.
+pub struct WordQueue<W> {
     words: [Padded<AtomicU32>; 2],
     of: std::marker::PhantomData<fn(W)>,
 }
 
-impl<W: Words> WordBed<W> {
+impl<W: Words> WordQueue<W> {
     /// Moves up to `count` sleepers to the other word.
     pub fn requeue(&self, count: usize) -> usize {
         W::requeue(&self.words[0].0, &self.words[1].0, count)
@@ -36,10 +36,10 @@ impl<W: Words> WordBed<W> {
     }
 }
 
-impl<W: Words> Bed for WordBed<W> {
+impl<W: Words> WaitQueue for WordQueue<W> {
     fn new() -> Self {
         let word = || Padded(AtomicU32::new(0));
-        WordBed { words: [word(), word()], of: std::marker::PhantomData }
+        WordQueue { words: [word(), word()], of: std::marker::PhantomData }
     }
 
     fn sleep(&self) {
@@ -52,11 +52,11 @@ impl<W: Words> Bed for WordBed<W> {
 }
 
 /// The crate event-listener.
-pub struct EventBed(Event);
+pub struct EventQueue(Event);
 
-impl Bed for EventBed {
+impl WaitQueue for EventQueue {
     fn new() -> Self {
-        EventBed(Event::new())
+        EventQueue(Event::new())
     }
 
     fn sleep(&self) {
@@ -69,11 +69,11 @@ impl Bed for EventBed {
 }
 
 /// An eventfd that counts as a semaphore does; the sleepers read it.
-pub struct FdBed(FdSemaphore);
+pub struct FdQueue(FdSemaphore);
 
-impl Bed for FdBed {
+impl WaitQueue for FdQueue {
     fn new() -> Self {
-        FdBed(FdSemaphore::new(0))
+        FdQueue(FdSemaphore::new(0))
     }
 
     fn sleep(&self) {
@@ -86,31 +86,31 @@ impl Bed for FdBed {
     }
 }
 
-/// The table of a function that is generic over beds.
-macro_rules! beds {
+/// The table of a function that is generic over wait_queues.
+macro_rules! wait_queues {
     ($function:ident) => {{
-        use $crate::contestants::{beds, table, words};
+        use $crate::contestants::{wait_queues, table, words};
         table!($function:
-            Furwock => beds::WordBed<words::Furwock>,
-            FurwockPreload => beds::WordBed<words::LibcCall>,
-            Kernel => beds::WordBed<words::Kernel>,
-            ParkingLot => beds::WordBed<words::ParkingLot>,
-            EventListener => beds::EventBed,
-            Eventfd => beds::FdBed,
+            Furwock => wait_queues::WordQueue<words::Furwock>,
+            FurwockPreload => wait_queues::WordQueue<words::LibcCall>,
+            Kernel => wait_queues::WordQueue<words::Kernel>,
+            ParkingLot => wait_queues::WordQueue<words::ParkingLot>,
+            EventListener => wait_queues::EventQueue,
+            Eventfd => wait_queues::FdQueue,
         )
     }};
 }
-pub(crate) use beds;
+pub(crate) use wait_queues;
 
 /// The same on process-shared words.
-macro_rules! shared_beds {
+macro_rules! shared_wait_queues {
     ($function:ident) => {{
-        use $crate::contestants::{beds, table, words};
+        use $crate::contestants::{wait_queues, table, words};
         table!($function:
-            Furwock => beds::WordBed<words::FurwockShared>,
-            FurwockPreload => beds::WordBed<words::LibcWords<true>>,
-            Kernel => beds::WordBed<words::KernelWords<true>>,
+            Furwock => wait_queues::WordQueue<words::FurwockShared>,
+            FurwockPreload => wait_queues::WordQueue<words::LibcWords<true>>,
+            Kernel => wait_queues::WordQueue<words::KernelWords<true>>,
         )
     }};
 }
-pub(crate) use shared_beds;
+pub(crate) use shared_wait_queues;
