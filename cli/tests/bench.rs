@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use common::{FURWOCK, Scratch, Text, furwock_with};
+use common::{FURWOCK, Scratch, Text, furwock_with, json, succeed};
 
 /// The contestants that have locks.
 const NAMES: [&str; 9] = [
@@ -25,10 +25,6 @@ const NAMES: [&str; 9] = [
 ];
 /// The libraries that need not be here.
 const OPTIONAL: [&str; 2] = ["nsync", "abseil"];
-
-fn json(path: &std::path::Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
 
 /// The names of those that are here.
 fn measured(benchmark: &Value) -> Vec<&'static str> {
@@ -149,11 +145,8 @@ fn rwlocks_of_all_implementations() {
 fn pairs_of_all_implementations() {
     let scratch = Scratch::new("pairs_of_all_implementations");
     let file = scratch.path("out.json");
-    let run =
-        scratch.furwock(&["bench", "pair", "--rounds", "1", "--json", file.to_str().unwrap()]);
-    let run = { run }.output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
-    let out = run.out();
+    let arguments = ["bench", "pair", "--rounds", "1", "--json", file.to_str().unwrap()];
+    let out = succeed(scratch.furwock(&arguments)).out();
     fits(&out);
     let document = json(&file);
     let benchmark = &document["benchmarks"][0];
@@ -263,9 +256,7 @@ fn every_workload_runs_with_all_contestants() {
     for words in workloads {
         let file = scratch.path("out.json");
         let output = ["--json", file.to_str().unwrap(), "--rounds", "1"];
-        let run = scratch.furwock(&[&["bench"], words, &output, &timed].concat());
-        let run = { run }.output().unwrap();
-        assert_eq!(run.status.code(), Some(0), "{words:?} {} {}", run.out(), run.err());
+        succeed(scratch.furwock(&[&["bench"], words, &output, &timed].concat()));
         let document = json(&file);
         let benchmark = &document["benchmarks"][0];
         for result in benchmark["cases"][0]["results"].as_array().unwrap() {
@@ -275,9 +266,16 @@ fn every_workload_runs_with_all_contestants() {
         let optional = |absent: &Value| OPTIONAL.iter().any(|name| absent["contestant"] == *name);
         assert!(benchmark["absent"].as_array().unwrap().iter().all(optional), "{words:?}");
     }
-    let run =
-        scratch.furwock(&["bench", "lock-pi", "-t", "2", "--sections", "1/1", "--rounds", "1"]);
-    assert_eq!({ run }.output().unwrap().status.code(), Some(0));
+    succeed(scratch.furwock(&[
+        "bench",
+        "lock-pi",
+        "-t",
+        "2",
+        "--sections",
+        "1/1",
+        "--rounds",
+        "1",
+    ]));
 }
 
 #[test]
@@ -328,8 +326,7 @@ fn a_baseline_is_run_again_and_compared() {
     let old = fs::read_to_string(&file).unwrap();
 
     let baseline = ["bench", "--baseline", file.to_str().unwrap()];
-    let again = scratch.furwock(&baseline).output().unwrap();
-    assert_eq!(again.status.code(), Some(0), "{} {}", again.out(), again.err());
+    let again = succeed(scratch.furwock(&baseline));
     assert!(again.out().contains("2 figures compared with the baseline"), "{}", again.out());
     // The old file isn't written again.
     assert_eq!(fs::read_to_string(&file).unwrap(), old);
@@ -384,8 +381,7 @@ fn the_papers_tables() {
         "--json",
         file.to_str().unwrap(),
     ]);
-    let run = { run }.output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
+    let run = succeed(run);
     assert!(run.out().contains("Almeida 2020: waiting on many words"), "{}", run.out());
     assert!(run.out().contains("4 % less (Beat Saber)"), "{}", run.out());
     let answer = &json(&file)["answer"][0];
@@ -403,8 +399,7 @@ fn memory_is_counted() {
     let scratch = Scratch::new("memory_is_counted");
     let file = scratch.path("memory.json");
     let short = ["--starts", "5", "--threads", "10", "--json", file.to_str().unwrap()];
-    let run = scratch.furwock(&[&["bench", "memory"], &short[..]].concat()).output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
+    succeed(scratch.furwock(&[&["bench", "memory"], &short[..]].concat()));
     let document = json(&file);
     assert_eq!(document["sizes"][0]["object"], "mutex");
     assert_eq!(document["processes"].as_array().unwrap().len(), 3);

@@ -8,11 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use common::{Scratch, Text, furwock_with};
-
-fn json(path: &std::path::Path) -> Value {
-    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
-}
+use common::{Scratch, Text, furwock_with, json, succeed};
 
 #[test]
 fn compares_a_program() {
@@ -20,8 +16,7 @@ fn compares_a_program() {
     let file = scratch.path("out.json");
     let file_name = file.to_str().unwrap();
     let run = scratch.furwock(&["compare", "-n", "6", "--json", file_name, "sleep", "0.01"]);
-    let run = { run }.output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{}", run.err());
+    let run = succeed(run);
     for words in ["wall time", "voluntary switches", "peak RSS", "furwock/glibc", "glibc"] {
         assert!(run.out().contains(words), "{}", run.out());
     }
@@ -186,8 +181,7 @@ fn compares_a_builtin_workload() {
     let cell = "mutex 1/1 x 2";
     let arguments =
         ["compare", "-n", "1", "--quick", "--workload", cell, "--json", file.to_str().unwrap()];
-    let run = scratch.furwock(&arguments).output().unwrap();
-    assert_eq!(run.status.code(), Some(0), "{}", run.err());
+    let run = succeed(scratch.furwock(&arguments));
     let row = run.out().lines().find(|line| line.starts_with(cell)).unwrap().to_owned();
     assert!(row.contains(" ok ") && row.contains("too few pairs"), "{row}");
     // The stub replaces nothing, which causes a warning.

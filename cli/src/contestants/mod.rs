@@ -18,8 +18,6 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use serde::{Serialize, Serializer};
 
-use locks::Library;
-
 macro_rules! contestants {
     ($($variant:ident $name:literal $help:literal)*) => {
         /// An implementation, and the kind of process in which it is measured.

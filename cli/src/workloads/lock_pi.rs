@@ -17,7 +17,7 @@ use super::{Workload, grid, number};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::{CPU, Figure, PREEMPTIONS, SWITCHES};
 use crate::bench::sections::Sections;
-use crate::contestants::locks::Mutex;
+use crate::contestants::locks::{CMutex, Mutex, PthreadPi};
 use crate::contestants::{Table, choose, names_of, table};
 use crate::harness::contest::{self, Contender, Outcome, Plan, summarise};
 use crate::harness::{Failed, Figures, Padded, Parameters, fail_now, spin};
@@ -100,50 +100,6 @@ impl<T: Send + 'static> Mutex<T> for FurwockPi<T> {
     }
 }
 
-/// pthread's, with PTHREAD_PRIO_INHERIT.
-struct PthreadPi<T>(Box<Padded<(UnsafeCell<libc::pthread_mutex_t>, UnsafeCell<T>)>>);
-
-// SAFETY: the mutex may be used by any thread, and the data goes along.
-unsafe impl<T: Send> Send for PthreadPi<T> {}
-// SAFETY: the mutex excludes.
-unsafe impl<T: Send> Sync for PthreadPi<T> {}
-
-impl<T: Send + 'static> Mutex<T> for PthreadPi<T> {
-    fn new(data: T) -> Self {
-        let raw = UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER);
-        let made = PthreadPi(Box::new(Padded((raw, UnsafeCell::new(data)))));
-        let mut attributes = std::mem::MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
-        // SAFETY: the attributes are initialised before they are used; the mutex is in its place,
-        // and no other thread has it yet.
-        let code = unsafe {
-            libc::pthread_mutexattr_init(attributes.as_mut_ptr());
-            libc::pthread_mutexattr_setprotocol(
-                attributes.as_mut_ptr(),
-                libc::PTHREAD_PRIO_INHERIT,
-            );
-            libc::pthread_mutex_init(made.0.0.0.get(), attributes.as_ptr())
-        };
-        if code != 0 {
-            fail_now(format!("pthread_mutex_init: error {code}"));
-        }
-        made
-    }
-
-    #[inline]
-    fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
-        let (raw, data) = &self.0.0;
-        // SAFETY: the mutex stays where it is; the section runs while it is held.
-        unsafe {
-            if libc::pthread_mutex_lock(raw.get()) != 0 {
-                fail_now("pthread_mutex_lock failed".to_owned());
-            }
-            let result = section(&mut *data.get());
-            libc::pthread_mutex_unlock(raw.get());
-            result
-        }
-    }
-}
-
 /// The kernel's operations, each lock and unlock a call, as perf does it.
 struct KernelPi<T>(Padded<(AtomicU32, UnsafeCell<T>)>);
 
@@ -173,7 +129,7 @@ impl<T: Send + 'static> Mutex<T> for KernelPi<T> {
 type Measure = fn(Plan, bool) -> Result<Figures, String>;
 const TABLE: &Table<Measure> = &table!(measure:
     Furwock => FurwockPi<u64>,
-    FurwockPreload | Glibc => PthreadPi<u64>,
+    FurwockPreload | Glibc => CMutex<PthreadPi, u64>,
     Kernel => KernelPi<u64>,
 );
 

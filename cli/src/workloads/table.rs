@@ -147,34 +147,26 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
     let arriving = start.elapsed().as_secs_f64() / plan.waiters as f64;
     let bytes = (resident_bytes() - before).max(0.0) / plan.waiters as f64;
 
-    let mut turns = Vec::with_capacity(SAMPLES);
-    for _ in 0..SAMPLES {
-        let start = Instant::now();
-        for _ in 0..TURNS {
-            let (word, mut waiter) = waiting.pop_front().expect("as many come as go");
-            let woken = place.wake(word, 1);
-            if woken != 1 || !P::is_woken(&mut waiter) {
-                return Err(format!("a wake of one woke {woken}, or not the first to come"));
-            }
-            drop(waiter);
-            waiting.push_back((word, place.wait_at(word)));
+    let turn = sampled(|| {
+        let (word, mut waiter) = waiting.pop_front().expect("as many come as go");
+        let woken = place.wake(word, 1);
+        if woken != 1 || !P::is_woken(&mut waiter) {
+            return Err(format!("a wake of one woke {woken}, or not the first to come"));
         }
-        turns.push(start.elapsed().as_secs_f64() / TURNS as f64);
-    }
+        drop(waiter);
+        waiting.push_back((word, place.wait_at(word)));
+        Ok(())
+    })?;
 
     let mut random = Random::new(1, 0, 0.5);
-    let mut givings_up = Vec::with_capacity(SAMPLES);
-    for _ in 0..SAMPLES {
-        let start = Instant::now();
-        for _ in 0..TURNS {
-            let at = random.below(waiting.len());
-            let word = waiting[at].0;
-            // Another comes, and then the one in the middle leaves.
-            let fresh = place.wait_at(word);
-            drop(std::mem::replace(&mut waiting[at].1, fresh));
-        }
-        givings_up.push(start.elapsed().as_secs_f64() / TURNS as f64);
-    }
+    let giving_up = sampled(|| {
+        let at = random.below(waiting.len());
+        let word = waiting[at].0;
+        // Another comes, and then the one in the middle leaves.
+        let fresh = place.wait_at(word);
+        drop(std::mem::replace(&mut waiting[at].1, fresh));
+        Ok(())
+    })?;
 
     let start = Instant::now();
     let woken: usize = (0..words).map(|word| place.wake(word, usize::MAX)).sum();
@@ -182,18 +174,27 @@ fn measure<P: Place>(plan: &Plan) -> Result<Figures, String> {
     if woken != plan.waiters {
         return Err(format!("waking all of {} woke {woken}", plan.waiters));
     }
-    if let Some((word, _)) =
-        waiting.iter_mut().find_map(|(word, waiter)| (!P::is_woken(waiter)).then_some((*word, ())))
-    {
-        return Err(format!("a waiter at word {word} was not woken with all"));
+    if let Some(at) = waiting.iter_mut().position(|(_, waiter)| !P::is_woken(waiter)) {
+        return Err(format!("a waiter at word {} was not woken with all", waiting[at].0));
     }
     Ok(figures([
-        ("turn_s", median(&turns)),
+        ("turn_s", turn),
         ("arrive_s", arriving),
-        ("give_up_s", median(&givings_up)),
+        ("give_up_s", giving_up),
         ("wake_all_s", waking_all),
         ("bytes_per_waiter", bytes),
     ]))
+}
+
+/// The median time of a turn: `TURNS` of them are timed together, `SAMPLES` times.
+fn sampled(mut turn: impl FnMut() -> Result<(), String>) -> Result<f64, String> {
+    let mut samples = Vec::with_capacity(SAMPLES);
+    for _ in 0..SAMPLES {
+        let start = Instant::now();
+        (0..TURNS).try_for_each(|_| turn())?;
+        samples.push(start.elapsed().as_secs_f64() / TURNS as f64);
+    }
+    Ok(median(&samples))
 }
 
 /// What this process has in memory.

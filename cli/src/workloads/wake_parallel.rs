@@ -1,7 +1,7 @@
 //! wake-parallel, after `perf bench futex wake-parallel`: threads sleep on one word, and several
 //! wakers wake their shares of them at the same time.
 
-use std::sync::{Arc, Barrier, Mutex, PoisonError};
+use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use clap::Args;
@@ -13,7 +13,7 @@ use crate::bench::figure::Figure;
 use crate::contestants::wait_queues::{WaitQueue, shared_wait_queues, wait_queues};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::sleepers::{Plan, Sleepers, cpu_time, repeat};
-use crate::harness::{Failed, Figures, Parameters, figures, spawn};
+use crate::harness::{Failed, Figures, Parameters, figures, join_all, spawn};
 use crate::measuring::machine::cpus;
 use crate::statistics::median;
 use crate::values::threads;
@@ -88,29 +88,19 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
 fn measure<Q: WaitQueue>(plan: &Plan, wakers: usize) -> Result<Figures, String> {
     let threads = plan.threads;
     let sleepers = Arc::new(Sleepers::<Q>::start(threads));
-    // When each waker began, its time by the clock, and its processor time.
-    let times = Arc::new(Mutex::new(Vec::<(Instant, f64, f64)>::new()));
     let (begin, end) = (Arc::new(Barrier::new(wakers + 1)), Arc::new(Barrier::new(wakers + 1)));
     let (mut waking, mut waker_cpu, mut awake) = (vec![], vec![], vec![]);
     let mut miscounted = 0;
     repeat(plan.seconds, || {
         sleepers.put_to_sleep();
         let spawn_one = |_| {
-            let (sleepers, times) = (Arc::clone(&sleepers), Arc::clone(&times));
+            let sleepers = Arc::clone(&sleepers);
             let (begin, end) = (Arc::clone(&begin), Arc::clone(&end));
             spawn(0, move || {
                 begin.wait();
-                let (start, start_cpu) = (Instant::now(), cpu_time());
-                let share = threads / wakers;
-                let woken = sleepers.wake(share, share);
-                if woken != share {
-                    sleepers.wake_stragglers();
-                }
-                let cpu = (cpu_time() - start_cpu).as_secs_f64();
-                let took = (start, start.elapsed().as_secs_f64(), cpu);
-                times.lock().unwrap_or_else(PoisonError::into_inner).push(took);
+                let took = wake_share(&sleepers, threads / wakers);
                 end.wait();
-                woken
+                took
             })
         };
         let handles: Vec<_> = (0..wakers).map(spawn_one).collect();
@@ -118,17 +108,15 @@ fn measure<Q: WaitQueue>(plan: &Plan, wakers: usize) -> Result<Figures, String> 
         sleepers.wait_until_awake();
         let all_awake = Instant::now();
         end.wait();
-        let woken: usize = handles.into_iter().map(|handle| handle.join()).sum();
-        miscounted += usize::from(woken != threads);
-        let mut times = times.lock().unwrap_or_else(PoisonError::into_inner);
-        type Times = (Instant, f64, f64);
-        let mean = |of: fn(&Times) -> f64| times.iter().map(of).sum::<f64>() / wakers as f64;
-        waking.push(mean(|(_, clock, _)| *clock));
-        waker_cpu.push(mean(|(_, _, cpu)| *cpu));
+        let took = join_all(handles);
+        let mean = |of: fn(&Took) -> f64| took.iter().map(of).sum::<f64>() / wakers as f64;
+        waking.push(mean(|took| took.clock_s));
+        waker_cpu.push(mean(|took| took.cpu_s));
         // From the start of the first of them: the main thread may get a processor after them all.
-        let first = times.iter().map(|(start, ..)| *start).min().unwrap_or(all_awake);
+        let first = took.iter().map(|took| took.start).min().unwrap_or(all_awake);
         awake.push((all_awake - first).as_secs_f64());
-        times.clear();
+        let woken: usize = took.iter().map(|took| took.woken).sum();
+        miscounted += usize::from(woken != threads);
     });
     Arc::into_inner(sleepers).expect("the wakers are gone").finish();
     check(miscounted, threads)?;
@@ -137,4 +125,22 @@ fn measure<Q: WaitQueue>(plan: &Plan, wakers: usize) -> Result<Figures, String> 
         ("waker_cpu_s", median(&waker_cpu)),
         ("awake_s", median(&awake)),
     ]))
+}
+
+/// What one waker did in a round.
+struct Took {
+    start: Instant,
+    clock_s: f64,
+    cpu_s: f64,
+    woken: usize,
+}
+
+fn wake_share<Q: WaitQueue>(sleepers: &Sleepers<Q>, share: usize) -> Took {
+    let (start, start_cpu) = (Instant::now(), cpu_time());
+    let woken = sleepers.wake(share, share);
+    if woken != share {
+        sleepers.wake_stragglers();
+    }
+    let cpu_s = (cpu_time() - start_cpu).as_secs_f64();
+    Took { start, clock_s: start.elapsed().as_secs_f64(), cpu_s, woken }
 }

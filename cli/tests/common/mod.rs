@@ -6,6 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use serde_json::Value;
+
 pub const FURWOCK: &str = env!("CARGO_BIN_EXE_furwock");
 
 /// A library that replaces nothing.
@@ -79,6 +81,17 @@ pub fn furwock_with(preload: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(FURWOCK);
     command.args(arguments).env("FURWOCK_PRELOAD", preload).env_remove("LD_PRELOAD");
     command
+}
+
+/// Runs a command that must succeed.
+pub fn succeed(mut command: Command) -> Output {
+    let run = command.output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
+    run
+}
+
+pub fn json(path: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
 pub trait Text {

@@ -11,10 +11,11 @@ use std::sync::OnceLock;
 
 use object::{Object, ObjectSymbol};
 
-use super::foreign::{self, Functions, Library};
+use super::foreign::{self, Functions};
 use super::loading::Loaded;
 
-pub struct Absl;
+#[derive(Clone, Copy)]
+pub struct Library;
 
 const FOLDERS: [&str; 5] = [
     "/usr/local/lib",
@@ -27,7 +28,7 @@ const PREFIX: &[u8] = b"libabsl_synchronization.so";
 /// Debian 12's name for it; in other releases the date differs.
 const PACKAGE: &str = "libabsl20220623";
 
-impl Library for Absl {
+impl foreign::Library for Library {
     fn functions() -> Result<Functions, String> {
         static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
         LOADED.get_or_init(load).clone()

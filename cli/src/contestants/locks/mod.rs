@@ -4,6 +4,7 @@
 
 mod absl;
 mod broken;
+mod c;
 mod crates;
 mod foreign;
 mod loading;
@@ -15,13 +16,14 @@ use std::ops::DerefMut;
 
 use crate::harness::Padded;
 
-pub use absl::Absl;
 pub use broken::Broken;
+pub use c::CMutex;
 pub use crates::{Furwock, ParkingLot, Std, Usync};
-pub use foreign::Library;
-pub use nsync::Nsync;
-pub use pthread::Pthread;
+pub use pthread::{Pthread, PthreadPi};
 pub use wait_wake::Kernel;
+
+pub type Nsync = foreign::Foreign<nsync::Library>;
+pub type Absl = foreign::Foreign<absl::Library>;
 
 /// A lock that one thread at a time can hold.
 pub trait Mutex<T>: Send + Sync + 'static {

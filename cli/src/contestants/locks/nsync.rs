@@ -3,16 +3,17 @@
 use std::ffi::CStr;
 use std::sync::OnceLock;
 
-use super::foreign::{self, Functions, Library};
+use super::foreign::{self, Functions};
 use super::loading::Loaded;
 
-pub struct Nsync;
+#[derive(Clone, Copy)]
+pub struct Library;
 
 const LIBRARY: &CStr = c"libnsync.so.1";
 /// Debian's name for it.
 const PACKAGE: &str = "libnsync1";
 
-impl Library for Nsync {
+impl foreign::Library for Library {
     fn functions() -> Result<Functions, String> {
         static LOADED: OnceLock<Result<Functions, String>> = OnceLock::new();
         LOADED.get_or_init(load).clone()
