@@ -1,4 +1,4 @@
-//! Rounds in which a child is forked while threads use a new object, and uses it too.
+//! Rounds that fork a child while threads use new objects. The child uses them too.
 
 use super::pool::Pool;
 use super::round::{NOW, Random, tid};
@@ -12,17 +12,17 @@ use std::thread;
 /// Not a kind: `round::name` says "a child".
 const A_CHILD: usize = usize::MAX;
 
-/// Enough to make a rwlock hot.
+/// Enough reads to make a rwlock hot.
 const READS: u64 = 150;
 
 /// A mutex, a rwlock, and a semaphore without permits, of one face.
 pub(super) trait Objects: Sync {
     /// # Safety
-    /// There is memory of this layout that nobody uses.
+    /// There is memory of this layout at `at`, and nothing uses it.
     unsafe fn make(at: *mut Self);
 
     /// # Safety
-    /// They were made, and nobody uses them any more.
+    /// They were made, and no thread uses them any more.
     unsafe fn end(at: *mut Self);
 
     fn lock(&self);
@@ -103,7 +103,7 @@ impl Objects for Own {
     }
 }
 
-/// One child. It gets the mutex and the rwlock as their holder, while others want them.
+/// Forks one child, which inherits the mutex and the rwlock held while other threads contend.
 pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
     NOW.kind.store(A_CHILD, Ordering::Relaxed);
     NOW.tids[0].store(tid(), Ordering::Relaxed);
@@ -113,7 +113,7 @@ pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
         O::make(at);
         &*at
     };
-    // Hot for the child, or about to be.
+    // Some make the rwlock hot for the child, or nearly hot.
     let reads = random.below(READS);
     let (begun, stop) = (AtomicBool::new(false), AtomicBool::new(false));
     let child = thread::scope(|scope| {
@@ -156,7 +156,7 @@ pub(super) fn fork<O: Objects>(pool: &Pool, random: &mut Random) -> u64 {
         // SAFETY: ends the process.
         unsafe { libc::_exit(1) };
     }
-    // SAFETY: nobody uses them any more.
+    // SAFETY: no thread uses them any more.
     unsafe { O::end(at) };
     NOW.done.fetch_add(1, Ordering::Relaxed);
     1

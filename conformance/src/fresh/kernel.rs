@@ -1,31 +1,22 @@
-//! Rounds of the locks that only the kernel can help with.
+//! Rounds of the locks that need the kernel.
 
 use super::round::{Kind, Round, Seat};
 use furwock::{PiMutex, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock};
-use std::alloc::Layout;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
 
 pub(super) struct PiMutexes;
 
 impl Kind for PiMutexes {
-    fn name(&self) -> &'static str {
-        "PI mutex"
+    type Object = PiMutex<()>;
+
+    const NAME: &'static str = "PI mutex";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(PiMutex::new(()));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<PiMutex<()>>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<PiMutex<()>>().write(PiMutex::new(())) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { &*at.cast::<PiMutex<()>>() };
+    fn meet(mutex: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         for _ in 0..1 + round.choice % 4 {
             let guard = match seat.random.below(8) {
                 0 => mutex.try_lock(),
@@ -38,41 +29,24 @@ impl Kind for PiMutexes {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { &*at.cast::<PiMutex<()>>() };
-        round.check(mutex.try_lock().is_some(), "nobody is inside, and it can't be locked");
+    fn end(mutex: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        round.check(mutex.try_lock().is_some(), "no thread holds it, and it can't be locked");
         round.check_sums();
-        false
     }
 }
 
 pub(super) struct RobustMutexes;
 
-/// # Safety
-/// There is one, which stays where it is.
-unsafe fn pinned<'a, T>(at: *mut u8) -> Pin<&'a T> {
-    // SAFETY: by the caller's promise.
-    unsafe { Pin::new_unchecked(&*at.cast()) }
-}
-
 impl Kind for RobustMutexes {
-    fn name(&self) -> &'static str {
-        "robust mutex"
+    type Object = RobustMutex<()>;
+
+    const NAME: &'static str = "robust mutex";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(RobustMutex::new(()));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<RobustMutex<()>>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<RobustMutex<()>>().write(RobustMutex::new(())) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { pinned::<RobustMutex<()>>(at) };
+    fn meet(mutex: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         for _ in 0..1 + round.choice % 4 {
             let locked = match seat.random.below(8) {
                 0 => mutex.try_lock(),
@@ -90,15 +64,13 @@ impl Kind for RobustMutexes {
             };
             round.write(seat);
             if round.mortal && seat.random.below(4) == 0 {
-                // Ends with it, whole.
+                // The thread ends as its owner; what it protects is whole.
                 return mem::forget(guard);
             }
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { pinned::<RobustMutex<()>>(at) };
+    fn end(mutex: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         match mutex.try_lock() {
             Ok(_) => {}
             Err(RobustError::OwnerDied(mut guard)) if round.mortal => {
@@ -107,9 +79,6 @@ impl Kind for RobustMutexes {
             Err(other) => round.fail(&other.to_string()),
         }
         round.check_sums();
-        // SAFETY: nobody uses it any more.
-        unsafe { at.cast::<RobustMutex<()>>().drop_in_place() };
-        false
     }
 }
 
@@ -118,23 +87,15 @@ pub(super) struct RobustRwLocks;
 const READERS: usize = 4;
 
 impl Kind for RobustRwLocks {
-    fn name(&self) -> &'static str {
-        "robust rwlock"
+    type Object = RobustRwLock<(), READERS>;
+
+    const NAME: &'static str = "robust rwlock";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(RobustRwLock::new(()));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<RobustRwLock<(), READERS>>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        round.count.store(0, Ordering::Relaxed);
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<RobustRwLock<(), READERS>>().write(RobustRwLock::new(())) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let lock = unsafe { pinned::<RobustRwLock<(), READERS>>(at) };
+    fn meet(lock: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         for _ in 0..1 + round.choice % 8 {
             if seat.random.below(4) == 0 {
                 match lock.write() {
@@ -150,13 +111,8 @@ impl Kind for RobustRwLocks {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let lock = unsafe { pinned::<RobustRwLock<(), READERS>>(at) };
-        round.check(lock.try_write().is_ok(), "nobody is inside, and no writer gets in");
+    fn end(lock: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        round.check(lock.try_write().is_ok(), "no thread is inside, and no writer gets in");
         round.check_sums();
-        // SAFETY: nobody uses it any more.
-        unsafe { at.cast::<RobustRwLock<(), READERS>>().drop_in_place() };
-        false
     }
 }

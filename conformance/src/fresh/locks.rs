@@ -3,31 +3,26 @@
 use super::round::{Kind, Round, Seat};
 use furwock::lock::{Options, Policy, RawRwLock};
 use furwock::{Mutex, MutexGuard, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
-use std::alloc::Layout;
-use std::mem;
+use std::mem::{self, MaybeUninit};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(super) struct RwLocks;
 
-/// A lock gets hot by so many reads.
+/// So many reads make a lock hot.
 const HOT: u64 = 128;
 
-/// A thread that ends with a read guard forgotten keeps its row of reader slots for ever: no more
-/// than that, of 512.
+/// How many threads may forget a read guard: each keeps its row of reader slots for ever, of 512.
 pub(super) const FORGETTERS: usize = 64;
 
 static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
 
 impl Kind for RwLocks {
-    fn name(&self) -> &'static str {
-        "rwlock"
-    }
+    type Object = RwLock<()>;
 
-    fn layout(&self) -> Layout {
-        Layout::new::<RwLock<()>>()
-    }
+    const NAME: &'static str = "rwlock";
 
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
         let policies = [
             Policy::PhaseFair,
             Policy::PhaseFair,
@@ -36,14 +31,10 @@ impl Kind for RwLocks {
             Policy::PreferWriters,
         ];
         let policy = policies[round.choice as usize % policies.len()];
-        let lock = RwLock::from_raw(RawRwLock::with_policy(policy), ());
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<RwLock<()>>().write(lock) };
+        at.write(RwLock::from_raw(RawRwLock::with_policy(policy), ()));
     }
 
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let lock = unsafe { &*at.cast::<RwLock<()>>() };
+    fn meet(lock: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         let shape = round.choice >> 8;
         let reads = reads(shape, round, seat);
         // Some rounds read only, as fast as they can.
@@ -51,12 +42,12 @@ impl Kind for RwLocks {
             (0..reads).for_each(|_| drop(lock.read()));
         } else {
             for _ in 0..reads {
-                read(lock, round, seat);
+                read(&lock, round, seat);
             }
         }
         if shape & 16 == 0 {
             for _ in 0..=seat.random.below(4) {
-                write(lock, round, seat);
+                write(&lock, round, seat);
             }
         }
         // (Not where others still wait to write.)
@@ -67,34 +58,29 @@ impl Kind for RwLocks {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let lock = unsafe { &*at.cast::<RwLock<()>>() };
+    fn end(lock: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         let forgotten = round.count.load(Ordering::Relaxed) != 0;
-        round.check(lock.is_locked() == forgotten, "it is or isn't locked, as it shouldn't");
+        round.check(lock.is_locked() == forgotten, "is_locked() is wrong");
         match lock.try_write() {
             Some(_) => round.check(!forgotten, "a writer beside a reader that was forgotten"),
-            None => round.check(forgotten, "nobody is inside, and no writer gets in"),
+            None => round.check(forgotten, "no thread is inside, and no writer gets in"),
         }
         round.check_sums();
-        match seat.random.below(16) {
-            // Its memory goes to another lock, without it being dropped: that one's first bias
-            // forgets the reader.
-            0 => {
-                mem::forget(lock.read());
-                return true;
-            }
-            1 => mem::forget(lock.read()),
-            _ => {}
+    }
+
+    /// The memory of a lock that is never dropped goes to another lock, whose first bias forgets the
+    /// reader.
+    fn stays(lock: Pin<&Self::Object>, seat: &mut Seat) -> bool {
+        let choice = seat.random.below(16);
+        if choice < 2 {
+            mem::forget(lock.read());
         }
-        // SAFETY: nobody uses it any more.
-        unsafe { at.cast::<RwLock<()>>().drop_in_place() };
-        false
+        choice == 0
     }
 }
 
-/// How often a thread reads in a round of this shape. Some end as the lock gets hot, and write
-/// while others still read.
+/// How often a thread reads in a round of this shape. Some threads stop as the lock gets hot, and
+/// write while others still read.
 pub(super) fn reads(shape: u64, round: &Round, seat: &mut Seat) -> u64 {
     if shape & 32 != 0 {
         HOT / round.seats as u64 + seat.random.below(12) - 2
@@ -152,22 +138,15 @@ fn write(lock: &RwLock<()>, round: &Round, seat: &mut Seat) {
 pub(super) struct Mutexes;
 
 impl Kind for Mutexes {
-    fn name(&self) -> &'static str {
-        "mutex"
+    type Object = Mutex<()>;
+
+    const NAME: &'static str = "mutex";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(Mutex::new(()));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Mutex<()>>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<Mutex<()>>().write(Mutex::new(())) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { &*at.cast::<Mutex<()>>() };
+    fn meet(mutex: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         for _ in 0..1 + round.choice % 12 {
             let guard = match seat.random.below(8) {
                 0 => mutex.try_lock(),
@@ -182,11 +161,8 @@ impl Kind for Mutexes {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let mutex = unsafe { &*at.cast::<Mutex<()>>() };
-        round.check(mutex.try_lock().is_some(), "nobody is inside, and it can't be locked");
+    fn end(mutex: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        round.check(mutex.try_lock().is_some(), "no thread holds it, and it can't be locked");
         round.check_sums();
-        false
     }
 }

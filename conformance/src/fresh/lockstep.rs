@@ -1,7 +1,7 @@
-//! Threads that meet.
+//! Threads that meet at an object.
 
 use super::pool::Pool;
-use super::round::{Kind, NOW, Random, Round, Seat, tid};
+use super::round::{AnyKind, NOW, Random, Round, Seat, tid};
 use std::cell::UnsafeCell;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,10 +9,10 @@ use std::thread;
 
 /// Spins before a thread gives its processor away: two threads on two processors never do.
 const SPINS: u64 = 3000;
-/// The same where there are more threads than that.
+/// The same for larger teams.
 const SPINS_OF_MANY: u64 = 100;
 
-/// Who meets.
+/// The threads that meet.
 pub(super) struct Team {
     pub(super) seats: usize,
     pub(super) rounds: u64,
@@ -42,20 +42,20 @@ impl Place {
     }
 }
 
-/// What the leader has set up for all.
+/// What the leader sets up for a round.
 struct Stage<'k> {
-    kind: &'k dyn Kind,
+    kind: &'k dyn AnyKind,
     at: *mut u8,
     round: Round,
 }
 
 struct Shared<'k>(UnsafeCell<Option<Stage<'k>>>);
 
-// SAFETY: the leader writes it between two meetings, in which nobody else looks.
+// SAFETY: the leader writes it between two meetings, while no other thread looks.
 unsafe impl Sync for Shared<'_> {}
 
-/// Some rounds of one team, of which the caller is the leader.
-pub(super) fn lockstep(team: &Team, pool: &Pool, kinds: &[&dyn Kind], counts: &[AtomicU64]) {
+/// Runs the rounds of a team. The caller leads it.
+pub(super) fn lockstep(team: &Team, pool: &Pool, kinds: &[&dyn AnyKind], counts: &[AtomicU64]) {
     let place = Place { arrivals: AtomicU64::new(0), seats: team.seats as u64 };
     let shared = Shared(UnsafeCell::new(None));
     thread::scope(|scope| {
@@ -77,10 +77,10 @@ fn follow(team: &Team, number: usize, place: &Place, shared: &Shared<'_>) {
     let (mut seat, mut met) = (seat(team, number), 0);
     for _ in 0..team.rounds {
         place.meet(&mut met);
-        // SAFETY: the leader has set it before it met us, and next does after the meeting below.
+        // SAFETY: the leader set it before we met, and sets it next after the meeting below.
         let stage = unsafe { (*shared.0.get()).as_ref() }.expect("set up");
         seat.dawdle();
-        // SAFETY: made by the leader, who ends it when all have met.
+        // SAFETY: made by the leader, which ends it when all have met.
         seat.inside(|seat| unsafe { stage.kind.meet(stage.at, &stage.round, seat) });
         place.meet(&mut met);
     }
@@ -89,7 +89,7 @@ fn follow(team: &Team, number: usize, place: &Place, shared: &Shared<'_>) {
 fn lead<'k>(
     team: &Team,
     pool: &Pool,
-    kinds: &[&'k dyn Kind],
+    kinds: &[&'k dyn AnyKind],
     counts: &[AtomicU64],
     place: &Place,
     shared: &Shared<'k>,
@@ -109,20 +109,20 @@ fn lead<'k>(
         unsafe { stage.kind.make(at, &stage.round) };
         let stage = ptr::from_ref(stage);
         place.meet(&mut met);
-        // SAFETY: nobody changes it while others read it, until the end of the round.
+        // SAFETY: no thread changes it until the end of the round.
         let stage = unsafe { &*stage };
         seat.dawdle();
         // SAFETY: made above, and ended below when all have met.
         seat.inside(|seat| unsafe { stage.kind.meet(at, &stage.round, seat) });
         place.meet(&mut met);
-        // SAFETY: nobody uses it any more.
-        let follows = seat.inside(|seat| unsafe { stage.kind.end(at, &stage.round, seat) });
-        again = follows.then_some((kind, at));
+        // SAFETY: no other thread uses it any more.
+        let stays = seat.inside(|seat| unsafe { stage.kind.end(at, &stage.round, seat) });
+        again = stays.then_some((kind, at));
         end_round(&counts[kind]);
     }
 }
 
-/// Mostly the first, the rwlock, whose beginning is the longest.
+/// Mostly chooses the first kind, the rwlock: its beginning takes the longest.
 fn choose_kind(choices: &mut Random, kinds: usize) -> usize {
     if choices.below(3) == 0 { 0 } else { choices.below(kinds as u64) as usize }
 }
@@ -138,12 +138,12 @@ fn end_round(count: &AtomicU64) {
     NOW.done.fetch_add(1, Ordering::Relaxed);
 }
 
-/// One round of threads that are new, and end as soon as they are through.
+/// One round of new threads that end with it.
 pub(super) fn mortal(
     team: &Team,
     seed: u64,
     pool: &Pool,
-    kinds: &[&dyn Kind],
+    kinds: &[&dyn AnyKind],
     counts: &[AtomicU64],
 ) {
     let mut choices = Random::new(seed);
@@ -171,7 +171,7 @@ pub(super) fn mortal(
             })
             .collect();
         // Also for what threads do as they end.
-        threads.into_iter().for_each(|thread| thread.join().expect("nobody panics"));
+        threads.into_iter().for_each(|thread| thread.join().expect("no thread panics"));
     });
     NOW.tids.iter().for_each(|tid| tid.store(0, Ordering::Relaxed));
     let mut seat = seat(team, 0);

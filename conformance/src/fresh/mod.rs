@@ -6,7 +6,7 @@
 //! pool of memory, so that a mutex lies where a rwlock lay before, or a word with waiters that were
 //! leaked.
 //!
-//! Its faces are the crate's types, and pthread's, on both sides.
+//! It has two faces: the crate's types, and pthread's objects, which also run on glibc.
 //!
 //! `lockstep` has the threads, `round` what a round checks, `locks`, `waits`, `words`, `kernel` and
 //! `pthread` the kinds, `children` the rounds that fork.
@@ -23,22 +23,22 @@ mod words;
 
 use lockstep::{Team, lockstep, mortal};
 use pool::Pool;
-use round::{Kind, Random};
+use round::{AnyKind, Random};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// No round takes as long, unless the machine makes it.
+/// A round that takes longer counts as stuck, unless the machine is at fault.
 pub const STUCK: Duration = Duration::from_secs(2);
 
-/// Threads that own a row of reader slots and do nothing, after the first quarter of a run: to look
-/// at all rows takes longer then.
+/// After the first quarter of a run so many threads own a row of reader slots and do nothing: a
+/// writer has to look at them all, which takes longer.
 const IDLE: usize = 200;
 
-/// Rounds for which the same threads meet.
+/// How many rounds the same threads meet for.
 const TEAM_ROUNDS: u64 = 500;
 
-const KINDS: [&dyn Kind; 9] = [
+const KINDS: [&dyn AnyKind; 9] = [
     &locks::RwLocks,
     &locks::Mutexes,
     &waits::Condvars,
@@ -50,7 +50,7 @@ const KINDS: [&dyn Kind; 9] = [
     &kernel::RobustRwLocks,
 ];
 
-/// Whose objects.
+/// The interface whose objects are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Face {
     /// The crate's types.
@@ -60,7 +60,7 @@ pub enum Face {
 }
 
 impl Face {
-    /// All.
+    /// All faces.
     pub const ALL: [Self; 2] = [Face::Crate, Face::Pthread];
 
     /// Its name in arguments.
@@ -71,7 +71,7 @@ impl Face {
         }
     }
 
-    fn kinds(self) -> &'static [&'static dyn Kind] {
+    fn kinds(self) -> &'static [&'static dyn AnyKind] {
         match self {
             Face::Crate => &KINDS,
             Face::Pthread => &pthread::KINDS,
@@ -86,18 +86,18 @@ impl Face {
     }
 }
 
-/// What to do.
+/// A run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// With which objects.
+    /// The objects to use.
     pub face: Face,
-    /// For how long.
+    /// How long to run.
     pub time: Duration,
-    /// Repeats the choices, if not the schedule.
+    /// The seed, which repeats a run's choices but not its schedule.
     pub seed: u64,
 }
 
-/// Runs the storm. A failed check ends the process with 1, and says what it was.
+/// Runs the storm. A failed check ends the process with status 1 and a message.
 pub fn run(plan: Plan) {
     let kinds = plan.face.kinds();
     let mut random = Random::new(plan.seed);
@@ -115,7 +115,7 @@ pub fn run(plan: Plan) {
             own_rows(plan.face);
         }
         let team = Team {
-            // Two run at the same time on two processors: the tightest.
+            // Mostly two, which meet most closely: they run at once on two processors.
             seats: [2, 2, 2, 3, 4][random.below(5) as usize],
             rounds: TEAM_ROUNDS,
             seed: random.next(),
@@ -132,7 +132,7 @@ pub fn run(plan: Plan) {
     println!("passed: {all} rounds: {each}; forked: {children}");
 }
 
-/// Starts the threads that have read a biased lock, and never end.
+/// Starts threads that read a biased lock, so that they own a row, and never end.
 fn own_rows(face: Face) {
     let warm: &furwock::RwLock<()> = Box::leak(Box::default());
     let read = move || match face {

@@ -15,7 +15,7 @@ pub(super) struct Pool(*mut u8);
 unsafe impl Sync for Pool {}
 
 impl Pool {
-    /// It lasts as long as the process: waiters that were leaked may stand at its addresses.
+    /// It lasts as long as the process: leaked waiters may be queued at its addresses.
     pub(super) fn new() -> Self {
         let size = (SIZE + 128) * CELLS as usize;
         let layout = Layout::from_size_align(size, 4096).expect("a small layout");

@@ -2,39 +2,90 @@
 
 use std::alloc::Layout;
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::ptr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A kind of object.
+/// A kind of object, and what a round does with one.
 pub(super) trait Kind: Sync {
+    type Object;
+
+    const NAME: &'static str;
+
+    /// Makes an object, over whatever the memory holds.
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round);
+
+    /// What each thread does with the object.
+    fn meet(object: Pin<&Self::Object>, round: &Round, seat: &mut Seat);
+
+    /// Checks that the object is free. No other thread uses it any more.
+    fn end(object: Pin<&Self::Object>, round: &Round, seat: &mut Seat);
+
+    /// Whether the object isn't dropped, and the next round's is of this kind and takes its place.
+    fn stays(_object: Pin<&Self::Object>, _seat: &mut Seat) -> bool {
+        false
+    }
+}
+
+/// A kind by the address of its object.
+pub(super) trait AnyKind: Sync {
     fn name(&self) -> &'static str;
 
     fn layout(&self) -> Layout;
 
-    /// Makes one at `at`.
-    ///
     /// # Safety
-    /// There is memory of this layout that nobody uses.
+    /// There is memory of this layout at `at`, and nothing uses it.
     unsafe fn make(&self, at: *mut u8, round: &Round);
 
-    /// What each thread does with it.
-    ///
     /// # Safety
     /// `make` has been called, `end` has not.
     unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat);
 
-    /// Checks that it is free, and is done with it. True if the next round should be of this kind
-    /// and at this place.
+    /// Checks the object, and drops it unless it stays. Returns whether it does.
     ///
     /// # Safety
-    /// As for `meet`, and no thread uses it any more.
+    /// As for `meet`, and no other thread uses it any more.
     unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool;
 }
 
-/// What a kind may take.
+impl<K: Kind> AnyKind for K {
+    fn name(&self) -> &'static str {
+        K::NAME
+    }
+
+    fn layout(&self) -> Layout {
+        Layout::new::<K::Object>()
+    }
+
+    unsafe fn make(&self, at: *mut u8, round: &Round) {
+        // SAFETY: by the caller's promise.
+        K::make(unsafe { &mut *at.cast() }, round);
+    }
+
+    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
+        // SAFETY: by the caller's promise. It stays where it is until `end`.
+        K::meet(unsafe { Pin::new_unchecked(&*at.cast()) }, round, seat);
+    }
+
+    unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool {
+        let at = at.cast::<K::Object>();
+        // SAFETY: as above.
+        let object = unsafe { Pin::new_unchecked(&*at) };
+        K::end(object, round, seat);
+        let stays = K::stays(object, seat);
+        if !stays {
+            // SAFETY: by the caller's promise.
+            unsafe { at.drop_in_place() };
+        }
+        stays
+    }
+}
+
+/// The most memory that an object may take.
 pub(super) const SIZE: usize = 4096;
 
 /// What the threads of a round share.
@@ -42,11 +93,11 @@ pub(super) const SIZE: usize = 4096;
 pub(super) struct Round {
     pub(super) number: u64,
     pub(super) seats: usize,
-    /// Its random choice, the same for all.
+    /// A random number, the same for all its threads.
     pub(super) choice: u64,
     /// Whether its threads end with it.
     pub(super) mortal: bool,
-    /// Equal but while somebody writes.
+    /// Two numbers that are equal unless a thread is writing.
     pair: [UnsafeCell<u64>; 2],
     writes: AtomicU64,
     /// For the kind's own use.
@@ -66,7 +117,7 @@ pub(super) struct Seat {
 /// Threads of a round.
 const MOST: usize = 4;
 
-/// Where a round is, for the thread that finds it stuck.
+/// How far the current round is, for the thread that finds it stuck.
 pub(super) static NOW: Now = Now {
     round: AtomicU64::new(0),
     kind: AtomicUsize::new(0),
@@ -78,23 +129,23 @@ pub(super) static NOW: Now = Now {
 pub(super) struct Now {
     pub(super) round: AtomicU64,
     pub(super) kind: AtomicUsize,
-    /// Of its threads.
+    /// Its threads' ids.
     pub(super) tids: [AtomicI32; MOST],
-    /// Which of these use the object: the others wait for them.
+    /// Which of these threads use the object: the others wait for them.
     pub(super) inside: [AtomicBool; MOST],
     /// Rises with each round.
     pub(super) done: AtomicU64,
 }
 
 static SEED: AtomicU64 = AtomicU64::new(0);
-static KINDS: OnceLock<&[&dyn Kind]> = OnceLock::new();
+static KINDS: OnceLock<&[&dyn AnyKind]> = OnceLock::new();
 
 impl Round {
     pub(super) fn new(number: u64, seats: usize, choice: u64) -> Self {
         Self { number, seats, choice, ..Self::default() }
     }
 
-    /// One whose threads end with it.
+    /// The same round, with threads that end with it.
     pub(super) fn mortal(mut self) -> Self {
         self.mortal = true;
         self
@@ -103,23 +154,23 @@ impl Round {
     /// Writes what the object protects.
     pub(super) fn write(&self, seat: &mut Seat) {
         let [first, second] = self.read_pair();
-        self.check(first == second, "a writer comes upon another");
+        self.check(first == second, "two threads write");
         self.set(0, first + 1);
         seat.dawdle();
-        self.check(self.read_pair() == [first + 1, first], "somebody else writes");
+        self.check(self.read_pair() == [first + 1, first], "another thread writes");
         self.set(1, first + 1);
         self.writes.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Reads it.
+    /// Reads what the object protects.
     pub(super) fn read(&self, seat: &mut Seat) {
         let before = self.read_pair();
-        self.check(before[0] == before[1], "a reader comes upon a writer");
+        self.check(before[0] == before[1], "a thread reads while another writes");
         seat.linger();
-        self.check(self.read_pair() == before, "somebody writes beside a reader");
+        self.check(self.read_pair() == before, "a thread writes beside a reader");
     }
 
-    /// That the pair says what was written, which nobody does any more.
+    /// Checks that the pair holds all writes. No thread writes any more.
     pub(super) fn check_sums(&self) {
         self.check(self.read_pair() == [self.writes(); 2], "the sums are wrong");
     }
@@ -146,7 +197,7 @@ impl Round {
         }
     }
 
-    /// Ends the process: others may be stuck in what failed.
+    /// Ends the process: other threads may be stuck in the object.
     #[cold]
     pub(super) fn fail(&self, what: &str) -> ! {
         let mortal = if self.mortal { ", whose threads end with it" } else { "" };
@@ -177,7 +228,7 @@ impl Seat {
         result
     }
 
-    /// Mostly nothing, sometimes a few pauses: what differs between two threads in lockstep.
+    /// Mostly does nothing, sometimes pauses a little: so threads in lockstep differ.
     #[inline]
     pub(super) fn dawdle(&mut self) {
         let draw = self.random.next();
@@ -186,7 +237,7 @@ impl Seat {
         }
     }
 
-    /// The same for longer, some microseconds.
+    /// The same for some microseconds.
     #[inline]
     fn linger(&mut self) {
         let draw = self.random.next();
@@ -221,9 +272,9 @@ impl Random {
     }
 }
 
-/// Starts a thread that sees to it that rounds end: it asks the runner, if there is one, and ends
-/// the process otherwise.
-pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn Kind]) {
+/// Starts a thread that watches whether rounds end. If one is stuck, it asks the runner, or ends the
+/// process if there is none.
+pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn AnyKind]) {
     SEED.store(seed, Ordering::Relaxed);
     KINDS.get_or_init(|| kinds);
     let hard_limit = std::env::var(crate::watchdog::HARD_LIMIT).ok();
@@ -260,7 +311,7 @@ fn say_stuck(since: Instant, word: &str) {
     );
 }
 
-/// As `watchdog::runner` has it. Threads that spin until the others come aren't the ones to judge.
+/// Asks as `watchdog::runner` describes. Threads that spin until the others come aren't to be judged.
 fn ask() {
     let load = |at: usize| NOW.tids[at].load(Ordering::Relaxed);
     let inside = |at: &usize| NOW.inside[*at].load(Ordering::Relaxed);

@@ -2,35 +2,29 @@
 
 use super::round::{Kind, Round, Seat};
 use furwock::{Barrier, Condvar, Mutex, Semaphore};
-use std::alloc::Layout;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
 
 pub(super) struct Condvars;
 
-struct Monitor {
+pub(super) struct Monitor {
     changed: Condvar,
     turn: Mutex<usize>,
 }
 
 impl Kind for Condvars {
-    fn name(&self) -> &'static str {
-        "condvar"
+    type Object = Monitor;
+
+    const NAME: &'static str = "condvar";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(Monitor { changed: Condvar::new(), turn: Mutex::new(0) });
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Monitor>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        let monitor = Monitor { changed: Condvar::new(), turn: Mutex::new(0) };
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<Monitor>().write(monitor) };
-    }
-
-    /// Either one lets all others go on, or each the next.
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let Monitor { changed, turn } = unsafe { &*at.cast::<Monitor>() };
+    /// Either the first thread notifies all others, or each the next one.
+    fn meet(monitor: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let Monitor { changed, turn } = &*monitor;
         let in_turn = round.choice & 1 == 0;
         let mut turn = turn.lock();
         let number = seat.number;
@@ -51,7 +45,7 @@ impl Kind for Condvars {
             drop(turn);
         }
         match (in_turn, seat.number) {
-            // One signal each; those that time out meanwhile look before they wait again.
+            // A signal for each; a waiter that times out meanwhile looks before it waits again.
             (false, 0) if round.choice & 4 == 0 => {
                 (1..round.seats).for_each(|_| _ = changed.notify_one());
             }
@@ -60,46 +54,36 @@ impl Kind for Condvars {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let Monitor { changed, turn } = unsafe { &*at.cast::<Monitor>() };
+    fn end(monitor: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        let Monitor { changed, turn } = &*monitor;
         let all = turn.try_lock().map(|turn| *turn);
-        round.check(all == Some(round.seats), "the mutex isn't free, or not all have come");
-        round.check(!changed.notify_one(), "somebody still waits");
+        round.check(all == Some(round.seats), "the mutex isn't free, or a thread is missing");
+        round.check(!changed.notify_one(), "a waiter is left");
         round.check_sums();
-        false
     }
 }
 
 pub(super) struct Barriers;
 
 impl Kind for Barriers {
-    fn name(&self) -> &'static str {
-        "barrier"
+    type Object = Barrier;
+
+    const NAME: &'static str = "barrier";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        at.write(Barrier::new(round.seats as u32));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Barrier>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<Barrier>().write(Barrier::new(round.seats as u32)) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let barrier = unsafe { &*at.cast::<Barrier>() };
+    fn meet(barrier: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         pass_phases(round, seat, || barrier.wait().is_leader());
     }
 
-    unsafe fn end(&self, _at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
+    fn end(_barrier: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         check_leaders(round);
-        false
     }
 }
 
-/// Passes a barrier some times. `wait` returns whether the thread leads the phase.
+/// Passes a barrier one to three times. `wait` returns whether the thread leads the phase.
 pub(super) fn pass_phases(round: &Round, seat: &mut Seat, wait: impl Fn() -> bool) {
     for phase in 1..=phases(round) {
         round.count.fetch_add(1, Ordering::Relaxed);
@@ -124,27 +108,19 @@ fn phases(round: &Round) -> usize {
 pub(super) struct Semaphores;
 
 impl Kind for Semaphores {
-    fn name(&self) -> &'static str {
-        "semaphore"
+    type Object = Semaphore;
+
+    const NAME: &'static str = "semaphore";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        at.write(Semaphore::new(permits(round)).expect("few"));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Semaphore>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        let semaphore = Semaphore::new(permits(round)).expect("few");
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<Semaphore>().write(semaphore) };
-    }
-
-    /// With a permit it serves as a mutex; without, one thread makes permits for the others.
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let semaphore = unsafe { &*at.cast::<Semaphore>() };
+    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the others.
+    fn meet(semaphore: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         if permits(round) == 0 {
             if seat.number != 0 {
-                acquire(semaphore, seat);
+                acquire(&semaphore, seat);
             } else if round.choice & 2 == 0 {
                 semaphore.release_many(round.seats as u32 - 1).expect("few");
             } else {
@@ -153,18 +129,15 @@ impl Kind for Semaphores {
             return;
         }
         for _ in 0..1 + round.choice % 8 {
-            acquire(semaphore, seat);
+            acquire(&semaphore, seat);
             round.write(seat);
             semaphore.release().expect("one");
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let semaphore = unsafe { &*at.cast::<Semaphore>() };
+    fn end(semaphore: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         round.check(semaphore.available() == permits(round), "permits were lost or made");
         round.check_sums();
-        false
     }
 }
 

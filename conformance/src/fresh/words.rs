@@ -1,14 +1,13 @@
-//! Rounds of futex words, and waiters that are left at their addresses.
+//! Rounds of futex words, which may leave waiters behind at their addresses.
 
 use super::round::{Kind, Round, Seat};
 use furwock::futex::{
     Expected, Registration, requeue, wait, wait_any, wait_async, wait_fd, wake_all,
 };
-use std::alloc::Layout;
 use std::future::Future;
-use std::mem;
+use std::mem::{self, MaybeUninit};
 use std::os::fd::AsRawFd;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Wake, Waker};
@@ -18,43 +17,30 @@ pub(super) struct Words;
 
 #[derive(Default)]
 #[repr(C)]
-struct Pair {
+pub(super) struct Pair {
     first: AtomicU32,
     second: AtomicU64,
 }
 
-/// # Safety
-/// There is one.
-unsafe fn pair<'a>(at: *mut u8) -> &'a Pair {
-    // SAFETY: by the caller's promise.
-    unsafe { &*at.cast() }
-}
-
 impl Kind for Words {
-    fn name(&self) -> &'static str {
-        "words"
+    type Object = Pair;
+
+    const NAME: &'static str = "words";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        at.write(Pair::default());
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Pair>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        // SAFETY: by the caller's promise.
-        unsafe { at.cast::<Pair>().write(Pair::default()) };
-    }
-
-    /// One changes the first word, and wakes; the others wait for that in all ways.
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        // SAFETY: by the caller's promise.
-        let Pair { first, second } = unsafe { pair(at) };
+    /// One thread changes the first word, and wakes; the others wait for that in all ways.
+    fn meet(pair: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let Pair { first, second } = &*pair;
         if seat.number == 0 {
             if round.choice & 1 == 0 {
                 requeue(first, second, 1, usize::MAX);
             }
             seat.dawdle();
             first.store(1, Ordering::Release);
-            // (Wakes of one might go to waiters that were leaked here.)
+            // (A wake of one might go to a waiter that was leaked here.)
             wake_all(first);
             wake_all(second);
             return;
@@ -84,22 +70,20 @@ impl Kind for Words {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, seat: &mut Seat) -> bool {
-        // SAFETY: by the caller's promise.
-        let Pair { first, second } = unsafe { pair(at) };
+    fn end(pair: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let Pair { first, second } = &*pair;
         let left = wake_all(first) + wake_all(second);
-        round.check(left == 0, "somebody still waits");
-        // What comes to lie here has nothing to do with these.
+        round.check(left == 0, "a waiter is left");
+        // The objects that come to lie here have nothing to do with these waiters.
         match seat.random.below(16) {
             0 => leak_task(first),
             1 => mem::forget(Registration::new(vec![Expected::new(first, 1)])),
             _ => {}
         }
-        false
     }
 }
 
-/// Leaves a task's waiter in the queue for ever: a future that nobody drops.
+/// Leaves a task's waiter in the queue for ever: a future that is never dropped.
 fn leak_task(word: &AtomicU32) {
     let mut future = Box::pin(wait_async(word, word.load(Ordering::Relaxed)));
     let mut context = Context::from_waker(Waker::noop());

@@ -4,13 +4,15 @@ use super::super::locks::{FORGETTERS, reads};
 use super::super::round::{Kind, Round, Seat};
 use super::{call, got, ok, shortly, shortly_by_the_time_of_day};
 use libc::{CLOCK_MONOTONIC, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
-use std::alloc::Layout;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Set in a round's choice if the object is destroyed; its memory goes to another use in any case.
+/// Set in a round's choice if the object is destroyed. Its memory is used again in any case.
 pub(super) const DESTROYS: u64 = 1 << 20;
 
-/// Makes a mutex of one of glibc's types, of which the first is that of no attributes.
+/// Makes a mutex without attributes, or of one of glibc's types.
 pub(super) fn make_mutex(at: *mut pthread_mutex_t, choice: u64, round: &Round) {
     let types = [
         libc::PTHREAD_MUTEX_NORMAL,
@@ -33,31 +35,25 @@ pub(super) fn make_mutex(at: *mut pthread_mutex_t, choice: u64, round: &Round) {
 pub(in super::super) struct Mutexes;
 
 impl Kind for Mutexes {
-    fn name(&self) -> &'static str {
-        "mutex"
-    }
+    type Object = UnsafeCell<pthread_mutex_t>;
 
-    fn layout(&self) -> Layout {
-        Layout::new::<pthread_mutex_t>()
-    }
+    const NAME: &'static str = "mutex";
 
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
         let initialisers = [
             libc::PTHREAD_MUTEX_INITIALIZER,
             libc::PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP,
             libc::PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP,
             libc::PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP,
         ];
-        let at = at.cast::<pthread_mutex_t>();
         match (round.choice as usize % 9).checked_sub(5) {
-            // SAFETY: by the caller's promise.
-            Some(which) => unsafe { at.write(initialisers[which]) },
-            None => make_mutex(at, round.choice % 9, round),
+            Some(which) => _ = at.write(initialisers[which].into()),
+            None => make_mutex(at.as_mut_ptr().cast(), round.choice % 9, round),
         }
     }
 
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        let mutex = at.cast();
+    fn meet(mutex: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let mutex = mutex.get();
         for _ in 0..=(round.choice >> 8) % 12 {
             let locked = match seat.random.below(8) {
                 0 => call!(pthread_mutex_trylock(mutex)),
@@ -75,15 +71,14 @@ impl Kind for Mutexes {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        ok!(round, pthread_mutex_trylock(at.cast()));
-        ok!(round, pthread_mutex_unlock(at.cast()));
+    fn end(mutex: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        ok!(round, pthread_mutex_trylock(mutex.get()));
+        ok!(round, pthread_mutex_unlock(mutex.get()));
         round.check_sums();
-        // EBUSY if somebody is thought to hold it, or to wait.
+        // It fails (EBUSY) if a holder or a waiter seems to be left.
         if round.choice & DESTROYS != 0 {
-            ok!(round, pthread_mutex_destroy(at.cast()));
+            ok!(round, pthread_mutex_destroy(mutex.get()));
         }
-        false
     }
 }
 
@@ -95,25 +90,22 @@ static FORGOTTEN: AtomicUsize = AtomicUsize::new(0);
 const KIND_AT: usize = 48;
 
 impl Kind for RwLocks {
-    fn name(&self) -> &'static str {
-        "rwlock"
-    }
+    type Object = UnsafeCell<pthread_rwlock_t>;
 
-    fn layout(&self) -> Layout {
-        Layout::new::<pthread_rwlock_t>()
-    }
+    const NAME: &'static str = "rwlock";
 
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
         const NONRECURSIVE: u8 = 2;
         let kind = (round.choice % 6) as i32;
-        let lock = at.cast::<pthread_rwlock_t>();
+        let lock = at.as_mut_ptr().cast::<pthread_rwlock_t>();
         match kind {
             0 => ok!(round, pthread_rwlock_init(lock, std::ptr::null())),
-            // SAFETY: by the caller's promise. The second is the initialiser of that kind.
-            1 | 2 => unsafe {
-                lock.write(libc::PTHREAD_RWLOCK_INITIALIZER);
-                at.add(KIND_AT).write(if kind == 1 { 0 } else { NONRECURSIVE });
-            },
+            1 => _ = at.write(libc::PTHREAD_RWLOCK_INITIALIZER.into()),
+            2 => {
+                at.write(libc::PTHREAD_RWLOCK_INITIALIZER.into());
+                // SAFETY: within the lock. That is what glibc's initialiser of the kind does.
+                unsafe { lock.cast::<u8>().add(KIND_AT).write(NONRECURSIVE) };
+            }
             _ => {
                 // SAFETY: all zeroes is as good as anything, before init.
                 let mut attr = unsafe { std::mem::zeroed() };
@@ -125,8 +117,8 @@ impl Kind for RwLocks {
         }
     }
 
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        let lock = at.cast();
+    fn meet(lock: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let lock = lock.get();
         let shape = round.choice >> 8;
         let reads = reads(shape, round, seat);
         for _ in 0..reads {
@@ -149,12 +141,12 @@ impl Kind for RwLocks {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        let lock = at.cast();
+    fn end(lock: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        let lock = lock.get();
         let forgotten = round.count.load(Ordering::Relaxed) != 0;
         let result = call!(pthread_rwlock_trywrlock(lock));
         let wanted = if forgotten { libc::EBUSY } else { 0 };
-        round.check(result == wanted, "a writer gets in beside a reader, or beside nobody doesn't");
+        round.check(result == wanted, "a writer gets in beside a reader, or not into a free lock");
         if result == 0 {
             ok!(round, pthread_rwlock_unlock(lock));
         }
@@ -162,7 +154,6 @@ impl Kind for RwLocks {
         if round.choice & DESTROYS != 0 || forgotten {
             ok!(round, pthread_rwlock_destroy(lock));
         }
-        false
     }
 }
 
@@ -201,35 +192,30 @@ fn write(lock: *mut pthread_rwlock_t, round: &Round, seat: &mut Seat) {
 pub(in super::super) struct Spins;
 
 impl Kind for Spins {
-    fn name(&self) -> &'static str {
-        "spin"
+    type Object = UnsafeCell<pthread_spinlock_t>;
+
+    const NAME: &'static str = "spin";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        ok!(round, pthread_spin_init(at.as_mut_ptr().cast(), libc::PTHREAD_PROCESS_PRIVATE));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<pthread_spinlock_t>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        ok!(round, pthread_spin_init(at.cast(), libc::PTHREAD_PROCESS_PRIVATE));
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
+    fn meet(lock: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         for _ in 0..=round.choice % 4 {
             if seat.random.below(4) == 0 {
-                if call!(pthread_spin_trylock(at.cast())) != 0 {
+                if call!(pthread_spin_trylock(lock.get())) != 0 {
                     continue;
                 }
             } else {
-                ok!(round, pthread_spin_lock(at.cast()));
+                ok!(round, pthread_spin_lock(lock.get()));
             }
             round.write(seat);
-            ok!(round, pthread_spin_unlock(at.cast()));
+            ok!(round, pthread_spin_unlock(lock.get()));
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        ok!(round, pthread_spin_trylock(at.cast()));
+    fn end(lock: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        ok!(round, pthread_spin_trylock(lock.get()));
         round.check_sums();
-        false
     }
 }

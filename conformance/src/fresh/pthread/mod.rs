@@ -1,5 +1,5 @@
-//! Rounds of pthread's objects, and C11's: by libc's names, so that they are the preload's if it
-//! lies beneath, and glibc's otherwise.
+//! Rounds of pthread's and C11's objects. They are called by libc's names: the preload serves them if
+//! it is loaded, and glibc otherwise.
 
 mod locks;
 mod waits;
@@ -7,13 +7,13 @@ mod waits;
 pub(super) use waits::Objects;
 
 use super::pool::Pool;
-use super::round::{Kind, Random, Round, Seat};
+use super::round::{AnyKind, Random, Round, Seat};
 use libc::{CLOCK_REALTIME, clockid_t, timespec};
 use std::alloc::Layout;
 use std::thread;
 use std::time::Duration;
 
-pub(super) const KINDS: [&dyn Kind; 8] = [
+pub(super) const KINDS: [&dyn AnyKind; 8] = [
     &locks::RwLocks,
     &locks::Mutexes,
     &waits::Condvars,
@@ -24,10 +24,10 @@ pub(super) const KINDS: [&dyn Kind; 8] = [
     &locks::Spins,
 ];
 
-/// Threads that wait where objects lie.
+/// How many threads wait where objects lie.
 const STALE: u64 = 6;
 
-/// libc's functions, and those that the crate of that name lacks.
+/// libc's functions, with those that the crate of that name lacks.
 mod c {
     pub use libc::*;
 
@@ -85,8 +85,7 @@ mod c {
 /// Calls one of `c`.
 macro_rules! call {
     ($name:ident($($argument:expr),*)) => {
-        // SAFETY: on an object that its kind's `make` has made, by the promise of the caller of the
-        // kind.
+        // SAFETY: on an object that its kind's `make` has made, or is making.
         unsafe { super::c::$name($($argument),*) }
     };
 }
@@ -102,15 +101,14 @@ macro_rules! ok {
 
 use {call, ok};
 
-/// Whether a try or a wait with a deadline has got what it wanted. It may only come too early or
-/// too late.
+/// Whether a try or a wait with a deadline succeeded. It may fail only with EBUSY or ETIMEDOUT.
 fn got(round: &Round, result: i32, what: &str) -> bool {
     let allowed = [0, libc::EBUSY, libc::ETIMEDOUT].contains(&result);
     round.check(allowed, what);
     result == 0
 }
 
-/// A deadline that is a moment away.
+/// A deadline a moment from now.
 fn shortly(seat: &mut Seat, clock: clockid_t) -> timespec {
     // SAFETY: all zeroes is a timespec.
     let mut now: timespec = unsafe { std::mem::zeroed() };
@@ -124,14 +122,14 @@ fn shortly_by_the_time_of_day(seat: &mut Seat) -> timespec {
     shortly(seat, CLOCK_REALTIME)
 }
 
-/// Whether the preload lies beneath.
+/// Whether the preload is loaded.
 fn under_furwock() -> bool {
     std::env::var_os("CONFORMANCE_SIDE").is_some_and(|side| side == "furwock")
 }
 
-/// Starts threads that wait for words where objects come to lie meanwhile, as one does that was
-/// requeued to a word that is gone. A lock there must wake its own waiters. (The kernel wakes by
-/// address, so that glibc's can't tell.)
+/// Starts threads that wait on words where objects come to lie meanwhile, as waiters do that were
+/// requeued to a word that is gone. A lock at such an address must wake its own waiters. (glibc's
+/// locks can't: the kernel wakes by address.)
 pub(super) fn leave_stale_waiters(pool: &'static Pool) {
     for seed in (1..=STALE).take_while(|_| under_furwock()) {
         thread::spawn(move || {
@@ -150,7 +148,7 @@ pub(super) fn leave_stale_waiters(pool: &'static Pool) {
     }
 }
 
-/// Reads a lock that is read often.
+/// Reads a lock that all threads read often.
 pub(super) fn read_warm() {
     static mut WARM: libc::pthread_rwlock_t = libc::PTHREAD_RWLOCK_INITIALIZER;
     // SAFETY: initialised, and made for several threads.

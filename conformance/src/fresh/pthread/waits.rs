@@ -1,4 +1,4 @@
-//! Rounds of condvars, barriers, semaphores, onces, and of C11's; and what a child gets.
+//! Rounds of condvars, barriers, semaphores, onces, and C11's objects; and the objects of a child.
 
 use super::super::children;
 use super::super::round::{Kind, Random, Round, Seat};
@@ -6,53 +6,55 @@ use super::super::waits::{check_leaders, pass_phases};
 use super::locks::{DESTROYS, make_mutex};
 use super::{call, ok, shortly, shortly_by_the_time_of_day, under_furwock};
 use libc::{CLOCK_MONOTONIC, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, sem_t};
-use std::alloc::Layout;
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::pin::Pin;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// A condvar, pthread's or C11's, which are the same.
 #[repr(C)]
-struct Monitor {
-    cond: pthread_cond_t,
-    mutex: pthread_mutex_t,
-    turn: usize,
+pub(in super::super) struct Monitor {
+    cond: UnsafeCell<pthread_cond_t>,
+    mutex: UnsafeCell<pthread_mutex_t>,
+    turn: UnsafeCell<usize>,
 }
 
-/// Where the parts of the monitor at `at` are.
-fn parts(at: *mut u8) -> (*mut pthread_cond_t, *mut pthread_mutex_t, *mut usize) {
-    let monitor = at.cast::<Monitor>();
-    // SAFETY: within the place of one.
-    unsafe { (&raw mut (*monitor).cond, &raw mut (*monitor).mutex, &raw mut (*monitor).turn) }
+impl Monitor {
+    fn parts(&self) -> (*mut pthread_cond_t, *mut pthread_mutex_t, *mut usize) {
+        (self.cond.get(), self.mutex.get(), self.turn.get())
+    }
+
+    /// A monitor at the first turn, whose condvar and mutex have to be made.
+    fn begin(at: &mut MaybeUninit<Self>) -> &Self {
+        // SAFETY: the pool's memory is initialised, and any bytes are a monitor.
+        let monitor = unsafe { at.assume_init_mut() };
+        *monitor.turn.get_mut() = 0;
+        monitor
+    }
 }
 
 pub(in super::super) struct Condvars;
 
 impl Kind for Condvars {
-    fn name(&self) -> &'static str {
-        "condvar"
-    }
+    type Object = Monitor;
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Monitor>()
-    }
+    const NAME: &'static str = "condvar";
 
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        let (cond, mutex, turn) = parts(at);
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        let (cond, mutex, _) = Monitor::begin(at).parts();
         if round.choice & 8 == 0 {
             ok!(round, pthread_cond_init(cond, ptr::null()));
         } else {
-            // SAFETY: by the caller's promise.
+            // SAFETY: memory of that type, which nothing uses yet.
             unsafe { cond.write(libc::PTHREAD_COND_INITIALIZER) };
         }
         make_mutex(mutex, round.choice >> 8, round);
-        // SAFETY: by the caller's promise.
-        unsafe { turn.write(0) };
     }
 
-    /// Either one lets all others go on, or each the next.
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        let (cond, mutex, turn) = parts(at);
+    /// Either the first thread notifies all others, or each the next one.
+    fn meet(monitor: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let (cond, mutex, turn) = monitor.parts();
         let (in_turn, outside) = (round.choice & 1 != 0, round.choice & 2 != 0);
         ok!(round, pthread_mutex_lock(mutex));
         // SAFETY: under the mutex, here and below.
@@ -90,70 +92,61 @@ impl Kind for Condvars {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        let (cond, mutex, turn) = parts(at);
+    fn end(monitor: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        let (cond, mutex, turn) = monitor.parts();
         ok!(round, pthread_mutex_trylock(mutex));
-        // SAFETY: nobody uses it any more.
-        round.check(unsafe { turn.read() } == round.seats, "not all have come");
+        // SAFETY: no other thread uses it any more.
+        round.check(unsafe { turn.read() } == round.seats, "a thread is missing");
         ok!(round, pthread_mutex_unlock(mutex));
         round.check_sums();
         if round.choice & DESTROYS != 0 {
-            // glibc's waits until nobody is inside any more.
+            // glibc's waits until no thread is inside any more.
             ok!(round, pthread_cond_destroy(cond));
             ok!(round, pthread_mutex_destroy(mutex));
         }
-        false
     }
 }
 
 pub(in super::super) struct Barriers;
 
 impl Kind for Barriers {
-    fn name(&self) -> &'static str {
-        "barrier"
+    type Object = UnsafeCell<libc::pthread_barrier_t>;
+
+    const NAME: &'static str = "barrier";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        let at = at.as_mut_ptr().cast();
+        ok!(round, pthread_barrier_init(at, ptr::null(), round.seats as u32));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<libc::pthread_barrier_t>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        ok!(round, pthread_barrier_init(at.cast(), ptr::null(), round.seats as u32));
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        pass_phases(round, seat, || match call!(pthread_barrier_wait(at.cast())) {
+    fn meet(barrier: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        pass_phases(round, seat, || match call!(pthread_barrier_wait(barrier.get())) {
             0 => false,
             libc::PTHREAD_BARRIER_SERIAL_THREAD => true,
             _ => round.fail("pthread_barrier_wait fails"),
         });
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
+    fn end(barrier: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         check_leaders(round);
-        ok!(round, pthread_barrier_destroy(at.cast()));
-        false
+        ok!(round, pthread_barrier_destroy(barrier.get()));
     }
 }
 
 pub(in super::super) struct Semaphores;
 
 impl Kind for Semaphores {
-    fn name(&self) -> &'static str {
-        "semaphore"
+    type Object = UnsafeCell<sem_t>;
+
+    const NAME: &'static str = "semaphore";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        ok!(round, sem_init(at.as_mut_ptr().cast(), 0, permits(round) as u32));
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<sem_t>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        ok!(round, sem_init(at.cast(), 0, permits(round) as u32));
-    }
-
-    /// With a permit it serves as a mutex; without, one thread makes permits for the others.
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        let semaphore = at.cast();
+    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the others.
+    fn meet(semaphore: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let semaphore = semaphore.get();
         if permits(round) == 0 {
             if seat.number != 0 {
                 take(semaphore, seat);
@@ -169,13 +162,12 @@ impl Kind for Semaphores {
         }
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
+    fn end(semaphore: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         let mut value = -1;
-        ok!(round, sem_getvalue(at.cast(), &mut value));
+        ok!(round, sem_getvalue(semaphore.get(), &mut value));
         round.check(value == permits(round), "permits were lost or made");
         round.check_sums();
-        ok!(round, sem_destroy(at.cast()));
-        false
+        ok!(round, sem_destroy(semaphore.get()));
     }
 }
 
@@ -198,69 +190,58 @@ fn take(semaphore: *mut sem_t, seat: &mut Seat) {
 
 pub(in super::super) struct Onces;
 
-/// The round of the routine, which has no argument.
+/// The current round, for the routine, which has no argument.
 static CALLING: AtomicPtr<Round> = AtomicPtr::new(ptr::null_mut());
 
 extern "C" fn routine() {
-    // SAFETY: the round that its threads call this in.
+    // SAFETY: the round in which its threads call this.
     let round = unsafe { &*CALLING.load(Ordering::Relaxed) };
     round.write(&mut Seat { number: 0, random: Random::new(round.choice) });
 }
 
 impl Kind for Onces {
-    fn name(&self) -> &'static str {
-        "once"
+    type Object = UnsafeCell<i32>;
+
+    const NAME: &'static str = "once";
+
+    fn make(at: &mut MaybeUninit<Self::Object>, _round: &Round) {
+        // PTHREAD_ONCE_INIT.
+        at.write(0.into());
     }
 
-    fn layout(&self) -> Layout {
-        Layout::new::<i32>()
-    }
-
-    unsafe fn make(&self, at: *mut u8, _round: &Round) {
-        // SAFETY: by the caller's promise. PTHREAD_ONCE_INIT.
-        unsafe { at.cast::<i32>().write(0) };
-    }
-
-    unsafe fn meet(&self, at: *mut u8, round: &Round, _seat: &mut Seat) {
-        // The same for all.
+    fn meet(control: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        // All threads store the same.
         CALLING.store(ptr::from_ref(round).cast_mut(), Ordering::Relaxed);
         if round.choice & 1 == 0 {
-            call!(call_once(at.cast(), routine));
+            call!(call_once(control.get(), routine));
         } else {
-            ok!(round, pthread_once(at.cast(), routine));
+            ok!(round, pthread_once(control.get(), routine));
         }
         round.check(round.writes() == 1, "the routine isn't complete");
         round.check_sums();
     }
 
-    unsafe fn end(&self, _at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
+    fn end(_control: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
         round.check(round.writes() == 1, "the routine wasn't called once");
-        false
     }
 }
 
 pub(in super::super) struct C11;
 
 impl Kind for C11 {
-    fn name(&self) -> &'static str {
-        "C11"
-    }
+    type Object = Monitor;
 
-    fn layout(&self) -> Layout {
-        Layout::new::<Monitor>()
-    }
+    const NAME: &'static str = "C11";
 
-    unsafe fn make(&self, at: *mut u8, round: &Round) {
-        let (cond, mutex, turn) = parts(at);
+    fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
+        let (cond, mutex, _) = Monitor::begin(at).parts();
         // mtx_plain and mtx_timed, with and without mtx_recursive.
         ok!(round, mtx_init(mutex, (round.choice % 4) as i32));
         ok!(round, cnd_init(cond));
-        // SAFETY: by the caller's promise.
-        unsafe { turn.write(0) };
     }
 
-    unsafe fn meet(&self, at: *mut u8, round: &Round, seat: &mut Seat) {
-        let (cond, mutex, turn) = parts(at);
+    fn meet(monitor: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
+        let (cond, mutex, turn) = monitor.parts();
         if seat.random.below(4) == 0 && call!(mtx_trylock(mutex)) == 0 {
             round.write(seat);
             ok!(round, mtx_unlock(mutex));
@@ -282,20 +263,19 @@ impl Kind for C11 {
         ok!(round, cnd_broadcast(cond));
     }
 
-    unsafe fn end(&self, at: *mut u8, round: &Round, _seat: &mut Seat) -> bool {
-        let (cond, mutex, turn) = parts(at);
+    fn end(monitor: Pin<&Self::Object>, round: &Round, _seat: &mut Seat) {
+        let (cond, mutex, turn) = monitor.parts();
         ok!(round, mtx_trylock(mutex));
-        // SAFETY: nobody uses it any more.
-        round.check(unsafe { turn.read() } == round.seats, "not all have come");
+        // SAFETY: no other thread uses it any more.
+        round.check(unsafe { turn.read() } == round.seats, "a thread is missing");
         ok!(round, mtx_unlock(mutex));
         round.check_sums();
         call!(cnd_destroy(cond));
         call!(mtx_destroy(mutex));
-        false
     }
 }
 
-/// What a child gets.
+/// The objects of a child.
 pub(in super::super) struct Objects {
     mutex: UnsafeCell<pthread_mutex_t>,
     lock: UnsafeCell<pthread_rwlock_t>,
@@ -305,7 +285,7 @@ pub(in super::super) struct Objects {
 // SAFETY: they are made for several threads.
 unsafe impl Sync for Objects {}
 
-/// A call on one of them, which must return 0.
+/// A call on one of them that must return 0.
 macro_rules! must {
     ($name:ident($($argument:expr),*)) => {
         assert_eq!(call!($name($($argument),*)), 0, stringify!($name))
@@ -359,8 +339,8 @@ impl children::Objects for Objects {
         must!(pthread_rwlock_unlock(self.lock.get()));
     }
 
-    /// glibc's rwlock counts readers in before it has let them in: the parent's would stay in the
-    /// child. So that one is made anew there.
+    /// glibc's rwlock counts a reader before the reader may go in, so the parent's readers stay
+    /// counted in the child. glibc's is made anew there.
     fn stop_writing_in_child(&self) {
         if under_furwock() {
             self.stop_writing();
