@@ -9,6 +9,7 @@ pub mod fresh;
 pub mod hostile;
 pub mod instructions;
 pub mod program;
+pub mod seccomp;
 pub mod watchdog;
 
 pub use build::{Artifact, built, preload, scratch, sources};

@@ -1,6 +1,7 @@
-//! Where furwock can't work it leaves the program to glibc, and says so in one line, or not at all.
+//! Where furwock can't work it leaves the program to glibc, with one line, or silently if asked.
 
 use furwock_conformance::program::run_to_end;
+use furwock_conformance::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse};
 use furwock_conformance::{Artifact, Side, Test, scratch};
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
@@ -28,69 +29,39 @@ fn program(name: &str, folder: &Path) -> PathBuf {
     Artifact::program(&format!("pthread/{name}.c"), folder, name).build()
 }
 
-/// A jump of a filter program: to the next instruction if equal, else over `otherwise` of them.
-fn jump_if(operation: u32, value: u32, otherwise: u8) -> libc::sock_filter {
-    let code = (libc::BPF_JMP | libc::BPF_K | operation) as u16;
-    libc::sock_filter { code, jt: 0, jf: otherwise, k: value }
-}
-
-fn load(offset: usize) -> libc::sock_filter {
-    let code = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-    libc::sock_filter { code, jt: 0, jf: 0, k: offset as u32 }
-}
-
-fn answer(value: u32) -> libc::sock_filter {
-    libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: value }
-}
-
-const NUMBER: usize = 0;
-const ARGUMENTS: usize = 16;
-const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-const REFUSE: u32 = libc::SECCOMP_RET_ERRNO;
-
 /// Refuses mappings that ask for pages to write on and reserve no memory for them: furwock's.
 /// (glibc's heaps are mapped without access first.)
 fn no_tables() -> Vec<libc::sock_filter> {
     vec![
         load(NUMBER),
-        jump_if(libc::BPF_JEQ, libc::SYS_mmap as u32, 5),
-        load(ARGUMENTS + 2 * 8),
-        jump_if(libc::BPF_JSET, libc::PROT_WRITE as u32, 3),
-        load(ARGUMENTS + 3 * 8),
-        jump_if(libc::BPF_JSET, libc::MAP_NORESERVE as u32, 1),
-        answer(REFUSE | libc::ENOMEM as u32),
-        answer(ALLOW),
+        jump(libc::BPF_JEQ, libc::SYS_mmap as u32, 0, 5),
+        load(argument(2)),
+        jump(libc::BPF_JSET, libc::PROT_WRITE as u32, 0, 3),
+        load(argument(3)),
+        jump(libc::BPF_JSET, libc::MAP_NORESERVE as u32, 0, 1),
+        refuse(libc::ENOMEM),
+        allow(),
     ]
 }
 
-/// Refuses wakes of private words of up to one waiter, as a kernel would that doesn't know them.
-/// (Threads end by a wake of a shared word.)
+/// Refuses wakes of private words, as a kernel does that doesn't know them. (Threads end by a wake of
+/// a shared word.)
 fn no_private_wakes() -> Vec<libc::sock_filter> {
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     vec![
         load(NUMBER),
-        jump_if(libc::BPF_JEQ, libc::SYS_futex as u32, 3),
-        load(ARGUMENTS + 8),
-        jump_if(libc::BPF_JEQ, wake as u32, 1),
-        answer(REFUSE | libc::ENOSYS as u32),
-        answer(ALLOW),
+        jump(libc::BPF_JEQ, libc::SYS_futex as u32, 0, 3),
+        load(argument(1)),
+        jump(libc::BPF_JEQ, wake as u32, 0, 1),
+        refuse(libc::ENOSYS),
+        allow(),
     ]
 }
 
-/// Has `command` start under a filter.
+/// Lets `command` start under a filter.
 fn under(mut command: Command, filter: Vec<libc::sock_filter>) -> Command {
-    let install = move || {
-        let program =
-            libc::sock_fprog { len: filter.len() as u16, filter: filter.as_ptr().cast_mut() };
-        // SAFETY: in the forked child; the filter outlives the calls.
-        let failed = unsafe {
-            libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0
-                || libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) != 0
-        };
-        if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
-    };
     // SAFETY: two system calls.
-    unsafe { command.pre_exec(install) };
+    unsafe { command.pre_exec(move || live_under(&filter)) };
     command
 }
 
@@ -99,8 +70,7 @@ fn assert_says_once(stderr: &str, what: &str) {
     assert!(stderr.starts_with("furwock: ") && stderr.contains(what), "{stderr}");
 }
 
-/// All of a program's tests that glibc passes pass on a furwock that is off: its objects are
-/// glibc's.
+/// A furwock that is off passes all of a program's tests that glibc passes: the objects are glibc's.
 fn check_all(name: &str, filter: fn() -> Vec<libc::sock_filter>) {
     let folder = scratch(&format!("fallback-{name}"));
     let program = program(name, &folder);

@@ -1,27 +1,28 @@
-//! Waiting on many words: which one woke, who else is woken, and what a registration keeps.
+//! Waiting on many words: which word woke the waiter, which others are woken, and what a registration
+//! keeps.
 
 mod common;
 mod process;
 
-use common::{bounded, eventually};
+use common::{Random, bounded, eventually, join_all, kept, queued, soon, waiting_at};
 use furwock::Deadline;
 use furwock::futex::{
     AnyWaited, Expected, Registration, Waited, requeue, wait, wait_any, wake, wake_all,
 };
 use process::holds_in_a_child;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
 };
 use std::thread;
 use std::time::Duration;
 
-fn soon() -> Deadline {
-    Deadline::after(Duration::from_millis(20))
+fn zeroes<const COUNT: usize>() -> &'static [AtomicU32; COUNT] {
+    kept([(); COUNT].map(|()| AtomicU32::new(0)))
 }
 
-fn waiting_at(word: &AtomicU32) -> usize {
-    requeue(word, word, 0, usize::MAX).moved
+/// What a wait on all `words` expects: zeroes.
+fn all(words: &[AtomicU32]) -> Vec<Expected<'_>> {
+    words.iter().map(|word| Expected::new(word, 0)).collect()
 }
 
 #[derive(Default)]
@@ -58,12 +59,9 @@ impl Mixed {
 #[test]
 fn says_which_word_of_mixed_widths_woke_it() {
     bounded(|| {
-        let words = Arc::new(Mixed::default());
+        let words = kept(Mixed::default());
         for index in 0..5 {
-            let waiter = {
-                let words = Arc::clone(&words);
-                thread::spawn(move || wait_any(&words.expected(), None))
-            };
+            let waiter = thread::spawn(|| wait_any(&words.expected(), None));
             eventually("the waiter is woken", || words.wake(index) == 1);
             assert_eq!(waiter.join().unwrap(), AnyWaited::Woken(index));
         }
@@ -78,7 +76,7 @@ fn says_which_word_is_the_first_that_differs() {
     assert_eq!(wait_any(&words.expected(), None), AnyWaited::Mismatch(2));
     words.short.store(0, Ordering::Relaxed);
     assert_eq!(wait_any(&words.expected(), None), AnyWaited::Mismatch(4));
-    assert_eq!(words.wake(0) + words.wake(3), 0, "nobody stayed behind");
+    assert_eq!(words.wake(0) + words.wake(3), 0, "no waiter is left");
 }
 
 #[test]
@@ -93,17 +91,13 @@ fn times_out_and_leaves_no_node() {
 fn thousands_of_words_and_the_same_one_twice() {
     bounded(|| {
         const WORDS: usize = 5000;
-        let words: Arc<Vec<AtomicU32>> = Arc::new((0..WORDS).map(|_| AtomicU32::new(0)).collect());
+        let words = zeroes::<WORDS>();
         for target in [0, 1, WORDS / 2, WORDS - 1] {
-            let waiter = {
-                let words = Arc::clone(&words);
-                thread::spawn(move || {
-                    let mut expected: Vec<_> =
-                        words.iter().map(|word| Expected::new(word, 0)).collect();
-                    expected.push(Expected::new(&words[0], 0));
-                    wait_any(&expected, None)
-                })
-            };
+            let waiter = thread::spawn(|| {
+                let mut expected = all(words);
+                expected.push(Expected::new(&words[0], 0));
+                wait_any(&expected, None)
+            });
             eventually("the waiter is woken", || wake(&words[target], 1) == 1);
             assert_eq!(waiter.join().unwrap(), AnyWaited::Woken(target));
         }
@@ -111,25 +105,16 @@ fn thousands_of_words_and_the_same_one_twice() {
     });
 }
 
-/// A wake that comes second at another word goes on to who waits there.
+/// A second wake, at another of its words, goes to the next waiter there.
 #[test]
 fn a_waiter_that_has_been_woken_takes_no_second_wake() {
     bounded(|| {
         for _ in 0..200 {
-            let words = Arc::new([(); 2].map(|()| AtomicU32::new(0)));
-            let any = {
-                let words = Arc::clone(&words);
-                thread::spawn(move || {
-                    wait_any(&[Expected::new(&words[0], 0), Expected::new(&words[1], 0)], None)
-                })
-            };
+            let words = zeroes::<2>();
+            let any = thread::spawn(|| wait_any(&all(words), None));
             eventually("the first is queued", || waiting_at(&words[1]) == 1);
-            let single = {
-                let words = Arc::clone(&words);
-                thread::spawn(move || wait(&words[1], 0, None))
-            };
-            eventually("the second is queued", || waiting_at(&words[1]) == 2);
-            // Woken, and perhaps not yet running: its node may still stand in the other queue.
+            let single = queued(&words[1]);
+            // The woken thread may not run yet: its node may still be in the other queue.
             assert_eq!(wake(&words[0], 1), 1);
             assert_eq!(wake(&words[1], 1), 1);
             assert_eq!(any.join().unwrap(), AnyWaited::Woken(0));
@@ -141,13 +126,8 @@ fn a_waiter_that_has_been_woken_takes_no_second_wake() {
 #[test]
 fn a_requeued_waiter_on_many_says_the_word_it_named() {
     bounded(|| {
-        let words = Arc::new([(); 3].map(|()| AtomicU32::new(0)));
-        let any = {
-            let words = Arc::clone(&words);
-            thread::spawn(move || {
-                wait_any(&[Expected::new(&words[0], 0), Expected::new(&words[1], 0)], None)
-            })
-        };
+        let words = zeroes::<3>();
+        let any = thread::spawn(|| wait_any(&all(&words[..2]), None));
         eventually("the waiter is moved", || requeue(&words[1], &words[2], 0, 1).moved == 1);
         assert_eq!(wake(&words[1], 1), 0);
         assert_eq!(wake(&words[2], 1), 1);
@@ -160,35 +140,28 @@ fn a_registration_serves_wait_after_wait() {
     bounded(|| {
         const WORDS: usize = 64;
         const ROUNDS: u32 = 20_000;
-        let words: Arc<Vec<AtomicU32>> = Arc::new((0..WORDS).map(|_| AtomicU32::new(0)).collect());
-        let seen = Arc::new(AtomicU32::new(0));
-        let consumer = {
-            let (words, seen) = (Arc::clone(&words), Arc::clone(&seen));
-            thread::spawn(move || {
-                let all = words.iter().map(|word| Expected::new(word, 0)).collect();
-                let mut registration = Registration::new(all);
-                let mut counts = vec![0; WORDS];
-                for round in 1..=ROUNDS {
-                    let index = loop {
-                        match registration.wait(None) {
-                            AnyWaited::Woken(_) => continue,
-                            AnyWaited::Mismatch(index) => break index,
-                            AnyWaited::TimedOut => unreachable!("there is no deadline"),
-                        }
-                    };
-                    counts[index] = words[index].load(Ordering::Acquire);
-                    registration.expect(index, &words[index], counts[index]);
-                    seen.store(round, Ordering::Release);
-                    wake(&*seen, 1);
-                }
-            })
-        };
+        let (words, seen) = (zeroes::<WORDS>(), kept(AtomicU32::new(0)));
+        let consumer = thread::spawn(|| {
+            let mut registration = Registration::new(all(words));
+            for round in 1..=ROUNDS {
+                let index = loop {
+                    match registration.wait(None) {
+                        AnyWaited::Woken(_) => continue,
+                        AnyWaited::Mismatch(index) => break index,
+                        AnyWaited::TimedOut => unreachable!("there is no deadline"),
+                    }
+                };
+                registration.expect(index, &words[index], words[index].load(Ordering::Acquire));
+                seen.store(round, Ordering::Release);
+                wake(seen, 1);
+            }
+        });
         for round in 0..ROUNDS {
             let word = &words[round as usize * 7 % WORDS];
             word.fetch_add(1, Ordering::Release);
             wake(word, 1);
             while seen.load(Ordering::Acquire) == round {
-                wait(&*seen, round, None);
+                wait(seen, round, None);
             }
         }
         consumer.join().unwrap();
@@ -199,15 +172,10 @@ fn a_registration_serves_wait_after_wait() {
 #[test]
 fn an_idle_registration_takes_no_wake() {
     bounded(|| {
-        let words = Arc::new([(); 2].map(|()| AtomicU32::new(0)));
-        let all = words.iter().map(|word| Expected::new(word, 0)).collect();
-        let mut registration = Registration::new(all);
+        let words = zeroes::<2>();
+        let mut registration = Registration::new(all(words));
         assert_eq!(wake_all(&words[0]), 0);
-        let waiter = {
-            let words = Arc::clone(&words);
-            thread::spawn(move || wait(&words[0], 0, None))
-        };
-        eventually("the waiter is queued", || waiting_at(&words[0]) == 1);
+        let waiter = queued(&words[0]);
         assert_eq!(wake(&words[0], 1), 1, "it goes past the registration");
         assert_eq!(waiter.join().unwrap(), Waited::Woken);
         assert_eq!(registration.wait(Some(&soon())), AnyWaited::TimedOut);
@@ -218,17 +186,15 @@ fn an_idle_registration_takes_no_wake() {
     });
 }
 
-/// Two registrations on one word take turns, since who was woken goes to the end.
+/// Two registrations on one word take turns: the one that was woken goes to the end of the queue.
 #[test]
 fn registrations_take_turns() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
-        let taken: Arc<[AtomicUsize; 2]> = Arc::default();
-        let stop = Arc::new(AtomicBool::new(false));
+        let (word, stop) = (kept(AtomicU32::new(0)), kept(AtomicBool::new(false)));
+        let taken: &[AtomicUsize; 2] = kept(Default::default());
         let waiters = [0, 1].map(|own| {
-            let (word, taken, stop) = (Arc::clone(&word), Arc::clone(&taken), Arc::clone(&stop));
             thread::spawn(move || {
-                let mut registration = Registration::new(vec![Expected::new(&*word, 0)]);
+                let mut registration = Registration::new(vec![Expected::new(word, 0)]);
                 while !stop.load(Ordering::Relaxed) {
                     if registration.wait(None) == AnyWaited::Woken(0) {
                         taken[own].fetch_add(1, Ordering::Relaxed);
@@ -237,13 +203,13 @@ fn registrations_take_turns() {
             })
         });
         for _ in 0..200 {
-            eventually("both wait", || waiting_at(&word) == 2);
-            assert_eq!(wake(&*word, 1), 1);
+            eventually("both wait", || waiting_at(word) == 2);
+            assert_eq!(wake(word, 1), 1);
         }
         stop.store(true, Ordering::Relaxed);
         word.store(1, Ordering::Relaxed);
-        wake_all(&*word);
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        wake_all(word);
+        join_all(waiters);
         let taken = [0, 1].map(|own| taken[own].load(Ordering::Relaxed));
         assert!(taken.iter().all(|&taken| taken >= 99), "{taken:?} of 200");
     });
@@ -252,8 +218,8 @@ fn registrations_take_turns() {
 #[test]
 #[should_panic(expected = "not the word registered")]
 fn a_registration_refuses_a_word_it_does_not_know() {
-    let words = [(); 2].map(|()| AtomicU32::new(0));
-    let mut registration = Registration::new(vec![Expected::new(&words[0], 0)]);
+    let words = zeroes::<2>();
+    let mut registration = Registration::new(all(&words[..1]));
     registration.expect(0, &words[1], 1);
 }
 
@@ -273,38 +239,31 @@ fn a_forked_child_registers_anew() {
     });
 }
 
-/// Threads that wait on random pairs of words, threads that wake at random: every wake that says it
-/// woke one has woken one.
+/// Threads wait on random pairs of words while another wakes: as many waits return as woken as wakes
+/// say.
 #[test]
 fn as_many_return_woken_as_wakes_woke() {
     bounded(|| {
         const WORDS: usize = 4;
-        let words: Arc<[AtomicU32; WORDS]> = Arc::default();
-        let (stop, returned) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
-        let waiters: Vec<_> = (0..4usize)
+        let (words, stop) = (zeroes::<WORDS>(), kept(AtomicBool::new(false)));
+        let waiters: Vec<_> = (1..=4)
             .map(|seed| {
-                let (words, stop, returned) =
-                    (Arc::clone(&words), Arc::clone(&stop), Arc::clone(&returned));
                 thread::spawn(move || {
-                    let mut random = seed + 1;
+                    let (mut random, mut returned) = (Random(seed), 0);
                     while !stop.load(Ordering::Relaxed) {
-                        random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
-                        let (a, b) = (random >> 33 & 3, random >> 43 & 3);
-                        let both = [Expected::new(&words[a], 0), Expected::new(&words[b], 0)];
-                        let deadline = Deadline::after(Duration::from_micros(random as u64 >> 55));
-                        if let AnyWaited::Woken(_) = wait_any(&both, Some(&deadline)) {
-                            returned.fetch_add(1, Ordering::Relaxed);
-                        }
+                        let pair = [(); 2].map(|()| &words[random.below(4) as usize]);
+                        let pair = pair.map(|word| Expected::new(word, 0));
+                        let deadline = Deadline::after(Duration::from_micros(random.below(512)));
+                        let waited = wait_any(&pair, Some(&deadline));
+                        returned += usize::from(matches!(waited, AnyWaited::Woken(_)));
                     }
+                    returned
                 })
             })
             .collect();
-        let mut woken = 0;
-        for round in 0..200_000 {
-            woken += wake(&words[round % WORDS], 1 + round % 2);
-        }
+        let woken: usize =
+            (0..200_000).map(|round| wake(&words[round % WORDS], 1 + round % 2)).sum();
         stop.store(true, Ordering::Relaxed);
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-        assert_eq!(returned.load(Ordering::Relaxed), woken);
+        assert_eq!(join_all(waiters).into_iter().sum::<usize>(), woken);
     });
 }

@@ -1,15 +1,14 @@
-//! Operations on words: what they return, whom they wake, and in which order.
+//! Operations on words: what they return, which waiters they wake, and in which order.
 
 mod common;
 
-use common::{bounded, eventually};
+use common::{bounded, deadlines, eventually, join_all, kept, past, soon, waiting_at};
+use furwock::Deadline;
 use furwock::futex::{
     Comparison, IntegerWord, Mismatch, Operation, Requeued, Waited, WakeOp, WokenBoth, Word,
     compare_requeue, requeue, wait, wait_bitset, wake, wake_all, wake_bitset, wake_op,
 };
-use furwock::{Clock, Deadline};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering,
@@ -17,35 +16,34 @@ use std::sync::atomic::{
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-fn soon() -> Deadline {
-    Deadline::after(Duration::from_millis(20))
+fn zero() -> &'static AtomicU32 {
+    kept(AtomicU32::new(0))
 }
 
 /// Starts threads that wait on `word` while it is 0, one after another, so that they queue in
-/// order. Each returns its number's turn in `woken`.
+/// order. Each counts itself in `woken` as it wakes, and returns how many came before it.
 fn queue_up(
-    word: &Arc<AtomicU32>,
+    word: &'static AtomicU32,
     count: usize,
-    woken: &Arc<AtomicUsize>,
+    woken: &'static AtomicUsize,
 ) -> Vec<JoinHandle<(Waited, usize)>> {
     (0..count)
         .map(|queued| {
-            let (word, woken) = (Arc::clone(word), Arc::clone(woken));
-            let before = Arc::clone(&word);
             let waiter = thread::spawn(move || {
-                let waited = wait(&*word, 0, None);
+                let waited = wait(word, 0, None);
                 (waited, woken.fetch_add(1, Ordering::SeqCst))
             });
-            // Moving nobody to nowhere tells how many wait.
-            let nowhere = AtomicU32::new(0);
             eventually("the waiter is queued", || {
-                let waiting = requeue(&*before, &*before, 0, usize::MAX).moved;
-                assert_eq!(requeue(&*before, &nowhere, 0, 0), Requeued::default());
-                waiting == queued + 1
+                assert_eq!(requeue(word, zero(), 0, 0), Requeued::default());
+                waiting_at(word) == queued + 1
             });
             waiter
         })
         .collect()
+}
+
+fn assert_woken(waiters: Vec<JoinHandle<(Waited, usize)>>) {
+    assert!(join_all(waiters).into_iter().all(|(waited, _)| waited == Waited::Woken));
 }
 
 fn mismatch_and_timeout<W: Word>(word: &W, holds: W::Value, other: W::Value) {
@@ -66,7 +64,7 @@ fn every_width_is_compared_whole() {
         mismatch_and_timeout(&AtomicI32::new(-1), -1, 1);
         mismatch_and_timeout(&AtomicUsize::new(7), 7, 8);
         mismatch_and_timeout(&AtomicIsize::new(-7), -7, 7);
-        // Words whose halves agree with the expected value one by one.
+        // One half at a time agrees with the expected value.
         mismatch_and_timeout(&AtomicU64::new(1 << 32 | 5), 1 << 32 | 5, 5);
         mismatch_and_timeout(&AtomicU64::new(1 << 32 | 5), 1 << 32 | 5, 1 << 32);
         mismatch_and_timeout(&AtomicI64::new(i64::MIN), i64::MIN, 0);
@@ -79,19 +77,16 @@ fn every_width_is_compared_whole() {
 #[test]
 fn a_64_bit_word_is_waited_on_and_woken() {
     bounded(|| {
-        let word = Arc::new(AtomicU64::new(1 << 40));
-        let waiter = {
-            let word = Arc::clone(&word);
-            thread::spawn(move || {
-                while word.load(Ordering::Acquire) == 1 << 40 {
-                    wait(&*word, 1 << 40, None);
-                }
-            })
-        };
+        let word = kept(AtomicU64::new(1 << 40));
+        let waiter = thread::spawn(|| {
+            while word.load(Ordering::Acquire) == 1 << 40 {
+                wait(word, 1 << 40, None);
+            }
+        });
         thread::sleep(Duration::from_millis(5));
         // Only the upper half changes.
         word.store(1 << 41, Ordering::Release);
-        wake(&*word, 1);
+        wake(word, 1);
         waiter.join().unwrap();
     });
 }
@@ -100,9 +95,8 @@ fn a_64_bit_word_is_waited_on_and_woken() {
 fn a_mismatch_comes_before_a_deadline_that_has_passed() {
     bounded(|| {
         let word = AtomicU32::new(1);
-        let past = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-        assert_eq!(wait(&word, 0, Some(&past)), Waited::Mismatch);
-        assert_eq!(wait(&word, 1, Some(&past)), Waited::TimedOut);
+        assert_eq!(wait(&word, 0, Some(&past())), Waited::Mismatch);
+        assert_eq!(wait(&word, 1, Some(&past())), Waited::TimedOut);
     });
 }
 
@@ -110,10 +104,7 @@ fn a_mismatch_comes_before_a_deadline_that_has_passed() {
 fn deadlines_are_kept_on_both_clocks() {
     bounded(|| {
         let word = AtomicU32::new(0);
-        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap() + Duration::from_millis(30);
-        let seconds = now.as_secs() as i64;
-        let realtime = Deadline::at(Clock::Realtime, seconds, now.subsec_nanos().into()).unwrap();
-        for deadline in [realtime, Deadline::after(Duration::from_millis(30))] {
+        for deadline in deadlines(Duration::from_millis(30)) {
             let started = Instant::now();
             assert_eq!(wait(&word, 0, Some(&deadline)), Waited::TimedOut);
             assert!(deadline.has_passed(), "woke {:?} after the start", started.elapsed());
@@ -124,27 +115,25 @@ fn deadlines_are_kept_on_both_clocks() {
 #[test]
 fn wake_wakes_as_many_as_it_says_in_order() {
     bounded(|| {
-        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
-        let waiters = queue_up(&word, 5, &woken);
-        assert_eq!(wake(&*word, 0), 0);
+        let (word, woken) = (zero(), kept(AtomicUsize::new(0)));
+        let waiters = queue_up(word, 5, woken);
+        assert_eq!(wake(word, 0), 0);
         for (turn, waiter) in waiters.into_iter().enumerate() {
-            assert_eq!(wake(&*word, 1), 1);
+            assert_eq!(wake(word, 1), 1);
             assert_eq!(waiter.join().unwrap(), (Waited::Woken, turn));
         }
-        assert_eq!(wake(&*word, 1), 0);
+        assert_eq!(wake(word, 1), 0);
     });
 }
 
 #[test]
 fn wake_all_reaches_hundreds() {
     bounded(|| {
-        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (word, woken) = (zero(), kept(AtomicUsize::new(0)));
         for count in [1, 7, 8, 9, 10, 33, 300] {
-            let waiters = queue_up(&word, count, &woken);
-            assert_eq!(wake_all(&*word), count);
-            for waiter in waiters {
-                assert_eq!(waiter.join().unwrap().0, Waited::Woken);
-            }
+            let waiters = queue_up(word, count, woken);
+            assert_eq!(wake_all(word), count);
+            assert_woken(waiters);
         }
     });
 }
@@ -152,15 +141,15 @@ fn wake_all_reaches_hundreds() {
 #[test]
 fn requeue_wakes_the_first_and_moves_the_next() {
     bounded(|| {
-        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (word, woken) = (zero(), kept(AtomicUsize::new(0)));
         let other = AtomicU64::new(0);
-        let waiters = queue_up(&word, 5, &woken);
-        assert_eq!(requeue(&*word, &other, 1, 2), Requeued { woken: 1, moved: 2 });
+        let waiters = queue_up(word, 5, woken);
+        assert_eq!(requeue(word, &other, 1, 2), Requeued { woken: 1, moved: 2 });
         eventually("one woken", || woken.load(Ordering::SeqCst) == 1);
-        assert_eq!(wake_all(&*word), 2);
+        assert_eq!(wake_all(word), 2);
         eventually("three woken", || woken.load(Ordering::SeqCst) == 3);
         assert_eq!(wake_all(&other), 2);
-        let turns: Vec<usize> = waiters.into_iter().map(|w| w.join().unwrap().1).collect();
+        let turns: Vec<usize> = join_all(waiters).into_iter().map(|(_, turn)| turn).collect();
         assert_eq!(turns[0], 0);
         assert!(turns[1] >= 3 && turns[2] >= 3, "the second and third were moved: {turns:?}");
     });
@@ -169,44 +158,40 @@ fn requeue_wakes_the_first_and_moves_the_next() {
 #[test]
 fn compare_requeue_does_nothing_on_a_mismatch() {
     bounded(|| {
-        let (word, woken) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (word, woken) = (zero(), kept(AtomicUsize::new(0)));
         let other = AtomicU32::new(0);
-        let waiters = queue_up(&word, 2, &woken);
-        assert_eq!(compare_requeue(&*word, 1, &other, 1, 1), Err(Mismatch));
+        let waiters = queue_up(word, 2, woken);
+        assert_eq!(compare_requeue(word, 1, &other, 1, 1), Err(Mismatch));
         assert_eq!(
-            compare_requeue(&*word, 0, &other, 0, usize::MAX),
+            compare_requeue(word, 0, &other, 0, usize::MAX),
             Ok(Requeued { woken: 0, moved: 2 })
         );
-        assert_eq!(wake_all(&*word), 0);
+        assert_eq!(wake_all(word), 0);
         assert_eq!(wake_all(&other), 2);
-        waiters.into_iter().for_each(|waiter| assert_eq!(waiter.join().unwrap().0, Waited::Woken));
+        assert_woken(waiters);
     });
 }
 
 #[test]
 fn a_moved_waiter_keeps_its_deadline() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
-        let other = AtomicU32::new(0);
-        let waiter = {
-            let word = Arc::clone(&word);
-            let deadline = Deadline::after(Duration::from_millis(100));
-            thread::spawn(move || wait(&*word, 0, Some(&deadline)))
-        };
-        eventually("moved", || requeue(&*word, &other, 0, 1).moved == 1);
+        let (word, other) = (zero(), AtomicU32::new(0));
+        let deadline = Deadline::after(Duration::from_millis(100));
+        let waiter = thread::spawn(move || wait(word, 0, Some(&deadline)));
+        eventually("moved", || requeue(word, &other, 0, 1).moved == 1);
         assert_eq!(waiter.join().unwrap(), Waited::TimedOut);
         assert_eq!(wake_all(&other), 0);
     });
 }
 
-/// Two threads pass a token to one another: a wake lost at any of many thousand hand-overs hangs.
+/// Two threads pass a token to and fro: if a wake is lost at any of many thousand hand-overs, both
+/// hang.
 #[test]
 fn a_token_goes_round_without_a_lost_wakeup() {
     bounded(|| {
         const ROUNDS: u32 = 100_000;
-        let token = Arc::new(AtomicU32::new(0));
+        let token = zero();
         let player = |mine: u32| {
-            let token = Arc::clone(&token);
             thread::spawn(move || {
                 for round in (mine..ROUNDS).step_by(2) {
                     loop {
@@ -214,34 +199,31 @@ fn a_token_goes_round_without_a_lost_wakeup() {
                         if now == round {
                             break;
                         }
-                        wait(&*token, now, None);
+                        wait(token, now, None);
                     }
                     token.store(round + 1, Ordering::Release);
-                    wake(&*token, 1);
+                    wake(token, 1);
                 }
             })
         };
-        let players = [player(0), player(1)];
-        players.into_iter().for_each(|player| player.join().unwrap());
+        join_all([player(0), player(1)]);
         assert_eq!(token.load(Ordering::Relaxed), ROUNDS);
     });
 }
 
-/// Waits with deadlines of about the time that the wakes take: a wake that reports a woken waiter
-/// must have woken one, and no other wake may have.
+/// Deadlines of about the time that the wakes take: as many waiters must return as woken as the wakes
+/// report.
 #[test]
 fn wakes_and_deadlines_add_up() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
-        let stop = Arc::new(AtomicU32::new(0));
+        let (word, stop) = (zero(), zero());
         let waiters: Vec<_> = (0..8)
             .map(|number| {
-                let (word, stop) = (Arc::clone(&word), Arc::clone(&stop));
                 thread::spawn(move || {
                     let mut woken = 0;
                     while stop.load(Ordering::Relaxed) == 0 {
                         let deadline = Deadline::after(Duration::from_micros(20 + 7 * number));
-                        woken += usize::from(wait(&*word, 0, Some(&deadline)) == Waited::Woken);
+                        woken += usize::from(wait(word, 0, Some(&deadline)) == Waited::Woken);
                     }
                     woken
                 })
@@ -251,47 +233,41 @@ fn wakes_and_deadlines_add_up() {
         let started = Instant::now();
         let mut said = 0;
         while started.elapsed() < Duration::from_secs(1) {
-            said += wake(&*word, 2);
-            let requeued = requeue(&*word, &other, 1, 3);
+            said += wake(word, 2);
+            let requeued = requeue(word, &other, 1, 3);
             said += requeued.woken + wake_all(&other);
         }
         stop.store(1, Ordering::Relaxed);
-        let woken: usize = waiters.into_iter().map(|waiter| waiter.join().unwrap()).sum();
-        assert_eq!(woken, said);
+        assert_eq!(join_all(waiters).into_iter().sum::<usize>(), said);
     });
 }
 
-/// A waiter of `bitset` on `word` while that is 0, queued.
-fn queue_bitset(word: &Arc<AtomicU8>, bitset: u32) -> JoinHandle<Waited> {
-    let before = requeue(&**word, &**word, 0, usize::MAX).moved;
-    let waiter = {
-        let word = Arc::clone(word);
-        thread::spawn(move || wait_bitset(&*word, 0, None, bitset))
-    };
-    eventually("the waiter is queued", || {
-        requeue(&**word, &**word, 0, usize::MAX).moved == before + 1
-    });
+/// A thread that waits with `bitset` on `word` while that is 0, queued.
+fn queue_bitset(word: &'static AtomicU8, bitset: u32) -> JoinHandle<Waited> {
+    let before = waiting_at(word);
+    let waiter = thread::spawn(move || wait_bitset(word, 0, None, bitset));
+    eventually("the waiter is queued", || waiting_at(word) == before + 1);
     waiter
 }
 
 #[test]
 fn a_bitset_chooses_among_the_waiters_in_order() {
     bounded(|| {
-        let word = Arc::new(AtomicU8::new(0));
-        let [low, high, both, any] = [1, 2, 3, u32::MAX].map(|bitset| queue_bitset(&word, bitset));
-        assert_eq!(wake_bitset(&*word, usize::MAX, 4), 1, "only the one that hears everything");
+        let word = kept(AtomicU8::new(0));
+        let [low, high, both, any] = [1, 2, 3, u32::MAX].map(|bitset| queue_bitset(word, bitset));
+        assert_eq!(wake_bitset(word, usize::MAX, 4), 1, "only the waiter with all bits");
         assert_eq!(any.join().unwrap(), Waited::Woken);
-        assert_eq!(wake_bitset(&*word, 1, 2), 1);
+        assert_eq!(wake_bitset(word, 1, 2), 1);
         assert_eq!(high.join().unwrap(), Waited::Woken);
-        assert_eq!(wake_bitset(&*word, usize::MAX, 2), 1);
+        assert_eq!(wake_bitset(word, usize::MAX, 2), 1);
         assert_eq!(both.join().unwrap(), Waited::Woken);
-        assert_eq!(wake_bitset(&*word, usize::MAX, 0), 0);
-        assert_eq!(wake(&*word, 1), 1, "a wake without a bitset is for everybody");
+        assert_eq!(wake_bitset(word, usize::MAX, 0), 0);
+        assert_eq!(wake(word, 1), 1, "a wake without a bitset matches all waiters");
         assert_eq!(low.join().unwrap(), Waited::Woken);
     });
 }
 
-/// All operations and comparisons on one type, with nobody waiting, against plain arithmetic.
+/// All operations and comparisons on one type, without waiters, against plain arithmetic.
 fn wake_op_changes_the_word<W: IntegerWord>(word: &W, values: &[W::Value], model: Model<W::Value>)
 where
     W::Value: std::fmt::Debug,
@@ -357,19 +333,18 @@ fn each_comparison_is_made_in_the_words_own_type() {
 #[test]
 fn wake_op_wakes_at_both_words() {
     bounded(|| {
-        let woken = Arc::new(AtomicUsize::new(0));
-        let [word, changed] = [(); 2].map(|()| Arc::new(AtomicU32::new(0)));
-        let mut waiters = queue_up(&word, 2, &woken);
-        waiters.extend(queue_up(&changed, 2, &woken));
+        let (word, changed, woken) = (zero(), zero(), kept(AtomicUsize::new(0)));
+        let mut waiters = queue_up(word, 2, woken);
+        waiters.extend(queue_up(changed, 2, woken));
         let op =
             |comparison| WakeOp { operation: Operation::Add, operand: 5, comparison, comparand: 0 };
-        let first = wake_op(&*word, 1, &*changed, 2, op(Comparison::Greater));
+        let first = wake_op(word, 1, changed, 2, op(Comparison::Greater));
         assert_eq!(first, WokenBoth { woken: 1, woken_at_changed: 0 });
         assert_eq!(changed.load(Ordering::Relaxed), 5);
-        let second = wake_op(&*word, 9, &*changed, 1, op(Comparison::Greater));
+        let second = wake_op(word, 9, changed, 1, op(Comparison::Greater));
         assert_eq!(second, WokenBoth { woken: 1, woken_at_changed: 1 });
         assert_eq!(changed.load(Ordering::Relaxed), 10);
-        assert_eq!(wake_all(&*changed), 1);
-        waiters.into_iter().for_each(|waiter| assert_eq!(waiter.join().unwrap().0, Waited::Woken));
+        assert_eq!(wake_all(changed), 1);
+        assert_woken(waiters);
     });
 }

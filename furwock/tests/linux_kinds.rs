@@ -1,4 +1,4 @@
-//! `furwock::linux` where the kernel and the engine each keep waiters of one word:
+//! `furwock::linux` where the kernel and the engine both have waiters of one word:
 //! priority-inheriting operations beside plain ones, and operations with flags that furwock doesn't
 //! know.
 //!
@@ -6,11 +6,10 @@
 
 mod common;
 
-use common::{bounded, eventually, is_asleep};
+use common::{asleep, bounded, kept};
 use furwock::linux::{Waitv, futex, syscall};
 use std::ptr::{null, null_mut, without_provenance};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::channel;
 use std::thread;
 
 const PRIVATE: i32 = libc::FUTEX_PRIVATE_FLAG;
@@ -71,19 +70,12 @@ impl Face {
         op: i32,
         word2: Option<&'static AtomicU32>,
     ) -> thread::JoinHandle<Answer> {
-        let (say, hear) = channel();
-        let waiter = thread::spawn(move || {
-            say.send(tid()).unwrap();
-            self.call(word, op, word.load(Ordering::SeqCst), 0, word2, ANY)
-        });
-        let waiting = hear.recv().unwrap();
-        eventually("the waiter sleeps", || is_asleep(waiting));
-        waiter
+        asleep(move || self.call(word, op, word.load(Ordering::SeqCst), 0, word2, ANY))
     }
 }
 
 fn word() -> &'static AtomicU32 {
-    Box::leak(Box::default())
+    kept(AtomicU32::new(0))
 }
 
 #[test]
@@ -135,23 +127,23 @@ fn an_inheriting_waiter_is_seen_by_plain_operations() {
     }
 }
 
-/// A kernel of the days to come, played by a filter that traps calls with the new flag, and a
-/// handler that does what such a kernel does.
+/// A later kernel, played by a filter that traps calls with the new flag, and a handler that does what
+/// such a kernel does.
 #[cfg(target_arch = "x86_64")]
 mod later_kernel {
+    use super::common::seccomp::{NUMBER, allow, argument, jump, live_under, load, trap};
     use super::*;
     use core::arch::asm;
 
-    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and what `uaddr2` points at null, before the
-    /// wake.
+    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and the pointer at `uaddr2` null, before the wake.
     const ROBUST_UNLOCK: i32 = 512;
     const FUTEX2_WAKE: i64 = libc::SYS_futex_waitv + 5;
     const FUTEX2_REQUEUE: i64 = libc::SYS_futex_waitv + 7;
-    /// A flag of futex2's that there isn't.
+    /// A flag that futex2 doesn't have.
     const NEW: u32 = 0x100;
     const PRIVATE_32: u32 = 0x82;
 
-    /// The system call itself, whatever stands before libc's.
+    /// The system call itself, without libc.
     unsafe fn kernel(number: i64, a: [i64; 6]) -> i64 {
         let result;
         // SAFETY: by the caller's promise.
@@ -198,21 +190,9 @@ mod later_kernel {
         }
     }
 
-    /// From now on this thread, and those that it starts, live on such a kernel.
+    /// From now on this thread, and the threads that it starts, live on such a kernel.
     fn begin() {
-        const NUMBER: u32 = 0;
-        let argument = |index: u32| 16 + 8 * index;
-        let statement =
-            |code: u32, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf: 0, k };
-        let jump = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter {
-            code: (libc::BPF_JMP | libc::BPF_K | code) as u16,
-            jt,
-            jf,
-            k,
-        };
-        let load = |at| statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, at);
-        let give = |what| statement(libc::BPF_RET | libc::BPF_K, what);
-        let mut filter = [
+        let filter = [
             load(NUMBER),
             jump(libc::BPF_JEQ, libc::SYS_futex as u32, 0, 2),
             load(argument(1)),
@@ -223,20 +203,17 @@ mod later_kernel {
             jump(libc::BPF_JEQ, FUTEX2_REQUEUE as u32, 0, 3),
             load(argument(1)),
             jump(libc::BPF_JSET, NEW, 0, 1),
-            give(libc::SECCOMP_RET_TRAP),
-            give(libc::SECCOMP_RET_ALLOW),
+            trap(),
+            allow(),
         ];
-        let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-        // SAFETY: an all-zero sigaction but for the handler; the kernel copies the filter.
+        // SAFETY: an all-zero sigaction but for the handler.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = play as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
             assert_eq!(libc::sigaction(libc::SIGSYS, &action, null_mut()), 0);
-            assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-            let mode = libc::SECCOMP_MODE_FILTER;
-            assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, mode, &program), 0);
         }
+        live_under(&filter).unwrap();
     }
 
     #[test]
@@ -259,7 +236,7 @@ mod later_kernel {
                     assert_eq!(unlock(1), Ok(0));
                     at.store(tid(), Ordering::SeqCst);
                     let here = [(); 3].map(|()| face.start(at, libc::FUTEX_WAIT, None));
-                    // A wait with the flag stands in the kernel.
+                    // A wait with the flag is in the kernel.
                     let there = face.start(at, libc::FUTEX_WAIT | ROBUST_UNLOCK, None);
                     assert_eq!(unlock(2), Ok(2));
                     assert_eq!(there.join().unwrap(), Ok(0));
@@ -297,7 +274,7 @@ mod later_kernel {
                     let requeue = |wake, relocate| {
                         face.call(at, op | ROBUST_UNLOCK, wake, relocate, Some(to), 0)
                     };
-                    // The kernel's is woken, and one moved; then one each.
+                    // The kernel's waiter is woken, and one of ours moved; then one each of ours.
                     assert_eq!(requeue(1, 1), Ok(2));
                     assert_eq!(there.join().unwrap(), Ok(0));
                     assert_eq!(face.wake(to, 9), Ok(1));
@@ -320,7 +297,7 @@ mod later_kernel {
                 let (at, to) = (word(), word());
                 let first = face.start(at, libc::FUTEX_WAIT, None);
                 let second = face.start(to, libc::FUTEX_WAIT, None);
-                // Adds 1, and wakes there if it was 0.
+                // It adds 1, and wakes there if the word was 0.
                 let add = 1 << 28 | 1 << 12;
                 let op = libc::FUTEX_WAKE_OP | ROBUST_UNLOCK;
                 assert_eq!(face.call(at, op, 1, 1, Some(to), add), Ok(2));
@@ -342,8 +319,7 @@ mod later_kernel {
                 // SAFETY: a wake writes nothing.
                 unsafe { syscall(FUTEX2_WAKE, all) }
             };
-            let nobody = wake(PRIVATE_32, 0);
-            if nobody.is_none() {
+            if wake(PRIVATE_32, 0).is_none() {
                 eprintln!("skipped: the kernel has no futex_wake");
                 assert_eq!(Face::SystemCall.wake(at, 9), Ok(3));
             } else {
@@ -367,9 +343,9 @@ mod later_kernel {
     }
 }
 
-/// Kernels that don't know a flag say so, and nobody is woken.
+/// A kernel that doesn't know a flag refuses the call, and no waiter is woken.
 #[test]
-fn a_flag_that_the_kernel_does_not_know_wakes_nobody() {
+fn a_flag_that_the_kernel_does_not_know_wakes_no_waiter() {
     for face in FACES {
         bounded(move || {
             let at = word();

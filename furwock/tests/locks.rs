@@ -2,10 +2,9 @@
 
 mod common;
 
-use common::{bounded, elsewhere, eventually, together};
+use common::{bounded, burn, elsewhere, eventually, join_all, kept, together};
 use furwock::lock::{Options, RawMutex};
 use furwock::{Condvar, Deadline, Mutex};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -70,49 +69,42 @@ fn unlocking_what_is_not_held_does_nothing() {
 
 #[test]
 fn a_panic_releases_without_poison() {
-    let mutex = Arc::new(Mutex::new(1));
-    let other = Arc::clone(&mutex);
-    let result = thread::spawn(move || {
-        let _guard = other.lock();
+    let mutex = kept(Mutex::new(1));
+    let result = thread::spawn(|| {
+        let _guard = mutex.lock();
         panic!("on purpose, with the lock held");
-    })
-    .join();
-    assert!(result.is_err());
+    });
+    assert!(result.join().is_err());
     assert_eq!(*mutex.lock(), 1);
 }
 
 /// A waiter among threads that take the lock again and again gets it in bounded time.
 #[test]
-fn greedy_threads_starve_nobody() {
+fn greedy_threads_starve_no_waiter() {
     for greedy in [8, 63] {
         let longest = longest_wait_beside(greedy);
-        println!("one among {greedy} greedy threads waits for {longest:?} at the most");
-        // Some ten times what it is on two processors, where the scheduler alone may keep a thread
-        // off them for as many slices as there are others.
+        println!("a thread among {greedy} greedy ones waits for {longest:?} at most");
+        // About ten times the usual figure on two processors, where the scheduler alone may keep a
+        // thread waiting for a slice of each other thread.
         assert!(longest < Duration::from_secs(3), "{longest:?}");
     }
 }
 
-/// The longest of ten waits of a thread beside so many that lock again at once.
+/// The longest of ten waits of a thread, beside `greedy` threads that lock again at once.
 fn longest_wait_beside(greedy: usize) -> Duration {
     let (sent, longest) = std::sync::mpsc::channel();
     bounded(move || {
-        let mutex = Arc::new(Mutex::new(false));
-        let greedy: Vec<_> = (0..greedy)
-            .map(|_| {
-                let mutex = Arc::clone(&mutex);
-                thread::spawn(move || {
-                    loop {
-                        let stop = mutex.lock();
-                        if *stop {
-                            break;
-                        }
-                        let started = Instant::now();
-                        while started.elapsed() < Duration::from_micros(200) {}
-                    }
-                })
-            })
-            .collect();
+        let mutex = kept(Mutex::new(false));
+        let lock_again_and_again = || {
+            loop {
+                let stop = mutex.lock();
+                if *stop {
+                    break;
+                }
+                burn(Duration::from_micros(200));
+            }
+        };
+        let greedy: Vec<_> = (0..greedy).map(|_| thread::spawn(lock_again_and_again)).collect();
         let mut longest = Duration::ZERO;
         for _ in 0..10 {
             thread::sleep(Duration::from_millis(3));
@@ -121,7 +113,7 @@ fn longest_wait_beside(greedy: usize) -> Duration {
             longest = longest.max(started.elapsed());
         }
         *mutex.lock() = true;
-        greedy.into_iter().for_each(|thread| thread.join().unwrap());
+        join_all(greedy);
         sent.send(longest).unwrap();
     });
     longest.recv().unwrap()
@@ -148,33 +140,25 @@ fn waits_end_by_notification_or_time() {
 /// `count` threads wait; `notify` lets them go, called with the mutex held or not.
 fn let_go(count: usize, held: bool, notify: impl Fn(&Condvar) + Send + 'static) {
     bounded(move || {
-        let shared = Arc::new((Mutex::new((0, false)), Condvar::new()));
-        let gone = Arc::new(AtomicUsize::new(0));
-        let waiters: Vec<_> = (0..count)
-            .map(|_| {
-                let (shared, gone) = (Arc::clone(&shared), Arc::clone(&gone));
-                thread::spawn(move || {
-                    let mut state = shared.0.lock();
-                    state.0 += 1;
-                    shared.1.wait_while(&mut state, |state| !state.1);
-                    gone.fetch_add(1, Ordering::SeqCst);
-                })
-            })
-            .collect();
-        eventually("all wait", || shared.0.lock().0 == count);
-        let mut state = shared.0.lock();
+        let (mutex, condvar) = kept((Mutex::new((0, false)), Condvar::new()));
+        let gone = kept(AtomicUsize::new(0));
+        let wait = || {
+            let mut state = mutex.lock();
+            state.0 += 1;
+            condvar.wait_while(&mut state, |state| !state.1);
+            gone.fetch_add(1, Ordering::SeqCst);
+        };
+        let waiters: Vec<_> = (0..count).map(|_| thread::spawn(wait)).collect();
+        eventually("all wait", || mutex.lock().0 == count);
+        let mut state = mutex.lock();
         state.1 = true;
-        if held {
-            notify(&shared.1);
-            drop(state);
-        } else {
-            drop(state);
-            notify(&shared.1);
-        }
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        let held = held.then_some(state);
+        notify(condvar);
+        drop(held);
+        join_all(waiters);
         assert_eq!(gone.load(Ordering::SeqCst), count);
-        assert!(!shared.0.is_locked());
-        assert_eq!(shared.1.notify_all(), 0);
+        assert!(!mutex.is_locked());
+        assert_eq!(condvar.notify_all(), 0);
     });
 }
 
@@ -194,32 +178,28 @@ fn as_many_signals_as_waiters_let_all_go() {
     }
 }
 
-/// Two mutexes at one condvar: who waits with the second is woken, not moved to the first.
+/// Two mutexes at one condvar: waiters with the second are woken, not moved to the first.
 #[test]
 fn a_condvar_serves_two_mutexes() {
     bounded(|| {
-        let shared = Arc::new(([Mutex::new(0), Mutex::new(0)], Condvar::new()));
-        let waiters: Vec<_> = (0..8)
-            .map(|number| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    let mut state = shared.0[number % 2].lock();
-                    *state += 1;
-                    shared.1.wait_while(&mut state, |state| *state < 100);
-                })
-            })
-            .collect();
-        let waiting = || *shared.0[0].lock() + *shared.0[1].lock();
+        let (mutexes, condvar) = kept(([Mutex::new(0), Mutex::new(0)], Condvar::new()));
+        let wait = |mutex: &Mutex<i32>| {
+            let mut state = mutex.lock();
+            *state += 1;
+            condvar.wait_while(&mut state, |state| *state < 100);
+        };
+        let waiters = [0, 1, 0, 1, 0, 1, 0, 1].map(|at| thread::spawn(move || wait(&mutexes[at])));
+        let waiting = || *mutexes[0].lock() + *mutexes[1].lock();
         eventually("all wait", || waiting() == 8);
-        let mut guards = [shared.0[0].lock(), shared.0[1].lock()];
+        let mut guards = mutexes.each_ref().map(|mutex| mutex.lock());
         guards.iter_mut().for_each(|guard| **guard = 100);
-        assert_eq!(shared.1.notify_all(), 8);
+        assert_eq!(condvar.notify_all(), 8);
         drop(guards);
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        join_all(waiters);
     });
 }
 
-/// Producers and consumers, some of whose waits are too short: every item arrives once.
+/// Producers and consumers, some with waits that are too short: every item arrives once.
 #[test]
 fn a_bounded_queue_loses_nothing() {
     bounded(|| {
@@ -275,8 +255,7 @@ fn a_timed_lock_at_its_deadline_leaves_no_trace() {
                 } else if mutex.lock_with(&Options::new().until(deadline)).is_none() {
                     continue;
                 }
-                let started = Instant::now();
-                while started.elapsed() < Duration::from_micros(5) {}
+                burn(Duration::from_micros(5));
                 mutex.unlock();
             }
         });

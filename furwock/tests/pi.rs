@@ -1,14 +1,17 @@
-//! The PI mutex and condvar: what other locks do too, and what only the kernel can.
-//! `pi_inversion` shows that priorities are inherited; `pi_processes` looks across fork.
+//! The PI mutex and condvar: what they have in common with other locks, and what only the kernel can
+//! do. `pi_inversion` shows that priorities are inherited; `pi_processes` has several processes.
 
 mod common;
 
-use common::{bounded, deadlines, elsewhere, eventually, is_asleep, task_status, together};
+use common::{
+    asleep, bounded, deadlines, elsewhere, eventually, is_asleep, join_all, kept, let_interrupt,
+    past, task_status, together,
+};
 use furwock::lock::Outcome;
 use furwock::lock::pi::{self, Acquired, PiError, RawPiCondvar, RawPiMutex, Scope};
-use furwock::{Clock, Deadline, PiCondvar, PiMutex, PiMutexGuard};
+use furwock::{Deadline, PiCondvar, PiMutex, PiMutexGuard};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -48,8 +51,7 @@ fn a_held_mutex_is_not_to_be_had_on_either_clock() {
                 assert_eq!(mutex.lock_until(&deadline).err(), Some(PiError::TimedOut));
                 assert!(deadline.has_passed());
             }
-            let passed = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-            assert_eq!(mutex.lock_until(&passed).err(), Some(PiError::TimedOut));
+            assert_eq!(mutex.lock_until(&past()).err(), Some(PiError::TimedOut));
         });
         drop(guard);
         assert!(mutex.lock_for(Duration::ZERO).is_ok());
@@ -72,19 +74,17 @@ fn only_the_owner_releases() {
 
 #[test]
 fn a_panic_releases_without_poison() {
-    let mutex = Arc::new(PiMutex::new(1));
-    let other = Arc::clone(&mutex);
-    let result = thread::spawn(move || {
-        let _guard = other.lock().unwrap();
+    let mutex = kept(PiMutex::new(1));
+    let result = thread::spawn(|| {
+        let _guard = mutex.lock().unwrap();
         panic!("on purpose, with the lock held");
-    })
-    .join();
-    assert!(result.is_err());
+    });
+    assert!(result.join().is_err());
     assert_eq!(*mutex.lock().unwrap(), 1);
 }
 
 #[test]
-fn relocking_is_a_deadlock_that_is_told() {
+fn relocking_is_reported_as_a_deadlock() {
     bounded(|| {
         let mutex = PiMutex::new(());
         let guard = mutex.lock().unwrap();
@@ -98,9 +98,9 @@ fn relocking_is_a_deadlock_that_is_told() {
     });
 }
 
-/// Two threads that take two mutexes in opposite orders: one of them is told, and gives way.
+/// Two threads take two mutexes in opposite orders: one of them gets an error, and gives way.
 #[test]
-fn a_circle_of_two_is_a_deadlock_that_is_told() {
+fn a_circle_of_two_is_reported_as_a_deadlock() {
     bounded(|| {
         let mutexes = [PiMutex::new(()), PiMutex::new(())];
         let both = Barrier::new(2);
@@ -115,16 +115,15 @@ fn a_circle_of_two_is_a_deadlock_that_is_told() {
 }
 
 #[test]
-fn an_owner_that_ended_is_told() {
+fn an_owner_that_ended_is_reported() {
     bounded(|| {
-        let mutex = Arc::new(PiMutex::new(()));
-        let waits = Arc::new(AtomicU32::new(0));
+        let mutex = kept(PiMutex::new(()));
+        let waits = kept(AtomicU32::new(0));
         // With a waiter in the kernel the lock passes to it.
-        let (owner, word) = (Arc::clone(&mutex), Arc::clone(&waits));
-        let dies = thread::spawn(move || {
-            std::mem::forget(owner.lock().unwrap());
-            word.store(u32::MAX, Ordering::SeqCst);
-            eventually("the other waits", || is_asleep(word.load(Ordering::SeqCst)));
+        let dies = thread::spawn(|| {
+            std::mem::forget(mutex.lock().unwrap());
+            waits.store(u32::MAX, Ordering::SeqCst);
+            eventually("the other waits", || is_asleep(waits.load(Ordering::SeqCst)));
         });
         eventually("it is locked", || waits.load(Ordering::SeqCst) == u32::MAX);
         waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
@@ -133,13 +132,11 @@ fn an_owner_that_ended_is_told() {
         dies.join().unwrap();
         drop(guard);
         assert!(!PiMutexGuard::owner_died(&mutex.lock().unwrap()));
-        // Without one it stays where it is.
-        let owner = Arc::clone(&mutex);
-        let tid = thread::spawn(move || {
-            std::mem::forget(owner.lock().unwrap());
+        // Without one it stays locked.
+        let tid = elsewhere(|| {
+            std::mem::forget(mutex.lock().unwrap());
             furwock::lock::thread_id()
         });
-        let tid = tid.join().unwrap();
         eventually("the kernel has forgotten the thread", || task_status(tid).is_none());
         assert_eq!(mutex.lock().err(), Some(PiError::OwnerGone));
         assert!(mutex.try_lock().is_none());
@@ -148,8 +145,8 @@ fn an_owner_that_ended_is_told() {
 
 #[test]
 fn a_word_of_the_robust_list_is_taken_over() {
-    // What the kernel leaves in a word that it found on a dead owner's robust list. Zeroed memory
-    // is a mutex, so that one with such a word can be made up.
+    // The kernel leaves this in a word that it finds on a dead owner's robust list. Zeroed memory is
+    // a mutex, so one with such a word can be made up.
     let words = [AtomicU32::new(libc::FUTEX_OWNER_DIED), AtomicU32::new(0)];
     // SAFETY: repr(C) with two 32-bit words, of which the second is 0: shared.
     let mutex = unsafe { &*words.as_ptr().cast::<RawPiMutex>() };
@@ -166,28 +163,23 @@ fn a_word_of_the_robust_list_is_taken_over() {
 #[test]
 fn raw_requeueing_moves_to_the_mutex_named() {
     bounded(|| {
-        let word = AtomicU32::new(7);
-        let mutexes = [0, 1].map(|_| RawPiMutex::new(Scope::Private));
-        assert_eq!(pi::wait_requeue(&word, 8, &mutexes[0], None), Err(PiError::Mismatch));
-        assert_eq!(pi::compare_requeue(&word, 8, 0, &mutexes[0]), Err(PiError::Mismatch));
-        assert_eq!(pi::compare_requeue(&word, 7, 0, &mutexes[0]), Ok(0));
+        let word = kept(AtomicU32::new(7));
+        let mutexes = kept([0, 1].map(|_| RawPiMutex::new(Scope::Private)));
+        assert_eq!(pi::wait_requeue(word, 8, &mutexes[0], None), Err(PiError::Mismatch));
+        assert_eq!(pi::compare_requeue(word, 8, 0, &mutexes[0]), Err(PiError::Mismatch));
+        assert_eq!(pi::compare_requeue(word, 7, 0, &mutexes[0]), Ok(0));
         for deadline in deadlines(Duration::from_millis(10)) {
-            let waited = pi::wait_requeue(&word, 7, &mutexes[0], Some(&deadline));
+            let waited = pi::wait_requeue(word, 7, &mutexes[0], Some(&deadline));
             assert_eq!(waited, Err(PiError::TimedOut));
         }
-        let waits = AtomicU32::new(0);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
-                assert_eq!(pi::wait_requeue(&word, 7, &mutexes[0], None), Ok(Acquired::Properly));
-                assert_eq!(mutexes[0].owner(), furwock::lock::thread_id());
-                mutexes[0].unlock().unwrap();
-            });
-            eventually("it waits", || is_asleep(waits.load(Ordering::SeqCst)));
-            let elsewhere = pi::compare_requeue(&word, 7, 0, &mutexes[1]);
-            assert_eq!(elsewhere, Err(PiError::Corrupt));
-            assert_eq!(pi::compare_requeue(&word, 7, 0, &mutexes[0]), Ok(1));
+        let waiter = asleep(|| {
+            assert_eq!(pi::wait_requeue(word, 7, &mutexes[0], None), Ok(Acquired::Properly));
+            assert_eq!(mutexes[0].owner(), furwock::lock::thread_id());
+            mutexes[0].unlock().unwrap();
         });
+        assert_eq!(pi::compare_requeue(word, 7, 0, &mutexes[1]), Err(PiError::Corrupt));
+        assert_eq!(pi::compare_requeue(word, 7, 0, &mutexes[0]), Ok(1));
+        waiter.join().unwrap();
         assert!(!mutexes[0].is_locked());
     });
 }
@@ -223,30 +215,22 @@ fn a_wait_without_the_mutex_is_refused() {
 /// `count` threads wait; `notify` lets them go, called with the mutex held or not.
 fn let_go(count: usize, held: bool, scope: Scope, notify: fn(&PiCondvar, usize)) {
     bounded(move || {
-        let shared = Arc::new((PiMutex::with_scope(scope, (0, false)), PiCondvar::new()));
-        let waiters: Vec<_> = (0..count)
-            .map(|_| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    let mut state = shared.0.lock().unwrap();
-                    state.0 += 1;
-                    drop(shared.1.wait_while(state, |state| !state.1).unwrap());
-                })
-            })
-            .collect();
-        eventually("all wait", || shared.0.lock().unwrap().0 == count);
-        let mut state = shared.0.lock().unwrap();
+        let (mutex, condvar) = kept((PiMutex::with_scope(scope, (0, false)), PiCondvar::new()));
+        let wait = || {
+            let mut state = mutex.lock().unwrap();
+            state.0 += 1;
+            drop(condvar.wait_while(state, |state| !state.1).unwrap());
+        };
+        let waiters: Vec<_> = (0..count).map(|_| thread::spawn(wait)).collect();
+        eventually("all wait", || mutex.lock().unwrap().0 == count);
+        let mut state = mutex.lock().unwrap();
         state.1 = true;
-        if held {
-            notify(&shared.1, count);
-            drop(state);
-        } else {
-            drop(state);
-            notify(&shared.1, count);
-        }
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
-        assert!(!shared.0.is_locked());
-        assert_eq!(shared.1.notify_all(), Ok(0));
+        let held = held.then_some(state);
+        notify(condvar, count);
+        drop(held);
+        join_all(waiters);
+        assert!(!mutex.is_locked());
+        assert_eq!(condvar.notify_all(), Ok(0));
     });
 }
 
@@ -272,45 +256,41 @@ fn as_many_signals_as_waiters_let_all_go() {
     }
 }
 
-/// A broadcast under the mutex wakes nobody; the mutex then goes from one to the next.
+/// A broadcast under the mutex wakes no waiter; the mutex then goes from one to the next.
 #[test]
 fn a_broadcast_wakes_no_swarm() {
     const WAITERS: usize = 8;
     bounded(|| {
-        let shared = Arc::new((PiMutex::new(Vec::new()), PiCondvar::new()));
-        let waiters: Vec<_> = (0..WAITERS)
-            .map(|_| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    let mut tids = shared.0.lock().unwrap();
-                    tids.push(furwock::lock::thread_id());
-                    drop(shared.1.wait(tids).unwrap());
-                })
-            })
-            .collect();
-        eventually("all wait", || shared.0.lock().unwrap().len() == WAITERS);
-        let tids = shared.0.lock().unwrap().clone();
+        let (mutex, condvar) = kept((PiMutex::new(Vec::new()), PiCondvar::new()));
+        let wait = || {
+            let mut tids = mutex.lock().unwrap();
+            tids.push(furwock::lock::thread_id());
+            drop(condvar.wait(tids).unwrap());
+        };
+        let waiters: Vec<_> = (0..WAITERS).map(|_| thread::spawn(wait)).collect();
+        eventually("all wait", || mutex.lock().unwrap().len() == WAITERS);
+        let tids = mutex.lock().unwrap().clone();
         let switches = || -> Vec<_> { tids.iter().map(|tid| voluntary_switches(*tid)).collect() };
         eventually("all sleep", || {
             let before = switches();
             thread::sleep(Duration::from_millis(5));
             tids.iter().all(|tid| is_asleep(*tid)) && switches() == before
         });
-        let guard = shared.0.lock().unwrap();
+        let guard = mutex.lock().unwrap();
         let before = switches();
-        assert_eq!(shared.1.notify_all(), Ok(WAITERS));
+        assert_eq!(condvar.notify_all(), Ok(WAITERS));
         thread::sleep(Duration::from_millis(30));
         assert!(tids.iter().all(|tid| is_asleep(*tid)));
         assert_eq!(switches(), before);
         drop(guard);
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        join_all(waiters);
     });
 }
 
-/// One condvar, two mutexes: who comes second is told. When nobody waits any more it is free for
-/// the other, and may have been moved.
+/// One condvar, two mutexes: a waiter with the second gets an error. Without waiters the condvar is
+/// free for the other mutex, and may be moved.
 #[test]
-fn a_second_mutex_is_refused_while_somebody_waits() {
+fn a_second_mutex_is_refused_while_there_are_waiters() {
     bounded(|| {
         let (mutexes, condvar) = ([0, 1].map(PiMutex::new), PiCondvar::new());
         let waits = AtomicU32::new(0);
@@ -333,27 +313,23 @@ fn a_second_mutex_is_refused_while_somebody_waits() {
     });
 }
 
-/// A waiter whose mutex comes back as a deadlock leaves nothing in the condvar.
+/// A waiter that can't lock its mutex again, because of a deadlock, leaves nothing in the condvar.
 #[test]
 fn a_waiter_that_is_told_of_a_deadlock_is_not_counted() {
     bounded(|| {
-        let (mutex, held, condvar) = (PiMutex::new(()), PiMutex::new(()), PiCondvar::new());
-        let waits = AtomicU32::new(0);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let held = held.lock().unwrap();
-                let guard = mutex.lock().unwrap();
-                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
-                let soon = Duration::from_millis(300);
-                assert_eq!(condvar.wait_for(guard, soon).err(), Some(PiError::Deadlock));
-                drop(held);
-            });
-            eventually("it waits", || waits.load(Ordering::SeqCst) != 0);
+        let (mutex, held, condvar) = kept((PiMutex::new(()), PiMutex::new(()), PiCondvar::new()));
+        let waiter = asleep(|| {
+            let held = held.lock().unwrap();
             let guard = mutex.lock().unwrap();
-            // Closes the circle once the waiter wants the mutex back.
-            drop(held.lock().unwrap());
-            drop(guard);
+            let soon = Duration::from_millis(300);
+            assert_eq!(condvar.wait_for(guard, soon).err(), Some(PiError::Deadlock));
+            drop(held);
         });
+        let guard = mutex.lock().unwrap();
+        // This closes the circle once the waiter wants its mutex back.
+        drop(held.lock().unwrap());
+        drop(guard);
+        waiter.join().unwrap();
         assert!(!mutex.is_locked());
         let other = PiMutex::new(());
         let short = Duration::from_millis(1);
@@ -361,59 +337,46 @@ fn a_waiter_that_is_told_of_a_deadlock_is_not_counted() {
     });
 }
 
-/// A waiter gets the mutex from an owner who died, finds that it has to wait on, and is told of the
+/// A waiter gets the mutex from an owner that died, finds that it has to wait on, and hears of the
 /// death when its wait is over.
 #[test]
-fn a_wait_on_a_condition_tells_of_a_death_on_the_way() {
-    type Wait = fn(&PiCondvar, PiMutexGuard<'_, bool>, &dyn Fn()) -> bool;
-    let waits: [Wait; 2] = [
-        |condvar, guard, look| {
-            let shut = |open: &mut bool| {
-                look();
-                !*open
-            };
-            PiMutexGuard::owner_died(&condvar.wait_while(guard, shut).unwrap())
-        },
-        |condvar, guard, look| {
-            let shut = |open: &mut bool| {
-                look();
-                !*open
-            };
-            let long = Duration::from_secs(60);
-            PiMutexGuard::owner_died(&condvar.wait_while_for(guard, shut, long).unwrap().0)
-        },
-    ];
-    for wait in waits {
+fn a_wait_on_a_condition_reports_a_death_on_the_way() {
+    for timed in [false, true] {
         bounded(move || {
-            let gate = Arc::new((PiMutex::new(false), PiCondvar::new(), AtomicU32::new(0)));
-            let looks = |gate: &(_, _, AtomicU32), count| {
-                eventually("it has looked", || gate.2.load(Ordering::SeqCst) == count);
-            };
-            let waiter = {
-                let gate = Arc::clone(&gate);
-                thread::spawn(move || {
-                    let look = || _ = gate.2.fetch_add(1, Ordering::SeqCst);
-                    wait(&gate.1, gate.0.lock().unwrap(), &look)
-                })
-            };
-            looks(&gate, 1);
-            let dying = Arc::clone(&gate);
-            thread::spawn(move || {
-                let guard = dying.0.lock().unwrap();
-                // As soon as the waiter sleeps: it is in the mutex's queue at this thread's end.
-                eventually("moved", || dying.1.notify_one() == Ok(true));
+            let (mutex, condvar) = kept((PiMutex::new(false), PiCondvar::new()));
+            let looks = kept(AtomicU32::new(0));
+            let has_looked =
+                |count| eventually("it has looked", || looks.load(Ordering::SeqCst) == count);
+            let waiter = thread::spawn(move || {
+                let shut = |open: &mut bool| {
+                    looks.fetch_add(1, Ordering::SeqCst);
+                    !*open
+                };
+                let (guard, long) = (mutex.lock().unwrap(), Duration::from_secs(60));
+                let guard = if timed {
+                    condvar.wait_while_for(guard, shut, long).unwrap().0
+                } else {
+                    condvar.wait_while(guard, shut).unwrap()
+                };
+                PiMutexGuard::owner_died(&guard)
+            });
+            has_looked(1);
+            thread::spawn(|| {
+                let guard = mutex.lock().unwrap();
+                // Once the waiter sleeps: it is in the mutex's queue when this thread ends.
+                eventually("moved", || condvar.notify_one() == Ok(true));
                 std::mem::forget(guard);
             });
-            looks(&gate, 2);
-            *gate.0.lock().unwrap() = true;
-            gate.1.notify_one().unwrap();
+            has_looked(2);
+            *mutex.lock().unwrap() = true;
+            condvar.notify_one().unwrap();
             assert!(waiter.join().unwrap());
-            assert!(!PiMutexGuard::owner_died(&gate.0.lock().unwrap()));
+            assert!(!PiMutexGuard::owner_died(&mutex.lock().unwrap()));
         });
     }
 }
 
-/// Producers and consumers, some of whose waits are too short: every item arrives once. Notified
+/// Producers and consumers, some with waits that are too short: every item arrives once. They notify
 /// outside the mutex, so that notifications meet one another and waiters on their way to sleep.
 #[test]
 fn a_bounded_queue_loses_nothing() {
@@ -439,8 +402,8 @@ fn a_bounded_queue_loses_nothing() {
         let consume = |timed| {
             let mut items = queue.items.lock().unwrap();
             while items.is_empty() {
-                // Two of them wait without a deadline: a signal that a timed-out waiter swallowed
-                // would leave one asleep.
+                // Two of them wait without a deadline: a signal that a waiter takes along as it times
+                // out would leave one asleep.
                 items = if timed {
                     let short = Duration::from_micros(30);
                     queue.not_empty.wait_for(items, short).unwrap().0
@@ -466,37 +429,31 @@ fn a_bounded_queue_loses_nothing() {
 /// A handler that interrupts waiters, before and after they have been moved.
 #[test]
 fn signal_handlers_lose_no_notification() {
-    extern "C" fn handler(_: libc::c_int) {}
-    // SAFETY: a handler that does nothing, for a signal that nothing else here uses.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = handler as *const () as usize;
-        libc::sigaction(libc::SIGUSR2, &action, std::ptr::null_mut());
-    }
+    let_interrupt(libc::SIGUSR2);
     bounded(|| {
         const ROUNDS: u32 = 800;
-        let shared = Arc::new((PiMutex::new(0u32), PiCondvar::new(), AtomicUsize::new(0)));
-        let other = Arc::clone(&shared);
-        let waiter = thread::spawn(move || {
+        let (mutex, condvar) = kept((PiMutex::new(0u32), PiCondvar::new()));
+        let pthread = kept(AtomicUsize::new(0));
+        let waiter = thread::spawn(|| {
             // SAFETY: always succeeds.
-            other.2.store(unsafe { libc::pthread_self() } as usize, Ordering::SeqCst);
+            pthread.store(unsafe { libc::pthread_self() } as usize, Ordering::SeqCst);
             for round in 1..=ROUNDS {
-                let turn = other.0.lock().unwrap();
-                let mut turn = other.1.wait_while(turn, |turn| *turn != 2 * round - 1).unwrap();
+                let turn = mutex.lock().unwrap();
+                let mut turn = condvar.wait_while(turn, |turn| *turn != 2 * round - 1).unwrap();
                 *turn += 1;
                 drop(turn);
-                other.1.notify_all().unwrap();
+                condvar.notify_all().unwrap();
             }
         });
-        eventually("it has started", || shared.2.load(Ordering::SeqCst) != 0);
-        let pthread = shared.2.load(Ordering::SeqCst) as libc::pthread_t;
+        eventually("it has started", || pthread.load(Ordering::SeqCst) != 0);
+        let pthread = pthread.load(Ordering::SeqCst) as libc::pthread_t;
         for round in 1..=ROUNDS {
-            let mut turn = shared.0.lock().unwrap();
+            let mut turn = mutex.lock().unwrap();
             *turn += 1;
-            shared.1.notify_one().unwrap();
+            condvar.notify_one().unwrap();
             // SAFETY: the thread can't end before this turn is over.
             unsafe { libc::pthread_kill(pthread, libc::SIGUSR2) };
-            drop(shared.1.wait_while(turn, |turn| *turn != 2 * round).unwrap());
+            drop(condvar.wait_while(turn, |turn| *turn != 2 * round).unwrap());
         }
         waiter.join().unwrap();
     });
@@ -506,25 +463,20 @@ fn signal_handlers_lose_no_notification() {
 fn a_timed_wait_tells_of_a_notification() {
     bounded(|| {
         // The waiter is moved to a mutex that stays held beyond its deadline.
-        let (mutex, condvar) = (RawPiMutex::new(Scope::Private), RawPiCondvar::new());
-        let waits = AtomicU32::new(0);
-        thread::scope(|scope| {
-            let waiter = scope.spawn(|| {
-                mutex.lock().unwrap();
-                waits.store(furwock::lock::thread_id(), Ordering::SeqCst);
-                let deadline = Deadline::after(Duration::from_millis(200));
-                let waited = condvar.wait(&mutex, Some(&deadline)).unwrap();
-                mutex.unlock().unwrap();
-                waited.outcome
-            });
-            eventually("it waits", || is_asleep(waits.load(Ordering::SeqCst)));
+        let (mutex, condvar) = kept((RawPiMutex::new(Scope::Private), RawPiCondvar::new()));
+        let waiter = asleep(|| {
             mutex.lock().unwrap();
-            let moved = condvar.notify_one().unwrap();
-            thread::sleep(Duration::from_millis(250));
+            let deadline = Deadline::after(Duration::from_millis(200));
+            let waited = condvar.wait(mutex, Some(&deadline)).unwrap();
             mutex.unlock().unwrap();
-            let outcome = waiter.join().unwrap();
-            assert!(!moved || outcome == Outcome::Signalled);
+            waited.outcome
         });
+        mutex.lock().unwrap();
+        let moved = condvar.notify_one().unwrap();
+        thread::sleep(Duration::from_millis(250));
+        mutex.unlock().unwrap();
+        let outcome = waiter.join().unwrap();
+        assert!(!moved || outcome == Outcome::Signalled);
     });
 }
 

@@ -4,11 +4,11 @@
 
 mod common;
 
-use common::{bounded, eventually, is_asleep};
+use common::{bounded, burn, elsewhere, eventually, is_asleep, kept};
 use furwock::{Condvar, Mutex, PiCondvar, PiMutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const LOW: i32 = 1;
 const MEDIUM: i32 = 2;
@@ -17,10 +17,22 @@ const HIGH: i32 = 3;
 const MEDIUM_BURNS: Duration = Duration::from_millis(40);
 const LOW_BURNS: Duration = Duration::from_millis(4);
 
-/// Two scenes at a time would be in one another's way.
+/// Two scenes at once would disturb each other.
 static STAGE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-/// What the thread of low priority may do on the way.
+/// The right to play a scene; `None`, with a message, where there is no real-time scheduling.
+fn stage() -> Option<std::sync::MutexGuard<'static, ()>> {
+    let stage = STAGE.lock().unwrap_or_else(|poison| poison.into_inner());
+    match elsewhere(|| become_real_time(HIGH)) {
+        Ok(()) => Some(stage),
+        Err(error) => {
+            println!("skipped: real-time scheduling isn't allowed here ({error})");
+            None
+        }
+    }
+}
+
+/// The cues that the thread of low priority gives to the others.
 struct Cues<'a> {
     high: &'a Cue,
     medium: &'a Cue,
@@ -35,7 +47,7 @@ impl Cues<'_> {
     }
 }
 
-/// Something that a thread waits for, asleep.
+/// What a thread of the scene sleeps for before it acts.
 #[derive(Default)]
 struct Cue {
     given: AtomicBool,
@@ -69,19 +81,15 @@ impl Cue {
     }
 }
 
-/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants what it
-/// holds, having waited for it before if `high_first`. Returns whether `high` had it before the
-/// medium thread had ended, or `None` where there is no real-time scheduling.
+/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants the same lock,
+/// and waits for it from the start if `high_first`. Returns whether `high` got it before the medium
+/// thread had ended, or `None` where there is no real-time scheduling.
 fn high_overtakes_medium(
     low: impl Fn(&Cues<'_>) + Send + Sync + 'static,
     high: impl Fn() + Send + Sync + 'static,
     high_first: bool,
 ) -> Option<bool> {
-    let _stage = STAGE.lock().unwrap_or_else(|poison| poison.into_inner());
-    if let Err(error) = thread::spawn(|| become_real_time(HIGH)).join().unwrap() {
-        println!("skipped: real-time scheduling isn't allowed here ({error})");
-        return None;
-    }
+    let _stage = stage()?;
     let (told, overtaken) = std::sync::mpsc::channel();
     bounded(move || {
         let [low_cue, medium_cue, high_cue] = [(); 3].map(|()| Cue::default());
@@ -116,14 +124,13 @@ fn high_overtakes_medium(
 
 #[test]
 fn a_pi_mutex_bounds_the_wait() {
-    let mutex = std::sync::Arc::new(PiMutex::new(()));
-    let same = mutex.clone();
+    let mutex = kept(PiMutex::new(()));
     let overtook = high_overtakes_medium(
-        move |cues| {
+        |cues| {
             let _guard = mutex.lock().unwrap();
             cues.hold();
         },
-        move || drop(same.lock().unwrap()),
+        || drop(mutex.lock().unwrap()),
         false,
     );
     assert_ne!(overtook, Some(false), "the medium thread kept the high one waiting");
@@ -133,14 +140,13 @@ fn a_pi_mutex_bounds_the_wait() {
 /// scene would prove nothing.
 #[test]
 fn a_plain_mutex_does_not() {
-    let mutex = std::sync::Arc::new(Mutex::new(()));
-    let same = mutex.clone();
+    let mutex = kept(Mutex::new(()));
     let overtook = high_overtakes_medium(
-        move |cues| {
+        |cues| {
             let _guard = mutex.lock();
             cues.hold();
         },
-        move || drop(same.lock()),
+        || drop(mutex.lock()),
         false,
     );
     assert_ne!(overtook, Some(true), "this scene has no inversion");
@@ -150,10 +156,9 @@ fn a_plain_mutex_does_not() {
 /// the helper for what low holds.
 #[test]
 fn inheritance_goes_along_a_chain() {
-    let mutexes = std::sync::Arc::new([PiMutex::new(()), PiMutex::new(())]);
-    let same = mutexes.clone();
+    let mutexes = kept([PiMutex::new(()), PiMutex::new(())]);
     let overtook = high_overtakes_medium(
-        move |cues| {
+        |cues| {
             let guard = mutexes[0].lock().unwrap();
             let helps = AtomicU32::new(0);
             thread::scope(|scope| {
@@ -163,14 +168,14 @@ fn inheritance_goes_along_a_chain() {
                     helps.store(1, Ordering::SeqCst);
                     drop(mutexes[0].lock().unwrap());
                 });
-                // The helper runs first whenever it can: once it is heard of it soon waits.
+                // The helper has priority: once it has its own lock, it soon waits.
                 eventually("the helper has its own", || helps.load(Ordering::SeqCst) == 1);
                 thread::sleep(Duration::from_millis(5));
                 cues.hold();
                 drop(guard);
             });
         },
-        move || drop(same[1].lock().unwrap()),
+        || drop(mutexes[1].lock().unwrap()),
         false,
     );
     assert_ne!(overtook, Some(false), "the medium thread kept the high one waiting");
@@ -178,16 +183,15 @@ fn inheritance_goes_along_a_chain() {
 
 #[test]
 fn a_pi_condvar_bounds_the_wait() {
-    let shared = std::sync::Arc::new((PiMutex::new(false), PiCondvar::new()));
-    let same = shared.clone();
+    let (mutex, condvar) = kept((PiMutex::new(false), PiCondvar::new()));
     let overtook = high_overtakes_medium(
-        move |cues| {
-            let mut ready = shared.0.lock().unwrap();
+        |cues| {
+            let mut ready = mutex.lock().unwrap();
             *ready = true;
-            assert_eq!(shared.1.notify_one(), Ok(true));
+            assert_eq!(condvar.notify_one(), Ok(true));
             cues.hold();
         },
-        move || drop(same.1.wait_while(same.0.lock().unwrap(), |ready| !*ready).unwrap()),
+        || drop(condvar.wait_while(mutex.lock().unwrap(), |ready| !*ready).unwrap()),
         true,
     );
     assert_ne!(overtook, Some(false), "the medium thread kept the high one waiting");
@@ -195,28 +199,24 @@ fn a_pi_condvar_bounds_the_wait() {
 
 #[test]
 fn a_plain_condvar_does_not() {
-    let shared = std::sync::Arc::new((Mutex::new(false), Condvar::new()));
-    let same = shared.clone();
+    let (mutex, condvar) = kept((Mutex::new(false), Condvar::new()));
     let overtook = high_overtakes_medium(
-        move |cues| {
-            let mut ready = shared.0.lock();
+        |cues| {
+            let mut ready = mutex.lock();
             *ready = true;
-            assert!(shared.1.notify_one());
+            assert!(condvar.notify_one());
             cues.hold();
         },
-        move || same.1.wait_while(&mut same.0.lock(), |ready| !*ready),
+        || condvar.wait_while(&mut mutex.lock(), |ready| !*ready),
         true,
     );
     assert_ne!(overtook, Some(true), "this scene has no inversion");
 }
 
-/// Of several waiters the most urgent goes first, though it came last.
+/// The most urgent of several waiters goes first, though it came last.
 #[test]
 fn the_most_urgent_waiter_goes_first() {
-    let _stage = STAGE.lock().unwrap_or_else(|poison| poison.into_inner());
-    if let Err(error) = thread::spawn(|| become_real_time(HIGH)).join().unwrap() {
-        return println!("skipped: real-time scheduling isn't allowed here ({error})");
-    }
+    let Some(_stage) = stage() else { return };
     bounded(|| {
         let (order, condvar) = (PiMutex::new(Vec::new()), PiCondvar::new());
         thread::scope(|scope| {
@@ -269,12 +269,4 @@ fn become_real_time(priority: i32) -> std::io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Keeps the processor busy. Bounded, since no ordinary thread runs there meanwhile.
-fn burn(time: Duration) {
-    let started = Instant::now();
-    while started.elapsed() < time {
-        std::hint::spin_loop();
-    }
 }

@@ -4,15 +4,14 @@
 mod common;
 mod process;
 
-use common::{bounded, deadlines, eventually, is_asleep};
+use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, mask, refuse};
+use common::{asleep, bounded, deadlines, eventually};
 use furwock::lock::pi::{self, Acquired, PiError, RawPiMutex, Scope};
 use furwock::{PiCondvar, PiMutex};
 use process::{fork, kill, map, reap};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread;
 use std::time::Duration;
 
-/// Locks and unlocks where every system call but `_exit` kills.
+/// Locks and unlocks where any system call but `_exit` kills.
 #[test]
 fn uncontended_means_no_system_call() {
     let (mutex, condvar) = (PiMutex::new(0), PiCondvar::new());
@@ -33,7 +32,7 @@ fn uncontended_means_no_system_call() {
     assert_eq!(reap(child), 0);
 }
 
-/// Parent and children count together, and hand a turn around, in memory that they share.
+/// Children count together, and hand a turn around, in memory that they share.
 #[test]
 fn processes_share() {
     bounded(|| {
@@ -88,27 +87,22 @@ fn a_killed_process_passes_the_lock_on() {
             }
         });
         eventually("the child has it", || mutex.owner() == child as u32);
-        let own = AtomicU32::new(0);
-        thread::scope(|scope| {
-            let heir = scope.spawn(|| {
-                own.store(furwock::lock::thread_id(), Ordering::SeqCst);
-                let acquired = mutex.lock();
-                mutex.unlock().unwrap();
-                acquired
-            });
-            eventually("the heir waits", || is_asleep(own.load(Ordering::SeqCst)));
-            kill(child);
-            assert_ne!(reap(child), 0);
-            assert_eq!(heir.join().unwrap(), Ok(Acquired::OwnerDied));
+        let heir = asleep(|| {
+            let acquired = mutex.lock();
+            mutex.unlock().unwrap();
+            acquired
         });
+        kill(child);
+        assert_ne!(reap(child), 0);
+        assert_eq!(heir.join().unwrap(), Ok(Acquired::OwnerDied));
         assert_eq!(mutex.lock(), Ok(Acquired::Properly));
     });
 }
 
-/// A kernel without the later operations, played by a filter: typed errors, and nothing is left
+/// A filter plays a kernel without the later operations: there are typed errors, and nothing is left
 /// locked, waited for or lost.
 #[test]
-fn what_the_kernel_lacks_is_told() {
+fn what_the_kernel_lacks_is_reported() {
     let lacks = |call, since| Some(PiError::Unsupported(pi::Unsupported { call, since }));
     let mutex = PiMutex::new(());
     drop(mutex.lock().unwrap());
@@ -132,34 +126,16 @@ fn what_the_kernel_lacks_is_told() {
     assert_eq!(text, "this system has no FUTEX_LOCK_PI2, which came with Linux 5.14");
 }
 
-/// From here on futex(2) doesn't know operations from `first` on.
+/// From now on futex(2) doesn't know the operations from `first` on.
 fn refuse_futex_operations(first: u32) {
-    // Where seccomp's data have the call's number, and its second argument on a machine that keeps
-    // a number's low half first.
-    const NUMBER: u32 = 0;
-    const OPERATION: u32 = 24;
-    let step = |code: u32, k: u32, yes: u8, no: u8| libc::sock_filter {
-        code: code as u16,
-        jt: yes,
-        jf: no,
-        k,
-    };
-    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let jump = libc::BPF_JMP | libc::BPF_K;
-    let mut filter = [
-        step(load, NUMBER, 0, 0),
-        step(jump | libc::BPF_JEQ, libc::SYS_futex as u32, 0, 4),
-        step(load, OPERATION, 0, 0),
-        step(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0x7f, 0, 0),
-        step(jump | libc::BPF_JGE, first, 0, 1),
-        step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32, 0, 0),
-        step(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW, 0, 0),
+    let filter = [
+        load(NUMBER),
+        jump(libc::BPF_JEQ, libc::SYS_futex as u32, 0, 4),
+        load(argument(1)),
+        mask(0x7f),
+        jump(libc::BPF_JGE, first, 0, 1),
+        refuse(libc::ENOSYS),
+        allow(),
     ];
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: reads the program, which outlives the calls.
-    unsafe {
-        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-        let filtered = libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program);
-        assert_eq!(filtered, 0);
-    }
+    live_under(&filter).unwrap();
 }

@@ -1,16 +1,18 @@
 //! The rwlock: which threads may be inside together, under every policy, and which get in at all.
-//! Its storm, and what attacks on it found, are in `rwlock_hostile`.
+//! `rwlock_hostile` has what attacks on it found, and `rwlock_storm` random ones.
 
 mod common;
 mod process;
 
-use common::rwlocks::{POLICIES, READS_THAT_BIAS, bias, in_ms, lock, nap, pass, passes, unlock};
-use common::{bounded, elsewhere, eventually};
+use common::rwlocks::{
+    POLICIES, READS_THAT_BIAS, bias, in_ms, kept_lock, lock, nap, pass, passes, unlock,
+};
+use common::{asleep, bounded, burn, elsewhere, eventually, join_all, kept};
 use furwock::lock::{How, Options, Policy, RawRwLock, Status};
 use furwock::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use process::holds_in_a_child;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -78,20 +80,15 @@ fn a_deadline_ends_every_wait_and_leaves_the_lock_as_it_was() {
     });
 }
 
-/// A writer whose deadline passes lets those in that it held up.
+/// A writer that gives up at its deadline lets the threads in that waited behind it.
 #[test]
-fn a_writer_that_gives_up_holds_nobody_up() {
+fn a_writer_that_gives_up_holds_no_thread_up() {
     bounded(|| {
         for policy in POLICIES {
-            let lock = Arc::new(RawRwLock::with_policy(policy));
+            let lock = kept_lock(policy);
             lock.lock_shared();
-            let writer = {
-                let lock = Arc::clone(&lock);
-                thread::spawn(move || assert!(lock.lock_exclusive_with(&in_ms(100)).is_none()))
-            };
-            nap(30);
-            let readers = [(); 3].map(|()| passes(&lock, false));
-            readers.into_iter().for_each(|reader| reader.join().unwrap());
+            let writer = asleep(|| assert!(lock.lock_exclusive_with(&in_ms(100)).is_none()));
+            join_all([(); 3].map(|()| passes(lock, false)));
             writer.join().unwrap();
             lock.unlock_shared();
         }
@@ -100,9 +97,9 @@ fn a_writer_that_gives_up_holds_nobody_up() {
 
 /// Whether a newcomer can read while one thread reads and another waits to write.
 fn reads_past_a_waiting_writer(policy: Policy) -> bool {
-    let lock = Arc::new(RawRwLock::with_policy(policy));
+    let lock = kept_lock(policy);
     lock.lock_shared();
-    let writer = passes(&lock, true);
+    let writer = passes(lock, true);
     nap(50);
     let entered = elsewhere(|| {
         let entered = lock.lock_shared_with(&in_ms(200)).is_some();
@@ -117,7 +114,7 @@ fn reads_past_a_waiting_writer(policy: Policy) -> bool {
 }
 
 #[test]
-fn who_goes_first_is_the_policys_choice() {
+fn the_policy_chooses_which_goes_first() {
     bounded(|| {
         assert!(!reads_past_a_waiting_writer(Policy::PhaseFair));
         assert!(!reads_past_a_waiting_writer(Policy::PreferWriters));
@@ -130,12 +127,12 @@ fn who_goes_first_is_the_policys_choice() {
 fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
     bounded(|| {
         for biased in [false, true] {
-            let lock = Arc::new(RawRwLock::new());
+            let lock = kept(RawRwLock::new());
             if biased {
-                bias(&lock);
+                bias(lock);
             }
             lock.lock_shared();
-            let writer = passes(&lock, true);
+            let writer = passes(lock, true);
             nap(20);
             lock.lock_shared_with(&Options::new().recursive(true));
             assert!(lock.try_lock_shared_recursive());
@@ -149,25 +146,20 @@ fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
 #[test]
 fn readers_that_wait_enter_together() {
     bounded(|| {
-        let lock = Arc::new(RawRwLock::new());
+        let (lock, together) = kept((RawRwLock::new(), Barrier::new(4)));
         lock.lock_exclusive();
-        let together = Arc::new(Barrier::new(4));
-        let readers: Vec<_> = (0..4)
-            .map(|_| {
-                let (lock, together) = (Arc::clone(&lock), Arc::clone(&together));
-                thread::spawn(move || {
-                    lock.lock_shared();
-                    // Only if all four are inside at once does this end.
-                    together.wait();
-                    lock.unlock_shared();
-                })
-            })
-            .collect();
+        let read = || {
+            lock.lock_shared();
+            // This ends only if all four are inside at once.
+            together.wait();
+            lock.unlock_shared();
+        };
+        let readers = [(); 4].map(|()| thread::spawn(read));
         nap(30);
-        let writer = passes(&lock, true);
+        let writer = passes(lock, true);
         nap(30);
         assert_eq!(lock.unlock_exclusive(), 4);
-        readers.into_iter().for_each(|reader| reader.join().unwrap());
+        join_all(readers);
         writer.join().unwrap();
     });
 }
@@ -181,8 +173,7 @@ fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool)
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     lock(&shared, greedy_write);
-                    let started = Instant::now();
-                    while started.elapsed() < Duration::from_micros(50) {}
+                    burn(Duration::from_micros(50));
                     unlock(&shared, greedy_write);
                 }
             });
@@ -199,10 +190,10 @@ fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool)
     })
 }
 
-/// The bounds are some hundred times what was measured (docs/experiments.md): a starved thread
+/// The bounds are about a hundred times the measured waits (docs/experiments.md). A starved thread
 /// would wait until the others end, that is for ever.
 #[test]
-fn nobody_starves_under_the_fair_policies() {
+fn no_thread_starves_under_the_fair_policies() {
     bounded(|| {
         let generous = Duration::from_secs(3);
         for policy in [Policy::PhaseFair, Policy::Recursive] {
@@ -227,19 +218,18 @@ fn lock_with(lock: &RawRwLock, writes: bool, options: &Options) -> Option<Status
 }
 
 #[test]
-fn it_tells_how_it_was_got() {
+fn it_reports_how_it_was_acquired() {
     bounded(|| {
-        let lock = Arc::new(RawRwLock::new());
+        let lock = kept(RawRwLock::new());
         let options = Options::new();
         assert_eq!(lock.lock_shared_with(&options).unwrap().how, How::Fast);
         lock.unlock_shared();
         let fast = lock.lock_exclusive_with(&options).unwrap();
         assert_eq!((fast.how, fast.sleeps, fast.owner_died), (How::Fast, 0, false));
         let waiters = [true, false].map(|writes| {
-            let lock = Arc::clone(&lock);
             thread::spawn(move || {
-                let status = lock_with(&lock, writes, &Options::new());
-                unlock(&lock, writes);
+                let status = lock_with(lock, writes, &Options::new());
+                unlock(lock, writes);
                 status
             })
         });
@@ -254,7 +244,7 @@ fn it_tells_how_it_was_got() {
 }
 
 #[test]
-fn a_dead_writers_lock_is_taken_over_and_said_so() {
+fn a_dead_writers_lock_is_taken_over_and_reported() {
     bounded(|| {
         for writes in [true, false] {
             let lock = RawRwLock::new();
@@ -284,7 +274,7 @@ fn a_forgotten_guard_holds_no_other_lock() {
     });
 }
 
-/// A thread that ends inside stays inside, whatever other threads are given its slots.
+/// A thread that ends inside stays inside, even if another thread gets its slots.
 #[test]
 fn who_ends_inside_stays_inside() {
     bounded(|| {
@@ -305,7 +295,7 @@ fn who_ends_inside_stays_inside() {
     });
 }
 
-/// More locks at once than there are slots, and the same one often.
+/// A thread reads more locks at once than it has slots, and each twice.
 #[test]
 fn a_thread_reads_many_biased_locks_at_once() {
     bounded(|| {
@@ -352,7 +342,7 @@ fn a_writer_waits_for_long_biased_readers() {
     });
 }
 
-/// A forked child has the locks that its thread has, and not those of threads that it hasn't.
+/// A forked child has the locks that its thread holds, and not those of the parent's other threads.
 #[test]
 fn a_child_keeps_its_own_reads() {
     bounded(|| {
@@ -386,9 +376,9 @@ fn a_child_keeps_its_own_reads() {
 #[test]
 fn a_child_forgets_its_parents_waiters() {
     bounded(|| {
-        let lock = Arc::new(RawRwLock::new());
+        let lock = kept(RawRwLock::new());
         lock.lock_exclusive();
-        let waiters = [false, true, false].map(|writes| passes(&lock, writes));
+        let waiters = [false, true, false].map(|writes| passes(lock, writes));
         nap(30);
         holds_in_a_child(|| {
             lock.unlock_exclusive();
@@ -397,6 +387,6 @@ fn a_child_forgets_its_parents_waiters() {
             writes && lock.lock_shared_with(&in_ms(2000)).is_some()
         });
         lock.unlock_exclusive();
-        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+        join_all(waiters);
     });
 }

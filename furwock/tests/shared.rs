@@ -1,16 +1,17 @@
-//! Words that several processes share: what the operations return, whom they wake, in which order.
+//! Words that several processes share: what the operations return, which waiters they wake, and in
+//! which order.
 
 mod common;
 mod process;
 
-use common::{bounded, eventually};
+use common::{Random, bounded, deadlines, eventually, let_interrupt, past, soon};
+use furwock::Deadline;
 use furwock::futex::{Comparison, Operation, OutOfRange, Requeued, Unknown, WakeOp};
 use furwock::shared::{
     Error, NumaWord, Scope, Waited, Word, compare_requeue, requeue, wait, wait_bitset, wake,
     wake_all, wake_bitset, wake_op,
 };
-use furwock::{Clock, Deadline};
-use process::{Child, Shared, child};
+use process::{Child, child, shared};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -27,15 +28,7 @@ fn code(waited: Result<Waited, Error>) -> i32 {
     }
 }
 
-fn shared<T>() -> Shared<T>
-where
-    T: Sync,
-{
-    // SAFETY: the tests share atomics, and structs and arrays of them.
-    unsafe { Shared::zeroed() }
-}
-
-/// How many wait on `word`: moving all to where they are tells.
+/// How many waiters are queued at `word`: a requeue to where they are counts them.
 fn waiting<W: Word>(word: &W) -> usize {
     requeue(word, word, 0, usize::MAX).unwrap().moved
 }
@@ -50,10 +43,6 @@ fn queue_up<W: Word<Value = u32>>(word: &W, count: usize) -> Vec<Child> {
             waiter
         })
         .collect()
-}
-
-fn soon() -> Deadline {
-    Deadline::after(Duration::from_millis(20))
 }
 
 #[test]
@@ -116,9 +105,8 @@ fn a_numa_word_gets_a_node_and_keeps_it() {
 fn a_mismatch_comes_before_a_deadline_that_has_passed() {
     bounded(|| {
         let word = AtomicU32::new(1);
-        let past = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-        assert_eq!(wait(&word, 0, Some(&past)), Ok(Waited::Mismatch));
-        assert_eq!(wait(&word, 1, Some(&past)), Ok(Waited::TimedOut));
+        assert_eq!(wait(&word, 0, Some(&past())), Ok(Waited::Mismatch));
+        assert_eq!(wait(&word, 1, Some(&past())), Ok(Waited::TimedOut));
     });
 }
 
@@ -126,16 +114,11 @@ fn a_mismatch_comes_before_a_deadline_that_has_passed() {
 fn deadlines_are_kept_on_both_clocks() {
     bounded(|| {
         let (word, numa) = (AtomicU32::new(0), NumaWord::new(0));
-        let after = |millis| {
-            let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
-            let at = now + Duration::from_millis(millis);
-            Deadline::at(Clock::Realtime, at.as_secs() as i64, at.subsec_nanos().into()).unwrap()
-        };
-        for deadline in [after(30), Deadline::after(Duration::from_millis(30))] {
+        for deadline in deadlines(Duration::from_millis(30)) {
             assert_eq!(wait(&word, 0, Some(&deadline)), Ok(Waited::TimedOut));
             assert!(deadline.has_passed());
         }
-        for deadline in [after(30), Deadline::after(Duration::from_millis(30))] {
+        for deadline in deadlines(Duration::from_millis(30)) {
             assert_eq!(wait(&numa, 0, Some(&deadline)), Ok(Waited::TimedOut));
             assert!(deadline.has_passed());
         }
@@ -194,7 +177,7 @@ fn a_bitset_selects_on_a_numa_word() {
     });
 }
 
-/// Wakes one, moves two behind one who waits there, leaves one.
+/// A requeue wakes one waiter, moves two behind one that waits there, and leaves one.
 fn requeues<F: Word<Value = u32>, T: Word<Value = u32>>(from: &F, to: &T, compare: bool) {
     let mut there = queue_up(to, 1);
     let mut waiters = queue_up(from, 4);
@@ -257,8 +240,8 @@ const COMPARISONS: [Comparison; 6] = [
     Comparison::GreaterOrEqual,
 ];
 
-/// Each operation, shifted and not, with each comparison, holding and not: what the kernel leaves
-/// in the word and whom it wakes, against `WakeOp`'s own word for it.
+/// Each operation, shifted and not, with each comparison, true and false: what the kernel leaves in
+/// the word and how many it wakes are as `WakeOp` says.
 #[test]
 fn wake_op_does_what_its_model_says() {
     bounded(|| {
@@ -301,17 +284,15 @@ fn wake_op_does_what_its_model_says() {
     });
 }
 
-/// Codes of every kind, straight to the kernel: it does what `decode` and `applied_to` say, and
-/// refuses what `decode` refuses.
+/// The kernel does with codes of every kind what `decode` and `applied_to` say, and refuses what
+/// `decode` refuses.
 #[test]
 fn a_code_means_to_decode_what_it_means_to_the_kernel() {
     bounded(|| {
         let words = [AtomicU32::new(0), AtomicU32::new(0)];
-        let mut seed = 0x1234_5678_9abc_def1u64;
+        let mut random = Random(0x1234_5678_9abc_def1);
         for _ in 0..200_000 {
-            seed ^= seed << 13;
-            seed ^= seed >> 7;
-            seed ^= seed << 17;
+            let seed = random.next();
             let (mut code, before) = (seed as u32, (seed >> 32) as u32);
             if code & 1 << 31 != 0 {
                 // The kernel logs a bit above 31; it takes it modulo 32, as decode does.
@@ -367,7 +348,7 @@ fn wake_op_refuses_what_the_kernel_cannot_do() {
 }
 
 #[test]
-fn who_is_killed_takes_no_wake_along() {
+fn a_killed_waiter_takes_no_wake_along() {
     bounded(|| {
         let word = shared::<AtomicU32>();
         let mut waiters = queue_up(&*word, 3);
@@ -380,19 +361,12 @@ fn who_is_killed_takes_no_wake_along() {
     });
 }
 
-extern "C" fn ignore(_: i32) {}
-
 #[test]
 fn a_signal_interrupts() {
     bounded(|| {
         let word = shared::<AtomicU32>();
         let mut waiter = child(|| {
-            // SAFETY: all zeroes are a sigaction without flags; the handler does nothing.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = ignore as *const () as usize;
-                libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
-            }
+            let_interrupt(libc::SIGUSR1);
             code(wait(&*word, 0, None))
         });
         eventually("queued", || waiting(&*word) == 1);
@@ -401,7 +375,7 @@ fn a_signal_interrupts() {
     });
 }
 
-/// Two processes pass a token to one another: a wake lost at any of many hand-overs hangs.
+/// Two processes pass a token to and fro: if a wake is lost at any hand-over, both hang.
 #[test]
 fn a_token_goes_round_between_processes() {
     bounded(|| {

@@ -1,16 +1,17 @@
 //! Kernels that lack a call, played by seccomp filters in children: a clear error where there is no
-//! other way, and everything else as ever.
+//! other way, and no change elsewhere.
 
 mod common;
 mod process;
 
+use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse};
 use common::{bounded, eventually};
 use furwock::Deadline;
 use furwock::shared::{
     Awaited, Error, NumaWord, Scope, Waited, WaitedAny, requeue, wait, wait_any, wait64, wake,
     wake_all, wake64,
 };
-use process::{Shared, child};
+use process::{Shared, child, shared};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -18,73 +19,51 @@ const FUTEX_WAITV: u32 = libc::SYS_futex_waitv as u32;
 const FUTEX_WAKE: u32 = FUTEX_WAITV + 5;
 const FUTEX_REQUEUE: u32 = FUTEX_WAITV + 7;
 
-fn statement(code: u32, k: u32) -> libc::sock_filter {
-    jump(code, k, 0, 0)
-}
+const EQUAL: u32 = libc::BPF_JEQ;
+const AT_LEAST: u32 = libc::BPF_JGE;
+const ABOVE: u32 = libc::BPF_JGT;
 
-fn jump(code: u32, k: u32, jt: u8, jf: u8) -> libc::sock_filter {
-    libc::sock_filter { code: code as u16, jt, jf, k }
-}
-
-/// The filter's loads are from `struct seccomp_data`: the call's number is at 0.
-const NUMBER: u32 = 0;
-/// The low half of the fourth argument, in which `futex_wake` and `futex_wait` take flags.
-const FLAGS: u32 = if cfg!(target_endian = "little") { 40 } else { 44 };
-
-const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-const EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
-const AT_LEAST: u32 = libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K;
-const ABOVE: u32 = libc::BPF_JMP | libc::BPF_JGT | libc::BPF_K;
-const ANY_BIT: u32 = libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K;
-const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
-
-/// From now on this process lives under `filter`. For children.
-fn live_under(filter: &mut [libc::sock_filter]) -> bool {
-    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-    // SAFETY: the kernel copies the program.
-    unsafe {
-        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
-            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &program) == 0
-    }
-}
-
-/// A kernel before 5.16, if `errno` is ENOSYS; or a container's filter that knows no such calls.
+/// A kernel before 5.16, if `errno` is ENOSYS, or else a container's filter that knows no such calls.
 fn without_new_calls(errno: i32) -> bool {
-    live_under(&mut [
-        statement(LOAD, NUMBER),
+    let filter = [
+        load(NUMBER),
         jump(EQUAL, FUTEX_WAITV, 2, 0),
         jump(AT_LEAST, FUTEX_WAKE, 0, 2),
         jump(ABOVE, FUTEX_REQUEUE, 1, 0),
-        statement(RETURN, libc::SECCOMP_RET_ERRNO | errno as u32),
-        statement(RETURN, libc::SECCOMP_RET_ALLOW),
-    ])
+        refuse(errno),
+        allow(),
+    ];
+    live_under(&filter).is_ok()
 }
 
-/// A kernel from 5.16 to 6.6: `futex_waitv`, which refuses whatever flag it is given here, without
-/// the rest of futex2.
+/// A kernel from 5.16 to 6.6: it has `futex_waitv`, which refuses all flags here, and not the rest of
+/// futex2.
 fn without_futex2() -> bool {
-    live_under(&mut [
-        statement(LOAD, NUMBER),
+    let filter = [
+        load(NUMBER),
         jump(EQUAL, FUTEX_WAITV, 2, 0),
         jump(AT_LEAST, FUTEX_WAKE, 0, 3),
         jump(ABOVE, FUTEX_REQUEUE, 2, 1),
-        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
-        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::ENOSYS as u32),
-        statement(RETURN, libc::SECCOMP_RET_ALLOW),
-    ])
+        refuse(libc::EINVAL),
+        refuse(libc::ENOSYS),
+        allow(),
+    ];
+    live_under(&filter).is_ok()
 }
 
-/// A kernel from 6.7 to 6.15: futex2 without nodes and memory policies.
+/// A kernel from 6.7 to 6.15: it has futex2 without nodes and memory policies.
 fn without_new_flags() -> bool {
-    live_under(&mut [
-        statement(LOAD, NUMBER),
+    let filter = [
+        load(NUMBER),
         jump(AT_LEAST, FUTEX_WAKE, 0, 4),
         jump(AT_LEAST, FUTEX_REQUEUE, 3, 0),
-        statement(LOAD, FLAGS),
-        jump(ANY_BIT, 0x0c, 0, 1),
-        statement(RETURN, libc::SECCOMP_RET_ERRNO | libc::EINVAL as u32),
-        statement(RETURN, libc::SECCOMP_RET_ALLOW),
-    ])
+        // The flags of `futex_wake` and `futex_wait`.
+        load(argument(3)),
+        jump(libc::BPF_JSET, 0x0c, 0, 1),
+        refuse(libc::EINVAL),
+        allow(),
+    ];
+    live_under(&filter).is_ok()
 }
 
 struct Words {
@@ -95,8 +74,7 @@ struct Words {
 }
 
 fn words() -> Shared<Words> {
-    // SAFETY: atomics all.
-    unsafe { Shared::zeroed() }
+    shared()
 }
 
 /// The number of the first of `checks` that fails, or 0.
@@ -236,7 +214,7 @@ fn a_flag_that_an_older_wait_refuses_is_named() {
     });
 }
 
-/// A filter is its thread's own: what it takes from one, others still have.
+/// A filter is its thread's own: other threads can still make the calls that it refuses.
 #[test]
 fn one_threads_filter_is_not_anothers() {
     bounded(|| {

@@ -3,24 +3,15 @@
 mod common;
 mod process;
 
-use common::{bounded, eventually};
+use common::{bounded, eventually, let_interrupt, past, soon};
+use furwock::Deadline;
 use furwock::shared::{
     Awaited, Error, MOST_WORDS, NumaWord, Scope, Waited, WaitedAny, requeue, wait, wait_any,
     wait64, wake, wake64,
 };
-use furwock::{Clock, Deadline};
-use process::{Shared, child};
+use process::{child, shared};
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-
-fn shared<T: Sync>() -> Shared<T> {
-    // SAFETY: the tests share atomics, and structs and arrays of them.
-    unsafe { Shared::zeroed() }
-}
-
-fn soon() -> Deadline {
-    Deadline::after(Duration::from_millis(20))
-}
 
 /// The index woken as a child's exit code.
 fn code(waited: Result<WaitedAny, Error>) -> i32 {
@@ -63,9 +54,8 @@ fn wait_any_tells_which_word_differs() {
         };
         assert_eq!(wait_any(&awaited([0, 7, 7]), None), Ok(WaitedAny::Mismatch(Some(1))));
         assert_eq!(wait_any(&awaited([0, 1, 7]), None), Ok(WaitedAny::Mismatch(Some(2))));
-        let past = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-        assert_eq!(wait_any(&awaited([7, 1, 2]), Some(&past)), Ok(WaitedAny::Mismatch(Some(0))));
-        assert_eq!(wait_any(&awaited([0, 1, 2]), Some(&past)), Ok(WaitedAny::TimedOut));
+        assert_eq!(wait_any(&awaited([7, 1, 2]), Some(&past())), Ok(WaitedAny::Mismatch(Some(0))));
+        assert_eq!(wait_any(&awaited([0, 1, 2]), Some(&past())), Ok(WaitedAny::TimedOut));
         let deadline = soon();
         assert_eq!(wait_any(&awaited([0, 1, 2]), Some(&deadline)), Ok(WaitedAny::TimedOut));
         assert!(deadline.has_passed());
@@ -88,19 +78,12 @@ fn wait_any_takes_128_words_and_says_so() {
     });
 }
 
-extern "C" fn ignore(_: i32) {}
-
 #[test]
 fn a_signal_interrupts_a_wait_for_any() {
     bounded(|| {
         let words = shared::<[AtomicU32; 2]>();
         let mut waiter = child(|| {
-            // SAFETY: all zeroes are a sigaction without flags; the handler does nothing.
-            unsafe {
-                let mut action: libc::sigaction = std::mem::zeroed();
-                action.sa_sigaction = ignore as *const () as usize;
-                libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut());
-            }
+            let_interrupt(libc::SIGUSR1);
             words[1].store(1, Ordering::Release);
             match wait_any(&[Awaited::new(&words[0], 0)], None) {
                 Ok(WaitedAny::Interrupted) => 0,
@@ -127,8 +110,7 @@ fn a_64_bit_word_is_compared_whole() {
         assert_eq!(wait64(&word, 1 << 32 | 5, Some(&soon())), Ok(Waited::TimedOut));
         let signed = AtomicI64::new(i64::MIN);
         assert_eq!(wait64(&signed, 0, None), Ok(Waited::Mismatch));
-        let past = Deadline::at(Clock::Realtime, 0, 0).unwrap();
-        assert_eq!(wait64(&signed, i64::MIN, Some(&past)), Ok(Waited::TimedOut));
+        assert_eq!(wait64(&signed, i64::MIN, Some(&past())), Ok(Waited::TimedOut));
         assert_eq!(wake64(&signed, 1), Ok(0));
     });
 }
@@ -138,7 +120,7 @@ fn a_64_bit_wake_reaches_other_processes_in_order() {
     bounded(|| {
         let word = shared::<AtomicU64>();
         let by_policy = Scope::SHARED.by_memory_policy().of(&*word);
-        let waiter = || child(|| if wait64(&*word, 0, None) == Ok(Waited::Woken) { 0 } else { 1 });
+        let waiter = || child(|| (wait64(&*word, 0, None) != Ok(Waited::Woken)).into());
         let mut waiters = [waiter(), waiter(), waiter()];
         waiters[1].signal(libc::SIGKILL);
         assert_eq!(waiters[1].end(), -libc::SIGKILL);
@@ -148,14 +130,13 @@ fn a_64_bit_wake_reaches_other_processes_in_order() {
             woken == 2
         });
         assert_eq!((waiters[0].end(), waiters[2].end()), (0, 0));
-        let mut waiter =
-            child(|| if wait64(&by_policy, 0, None) == Ok(Waited::Woken) { 0 } else { 1 });
+        let mut waiter = child(|| (wait64(&by_policy, 0, None) != Ok(Waited::Woken)).into());
         eventually("woken", || wake64(&by_policy, 1) == Ok(1));
         assert_eq!(waiter.end(), 0);
     });
 }
 
-/// What S-1 stands on, half by half: a 64-bit wake is a wake of half A.
+/// What S-1 relies on: a 64-bit wake is a wake of half A.
 #[test]
 fn a_64_bit_wake_is_half_a_s() {
     bounded(|| {
@@ -179,18 +160,18 @@ fn a_64_bit_wake_is_half_a_s() {
     });
 }
 
-/// What the two sides of a race share. In each round one waits while the other changes and wakes,
-/// at a moment that moves to and fro over the time that a wait takes to fall asleep.
+/// What the two sides of a race share. In each round one waits while the other changes the word and
+/// wakes, at a moment that varies over the time that a wait takes to fall asleep.
 struct Race {
     round: AtomicU32,
-    /// How many the round's wake woke; below 0 until it has.
+    /// How many the round's wake woke; below 0 until then.
     woken: AtomicI32,
     word: AtomicU64,
 }
 
 const OVER: u32 = u32::MAX;
 
-/// One race at a time: a side without a processor of its own hits few moments.
+/// One race runs at a time: a side without a processor of its own hits few moments.
 static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 impl Race {
@@ -211,7 +192,7 @@ impl Race {
         }
     }
 
-    /// Goes on for at most `time`. Returns the round of which the wait slept through the change.
+    /// Runs rounds for `time`. Returns the round in which the wait slept through the change, if any.
     fn wait(
         &self,
         time: Duration,
@@ -242,7 +223,7 @@ fn spin(spins: &mut u32) {
     if (*spins).is_multiple_of(1024) { std::thread::yield_now() } else { std::hint::spin_loop() }
 }
 
-/// One half changes, by turns; the other repeats.
+/// The halves change by turns; the other one repeats.
 fn changed(round: u32) -> u64 {
     if round.is_multiple_of(2) { 1 } else { 1 << 32 }
 }
@@ -290,8 +271,8 @@ fn a_change_of_one_half_by_another_thread_is_noticed_at_any_moment() {
     });
 }
 
-/// The first of 128 words changes, and `woken` is woken. As S-1's word, but with half B so far
-/// behind half A that the moment in between is easy to hit.
+/// The first of 128 words changes, and `woken` is woken: S-1's word, as it were, with half B so far
+/// behind half A that the moment between them is easy to hit.
 fn first_of_many_changes(woken: usize, time: Duration, patience: Duration) -> Option<u32> {
     let _alone = ALONE.lock();
     let words: [AtomicU32; MOST_WORDS] = std::array::from_fn(|_| AtomicU32::new(0));
@@ -333,8 +314,8 @@ fn a_wake_on_the_word_queued_last_is_lost() {
     });
 }
 
-/// One process changes a word to and fro as fast as it can, a half at a time, so that changes fall
-/// between the checks of the halves; at every stop the waiters must get to know.
+/// One process changes a word as fast as it can, a half at a time, so that changes fall between the
+/// checks of the halves. At every stop the waiters must notice.
 #[test]
 fn no_wake_is_lost_in_bursts() {
     bounded(|| {
@@ -343,7 +324,7 @@ fn no_wake_is_lost_in_bursts() {
         let [word, seen_by_one, seen_by_other] = &*words;
         let watch = |seen: &AtomicU64| {
             for stop in 1..=STOPS {
-                // A stop is a value whose upper half names it, with the lower one empty.
+                // A stop's value has its number in the upper half, and zero in the lower.
                 let reached = |now: u64| now >> 32 >= stop && now & 0xffff_ffff == 0;
                 loop {
                     let now = word.load(Ordering::Acquire);

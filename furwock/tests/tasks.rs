@@ -4,7 +4,7 @@
 mod common;
 mod process;
 
-use common::{bounded, eventually};
+use common::{bounded, eventually, join_all, kept, queued, waiting_at};
 use furwock::futex::{
     WaitFd, WaitFdError, WaitFuture, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd,
     wake, wake_all, wake_bitset,
@@ -23,13 +23,19 @@ use tokio::io::unix::AsyncFd;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-fn waiting_at(word: &AtomicU32) -> usize {
-    requeue(word, word, 0, usize::MAX).moved
-}
-
 /// Counts how often it was called.
 #[derive(Default)]
 struct Calls(AtomicUsize);
+
+impl Calls {
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(Arc::clone(self))
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 impl Wake for Calls {
     fn wake(self: Arc<Self>) {
@@ -46,11 +52,11 @@ fn the_latest_waker_is_called_once() {
     let word = AtomicU32::new(0);
     let [first, second] = [(); 2].map(|()| Arc::new(Calls::default()));
     let mut future = wait_async(&word, 0);
-    assert!(poll(&mut future, &Waker::from(Arc::clone(&first))).is_pending());
-    assert!(poll(&mut future, &Waker::from(Arc::clone(&second))).is_pending());
+    assert!(poll(&mut future, &first.waker()).is_pending());
+    assert!(poll(&mut future, &second.waker()).is_pending());
     assert_eq!(wake(&word, 9), 1);
-    assert_eq!(first.0.load(Ordering::Relaxed), 0);
-    assert_eq!(second.0.load(Ordering::Relaxed), 1);
+    assert_eq!(first.count(), 0);
+    assert_eq!(second.count(), 1);
     assert_eq!(poll(&mut future, Waker::noop()), Poll::Ready(Waited::Woken));
     assert_eq!(Arc::strong_count(&second), 1, "the waker is kept no longer than needed");
     assert!(poll(&mut future, Waker::noop()).is_pending(), "polled again, it waits anew");
@@ -67,33 +73,26 @@ fn a_mismatch_is_ready_at_once() {
 #[test]
 fn tasks_threads_and_descriptors_are_woken_in_order_of_arrival() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
-        let start_thread = |queued| {
-            let thread = {
-                let word = Arc::clone(&word);
-                thread::spawn(move || wait(&*word, 0, None))
-            };
-            eventually("the thread is queued", || waiting_at(&word) == queued);
-            thread
-        };
-        let mut first = wait_async(&*word, 0);
+        let word = kept(AtomicU32::new(0));
+        let mut first = wait_async(word, 0);
         assert!(poll(&mut first, Waker::noop()).is_pending());
-        let second = start_thread(2);
-        let mut third = wait_fd(&*word, 0).unwrap();
-        let mut fourth = wait_async(&*word, 0);
+        let second = queued(word);
+        let mut third = wait_fd(word, 0).unwrap();
+        let mut fourth = wait_async(word, 0);
         assert!(poll(&mut fourth, Waker::noop()).is_pending());
-        let fifth = start_thread(5);
+        let fifth = queued(word);
+        assert_eq!(waiting_at(word), 5);
 
-        assert_eq!(wake(&*word, 1), 1);
+        assert_eq!(wake(word, 1), 1);
         assert!(poll(&mut first, Waker::noop()).is_ready());
         assert!(poll(&mut fourth, Waker::noop()).is_pending());
-        assert_eq!(wake(&*word, 1), 1);
+        assert_eq!(wake(word, 1), 1);
         assert_eq!(second.join().unwrap(), Waited::Woken);
         assert!(!third.is_woken());
-        assert_eq!(wake(&*word, 1), 1);
+        assert_eq!(wake(word, 1), 1);
         assert!(third.is_woken());
         assert!(poll(&mut fourth, Waker::noop()).is_pending());
-        assert_eq!(wake_all(&*word), 2);
+        assert_eq!(wake_all(word), 2);
         assert!(poll(&mut fourth, Waker::noop()).is_ready());
         assert_eq!(fifth.join().unwrap(), Waited::Woken);
     });
@@ -152,9 +151,9 @@ fn a_waker_that_panics_keeps_no_wake_from_those_behind() {
     let calls = Arc::new(Calls::default());
     let [mut first, mut second] = [(); 2].map(|()| wait_async(&word, 0));
     assert!(poll(&mut first, &Waker::from(Arc::new(Panics))).is_pending());
-    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(poll(&mut second, &calls.waker()).is_pending());
     assert_eq!(wake_all(&word), 2);
-    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert_eq!(calls.count(), 1);
     assert!(poll(&mut first, Waker::noop()).is_ready());
 }
 
@@ -183,18 +182,14 @@ impl Wake for PanicsWith {
 fn what_a_waker_panics_with_keeps_no_wake_from_those_behind() {
     for deeper in 0..3 {
         bounded(move || {
-            let word = Arc::new(AtomicU32::new(0));
+            let word = kept(AtomicU32::new(0));
             let calls = Arc::new(Calls::default());
-            let [mut first, mut second] = [(); 2].map(|()| wait_async(&*word, 0));
+            let [mut first, mut second] = [(); 2].map(|()| wait_async(word, 0));
             assert!(poll(&mut first, &Waker::from(Arc::new(PanicsWith(deeper)))).is_pending());
-            assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
-            let third = {
-                let word = Arc::clone(&word);
-                thread::spawn(move || wait(&*word, 0, None))
-            };
-            eventually("the thread is queued", || waiting_at(&word) == 3);
-            assert_eq!(wake_all(&*word), 3);
-            assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+            assert!(poll(&mut second, &calls.waker()).is_pending());
+            let third = queued(word);
+            assert_eq!(wake_all(word), 3);
+            assert_eq!(calls.count(), 1);
             assert!(poll(&mut first, Waker::noop()).is_ready());
             assert!(poll(&mut second, Waker::noop()).is_ready());
             assert_eq!(third.join().unwrap(), Waited::Woken);
@@ -227,10 +222,10 @@ fn a_clone_that_panics_when_dropped_keeps_no_wake() {
     let calls = Arc::new(Calls::default());
     let [mut first, mut second] = [(); 2].map(|()| wait_async(&WORD, 0));
     assert!(poll(&mut first, Waker::noop()).is_pending());
-    assert!(poll(&mut second, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(poll(&mut second, &calls.waker()).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut first, &waker))).is_err());
     drop(first);
-    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert_eq!(calls.count(), 1);
     assert!(poll(&mut second, Waker::noop()).is_ready());
 }
 
@@ -249,10 +244,10 @@ fn a_clone_that_panics_leaves_the_wait_in_place() {
     let calls = Arc::new(Calls::default());
     let [mut fresh, mut queued] = [(); 2].map(|()| wait_async(&word, 0));
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut fresh, &waker))).is_err());
-    assert!(poll(&mut queued, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(poll(&mut queued, &calls.waker()).is_pending());
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut queued, &waker))).is_err());
     assert_eq!(wake(&word, 2), 1);
-    assert_eq!(calls.0.load(Ordering::Relaxed), 1);
+    assert_eq!(calls.count(), 1);
     assert!(poll(&mut queued, Waker::noop()).is_ready());
 }
 
@@ -283,16 +278,16 @@ impl Drop for EndsInPanic {
 /// notification.
 #[test]
 fn a_waker_that_panics_as_it_is_dropped_keeps_no_wake_from_those_behind() {
-    let word: &'static AtomicU32 = Box::leak(Box::default());
+    let word = kept(AtomicU32::new(0));
     let drops = Arc::new(DropsItsFuture(std::sync::Mutex::new(None)));
     let calls = Arc::new(Calls::default());
     let [mut first, mut second, mut third] = [(); 3].map(|()| wait_async(word, 0));
     assert!(poll(&mut first, &Waker::from(Arc::clone(&drops))).is_pending());
     assert!(poll(&mut second, &Waker::from(Arc::new(EndsInPanic))).is_pending());
-    assert!(poll(&mut third, &Waker::from(Arc::clone(&calls))).is_pending());
+    assert!(poll(&mut third, &calls.waker()).is_pending());
     *drops.0.lock().unwrap() = Some(second);
     let woken = std::panic::catch_unwind(|| wake_all(word));
-    assert_eq!((woken.ok(), calls.0.load(Ordering::Relaxed)), (Some(3), 1));
+    assert_eq!((woken.ok(), calls.count()), (Some(3), 1));
     assert!(poll(&mut first, Waker::noop()).is_ready());
     assert!(poll(&mut third, Waker::noop()).is_ready());
 }
@@ -301,7 +296,7 @@ fn a_waker_that_panics_as_it_is_dropped_keeps_no_wake_from_those_behind() {
 #[test]
 fn wakers_that_drop_their_futures_pass_a_wake_on_without_end() {
     const TASKS: usize = 50_000;
-    let word: &'static AtomicU32 = Box::leak(Box::default());
+    let word = kept(AtomicU32::new(0));
     let wakers: Vec<_> =
         (0..TASKS).map(|_| Arc::new(DropsItsFuture(std::sync::Mutex::new(None)))).collect();
     for waker in &wakers {
@@ -367,13 +362,12 @@ fn tasks_that_give_up_lose_no_wake() {
     bounded(|| {
         const TASKS: usize = 32;
         const ROUNDS: usize = 200;
-        let lock = Arc::new((Lock(AtomicU32::new(0)), AtomicUsize::new(0), AtomicUsize::new(0)));
+        let lock = kept(Lock(AtomicU32::new(0)));
+        let [inside, taken] = [(); 2].map(|()| kept(AtomicUsize::new(0)));
         let runtime = runtime();
         let tasks: Vec<_> = (0..TASKS)
             .map(|task| {
-                let shared = Arc::clone(&lock);
                 runtime.spawn(async move {
-                    let (lock, inside, taken) = &*shared;
                     for round in 0..ROUNDS {
                         let patience = Duration::from_micros((task * 7 + round * 13) as u64 % 97);
                         let got = if task % 2 == 0 {
@@ -398,9 +392,8 @@ fn tasks_that_give_up_lose_no_wake() {
         for task in tasks {
             runtime.block_on(task).unwrap();
         }
-        let (lock, _, taken) = &*lock;
         assert!(taken.load(Ordering::Relaxed) >= TASKS / 2 * ROUNDS);
-        assert_eq!(wake_all(&lock.0), 0, "nobody stayed in the queue");
+        assert_eq!(wake_all(&lock.0), 0, "no waiter is left in the queue");
     });
 }
 
@@ -408,45 +401,40 @@ fn tasks_that_give_up_lose_no_wake() {
 fn a_thread_and_a_task_hand_a_token_to_and_fro() {
     bounded(|| {
         const ROUNDS: u32 = 20_000;
-        let token = Arc::new(AtomicU32::new(0));
+        let token = kept(AtomicU32::new(0));
         let runtime = runtime();
-        let task = {
-            let token = Arc::clone(&token);
-            runtime.spawn(async move {
-                for round in (0..ROUNDS).map(|round| round * 2) {
-                    while token.load(Ordering::Acquire) != round + 1 {
-                        wait_async(&*token, round).await;
-                    }
-                    token.store(round + 2, Ordering::Release);
-                    wake(&*token, 1);
+        let task = runtime.spawn(async {
+            for round in (0..ROUNDS).map(|round| round * 2) {
+                while token.load(Ordering::Acquire) != round + 1 {
+                    wait_async(token, round).await;
                 }
-            })
-        };
+                token.store(round + 2, Ordering::Release);
+                wake(token, 1);
+            }
+        });
         for round in (0..ROUNDS).map(|round| round * 2) {
             token.store(round + 1, Ordering::Release);
-            wake(&*token, 1);
+            wake(token, 1);
             while token.load(Ordering::Acquire) == round + 1 {
-                wait(&*token, round + 1, None);
+                wait(token, round + 1, None);
             }
         }
         runtime.block_on(task).unwrap();
     });
 }
 
-/// Wakes at one word while futures come, are polled and go in other threads: as many report a wake
-/// as wakes were sent, since a dropped one's goes on, until nobody is left.
+/// Wakes at one word while other threads make, poll and drop futures: as many futures report a wake as
+/// wakes were sent, since the wake of a dropped future goes to the next waiter.
 #[test]
 fn no_wake_is_lost_or_doubled_by_drops() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
-        let stop = Arc::new(AtomicBool::new(false));
+        let (word, stop) = (kept(AtomicU32::new(0)), kept(AtomicBool::new(false)));
         let pollers: Vec<_> = (1..=3usize)
             .map(|seed| {
-                let (word, stop) = (Arc::clone(&word), Arc::clone(&stop));
                 thread::spawn(move || {
                     let (mut random, mut reported) = (seed, 0);
                     while !stop.load(Ordering::Relaxed) {
-                        let mut future = pin!(wait_async(&*word, 0));
+                        let mut future = pin!(wait_async(word, 0));
                         for _ in 0..2 {
                             random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
                             let mut context = Context::from_waker(Waker::noop());
@@ -463,30 +451,25 @@ fn no_wake_is_lost_or_doubled_by_drops() {
                 })
             })
             .collect();
-        // Never in a hurry: one that always waits takes what the others pass on.
-        let last = {
-            let word = Arc::clone(&word);
-            thread::spawn(move || {
-                let mut reported = 0;
-                loop {
-                    match wait(&*word, 0, None) {
-                        Waited::Mismatch => return reported,
-                        _ => reported += 1,
-                    }
-                }
-            })
-        };
+        // A thread that always waits takes the wakes that the others pass on.
+        let last = thread::spawn(|| {
+            let mut reported = 0;
+            while wait(word, 0, None) != Waited::Mismatch {
+                reported += 1;
+            }
+            reported
+        });
         let mut sent = 0;
         while sent < 20_000 {
-            sent += wake(&*word, 1);
+            sent += wake(word, 1);
         }
         stop.store(true, Ordering::Relaxed);
-        let mut reported: usize = pollers.into_iter().map(|poller| poller.join().unwrap()).sum();
+        let mut reported: usize = join_all(pollers).into_iter().sum();
         word.store(1, Ordering::Relaxed);
-        sent += wake_all(&*word);
+        sent += wake_all(word);
         reported += last.join().unwrap();
         assert!(reported <= sent, "{reported} of {sent}");
-        // What may be missing: a wake passed on while nobody waited.
+        // A wake is missing if it was passed on while no waiter was queued.
         assert!(reported > 0);
     });
 }
@@ -542,19 +525,16 @@ fn epoll_reports_the_word_that_was_woken() {
 #[test]
 fn a_reactor_waits_for_a_descriptor() {
     bounded(|| {
-        let word = Arc::new(AtomicU32::new(0));
+        let word = kept(AtomicU32::new(0));
         let runtime = runtime();
-        let task = {
-            let word = Arc::clone(&word);
-            runtime.spawn(async move {
-                // SAFETY: the descriptor stays the same one until the wait is dropped.
-                let mut fd = unsafe { AsyncFd::register(wait_fd(&*word, 0).unwrap()) }.unwrap();
-                let ready = fd.readable_mut().await.map(|_| ());
-                ready.unwrap();
-                fd.get_mut().is_woken()
-            })
-        };
-        eventually("the task is woken", || wake(&*word, 1) == 1);
+        let task = runtime.spawn(async {
+            // SAFETY: the descriptor stays the same one until the wait is dropped.
+            let mut fd = unsafe { AsyncFd::register(wait_fd(word, 0).unwrap()) }.unwrap();
+            let ready = fd.readable_mut().await.map(|_| ());
+            ready.unwrap();
+            fd.get_mut().is_woken()
+        });
+        eventually("the task is woken", || wake(word, 1) == 1);
         assert!(runtime.block_on(task).unwrap());
     });
 }

@@ -1,17 +1,21 @@
-//! Every wait has a bound: a lost wakeup is a failure in seconds, not a hang. The watchdog extends
-//! it where the machine gives threads no processor.
+//! What the tests share. Every wait has a bound: a lost wakeup is a failure within seconds, not a
+//! hang. The watchdog extends the bound while the machine gives threads no processor.
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 
+#[path = "../../../conformance/src/seccomp.rs"]
+pub mod seccomp;
 #[path = "../../../conformance/src/watchdog/mod.rs"]
 pub mod watchdog;
 
 pub mod rwlocks;
 
+use furwock::futex::{self, Waited, Word};
+use furwock::lock::thread_id;
 use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::thread;
-use std::time::{Duration, SystemTime};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
 use watchdog::{Patience, Whom};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
@@ -42,12 +46,22 @@ pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
+/// Makes `value` last as long as the process, so that any thread may use it.
+pub fn kept<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
+}
+
+/// Joins all, and returns what they return.
+pub fn join_all<T>(threads: impl IntoIterator<Item = JoinHandle<T>>) -> Vec<T> {
+    threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
 /// What `work` returns in another thread, which has ended by then.
 pub fn elsewhere<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     std::thread::scope(|scope| scope.spawn(work).join()).unwrap()
 }
 
-/// What `work` returns in `count` threads at once, each of which is told its number.
+/// What `work` returns in `count` threads at once. It gets the thread's number.
 pub fn together<T: Send>(count: u64, work: impl Fn(u64) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -66,9 +80,67 @@ pub fn deadlines(timeout: Duration) -> [Deadline; 2] {
     ]
 }
 
+/// A deadline that passes soon.
+pub fn soon() -> Deadline {
+    Deadline::after(Duration::from_millis(20))
+}
+
+/// A deadline that has passed long ago.
+pub fn past() -> Deadline {
+    Deadline::at(Clock::Realtime, 0, 0).expect("a time of day")
+}
+
+/// Keeps the processor busy.
+pub fn burn(time: Duration) {
+    let started = Instant::now();
+    while started.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+/// How many waiters are queued at `word`: a requeue to where they are counts them.
+pub fn waiting_at<W: Word>(word: &W) -> usize {
+    futex::requeue(word, word, 0, usize::MAX).moved
+}
+
+/// A thread that waits on `word` while it is 0, queued behind those that wait there already.
+pub fn queued<W>(word: &'static W) -> JoinHandle<Waited>
+where
+    W: Word + Sync,
+    W::Value: Default,
+{
+    let before = waiting_at(word);
+    let waiter = thread::spawn(move || futex::wait(word, W::Value::default(), None));
+    eventually("the waiter is queued", || waiting_at(word) == before + 1);
+    waiter
+}
+
+/// From now on `signal` interrupts a call and does nothing else.
+pub fn let_interrupt(signal: i32) {
+    extern "C" fn handler(_: i32) {}
+    // SAFETY: all zeroes are an action without flags; the handler does nothing.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as *const () as usize;
+        assert_eq!(libc::sigaction(signal, &action, std::ptr::null_mut()), 0);
+    }
+}
+
 /// What the kernel says of one of this process's threads; `None` once it has ended.
 pub fn task_status(tid: u32) -> Option<String> {
     std::fs::read_to_string(format!("/proc/self/task/{tid}/status")).ok()
+}
+
+/// A thread that runs `work`, and is asleep in it.
+pub fn asleep<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    let (tell, told) = channel();
+    let thread = thread::spawn(move || {
+        tell.send(thread_id()).unwrap();
+        work()
+    });
+    let tid = told.recv().unwrap();
+    eventually("the thread sleeps", || is_asleep(tid));
+    thread
 }
 
 /// Whether one of this process's threads sleeps, and not only for a moment: on its way to a wait a

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-/// After so long without progress a wait counts as one without end.
+/// A wait without progress for so long counts as endless.
 pub const BOUND: Duration = Duration::from_secs(20);
 
 /// Maps `size` shared bytes, of a file unless `file` is -1.
@@ -28,33 +28,30 @@ unsafe impl<T: Sync> Send for Shared<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Shared<T> {}
 
-impl<T> Shared<T> {
-    /// # Safety
-    /// All zeroes must be a `T`.
-    pub unsafe fn zeroed() -> Self {
-        Self(map(size_of::<T>(), -1).cast())
-    }
+/// Zeroed memory for a `T` of atomics: the only ones that tests share so.
+pub fn shared<T: Sync>() -> Shared<T> {
+    Shared(map(size_of::<T>(), -1).cast())
 }
 
 impl<T> Deref for Shared<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: mapped and valid by `zeroed`, until dropped.
+        // SAFETY: mapped until it is dropped; all zeroes are atomics.
         unsafe { &*self.0 }
     }
 }
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        // SAFETY: mapped by `zeroed`, with this size.
+        // SAFETY: mapped by `shared`, with this size.
         unsafe { libc::munmap(self.0.cast(), size_of::<T>()) };
     }
 }
 
-/// A child that runs `work` and ends, with 1 if that panics; dies with its parent. Between fork and
-/// end only one thread is there. If the parent has others, their locks may be held for ever: then
-/// `work` mustn't print, and nothing of the parent's but what furwock allows.
+/// A child that runs `work` and ends, with 1 if that panics. It dies with its parent, and has one
+/// thread. If the parent has others, their locks may be held for ever in the child: then `work`
+/// mustn't print, and may use of the parent's objects only what furwock allows.
 pub fn fork(work: impl FnOnce()) -> libc::pid_t {
     // SAFETY: `work` keeps to the rule above.
     let pid = unsafe { libc::fork() };
@@ -69,13 +66,13 @@ pub fn fork(work: impl FnOnce()) -> libc::pid_t {
     pid
 }
 
-/// Waits for a child's end, not for ever; returns its wait status.
+/// Waits for a child's end, within `BOUND`; returns its wait status.
 pub fn reap(pid: libc::pid_t) -> i32 {
     Child { pid, status: None }.reaped()
 }
 
 pub fn kill(pid: libc::pid_t) {
-    // SAFETY: a child of ours that nobody has waited for, so that the id is its own.
+    // SAFETY: a child of ours that hasn't been waited for, so the id is its own.
     unsafe { libc::kill(pid, libc::SIGKILL) };
 }
 
