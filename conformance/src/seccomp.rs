@@ -50,8 +50,8 @@ pub const fn allow() -> sock_filter {
     verdict(libc::SECCOMP_RET_ALLOW)
 }
 
-/// Puts the calling thread, and all that it starts, under `filter` for good. A forked child may call
-/// it.
+/// Puts the calling thread, and all that it starts, under `filter` for good. A forked child may
+/// call it.
 ///
 /// # Errors
 /// The kernel refuses the filter.

@@ -44,8 +44,8 @@ fn no_tables() -> Vec<libc::sock_filter> {
     ]
 }
 
-/// Refuses wakes of private words, as a kernel does that doesn't know them. (Threads end by a wake of
-/// a shared word.)
+/// Refuses wakes of private words, as a kernel does that doesn't know them. (Threads end by a wake
+/// of a shared word.)
 fn no_private_wakes() -> Vec<libc::sock_filter> {
     let wake = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
     vec![
@@ -70,7 +70,8 @@ fn assert_says_once(stderr: &str, what: &str) {
     assert!(stderr.starts_with("furwock: ") && stderr.contains(what), "{stderr}");
 }
 
-/// A furwock that is off passes all of a program's tests that glibc passes: the objects are glibc's.
+/// A furwock that is off passes all of a program's tests that glibc passes: the objects are
+/// glibc's.
 fn check_all(name: &str, filter: fn() -> Vec<libc::sock_filter>) {
     let folder = scratch(&format!("fallback-{name}"));
     let program = program(name, &folder);

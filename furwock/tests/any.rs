@@ -1,5 +1,5 @@
-//! Waiting on many words: which word woke the waiter, which others are woken, and what a registration
-//! keeps.
+//! Waiting on many words: which word woke the waiter, which others are woken, and what a
+//! registration keeps.
 
 mod common;
 mod process;
@@ -239,8 +239,8 @@ fn a_forked_child_registers_anew() {
     });
 }
 
-/// Threads wait on random pairs of words while another wakes: as many waits return as woken as wakes
-/// say.
+/// Threads wait on random pairs of words while another wakes: as many waits return as woken as
+/// wakes say.
 #[test]
 fn as_many_return_woken_as_wakes_woke() {
     bounded(|| {

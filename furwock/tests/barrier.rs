@@ -1,4 +1,4 @@
-//! The barrier: rounds don't mix, one thread leads each, and it may go as soon as all are let go.
+//! The barrier: rounds don't mix, one thread leads each, and may free the barrier at once.
 
 use furwock::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,7 +17,7 @@ fn rounds(threads: u32, rounds: u32) {
                     assert_eq!(arrived.load(Ordering::Relaxed), round * threads, "before all came");
                     barrier.wait();
                     assert_eq!(leaders.load(Ordering::Relaxed), round);
-                    // Nobody counts for the next round before all have looked.
+                    // No thread counts for the next round before all have looked.
                     barrier.wait();
                 }
             });
@@ -35,7 +35,7 @@ fn rounds_of_any_size_dont_mix() {
 }
 
 #[test]
-fn nobody_is_taken_for_one() {
+fn a_barrier_for_no_thread_is_for_one() {
     assert!(Barrier::new(0).wait().is_leader());
 }
 
@@ -58,7 +58,7 @@ fn more_threads_than_its_count() {
     assert_eq!(leaders.into_inner(), CALLS / 2);
 }
 
-/// Each round has its own barrier, which the leader frees at once.
+/// Each round has a barrier of its own, which the leader frees at once.
 #[test]
 fn the_leader_may_free_it_at_once() {
     for _ in 0..2_000 {
@@ -66,7 +66,7 @@ fn the_leader_may_free_it_at_once() {
         thread::scope(|scope| {
             for _ in 0..3 {
                 scope.spawn(move || {
-                    // SAFETY: freed by the leader, when all have arrived and nobody looks any more.
+                    // SAFETY: the leader frees it, when all have arrived and no thread looks at it.
                     let barrier = unsafe { &*(address as *const Barrier) };
                     if barrier.wait().is_leader() {
                         // SAFETY: as above; once.

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 
 const LOCKS: usize = 200_000;
 const READERS: usize = 2;
-/// Enough that a lock becomes biased while both read, and is read by slots afterwards.
+/// Enough reads to make a lock biased while both threads read, and for some by slots afterwards.
 const READS: usize = 150;
-/// Threads that have slots, which the one that clears them has to look at: the window is as wide as
-/// that.
+/// So many threads have slots. The thread that clears them looks at all, which widens the window.
 const IDLE: usize = 200;
 
-/// Reads each lock `READS` times, in step with the other readers. False if they don't get on.
+/// Reads each lock `READS` times, in step with the other readers. False if they don't come.
 fn read_all(locks: &[RwLock<()>], met: &AtomicUsize) -> bool {
     for (at, lock) in locks.iter().enumerate() {
         met.fetch_add(1, Ordering::SeqCst);
@@ -51,7 +50,7 @@ fn no_reader_of_a_fresh_lock_is_lost() {
     while READY.load(Ordering::SeqCst) < IDLE {
         thread::yield_now();
     }
-    // As long as the test runs: threads that hang can't be joined.
+    // Never freed: threads that hang can't be joined.
     let locks: &'static [RwLock<()>] =
         Box::leak((0..LOCKS).map(|_| RwLock::new(())).collect::<Box<[_]>>());
     static MET: AtomicUsize = AtomicUsize::new(0);
@@ -75,5 +74,5 @@ fn no_reader_of_a_fresh_lock_is_lost() {
         .filter(|lock| lock.try_write_for(Duration::from_millis(20)).is_none())
         .take(10)
         .count();
-    assert_eq!(stuck, 0, "locks that nobody holds can't be written");
+    assert_eq!(stuck, 0, "free locks can't be written");
 }

@@ -1,5 +1,5 @@
-//! A process that has used nothing but futures, and forks. By itself: other tests would register
-//! the fork handler for it.
+//! A process that has used nothing but futures, and forks. This test is alone in its file: others
+//! would register the fork handler for it.
 
 mod common;
 mod process;

@@ -211,8 +211,8 @@ fn a_token_goes_round_without_a_lost_wakeup() {
     });
 }
 
-/// Deadlines of about the time that the wakes take: as many waiters must return as woken as the wakes
-/// report.
+/// Deadlines of about the time that the wakes take: as many waiters must return as woken as the
+/// wakes report.
 #[test]
 fn wakes_and_deadlines_add_up() {
     bounded(|| {

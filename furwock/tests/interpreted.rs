@@ -1,6 +1,5 @@
-//! Each object in a few steps: short enough for Miri, which looks for undefined behaviour and lets
-//! loads return old values where the orderings allow that (`sh scripts/miri.sh`). Natively they run
-//! as any test.
+//! Each object in a few steps: short enough for Miri (`sh scripts/miri.sh`), which looks for
+//! undefined behaviour and lets loads return old values where the orderings allow that.
 
 use furwock::futex::{self, Expected, Registration, Waited};
 use furwock::lock::{RawMutex, RawRwLock};

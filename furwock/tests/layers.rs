@@ -25,8 +25,9 @@ const LAYERS: [&str; 16] = [
     "lib.rs",
 ];
 
-/// Layers in which a file may not even name the `mod.rs` of a folder that it is in, which names it.
-/// Elsewhere that may define what its files share.
+/// Layers in which a file may not even name the `mod.rs` of its own folder, which names it.
+/// Elsewhere
+/// `mod.rs` may define what its files share.
 const STRICT: [&str; 6] = ["sys/", "prim/", "lot/node/", "lot/bucket/", "lot/wait/", "lot/"];
 
 /// A source file: its path below `src`, and its text.
@@ -210,8 +211,8 @@ fn leads(names: &Names, from: &str, to: &str) -> bool {
     false
 }
 
-/// What breaks the rules: a file names one of a higher layer, or one of its own that names it in
-/// turn.
+/// What breaks the rules: a file that names one of a higher layer, or one of its own that names it
+/// in turn.
 fn faults(sources: &[Source]) -> Vec<String> {
     let names = names(sources);
     let mut faults = Vec::new();

@@ -5,13 +5,13 @@ use furwock::futex::{self, Expected, Registration};
 use furwock::{Barrier, Condvar, Deadline, Mutex, RwLock, Semaphore};
 use std::future::Future;
 use std::mem::forget;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a waiter may take that nothing keeps asleep.
+/// How long a waiter may sleep without a reason.
 const BOUND: Duration = Duration::from_secs(20);
 
 /// How a waiter is left behind.
@@ -21,7 +21,7 @@ enum Way {
     Requeue(u64),
     /// A future is polled and forgotten.
     Future,
-    /// A registration is forgotten, and nobody waits in it.
+    /// A registration is forgotten, with no thread waiting in it.
     Registration,
     /// A descriptor's wait is forgotten.
     Descriptor,
@@ -45,25 +45,13 @@ fn leave_behind(word: &AtomicU64, way: Way) {
             }
         }
         Way::Future => {
-            let mut future = pin!(std::mem::ManuallyDrop::new(futex::wait_async(word, 0)));
-            let polled = future.as_mut().poll_once();
-            assert!(polled, "the word holds what is waited for");
+            let mut future = futex::wait_async(word, 0);
+            let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
+            assert!(polled.is_pending(), "the word holds the expected value");
+            forget(future);
         }
         Way::Registration => forget(Registration::new(vec![Expected::new(word, 0)])),
         Way::Descriptor => forget(futex::wait_fd(word, 0).unwrap()),
-    }
-}
-
-/// Polls a future that must not be dropped.
-trait PollOnce {
-    /// Whether it goes on waiting.
-    fn poll_once(self) -> bool;
-}
-
-impl<F: Future + Unpin> PollOnce for std::pin::Pin<&mut std::mem::ManuallyDrop<F>> {
-    fn poll_once(mut self) -> bool {
-        let mut context = Context::from_waker(Waker::noop());
-        std::pin::Pin::new(&mut **self).poll(&mut context).is_pending()
     }
 }
 
@@ -188,7 +176,7 @@ fn a_barrier_lets_its_own_go() {
     }
 }
 
-/// What waits for a lock isn't there for a wake by address.
+/// A wake by address doesn't find the waiters of a lock.
 #[test]
 fn a_wake_by_address_reaches_no_waiter_of_a_lock() {
     let mutex: &'static Mutex<()> = Box::leak(Box::default());
@@ -200,7 +188,7 @@ fn a_wake_by_address_reaches_no_waiter_of_a_lock() {
     waiter.join().unwrap();
 }
 
-/// Left behind for good, it is still there for its own address.
+/// A waiter that was left behind is still found by its word.
 #[test]
 fn what_was_left_behind_is_found_by_its_word() {
     let word = AtomicU64::new(0);

@@ -127,15 +127,16 @@ fn an_inheriting_waiter_is_seen_by_plain_operations() {
     }
 }
 
-/// A later kernel, played by a filter that traps calls with the new flag, and a handler that does what
-/// such a kernel does.
+/// A later kernel, played by a filter that traps calls with the new flag, and a handler that does
+/// what such a kernel does.
 #[cfg(target_arch = "x86_64")]
 mod later_kernel {
     use super::common::seccomp::{NUMBER, allow, argument, jump, live_under, load, trap};
     use super::*;
     use core::arch::asm;
 
-    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and the pointer at `uaddr2` null, before the wake.
+    /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and the pointer at `uaddr2` null, before the
+    /// wake.
     const ROBUST_UNLOCK: i32 = 512;
     const FUTEX2_WAKE: i64 = libc::SYS_futex_waitv + 5;
     const FUTEX2_REQUEUE: i64 = libc::SYS_futex_waitv + 7;

@@ -1,5 +1,6 @@
-//! The PI mutex and condvar: what they have in common with other locks, and what only the kernel can
-//! do. `pi_inversion` shows that priorities are inherited; `pi_processes` has several processes.
+//! The PI mutex and condvar: what they have in common with other locks, and what only the kernel
+//! can do. `pi_inversion` shows that priorities are inherited; `pi_processes` has several
+//! processes.
 
 mod common;
 
@@ -145,8 +146,8 @@ fn an_owner_that_ended_is_reported() {
 
 #[test]
 fn a_word_of_the_robust_list_is_taken_over() {
-    // The kernel leaves this in a word that it finds on a dead owner's robust list. Zeroed memory is
-    // a mutex, so one with such a word can be made up.
+    // The kernel leaves this in a word that it finds on a dead owner's robust list. Zeroed memory
+    // is a mutex, so one with such a word can be made up.
     let words = [AtomicU32::new(libc::FUTEX_OWNER_DIED), AtomicU32::new(0)];
     // SAFETY: repr(C) with two 32-bit words, of which the second is 0: shared.
     let mutex = unsafe { &*words.as_ptr().cast::<RawPiMutex>() };
@@ -376,8 +377,9 @@ fn a_wait_on_a_condition_reports_a_death_on_the_way() {
     }
 }
 
-/// Producers and consumers, some with waits that are too short: every item arrives once. They notify
-/// outside the mutex, so that notifications meet one another and waiters on their way to sleep.
+/// Producers and consumers, some with waits that are too short: every item arrives once. They
+/// notify outside the mutex, so that notifications meet one another and waiters on their way to
+/// sleep.
 #[test]
 fn a_bounded_queue_loses_nothing() {
     const ITEMS: u64 = 8_000;
@@ -402,8 +404,8 @@ fn a_bounded_queue_loses_nothing() {
         let consume = |timed| {
             let mut items = queue.items.lock().unwrap();
             while items.is_empty() {
-                // Two of them wait without a deadline: a signal that a waiter takes along as it times
-                // out would leave one asleep.
+                // Two of them wait without a deadline: a signal that a waiter takes along as it
+                // times out would leave one asleep.
                 items = if timed {
                     let short = Duration::from_micros(30);
                     queue.not_empty.wait_for(items, short).unwrap().0

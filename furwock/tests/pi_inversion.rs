@@ -81,9 +81,9 @@ impl Cue {
     }
 }
 
-/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants the same lock,
-/// and waits for it from the start if `high_first`. Returns whether `high` got it before the medium
-/// thread had ended, or `None` where there is no real-time scheduling.
+/// Plays a scene: `low` locks, gives the others their cues, and unlocks; `high` wants the same
+/// lock, and waits for it from the start if `high_first`. Returns whether `high` got it before the
+/// medium thread had ended, or `None` where there is no real-time scheduling.
 fn high_overtakes_medium(
     low: impl Fn(&Cues<'_>) + Send + Sync + 'static,
     high: impl Fn() + Send + Sync + 'static,

@@ -99,8 +99,8 @@ fn a_killed_process_passes_the_lock_on() {
     });
 }
 
-/// A filter plays a kernel without the later operations: there are typed errors, and nothing is left
-/// locked, waited for or lost.
+/// A filter plays a kernel without the later operations: there are typed errors, and nothing is
+/// left locked, waited for or lost.
 #[test]
 fn what_the_kernel_lacks_is_reported() {
     let lacks = |call, since| Some(PiError::Unsupported(pi::Unsupported { call, since }));

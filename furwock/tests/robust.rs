@@ -1,8 +1,8 @@
-//! Robust locks between threads: deaths, recovery, and glibc's robust mutexes in the same list.
+//! Robust locks among threads: deaths, recovery, and glibc's robust mutexes in the same list.
 
 mod common;
 
-use common::{Random, bounded, elsewhere, eventually, together};
+use common::{Random, bounded, burn, elsewhere, eventually, join_all, together};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
@@ -75,7 +75,7 @@ fn a_death_is_told_until_it_is_repaired() {
     bounded(|| {
         let mutex = Arc::pin(RobustMutex::new(0u32));
         die_holding(&mutex, 5);
-        // The repairer dies as well.
+        // The thread that repairs dies as well.
         elsewhere(|| {
             let mut guard = mutex.as_ref().lock().unwrap_err().into_guard().unwrap();
             assert_eq!(*guard, 5);
@@ -92,7 +92,7 @@ fn a_death_is_told_until_it_is_repaired() {
 }
 
 #[test]
-fn who_waits_hears_of_the_death() {
+fn a_waiter_hears_of_the_death() {
     bounded(|| {
         for sleepers in [1, 5] {
             let mutex = Arc::pin(RobustMutex::new(0u32));
@@ -122,7 +122,7 @@ fn who_waits_hears_of_the_death() {
                 })
                 .collect();
             holder.join().unwrap();
-            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            join_all(waiters);
             assert_eq!(deaths.load(Ordering::SeqCst), 1);
         }
     });
@@ -134,17 +134,13 @@ fn a_lock_that_is_given_up_is_lost_for_all() {
         let mutex = Arc::pin(RobustMutex::new(0u32));
         die_holding(&mutex, 1);
         let guard = mutex.as_ref().lock().unwrap_err().into_guard().unwrap();
-        let waiters: Vec<_> = (0..4)
-            .map(|_| {
-                let mutex = mutex.clone();
-                thread::spawn(move || {
-                    matches!(mutex.as_ref().lock(), Err(RobustError::NotRecoverable))
-                })
-            })
-            .collect();
+        let waiters = [(); 4].map(|()| {
+            let mutex = mutex.clone();
+            thread::spawn(move || matches!(mutex.as_ref().lock(), Err(RobustError::NotRecoverable)))
+        });
         thread::sleep(Duration::from_millis(20));
         drop(guard);
-        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()));
+        assert_eq!(join_all(waiters), [true; 4]);
         assert!(mutex.is_not_recoverable());
         assert!(matches!(mutex.as_ref().try_lock(), Err(RobustError::NotRecoverable)));
         let short = Duration::from_millis(1);
@@ -168,7 +164,7 @@ fn a_raw_mutex_names_its_holder() {
     assert!(!mutex.is_locked());
 }
 
-/// The kernel gave up before it came to this one, and the holder's id was given to the caller.
+/// The kernel gave up before it came to this lock, and the caller has the late holder's id.
 #[test]
 fn an_earlier_thread_with_the_same_id_is_somebody_else() {
     let me = furwock::lock::thread_id();
@@ -177,7 +173,7 @@ fn an_earlier_thread_with_the_same_id_is_somebody_else() {
     let around = Box::pin(RobustMutex::new(0u32));
     let outer = around.as_ref().lock().unwrap();
     for place in [(&raw const *mutex).cast::<u32>(), (&raw const *lock).cast()] {
-        // SAFETY: the locks begin with their word. Nobody uses them meanwhile.
+        // SAFETY: the locks begin with their word, and no thread uses them meanwhile.
         unsafe { place.cast_mut().write(me) };
     }
     drop(mutex);
@@ -247,7 +243,7 @@ impl Pthread {
     }
 }
 
-/// Takes a random sequence of steps on glibc's and furwock's mutexes, and dies with some held:
+/// A thread makes random steps on glibc's and furwock's mutexes, and dies with some of them held:
 /// those are reported, and no others.
 #[test]
 fn glibcs_and_furwocks_locks_share_a_list() {
@@ -346,7 +342,7 @@ fn a_dead_reader_is_forgotten() {
         }
         assert_eq!(*lock.as_ref().try_write().unwrap(), 3);
 
-        // Also by a writer and by a reader without a slot that sleep meanwhile.
+        // A writer, or a reader without a slot, sleeps meanwhile.
         for writes in [true, false] {
             let dying = lock.clone();
             let dying = thread::spawn(move || {
@@ -409,27 +405,26 @@ fn an_rwlock_that_is_given_up_is_lost_for_all() {
         let lock = Arc::pin(RobustRwLock::<u32>::new(0));
         elsewhere(|| forget(lock.as_ref().write().unwrap()));
         let guard = lock.as_ref().read().unwrap_err().into_guard().unwrap();
-        let waiters: Vec<_> = (0..4)
-            .map(|number| {
-                let lock = lock.clone();
-                thread::spawn(move || {
-                    let lost = |error| matches!(error, RobustError::NotRecoverable);
-                    match number % 2 {
-                        0 => lost(lock.as_ref().read().unwrap_err()),
-                        _ => lost(lock.as_ref().write().unwrap_err()),
-                    }
-                })
+        let waiters = [true, false, true, false].map(|reads| {
+            let lock = lock.clone();
+            thread::spawn(move || {
+                let lost = |error| matches!(error, RobustError::NotRecoverable);
+                if reads {
+                    lost(lock.as_ref().read().unwrap_err())
+                } else {
+                    lost(lock.as_ref().write().unwrap_err())
+                }
             })
-            .collect();
+        });
         thread::sleep(Duration::from_millis(20));
         drop(guard);
-        assert!(waiters.into_iter().all(|waiter| waiter.join().unwrap()));
+        assert_eq!(join_all(waiters), [true; 4]);
         assert!(matches!(lock.as_ref().try_read(), Err(RobustError::NotRecoverable)));
         assert!(lock.is_not_recoverable());
     });
 }
 
-/// With readers that never leave all at once a writer still gets in, and a reader among writers.
+/// A writer gets in beside readers that never all leave at once, and a reader beside writers.
 #[test]
 fn neither_side_starves() {
     bounded(|| {
@@ -439,23 +434,18 @@ fn neither_side_starves() {
                 .map(|_| {
                     let lock = lock.clone();
                     thread::spawn(move || {
-                        loop {
-                            let started = Instant::now();
-                            let spin = || while started.elapsed() < Duration::from_micros(200) {};
+                        let use_it = |stop: &bool| {
+                            burn(Duration::from_micros(200));
+                            *stop
+                        };
+                        let stops = || {
                             if greedy_write {
-                                let stop = lock.as_ref().write().unwrap();
-                                spin();
-                                if *stop {
-                                    break;
-                                }
+                                use_it(&lock.as_ref().write().unwrap())
                             } else {
-                                let stop = lock.as_ref().read().unwrap();
-                                spin();
-                                if *stop {
-                                    break;
-                                }
+                                use_it(&lock.as_ref().read().unwrap())
                             }
-                        }
+                        };
+                        while !stops() {}
                     })
                 })
                 .collect();
@@ -468,7 +458,7 @@ fn neither_side_starves() {
                 }
             }
             *lock.as_ref().write().unwrap() = true;
-            greedy.into_iter().for_each(|thread| thread.join().unwrap());
+            join_all(greedy);
         }
     });
 }
@@ -484,7 +474,7 @@ fn the_raw_types_have_no_hidden_state() {
     unsafe { mutex.unlock() };
 }
 
-/// Whichever reader leaves, the one that found no slot gets in, and those behind it.
+/// Whichever reader leaves, the reader that found no slot gets in, and those behind it.
 #[test]
 fn a_reader_without_a_slot_takes_any_that_becomes_free() {
     bounded(|| {
@@ -505,7 +495,7 @@ fn a_reader_without_a_slot_takes_any_that_becomes_free() {
             let [first, second] = readers;
             let (stays, leaves) = if stays == 0 { (first, second) } else { (second, first) };
             leaves.leave();
-            waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+            join_all(waiters);
             drop(lock.as_ref().try_read().unwrap());
             stays.leave();
             drop(lock.as_ref().try_write().unwrap());
@@ -513,7 +503,7 @@ fn a_reader_without_a_slot_takes_any_that_becomes_free() {
     });
 }
 
-/// A thread that reads until it is told to leave.
+/// A thread that reads until `leave`.
 struct Reader {
     leave: mpsc::Sender<()>,
     thread: thread::JoinHandle<()>,

@@ -1,8 +1,9 @@
-//! Robust locks, killed at every instruction: a victim is single-stepped through a lock function
-//! and killed after 0, 1, 2, ... instructions. Each waiter must go on, and the locks must be
-//! available.
+//! Robust locks whose holder is killed at every instruction: a victim is single-stepped through a
+//! lock function and killed after 0, 1, 2, ... instructions. Each waiter must go on, and the locks
+//! must be available.
 //!
-//! Every fourth instruction, beginning anywhere, unless `FURWOCK_ALL` is set: that takes a minute.
+//! Only every fourth instruction is tried, with a random start, unless `FURWOCK_ALL` is set: that
+//! takes a minute.
 
 mod common;
 mod process;
@@ -12,14 +13,16 @@ use common::Random;
 use furwock::{RobustError, RobustMutexGuard, RobustRwLockWriteGuard};
 use process::{BOUND, fork, kill, reap};
 use processes::{Shared, reading, with_mutex, writing};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-/// Returns how many instructions it went through.
-type Sweep = fn() -> usize;
+/// Whether the victim of a scenario was killed, after so many instructions. Otherwise it had ended
+/// by itself.
+type Scenario = fn(&'static Shared, usize) -> bool;
 
 fn main() {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let tests: [(&str, Sweep); 10] = [
+    let tests: [(&str, Scenario); 10] = [
         ("mutex_alone", mutex_alone),
         ("repair_alone", repair_alone),
         ("read_alone", read_alone),
@@ -34,7 +37,7 @@ fn main() {
     for (name, test) in tests {
         if filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())) {
             print!("test killed_at_every_instruction::{name} ... ");
-            println!("ok ({} instructions)", test());
+            println!("ok ({} instructions)", sweep(test));
         }
     }
 }
@@ -64,7 +67,7 @@ impl Victim {
             });
         });
         let mut status = 0;
-        // SAFETY: writes one int. The child stops or dies, it waits for nobody.
+        // SAFETY: writes one int. The child stops or dies, without waiting for anything.
         assert_eq!(unsafe { libc::waitpid(id, &mut status, 0) }, id);
         assert!(libc::WIFSTOPPED(status), "the victim ended early: {status}");
         Self { id, stepping: false }
@@ -107,12 +110,27 @@ impl Victim {
         while self.step() != Step::Asleep {}
     }
 
-    /// Kills it after `count` steps. `false` if it had ended by itself before.
-    fn killed_after(mut self, count: usize) -> bool {
+    /// A victim that holds a lock, and is about to release it.
+    fn releasing<G>(lock: impl FnOnce() -> G) -> Self {
+        Self::new(|stop| {
+            let guard = lock();
+            stop();
+            drop(guard);
+        })
+    }
+
+    /// Kills it after `count` steps, and waits until `waiters` have ended well. `false` if it had
+    /// ended by itself before.
+    fn killed_after(
+        mut self,
+        count: usize,
+        waiters: impl IntoIterator<Item = libc::pid_t>,
+    ) -> bool {
         let lives = self.goes(count);
         if lives {
             self.dies();
         }
+        finish(waiters);
         lives
     }
 
@@ -121,12 +139,12 @@ impl Victim {
         reap(self.id);
     }
 
-    /// Goes `count` steps. `false` if it ended before.
+    /// Makes `count` steps. `false` if it ended before.
     fn goes(&mut self, count: usize) -> bool {
         for _ in 0..count {
             match self.step() {
                 Step::Done => {}
-                // For a lock that it will get: that counts as a step.
+                // It will get the lock that it waits for; the wait counts as a step.
                 Step::Asleep => std::thread::sleep(Duration::from_micros(50)),
                 Step::Ended => return false,
             }
@@ -135,13 +153,13 @@ impl Victim {
     }
 }
 
-/// Whether a process sleeps in a system call; one that stands at a breakpoint does not.
+/// Whether a process sleeps in a system call; a process at a breakpoint does not.
 fn is_asleep(id: libc::pid_t) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
 }
 
-/// A process that is asleep by the time this returns, waiting for what the caller holds.
+/// A process that sleeps until the caller releases what it holds.
 fn waiter(work: impl FnOnce()) -> libc::pid_t {
     let id = fork(work);
     let started = Instant::now();
@@ -151,16 +169,18 @@ fn waiter(work: impl FnOnce()) -> libc::pid_t {
     id
 }
 
-/// Kills in `scenario`, called with growing numbers until the victim lives to its end. After each
-/// the locks must be to be had at once, and the data in order.
-fn sweep(shared: &Shared, scenario: impl Fn(usize) -> bool) -> usize {
+/// Plays `scenario` with growing numbers of instructions until the victim lives to its end. After
+/// each kill the locks must be available at once, and the data in order. Returns the number at the
+/// end.
+fn sweep(scenario: Scenario) -> usize {
+    let shared = Shared::new();
     let mut random = Random(1);
     let (first, apart) = match std::env::var_os("FURWOCK_ALL") {
         Some(_) => (0, 1),
         None => (std::process::id() as usize % 4, 4),
     };
     for count in (first..).step_by(apart) {
-        let killed = scenario(count);
+        let killed = scenario(shared, count);
         if !killed {
             return count;
         }
@@ -169,7 +189,7 @@ fn sweep(shared: &Shared, scenario: impl Fn(usize) -> bool) -> usize {
         assert!(shared.mutex().try_lock().is_ok(), "after {count} instructions");
         assert!(shared.lock().try_read().is_ok(), "after {count} instructions");
         assert!(shared.lock().try_write().is_ok(), "after {count} instructions");
-        assert_eq!(shared.violations.load(std::sync::atomic::Ordering::SeqCst), 0, "{count}");
+        assert_eq!(shared.violations.load(Ordering::SeqCst), 0, "{count}");
     }
     unreachable!()
 }
@@ -197,177 +217,119 @@ fn pass(shared: &Shared) {
     }
 }
 
-/// What has to be found once, not at each step: the thread's id and its list.
+/// Finds what is found once in a thread's life: its id and its list.
 fn warm_up(shared: &Shared) {
     drop(shared.lock().try_read());
 }
 
-fn mutex_alone() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            warm_up(shared);
-            stop();
-            drop(shared.mutex().lock().unwrap());
-        });
-        victim.killed_after(count)
-    })
-}
-
-fn repair_alone() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        finish([fork(|| {
-            std::mem::forget(shared.mutex().lock().unwrap());
-            std::mem::forget(shared.lock().write().unwrap());
-        })]);
-        let victim = Victim::new(|stop| {
-            stop();
-            if let Err(RobustError::OwnerDied(mut guard)) = shared.mutex().lock() {
-                RobustMutexGuard::make_consistent(&mut guard);
-            }
-            if let Err(RobustError::OwnerDied(mut guard)) = shared.lock().read() {
-                RobustRwLockWriteGuard::make_consistent(&mut guard);
-            }
-        });
-        victim.killed_after(count)
-    })
-}
-
-fn read_alone() -> usize {
-    let shared = Shared::new();
-    let instructions = sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            warm_up(shared);
-            stop();
-            drop((shared.lock().read().unwrap(), shared.lock().read().unwrap()));
-        });
-        let killed = victim.killed_after(count);
-        // Nobody is told of a reader's death.
-        drop(shared.lock().try_read().unwrap());
-        drop(shared.lock().try_write().unwrap());
-        killed
+fn mutex_alone(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::new(|stop| {
+        warm_up(shared);
+        stop();
+        drop(shared.mutex().lock().unwrap());
     });
-    assert_eq!(shared.told[1].load(std::sync::atomic::Ordering::Relaxed), 0);
-    instructions
+    victim.killed_after(count, [])
 }
 
-fn write_alone() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            warm_up(shared);
-            stop();
-            drop(shared.lock().write().unwrap());
-        });
-        let killed = victim.killed_after(count);
-        reading(shared, &mut Random(1), shared.lock().try_read());
-        drop(shared.lock().try_read().unwrap());
-        killed
-    })
-}
-
-fn mutex_unlock_before_waiters() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            let guard = shared.mutex().lock().unwrap();
-            stop();
-            drop(guard);
-        });
-        let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
-        let killed = victim.killed_after(count);
-        finish(waiters);
-        killed
-    })
-}
-
-/// Somebody takes the mutex past the waiter between the victim's last step and its death.
-fn mutex_unlock_before_a_thief() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let mut victim = Victim::new(|stop| {
-            let guard = shared.mutex().lock().unwrap();
-            stop();
-            drop(guard);
-        });
-        let waiter = waiter(|| use_mutex(shared));
-        let lives = victim.goes(count);
-        let stolen = shared.mutex().try_lock();
-        if lives {
-            victim.dies();
+fn repair_alone(shared: &'static Shared, count: usize) -> bool {
+    finish([fork(|| {
+        std::mem::forget(shared.mutex().lock().unwrap());
+        std::mem::forget(shared.lock().write().unwrap());
+    })]);
+    let victim = Victim::new(|stop| {
+        stop();
+        pass(shared);
+        if let Err(RobustError::OwnerDied(mut guard)) = shared.lock().read() {
+            RobustRwLockWriteGuard::make_consistent(&mut guard);
         }
-        drop(stolen);
-        finish([waiter]);
-        lives
-    })
+    });
+    victim.killed_after(count, [])
 }
 
-/// The victim sleeps on the mutex's word, the other waiter in the turnstile.
-fn top_waiter() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let held = shared.mutex().lock().unwrap();
-        let mut victim = Victim::new(|stop| {
-            warm_up(shared);
-            stop();
-            pass(shared);
-        });
-        victim.until_asleep();
-        let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
-        drop(held);
-        let killed = victim.killed_after(count);
-        finish(waiters);
-        killed
-    })
+fn read_alone(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::new(|stop| {
+        warm_up(shared);
+        stop();
+        drop((shared.lock().read().unwrap(), shared.lock().read().unwrap()));
+    });
+    let killed = victim.killed_after(count, []);
+    // A reader's death isn't reported.
+    drop(shared.lock().try_read().unwrap());
+    drop(shared.lock().try_write().unwrap());
+    assert_eq!(shared.told[1].load(Ordering::Relaxed), 0);
+    killed
 }
 
-/// The victim sleeps in the turnstile, with another behind it.
-fn second_waiter() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let held = shared.mutex().lock().unwrap();
-        let first = waiter(|| use_mutex(shared));
-        let mut victim = Victim::new(|stop| {
-            warm_up(shared);
-            stop();
-            pass(shared);
-        });
-        victim.until_asleep();
-        let last = waiter(|| use_mutex(shared));
-        drop(held);
-        let killed = victim.killed_after(count);
-        finish([first, last]);
-        killed
-    })
+fn write_alone(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::new(|stop| {
+        warm_up(shared);
+        stop();
+        drop(shared.lock().write().unwrap());
+    });
+    let killed = victim.killed_after(count, []);
+    reading(shared, &mut Random(1), shared.lock().try_read());
+    drop(shared.lock().try_read().unwrap());
+    killed
 }
 
-fn read_unlock_before_writer() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            let guard = shared.lock().read().unwrap();
-            stop();
-            drop(guard);
-        });
-        let waiters = [waiter(|| use_write(shared)), waiter(|| use_read(shared))];
-        let killed = victim.killed_after(count);
-        finish(waiters);
-        killed
-    })
+fn mutex_unlock_before_waiters(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::releasing(|| shared.mutex().lock().unwrap());
+    let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
+    victim.killed_after(count, waiters)
 }
 
-fn write_unlock_before_both() -> usize {
-    let shared = Shared::new();
-    sweep(shared, |count| {
-        let victim = Victim::new(|stop| {
-            let guard = shared.lock().write().unwrap();
-            stop();
-            drop(guard);
-        });
-        let waiters = [waiter(|| use_read(shared)), waiter(|| use_write(shared))];
-        let killed = victim.killed_after(count);
-        finish(waiters);
-        killed
-    })
+/// The parent takes the mutex past the waiter between the victim's last step and its death.
+fn mutex_unlock_before_a_thief(shared: &'static Shared, count: usize) -> bool {
+    let mut victim = Victim::releasing(|| shared.mutex().lock().unwrap());
+    let waiter = waiter(|| use_mutex(shared));
+    let lives = victim.goes(count);
+    let stolen = shared.mutex().try_lock();
+    if lives {
+        victim.dies();
+    }
+    drop(stolen);
+    finish([waiter]);
+    lives
+}
+
+/// A victim that waits for the mutex, which its parent holds, asleep.
+fn waiting_victim(shared: &'static Shared) -> Victim {
+    let mut victim = Victim::new(|stop| {
+        warm_up(shared);
+        stop();
+        pass(shared);
+    });
+    victim.until_asleep();
+    victim
+}
+
+/// The victim sleeps on the mutex's word, the other waiters in the turnstile.
+fn top_waiter(shared: &'static Shared, count: usize) -> bool {
+    let held = shared.mutex().lock().unwrap();
+    let victim = waiting_victim(shared);
+    let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
+    drop(held);
+    victim.killed_after(count, waiters)
+}
+
+/// The victim sleeps in the turnstile, with another waiter behind it.
+fn second_waiter(shared: &'static Shared, count: usize) -> bool {
+    let held = shared.mutex().lock().unwrap();
+    let first = waiter(|| use_mutex(shared));
+    let victim = waiting_victim(shared);
+    let last = waiter(|| use_mutex(shared));
+    drop(held);
+    victim.killed_after(count, [first, last])
+}
+
+fn read_unlock_before_writer(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::releasing(|| shared.lock().read().unwrap());
+    let waiters = [waiter(|| use_write(shared)), waiter(|| use_read(shared))];
+    victim.killed_after(count, waiters)
+}
+
+fn write_unlock_before_both(shared: &'static Shared, count: usize) -> bool {
+    let victim = Victim::releasing(|| shared.lock().write().unwrap());
+    let waiters = [waiter(|| use_read(shared)), waiter(|| use_write(shared))];
+    victim.killed_after(count, waiters)
 }

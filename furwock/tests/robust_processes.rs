@@ -1,6 +1,6 @@
 //! Robust locks between processes: fork, exec, and SIGKILL at random times.
 //!
-//! Not under libtest: a process that forks should have one thread. `FURWOCK_KILLS` sets how many
+//! It has no libtest: a process that forks should have one thread. `FURWOCK_KILLS` sets how many
 //! processes are killed, `FURWOCK_SEED` repeats a run's choices (not its timing).
 
 mod common;
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 fn main() {
-    // Run as `cargo test -- NAME` with another test's name: not this one.
+    // `cargo test -- NAME` runs this with the name of another test, too.
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let tests: [(&str, fn()); 8] = [
         ("a_forked_child_holds_nothing", a_forked_child_holds_nothing),
@@ -51,7 +51,7 @@ fn a_forked_child_holds_nothing() {
     let mutex = shared.mutex().lock().unwrap();
     let reader = shared.lock().read().unwrap();
     in_a_child(|| {
-        // The copies of the guards; what they stand for is the parent's.
+        // These are copies of the guards; the locks are the parent's.
         // SAFETY: each is read once, and the parent's originals are in another process.
         unsafe {
             drop(std::ptr::read(&mutex));
@@ -70,7 +70,7 @@ fn a_forked_child_holds_nothing() {
         drop(shared.mutex().try_lock().unwrap());
         drop(shared.lock().try_write().unwrap());
     });
-    // The child of a child, all of whose ancestors have used the lock.
+    // A child's child, when parent and grandparent have used the lock.
     in_a_child(|| {
         drop(shared.mutex().lock().unwrap());
         in_a_child(|| forget(shared.mutex().lock().unwrap()));
@@ -110,7 +110,7 @@ fn every_way_to_end_is_a_death() {
     }
 }
 
-/// In strict secure computing mode any system call but read, write and exit kills.
+/// In strict seccomp mode any system call but read, write and exit kills.
 fn uncontended_locks_make_no_system_call() {
     let shared = Shared::new();
     let all = || {
@@ -219,7 +219,7 @@ fn step(shared: &Shared, random: &mut Random) {
     }
 }
 
-/// The children of a storm, each with when it was last seen to make progress.
+/// The children of a storm, with the last progress of each.
 struct Children<'a> {
     shared: &'a Shared,
     ids: [libc::pid_t; CHILDREN],
@@ -239,7 +239,7 @@ impl Children<'_> {
         self.seen[place] = (u64::MAX, Patience::new(BOUND));
     }
 
-    /// Kills the children whose bits are set, all before it waits for any.
+    /// Kills the children with a bit in `which`, and then waits for them.
     fn kill(&self, which: u64) {
         let chosen = || (0..CHILDREN).filter(|place| which >> place & 1 == 1);
         chosen().for_each(|place| kill(self.ids[place]));
@@ -269,14 +269,8 @@ fn dropping_what_another_thread_holds_aborts() {
     for can_say_so in [true, false] {
         let child = fork(|| {
             let mutex = std::sync::Arc::pin(RobustMutex::new(0));
-            let (other, (held, is_held)) = (mutex.clone(), std::sync::mpsc::channel());
-            std::thread::spawn(move || {
-                forget(other.as_ref().lock().unwrap());
-                drop(other);
-                held.send(()).unwrap();
-                std::thread::sleep(BOUND);
-            });
-            is_held.recv().unwrap();
+            let other = mutex.clone();
+            stays_alive_after(move || forget(other.as_ref().lock().unwrap()));
             if !can_say_so {
                 let (reader, writer) = std::io::pipe().unwrap();
                 drop(reader);
@@ -287,7 +281,7 @@ fn dropping_what_another_thread_holds_aborts() {
         });
         assert_aborted(reap(child));
     }
-    // One that the parent's thread holds is no reason: the child has a copy.
+    // A lock that the parent's thread holds is no reason to abort: the child has a copy.
     let mutex = Box::pin(RobustMutex::new(0));
     let guard = mutex.as_ref().lock().unwrap();
     // SAFETY: the parent's original is in another process.
@@ -295,25 +289,30 @@ fn dropping_what_another_thread_holds_aborts() {
     drop(guard);
 }
 
+/// Does `work` in a thread that stays alive, and drops what it has captured.
+fn stays_alive_after(work: impl FnOnce() + Send + 'static) {
+    let (tell, told) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        work();
+        tell.send(()).unwrap();
+        std::thread::sleep(BOUND);
+    });
+    told.recv().unwrap();
+}
+
 fn assert_aborted(status: i32) {
     assert!(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == libc::SIGABRT, "{status}");
 }
 
-/// The kernel gave up before it came to a dead reader's slot. That one, whatever its id, says
-/// nothing of the other readers.
+/// The kernel gave up before it came to a dead reader's slot. That slot, whatever its id, says
+/// nothing about the other readers.
 fn a_dead_reader_does_not_hide_a_live_one() {
     for live_first in [true, false] {
         let child = fork(|| {
             let lock = std::sync::Arc::pin(RobustRwLock::<u32>::new(0));
             let live = || {
-                let (other, (held, is_held)) = (lock.clone(), std::sync::mpsc::channel());
-                std::thread::spawn(move || {
-                    forget(other.as_ref().read().unwrap());
-                    drop(other);
-                    held.send(()).unwrap();
-                    std::thread::sleep(BOUND);
-                });
-                is_held.recv().unwrap();
+                let other = lock.clone();
+                stays_alive_after(move || forget(other.as_ref().read().unwrap()));
             };
             let dead = || {
                 let other = lock.clone();
@@ -362,7 +361,7 @@ fn kills_at_random_times() {
     let mut killed = 0;
     while killed < kills {
         std::thread::sleep(Duration::from_micros(random.next() % 2000));
-        // Mostly one, sometimes several, now and then all but one.
+        // It kills mostly one, sometimes several, now and then all but one.
         let which = match random.next() % 8 {
             0 => random.next() % (1 << CHILDREN),
             1 => !(1 << (random.next() % CHILDREN as u64)) & ((1 << CHILDREN) - 1),

@@ -46,8 +46,8 @@ fn sleeping_writer(lock: &'static RawRwLock) -> JoinHandle<()> {
 /// The orders in which a child tries the ways that don't wait.
 const ORDERS: [[usize; 3]; 3] = [[0, 1, 2], [1, 2, 0], [2, 0, 1]];
 
-/// `wait` lets the parent read, and a writer sleep for the lock. The child gives back the read lock,
-/// and then gets the lock in every way.
+/// `wait` lets the parent read, and a writer sleep for the lock. The child gives back the read
+/// lock, and then gets the lock in every way.
 fn a_child_takes_it(wait: impl Fn(&'static RawRwLock) -> JoinHandle<()> + Send + 'static) {
     bounded(move || {
         for policy in POLICIES {
@@ -79,8 +79,8 @@ fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
     });
 }
 
-/// Threads that sleep for the lock in the parent aren't waited for in the child, not even by threads
-/// that would have to let them go first.
+/// Threads that sleep for the lock in the parent aren't waited for in the child, not even by
+/// threads that would have to let them go first.
 #[test]
 fn a_parents_sleepers_go_before_nobody() {
     a_child_takes_it(|lock| {
@@ -102,8 +102,8 @@ fn a_parents_writer_that_waits_for_a_biased_reader_keeps_nobody_out() {
     });
 }
 
-/// As with `pthread_atfork`, the lock is held over the fork and released on both sides, whatever its
-/// waiters do at that moment.
+/// As with `pthread_atfork`, the lock is held over the fork and released on both sides, whatever
+/// its waiters do at that moment.
 #[test]
 fn a_lock_held_over_a_fork_is_free_in_the_child_once_released() {
     bounded(|| {

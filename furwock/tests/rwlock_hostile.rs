@@ -323,8 +323,8 @@ fn a_writer_that_waited_for_a_reader_in_a_slot_says_that_it_slept() {
     });
 }
 
-/// A lock is moved while a forgotten guard names its old address: that doesn't concern the lock that
-/// comes there.
+/// A lock is moved while a forgotten guard names its old address: that doesn't concern the lock
+/// that comes there.
 #[test]
 fn a_forgotten_guard_of_a_moved_lock_holds_no_other_lock() {
     bounded(|| {

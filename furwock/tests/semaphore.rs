@@ -41,7 +41,7 @@ fn a_deadline_counts_only_where_no_permit_is() {
     assert!(!semaphore.try_acquire_for(Duration::from_millis(20)));
     assert!(began.elapsed() >= Duration::from_millis(20));
     semaphore.release().unwrap();
-    assert_eq!(semaphore.available(), 1, "nobody is left who waits");
+    assert_eq!(semaphore.available(), 1, "no waiter is left");
 }
 
 #[test]
@@ -65,8 +65,8 @@ fn one_permit_excludes() {
     assert_eq!(sum.into_inner(), THREADS * EACH);
 }
 
-/// Givers and takers, patient ones and such that give up: in the end as many permits are left as
-/// were given and not taken.
+/// Givers and takers, some of which give up: in the end as many permits are left as were given and
+/// not taken.
 #[test]
 fn nothing_is_lost_as_takers_give_up() {
     const EACH: u32 = 20_000;
@@ -117,7 +117,7 @@ fn the_taker_may_free_it_at_once() {
                 semaphore.release().unwrap();
             });
             assert!(semaphore.try_acquire_for(LONG), "a permit was lost");
-            // SAFETY: leaked above, and nobody looks at it any more.
+            // SAFETY: leaked above, and no thread looks at it any more.
             drop(unsafe { Box::from_raw(address as *mut Semaphore) });
         });
     }

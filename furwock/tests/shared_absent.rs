@@ -23,7 +23,8 @@ const EQUAL: u32 = libc::BPF_JEQ;
 const AT_LEAST: u32 = libc::BPF_JGE;
 const ABOVE: u32 = libc::BPF_JGT;
 
-/// A kernel before 5.16, if `errno` is ENOSYS, or else a container's filter that knows no such calls.
+/// A kernel before 5.16, if `errno` is ENOSYS, or else a container's filter that knows no such
+/// calls.
 fn without_new_calls(errno: i32) -> bool {
     let filter = [
         load(NUMBER),
@@ -36,8 +37,8 @@ fn without_new_calls(errno: i32) -> bool {
     live_under(&filter).is_ok()
 }
 
-/// A kernel from 5.16 to 6.6: it has `futex_waitv`, which refuses all flags here, and not the rest of
-/// futex2.
+/// A kernel from 5.16 to 6.6: it has `futex_waitv`, which refuses all flags here, and not the rest
+/// of futex2.
 fn without_futex2() -> bool {
     let filter = [
         load(NUMBER),

@@ -192,7 +192,8 @@ impl Race {
         }
     }
 
-    /// Runs rounds for `time`. Returns the round in which the wait slept through the change, if any.
+    /// Runs rounds for `time`. Returns the round in which the wait slept through the change, if
+    /// any.
     fn wait(
         &self,
         time: Duration,

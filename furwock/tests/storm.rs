@@ -1,10 +1,9 @@
-//! One wake at a time, among waiters of every kind that come and go: each must reach somebody who
-//! stays. `FURWOCK_STORM_SECONDS` says how long (2 s).
+//! One wake at a time, among waiters of every kind that come and go: each wake must reach a waiter
+//! that stays. `FURWOCK_STORM_SECONDS` says how long (2 s).
 //!
 //! A token is put into a word, and one waiter of that word is woken. *Stayers*, one of each kind,
-//! take it. *Passers-by* wait for moments only; one that was woken all the same wakes the next, as
-//! the rules of a futex ask. If any wake is lost, a token stays where it is, and the storm stands
-//! still.
+//! take it. *Passers-by* wait for moments only; one that is woken all the same wakes the next, as a
+//! futex's users must. If any wake is lost, a token stays where it is, and the storm stops.
 
 mod common;
 
@@ -73,7 +72,7 @@ impl Storm {
         }
     }
 
-    /// Waits for moments, and passes on what wakes it gets.
+    /// Waits for moments, and passes on the wakes that it gets.
     fn pass_by(&self, seed: u64) {
         let mut random = Random(seed);
         while !self.stop.load(Ordering::Relaxed) {
@@ -91,7 +90,7 @@ impl Storm {
                     _ => None,
                 },
                 3 => {
-                    // Dropped unless it was woken: it passes its wake on itself.
+                    // A woken future that is dropped passes its wake on itself.
                     let mut future = pin!(wait_async(word, 0));
                     let mut context = Context::from_waker(Waker::noop());
                     let first = future.as_mut().poll(&mut context);
@@ -106,14 +105,14 @@ impl Storm {
                 }
                 _ => wait_fd(word, 0).ok().and_then(|mut wait| {
                     poll(wait.as_raw_fd(), 0);
-                    // Unasked every other time: then it passes its wake on itself.
+                    // Every other time it isn't asked: then it passes its wake on itself.
                     (random.below(2) == 0 && wait.is_woken()).then_some(at)
                 }),
             };
             if let Some(at) = woken_at {
                 wake(&self.words[at], 1);
             }
-            // Who waits for other wakes is in the way, too.
+            // A waiter for other wakes is in the way, too.
             if random.below(16) == 0 {
                 wait_bitset(word, 0, Some(&moment), 0);
             }
@@ -168,14 +167,14 @@ fn put_tokens(storm: &Storm, until: Instant, seed: u64) -> u64 {
 }
 
 #[test]
-fn every_wake_reaches_somebody_who_stays() {
+fn every_wake_reaches_a_waiter_that_stays() {
     let seconds = std::env::var("FURWOCK_STORM_SECONDS")
         .map_or(2, |text| text.parse().expect("FURWOCK_STORM_SECONDS is a number of seconds"));
     let seed = u64::from(std::process::id()) << 20 | 1;
-    let storm: &'static Storm = Box::leak(Box::default());
+    let storm = common::kept(Storm::default());
     let mut threads = Vec::new();
     for at in 0..WORDS {
-        // Of each kind one somewhere, and at each word somebody who waits for nothing else.
+        // One stayer of each kind, and at each word one that waits for nothing else.
         threads.push(thread::spawn(move || storm.stay([0, 3, 4][at], at)));
     }
     for number in 0..3 {
@@ -184,7 +183,7 @@ fn every_wake_reaches_somebody_who_stays() {
     let phases = [None, Some(1), Some(2)];
     let mut put = 0;
     for kind in phases {
-        // Those that wait at all words at once come later, since they take from everybody.
+        // Stayers that wait on all words come later: they take tokens from the others.
         if let Some(kind) = kind {
             threads.push(thread::spawn(move || storm.stay(kind, 0)));
         }

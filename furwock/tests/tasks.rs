@@ -423,8 +423,8 @@ fn a_thread_and_a_task_hand_a_token_to_and_fro() {
     });
 }
 
-/// Wakes at one word while other threads make, poll and drop futures: as many futures report a wake as
-/// wakes were sent, since the wake of a dropped future goes to the next waiter.
+/// Wakes at one word while other threads make, poll and drop futures: as many futures report a wake
+/// as wakes were sent, since the wake of a dropped future goes to the next waiter.
 #[test]
 fn no_wake_is_lost_or_doubled_by_drops() {
     bounded(|| {

@@ -68,8 +68,8 @@ impl Kind for RwLocks {
         round.check_sums();
     }
 
-    /// The memory of a lock that is never dropped goes to another lock, whose first bias forgets the
-    /// reader.
+    /// The memory of a lock that is never dropped goes to another lock, whose first bias forgets
+    /// the reader.
     fn stays(lock: Pin<&Self::Object>, seat: &mut Seat) -> bool {
         let choice = seat.random.below(16);
         if choice < 2 {

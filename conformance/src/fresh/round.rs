@@ -272,8 +272,8 @@ impl Random {
     }
 }
 
-/// Starts a thread that watches whether rounds end. If one is stuck, it asks the runner, or ends the
-/// process if there is none.
+/// Starts a thread that watches whether rounds end. If one is stuck, it asks the runner, or ends
+/// the process if there is none.
 pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn AnyKind]) {
     SEED.store(seed, Ordering::Relaxed);
     KINDS.get_or_init(|| kinds);
@@ -311,7 +311,8 @@ fn say_stuck(since: Instant, word: &str) {
     );
 }
 
-/// Asks as `watchdog::runner` describes. Threads that spin until the others come aren't to be judged.
+/// Asks as `watchdog::runner` describes. Threads that spin until the others come aren't to be
+/// judged.
 fn ask() {
     let load = |at: usize| NOW.tids[at].load(Ordering::Relaxed);
     let inside = |at: &usize| NOW.inside[*at].load(Ordering::Relaxed);

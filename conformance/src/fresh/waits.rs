@@ -116,7 +116,8 @@ impl Kind for Semaphores {
         at.write(Semaphore::new(permits(round)).expect("few"));
     }
 
-    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the others.
+    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the
+    /// others.
     fn meet(semaphore: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         if permits(round) == 0 {
             if seat.number != 0 {

@@ -16,7 +16,7 @@ pub const READERS: usize = 3;
 pub type Mutex = RobustMutex<Data>;
 pub type RwLock = RobustRwLock<Data, READERS>;
 
-/// What a lock protects: four equal numbers, and who wrote last.
+/// What a lock protects: four equal numbers, and the process that wrote last.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Data {
@@ -31,7 +31,7 @@ impl Data {
         self.equal.iter().all(|&number| number == self.equal[0])
     }
 
-    /// Not whole while it goes on; fails if anybody else wrote meanwhile.
+    /// The data isn't whole meanwhile. Fails if another process writes, too.
     pub fn write(&mut self, random: &mut Random, shared: &Shared) {
         let this: *mut Data = self;
         let before = self.equal[0];
@@ -44,7 +44,7 @@ impl Data {
             }
             let now = this.read_volatile();
             if !now.is_whole() || now.equal[0] != before + 1 || now.writer != std::process::id() {
-                shared.violation("somebody else wrote", now);
+                shared.violation("another process wrote", now);
             }
         }
     }
@@ -58,7 +58,7 @@ impl Data {
             (before, this.read_volatile())
         };
         if !before.is_whole() || before != after {
-            shared.violation("a reader saw a writer's work", after);
+            shared.violation("a reader saw half a write", after);
         }
     }
 
@@ -82,9 +82,9 @@ pub struct Shared {
     pub pthread: MaybeUninit<libc::pthread_mutex_t>,
     pub progress: [AtomicU64; CHILDREN],
     pub violations: AtomicU64,
-    /// Deaths that the mutex, a reader, and a writer were told of; and glibc's.
+    /// Deaths that were reported: by the mutex, to readers, to writers, and by glibc's mutex.
     pub told: [AtomicU64; 4],
-    /// How often a reader, a writer, and the mutex's holder went all the way.
+    /// How many reads, writes and uses of the mutex were completed.
     pub done: [AtomicU64; 3],
 }
 
@@ -165,7 +165,7 @@ pub fn with_mutex(shared: &Shared, random: &mut Random, result: MutexResult<'_>)
     shared.done[2].fetch_add(1, Ordering::Relaxed);
 }
 
-/// The guard, if the lock was had. Repairs what a dead writer left.
+/// The guard, if the lock was acquired, with what a dead writer left repaired.
 pub fn repaired<'a, G>(
     shared: &Shared,
     place: usize,

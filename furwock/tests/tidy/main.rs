@@ -1,12 +1,13 @@
-//! What the repository's texts promise: that what they cite exists, that they agree with the code
-//! and with one another, and that they are short enough to read. Each rule is a function from files
-//! to what is wrong with them, and has a test that plants a violation.
+//! Rules for the repository's texts: what they cite exists, they agree with the code and with each
+//! other, and their lines are short enough to read. Each rule is a function from files to what is
+//! wrong with them, and has a test that plants a violation.
 
 mod citations;
 mod durations;
 mod facts;
 mod lines;
 mod orderings;
+mod premises;
 mod tree;
 mod words;
 

@@ -1,5 +1,5 @@
-//! Every argument of ORDERING.md is cited at the code it is about, and names what checks it. (That
-//! what it names exists, `citations` and `premises.rs` see to.)
+//! Every argument of ORDERING.md is cited at the code it is about, and names what checks it.
+//! (`citations` and `premises` check that what it names exists.)
 
 use crate::tree::{File, quoted, tracked};
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ const WITHOUT_MUTANT: [(&str, &str); 5] = [
     ("D-1", "without it a handler waits for its own thread, which no model has: C tests do"),
     ("D-2", "the same"),
     ("M-6", "a touch after the release faults only if the memory is gone: a C test unmaps it"),
-    ("P-1", "the kernel's half isn't ours to revert"),
+    ("P-1", "the kernel's half can't be reverted here"),
     ("RB-1", "needs a kill between two instructions: a test kills at each of them"),
 ];
 

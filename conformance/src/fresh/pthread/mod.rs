@@ -1,5 +1,5 @@
-//! Rounds of pthread's and C11's objects. They are called by libc's names: the preload serves them if
-//! it is loaded, and glibc otherwise.
+//! Rounds of pthread's and C11's objects. They are called by libc's names: the preload serves them
+//! if it is loaded, and glibc otherwise.
 
 mod locks;
 mod waits;

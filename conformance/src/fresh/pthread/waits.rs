@@ -144,7 +144,8 @@ impl Kind for Semaphores {
         ok!(round, sem_init(at.as_mut_ptr().cast(), 0, permits(round) as u32));
     }
 
-    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the others.
+    /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the
+    /// others.
     fn meet(semaphore: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
         let semaphore = semaphore.get();
         if permits(round) == 0 {
