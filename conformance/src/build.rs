@@ -13,7 +13,7 @@ pub fn sources() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A folder of the caller's own for what it compiles, in the target folder.
+/// A folder in the target folder, for what the caller compiles.
 pub fn scratch(name: &str) -> PathBuf {
     let folder = target().join("conformance").join(name);
     fs::create_dir_all(&folder).expect("the target folder is writable");
@@ -97,8 +97,8 @@ impl Artifact {
     }
 }
 
-/// The preload: `$FURWOCK_PRELOAD`, or else the one of this build, in whose target folder and
-/// profile the running program was built.
+/// The preload: `$FURWOCK_PRELOAD`, or else the one in the running program's target folder and
+/// profile.
 pub fn preload() -> &'static Path {
     static PRELOAD: OnceLock<PathBuf> = OnceLock::new();
     PRELOAD.get_or_init(|| {
@@ -106,7 +106,7 @@ pub fn preload() -> &'static Path {
             Some(path) => PathBuf::from(path),
             None => built("furwock-preload", "libfurwock_preload.so"),
         };
-        // The loader only warns of a file that it can't preload, and runs the program without.
+        // The loader only warns of a file that it can't preload, and runs the program without it.
         path.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     })
 }

@@ -1,6 +1,6 @@
-//! Programs in C that check what POSIX and glibc promise of mutexes and condvars, compiled here and
-//! run on two sides: on glibc alone, which shows that a test asks no more than glibc gives, and on
-//! the preload.
+//! Programs in C that check what POSIX and glibc promise, compiled here and run on two sides: on
+//! glibc alone, which shows that a test asks no more than glibc gives, and on the preload. Also
+//! random programs on the kernel's futexes and furwock's, storms, and instruction counts.
 
 pub mod build;
 pub mod check;
@@ -10,6 +10,7 @@ pub mod hostile;
 pub mod instructions;
 pub mod program;
 pub mod seccomp;
+pub mod seeds;
 pub mod watchdog;
 
 pub use build::{Artifact, built, preload, scratch, sources};

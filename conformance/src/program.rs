@@ -4,21 +4,22 @@ use crate::build::preload;
 use crate::watchdog::runner::hard_limit_s;
 use crate::watchdog::{HARD_LIMIT, watch};
 use std::fmt;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 /// The harness's word for a test that can't run here.
 const EXIT_SKIPPED: i32 = 77;
 
-/// The bound of a test. The programs have watchdogs of their own, of the same time where nobody
-/// watches.
+/// The bound of a test. The programs have watchdogs of their own, with the same bound when they run
+/// by hand.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// What stands beneath the program.
+/// What serves the program's locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// glibc alone.
@@ -52,11 +53,11 @@ impl Side {
 pub struct Test {
     /// What it checks.
     pub name: String,
-    /// `both`, or the only side it holds on.
+    /// `both`, or the only side on which it holds.
     side: String,
-    /// Why it holds on that side only.
+    /// Why it holds only there.
     pub reason: String,
-    /// The clause that it is named by, if it is one of a standard's.
+    /// The clause of a standard that it checks, if it names one.
     pub clause: Option<Clause>,
 }
 
@@ -131,9 +132,9 @@ pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
     }
 }
 
-/// Runs `command`, in a process group of its own that doesn't outlive it, for at most `limit`, as
-/// the watchdog has it. Returns how it ended (`None`: by the limit), and what it said on stderr,
-/// with the watchdog's report.
+/// Runs `command` in a process group of its own, which doesn't outlive it, for at most `limit`,
+/// which the watchdog may extend. Returns how it ended (`None`: by the limit), and its stderr with
+/// the watchdog's report.
 pub fn run_to_end(
     mut command: Command,
     limit: Duration,
@@ -144,11 +145,45 @@ pub fn run_to_end(
     let said = Arc::new(Mutex::new(String::new()));
     let heard = said.clone();
     let watched = watch(&mut child, Some(limit), move |line| heard.lock().unwrap().push_str(line));
-    // A process that outlives the test, and still has the pipe, must not keep us waiting.
+    // A process that outlives the test with the pipe open must not keep us waiting.
     kill_group(&child);
     let (status, report) = watched.heard();
     let says = said.lock().unwrap().clone() + &report.unwrap_or_default();
     (status, says)
+}
+
+/// How a program ended, and what it said on stderr.
+#[derive(Debug)]
+pub struct Run {
+    /// `None`: by a signal, or by the limit.
+    pub status: Option<i32>,
+    /// With the watchdog's report.
+    pub stderr: String,
+}
+
+impl Run {
+    /// Runs `command` as `run_to_end` does.
+    pub fn of(command: Command, limit: Duration) -> Self {
+        let (status, stderr) = run_to_end(command, limit);
+        let status = status.expect("a child can be waited for");
+        Self { status: status.and_then(|status| status.code()), stderr }
+    }
+}
+
+/// What `command` writes on stdout, in a process group of its own. It must end well within `limit`.
+pub fn stdout_of(mut command: Command, limit: Duration) -> String {
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
+    let mut child = command.spawn().expect("the program can be started");
+    let mut pipe = child.stdout.take().expect("piped above");
+    let reader = thread::spawn(move || {
+        let mut says = String::new();
+        pipe.read_to_string(&mut says).map(|_| says)
+    });
+    let status = wait(&mut child, limit).expect("a child can be waited for");
+    kill_group(&child);
+    let says = reader.join().expect("it reads only").expect("the program prints text");
+    assert!(status.is_some_and(|status| status.success()), "{status:?}\n{says}");
+    says
 }
 
 fn judge(status: ExitStatus, says: String) -> Ended {
@@ -160,9 +195,9 @@ fn judge(status: ExitStatus, says: String) -> Ended {
     }
 }
 
-/// Waits for at most `limit`, as the watchdog has it, which tells of it on stderr; `None` if the
+/// Waits for at most `limit`, which the watchdog may extend with a report on stderr; `None` if the
 /// child still runs then.
-pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let watched = watch(child, Some(limit), |line| eprint!("{line}"));
     if let Some(report) = watched.report {
         eprint!("{report}");
@@ -170,9 +205,9 @@ pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>
     watched.status
 }
 
-/// Ends whatever the child left behind, and the child if it is still there.
+/// Ends the child, if it is still there, and all that it left behind.
 pub fn kill_group(child: &Child) {
-    // The shell's kill knows process groups, and std does not. Nobody there is no error.
+    // The shell's kill knows process groups; std's doesn't. An empty group is no error.
     let group = format!("-{}", child.id());
     let mut kill = Command::new("kill");
     kill.args(["-KILL", "--", &group]).stderr(Stdio::null());

@@ -1,11 +1,9 @@
-//! `FURWOCK_CHILDREN=0`: furwock serves the program, and no program that this one starts.
+//! `FURWOCK_CHILDREN=0`: furwock serves the program, and not the programs that it starts.
 
-use furwock_conformance::program::{kill_group, wait};
+use furwock_conformance::program::stdout_of;
 use furwock_conformance::{Artifact, built, preload, scratch};
-use std::io::Read;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(40);
@@ -14,21 +12,7 @@ const LIMIT: Duration = Duration::from_secs(40);
 const SHOW: &str = "echo \"${LD_PRELOAD-unset}\"; \
                     grep -q furwock_preload /proc/$$/maps && echo mapped || echo not mapped";
 
-fn stdout(mut command: Command) -> String {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().expect("a shell can be started");
-    let mut pipe = child.stdout.take().expect("piped above");
-    let reader = std::thread::spawn(move || {
-        let mut says = String::new();
-        pipe.read_to_string(&mut says).map(|_| says)
-    });
-    let status = wait(&mut child, LIMIT).expect("a child can be waited for");
-    kill_group(&child);
-    assert!(status.is_some_and(|status| status.success()), "{status:?}");
-    reader.join().unwrap().expect("shells print text")
-}
-
-/// What a shell, and then a shell that it starts, print.
+/// What a shell prints, and then a shell that it starts.
 fn shells(ld_preload: &str, children: Option<&str>) -> Vec<String> {
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{SHOW}; sh -c '{SHOW}'; exit 0")]);
@@ -36,7 +20,7 @@ fn shells(ld_preload: &str, children: Option<&str>) -> Vec<String> {
     if let Some(value) = children {
         shell.env("FURWOCK_CHILDREN", value);
     }
-    stdout(shell).lines().map(str::to_owned).collect()
+    stdout_of(shell, LIMIT).lines().map(str::to_owned).collect()
 }
 
 fn own() -> &'static str {
@@ -77,7 +61,7 @@ fn other_libraries_stay_in_their_order() {
     }
 }
 
-/// Another name for the file is the same library; another file of the same name isn't.
+/// Another name of the file is the same library; another file of the same name isn't.
 #[test]
 fn it_knows_itself_by_the_file() {
     let folder = scratch("children-links");
@@ -99,7 +83,7 @@ fn it_knows_itself_by_a_bare_name() {
     let mut shell = Command::new("sh");
     shell.args(["-c", SHOW]).env("LD_PRELOAD", preload().file_name().unwrap());
     shell.env("LD_LIBRARY_PATH", preload().parent().unwrap()).env("FURWOCK_CHILDREN", "0");
-    assert_eq!(stdout(shell), "unset\nmapped\n");
+    assert_eq!(stdout_of(shell, LIMIT), "unset\nmapped\n");
 }
 
 #[test]
@@ -110,7 +94,7 @@ fn the_command_has_an_option_for_it() {
         run.arg("run").args(options).args(["--", "sh", "-c", &format!("{SHOW}; sh -c '{SHOW}'")]);
         run.env("FURWOCK_PRELOAD", preload()).env_remove("LD_PRELOAD");
         run.env_remove("FURWOCK_CHILDREN");
-        stdout(run).lines().map(str::to_owned).collect::<Vec<_>>()
+        stdout_of(run, LIMIT).lines().map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(run(&["--no-children"]), ["unset", "mapped", "unset", "not mapped"]);
     assert_eq!(run(&[]), [own(), "mapped", own(), "mapped"]);

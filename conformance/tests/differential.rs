@@ -1,33 +1,21 @@
 //! furwock's futex(2) and futex_waitv(2) against the kernel's, on random programs.
 //!
-//! `DIFFERENTIAL_PROGRAMS` says how many, `DIFFERENTIAL_SEED` where to start: a failure names the
+//! `DIFFERENTIAL_PROGRAMS` sets how many, `DIFFERENTIAL_SEED` the first seed. A failure prints the
 //! seed of its program, which runs again with that seed and one program.
 
 use furwock_conformance::differential::{
     Fault, Futex, Hunt, Kernel, Library, Stage, SystemCall, Wakes, Wrong, compare, pinned,
 };
-use std::collections::hash_map::RandomState;
-use std::env;
-use std::hash::{BuildHasher, Hasher};
+use furwock_conformance::seeds::{number, seed};
 
-/// Furwock spends each wake on a wait of its own, so that this has to be
-/// `Wakes::OneForEachWait` if that is to stay.
+/// furwock counts wakes as the kernel does. (`Wakes::OneForEachWait` is for implementations that
+/// spend each wake on another wait.)
 const WAKES: Wakes = Wakes::AllCount;
 
 const PROGRAMS: u64 = 40_000;
 
-fn number(name: &str) -> Option<u64> {
-    let text = env::var(name).ok()?;
-    let number = match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    Some(number.unwrap_or_else(|_| panic!("{name}={text} is no number")))
-}
-
 fn hunt(programs: u64) -> Hunt {
-    let random = || RandomState::new().build_hasher().finish() >> 16;
-    Hunt { seed: number("DIFFERENTIAL_SEED").unwrap_or_else(random), programs, wakes: WAKES }
+    Hunt { seed: seed("DIFFERENTIAL_SEED"), programs, wakes: WAKES }
 }
 
 fn programs() -> u64 {

@@ -1,6 +1,6 @@
 //! Where furwock can't work it leaves the program to glibc, with one line, or silently if asked.
 
-use furwock_conformance::program::run_to_end;
+use furwock_conformance::program::Run;
 use furwock_conformance::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse};
 use furwock_conformance::{Artifact, Side, Test, scratch};
 use std::ffi::CString;
@@ -13,16 +13,8 @@ use std::{fs, io};
 
 const LIMIT: Duration = Duration::from_secs(40);
 
-/// What a run said and how it ended: `None` for a signal or the limit.
-struct Run {
-    status: Option<i32>,
-    stderr: String,
-}
-
 fn run(command: Command) -> Run {
-    let (status, stderr) = run_to_end(command, LIMIT);
-    let status = status.expect("a child can be waited for");
-    Run { status: status.and_then(|status| status.code()), stderr }
+    Run::of(command, LIMIT)
 }
 
 fn program(name: &str, folder: &Path) -> PathBuf {

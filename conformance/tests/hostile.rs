@@ -1,24 +1,15 @@
 //! furwock's futex(2) and futex_waitv(2) with operands that no sane caller gives.
 //!
-//! `HOSTILE_CASES` says how many random ones, `HOSTILE_SEED` which.
+//! `HOSTILE_CASES` sets how many random cases there are, `HOSTILE_SEED` their seed.
 
 use furwock_conformance::differential::{Futex, FutexCall, Kernel, Library, SystemCall, WaitvCall};
 use furwock_conformance::hostile::{Case, Failure, What, check, grid, random};
-use std::collections::hash_map::RandomState;
-use std::env;
-use std::hash::{BuildHasher, Hasher};
+use furwock_conformance::seeds::{number, seed};
 
 const CASES: u64 = 150_000;
 
-fn number(name: &str) -> Option<u64> {
-    let text = env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
-}
-
 fn random_cases() -> Vec<Case> {
-    let seed = number("HOSTILE_SEED");
-    let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish() >> 16);
-    let count = number("HOSTILE_CASES").unwrap_or(CASES);
+    let (seed, count) = (seed("HOSTILE_SEED"), number("HOSTILE_CASES").unwrap_or(CASES));
     println!("{count} random cases of seed {seed}");
     random(seed, count as usize)
 }
@@ -57,7 +48,7 @@ fn random_operands_as_a_library() {
     agree(&Library, &random_cases());
 }
 
-/// Reads the word itself, and takes any count.
+/// It reads the word itself, and takes any count.
 struct Careless;
 
 impl Futex for Careless {

@@ -1,7 +1,8 @@
-//! Some seconds of the search for lost wakeups, on each side. glibc before 2.41 may lose one or
-//! not: what it does is printed only. By hand, and for longer: `sh scripts/lost-wakeup.sh`.
+//! A few seconds of the search for lost wakeups, on each side. glibc before 2.41 may lose one or
+//! not: its result is only printed. `sh scripts/lost-wakeup.sh` searches for longer.
 //!
-//! And whether the program tells a lost wakeup from all else that makes it stand still.
+//! Another test checks that the program distinguishes a lost wakeup from other causes of a
+//! standstill.
 
 use furwock_conformance::{Artifact, Side, scratch};
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ fn glibc_is_as_it_is() {
     assert!(known.contains(&status.code()), "{status}");
 }
 
-/// A lost wakeup is work that a signalled waiter should have taken; nothing else is.
+/// A wakeup is lost if there is work that a signalled waiter should have taken, and only then.
 #[test]
 fn what_is_planted_is_told_apart() {
     let plants = [
@@ -56,7 +57,7 @@ fn what_is_planted_is_told_apart() {
         for side in [Side::Glibc, Side::Furwock] {
             for (plant, status, words) in plants {
                 scope.spawn(move || {
-                    // Without what may make glibc lose one of its own.
+                    // Without the calls that may make glibc itself lose one.
                     let options = ["--every", "0", "--seconds", "2", "--patience", "3"];
                     let options = [&options[..], &["--plant", plant]].concat();
                     let run = search(side, plant, &options);

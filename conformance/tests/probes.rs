@@ -1,16 +1,12 @@
-//! The preload's static probes: which there are, and that calls hit them with the arguments that
-//! glibc's have.
+//! The preload's static probes: they are glibc's, and calls hit them with glibc's arguments.
 
-use furwock_conformance::program::{kill_group, wait};
+use furwock_conformance::program::stdout_of;
 use furwock_conformance::{Artifact, Side, preload, scratch};
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, SectionHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
-use std::os::unix::process::CommandExt;
-use std::process::Stdio;
 use std::time::Duration;
 
 /// Name and number of arguments, as glibc's source and its nptl/DESIGN-systemtap-probes.txt have
@@ -73,8 +69,8 @@ struct Probe {
     arguments: String,
 }
 
-/// One note: three addresses (of the nop, of a section by which to tell if the file was moved, of a
-/// count of who looks) and three strings.
+/// One note: three addresses (of the nop, of a section that shows whether the file was moved, of a
+/// count of users) and three strings.
 fn parse(mut description: &[u8]) -> Probe {
     let mut number = || {
         let (number, rest) = description.split_first_chunk().expect("three addresses");
@@ -82,7 +78,7 @@ fn parse(mut description: &[u8]) -> Probe {
         u64::from_le_bytes(*number)
     };
     let (address, _base, semaphore) = (number(), number(), number());
-    assert_eq!(semaphore, 0, "a probe costs a nop, and no look at a count");
+    assert_eq!(semaphore, 0, "a probe costs a nop, and reads no count");
     let mut strings = description.split(|byte| *byte == 0);
     let mut string = || String::from_utf8(strings.next().expect("three strings").to_vec()).unwrap();
     Probe { provider: string(), name: string(), address, arguments: string() }
@@ -150,16 +146,5 @@ fn calls_hit_them() {
     for probe in probes() {
         command.arg(format!("{} {:#x} {}", probe.name, probe.address, probe.arguments));
     }
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
-    let mut child = command.spawn().expect("the program can be started");
-    let mut pipe = child.stdout.take().expect("piped above");
-    let reader = std::thread::spawn(move || {
-        let mut says = String::new();
-        pipe.read_to_string(&mut says).map(|_| says)
-    });
-    let status = wait(&mut child, Duration::from_secs(40)).expect("a child can be waited for");
-    kill_group(&child);
-    let says = reader.join().unwrap().unwrap();
-    assert!(status.is_some_and(|status| status.success()), "{status:?}\n{says}");
-    assert_eq!(says, HITS);
+    assert_eq!(stdout_of(command, Duration::from_secs(40)), HITS);
 }

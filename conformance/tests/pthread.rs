@@ -1,5 +1,5 @@
-//! Every C program of `pthread/`, on both sides. A failure names the test within; run it alone with
-//! `LD_PRELOAD=... target/conformance/SIDE-PROGRAM/PROGRAM TEST`.
+//! Every C program of `pthread/`, on both sides. A failure names the test within; CONTRIBUTING.md
+//! says how to run it alone.
 
 use furwock_conformance::check::{check, folder};
 use furwock_conformance::{Artifact, Side, sources};

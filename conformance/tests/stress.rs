@@ -1,13 +1,12 @@
-//! The random mix and the storm of new objects, for a few seconds on each side. By hand, and for as
-//! long as one likes: `cargo run --release -p furwock-conformance --bin furwock-stress -- --seconds
-//! 600 --storm all`, and `... --seconds 3600 --storm fresh`.
+//! The random mix and the storm of new objects, for a few seconds on each side. docs/stress.md has
+//! the commands for longer runs.
 
 use furwock_conformance::Side;
 use std::process::Command;
 
 const SECONDS: &str = "8";
 
-/// Two faces on furwock, one on glibc.
+/// furwock has two faces, glibc one.
 const SECONDS_OF_FRESH: [(Side, &str); 2] = [(Side::Furwock, "24"), (Side::Glibc, "6")];
 
 fn check(side: Side, more: &[&str]) {
@@ -20,12 +19,12 @@ fn check(side: Side, more: &[&str]) {
 }
 
 #[test]
-fn nobody_is_forgotten_on_glibc() {
+fn no_thread_is_forgotten_on_glibc() {
     check(Side::Glibc, &["--seconds", SECONDS]);
 }
 
 #[test]
-fn nobody_is_forgotten_on_furwock() {
+fn no_thread_is_forgotten_on_furwock() {
     check(Side::Furwock, &["--seconds", SECONDS]);
 }
 

@@ -1,5 +1,5 @@
-//! `docs/symbols.md` has every function that the headers declare, and says of each what the
-//! library's symbol table says.
+//! `docs/symbols.md` has every function that the headers declare, and agrees with the library's
+//! symbol table.
 
 use furwock_conformance::build::sources;
 use furwock_conformance::{built, preload};
@@ -33,7 +33,7 @@ fn rows(text: &str) -> Vec<(Vec<String>, Vec<String>)> {
         .collect()
 }
 
-/// What becomes of each function.
+/// The fate of each function.
 fn table() -> BTreeMap<String, String> {
     let page = page();
     let (declared, _) = page.split_once("## Other names").expect("the page has two tables");

@@ -1,7 +1,7 @@
-//! Tools that watch a program's locks: furwock leaves the program to them, with a word, and what
-//! they find is what they find without it.
+//! Tools that watch a program's locks: furwock leaves the program to them, with a message, and they
+//! find what they find without it.
 
-use furwock_conformance::program::run_to_end;
+use furwock_conformance::program::Run;
 use furwock_conformance::{Artifact, Side, preload, scratch};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,22 +9,14 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
-/// The status that the tools are told to end with if they find anything.
+/// The tools end with this status if they find anything.
 const FOUND: i32 = 66;
 
-struct Run {
-    status: Option<i32>,
-    stderr: String,
-}
-
 fn run(command: Command) -> Run {
-    let (status, stderr) = run_to_end(command, LIMIT);
-    let status = status.expect("a child can be waited for");
-    Run { status: status.and_then(|status| status.code()), stderr }
+    Run::of(command, LIMIT)
 }
 
-/// The program, built so; `None`, with a word, if this machine hasn't the tool's library, or can't
-/// run what it makes.
+/// The program, built with these flags; `None`, with a message, if this machine can't build it so.
 fn watched(name: &str, flags: &[&str]) -> Option<PathBuf> {
     let folder = scratch(&format!("tools-{name}"));
     if !can_build(flags) {
@@ -37,7 +29,7 @@ fn watched(name: &str, flags: &[&str]) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Whether `cc` makes a program of the shortest source there is.
+/// Whether `cc` can build the shortest program with these flags.
 fn can_build(flags: &[&str]) -> bool {
     let mut compile = Command::new("cc");
     compile.args(["-x", "c", "-pthread", "-o", "/dev/null", "-"]).args(flags);

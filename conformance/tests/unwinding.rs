@@ -1,23 +1,23 @@
-//! A signal handler that leaves for good unwinds from whichever instruction it interrupted. In a
-//! function with a table of what to drop (an LSDA), an instruction that is no call has no entry in
-//! it, and the process aborts. So the functions that a handler may interrupt have none: all of the
-//! preload's but those that run before the program does, and what they close
-//! (`furwock::unstable::signals`).
+//! A signal handler that leaves for good unwinds from the instruction that it interrupted. In a
+//! function with a table of what to drop (an LSDA), only calls have entries in the table: an unwind
+//! from another instruction aborts the process. So the functions that a handler may interrupt have no
+//! table: those of the preload, except the ones that run before the program, and those of the engine
+//! that let handlers in (`furwock::unstable::signals`).
 
 use furwock_conformance::preload;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// Whose names contain one of these may have a table: they run at the start, or in a thread of the
-/// library's own.
+/// Functions with these in their names may have a table: they run at the start, or in a thread of
+/// the library's own.
 const MAY_HAVE_ONE: [&str; 5] =
     ["5start", "7symbols", "11environment", "8longjmps", "15cancel_somebody"];
 
 /// Functions of the engine that a handler may interrupt: those that let handlers in.
 const OF_THE_ENGINE: [&str; 3] = ["7signals8open_for", "7signals7deliver", "furwock_syscall"];
 
-/// What comes next in a section.
+/// Reads a section.
 struct Reader<'d> {
     data: &'d [u8],
     at: usize,
@@ -50,7 +50,7 @@ impl Reader<'_> {
 /// Four bytes, relative to where they stand.
 const PCREL_SDATA4: u8 = 0x1b;
 
-/// The text of a CIE that says what its FDEs have.
+/// The text of a CIE that describes its FDEs.
 fn augmentation(data: &[u8], cie: usize) -> String {
     let text = data[cie + 9..].iter().take_while(|byte| **byte != 0);
     let text: String = text.map(|byte| char::from(*byte)).collect();
@@ -70,7 +70,7 @@ fn augmentation(data: &[u8], cie: usize) -> String {
     text
 }
 
-/// Where functions begin that have unwind tables, and whether they have something to drop.
+/// The addresses of functions with unwind tables, and whether they have something to drop.
 fn functions(data: &[u8], address: u64) -> BTreeMap<u64, bool> {
     let mut functions = BTreeMap::new();
     let mut reader = Reader { data, at: 0 };

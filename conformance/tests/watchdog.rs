@@ -1,9 +1,9 @@
-//! The watchdog's verdicts: of processes that are stuck in known ways, and of looks at threads that
-//! were written down.
+//! The watchdog's verdicts on processes that are stuck in known ways, and on recorded looks at
+//! threads.
 
 use furwock_conformance::program::kill_group;
 use furwock_conformance::watchdog::{
-    Call, Cause, Fault, Look, Patience, Whom, cause, examine, verdict, watch,
+    Call, Cause, Fault, Look, Patience, Subject, cause, examine, verdict, watch,
 };
 use furwock_conformance::{Artifact, Side, scratch};
 use std::io::{BufRead, BufReader};
@@ -55,7 +55,7 @@ fn stuck_on(side: Side, way: &str) -> Option<Stuck> {
 
 /// What the watchdog finds, and its lines on the process.
 fn found(stuck: &Stuck) -> (Fault, Vec<Cause>, String) {
-    let seen = examine(&Whom::Process(stuck.0.id()));
+    let seen = examine(&Subject::Process(stuck.0.id()));
     let lines = seen.lines();
     print!("{lines}");
     (seen.fault(), seen.kept().into_iter().map(|(_, cause)| cause).collect(), lines)
@@ -90,7 +90,7 @@ fn a_wait_for_a_mutex_is_furwocks_on_either_side() {
 
 #[test]
 fn a_thread_that_spins_is_furwocks() {
-    // Unless others leave it no processor: then it is judged so, which is right as well.
+    // Unless others leave it no processor: then the machine is at fault.
     let stuck = stuck_on(Side::Glibc, "spin").expect("anybody can spin");
     let (fault, causes, lines) = found(&stuck);
     let machines = [Cause::Starved, Cause::Late].contains(&causes[0]);
@@ -131,7 +131,7 @@ fn the_machines_fault_extends_a_bound_up_to_the_limit() {
     let bound = Duration::from_secs(1);
     let (mut patience, start) = (Patience::new(bound), Instant::now());
     let report = loop {
-        if let Some(report) = patience.judge(&Whom::Process(stuck.0.id())) {
+        if let Some(report) = patience.judge(&Subject::Process(stuck.0.id())) {
             break report;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -175,7 +175,8 @@ fn a_program_may_ask() {
     assert!(said.lock().unwrap().starts_with("what it says\n"));
 }
 
-/// Children that fork and end at the same time, on a lock of a file that they map: seen at work.
+/// Seen in practice: children that fork and end at the same time wait for a lock of a file that
+/// they map.
 #[test]
 fn looks_that_were_written_down() {
     let window_ms = 1000;
@@ -214,12 +215,12 @@ fn looks_that_were_written_down() {
     assert_eq!(of(&[look('S', "pipe_read", Call::Unknown, 1, 0)]), Cause::Elsewhere);
     assert_eq!(of(&[look('Z', "0", Call::Unknown, 1, 0)]), Cause::Ended);
     assert_eq!(of(&[]), Cause::Ended);
-    // All the others may wait for one that the machine keeps.
+    // All the others may wait for the one that the machine holds up.
     let all = [Cause::Ended, Cause::InFutex, Cause::Elsewhere, Cause::InKernel];
     assert_eq!(verdict(all), Fault::Machine);
     assert_eq!(verdict(all[..3].iter().copied()), Fault::Furwock);
     assert_eq!(verdict([Cause::ForChild, Cause::Ended]), Fault::Program);
-    // The one that looks waits for the other.
+    // The thread that naps and looks waits for the other.
     assert_eq!(verdict([Cause::Naps, Cause::Elsewhere]), Fault::Program);
     assert_eq!(verdict([Cause::Naps]), Fault::Furwock);
 }

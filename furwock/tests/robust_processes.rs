@@ -8,7 +8,7 @@ mod process;
 mod processes;
 
 use common::Random;
-use common::watchdog::{Patience, Whom};
+use common::watchdog::{Patience, Subject};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
 use furwock::{
     Deadline, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockWriteGuard,
@@ -255,7 +255,7 @@ impl Children<'_> {
             let now = self.shared.progress[place].load(Ordering::Relaxed);
             if now != self.seen[place].0 {
                 self.seen[place] = (now, Patience::new(BOUND));
-            } else if let Some(report) = self.seen[place].1.judge(&Whom::Own) {
+            } else if let Some(report) = self.seen[place].1.judge(&Subject::Own) {
                 let shared = self.shared;
                 println!("child {place} stands still: {:?} {:?}", shared.mutex(), shared.lock());
                 self.kill((1 << CHILDREN) - 1);

@@ -8,7 +8,7 @@
 mod common;
 
 use common::Random;
-use common::watchdog::{Patience, Whom};
+use common::watchdog::{Patience, Subject};
 use furwock::Deadline;
 use furwock::futex::{
     AnyWaited, Expected, Registration, Waited, requeue, wait, wait_any, wait_async, wait_bitset,
@@ -157,7 +157,7 @@ fn put_tokens(storm: &Storm, until: Instant, seed: u64) -> u64 {
         let taken = || storm.taken.load(Ordering::Acquire) == put;
         let mut patience = Patience::new(Duration::from_secs(10));
         while !taken() {
-            if let Some(report) = patience.judge(&Whom::Own) {
+            if let Some(report) = patience.judge(&Subject::Own) {
                 assert!(taken(), "seed {seed}: token {put} stays: a wake was lost\n{report}");
             }
             thread::yield_now();

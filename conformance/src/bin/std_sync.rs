@@ -1,5 +1,5 @@
-//! What Rust's standard library builds on futex(2): a real program for both sides, whose output
-//! doesn't depend on how its threads take turns.
+//! A real program for both sides, with all that Rust's standard library builds on futex(2). Its
+//! output doesn't depend on how its threads take turns.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -153,7 +153,7 @@ fn channel() -> usize {
     })
 }
 
-/// Nothing comes: each of them ends by its timeout.
+/// Nothing comes: each wait ends by its timeout.
 fn timeouts() -> (bool, bool, bool) {
     let short = Duration::from_millis(5);
     let (send, receive) = mpsc::channel::<()>();

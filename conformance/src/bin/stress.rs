@@ -1,9 +1,9 @@
 //! `furwock-stress [--side furwock|glibc] [--seconds N] [--seed S]
-//! [--storm fork|signal|cancel|all|fresh]`: compiles `stress/*.c` and runs them, under the preload
-//! unless told otherwise, and under watch: what hangs is judged from outside (`watchdog`).
+//! [--storm fork|signal|cancel|all|fresh]`: compiles `stress/*.c` and runs them, on furwock by
+//! default, under the watchdog, which judges hangs from outside.
 //!
 //! `--storm fresh` runs new objects instead of a mix (`src/fresh`): the crate's types and pthread's
-//! by turns, or with `--face crate|pthread` one of them; pthread's alone on glibc.
+//! by turns, or with `--face crate|pthread` one of them; on glibc only pthread's.
 
 use furwock_conformance::fresh::{self, Face, Plan};
 use furwock_conformance::program::kill_group;
@@ -19,18 +19,18 @@ use std::time::{Duration, SystemTime};
 const SUBJECTS: [&str; 8] =
     ["actors", "barriers", "cancels", "forks", "locks", "rwlocks", "semaphores", "signals"];
 
-/// Those of `stress/stress.c`, and `FRESH`.
+/// The storms of `stress/stress.c`, and `FRESH`.
 const STORMS: [&str; 5] = ["fork", "signal", "cancel", "all", FRESH];
 const FRESH: &str = "fresh";
 
 /// `STUCK_S` of `stress/stress.h`.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// A run of one face. Then a new process begins, in which no reader slots are lost yet, with the
-/// next seed.
+/// The longest run of one face. Then a new process begins, in which no reader slots are lost yet,
+/// with the next seed.
 const MOST_SECONDS: u64 = 120;
 
-/// The first argument of a process that is to be one face.
+/// The first argument of a process that runs one face.
 const BE: &str = "--be";
 
 struct Options {
@@ -145,7 +145,7 @@ fn run(mut command: Command, bound: Duration) -> u8 {
     command.process_group(0).stderr(Stdio::piped());
     command.env(HARD_LIMIT, hard_limit_s(bound).to_string());
     let die_with_us = || {
-        // SAFETY: no memory is touched. A signal of the terminal's reaches this process only.
+        // SAFETY: no memory is touched. (A signal from the terminal reaches the parent only.)
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
         Ok(())
     };

@@ -1,13 +1,14 @@
 //! furwock's two faces with futex(2)'s signature.
 
+use super::kernel::copy_readable;
 use super::{Futex, FutexCall, Kernel, PRIVATE_U32, Waitv, WaitvCall};
 use furwock::linux;
 
-/// For programs that believe they call the kernel: everything as there.
+/// For programs that believe they call the kernel: all is as there.
 #[derive(Debug)]
 pub struct SystemCall;
 
-/// For callers who chose furwock: more sizes of words, and more words in one wait.
+/// For callers that chose furwock: there are more sizes of words, and more words in one wait.
 #[derive(Debug)]
 pub struct Library;
 
@@ -76,20 +77,15 @@ impl Futex for Library {
 const SIZE: u32 = 3;
 const MOST_IN_KERNEL: usize = 128;
 
-/// Whether it is a call that the library offers and the kernel doesn't: many words, or private ones
-/// of other sizes. There, nothing is to be compared.
+/// Whether the library offers this call and the kernel doesn't: many words, or private ones of
+/// other sizes. Then there is nothing to compare.
 fn extends(waiters: *const Waitv, count: u32) -> bool {
     let count = count as usize;
     if count > MOST_IN_KERNEL {
         return true;
     }
     let mut copies = [Waitv::default(); MOST_IN_KERNEL];
-    let length = count * size_of::<Waitv>();
-    let local = libc::iovec { iov_base: copies.as_mut_ptr().cast(), iov_len: length };
-    let remote = libc::iovec { iov_base: waiters.cast_mut().cast(), iov_len: length };
-    // SAFETY: the kernel copies into `copies` what can be read.
-    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    let readable = usize::try_from(copied).unwrap_or(0) / size_of::<Waitv>();
+    let readable = copy_readable(waiters, &mut copies[..count]);
     copies[..readable].iter().any(|waiter| {
         waiter.flags & !SIZE == PRIVATE_U32 & !SIZE && waiter.flags & SIZE != PRIVATE_U32 & SIZE
     })

@@ -1,4 +1,4 @@
-//! Random programs. Of what `prop_oneof` offers, the first is the simplest.
+//! Random programs. The first of `prop_oneof`'s choices is the simplest.
 
 use super::PRIVATE_U32;
 use super::places::{At, WORDS};
@@ -12,7 +12,7 @@ const PRIVATE: i32 = libc::FUTEX_PRIVATE_FLAG;
 const REALTIME: i32 = libc::FUTEX_CLOCK_REALTIME;
 const ANY: u32 = u32::MAX;
 
-/// A program. One of many has deadlines that pass while it runs: they take their time.
+/// A program. Few have deadlines that pass while they run, because those take time.
 pub(super) fn program() -> impl Strategy<Value = Program> {
     prop_oneof![
         60 => vec(step(Just(Time::Short).boxed()), 1..=MOST_STEPS),
@@ -90,7 +90,7 @@ fn entry() -> impl Strategy<Value = Entry> {
         120 => Just((0, PRIVATE_U32, 0)),
         1 => Just((1, PRIVATE_U32, 0)),
         1 => Just((0, PRIVATE_U32, 1)),
-        // Sizes that aren't 32 bits, and a flag that there isn't.
+        // Sizes other than 32 bits, and an unknown flag.
         1 => prop_oneof![Just(0x80u32), Just(0x81), Just(0x83), Just(0xc2)]
             .prop_map(|flags| (0, flags, 0)),
     ];
@@ -144,7 +144,7 @@ fn wake_op() -> impl Strategy<Value = Step> {
     })
 }
 
-/// `FUTEX_OP(op, oparg, cmp, cmparg)`: five operations and six comparisons, and what isn't one.
+/// `FUTEX_OP(op, oparg, cmp, cmparg)`: five operations, six comparisons, and unknown ones.
 fn encoded() -> impl Strategy<Value = u32> {
     let op = prop_oneof![20 => 0..5u32, 1 => 5..8u32];
     let shift = prop_oneof![4 => Just(0), 1 => Just(8u32)];
@@ -155,8 +155,8 @@ fn encoded() -> impl Strategy<Value = u32> {
     })
 }
 
-/// Those on priority-inheriting words that don't block: what they make of plain waiters. The words
-/// hold the calling thread's id then, or that of some other process.
+/// Priority-inheriting operations that don't block, beside plain waiters. The words hold the
+/// calling thread's id then, or that of some other process.
 fn inheriting() -> impl Strategy<Value = Step> {
     let op = prop_oneof![
         3 => Just(libc::FUTEX_TRYLOCK_PI),
@@ -169,7 +169,7 @@ fn inheriting() -> impl Strategy<Value = Step> {
     })
 }
 
-/// Calls of which none succeeds, or that are unusual otherwise.
+/// Calls that fail, or are unusual otherwise.
 fn odd(time: impl Strategy<Value = Time>) -> impl Strategy<Value = Step> {
     let flags = prop_oneof![Just(PRIVATE), Just(PRIVATE | REALTIME)];
     let op = prop_oneof![

@@ -1,12 +1,12 @@
-//! Looks for a program that two implementations run differently, and makes it small.
+//! Looks for a program that two implementations run differently, and reduces it.
 
 use super::generate::program;
 use super::places::{At, WORDS};
 use super::run::{Did, Outcome, Stage, WORKERS};
 use super::step::{Program, Step};
 use super::{Futex, last_words};
+use crate::seeds::runner;
 use proptest::strategy::{Strategy, ValueTree};
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::fmt;
 use std::mem;
 use std::time::{Duration, Instant};
@@ -25,18 +25,18 @@ pub struct Hunt {
     pub wakes: Wakes,
 }
 
-/// What to make of a call that wakes one wait on many words by two of them: by a word that it
-/// names twice, or by both words of a `FUTEX_WAKE_OP`. The kernel counts it twice and says that the
-/// last of the words was woken; another may spend the second wake on somebody else.
+/// How to judge a call that wakes one wait on many words by two of them: by a word that the wait
+/// names twice, or by both words of a `FUTEX_WAKE_OP`. The kernel counts it twice and reports the
+/// last of the words as woken; another implementation may spend the second wake on another waiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wakes {
-    /// That all must do as the first.
+    /// Both must do the same.
     AllCount,
-    /// That anything may happen from there on, except that somebody can't be woken any more.
+    /// Anything may happen from there on, but each waiter must still be reachable by a wake.
     OneForEachWait,
 }
 
-/// What was run.
+/// What has been run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
     /// Programs.
@@ -45,7 +45,7 @@ pub struct Tally {
     pub steps: u64,
     /// Calls that slept.
     pub slept: u64,
-    /// Calls that somebody else's step ended.
+    /// Calls that another thread's step ended.
     pub woken: u64,
     /// Programs that weren't compared to their end, for `Wakes::OneForEachWait`.
     pub cut: u64,
@@ -112,7 +112,7 @@ impl Hunt {
             differ = smaller.is_some();
             found = smaller.unwrap_or(found);
         }
-        // What had to stay while others were there may have become superfluous.
+        // A step that was needed beside others may have become superfluous.
         let mut without = 0;
         while without < found.program.len() {
             let mut program = found.program.clone();
@@ -124,13 +124,6 @@ impl Hunt {
         }
         found
     }
-}
-
-fn runner(seed: u64) -> TestRunner {
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let config = Config { failure_persistence: None, ..Config::default() };
-    TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes))
 }
 
 fn run(stage: &mut Stage, one: &'static dyn Futex, seed: u64, program: &Program) -> Outcome {
@@ -169,8 +162,8 @@ impl Wakes {
     }
 }
 
-/// The first step that woke more waits than threads, or that may have moved what it had woken by
-/// another word.
+/// The first step that woke more waits than threads, or may have moved a waiter that it had woken
+/// by another word.
 fn first_double(program: &Program, outcome: &Outcome) -> Option<usize> {
     let mut words = [0; WORDS];
     let mut on_many = [false; WORKERS];
@@ -252,7 +245,7 @@ impl fmt::Display for Disagreement {
         }
         for (name, outcome) in &self.outcomes {
             if !outcome.forgotten.is_empty() {
-                writeln!(f, "    ! {name}: nobody can wake threads {:?}", outcome.forgotten)?;
+                writeln!(f, "    ! {name}: no wake reaches threads {:?}", outcome.forgotten)?;
             }
         }
         Ok(())

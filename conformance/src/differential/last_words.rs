@@ -3,13 +3,13 @@
 use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// No program takes as long.
+/// A program that takes longer hangs.
 const LIMIT_SECONDS: u32 = 60;
 
 static SEED: AtomicU64 = AtomicU64::new(0);
 
-/// From now on a deadly signal says which program was running. Once in a process, and before the
-/// engine has put its own handler before this one.
+/// From now on the handler of a deadly signal names the running program. To be called before the
+/// engine puts its own handler before this one.
 pub(super) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(install);

@@ -1,8 +1,8 @@
-//! One random program of futex calls after another, run on the kernel and on the engine, each step
-//! alone, so that there is one right outcome; whatever a caller can observe must be the same.
+//! Random programs of futex calls, run on the kernel and on the engine one step at a time, so that
+//! there is one right outcome: all that a caller can observe must be the same.
 //!
 //! A program is a list of steps: a store, or a call of futex(2) or futex_waitv(2), on a few words.
-//! Calls that may block are made by idle workers. After each step everybody has either returned or
+//! Idle workers make the calls that may block. After each step each worker has either returned or
 //! sleeps; at the end all are woken one by one, which shows in what order they queued.
 
 mod engine;
@@ -53,9 +53,9 @@ pub struct WaitvCall {
     pub clock: libc::clockid_t,
 }
 
-/// An implementation of futex(2) and futex_waitv(2). What fails gives its errno.
+/// An implementation of futex(2) and futex_waitv(2). Errors are errnos.
 pub trait Futex: Sync {
-    /// What to call it.
+    /// Its name in reports.
     fn name(&self) -> &'static str;
 
     /// futex(2).

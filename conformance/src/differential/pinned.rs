@@ -4,7 +4,7 @@ use super::places::At;
 use super::step::{Call, Entry, Program, Step, Time, Value, Vector};
 use super::{PRIVATE_U32, generate};
 
-/// Each with what it is about.
+/// The programs, each with its subject.
 pub fn pinned() -> [(&'static str, Program); 3] {
     let expiring =
         |to| vec![wait(At::Word(0), Time::Soon), requeue(At::Word(0), to), Step::Expire, wake(to)];
@@ -16,7 +16,7 @@ pub fn pinned() -> [(&'static str, Program); 3] {
                 requeue(At::Word(0), At::Null),
                 requeue(At::Word(2), At::Null),
                 wake(At::Word(1)),
-                // Whatever the first wait left behind must not be found by the next.
+                // A node that the first wait left behind must not be found by the next.
                 wait_many(&[3]),
                 wake(At::Null),
             ],

@@ -19,9 +19,9 @@ const STRIDE: usize = 64;
 pub enum At {
     /// A word.
     Word(usize),
-    /// So many bytes into a word.
+    /// This many bytes into a word.
     Inside(usize, usize),
-    /// Aligned, but no memory that could be read.
+    /// Aligned, but not readable.
     Nowhere,
     /// Null.
     Null,
@@ -29,19 +29,19 @@ pub enum At {
 
 /// Words, and an address that can't be read.
 ///
-/// No two of them share a bucket of the kernel's table: there, a waiter that is requeued within its
-/// bucket keeps its place, and queues before waiters that came to the other word earlier.
+/// No two of them share a bucket of the kernel's table: a waiter that is requeued within its bucket
+/// keeps its place, before waiters that came to the other word earlier.
 pub(super) struct Places {
     words: [&'static AtomicU32; WORDS],
     nowhere: *mut u32,
 }
 
 impl Places {
-    /// Chooses them, with two idle workers' help.
+    /// Chooses them, with the help of two idle workers.
     pub(super) fn choose(workers: &mut [Worker]) -> Self {
         let [first, second, ..] = workers else { panic!("two workers are needed") };
-        // More buckets than that it has for a few threads, and no change of their number hereafter;
-        // an older kernel has more for all and refuses.
+        // The kernel gives a few threads fewer buckets than these. It doesn't change a number that
+        // was set. An older kernel has one table for all processes, and refuses.
         const SET_SLOTS: libc::c_ulong = 1;
         const PR_FUTEX_HASH: i32 = 78;
         // SAFETY: no pointers.
@@ -74,7 +74,7 @@ impl Places {
         }
     }
 
-    /// Every address that somebody may be queued at.
+    /// Every address at which a waiter may be queued.
     pub(super) fn all() -> impl Iterator<Item = At> {
         (0..WORDS).map(At::Word).chain([At::Nowhere, At::Null])
     }
@@ -129,13 +129,13 @@ fn at(page: *mut u8, n: usize) -> *mut u32 {
 struct Probe<'w> {
     first: &'w mut Worker,
     second: &'w mut Worker,
-    /// Where the workers wait before they are moved: some of the addresses can't be waited at.
+    /// Where the workers wait before they are moved: at some of the addresses no thread can wait.
     helper: *mut u32,
 }
 
 impl Probe<'_> {
-    /// Queues one at `a`, then one at `b`, and moves the first to `b`: if it keeps its place, it is
-    /// woken first.
+    /// Queues one waiter at `a`, then one at `b`, and moves the first to `b`. If it keeps its
+    /// place, it is woken first.
     fn collide(&mut self, a: *mut u32, b: *mut u32) -> bool {
         self.queue(true, a);
         self.queue(false, b);

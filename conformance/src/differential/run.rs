@@ -1,4 +1,4 @@
-//! Runs a program and writes down what can be observed.
+//! Runs a program and records what can be observed.
 
 use super::Futex;
 use super::places::{At, Places, WORDS};
@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 pub(super) const WORKERS: usize = 6;
 
-/// How long to wait for what should happen at once: so long, and so many turns of the processor
-/// that all share, which a busy machine may take longer to give.
+/// How long to wait for something that should happen at once: at least this time, and this many
+/// turns on the processor that all threads share, which take longer on a busy machine.
 struct Patience {
     start: Instant,
     turns: u32,
@@ -42,7 +42,7 @@ impl Patience {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub(super) lines: Vec<Line>,
-    /// Workers that slept on when everybody had been woken.
+    /// Workers that slept on after all words had been woken.
     pub(super) forgotten: Vec<usize>,
 }
 
@@ -50,15 +50,15 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) did: Did,
-    /// The workers whose calls returned, with what.
+    /// The workers whose calls returned, with their results.
     pub(super) ended: Vec<(usize, Result<i64, i32>)>,
     pub(super) words: [u32; WORDS],
 }
 
-/// What the step itself came to.
+/// The outcome of the step itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Did {
-    /// It isn't a call, or nobody was idle to make it.
+    /// It isn't a call, or no worker was idle to make it.
     Nothing,
     /// The call returned.
     Returned(Result<i64, i32>),
@@ -66,27 +66,27 @@ pub(super) enum Did {
     Waits(usize),
     /// This worker neither returns nor sleeps.
     Spins(usize),
-    /// At the end, one was to be woken here.
+    /// At the end, a wake of one waiter here returned this.
     Drained(At, Result<i64, i32>),
 }
 
-/// Workers and words. One at a time in a process: programs also queue waiters at null, which there
-/// is only one of.
+/// Workers and words. A process has one at a time: programs queue waiters at null, too, and there
+/// is only one null.
 pub struct Stage {
     places: Places,
     workers: Vec<Worker>,
-    /// By when those that wait until `Time::Soon` return by themselves.
+    /// When waits until `Time::Soon` return by themselves.
     soon: [Option<Instant>; WORKERS],
     _alone: MutexGuard<'static, ()>,
 }
 
 static ALONE: Mutex<()> = Mutex::new(());
 
-/// A deadline passed before all that was to happen before it had happened.
+/// A deadline passed before the steps that had to come first.
 struct TooLate;
 
 impl Stage {
-    /// Sets it up, on one processor: there a worker runs when its master yields, and a woken worker
+    /// Sets it up, on one processor: a worker runs there when its master yields, and a woken worker
     /// is runnable when the wake returns.
     pub fn new() -> Self {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,7 +145,7 @@ impl Stage {
         }
     }
 
-    /// Calls what doesn't block.
+    /// Makes a call that doesn't block.
     fn call(&mut self, implementation: &'static dyn Futex, call: &Raw) -> (Did, Ended) {
         // SAFETY: the operations that write do so to words of the stage.
         let result = unsafe { call.perform(implementation) };
@@ -156,7 +156,7 @@ impl Stage {
         (Did::Returned(result), ended)
     }
 
-    /// Has the first idle worker call what may block.
+    /// Lets the first idle worker make a call that may block.
     fn wait(
         &mut self,
         implementation: &'static dyn Futex,
@@ -213,7 +213,7 @@ impl Stage {
         ended
     }
 
-    /// Who has returned already.
+    /// The workers that have returned already.
     fn collect(&mut self) -> Ended {
         let workers = self.workers.iter_mut().enumerate();
         workers.filter_map(|(index, worker)| Some((index, worker.returned()?))).collect()
@@ -230,7 +230,7 @@ impl Stage {
         in_time
     }
 
-    /// Waits until those have returned who can by themselves.
+    /// Waits until all workers have returned that can by themselves.
     fn expire(&mut self) -> Ended {
         let Some(last) = self.soon.iter().flatten().max().copied() else { return Vec::new() };
         thread::sleep(last.saturating_duration_since(Instant::now()));
@@ -248,7 +248,7 @@ impl Stage {
         ended
     }
 
-    /// Wakes everybody, one by one.
+    /// Wakes all waiters, one by one.
     fn drain(&mut self, implementation: &'static dyn Futex, lines: &mut Vec<Line>) {
         for at in Places::all() {
             while self.workers.iter().any(|worker| !worker.is_idle()) {
@@ -276,7 +276,7 @@ impl Stage {
         }
     }
 
-    /// Leaves those to themselves who didn't return, and starts others in their places.
+    /// Gives up the workers that didn't return, and starts others in their places.
     fn replace_forgotten(&mut self) -> Vec<usize> {
         let mut forgotten = Vec::new();
         for (index, worker) in self.workers.iter_mut().enumerate() {

@@ -26,7 +26,7 @@ pub enum Step {
     Futex(Call),
     /// Calls futex_waitv(2).
     Waitv(Vector),
-    /// Lets the deadlines of all who wait until `Time::Soon` pass.
+    /// Lets all deadlines of `Time::Soon` pass.
     Expire,
 }
 
@@ -67,7 +67,7 @@ pub struct Entry {
 /// A value to expect or to give.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Value {
-    /// What the first word holds at that moment.
+    /// The first word's value at that moment.
     Held,
     /// This.
     Is(u32),
@@ -82,9 +82,9 @@ pub enum Time {
     Zero,
     /// One nanosecond ago, or in one nanosecond if relative.
     Past,
-    /// So soon that nothing else happens before.
+    /// Before anything else happens.
     Short,
-    /// Late enough for other steps to happen before.
+    /// After other steps.
     Soon,
     /// An hour away.
     Far,
@@ -173,7 +173,7 @@ impl Value {
 }
 
 impl Time {
-    /// Whether a wait ends without anybody's help, at once.
+    /// Whether a wait ends by itself, at once.
     pub(super) fn ends_at_once(self) -> bool {
         matches!(self, Time::Zero | Time::Past | Time::Short)
     }
@@ -204,7 +204,7 @@ impl Time {
     }
 }
 
-/// The time of `clock`; zero for one that there isn't.
+/// The time of `clock`; zero if there is no such clock.
 fn now(clock: libc::clockid_t) -> Duration {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec.

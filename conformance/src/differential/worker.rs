@@ -18,7 +18,7 @@ pub(super) struct Worker {
     shared: Arc<Shared>,
     /// `/proc/self/task/TID/syscall`: the call that it sleeps in.
     sleeps_in: File,
-    /// The call that it is in. Freed by the thread that made it: a worker that met another in the
+    /// The call that it is in. The master frees it: a worker that met another thread in the
     /// allocator would seem to wait.
     job: Option<Box<Job>>,
     thread: Option<JoinHandle<()>>,
@@ -26,8 +26,7 @@ pub(super) struct Worker {
 
 /// What the worker and its master share. No locks, for the same reason.
 struct Shared {
-    /// What the worker sleeps on while idle: not a futex, so that only a waiting worker sleeps in
-    /// futex(2).
+    /// An idle worker sleeps on this. It isn't a futex, so that only waits sleep in futex(2).
     doorbell: File,
     job: AtomicPtr<Job>,
     done: AtomicBool,
@@ -40,7 +39,7 @@ struct Job {
     call: Raw,
 }
 
-/// What a worker is seen to do.
+/// What a look at a worker shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Seen {
     /// It has returned with this.
@@ -57,7 +56,7 @@ impl Worker {
         let doorbell = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
         assert!(doorbell >= 0, "an eventfd can be had");
         let shared = Arc::new(Shared {
-            // SAFETY: just made, and nobody else's.
+            // SAFETY: just made, and owned by nothing else.
             doorbell: unsafe { File::from_raw_fd(doorbell) },
             job: AtomicPtr::default(),
             done: AtomicBool::new(false),
@@ -82,7 +81,7 @@ impl Worker {
         self.job.is_none()
     }
 
-    /// Has an idle worker make a call.
+    /// Lets an idle worker make a call.
     pub(super) fn give(&mut self, implementation: &'static dyn Futex, call: Raw) {
         let mut job = Box::new(Job { implementation, call });
         self.shared.done.store(false, Ordering::Relaxed);
@@ -131,7 +130,7 @@ impl Drop for Worker {
             self.ring(ptr::null_mut());
             let _ = self.thread.take().map(JoinHandle::join);
         } else {
-            // Nobody can wake it, but it may still use this.
+            // No wake reaches it, but it may still use the job.
             mem::forget(self.job.take());
         }
     }

@@ -1,30 +1,31 @@
 //! Implementations with one fault each, which the comparison must find.
 
+use super::kernel::copy_readable;
 use super::{Futex, FutexCall, Kernel, WaitvCall};
 use std::sync::atomic::AtomicU32;
 
 /// What is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Wakes those first that came last.
+    /// Wakes the last waiters first.
     WakesLast,
-    /// Says one more than it woke.
+    /// Returns one more than it woke.
     CountsOneMore,
     /// Wakes one more than asked.
     WakesOneMore,
-    /// Wakes nobody where the kernel wakes one: for a count of 0.
-    WakesNobodyForZero,
+    /// Wakes no waiter where the kernel wakes one: for a count of 0.
+    WakesNoneForZero,
     /// Waits although the word holds something else.
     MissesMismatch,
     /// Wakes any waiter, whatever the bits.
     ForgetsBitset,
-    /// Moves waiters before those that queue there already.
+    /// Moves waiters before those that are queued there already.
     MovesToFront,
-    /// Moves waiters to where nobody finds them.
+    /// Moves waiters to another word.
     LosesMoved,
     /// Says that the first word of many was woken, whichever it was.
     NamesFirst,
-    /// Takes a deadline that is a valid timespec for one that isn't there.
+    /// Ignores a deadline that is a valid timespec.
     ForgetsDeadline,
     /// Takes a priority-inheriting lock past plain waiters of its word.
     LocksBesideWaiters,
@@ -90,11 +91,12 @@ impl Futex for Wrong {
         match self.0 {
             Fault::WakesLast if wake => return wake_last(uaddr, val.cast_signed()),
             Fault::WakesOneMore if wake => call.val = val.wrapping_add(1),
-            Fault::WakesNobodyForZero if wake && val == 0 && aligned => return Ok(0),
+            Fault::WakesNoneForZero if wake && val == 0 && aligned => return Ok(0),
             Fault::MissesMismatch if wait && aligned => {
                 // A word that can't be read gives EFAULT as before.
-                // SAFETY: reads a word if there is one.
-                call.val = unsafe { peek(uaddr) }.unwrap_or(val);
+                let mut held = [val];
+                copy_readable(uaddr, &mut held);
+                call.val = held[0];
             }
             Fault::ForgetsBitset if op == libc::FUTEX_WAKE_BITSET | PRIVATE && val3 != 0 => {
                 call.val3 = u32::MAX;
@@ -132,23 +134,13 @@ impl Futex for Wrong {
     }
 }
 
-/// What a word holds, unless it can't be read.
-unsafe fn peek(word: *mut u32) -> Option<u32> {
-    let mut value = 0u32;
-    let local = libc::iovec { iov_base: (&raw mut value).cast(), iov_len: 4 };
-    let remote = libc::iovec { iov_base: word.cast(), iov_len: 4 };
-    // SAFETY: the kernel copies four bytes, or says that it can't.
-    let copied = unsafe { libc::process_vm_readv(libc::getpid(), &local, 1, &remote, 1, 0) };
-    (copied == 4).then_some(value)
-}
-
 impl Fault {
     /// All of them.
     pub const ALL: [Self; 11] = [
         Fault::WakesLast,
         Fault::CountsOneMore,
         Fault::WakesOneMore,
-        Fault::WakesNobodyForZero,
+        Fault::WakesNoneForZero,
         Fault::MissesMismatch,
         Fault::ForgetsBitset,
         Fault::MovesToFront,

@@ -1,13 +1,13 @@
 //! What is called, and with what.
 
-use super::ground::{Ground, NOBODY, PAGE, Spot};
+use super::ground::{Ground, NO_THREAD, PAGE, Spot};
 use crate::differential::{Futex, FutexCall, PRIVATE_U32, Waitv, WaitvCall};
+use crate::seeds::runner;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use std::ptr;
 
-/// One call. None waits for longer than a moment: where an expected value is right, the timeout
+/// One call. No call waits for longer than a moment: where the expected value is right, the timeout
 /// has passed or is invalid.
 #[derive(Clone, Debug)]
 pub struct Case(Kind);
@@ -38,7 +38,7 @@ enum Fourth {
 #[derive(Clone, Debug)]
 enum Waiters {
     At(Spot),
-    /// So many bytes of them lie where nothing can be read.
+    /// The last `beyond` bytes of them aren't readable.
     Given {
         entries: Vec<Entry>,
         beyond: usize,
@@ -57,7 +57,7 @@ struct Entry {
 const FLAGS: i32 = libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME;
 const PAST: Fourth = Fourth::Timeout(0, 1);
 const NONE: Fourth = Fourth::At(Spot::Null);
-const OTHER: Value = Value::Is(NOBODY + 1);
+const OTHER: Value = Value::Is(NO_THREAD + 1);
 
 /// Operations that sleep as long as the word holds what is expected.
 fn waits(op: i32) -> bool {
@@ -72,7 +72,7 @@ impl Fourth {
             Fourth::Timeout(seconds, nanos) => {
                 seconds < 0 || (seconds == 0 && !(4..1_000_000_000).contains(&nanos))
             }
-            // All zero, or not to be read; but at the word there is one, of an hour.
+            // All zeroes, or not readable; but the word, read as a timespec, is an hour.
             Fourth::At(spot) => {
                 matches!(spot, Spot::Free | Spot::Barred | Spot::Gone | Spot::ReadOnly | Spot::Edge)
                     || matches!(spot, Spot::Address(_))
@@ -118,7 +118,7 @@ impl Case {
                     uaddr2: ground.address(*at2).cast(),
                     val3: given(*value3, held),
                 };
-                // SAFETY: what is written is the ground's, and nobody else uses that.
+                // SAFETY: only the ground is written, and nothing else uses that.
                 unsafe { user.futex(call) }
             }
             Kind::Waitv { waiters, count, flags, timeout, clock } => {
@@ -185,10 +185,7 @@ pub fn grid() -> Vec<Case> {
 
 /// `count` others.
 pub fn random(seed: u64, count: usize) -> Vec<Case> {
-    let mut bytes = [0; 32];
-    bytes[..8].copy_from_slice(&seed.to_le_bytes());
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
-    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let mut runner = runner(seed);
     let strategy = prop_oneof![3 => futex(), 1 => waitv()];
     let tree = |_| strategy.new_tree(&mut runner).expect("nothing is filtered");
     (0..count).map(tree).map(|tree| Case::new(tree.current())).collect()

@@ -1,4 +1,4 @@
-//! Runs cases in children, and finds out what became of them.
+//! Runs cases in children, and judges how they ended.
 
 use super::Case;
 use super::ground::{Ground, both};
@@ -8,7 +8,7 @@ use std::io::Error;
 use std::ptr;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-/// More than one child's cases take together.
+/// Longer than all cases of a child take.
 const LIMIT_SECONDS: u32 = 60;
 
 /// A case that two implementations treat differently, or that ended the process.
@@ -118,7 +118,7 @@ fn in_a_child(run: impl FnOnce()) -> i32 {
         unsafe { libc::_exit(i32::from(ran.is_err())) };
     }
     let mut status = 0;
-    // SAFETY: a child of this process, which nobody else waits for.
+    // SAFETY: a child of this process that nothing else waits for.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     status
 }

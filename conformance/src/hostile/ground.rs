@@ -1,21 +1,21 @@
-//! Memory of every kind.
+//! Memory of every kind, for operands.
 
 use crate::differential::{Futex, FutexCall, Kernel, Waitv};
 use std::ptr;
 
 pub(super) const PAGE: usize = 4096;
 
-/// A thread id that there isn't: it is above the most that the kernel gives.
-pub(super) const NOBODY: u32 = 0x3fff_fff0;
+/// The id of no thread: the kernel's are below it.
+pub(super) const NO_THREAD: u32 = 0x3fff_fff0;
 
 /// Where an operand may lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Spot {
-    /// A word that holds `NOBODY`.
+    /// A word that holds `NO_THREAD`.
     Word,
     /// A word that holds 0.
     Free,
-    /// So many bytes into a word.
+    /// This many bytes into a word.
     Inside(usize),
     /// The last bytes before a page that can't be read: fewer than are needed.
     Edge,
@@ -83,7 +83,7 @@ impl Ground {
         };
         for user in users {
             let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-            // SAFETY: one waits for no time at all, one wakes nobody.
+            // SAFETY: one waits for no time, one wakes no waiter.
             let results = unsafe {
                 (user.futex(call(wait, 0, &zero)), user.futex(call(wake, 1, ptr::null())))
             };
@@ -113,7 +113,7 @@ impl Ground {
 
     /// What a word at the spot holds; 0 if there is none.
     pub(super) fn held(spot: Spot) -> u32 {
-        if spot == Spot::Word { NOBODY } else { 0 }
+        if spot == Spot::Word { NO_THREAD } else { 0 }
     }
 
     /// Stores what it holds at first.
@@ -121,7 +121,7 @@ impl Ground {
         // SAFETY: the first page is this value's own, and no other thread runs.
         unsafe {
             ptr::write_bytes(self.pages, 0, PAGE);
-            self.address(Spot::Word).cast::<u32>().write(NOBODY);
+            self.address(Spot::Word).cast::<u32>().write(NO_THREAD);
         }
     }
 

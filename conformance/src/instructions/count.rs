@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-/// Repetitions in the shorter of two calls: the longer has twice as many, and what it takes longer
-/// is what so many repetitions take.
+/// Repetitions in the shorter of two calls. The longer has twice as many: the difference is the
+/// cost of so many repetitions.
 pub const TIMES: u64 = 1000;
 
-/// The function of `furwock-instructions` that is called so.
+/// The function of `furwock-instructions` that is counted.
 const COUNTED: &str = "furwock_counted";
 
-/// Calls of it for each operation: two of what is around it, and two of both.
+/// Its calls for each operation: two of the code around it, and two of both together.
 const CALLS: usize = 4;
 
 /// A face of furwock takes a second or two.
@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// Instructions of each path: `FACE: NAME`.
 pub type Counts = BTreeMap<String, u64>;
 
-/// What programs see of furwock.
+/// The interfaces of furwock.
 const FACES: [Face; 3] = [
     Face { name: "crate", argument: "crate", file: None },
     Face { name: "C library", argument: "library", file: Some(("furwock-capi", "libfurwock.so")) },
@@ -38,13 +38,13 @@ const FACES: [Face; 3] = [
 
 struct Face {
     name: &'static str,
-    /// What the program calls it.
+    /// Its name in the program's arguments.
     argument: &'static str,
     /// The package that builds it, and what is built.
     file: Option<(&'static str, &'static str)>,
 }
 
-/// Why nothing can be counted here, if so.
+/// The reason why nothing can be counted here, if there is one.
 pub fn obstacle() -> Option<&'static str> {
     let found = Command::new("valgrind").arg("--version").output();
     if !cfg!(target_arch = "x86_64") {
@@ -58,7 +58,7 @@ pub fn obstacle() -> Option<&'static str> {
     }
 }
 
-/// Counts all that `program` goes through; `folder` is for what callgrind writes.
+/// Counts all operations of `program`; callgrind writes to `folder`.
 ///
 /// # Errors
 /// What went wrong.
@@ -72,7 +72,7 @@ pub fn count(program: &Path, folder: &Path) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// What a path is called.
+/// The name of a path.
 pub fn path(face: &str, name: &str) -> String {
     format!("{face}: {name}")
 }
@@ -81,7 +81,7 @@ fn count_face(face: &Face, program: &Path, folder: &Path) -> Result<Vec<(String,
     empty(folder)?;
     let (names, out) = (folder.join("names"), folder.join("counts"));
     let mut command = Command::new("valgrind");
-    // Nothing that the environment says may lead to other paths.
+    // The environment must not lead to other paths.
     command.env_clear().envs(env::var_os("PATH").map(|path| ("PATH", path)));
     command.args(["-q", "--tool=callgrind"]);
     command.arg(format!("--toggle-collect={COUNTED}")).arg(format!("--dump-after={COUNTED}"));
@@ -91,7 +91,7 @@ fn count_face(face: &Face, program: &Path, folder: &Path) -> Result<Vec<(String,
     let (status, says) = run_to_end(command, LIMIT);
     let says = says.trim();
     match status.map_err(|error| error.to_string())? {
-        // The preload says so if it leaves something to glibc. valgrind may have its own remarks.
+        // The preload prints a line if it leaves something to glibc; valgrind may print its own.
         Some(status) if status.success() && !says.contains("furwock: ") => {}
         Some(status) => return Err(format!("{status}: {says}")),
         None => return Err(format!("still running after {} s; {says}", LIMIT.as_secs())),
@@ -103,9 +103,9 @@ fn count_face(face: &Face, program: &Path, folder: &Path) -> Result<Vec<(String,
     operations.map(|(name, totals)| Ok((name.to_owned(), each(name, totals)?))).collect()
 }
 
-/// What one repetition takes without what is around it.
+/// The cost of one repetition, without the code around it.
 fn each(name: &str, totals: &[u64]) -> Result<u64, String> {
-    // How much longer each second call takes.
+    // The difference between a call and the one with twice the repetitions.
     let [around, with_it] =
         [0, 2].map(|shorter| totals[shorter + 1].saturating_sub(totals[shorter]));
     let own = with_it.saturating_sub(around);

@@ -1,5 +1,5 @@
-//! What docs/instruction-counts.txt states: a line `FACE: NAME COUNT` for each path. Lines that are
-//! empty or begin with `#` say nothing.
+//! The counts that docs/instruction-counts.txt states: a line `FACE: NAME COUNT` for each path.
+//! Empty lines and those that begin with `#` are skipped.
 
 use super::count::{Counts, path};
 

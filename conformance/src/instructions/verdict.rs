@@ -4,17 +4,17 @@ use super::count::Counts;
 use super::stated::{FILE, Stated, line};
 use std::fmt;
 
-/// How much more or less than stated is no matter, in percent.
+/// A count may differ from the stated one by so many percent.
 const SLACK: u64 = 5;
 
-/// The paths whose stated counts don't hold any more.
+/// The paths with stated counts that no longer hold.
 #[derive(Debug, Default)]
 pub struct Verdict {
     paths: usize,
     grown: Vec<Finding>,
     shrunk: Vec<Finding>,
     unstated: Vec<Finding>,
-    /// Stated, but counted no more.
+    /// Paths that are stated, but no longer counted.
     gone: Vec<String>,
 }
 
@@ -22,7 +22,7 @@ pub struct Verdict {
 struct Finding {
     path: String,
     counted: u64,
-    /// 0 if nothing is.
+    /// 0 if none is stated.
     stated: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Looks at all threads of what is stuck, for a while, and says what it saw.
+//! Looks at all threads of a stuck process for a while, and reports what it saw.
 
 use super::judge::{Cause, Fault, cause, verdict};
 use super::task::{Call, GROUP, Look, PARENT, call_name, stat_fields};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 const LOOKS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What gdb may take. (It reads the symbols of all libraries.)
+/// How long gdb may take: it reads the symbols of all libraries.
 const GDB_SECONDS: &str = "20";
 
 /// Lines of a thread's stack.
@@ -20,19 +20,19 @@ const FRAMES: &str = "24";
 
 /// What is stuck.
 #[derive(Clone, Debug)]
-pub enum Whom {
-    /// A process, all that it started, and its process group.
+pub enum Subject {
+    /// A process, those that it started, and its process group.
     Process(u32),
-    /// These threads of a process, and such processes that it started as are older than that.
+    /// These threads of a process, and the older processes that it started.
     Threads {
         /// The process.
         pid: u32,
         /// Its threads.
         tids: Vec<u32>,
-        /// Younger ones can't be what was waited for.
+        /// Younger processes can't be what the threads wait for.
         children_older_than: Duration,
     },
-    /// This process without the calling thread, and all that it started.
+    /// This process without the calling thread, and the processes that it started.
     Own,
 }
 
@@ -51,10 +51,13 @@ struct Seen {
 }
 
 /// Looks for about a second.
-pub fn examine(whom: &Whom) -> Examination {
+pub fn examine(subject: &Subject) -> Examination {
     let start = Instant::now();
-    let mut threads: Vec<_> =
-        whom.threads().into_iter().map(|(pid, tid)| Seen { pid, tid, looks: Vec::new() }).collect();
+    let mut threads: Vec<_> = subject
+        .threads()
+        .into_iter()
+        .map(|(pid, tid)| Seen { pid, tid, looks: Vec::new() })
+        .collect();
     for look in 0..LOOKS {
         if look != 0 {
             thread::sleep(PAUSE);
@@ -66,19 +69,19 @@ pub fn examine(whom: &Whom) -> Examination {
     Examination { threads, window_ns: start.elapsed().as_nanos() as u64 }
 }
 
-impl Whom {
+impl Subject {
     fn threads(&self) -> Vec<(u32, u32)> {
         let of = |pid: u32| threads_of(pid).into_iter().map(move |tid| (pid, tid));
         match self {
-            Whom::Process(pid) => family(*pid).into_iter().chain([*pid]).flat_map(of).collect(),
-            Whom::Threads { pid, tids, children_older_than } => {
+            Subject::Process(pid) => family(*pid).into_iter().chain([*pid]).flat_map(of).collect(),
+            Subject::Threads { pid, tids, children_older_than } => {
                 let old = |pid: &u32| {
                     Look::at(*pid, *pid).is_some_and(|look| look.age > *children_older_than)
                 };
                 let own = tids.iter().map(|tid| (*pid, *tid));
                 own.chain(family(*pid).into_iter().filter(old).flat_map(of)).collect()
             }
-            Whom::Own => {
+            Subject::Own => {
                 let pid = std::process::id();
                 // SAFETY: no arguments.
                 let own = unsafe { libc::gettid() } as u32;
@@ -127,17 +130,18 @@ impl Examination {
         self.threads.iter().map(|thread| cause(&thread.looks, self.window_ns))
     }
 
-    /// Whose fault it is.
+    /// What is at fault.
     pub fn fault(&self) -> Fault {
         verdict(self.causes())
     }
 
-    /// What keeps each thread.
+    /// What holds each thread up.
     pub fn kept(&self) -> Vec<(u32, Cause)> {
         self.threads.iter().map(|thread| thread.tid).zip(self.causes()).collect()
     }
 
-    /// A line for each thread that has not ended, and what the kernel shows of its stack.
+    /// A line for each thread that has not ended, and its stack in the kernel where that is
+    /// readable.
     pub fn lines(&self) -> String {
         let mut text = String::new();
         for (thread, cause) in self.threads.iter().zip(self.causes()) {
@@ -148,7 +152,7 @@ impl Examination {
         text
     }
 
-    /// The user's stacks by gdb, if there is one. Stops the processes for a moment.
+    /// The user's stacks from gdb, if it is installed. It stops the processes for a moment.
     pub fn user_stacks(&self) -> String {
         let mut pids: Vec<_> = self.threads.iter().map(|thread| thread.pid).collect();
         pids.dedup();
@@ -211,7 +215,7 @@ fn place(pid: u32, address: u64) -> Option<String> {
     })
 }
 
-/// Frames of Rust's runtime say nothing.
+/// Frames of Rust's runtime, which are left out.
 const RUNTIME: [&str; 3] = [" in std::", " in core::", " in alloc::"];
 
 fn gdb(pid: u32) -> Option<String> {

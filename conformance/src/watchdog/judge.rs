@@ -1,16 +1,16 @@
-//! The rules: what keeps a thread, and whose fault that is.
+//! The rules: what holds a thread up, and what that points to.
 
 use super::task::{Call, Look};
 use std::fmt;
 
-/// What keeps a thread.
+/// What holds a thread up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// It has ended.
     Ended,
-    /// Somebody stopped or traces it.
+    /// It is stopped or traced.
     Stopped,
-    /// It is runnable, and gets no processor or hardly any.
+    /// It is runnable, and gets hardly any time on a processor.
     Starved,
     /// It runs now, but had no processor for more than half of its life.
     Late,
@@ -20,7 +20,7 @@ pub enum Cause {
     InFutex,
     /// It runs.
     Runs,
-    /// It sleeps for moments, and looks again and again.
+    /// It sleeps for moments, and looks in between.
     Naps,
     /// It waits for a process to end.
     ForChild,
@@ -28,19 +28,19 @@ pub enum Cause {
     Elsewhere,
 }
 
-/// Whose fault it is that nothing gets on.
+/// What is at fault when there is no progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The wait may go on.
+    /// The machine: the wait may go on.
     Machine,
-    /// A wakeup was lost, or a lock is broken.
+    /// furwock: a wakeup was lost, or a lock is broken.
     Furwock,
-    /// It waits for something that isn't furwock's.
+    /// The program waits for something that isn't furwock's.
     Program,
 }
 
 impl Cause {
-    /// Whose fault it is if a thread is kept by it; `None` where the answer is with others.
+    /// What is at fault if this holds a thread up; `None` if that depends on other threads.
     pub fn fault(self) -> Option<Fault> {
         match self {
             Cause::Stopped | Cause::Starved | Cause::Late | Cause::InKernel => Some(Fault::Machine),
@@ -60,7 +60,7 @@ impl fmt::Display for Cause {
             Cause::Late => "runs, but had no processor for most of its life",
             Cause::InKernel => "sleeps in the kernel, uninterruptibly",
             Cause::InFutex => "sleeps in a futex wait",
-            Cause::Runs => "runs without getting on",
+            Cause::Runs => "runs without progress",
             Cause::Naps => "looks again and again, and sleeps in between",
             Cause::ForChild => "waits for a process",
             Cause::Elsewhere => "sleeps, not in a futex wait",
@@ -78,10 +78,10 @@ impl fmt::Display for Fault {
     }
 }
 
-/// A thread that is runnable has got on if it ran for more than one part in so many of the time.
+/// A runnable thread makes progress if it runs for more than this part of the time.
 const LEAST_SHARE: u64 = 4;
 
-/// What keeps a thread that was looked at some times within `window_ns`.
+/// What holds a thread up, by several looks within `window_ns`.
 pub fn cause(looks: &[Look], window_ns: u64) -> Cause {
     let (Some(first), Some(last)) = (looks.first(), looks.last()) else { return Cause::Ended };
     let ran = last.run_ns.saturating_sub(first.run_ns);
@@ -100,7 +100,7 @@ fn is_for_time(look: &Look) -> bool {
     matches!(look.call, Call::In { number, .. } if naps.contains(&number))
 }
 
-/// What keeps a thread at one moment, if it doesn't run for long.
+/// What holds a thread up at one moment, if it doesn't run for long.
 fn seen(look: &Look) -> Cause {
     match look.state {
         'Z' | 'X' => Cause::Ended,
@@ -127,7 +127,7 @@ fn is_for_child(look: &Look) -> bool {
     }
 }
 
-/// The one that was seen most often; of equals the one seen last.
+/// The cause that was seen most often; of equals the one seen last.
 fn most_frequent(causes: impl Iterator<Item = Cause>) -> Cause {
     let mut counted: Vec<(Cause, usize)> = Vec::new();
     for cause in causes {
@@ -138,8 +138,8 @@ fn most_frequent(causes: impl Iterator<Item = Cause>) -> Cause {
     counted.into_iter().max_by_key(|(_, count)| *count).map_or(Cause::Ended, |(cause, _)| cause)
 }
 
-/// Whose fault it is that none of the threads gets on, which these keep. One that looks again and
-/// again waits for the others, or for what a lock of furwock's never says.
+/// What is at fault if these hold up all threads. A thread that naps and looks waits for the
+/// others, or for a word that a lock of furwock's never changes.
 pub fn verdict(causes: impl IntoIterator<Item = Cause>) -> Fault {
     let causes: Vec<_> = causes.into_iter().collect();
     let faults: Vec<_> = causes.iter().filter_map(|cause| cause.fault()).collect();

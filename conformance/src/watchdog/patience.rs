@@ -1,13 +1,13 @@
-//! A bound on a wait that asks whose fault it is before it is over.
+//! A bound on a wait, which asks for the cause before it gives up.
 
-use super::examine::{Whom, examine};
+use super::examine::{Subject, examine};
 use super::judge::Fault;
 use std::time::{Duration, Instant};
 
-/// How many times the bound a wait may take, whatever keeps it.
+/// A wait may take so many times its bound, whatever the cause.
 pub const EXTENSIONS: u32 = 4;
 
-/// How long to wait on.
+/// How much longer to wait.
 #[derive(Debug)]
 pub struct Patience {
     bound: Duration,
@@ -33,13 +33,13 @@ impl Patience {
         Instant::now() >= self.next_look
     }
 
-    /// Why to give up waiting for `whom`, if the bound has passed and the machine isn't at fault;
-    /// or what was seen, at the hard limit. The caller looks once more before it fails.
-    pub fn judge(&mut self, whom: &Whom) -> Option<String> {
+    /// The reason to give up waiting for `subject`, once the bound has passed and the machine isn't
+    /// at fault, or at the hard limit. The caller checks once more before it fails.
+    pub fn judge(&mut self, subject: &Subject) -> Option<String> {
         if !self.is_over() {
             return None;
         }
-        let seen = examine(whom);
+        let seen = examine(subject);
         let (fault, lines) = (seen.fault(), seen.lines());
         let (waited, limit) = (self.since.elapsed(), self.bound * EXTENSIONS);
         let times = format!("{:.1} s without progress", waited.as_secs_f64());

@@ -1,10 +1,10 @@
 //! A child process under watch, from outside.
 //!
-//! A program that sees for itself that one of its threads is stuck asks on stderr, by a line `STUCK
-//! PID BOUND_MS TID...`, and goes on: the verdict is the runner's. It asks again as long as nothing
-//! changes. Its own alarms are set to the hard limit then, which `CONFORMANCE_HARD_LIMIT` tells it.
+//! A program that finds one of its threads stuck asks on stderr, by a line `STUCK PID BOUND_MS
+//! TID...`, and goes on: the runner decides. The program asks again as long as nothing changes. Its
+//! own alarms are set to the hard limit, which it finds in `CONFORMANCE_HARD_LIMIT`.
 
-use super::examine::Whom;
+use super::examine::Subject;
 use super::patience::{EXTENSIONS, Patience};
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStderr, ExitStatus};
@@ -12,10 +12,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The environment's name for the seconds after which a watched program ends by itself.
+/// The environment variable with the seconds after which a watched program ends by itself.
 pub const HARD_LIMIT: &str = "CONFORMANCE_HARD_LIMIT";
 
-/// A stall is over if nobody asked for so long: longer than the pause between two asks.
+/// A stall is over when there was no ask for so long: longer than the pause between two asks.
 const QUIET: Duration = Duration::from_secs(8);
 
 /// How a watched process ended.
@@ -29,8 +29,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// How it ended and why, once all that was said has been heard: no process has the pipe any
-    /// more.
+    /// How it ended and why, once all its output has been read: no process has the pipe any more.
     pub fn heard(self) -> (io::Result<Option<ExitStatus>>, Option<String>) {
         if let Some(listener) = self.listener {
             let _ = listener.join();
@@ -39,19 +38,18 @@ impl Watched {
     }
 }
 
-/// The seconds for `HARD_LIMIT` where waits have this bound: the last report is written before
-/// that.
+/// The seconds for `HARD_LIMIT` where waits have this bound: enough for the last report.
 pub fn hard_limit_s(bound: Duration) -> u64 {
     (bound * (EXTENSIONS + 1)).as_secs() + 30
 }
 
 struct Ask {
-    whom: Whom,
+    subject: Subject,
     bound: Duration,
 }
 
-/// Waits until `child` ends, or until it is stuck: for longer than `bound`, if there is one, or by
-/// its own account. `says` gets what it writes on stderr, line by line. The caller ends it.
+/// Waits until `child` ends or is stuck: for longer than `bound`, if there is one, or because it
+/// asks. `says` gets what it writes on stderr, line by line. The caller ends it.
 pub fn watch(
     child: &mut Child,
     bound: Option<Duration>,
@@ -84,7 +82,7 @@ fn parse(line: &str) -> Option<Ask> {
     let (pid, bound_ms) = (numbers.next()?.ok()?, numbers.next()?.ok()?);
     let bound = Duration::from_millis(bound_ms.into());
     let tids = numbers.filter_map(Result::ok).collect();
-    Some(Ask { whom: Whom::Threads { pid, tids, children_older_than: bound / 2 }, bound })
+    Some(Ask { subject: Subject::Threads { pid, tids, children_older_than: bound / 2 }, bound })
 }
 
 fn wait(
@@ -100,13 +98,13 @@ fn wait(
             Ok(None) => {}
             ended => return (ended, None),
         }
-        let process = Whom::Process(child.id());
+        let process = Subject::Process(child.id());
         let mut report = whole.as_mut().and_then(|whole| whole.judge(&process));
         if let Some(ask) = asks.try_iter().last() {
             let (patience, asked) =
                 stall.get_or_insert_with(|| (Patience::over(ask.bound), Instant::now()));
             *asked = Instant::now();
-            report = report.or_else(|| patience.judge(&ask.whom));
+            report = report.or_else(|| patience.judge(&ask.subject));
         }
         if stall.as_ref().is_some_and(|(_, asked)| asked.elapsed() > QUIET) {
             stall = None;

@@ -1,9 +1,9 @@
-//! What /proc tells of one thread at a time.
+//! What /proc says of one thread.
 
 use std::fs;
 use std::time::Duration;
 
-/// Where a thread is, as far as the kernel tells.
+/// Where a thread is, as far as the kernel says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// On a processor, or about to be.
@@ -31,11 +31,11 @@ pub struct Look {
     pub state: char,
     /// The kernel's function that it sleeps in; "0" for none.
     pub wchan: String,
-    /// Where it is otherwise.
+    /// The call that it is in.
     pub call: Call,
     /// Time on a processor since it began.
     pub run_ns: u64,
-    /// Time for which it was runnable without one; what lasts still isn't in it.
+    /// Time for which it was runnable without one, not counting the current wait.
     pub wait_ns: u64,
     /// How often it left a processor.
     pub switches: u64,
@@ -73,7 +73,7 @@ impl Look {
         }
     }
 
-    /// The user's instruction, where the kernel tells.
+    /// The user's instruction, if the kernel says.
     pub fn instruction(&self) -> Option<u64> {
         match self.call {
             Call::In { at, .. } | Call::Fault { at } => Some(at),
@@ -91,7 +91,7 @@ pub const PARENT: usize = 1;
 pub const GROUP: usize = 2;
 const STARTED: usize = 19;
 
-/// What follows the name, which may hold anything.
+/// The fields after the name, which may contain anything.
 pub fn stat_fields(stat: &str) -> Option<Vec<&str>> {
     Some(stat.rsplit_once(") ")?.1.split_whitespace().collect())
 }

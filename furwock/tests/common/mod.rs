@@ -16,7 +16,7 @@ use furwock::{Clock, Deadline};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
-use watchdog::{Patience, Whom};
+use watchdog::{Patience, Subject};
 
 /// Runs `test` in a thread of its own; fails if it panics, or hasn't ended after 30 s.
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
@@ -27,7 +27,7 @@ pub fn bounded(test: impl FnOnce() + Send + 'static) {
     });
     let mut patience = Patience::new(Duration::from_secs(30));
     while ended.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
-        if let Some(report) = patience.judge(&Whom::Own) {
+        if let Some(report) = patience.judge(&Subject::Own) {
             assert!(thread.is_finished(), "no end: a lost wakeup or a deadlock\n{report}");
         }
     }
@@ -38,7 +38,7 @@ pub fn bounded(test: impl FnOnce() + Send + 'static) {
 pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let mut patience = Patience::new(Duration::from_secs(10));
     while !condition() {
-        if let Some(report) = patience.judge(&Whom::Own) {
+        if let Some(report) = patience.judge(&Subject::Own) {
             assert!(condition(), "not within 10 s: {what}\n{report}");
             return;
         }

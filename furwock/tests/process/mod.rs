@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 
-use crate::common::watchdog::{Patience, Whom};
+use crate::common::watchdog::{Patience, Subject};
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -125,7 +125,7 @@ impl Child {
     fn reaped(&mut self) -> i32 {
         let mut patience = Patience::new(BOUND);
         while !self.poll(libc::WNOHANG) {
-            if let Some(report) = patience.judge(&Whom::Process(self.pid as u32)) {
+            if let Some(report) = patience.judge(&Subject::Process(self.pid as u32)) {
                 assert!(self.poll(libc::WNOHANG), "process {} doesn't end\n{report}", self.pid);
             }
             std::thread::sleep(Duration::from_micros(100));

@@ -1,9 +1,9 @@
 //! A library that this program loads, instead of being linked with it or having it preloaded.
 //!
-//! The preload stays out of a program that valgrind runs, which it knows by valgrind's library in
-//! `LD_PRELOAD`. A program may change its own environment before it loads a library. So it does
-//! here, and nothing has to be let through in the preload itself. What differs from a preloaded
-//! library is who finds its functions; the functions are the same.
+//! The preload stays out of a program under valgrind, which it recognises by valgrind's library in
+//! `LD_PRELOAD`. So this program takes that out of its environment before it loads the library, and
+//! the preload needs no exception. The functions are those of a preloaded library; only the look-up
+//! differs.
 
 use libc::{Dl_info, RTLD_NOW};
 use std::env;

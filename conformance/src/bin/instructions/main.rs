@@ -1,11 +1,11 @@
-//! Goes through what nobody contends for, one operation after the other, for callgrind to count the
-//! instructions of. `conformance/tests/instructions.rs` runs it.
+//! Makes the uncontended operations one after the other, for callgrind to count their instructions.
+//! `conformance/tests/instructions.rs` runs it.
 //!
 //! usage: furwock-instructions NAMES crate
 //!        furwock-instructions NAMES library|preload FILE
 //!
-//! For each operation there are four calls of `furwock_counted`: of what is around the operation,
-//! and of the operation with that, each for `TIMES` repetitions and for twice as many. The
+//! For each operation there are four calls of `furwock_counted`: of the code around the operation,
+//! and of the operation with that code, each with `TIMES` repetitions and with twice as many. The
 //! operations' names go to the file NAMES in the same order.
 
 mod c_library;
@@ -22,7 +22,7 @@ use std::fs;
 use std::process::ExitCode;
 use std::thread;
 
-/// Enough for what a lock learns from how it is used, as that it is mostly read.
+/// Enough for a lock to learn how it is used, for example that it is mostly read.
 const WARM_UP: u64 = 1000;
 
 fn main() -> ExitCode {
@@ -54,8 +54,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// glibc does without locked instructions in a process of one thread, and furwock may. This isn't
-/// one: a second thread sleeps until the process ends.
+/// In a process of one thread glibc uses no locked instructions, and furwock may do the same. So a
+/// second thread sleeps until the process ends.
 fn keep_company() {
     thread::spawn(|| {
         loop {
@@ -74,7 +74,7 @@ fn go_through(operation: &Operation) -> c_int {
     })
 }
 
-/// What callgrind counts: it is told this name.
+/// What callgrind counts: it gets this name.
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn furwock_counted(call: &dyn Fn() -> c_int, times: u64) -> c_int {

@@ -4,14 +4,14 @@ use std::cell::UnsafeCell;
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What to call, and what it goes by in docs/instruction-counts.txt.
+/// A call, and its name in docs/instruction-counts.txt.
 pub struct Operation {
     name: &'static str,
     run: Call,
     around: Call,
 }
 
-/// Returns 0 if all went as it should: another path has another count.
+/// Returns 0 if it took the intended path: another has another count.
 type Call = Box<dyn Fn() -> c_int>;
 
 impl Operation {
@@ -20,8 +20,8 @@ impl Operation {
         Self { name, run: Box::new(run), around: Box::new(|| 0) }
     }
 
-    /// One call of each of `functions` with `object`. What is counted are the functions, as far as
-    /// they go beyond one that does nothing.
+    /// One call of each of `functions` with `object`. The cost of a function that does nothing
+    /// isn't counted.
     pub fn calls<T: 'static, const COUNT: usize>(
         name: &'static str,
         functions: [Function<T>; COUNT],
@@ -39,7 +39,7 @@ impl Operation {
         &self.run
     }
 
-    /// What is counted with the operation and isn't its own.
+    /// The code around the operation, which isn't counted.
     pub fn around(&self) -> &dyn Fn() -> c_int {
         &self.around
     }

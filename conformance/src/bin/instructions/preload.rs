@@ -20,8 +20,8 @@ pub fn operations(file: &OsStr) -> Vec<Operation> {
         .collect()
 }
 
-/// Whether the library serves this program, instead of handing everything on to glibc: its mutexes
-/// name their holder in the word that is 1 with glibc's.
+/// Asserts that the library serves this program: its mutexes hold their owner's id in the word that
+/// holds 1 with glibc.
 fn check_is_on(library: &Library) {
     let mutex = mutex(PTHREAD_MUTEX_NORMAL);
     // SAFETY: pthread's types, and a mutex's first word.
@@ -33,10 +33,10 @@ fn check_is_on(library: &Library) {
         assert_eq!(unlock(mutex.0), 0);
         word
     };
-    assert_ne!(word, 1, "the library has turned itself off: what it says above tells why");
+    assert_ne!(word, 1, "the library has turned itself off, for the reason printed above");
 }
 
-/// glibc marks even a normal one, if it is told that it is to be that.
+/// A mutex of that kind. glibc marks even a normal one, if it is asked for explicitly.
 fn mutex(kind: c_int) -> Object<pthread_mutex_t> {
     let mutex = zeroed();
     let mut attributes = MaybeUninit::uninit();
@@ -128,7 +128,7 @@ fn others(library: &Library) -> Vec<Operation> {
 
 extern "C" fn do_nothing() {}
 
-/// A wake that finds nobody goes on to the kernel, and so is none of these.
+/// A wake that finds no waiter goes on to the kernel, and so isn't among these.
 fn words(library: &Library) -> Vec<Operation> {
     type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
     // SAFETY: libc's type.

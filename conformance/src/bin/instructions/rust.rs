@@ -33,8 +33,8 @@ fn mutex() -> Vec<Operation> {
 }
 
 fn rwlock() -> Vec<Operation> {
-    // Read only: its readers publish themselves in their threads' slots. Nobody stays inside:
-    // whether two locks meet in a slot is up to where they lie.
+    // Only read, so readers publish themselves in slots. None stays inside: whether two locks meet
+    // in a slot depends on their addresses.
     let biased = kept(RwLock::new(0_u64));
     let lock = kept(RwLock::new(0_u64));
     let upgradable = kept(RwLock::new(0_u64));
