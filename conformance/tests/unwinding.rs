@@ -1,8 +1,8 @@
 //! A signal handler that leaves for good unwinds from the instruction that it interrupted. In a
 //! function with a table of what to drop (an LSDA), only calls have entries in the table: an unwind
-//! from another instruction aborts the process. So the functions that a handler may interrupt have no
-//! table: those of the preload, except the ones that run before the program, and those of the engine
-//! that let handlers in (`furwock::unstable::signals`).
+//! from another instruction aborts the process. So the functions that a handler may interrupt have
+//! no table: those of the preload, except the ones that run before the program, and those of the
+//! engine that let handlers in (`furwock::unstable::signals`).
 
 use furwock_conformance::preload;
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};

@@ -1,8 +1,8 @@
-//! Waiting on many words: one thread produces at one word after another, the other waits on them
-//! all and consumes. Against futex_waitv(2), and eventfds under poll(2).
+//! Waiting on many words, compared with futex_waitv(2) and with poll(2) over eventfds: one thread
+//! produces at one word after another, the other waits on all of them and consumes.
 //!
-//! - *ready*: what is waited for has happened before the wait;
-//! - *sleep*: it hasn't; both threads on one processor, so that each turn is a sleep and a wake.
+//! - *ready*: the event has happened before the wait;
+//! - *sleep*: it hasn't; both threads share a processor, so that each turn is a sleep and a wake.
 //!
 //! Nanoseconds a turn, production included.
 
@@ -107,7 +107,7 @@ impl<'s> Consumer<'s> {
                     _ => {}
                 }
             },
-            // Of a mismatch the kernel doesn't say where: the words have to be looked at.
+            // The kernel doesn't say which word differs: they have to be searched.
             Self::Waitv(sources, words) => loop {
                 match usize::try_from(kernel::waitv(words)) {
                     Ok(at) if take(sources, at) => return,

@@ -1,4 +1,4 @@
-//! The two calls that find nothing to do: a wake with nobody waiting, a wait for what has happened.
+//! Two calls that find nothing to do: a wake without waiters, a wait for a value that has changed.
 
 use super::{interleaved, kernel};
 use std::hint::black_box;
@@ -55,7 +55,7 @@ pub fn run() {
         }
     });
     println!("calls: nanoseconds each");
-    println!("{:<24} {:>14} {:>16}", "", "wake nobody", "wait, mismatch");
+    println!("{:<24} {:>14} {:>16}", "", "no waiter", "wait, mismatch");
     for (row, (_, name)) in WAYS.iter().enumerate() {
         println!("{name:<24} {:>14.1} {:>16.1}", wake[row], wait[row]);
     }

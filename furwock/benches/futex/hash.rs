@@ -1,5 +1,5 @@
 //! perf bench's futex hash: each thread waits on its own futexes in turn, with values that don't
-//! match, so that nothing but the way into the table and out again is measured.
+//! match, so that only the way into the table and out again is measured.
 
 use super::{interleaved, kernel};
 use std::hint::black_box;

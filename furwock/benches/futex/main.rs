@@ -33,7 +33,7 @@ fn median(samples: &mut [f64]) -> f64 {
     samples[samples.len() / 2]
 }
 
-/// Runs each of `ways` once a round, for `rounds` rounds, and gives each one's median.
+/// Runs each of `ways` once in each of `rounds` rounds. Returns the median of each.
 fn interleaved<W: Copy>(rounds: usize, ways: &[W], mut sample: impl FnMut(W) -> f64) -> Vec<f64> {
     let mut samples = vec![Vec::with_capacity(rounds); ways.len()];
     for _ in 0..rounds {

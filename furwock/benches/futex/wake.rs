@@ -4,8 +4,8 @@
 //! - *all*: one call; furwock's wakes a few, which wake the others;
 //! - *requeue*: one call moves all to another word.
 //!
-//! Microseconds of the waker's processor time (so that what the woken run in its place isn't
-//! counted), all waiters asleep on one word; and by the clock, until the last is awake.
+//! Microseconds of the waker's processor time, which excludes woken threads that run in its place;
+//! and by the clock, until the last waiter is awake. All waiters sleep on one word.
 
 use super::{interleaved, kernel, median};
 use furwock::futex;
@@ -39,7 +39,7 @@ fn wake(side: Side, word: &AtomicU32, count: usize) -> usize {
     }
 }
 
-/// What the calling thread has run for.
+/// The processor time of the calling thread.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec.
@@ -47,7 +47,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// What the waker pays, and when the last is awake.
+/// The waker's processor time, and the time until the last waiter is awake.
 fn round(side: Side, task: Task, count: usize) -> (Duration, Duration) {
     let words = [(); 2].map(|()| AtomicU32::new(0));
     let (asleep, awake) = (AtomicUsize::new(0), AtomicUsize::new(0));
