@@ -26,8 +26,7 @@ const LAYERS: [&str; 16] = [
 ];
 
 /// Layers in which a file may not even name the `mod.rs` of its own folder, which names it.
-/// Elsewhere
-/// `mod.rs` may define what its files share.
+/// Elsewhere `mod.rs` may define what its files share.
 const STRICT: [&str; 6] = ["sys/", "prim/", "lot/node/", "lot/bucket/", "lot/wait/", "lot/"];
 
 /// A source file: its path below `src`, and its text.
