@@ -1,5 +1,5 @@
-//! What an uncontended lock and unlock cost, for the locks that need the kernel, beside glibc's and the
-//! plain mutex. `cargo bench -p furwock --bench pairs`
+//! What an uncontended lock and unlock cost, for the locks that need the kernel, beside glibc's and
+//! the plain mutex. `cargo bench -p furwock --bench pairs`
 //!
 //! A second thread exists, because glibc uses no locked instructions in a process of one thread.
 //! Rounds are interleaved; medians, in nanoseconds.

@@ -166,7 +166,7 @@ fn a_raw_mutex_names_its_holder() {
 
 /// The kernel gave up before it came to this lock, and the caller has the late holder's id.
 #[test]
-fn an_earlier_thread_with_the_same_id_is_somebody_else() {
+fn an_earlier_thread_with_the_same_id_is_another() {
     let me = furwock::lock::thread_id();
     let mutex = Box::pin(RobustMutex::new(0u32));
     let lock = Box::pin(RobustRwLock::<u32, 3>::new(0));

@@ -276,7 +276,7 @@ fn a_forgotten_guard_holds_no_other_lock() {
 
 /// A thread that ends inside stays inside, even if another thread gets its slots.
 #[test]
-fn who_ends_inside_stays_inside() {
+fn a_thread_that_ends_inside_stays_inside() {
     bounded(|| {
         let lock = RawRwLock::new();
         bias(&lock);

@@ -68,7 +68,7 @@ fn a_child_takes_it(wait: impl Fn(&'static RawRwLock) -> JoinHandle<()> + Send +
 
 /// In the parent the last reader hands the lock over to a writer, which the child doesn't have.
 #[test]
-fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
+fn a_hand_off_to_a_parents_thread_keeps_no_thread_out() {
     a_child_takes_it(|lock| {
         lock.lock_shared();
         lock.lock_shared_with(&Options::new().recursive(true));
@@ -82,7 +82,7 @@ fn a_hand_off_to_a_parents_thread_keeps_nobody_out() {
 /// Threads that sleep for the lock in the parent aren't waited for in the child, not even by
 /// threads that would have to let them go first.
 #[test]
-fn a_parents_sleepers_go_before_nobody() {
+fn a_parents_sleepers_go_before_no_thread() {
     a_child_takes_it(|lock| {
         lock.lock_shared();
         sleeping_writer(lock)
@@ -92,7 +92,7 @@ fn a_parents_sleepers_go_before_nobody() {
 /// A writer that has taken the lock in the parent, and waits there for the reader that forks,
 /// writes nothing in the child.
 #[test]
-fn a_parents_writer_that_waits_for_a_biased_reader_keeps_nobody_out() {
+fn a_parents_writer_that_waits_for_a_biased_reader_keeps_no_thread_out() {
     a_child_takes_it(|lock| {
         bias(lock);
         lock.lock_shared();

@@ -552,7 +552,7 @@ fn a_closed_descriptor_passes_its_wake_on() {
 }
 
 #[test]
-fn running_out_of_descriptors_is_an_error_and_leaves_nobody_queued() {
+fn running_out_of_descriptors_is_an_error_and_leaves_no_waiter() {
     let word = AtomicU32::new(0);
     // In a process of its own: the limit is the process's.
     holds_in_a_child(|| {
