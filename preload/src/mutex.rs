@@ -8,7 +8,8 @@ use furwock::Clock;
 use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
-    lock_contended, try_lock_alone, try_lock_as, try_unlock_alone, try_unlock_as,
+    known_claim, lock_contended, try_lock_alone, try_lock_as, try_unlock_alone, try_unlock_as,
+    try_unlock_quietly,
 };
 use furwock::unstable::signals::closed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -179,7 +180,10 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 fn unlock_slow(mutex: &Mutex) -> c_int {
-    closed(|| mutex.raw.unlock());
+    // Where no waiter has to be woken, no lock is taken that a signal handler could come upon.
+    if !try_unlock_quietly(&mutex.raw) {
+        closed(|| mutex.raw.unlock());
+    }
     probes::mutex_release(mutex);
     0
 }
@@ -278,22 +282,21 @@ impl Mutex {
     /// Returns the thread's id, or 0 if it didn't take it.
     #[inline(always)]
     fn try_take(&self) -> u32 {
-        let tid = known_thread_id();
-        if tid == 0 {
+        let (claim, tid) = (known_claim(), known_thread_id());
+        if claim == 0 {
             return 0;
         }
         // SAFETY: glibc says that there is one thread.
         let taken = glibc::is_single_threaded() && unsafe { try_lock_alone(&self.raw, tid) };
-        if taken || try_lock_as(&self.raw, tid) { tid } else { 0 }
+        if taken || try_lock_as(&self.raw, claim) { tid } else { 0 }
     }
 
     /// Releases it if that needs no call.
     #[inline(always)]
     fn try_give(&self) -> bool {
-        let tid = known_thread_id();
         // SAFETY: glibc says that there is one thread.
         let given = glibc::is_single_threaded() && unsafe { try_unlock_alone(&self.raw) };
-        given || (tid != 0 && try_unlock_as(&self.raw, tid))
+        given || try_unlock_as(&self.raw, known_claim())
     }
 
     /// Whether the calling thread holds it.

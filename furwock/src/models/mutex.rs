@@ -147,3 +147,8 @@ fn rejects_a_stale_wake_that_is_kept() {
 fn rejects_a_relaxed_unlock() {
     rejects(Mutant::UnlockRelaxed, 2, || count(2, add_once));
 }
+
+#[test]
+fn rejects_a_wake_that_is_not_expected() {
+    rejects(Mutant::WakeNotExpected, 3, || count(3, one_impatient_one_back));
+}

@@ -53,6 +53,8 @@ mutants! {
     UnlockRelaxed,
     /// (M-5) a hand-off that finds no waiter releases relaxed.
     HandOffRelaxed,
+    /// (M-10) a thread expects sleepers without a wake, and releases past them.
+    WakeNotExpected,
     /// (C-1) the condvar's waiter unlocks before it is queued.
     UnlockBeforeEnqueue,
     /// (C-2) waiters are moved to the mutex's queue without PARKED.

@@ -16,11 +16,16 @@ use core::sync::atomic::AtomicPtr;
 pub(crate) struct Slot {
     /// The kernel's thread id; 0 until it is first needed.
     pub(super) tid: Cell<u32>,
+    /// The id, and above its bits what this thread expects of the next mutex's word; 0 as long as
+    /// the id is. One field, so that a signal handler finds and leaves the two in agreement.
+    pub(super) claim: Cell<u32>,
     /// Short locks that this thread holds or is about to take: a signal handler that finds any may
     /// not take one.
     pub(super) holding: Cell<u16>,
     /// Read locks that it holds, if the caller counts them; 255 means that many or more.
     pub(super) reads: Cell<u8>,
+    /// For so many mutexes that it steals it will expect nothing.
+    pub(super) distrust: Cell<u8>,
     /// The pointer that the layers above attach to a thread.
     pub(crate) data: Cell<*const c_void>,
     /// What a signal handler left to be called once this thread holds no short lock.
@@ -46,7 +51,7 @@ pub(crate) struct Slot {
 }
 
 const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
-const SLOT_BYTES: usize = 80;
+const SLOT_BYTES: usize = 96;
 
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 core::arch::global_asm!(
@@ -54,10 +59,10 @@ core::arch::global_asm!(
     concat!(".hidden ", versioned!("thread_slot")),
     concat!(".globl ", versioned!("thread_slot")),
     concat!(".type ", versioned!("thread_slot"), ", @object"),
-    concat!(".size ", versioned!("thread_slot"), ", 80"),
+    concat!(".size ", versioned!("thread_slot"), ", 96"),
     ".p2align 4",
     concat!(versioned!("thread_slot"), ":"),
-    ".zero 80",
+    ".zero 96",
     ".popsection",
 );
 
@@ -87,8 +92,10 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
         static SLOT: Slot = const {
             Slot {
                 tid: Cell::new(0),
+                claim: Cell::new(0),
                 holding: Cell::new(0),
                 reads: Cell::new(0),
+                distrust: Cell::new(0),
                 data: Cell::new(core::ptr::null()),
                 on_release: Cell::new(None),
                 deferred: AtomicPtr::new(core::ptr::null_mut()),
@@ -132,5 +139,6 @@ pub(crate) fn refresh_tid() -> u32 {
     // SAFETY: always succeeds, no arguments.
     let tid = unsafe { libc::gettid() } as u32;
     slot().tid.set(tid);
+    slot().claim.set(tid);
     tid
 }

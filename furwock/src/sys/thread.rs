@@ -24,6 +24,43 @@ extern "C" fn first_tid() -> u32 {
     refresh_tid()
 }
 
+/// This thread's id, and above its bits what it expects of the next mutex's word (`expect`); 0 as
+/// long as its id isn't known.
+#[inline(always)]
+pub(crate) fn known_claim() -> u32 {
+    slot().claim.get()
+}
+
+/// `known_claim` by a thread that asks for its id if it isn't known.
+#[inline(always)]
+pub(crate) fn claim() -> u32 {
+    match known_claim() {
+        0 => first_tid(),
+        claim => claim,
+    }
+}
+
+/// Wrong expectations cost a failed exchange each: a thread that has had one has no other for so
+/// many stolen locks.
+const DISTRUST: u8 = 16;
+
+/// Notes what this thread, whose id is `tid`, expects the next mutex's word to hold: nothing if its
+/// last expectation was `wrong`.
+#[inline(always)]
+pub(crate) fn expect(tid: u32, bits: u32, wrong: bool) {
+    let slot = slot();
+    let distrust = slot.distrust.get();
+    let mut expected = 0;
+    if wrong {
+        slot.distrust.set(DISTRUST);
+    } else if bits != 0 && distrust != 0 {
+        slot.distrust.set(distrust - 1);
+    } else {
+        expected = bits;
+    }
+    slot.claim.set(tid | expected);
+}
+
 /// The process's id and this thread's, from the kernel: in a child that was forked without the
 /// handlers the cached ids may be the parent's. `None` if a sandbox refuses the calls.
 pub(crate) fn ids() -> Option<(u32, u32)> {

@@ -23,7 +23,7 @@ use super::options::{Options, Status};
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use release::release_ordering;
-use state::{BITS, FREE, OWNER, PARKED, is_free, is_release_plain};
+use state::{BITS, FREE, OWNER, PARKED, expected_after, is_free};
 
 /// A mutex without data: one word, zero when free.
 ///
@@ -81,15 +81,17 @@ impl RawMutex {
     /// Takes the lock if that is possible without waiting. Acquire on success.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        self.try_lock_as(lot::tid())
+        self.try_lock_as(lot::claim())
     }
 
-    /// `try_lock` by a caller that knows its thread's id.
+    /// `try_lock` by a caller that knows its thread's claim: its id, and the bits that it expects
+    /// the free word to hold. Those of a quiet lock are 0; `try_steal` says when they are others.
     #[inline]
-    fn try_lock_as(&self, tid: u32) -> bool {
-        match self.word.compare_exchange(FREE, tid, Ordering::Acquire, Ordering::Relaxed) {
+    fn try_lock_as(&self, claim: u32) -> bool {
+        let free = claim & !OWNER;
+        match self.word.compare_exchange(free, claim, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => true,
-            Err(word) => is_free(word) && self.try_steal(word, tid),
+            Err(word) => is_free(word) && self.try_steal(word, claim),
         }
     }
 
@@ -100,15 +102,19 @@ impl RawMutex {
     /// holds it.
     #[inline]
     pub fn unlock(&self) -> usize {
-        let ordering = release_ordering();
-        let word = match self.word.compare_exchange(lot::tid(), FREE, ordering, Ordering::Relaxed) {
-            Ok(_) => return 0,
-            Err(word) => word,
-        };
-        if is_release_plain(word) && self.exchange(word, word & !OWNER, ordering).is_ok() {
-            return 0;
+        match self.unlock_as(lot::known_claim()) {
+            Ok(_) => 0,
+            Err(word) => self.unlock_seen(word),
         }
-        self.unlock_slow()
+    }
+
+    /// `unlock` by a thread with this claim, if the word says no more: then no waiter has to be
+    /// woken. The word otherwise. (A thread that doesn't know its id claims 0, and leaves a lock
+    /// that no thread holds as it is.)
+    #[inline]
+    fn unlock_as(&self, claim: u32) -> Result<u32, u32> {
+        let free = claim & !OWNER;
+        self.word.compare_exchange(claim, free, release_ordering(), Ordering::Relaxed)
     }
 
     /// Releases the lock to the waiter that has waited longest, if there is one, and not to the
@@ -134,13 +140,22 @@ impl RawMutex {
         self.owner() != 0
     }
 
-    /// The word was `seen`: takes the lock past the queue, as long as it is free.
+    /// The word was `seen`, and isn't what the thread expected: takes the lock past the queue, as
+    /// long as it is free.
+    ///
+    /// Sleepers whose wake is on its way may leave the word as it is for a whole slice, if they
+    /// have no processor. The thread then expects to find it so again, and takes and releases the
+    /// lock in one exchange each, as if no thread waited.
     #[inline]
-    fn try_steal(&self, seen: u32, tid: u32) -> bool {
+    fn try_steal(&self, seen: u32, claim: u32) -> bool {
+        let tid = claim & OWNER;
         let mut word = seen;
         while is_free(word) {
             match self.exchange(word, word | tid, Ordering::Acquire) {
-                Ok(_) => return true,
+                Ok(_) => {
+                    lot::expect(tid, expected_after(word), word == FREE && claim != tid);
+                    return true;
+                }
                 Err(now) => word = now,
             }
         }

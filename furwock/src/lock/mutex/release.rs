@@ -8,8 +8,24 @@ use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
 impl RawMutex {
+    /// Releases the lock, whose word was `seen`.
     #[cold]
-    pub(super) fn unlock_slow(&self) -> usize {
+    pub(super) fn unlock_seen(&self, seen: u32) -> usize {
+        if self.try_unlock_seen(seen) { 0 } else { self.unlock_slow() }
+    }
+
+    /// Releases the lock, whose word was `seen`, if no waiter has to be woken: none is queued, or
+    /// one will look at the lock again anyway.
+    #[inline]
+    pub(super) fn try_unlock_seen(&self, seen: u32) -> bool {
+        let ahead = if asks_how_far_ahead(seen) { how_far_ahead(self.key()) } else { 1 };
+        match release(seen, ahead) {
+            Release::To { word, wakes: 0 } => self.exchange(seen, word, release_ordering()).is_ok(),
+            _ => false,
+        }
+    }
+
+    fn unlock_slow(&self) -> usize {
         let mut word = self.word.load(Ordering::Relaxed);
         // After the release the mutex may be gone (M-6); its address still names the queue.
         let key = self.key();

@@ -26,6 +26,8 @@
 //! | held | +PARKED [+HANDOFF], less mine, less what is stale | a waiter, as it queues | Relaxed |
 //! | held, PARKED, no SPIN, wakes < ahead, no HANDOFF | free, wakes = ahead | holder, then chooses as many | Release |
 //! | held, otherwise, no HANDOFF | free | holder | Release |
+//! | free, as expected (M-10) | owner = me | any thread, without a look at the word | Acquire |
+//! | held, free as expected | free | holder, without a look at the word | Release |
 //! | held, HANDOFF | owner = first waiter, -HANDOFF | holder, under the bucket lock | Release |
 //! | held, HANDOFF, no thread queued | free, -HANDOFF | holder, under the bucket lock | Release |
 //! | PARKED, no thread queued | -PARKED, wakes = 0 | a waiter that leaves or took the lock, under the bucket lock | Relaxed |
@@ -34,6 +36,7 @@
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
 use crate::lock::bits::{self, Bits};
+use crate::prim::mutant::{self, Mutant};
 
 pub(super) const OWNER: u32 = bits::OWNER as u32;
 pub(super) const PARKED: u32 = 1 << 22;
@@ -91,11 +94,15 @@ pub(super) enum Release {
     To { word: u32, wakes: u32 },
 }
 
-/// Whether a release of this word wakes no waiter, whatever the table says: none is queued, or a
-/// thread spins.
+/// What a thread that took a free lock, whose word was `seen`, expects of a free word from then on
+/// (M-10): this word, as long as a release that leaves it wakes no waiter, because one has been
+/// woken already. Spinners change it too soon for that.
 #[inline]
-pub(super) const fn is_release_plain(word: u32) -> bool {
-    !is_free(word) && word & HANDOFF == 0 && word & (PARKED | SPIN) != PARKED
+pub(super) fn expected_after(seen: u32) -> u32 {
+    if seen & WAKES == 0 || seen & (SPIN | HANDOFF) != 0 {
+        return 0;
+    }
+    if mutant::active(Mutant::WakeNotExpected) { seen & !WAKES } else { seen }
 }
 
 /// The release of `word`, with `ahead` (at least 1) wakes to be on their way after it.

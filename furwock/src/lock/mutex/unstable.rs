@@ -3,22 +3,36 @@
 use super::state::{FREE, OWNER};
 use crate::lock::{Options, RawMutex, Status};
 use crate::prim::atomic::Ordering;
+use crate::sys::thread;
 
 /// `lock_with` for a caller that has just tried in vain: without another try at first. Acquire.
 pub fn lock_contended(mutex: &RawMutex, options: &Options) -> Option<Status> {
     mutex.lock_slow(options)
 }
 
-/// `try_lock` by a caller that knows its thread's id already. Acquire on success.
-#[inline]
-pub fn try_lock_as(mutex: &RawMutex, tid: u32) -> bool {
-    mutex.try_lock_as(tid)
+/// What the calling thread makes of a mutex's word as it takes it: its id and some bits more, or 0
+/// if it hasn't asked for its id before. Calls nothing.
+#[inline(always)]
+pub fn known_claim() -> u32 {
+    thread::known_claim()
 }
 
-/// Releases the mutex if its word says no more than that `tid` holds it. Calls nothing. Release.
+/// `try_lock` by a caller that knows its thread's claim already. Acquire on success.
 #[inline]
-pub fn try_unlock_as(mutex: &RawMutex, tid: u32) -> bool {
-    mutex.word.compare_exchange(tid, FREE, Ordering::Release, Ordering::Relaxed).is_ok()
+pub fn try_lock_as(mutex: &RawMutex, claim: u32) -> bool {
+    mutex.try_lock_as(claim)
+}
+
+/// Releases the mutex if its word is the calling thread's claim. Calls nothing. Release.
+#[inline]
+pub fn try_unlock_as(mutex: &RawMutex, claim: u32) -> bool {
+    mutex.unlock_as(claim).is_ok()
+}
+
+/// Releases the mutex if no waiter has to be woken. Takes no lock. Release.
+#[inline]
+pub fn try_unlock_quietly(mutex: &RawMutex) -> bool {
+    mutex.try_unlock_seen(mutex.word.load(Ordering::Relaxed))
 }
 
 /// `try_lock_as` without a locked instruction. False if the word says anything: then the caller

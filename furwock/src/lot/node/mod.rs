@@ -45,7 +45,8 @@ pub(crate) use sink::Sink;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use thread::is_waiting;
 pub(crate) use thread::{
-    are_there_ranks, forget_interrupt, give_back, interrupt, names, own, rank, spares, tid,
+    are_there_ranks, claim, expect, forget_interrupt, give_back, interrupt, known_claim, names,
+    own, rank, spares, tid,
 };
 pub(crate) use verdict::{Debt, From, Verdict};
 pub(crate) use waiter::{ANY, Chosen, NO_WAKE, NodeKind, Thread, Waiter};

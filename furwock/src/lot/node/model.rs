@@ -38,6 +38,23 @@ pub(crate) fn tid() -> u32 {
     model_thread_id()
 }
 
+crate::prim::model_thread_local! {
+    static EXPECTED: core::cell::Cell<u32> = core::cell::Cell::new(0);
+}
+
+/// The calling thread's id, and what it expects of the next mutex's word.
+pub(crate) fn claim() -> u32 {
+    tid() | EXPECTED.with(core::cell::Cell::get)
+}
+
+pub(crate) fn known_claim() -> u32 {
+    claim()
+}
+
+pub(crate) fn expect(_tid: u32, bits: u32, wrong: bool) {
+    EXPECTED.with(|expected| expected.set(if wrong { 0 } else { bits }));
+}
+
 pub(crate) fn names() -> (usize, u32) {
     (0, tid())
 }

@@ -1,7 +1,7 @@
 //! The calling thread's node, and spare ones.
 
 pub(crate) use crate::sys::priority::are_there_ranks;
-pub(crate) use crate::sys::thread::tid;
+pub(crate) use crate::sys::thread::{claim, expect, known_claim, tid};
 
 use super::ownership::{is_callers, known};
 use super::waiter::Thread;
