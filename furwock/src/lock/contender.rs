@@ -172,12 +172,13 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Progress> {
         let bits = self.lock.bits();
-        let mut spin = Spin::learnt(bits.spin_ns);
+        let mut spin = Spin::learnt(self.lock.key(), bits.spin_ns);
         loop {
             if !self.may_pass() && bits.is_contested(self.lock.load()) {
                 return None;
             }
             if take && self.try_take() {
+                spin.is_rewarded();
                 return Some(Progress::Taken);
             }
             let word = self.lock.load();
@@ -185,13 +186,14 @@ impl<'o, L: Lock> Contender<'o, L> {
                 if take {
                     continue;
                 }
+                spin.is_rewarded();
                 return Some(Progress::LookAgain);
             }
             // No thread sleeps: one that pauses once, for long, needn't say so.
             let unseen = spin.begins_with_long_pause()
                 && self.role == Role::Newcomer
                 && word & (bits.parked | bits.promised) == 0;
-            if !(unseen || self.is_spinner(word)) || !spin.pause() {
+            if !spin.pays() || !(unseen || self.is_spinner(word)) || !spin.pause() {
                 return None;
             }
         }

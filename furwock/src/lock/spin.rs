@@ -15,10 +15,11 @@ const CONTENDED: usize = 1;
 const SPELLS: usize = 0;
 const SHORT_SPELLS: usize = 1;
 
-/// Of a bucket's advice: how many wakes at once have paid, and what looks before a sleep have paid
-/// (`patience`).
+/// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
+/// (`patience`), and what spells of spinning came to (`pays`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
+const SPINNING: usize = 2;
 
 /// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
 /// than the scheduler's slice, so that threads leave the processor before they are preempted with
@@ -50,8 +51,19 @@ const PLAIN_SPELLS: u32 = 16;
 /// Probes before the clock is looked at.
 const BLIND_PROBES: u32 = 4;
 
+/// So many spells in a row that ended in a sleep show that spinning doesn't pay.
+const IN_VAIN: u32 = 2;
+
+/// log2 of how many waits there are between two trials, at most.
+const LATE: u32 = 10;
+
+/// In the bucket's word: how many spells in a row were in vain; above it, the waits since then.
+const VAIN: u32 = 0xff;
+const ONE_WAIT: u32 = VAIN + 1;
+
 /// One spell of spinning.
 pub(super) struct Spin {
+    key: Key,
     probes: u32,
     ends_ns: u64,
     budget_ns: u64,
@@ -59,15 +71,15 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    /// A plain spell, that long at most.
-    pub(super) fn new(budget_ns: u64) -> Self {
-        Self { probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES }
+    /// A plain spell for the lock at `key`, that long at most.
+    pub(super) fn new(key: Key, budget_ns: u64) -> Self {
+        Self { key, probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES }
     }
 
     /// A spell that begins as the thread has learnt: after a plain spell, the time since that one
     /// began says whether sections are short.
-    pub(super) fn learnt(budget_ns: u64) -> Self {
-        let mut spin = Self::new(budget_ns);
+    pub(super) fn learnt(key: Key, budget_ns: u64) -> Self {
+        let mut spin = Self::new(key, budget_ns);
         let Some(thread) = lot::own().filter(|_| !cfg!(any(loom, shuttle))) else { return spin };
         let Notes { times, counts } = &thread.notes;
         let now = monotonic_ns();
@@ -86,6 +98,18 @@ impl Spin {
         spin
     }
 
+    /// Whether to pause for the lock at all, where spells have been in vain lately.
+    pub(super) fn pays(&self) -> bool {
+        self.probes != 0 || pays(self.key)
+    }
+
+    /// The lock was seen free: the pauses, if there were any, have paid.
+    pub(super) fn is_rewarded(&self) {
+        if self.probes != 0 && !cfg!(any(loom, shuttle)) {
+            learn_spell(self.key, true);
+        }
+    }
+
     /// Whether the next pause is the long one.
     pub(super) fn begins_with_long_pause(&self) -> bool {
         self.probes == 0 && self.first_pauses == MANY_PAUSES
@@ -101,14 +125,47 @@ impl Spin {
         for _ in 0..if self.probes == 1 { self.first_pauses } else { PAUSES } {
             spin_loop();
         }
-        match self.probes {
-            ..BLIND_PROBES => true,
-            BLIND_PROBES => {
-                self.ends_ns = monotonic_ns() + self.budget_ns;
-                true
-            }
-            _ => monotonic_ns() < self.ends_ns,
+        if self.probes == BLIND_PROBES {
+            self.ends_ns = monotonic_ns() + self.budget_ns;
         }
+        let goes_on = self.probes <= BLIND_PROBES || monotonic_ns() < self.ends_ns;
+        if !goes_on {
+            learn_spell(self.key, false);
+        }
+        goes_on
+    }
+}
+
+/// Whether a thread that waits for the lock at `key` spins before it sleeps.
+///
+/// A holder that sleeps, yields or has lost its processor makes each spin vain, and so does a
+/// section longer than the budget. The bucket remembers what the last spells came to. Once they
+/// were in vain, a wait spins only now and then, as a trial, and more rarely with each that fails.
+fn pays(key: Key) -> bool {
+    if cfg!(any(loom, shuttle)) {
+        return true;
+    }
+    if lot::processors() == 1 {
+        return false;
+    }
+    let learnt = &lot::advice(key)[SPINNING];
+    let word = learnt.load(Ordering::Relaxed);
+    let vain = word & VAIN;
+    if vain < IN_VAIN {
+        return true;
+    }
+    let is_trial = word / ONE_WAIT >= 1 << (vain + 1).min(LATE);
+    learnt.store(if is_trial { vain } else { word + ONE_WAIT }, Ordering::Relaxed);
+    is_trial
+}
+
+/// Notes whether a spell ended with the lock free, or was in vain.
+fn learn_spell(key: Key, rewarded: bool) {
+    let learnt = &lot::advice(key)[SPINNING];
+    let word = learnt.load(Ordering::Relaxed);
+    let new = if rewarded { 0 } else { ((word & VAIN) + 1).min(LATE) };
+    if new != word {
+        learnt.store(new, Ordering::Relaxed);
     }
 }
 
@@ -142,9 +199,10 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 /// critical sections are short beside a wake, and with one wake at a time processors stand idle
 /// between a release and the next waiter's start. The bucket remembers (`learn`).
 ///
-/// One where priorities count: of two that are woken, the wrong one may be first.
+/// One where priorities count: of two that are woken, the wrong one may be first. One on a single
+/// processor: the first that is woken takes the lock before the second runs.
 pub(super) fn how_far_ahead(key: Key) -> u32 {
-    if lot::are_there_ranks() {
+    if lot::are_there_ranks() || lot::processors() == 1 {
         return 1;
     }
     let most = (2 * lot::processors() as u32).min(MOST_AHEAD);

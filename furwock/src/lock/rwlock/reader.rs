@@ -48,22 +48,26 @@ impl<'o> Reader<'o> {
 
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
-        let mut spin = Spin::new(SPIN_NS);
+        let key = self.lock.key();
+        let mut spin = Spin::new(key, SPIN_NS);
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
             let Some(stop) = self.stop(word) else {
                 if self.count_in(word) {
+                    spin.is_rewarded();
                     return Some(self.contender.status);
                 }
                 continue;
             };
-            if self.may_spin(word, stop) && spin.pause() {
+            if self.may_spin(word, stop, &spin) && spin.pause() {
                 self.contender.note(How::Spun);
                 continue;
             }
             match self.wait(word, stop) {
-                Progress::LookAgain | Progress::IntervalOver => spin = Spin::new(SPIN_NS),
+                Progress::LookAgain | Progress::IntervalOver => {
+                    spin = Spin::new(key, SPIN_NS);
+                }
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
                 // time.
@@ -137,10 +141,10 @@ impl<'o> Reader<'o> {
         self.lock.exchange(seen, read(seen, true), Ordering::AcqRel).is_ok()
     }
 
-    fn may_spin(&self, word: u64, stop: Stop) -> bool {
+    fn may_spin(&self, word: u64, stop: Stop, spin: &Spin) -> bool {
         match stop {
             Stop::Spinner => true,
-            Stop::Closed => self.options.spin && is_worth_a_spin(word, turn_is_over),
+            Stop::Closed => self.options.spin && is_worth_a_spin(word, turn_is_over) && spin.pays(),
             Stop::TooMany | Stop::Sleepers | Stop::WritersFirst => false,
         }
     }

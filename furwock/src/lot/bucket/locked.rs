@@ -41,10 +41,10 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     Locked::of(bucket)
 }
 
-/// Two numbers that locks at `key` may keep there; 0 at first. Others that collide may write them,
+/// Three numbers that locks at `key` may keep there; 0 at first. Others that collide may write them,
 /// so that nothing may depend on them but speed.
 #[inline]
-pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 2] {
+pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 3] {
     &table::bucket(key).advice
 }
 
