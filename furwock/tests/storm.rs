@@ -7,8 +7,8 @@
 
 mod common;
 
-use common::Random;
 use common::watchdog::{Patience, Subject};
+use common::{Random, becomes_readable, eventually, join_all, kept};
 use furwock::Deadline;
 use furwock::futex::{
     AnyWaited, Expected, Registration, Waited, requeue, wait, wait_any, wait_async, wait_bitset,
@@ -60,7 +60,7 @@ impl Storm {
                 3 => _ = block_on(wait_async(word, 0)),
                 _ => {
                     if let Ok(mut wait) = wait_fd(word, 0) {
-                        poll(wait.as_raw_fd(), -1);
+                        becomes_readable(wait.as_raw_fd(), -1);
                         assert!(wait.is_woken());
                     }
                 }
@@ -104,7 +104,7 @@ impl Storm {
                     (last == Poll::Ready(Waited::Woken)).then_some(at)
                 }
                 _ => wait_fd(word, 0).ok().and_then(|mut wait| {
-                    poll(wait.as_raw_fd(), 0);
+                    becomes_readable(wait.as_raw_fd(), 0);
                     // Every other time it isn't asked: then it passes its wake on itself.
                     (random.below(2) == 0 && wait.is_woken()).then_some(at)
                 }),
@@ -118,12 +118,6 @@ impl Storm {
             }
         }
     }
-}
-
-fn poll(fd: i32, patience_ms: i32) {
-    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry.
-    unsafe { libc::poll(&mut entry, 1, patience_ms) };
 }
 
 struct Unpark(thread::Thread);
@@ -171,7 +165,7 @@ fn every_wake_reaches_a_waiter_that_stays() {
     let seconds = std::env::var("FURWOCK_STORM_SECONDS")
         .map_or(2, |text| text.parse().expect("FURWOCK_STORM_SECONDS is a number of seconds"));
     let seed = u64::from(std::process::id()) << 20 | 1;
-    let storm = common::kept(Storm::default());
+    let storm = kept(Storm::default());
     let mut threads = Vec::new();
     for at in 0..WORDS {
         // One stayer of each kind, and at each word one that waits for nothing else.
@@ -192,13 +186,13 @@ fn every_wake_reaches_a_waiter_that_stays() {
         put += put_tokens(storm, until, seed);
     }
     storm.stop.store(true, Ordering::Relaxed);
-    common::eventually("all have stopped", || {
+    eventually("all have stopped", || {
         for word in &storm.words {
             wake(word, usize::MAX);
         }
         threads.iter().all(|thread| thread.is_finished())
     });
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    join_all(threads);
     assert!(storm.words.iter().all(|word| requeue(word, word, 0, usize::MAX).moved == 0));
     println!("{put} tokens, seed {seed}");
 }

@@ -4,14 +4,14 @@
 mod common;
 mod process;
 
-use common::{bounded, eventually, join_all, kept, queued, waiting_at};
+use common::{becomes_readable, bounded, eventually, join_all, kept, queued, waiting_at};
 use furwock::futex::{
     WaitFd, WaitFdError, WaitFuture, Waited, requeue, wait, wait_async, wait_async_bitset, wait_fd,
     wake, wake_all, wake_bitset,
 };
 use process::holds_in_a_child;
 use std::future::Future;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -474,21 +474,15 @@ fn no_wake_is_lost_or_doubled_by_drops() {
     });
 }
 
-fn readable(fd: RawFd, patience_ms: i32) -> bool {
-    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one entry.
-    unsafe { libc::poll(&mut poll, 1, patience_ms) == 1 }
-}
-
 #[test]
 fn a_descriptor_polls_as_readable_once_woken() {
     bounded(|| {
         let word = AtomicU32::new(0);
         let mut wait = wait_fd(&word, 0).unwrap();
         let fd = wait.as_raw_fd();
-        assert!(!readable(fd, 0) && !wait.is_woken());
+        assert!(!becomes_readable(fd, 0) && !wait.is_woken());
         assert_eq!(wake(&word, 1), 1);
-        assert!(readable(fd, 10_000) && wait.is_woken());
+        assert!(becomes_readable(fd, 10_000) && wait.is_woken());
         drop(wait);
         assert_eq!(wake(&word, 1), 0);
         assert!(matches!(wait_fd(&word, 7), Err(WaitFdError::Mismatch)));

@@ -115,6 +115,13 @@ where
     waiter
 }
 
+/// Whether a descriptor becomes readable within `patience_ms`; -1 is for ever.
+pub fn becomes_readable(fd: i32, patience_ms: i32) -> bool {
+    let mut entry = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one entry.
+    unsafe { libc::poll(&mut entry, 1, patience_ms) == 1 }
+}
+
 /// From now on `signal` interrupts a call and does nothing else.
 pub fn let_interrupt(signal: i32) {
     extern "C" fn handler(_: i32) {}
