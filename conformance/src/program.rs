@@ -197,7 +197,7 @@ fn judge(status: ExitStatus, says: String) -> Ended {
 
 /// Waits for at most `limit`, which the watchdog may extend with a report on stderr; `None` if the
 /// child still runs then.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+pub fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let watched = watch(child, Some(limit), |line| eprint!("{line}"));
     if let Some(report) = watched.report {
         eprint!("{report}");
