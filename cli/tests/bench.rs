@@ -238,7 +238,7 @@ fn more_threads_than_there_can_be_are_refused_with_the_limit() {
 #[test]
 fn every_workload_runs_with_all_contestants() {
     let scratch = Scratch::new("every_workload_runs_with_all_contestants");
-    let timed = ["--seconds", "0.02"];
+    let timed = ["--seconds", "0.1"];
     let workloads: [&[&str]; 12] = [
         &["cond", "-n", "5", "-r", "3"],
         &["pp", "-n", "2", "-i", "10"],
@@ -373,7 +373,7 @@ fn the_papers_tables() {
         "--rounds",
         "1",
         "--seconds",
-        "0.02",
+        "0.1",
         "--report",
         page.to_str().unwrap(),
         "--picture",

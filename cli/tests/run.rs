@@ -1,5 +1,5 @@
-//! `furwock run`: it changes only LD_PRELOAD in the program's environment, and every failure has its
-//! status and its message.
+//! `furwock run`: it changes only LD_PRELOAD in the program's environment, and every failure has
+//! its status and its message.
 
 mod common;
 
@@ -179,7 +179,8 @@ fn a_library_path_that_the_loader_would_split_is_125() {
     assert_refused(&run, 125, "space");
 }
 
-/// An ELF file of this machine whose loader doesn't exist, and whose tables claim the greatest sizes.
+/// An ELF file of this machine whose loader doesn't exist, and whose tables claim the greatest
+/// sizes.
 fn boundless_elf(section_count: u64) -> Vec<u8> {
     const LOADER: &[u8] = b"/nonexistent/ld-linux.so\0";
     const HUGE: u64 = 1 << 39;
@@ -218,7 +219,8 @@ fn boundless_elf(section_count: u64) -> Vec<u8> {
     elf
 }
 
-/// The sizes that a file claims cost no memory, whether it doesn't have them or is a file with holes.
+/// The sizes that a file claims cost no memory, whether it doesn't have them or is a file with
+/// holes.
 #[test]
 fn a_boundless_program_is_refused_by_the_kernel_alone() {
     let scratch = Scratch::new("a_boundless_program_is_refused_by_the_kernel_alone");

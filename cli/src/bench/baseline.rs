@@ -113,8 +113,8 @@ impl Baseline {
         workload.is_some_and(|workload| std::env::args().any(|word| word == *workload))
     }
 
-    /// The changes of the figure that ranks and of processor time, wherever both runs measured them.
-    /// (Of the many other figures some would differ by chance.)
+    /// The changes of the figure that ranks and of processor time, wherever both runs measured
+    /// them. (Of the many other figures some would differ by chance.)
     pub fn changes(&self, benchmarks: &[BenchmarkResults]) -> Vec<Change> {
         let (mut changes, mut others) = (Vec::new(), 0);
         for results in benchmarks {

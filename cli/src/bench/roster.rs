@@ -28,8 +28,8 @@ pub struct Absent {
 }
 
 impl Roster {
-    /// The contestants asked for, or all. Without furwock's library furwock-preload is absent; if it
-    /// was asked for by name, that is a failure.
+    /// The contestants asked for, or all. Without furwock's library furwock-preload is absent; if
+    /// it was asked for by name, that is a failure.
     pub fn of(asked: &[Contestant], workloads: &Workloads, force: bool) -> Result<Self, Failure> {
         let (preload, missing) = match Preload::find() {
             Ok(preload) => (Some(preload), None),

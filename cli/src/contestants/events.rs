@@ -90,7 +90,8 @@ impl<W: ManyWords> Events for WordEvents<W> {
     }
 }
 
-/// Each event is an eventfd in semaphore mode. Threads wait for many by poll(2), for one by read(2).
+/// Each event is an eventfd in semaphore mode. Threads wait for many by poll(2), for one by
+/// read(2).
 pub struct FdEvents {
     fds: Vec<OwnedFd>,
     shared: usize,

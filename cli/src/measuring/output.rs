@@ -1,4 +1,4 @@
-//! Where the tables, the JSON, the CSV and the page go; standard output has room for tables or JSON.
+//! Where tables, JSON, CSV and page go. Standard output has room for the tables or the JSON.
 
 use std::fs;
 use std::io::{self, Write};

@@ -76,7 +76,8 @@ fn measure(contestants: &[Contestant], slices: usize, pairs: u64) -> Result<Figu
     Ok(subjects.into_iter().zip(times).map(figure).collect())
 }
 
-/// A single thread can't find out whether a lock excludes: two contend for it before it is measured.
+/// A single thread can't find out whether a lock excludes: two contend for each before it is
+/// measured.
 fn excludes<F: Family>(contestant: Contestant) -> Result<(), String> {
     const EACH: u64 = 10_000;
     let locks = Arc::new((F::Mutex::<u64>::new(0), F::RwLock::<u64>::new(0)));

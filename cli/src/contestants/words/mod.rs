@@ -103,8 +103,8 @@ mod tests {
         })
     }
 
-    /// After a stop or a signal the kernel restarts a wait on the first word: then the sleeper isn't
-    /// where it was moved to. So a few attempts are allowed.
+    /// After a stop or a signal the kernel restarts a wait on the first word: then the sleeper
+    /// isn't where it was moved to. So a few attempts are allowed.
     fn moves<W: Words>() {
         assert!((0..5).any(|_| is_moved::<W>()));
     }
