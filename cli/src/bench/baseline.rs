@@ -285,8 +285,8 @@ fn summary(changes: &[Change]) -> String {
     format!(
         "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
          furwock's), {} without a significant difference. Changes of the peers come from the \
-         machine, or from chance: one figure in ten differs by chance alone, more if the machine is \
-         noisier now.",
+         machine, or from chance: one figure in ten differs by chance alone, more if the machine \
+         is noisier now.",
         changes.len(),
         gains.len(),
         gains.iter().filter(ours).count(),
@@ -299,7 +299,8 @@ fn summary(changes: &[Change]) -> String {
 pub fn render(changes: &[Change]) -> String {
     let table = table(changes);
     let table = if table.rows.is_empty() { String::new() } else { table::render(3, 0, &table) };
-    format!("since the baseline, more than 1 where it is better now\n{table}{}\n", summary(changes))
+    let summary = summary(changes);
+    format!("since the baseline, more than 1 where it is better now\n{table}{summary}\n")
 }
 
 pub fn section(changes: &[Change]) -> Section {
