@@ -41,8 +41,8 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     Locked::of(bucket)
 }
 
-/// Three numbers that locks at `key` may keep there; 0 at first. Others that collide may write them,
-/// so that nothing may depend on them but speed.
+/// Three numbers that locks at `key` may keep there; 0 at first. Locks that collide share them, so
+/// nothing but speed may depend on them.
 #[inline]
 pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 3] {
     &table::bucket(key).advice
