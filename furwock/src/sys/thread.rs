@@ -44,10 +44,13 @@ pub(crate) fn claim() -> u32 {
 /// many stolen locks.
 const DISTRUST: u8 = 16;
 
-/// Notes what this thread, whose id is `tid`, expects the next mutex's word to hold: nothing if its
-/// last expectation was `wrong`.
+/// Notes what this thread expects the next mutex's word to hold: nothing if its last expectation
+/// was `wrong`.
+///
+/// A signal handler that comes in between may fork, and return in the child too, whose id is
+/// another. So the id is compared after the claim was written.
 #[inline(always)]
-pub(crate) fn expect(tid: u32, bits: u32, wrong: bool) {
+pub(crate) fn expect(bits: u32, wrong: bool) {
     let slot = slot();
     let distrust = slot.distrust.get();
     let mut expected = 0;
@@ -58,7 +61,14 @@ pub(crate) fn expect(tid: u32, bits: u32, wrong: bool) {
     } else {
         expected = bits;
     }
-    slot.claim.set(tid | expected);
+    loop {
+        let tid = slot.tid.get();
+        slot.claim.set(tid | expected);
+        compiler_fence(Ordering::SeqCst);
+        if slot.tid.get() == tid {
+            return;
+        }
+    }
 }
 
 /// The process's id and this thread's, from the kernel: in a child that was forked without the
@@ -174,4 +184,77 @@ fn sleep(operation: i32, nanoseconds: u32) {
     // SAFETY: the word and the time outlive the call, which only reads them. Ending early is no
     // failure.
     _ = unsafe { futex(word.as_ptr(), operation, 0, time, core::ptr::null(), any) };
+}
+
+#[cfg(all(test, target_arch = "x86_64", not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::*;
+    use core::ffi::c_void;
+    use core::sync::atomic::AtomicI32;
+
+    /// How many instructions the handler lets pass before it forks, and what `fork` returned.
+    static LEFT: AtomicI32 = AtomicI32::new(0);
+    static FORKED: AtomicI32 = AtomicI32::new(NOT_YET);
+    const NOT_YET: i32 = -1;
+
+    const TRAPS: i64 = 0x100;
+
+    extern "C" fn after_each_instruction(_: i32, _: *mut c_void, context: *mut libc::ucontext_t) {
+        if LEFT.fetch_sub(1, Ordering::Relaxed) == 0 {
+            // SAFETY: the kernel's; its flags alone are changed. The child does little, and ends.
+            unsafe {
+                (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAPS;
+                FORKED.store(libc::fork(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn trap_after_each_instruction() {
+        // SAFETY: sets a flag for which there is a handler.
+        unsafe { core::arch::asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq") };
+    }
+
+    fn trap_no_more() {
+        // SAFETY: clears that flag.
+        unsafe { core::arch::asm!("pushfq", "and qword ptr [rsp], -0x101", "popfq") };
+    }
+
+    /// A handler forks after 0, 1, 2, ... instructions, and returns in both processes.
+    #[test]
+    fn a_child_that_a_handler_forked_claims_by_its_own_id() {
+        const BITS: u32 = 1 << 22 | 1 << 25;
+        // SAFETY: an all-zero action, completed.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = after_each_instruction as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            libc::sigaction(libc::SIGTRAP, &action, core::ptr::null_mut());
+        }
+        tid();
+        let mut forks = 0;
+        loop {
+            LEFT.store(forks, Ordering::Relaxed);
+            FORKED.store(NOT_YET, Ordering::Relaxed);
+            trap_after_each_instruction();
+            expect(BITS, false);
+            trap_no_more();
+            let mut status = 0;
+            // SAFETY: the child only looks at its claim.
+            let child = match FORKED.load(Ordering::Relaxed) {
+                NOT_YET => break,
+                0 => unsafe {
+                    let owner = known_claim() & !BITS;
+                    libc::_exit(if owner == libc::gettid() as u32 { 7 } else { 1 })
+                },
+                child => child,
+            };
+            // SAFETY: writes one int.
+            unsafe { libc::waitpid(child, &mut status, 0) };
+            assert!(libc::WIFEXITED(status), "{status} after {forks} instructions");
+            assert_eq!(libc::WEXITSTATUS(status), 7, "after {forks} instructions");
+            forks += 1;
+        }
+        assert!(forks > 3, "{forks}");
+        expect(0, false);
+    }
 }

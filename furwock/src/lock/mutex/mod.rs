@@ -153,7 +153,7 @@ impl RawMutex {
         while is_free(word) {
             match self.exchange(word, word | tid, Ordering::Acquire) {
                 Ok(_) => {
-                    lot::expect(tid, expected_after(word), word == FREE && claim != tid);
+                    lot::expect(expected_after(word), word == FREE && claim != tid);
                     return true;
                 }
                 Err(now) => word = now,

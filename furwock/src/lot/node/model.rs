@@ -51,7 +51,7 @@ pub(crate) fn known_claim() -> u32 {
     claim()
 }
 
-pub(crate) fn expect(_tid: u32, bits: u32, wrong: bool) {
+pub(crate) fn expect(bits: u32, wrong: bool) {
     EXPECTED.with(|expected| expected.set(if wrong { 0 } else { bits }));
 }
 
