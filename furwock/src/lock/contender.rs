@@ -193,7 +193,13 @@ impl<'o, L: Lock> Contender<'o, L> {
             let unseen = spin.begins_with_long_pause()
                 && self.role == Role::Newcomer
                 && word & (bits.parked | bits.promised) == 0;
-            if !spin.pays() || !(unseen || self.is_spinner(word)) || !spin.pause() {
+            if !((unseen || self.may_spin(word)) && spin.pays()) {
+                return None;
+            }
+            if !unseen {
+                self.become_spinner(word);
+            }
+            if !spin.pause() {
                 return None;
             }
         }
@@ -226,25 +232,29 @@ impl<'o, L: Lock> Contender<'o, L> {
             || self.queued_ns != 0
     }
 
-    /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, which it
-    /// becomes if there is no other.
-    fn is_spinner(&mut self, seen: u64) -> bool {
+    /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, if there
+    /// is no other.
+    fn may_spin(&self, seen: u64) -> bool {
         let bits = self.lock.bits();
         let is_over =
-            self.role == Role::Newcomer && seen & bits.parked != 0 && spin::has_run_for(TURN_NS);
-        if is_over || seen & bits.promised != 0 || !self.options.spin {
-            return false;
+            || self.role == Role::Newcomer && seen & bits.parked != 0 && spin::has_run_for(TURN_NS);
+        self.options.spin
+            && seen & bits.promised == 0
+            && (seen & SPIN == 0 || self.role == Role::Spinner)
+            && !is_over()
+    }
+
+    /// Says that this thread spins, if the word that it saw doesn't.
+    fn become_spinner(&mut self, seen: u64) {
+        if seen & SPIN != 0 {
+            return;
         }
-        if seen & SPIN == 0 {
-            // (If this thread is the spinner, another waiter took its bit for stale.)
-            let new = bits.spinning(seen, self.role);
-            if self.lock.exchange(seen, new, Ordering::Relaxed).is_ok() {
-                self.role = Role::Spinner;
-                self.note(How::Spun);
-            }
-            return true;
+        // (If this thread is the spinner, another waiter took its bit for stale.)
+        let new = self.lock.bits().spinning(seen, self.role);
+        if self.lock.exchange(seen, new, Ordering::Relaxed).is_ok() {
+            self.role = Role::Spinner;
+            self.note(How::Spun);
         }
-        self.role == Role::Spinner
     }
 
     /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's

@@ -68,12 +68,14 @@ pub(super) struct Spin {
     ends_ns: u64,
     budget_ns: u64,
     first_pauses: u32,
+    /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
+    is_paid: bool,
 }
 
 impl Spin {
     /// A plain spell for the lock at `key`, that long at most.
     pub(super) fn new(key: Key, budget_ns: u64) -> Self {
-        Self { key, probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES }
+        Self { key, probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES, is_paid: false }
     }
 
     /// A spell that begins as the thread has learnt: after a plain spell, the time since that one
@@ -98,15 +100,24 @@ impl Spin {
         spin
     }
 
-    /// Whether to pause for the lock at all, where spells have been in vain lately.
-    pub(super) fn pays(&self) -> bool {
-        self.probes != 0 || pays(self.key)
+    /// Whether to pause for the lock at all, where spells have been in vain lately. Asked last, by
+    /// a caller that nothing else keeps from it: an answer may use up a trial.
+    pub(super) fn pays(&mut self) -> bool {
+        self.is_paid = self.is_paid || pays(self.key);
+        self.is_paid
     }
 
     /// The lock was seen free: the pauses, if there were any, have paid.
     pub(super) fn is_rewarded(&self) {
-        if self.probes != 0 && !cfg!(any(loom, shuttle)) {
-            learn_spell(self.key, true);
+        if self.probes != 0 {
+            self.learn(true);
+        }
+    }
+
+    /// (A reader that only steps aside for a writer learns nothing of the writers' sections.)
+    fn learn(&self, rewarded: bool) {
+        if self.is_paid && !cfg!(any(loom, shuttle)) {
+            learn_spell(self.key, rewarded);
         }
     }
 
@@ -130,7 +141,7 @@ impl Spin {
         }
         let goes_on = self.probes <= BLIND_PROBES || monotonic_ns() < self.ends_ns;
         if !goes_on {
-            learn_spell(self.key, false);
+            self.learn(false);
         }
         goes_on
     }

@@ -60,7 +60,7 @@ impl<'o> Reader<'o> {
                 }
                 continue;
             };
-            if self.may_spin(word, stop, &spin) && spin.pause() {
+            if self.may_spin(word, stop, &mut spin) && spin.pause() {
                 self.contender.note(How::Spun);
                 continue;
             }
@@ -141,7 +141,7 @@ impl<'o> Reader<'o> {
         self.lock.exchange(seen, read(seen, true), Ordering::AcqRel).is_ok()
     }
 
-    fn may_spin(&self, word: u64, stop: Stop, spin: &Spin) -> bool {
+    fn may_spin(&self, word: u64, stop: Stop, spin: &mut Spin) -> bool {
         match stop {
             Stop::Spinner => true,
             Stop::Closed => self.options.spin && is_worth_a_spin(word, turn_is_over) && spin.pays(),
