@@ -8,7 +8,7 @@
 //! find out that they needn't sleep. The more such trials fail, the rarer they become.
 
 use super::spin::LOOKS;
-use crate::lot::{self, Key, processors};
+use crate::lot::{self, Key};
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 
@@ -59,7 +59,7 @@ impl Learnt {
 
 /// Calls `ready` now and then, as long as that has paid lately at `key`. Returns whether it was.
 pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
-    if cfg!(any(loom, shuttle)) || processors() == 1 {
+    if cfg!(any(loom, shuttle)) || lot::is_single() {
         return false;
     }
     let word = &lot::advice(key)[LOOKS];

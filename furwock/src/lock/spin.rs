@@ -156,10 +156,11 @@ fn pays(key: Key) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;
     }
-    if lot::processors() == 1 {
+    // (This makes the table, which knows the processors.)
+    let learnt = &lot::advice(key)[SPINNING];
+    if lot::is_single() {
         return false;
     }
-    let learnt = &lot::advice(key)[SPINNING];
     let word = learnt.load(Ordering::Relaxed);
     let vain = word & VAIN;
     if vain < IN_VAIN {
@@ -213,7 +214,7 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 /// One where priorities count: of two that are woken, the wrong one may be first. One on a single
 /// processor: the first that is woken takes the lock before the second runs.
 pub(super) fn how_far_ahead(key: Key) -> u32 {
-    if lot::are_there_ranks() || lot::processors() == 1 {
+    if lot::are_there_ranks() || lot::is_single() {
         return 1;
     }
     let most = (2 * lot::processors() as u32).min(MOST_AHEAD);

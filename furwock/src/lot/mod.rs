@@ -14,7 +14,7 @@ mod node;
 mod wait;
 
 pub(crate) use bucket::{
-    Locked, LockedPair, Queued, advice, announce, is_empty, lock, lock_pair, processors,
+    Locked, LockedPair, Queued, advice, announce, is_empty, is_single, lock, lock_pair, processors,
 };
 #[cfg(all(test, shuttle))]
 pub(crate) use node::forget_ended_executions;

@@ -14,5 +14,5 @@ pub(crate) use locked::wake_in_handler;
 pub(crate) use locked::{Locked, advice, announce, is_empty, lock, remove_if_queued};
 pub(crate) use pair::{LockedPair, lock_pair};
 pub(crate) use queued::Queued;
-pub(crate) use table::{prepare, processors};
+pub(crate) use table::{is_single, prepare, processors};
 pub(crate) use wake_list::notify_fan_out;

@@ -12,14 +12,14 @@ pub(super) use native::bucket;
 #[cfg(not(any(loom, shuttle)))]
 use native::has_full_size;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::processors;
+pub(crate) use native::{is_single, processors};
 
 #[cfg(any(loom, shuttle))]
 pub(super) use model::bucket;
 #[cfg(any(loom, shuttle))]
 use model::has_full_size;
 #[cfg(any(loom, shuttle))]
-pub(crate) use model::processors;
+pub(crate) use model::{is_single, processors};
 
 /// Makes the table now. Whether there was address space for it.
 pub(crate) fn prepare() -> bool {
@@ -35,7 +35,7 @@ const BUCKETS_A_PROCESSOR: usize = 256;
 mod native {
     use super::super::hash::bucket_index;
     use super::*;
-    use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+    use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
     use crate::sys::{fork, memory, priority, topology};
 
     /// The first bucket, with log2 of the number of buckets in the address's low bits, so that one
@@ -79,10 +79,29 @@ mod native {
 
     static PROCESSORS: AtomicUsize = AtomicUsize::new(1);
 
+    /// The one processor that the maker of the table could use.
+    static ONLY: AtomicU32 = AtomicU32::new(u32::MAX);
+
     /// Processors that this process may use, as of the table's making.
     #[inline]
     pub(crate) fn processors() -> usize {
         PROCESSORS.load(Ordering::Relaxed)
+    }
+
+    /// Whether all threads have to share one processor.
+    ///
+    /// The table's maker may have been bound to a processor, and other threads to others: the first
+    /// that asks on another one finds out that there are several.
+    pub(crate) fn is_single() -> bool {
+        if processors() != 1 {
+            return false;
+        }
+        let (only, here) = (ONLY.load(Ordering::Relaxed), topology::current_cpu());
+        let single = only == u32::MAX || here == u32::MAX || only == here;
+        if !single {
+            PROCESSORS.store(2, Ordering::Relaxed);
+        }
+        single
     }
 
     #[cold]
@@ -95,6 +114,7 @@ mod native {
         }
         let processors = topology::processors();
         PROCESSORS.store(processors, Ordering::Relaxed);
+        ONLY.store(topology::current_cpu(), Ordering::Relaxed);
         let buckets = (BUCKETS_A_PROCESSOR * processors).next_power_of_two();
         let size = buckets * size_of::<Bucket>();
         let (table, wiped_on_fork) = match memory::map_zeroed_wiped_on_fork(size) {
@@ -151,6 +171,11 @@ mod model {
 
     pub(crate) fn processors() -> usize {
         1
+    }
+
+    /// Several wakes under way at a time are a model's to try.
+    pub(crate) fn is_single() -> bool {
+        false
     }
 
     pub(super) fn has_full_size() -> bool {
