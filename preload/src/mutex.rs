@@ -3,13 +3,14 @@
 use crate::layout::{Mutex, MutexKind};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
+use core::hint::black_box;
 use core::sync::atomic::{Ordering, compiler_fence};
 use furwock::Clock;
 use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
-    known_claim, lock_contended, try_lock_alone, try_lock_as, try_unlock_alone, try_unlock_as,
-    try_unlock_quietly,
+    known_claim, lock_contended, try_lock_alone, try_lock_as, try_steal, try_unlock_alone,
+    try_unlock_as, try_unlock_quietly,
 };
 use furwock::unstable::signals::closed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -22,8 +23,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     if mutex.is_plain() {
         probes::mutex_entry(mutex);
-        let tid = mutex.try_take();
-        if tid != 0 {
+        if let Some(tid) = mutex.try_take() {
             mutex.owner.store(tid, Ordering::Relaxed);
             probes::mutex_acquired(mutex);
             return 0;
@@ -33,22 +33,23 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
     lock_typed(mutex)
 }
 
-/// Whether `try_take` tries: it needs the thread's id, which a thread's first call has to ask for.
-fn can_try() -> bool {
-    known_thread_id() != 0
-}
-
 /// A plain mutex that `try_take` didn't take.
 #[cold]
 #[inline(never)]
 fn lock_plain_slow(mutex: &Mutex) -> c_int {
-    let tried = can_try();
-    closed(|| {
-        mutex.take_after(tried);
+    // A mutex that is free is taken without a lock that a signal handler could come upon.
+    if try_steal(&mutex.raw) {
         mutex.held_as(MutexKind::Plain);
-    });
+    } else {
+        closed(|| {
+            mutex.take_slow();
+            mutex.held_as(MutexKind::Plain);
+        });
+    }
     probes::mutex_acquired(mutex);
-    0
+    // What it returns mustn't be known: the caller, whose fast path would save a register for a
+    // call, jumps here instead.
+    black_box(0)
 }
 
 /// A mutex of a kind with rules of its own.
@@ -58,8 +59,7 @@ fn lock_typed(mutex: &Mutex) -> c_int {
     // A free mutex isn't this thread's: no rule of its kind forbids taking it.
     if kind != MutexKind::Glibc {
         probes::mutex_entry(mutex);
-        let tid = mutex.try_take();
-        if tid != 0 {
+        if let Some(tid) = mutex.try_take() {
             mutex.held_by(tid, kind);
             probes::mutex_acquired(mutex);
             return 0;
@@ -71,12 +71,11 @@ fn lock_typed(mutex: &Mutex) -> c_int {
 #[cold]
 #[inline(never)]
 fn lock_slow(mutex: &Mutex) -> c_int {
-    let tried = can_try();
     mutex.lock_checked(
         // SAFETY: the program's mutex.
         |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
         |mutex| {
-            mutex.take_after(tried);
+            mutex.take_slow();
             0
         },
         probes::mutex_acquired,
@@ -269,26 +268,26 @@ impl Mutex {
         }
     }
 
-    /// Takes it after `try_take` didn't. If that `tried`, trying again at once would only take the
-    /// cache line from the holder.
-    fn take_after(&self, tried: bool) {
-        if tried || !self.raw.try_lock() {
+    /// Takes it after `try_take` didn't. If it is held, another exchange would only take the cache
+    /// line from the holder.
+    fn take_slow(&self) {
+        if !try_steal(&self.raw) {
             probes::lll_lock_wait(self);
             lock_contended(&self.raw, &const { Options::new() });
         }
     }
 
     /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.
-    /// Returns the thread's id, or 0 if it didn't take it.
+    /// Returns the thread's id if it took it.
     #[inline(always)]
-    fn try_take(&self) -> u32 {
+    fn try_take(&self) -> Option<u32> {
         let (claim, tid) = (known_claim(), known_thread_id());
         if claim == 0 {
-            return 0;
+            return None;
         }
         // SAFETY: glibc says that there is one thread.
         let taken = glibc::is_single_threaded() && unsafe { try_lock_alone(&self.raw, tid) };
-        if taken || try_lock_as(&self.raw, claim) { tid } else { 0 }
+        (taken || try_lock_as(&self.raw, claim)).then_some(tid)
     }
 
     /// Releases it if that needs no call.

@@ -22,7 +22,7 @@ use super::contender::{Contender, Lock};
 use super::options::{Options, Status};
 use crate::lot::{self, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
-use release::release_ordering;
+use release::{ahead, release_ordering};
 use state::{BITS, FREE, OWNER, PARKED, expected_after, is_free};
 
 /// A mutex without data: one word, zero when free.
@@ -60,8 +60,14 @@ impl RawMutex {
     /// A thread that locks what it holds already waits for ever.
     #[inline]
     pub fn lock(&self) {
-        if !self.try_lock() {
-            self.lock_slow(&const { Options::new() });
+        // (Not `lock_known`: it would cost the fast path an instruction.)
+        match lot::known_claim() {
+            0 => self.lock_first(),
+            claim => {
+                if let Err(word) = self.lock_as(claim) {
+                    self.lock_seen(word);
+                }
+            }
         }
     }
 
@@ -81,18 +87,29 @@ impl RawMutex {
     /// Takes the lock if that is possible without waiting. Acquire on success.
     #[inline]
     pub fn try_lock(&self) -> bool {
-        self.try_lock_as(lot::claim())
+        match self.lock_known() {
+            Ok(_) => true,
+            Err(word) => self.try_steal(word),
+        }
     }
 
-    /// `try_lock` by a caller that knows its thread's claim: its id, and the bits that it expects
-    /// the free word to hold. Those of a quiet lock are 0; `try_steal` says when they are others.
+    /// `lock_as` for a thread that knows its id. The others find out in `try_steal`, a call that
+    /// fast paths make in any case.
     #[inline]
-    fn try_lock_as(&self, claim: u32) -> bool {
-        let free = claim & !OWNER;
-        match self.word.compare_exchange(free, claim, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => true,
-            Err(word) => is_free(word) && self.try_steal(word, claim),
+    fn lock_known(&self) -> Result<u32, u32> {
+        match lot::known_claim() {
+            0 => Err(FREE),
+            claim => self.lock_as(claim),
         }
+    }
+
+    /// Takes the lock for a thread with this claim: its id, and the bits that it expects the free
+    /// word to hold. Those of a quiet lock are 0; `try_steal` says when they are others. The word
+    /// if it holds anything else, also if the lock is free.
+    #[inline]
+    fn lock_as(&self, claim: u32) -> Result<u32, u32> {
+        let free = claim & !OWNER;
+        self.word.compare_exchange(free, claim, Ordering::Acquire, Ordering::Relaxed)
     }
 
     /// Releases the lock, and returns how many waiters it woke, or gave the lock to. Release.
@@ -140,20 +157,25 @@ impl RawMutex {
         self.owner() != 0
     }
 
-    /// The word was `seen`, and isn't what the thread expected: takes the lock past the queue, as
-    /// long as it is free.
+    /// The word was `seen`, or may be so, and isn't what the thread expected: takes the lock past
+    /// the queue, as long as it is free.
     ///
     /// Sleepers whose wake is on its way may leave the word as it is for a whole slice, if they
     /// have no processor. The thread then expects to find it so again, and takes and releases the
     /// lock in one exchange each, as if no thread waited.
-    #[inline]
-    fn try_steal(&self, seen: u32, claim: u32) -> bool {
+    ///
+    /// A call of its own: in a lock's fast path it would save registers for all.
+    #[cold]
+    #[inline(never)]
+    fn try_steal(&self, seen: u32) -> bool {
+        let claim = lot::claim();
         let tid = claim & OWNER;
         let mut word = seen;
         while is_free(word) {
             match self.exchange(word, word | tid, Ordering::Acquire) {
                 Ok(_) => {
-                    lot::expect(expected_after(word), word == FREE && claim != tid);
+                    let expected = expected_after(word, ahead(word, self.key()));
+                    lot::expect(expected, word == FREE && claim != tid);
                     return true;
                 }
                 Err(now) => word = now,
@@ -177,6 +199,20 @@ impl RawMutex {
     #[inline]
     fn address(&self) -> usize {
         core::ptr::from_ref(&self.word).addr()
+    }
+
+    /// `lock` by a thread that doesn't know its id.
+    #[cold]
+    fn lock_first(&self) {
+        self.lock_seen(FREE);
+    }
+
+    /// After `try_steal`, takes the lock, waiting as long as it takes.
+    #[cold]
+    fn lock_seen(&self, seen: u32) {
+        if !self.try_steal(seen) {
+            self.lock_slow(&const { Options::new() });
+        }
     }
 
     /// `lock_with` for a caller that has just tried in vain: without another try at first.

@@ -18,8 +18,7 @@ impl RawMutex {
     /// one will look at the lock again anyway.
     #[inline]
     pub(super) fn try_unlock_seen(&self, seen: u32) -> bool {
-        let ahead = if asks_how_far_ahead(seen) { how_far_ahead(self.key()) } else { 1 };
-        match release(seen, ahead) {
+        match release(seen, ahead(seen, self.key())) {
             Release::To { word, wakes: 0 } => self.exchange(seen, word, release_ordering()).is_ok(),
             _ => false,
         }
@@ -30,8 +29,7 @@ impl RawMutex {
         // After the release the mutex may be gone (M-6); its address still names the queue.
         let key = self.key();
         loop {
-            let ahead = if asks_how_far_ahead(word) { how_far_ahead(key) } else { 1 };
-            let (new, wakes) = match release(word, ahead) {
+            let (new, wakes) = match release(word, ahead(word, key)) {
                 Release::NotHeld => return 0,
                 Release::HandOff => return self.hand_off(),
                 Release::To { word, wakes } => (word, wakes),
@@ -69,6 +67,12 @@ impl RawMutex {
         bucket.choose_first(key, Verdict::granted(address, give_back));
         1
     }
+}
+
+/// How many wakes should be on their way after a release of `word`, if that depends on it.
+#[inline]
+pub(super) fn ahead(word: u32, key: Key) -> u32 {
+    if asks_how_far_ahead(word) { how_far_ahead(key) } else { 1 }
 }
 
 #[inline]

@@ -17,10 +17,18 @@ pub fn known_claim() -> u32 {
     thread::known_claim()
 }
 
-/// `try_lock` by a caller that knows its thread's claim already. Acquire on success.
+/// Takes the mutex if its word is the free one of the calling thread's claim. Calls nothing.
+/// Acquire on success.
 #[inline]
 pub fn try_lock_as(mutex: &RawMutex, claim: u32) -> bool {
-    mutex.try_lock_as(claim)
+    mutex.lock_as(claim).is_ok()
+}
+
+/// `try_lock` for a caller whose `try_lock_as` didn't take the mutex: without an exchange if it is
+/// held. Acquire on success.
+#[inline]
+pub fn try_steal(mutex: &RawMutex) -> bool {
+    mutex.try_steal(mutex.word.load(Ordering::Relaxed))
 }
 
 /// Releases the mutex if its word is the calling thread's claim. Calls nothing. Release.

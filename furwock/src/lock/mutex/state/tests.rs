@@ -62,10 +62,12 @@ fn a_release_of_every_valid_word_is_valid_and_strands_no_waiter() {
 #[test]
 fn what_is_expected_of_a_free_word_may_be_released_to_without_a_wake() {
     for word in valid().filter(|&word| is_free(word)) {
-        let expected = expected_after(word);
-        assert!(expected == 0 || expected == word);
-        let released = release(expected | 77, 1);
-        assert_eq!(released, Release::To { word: expected, wakes: 0 }, "{word:#x}");
+        for ahead in 1..=3 {
+            let expected = expected_after(word, ahead);
+            assert!(expected == 0 || expected == word);
+            let released = release(expected | 77, ahead);
+            assert_eq!(released, Release::To { word: expected, wakes: 0 }, "{word:#x}");
+        }
     }
 }
 
