@@ -37,6 +37,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::SpinKeptAsleep, &[on::<RwLocks>, on::<Mutexes>, on::<Condvars>]),
     (Mutant::TimedOutWakeDropped, &[on::<RwLocks>, on::<Mutexes>]),
     (Mutant::StaleWakeKept, &[on::<Mutexes>, on::<Condvars>]),
+    (Mutant::WakeNotExpected, &[on::<Mutexes>]),
     (Mutant::UnlockBeforeEnqueue, &[on::<Condvars>]),
     (Mutant::MoveWithoutParked, &[on::<Condvars>]),
     (Mutant::MoveToFreeMutex, &[on::<Condvars>]),
