@@ -203,6 +203,7 @@ impl RawMutex {
 
     /// `lock` by a thread that doesn't know its id.
     #[cold]
+    #[inline(never)]
     fn lock_first(&self) {
         self.lock_seen(FREE);
     }

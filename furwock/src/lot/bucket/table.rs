@@ -104,8 +104,9 @@ mod native {
         single
     }
 
+    /// By C's rules, which tell callers that it doesn't unwind: fast paths are shorter for it.
     #[cold]
-    fn make() -> *mut Bucket {
+    extern "C" fn make() -> *mut Bucket {
         static HOOK: fork::Hook = fork::Hook(forget);
         fork::on_child(&HOOK);
         // Asked here, before a sandbox forbids it, and nowhere else unless the program says so.
