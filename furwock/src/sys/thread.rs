@@ -239,9 +239,9 @@ mod tests {
             expect(BITS, false);
             trap_no_more();
             let mut status = 0;
-            // SAFETY: the child only looks at its claim.
             let child = match FORKED.load(Ordering::Relaxed) {
                 NOT_YET => break,
+                // SAFETY: the child only looks at its claim.
                 0 => unsafe {
                     let owner = known_claim() & !BITS;
                     libc::_exit(if owner == libc::gettid() as u32 { 7 } else { 1 })
