@@ -1,0 +1,124 @@
+//! The kernel's futex: a queue of sleeping threads for each word.
+
+use crate::atomic::{AtomicU32, Ordering};
+use crate::description::Time;
+use crate::lines::Access;
+use crate::scheduler;
+use crate::world::{Op, Waits, World, from_ns, spend, touch_in};
+use std::collections::{HashMap, VecDeque};
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sleep {
+    /// Woken, or the word no longer held the expected value.
+    Ended,
+    /// The deadline passed.
+    TimedOut,
+}
+
+#[derive(Debug, Default)]
+struct Word {
+    sleepers: VecDeque<usize>,
+    /// Calls on one word take the kernel's lock one after another.
+    free_at: Time,
+}
+
+/// The words on which threads sleep or slept. (Nothing depends on the map's order.)
+#[derive(Debug, Default)]
+pub(crate) struct Words(HashMap<usize, Word>);
+
+impl Words {
+    /// A thread that stops waiting by itself.
+    pub(crate) fn leave(&mut self, thread: usize, waits: Waits) {
+        if let Waits::Word { address, .. } = waits
+            && let Some(word) = self.0.get_mut(&address)
+        {
+            word.sleepers.retain(|&sleeper| sleeper != thread);
+        }
+    }
+
+    fn has_sleepers(&self, address: usize) -> bool {
+        self.0.get(&address).is_some_and(|word| !word.sleepers.is_empty())
+    }
+}
+
+impl World {
+    /// How long the running thread takes for the kernel's lock of a word and what it does under it.
+    fn bucket(&mut self, address: usize) -> Time {
+        let word = self.words.0.entry(address).or_default();
+        word.free_at = word.free_at.max(self.now) + self.costs.bucket;
+        word.free_at - self.now
+    }
+}
+
+pub(crate) fn wait(
+    world: *mut World,
+    word: &AtomicU32,
+    expected: u32,
+    deadline_ns: Option<u64>,
+) -> Sleep {
+    let address = word.as_ptr().addr();
+    // SAFETY: the world of the running simulation, no reference to it outlives its
+    // expression.
+    let costs = unsafe { (*world).costs };
+    spend(world, costs.call / 2 + costs.wait, Op::Resumable);
+    // SAFETY: as above.
+    let bucket = unsafe { (*world).bucket(address) };
+    spend(world, bucket, Op::Resumable);
+    touch_in(world, address, Access::Read);
+    // The other half of the call follows when it ends.
+    if (**word).load(Ordering::Relaxed) != expected {
+        spend(world, costs.call / 2, Op::Resumable);
+        return Sleep::Ended;
+    }
+    // SAFETY: as above.
+    unsafe {
+        let here = &mut *world;
+        here.words.0.entry(address).or_default().sleepers.push_back(here.running);
+    }
+    let deadline = deadline_ns.map(|deadline| from_ns(deadline) + costs.slack);
+    let timed_out = scheduler::sleep(world, Waits::Word { address, expected }, deadline);
+    spend(world, costs.call / 2, Op::Resumable);
+    if timed_out { Sleep::TimedOut } else { Sleep::Ended }
+}
+
+pub(crate) fn wake(world: *mut World, word: *const u32, count: usize) -> usize {
+    let address = word.addr();
+    // SAFETY: as in `wait`.
+    let costs = unsafe {
+        (*world).count().wake_calls += 1;
+        (*world).costs
+    };
+    spend(world, costs.call + costs.wake, Op::Resumable);
+    // SAFETY: as in `wait`.
+    let bucket = unsafe {
+        let here = &mut *world;
+        if !here.words.has_sleepers(address) {
+            return 0;
+        }
+        here.bucket(address)
+    };
+    spend(world, bucket, Op::Resumable);
+    let mut woken = 0;
+    while woken < count {
+        // SAFETY: as in `wait`.
+        let (thread, cost) = unsafe {
+            let here = &mut *world;
+            let next = here.words.0.get_mut(&address).and_then(|word| word.sleepers.pop_front());
+            let Some(thread) = next else { break };
+            // From here on its deadline finds it awake.
+            here.threads[thread].sleep += 1;
+            (thread, here.wake_cost(thread, here.processor))
+        };
+        spend(world, cost / 2, Op::Resumable);
+        // SAFETY: as in `wait`.
+        unsafe {
+            let here = &mut *world;
+            here.wake_up(thread, here.processor, false);
+            here.count().woken += 1;
+        }
+        spend(world, cost - cost / 2, Op::Resumable);
+        woken += 1;
+    }
+    woken
+}

@@ -1,0 +1,500 @@
+//! Threads, time, sleeps and the scheduler on simulated machines.
+
+use machine::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use machine::{
+    Distance, Failure, Machine, ProcessorSet, Scope, Simulation, Sleep, current_cpu, hint,
+    kernel_wait, kernel_wake, nap_ns, now_ns, processors, thread_exists, thread_id, virtual_ns,
+    work_ns, yield_now,
+};
+
+fn machine(name: &str) -> Machine {
+    Machine::named(name).unwrap_or_else(|bad| panic!("{bad}"))
+}
+
+fn one(processor: usize) -> ProcessorSet {
+    std::iter::once(processor).collect()
+}
+
+/// A word as wide as its line, so that words don't share lines.
+#[repr(align(64))]
+#[derive(Default)]
+struct Word(AtomicU32);
+
+/// Drepper's second mutex.
+#[derive(Default)]
+struct FutexMutex(Word);
+
+impl FutexMutex {
+    fn lock(&self) {
+        let word = &self.0.0;
+        if word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return;
+        }
+        while word.swap(2, Ordering::Acquire) != 0 {
+            kernel_wait(word, 2, None);
+        }
+    }
+
+    fn unlock(&self) {
+        if self.0.0.swap(0, Ordering::Release) == 2 {
+            kernel_wake(&self.0.0, 1);
+        }
+    }
+}
+
+#[test]
+fn outside_of_a_simulation_everything_is_real() {
+    let word = AtomicU32::new(3);
+    assert_eq!(kernel_wait(&word, 4, None), Sleep::Ended);
+    assert_eq!(kernel_wait(&word, 3, Some(now_ns() + 1000)), Sleep::TimedOut);
+    assert_eq!(kernel_wake(&word, 1), 0);
+    assert!(thread_exists(thread_id()) && !thread_exists(1 << 29));
+    assert!(processors() >= 1);
+    let before = now_ns();
+    std::thread::scope(|scope| {
+        let sleeper = scope.spawn(|| {
+            while word.load(Ordering::Acquire) == 3 {
+                kernel_wait(&word, 3, None);
+            }
+        });
+        nap_ns(1_000_000);
+        word.store(5, Ordering::Release);
+        while !sleeper.is_finished() {
+            kernel_wake(&word, 1);
+            yield_now();
+        }
+    });
+    assert!(now_ns() - before >= 1_000_000);
+}
+
+#[test]
+fn work_takes_virtual_time_only() {
+    let run = Simulation::new(&machine("sixteen"), 1)
+        .run(|_| {
+            let before = virtual_ns();
+            work_ns(50_000_000_000);
+            virtual_ns() - before
+        })
+        .unwrap();
+    assert_eq!(run.value, 50_000_000_000);
+    assert_eq!(run.total.worked_ns, 50_000_000_000);
+}
+
+#[test]
+fn threads_on_processors_of_their_own_work_at_the_same_time() {
+    let machine = machine("epyc-2x64");
+    let run = Simulation::new(&machine, 1)
+        .run(|scope| {
+            for _ in 0..127 {
+                scope.spawn(|| work_ns(1_000_000_000));
+            }
+        })
+        .unwrap();
+    let spawns = 127 * machine.costs.spawn / 1000;
+    assert!(run.now_ns < 1_000_000_000 + spawns + 1_000_000, "{}", run.now_ns);
+    assert_eq!(run.total.preemptions, 0);
+    assert_eq!(run.threads.len(), 128);
+}
+
+#[test]
+fn threads_that_share_a_processor_take_turns() {
+    let run = Simulation::new(&machine("sixteen"), 1)
+        .on(one(3))
+        .run(|scope| {
+            assert_eq!(processors(), 1);
+            let work = || {
+                work_ns(100_000_000);
+                assert_eq!(current_cpu(), 3);
+                virtual_ns()
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
+        })
+        .unwrap();
+    let (first, last) = (run.value.iter().min().unwrap(), run.value.iter().max().unwrap());
+    assert!(*last > 400_000_000 && *last < 410_000_000, "{last}");
+    assert!(last - first < 15_000_000, "all are done at about the same time: {first}, {last}");
+    assert!(run.total.preemptions > 100, "{}", run.total.preemptions);
+}
+
+/// Until all threads have been spawned.
+fn begin_together() {
+    work_ns(10_000_000u64.saturating_sub(virtual_ns()));
+}
+
+#[test]
+fn increments_are_not_lost_and_plain_ones_are() {
+    let (atomic, plain) = (AtomicU64::new(0), AtomicU64::new(0));
+    Simulation::new(&machine("opteron-8x8"), 7)
+        .run(|scope| {
+            for _ in 0..64 {
+                scope.spawn(|| {
+                    begin_together();
+                    for _ in 0..200 {
+                        atomic.fetch_add(1, Ordering::Relaxed);
+                        plain.store(plain.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                    }
+                });
+            }
+        })
+        .unwrap();
+    assert_eq!(atomic.into_inner(), 64 * 200);
+    assert!(plain.into_inner() < 64 * 200);
+}
+
+/// What a store of `from`'s processor and then a load of `to`'s costs the latter.
+fn transfer_ns(machine: &Machine, from: usize, to: usize) -> f64 {
+    let word = Word::default();
+    let went = AtomicBool::new(false);
+    let run = Simulation::new(machine, 1).run(|scope| {
+        let writer = scope.thread().on(one(from)).spawn(|| word.0.store(1, Ordering::Relaxed));
+        writer.join();
+        let reader = scope.thread().on(one(to)).spawn(|| {
+            let before = virtual_ns();
+            word.0.load(Ordering::Relaxed);
+            went.store(true, Ordering::Relaxed);
+            virtual_ns() - before
+        });
+        reader.join()
+    });
+    run.unwrap().value as f64
+}
+
+#[test]
+fn a_line_costs_what_its_way_costs() {
+    for name in machine::NAMES {
+        let machine = machine(name);
+        let mut seen = 0;
+        for to in 1..machine.processors() {
+            let distance = machine.topology.distance(0, to);
+            let expected = machine.costs.read[distance as usize] as f64 / 1000.0;
+            if seen & 1 << distance as u32 != 0 {
+                continue;
+            }
+            seen |= 1 << distance as u32;
+            // The store of `went` from memory comes after it.
+            let rest = machine.costs.memory as f64 / 1000.0;
+            let took = transfer_ns(&machine, 0, to) - rest;
+            let most = (expected + rest) * machine.costs.jitter + 2.0;
+            assert!((took - expected).abs() <= most, "{name}: {distance:?} {took} {expected}");
+        }
+        assert!(seen & 1 << Distance::Cluster as u32 != 0 || machine.processors() == 1);
+    }
+}
+
+/// Threads on processors of their own add to one word.
+fn additions_per_us(machine: &Machine, threads: usize) -> f64 {
+    const EACH: u64 = 300;
+    let word = Word::default();
+    let run = Simulation::new(machine, 1).run(|scope| {
+        let threads: Vec<_> = (0..threads)
+            .map(|at| {
+                scope.thread().on(one(at)).spawn(|| {
+                    begin_together();
+                    let before = virtual_ns();
+                    for _ in 0..EACH {
+                        word.0.fetch_add(1, Ordering::Relaxed);
+                    }
+                    virtual_ns() - before
+                })
+            })
+            .collect();
+        let times = threads.into_iter().map(|thread| thread.join());
+        times.max().unwrap()
+    });
+    threads as f64 * EACH as f64 * 1000.0 / run.unwrap().value as f64
+}
+
+#[test]
+fn transfers_of_one_line_queue_up() {
+    let machine = machine("opteron-8x8");
+    let (two, all) = (additions_per_us(&machine, 2), additions_per_us(&machine, 64));
+    let farthest = machine.costs.write[Distance::Remote as usize] as f64 / 1e6;
+    assert!(all < 2.0 / farthest, "{all} an us: the line can't be in several places");
+    assert!(all < two, "{two} with two, {all} with all");
+}
+
+#[test]
+fn a_sleeper_is_woken_and_wakes_cost_both() {
+    let machine = machine("epyc-kvm-2");
+    let word = Word::default();
+    let run = Simulation::new(&machine, 3)
+        .run(|scope| {
+            let sleeper = scope.thread().on(one(1)).spawn(|| {
+                assert_eq!(kernel_wait(&word.0, 0, None), Sleep::Ended);
+                virtual_ns()
+            });
+            work_ns(5_000_000);
+            word.0.store(1, Ordering::Release);
+            let before = virtual_ns();
+            assert_eq!(kernel_wake(&word.0, 1), 1);
+            let paid = virtual_ns() - before;
+            (paid, sleeper.join() - before)
+        })
+        .unwrap();
+    let (paid, later) = run.value;
+    assert!((5_000..9_000).contains(&paid), "the waker paid {paid} ns");
+    assert!((10_000..18_000).contains(&later), "the sleeper ran after {later} ns");
+    assert_eq!((run.total.woken, run.total.wake_calls), (1, 1));
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline() {
+    let machine = machine("sixteen");
+    let word = AtomicU32::new(0);
+    let run = Simulation::new(&machine, 3)
+        .run(|_| {
+            let deadline = virtual_ns() + 10_000_000;
+            assert_eq!(kernel_wait(&word, 0, Some(deadline)), Sleep::TimedOut);
+            let late = virtual_ns() - deadline;
+            assert_eq!(kernel_wait(&word, 1, Some(deadline)), Sleep::Ended);
+            assert_eq!(kernel_wait(&word, 0, Some(deadline)), Sleep::TimedOut);
+            late
+        })
+        .unwrap();
+    assert!((40_000..200_000).contains(&run.value), "{} ns late", run.value);
+}
+
+#[test]
+fn a_wake_that_comes_first_takes_the_deadline_along() {
+    let word = AtomicU32::new(0);
+    Simulation::new(&machine("sixteen"), 3)
+        .run(|scope| {
+            let sleeper = scope.spawn(|| {
+                let deadline = virtual_ns() + 1_000_000;
+                assert_eq!(kernel_wait(&word, 0, Some(deadline)), Sleep::Ended);
+                // The first sleep's deadline passes in this one.
+                assert_eq!(kernel_wait(&word, 0, None), Sleep::Ended);
+                virtual_ns()
+            });
+            work_ns(500_000);
+            assert_eq!(kernel_wake(&word, 1), 1);
+            work_ns(3_000_000);
+            let before = virtual_ns();
+            assert_eq!(kernel_wake(&word, 1), 1);
+            assert!(sleeper.join() > before);
+        })
+        .unwrap();
+}
+
+#[test]
+fn sleepers_are_woken_in_their_order() {
+    let word = AtomicU32::new(0);
+    let order = std::cell::RefCell::new(Vec::new());
+    Simulation::new(&machine("sixteen"), 5)
+        .run(|scope| {
+            let (word, order) = (&word, &order);
+            for index in 0..6 {
+                scope.spawn(move || {
+                    work_ns(index * 100_000);
+                    kernel_wait(word, 0, None);
+                    order.borrow_mut().push(index);
+                });
+            }
+            work_ns(2_000_000);
+            for _ in 0..4 {
+                assert_eq!(kernel_wake(word, 1), 1);
+                work_ns(100_000);
+            }
+            assert_eq!(kernel_wake(word, usize::MAX), 2);
+            assert_eq!(kernel_wake(word, usize::MAX), 0);
+        })
+        .unwrap();
+    let mut order = order.into_inner();
+    assert_eq!(order[..4], [0, 1, 2, 3]);
+    order.sort_unstable();
+    assert_eq!(order, [0, 1, 2, 3, 4, 5]);
+}
+
+/// Threads that take a mutex in turn.
+fn contend<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    mutex: &'scope FutexMutex,
+    inside: &'scope AtomicU32,
+    threads: usize,
+) {
+    for _ in 0..threads {
+        scope.spawn(move || {
+            for _ in 0..50 {
+                mutex.lock();
+                assert_eq!(inside.fetch_add(1, Ordering::Relaxed), 0, "two threads inside");
+                work_ns(300);
+                inside.fetch_sub(1, Ordering::Relaxed);
+                mutex.unlock();
+                work_ns(500);
+            }
+        });
+    }
+}
+
+fn contended(name: &str, threads: usize, seed: u64) -> (u64, u64) {
+    let (mutex, inside) = (FutexMutex::default(), AtomicU32::new(0));
+    let run = Simulation::new(&machine(name), seed)
+        .run(|scope| contend(scope, &mutex, &inside, threads))
+        .unwrap_or_else(|failure| panic!("{failure}"));
+    (run.now_ns, run.trace_hash)
+}
+
+#[test]
+fn a_futex_mutex_excludes_on_every_machine() {
+    for name in machine::NAMES {
+        for threads in [2, 16, 128] {
+            contended(name, threads, 1);
+        }
+    }
+}
+
+#[test]
+fn a_seed_gives_one_trace_and_another_another() {
+    for name in ["xeon-kvm-2", "opteron-8x8"] {
+        assert_eq!(contended(name, 16, 1), contended(name, 16, 1));
+        assert_ne!(contended(name, 16, 1).1, contended(name, 16, 2).1);
+    }
+}
+
+#[test]
+fn a_sleep_that_nothing_ends_is_a_deadlock() {
+    let word = AtomicU32::new(5);
+    let failure = Simulation::new(&machine("sixteen"), 0xabc)
+        .trace(3)
+        .run(|scope| {
+            scope.thread().named("sleeper").spawn(|| kernel_wait(&word, 5, None));
+        })
+        .unwrap_err();
+    let said = failure.to_string();
+    let address = format!("word {:#x}, expected 0x5, which holds 0x5", word.as_ptr().addr());
+    for part in ["deadlock", "seed 0xabc", "sixteen", "(sleeper) sleeps on", &address, "sleeps\n"] {
+        assert!(said.contains(part), "{part} is missing in: {said}");
+    }
+}
+
+#[test]
+fn a_circle_of_owners_is_named() {
+    let locks = [Word::default(), Word::default()];
+    let failure = Simulation::new(&machine("sixteen"), 1)
+        .run(|scope| {
+            for mine in 0..2 {
+                let locks = &locks;
+                scope.spawn(move || {
+                    let lock = |word: &AtomicU32| loop {
+                        let (free, me) = (0, thread_id());
+                        let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
+                        match word.compare_exchange(free, me, success, failure) {
+                            Ok(_) => break,
+                            Err(owner) => _ = kernel_wait(word, owner, None),
+                        }
+                    };
+                    lock(&locks[mine].0);
+                    work_ns(100_000);
+                    lock(&locks[1 - mine].0);
+                });
+            }
+        })
+        .unwrap_err();
+    let Failure::Deadlock(report) = &failure else { panic!("{failure}") };
+    assert_eq!(report.circle.len(), 3, "{failure}");
+    assert_eq!(report.circle.first(), report.circle.last());
+    assert!(failure.to_string().contains(" waits for "), "{failure}");
+}
+
+#[test]
+fn a_spin_that_nothing_ends_is_a_livelock() {
+    let word = AtomicU32::new(0);
+    let failure = Simulation::new(&machine("sixteen"), 1)
+        .limit_ns(1_000_000)
+        .run(|scope| {
+            scope.spawn(|| {
+                while word.load(Ordering::Relaxed) == 0 {
+                    hint::spin_loop();
+                }
+            });
+        })
+        .unwrap_err();
+    assert!(matches!(failure, Failure::Livelock(_)), "{failure}");
+    assert!(failure.to_string().contains("runs on processor"), "{failure}");
+}
+
+#[test]
+fn a_panic_ends_the_simulation_and_the_next_is_whole() {
+    for _ in 0..3 {
+        let word = AtomicU32::new(0);
+        let failure = Simulation::new(&machine("sixteen"), 1)
+            .run(|scope| {
+                scope.spawn(|| kernel_wait(&word, 0, None));
+                scope.spawn(|| {
+                    work_ns(100_000);
+                    panic!("as asked for");
+                });
+            })
+            .unwrap_err();
+        assert!(failure.to_string().contains("panicked: as asked for"), "{failure}");
+        contended("sixteen", 4, 1);
+    }
+}
+
+#[test]
+fn yields_let_others_run() {
+    let word = AtomicU32::new(0);
+    let run = Simulation::new(&machine("sixteen"), 1)
+        .on(one(0))
+        .run(|scope| {
+            scope.spawn(|| word.store(1, Ordering::Relaxed));
+            while word.load(Ordering::Relaxed) == 0 {
+                yield_now();
+            }
+            virtual_ns()
+        })
+        .unwrap();
+    assert!(run.value < 100_000, "{}", run.value);
+}
+
+#[test]
+fn idle_processors_take_threads_from_queues() {
+    // Two threads on each processor. Those of eight processors are short: the others spread.
+    let run = Simulation::new(&machine("sixteen"), 1)
+        .run(|scope| {
+            for index in 0..32 {
+                let work = if index % 16 < 8 { 10_000_000 } else { 100_000_000 };
+                scope.spawn(move || work_ns(work));
+            }
+        })
+        .unwrap();
+    assert!(run.now_ns < 140_000_000, "{}", run.now_ns);
+    assert!(run.total.migrations > 0);
+}
+
+machine::thread_local! {
+    static OWN: std::cell::RefCell<Vec<u32>> = std::cell::RefCell::default();
+    static DROPS: OnDrop = OnDrop(AtomicU32::new(0));
+}
+
+struct OnDrop(AtomicU32);
+
+static DROPPED: AtomicU32 = AtomicU32::new(0);
+
+impl Drop for OnDrop {
+    fn drop(&mut self) {
+        // In simulated time, by its own thread.
+        DROPPED.fetch_add(*self.0.get_mut(), Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn thread_locals_are_each_threads_own() {
+    Simulation::new(&machine("sixteen"), 1)
+        .run(|scope| {
+            for index in 1..9 {
+                scope.spawn(move || {
+                    DROPS.with(|drops| drops.0.store(index, Ordering::Relaxed));
+                    for _ in 0..10 {
+                        OWN.with(|own| own.borrow_mut().push(index));
+                        work_ns(1000);
+                    }
+                    OWN.with(|own| assert_eq!(*own.borrow(), [index; 10]));
+                });
+            }
+        })
+        .unwrap();
+    assert_eq!(DROPPED.load(Ordering::Relaxed), (1..9).sum());
+    OWN.with(|own| assert!(own.borrow().is_empty(), "the host thread has its own"));
+}
