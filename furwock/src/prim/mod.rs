@@ -3,7 +3,7 @@
 //! Everything above imports these names from here and from nowhere else. `native` is the real
 //! thing; `model` stands in under `--cfg loom` (every interleaving of a small scenario, weak
 //! orderings included) and `--cfg shuttle` (random schedules of a large one, sequentially
-//! consistent).
+//! consistent), `simulated` under `--cfg simulated` (virtual time on a machine that is described).
 
 mod cell;
 mod const_fn;
@@ -12,7 +12,10 @@ mod model;
 #[cfg(any(loom, shuttle))]
 pub(crate) mod model_pi;
 #[cfg(not(any(loom, shuttle)))]
+#[cfg_attr(simulated, allow(unused))]
 mod native;
+#[cfg(simulated)]
+mod simulated;
 
 pub mod mutant;
 
@@ -23,5 +26,7 @@ pub(crate) use const_fn::const_unless_model;
 pub(crate) use model::*;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model_pi as pi;
-#[cfg(not(any(loom, shuttle)))]
+#[cfg(not(any(loom, shuttle, simulated)))]
 pub(crate) use native::*;
+#[cfg(simulated)]
+pub(crate) use simulated::*;

@@ -21,6 +21,11 @@ impl Clock {
 
     /// The clock's time now.
     fn now(self) -> libc::timespec {
+        #[cfg(simulated)]
+        if machine::is_simulated() {
+            let now = machine::now_ns() as i64;
+            return libc::timespec { tv_sec: now / NANOS_A_SECOND, tv_nsec: now % NANOS_A_SECOND };
+        }
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: writes one timespec. Both clocks exist on every kernel, so that it cannot fail.
         unsafe { libc::clock_gettime(self.id(), &mut now) };
@@ -88,6 +93,13 @@ impl Deadline {
 
     pub(crate) fn timespec(&self) -> &libc::timespec {
         &self.at
+    }
+
+    /// The same in nanoseconds of a simulation, which has one clock.
+    #[cfg(simulated)]
+    pub(crate) fn virtual_ns(&self) -> u64 {
+        let seconds = (self.at.tv_sec as u64).saturating_mul(NANOS_A_SECOND as u64);
+        seconds.saturating_add(self.at.tv_nsec as u64)
     }
 }
 

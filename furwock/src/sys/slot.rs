@@ -10,6 +10,10 @@ use super::symbol::versioned;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicPtr;
+#[cfg(simulated)]
+use machine::thread_local;
+#[cfg(not(any(simulated, all(target_arch = "x86_64", not(miri)))))]
+use std::thread_local;
 
 /// This thread's own storage. All zero in a new thread.
 #[repr(C)]
@@ -53,7 +57,7 @@ pub(crate) struct Slot {
 const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
 const SLOT_BYTES: usize = 96;
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
 core::arch::global_asm!(
     concat!(".pushsection .tbss.", versioned!("thread_slot"), ",\"awT\",@nobits"),
     concat!(".hidden ", versioned!("thread_slot")),
@@ -67,7 +71,7 @@ core::arch::global_asm!(
 );
 
 /// This thread's slot.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
 #[inline(always)]
 pub(crate) fn slot<'thread>() -> &'thread Slot {
     let slot: *const Slot;
@@ -86,9 +90,9 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
 }
 
 /// This thread's slot.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, simulated)))))]
 pub(crate) fn slot<'thread>() -> &'thread Slot {
-    std::thread_local! {
+    thread_local! {
         static SLOT: Slot = const {
             Slot {
                 tid: Cell::new(0),
@@ -123,7 +127,7 @@ pub(super) struct PutOff {
     pub(super) blocked: u64,
 }
 
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(target_arch = "x86_64", not(any(miri, simulated)))))]
 impl PutOff {
     const NONE: Self = Self { mask: 0, blocked: 0 };
 }
@@ -136,6 +140,9 @@ pub(crate) fn known_tid() -> u32 {
 
 /// Asks the kernel for this thread's id again: a forked child's only thread has a new one.
 pub(crate) fn refresh_tid() -> u32 {
+    #[cfg(simulated)]
+    let tid = machine::thread_id();
+    #[cfg(not(simulated))]
     // SAFETY: always succeeds, no arguments.
     let tid = unsafe { libc::gettid() } as u32;
     slot().tid.set(tid);

@@ -74,6 +74,10 @@ pub(crate) fn expect(bits: u32, wrong: bool) {
 /// The process's id and this thread's, from the kernel: in a child that was forked without the
 /// handlers the cached ids may be the parent's. `None` if a sandbox refuses the calls.
 pub(crate) fn ids() -> Option<(u32, u32)> {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return Some((std::process::id(), machine::thread_id()));
+    }
     // SAFETY: no arguments.
     let [process, tid] = [libc::SYS_getpid, libc::SYS_gettid]
         .map(|call| unsafe { syscall(call, [0; 6]) }.unwrap_or_default() as u32);
@@ -140,6 +144,10 @@ pub(crate) fn is_ours(tid: u32) -> bool {
 
 /// Whether the process `process` has a thread `tid`, or may have: only "no such thread" is a no.
 pub(crate) fn exists(process: u32, tid: u32) -> bool {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::thread_exists(tid);
+    }
     let arguments = [process as usize, tid as usize, 0, 0, 0, 0];
     // SAFETY: signal 0 only asks whether the thread is there.
     let answer = unsafe { syscall(libc::SYS_tgkill, arguments) };
@@ -148,6 +156,10 @@ pub(crate) fn exists(process: u32, tid: u32) -> bool {
 
 /// pthread's own name for this thread.
 pub(crate) fn pthread() -> usize {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::thread_id() as usize;
+    }
     // SAFETY: always succeeds, no arguments.
     unsafe { libc::pthread_self() as usize }
 }
@@ -176,6 +188,10 @@ pub(crate) fn yield_now() {
 }
 
 fn sleep(operation: i32, nanoseconds: u32) {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::nap_ns(nanoseconds.into());
+    }
     let word = AtomicU32::new(0);
     let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
     let time = core::ptr::from_ref(&time).expose_provenance();

@@ -2,6 +2,10 @@
 
 /// Processors in this process's affinity mask, at least 1.
 pub(crate) fn processors() -> usize {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::processors();
+    }
     // SAFETY: an all-zero cpu_set_t is an empty set.
     let mut set: libc::cpu_set_t = unsafe { core::mem::zeroed() };
     // SAFETY: the kernel writes at most the size given.
@@ -21,6 +25,10 @@ pub(crate) fn current_cpu() -> u32 {
     if cfg!(miri) {
         return 0;
     }
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::current_cpu();
+    }
     // SAFETY: no arguments. The value may be old, and -1 where the kernel won't say.
     unsafe { libc::sched_getcpu() as u32 }
 }
@@ -28,6 +36,10 @@ pub(crate) fn current_cpu() -> u32 {
 /// The memory node of the processor that the caller runs on; 0 where the kernel won't say.
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn current_node() -> u32 {
+    #[cfg(simulated)]
+    if machine::is_simulated() {
+        return machine::current_node();
+    }
     let mut node = 0u32;
     let arguments = [0, (&raw mut node).expose_provenance(), 0, 0, 0, 0];
     // SAFETY: the kernel writes one number, and nothing through the null pointers.
