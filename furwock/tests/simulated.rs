@@ -17,7 +17,7 @@ const MACHINES: [&str; 4] = ["xeon-kvm-2", "sixteen", "opteron-8x8", "epyc-2x64"
 
 fn simulation(name: &str, seed: u64) -> Simulation {
     let machine = Machine::named(name).unwrap_or_else(|bad| panic!("{bad}"));
-    Simulation::new(&machine, seed).limit_ns(20_000_000_000)
+    Simulation::new(&machine, seed).limit_ns(20_000_000_000).trace(60)
 }
 
 /// Runs in a process of its own, since furwock's tables live as long as their process.

@@ -99,26 +99,29 @@ pub(crate) fn wake(world: *mut World, word: *const u32, count: usize) -> usize {
         here.bucket(address)
     };
     spend(world, bucket, Op::Resumable);
-    let mut woken = 0;
-    while woken < count {
-        // SAFETY: as in `wait`.
-        let (thread, cost) = unsafe {
-            let here = &mut *world;
-            let next = here.words.0.get_mut(&address).and_then(|word| word.sleepers.pop_front());
-            let Some(thread) = next else { break };
+    // All at once: a thread that sleeps again meanwhile isn't meant.
+    // SAFETY: as in `wait`.
+    let woken = unsafe {
+        let here = &mut *world;
+        let word = here.words.0.entry(address).or_default();
+        let chosen = word.sleepers.drain(..count.min(word.sleepers.len())).collect::<Vec<_>>();
+        for &thread in &chosen {
             // From here on its deadline finds it awake.
             here.threads[thread].sleep += 1;
-            (thread, here.wake_cost(thread, here.processor))
-        };
-        spend(world, cost / 2, Op::Resumable);
+        }
+        chosen
+    };
+    for &thread in &woken {
         // SAFETY: as in `wait`.
+        let cost = unsafe { (*world).wake_cost(thread, (*world).processor) };
+        spend(world, cost / 2, Op::Resumable);
+        // SAFETY: as above.
         unsafe {
             let here = &mut *world;
             here.wake_up(thread, here.processor, false);
             here.count().woken += 1;
         }
         spend(world, cost - cost / 2, Op::Resumable);
-        woken += 1;
     }
-    woken
+    woken.len()
 }

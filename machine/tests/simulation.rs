@@ -306,6 +306,29 @@ fn sleepers_are_woken_in_their_order() {
     assert_eq!(order, [0, 1, 2, 3, 4, 5]);
 }
 
+#[test]
+fn a_wake_is_for_those_that_sleep_when_it_is_called() {
+    let (word, went) = (AtomicU32::new(0), AtomicU32::new(0));
+    Simulation::new(&machine("xeon-kvm-2"), 5)
+        .run(|scope| {
+            let (word, went) = (&word, &went);
+            for _ in 0..30 {
+                scope.spawn(move || {
+                    for _ in 0..2 {
+                        kernel_wait(word, 0, None);
+                        went.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            work_ns(50_000_000);
+            assert_eq!(kernel_wake(word, usize::MAX), 30);
+            work_ns(50_000_000);
+            assert_eq!(went.load(Ordering::Relaxed), 30);
+            assert_eq!(kernel_wake(word, usize::MAX), 30);
+        })
+        .unwrap();
+}
+
 /// Threads that take a mutex in turn.
 fn contend<'scope>(
     scope: &'scope Scope<'scope, '_>,
