@@ -3,9 +3,9 @@
 //! A line is in one core's cache, which may write it, or in the caches of several, which may only
 //! read it, or in memory. A core that lacks it asks for it. Requests for one line are served one
 //! after another: each that moves the line keeps the next waiting until it is done, one that only
-//! adds a reader for a shorter time (the directory's; Boyd-Wickizer, Kaashoek, Morris and Zeldovich,
-//! "Non-scalable locks are dangerous", 2012, find that this is what makes ticket locks collapse). A
-//! line on its way stays usable to the core that had it until the request gets there.
+//! adds a reader for a shorter time, the directory's. (Boyd-Wickizer, Kaashoek, Morris and
+//! Zeldovich, "Non-scalable locks are dangerous", 2012, find that this is what makes ticket locks
+//! collapse.) A line on its way stays usable to the core that had it until the request gets there.
 
 use crate::description::{Costs, Time};
 use crate::random::Random;

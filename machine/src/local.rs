@@ -33,7 +33,7 @@ struct Local {
 impl Local {
     fn new<T>(key: *const (), value: T) -> Self {
         unsafe fn drop_box<T>(value: *mut ()) {
-            // SAFETY: made by `Box::into_raw` below, for this type.
+            // SAFETY: a box's pointer, made below for this type.
             drop(unsafe { Box::from_raw(value.cast::<T>()) });
         }
         Self { key, value: Box::into_raw(Box::new(value)).cast(), drop: drop_box::<T> }
