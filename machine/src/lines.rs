@@ -10,6 +10,7 @@
 use crate::description::{Costs, Time};
 use crate::random::Random;
 use crate::topology::{Distance, ProcessorSet, Topology};
+use std::collections::VecDeque;
 
 /// What an access does to its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,18 +51,16 @@ impl Holders {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Line {
     /// Once all requests so far are served.
     held: Holders,
     /// When that is.
     free_at: Time,
-    /// The holders before the request that is being served, and until when they still are.
-    before: Holders,
-    leaves_at: Time,
+    /// For each request that hasn't got to the line yet, the holders before it, and until when they
+    /// are. In the order of time.
+    leaving: VecDeque<(Holders, Time)>,
 }
-
-const NEW: Line = Line { held: Holders::NONE, free_at: 0, before: Holders::NONE, leaves_at: 0 };
 
 /// All lines that have been touched, numbered in the order of their first touch.
 #[derive(Debug)]
@@ -106,7 +105,8 @@ impl Lines {
             }
         }
         let number = self.lines.len() as u32;
-        self.lines.push(NEW);
+        let (held, leaving) = (Holders::NONE, VecDeque::new());
+        self.lines.push(Line { held, free_at: 0, leaving });
         let at = self.place(key);
         self.places[at] = (key, number);
         number
@@ -129,7 +129,7 @@ impl Lines {
             Access::Store => costs.store,
             Access::Rmw => costs.rmw,
         };
-        if line.held.may(core, access) || (now < line.leaves_at && line.before.may(core, access)) {
+        if line.held.may(core, access) || line.is_still_at(core, access, now) {
             return (now + own, Found::Here);
         }
         line.request(core, access, own, now, (costs, topology, random))
@@ -137,6 +137,18 @@ impl Lines {
 }
 
 impl Line {
+    /// Whether `core` may still access the line, though others have asked for it since.
+    #[inline]
+    fn is_still_at(&mut self, core: usize, access: Access, now: Time) -> bool {
+        while let Some((holders, until)) = self.leaving.front() {
+            if *until > now {
+                return holders.may(core, access);
+            }
+            self.leaving.pop_front();
+        }
+        false
+    }
+
     fn request(
         &mut self,
         core: usize,
@@ -168,9 +180,9 @@ impl Line {
         };
         let cost = random.about(cost, costs.jitter);
         let start = now.max(self.free_at);
-        if self.free_at <= now {
-            self.before = self.held;
-            self.leaves_at = start + (cost as f64 * costs.leave) as Time;
+        if access != Access::Read || owner != NO_CORE {
+            let leaves_at = start + (cost as f64 * costs.leave) as Time;
+            self.leaving.push_back((self.held, leaves_at));
         }
         let end = start + cost;
         if access != Access::Read || found == Found::Memory {

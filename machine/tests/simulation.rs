@@ -182,36 +182,28 @@ fn a_line_costs_what_its_way_costs() {
     }
 }
 
-/// Threads on processors of their own add to one word.
-fn additions_per_us(machine: &Machine, threads: usize) -> f64 {
-    const EACH: u64 = 300;
-    let word = Word::default();
-    let run = Simulation::new(machine, 1).run(|scope| {
-        let threads: Vec<_> = (0..threads)
-            .map(|at| {
-                scope.thread().on(one(at)).spawn(|| {
-                    begin_together();
-                    let before = virtual_ns();
-                    for _ in 0..EACH {
-                        word.0.fetch_add(1, Ordering::Relaxed);
-                    }
-                    virtual_ns() - before
-                })
-            })
-            .collect();
-        let times = threads.into_iter().map(|thread| thread.join());
-        times.max().unwrap()
-    });
-    threads as f64 * EACH as f64 * 1000.0 / run.unwrap().value as f64
-}
-
 #[test]
 fn transfers_of_one_line_queue_up() {
     let machine = machine("opteron-8x8");
-    let (two, all) = (additions_per_us(&machine, 2), additions_per_us(&machine, 64));
-    let farthest = machine.costs.write[Distance::Remote as usize] as f64 / 1e6;
-    assert!(all < 2.0 / farthest, "{all} an us: the line can't be in several places");
-    assert!(all < two, "{two} with two, {all} with all");
+    let word = Word::default();
+    let run = Simulation::new(&machine, 1)
+        .run(|scope| {
+            for at in 0..64 {
+                scope.thread().on(one(at)).spawn(|| {
+                    begin_together();
+                    (0..300).for_each(|_| _ = word.0.fetch_add(1, Ordering::Relaxed));
+                });
+            }
+        })
+        .unwrap();
+    let least = |distance| machine.costs.write[distance as usize] as f64 / 1000.0 * 0.9;
+    let moved: f64 = Distance::BETWEEN_CORES
+        .map(|distance| run.total.transfers_at(distance) as f64 * least(distance))
+        .iter()
+        .sum();
+    let took = (run.now_ns - 10_000_000) as f64;
+    assert!(run.total.transfers() > 300, "{}", run.total.transfers());
+    assert!(took >= moved, "{took} ns for what takes {moved} ns one after another");
 }
 
 #[test]

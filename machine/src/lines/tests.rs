@@ -96,3 +96,20 @@ fn a_line_stays_usable_until_the_request_gets_there() {
     let (after, found) = bench.access(0, Access::Rmw, LATER + takes * 3 / 4);
     assert!(after > takes && found == Found::In(Distance::Socket), "{after} {found:?}");
 }
+
+/// Also where the request that takes it away is not the first in the queue.
+#[test]
+fn a_line_stays_where_it_came_to_until_the_next_request_gets_there() {
+    let mut bench = Bench::new();
+    let costs = bench.machine.costs;
+    bench.access(0, Access::Store, 0);
+    let (first, _) = bench.access(1, Access::Rmw, LATER);
+    let (second, _) = bench.access(2, Access::Rmw, LATER);
+    assert_eq!(second, 2 * first);
+    let hit = (costs.rmw, Found::Here);
+    assert_eq!(bench.access(0, Access::Rmw, LATER + first / 4), hit);
+    assert_eq!(bench.access(1, Access::Rmw, LATER + first), hit);
+    assert_eq!(bench.access(1, Access::Rmw, LATER + first + first / 4), hit);
+    let (third, _) = bench.access(1, Access::Rmw, LATER + first + first * 3 / 4);
+    assert!(third > first, "{third}");
+}
