@@ -17,7 +17,10 @@ pub fn fence(order: Ordering) {
         && order == Ordering::SeqCst
     {
         // SAFETY: the world of the running simulation.
-        let cost = unsafe { (*world).costs.fence };
+        let cost = unsafe {
+            (*world).end_stores();
+            (*world).costs.fence
+        };
         spend(world, cost, Op::Resumable);
         return;
     }

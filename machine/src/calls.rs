@@ -42,7 +42,7 @@ pub fn work_ns(ns: u64) {
             time = (time as f64 / here.costs.sibling.max(0.01)) as u64;
         }
         here.threads[here.running].worked += time;
-        time
+        here.own_work(time)
     };
     spend(world, time, Op::Resumable);
 }

@@ -60,7 +60,10 @@ pub(crate) fn wait(
     let address = word.as_ptr().addr();
     // SAFETY: the world of the running simulation, no reference to it outlives its
     // expression.
-    let costs = unsafe { (*world).costs };
+    let costs = unsafe {
+        (*world).end_stores();
+        (*world).costs
+    };
     spend(world, costs.call / 2 + costs.wait, Op::Resumable);
     // SAFETY: as above.
     let bucket = unsafe { (*world).bucket(address) };
@@ -87,6 +90,7 @@ pub(crate) fn wake(world: *mut World, word: *const u32, count: usize) -> usize {
     // SAFETY: as in `wait`.
     let costs = unsafe {
         (*world).count().wake_calls += 1;
+        (*world).end_stores();
         (*world).costs
     };
     spend(world, costs.call + costs.wake, Op::Resumable);

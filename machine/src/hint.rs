@@ -11,7 +11,8 @@ pub fn spin_loop() {
     let pause = unsafe {
         let world = &mut *world;
         world.count().pauses += 1;
-        world.costs.pause
+        let pause = world.costs.pause;
+        world.own_work(pause)
     };
     spend(world, pause, Op::Resumable);
 }

@@ -307,6 +307,7 @@ unsafe fn spawn<'b>(
         ran: 0,
         worked: 0,
         queued: 0,
+        credit: 0,
         trigger: u64::MAX,
         saw: None,
         panicked: None,

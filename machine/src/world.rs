@@ -87,6 +87,8 @@ pub(crate) struct ThreadState {
     pub(crate) ran: Time,
     pub(crate) worked: Time,
     pub(crate) queued: Time,
+    /// What is left of the time for which a store kept it, though it needn't have waited.
+    pub(crate) credit: Time,
     /// The number of the access at which something happens to it.
     pub(crate) trigger: u64,
     /// The last word in which it saw another thread's id, and that thread.
@@ -239,12 +241,34 @@ impl World {
             Found::Memory => statistics.from_memory += 1,
         }
         let took = end - self.now;
+        let waited = match (access, found) {
+            // A store waits in the store buffer, not its thread: what comes next began earlier.
+            (Access::Store, _) => {
+                thread.credit = (end - self.now).saturating_sub(self.costs.store);
+                took
+            }
+            (Access::Read, Found::Here) => take_credit(&mut thread.credit, took),
+            _ => {
+                thread.credit = 0;
+                took
+            }
+        };
         let offset = address as u8 & 63;
         self.record(What::Access { access, line: number, offset, found, took });
         if is_disturbed {
             self.disturb();
         }
-        took
+        waited
+    }
+
+    /// The running thread waits for its stores.
+    pub(crate) fn end_stores(&mut self) {
+        self.threads[self.running].credit = 0;
+    }
+
+    /// How long the running thread's own work of `time` takes.
+    pub(crate) fn own_work(&mut self, time: Time) -> Time {
+        take_credit(&mut self.threads[self.running].credit, time)
     }
 
     /// Notes what happens to the running thread.
@@ -273,6 +297,13 @@ impl World {
         let thread = (word & ID_MASK).wrapping_sub(FIRST_ID) as usize;
         (thread < self.threads.len()).then_some(thread)
     }
+}
+
+#[inline]
+fn take_credit(credit: &mut Time, time: Time) -> Time {
+    let taken = time.min(*credit);
+    *credit -= taken;
+    time - taken
 }
 
 /// The running thread spends `cost`. Returns whether that was cut, and has to be repeated.

@@ -1,0 +1,167 @@
+//! What disturbs threads: disturbances that were asked for, and the load of other programs.
+
+use machine::atomic::{AtomicU32, AtomicU64, Ordering};
+use machine::{
+    At, Disturbance, Machine, ProcessorSet, Simulation, kernel_wait, kernel_wake, virtual_ns,
+    work_ns,
+};
+
+const MS: u64 = 1_000_000;
+
+fn sixteen() -> Machine {
+    Machine::named("sixteen").unwrap_or_else(|bad| panic!("{bad}"))
+}
+
+fn one(processor: usize) -> ProcessorSet {
+    std::iter::once(processor).collect()
+}
+
+/// Two threads, each on a processor of its own or both on one, that add to words of their own.
+/// Returns what each had done, and when, before and after each of its accesses.
+fn adders(disturbance: Disturbance, processors: [usize; 2]) -> [Vec<(u64, u64)>; 2] {
+    let words = [const { AtomicU64::new(0) }; 2];
+    let run = Simulation::new(&sixteen(), 1).disturb(disturbance).run(|scope| {
+        let threads = processors.map(|at| {
+            let word = &words[at % 2];
+            scope.thread().on(one(at)).spawn(move || {
+                (0..20)
+                    .map(|_| {
+                        work_ns(1000);
+                        let before = virtual_ns();
+                        word.fetch_add(1, Ordering::Relaxed);
+                        (before, virtual_ns())
+                    })
+                    .collect()
+            })
+        });
+        threads.map(|thread| thread.join())
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}")).value
+}
+
+/// The accesses that took longer than a millisecond, from 1.
+fn late(steps: &[(u64, u64)]) -> Vec<usize> {
+    let is_late = |&at: &usize| steps[at - 1].1 - steps[at - 1].0 > MS;
+    (1..=steps.len()).filter(is_late).collect()
+}
+
+#[test]
+fn a_thread_is_preempted_at_the_access_that_was_named() {
+    for access in [1, 7, 20] {
+        let at = At::Thread { thread: 1, access };
+        let [first, second] = adders(Disturbance::Preempt { at, for_ns: 30 * MS }, [3, 4]);
+        assert_eq!(late(&first), [access as usize]);
+        assert!(late(&second).is_empty());
+        let (before, after) = first[access as usize - 1];
+        assert!((30 * MS..31 * MS).contains(&(after - before)), "{before} {after}");
+    }
+}
+
+#[test]
+fn others_run_where_a_thread_was_preempted() {
+    let at = At::Thread { thread: 1, access: 2 };
+    let [first, second] = adders(Disturbance::Preempt { at, for_ns: 30 * MS }, [3, 3]);
+    assert_eq!(late(&first), [2]);
+    assert!(second.last().unwrap().1 < first[1].1, "the other is done before");
+}
+
+#[test]
+fn nothing_runs_on_a_processor_that_stops() {
+    let at = At::Processor { processor: 3, access: 2 };
+    let [first, second] = adders(Disturbance::Stop { at, for_ns: 1000 * MS }, [3, 3]);
+    let steps: Vec<_> = first.iter().chain(&second).collect();
+    let stopped = first[1].0.min(second[1].0) + MS;
+    let runs = |&&&(before, after): &&&(u64, u64)| {
+        [before, after].iter().any(|time| (stopped..stopped + 990 * MS).contains(time))
+    };
+    assert_eq!(steps.iter().filter(runs).count(), 0, "{steps:?}");
+    assert!(second.last().unwrap().1 > 1000 * MS);
+}
+
+#[test]
+fn a_wake_comes_late() {
+    for nth in 1..4 {
+        let word = AtomicU32::new(0);
+        let late = Disturbance::WakeLate { nth, by_ns: 20 * MS };
+        let run = Simulation::new(&sixteen(), 1).disturb(late).run(|scope| {
+            let sleeper = scope.spawn(|| {
+                (0..3)
+                    .map(|_| {
+                        kernel_wait(&word, 0, None);
+                        virtual_ns()
+                    })
+                    .collect::<Vec<_>>()
+            });
+            let calls: Vec<_> = (0..3)
+                .map(|_| {
+                    work_ns(50 * MS);
+                    assert_eq!(kernel_wake(&word, 1), 1);
+                    virtual_ns()
+                })
+                .collect();
+            let woken = sleeper.join();
+            woken.iter().zip(&calls).map(|(woken, call)| woken - call.min(woken)).collect()
+        });
+        let took: Vec<u64> = run.unwrap_or_else(|failure| panic!("{failure}")).value;
+        for (index, took) in took.into_iter().enumerate() {
+            let is_late = index as u64 + 1 == nth;
+            assert_eq!(took > 19 * MS, is_late, "wake {index} took {took} ns");
+        }
+    }
+}
+
+#[test]
+fn load_takes_its_part_of_the_processors() {
+    let text = |load: &str| {
+        let file = include_str!("../machines/sixteen.toml");
+        Machine::parse("loaded", &format!("{file}{load}")).unwrap_or_else(|bad| panic!("{bad}"))
+    };
+    let took = |machine: &Machine| {
+        let run = Simulation::new(machine, 1).run(|scope| {
+            for _ in 0..16 {
+                scope.spawn(|| work_ns(100 * MS));
+            }
+        });
+        let run = run.unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(run.threads.len(), 17, "the load isn't among the threads");
+        run.now_ns
+    };
+    let alone = took(&text(""));
+    let loaded = took(&text("\n[load]\nthreads = 16\nruns = 5_000_000\nsleeps = 5_000_000\n"));
+    assert!(alone < 102 * MS, "{alone}");
+    assert!((120 * MS..220 * MS).contains(&loaded), "{loaded}");
+}
+
+#[test]
+fn a_store_does_not_keep_its_thread_from_working() {
+    #[repr(align(64))]
+    struct Line(AtomicU32);
+    let word = Line(AtomicU32::new(0));
+    let mut machine = sixteen();
+    machine.costs.jitter = 0.0;
+    let took = |fenced: bool| {
+        let run = Simulation::new(&machine, 1).run(|scope| {
+            let reader = scope.thread().on(one(9)).spawn(|| word.0.load(Ordering::Relaxed));
+            reader.join();
+            let writer = scope.thread().on(one(0)).spawn(|| {
+                word.0.fetch_add(1, Ordering::Relaxed);
+                work_ns(10_000);
+                let reader = scope.thread().on(one(9)).spawn(|| word.0.load(Ordering::Relaxed));
+                reader.join();
+                let before = virtual_ns();
+                word.0.store(2, Ordering::Release);
+                if fenced {
+                    machine::atomic::fence(Ordering::SeqCst);
+                }
+                work_ns(1_000);
+                virtual_ns() - before
+            });
+            writer.join()
+        });
+        run.unwrap_or_else(|failure| panic!("{failure}")).value
+    };
+    let store = machine.costs.store / 1000;
+    let upgrade = machine.costs.upgrade[machine::Distance::Socket as usize] / 1000;
+    assert_eq!(took(false), store + 1_000);
+    assert!(took(true) >= upgrade + 1_000);
+}
