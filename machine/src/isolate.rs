@@ -31,28 +31,29 @@ impl std::error::Error for Crash {}
 /// Sees to it that the process has the same addresses each time: executes the program again without
 /// their randomisation, with the same arguments, unless that is off. To be called first in `main`.
 ///
-/// Where the kernel refuses, the program goes on as it is, and a warning says so.
-pub fn same_addresses() {
+/// Where the kernel refuses, the program goes on as it is: returns whether they are the same.
+pub fn same_addresses() -> bool {
     const ASK: libc::c_ulong = 0xffff_ffff;
     const GUARD: &str = "FURWOCK_MACHINE_EXECUTED";
-    // SAFETY: changes a flag of this process that counts at the next exec only.
-    let is_off = unsafe {
-        let old = libc::personality(ASK);
-        old & libc::ADDR_NO_RANDOMIZE != 0
-            || libc::personality((old | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) < 0
-    };
-    if is_off || std::env::var_os(GUARD).is_some() {
-        return;
+    // SAFETY: asks for this process's flags.
+    let flags = unsafe { libc::personality(ASK) };
+    if flags & libc::ADDR_NO_RANDOMIZE != 0 {
+        return true;
     }
-    let error = match std::env::current_exe() {
-        Ok(program) => {
-            let mut arguments = std::env::args_os();
-            let name = arguments.next().unwrap_or_default();
-            Command::new(program).arg0(name).args(arguments).env(GUARD, "1").exec()
-        }
-        Err(error) => error,
-    };
-    eprintln!("warning: addresses stay random, and traces may differ between runs: {error}");
+    if flags < 0 || std::env::var_os(GUARD).is_some() {
+        return false;
+    }
+    // SAFETY: changes a flag of this process that counts at the next exec only.
+    let result = unsafe { libc::personality((flags | libc::ADDR_NO_RANDOMIZE) as libc::c_ulong) };
+    if result >= 0
+        && let Ok(program) = std::env::current_exe()
+    {
+        let mut arguments = std::env::args_os();
+        let name = arguments.next().unwrap_or_default();
+        // Returns only if it failed.
+        _ = Command::new(program).arg0(name).args(arguments).env(GUARD, "1").exec();
+    }
+    false
 }
 
 /// Calls `job` in a forked child. Returns the bytes that it returns.

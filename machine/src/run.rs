@@ -3,13 +3,13 @@
 use crate::description::{Load, Machine};
 use crate::events::Timer;
 use crate::failure::Failure;
+use crate::memory::ThreadStack;
 use crate::scheduler;
 use crate::statistics::{Statistics, ThreadStatistics};
 use crate::topology::ProcessorSet;
 use crate::world::{FIRST_ID, Op, State, ThreadState, Waits, World, from_ns, spend, to_ns};
 use crate::{local, nap_ns, work_ns};
 use corosensei::Coroutine;
-use corosensei::stack::DefaultStack;
 use std::any::Any;
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -166,7 +166,7 @@ impl Simulation {
         assert!(World::current().is_none(), "a simulation within a simulation");
         let mut world = World::new(&self.machine, self.seed, self.allowed);
         world.disturbances = self.disturbances;
-        world.trace.kept = self.trace;
+        world.trace.keep_last(self.trace);
         world.stack_bytes = self.stack_bytes;
         world.set_triggers();
         world.timers.set(from_ns(self.limit_ns), Timer::End);
@@ -236,10 +236,10 @@ impl Drop for Entered {
 
 std::thread_local! {
     /// Stacks for other threads, and their size.
-    static STACKS: RefCell<(usize, Vec<DefaultStack>)> = RefCell::default();
+    static STACKS: RefCell<(usize, Vec<ThreadStack>)> = RefCell::default();
 }
 
-fn stack(bytes: usize) -> DefaultStack {
+fn stack(bytes: usize) -> ThreadStack {
     let kept = STACKS.with_borrow_mut(|(size, stacks)| {
         if *size != bytes {
             *size = bytes;
@@ -247,10 +247,10 @@ fn stack(bytes: usize) -> DefaultStack {
         }
         stacks.pop()
     });
-    kept.unwrap_or_else(|| DefaultStack::new(bytes).expect("memory for a stack"))
+    kept.unwrap_or_else(|| ThreadStack::new(bytes).expect("memory for a stack"))
 }
 
-fn keep_stack(stack: DefaultStack) {
+fn keep_stack(stack: ThreadStack) {
     STACKS.with_borrow_mut(|(_, stacks)| stacks.push(stack));
 }
 

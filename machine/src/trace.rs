@@ -42,10 +42,16 @@ pub(crate) struct Trace {
     pub(crate) hash: u64,
     /// The last events, at most `kept`.
     last: VecDeque<Event>,
-    pub(crate) kept: usize,
+    kept: usize,
 }
 
 impl Trace {
+    /// Keeps the last `kept` events, for which there is room from here on.
+    pub(crate) fn keep_last(&mut self, kept: usize) {
+        self.last.reserve_exact(kept);
+        self.kept = kept;
+    }
+
     #[inline]
     pub(crate) fn record(&mut self, now: Time, processor: usize, thread: usize, what: What) {
         let who = (thread as u64) << 48 | (processor as u64) << 40;

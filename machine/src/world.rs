@@ -9,12 +9,12 @@ use crate::events::{Steps, Timer, Timers};
 use crate::futex::Words;
 use crate::lines::{Access, Found, Lines};
 use crate::local::Locals;
+use crate::memory::ThreadStack;
 use crate::random::Random;
 use crate::run::Disturbance;
 use crate::statistics::Statistics;
 use crate::topology::{ProcessorSet, Topology};
 use crate::trace::{Trace, What};
-use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use std::cell::Cell;
 
@@ -62,7 +62,7 @@ pub(crate) struct ThreadState {
     pub(crate) name: String,
     /// The machine's own, for load: the simulation doesn't wait for it.
     pub(crate) is_load: bool,
-    pub(crate) coroutine: Option<Coroutine<(), (), (), DefaultStack>>,
+    pub(crate) coroutine: Option<Coroutine<(), (), (), ThreadStack>>,
     pub(crate) yielder: *const Yielder<(), ()>,
     pub(crate) state: State,
     pub(crate) op: Op,
