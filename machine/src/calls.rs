@@ -26,7 +26,8 @@ pub fn now_ns() -> u64 {
 /// The same at no cost: for measurements.
 pub fn virtual_ns() -> u64 {
     // SAFETY: as above.
-    World::current().map_or_else(real::now_ns, |world| unsafe { to_ns((*world).now) })
+    World::current()
+        .map_or_else(real::now_ns, |world| unsafe { to_ns((*world).now + (*world).debt) })
 }
 
 /// Works for `ns` nanoseconds, longer if the core's other threads are busy.
@@ -57,6 +58,7 @@ pub fn thread_id() -> u32 {
 /// Whether there is a thread with that id, which has not ended.
 pub fn thread_exists(id: u32) -> bool {
     let Some(world) = World::current() else { return real::thread_exists(id) };
+    spend(world, 0, Op::Resumable);
     // SAFETY: as above.
     let here = unsafe { &*world };
     let thread = here.threads.get(id.wrapping_sub(FIRST_ID) as usize);
@@ -79,6 +81,12 @@ pub fn current_node() -> u32 {
     let processor = current_cpu() as usize;
     // SAFETY: as above.
     World::current().map_or(0, |world| unsafe { (*world).topology.node_of(processor) as u32 })
+}
+
+/// How many memory nodes the machine has.
+pub fn nodes() -> usize {
+    // SAFETY: as above.
+    World::current().map_or(1, |world| unsafe { (*world).topology.nodes() })
 }
 
 /// How many processors the program may use.
@@ -131,8 +139,26 @@ pub fn kernel_wake(word: &AtomicU32, count: usize) -> usize {
 
 /// Counts of all threads so far, the machine's own load aside.
 pub fn statistics() -> Statistics {
+    let Some(world) = World::current() else { return Statistics::default() };
+    spend(world, 0, Op::Resumable);
     // SAFETY: as above.
-    World::current().map_or_else(Statistics::default, |world| unsafe { (*world).total() })
+    unsafe { (*world).total() }
+}
+
+/// Calls `f` without letting others have the processor meanwhile, as the kernel does in its own
+/// locks. `f` must not sleep.
+pub fn no_preemption<R>(f: impl FnOnce() -> R) -> R {
+    let keep_on = |by: i32| {
+        if let Some(world) = World::current() {
+            // SAFETY: as above.
+            let kept_on = unsafe { &mut (&mut (*world).threads)[(*world).running].kept_on };
+            *kept_on = kept_on.wrapping_add_signed(by);
+        }
+    };
+    keep_on(1);
+    let result = f();
+    keep_on(-1);
+    result
 }
 
 impl World {

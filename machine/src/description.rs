@@ -251,9 +251,10 @@ pub struct Machine {
 }
 
 /// The machines that come with the crate.
-const FILES: [(&str, &str); 7] = [
+const FILES: [(&str, &str); 8] = [
     ("xeon-kvm-2", include_str!("../machines/xeon-kvm-2.toml")),
     ("epyc-kvm-2", include_str!("../machines/epyc-kvm-2.toml")),
+    ("molnar-4", include_str!("../machines/molnar-4.toml")),
     ("sixteen", include_str!("../machines/sixteen.toml")),
     ("bueso-4x20", include_str!("../machines/bueso-4x20.toml")),
     ("opteron-8x8", include_str!("../machines/opteron-8x8.toml")),

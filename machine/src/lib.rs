@@ -44,8 +44,9 @@ mod trace;
 mod world;
 
 pub use calls::{
-    current_cpu, current_node, is_simulated, kernel_wait, kernel_wake, nap_ns, now_ns, processors,
-    statistics, thread_exists, thread_id, virtual_ns, work_ns, yield_now,
+    current_cpu, current_node, is_simulated, kernel_wait, kernel_wake, nap_ns, no_preemption,
+    nodes, now_ns, processors, statistics, thread_exists, thread_id, virtual_ns, work_ns,
+    yield_now,
 };
 pub use description::{BadMachine, Costs, Machine, NAMES};
 pub use failure::{Doing, Failure, Report, ThreadReport};

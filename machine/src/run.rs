@@ -276,6 +276,7 @@ unsafe fn spawn<'b>(
         let ended = catch_unwind(AssertUnwindSafe(|| {
             body();
             local::drop_own();
+            spend(place, 0, Op::Resumable);
         }));
         if let Err(payload) = ended {
             // SAFETY: as above.
@@ -301,6 +302,7 @@ unsafe fn spawn<'b>(
         waits: Waits::Nothing,
         deadline: None,
         timed_out: false,
+        kept_on: 0,
         joiners: Vec::new(),
         locals: local::Locals::default(),
         statistics: Statistics::default(),
@@ -495,6 +497,9 @@ impl<T> JoinHandle<'_, T> {
 
     /// Whether the thread has ended.
     pub fn is_finished(&self) -> bool {
+        if World::current() == Some(self.world) {
+            spend(self.world, 0, Op::Resumable);
+        }
         // SAFETY: a handle is used by its simulation's threads only.
         unsafe { (&(*self.world).threads)[self.thread].state == State::Ended }
     }

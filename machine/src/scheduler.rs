@@ -13,6 +13,9 @@ use crate::topology::{Distance, ProcessorSet};
 use crate::trace::What;
 use crate::world::{Op, State, Waits, World, from_ns, switch};
 
+/// When a thread that is not to be preempted is looked at again.
+const KEPT_ON: Time = 1_000_000;
+
 impl World {
     /// Puts `thread` on a free processor, where it begins after `delay`.
     fn start(&mut self, processor: usize, thread: usize, delay: Time) {
@@ -334,8 +337,9 @@ impl World {
             return;
         }
         place.slice_is_timed = false;
-        if place.stopped_until > self.now {
-            place.slice_ends = place.stopped_until;
+        let is_kept_on = place.current.is_some_and(|thread| self.threads[thread].kept_on != 0);
+        if place.stopped_until > self.now || is_kept_on {
+            place.slice_ends = place.stopped_until.max(self.now + KEPT_ON);
             return self.time_slice(processor);
         }
         let Some(current) = place.current.filter(|_| !place.queue.is_empty()) else { return };

@@ -80,6 +80,8 @@ pub(crate) struct ThreadState {
     pub(crate) waits: Waits,
     pub(crate) deadline: Option<Time>,
     pub(crate) timed_out: bool,
+    /// How many times over it is not to be preempted.
+    pub(crate) kept_on: u32,
     /// Threads that wait for its end.
     pub(crate) joiners: Vec<usize>,
     pub(crate) locals: Locals,
@@ -124,6 +126,9 @@ pub(crate) struct World {
     pub(crate) horizon: Time,
     pub(crate) running: usize,
     pub(crate) processor: usize,
+    /// Time that the running thread has still to spend for what it has done: steps that nothing can
+    /// come between are spent together, with the next.
+    pub(crate) debt: Time,
     pub(crate) steps: Steps,
     pub(crate) timers: Timers,
     pub(crate) processors: Vec<Processor>,
@@ -176,6 +181,7 @@ impl World {
             horizon: 0,
             running: 0,
             processor: 0,
+            debt: 0,
             steps: Steps::new(count, &mut random),
             timers: Timers::default(),
             processors: (0..count).map(|_| processor()).collect(),
@@ -220,9 +226,10 @@ impl World {
         self.horizon = self.horizon.min(time);
     }
 
-    /// Accounts for an access of the running thread. Returns how long it takes.
+    /// Accounts for an access of the running thread. Returns how long it takes, and whether the
+    /// line is here, so that nothing comes between its request and its effect.
     #[inline]
-    fn access(&mut self, address: usize, access: Access) -> Time {
+    fn access(&mut self, address: usize, access: Access) -> (Time, bool) {
         let processor = &mut self.processors[self.processor];
         let thread = &mut self.threads[self.running];
         processor.accesses += 1;
@@ -258,7 +265,7 @@ impl World {
         if is_disturbed {
             self.disturb();
         }
-        waited
+        (waited, found == Found::Here && !is_disturbed)
     }
 
     /// The running thread waits for its stores.
@@ -312,7 +319,7 @@ pub(crate) fn spend(world: *mut World, cost: Time, op: Op) -> bool {
     // SAFETY: the world of the running simulation, and no other reference to it.
     let until = unsafe {
         let world = &mut *world;
-        let until = world.now + cost;
+        let until = world.now + cost + std::mem::take(&mut world.debt);
         if until < world.horizon {
             world.now = until;
             return false;
@@ -356,6 +363,7 @@ pub(crate) unsafe fn switch(world: *mut World) {
     unsafe {
         let here = &mut *world;
         assert!(!std::thread::panicking(), "a thread that unwinds can't sleep");
+        here.debt = 0;
         let thread = &mut here.threads[here.running];
         thread.op = Op::None;
         let yielder = thread.yielder;
@@ -373,10 +381,18 @@ pub(crate) fn touch(address: usize, access: Access) {
 
 pub(crate) fn touch_in(world: *mut World, address: usize, access: Access) {
     loop {
+        spend(world, 0, Op::Resumable);
         // SAFETY: the world of the running simulation, and no other reference to it.
-        let took = unsafe { (*world).access(address, access) };
-        if !spend(world, took, Op::Repeated) {
-            return;
+        unsafe {
+            let here = &mut *world;
+            let (took, is_here) = here.access(address, access);
+            if is_here {
+                here.debt = took;
+                return;
+            }
+            if !spend(world, took, Op::Repeated) {
+                return;
+            }
         }
     }
 }

@@ -165,3 +165,18 @@ fn a_store_does_not_keep_its_thread_from_working() {
     assert_eq!(took(false), store + 1_000);
     assert!(took(true) >= upgrade + 1_000);
 }
+
+#[test]
+fn a_thread_that_is_not_to_be_preempted_is_not() {
+    let preemptions = |keeps_on: bool| {
+        let run = Simulation::new(&sixteen(), 1).on(one(0)).run(|scope| {
+            let work = || (0..100).for_each(|_| work_ns(MS));
+            for _ in 0..2 {
+                scope.spawn(move || if keeps_on { machine::no_preemption(work) } else { work() });
+            }
+        });
+        run.unwrap_or_else(|failure| panic!("{failure}")).total.preemptions
+    };
+    assert_eq!(preemptions(true), 0);
+    assert!(preemptions(false) > 30);
+}

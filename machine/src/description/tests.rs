@@ -26,6 +26,7 @@ fn the_machines_that_come_along_make_sense() {
     for (name, size, nodes) in [
         ("xeon-kvm-2", 2, 1),
         ("epyc-kvm-2", 2, 1),
+        ("molnar-4", 4, 1),
         ("sixteen", 16, 1),
         ("bueso-4x20", 80, 4),
         ("opteron-8x8", 64, 8),
@@ -36,7 +37,7 @@ fn the_machines_that_come_along_make_sense() {
         assert_eq!(machine.name, name);
         assert_eq!((machine.processors(), machine.topology.nodes()), (size, nodes), "{name}");
     }
-    assert_eq!(NAMES.len(), 7);
+    assert_eq!(NAMES.len(), 8);
 }
 
 #[test]
