@@ -181,8 +181,11 @@ impl Line {
         let cost = random.about(cost, costs.jitter);
         let start = now.max(self.free_at);
         if access != Access::Read || owner != NO_CORE {
-            let leaves_at = start + (cost as f64 * costs.leave) as Time;
-            self.leaving.push_back((self.held, leaves_at));
+            let takes = (cost as f64 * costs.leave) as Time;
+            // Where a request waits for the line already, it goes soon after it has come. (If it were
+            // always equally soon, cores would stay in step.)
+            let takes = if start > now { takes.min(random.about(costs.hold, 1.0)) } else { takes };
+            self.leaving.push_back((self.held, start + takes));
         }
         let end = start + cost;
         if access != Access::Read || found == Found::Memory {

@@ -11,6 +11,7 @@ impl Bench {
     fn new() -> Self {
         let mut machine = Machine::named("opteron-8x8").unwrap();
         machine.costs.jitter = 0.0;
+        machine.costs.hold = Time::MAX;
         Self { machine, lines: Lines::new(), random: Random::new(1) }
     }
 
