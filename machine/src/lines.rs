@@ -182,8 +182,8 @@ impl Line {
         let start = now.max(self.free_at);
         if access != Access::Read || owner != NO_CORE {
             let takes = (cost as f64 * costs.leave) as Time;
-            // Where a request waits for the line already, it goes soon after it has come. (If it were
-            // always equally soon, cores would stay in step.)
+            // Where a request waits for the line already, it goes soon after it has come. (If it
+            // were always equally soon, cores would stay in step.)
             let takes = if start > now { takes.min(random.about(costs.hold, 1.0)) } else { takes };
             self.leaving.push_back((self.held, start + takes));
         }
