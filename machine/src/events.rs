@@ -82,6 +82,17 @@ impl Steps {
         self.tree[1] >> RANK_BITS
     }
 
+    /// The time of the next step of all processors but one.
+    #[inline]
+    pub(crate) fn next_time_but(&self, processor: usize) -> Time {
+        let (mut at, mut least) = (self.leaf(processor), NEVER);
+        while at > 1 {
+            least = least.min(self.tree[at ^ 1]);
+            at /= 2;
+        }
+        least >> RANK_BITS
+    }
+
     /// The processor whose step is next, and when.
     #[inline]
     pub(crate) fn next(&self) -> Option<(Time, usize)> {
@@ -152,7 +163,9 @@ mod tests {
             for expected in times {
                 let (time, processor) = steps.next().unwrap();
                 assert_eq!((time, steps.next_time()), (expected, expected));
+                let but = steps.next_time_but(processor);
                 steps.clear(processor);
+                assert_eq!(but, steps.next_time());
             }
             assert_eq!(steps.next(), None);
         }

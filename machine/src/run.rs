@@ -225,6 +225,7 @@ impl Drop for Entered {
         // SAFETY: the world outlives this, and no thread of it runs any more.
         unsafe {
             for thread in &mut (*self.0).threads {
+                std::mem::forget(std::mem::take(&mut thread.locals));
                 if let Some(mut coroutine) = thread.coroutine.take() {
                     coroutine.force_reset();
                     keep_stack(coroutine.into_stack());
@@ -378,12 +379,12 @@ unsafe fn run_to_the_end(world: *mut World) -> Result<(), Failure> {
         let Some((time, processor)) = here.steps.next() else {
             return Err(Failure::Deadlock(here.report()));
         };
-        here.steps.clear(processor);
         here.now = here.now.max(time);
         here.processor = processor;
         let thread = here.processors[processor].current.expect("a step is a thread's");
         here.running = thread;
-        here.horizon = here.steps.next_time().min(here.timers.next_time());
+        // Its own step stays in the tree until it sets the next, or leaves the processor.
+        here.horizon = here.steps.next_time_but(processor).min(here.timers.next_time());
         let state: *mut ThreadState = &mut *here.threads[thread];
         // SAFETY: the state is boxed and stays where it is; its coroutine is there until it has
         // returned, and used here only.

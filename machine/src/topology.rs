@@ -270,3 +270,54 @@ impl Topology {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_has_what_was_put_into_it() {
+        let mut set = ProcessorSet::EMPTY;
+        assert!(set.is_empty() && set.first_from(7).is_none());
+        for member in [0, 63, 64, 200, 255] {
+            set.insert(member);
+            assert!(set.contains(member) && !set.contains(member ^ 1));
+        }
+        assert_eq!(set.iter().collect::<Vec<_>>(), [0, 63, 64, 200, 255]);
+        assert_eq!(set.len(), 5);
+        for (start, first) in [(0, 0), (1, 63), (65, 200), (201, 255)] {
+            assert_eq!(set.first_from(start), Some(first));
+        }
+        set.remove(255);
+        assert_eq!(set.first_from(201), Some(0), "from the beginning again");
+        let few: ProcessorSet = [63, 100].into_iter().collect();
+        assert_eq!(set.and(&few).iter().collect::<Vec<_>>(), [63]);
+        assert!(set.meets(&few) && !set.without(&few).meets(&few));
+    }
+
+    #[test]
+    fn distances_follow_the_numbers() {
+        let topology = Topology::new(2, 3, 4, 2, Level::Cluster, Level::Socket);
+        assert_eq!((topology.processors(), topology.nodes()), (48, 6));
+        for (one, other, distance) in [
+            (0, 1, Distance::Core),
+            (0, 2, Distance::Cluster),
+            (7, 8, Distance::Socket),
+            (23, 24, Distance::Remote),
+            (47, 0, Distance::Remote),
+        ] {
+            assert_eq!(topology.distance(one, other), distance, "{one} {other}");
+            assert_eq!(topology.distance(other, one), distance, "{other} {one}");
+            assert!(topology.within(one, distance).contains(other));
+        }
+        assert_eq!(
+            topology.processors_of(1).iter().collect::<Vec<_>>(),
+            (8..16).collect::<Vec<_>>()
+        );
+        assert_eq!(topology.wake_domain(5).len(), 24);
+        let cores = |members: &[usize]| members.iter().copied().collect::<ProcessorSet>();
+        assert_eq!(topology.nearest(0, &cores(&[5, 20])), Distance::Socket);
+        assert_eq!(topology.farthest(0, &cores(&[1, 5, 20])), Distance::Remote);
+        assert_eq!(topology.farthest(0, &cores(&[1])), Distance::Cluster);
+    }
+}
