@@ -19,8 +19,11 @@ pub enum Sleep {
 #[derive(Debug, Default)]
 struct Word {
     sleepers: VecDeque<usize>,
-    /// Calls on one word take the kernel's lock one after another.
-    free_at: Time,
+    /// Calls on one word take the kernel's lock one after another: when those that have asked for
+    /// it will have released it.
+    releases: VecDeque<Time>,
+    /// The core of the last of them.
+    last: Option<usize>,
 }
 
 /// The words on which threads sleep or slept. (Nothing depends on the map's order.)
@@ -45,9 +48,23 @@ impl Words {
 impl World {
     /// How long the running thread takes for the kernel's lock of a word and what it does under it.
     fn bucket(&mut self, address: usize) -> Time {
+        let core = self.topology.core_of(self.processor);
         let word = self.words.0.entry(address).or_default();
-        word.free_at = word.free_at.max(self.now) + self.costs.bucket;
-        word.free_at - self.now
+        while word.releases.front().is_some_and(|&release| release <= self.now) {
+            word.releases.pop_front();
+        }
+        let mut takes = self.costs.bucket;
+        // The lock's line comes from the last holder.
+        if let Some(last) = word.last.replace(core).filter(|&last| last != core) {
+            takes += self.costs.write[self.topology.core_distance(last, core) as usize];
+        }
+        if self.costs.has_ticket_locks {
+            // All that wait look at the line after each release.
+            takes += self.costs.serve * word.releases.len() as Time;
+        }
+        let start = word.releases.back().map_or(self.now, |&release| release);
+        word.releases.push_back(start + takes);
+        start + takes - self.now
     }
 }
 

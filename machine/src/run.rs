@@ -81,6 +81,7 @@ pub struct Simulation {
     disturbances: Vec<Disturbance>,
     trace: usize,
     stack_bytes: usize,
+    ends_with_main: bool,
 }
 
 /// A simulation whose threads have all ended.
@@ -111,6 +112,7 @@ impl Simulation {
             disturbances: Vec::new(),
             trace: 0,
             stack_bytes: 256 << 10,
+            ends_with_main: false,
         }
     }
 
@@ -153,6 +155,14 @@ impl Simulation {
         self
     }
 
+    /// The simulation ends when the main thread does: the others stop where they are, and nothing
+    /// of theirs is dropped.
+    #[must_use]
+    pub fn ends_with_main(mut self) -> Self {
+        self.ends_with_main = true;
+        self
+    }
+
     /// Runs `main` as the first thread, until it and all threads that it spawned have ended.
     ///
     /// If the simulation fails, its threads stop where they are: nothing of theirs is dropped.
@@ -185,7 +195,7 @@ impl Simulation {
             let first = here.least_loaded(&self.allowed);
             let main = spawn(here, "main".to_owned(), self.allowed, false, Box::new(body));
             here.run_on(first, main);
-            run_to_the_end(world)
+            run_to_the_end(world, self.ends_with_main.then_some(main))
         };
         drop(entered);
         result?;
@@ -357,7 +367,7 @@ fn spawn_load(world: &mut World, load: Load) {
 
 /// # Safety
 /// `world` is the current one, and what its threads borrow is alive.
-unsafe fn run_to_the_end(world: *mut World) -> Result<(), Failure> {
+unsafe fn run_to_the_end(world: *mut World, last: Option<usize>) -> Result<(), Failure> {
     loop {
         // SAFETY: by this function's contract. The reference isn't used again after the switch.
         let here = unsafe { &mut *world };
@@ -395,6 +405,9 @@ unsafe fn run_to_the_end(world: *mut World) -> Result<(), Failure> {
         if ended {
             // SAFETY: as above.
             unsafe { ended_thread(&mut *world, thread) }?;
+            if last == Some(thread) {
+                return Ok(());
+            }
         }
     }
 }

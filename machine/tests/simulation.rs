@@ -513,3 +513,26 @@ fn thread_locals_are_each_threads_own() {
     assert_eq!(DROPPED.load(Ordering::Relaxed), (1..9).sum());
     OWN.with(|own| assert!(own.borrow().is_empty(), "the host thread has its own"));
 }
+
+#[test]
+fn a_simulation_may_end_with_its_main_thread() {
+    let word = AtomicU32::new(0);
+    let run = |ends| {
+        let simulation = Simulation::new(&machine("sixteen"), 1).limit_ns(100_000_000);
+        let simulation = if ends { simulation.ends_with_main() } else { simulation };
+        simulation.run(|scope| {
+            scope.spawn(|| kernel_wait(&word, 0, None));
+            scope.spawn(|| {
+                while word.load(Ordering::Relaxed) == 0 {
+                    hint::spin_loop();
+                }
+            });
+            work_ns(1_000_000);
+            7
+        })
+    };
+    let (finished, again) = (run(true).unwrap(), run(true).unwrap());
+    assert_eq!((finished.value, finished.trace_hash), (7, again.trace_hash));
+    assert!(finished.now_ns < 2_000_000 && finished.total.pauses > 1_000);
+    assert!(matches!(run(false), Err(Failure::Livelock(_))));
+}

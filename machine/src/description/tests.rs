@@ -102,7 +102,7 @@ fn a_distance_of_the_machine_needs_a_cost() {
 
 #[test]
 fn parts_and_limits_have_to_fit() {
-    assert_fault("leave = 0.5", "leave = 1.5", "between 0 and 1");
+    assert_fault("leave = 0.67", "leave = 1.67", "between 0 and 1");
     assert_fault("deep_after = 2_000_000", "deep_after = 2", "deeply only after");
     assert_fault("memory = 80", "memory = \"much\"", "invalid type");
 }
