@@ -5,7 +5,7 @@
 //! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
 //! declares it, and two instructions find it.
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
 use super::symbol::versioned;
 use core::cell::Cell;
 use core::ffi::c_void;
