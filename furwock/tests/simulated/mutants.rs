@@ -22,6 +22,7 @@ const FOUND: &[(&str, &str)] = &[
     ("UpgradeLeftOpen", "upgrades"),
     ("UpgraderForgotten", "upgrades"),
     ("WaiterUncounted", "semaphore"),
+    ("WakeNotExpected", "mutex with timeouts"),
 ];
 
 /// A machine, a seed, and what disturbs the threads.
@@ -35,7 +36,7 @@ fn plain() -> Vec<Run> {
 
 /// Each access of two threads, and each wake.
 fn disturbed() -> Vec<Run> {
-    let disturbances = (1..80).flat_map(|nth| {
+    let disturbances = (1..240).flat_map(|nth| {
         let preempt = |thread| {
             let at = At::Thread { thread, access: nth };
             Disturbance::Preempt { at, for_ns: 30_000_000 }
