@@ -95,8 +95,8 @@ pub(super) enum Release {
 }
 
 /// What a thread that took a free lock, whose word was `seen`, expects of a free word from then on
-/// (M-10): this word, as long as a release that leaves it wakes no waiter, because `ahead` (at least
-/// 1) have been woken already. Spinners change it too soon for that.
+/// (M-10): this word, as long as a release that leaves it wakes no waiter, because `ahead` (at
+/// least 1) have been woken already. Spinners change it too soon for that.
 #[inline]
 pub(super) fn expected_after(seen: u32, ahead: u32) -> u32 {
     if seen / ONE_WAKE < ahead || seen & (SPIN | HANDOFF) != 0 {
