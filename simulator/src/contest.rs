@@ -1,0 +1,183 @@
+//! Simulated threads that contend for a given virtual time, and what is counted meanwhile. All run
+//! on one thread of the host, so that what they count with needs no atomics and costs no time.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+use crate::case::Case;
+use crate::die::Die;
+use crate::figures::{Figures, Waits, jain};
+use crate::stage::{self, Statistics};
+
+/// What all threads of a run share beside the lock.
+pub struct Contest<S> {
+    case: Case,
+    pub shared: S,
+    operations: Box<[Cell<u64>]>,
+    waits: RefCell<Vec<(&'static str, Waits)>>,
+    /// The machine's statistics when the measurement began and ended, and when that was.
+    begin: Cell<Option<(u64, Statistics)>>,
+    end: Cell<Option<(u64, Statistics)>>,
+    faults: Cell<u64>,
+}
+
+/// A thread's place in the contest.
+pub struct Seat<S> {
+    contest: Rc<Contest<S>>,
+    pub index: usize,
+    die: Die,
+    /// How often it has asked whether it goes on.
+    asked: Cell<u64>,
+}
+
+impl<S> Seat<S> {
+    pub fn case(&self) -> &Case {
+        &self.contest.case
+    }
+
+    pub fn shared(&self) -> &S {
+        &self.contest.shared
+    }
+
+    /// Whether the thread should go on; also begins and ends the measurement.
+    pub fn goes_on(&self) -> bool {
+        // The loop's own instructions: without them a call that costs nothing would never end.
+        machine::work_ns(1);
+        let contest = &*self.contest;
+        if contest.end.get().is_some() {
+            return false;
+        }
+        let now = stage::time_ns();
+        let Some((began, before)) = contest.begin.get() else {
+            if now as f64 >= contest.case.warmup_us * 1e3 {
+                contest.begin.set(Some((now, stage::statistics())));
+            }
+            return true;
+        };
+        self.asked.set(self.asked.get() + 1);
+        let is_over = (now - began) as f64 >= contest.case.measured_us * 1e3
+            || self.looks() && spent(&before) >= contest.case.accesses_max;
+        if is_over {
+            contest.end.set(Some((now, stage::statistics())));
+        }
+        !is_over
+    }
+
+    /// Adding up the counts of all threads takes time on the host: the more threads there are, the
+    /// less often each does so.
+    fn looks(&self) -> bool {
+        self.asked.get().is_multiple_of(1 + self.case().threads as u64 / 4)
+    }
+
+    fn measures(&self) -> bool {
+        self.contest.begin.get().is_some() && self.contest.end.get().is_none()
+    }
+
+    /// Runs `wait`, and counts how long it took. The name goes before the figures' names.
+    pub fn waits(&self, name: &'static str, wait: impl FnOnce()) {
+        let start = stage::time_ns();
+        wait();
+        if !self.measures() {
+            return;
+        }
+        let ns = stage::time_ns() - start;
+        let mut all = self.contest.waits.borrow_mut();
+        match all.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, waits)) => waits.record(ns),
+            None => {
+                let mut waits = Waits::default();
+                waits.record(ns);
+                all.push((name, waits));
+            }
+        }
+    }
+
+    /// Works for so long, more or less as the case has it.
+    pub fn work(&mut self, mean_ns: f64) {
+        let jitter = self.contest.case.jitter;
+        let drawn = 1.0 + jitter * (self.die.share() * 2.0 - 1.0);
+        let ns = (mean_ns * drawn).round() as u64;
+        if ns > 0 {
+            machine::work_ns(ns);
+        }
+    }
+
+    /// The case's draw of a write.
+    pub fn writes(&mut self) -> bool {
+        self.die.share() < self.contest.case.writes
+    }
+
+    pub fn did_one(&self) {
+        if self.measures() {
+            let own = &self.contest.operations[self.index];
+            own.set(own.get() + 1);
+        }
+    }
+
+    /// What must not happen did.
+    pub fn faulted(&self) {
+        self.contest.faults.set(self.contest.faults.get() + 1);
+    }
+}
+
+/// Accesses since then.
+fn spent(before: &Statistics) -> u64 {
+    stage::statistics().accesses - before.accesses
+}
+
+/// Runs `operate` in all threads. Fails if the machine found a deadlock, or a thread a fault.
+pub fn run<S: 'static>(
+    case: &Case,
+    shared: S,
+    operate: fn(&mut Seat<S>),
+) -> Result<(Figures, Rc<Contest<S>>), String> {
+    let contest = Rc::new(Contest {
+        case: case.clone(),
+        shared,
+        operations: (0..case.threads).map(|_| Cell::new(0)).collect(),
+        waits: RefCell::default(),
+        begin: Cell::new(None),
+        end: Cell::new(None),
+        faults: Cell::new(0),
+    });
+    let body = |index: usize| {
+        let contest = Rc::clone(&contest);
+        let die = Die::new(case.seed, index as u64);
+        move || operate(&mut Seat { contest, index, die, asked: Cell::new(0) })
+    };
+    let mut figures = stage::run(case, (0..case.threads).map(body))?;
+    if contest.faults.get() > 0 {
+        return Err(format!("it did not exclude: {} faults", contest.faults.get()));
+    }
+    figures.extend(contest.figures()?);
+    Ok((figures, contest))
+}
+
+impl<S> Contest<S> {
+    fn figures(&self) -> Result<Figures, String> {
+        let (Some((began, before)), Some((ended, after))) = (self.begin.get(), self.end.get())
+        else {
+            return Err("the measurement did not come to its end".to_owned());
+        };
+        let each: Vec<f64> = self.operations.iter().map(|count| count.get() as f64).collect();
+        let operations: f64 = each.iter().sum();
+        let seconds = (ended - began) as f64 / 1e9;
+        let mean = operations / each.len() as f64;
+        let least = each.iter().copied().fold(f64::INFINITY, f64::min);
+        let mut figures = Figures::from(
+            [
+                ("ops_per_second", operations / seconds),
+                ("operations", operations),
+                ("measured_s", seconds),
+                ("jain", jain(&each)),
+                ("min_over_mean", if mean > 0.0 { least / mean } else { 0.0 }),
+            ]
+            .map(|(name, value)| (name.to_owned(), value)),
+        );
+        figures.extend(stage::costs(&(after - before), operations));
+        for (name, waits) in &*self.waits.borrow() {
+            figures.extend(waits.figures(name));
+        }
+        Ok(figures)
+    }
+}

@@ -1,0 +1,245 @@
+//! LiTL's figures on 64 cores. Each program is taken for threads that share one mutex. The lengths
+//! of its critical and other sections are fitted at one node alone; what the simulator then says for
+//! more nodes is compared by rank.
+//!
+//! At one node several lengths may fit equally well, since a lock that is seldom contended tells
+//! little. Then the prediction is the mean over those that do, each by its likelihood.
+
+use std::collections::BTreeMap;
+
+use super::fit::{Rates, best, distance, mixed};
+use super::verdict;
+use crate::case::Case;
+use crate::figures::spearman;
+use crate::measuring::number::digits;
+use crate::measuring::table::render;
+use crate::outcome::Outcome;
+use crate::pool;
+use crate::tables::distinct;
+
+const DATA: &str = include_str!("../../data/mutexes-64-cores.csv");
+const MACHINE: &str = "opteron-8x8";
+const THREADS_PER_NODE: usize = 8;
+/// On how many nodes there is something to predict.
+const PREDICTED: [usize; 4] = [2, 4, 6, 8];
+
+/// The file's names of locks, and the contestants'.
+const LOCKS: [(&str, &str); 13] = [
+    ("pthread", "glibc"),
+    ("pthreadadapt", "glibc-adaptive"),
+    ("mutexee", "mutexee"),
+    ("ttas", "test-and-set"),
+    ("ticket", "ticket"),
+    ("backoff", "backoff"),
+    ("mcs_spin", "mcs"),
+    ("mcs_stp", "mcs-park-litl"),
+    ("clh_spin", "clh"),
+    ("malth_spin", "malthusian"),
+    ("malth_stp", "malthusian-park-litl"),
+    ("c-bo-mcs_spin", "c-bo-mcs"),
+    ("hmcs", "hmcs"),
+];
+
+/// Critical sections that are tried, in nanoseconds, and how many times as long the others are.
+const CRITICAL_NS: [f64; 6] = [50.0, 150.0, 500.0, 1_500.0, 5_000.0, 15_000.0];
+const RATIOS: [f64; 7] = [0.1, 1.0, 3.0, 7.0, 15.0, 30.0, 100.0];
+/// Fits that are taken into account for each program.
+const FITS: usize = 4;
+/// What a critical section reads and writes besides the lock's line.
+const SHARED_LINES: usize = 2;
+const JITTER: f64 = 0.5;
+
+/// Of the locks' throughputs, the greatest over the least, from which on a program counts as
+/// contended.
+const CONTENDED: f64 = 2.0;
+const ASKED: f64 = 0.8;
+
+/// Throughputs in the locks' order, for each program and number of nodes.
+type Measured = BTreeMap<(String, usize), Rates>;
+
+fn measured() -> Result<(Vec<String>, Measured), String> {
+    let mut rates = Measured::new();
+    let mut programs = Vec::new();
+    for row in csv::Reader::from_reader(DATA.as_bytes()).records() {
+        let row = row.map_err(|error| error.to_string())?;
+        let bad = || format!("the data's row {row:?} makes no sense");
+        let lock = LOCKS.iter().position(|(name, _)| *name == &row[2]).ok_or_else(bad)?;
+        let (nodes, rate) =
+            (row[1].parse().map_err(|_| bad())?, row[3].parse().map_err(|_| bad())?);
+        programs.push(row[0].to_owned());
+        let entry = rates.entry((row[0].to_owned(), nodes));
+        entry.or_insert_with(|| vec![f64::NAN; LOCKS.len()])[lock] = rate;
+    }
+    Ok((distinct(programs.into_iter()), rates))
+}
+
+/// A pair of section lengths.
+type Sections = (f64, f64);
+
+fn candidates() -> Vec<Sections> {
+    let of = |critical: f64| RATIOS.map(|ratio| (critical, critical * ratio));
+    CRITICAL_NS.into_iter().flat_map(of).collect()
+}
+
+fn cases(nodes: usize, (critical_ns, other_ns): Sections, seed: u64) -> Vec<Case> {
+    let threads = nodes * THREADS_PER_NODE;
+    // Long enough for 20 turns of each thread, if one follows the other.
+    let turn_us = (critical_ns.max((critical_ns + other_ns) / threads as f64) + 500.0) / 1e3;
+    let row = Case {
+        critical_ns,
+        other_ns,
+        seed,
+        nodes: Some(nodes),
+        shared_lines: SHARED_LINES,
+        jitter: JITTER,
+        measured_us: (turn_us * 20.0 * threads as f64).clamp(1_000.0, 20_000.0),
+        warmup_us: 200.0,
+        accesses_max: 400_000,
+        ..Case::new(MACHINE, "mutex", "", threads)
+    };
+    LOCKS.iter().map(|(_, contestant)| row.with(contestant)).collect()
+}
+
+/// Simulates all locks with each of the sections.
+fn simulate(
+    nodes: usize,
+    sections: &[Sections],
+    seed: u64,
+    jobs: usize,
+) -> Result<Vec<Rates>, String> {
+    let cases: Vec<Case> =
+        sections.iter().flat_map(|sections| cases(nodes, *sections, seed)).collect();
+    let outcomes = pool::run(&cases, jobs);
+    if let Some(failed) = outcomes.iter().find(|outcome| outcome.failure.is_some()) {
+        return Err(crate::tables::failures(std::slice::from_ref(failed)));
+    }
+    Ok(outcomes.chunks(LOCKS.len()).map(|all| all.iter().map(Outcome::rate).collect()).collect())
+}
+
+/// Prints the fits and the correlations; true if they are as high as is asked in all programs and
+/// numbers of nodes that are contended.
+pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
+    let (programs, measured) = measured()?;
+    let candidates = candidates();
+    let at_one_node = simulate(1, &candidates, seed, jobs)?;
+    let fits: Vec<Vec<(usize, f64)>> = programs
+        .iter()
+        .map(|program| best(&measured[&(program.clone(), 1)], &at_one_node, FITS))
+        .collect();
+    let used: Vec<usize> = distinct(fits.iter().flatten().map(|(index, _)| *index));
+    let sections: Vec<Sections> = used.iter().map(|index| candidates[*index]).collect();
+    let mut predicted = BTreeMap::new();
+    for nodes in PREDICTED {
+        predicted.insert(nodes, simulate(nodes, &sections, seed, jobs)?);
+    }
+
+    println!("LiTL's 64 cores: sections fitted at one node, by rank on more\n");
+    let mut rows = vec![header()];
+    let mut contended = Vec::new();
+    for (program, fit) in programs.iter().zip(&fits) {
+        let (critical, other) = candidates[fit[0].0];
+        let error = distance(&measured[&(program.clone(), 1)], &at_one_node[fit[0].0]);
+        let mut row =
+            vec![program.clone(), format!("{critical}/{other}"), format!("{:.0} %", error * 100.0)];
+        for nodes in PREDICTED {
+            let Some(rates) = measured.get(&(program.clone(), nodes)) else {
+                row.push("-".to_owned());
+                continue;
+            };
+            let place = |index: usize| used.iter().position(|each| *each == index);
+            let simulated = mixed(fit, |index| {
+                predicted[&nodes][place(index).expect("it was simulated")].clone()
+            });
+            let correlation = correlation(rates, &simulated);
+            let is_contended = spread(rates) >= CONTENDED;
+            if is_contended {
+                contended.push(correlation);
+            }
+            let mark = if is_contended { "" } else { " (free)" };
+            row.push(format!("{}{mark}", digits(correlation)));
+        }
+        rows.push(row);
+    }
+    let high = contended.iter().filter(|each| **each >= ASKED).count();
+    let holds = high == contended.len();
+    println!("{}", render(1, 0, &rows));
+    println!(
+        "Rank correlation of at least {ASKED} in {high} of {} contended cells (greatest over least \
+         at least {CONTENDED}): {}\n",
+        contended.len(),
+        verdict(holds)
+    );
+    shares(&programs, &measured, &fits, &used, &predicted);
+    Ok(holds)
+}
+
+fn header() -> Vec<String> {
+    let fixed = ["program", "sections, ns", "off at 1 node"].map(str::to_owned);
+    fixed.into_iter().chain(PREDICTED.map(|nodes| format!("{nodes} nodes"))).collect()
+}
+
+fn known(rates: &[f64]) -> impl Iterator<Item = f64> {
+    rates.iter().copied().filter(|rate| rate.is_finite())
+}
+
+fn spread(rates: &[f64]) -> f64 {
+    known(rates).fold(0.0, f64::max) / known(rates).fold(f64::INFINITY, f64::min)
+}
+
+fn correlation(measured: &[f64], simulated: &[f64]) -> f64 {
+    let both = || measured.iter().zip(simulated).filter(|(rate, _)| rate.is_finite());
+    let (ones, others): (Vec<f64>, Vec<f64>) = both().map(|(one, other)| (*one, *other)).unzip();
+    spearman(&ones, &others).unwrap_or_default()
+}
+
+/// What each lock keeps of the best lock's throughput at 8 nodes (or as many as there are), the
+/// geometric mean over contended programs: measured and simulated.
+fn shares(
+    programs: &[String],
+    measured: &Measured,
+    fits: &[Vec<(usize, f64)>],
+    used: &[usize],
+    predicted: &BTreeMap<usize, Vec<Rates>>,
+) {
+    let nodes = PREDICTED[PREDICTED.len() - 1];
+    let mut logs = vec![[0.0; 2]; LOCKS.len()];
+    let mut counts = vec![0.0; LOCKS.len()];
+    for (program, fit) in programs.iter().zip(fits) {
+        let Some(rates) = measured.get(&(program.clone(), nodes)) else { continue };
+        if spread(rates) < CONTENDED {
+            continue;
+        }
+        let simulated = mixed(fit, |index| {
+            let place = used.iter().position(|each| *each == index).expect("it was simulated");
+            predicted[&nodes][place].clone()
+        });
+        let best = [known(rates).fold(0.0, f64::max), known(&simulated).fold(0.0, f64::max)];
+        for lock in (0..LOCKS.len()).filter(|lock| rates[*lock].is_finite()) {
+            counts[lock] += 1.0;
+            logs[lock][0] += (rates[lock] / best[0]).ln();
+            logs[lock][1] += (simulated[lock] / best[1]).ln();
+        }
+    }
+    let mut rows = vec![["lock", "measured", "simulated"].map(str::to_owned).into()];
+    for (lock, (name, _)) in LOCKS.iter().enumerate() {
+        let share = |side: usize| digits((logs[lock][side] / counts[lock]).exp());
+        rows.push(vec![(*name).to_owned(), share(0), share(1)]);
+    }
+    println!("Share of the best lock's throughput at {nodes} nodes, over contended programs\n");
+    println!("{}", render(1, 0, &rows));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_data_is_whole() {
+        let (programs, measured) = measured().unwrap();
+        assert_eq!(programs.len(), 9);
+        let radiosity = &measured[&("radiosity_ll".to_owned(), 8)];
+        assert!(radiosity.iter().all(|rate| rate.is_finite()));
+        // hmcs is the best there, and spin-then-park the worst.
+        assert_eq!(spread(radiosity), radiosity[12] / radiosity[7]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The sizes of gains in two papers: Molnar's requeueing (2003, 4 processors) and Bueso's larger
+//! hash table (2014, 80 cores).
+
+use super::verdict;
+use crate::case::Case;
+use crate::measuring::number::times;
+use crate::measuring::table::render;
+use crate::outcome::Outcome;
+use crate::pool;
+use crate::workloads;
+
+/// A gain that was published, and what stands for it here.
+struct Gain {
+    what: &'static str,
+    published: f64,
+    /// The same case before and after.
+    before: Case,
+    after: &'static str,
+    /// Why it can't come out so, if that is known.
+    reason: &'static str,
+}
+
+/// A gain counts as reproduced if it is at least this share of the published one, and at most its
+/// inverse.
+const NEAR: f64 = 0.5;
+
+const MOLNAR: &str = "molnar-4";
+const BUESO: &str = "bueso-4x20";
+const PROCESSORS: usize = 80;
+
+fn gains(seed: u64) -> Vec<Gain> {
+    let broadcast = |threads| Case {
+        seed,
+        measured_us: 200_000.0,
+        accesses_max: 3_000_000,
+        ..Case::new(MOLNAR, "broadcast", "glibc", threads)
+    };
+    // 1024 threads on 80 processors. The kernel's bucket locks are held with preemption off, so that
+    // no more than 80 threads contend at a time: here these have the words of all.
+    let table = |words: usize| Case {
+        seed,
+        words: words * 1024 / PROCESSORS,
+        pinned: true,
+        measured_us: 2_000.0,
+        accesses_max: 4_000_000,
+        ..Case::new(BUESO, "table", "kernel-256", PROCESSORS)
+    };
+    vec![
+        Gain {
+            what: "Molnar: cond-perf, 200 threads",
+            published: 237.407 / 0.040,
+            before: broadcast(200),
+            after: "requeue",
+            reason: "nearly a second for each broadcast is no property of locks: a scheduler of \
+                     2003 and its balancing did that",
+        },
+        Gain {
+            what: "Molnar: cond-perf, 100 threads, 1000 rounds",
+            published: 0.530 / 0.550,
+            before: broadcast(100),
+            after: "requeue",
+            reason: "",
+        },
+        Gain {
+            what: "Bueso: hash, 1024 threads x 32 futexes",
+            published: 1.78,
+            before: table(32),
+            after: "kernel-256-each-cpu",
+            reason: "",
+        },
+        Gain {
+            what: "Bueso: hash, 1024 threads x 512 futexes",
+            published: 9.0,
+            before: table(512),
+            after: "kernel-256-each-cpu",
+            reason: "",
+        },
+    ]
+}
+
+/// Prints the gains; true if all whose size could come out did.
+pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
+    let gains = gains(seed);
+    let ours = |gain: &Gain| -> Result<Option<Case>, String> {
+        let known = workloads::contestants(&gain.before.workload)?;
+        Ok(known.contains(&"furwock").then(|| gain.before.with("furwock")))
+    };
+    let mut cases = Vec::new();
+    for gain in &gains {
+        cases.extend([gain.before.clone(), gain.before.with(gain.after)]);
+        cases.extend(ours(gain)?);
+    }
+    let outcomes = pool::run(&cases, jobs);
+    let rate = |case: &Case| {
+        let found = outcomes.iter().find(|outcome| outcome.case == *case);
+        found.map_or(f64::NAN, Outcome::rate)
+    };
+    let mut rows = vec![["", "published", "simulated", "furwock", ""].map(str::to_owned).into()];
+    let mut holds = true;
+    for gain in &gains {
+        let before = rate(&gain.before);
+        let simulated = rate(&gain.before.with(gain.after)) / before;
+        let near = (NEAR..=1.0 / NEAR).contains(&(simulated / gain.published));
+        holds &= near || !gain.reason.is_empty();
+        let furwock = ours(gain)?.map_or("-".to_owned(), |case| times(rate(&case) / before));
+        let verdict = match (near, gain.reason) {
+            (true, _) => verdict(true).to_owned(),
+            (false, "") => verdict(false).to_owned(),
+            (false, reason) => format!("not matched: {reason}"),
+        };
+        rows.push(vec![
+            gain.what.to_owned(),
+            times(gain.published),
+            times(simulated),
+            furwock,
+            verdict,
+        ]);
+    }
+    println!("Gains that papers report, and their sizes here\n\n{}", render(1, 1, &rows));
+    print!("{}", crate::tables::failures(&outcomes));
+    Ok(holds)
+}

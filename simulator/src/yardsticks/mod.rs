@@ -1,0 +1,107 @@
+//! Yardsticks: published locks, written afresh and small on the simulated machine's atomics, to
+//! stand beside furwock's. A file each, with its source. `checks` has what each must pass.
+
+mod barriers;
+mod broken;
+#[cfg(test)]
+mod checks;
+mod clh;
+mod cohort;
+mod condvars;
+mod futex_mutex;
+mod glibc;
+mod glibc_rwlock;
+mod hierarchical;
+mod kernel_table;
+mod malthusian;
+mod mcs;
+mod mutexee;
+mod nodes;
+mod semaphores;
+mod std_rwlock;
+mod test_and_set;
+mod ticket;
+mod waiting;
+mod yielding;
+
+pub use barriers::{GlibcBarrier, SpinningBarrier};
+pub use broken::{BrokenLock, BrokenReadWriteLock};
+pub use clh::Clh;
+pub use cohort::CohortLock;
+pub use condvars::{GlibcCondvar, RequeueingCondvar};
+pub use futex_mutex::{FutexMutex, StdMutex};
+pub use glibc::{GlibcAdaptiveMutex, GlibcMutex};
+pub use glibc_rwlock::GlibcReadWriteLock;
+pub use hierarchical::HierarchicalMcs;
+pub use kernel_table::{KernelTable, TableShape};
+pub use malthusian::Malthusian;
+pub use mcs::Mcs;
+pub use mutexee::Mutexee;
+pub use semaphores::GlibcSemaphore;
+pub use std_rwlock::StdReadWriteLock;
+pub use test_and_set::{Backoff, TestAndSet};
+pub use ticket::Ticket;
+pub use waiting::{SpinThenPark, SpinThenParkAlwaysWoken, Spinning};
+pub use yielding::Yielding;
+
+use crate::stage;
+
+/// A lock of any kind, for `threads` threads.
+pub trait Lock: 'static {
+    fn new(threads: usize) -> Self;
+    fn lock(&self);
+    fn unlock(&self);
+}
+
+/// A reader-writer lock.
+pub trait ReadWriteLock: 'static {
+    fn new(threads: usize) -> Self;
+    fn read(&self);
+    fn end_read(&self);
+    fn write(&self);
+    fn end_write(&self);
+}
+
+/// A semaphore without a limit.
+pub trait Semaphore: 'static {
+    fn new(permits: u32) -> Self;
+    fn acquire(&self);
+    fn release(&self);
+}
+
+/// A barrier for a fixed number of threads.
+pub trait Barrier: 'static {
+    fn new(threads: usize) -> Self;
+    fn wait(&self);
+}
+
+/// A condition variable with the mutex that it goes with.
+pub trait Monitor: 'static {
+    fn new(threads: usize) -> Self;
+    fn lock(&self);
+    fn unlock(&self);
+    /// Releases the mutex, sleeps until a broadcast, and takes the mutex again. It may return
+    /// without one.
+    fn wait(&self);
+    fn broadcast(&self);
+}
+
+/// Alone on its cache lines, and on the pair that a prefetcher fetches together.
+#[derive(Default)]
+#[repr(align(128))]
+pub struct Padded<T>(pub T);
+
+/// The calling simulated thread's number among those of the simulation, from 0.
+fn thread_index() -> usize {
+    stage::thread_index()
+}
+
+/// The memory node that the calling thread runs on.
+fn this_node() -> usize {
+    stage::this_node()
+}
+
+/// How many memory nodes the machine has.
+fn nodes_online() -> usize {
+    stage::nodes()
+}
