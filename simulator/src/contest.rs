@@ -19,6 +19,8 @@ pub struct Contest<S> {
     begin: Cell<Option<(u64, Statistics)>>,
     end: Cell<Option<(u64, Statistics)>>,
     faults: Cell<u64>,
+    /// How often a thread has asked whether it goes on.
+    asked: Cell<u64>,
 }
 
 /// A thread's place in the contest.
@@ -26,8 +28,6 @@ pub struct Seat<S> {
     contest: Rc<Contest<S>>,
     pub index: usize,
     die: Die,
-    /// How often it has asked whether it goes on.
-    asked: Cell<u64>,
 }
 
 impl<S> Seat<S> {
@@ -54,7 +54,7 @@ impl<S> Seat<S> {
             }
             return true;
         };
-        self.asked.set(self.asked.get() + 1);
+        contest.asked.set(contest.asked.get() + 1);
         let is_over = (now - began) as f64 >= contest.case.measured_us * 1e3
             || self.looks() && spent(&before) >= contest.case.accesses_max;
         if is_over {
@@ -64,9 +64,9 @@ impl<S> Seat<S> {
     }
 
     /// Adding up the counts of all threads takes time on the host: the more threads there are, the
-    /// less often each does so.
+    /// less often it is done.
     fn looks(&self) -> bool {
-        self.asked.get().is_multiple_of(1 + self.case().threads as u64 / 4)
+        self.contest.asked.get().is_multiple_of(1 + self.case().threads as u64 / 4)
     }
 
     fn measures(&self) -> bool {
@@ -139,11 +139,12 @@ pub fn run<S: 'static>(
         begin: Cell::new(None),
         end: Cell::new(None),
         faults: Cell::new(0),
+        asked: Cell::new(0),
     });
     let body = |index: usize| {
         let contest = Rc::clone(&contest);
         let die = Die::new(case.seed, index as u64);
-        move || operate(&mut Seat { contest, index, die, asked: Cell::new(0) })
+        move || operate(&mut Seat { contest, index, die })
     };
     let mut figures = stage::run(case, (0..case.threads).map(body))?;
     if contest.faults.get() > 0 {

@@ -62,7 +62,10 @@ fn main() -> ExitCode {
              RUSTFLAGS=\"--cfg simulated\"; yardsticks alone run now"
         );
     }
-    let result = if options.validate { validation::run(&options) } else { run(&options) };
+    let result = match &options.validate {
+        Some(parts) => validation::run(&options, parts),
+        None => run(&options),
+    };
     match result {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => STATUS_FAILED.into(),

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Parser, Subcommand, ValueEnum};
 
 /// Run furwock's locks, and published ones beside them, on simulated machines
 ///
@@ -74,12 +74,24 @@ pub struct Options {
     pub trace: bool,
 
     /// Compare with what was measured and published, instead of running a grid
-    #[arg(long)]
-    pub validate: bool,
+    #[arg(long, value_name = "PARTS", value_delimiter = ',', num_args = 0.., require_equals = true)]
+    #[arg(default_missing_value = "litl,papers,machines")]
+    pub validate: Option<Vec<Part>>,
 
     /// With --validate: a file of `furwock bench --json`, and the machine it was measured on
     #[arg(long, value_name = "MACHINE=FILE", requires = "validate")]
     pub measurement: Vec<String>,
+}
+
+/// What is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// LiTL's figures on 64 cores
+    Litl,
+    /// The gains of Molnar's and Bueso's tables
+    Papers,
+    /// The files that --measurement names
+    Machines,
 }
 
 #[derive(Subcommand)]

@@ -1,6 +1,6 @@
 //! LiTL's figures on 64 cores. Each program is taken for threads that share one mutex. The lengths
-//! of its critical and other sections are fitted at one node alone; what the simulator then says for
-//! more nodes is compared by rank.
+//! of its critical and other sections are fitted at one node alone; what the simulator then says
+//! for more nodes is compared by rank.
 //!
 //! At one node several lengths may fit equally well, since a lock that is seldom contended tells
 //! little. Then the prediction is the mean over those that do, each by its likelihood.
@@ -41,13 +41,17 @@ const LOCKS: [(&str, &str); 13] = [
 ];
 
 /// Critical sections that are tried, in nanoseconds, and how many times as long the others are.
-const CRITICAL_NS: [f64; 6] = [50.0, 150.0, 500.0, 1_500.0, 5_000.0, 15_000.0];
+const CRITICAL_NS: [f64; 5] = [50.0, 150.0, 500.0, 1_500.0, 5_000.0];
 const RATIOS: [f64; 7] = [0.1, 1.0, 3.0, 7.0, 15.0, 30.0, 100.0];
 /// Fits that are taken into account for each program.
 const FITS: usize = 4;
 /// What a critical section reads and writes besides the lock's line.
 const SHARED_LINES: usize = 2;
 const JITTER: f64 = 0.5;
+/// How many turns are simulated, and what that may cost: a thread that spins looks every 5 ns.
+const TURNS: f64 = 600.0;
+const ACCESSES_PER_NS: f64 = 0.2;
+const ACCESSES_MAX: f64 = 4e6;
 
 /// Of the locks' throughputs, the greatest over the least, from which on a program counts as
 /// contended.
@@ -83,7 +87,8 @@ fn candidates() -> Vec<Sections> {
 
 fn cases(nodes: usize, (critical_ns, other_ns): Sections, seed: u64) -> Vec<Case> {
     let threads = nodes * THREADS_PER_NODE;
-    // Long enough for 20 turns of each thread, if one follows the other.
+    // Long enough for some turns of each thread, if one follows the other; fewer if spinning takes
+    // the host too long.
     let turn_us = (critical_ns.max((critical_ns + other_ns) / threads as f64) + 500.0) / 1e3;
     let row = Case {
         critical_ns,
@@ -92,9 +97,9 @@ fn cases(nodes: usize, (critical_ns, other_ns): Sections, seed: u64) -> Vec<Case
         nodes: Some(nodes),
         shared_lines: SHARED_LINES,
         jitter: JITTER,
-        measured_us: (turn_us * 20.0 * threads as f64).clamp(1_000.0, 20_000.0),
+        measured_us: (turn_us * TURNS).clamp(1_000.0, 20_000.0),
         warmup_us: 200.0,
-        accesses_max: 400_000,
+        accesses_max: (threads as f64 * turn_us * 1e3 * ACCESSES_PER_NS * TURNS).min(ACCESSES_MAX) as u64,
         ..Case::new(MACHINE, "mutex", "", threads)
     };
     LOCKS.iter().map(|(_, contestant)| row.with(contestant)).collect()

@@ -1,5 +1,5 @@
-//! Files of `furwock bench mutex --json` and `furwock bench rwlock --json`, against the same grid on
-//! the machine that they were measured on.
+//! Files of `furwock bench mutex --json` and `furwock bench rwlock --json`, against the same grid
+//! on the machine that they were measured on.
 
 use std::path::Path;
 

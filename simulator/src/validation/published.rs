@@ -35,8 +35,8 @@ fn gains(seed: u64) -> Vec<Gain> {
         accesses_max: 3_000_000,
         ..Case::new(MOLNAR, "broadcast", "glibc", threads)
     };
-    // 1024 threads on 80 processors. The kernel's bucket locks are held with preemption off, so that
-    // no more than 80 threads contend at a time: here these have the words of all.
+    // 1024 threads on 80 processors. The kernel's bucket locks are held with preemption off, so
+    // that no more than 80 threads contend at a time: here these have the words of all.
     let table = |words: usize| Case {
         seed,
         words: words * 1024 / PROCESSORS,

@@ -1,5 +1,5 @@
-//! C-BO-MCS, a cohort lock (Dice, Marathe and Shavit, PPoPP 2012): an MCS queue for each memory node
-//! and one lock with backoff above them, which stays in a node for up to 100 turns.
+//! C-BO-MCS, a cohort lock (Dice, Marathe and Shavit, PPoPP 2012): an MCS queue for each memory
+//! node and one lock with backoff above them, which stays in a node for up to 100 turns.
 
 use std::cell::Cell;
 

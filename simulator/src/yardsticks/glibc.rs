@@ -1,47 +1,30 @@
-//! glibc's mutex as it behaves: the plain kind sleeps at once, the adaptive kind spins a little, and
-//! both may be taken past sleepers. The owner and the count of users lie beside the lock word.
+//! glibc's mutex as it behaves: the plain kind sleeps at once, the adaptive kind spins a little,
+//! and both may be taken past sleepers. The owner and the count of users lie on the lock word's
+//! line and are written right before or after an exchange of it: they move no line.
 
 use std::cell::Cell;
 
-use machine::atomic::{AtomicU32, Ordering};
+use machine::atomic::AtomicU32;
 use machine::hint::spin_loop;
+use machine::work_ns;
 
+use super::Lock;
 use super::futex_mutex::{release, try_take, wait_and_take};
-use super::{Lock, thread_index};
 
-/// The words of a `pthread_mutex_t` that each lock and unlock writes.
-#[derive(Default)]
-struct Words {
-    lock: AtomicU32,
-    owner: AtomicU32,
-    users: AtomicU32,
-}
+/// What a call through the library's table, the kind of mutex, owner and users take.
+const OWNER_NS: u64 = 2;
 
-impl Words {
-    /// What the new holder notes.
-    fn taken(&self) {
-        self.owner.store(thread_index() as u32 + 1, Ordering::Relaxed);
-        let users = self.users.load(Ordering::Relaxed);
-        self.users.store(users + 1, Ordering::Relaxed);
-    }
-
-    fn unlock(&self) {
-        self.owner.store(0, Ordering::Relaxed);
-        let users = self.users.load(Ordering::Relaxed);
-        self.users.store(users - 1, Ordering::Relaxed);
-        release(&self.lock);
-    }
-
-    fn lock_slowly(&self) {
-        if let Err(seen) = try_take(&self.lock) {
-            wait_and_take(&self.lock, seen);
-        }
+fn lock_slowly(lock: &AtomicU32) {
+    if let Err(seen) = try_take(lock) {
+        wait_and_take(lock, seen);
     }
 }
 
 /// `PTHREAD_MUTEX_NORMAL`.
 #[derive(Default)]
-pub struct GlibcMutex(Words);
+pub struct GlibcMutex {
+    lock: AtomicU32,
+}
 
 impl Lock for GlibcMutex {
     fn new(_threads: usize) -> Self {
@@ -49,12 +32,13 @@ impl Lock for GlibcMutex {
     }
 
     fn lock(&self) {
-        self.0.lock_slowly();
-        self.0.taken();
+        work_ns(OWNER_NS);
+        lock_slowly(&self.lock);
     }
 
     fn unlock(&self) {
-        self.0.unlock();
+        work_ns(OWNER_NS);
+        release(&self.lock);
     }
 }
 
@@ -65,7 +49,7 @@ const SPINS_MAX: i32 = 100;
 /// the mutex keeps an average of how many it took.
 #[derive(Default)]
 pub struct GlibcAdaptiveMutex {
-    words: Words,
+    lock: AtomicU32,
     /// On the same line as the lock, and written by its holder only.
     spins: Cell<i32>,
 }
@@ -76,26 +60,27 @@ impl Lock for GlibcAdaptiveMutex {
     }
 
     fn lock(&self) {
-        if try_take(&self.words.lock).is_err() {
+        work_ns(OWNER_NS);
+        if try_take(&self.lock).is_err() {
             let most = SPINS_MAX.min(self.spins.get() * 2 + 10);
             let mut count = 0;
             loop {
                 if count >= most {
-                    self.words.lock_slowly();
+                    lock_slowly(&self.lock);
                     break;
                 }
                 count += 1;
                 spin_loop();
-                if try_take(&self.words.lock).is_ok() {
+                if try_take(&self.lock).is_ok() {
                     break;
                 }
             }
             self.spins.set(self.spins.get() + (count - self.spins.get()) / 8);
         }
-        self.words.taken();
     }
 
     fn unlock(&self) {
-        self.words.unlock();
+        work_ns(OWNER_NS);
+        release(&self.lock);
     }
 }

@@ -7,8 +7,8 @@
 //! | 1 | a writer is the primary one: it is inside or next |
 //! | 3 and up | how many readers are inside or wait for a read phase |
 //!
-//! Threads wait for a phase at `phase`, and writers to become the primary one at `writers`. A word's
-//! bit 1 says that threads may sleep on it.
+//! Threads wait for a phase at `phase`, and writers to become the primary one at `writers`. A
+//! word's bit 1 says that threads may sleep on it.
 
 use machine::atomic::{AtomicU32, Ordering};
 use machine::{kernel_wait, kernel_wake};

@@ -1,6 +1,6 @@
-//! HMCS with two levels (Chabbi, Fagan and Mellor-Crummey, PPoPP 2015): an MCS queue for each memory
-//! node, whose first thread queues for all of them in an MCS queue of nodes. The word that a thread
-//! waits on says how many turns its node has had, or that it has to queue above.
+//! HMCS with two levels (Chabbi, Fagan and Mellor-Crummey, PPoPP 2015): an MCS queue for each
+//! memory node, whose first thread queues for all of them in an MCS queue of nodes. The word that a
+//! thread waits on says how many turns its node has had, or that it has to queue above.
 
 use std::cell::Cell;
 

@@ -1,6 +1,7 @@
-//! A Malthusian lock (Dice, EuroSys 2017): MCS that keeps surplus waiters aside, so that few threads
-//! circulate. At each release with at least two waiters the first is put aside; if none waits, the
-//! one put aside last comes back; and now and then the one that was put aside first is next.
+//! A Malthusian lock (Dice, EuroSys 2017): MCS that keeps surplus waiters aside, so that few
+//! threads circulate. At each release with at least two waiters the first is put aside; if none
+//! waits, the one put aside last comes back; and now and then the one that was put aside first is
+//! next.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;

@@ -1,5 +1,5 @@
-//! glibc's semaphore since 2.21 as it behaves (Riegel 2014): the value and the number of sleepers in
-//! one 64-bit word, sleepers on the value's half. A post wakes one sleeper, past which running
+//! glibc's semaphore since 2.21 as it behaves (Riegel 2014): the value and the number of sleepers
+//! in one 64-bit word, sleepers on the value's half. A post wakes one sleeper, past which running
 //! threads may take the permit.
 
 use machine::atomic::{AtomicU32, AtomicU64, Ordering};

@@ -1,6 +1,6 @@
-//! The rwlock of Rust's standard library on Linux (Bos 2022): a word with a count of readers and two
-//! bits for waiters, and a second word that writers sleep on. Readers queue up behind writers that
-//! wait.
+//! The rwlock of Rust's standard library on Linux (Bos 2022): a word with a count of readers and
+//! two bits for waiters, and a second word that writers sleep on. Readers queue up behind writers
+//! that wait.
 
 use machine::atomic::{AtomicU32, Ordering};
 use machine::hint::spin_loop;

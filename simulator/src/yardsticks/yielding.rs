@@ -1,6 +1,6 @@
 //! An adaptive mutex that spins, yields and then parks, after parking_lot's (d'Antras 2016): three
-//! looks with 2, 4 and 8 pauses between, seven after a yield each, then sleep. A thread may take the
-//! lock past sleepers, and one that was woken spins anew.
+//! looks with 2, 4 and 8 pauses between, seven after a yield each, then sleep. A thread may take
+//! the lock past sleepers, and one that was woken spins anew.
 
 use machine::atomic::{AtomicU32, Ordering};
 use machine::hint::spin_loop;
