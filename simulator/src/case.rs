@@ -33,6 +33,9 @@ pub struct Case {
     pub warmup_us: f64,
     /// The measurement ends early after so many simulated accesses.
     pub accesses_max: u64,
+    /// Whether all threads come to their end after the measurement, so that a wakeup that was lost
+    /// shows; with more spinning threads than processors that may take long.
+    pub drains: bool,
 }
 
 impl Case {
@@ -56,6 +59,7 @@ impl Case {
             measured_us: 5_000.0,
             warmup_us: 500.0,
             accesses_max: 5_000_000,
+            drains: false,
         }
     }
 

@@ -21,6 +21,42 @@ pub struct Contest<S> {
     faults: Cell<u64>,
     /// How often a thread has asked whether it goes on.
     asked: Cell<u64>,
+    gate: Gate,
+}
+
+/// Lets all threads begin together: spawning them takes time, and the first would spin meanwhile.
+struct Gate {
+    opens_ns: u64,
+    /// How many have passed it, and when the last did.
+    passed: Cell<usize>,
+    passed_ns: Cell<u64>,
+}
+
+impl Gate {
+    /// More than it takes to spawn a thread.
+    const EACH_NS: u64 = 40_000;
+    /// How often a thread looks whether it is open.
+    const LOOK_NS: u64 = 5_000;
+
+    fn new(threads: usize) -> Self {
+        let opens_ns = threads as u64 * Self::EACH_NS;
+        Gate { opens_ns, passed: Cell::new(0), passed_ns: Cell::new(0) }
+    }
+
+    /// Works until it opens, so that the scheduler gives each thread a processor of its own while
+    /// there are any.
+    fn pass(&self) {
+        while stage::time_ns() < self.opens_ns {
+            machine::work_ns((self.opens_ns - stage::time_ns()).min(Self::LOOK_NS));
+        }
+        self.passed.set(self.passed.get() + 1);
+        self.passed_ns.set(stage::time_ns());
+    }
+
+    /// For how long all threads have been on their way, if they are.
+    fn since_all_passed(&self, threads: usize) -> Option<u64> {
+        (self.passed.get() == threads).then(|| stage::time_ns() - self.passed_ns.get())
+    }
 }
 
 /// A thread's place in the contest.
@@ -49,7 +85,8 @@ impl<S> Seat<S> {
         }
         let now = stage::time_ns();
         let Some((began, before)) = contest.begin.get() else {
-            if now as f64 >= contest.case.warmup_us * 1e3 {
+            let warm = contest.gate.since_all_passed(contest.case.threads);
+            if warm.is_some_and(|ns| ns as f64 >= contest.case.warmup_us * 1e3) {
                 contest.begin.set(Some((now, stage::statistics())));
             }
             return true;
@@ -59,6 +96,9 @@ impl<S> Seat<S> {
             || self.looks() && spent(&before) >= contest.case.accesses_max;
         if is_over {
             contest.end.set(Some((now, stage::statistics())));
+            if !contest.case.drains {
+                stage::stop();
+            }
         }
         !is_over
     }
@@ -140,11 +180,15 @@ pub fn run<S: 'static>(
         end: Cell::new(None),
         faults: Cell::new(0),
         asked: Cell::new(0),
+        gate: Gate::new(case.threads),
     });
     let body = |index: usize| {
         let contest = Rc::clone(&contest);
         let die = Die::new(case.seed, index as u64);
-        move || operate(&mut Seat { contest, index, die })
+        move || {
+            contest.gate.pass();
+            operate(&mut Seat { contest, index, die });
+        }
     };
     let mut figures = stage::run(case, (0..case.threads).map(body))?;
     if contest.faults.get() > 0 {

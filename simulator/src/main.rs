@@ -42,6 +42,11 @@ use case::Case;
 use options::{Hidden, Options};
 use outcome::Outcome;
 
+/// Objects lie at the same addresses in each process: addresses decide which share a line, and which
+/// of furwock's buckets a word has.
+#[global_allocator]
+static HEAP: machine::Heap = machine::Heap;
+
 /// A cell or a comparison failed; the command line made no sense.
 const STATUS_FAILED: u8 = 1;
 const STATUS_USAGE: u8 = 2;

@@ -3,11 +3,12 @@
 
 use std::cell::Cell;
 
-use machine::{Finished, Machine, ProcessorSet, Simulation};
+use machine::{Failure, Finished, Machine, ProcessorSet, Simulation};
 
 pub use machine::Statistics;
 
 use crate::case::Case;
+use crate::die::mixed;
 use crate::figures::Figures;
 
 std::thread_local! {
@@ -15,6 +16,8 @@ std::thread_local! {
     static TRACE: Cell<u64> = const { Cell::new(0) };
     /// How many lines of the next run's trace are printed.
     static TRACED: Cell<usize> = const { Cell::new(0) };
+    /// When the run was stopped, and what it had counted.
+    static STOPPED: Cell<Option<(u64, Statistics)>> = const { Cell::new(None) };
     /// Memory nodes of the machine that runs.
     static NODES: Cell<usize> = const { Cell::new(1) };
     /// The id of the first of the case's threads.
@@ -27,11 +30,16 @@ const TRACE_LINES: usize = 2_000;
 const PATIENCE: f64 = 20.0;
 const PATIENCE_NS: f64 = 2e9;
 
+/// A machine of which only a table of 2003 speaks, and its description.
+pub const MOLNAR: &str = "molnar-4";
+
 /// The machine that a case names, by its name or by its file.
 fn machine_of(case: &Case) -> Result<Machine, String> {
-    let name = &case.machine;
-    let is_a_file = name.ends_with(".toml");
-    let machine = if is_a_file { Machine::from_file(name) } else { Machine::named(name) };
+    let machine = match case.machine.as_str() {
+        MOLNAR => Machine::parse(MOLNAR, include_str!("../machines/molnar-4.toml")),
+        file if file.ends_with(".toml") => Machine::from_file(file),
+        name => Machine::named(name),
+    };
     machine.map_err(|error| error.to_string())
 }
 
@@ -72,18 +80,33 @@ pub fn run<F: FnOnce()>(case: &Case, bodies: impl Iterator<Item = F>) -> Result<
             thread.spawn(body);
         }
     });
-    let finished = finished.map_err(|failure| failure.to_string())?;
-    TRACE.set(finished.trace_hash);
-    finished.trace.iter().for_each(|line| println!("{line}"));
-    Ok(figures(&finished))
+    let (now_ns, total, hash, lines) = match (finished, STOPPED.take()) {
+        (Ok(Finished { now_ns, total, trace_hash, trace, .. }), _) => {
+            (now_ns, total, trace_hash, trace)
+        }
+        (Err(Failure::Panicked { mut report, .. }), Some((now_ns, total))) => {
+            let trace = std::mem::take(&mut report.trace);
+            (now_ns, total, fingerprint(now_ns, &total), trace)
+        }
+        (Err(failure), _) => return Err(failure.to_string()),
+    };
+    TRACE.set(hash);
+    lines.iter().for_each(|line| println!("{line}"));
+    let figures =
+        [("simulated_accesses", total.accesses as f64), ("simulated_s", now_ns as f64 / 1e9)];
+    Ok(figures.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-fn figures(finished: &Finished<()>) -> Figures {
-    let named = [
-        ("simulated_accesses", finished.total.accesses as f64),
-        ("simulated_s", finished.now_ns as f64 / 1e9),
-    ];
-    named.map(|(name, value)| (name.to_owned(), value)).into()
+/// Of a run that was stopped the machine has no hash: the time and all counts stand for it.
+fn fingerprint(now_ns: u64, total: &Statistics) -> u64 {
+    format!("{now_ns} {total:?}").bytes().fold(0, |hash, byte| mixed(hash ^ u64::from(byte)))
+}
+
+/// Ends the run: its threads stop where they are.
+pub fn stop() -> ! {
+    STOPPED.set(Some((time_ns(), statistics())));
+    // Not a panic: no message is printed.
+    std::panic::resume_unwind(Box::new("stopped"))
 }
 
 /// The costs of an operation, of what was counted meanwhile.

@@ -44,14 +44,15 @@ const LOCKS: [(&str, &str); 13] = [
 const CRITICAL_NS: [f64; 5] = [50.0, 150.0, 500.0, 1_500.0, 5_000.0];
 const RATIOS: [f64; 7] = [0.1, 1.0, 3.0, 7.0, 15.0, 30.0, 100.0];
 /// Fits that are taken into account for each program.
-const FITS: usize = 4;
+const FITS: usize = 3;
 /// What a critical section reads and writes besides the lock's line.
 const SHARED_LINES: usize = 2;
 const JITTER: f64 = 0.5;
-/// How many turns are simulated, and what that may cost: a thread that spins looks every 5 ns.
-const TURNS: f64 = 600.0;
-const ACCESSES_PER_NS: f64 = 0.2;
-const ACCESSES_MAX: f64 = 4e6;
+/// Long enough for threads to sleep and wake many times; where they spin, it ends after so many
+/// looks at the lock.
+const MEASURED_US: f64 = 10_000.0;
+const WARMUP_US: f64 = 50.0;
+const ACCESSES_MAX: u64 = 1_500_000;
 
 /// Of the locks' throughputs, the greatest over the least, from which on a program counts as
 /// contended.
@@ -87,9 +88,6 @@ fn candidates() -> Vec<Sections> {
 
 fn cases(nodes: usize, (critical_ns, other_ns): Sections, seed: u64) -> Vec<Case> {
     let threads = nodes * THREADS_PER_NODE;
-    // Long enough for some turns of each thread, if one follows the other; fewer if spinning takes
-    // the host too long.
-    let turn_us = (critical_ns.max((critical_ns + other_ns) / threads as f64) + 500.0) / 1e3;
     let row = Case {
         critical_ns,
         other_ns,
@@ -97,9 +95,9 @@ fn cases(nodes: usize, (critical_ns, other_ns): Sections, seed: u64) -> Vec<Case
         nodes: Some(nodes),
         shared_lines: SHARED_LINES,
         jitter: JITTER,
-        measured_us: (turn_us * TURNS).clamp(1_000.0, 20_000.0),
-        warmup_us: 200.0,
-        accesses_max: (threads as f64 * turn_us * 1e3 * ACCESSES_PER_NS * TURNS).min(ACCESSES_MAX) as u64,
+        measured_us: MEASURED_US,
+        warmup_us: WARMUP_US,
+        accesses_max: ACCESSES_MAX,
         ..Case::new(MACHINE, "mutex", "", threads)
     };
     LOCKS.iter().map(|(_, contestant)| row.with(contestant)).collect()

@@ -49,10 +49,11 @@ fn operate<L: Lock>(seat: &mut Seat<(Guarded<L>, Total)>) {
             line.0.store(value + 1, Ordering::Relaxed);
         }
         seat.work(critical_ns);
+        // No other simulated thread runs between these two.
         seat.shared().0.counter.set(seen + 1);
-        seat.shared().0.lock.unlock();
         let total = &seat.shared().1;
         total.set(total.get() + 1);
+        seat.shared().0.lock.unlock();
         seat.did_one();
         seat.work(other_ns);
     }

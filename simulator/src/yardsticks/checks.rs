@@ -22,6 +22,7 @@ fn cases(workload: &'static str, contestant: &'static str) -> impl Iterator<Item
             warmup_us: 5.0,
             measured_us: 2_000.0,
             accesses_max: 40_000,
+            drains: true,
             ..Case::new(machine, workload, contestant, threads)
         })
     })
