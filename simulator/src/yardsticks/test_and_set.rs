@@ -33,11 +33,11 @@ impl Lock for TestAndSet {
     }
 }
 
-/// The first delay and the longest one: what 2^9 and 2^20 pauses take where a pause takes 3 ns, as
-/// in LiTL and Concurrency Kit on an Opteron. They are times here, since a pause takes a few cycles
-/// on one processor and 140 on another.
-const DELAY_NS: u64 = 1_500;
-const DELAY_MAX_NS: u64 = 3_000_000;
+/// The first delay and the longest one. They are times and not numbers of pauses, since a pause
+/// takes a few cycles on one processor and 140 on another. Concurrency Kit's and LiTL's longest is
+/// 2^20 pauses, milliseconds: here it is what a lock is held for by some tens of threads in turn.
+const DELAY_NS: u64 = 500;
+const DELAY_MAX_NS: u64 = 16_000;
 
 /// Each look that finds the lock taken doubles the delay before the next.
 #[derive(Default)]
