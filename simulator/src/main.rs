@@ -42,8 +42,8 @@ use case::Case;
 use options::{Hidden, Options};
 use outcome::Outcome;
 
-/// Objects lie at the same addresses in each process: addresses decide which share a line, and which
-/// of furwock's buckets a word has.
+/// Objects lie at the same addresses in each process: addresses decide which share a line, and
+/// which of furwock's buckets a word has.
 #[global_allocator]
 static HEAP: machine::Heap = machine::Heap;
 

@@ -53,7 +53,7 @@ fn gains(seed: u64) -> Vec<Gain> {
             published: 237.407 / 0.040,
             before: broadcast(200),
             after: "requeue",
-            reason: "nearly a second for each broadcast is no property of locks: a scheduler of \
+            reason: "over two seconds for each broadcast is no property of locks: a scheduler of \
                      2003 and its balancing did that",
         },
         Gain {
