@@ -121,10 +121,14 @@ fn run(options: &Options) -> Result<bool, String> {
     }
     eprintln!("furwock-simulate: {} cells", cases.len());
     let outcomes = pool::run(&cases, jobs(options));
-    for grid in tables::Grid::all(&outcomes) {
-        anstream::print!("{}", grid.text());
+    let grids = tables::Grid::all(&outcomes);
+    let text: String = grids.iter().map(tables::Grid::text).collect();
+    let text = text + &tables::failures(&outcomes) + &speed(&outcomes);
+    // Standard output has room for one of them.
+    match options.json.as_deref().is_some_and(|path| path == Path::new("-")) {
+        true => anstream::eprint!("{text}"),
+        false => anstream::print!("{text}"),
     }
-    anstream::print!("{}{}", tables::failures(&outcomes), speed(&outcomes));
     write(options, &outcomes)?;
     Ok(outcomes.iter().all(|outcome| outcome.failure.is_none()))
 }
