@@ -25,7 +25,7 @@ mod workloads;
 mod yardsticks;
 
 /// The page's code and the tables' are the command's own.
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../../cli/src/report/mod.rs"]
 mod report;
 

@@ -1,11 +1,12 @@
 //! The page of a grid: as that of the benchmarks, by the same code.
 
+use crate::measuring::number::Unit;
 use crate::outcome::Outcome;
 use crate::report::model::{
-    Axis, AxisUnit, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Page, Point, Section,
-    Series, Table, Tone,
+    Axis, Block, Chart, Finding, HeatCell, HeatMap, HeatRow, Page, Point, Section, Series,
+    SeriesKind, Tone,
 };
-use crate::tables::{Grid, SHOWN, Shown, distinct};
+use crate::tables::{Grid, SHOWN, distinct};
 
 /// furwock's own among the contestants.
 const OURS: &str = "furwock";
@@ -63,7 +64,7 @@ fn section(grid: &Grid) -> Section {
     let mut blocks: Vec<Block> = heat_map(grid).map(Block::HeatMap).into_iter().collect();
     blocks.extend(charts(grid).into_iter().map(Block::Chart));
     let tables = SHOWN.iter().filter(|shown| grid.has(shown.name));
-    blocks.extend(tables.map(|shown| Block::Table(table(grid, shown))));
+    blocks.extend(tables.map(|shown| Block::Table(grid.table(shown))));
     Section {
         heading: format!("{} on {}", grid.workload, grid.machine),
         text: vec![
@@ -95,7 +96,6 @@ fn heat_map(grid: &Grid) -> Option<HeatMap> {
     };
     Some(HeatMap {
         caption: "furwock's operations a second over each of the others'".to_owned(),
-        corner: "case".to_owned(),
         columns: peers.iter().map(|name| (*name).to_owned()).collect(),
         rows: grid.rows.iter().map(row).collect(),
         notes: vec!["More than 1: furwock is faster.".to_owned()],
@@ -131,36 +131,20 @@ fn charts(grid: &Grid) -> Vec<Chart> {
             .iter()
             .map(|column| Series {
                 name: (*column).to_owned(),
-                ours: *column == OURS,
-                bound: false,
+                kind: if *column == OURS { SeriesKind::Ours } else { SeriesKind::Peer },
                 points: points(column),
                 note: String::new(),
             })
             .collect();
         let most = series.iter().map(|series| series.points.len()).max().unwrap_or_default();
-        let axis = |title: &str, unit| Axis { title: title.to_owned(), logarithmic: true, unit };
         (most >= 3).then(|| Chart {
             caption: format!("{} on {} {sections}", grid.workload, grid.machine),
-            x: axis("threads", AxisUnit::Count),
-            y: axis("operations a second", AxisUnit::PerSecond),
+            x: Axis::new("threads", Unit::Count),
+            y: Axis::new("operations a second", Unit::PerSecond),
             series,
             joined: true,
             notes: vec!["Higher is better.".to_owned()],
         })
     };
     distinct(outcomes().map(series_of)).into_iter().filter_map(chart).collect()
-}
-
-fn table(grid: &Grid, shown: &Shown) -> Table {
-    let cell = |text: String| {
-        let tone = if text == "failed" { Tone::Loss } else { Tone::Neutral };
-        Cell { text, tone }
-    };
-    let mut rows = grid.table(shown, false).into_iter();
-    Table {
-        caption: shown.title.to_owned(),
-        header: rows.next().unwrap_or_default(),
-        rows: rows.map(|row| row.into_iter().map(cell).collect()).collect(),
-        notes: Vec::new(),
-    }
 }

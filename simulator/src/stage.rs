@@ -30,13 +30,9 @@ const TRACE_LINES: usize = 2_000;
 const PATIENCE: f64 = 20.0;
 const PATIENCE_NS: f64 = 2e9;
 
-/// A machine of which only a table of 2003 speaks, and its description.
-pub const MOLNAR: &str = "molnar-4";
-
 /// The machine that a case names, by its name or by its file.
 fn machine_of(case: &Case) -> Result<Machine, String> {
     let machine = match case.machine.as_str() {
-        MOLNAR => Machine::parse(MOLNAR, include_str!("../machines/molnar-4.toml")),
         file if file.ends_with(".toml") => Machine::from_file(file),
         name => Machine::named(name),
     };

@@ -1,11 +1,10 @@
 //! Tables on the terminal, like those of `furwock bench`: one for each figure, a row for each case,
 //! a column for each contestant.
 
-use anstyle::AnsiColor;
-
 use crate::measuring::number::{Unit, compact, digits, with_unit};
-use crate::measuring::table::{paint, render};
+use crate::measuring::table::render;
 use crate::outcome::Outcome;
+use crate::report::model::{Cell, Table, Tone};
 
 /// A figure that becomes a table.
 #[derive(Clone, Copy)]
@@ -117,29 +116,39 @@ impl<'a> Grid<'a> {
     pub fn text(&self) -> String {
         let mut text = format!("== {} on {}\n\n", self.workload, self.machine);
         for shown in SHOWN.iter().filter(|shown| !shown.detail && self.has(shown.name)) {
-            text += &format!("{}\n{}\n", shown.title, render(1, 0, &self.table(shown, true)));
+            text += &format!("{}\n{}\n", shown.title, render(1, 0, &self.table(shown)));
         }
         text
     }
 
-    /// The rows of one figure's table, the header first.
-    pub fn table(&self, shown: &Shown, coloured: bool) -> Vec<Vec<String>> {
-        let mut header = vec!["case".to_owned()];
-        header.extend(self.columns.iter().map(|name| (*name).to_owned()));
+    /// One figure's table.
+    pub fn table(&self, shown: &Shown) -> Table {
         let cell = |row: &str, column: &str| match self.outcome(row, column) {
-            Some(Outcome { failure: Some(_), .. }) if coloured => paint("FAILED", AnsiColor::Red),
-            Some(Outcome { failure: Some(_), .. }) => "failed".to_owned(),
+            Some(Outcome { failure: Some(_), .. }) => Cell::new("FAILED", Tone::Loss),
             Some(outcome) => {
-                outcome.figure(shown.name).map_or("-".to_owned(), |value| shown.text(value))
+                let value = outcome.figure(shown.name);
+                Cell::plain(value.map_or("-".to_owned(), |value| shown.text(value)))
             }
-            None => "-".to_owned(),
+            None => Cell::plain("-"),
         };
         let row = |name: &String| {
             let cells = self.columns.iter().map(|column| cell(name, column));
-            std::iter::once(name.clone()).chain(cells).collect()
+            std::iter::once(Cell::plain(name)).chain(cells).collect()
         };
-        std::iter::once(header).chain(self.rows.iter().map(row)).collect()
+        let header = std::iter::once("case").chain(self.columns.iter().copied());
+        Table::new(shown.title, header, self.rows.iter().map(row))
     }
+}
+
+/// A table of plain cells as text, aligned as `render` does.
+pub fn plain<H: Into<String>>(
+    names: usize,
+    words: usize,
+    header: impl IntoIterator<Item = H>,
+    rows: Vec<Vec<String>>,
+) -> String {
+    let rows = rows.into_iter().map(|row| row.into_iter().map(Cell::plain).collect());
+    render(names, words, &Table::new("", header, rows))
 }
 
 /// A line for each failure.

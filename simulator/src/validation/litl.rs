@@ -12,10 +12,9 @@ use super::verdict;
 use crate::case::Case;
 use crate::figures::spearman;
 use crate::measuring::number::digits;
-use crate::measuring::table::render;
 use crate::outcome::Outcome;
 use crate::pool;
-use crate::tables::distinct;
+use crate::tables::{distinct, plain};
 
 const DATA: &str = include_str!("../../data/mutexes-64-cores.csv");
 const MACHINE: &str = "opteron-8x8";
@@ -137,7 +136,7 @@ pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
     }
 
     println!("LiTL's 64 cores: sections fitted at one node, by rank on more\n");
-    let mut rows = vec![header()];
+    let mut rows = Vec::new();
     let mut contended = Vec::new();
     for (program, fit) in programs.iter().zip(&fits) {
         let (critical, other) = candidates[fit[0].0];
@@ -165,7 +164,7 @@ pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
     }
     let high = contended.iter().filter(|each| **each >= ASKED).count();
     let holds = high == contended.len();
-    println!("{}", render(1, 0, &rows));
+    println!("{}", plain(1, 0, header(), rows));
     println!(
         "Rank correlation of at least {ASKED} in {high} of {} contended cells (greatest over least \
          at least {CONTENDED}): {}\n",
@@ -223,13 +222,13 @@ fn shares(
             logs[lock][1] += (simulated[lock] / best[1]).ln();
         }
     }
-    let mut rows = vec![["lock", "measured", "simulated"].map(str::to_owned).into()];
+    let mut rows = Vec::new();
     for (lock, (name, _)) in LOCKS.iter().enumerate() {
         let share = |side: usize| digits((logs[lock][side] / counts[lock]).exp());
         rows.push(vec![(*name).to_owned(), share(0), share(1)]);
     }
     println!("Share of the best lock's throughput at {nodes} nodes, over contended programs\n");
-    println!("{}", render(1, 0, &rows));
+    println!("{}", plain(1, 0, ["lock", "measured", "simulated"], rows));
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use serde_json::Value;
 use super::verdict;
 use crate::case::Case;
 use crate::measuring::number::{compact, digits};
-use crate::measuring::table::render;
 use crate::outcome::Outcome;
 use crate::pool;
+use crate::tables::plain;
 
 /// The file's implementations that stand here, by workload.
 const STAND_INS: [(&str, &str, &str); 8] = [
@@ -96,8 +96,8 @@ pub fn compare(machine: &str, path: &Path, seed: u64, jobs: usize) -> Result<boo
     print!("{}", crate::tables::failures(&outcomes));
 
     println!("{machine}: the measurement in {} against the same grid\n", path.display());
-    let header = ["case", "implementation", "measured", "simulated", "ratio"].map(str::to_owned);
-    let mut rows = vec![header.into()];
+    let header = ["case", "implementation", "measured", "simulated", "ratio"];
+    let mut rows = Vec::new();
     for (cell, outcome) in cells.iter().zip(&outcomes) {
         rows.push(vec![
             cell.name.clone(),
@@ -107,7 +107,7 @@ pub fn compare(machine: &str, path: &Path, seed: u64, jobs: usize) -> Result<boo
             digits(outcome.rate() / cell.measured),
         ]);
     }
-    println!("{}", render(2, 0, &rows));
+    println!("{}", plain(2, 0, header, rows));
 
     let near =
         |(cell, outcome): &(&&Cell, &Outcome)| (outcome.rate() / cell.measured - 1.0).abs() <= NEAR;

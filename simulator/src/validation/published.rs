@@ -4,10 +4,9 @@
 use super::verdict;
 use crate::case::Case;
 use crate::measuring::number::times;
-use crate::measuring::table::render;
 use crate::outcome::Outcome;
 use crate::pool;
-use crate::stage::MOLNAR;
+use crate::tables::plain;
 use crate::workloads;
 
 /// A gain that was published, and what stands for it here.
@@ -33,7 +32,7 @@ fn gains(seed: u64) -> Vec<Gain> {
         seed,
         measured_us: 200_000.0,
         accesses_max: 3_000_000,
-        ..Case::new(MOLNAR, "broadcast", "glibc", threads)
+        ..Case::new("molnar-4", "broadcast", "glibc", threads)
     };
     // 1024 threads on 80 processors. The kernel's bucket locks are held with preemption off, so
     // that no more than 80 threads contend at a time: here these have the words of all.
@@ -98,7 +97,7 @@ pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
         let found = outcomes.iter().find(|outcome| outcome.case == *case);
         found.map_or(f64::NAN, Outcome::rate)
     };
-    let mut rows = vec![["", "published", "simulated", "furwock", ""].map(str::to_owned).into()];
+    let mut rows = Vec::new();
     let mut holds = true;
     for gain in &gains {
         let before = rate(&gain.before);
@@ -119,7 +118,8 @@ pub fn compare(seed: u64, jobs: usize) -> Result<bool, String> {
             verdict,
         ]);
     }
-    println!("Gains that papers report, and their sizes here\n\n{}", render(1, 1, &rows));
+    let header = ["", "published", "simulated", "furwock", ""];
+    println!("Gains that papers report, and their sizes here\n\n{}", plain(1, 1, header, rows));
     print!("{}", crate::tables::failures(&outcomes));
     Ok(holds)
 }
