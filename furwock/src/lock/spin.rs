@@ -61,6 +61,26 @@ const LATE: u32 = 10;
 const VAIN: u32 = 0xff;
 const ONE_WAIT: u32 = VAIN + 1;
 
+/// Whether a wait spins, and the bucket's word after it.
+const fn after_wait(word: u32) -> (bool, u32) {
+    let vain = word & VAIN;
+    if vain < IN_VAIN {
+        return (true, word);
+    }
+    let trial_in = if vain < LATE { vain + 1 } else { LATE };
+    let is_trial = word / ONE_WAIT >= 1 << trial_in;
+    (is_trial, if is_trial { vain } else { word + ONE_WAIT })
+}
+
+/// The bucket's word after a spell that ended with the lock free, or was in vain.
+const fn after_spell(word: u32, rewarded: bool) -> u32 {
+    match (rewarded, word & VAIN) {
+        (true, _) => 0,
+        (false, LATE) => LATE,
+        (false, vain) => vain + 1,
+    }
+}
+
 /// One spell of spinning.
 pub(super) struct Spin {
     key: Key,
@@ -162,20 +182,18 @@ fn pays(key: Key) -> bool {
         return false;
     }
     let word = learnt.load(Ordering::Relaxed);
-    let vain = word & VAIN;
-    if vain < IN_VAIN {
-        return true;
+    let (spins, new) = after_wait(word);
+    if new != word {
+        learnt.store(new, Ordering::Relaxed);
     }
-    let is_trial = word / ONE_WAIT >= 1 << (vain + 1).min(LATE);
-    learnt.store(if is_trial { vain } else { word + ONE_WAIT }, Ordering::Relaxed);
-    is_trial
+    spins
 }
 
 /// Notes whether a spell ended with the lock free, or was in vain.
 fn learn_spell(key: Key, rewarded: bool) {
     let learnt = &lot::advice(key)[SPINNING];
     let word = learnt.load(Ordering::Relaxed);
-    let new = if rewarded { 0 } else { ((word & VAIN) + 1).min(LATE) };
+    let new = after_spell(word, rewarded);
     if new != word {
         learnt.store(new, Ordering::Relaxed);
     }
@@ -228,5 +246,47 @@ pub(super) fn learn(key: Key, found_free: bool) {
     let new = if found_free { (ahead + 1).min(MOST_AHEAD) } else { ahead / 2 };
     if new != ahead {
         hint.store(new, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// How many of so many waits spin, if all spells come to the same.
+    fn spells_of(waits: u32, rewarded: bool, word: &mut u32) -> u32 {
+        let spins = |_: &u32| {
+            let (spins, waited) = after_wait(*word);
+            *word = if spins { after_spell(waited, rewarded) } else { waited };
+            spins
+        };
+        (0..waits).filter(spins).count() as u32
+    }
+
+    #[test]
+    fn spells_in_vain_become_rare() {
+        let mut word = 0;
+        assert_eq!(spells_of(2, false, &mut word), 2);
+        assert_eq!(spells_of(8, false, &mut word), 0);
+        let spells = spells_of(100_000, false, &mut word);
+        assert!((90..110).contains(&spells), "{spells} in 100,000 waits");
+    }
+
+    #[test]
+    fn a_rewarded_trial_brings_all_back() {
+        let mut word = 0;
+        spells_of(100_000, false, &mut word);
+        let spells = spells_of(2_000, true, &mut word);
+        assert!(spells > 900, "{spells} of 2,000 waits, of which one in 1,024 was a trial");
+        assert_eq!(spells_of(100, true, &mut word), 100);
+    }
+
+    #[test]
+    fn one_spell_in_vain_among_others_changes_nothing() {
+        let mut word = 0;
+        for _ in 0..100 {
+            assert_eq!(spells_of(1, false, &mut word), 1);
+            assert_eq!(spells_of(1, true, &mut word), 1);
+        }
     }
 }
