@@ -28,15 +28,15 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
             probes::mutex_acquired(mutex);
             return 0;
         }
-        return lock_plain_slow(mutex);
+        return pthread_mutex_lock_slow(mutex);
     }
     lock_typed(mutex)
 }
 
-/// A plain mutex that `try_take` didn't take.
+/// A plain mutex that `try_take` didn't take. Stacks show its name, since the call is a jump.
 #[cold]
 #[inline(never)]
-fn lock_plain_slow(mutex: &Mutex) -> c_int {
+fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
     // A mutex that is free is taken without a lock that a signal handler could come upon.
     if try_steal(&mutex.raw) {
         mutex.held_as(MutexKind::Plain);
