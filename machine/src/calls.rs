@@ -3,9 +3,10 @@
 use crate::atomic::AtomicU32;
 use crate::description::PS;
 use crate::futex::{self, Sleep};
+use crate::ids::FIRST_ID;
 use crate::scheduler;
 use crate::statistics::Statistics;
-use crate::world::{FIRST_ID, Op, State, Waits, World, from_ns, spend, to_ns};
+use crate::world::{Op, State, Waits, World, from_ns, spend, to_ns};
 use std::time::Duration;
 
 /// Whether the caller runs in a simulation.

@@ -2,7 +2,7 @@
 //!
 //! Each value is checked as it is read, so that an error names its line.
 
-use crate::topology::{Distance, MOST_PROCESSORS, Topology};
+use crate::topology::{Distance, Level, MOST_PROCESSORS, Topology};
 use serde::{Deserialize, Deserializer, de};
 use std::fmt;
 use std::path::Path;
@@ -80,14 +80,6 @@ impl<'de> Deserialize<'de> for Count {
             ))),
         }
     }
-}
-
-/// A level of the hierarchy of processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Level {
-    Cluster,
-    Socket,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]

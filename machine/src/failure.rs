@@ -1,6 +1,7 @@
 //! How a simulation fails, and what its threads were doing then.
 
-use crate::world::{FIRST_ID, State, Waits, World, to_ns};
+use crate::ids::FIRST_ID;
+use crate::world::{State, Waits, World, to_ns};
 use std::fmt;
 
 /// Why a simulation ended before its threads did.

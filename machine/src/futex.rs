@@ -5,7 +5,6 @@ use crate::description::Time;
 use crate::lines::Access;
 use crate::scheduler;
 use crate::world::{Op, Waits, World, from_ns, spend, touch_in};
-use std::collections::{HashMap, VecDeque};
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,35 +13,6 @@ pub enum Sleep {
     Ended,
     /// The deadline passed.
     TimedOut,
-}
-
-#[derive(Debug, Default)]
-struct Word {
-    sleepers: VecDeque<usize>,
-    /// Calls on one word take the kernel's lock one after another: when those that have asked for
-    /// it will have released it.
-    releases: VecDeque<Time>,
-    /// The core of the last of them.
-    last: Option<usize>,
-}
-
-/// The words on which threads sleep or slept. (Nothing depends on the map's order.)
-#[derive(Debug, Default)]
-pub(crate) struct Words(HashMap<usize, Word>);
-
-impl Words {
-    /// A thread that stops waiting by itself.
-    pub(crate) fn leave(&mut self, thread: usize, waits: Waits) {
-        if let Waits::Word { address, .. } = waits
-            && let Some(word) = self.0.get_mut(&address)
-        {
-            word.sleepers.retain(|&sleeper| sleeper != thread);
-        }
-    }
-
-    fn has_sleepers(&self, address: usize) -> bool {
-        self.0.get(&address).is_some_and(|word| !word.sleepers.is_empty())
-    }
 }
 
 impl World {

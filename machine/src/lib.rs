@@ -27,13 +27,17 @@
 pub mod atomic;
 mod calls;
 mod description;
+mod disturbance;
 mod events;
 mod failure;
 mod futex;
+mod heap;
 pub mod hint;
+mod ids;
 mod isolate;
 mod lines;
 mod local;
+mod locals;
 mod memory;
 mod random;
 mod run;
@@ -41,6 +45,7 @@ mod scheduler;
 mod statistics;
 mod topology;
 mod trace;
+mod words;
 mod world;
 
 pub use calls::{
@@ -49,11 +54,13 @@ pub use calls::{
     yield_now,
 };
 pub use description::{BadMachine, Costs, Machine, NAMES};
+pub use disturbance::{At, Disturbance};
 pub use failure::{Doing, Failure, Report, ThreadReport};
 pub use futex::Sleep;
+pub use heap::Heap;
 pub use isolate::{Crash, isolated, isolated_all, same_addresses};
 pub use local::LocalKey;
-pub use memory::Heap;
-pub use run::{At, Disturbance, Finished, JoinHandle, Scope, Simulation, Thread};
+
+pub use run::{Finished, JoinHandle, Scope, Simulation, Thread};
 pub use statistics::{Statistics, ThreadStatistics};
 pub use topology::{Distance, ProcessorSet, Topology};

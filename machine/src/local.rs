@@ -1,5 +1,6 @@
 //! Thread-locals of simulated threads. Outside of a simulation they are the host thread's.
 
+use crate::locals::{Local, Locals};
 use crate::world::World;
 use std::cell::RefCell;
 
@@ -16,49 +17,6 @@ macro_rules! thread_local {
 #[derive(Debug)]
 pub struct LocalKey<T: 'static> {
     make: fn() -> T,
-}
-
-/// What one thread has in its thread-locals.
-#[derive(Debug, Default)]
-pub(crate) struct Locals(Vec<Local>);
-
-/// A value in a box of its own.
-#[derive(Debug)]
-struct Local {
-    key: *const (),
-    value: *mut (),
-    drop: unsafe fn(*mut ()),
-}
-
-impl Local {
-    fn new<T>(key: *const (), value: T) -> Self {
-        unsafe fn drop_box<T>(value: *mut ()) {
-            // SAFETY: a box's pointer, made below for this type.
-            drop(unsafe { Box::from_raw(value.cast::<T>()) });
-        }
-        Self { key, value: Box::into_raw(Box::new(value)).cast(), drop: drop_box::<T> }
-    }
-}
-
-impl Locals {
-    #[inline]
-    fn find(&self, key: *const ()) -> Option<*mut ()> {
-        self.0.iter().find(|local| local.key == key).map(|local| local.value)
-    }
-
-    /// Takes out the one that was made last.
-    fn pop(&mut self) -> Option<Local> {
-        self.0.pop()
-    }
-}
-
-impl Drop for Locals {
-    fn drop(&mut self) {
-        while let Some(local) = self.pop() {
-            // SAFETY: the value is the type's that `drop` is for, and found by no other any more.
-            unsafe { (local.drop)(local.value) };
-        }
-    }
 }
 
 std::thread_local! {
@@ -99,7 +57,7 @@ impl<T: 'static> LocalKey<T> {
     fn make(&'static self, key: *const ()) -> *mut () {
         let local = Local::new(key, (self.make)());
         let value = local.value;
-        with_locals(|locals| locals.0.push(local));
+        with_locals(|locals| locals.push(local));
         value
     }
 }

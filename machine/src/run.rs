@@ -1,13 +1,15 @@
 //! Running a simulation: its threads, its end, and what disturbs it.
 
 use crate::description::{Load, Machine};
+use crate::disturbance::Disturbance;
 use crate::events::Timer;
 use crate::failure::Failure;
+use crate::ids::FIRST_ID;
 use crate::memory::ThreadStack;
 use crate::scheduler;
 use crate::statistics::{Statistics, ThreadStatistics};
 use crate::topology::ProcessorSet;
-use crate::world::{FIRST_ID, Op, State, ThreadState, Waits, World, from_ns, spend, to_ns};
+use crate::world::{Op, State, ThreadState, Waits, World, from_ns, spend, to_ns};
 use crate::{local, nap_ns, work_ns};
 use corosensei::Coroutine;
 use std::any::Any;
@@ -15,61 +17,6 @@ use std::cell::RefCell;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-
-/// Something that a simulation does to its threads, for schedules that are rare.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Disturbance {
-    /// The thread that makes this access is preempted just before it, for that long. Others may run
-    /// on its processor meanwhile.
-    Preempt {
-        /// Which access.
-        at: At,
-        /// For how long.
-        for_ns: u64,
-    },
-    /// The processor stops just before this access, for that long, and its queue waits with it.
-    Stop {
-        /// Which access.
-        at: At,
-        /// For how long.
-        for_ns: u64,
-    },
-    /// The simulation's `nth` wake, from 1, takes that much longer.
-    WakeLate {
-        /// Which wake.
-        nth: u64,
-        /// How much later.
-        by_ns: u64,
-    },
-}
-
-/// An access, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum At {
-    /// A processor's.
-    Processor {
-        /// Which.
-        processor: usize,
-        /// Its access.
-        access: u64,
-    },
-    /// A thread's.
-    Thread {
-        /// Which, in the order in which threads are spawned; 0 is the main thread.
-        thread: usize,
-        /// Its access.
-        access: u64,
-    },
-}
-
-impl Disturbance {
-    pub(crate) fn at(&self) -> Option<At> {
-        match *self {
-            Self::Preempt { at, .. } | Self::Stop { at, .. } => Some(at),
-            Self::WakeLate { .. } => None,
-        }
-    }
-}
 
 /// A simulation to run.
 #[derive(Clone, Debug)]
@@ -315,7 +262,7 @@ unsafe fn spawn<'b>(
         timed_out: false,
         kept_on: 0,
         joiners: Vec::new(),
-        locals: local::Locals::default(),
+        locals: crate::locals::Locals::default(),
         statistics: Statistics::default(),
         ran: 0,
         worked: 0,

@@ -7,8 +7,8 @@
 //! are evened out.
 
 use crate::description::Time;
+use crate::disturbance::{At, Disturbance};
 use crate::events::Timer;
-use crate::run::{At, Disturbance};
 use crate::topology::{Distance, ProcessorSet};
 use crate::trace::What;
 use crate::world::{Op, State, Waits, World, from_ns, switch};
@@ -303,7 +303,9 @@ impl World {
         match timer {
             Timer::Deadline { thread, sleep } => {
                 if self.threads[thread].sleep == sleep {
-                    self.words.leave(thread, self.threads[thread].waits);
+                    if let Waits::Word { address, .. } = self.threads[thread].waits {
+                        self.words.leave(thread, address);
+                    }
                     let waker = self.threads[thread].last_processor;
                     self.wake_up(thread, waker, true);
                 }

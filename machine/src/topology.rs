@@ -1,6 +1,6 @@
 //! Processors, and how far they are apart.
 
-use crate::description::Level;
+use serde::Deserialize;
 
 /// The most processors of a simulated machine.
 pub(crate) const MOST_PROCESSORS: usize = 256;
@@ -99,6 +99,14 @@ impl FromIterator<usize> for ProcessorSet {
         members.into_iter().for_each(|member| set.insert(member));
         set
     }
+}
+
+/// A level of the hierarchy of processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Level {
+    Cluster,
+    Socket,
 }
 
 /// How far two processors are apart.

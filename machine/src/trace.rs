@@ -1,9 +1,9 @@
 //! What happened, as a hash of everything and, on request, as the last lines of text.
 
 use crate::description::{PS, Time};
+use crate::ids::FIRST_ID;
 use crate::lines::{Access, Found};
 use crate::topology::Distance;
-use crate::world::FIRST_ID;
 use std::collections::VecDeque;
 
 /// Something that happened to a thread.

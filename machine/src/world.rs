@@ -5,16 +5,17 @@
 //! long as it doesn't switch to another thread.
 
 use crate::description::{Costs, Machine, PS, Time};
+use crate::disturbance::Disturbance;
 use crate::events::{Steps, Timer, Timers};
-use crate::futex::Words;
+use crate::ids::FIRST_ID;
 use crate::lines::{Access, Found, Lines};
-use crate::local::Locals;
+use crate::locals::Locals;
 use crate::memory::ThreadStack;
 use crate::random::Random;
-use crate::run::Disturbance;
 use crate::statistics::Statistics;
 use crate::topology::{ProcessorSet, Topology};
 use crate::trace::{Trace, What};
+use crate::words::Words;
 use corosensei::{Coroutine, Yielder};
 use std::cell::Cell;
 
@@ -22,9 +23,6 @@ thread_local! {
     static WORLD: Cell<*mut World> = const { Cell::new(std::ptr::null_mut()) };
 }
 
-/// The first thread's id. Ids are unlike other numbers, so that a word that names a thread is seen
-/// to, and fit into the 22 bits that Linux's do.
-pub(crate) const FIRST_ID: u32 = 0x20_0001;
 const ID_MASK: u32 = 0x3f_ffff;
 const MOST_THREADS: u32 = 1 << 16;
 

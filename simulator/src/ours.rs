@@ -5,9 +5,8 @@ use furwock::futex;
 use furwock::lock::{RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
 use machine::atomic::{AtomicU32, Ordering};
 
-use crate::workloads::{table, wake_all};
 use crate::yardsticks;
-use crate::yardsticks::Padded;
+use crate::yardsticks::{Padded, VALUE};
 
 pub struct Mutex(RawMutex);
 
@@ -108,11 +107,11 @@ impl yardsticks::Monitor for Condvar {
 }
 
 /// All sleep on one word, by furwock's own calls.
-pub struct Bed(Padded<AtomicU32>);
+pub struct Sleepers(Padded<AtomicU32>);
 
-impl wake_all::Bed for Bed {
+impl yardsticks::Sleepers for Sleepers {
     fn new(_threads: usize) -> Self {
-        Bed(Padded(AtomicU32::new(0)))
+        Sleepers(Padded(AtomicU32::new(0)))
     }
 
     fn sleep(&self, _index: usize, round: u32) {
@@ -128,17 +127,17 @@ impl wake_all::Bed for Bed {
 }
 
 /// Waits that take their bucket's lock, though the word tells before that they needn't.
-pub struct Table;
+pub struct WaitTable;
 
-impl table::Waits for Table {
+impl yardsticks::WaitTable for WaitTable {
     fn new(_processors: usize) -> Self {
-        Table
+        WaitTable
     }
 
     fn wait(&self, _name: u64, word: &AtomicU32) -> u32 {
-        let other = table::VALUE + 1;
+        let other = VALUE + 1;
         match furwock::unstable::wait_in_bucket(word, other, None) {
-            futex::Waited::Mismatch => table::VALUE,
+            futex::Waited::Mismatch => VALUE,
             _ => other,
         }
     }

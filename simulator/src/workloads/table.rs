@@ -8,29 +8,18 @@ use crate::case::Case;
 use crate::contest::{self, Seat};
 use crate::figures::Figures;
 use crate::stage;
-use crate::yardsticks::{KernelTable, TableShape};
+use crate::yardsticks::{KernelTable, TableShape, VALUE, WaitTable};
 
 pub const TABLE: &Table = &[
     #[cfg(simulated)]
-    ("furwock", run::<crate::ours::Table>),
+    ("furwock", run::<crate::ours::WaitTable>),
     ("kernel-256", run::<Until2013>),
     ("kernel-256-each-cpu", run::<Since2014>),
 ];
 
-/// What the words hold, and what no wait expects.
-pub const VALUE: u32 = 0;
-
-/// A table of wait queues.
-pub trait Waits: 'static {
-    fn new(processors: usize) -> Self;
-    /// Waits on `word`, which holds another value; returns the value that was found. `name` is the
-    /// word's number among all.
-    fn wait(&self, name: u64, word: &AtomicU32) -> u32;
-}
-
 struct Until2013(KernelTable);
 
-impl Waits for Until2013 {
+impl WaitTable for Until2013 {
     fn new(processors: usize) -> Self {
         Until2013(KernelTable::new(TableShape::Buckets256, processors))
     }
@@ -42,7 +31,7 @@ impl Waits for Until2013 {
 
 struct Since2014(KernelTable);
 
-impl Waits for Since2014 {
+impl WaitTable for Since2014 {
     fn new(processors: usize) -> Self {
         Since2014(KernelTable::new(TableShape::Buckets256EachCpu, processors))
     }
@@ -57,7 +46,7 @@ struct Shared<W> {
     words: Box<[Box<[AtomicU32]>]>,
 }
 
-fn run<W: Waits>(case: &Case) -> Result<Figures, String> {
+fn run<W: WaitTable>(case: &Case) -> Result<Figures, String> {
     let words = |_| (0..case.words).map(|_| AtomicU32::new(VALUE)).collect();
     let shared = Shared {
         table: W::new(stage::processors(case)?),
@@ -66,7 +55,7 @@ fn run<W: Waits>(case: &Case) -> Result<Figures, String> {
     contest::run(case, shared, operate::<W>).map(|(figures, _)| figures)
 }
 
-fn operate<W: Waits>(seat: &mut Seat<Shared<W>>) {
+fn operate<W: WaitTable>(seat: &mut Seat<Shared<W>>) {
     let words = seat.case().words;
     loop {
         for number in 0..words {

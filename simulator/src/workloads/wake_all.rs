@@ -11,28 +11,19 @@ use crate::case::Case;
 use crate::contest::{self, Seat};
 use crate::figures::Figures;
 use crate::stage;
-use crate::yardsticks::Padded;
+use crate::yardsticks::{Padded, Sleepers};
 
 pub const TABLE: &Table = &[
     #[cfg(simulated)]
-    ("furwock", run::<crate::ours::Bed>),
+    ("furwock", run::<crate::ours::Sleepers>),
     ("one-word", run::<OneWord>),
     ("word-each", run::<WordEach>),
 ];
 
-/// Where threads sleep.
-pub trait Bed: 'static {
-    fn new(threads: usize) -> Self;
-    /// Sleeps until the end of round `round`.
-    fn sleep(&self, index: usize, round: u32);
-    /// Ends round `round`.
-    fn wake_all(&self, round: u32);
-}
-
 /// All sleep on one word, and one call wakes them.
 struct OneWord(Padded<AtomicU32>);
 
-impl Bed for OneWord {
+impl Sleepers for OneWord {
     fn new(_threads: usize) -> Self {
         OneWord(Padded(AtomicU32::new(0)))
     }
@@ -52,7 +43,7 @@ impl Bed for OneWord {
 /// Each sleeps on a word of its own, and is woken by a call of its own.
 struct WordEach(Box<[Padded<AtomicU32>]>);
 
-impl Bed for WordEach {
+impl Sleepers for WordEach {
     fn new(threads: usize) -> Self {
         WordEach((0..threads).map(|_| Padded::default()).collect())
     }
@@ -86,7 +77,7 @@ struct Shared<B> {
     rounds: Cell<u64>,
 }
 
-fn run<B: Bed>(case: &Case) -> Result<Figures, String> {
+fn run<B: Sleepers>(case: &Case) -> Result<Figures, String> {
     let mut case = case.clone();
     case.threads += 1;
     let shared = Shared {
@@ -107,14 +98,14 @@ fn run<B: Bed>(case: &Case) -> Result<Figures, String> {
     Ok(figures)
 }
 
-fn operate<B: Bed>(seat: &mut Seat<Shared<B>>) {
+fn operate<B: Sleepers>(seat: &mut Seat<Shared<B>>) {
     if seat.index == 0 { wake(seat) } else { sleep(seat) }
 }
 
 /// Long enough for all to fall asleep, and for their processors to halt.
 const LULL_NS: u64 = 50_000;
 
-fn wake<B: Bed>(seat: &mut Seat<Shared<B>>) {
+fn wake<B: Sleepers>(seat: &mut Seat<Shared<B>>) {
     let sleepers = seat.case().threads - 1;
     for round in 0.. {
         while seat.shared().abed.get() < sleepers {
@@ -142,7 +133,7 @@ fn wake<B: Bed>(seat: &mut Seat<Shared<B>>) {
     }
 }
 
-fn sleep<B: Bed>(seat: &mut Seat<Shared<B>>) {
+fn sleep<B: Sleepers>(seat: &mut Seat<Shared<B>>) {
     let sleepers = seat.case().threads - 1;
     for round in 0.. {
         let shared = seat.shared();

@@ -44,6 +44,8 @@ pub use ticket::Ticket;
 pub use waiting::{SpinThenPark, SpinThenParkAlwaysWoken, Spinning};
 pub use yielding::Yielding;
 
+use machine::atomic::AtomicU32;
+
 use crate::stage;
 
 /// A lock of any kind, for `threads` threads.
@@ -84,6 +86,26 @@ pub trait Monitor: 'static {
     /// without one.
     fn wait(&self);
     fn broadcast(&self);
+}
+
+/// Threads that sleep until all are woken.
+pub trait Sleepers: 'static {
+    fn new(threads: usize) -> Self;
+    /// Sleeps until the end of round `round`.
+    fn sleep(&self, index: usize, round: u32);
+    /// Ends round `round`.
+    fn wake_all(&self, round: u32);
+}
+
+/// What the words of a [`WaitTable`] hold, and what no wait expects.
+pub const VALUE: u32 = 0;
+
+/// A table of wait queues.
+pub trait WaitTable: 'static {
+    fn new(processors: usize) -> Self;
+    /// Waits on `word`, which holds another value; returns the value that was found. `name` is the
+    /// word's number among all.
+    fn wait(&self, name: u64, word: &AtomicU32) -> u32;
 }
 
 /// Alone on its cache lines, and on the pair that a prefetcher fetches together.
