@@ -35,7 +35,7 @@ fn plain() -> Vec<Run> {
 }
 
 /// Each access of two threads, and each wake.
-fn disturbed() -> Vec<Run> {
+fn disturbed(seed: u64) -> Vec<Run> {
     let disturbances = (1..240).flat_map(|nth| {
         let preempt = |thread| {
             let at = At::Thread { thread, access: nth };
@@ -43,7 +43,7 @@ fn disturbed() -> Vec<Run> {
         };
         [preempt(2), preempt(5), Disturbance::WakeLate { nth, by_ns: 50_000_000 }]
     });
-    disturbances.map(|disturbance| ("xeon-kvm-2", 1, Some(disturbance))).collect()
+    disturbances.map(|disturbance| ("xeon-kvm-2", seed, Some(disturbance))).collect()
 }
 
 /// Runs `scenario` with the mutant, each time in a process of its own. Returns the first failure.
@@ -74,8 +74,10 @@ fn the_scenarios_find_these_mutants() {
     let mut missed = Vec::new();
     for &(mutant, name) in FOUND {
         let (_, scenario) = ALL.iter().find(|(known, _)| *known == name).expect("a scenario");
-        let failure =
-            find(mutant, *scenario, plain()).or_else(|| find(mutant, *scenario, disturbed()));
+        // (Which words share a bucket depends on where the program lies: some mutants take more
+        // seeds at times.)
+        let disturbed = || (1..5).find_map(|seed| find(mutant, *scenario, disturbed(seed)));
+        let failure = find(mutant, *scenario, plain()).or_else(disturbed);
         match failure {
             Some(failure) => println!("{mutant}: {}", failure.lines().next().unwrap_or_default()),
             None => missed.push(mutant),
