@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use crate::case::Case;
 use crate::die::Die;
-use crate::figures::{Figures, Waits, jain};
+use crate::figures::Figures;
+use crate::harness::waits::Waits;
 use crate::stage::{self, Statistics};
+use crate::statistics::jain;
 
 /// What all threads of a run share beside the lock.
 pub struct Contest<S> {
@@ -123,10 +125,10 @@ impl<S> Seat<S> {
         let ns = stage::time_ns() - start;
         let mut all = self.contest.waits.borrow_mut();
         match all.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, waits)) => waits.record(ns),
+            Some((_, waits)) => waits.record_ns(ns),
             None => {
                 let mut waits = Waits::default();
-                waits.record(ns);
+                waits.record_ns(ns);
                 all.push((name, waits));
             }
         }

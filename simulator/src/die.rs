@@ -1,41 +1,24 @@
 //! A die: cheap, and the same throws for the same seed.
 
-pub struct Die {
-    state: u64,
-}
+use crate::harness::Random;
+
+pub struct Die(Random);
 
 impl Die {
     /// Each thread of the same seed has throws of its own.
     pub fn new(seed: u64, thread: u64) -> Self {
-        // Neighbouring seeds must not give neighbouring states; and zero would stay zero.
-        Die { state: mixed(mixed(seed).wrapping_add(thread)).max(1) }
+        Die(Random::new(seed, thread, 0.0))
     }
 
     /// A number below `sides`, all as likely as far as matters here.
     pub fn below(&mut self, sides: usize) -> usize {
-        (self.throw() % sides as u64) as usize
+        self.0.below(sides)
     }
 
     /// Between 0 and 1.
     pub fn share(&mut self) -> f64 {
-        (self.throw() >> 11) as f64 / (1u64 << 53) as f64
+        (self.0.draw() >> 11) as f64 / (1u64 << 53) as f64
     }
-
-    /// Xorshift.
-    fn throw(&mut self) -> u64 {
-        self.state ^= self.state << 13;
-        self.state ^= self.state >> 7;
-        self.state ^= self.state << 17;
-        self.state
-    }
-}
-
-/// Splitmix's last step.
-pub fn mixed(seed: u64) -> u64 {
-    let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ (mixed >> 31)
 }
 
 #[cfg(test)]

@@ -32,6 +32,13 @@ mod report;
 #[allow(dead_code)]
 mod measuring;
 
+#[allow(dead_code)]
+mod harness;
+
+#[allow(dead_code)]
+#[path = "../../cli/src/statistics.rs"]
+mod statistics;
+
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;

@@ -8,8 +8,8 @@ use machine::{Failure, Finished, Machine, ProcessorSet, Simulation};
 pub use machine::Statistics;
 
 use crate::case::Case;
-use crate::die::mixed;
 use crate::figures::Figures;
+use crate::harness::random::mix;
 
 std::thread_local! {
     /// The hash of the last run's trace.
@@ -95,7 +95,7 @@ pub fn run<F: FnOnce()>(case: &Case, bodies: impl Iterator<Item = F>) -> Result<
 
 /// Of a run that was stopped the machine has no hash: the time and all counts stand for it.
 fn fingerprint(now_ns: u64, total: &Statistics) -> u64 {
-    format!("{now_ns} {total:?}").bytes().fold(0, |hash, byte| mixed(hash ^ u64::from(byte)))
+    format!("{now_ns} {total:?}").bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
 }
 
 /// Ends the run: its threads stop where they are.

@@ -16,19 +16,19 @@ impl Random {
 
     #[inline]
     pub fn chance(&mut self) -> bool {
-        self.next() <= self.limit
+        self.draw() <= self.limit
     }
 
     /// A number below `end`.
     #[inline]
     pub fn below(&mut self, end: usize) -> usize {
         // The low bits are no worse than the high ones, and the remainder's bias is at most 2^-40.
-        (self.next() % end as u64) as usize
+        (self.draw() % end as u64) as usize
     }
 
     /// Xorshift.
     #[inline]
-    fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
@@ -37,7 +37,7 @@ impl Random {
 }
 
 /// Splitmix's last step.
-fn mix(seed: u64) -> u64 {
+pub fn mix(seed: u64) -> u64 {
     let mut mixed = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

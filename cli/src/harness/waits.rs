@@ -31,7 +31,7 @@ impl Waits {
     }
 
     #[inline]
-    fn record_ns(&mut self, ns: u64) {
+    pub fn record_ns(&mut self, ns: u64) {
         self.histogram.saturating_record(ns);
         self.max_ns = self.max_ns.max(ns);
     }

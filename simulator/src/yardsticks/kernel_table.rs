@@ -7,7 +7,7 @@ use machine::work_ns;
 
 use super::ticket::Ticket;
 use super::{Lock, Padded};
-use crate::die::mixed;
+use crate::harness::random::mix;
 
 /// What the kernel does besides: entry and exit, key and hash.
 const CALL_NS: u64 = 150;
@@ -59,7 +59,7 @@ impl KernelTable {
     /// place of the word's address.
     pub fn mismatched_wait(&self, name: u64, word: &AtomicU32) -> u32 {
         work_ns(CALL_NS);
-        let bucket = self.bucket(mixed(name) as usize);
+        let bucket = self.bucket(mix(name) as usize);
         bucket.lock();
         let value = word.load(Ordering::Relaxed);
         work_ns(IN_BUCKET_NS);
