@@ -10,7 +10,7 @@ use furwock::lock::{Options, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::mutex::{
     known_claim, lock_contended, try_lock_alone, try_lock_as, try_steal, try_unlock_alone,
-    try_unlock_as, try_unlock_quietly,
+    try_unlock_as, try_unlock_quietly, unlock_contended,
 };
 use furwock::unstable::signals::closed;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT};
@@ -42,7 +42,7 @@ fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
         mutex.held_as(MutexKind::Plain);
     } else {
         closed(|| {
-            mutex.take_slow();
+            mutex.contend();
             mutex.held_as(MutexKind::Plain);
         });
     }
@@ -181,7 +181,7 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
 fn unlock_slow(mutex: &Mutex) -> c_int {
     // Where no waiter has to be woken, no lock is taken that a signal handler could come upon.
     if !try_unlock_quietly(&mutex.raw) {
-        closed(|| mutex.raw.unlock());
+        closed(|| unlock_contended(&mutex.raw));
     }
     probes::mutex_release(mutex);
     0
@@ -272,9 +272,14 @@ impl Mutex {
     /// line from the holder.
     fn take_slow(&self) {
         if !try_steal(&self.raw) {
-            probes::lll_lock_wait(self);
-            lock_contended(&self.raw, &const { Options::new() });
+            self.contend();
         }
+    }
+
+    /// Takes it after `try_steal` found it held.
+    fn contend(&self) {
+        probes::lll_lock_wait(self);
+        lock_contended(&self.raw, &const { Options::new() });
     }
 
     /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.

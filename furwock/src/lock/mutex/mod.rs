@@ -121,7 +121,7 @@ impl RawMutex {
     pub fn unlock(&self) -> usize {
         match self.unlock_as(lot::known_claim()) {
             Ok(_) => 0,
-            Err(word) => self.unlock_seen(word),
+            Err(word) => self.unlock_slow(word),
         }
     }
 

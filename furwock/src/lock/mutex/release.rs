@@ -8,12 +8,6 @@ use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
 impl RawMutex {
-    /// Releases the lock, whose word was `seen`.
-    #[cold]
-    pub(super) fn unlock_seen(&self, seen: u32) -> usize {
-        if self.try_unlock_seen(seen) { 0 } else { self.unlock_slow() }
-    }
-
     /// Releases the lock, whose word was `seen`, if no waiter has to be woken: none is queued, or
     /// one will look at the lock again anyway.
     #[inline]
@@ -24,8 +18,10 @@ impl RawMutex {
         }
     }
 
-    fn unlock_slow(&self) -> usize {
-        let mut word = self.word.load(Ordering::Relaxed);
+    /// Releases the lock, whose word was `seen`.
+    #[cold]
+    pub(super) fn unlock_slow(&self, seen: u32) -> usize {
+        let mut word = seen;
         // After the release the mutex may be gone (M-6); its address still names the queue.
         let key = self.key();
         loop {

@@ -43,6 +43,11 @@ pub fn try_unlock_quietly(mutex: &RawMutex) -> bool {
     mutex.try_unlock_seen(mutex.word.load(Ordering::Relaxed))
 }
 
+/// `unlock` for a caller whose other tries have just failed: without another at first. Release.
+pub fn unlock_contended(mutex: &RawMutex) {
+    mutex.unlock_slow(mutex.word.load(Ordering::Relaxed));
+}
+
 /// `try_lock_as` without a locked instruction. False if the word says anything: then the caller
 /// takes the ordinary way.
 ///
