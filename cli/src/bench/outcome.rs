@@ -181,6 +181,9 @@ impl<'a> Outcome<'a> {
     }
 }
 
+/// Wider tables are folded.
+const TEXT_COLUMNS: usize = 120;
+
 /// A benchmark's tables.
 fn tables(results: &BenchmarkResults) -> String {
     if results.contestants.is_empty() {
@@ -199,7 +202,8 @@ fn tables(results: &BenchmarkResults) -> String {
     );
     for figure in results.benchmark.figures.iter().filter(|figure| !figure.detail) {
         if let Some(table) = figure_table::table(figure, results, Contestant::heading) {
-            text += &format!("{}\n{}\n", figure.heading(), table::render(1, 0, &table));
+            let table = table::folded(1, TEXT_COLUMNS, &table);
+            text += &format!("{}\n{table}\n", figure.heading());
         }
     }
     text += &results.speeds().render();
