@@ -69,7 +69,7 @@ fn mutex_with_empty_sections_and_sampling() {
 
 #[test]
 fn every_mutex_and_rwlock_excludes() {
-    for implementation in ["glibc", "furwock", "std", "parking_lot", "usync"] {
+    for implementation in ["glibc", "furwock", "std", "parking_lot", "parking_lot-fair", "usync"] {
         let implementation = format!("impl={implementation}");
         let common = ["threads=3", "seconds=0.05", implementation.as_str()];
         figures(&[&["mutex", "cs=0.5", "pin=1"], &common[..]].concat(), &["ops_per_second"]);
@@ -78,6 +78,20 @@ fn every_mutex_and_rwlock_excludes() {
         let figure = |name: &str| figures[name].as_f64().unwrap();
         let sum = figure("reads_per_second") + figure("writes_per_second");
         assert!((sum / figure("ops_per_second") - 1.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn every_queue_lock_excludes() {
+    for implementation in ["mcs-park", "malthusian-park"] {
+        let implementation = format!("impl={implementation}");
+        // Without waiters, with waiters that spin, and with more than there are processors.
+        for threads in ["threads=1", "threads=2", "threads=9"] {
+            for sections in ["cs=0", "cs=0.5"] {
+                let arguments = ["mutex", &implementation, threads, sections, "seconds=0.1"];
+                figures(&arguments, &["ops_per_second", "jain"]);
+            }
+        }
     }
 }
 

@@ -10,11 +10,6 @@ impl Die {
         Die(Random::new(seed, thread, 0.0))
     }
 
-    /// A number below `sides`, all as likely as far as matters here.
-    pub fn below(&mut self, sides: usize) -> usize {
-        self.0.below(sides)
-    }
-
     /// Between 0 and 1.
     pub fn share(&mut self) -> f64 {
         (self.0.draw() >> 11) as f64 / (1u64 << 53) as f64
@@ -30,8 +25,6 @@ mod tests {
         let mut die = Die::new(1, 15);
         let mean = (0..100_000).map(|_| die.share()).sum::<f64>() / 1e5;
         assert!((0.49..0.51).contains(&mean), "{mean}");
-        let sixes = (0..60_000).filter(|_| die.below(6) == 5).count();
-        assert!((9_500..10_500).contains(&sixes), "{sixes}");
     }
 
     #[test]

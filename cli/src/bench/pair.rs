@@ -66,7 +66,7 @@ fn benchmark() -> Benchmark {
         ],
         cases: KINDS.map(|kind| Case::new(kind, [], Place::default())).into(),
         able: able(),
-        lacking: "locks",
+        lacking: "rwlock",
         ..Benchmark::named("pair")
     }
 }

@@ -64,6 +64,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_below_an_end_come_equally_often() {
+        let mut random = Random::new(1, 15, 0.0);
+        let sixes = (0..60_000).filter(|_| random.below(6) == 5).count();
+        assert!((9_500..10_500).contains(&sixes), "{sixes}");
+    }
+
+    #[test]
     fn threads_draw_differently_but_repeatably() {
         assert_eq!(share(7, 3, 0.5), share(7, 3, 0.5));
         assert_ne!(share(7, 3, 0.5), share(7, 4, 0.5));

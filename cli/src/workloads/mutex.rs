@@ -8,7 +8,7 @@ use super::{Workload, grid};
 use crate::bench::benchmark::{Benchmark, Case, Place};
 use crate::bench::figure::CONTENTION;
 use crate::bench::sections::Sections;
-use crate::contestants::locks::{Family, Mutex, families};
+use crate::contestants::locks::{Mutex, Mutexes, mutexes};
 use crate::contestants::{Table, choose, names_of};
 use crate::harness::contest::{self, Contender, Outcome, Plan, summarise_turns};
 use crate::harness::{Failed, Figures, Parameters, Waits, spin};
@@ -69,7 +69,7 @@ struct Tally {
 }
 
 type Measure = fn(Plan) -> Result<Figures, String>;
-const TABLE: &Table<Measure> = &families!(measure);
+const TABLE: &Table<Measure> = &mutexes!(measure);
 
 pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     let plan = Plan::take(&mut given)?;
@@ -77,8 +77,10 @@ pub fn run(mut given: Parameters) -> Result<Figures, Failed> {
     Ok(choose(TABLE, plan.contestant)?(plan)?)
 }
 
-fn measure<F: Family>(plan: Plan) -> Result<Figures, String> {
-    take_turns(plan, F::Mutex::<u64>::new(0))
+fn measure<F: Mutexes>(plan: Plan) -> Result<Figures, String> {
+    // And the main thread.
+    let mutex = F::Mutex::<u64>::for_threads(0, plan.threads + 1);
+    take_turns(plan, mutex)
 }
 
 /// The contest for one mutex of any kind.

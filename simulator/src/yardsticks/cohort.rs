@@ -6,8 +6,9 @@ use std::cell::Cell;
 use machine::atomic::{AtomicU32, Ordering};
 
 use super::nodes::{NONE, Nodes};
+use super::other_waiting::Spinning;
 use super::test_and_set::Backoff;
-use super::waiting::{Spinning, Waiting};
+use super::waiting::Waiting;
 use super::{Lock, Padded, this_node, thread_index};
 
 /// How often the lock is passed on within a node.

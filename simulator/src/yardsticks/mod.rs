@@ -1,5 +1,6 @@
 //! Yardsticks: published locks, written afresh and small on the simulated machine's atomics, to
-//! stand beside furwock's. A file each, with its source. `checks` has what each must pass.
+//! stand beside furwock's. A file each, with its source. `checks` has what each must pass. The
+//! queue locks that the command measures on real machines are the command's files.
 
 mod barriers;
 mod broken;
@@ -13,14 +14,20 @@ mod glibc;
 mod glibc_rwlock;
 mod hierarchical;
 mod kernel_table;
+#[path = "../../../cli/src/contestants/locks/queued/malthusian.rs"]
 mod malthusian;
+#[path = "../../../cli/src/contestants/locks/queued/mcs.rs"]
 mod mcs;
 mod mutexee;
+#[path = "../../../cli/src/contestants/locks/queued/nodes.rs"]
 mod nodes;
+mod other_waiting;
+mod platform;
 mod semaphores;
 mod std_rwlock;
 mod test_and_set;
 mod ticket;
+#[path = "../../../cli/src/contestants/locks/queued/waiting.rs"]
 mod waiting;
 mod yielding;
 
@@ -37,11 +44,12 @@ pub use kernel_table::{KernelTable, TableShape};
 pub use malthusian::Malthusian;
 pub use mcs::Mcs;
 pub use mutexee::Mutexee;
+pub use other_waiting::{SpinThenParkAlwaysWoken, Spinning};
 pub use semaphores::GlibcSemaphore;
 pub use std_rwlock::StdReadWriteLock;
 pub use test_and_set::{Backoff, TestAndSet};
 pub use ticket::Ticket;
-pub use waiting::{SpinThenPark, SpinThenParkAlwaysWoken, Spinning};
+pub use waiting::SpinThenPark;
 pub use yielding::Yielding;
 
 use machine::atomic::AtomicU32;

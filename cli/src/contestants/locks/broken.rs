@@ -2,13 +2,16 @@
 
 use std::cell::UnsafeCell;
 
-use super::{Family, Mutex, Padded, RwLock};
+use super::{Family, Mutex, Mutexes, Padded, RwLock};
 
 /// Locks that exclude nothing: what a workload's check must find.
 pub struct Broken;
 
-impl Family for Broken {
+impl Mutexes for Broken {
     type Mutex<T: Send + Sync + 'static> = Open<T>;
+}
+
+impl Family for Broken {
     type RwLock<T: Send + Sync + 'static> = Open<T>;
 }
 

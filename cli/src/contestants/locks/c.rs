@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-use super::{Condvar, Family, Monitor, Monitors, Mutex, Padded, RwLock};
+use super::{Condvar, Family, Monitor, Monitors, Mutex, Mutexes, Padded, RwLock};
 
 /// A library's objects, and its calls. A value is what the calls need besides the objects: the
 /// addresses of functions that are loaded at run time.
@@ -43,8 +43,11 @@ pub unsafe trait Calls: Copy + Send + Sync + 'static {
     unsafe fn destroy_condvar(self, _condvar: *mut Self::Condvar) {}
 }
 
-impl<C: Calls> Family for C {
+impl<C: Calls> Mutexes for C {
     type Mutex<T: Send + Sync + 'static> = CMutex<C, T>;
+}
+
+impl<C: Calls> Family for C {
     type RwLock<T: Send + Sync + 'static> = CRwLock<C, T>;
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::PoisonError;
 
-use super::{Condvar, Family, Monitor, Monitors, Mutex, Padded, RwLock};
+use parking_lot::{MutexGuard, RwLockReadGuard, RwLockWriteGuard};
+
+use super::{Condvar, Family, Monitor, Monitors, Mutex, Mutexes, Padded, RwLock};
 
 /// The family of one library's locks. `$guard` makes a guard of what its lock functions return.
 macro_rules! family {
@@ -10,8 +12,11 @@ macro_rules! family {
      $guard:ident, |$on:ident, $held:pat_param| $wait:expr) => {
         pub struct $family;
 
-        impl Family for $family {
+        impl Mutexes for $family {
             type Mutex<T: Send + Sync + 'static> = $mutex<T>;
+        }
+
+        impl Family for $family {
             type RwLock<T: Send + Sync + 'static> = $rwlock<T>;
         }
 
@@ -112,3 +117,54 @@ family!(Usync (UsyncMutex UsyncRwLock UsyncCondvar), usync, plain, |condvar, mut
 });
 family!(Std (StdMutex StdRwLock StdCondvar), std::sync, unpoisoned,
     |condvar, guard| unpoisoned(condvar.wait(guard)));
+
+/// Parking_lot's, where each unlock hands the lock to a waiter if one is parked.
+pub struct ParkingLotFair;
+
+impl Mutexes for ParkingLotFair {
+    type Mutex<T: Send + Sync + 'static> = FairMutex<T>;
+}
+
+impl Family for ParkingLotFair {
+    type RwLock<T: Send + Sync + 'static> = FairRwLock<T>;
+}
+
+pub struct FairMutex<T>(Padded<parking_lot::Mutex<T>>);
+
+impl<T: Send + 'static> Mutex<T> for FairMutex<T> {
+    fn new(data: T) -> Self {
+        FairMutex(Padded(parking_lot::Mutex::new(data)))
+    }
+
+    #[inline]
+    fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+        let mut guard = self.0.0.lock();
+        let result = section(&mut guard);
+        MutexGuard::unlock_fair(guard);
+        result
+    }
+}
+
+pub struct FairRwLock<T>(Padded<parking_lot::RwLock<T>>);
+
+impl<T: Send + Sync + 'static> RwLock<T> for FairRwLock<T> {
+    fn new(data: T) -> Self {
+        FairRwLock(Padded(parking_lot::RwLock::new(data)))
+    }
+
+    #[inline]
+    fn read<R>(&self, section: impl FnOnce(&T) -> R) -> R {
+        let guard = self.0.0.read();
+        let result = section(&guard);
+        RwLockReadGuard::unlock_fair(guard);
+        result
+    }
+
+    #[inline]
+    fn write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+        let mut guard = self.0.0.write();
+        let result = section(&mut guard);
+        RwLockWriteGuard::unlock_fair(guard);
+        result
+    }
+}

@@ -10,6 +10,7 @@ mod foreign;
 mod loading;
 mod nsync;
 mod pthread;
+mod queued;
 mod wait_wake;
 
 use std::ops::DerefMut;
@@ -18,8 +19,9 @@ use crate::harness::Padded;
 
 pub use broken::Broken;
 pub use c::CMutex;
-pub use crates::{Furwock, ParkingLot, Std, Usync};
+pub use crates::{Furwock, ParkingLot, ParkingLotFair, Std, Usync};
 pub use pthread::{Pthread, PthreadPi};
+pub use queued::{Malthusian, Mcs};
 pub use wait_wake::Kernel;
 
 pub type Nsync = foreign::Foreign<nsync::Library>;
@@ -27,7 +29,16 @@ pub type Absl = foreign::Foreign<absl::Library>;
 
 /// A lock that one thread at a time can hold.
 pub trait Mutex<T>: Send + Sync + 'static {
+    /// A lock with a place for each of its threads has few places.
     fn new(data: T) -> Self;
+
+    /// The same with places for so many threads.
+    fn for_threads(data: T, _threads: usize) -> Self
+    where
+        Self: Sized,
+    {
+        Self::new(data)
+    }
 
     /// Locks, runs `section`, unlocks.
     fn with<R>(&self, section: impl FnOnce(&mut T) -> R) -> R;
@@ -44,9 +55,13 @@ pub trait RwLock<T>: Send + Sync + 'static {
     fn write<R>(&self, section: impl FnOnce(&mut T) -> R) -> R;
 }
 
-/// The locks of one library.
-pub trait Family: 'static {
+/// The mutexes of one library.
+pub trait Mutexes: 'static {
     type Mutex<T: Send + Sync + 'static>: Mutex<T>;
+}
+
+/// The mutexes and rwlocks of one library.
+pub trait Family: Mutexes {
     type RwLock<T: Send + Sync + 'static>: RwLock<T>;
 }
 
@@ -101,10 +116,28 @@ pub(crate) use monitors;
 macro_rules! families {
     ($function:ident) => {{
         use $crate::contestants::locks;
-        locks::monitors!($function, Kernel => locks::Kernel, Broken => locks::Broken)
+        locks::families!($function,)
+    }};
+    ($function:ident, $($contestant:ident => $type:ty),*) => {{
+        use $crate::contestants::locks;
+        locks::monitors!($function,
+            ParkingLotFair => locks::ParkingLotFair,
+            Kernel => locks::Kernel,
+            Broken => locks::Broken
+            $(, $contestant => $type)*
+        )
     }};
 }
 pub(crate) use families;
+
+/// The table of a function that is generic over mutexes.
+macro_rules! mutexes {
+    ($function:ident) => {{
+        use $crate::contestants::locks;
+        locks::families!($function, McsPark => locks::Mcs, MalthusianPark => locks::Malthusian)
+    }};
+}
+pub(crate) use mutexes;
 
 #[cfg(test)]
 mod tests {

@@ -11,14 +11,17 @@ use std::sync::atomic::{
     Ordering::{Acquire, Relaxed, Release},
 };
 
-use super::{Family, Mutex, Padded, RwLock};
+use super::{Family, Mutex, Mutexes, Padded, RwLock};
 use crate::contestants::words::kernel;
 
 /// The kernel's futexes, and nothing else.
 pub struct Kernel;
 
-impl Family for Kernel {
+impl Mutexes for Kernel {
     type Mutex<T: Send + Sync + 'static> = WaitWakeMutex<T>;
+}
+
+impl Family for Kernel {
     type RwLock<T: Send + Sync + 'static> = WaitWakeRwLock<T>;
 }
 

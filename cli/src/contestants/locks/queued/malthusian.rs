@@ -7,12 +7,11 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use machine::atomic::{AtomicU32, Ordering};
-
+use super::Lock;
 use super::nodes::{NONE, Nodes};
+use super::platform::{AtomicU32, Ordering, Padded, thread_index};
 use super::waiting::Waiting;
-use super::{Lock, thread_index};
-use crate::die::Die;
+use crate::harness::Random;
 
 /// One release in so many lets the oldest in: the paper's and LiTL's choice are of this order.
 const FAIR_ONE_IN: usize = 1024;
@@ -24,9 +23,13 @@ pub struct Malthusian<W> {
     aside_count: AtomicU32,
     aside: RefCell<VecDeque<u32>>,
     /// Each thread's own.
-    dice: Box<[RefCell<Die>]>,
+    draws: Box<[Padded<RefCell<Random>>]>,
     waiting: PhantomData<W>,
 }
+
+// SAFETY: the list is read and written by the lock's holder alone, and the hand-over publishes it;
+// a thread touches no draws but its own.
+unsafe impl<W> Sync for Malthusian<W> {}
 
 impl<W: Waiting> Lock for Malthusian<W> {
     fn new(threads: usize) -> Self {
@@ -34,8 +37,8 @@ impl<W: Waiting> Lock for Malthusian<W> {
             tail: AtomicU32::new(NONE),
             nodes: Nodes::new(threads),
             aside_count: AtomicU32::new(0),
-            aside: RefCell::default(),
-            dice: (0..threads as u64).map(|thread| RefCell::new(Die::new(0, thread))).collect(),
+            aside: RefCell::new(VecDeque::with_capacity(threads)),
+            draws: (0..threads as u64).map(draws).collect(),
             waiting: PhantomData,
         }
     }
@@ -49,7 +52,7 @@ impl<W: Waiting> Lock for Malthusian<W> {
 
     fn unlock(&self) {
         let own = Nodes::own();
-        if self.dice[thread_index()].borrow_mut().below(FAIR_ONE_IN) == 0
+        if self.draws[thread_index()].0.borrow_mut().below(FAIR_ONE_IN) == 0
             && let Some(oldest) = self.take_back(VecDeque::pop_front)
         {
             return self.hand_to_inserted(own, oldest);
@@ -110,4 +113,8 @@ impl<W: Waiting> Malthusian<W> {
         }
         self.grant(inserted);
     }
+}
+
+fn draws(thread: u64) -> Padded<RefCell<Random>> {
+    Padded(RefCell::new(Random::new(0, thread, 0.0)))
 }

@@ -3,10 +3,9 @@
 
 use std::marker::PhantomData;
 
-use machine::atomic::AtomicU32;
-
 use super::Lock;
 use super::nodes::{NONE, Nodes};
+use super::platform::AtomicU32;
 use super::waiting::Waiting;
 
 pub struct Mcs<W> {

@@ -1,9 +1,7 @@
 //! Queue nodes: one for each thread, on cache lines of its own.
 
-use machine::atomic::{AtomicU32, Ordering};
-
+use super::platform::{AtomicU32, Ordering, Padded, spin_loop, thread_index};
 use super::waiting::WAITS;
-use super::{Padded, thread_index};
 
 /// No node. Nodes are named by their index plus one.
 pub const NONE: u32 = 0;
@@ -20,7 +18,7 @@ pub struct Nodes(Box<[Padded<Node>]>);
 
 impl Nodes {
     pub fn new(threads: usize) -> Self {
-        Nodes((0..threads).map(|_| Padded::default()).collect())
+        Nodes((0..threads).map(|_| Padded(Node::default())).collect())
     }
 
     /// The calling thread's name.
@@ -65,7 +63,7 @@ impl Nodes {
             if next != NONE {
                 return next;
             }
-            machine::hint::spin_loop();
+            spin_loop();
         }
     }
 }
