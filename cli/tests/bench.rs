@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use common::{FURWOCK, Scratch, Text, furwock_with, json, succeed};
 
-/// The contestants that have locks.
-const NAMES: [&str; 9] = [
+/// The contestants that have a mutex and a rwlock.
+const NAMES: [&str; 10] = [
     "furwock",
     "furwock-preload",
     "glibc",
@@ -21,8 +21,11 @@ const NAMES: [&str; 9] = [
     "usync",
     "nsync",
     "abseil",
+    "parking_lot-fair",
     "kernel",
 ];
+/// Those that have a mutex only.
+const MUTEXES: [&str; 2] = ["mcs-park", "malthusian-park"];
 /// The libraries that need not be here.
 const OPTIONAL: [&str; 2] = ["nsync", "abseil"];
 
@@ -43,10 +46,15 @@ fn tiny(scratch: &Scratch, arguments: &[&str]) -> Output {
     scratch.furwock(&arguments).output().unwrap()
 }
 
-/// The lines of the table with this title, from its header to the blank line.
-fn table<'a>(text: &'a str, title: &str) -> Vec<&'a str> {
+/// The lines of the table with this title, from its header to the blank line. A folded table's
+/// parts are joined again.
+fn table(text: &str, title: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| !line.starts_with(title)).skip(1);
-    lines.take_while(|line| !line.is_empty()).collect()
+    let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
+    let of_part = lines.iter().skip(1).position(|line| line.starts_with("case "));
+    let part = of_part.map_or(lines.len(), |row| row + 1);
+    let joined = |row| lines[row..].iter().step_by(part).copied().collect::<Vec<_>>().join("  ");
+    (0..part).map(joined).collect()
 }
 
 fn fits(text: &str) {
@@ -76,15 +84,19 @@ fn mutexes_of_all_implementations() {
         "wait, 99.9th",
         "longest wait",
         "processor time",
+        "Jain's fairness",
         "speed over peers'",
     ] {
         let table = table(&out, title);
         assert_eq!(table.len(), 3, "{title}: {out}");
         assert!(table[1].starts_with("1/1 x 2") && table[2].starts_with("0/0 x 2"), "{out}");
-        assert!(table[1..].iter().all(|row| !row.contains(" -")), "{out}");
+        // On a busy machine perhaps no peer is fair.
+        let may_lack = title == "speed over peers'";
+        assert!(may_lack || table[1..].iter().all(|row| !row.contains(" -")), "{out}");
     }
     let means = table(&out, "geometric means");
-    for peer in ["glibc", "std", "parking_lot", "usync", "best of each case"] {
+    let best = ["best of each case", "best fair of each case"];
+    for peer in ["glibc", "std", "parking_lot", "usync"].iter().chain(&MUTEXES).chain(&best) {
         assert!(means.iter().any(|row| row.starts_with(peer)), "{out}");
     }
     // The stub replaces nothing, which causes a warning.
@@ -95,7 +107,7 @@ fn mutexes_of_all_implementations() {
     assert_eq!(document["command"][1], "mutex");
     let benchmark = &document["benchmarks"][0];
     assert_eq!(benchmark["name"], "mutex");
-    let names = measured(benchmark);
+    let names = [measured(benchmark), MUTEXES.into()].concat();
     for case in benchmark["cases"].as_array().unwrap() {
         assert_eq!(case["parameters"]["threads"], 2.0);
         assert!(case["bound"].as_f64().unwrap() > 1000.0);
@@ -108,9 +120,31 @@ fn mutexes_of_all_implementations() {
             assert!(result["figures"]["wait_p999_s"]["max"].is_f64());
         }
     }
-    assert_eq!(benchmark["standings"].as_array().unwrap().len(), 4);
-    // Both of ours over each peer and over the best.
-    assert_eq!(benchmark["means"].as_array().unwrap().len(), 2 * (names.len() - 2 + 1));
+    let standings = benchmark["standings"].as_array().unwrap();
+    assert_eq!(standings.len(), 4);
+    standings.iter().for_each(|standing| assert_best_fair(benchmark, standing));
+    // Both of ours over each peer, over the best and over the best fair one.
+    assert_eq!(benchmark["means"].as_array().unwrap().len(), 2 * (names.len() - 2 + 2));
+}
+
+/// Of the peers whose index is at least 0.9 in the case, if any, the fastest is named.
+fn assert_best_fair(benchmark: &Value, standing: &Value) {
+    let cases = benchmark["cases"].as_array().unwrap();
+    let case = cases.iter().find(|case| case["name"] == standing["case"]).unwrap();
+    let median = |result: &Value, figure: &str| result["figures"][figure]["median"].as_f64();
+    let rate = |result: &Value| median(result, "ops_per_second").unwrap();
+    let results = case["results"].as_array().unwrap();
+    let peers =
+        results.iter().filter(|result| !NAMES[..2].iter().any(|ours| result["impl"] == *ours));
+    let fair = peers.filter(|result| median(result, "jain").unwrap() >= 0.9);
+    let best = fair.max_by(|one, other| rate(one).total_cmp(&rate(other)));
+    assert_eq!(standing["best_fair_peer"], best.map_or(Value::Null, |best| best["impl"].clone()));
+    let ours = results.iter().find(|result| result["impl"] == standing["contestant"]).unwrap();
+    let ratio = standing["over_best_fair_peer"]["ratio"].as_f64();
+    let expected = best.map(|best| rate(ours) / rate(best));
+    let close = |(ratio, expected): (f64, f64)| (ratio / expected - 1.0).abs() < 1e-9;
+    assert_eq!(ratio.is_some(), expected.is_some(), "{standing} {case}");
+    assert!(ratio.zip(expected).is_none_or(close), "{standing} {case}");
 }
 
 #[test]
@@ -206,7 +240,8 @@ fn bad_lists_name_what_there_is() {
     let scratch = Scratch::new("bad_lists_name_what_there_is");
     let run = tiny(&scratch, &["mutex", "--impl", "furwock,spinny"]);
     assert_eq!(run.status.code(), Some(2));
-    assert!(NAMES.iter().all(|name| run.err().contains(name)), "{}", run.err());
+    let names = || NAMES.iter().chain(&MUTEXES);
+    assert!(names().all(|name| run.err().contains(name)), "{}", run.err());
     assert_eq!(tiny(&scratch, &["rwlock", "--writes", "half"]).status.code(), Some(2));
     assert!(run.err().contains("event-listener"), "{}", run.err());
     let unknown = scratch.furwock(&["bench", "mutx"]).output().unwrap();
@@ -220,6 +255,15 @@ fn bad_lists_name_what_there_is() {
     let unable = scratch.furwock(&["bench", "hash", "--impl", "usync"]).output().unwrap();
     assert_eq!(unable.status.code(), Some(2));
     assert!(unable.err().contains("usync: it has no waits on words"), "{}", unable.err());
+    for (workload, lacking) in [("rwlock", "rwlock"), ("pair", "rwlock"), ("cond", "condition")] {
+        let unable = scratch.furwock(&["bench", workload, "--impl", "mcs-park"]).output().unwrap();
+        assert_eq!(unable.status.code(), Some(2));
+        assert!(
+            unable.err().contains(&format!("mcs-park: it has no {lacking}")),
+            "{}",
+            unable.err()
+        );
+    }
     assert!(unable.err().contains("can be measured with furwock"), "{}", unable.err());
 }
 
@@ -259,10 +303,14 @@ fn every_workload_runs_with_all_contestants() {
         succeed(scratch.furwock(&[&["bench"], words, &output, &timed].concat()));
         let document = json(&file);
         let benchmark = &document["benchmarks"][0];
-        for result in benchmark["cases"][0]["results"].as_array().unwrap() {
+        let results = benchmark["cases"][0]["results"].as_array().unwrap();
+        for result in results {
             assert_eq!(result["failure"], Value::Null, "{words:?}");
             assert_eq!(result["rounds"].as_array().unwrap().len(), 1, "{words:?} {result}");
         }
+        // The library's condition variable is among them.
+        let std = results.iter().any(|result| result["impl"] == "std");
+        assert!(std || !["cond", "pp", "queue"].contains(&words[0]), "{words:?}");
         let optional = |absent: &Value| OPTIONAL.iter().any(|name| absent["contestant"] == *name);
         assert!(benchmark["absent"].as_array().unwrap().iter().all(optional), "{words:?}");
     }
@@ -303,6 +351,9 @@ fn a_page_and_values_are_written() {
     let page = fs::read_to_string(page).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("1/1 x 2"), "{page}");
     assert!(page.contains("How we measured"));
+    for text in ["best fair peer", "furwock/fair", "the best fair peer of each case", "Jain"] {
+        assert!(page.contains(text), "{text}: {page}");
+    }
     let values = fs::read_to_string(values).unwrap();
     let mut lines = values.lines();
     assert!(lines.next().unwrap().starts_with("benchmark,case,implementation,figure,"));

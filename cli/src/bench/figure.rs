@@ -47,6 +47,7 @@ pub const PREEMPTIONS_EACH: Figure =
     Figure::index("involuntary_per_op", "involuntary context switches an operation");
 pub const JAIN: Figure = Figure {
     better: Better::More,
+    detail: false,
     ..Figure::index("jain", "Jain's fairness over the threads (1: all did as many)")
 };
 pub const LEAST_SHARE: Figure = Figure {

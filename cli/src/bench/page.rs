@@ -4,12 +4,12 @@ use super::benchmark::Benchmark;
 use super::figure::{Better, Figure, Unit};
 use super::figure_table;
 use super::results::{BenchmarkResults, CaseResults, Entry};
-use super::standing::{CaseSpeeds, Speeds};
+use super::standing::{CaseSpeeds, FAIR, Over, Speeds};
 use crate::contestants::Contestant;
 use crate::measuring::number::{self, times};
 use crate::report::model::{
     Axis, Block, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section, Series, SeriesKind,
-    Tone,
+    Table, Tone,
 };
 use crate::statistics::exponent;
 
@@ -18,28 +18,28 @@ const TAIL: &str = "wait_p999_s";
 /// A curve has at least so many points.
 const CURVE_MIN: usize = 3;
 
-/// How furwock stands in a benchmark: a sentence for each of its peers, with the worst case.
+/// How furwock stands in a benchmark: a sentence for each of its peers and for the best of each
+/// case, with the worst case.
 pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
     let speeds = results.speeds();
     let title = results.benchmark.title;
     let mut findings = Vec::new();
     for ours in [Contestant::Furwock, Contestant::FurwockPreload] {
-        let peers: Vec<Contestant> = if ours == Contestant::Furwock {
-            speeds.peers().collect()
+        let overs: Vec<Over> = if ours == Contestant::Furwock {
+            speeds.all_over().collect()
         } else {
             // The preload replaces glibc.
-            speeds.peers().filter(|peer| matches!(peer, Contestant::Glibc)).collect()
+            let glibc = |over: &Over| matches!(over, Over::Peer(Contestant::Glibc));
+            speeds.all_over().filter(glibc).collect()
         };
-        for peer in peers {
-            findings.extend(finding(title, &speeds, ours, peer));
-        }
+        findings.extend(overs.into_iter().filter_map(|over| finding(title, &speeds, ours, over)));
     }
     findings
 }
 
 /// One contestant over one peer: how many cases, by how much, which is the worst.
-fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> Option<Finding> {
-    let ratio = |case: &CaseSpeeds| Some((case.case.clone(), speeds.ratio(case, ours, peer)?));
+fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option<Finding> {
+    let ratio = |case: &CaseSpeeds| Some((case.case.clone(), speeds.ratio_over(case, ours, over)?));
     let ratios: Vec<_> = speeds.cases.iter().filter_map(ratio).collect();
     if ratios.is_empty() {
         return None;
@@ -61,6 +61,11 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> 
         _ => Tone::Neutral,
     };
     let name = ours.name();
+    let peer = match over {
+        Over::Peer(peer) => peer.name(),
+        Over::Best => "the best peer of each case",
+        Over::BestFair => "the best fair peer of each case",
+    };
     let text = format!(
         "{title}: {name} has {} the speed of {peer} (geometric mean): faster in {wins} of {} \
          cases, slower in {}, no difference in {even}{worst}.",
@@ -74,12 +79,27 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, peer: Contestant) -> 
 pub fn section(results: &BenchmarkResults) -> Section {
     let mut blocks = Vec::new();
     blocks.extend(heat_map(results).map(Block::HeatMap));
+    blocks.extend(standings(results).into_iter().flatten().map(Block::Table));
     blocks.extend(curves(results).into_iter().map(Block::Chart));
     blocks.extend(tails(results).into_iter().map(Block::Chart));
     let Benchmark { title, what, case_key, figures, .. } = &results.benchmark;
     let table = |figure| figure_table::table(figure, results, Contestant::name);
     blocks.extend(figures.iter().filter_map(table).map(Block::Table));
     Section::new(*title, vec![(*what).to_owned(), (*case_key).to_owned()], blocks)
+}
+
+/// The ratios to the best peers, and the means.
+fn standings(results: &BenchmarkResults) -> Option<[Table; 2]> {
+    let speeds = results.speeds();
+    let [standings, mut means] = [Speeds::standings_table, Speeds::means_table]
+        .map(|table| table(&speeds, Contestant::name));
+    if speeds.knows_fairness() {
+        means = means.with_note(format!(
+            "A peer is fair in a case if the median of Jain's index over its rounds is {FAIR} or \
+             more: of two threads, one does at most twice as much as the other."
+        ));
+    }
+    speeds.can_stand().then_some([standings, means])
 }
 
 /// How rounds are measured.
@@ -105,35 +125,39 @@ pub fn method() -> Vec<String> {
 fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
     let speeds = results.speeds();
     // One of ours over each peer, and the preload over glibc, which it replaces.
-    let mut pairs: Vec<(Contestant, Contestant, String)> = Vec::new();
+    let mut pairs: Vec<(Contestant, Over, String)> = Vec::new();
     let ours: Vec<Contestant> = speeds.ours().collect();
     let first = *ours.first()?;
-    pairs.extend(speeds.peers().map(|peer| (first, peer, peer.name().to_owned())));
+    if !speeds.can_stand() {
+        return None;
+    }
+    let name = |over| match over {
+        Over::Peer(peer) => peer.name(),
+        Over::Best => "best peer",
+        Over::BestFair => "best fair peer",
+    };
+    pairs.extend(speeds.all_over().map(|over| (first, over, name(over).to_owned())));
     if first != Contestant::FurwockPreload && ours.contains(&Contestant::FurwockPreload) {
         let over = [Contestant::Glibc, Contestant::Kernel];
         let over = over.into_iter().find(|peer| results.contestants.contains(peer));
-        pairs.extend(
-            over.map(|peer| (Contestant::FurwockPreload, peer, format!("preload over {peer}"))),
-        );
+        let named = |peer| (Contestant::FurwockPreload, Over::Peer(peer), preload_over(peer));
+        pairs.extend(over.map(named));
     }
-    if pairs.is_empty() {
-        return None;
-    }
-    let cell = |case: &CaseSpeeds, one: Contestant, other: Contestant| {
+    let cell = |case: &CaseSpeeds, one: Contestant, over: Over| {
         let failed = |contestant| {
             let entry = results.case(&case.case).and_then(|results| results.entry(contestant));
             entry.is_some_and(|entry: &Entry| entry.failure.is_some())
         };
-        match speeds.ratio(case, one, other) {
+        match speeds.ratio_over(case, one, over) {
             Some(ratio) if ratio.differs => HeatCell::Ratio(ratio.ratio),
             Some(ratio) => HeatCell::NoDifference(ratio.ratio),
-            None if failed(one) || failed(other) => HeatCell::Failed,
+            None if failed(one) || speeds.peer(case, over).is_some_and(failed) => HeatCell::Failed,
             None => HeatCell::Absent,
         }
     };
     let row = |case: &CaseSpeeds| HeatRow {
         name: case.case.clone(),
-        ratios: pairs.iter().map(|(one, other, _)| cell(case, *one, *other)).collect(),
+        ratios: pairs.iter().map(|(one, over, _)| cell(case, *one, *over)).collect(),
     };
     Some(HeatMap {
         caption: format!("Speed of {first} over each of the others"),
@@ -145,6 +169,10 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
             results.benchmark.figures[0].short_title()
         )],
     })
+}
+
+fn preload_over(peer: Contestant) -> String {
+    format!("preload over {peer}")
 }
 
 /// A value in the unit of its axis.

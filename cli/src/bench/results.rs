@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
 use super::benchmark::{Benchmark, Case};
+use super::figure::JAIN;
 use super::roster::Absent;
 use super::standing::{CaseSpeeds, Mean, Speeds, Standing};
 use crate::contestants::Contestant;
@@ -136,9 +137,13 @@ impl BenchmarkResults {
         let of_entry = |entry: &Entry| -> Vec<f64> {
             entry.values(rank.name).into_iter().map(|value| rank.speed(value)).collect()
         };
+        // Where it isn't shown, it says nothing: threads don't compete.
+        let fairness = self.benchmark.figures.iter().find(|figure| figure.name == JAIN.name);
+        let jain = |entry: &Entry| entry.median(fairness?.name);
         let of_case = |results: &CaseResults| CaseSpeeds {
             case: results.case.name.clone(),
             speeds: results.entries.iter().map(of_entry).collect(),
+            jain: results.entries.iter().map(jain).collect(),
         };
         Speeds { contestants: &self.contestants, cases: self.cases.iter().map(of_case).collect() }
     }

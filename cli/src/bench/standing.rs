@@ -1,6 +1,6 @@
 //! How furwock stands among its peers: by case, and over all cases.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::contestants::Contestant;
 use crate::measuring::number::times;
@@ -10,6 +10,10 @@ use crate::statistics::{differ, geometric_mean, median};
 
 /// Marks a ratio that the rounds' spread doesn't support.
 const NO_DIFFERENCE: &str = "~";
+/// A contestant is fair in a case if Jain's index of its threads' operations is at least this. Of
+/// two threads one then does at most twice as much as the other; of many, their numbers deviate by
+/// a third of the mean.
+pub const FAIR: f64 = 0.9;
 
 /// How fast each contestant was in each case, the more the better.
 pub struct Speeds<'a> {
@@ -21,6 +25,38 @@ pub struct CaseSpeeds {
     pub case: String,
     /// Of each round, in the contestants' order; empty for one that failed or was not measured.
     pub speeds: Vec<Vec<f64>>,
+    /// Jain's index of each, the median of its rounds; none where nothing was counted by threads.
+    pub jain: Vec<Option<f64>>,
+}
+
+/// What a contestant is compared with in each case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Over {
+    Peer(Contestant),
+    /// The fastest peer of the case.
+    Best,
+    /// The fastest of those that are fair in the case.
+    BestFair,
+}
+
+impl Over {
+    pub fn name(self) -> &'static str {
+        match self {
+            Over::Peer(peer) => peer.name(),
+            Over::Best => "best of each case",
+            Over::BestFair => "best fair of each case",
+        }
+    }
+}
+
+impl Serialize for Over {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Over::Peer(peer) => peer.serialize(serializer),
+            Over::Best => serializer.serialize_none(),
+            Over::BestFair => serializer.serialize_str("best-fair-peer"),
+        }
+    }
 }
 
 /// One of furwock's contestants in one case.
@@ -30,6 +66,9 @@ pub struct Standing {
     contestant: Contestant,
     best_peer: Option<Contestant>,
     over_best_peer: Option<Ratio>,
+    /// Of the peers that are fair in this case.
+    best_fair_peer: Option<Contestant>,
+    over_best_fair_peer: Option<Ratio>,
     over_glibc: Option<Ratio>,
 }
 
@@ -46,8 +85,7 @@ pub struct Ratio {
 #[derive(Serialize)]
 pub struct Mean {
     contestant: Contestant,
-    /// None is the best peer of each case.
-    over: Option<Contestant>,
+    over: Over,
     mean: f64,
     min: f64,
     max: f64,
@@ -77,20 +115,50 @@ impl Speeds<'_> {
         self.contestants.iter().copied().filter(|contestant| !contestant.is_ours())
     }
 
-    fn best_peer(&self, case: &CaseSpeeds) -> Option<(Contestant, f64)> {
-        let measured = self.peers().filter_map(|peer| Some((peer, self.speed(case, peer)?)));
-        measured.max_by(|(_, one), (_, other)| one.total_cmp(other))
+    /// Is any fairness known?
+    pub fn knows_fairness(&self) -> bool {
+        self.cases.iter().any(|case| case.jain.iter().any(Option::is_some))
+    }
+
+    fn is_fair(&self, case: &CaseSpeeds, contestant: Contestant) -> bool {
+        let column = self.contestants.iter().position(|known| *known == contestant);
+        column.and_then(|column| case.jain[column]).is_some_and(|jain| jain >= FAIR)
+    }
+
+    /// The peer that `over` means in this case.
+    pub fn peer(&self, case: &CaseSpeeds, over: Over) -> Option<Contestant> {
+        let fastest = |wanted: &dyn Fn(Contestant) -> bool| {
+            let measured = self.peers().filter(|peer| wanted(*peer));
+            let measured = measured.filter_map(|peer| Some((peer, self.speed(case, peer)?)));
+            measured.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(peer, _)| peer)
+        };
+        match over {
+            Over::Peer(peer) => Some(peer),
+            Over::Best => fastest(&|_| true),
+            Over::BestFair => fastest(&|peer| self.is_fair(case, peer)),
+        }
+    }
+
+    /// All that a contestant may be compared with, the best last.
+    pub fn all_over(&self) -> impl Iterator<Item = Over> {
+        let fair = self.knows_fairness().then_some(Over::BestFair);
+        self.peers().map(Over::Peer).chain([Over::Best]).chain(fair)
+    }
+
+    pub fn ratio_over(&self, case: &CaseSpeeds, one: Contestant, over: Over) -> Option<Ratio> {
+        self.ratio(case, one, self.peer(case, over)?)
     }
 
     fn standing(&self, case: &CaseSpeeds, contestant: Contestant) -> Standing {
-        let best = self.best_peer(case).map(|(peer, _)| peer);
-        let over = |peer: Option<Contestant>| self.ratio(case, contestant, peer?);
+        let over = |over| self.ratio_over(case, contestant, over);
         Standing {
             case: case.case.clone(),
             contestant,
-            best_peer: best,
-            over_best_peer: over(best),
-            over_glibc: over(Some(Contestant::Glibc)),
+            best_peer: self.peer(case, Over::Best),
+            over_best_peer: over(Over::Best),
+            best_fair_peer: self.peer(case, Over::BestFair),
+            over_best_fair_peer: over(Over::BestFair),
+            over_glibc: over(Over::Peer(Contestant::Glibc)),
         }
     }
 
@@ -100,14 +168,8 @@ impl Speeds<'_> {
         self.cases.iter().flat_map(of_case).collect()
     }
 
-    fn mean(&self, contestant: Contestant, over: Option<Contestant>) -> Option<Mean> {
-        let ratio = |case: &CaseSpeeds| {
-            let peer = match over {
-                Some(peer) => self.speed(case, peer)?,
-                None => self.best_peer(case)?.1,
-            };
-            Some(self.speed(case, contestant)? / peer)
-        };
+    fn mean(&self, contestant: Contestant, over: Over) -> Option<Mean> {
+        let ratio = |case| Some(self.ratio_over(case, contestant, over)?.ratio);
         let ratios: Vec<f64> = self.cases.iter().filter_map(ratio).collect();
         (!ratios.is_empty()).then(|| Mean {
             contestant,
@@ -121,50 +183,61 @@ impl Speeds<'_> {
 
     /// The means of furwock's own over each peer and over the best of each case.
     pub fn means(&self) -> Vec<Mean> {
-        let over = || self.peers().map(Some).chain([None]);
-        let of = |contestant| over().filter_map(move |peer| self.mean(contestant, peer));
+        let of = |contestant| self.all_over().filter_map(move |over| self.mean(contestant, over));
         self.ours().flat_map(of).collect()
+    }
+
+    /// Is there one of ours, and a peer?
+    pub fn can_stand(&self) -> bool {
+        self.ours().next().is_some() && self.peers().next().is_some()
     }
 
     /// Nothing without one of ours and a peer.
     pub fn render(&self) -> String {
-        if self.ours().next().is_none() || self.peers().next().is_none() {
+        if !self.can_stand() {
             return String::new();
         }
-        format!("{}\n{}", self.render_standings(), self.render_means())
-    }
-
-    fn render_standings(&self) -> String {
-        let glibc = self.contestants.contains(&Contestant::Glibc);
-        let over = |name: &str| {
-            let over_glibc = glibc.then(|| format!("{name}/glibc"));
-            std::iter::once(format!("{name}/best")).chain(over_glibc)
-        };
-        let names = ["case", "best peer"].map(str::to_owned);
-        let header = names.into_iter().chain(self.ours().flat_map(|each| over(each.heading())));
-        let row = |case: &CaseSpeeds| {
-            let best = self.best_peer(case).map_or("-", |(peer, _)| peer.name());
-            let mut row = vec![Cell::plain(&case.case), Cell::plain(best)];
-            for contestant in self.ours() {
-                let standing = self.standing(case, contestant);
-                row.push(Ratio::cell(standing.over_best_peer));
-                row.extend(glibc.then(|| Ratio::cell(standing.over_glibc)));
-            }
-            row
-        };
-        let table = Table::new("", header, self.cases.iter().map(row));
+        let mut standings = self.standings_table(Contestant::heading);
+        shorten(&mut standings.header);
+        let names = 2 + usize::from(self.knows_fairness());
         format!(
             "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference \
-             that the rounds' spread supports)\n{}",
-            table::render(2, 0, &table)
+             that the rounds' spread supports)\n{}\ngeometric means over all cases\n{}",
+            table::render(names, 0, &standings),
+            table::render(1, 0, &self.means_table(Contestant::heading))
         )
     }
 
-    fn render_means(&self) -> String {
-        let columns = self.ours().flat_map(|each| [each.heading(), "(min–max)"]);
+    /// A row for each case: the best peers, and the ratios to them. `heading` names a contestant's
+    /// columns.
+    pub fn standings_table(&self, heading: fn(Contestant) -> &'static str) -> Table {
+        let glibc = self.contestants.contains(&Contestant::Glibc);
+        let fair = self.knows_fairness().then_some(("fair", Over::BestFair));
+        let glibc = glibc.then_some(("glibc", Over::Peer(Contestant::Glibc)));
+        let overs: Vec<_> = [("best", Over::Best)].into_iter().chain(fair).chain(glibc).collect();
+        let names = [Some("case"), Some("best peer"), fair.map(|_| "best fair peer")];
+        let names = names.into_iter().flatten().map(str::to_owned);
+        let columns = |ours| overs.iter().map(move |(name, _)| format!("{}/{name}", heading(ours)));
+        let header = names.chain(self.ours().flat_map(columns));
+        let row = |case: &CaseSpeeds| {
+            let peer = |over| Cell::plain(self.peer(case, over).map_or("-", Contestant::name));
+            let mut row = vec![Cell::plain(&case.case), peer(Over::Best)];
+            row.extend(fair.map(|(_, over)| peer(over)));
+            for ours in self.ours() {
+                let ratio = |(_, over): &(_, Over)| self.ratio_over(case, ours, *over);
+                row.extend(overs.iter().map(ratio).map(Ratio::cell));
+            }
+            row
+        };
+        Table::new("Speed over the best peers", header, self.cases.iter().map(row))
+    }
+
+    /// A row for each peer, and for the best of each case.
+    pub fn means_table(&self, heading: fn(Contestant) -> &'static str) -> Table {
+        let columns = self.ours().flat_map(|each| [heading(each), "(min–max)"]);
         let header = ["over"].into_iter().chain(columns).chain(["cases"]);
-        let row = |over: Option<Contestant>| {
-            let mut row = vec![Cell::plain(over.map_or("best of each case", Contestant::name))];
+        let row = |over: Over| {
+            let mut row = vec![Cell::plain(over.name())];
             let mut cases = 0;
             for contestant in self.ours() {
                 let Some(mean) = self.mean(contestant, over) else {
@@ -178,8 +251,20 @@ impl Speeds<'_> {
             row.push(Cell::plain(cases.to_string()));
             row
         };
-        let table = Table::new("", header, self.peers().map(Some).chain([None]).map(row));
-        format!("geometric means over all cases\n{}", table::render(1, 0, &table))
+        Table::new("Geometric means over all cases", header, self.all_over().map(row))
+    }
+}
+
+/// `furwock/best`, `furwock/fair`: of a contestant's columns only the first repeats its name.
+fn shorten(header: &mut [String]) {
+    for column in (1..header.len()).rev() {
+        let (before, after) = header.split_at_mut(column);
+        let (before, name) = (&before[column - 1], &mut after[0]);
+        if let (Some((left, _)), Some((own, over))) = (before.split_once('/'), name.split_once('/'))
+            && left == own
+        {
+            *name = format!("/{over}");
+        }
     }
 }
 
@@ -229,8 +314,26 @@ mod tests {
         let case = |speeds: &[Option<f64>; 4]| CaseSpeeds {
             case: "a case".to_owned(),
             speeds: speeds.iter().map(rounds).collect(),
+            jain: vec![None; 4],
         };
         Speeds { contestants: &CONTESTANTS, cases: cases.iter().map(case).collect() }
+    }
+
+    /// The same, with Jain's index of glibc and of std in each case.
+    fn with_fairness(speeds: &[[Option<f64>; 4]], jain: &[[f64; 2]]) -> Speeds<'static> {
+        let mut all = self::speeds(speeds);
+        for (case, [glibc, std]) in all.cases.iter_mut().zip(jain) {
+            case.jain = vec![Some(0.5), Some(1.0), Some(*glibc), Some(*std)];
+        }
+        all
+    }
+
+    fn words(line: &str) -> Vec<&str> {
+        line.split_whitespace().collect()
+    }
+
+    fn rendered(speeds: &Speeds) -> String {
+        anstream::adapter::strip_str(&speeds.render()).to_string()
     }
 
     #[test]
@@ -241,6 +344,45 @@ mod tests {
         assert_eq!(standings[0].best_peer, Some(Contestant::Std));
         assert_eq!(standings[0].over_best_peer, Some(Ratio { ratio: 2.0, differs: true }));
         assert_eq!(standings[1].over_glibc, Some(Ratio { ratio: 8.0, differs: true }));
+    }
+
+    #[test]
+    fn the_best_fair_peer_is_the_fastest_of_the_fair_ones() {
+        let four = [Some(4.0), Some(8.0), Some(1.0), Some(2.0)];
+        let speeds = with_fairness(&[four; 3], &[[0.9, 0.899], [0.9, 1.0], [0.5, 0.5]]);
+        let standings = speeds.standings();
+        let of_case = |case: usize| &standings[2 * case];
+        assert_eq!(of_case(0).best_peer, Some(Contestant::Std));
+        assert_eq!(of_case(0).best_fair_peer, Some(Contestant::Glibc));
+        assert_eq!(of_case(0).over_best_fair_peer, Some(Ratio { ratio: 4.0, differs: true }));
+        assert_eq!(of_case(1).best_fair_peer, Some(Contestant::Std));
+        assert_eq!((of_case(2).best_fair_peer, of_case(2).over_best_fair_peer), (None, None));
+
+        let means = speeds.means();
+        let fair = means.iter().find(|mean| mean.over == Over::BestFair).unwrap();
+        assert_eq!((fair.contestant, fair.cases), (Contestant::Furwock, 2));
+        assert_eq!((fair.min, fair.max), (2.0, 4.0));
+        assert!((fair.mean - 8f64.sqrt()).abs() < 1e-12);
+        let over = |mean: &Mean| serde_json::to_value(mean).unwrap()["over"].clone();
+        assert_eq!(over(fair), "best-fair-peer");
+        let best = means.iter().find(|mean| mean.over == Over::Best).unwrap();
+        assert!(over(best).is_null());
+    }
+
+    #[test]
+    fn shows_the_best_fair_peer_where_fairness_is_known() {
+        let four = [Some(4.0), Some(8.0), Some(1.0), Some(2.0)];
+        let text = rendered(&with_fairness(&[four; 2], &[[1.0, 0.5], [0.5, 0.5]]));
+        let lines: Vec<&str> = text.lines().collect();
+        let header = "case best peer best fair peer furwock/best /fair /glibc preload/best /fair \
+                      /glibc";
+        assert_eq!(words(lines[1]).join(" "), header);
+        let row = "a case std glibc 2.00x 4.00x 4.00x 4.00x 8.00x 8.00x";
+        assert_eq!(words(lines[2]).join(" "), row);
+        assert_eq!(words(lines[3])[3..6], ["-", "2.00x", "-"]);
+        assert!(text.contains("best fair of each case"), "{text}");
+        let unknown = rendered(&speeds(&[four]));
+        assert!(!unknown.contains("fair"), "{unknown}");
     }
 
     #[test]
@@ -255,16 +397,14 @@ mod tests {
         assert_eq!(means.len(), 3);
         assert_eq!((means[0].mean, means[0].min, means[0].max, means[0].cases), (2.0, 1.0, 4.0, 2));
         assert_eq!((means[1].mean, means[1].cases), (2.0, 1));
-        assert_eq!((means[2].over, means[2].cases), (None, 2));
+        assert_eq!((means[2].over, means[2].cases), (Over::Best, 2));
         assert!((means[2].mean - 2f64.sqrt()).abs() < 1e-12);
     }
 
     #[test]
     fn renders_the_contestants_that_were_measured() {
-        let text = speeds(&[[Some(4.0), None, Some(1.0), Some(2.0)]]).render();
-        let text = anstream::adapter::strip_str(&text).to_string();
+        let text = rendered(&speeds(&[[Some(4.0), None, Some(1.0), Some(2.0)]]));
         let lines: Vec<&str> = text.lines().collect();
-        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(lines[2]), ["a", "case", "std", "2.00x", "4.00x", "-", "-"]);
         assert!(text.contains("best of each case"), "{text}");
     }
