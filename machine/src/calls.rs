@@ -103,7 +103,7 @@ pub fn processors() -> usize {
 pub fn yield_now() {
     let Some(world) = World::current() else { return std::thread::yield_now() };
     // SAFETY: as above.
-    let cost = unsafe { (*world).costs.call };
+    let cost = unsafe { (*world).costs.yields };
     spend(world, cost, Op::Resumable);
     scheduler::yield_to_others(world);
 }

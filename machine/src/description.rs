@@ -133,6 +133,8 @@ struct Instruction {
 #[serde(deny_unknown_fields)]
 struct Kernel {
     call: Cost,
+    /// A yield while no other thread waits for the processor: an empty call if it is left out.
+    yields: Option<Cost>,
     wait: Cost,
     wake: Cost,
     bucket: Cost,
@@ -146,6 +148,13 @@ struct Kernel {
     granularity: Cost,
     balance: Cost,
     slack: Cost,
+    /// Up to which load of the processors a wake looks for an idle one beside the thread's last.
+    #[serde(default = "whole")]
+    searches_below: Part,
+}
+
+fn whole() -> Part {
+    Part(1.0)
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -164,6 +173,8 @@ struct Wake {
     /// After how long an idle processor halts, and sleeps deeply.
     halts_after: Cost,
     deep_after: Cost,
+    /// How much these three vary; as everything else if it is left out.
+    jitter: Option<Part>,
 }
 
 /// Other programs' threads.
@@ -173,6 +184,17 @@ pub(crate) struct Load {
     pub(crate) threads: u16,
     pub(crate) runs: Cost,
     pub(crate) sleeps: Cost,
+}
+
+/// What takes a processor away from its thread again and again: a timer's tick, or the host of a
+/// virtual machine. An idle processor has none.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Interruption {
+    pub(crate) every: Cost,
+    pub(crate) takes: Cost,
+    #[serde(default)]
+    pub(crate) jitter: Part,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -189,6 +211,8 @@ struct File {
     wake: Wake,
     #[serde(default)]
     load: Load,
+    #[serde(default, rename = "interruption")]
+    interruptions: Vec<Interruption>,
 }
 
 /// What things cost on a machine, in picoseconds. Arrays are indexed by [`Distance`].
@@ -211,6 +235,7 @@ pub struct Costs {
     pub processor: Time,
     pub sibling: f64,
     pub call: Time,
+    pub yields: Time,
     pub wait: Time,
     pub wake: Time,
     pub bucket: Time,
@@ -223,6 +248,7 @@ pub struct Costs {
     pub granularity: Time,
     pub balance: Time,
     pub slack: Time,
+    pub searches_below: f64,
     pub waker: [Time; 4],
     pub interrupt: Time,
     pub starts_from_poll: Time,
@@ -230,6 +256,7 @@ pub struct Costs {
     pub starts_from_deep: Time,
     pub halts_after: Time,
     pub deep_after: Time,
+    pub wake_jitter: f64,
     pub jitter: f64,
 }
 
@@ -245,6 +272,7 @@ pub struct Machine {
     /// What things cost on it.
     pub costs: Costs,
     pub(crate) load: Load,
+    pub(crate) interruptions: Vec<Interruption>,
 }
 
 /// The machines that come with the crate.
@@ -313,7 +341,12 @@ impl Machine {
             let why = "threads that run for no time".to_owned();
             return Err(bad(line_of_key(text, "load", "runs"), why));
         }
-        Ok(Self { name: file.name, about: file.about, topology, costs, load: file.load })
+        if file.interruptions.iter().any(|each| each.every.0 <= each.takes.0.saturating_mul(2)) {
+            let why = "an interruption that leaves its processor less than half of the time";
+            return Err(bad(line_of_key(text, "[interruption", "every"), why.to_owned()));
+        }
+        let File { name, about, load, interruptions, .. } = file;
+        Ok(Self { name, about, topology, costs, load, interruptions })
     }
 
     /// How many processors it has.
@@ -377,6 +410,7 @@ fn costs(file: &File, topology: &Topology) -> Result<Costs, Mismatch> {
         processor: instruction.processor.0,
         sibling: instruction.sibling.0,
         call: least("kernel", "call", kernel.call)?,
+        yields: kernel.yields.unwrap_or(kernel.call).0,
         wait: kernel.wait.0,
         wake: kernel.wake.0,
         bucket: kernel.bucket.0,
@@ -389,6 +423,7 @@ fn costs(file: &File, topology: &Topology) -> Result<Costs, Mismatch> {
         granularity: kernel.granularity.0,
         balance: least("kernel", "balance", kernel.balance)?,
         slack: kernel.slack.0,
+        searches_below: kernel.searches_below.0,
         waker: by_distance("wake", "waker", wake.same.0, wake.waker, topology)?,
         interrupt: wake.interrupt.0,
         starts_from_poll: wake.poll.0,
@@ -396,6 +431,7 @@ fn costs(file: &File, topology: &Topology) -> Result<Costs, Mismatch> {
         starts_from_deep: wake.deep.0,
         halts_after: wake.halts_after.0,
         deep_after: wake.deep_after.0,
+        wake_jitter: wake.jitter.unwrap_or(file.jitter).0,
         jitter: file.jitter.0,
     })
 }

@@ -115,6 +115,8 @@ pub(crate) enum Timer {
     Suspend { processor: usize, for_time: Time },
     /// A disturbance stops a processor for that long.
     Stop { processor: usize, for_time: Time },
+    /// Something takes a processor away from its thread, not for the first or last time.
+    Interruption { processor: usize, which: usize },
     /// A thread that was suspended, or woken late, becomes runnable.
     Runnable { thread: usize, waker: usize },
     /// The simulation ends here.

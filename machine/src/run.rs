@@ -137,6 +137,7 @@ impl Simulation {
         let result = unsafe {
             let here = &mut *world;
             spawn_load(here, self.machine.load);
+            here.begin_interruptions();
             let scope = &*std::ptr::from_ref(&scope);
             let body = || *to.borrow_mut() = Some(main(scope));
             let first = here.least_loaded(&self.allowed);

@@ -39,6 +39,7 @@ impl World {
         place.slice_is_timed = false;
         place.least_share = place.least_share.max(share);
         let has_queue = !place.queue.is_empty();
+        place.load.changes(self.now, true);
         self.idle.remove(processor);
         self.steps.set(processor, begins + left);
         self.horizon = self.horizon.min(begins + left);
@@ -76,6 +77,7 @@ impl World {
             self.start(processor, thread, self.costs.switch);
         } else {
             self.processors[processor].idle_since = self.now;
+            self.processors[processor].load.changes(self.now, false);
             self.idle.insert(processor);
         }
     }
@@ -200,7 +202,8 @@ impl World {
         if idle.contains(previous) {
             return previous;
         }
-        for near in [previous, waker] {
+        let near = if self.is_too_busy_to_search() { &[][..] } else { &[previous, waker] };
+        for &near in near {
             let candidates = idle.and(self.topology.wake_domain(near));
             let is_whole = |&at: &usize| self.topology.siblings(at).all(|at| idle.contains(at));
             let first = candidates.first_from(near);
@@ -266,7 +269,7 @@ impl World {
     pub(crate) fn run_on(&mut self, processor: usize, thread: usize) {
         if self.idle.contains(processor) {
             let (_, latency) = self.wakes_up(processor);
-            let latency = self.random.about(latency, self.costs.jitter);
+            let latency = self.random.about(latency, self.costs.wake_jitter);
             return self.start(processor, thread, latency);
         }
         let share = self.threads[thread].share;
@@ -328,6 +331,7 @@ impl World {
                     self.steps.set(processor, step + for_time);
                 }
             }
+            Timer::Interruption { processor, which } => self.interrupt(processor, which),
             Timer::Runnable { thread, waker } => self.make_runnable(thread, waker),
             Timer::End => {}
         }

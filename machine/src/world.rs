@@ -4,11 +4,12 @@
 //! Simulated code gets at its world through a raw pointer, and makes a reference of it only for as
 //! long as it doesn't switch to another thread.
 
-use crate::description::{Costs, Machine, PS, Time};
+use crate::description::{Costs, Interruption, Machine, PS, Time};
 use crate::disturbance::Disturbance;
 use crate::events::{Steps, Timer, Timers};
 use crate::ids::FIRST_ID;
 use crate::lines::{Access, Found, Lines};
+use crate::load::Load;
 use crate::locals::Locals;
 use crate::memory::ThreadStack;
 use crate::random::Random;
@@ -107,6 +108,8 @@ pub(crate) struct Processor {
     pub(crate) slice: u64,
     pub(crate) slice_is_timed: bool,
     pub(crate) idle_since: Time,
+    /// The share of the time for which it was busy, until it last began or ended to be.
+    pub(crate) load: Load,
     pub(crate) stopped_until: Time,
     /// The least share of its threads so far: what a new one begins with.
     pub(crate) least_share: i64,
@@ -147,6 +150,7 @@ pub(crate) struct World {
     pub(crate) alive: usize,
     pub(crate) stuck: usize,
     pub(crate) wakes: u64,
+    pub(crate) interruptions: Vec<Interruption>,
     pub(crate) disturbances: Vec<Disturbance>,
     pub(crate) trace: Trace,
     pub(crate) stack_bytes: usize,
@@ -165,6 +169,7 @@ impl World {
             slice: 0,
             slice_is_timed: false,
             idle_since: 0,
+            load: Load::default(),
             stopped_until: 0,
             least_share: 0,
             accesses: 0,
@@ -195,6 +200,7 @@ impl World {
             alive: 0,
             stuck: 0,
             wakes: 0,
+            interruptions: machine.interruptions.clone(),
             disturbances: Vec::new(),
             trace: Trace::default(),
             stack_bytes: 0,

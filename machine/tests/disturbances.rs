@@ -180,3 +180,100 @@ fn a_thread_that_is_not_to_be_preempted_is_not() {
     assert_eq!(preemptions(true), 0);
     assert!(preemptions(false) > 30);
 }
+
+/// The times at which a thread that works in steps of 10 us had done so much later than it should,
+/// and how late.
+fn gaps(interruptions: &str, processor: usize) -> Vec<(u64, u64)> {
+    let file = include_str!("../machines/sixteen.toml");
+    let machine = Machine::parse("interrupted", &format!("{file}{interruptions}"));
+    let machine = machine.unwrap_or_else(|bad| panic!("{bad}"));
+    let run = Simulation::new(&machine, 1).run(|scope| {
+        let worker = scope.thread().on(one(processor)).spawn(|| {
+            let mut last = virtual_ns();
+            let mut gaps = Vec::new();
+            for _ in 0..10_000 {
+                work_ns(10_000);
+                let now = virtual_ns();
+                if now - last > 11_000 {
+                    gaps.push((now, now - last - 10_000));
+                }
+                last = now;
+            }
+            gaps
+        });
+        worker.join()
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}")).value
+}
+
+#[test]
+fn interruptions_come_again_and_again_and_take_their_time() {
+    let tick = "\n[[interruption]]\nevery = 4_000_000\ntakes = 32_000\njitter = 0.25\n";
+    assert!(gaps("", 3).is_empty());
+    let found = gaps(tick, 3);
+    assert!((24..=26).contains(&found.len()), "{found:?}");
+    assert!(found.iter().all(|&(_, late)| (24_000..=40_000).contains(&late)), "{found:?}");
+    let apart = |pair: &[(u64, u64)]| pair[1].0 - pair[0].0;
+    assert!(found.windows(2).map(apart).all(|ns| ns.abs_diff(4 * MS) < 50_000), "{found:?}");
+    let host = "\n[[interruption]]\nevery = 10_000_000\ntakes = 3_000_000\n";
+    let both = gaps(&format!("{tick}{host}"), 3);
+    assert!(both.iter().filter(|&&(_, late)| late > 2_900_000).count() >= 9, "{both:?}");
+}
+
+/// As ticks do, and as two threads that fell into step see them.
+#[test]
+fn interruptions_come_to_all_processors_at_one_time() {
+    let tick = "\n[[interruption]]\nevery = 4_000_000\ntakes = 32_000\n";
+    let (one, other) = (gaps(tick, 3), gaps(tick, 12));
+    assert_eq!(one.len(), other.len());
+    assert!(one.iter().zip(&other).all(|(a, b)| a.0.abs_diff(b.0) < 100_000), "{one:?} {other:?}");
+}
+
+#[test]
+fn a_yield_costs_what_the_machine_says_and_a_call_otherwise() {
+    let file = include_str!("../machines/sixteen.toml");
+    let took = |text: &str| {
+        let machine = Machine::parse("yielding", text).unwrap_or_else(|bad| panic!("{bad}"));
+        let run = Simulation::new(&machine, 1).run(|_| {
+            let before = virtual_ns();
+            (0..100).for_each(|_| machine::yield_now());
+            (virtual_ns() - before) / 100
+        });
+        (run.unwrap_or_else(|failure| panic!("{failure}")).value, machine.costs.call / 1000)
+    };
+    let (plain, call) = took(file);
+    assert_eq!(plain, call);
+    let (dear, _) = took(&file.replacen("[kernel]", "[kernel]\nyields = 437", 1));
+    assert_eq!(dear, 437);
+}
+
+/// Whether a thread that is woken while its last processor is busy runs on another.
+fn goes_elsewhere(file: &str) -> bool {
+    let machine = Machine::parse("searching", file).unwrap_or_else(|bad| panic!("{bad}"));
+    let (word, place) = (AtomicU32::new(0), AtomicU32::new(u32::MAX));
+    let run = Simulation::new(&machine, 1).run(|scope| {
+        let sleeper = scope.spawn(|| {
+            place.store(machine::current_cpu(), Ordering::Relaxed);
+            kernel_wait(&word, 0, None);
+            machine::current_cpu()
+        });
+        work_ns(5 * MS);
+        let last = place.load(Ordering::Relaxed);
+        let other = scope.thread().on(one(last as usize)).spawn(|| work_ns(20 * MS));
+        work_ns(5 * MS);
+        assert_eq!(kernel_wake(&word, 1), 1);
+        other.join();
+        sleeper.join() != last
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}")).value
+}
+
+#[test]
+fn a_wake_looks_for_an_idle_processor_unless_the_others_are_too_busy() {
+    let file = include_str!("../machines/sixteen.toml").replacen("balance = ", "balance = 900_", 1);
+    assert!(goes_elsewhere(&file));
+    let busy = file.replacen("[kernel]", "[kernel]\nsearches_below = 0.001", 1);
+    assert!(!goes_elsewhere(&busy));
+    let idle = file.replacen("[kernel]", "[kernel]\nsearches_below = 0.9", 1);
+    assert!(goes_elsewhere(&idle));
+}

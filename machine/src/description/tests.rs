@@ -113,3 +113,21 @@ fn load_has_to_run_for_some_time() {
     let bad = Machine::parse("changed", &text).unwrap_err();
     assert_eq!(bad.line, text.lines().position(|line| line == "runs = 0").unwrap() + 1);
 }
+
+#[test]
+fn interruptions_have_to_leave_time() {
+    let text = sixteen() + "\n[[interruption]]\nevery = 4_000\ntakes = 3_000\n";
+    let bad = Machine::parse("changed", &text).unwrap_err();
+    assert_eq!(bad.line, text.lines().position(|line| line == "every = 4_000").unwrap() + 1);
+    assert!(bad.why.contains("less than half"), "{bad}");
+}
+
+#[test]
+fn wakes_vary_as_the_rest_unless_they_have_a_jitter_of_their_own() {
+    let plain = Machine::parse("plain", &sixteen()).unwrap();
+    assert!(plain.costs.jitter > 0.0);
+    assert_eq!(plain.costs.wake_jitter, plain.costs.jitter);
+    let text = sixteen().replacen("[wake]", "[wake]\njitter = 0.3", 1);
+    let own = Machine::parse("own", &text).unwrap();
+    assert_eq!((own.costs.wake_jitter, own.costs.jitter), (0.3, plain.costs.jitter));
+}
