@@ -3,6 +3,7 @@
 #
 # usage: simulate.sh [--machine M] [--report page.html] [OPTION]...
 #        simulate.sh --validate      compares with measured and published figures
+#        simulate.sh --validate=short   whether what was reached there still is: a minute
 #        simulate.sh --help          all options
 set -eu
 cd "$(dirname "$0")/.."

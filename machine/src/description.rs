@@ -281,7 +281,7 @@ const FILES: [(&str, &str); 8] = [
     ("epyc-kvm-2", include_str!("../machines/epyc-kvm-2.toml")),
     ("molnar-4", include_str!("../machines/molnar-4.toml")),
     ("sixteen", include_str!("../machines/sixteen.toml")),
-    ("bueso-4x20", include_str!("../machines/bueso-4x20.toml")),
+    ("bueso-8x10", include_str!("../machines/bueso-8x10.toml")),
     ("opteron-8x8", include_str!("../machines/opteron-8x8.toml")),
     ("epyc-2x64", include_str!("../machines/epyc-2x64.toml")),
     ("nodes-8x16", include_str!("../machines/nodes-8x16.toml")),

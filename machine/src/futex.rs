@@ -4,7 +4,13 @@ use crate::atomic::{AtomicU32, Ordering};
 use crate::description::Time;
 use crate::lines::Access;
 use crate::scheduler;
+use crate::words::Word;
 use crate::world::{Op, Waits, World, from_ns, spend, touch_in};
+
+/// How often a call writes to the line of a ticket lock: it draws a ticket, counts itself in and out
+/// (`hb_waiters_inc`, `hb_waiters_dec`), changes the queue, and serves the next ticket. In Linux 3.14
+/// to 4.1 all of these lie on one line (`struct futex_hash_bucket`).
+const WRITES: Time = 4;
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +22,9 @@ pub enum Sleep {
 }
 
 impl World {
-    /// How long the running thread takes for the kernel's lock of a word and what it does under it.
-    fn bucket(&mut self, address: usize) -> Time {
+    /// How long the running thread takes until it has the kernel's lock of a word and has looked
+    /// at the queue. It keeps the lock for `under` longer.
+    fn bucket(&mut self, address: usize, under: Time) -> Time {
         let core = self.topology.core_of(self.processor);
         let word = self.words.0.entry(address).or_default();
         while word.releases.front().is_some_and(|&release| release <= self.now) {
@@ -29,12 +36,30 @@ impl World {
             takes += self.costs.write[self.topology.core_distance(last, core) as usize];
         }
         if self.costs.has_ticket_locks {
-            // All that wait look at the line after each release.
-            takes += self.costs.serve * word.releases.len() as Time;
+            // All that wait look at the line again after each write to it.
+            takes += WRITES * self.costs.serve * word.releases.len() as Time;
         }
         let start = word.releases.back().map_or(self.now, |&release| release);
-        word.releases.push_back(start + takes);
+        word.releases.push_back(start + takes + under);
         start + takes - self.now
+    }
+
+    /// Whether a wake has to take the word's lock: threads count as waiters from the time at which
+    /// they ask for it.
+    fn has_waiters(&self, address: usize) -> bool {
+        let asks = |word: &Word| word.releases.back().is_some_and(|&release| release > self.now);
+        self.words.0.get(&address).is_some_and(|word| !word.sleepers.is_empty() || asks(word))
+    }
+
+    /// How long a wake of `count` threads keeps the word's lock for them. Kernels since 4.2 first
+    /// take the threads off the queue and wake them without it.
+    fn wakes_under_lock(&self, address: usize, count: usize) -> Time {
+        if !self.costs.has_ticket_locks {
+            return 0;
+        }
+        let sleepers = self.words.0.get(&address).map(|word| &word.sleepers);
+        let chosen = sleepers.into_iter().flatten().take(count);
+        chosen.map(|&thread| self.wake_cost(thread, self.processor)).sum()
     }
 }
 
@@ -53,7 +78,7 @@ pub(crate) fn wait(
     };
     spend(world, costs.call / 2 + costs.wait, Op::Resumable);
     // SAFETY: as above.
-    let bucket = unsafe { (*world).bucket(address) };
+    let bucket = unsafe { (*world).bucket(address, 0) };
     spend(world, bucket, Op::Resumable);
     touch_in(world, address, Access::Read);
     // The other half of the call follows when it ends.
@@ -84,10 +109,11 @@ pub(crate) fn wake(world: *mut World, word: *const u32, count: usize) -> usize {
     // SAFETY: as in `wait`.
     let bucket = unsafe {
         let here = &mut *world;
-        if !here.words.has_sleepers(address) {
+        if !here.has_waiters(address) {
             return 0;
         }
-        here.bucket(address)
+        let under = here.wakes_under_lock(address, count);
+        here.bucket(address, under)
     };
     spend(world, bucket, Op::Resumable);
     // All at once: a thread that sleeps again meanwhile isn't meant.

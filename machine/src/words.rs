@@ -25,8 +25,4 @@ impl Words {
             word.sleepers.retain(|&sleeper| sleeper != thread);
         }
     }
-
-    pub(crate) fn has_sleepers(&self, address: usize) -> bool {
-        self.0.get(&address).is_some_and(|word| !word.sleepers.is_empty())
-    }
 }

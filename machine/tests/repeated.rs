@@ -14,7 +14,7 @@ static WORD: AtomicU32 = AtomicU32::new(0);
 
 /// A trace's hash, and addresses in the heap and on stacks.
 fn traced(seed: u64) -> Vec<u8> {
-    let machine = Machine::named("bueso-4x20").unwrap_or_else(|bad| panic!("{bad}"));
+    let machine = Machine::named("bueso-8x10").unwrap_or_else(|bad| panic!("{bad}"));
     let run = Simulation::new(&machine, seed).run(|scope| {
         let threads: Vec<_> = (0..100)
             .map(|_| {

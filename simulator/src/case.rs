@@ -3,6 +3,16 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What `program` does with its lock.
+#[derive(Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+pub enum Shape {
+    /// All threads take turns at it.
+    #[default]
+    Mutex,
+    /// It is the mutex of a barrier at which all threads meet.
+    Barrier,
+}
+
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub struct Case {
     /// A machine's name, or the path of its file.
@@ -22,6 +32,8 @@ pub struct Case {
     pub writes: f64,
     /// `semaphore`: its permits.
     pub permits: u32,
+    /// `program`: what for.
+    pub shape: Shape,
     /// `table`: each thread's words.
     pub words: usize,
     /// The first memory nodes of the machine, if not all; threads are bound to their processors.
@@ -53,6 +65,7 @@ impl Case {
             shared_lines: 0,
             writes: 0.0,
             permits: 1,
+            shape: Shape::Mutex,
             words: 1024,
             nodes: None,
             pinned: false,

@@ -144,6 +144,14 @@ impl<S> Seat<S> {
         }
     }
 
+    /// Works for a time that says nothing of when it ends: exponentially distributed.
+    pub fn work_as_comes(&mut self, mean_ns: f64) {
+        let ns = (-mean_ns * (1.0 - self.die.share()).ln()).round() as u64;
+        if ns > 0 {
+            machine::work_ns(ns);
+        }
+    }
+
     /// The case's draw of a write.
     pub fn writes(&mut self) -> bool {
         self.die.share() < self.contest.case.writes

@@ -90,6 +90,8 @@ pub enum Part {
     Litl,
     /// The gains of Molnar's and Bueso's tables
     Papers,
+    /// In half a minute: whether what holds of the first two still does
+    Short,
     /// The files that --measurement names
     Machines,
 }

@@ -26,9 +26,9 @@ fn the_machines_that_come_along_make_sense() {
     for (name, size, nodes) in [
         ("xeon-kvm-2", 2, 1),
         ("epyc-kvm-2", 2, 1),
-        ("molnar-4", 4, 1),
+        ("molnar-4", 4, 4),
         ("sixteen", 16, 1),
-        ("bueso-4x20", 80, 4),
+        ("bueso-8x10", 160, 8),
         ("opteron-8x8", 64, 8),
         ("epyc-2x64", 128, 2),
         ("nodes-8x16", 128, 8),

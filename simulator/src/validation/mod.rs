@@ -3,6 +3,7 @@
 //! the machines that two of the descriptions stand for (`measured`).
 
 mod fit;
+mod floors;
 mod litl;
 mod measured;
 mod published;
@@ -18,6 +19,10 @@ pub fn run(options: &Options, parts: &[Part]) -> Result<bool, String> {
     }
     if parts.contains(&Part::Papers) {
         holds &= published::compare(options.seed, jobs)?;
+    }
+    if parts.contains(&Part::Short) {
+        holds &= litl::keeps(&floors::LITL, options.seed, jobs)?;
+        holds &= published::keeps(&floors::PAPERS, options.seed, jobs)?;
     }
     if !parts.contains(&Part::Machines) {
         return Ok(holds);

@@ -3,6 +3,7 @@
 mod barrier;
 mod broadcast;
 mod mutex;
+mod program;
 mod rwlock;
 mod semaphore;
 pub mod table;
@@ -69,10 +70,12 @@ const WORKLOADS: &[(&str, &Table)] = &[
     ("semaphore", semaphore::TABLE),
     ("barrier", barrier::TABLE),
     ("table", table::TABLE),
+    (program::NAME, program::TABLE),
 ];
 
+/// All workloads that compare locks.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    WORKLOADS.iter().map(|(name, _)| *name)
+    WORKLOADS.iter().map(|(name, _)| *name).filter(|name| *name != program::NAME)
 }
 
 fn table(workload: &str) -> Result<&'static Table, String> {

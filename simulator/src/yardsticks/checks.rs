@@ -1,7 +1,7 @@
 //! What each yardstick must pass: mutual exclusion on several machines, with several seeds, with
 //! fewer and with more threads than processors. A broken lock must not pass.
 
-use crate::case::Case;
+use crate::case::{Case, Shape};
 use crate::workloads;
 
 const SEEDS: [u64; 3] = [1, 2, 3];
@@ -48,6 +48,24 @@ fn is_rejected(workload: &'static str) {
 #[test]
 fn mutexes_exclude() {
     all_pass("mutex");
+}
+
+#[test]
+fn interposed_locks_exclude() {
+    all_pass("program");
+}
+
+#[test]
+fn barriers_under_interposed_locks_hold_until_all_have_come() {
+    let tried = workloads::contestants("program").unwrap();
+    for contestant in tried.into_iter().filter(|name| *name != "clh_spin") {
+        for case in cases("program", contestant).filter(|case| case.machine == "sixteen") {
+            let case = Case { shape: Shape::Barrier, ..case };
+            let figures = workloads::run(&case);
+            let figures = figures.unwrap_or_else(|failure| panic!("{case:?}: {failure}"));
+            assert!(figures["operations"] > 0.0, "{case:?}: no thread passed");
+        }
+    }
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use std::cell::Cell;
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 
+use super::platform::Looks;
 use super::{Lock, Padded, thread_index};
 
 const FREE: u32 = 0;
@@ -37,8 +37,9 @@ impl Lock for Clh {
         let own = self.owned[thread_index()].get();
         self.nodes[own as usize].0.store(TAKEN, Ordering::Relaxed);
         let before = self.tail.swap(own, Ordering::AcqRel);
+        let looks = Looks::begin();
         while self.nodes[before as usize].0.load(Ordering::Acquire) == TAKEN {
-            spin_loop();
+            looks.pause();
         }
         self.inherited.set(before);
     }

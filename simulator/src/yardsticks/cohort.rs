@@ -9,7 +9,7 @@ use super::nodes::{NONE, Nodes};
 use super::other_waiting::Spinning;
 use super::test_and_set::Backoff;
 use super::waiting::Waiting;
-use super::{Lock, Padded, this_node, thread_index};
+use super::{Lock, Padded, TryLock, this_node, thread_index};
 
 /// How often the lock is passed on within a node.
 const TURNS: u32 = 100;
@@ -22,15 +22,15 @@ struct Local {
     turns_left: AtomicU32,
 }
 
-pub struct CohortLock {
-    upper: Padded<Backoff>,
+pub struct CohortLock<U = Backoff> {
+    upper: Padded<U>,
     locals: Box<[Padded<Local>]>,
     nodes: Nodes,
     /// In which node each thread took the lock: it may have moved since.
     taken_in: Box<[Cell<usize>]>,
 }
 
-impl Lock for CohortLock {
+impl<U: Lock> Lock for CohortLock<U> {
     fn new(threads: usize) -> Self {
         let local = || Local {
             tail: AtomicU32::new(NONE),
@@ -38,7 +38,7 @@ impl Lock for CohortLock {
             turns_left: AtomicU32::new(TURNS),
         };
         CohortLock {
-            upper: Padded(Backoff::new(threads)),
+            upper: Padded(U::new(threads)),
             locals: (0..super::nodes_online()).map(|_| Padded(local())).collect(),
             nodes: Nodes::new(threads),
             taken_in: (0..threads).map(|_| Cell::new(0)).collect(),
@@ -76,5 +76,28 @@ impl Lock for CohortLock {
         if next != NONE {
             Spinning::grant(&self.nodes.of(next).word);
         }
+    }
+}
+
+impl<U: TryLock> TryLock for CohortLock<U> {
+    fn try_lock(&self) -> bool {
+        let index = this_node();
+        self.taken_in[thread_index()].set(index);
+        let local = &self.locals[index].0;
+        if !self.nodes.try_append(&local.tail) {
+            return false;
+        }
+        if local.granted.load(Ordering::Acquire) != 0 {
+            local.granted.store(0, Ordering::Relaxed);
+            return true;
+        }
+        if self.upper.0.try_lock() {
+            return true;
+        }
+        let next = self.nodes.leave_or_next(&local.tail, Nodes::own());
+        if next != NONE {
+            Spinning::grant(&self.nodes.of(next).word);
+        }
+        false
     }
 }

@@ -8,8 +8,8 @@ use machine::atomic::AtomicU32;
 use machine::hint::spin_loop;
 use machine::work_ns;
 
-use super::Lock;
 use super::futex_mutex::{release, try_take, wait_and_take};
+use super::{Lock, TryLock};
 
 /// What a call through the library's table, the kind of mutex, owner and users take.
 const OWNER_NS: u64 = 2;
@@ -82,5 +82,19 @@ impl Lock for GlibcAdaptiveMutex {
     fn unlock(&self) {
         work_ns(OWNER_NS);
         release(&self.lock);
+    }
+}
+
+impl TryLock for GlibcMutex {
+    fn try_lock(&self) -> bool {
+        work_ns(OWNER_NS);
+        try_take(&self.lock).is_ok()
+    }
+}
+
+impl TryLock for GlibcAdaptiveMutex {
+    fn try_lock(&self) -> bool {
+        work_ns(OWNER_NS);
+        try_take(&self.lock).is_ok()
     }
 }

@@ -8,7 +8,8 @@ use machine::atomic::{AtomicU32, Ordering};
 use machine::hint::spin_loop;
 
 use super::nodes::NONE;
-use super::{Lock, Padded, nodes_online, this_node, thread_index};
+use super::platform::Looks;
+use super::{Lock, Padded, TryLock, nodes_online, this_node, thread_index};
 
 /// What a thread's word holds besides a number of turns.
 const WAITS: u32 = u32::MAX;
@@ -41,10 +42,19 @@ impl Queue {
         }
     }
 
+    /// Appends `links[own]` if the queue is empty.
+    fn try_append(&self, links: &[Padded<Link>], own: usize) -> bool {
+        links[own].0.next.store(NONE, Ordering::Relaxed);
+        links[own].0.status.store(WAITS, Ordering::Relaxed);
+        let name = own as u32 + 1;
+        self.tail.compare_exchange(NONE, name, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     fn wait(links: &[Padded<Link>], own: usize) -> u32 {
+        let looks = Looks::begin();
         loop {
             match links[own].0.status.load(Ordering::Acquire) {
-                WAITS => spin_loop(),
+                WAITS => looks.pause(),
                 status => return status,
             }
         }
@@ -116,5 +126,22 @@ impl Lock for HierarchicalMcs {
         }
         self.upper.0.leave(&self.upper_links, node, 0);
         self.locals[node].0.leave(&self.links, own, QUEUE_ABOVE);
+    }
+}
+
+impl TryLock for HierarchicalMcs {
+    fn try_lock(&self) -> bool {
+        let (own, node) = (thread_index(), this_node());
+        self.taken_in[own].set(node);
+        let local = &self.locals[node].0;
+        if !local.try_append(&self.links, own) {
+            return false;
+        }
+        self.links[own].0.status.store(1, Ordering::Relaxed);
+        if self.upper.0.try_append(&self.upper_links, node) {
+            return true;
+        }
+        local.leave(&self.links, own, QUEUE_ABOVE);
+        false
     }
 }

@@ -14,6 +14,7 @@ mod glibc;
 mod glibc_rwlock;
 mod hierarchical;
 mod kernel_table;
+mod litl;
 #[path = "../../../cli/src/contestants/locks/queued/malthusian.rs"]
 mod malthusian;
 #[path = "../../../cli/src/contestants/locks/queued/mcs.rs"]
@@ -22,6 +23,7 @@ mod mutexee;
 #[path = "../../../cli/src/contestants/locks/queued/nodes.rs"]
 mod nodes;
 mod other_waiting;
+mod parsec_barrier;
 mod platform;
 mod semaphores;
 mod std_rwlock;
@@ -41,10 +43,12 @@ pub use glibc::{GlibcAdaptiveMutex, GlibcMutex};
 pub use glibc_rwlock::GlibcReadWriteLock;
 pub use hierarchical::HierarchicalMcs;
 pub use kernel_table::{KernelTable, TableShape};
+pub use litl::{Interposed, LitlBackoff, LitlMutexee, OnOneLine};
 pub use malthusian::Malthusian;
 pub use mcs::Mcs;
 pub use mutexee::Mutexee;
 pub use other_waiting::{SpinThenParkAlwaysWoken, Spinning};
+pub use parsec_barrier::ParsecBarrier;
 pub use semaphores::GlibcSemaphore;
 pub use std_rwlock::StdReadWriteLock;
 pub use test_and_set::{Backoff, TestAndSet};
@@ -61,6 +65,12 @@ pub trait Lock: 'static {
     fn new(threads: usize) -> Self;
     fn lock(&self);
     fn unlock(&self);
+}
+
+/// A lock that can be tried.
+pub trait TryLock: Lock {
+    /// Takes the lock if it is free.
+    fn try_lock(&self) -> bool;
 }
 
 /// A reader-writer lock.

@@ -1,9 +1,8 @@
 //! Other ways to wait for a turn than the command's `waiting` has.
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 
-use super::platform::{kernel_wait, kernel_wake};
+use super::platform::{Looks, kernel_wait, kernel_wake};
 use super::waiting::{GRANTED, WAITS, Waiting, spun};
 
 /// Looks at the word until it changes.
@@ -11,8 +10,9 @@ pub struct Spinning;
 
 impl Waiting for Spinning {
     fn wait(word: &AtomicU32) {
+        let looks = Looks::begin();
         while word.load(Ordering::Acquire) == WAITS {
-            spin_loop();
+            looks.pause();
         }
     }
 

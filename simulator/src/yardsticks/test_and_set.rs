@@ -2,10 +2,10 @@
 //! 1990): all waiters look at one word, and all try for it when it is free.
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 use machine::work_ns;
 
-use super::Lock;
+use super::platform::Looks;
+use super::{Lock, TryLock};
 
 #[derive(Default)]
 pub struct TestAndSet {
@@ -18,9 +18,10 @@ impl Lock for TestAndSet {
     }
 
     fn lock(&self) {
+        let looks = Looks::begin();
         loop {
             while self.taken.load(Ordering::Relaxed) != 0 {
-                spin_loop();
+                looks.pause();
             }
             if self.taken.swap(1, Ordering::Acquire) == 0 {
                 return;
@@ -30,6 +31,12 @@ impl Lock for TestAndSet {
 
     fn unlock(&self) {
         self.taken.store(0, Ordering::Release);
+    }
+}
+
+impl TryLock for TestAndSet {
+    fn try_lock(&self) -> bool {
+        self.taken.swap(1, Ordering::Acquire) == 0
     }
 }
 

@@ -2,9 +2,9 @@
 //! served, and all waiters look at one counter.
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 
-use super::Lock;
+use super::platform::Looks;
+use super::{Lock, TryLock};
 
 /// Both counters lie on one cache line, as in LiTL and in Linux until 4.2.
 #[derive(Default)]
@@ -20,8 +20,9 @@ impl Lock for Ticket {
 
     fn lock(&self) {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
+        let looks = Looks::begin();
         while self.served.load(Ordering::Acquire) != ticket {
-            spin_loop();
+            looks.pause();
         }
     }
 
@@ -29,5 +30,13 @@ impl Lock for Ticket {
         // Only the holder writes it.
         let served = self.served.load(Ordering::Relaxed);
         self.served.store(served.wrapping_add(1), Ordering::Release);
+    }
+}
+
+impl TryLock for Ticket {
+    fn try_lock(&self) -> bool {
+        let served = self.served.load(Ordering::Relaxed);
+        let next = served.wrapping_add(1);
+        self.next.compare_exchange(served, next, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 }

@@ -7,10 +7,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::marker::PhantomData;
 
-use super::Lock;
 use super::nodes::{NONE, Nodes};
 use super::platform::{AtomicU32, Ordering, Padded, thread_index};
 use super::waiting::Waiting;
+use super::{Lock, TryLock};
 use crate::harness::Random;
 
 /// One release in so many lets the oldest in: the paper's and LiTL's choice are of this order.
@@ -68,6 +68,12 @@ impl<W: Waiting> Lock for Malthusian<W> {
         if next != NONE {
             self.grant(next);
         }
+    }
+}
+
+impl<W: Waiting> TryLock for Malthusian<W> {
+    fn try_lock(&self) -> bool {
+        self.nodes.try_append(&self.tail)
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::marker::PhantomData;
 
-use super::Lock;
 use super::nodes::{NONE, Nodes};
 use super::platform::AtomicU32;
 use super::waiting::Waiting;
+use super::{Lock, TryLock};
 
 pub struct Mcs<W> {
     tail: AtomicU32,
@@ -31,5 +31,11 @@ impl<W: Waiting> Lock for Mcs<W> {
         if next != NONE {
             W::grant(&self.nodes.of(next).word);
         }
+    }
+}
+
+impl<W: Waiting> TryLock for Mcs<W> {
+    fn try_lock(&self) -> bool {
+        self.nodes.try_append(&self.tail)
     }
 }

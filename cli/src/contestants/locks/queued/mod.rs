@@ -20,6 +20,13 @@ pub trait Lock: 'static {
     fn unlock(&self);
 }
 
+/// A lock that can be tried: the simulator does.
+#[cfg_attr(not(test), expect(dead_code, reason = "the benchmarks don't try"))]
+pub trait TryLock: Lock {
+    /// Takes the lock if it is free.
+    fn try_lock(&self) -> bool;
+}
+
 /// The mutexes of a queue lock.
 pub struct Queued<L>(PhantomData<L>);
 
@@ -91,6 +98,21 @@ mod tests {
         let threads: Vec<_> = (0..THREADS as u64).map(count).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(counter.with(|counter| *counter), THREADS as u64 * EACH);
+    }
+
+    fn is_taken_only_while_free<L: TryLock>() {
+        let lock = L::new(500);
+        assert!(lock.try_lock());
+        assert!(!lock.try_lock());
+        lock.unlock();
+        assert!(lock.try_lock());
+        lock.unlock();
+    }
+
+    #[test]
+    fn a_try_takes_only_a_free_lock() {
+        is_taken_only_while_free::<mcs::Mcs<waiting::SpinThenPark>>();
+        is_taken_only_while_free::<malthusian::Malthusian<waiting::SpinThenPark>>();
     }
 
     #[test]

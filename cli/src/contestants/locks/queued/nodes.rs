@@ -44,6 +44,15 @@ impl Nodes {
         (own, before)
     }
 
+    /// The same if the queue is empty.
+    pub fn try_append(&self, tail: &AtomicU32) -> bool {
+        let own = Self::own();
+        let node = self.of(own);
+        node.next.store(NONE, Ordering::Relaxed);
+        node.word.store(WAITS, Ordering::Relaxed);
+        tail.compare_exchange(NONE, own, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     /// The node after `own`, or `NONE` if `own` was the last: then the queue is empty.
     pub fn leave_or_next(&self, tail: &AtomicU32, own: u32) -> u32 {
         let next = self.of(own).next.load(Ordering::Acquire);
