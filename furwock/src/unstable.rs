@@ -188,3 +188,9 @@ pub mod signals {
 pub fn forget_interrupt() {
     crate::lot::forget_interrupt();
 }
+
+/// The constants of the locks and the engine, which only simulations may set.
+#[cfg(simulated)]
+pub mod constants {
+    pub use crate::prim::constant::{Constant, OutOfRange};
+}

@@ -1,6 +1,8 @@
 //! A cell of a grid: everything that determines a simulated run. The same case gives the same
 //! figures and the same trace.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What `program` does with its lock.
@@ -48,6 +50,9 @@ pub struct Case {
     /// Whether all threads come to their end after the measurement, so that a wakeup that was lost
     /// shows; with more spinning threads than processors that may take long.
     pub drains: bool,
+    /// furwock's constants that have another value than their own.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub constants: BTreeMap<String, u64>,
 }
 
 impl Case {
@@ -73,12 +78,19 @@ impl Case {
             warmup_us: 500.0,
             accesses_max: 5_000_000,
             drains: false,
+            constants: BTreeMap::new(),
         }
     }
 
     /// The same sections with another contestant.
     pub fn with(&self, contestant: &str) -> Self {
         Case { contestant: contestant.to_owned(), ..self.clone() }
+    }
+
+    /// What a failure says beside the label.
+    pub fn seed_and_constants(&self) -> String {
+        let constant = |(name, value): (&String, &u64)| format!(", {name} {value}");
+        format!("seed {}{}", self.seed, self.constants.iter().map(constant).collect::<String>())
     }
 
     /// What a table's row says of it.

@@ -3,11 +3,13 @@
 //! A grid is a list of cases (`grid`, `case`), each run in a process of its own (`pool`): the
 //! simulated threads (`stage`) contend (`contest`) in a workload (`workloads`) for furwock's lock
 //! (`ours`) or a yardstick (`yardsticks`). What comes of it (`outcome`, `figures`) becomes tables
-//! and a page (`tables`, `page`). `validation` compares with what was measured and published.
+//! and a page (`tables`, `page`). `sweep` does so for other values of furwock's constants
+//! (`constants`), and `validation` compares with what was measured and published.
 //!
 //! furwock is part of it only in builds with `--cfg simulated`, which scripts/simulate.sh makes.
 
 mod case;
+mod constants;
 mod contest;
 mod die;
 mod figures;
@@ -19,6 +21,7 @@ mod outcome;
 mod page;
 mod pool;
 mod stage;
+mod sweep;
 mod tables;
 mod validation;
 mod workloads;
@@ -76,6 +79,7 @@ fn main() -> ExitCode {
     }
     let result = match &options.validate {
         Some(parts) => validation::run(&options, parts),
+        None if options.sweep => sweep(&options),
         None => run(&options),
     };
     match result {
@@ -113,6 +117,7 @@ fn cell(case: &str) -> ExitCode {
             trace: format!("{:016x}", stage::last_trace()),
             host_s: start.elapsed().as_secs_f64(),
             failure: None,
+            used: constants::used(),
         },
         Err(failure) => Outcome::failed(&case, failure),
     };
@@ -131,13 +136,26 @@ fn run(options: &Options) -> Result<bool, String> {
     let grids = tables::Grid::all(&outcomes);
     let text: String = grids.iter().map(tables::Grid::text).collect();
     let text = text + &tables::failures(&outcomes) + &speed(&outcomes);
-    // Standard output has room for one of them.
+    print(options, &text);
+    write(options, &outcomes, |provenance| page::page(&outcomes, provenance))?;
+    Ok(outcomes.iter().all(|outcome| outcome.failure.is_none()))
+}
+
+/// furwock's constants, one after another; true if no case failed.
+fn sweep(options: &Options) -> Result<bool, String> {
+    let sweep = sweep::run(options, jobs(options))?;
+    let outcomes = &sweep.outcomes;
+    print(options, &(sweep.text() + &tables::failures(outcomes) + &speed(outcomes)));
+    write(options, outcomes, |provenance| sweep.page(provenance))?;
+    Ok(outcomes.iter().all(|outcome| outcome.failure.is_none()))
+}
+
+/// Standard output has room for the tables or for JSON.
+fn print(options: &Options, text: &str) {
     match options.json.as_deref().is_some_and(|path| path == Path::new("-")) {
         true => anstream::eprint!("{text}"),
         false => anstream::print!("{text}"),
     }
-    write(options, &outcomes)?;
-    Ok(outcomes.iter().all(|outcome| outcome.failure.is_none()))
 }
 
 fn trace(cases: &[Case]) -> Result<bool, String> {
@@ -162,7 +180,11 @@ fn speed(outcomes: &[Outcome]) -> String {
     )
 }
 
-fn write(options: &Options, outcomes: &[Outcome]) -> Result<(), String> {
+fn write(
+    options: &Options,
+    outcomes: &[Outcome],
+    page: impl FnOnce(Vec<String>) -> report::model::Page,
+) -> Result<(), String> {
     if let Some(path) = &options.json {
         let text = serde_json::to_string_pretty(outcomes).expect("plain data") + "\n";
         write_file(path, &text)?;
@@ -173,7 +195,7 @@ fn write(options: &Options, outcomes: &[Outcome]) -> Result<(), String> {
             format!("furwock-simulate {}", command.join(" ")),
             format!("seed {}", options.seed),
         ];
-        write_file(path, &report::html(&page::page(outcomes, provenance)))?;
+        write_file(path, &report::html(&page(provenance)))?;
     }
     Ok(())
 }

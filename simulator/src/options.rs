@@ -73,6 +73,20 @@ pub struct Options {
     #[arg(long)]
     pub trace: bool,
 
+    /// Set furwock's constants to other values, one at a time, and say what that does on each machine
+    #[arg(long, conflicts_with_all = ["validate", "trace", "implementations", "sections", "writes"])]
+    #[arg(conflicts_with_all = ["load", "measured", "accesses"])]
+    pub sweep: bool,
+
+    /// With --sweep: constants, and the values to try [default: all, and shares of their own]
+    #[arg(long, value_name = "NAME[=V/V/...],...", value_delimiter = ',', requires = "sweep")]
+    pub constant: Vec<String>,
+
+    /// With --sweep: run nothing, and take the outcomes from files that --json has written
+    #[arg(long, value_name = "FILE,...", value_delimiter = ',', requires = "sweep")]
+    #[arg(conflicts_with_all = ["machine", "workload", "threads", "json"])]
+    pub from: Vec<PathBuf>,
+
     /// Compare with what was measured and published, instead of running a grid
     #[arg(long, value_name = "PARTS", value_delimiter = ',', num_args = 0.., require_equals = true)]
     #[arg(default_missing_value = "litl,papers,machines")]

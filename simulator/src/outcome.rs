@@ -1,5 +1,7 @@
 //! What came of a case, and how a process tells another of it.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::case::Case;
@@ -15,6 +17,9 @@ pub struct Outcome {
     /// What it took on the host.
     pub host_s: f64,
     pub failure: Option<String>,
+    /// The constants that furwock's code asked for, with their own values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub used: BTreeMap<String, u64>,
 }
 
 impl Outcome {
@@ -34,6 +39,7 @@ impl Outcome {
             trace: String::new(),
             host_s: 0.0,
             failure: Some(failure),
+            used: BTreeMap::new(),
         }
     }
 }

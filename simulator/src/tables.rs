@@ -156,12 +156,12 @@ pub fn failures(outcomes: &[Outcome]) -> String {
     let line = |outcome: &Outcome| {
         let (case, reason) = (&outcome.case, outcome.failure.as_ref()?);
         Some(format!(
-            "FAILED: {} {} on {} with {}, seed {}: {reason}\n",
+            "FAILED: {} {} on {} with {}, {}: {reason}\n",
             case.workload,
             case.label(),
             case.machine,
             case.contestant,
-            case.seed
+            case.seed_and_constants()
         ))
     };
     outcomes.iter().filter_map(line).collect()

@@ -5,6 +5,9 @@
 //! state module describes its waiters by one [`Bits`] for each kind (`mutex/state.rs`,
 //! `rwlock/state.rs`). Words of 32 bits are widened.
 
+#[cfg(simulated)]
+use crate::prim::constant::Constant;
+
 /// In every word: the kernel's id of the thread that has the lock to itself, 0 if none has.
 pub(super) const OWNER: u64 = (1 << 22) - 1;
 /// In every word: a running thread spins for the lock and will look at it again.
@@ -48,6 +51,9 @@ pub(super) struct Bits {
     pub(super) token: usize,
     /// How long to spin, in nanoseconds.
     pub(super) spin_ns: u64,
+    /// What a simulation calls that constant.
+    #[cfg(simulated)]
+    pub(super) spin: Constant,
     /// The word after a waiter has said that it waits, before it spins or queues.
     pub(super) announce: fn(u64) -> u64,
     /// The word after a thread took the lock.
@@ -66,6 +72,18 @@ pub(super) const fn owner(word: u64) -> u32 {
 }
 
 impl Bits {
+    /// How long to spin, in nanoseconds.
+    #[cfg(not(simulated))]
+    #[inline(always)]
+    pub(super) const fn spin_ns(&self) -> u64 {
+        self.spin_ns
+    }
+
+    #[cfg(simulated)]
+    pub(super) fn spin_ns(&self) -> u64 {
+        crate::prim::constant::value(self.spin, self.spin_ns)
+    }
+
     /// Whether the lock can be taken.
     #[inline]
     pub(super) const fn is_available(&self, word: u64) -> bool {

@@ -11,6 +11,7 @@ use super::bits::{Bits, Role, SPIN, owner};
 use super::options::{How, Options, Status};
 use super::spin::{self, Spin, TURN_NS, now_ns};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
+use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -172,7 +173,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Progress> {
         let bits = self.lock.bits();
-        let mut spin = Spin::learnt(self.lock.key(), bits.spin_ns);
+        let mut spin = Spin::learnt(self.lock.key(), bits.spin_ns());
         loop {
             if !self.may_pass() && bits.is_contested(self.lock.load()) {
                 return None;
@@ -236,8 +237,11 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// is no other.
     fn may_spin(&self, seen: u64) -> bool {
         let bits = self.lock.bits();
-        let is_over =
-            || self.role == Role::Newcomer && seen & bits.parked != 0 && spin::has_run_for(TURN_NS);
+        let is_over = || {
+            self.role == Role::Newcomer
+                && seen & bits.parked != 0
+                && spin::has_run_for(adjustable!(TURN_NS, Turn))
+        };
         self.options.spin
             && seen & bits.promised == 0
             && (seen & SPIN == 0 || self.role == Role::Spinner)
@@ -355,7 +359,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     fn has_waited_long(&self) -> bool {
         // A model has no time: there, a waiter that was woken in vain asks.
         cfg!(any(loom, shuttle))
-            || now_ns().saturating_sub(self.queued_ns) > self.options.hand_off_after_ns
+            || now_ns().saturating_sub(self.queued_ns)
+                > adjustable!(self.options.hand_off_after_ns, HandOff)
     }
 
     /// Until when to sleep before looking again, if that comes before the deadline: after

@@ -9,6 +9,7 @@
 
 use super::spin::LOOKS;
 use crate::lot::{self, Key};
+use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::spin_loop;
 
@@ -47,12 +48,14 @@ impl Learnt {
 
     /// After `looks` of which the last was rewarded, or none.
     fn after(self, looks: u32, rewarded: bool) -> Self {
+        let (soon, late) = (adjustable!(SOON, TrialsSoon), adjustable!(LATE, TrialsLate));
+        let least = adjustable!(LEAST, LeastLooks);
         let (paid, interval) = match (rewarded, self.is_trial()) {
-            (true, _) => ((self.looks + 2 * looks + LEAST) / 2, SOON),
-            (false, true) => (self.looks / 2, (self.interval + 1).clamp(SOON, LATE)),
+            (true, _) => ((self.looks + 2 * looks + least) / 2, soon),
+            (false, true) => (self.looks / 2, (self.interval + 1).clamp(soon, late)),
             (false, false) => (self.looks / 2, self.interval),
         };
-        let paid = if paid < LEAST { 0 } else { paid.min(MOST) };
+        let paid = if paid < least { 0 } else { paid.min(adjustable!(MOST, TrialLooks)) };
         Self { looks: paid, interval, waits: (self.waits + 1) & 0xffff }
     }
 }
@@ -64,11 +67,11 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     }
     let word = &lot::advice(key)[LOOKS];
     let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
-    let most = if learnt.is_trial() { MOST } else { learnt.looks };
+    let most = if learnt.is_trial() { adjustable!(MOST, TrialLooks) } else { learnt.looks };
     let mut looks = 0;
     let mut is_ready = false;
     while looks < most && !is_ready {
-        for _ in 0..PAUSES {
+        for _ in 0..adjustable!(PAUSES, LookPauses) {
             spin_loop();
         }
         looks += 1;

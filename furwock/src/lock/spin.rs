@@ -2,6 +2,7 @@
 //! time; what threads and buckets learn of that, in the room that the engine has for locks.
 
 use crate::lot::{self, Key, Notes};
+use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
@@ -26,8 +27,9 @@ const SPINNING: usize = 2;
 /// the lock held; docs/experiments.md has the figures.
 pub(super) const TURN_NS: u64 = 1_300_000;
 
-/// The most wakes that are on their way to a lock at once.
+/// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
+const AHEAD_A_PROCESSOR: u32 = 2;
 
 /// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and
 /// one that comes late costs only its own delay.
@@ -62,21 +64,22 @@ const VAIN: u32 = 0xff;
 const ONE_WAIT: u32 = VAIN + 1;
 
 /// Whether a wait spins, and the bucket's word after it.
-const fn after_wait(word: u32) -> (bool, u32) {
+fn after_wait(word: u32) -> (bool, u32) {
     let vain = word & VAIN;
-    if vain < IN_VAIN {
+    if vain < adjustable!(IN_VAIN, InVain) {
         return (true, word);
     }
-    let trial_in = if vain < LATE { vain + 1 } else { LATE };
+    let late = adjustable!(LATE, SpinTrials);
+    let trial_in = if vain < late { vain + 1 } else { late };
     let is_trial = word / ONE_WAIT >= 1 << trial_in;
     (is_trial, if is_trial { vain } else { word + ONE_WAIT })
 }
 
 /// The bucket's word after a spell that ended with the lock free, or was in vain.
-const fn after_spell(word: u32, rewarded: bool) -> u32 {
+fn after_spell(word: u32, rewarded: bool) -> u32 {
     match (rewarded, word & VAIN) {
         (true, _) => 0,
-        (false, LATE) => LATE,
+        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
         (false, vain) => vain + 1,
     }
 }
@@ -95,7 +98,14 @@ pub(super) struct Spin {
 impl Spin {
     /// A plain spell for the lock at `key`, that long at most.
     pub(super) fn new(key: Key, budget_ns: u64) -> Self {
-        Self { key, probes: 0, ends_ns: 0, budget_ns, first_pauses: PAUSES, is_paid: false }
+        Self {
+            key,
+            probes: 0,
+            ends_ns: 0,
+            budget_ns,
+            first_pauses: adjustable!(PAUSES, ProbePauses),
+            is_paid: false,
+        }
     }
 
     /// A spell that begins as the thread has learnt: after a plain spell, the time since that one
@@ -110,12 +120,15 @@ impl Spin {
         let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
         counts[SPELLS].store(spells, Ordering::Relaxed);
         let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
-        if short < SURE || spells % PLAIN_SPELLS == 1 {
-            short = if interval < SHORT_NS { (short + 1).min(SURE) } else { 0 };
+        let sure = adjustable!(SURE, SureSpells);
+        let plain_spells = adjustable!(PLAIN_SPELLS, PlainSpells);
+        if short < sure || spells % plain_spells == 1 {
+            let is_short = interval < adjustable!(SHORT_NS, ShortSections);
+            short = if is_short { (short + 1).min(sure) } else { 0 };
             counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
         }
-        if short == SURE && !spells.is_multiple_of(PLAIN_SPELLS) {
-            spin.first_pauses = MANY_PAUSES;
+        if short == sure && !spells.is_multiple_of(plain_spells) {
+            spin.first_pauses = adjustable!(MANY_PAUSES, LongPauses);
         }
         spin
     }
@@ -143,7 +156,7 @@ impl Spin {
 
     /// Whether the next pause is the long one.
     pub(super) fn begins_with_long_pause(&self) -> bool {
-        self.probes == 0 && self.first_pauses == MANY_PAUSES
+        self.probes == 0 && self.first_pauses == adjustable!(MANY_PAUSES, LongPauses)
     }
 
     /// Pauses before the next probe. False when it is time to sleep.
@@ -153,13 +166,15 @@ impl Spin {
             // One probe more: a model has no time, only order.
             return self.probes == 1;
         }
-        for _ in 0..if self.probes == 1 { self.first_pauses } else { PAUSES } {
+        let pauses = adjustable!(PAUSES, ProbePauses);
+        for _ in 0..if self.probes == 1 { self.first_pauses } else { pauses } {
             spin_loop();
         }
-        if self.probes == BLIND_PROBES {
+        let blind_probes = adjustable!(BLIND_PROBES, BlindProbes);
+        if self.probes == blind_probes {
             self.ends_ns = monotonic_ns() + self.budget_ns;
         }
-        let goes_on = self.probes <= BLIND_PROBES || monotonic_ns() < self.ends_ns;
+        let goes_on = self.probes <= blind_probes || monotonic_ns() < self.ends_ns;
         if !goes_on {
             self.learn(false);
         }
@@ -235,7 +250,8 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
     if lot::are_there_ranks() || lot::is_single() {
         return 1;
     }
-    let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
+    let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);
+    let most = (each * lot::processors() as u32).min(adjustable!(MOST_AHEAD, MostAhead));
     (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 

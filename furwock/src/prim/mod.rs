@@ -7,6 +7,7 @@
 
 mod cell;
 mod const_fn;
+pub mod constant;
 #[cfg(any(loom, shuttle))]
 mod model;
 #[cfg(any(loom, shuttle))]
@@ -22,6 +23,7 @@ pub mod mutant;
 pub(crate) use crate::sys::futex::Sleep;
 pub(crate) use cell::CheckedCell;
 pub(crate) use const_fn::const_unless_model;
+pub(crate) use constant::adjustable;
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::*;
 #[cfg(any(loom, shuttle))]

@@ -10,6 +10,7 @@ pub mod table;
 pub mod wake_all;
 
 use crate::case::Case;
+use crate::constants;
 use crate::figures::Figures;
 use crate::stage;
 
@@ -100,5 +101,6 @@ pub fn run(case: &Case) -> Result<Figures, String> {
         .find(|(name, _)| *name == case.contestant)
         .ok_or_else(|| format!("{} has no contestant \"{}\"", case.workload, case.contestant))?;
     stage::prepare(case)?;
+    constants::set(&case.constants)?;
     run(case)
 }

@@ -66,6 +66,8 @@ pub(super) static BITS: Bits = Bits {
     // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10
     // to 15 us from wake to run.
     spin_ns: 25_000,
+    #[cfg(simulated)]
+    spin: crate::prim::constant::Constant::MutexSpin,
     announce: |word| word,
     take: |word, tid| word | tid as u64,
     seize: |word, tid| Some((word & !bits::OWNER) | tid as u64),

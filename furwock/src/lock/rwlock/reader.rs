@@ -12,6 +12,7 @@ use crate::lock::contender::{Contender, Decision, Progress};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{Spin, has_run_for};
 use crate::lot;
+use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys;
@@ -49,7 +50,7 @@ impl<'o> Reader<'o> {
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
         let key = self.lock.key();
-        let mut spin = Spin::new(key, SPIN_NS);
+        let mut spin = Spin::new(key, adjustable!(SPIN_NS, RwlockSpin));
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
@@ -66,7 +67,7 @@ impl<'o> Reader<'o> {
             }
             match self.wait(word, stop) {
                 Progress::LookAgain | Progress::IntervalOver => {
-                    spin = Spin::new(key, SPIN_NS);
+                    spin = Spin::new(key, adjustable!(SPIN_NS, RwlockSpin));
                 }
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
@@ -98,8 +99,9 @@ impl<'o> Reader<'o> {
     /// What keeps this reader out for now. It steps aside for a writer that spins, for a moment,
     /// and for those that sleep once its turn is over.
     fn stop(&mut self, word: u64) -> Option<Stop> {
+        let most_probes = adjustable!(PROBES_FOR_SPINNER, ReaderProbes);
         match stops_reader(word, self.forced)? {
-            Stop::Spinner if self.probes_for_spinner >= PROBES_FOR_SPINNER => None,
+            Stop::Spinner if self.probes_for_spinner >= most_probes => None,
             Stop::Spinner => {
                 self.probes_for_spinner += 1;
                 Some(Stop::Spinner)
@@ -169,7 +171,7 @@ impl<'o> Reader<'o> {
             if stop != Stop::Spinner {
                 sys::thread::nap();
             }
-            self.probes_for_spinner = PROBES_FOR_SPINNER;
+            self.probes_for_spinner = adjustable!(PROBES_FOR_SPINNER, ReaderProbes);
             self.contender.after_interval()
         };
         self.forced |= brief && matches!(waited, Progress::IntervalOver | Progress::TimedOut);
@@ -185,5 +187,5 @@ impl<'o> Reader<'o> {
 
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
-    has_run_for(READ_TURN_NS)
+    has_run_for(adjustable!(READ_TURN_NS, ReadTurn))
 }

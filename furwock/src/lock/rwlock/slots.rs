@@ -13,7 +13,7 @@
 use crate::lot::{ANY, Debt, Key, Owner, Place, Wait, announce, is_empty, lock, node};
 use crate::prim::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{full_fence, full_fence_after_rmw, spin_loop};
+use crate::prim::{adjustable, full_fence, full_fence_after_rmw, spin_loop};
 use crate::sys::clock::Deadline;
 use core::time::Duration;
 
@@ -189,11 +189,11 @@ fn wait_for(
     deadline: Option<&Deadline>,
     debt: Debt,
 ) -> Option<u32> {
-    for _ in 0..PROBES {
+    for _ in 0..adjustable!(PROBES, SlotProbes) {
         if !row.holds(address) {
             return Some(0);
         }
-        (0..PAUSES).for_each(|_| spin_loop());
+        (0..adjustable!(PAUSES, SlotPauses)).for_each(|_| spin_loop());
     }
     if !row.holds(address) {
         return Some(0);
@@ -222,10 +222,11 @@ fn sleep(row: &'static Row, address: usize, deadline: Option<&Deadline>, debt: D
     if !row.holds(address) {
         return bucket.retract();
     }
-    let slice = Deadline::after(SLICE);
+    let at_most = adjustable!(SLICE, SlotSlice);
+    let slice = Deadline::after(at_most);
     let until = match deadline {
         _ if cfg!(any(loom, shuttle)) => deadline,
-        Some(deadline) if deadline.is_within(SLICE) => Some(deadline),
+        Some(deadline) if deadline.is_within(at_most) => Some(deadline),
         _ => Some(&slice),
     };
     let wait =

@@ -54,6 +54,7 @@
 //! on its way to settle (ORDERING.md, W-1).
 
 use crate::lock::bits::Bits;
+use crate::prim::adjustable;
 
 pub(super) use crate::lock::bits::{HANDOFF, OWNER, SPIN, owner};
 
@@ -80,7 +81,7 @@ const POLICY_AT: u32 = 61;
 
 /// A reader that sees none of these is in by one exchange.
 const STOPS_READERS: u64 =
-    WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | HOT | TOO_MANY_READERS;
+    WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | TOO_MANY_READERS;
 
 /// A writer that sees none of these is in by one exchange: the lock is free, and no thread waits.
 const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
@@ -232,6 +233,8 @@ const WRITES: Bits = Bits {
     keeps_place: true,
     token: Kind::Writer.token(),
     spin_ns: SPIN_NS,
+    #[cfg(simulated)]
+    spin: crate::prim::constant::Constant::RwlockSpin,
     announce: revoked,
     take: |word, tid| taken(word, Kind::Writer, tid),
     seize: |word, tid| seized(word, Kind::Writer, tid),
@@ -276,10 +279,16 @@ const READS: Bits = Bits {
 /// needs the processor.
 pub(super) const SPIN_NS: u64 = 10_000;
 
+/// The bit of the heat at which readers bias the lock.
+#[inline(always)]
+fn hot() -> u64 {
+    ONE_HEAT << adjustable!(HOT / ONE_HEAT, BiasAfter).ilog2()
+}
+
 /// The word after a reader that saw nothing in its way entered; `None` if there is more to it.
 #[inline]
-pub(super) const fn read_at_once(word: u64) -> Option<u64> {
-    if word & STOPS_READERS == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
+pub(super) fn read_at_once(word: u64) -> Option<u64> {
+    if word & (STOPS_READERS | hot()) == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
 /// The word after `tid` entered as the writer of a lock that no other thread is using; `None` if
@@ -302,9 +311,9 @@ pub(super) const fn only_writer(tid: u32) -> u64 {
 /// The word after a reader entered, whatever else is so. It biases the lock if that has become hot,
 /// no thread waits, and `may_bias`.
 #[inline]
-pub(super) const fn read(word: u64, may_bias: bool) -> u64 {
+pub(super) fn read(word: u64, may_bias: bool) -> u64 {
     let in_use = word & (WRITER | SPIN | HANDOFF | UPGRADING | PARKED | BIASED);
-    if word & HOT == 0 {
+    if word & hot() == 0 {
         let heat = if in_use == 0 { ONE_HEAT } else { 0 };
         return word + ONE_READER + heat;
     }
@@ -316,8 +325,8 @@ pub(super) const fn read(word: u64, may_bias: bool) -> u64 {
 
 /// Whether `read` gives the lock its first bias.
 #[inline]
-pub(super) const fn is_to_be_biased_first(word: u64) -> bool {
-    word & HOT != 0 && word & WAS_BIASED == 0
+pub(super) fn is_to_be_biased_first(word: u64) -> bool {
+    word & hot() != 0 && word & WAS_BIASED == 0
 }
 
 #[inline]

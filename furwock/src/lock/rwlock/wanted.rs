@@ -7,6 +7,7 @@ use crate::lock::bits::Bits;
 use crate::lock::contender::Lock;
 use crate::lock::options::Options;
 use crate::lot::{Debt, Ended, Key, Locked, Wait};
+use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::clock::Deadline;
@@ -62,7 +63,7 @@ impl Lock for Wanted<'_> {
         until: Option<&Deadline>,
         on_leave: impl FnMut(bool),
     ) -> Ended {
-        let mut patience = Duration::from_nanos(options.hand_off_after_ns);
+        let mut patience = Duration::from_nanos(adjustable!(options.hand_off_after_ns, HandOff));
         let alarm = if self.may_be_passed_by() { alarm_after(patience, until) } else { None };
         let ring = |queue: &mut Locked<'_>, waiter| {
             if is_first_that_writes(queue, waiter) {

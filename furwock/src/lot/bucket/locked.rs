@@ -10,7 +10,7 @@ use crate::lot::node::{
 };
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
+use crate::prim::{adjustable, checker_has_failed, current_cpu, full_fence, full_fence_after_rmw};
 
 /// How many waiters are looked at for one that last ran on the waker's processor.
 const NEAR: usize = 8;
@@ -336,12 +336,12 @@ impl<'t> Locked<'t> {
         let passed_by = &first.waiter().passed_by;
         // SAFETY: queued here, under the lock that `self` holds.
         let times = unsafe { passed_by.get() };
-        if times == MOST_PASSED_BY || first.rank() != 0 {
+        if times == adjustable!(MOST_PASSED_BY, PassedBy) || first.rank() != 0 {
             return first;
         }
         let here = current_cpu();
         let mut at = Some(first);
-        for _ in 0..NEAR {
+        for _ in 0..adjustable!(NEAR, Near) {
             let Some(waiter) = at else { break };
             if waiter.cpu() == here {
                 // SAFETY: as above.

@@ -35,6 +35,7 @@ const BUCKETS_A_PROCESSOR: usize = 256;
 mod native {
     use super::super::hash::bucket_index;
     use super::*;
+    use crate::prim::adjustable;
     use crate::prim::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
     use crate::sys::{fork, memory, priority, topology};
 
@@ -116,7 +117,7 @@ mod native {
         let processors = topology::processors();
         PROCESSORS.store(processors, Ordering::Relaxed);
         ONLY.store(topology::current_cpu(), Ordering::Relaxed);
-        let buckets = (BUCKETS_A_PROCESSOR * processors).next_power_of_two();
+        let buckets = (adjustable!(BUCKETS_A_PROCESSOR, Buckets) * processors).next_power_of_two();
         let size = buckets * size_of::<Bucket>();
         let (table, wiped_on_fork) = match memory::map_zeroed_wiped_on_fork(size) {
             Some(pages) => {

@@ -5,19 +5,23 @@
 //! calls (3 us instead of 1113, with all awake no later: docs/experiments.md, "The prototype").
 
 use crate::lot::node::{NodeKind, Waiter, notify};
+use crate::prim::adjustable;
 use crate::prim::mutant::{self, Mutant};
 use core::cell::Cell;
 
 /// How many a waker, or a woken waiter with a fan-out, notifies itself.
 const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
 
+/// The chains that there is room for.
+const CHAINS: usize = if cfg!(simulated) { 32 } else { FAN_OUT };
+
 /// Up to this many are notified one by one: fewer than two levels of a tree gain nothing.
 const PLAIN: usize = if cfg!(any(loom, shuttle)) { 1 } else { 8 };
 
 /// Chosen waiters, dealt to `FAN_OUT` chains in turn.
 pub(super) struct WakeList {
-    heads: [Cell<Option<&'static Waiter>>; FAN_OUT],
-    tails: [Cell<Option<&'static Waiter>>; FAN_OUT],
+    heads: [Cell<Option<&'static Waiter>>; CHAINS],
+    tails: [Cell<Option<&'static Waiter>>; CHAINS],
     len: Cell<usize>,
     /// Tasks: when they will run is unknown, so that they get no fan-out. The latest comes first.
     tasks: Cell<Option<&'static Waiter>>,
@@ -26,8 +30,8 @@ pub(super) struct WakeList {
 impl WakeList {
     pub(super) const fn new() -> Self {
         Self {
-            heads: [const { Cell::new(None) }; FAN_OUT],
-            tails: [const { Cell::new(None) }; FAN_OUT],
+            heads: [const { Cell::new(None) }; CHAINS],
+            tails: [const { Cell::new(None) }; CHAINS],
             len: Cell::new(0),
             tasks: Cell::new(None),
         }
@@ -43,7 +47,7 @@ impl WakeList {
             self.tasks.set(Some(waiter));
             return;
         }
-        let chain = self.len.get() % FAN_OUT;
+        let chain = self.len.get() % adjustable!(FAN_OUT, FanOut);
         // SAFETY: chosen and not yet notified: the node's (W) fields are the waker's, and so are
         // those of the chain's last.
         unsafe {
@@ -71,7 +75,7 @@ impl WakeList {
 
     #[inline(never)]
     fn notify_threads(&self) {
-        let plain = self.len.get() <= PLAIN;
+        let plain = self.len.get() <= adjustable!(PLAIN, PlainWakes);
         for head in self.heads.iter().filter_map(Cell::get) {
             if plain {
                 notify_chain(head);

@@ -10,7 +10,8 @@
 use crate::prim::atomic::{AtomicBool, AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{
-    Sleep, full_fence, kernel_sleep, kernel_sleep_restarting, kernel_wake_one, spin_loop,
+    Sleep, adjustable, full_fence, kernel_sleep, kernel_sleep_restarting, kernel_wake_one,
+    spin_loop,
 };
 use crate::sys::clock::Deadline;
 
@@ -76,7 +77,7 @@ impl Parker {
     /// Sleeps until notified, or until what the caller names. May be called again after anything
     /// but `Notified`.
     pub(crate) fn sleep(&self, until: Until<'_>) -> Woke {
-        for _ in 0..SPINS {
+        for _ in 0..adjustable!(SPINS, ParkerPauses) {
             if self.is_notified() {
                 return Woke::Notified;
             }

@@ -8,7 +8,7 @@
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::const_unless_model;
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::{kernel_wait, kernel_wake_one, spin_loop};
+use crate::prim::{adjustable, kernel_wait, kernel_wake_one, spin_loop};
 #[cfg(not(any(loom, shuttle)))]
 use crate::sys::thread;
 
@@ -61,7 +61,7 @@ impl ShortLock {
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn try_lock(&self) -> Option<Held<'_>> {
         thread::will_hold();
-        for _ in 0..SPINS {
+        for _ in 0..adjustable!(SPINS, BucketProbes) {
             let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
             if self.state.compare_exchange(FREE, HELD, success, failure).is_ok() {
                 return Some(Held(self));
@@ -74,7 +74,7 @@ impl ShortLock {
 
     #[cold]
     fn lock_slow(&self) {
-        for _ in 0..SPINS {
+        for _ in 0..adjustable!(SPINS, BucketProbes) {
             spin_loop();
             if self.state.load(Ordering::Relaxed) == FREE
                 && self

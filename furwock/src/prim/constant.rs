@@ -1,0 +1,266 @@
+//! The constants of the locks and the engine that a simulation may set.
+//!
+//! `adjustable!(TURN_NS, Turn)` is `TURN_NS`. Under `--cfg simulated` it is what the process has set
+//! `Turn` to, if it has: so a sweep finds out what the constant is worth on machines that nobody
+//! here has. The value and its reason stand where the constant is defined, and the list here has
+//! only what a sweep needs to know. docs/constants.md has what came of it.
+
+/// A constant's value, which only simulations may change.
+#[cfg(not(simulated))]
+macro_rules! adjustable {
+    ($value:expr, $name:ident) => {
+        $value
+    };
+}
+
+/// A constant's value, or what this process has set it to.
+#[cfg(simulated)]
+macro_rules! adjustable {
+    ($value:expr, $name:ident) => {
+        crate::prim::constant::value(crate::prim::constant::Constant::$name, $value)
+    };
+}
+
+pub(crate) use adjustable;
+
+#[cfg(simulated)]
+pub use table::*;
+
+#[cfg(simulated)]
+mod table {
+    use core::sync::atomic::{AtomicU64, Ordering};
+    use core::time::Duration;
+
+    macro_rules! constants {
+        ($(
+            $(#[doc = $what:literal])+
+            $name:ident: $words:literal, $unit:literal, $least:literal..=$most:literal, $file:literal;
+        )*) => {
+            /// A constant that a simulation may set.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            pub enum Constant {
+                $($(#[doc = $what])+ $name,)*
+            }
+
+            impl Constant {
+                /// All of them.
+                pub const ALL: &[Self] = &[$(Self::$name),*];
+
+                /// What a command line calls it.
+                pub const fn name(self) -> &'static str {
+                    match self { $(Self::$name => $words,)* }
+                }
+
+                /// What it counts.
+                pub const fn unit(self) -> &'static str {
+                    match self { $(Self::$name => $unit,)* }
+                }
+
+                /// The least value and the greatest that the code can do with.
+                pub const fn range(self) -> (u64, u64) {
+                    match self { $(Self::$name => ($least, $most),)* }
+                }
+
+                /// The file that defines and uses it, below `src`.
+                pub const fn file(self) -> &'static str {
+                    match self { $(Self::$name => $file,)* }
+                }
+
+                /// What it is, in a sentence.
+                pub fn what(self) -> &'static str {
+                    match self { $(Self::$name => concat!($($what),+).trim(),)* }
+                }
+            }
+        };
+    }
+
+    constants! {
+        /// How long a mutex's waiter spins before it sleeps.
+        MutexSpin: "mutex-spin", "ns", 0..=100_000_000, "lock/mutex/state.rs";
+        /// How long a rwlock's waiter spins before it sleeps.
+        RwlockSpin: "rwlock-spin", "ns", 0..=100_000_000, "lock/rwlock/state.rs";
+        /// How long a thread may run past sleepers.
+        Turn: "turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        /// How long a waiter waits before it asks for the lock to be handed over.
+        HandOff: "hand-off", "ns", 0..=10_000_000_000, "lock/options.rs";
+        /// The most wakes under way to a lock at once.
+        MostAhead: "most-ahead", "wakes", 1..=127, "lock/spin.rs";
+        /// The most wakes under way to a lock at once, for each processor.
+        AheadAProcessor: "ahead-a-processor", "wakes", 1..=127, "lock/spin.rs";
+        /// Pauses between two probes of a spinner.
+        ProbePauses: "probe-pauses", "pauses", 0..=100_000, "lock/spin.rs";
+        /// Pauses before the first probe, where sections are short: how long the mutex's waiter steps
+        /// aside.
+        LongPauses: "long-pauses", "pauses", 0..=1_000_000, "lock/spin.rs";
+        /// Contentions that follow one another within that time speak of short sections.
+        ShortSections: "short-sections", "ns", 0..=1_000_000, "lock/spin.rs";
+        /// So many contentions in a row show that sections are short.
+        SureSpells: "sure-spells", "spells", 1..=10_000, "lock/spin.rs";
+        /// One in so many spells begins with a short pause, to see how things are.
+        PlainSpells: "plain-spells", "spells", 2..=1_000_000, "lock/spin.rs";
+        /// Probes before the clock is looked at.
+        BlindProbes: "blind-probes", "probes", 1..=10_000, "lock/spin.rs";
+        /// So many spells in vain in a row show that spinning doesn't pay.
+        InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
+        /// log2 of the waits between two trials of spinning, in the end.
+        SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/spin.rs";
+        /// Pauses between two looks before a sleep at a semaphore or barrier.
+        LookPauses: "look-pauses", "pauses", 1..=100_000, "lock/patience.rs";
+        /// The looks of a trial, and the most that are learnt.
+        TrialLooks: "trial-looks", "looks", 0..=4095, "lock/patience.rs";
+        /// Fewer looks than this aren't worth the bother.
+        LeastLooks: "least-looks", "looks", 0..=4095, "lock/patience.rs";
+        /// log2 of the waits between two trials of looking, at first.
+        TrialsSoon: "trials-soon", "log2 waits", 0..=12, "lock/patience.rs";
+        /// log2 of the waits between two trials of looking, in the end.
+        TrialsLate: "trials-late", "log2 waits", 4..=15, "lock/patience.rs";
+        /// Probes for which a reader lets a spinning writer go first.
+        ReaderProbes: "reader-probes", "probes", 0..=100_000, "lock/rwlock/reader.rs";
+        /// How long a thread may read past sleeping writers.
+        ReadTurn: "read-turn", "ns", 0..=1_000_000_000, "lock/rwlock/reader.rs";
+        /// Reads without a write after which readers bias the lock, rounded down to a power of two.
+        BiasAfter: "bias-after", "reads", 1..=128, "lock/rwlock/state.rs";
+        /// Probes of a reader's slot before a writer sleeps for it.
+        SlotProbes: "slot-probes", "probes", 0..=100_000, "lock/rwlock/slots.rs";
+        /// Pauses between two probes of a reader's slot.
+        SlotPauses: "slot-pauses", "pauses", 1..=100_000, "lock/rwlock/slots.rs";
+        /// How long a writer sleeps before it looks at a slot again.
+        SlotSlice: "slot-slice", "ns", 1_000..=10_000_000_000, "lock/rwlock/slots.rs";
+        /// Pauses before a thread sleeps in the kernel.
+        ParkerPauses: "parker-pauses", "pauses", 0..=100_000, "lot/node/parker.rs";
+        /// Probes of a bucket's lock before a sleep.
+        BucketProbes: "bucket-probes", "probes", 0..=100_000, "lot/node/short_lock.rs";
+        /// Waiters that are looked at for one that last ran on the waker's processor.
+        Near: "near", "waiters", 0..=10_000, "lot/bucket/locked.rs";
+        /// How often the first waiter may be passed by for one that is near.
+        PassedBy: "passed-by", "times", 0..=250, "lot/bucket/locked.rs";
+        /// How many threads a waker of many notifies itself.
+        FanOut: "fan-out", "threads", 1..=32, "lot/bucket/wake_list.rs";
+        /// Up to so many threads are notified one by one.
+        PlainWakes: "plain-wakes", "threads", 0..=100_000, "lot/bucket/wake_list.rs";
+        /// Buckets of the wait-queue table for each processor.
+        Buckets: "buckets", "buckets", 1..=4096, "lot/bucket/table.rs";
+    }
+
+    const COUNT: usize = Constant::ALL.len();
+    const NONE: u64 = u64::MAX;
+
+    // `core`'s atomics: to look at them costs no virtual time.
+    static SET: [AtomicU64; COUNT] = [const { AtomicU64::new(NONE) }; COUNT];
+    static DEFAULTS: [AtomicU64; COUNT] = [const { AtomicU64::new(NONE) }; COUNT];
+
+    /// A type of constants. Durations are nanoseconds.
+    pub(crate) trait Number: Copy {
+        fn to_u64(self) -> u64;
+        fn from_u64(value: u64) -> Self;
+    }
+
+    macro_rules! numbers {
+        ($($of:ty),*) => {$(
+            impl Number for $of {
+                fn to_u64(self) -> u64 {
+                    self as u64
+                }
+
+                fn from_u64(value: u64) -> Self {
+                    value as Self
+                }
+            }
+        )*};
+    }
+    numbers!(u32, u64, usize);
+
+    impl Number for Duration {
+        fn to_u64(self) -> u64 {
+            self.as_nanos() as u64
+        }
+
+        fn from_u64(value: u64) -> Self {
+            Duration::from_nanos(value)
+        }
+    }
+
+    /// What the process has set the constant to, or else `default`; notes that it was asked for.
+    pub(crate) fn value<N: Number>(constant: Constant, default: N) -> N {
+        DEFAULTS[constant as usize].store(default.to_u64(), Ordering::Relaxed);
+        match SET[constant as usize].load(Ordering::Relaxed) {
+            NONE => default,
+            set => N::from_u64(set),
+        }
+    }
+
+    /// A value that a constant can't have.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub struct OutOfRange(pub Constant, pub u64);
+
+    impl core::fmt::Display for OutOfRange {
+        fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+            let (least, most) = self.0.range();
+            let (name, unit, value) = (self.0.name(), self.0.unit(), self.1);
+            write!(f, "constant \"{name}\" can't be {value} {unit}: {least} to {most}")
+        }
+    }
+
+    impl core::error::Error for OutOfRange {}
+
+    impl Constant {
+        /// The one with this name.
+        pub fn named(name: &str) -> Option<Self> {
+            Self::ALL.iter().copied().find(|constant| constant.name() == name)
+        }
+
+        /// Whether it can have that value.
+        pub fn check(self, value: u64) -> Result<(), OutOfRange> {
+            let (least, most) = self.range();
+            if (least..=most).contains(&value) { Ok(()) } else { Err(OutOfRange(self, value)) }
+        }
+
+        /// Sets it for all threads of this process. To be called before furwock is used.
+        pub fn set(self, value: u64) -> Result<(), OutOfRange> {
+            self.check(value)?;
+            SET[self as usize].store(value, Ordering::Relaxed);
+            Ok(())
+        }
+
+        /// The value that it has unless it is set, once the code has asked for it in this process.
+        pub fn default_if_used(self) -> Option<u64> {
+            let default = DEFAULTS[self as usize].load(Ordering::Relaxed);
+            (default != NONE).then_some(default)
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn a_constant_is_its_default_until_it_is_set() {
+            assert_eq!(Constant::Buckets.default_if_used(), None);
+            assert_eq!(value(Constant::Buckets, 256u32), 256);
+            assert_eq!(Constant::Buckets.default_if_used(), Some(256));
+            Constant::Buckets.set(7).unwrap();
+            assert_eq!(value(Constant::Buckets, 256u32), 7);
+            assert_eq!(value(Constant::Near, Duration::from_secs(1)), Duration::from_secs(1));
+        }
+
+        #[test]
+        fn what_is_out_of_range_is_refused_and_says_so() {
+            let refused = Constant::FanOut.set(33).unwrap_err();
+            assert_eq!(refused.to_string(), "constant \"fan-out\" can't be 33 threads: 1 to 32");
+            assert_eq!(value(Constant::FanOut, 4usize), 4);
+        }
+
+        #[test]
+        fn names_are_distinct_and_known() {
+            for &constant in Constant::ALL {
+                assert_eq!(Constant::named(constant.name()), Some(constant));
+                let (least, most) = constant.range();
+                assert!(least < most && !constant.what().is_empty());
+                let file =
+                    concat!(env!("CARGO_MANIFEST_DIR"), "/src/").to_owned() + constant.file();
+                assert!(std::fs::exists(file).unwrap(), "{}", constant.file());
+            }
+            assert_eq!(Constant::named("tern"), None);
+        }
+    }
+}
