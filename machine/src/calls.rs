@@ -2,6 +2,7 @@
 
 use crate::atomic::AtomicU32;
 use crate::description::PS;
+use crate::disturbance::At;
 use crate::futex::{self, Sleep};
 use crate::ids::FIRST_ID;
 use crate::scheduler;
@@ -47,6 +48,18 @@ pub fn work_ns(ns: u64) {
         here.own_work(time)
     };
     spend(world, time, Op::Resumable);
+}
+
+/// The calling thread's last access, as a disturbance names it; that of no thread outside of a
+/// simulation. Costs nothing.
+pub fn last_access() -> At {
+    // SAFETY: as above.
+    let of_running = |world: *mut World| unsafe {
+        let thread = (*world).running;
+        (thread, (&(*world).threads)[thread].statistics.accesses)
+    };
+    let (thread, access) = World::current().map_or((usize::MAX, 0), of_running);
+    At::Thread { thread, access }
 }
 
 /// The calling thread's id.

@@ -228,39 +228,4 @@ mod table {
             (default != NONE).then_some(default)
         }
     }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn a_constant_is_its_default_until_it_is_set() {
-            assert_eq!(Constant::Buckets.default_if_used(), None);
-            assert_eq!(value(Constant::Buckets, 256u32), 256);
-            assert_eq!(Constant::Buckets.default_if_used(), Some(256));
-            Constant::Buckets.set(7).unwrap();
-            assert_eq!(value(Constant::Buckets, 256u32), 7);
-            assert_eq!(value(Constant::Near, Duration::from_secs(1)), Duration::from_secs(1));
-        }
-
-        #[test]
-        fn what_is_out_of_range_is_refused_and_says_so() {
-            let refused = Constant::FanOut.set(33).unwrap_err();
-            assert_eq!(refused.to_string(), "constant \"fan-out\" can't be 33 threads: 1 to 32");
-            assert_eq!(value(Constant::FanOut, 4usize), 4);
-        }
-
-        #[test]
-        fn names_are_distinct_and_known() {
-            for &constant in Constant::ALL {
-                assert_eq!(Constant::named(constant.name()), Some(constant));
-                let (least, most) = constant.range();
-                assert!(least < most && !constant.what().is_empty());
-                let file =
-                    concat!(env!("CARGO_MANIFEST_DIR"), "/src/").to_owned() + constant.file();
-                assert!(std::fs::exists(file).unwrap(), "{}", constant.file());
-            }
-            assert_eq!(Constant::named("tern"), None);
-        }
-    }
 }

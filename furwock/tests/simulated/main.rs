@@ -5,9 +5,11 @@
 
 #![cfg(simulated)]
 
+mod constants;
 #[cfg(mutants)]
 mod mutants;
 mod scenarios;
+mod stopped;
 
 use furwock::lock::RawMutex;
 use furwock::{Deadline, futex};
@@ -36,7 +38,7 @@ fn every_scenario_holds_on_every_machine() {
     for name in machine::NAMES {
         for seed in 0..3 {
             for (_, scenario) in ALL {
-                alone(|| scenario(simulation(name, seed)));
+                alone(|| scenario(simulation(name, seed)).map(drop));
             }
         }
     }
@@ -58,7 +60,7 @@ fn a_mutex_excludes() {
 fn a_rwlock_excludes_writers() {
     for name in MACHINES {
         for (readers, writers) in [(2, 1), (12, 4), (60, 4), (0, 16)] {
-            alone(|| rwlock(simulation(name, 1), readers, writers));
+            alone(|| rwlock(simulation(name, 1), readers, writers).map(drop));
         }
     }
 }
@@ -99,7 +101,7 @@ fn every_scenario_outlives_what_disturbs_a_thread() {
             let stop = Disturbance::Stop { at, for_ns: 1_000_000_000 };
             let late = Disturbance::WakeLate { nth, by_ns: 50_000_000 };
             for disturbance in [preempt, stop, late] {
-                alone(|| scenario(simulation("xeon-kvm-2", 1).disturb(disturbance)));
+                alone(|| scenario(simulation("xeon-kvm-2", 1).disturb(disturbance)).map(drop));
             }
         }
     }

@@ -1,19 +1,25 @@
 //! What threads do with the locks, and what must hold while they do. A scenario runs once in a
 //! process: its locks are statics, so that they lie at the same addresses each time.
 
+use furwock::Deadline;
+use furwock::futex::{self, AnyWaited, Expected};
 use furwock::lock::{Options, Outcome, RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
-use furwock::{Deadline, futex};
 use machine::atomic::{AtomicU32, Ordering};
-use machine::{Failure, Finished, Simulation, work_ns};
-use std::cell::Cell;
+use machine::{At, Failure, Finished, Simulation, last_access, work_ns};
+use std::cell::{Cell, RefCell};
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// A scenario, as run on some machine.
-pub type Scenario = fn(Simulation) -> Result<(), Failure>;
+///
+/// Returns the virtual time that it took.
+pub type Scenario = fn(Simulation) -> Result<u64, Failure>;
 
 /// All of them by name.
-pub const ALL: [(&str, Scenario); 9] = [
-    ("mutex", |simulation| contend(simulation, 8, 60, (2_000, 3_000)).map(drop)),
+pub const ALL: [(&str, Scenario); 11] = [
+    ("mutex", |simulation| contend(simulation, 8, 60, (2_000, 3_000)).map(took)),
+    // Waiters wait for longer than it takes until they ask for a hand-off.
+    ("mutex with hand-offs", |simulation| contend(simulation, 6, 5, (4_000_000, 0)).map(took)),
     ("mutex with timeouts", mutex_with_timeouts),
     ("rwlock", |simulation| rwlock(simulation, 8, 3)),
     ("upgrades", upgrades),
@@ -22,7 +28,59 @@ pub const ALL: [(&str, Scenario); 9] = [
     ("semaphore", semaphore),
     ("barrier", barrier),
     ("requeue", requeue),
+    ("any word", any_word),
 ];
+
+fn took(finished: Finished<()>) -> u64 {
+    finished.now_ns
+}
+
+/// Which part of a lock's use a call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It takes the lock, or waits.
+    Take,
+    /// It gives the lock back, hands it over, or wakes.
+    Give,
+}
+
+/// A call of a thread: the accesses that the thread made in it.
+#[derive(Clone, Debug)]
+pub struct Call {
+    pub step: Step,
+    pub thread: usize,
+    pub accesses: RangeInclusive<u64>,
+}
+
+std::thread_local! {
+    /// The calls of this process's scenario. (Simulated threads run on one thread of the host.)
+    static CALLS: RefCell<Vec<Call>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The calls that the scenario of this process has made.
+pub fn calls() -> Vec<Call> {
+    CALLS.take()
+}
+
+fn noted<R>(step: Step, call: impl FnOnce() -> R) -> R {
+    let number = || match last_access() {
+        At::Thread { thread, access } => (thread, access),
+        At::Processor { .. } => unreachable!("an access of the calling thread"),
+    };
+    let (thread, before) = number();
+    let result = call();
+    let (_, last) = number();
+    CALLS.with_borrow_mut(|calls| calls.push(Call { step, thread, accesses: before + 1..=last }));
+    result
+}
+
+fn take<R>(call: impl FnOnce() -> R) -> R {
+    noted(Step::Take, call)
+}
+
+fn give<R>(call: impl FnOnce() -> R) -> R {
+    noted(Step::Give, call)
+}
 
 /// Something that one thread at a time may be in, or several that only read.
 #[derive(Default)]
@@ -70,9 +128,9 @@ pub fn contend(
         for _ in 0..threads {
             scope.spawn(|| {
                 for _ in 0..rounds {
-                    MUTEX.lock();
+                    take(|| MUTEX.lock());
                     room.write(inside);
-                    MUTEX.unlock();
+                    give(|| MUTEX.unlock());
                     work_ns(outside);
                 }
             });
@@ -83,9 +141,9 @@ pub fn contend(
     Ok(finished)
 }
 
-fn mutex_with_timeouts(simulation: Simulation) -> Result<(), Failure> {
+fn mutex_with_timeouts(simulation: Simulation) -> Result<u64, Failure> {
     let room = Room::default();
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         for index in 0..8u64 {
             let room = &room;
             scope.spawn(move || {
@@ -94,11 +152,11 @@ fn mutex_with_timeouts(simulation: Simulation) -> Result<(), Failure> {
                     let options = Options::new().until(Deadline::after(timeout));
                     let waits = (index + round) % 4 == 0;
                     if waits {
-                        MUTEX.lock();
+                        take(|| MUTEX.lock());
                     }
-                    if waits || MUTEX.lock_with(&options).is_some() {
+                    if waits || take(|| MUTEX.lock_with(&options)).is_some() {
                         room.write(20_000);
-                        MUTEX.unlock();
+                        give(|| MUTEX.unlock());
                     }
                     work_ns(10_000);
                 }
@@ -106,25 +164,25 @@ fn mutex_with_timeouts(simulation: Simulation) -> Result<(), Failure> {
         }
     })?;
     assert!(!MUTEX.is_locked());
-    Ok(())
+    Ok(finished.now_ns)
 }
 
 /// Readers and writers.
-pub fn rwlock(simulation: Simulation, readers: u64, writers: u64) -> Result<(), Failure> {
+pub fn rwlock(simulation: Simulation, readers: u64, writers: u64) -> Result<u64, Failure> {
     let room = Room::default();
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         for index in 0..readers + writers {
             let room = &room;
             scope.spawn(move || {
                 for _ in 0..40 {
                     if index < writers {
-                        RWLOCK.lock_exclusive();
+                        take(|| RWLOCK.lock_exclusive());
                         room.write(400);
-                        RWLOCK.unlock_exclusive();
+                        give(|| RWLOCK.unlock_exclusive());
                     } else {
-                        RWLOCK.lock_shared();
+                        take(|| RWLOCK.lock_shared());
                         room.read(400);
-                        RWLOCK.unlock_shared();
+                        give(|| RWLOCK.unlock_shared());
                     }
                     work_ns(600);
                 }
@@ -133,28 +191,28 @@ pub fn rwlock(simulation: Simulation, readers: u64, writers: u64) -> Result<(), 
     })?;
     assert_eq!(room.entered.get(), 40 * writers);
     assert!(!RWLOCK.is_locked());
-    Ok(())
+    Ok(finished.now_ns)
 }
 
-fn upgrades(simulation: Simulation) -> Result<(), Failure> {
+fn upgrades(simulation: Simulation) -> Result<u64, Failure> {
     let room = Room::default();
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         for index in 0..10 {
             let room = &room;
             scope.spawn(move || {
                 for _ in 0..40 {
                     if index < 3 {
-                        RWLOCK.lock_upgradable();
+                        take(|| RWLOCK.lock_upgradable());
                         room.read(500);
-                        RWLOCK.upgrade();
+                        take(|| RWLOCK.upgrade());
                         room.write(500);
-                        RWLOCK.downgrade();
+                        give(|| RWLOCK.downgrade());
                         room.read(500);
-                        RWLOCK.unlock_shared();
+                        give(|| RWLOCK.unlock_shared());
                     } else {
-                        RWLOCK.lock_shared();
+                        take(|| RWLOCK.lock_shared());
                         room.read(8_000);
-                        RWLOCK.unlock_shared();
+                        give(|| RWLOCK.unlock_shared());
                     }
                     work_ns(4_000);
                 }
@@ -163,11 +221,11 @@ fn upgrades(simulation: Simulation) -> Result<(), Failure> {
     })?;
     assert_eq!(room.entered.get(), 3 * 40);
     assert!(!RWLOCK.is_locked());
-    Ok(())
+    Ok(finished.now_ns)
 }
 
 /// Threads wait for rounds that one announces to all.
-fn condvar(simulation: Simulation) -> Result<(), Failure> {
+fn condvar(simulation: Simulation) -> Result<u64, Failure> {
     const ROUNDS: u32 = 8;
     let round = Cell::new(0);
     let finished = simulation.run(|scope| {
@@ -177,7 +235,7 @@ fn condvar(simulation: Simulation) -> Result<(), Failure> {
                 for mine in 1..=ROUNDS {
                     MUTEX.lock();
                     while round.get() < mine {
-                        CONDVAR.wait(&MUTEX, None);
+                        take(|| CONDVAR.wait(&MUTEX, None));
                     }
                     MUTEX.unlock();
                 }
@@ -190,33 +248,34 @@ fn condvar(simulation: Simulation) -> Result<(), Failure> {
             round.set(next);
             // With the mutex held, and without.
             if next % 2 == 0 {
-                CONDVAR.notify_all();
+                give(|| CONDVAR.notify_all());
             }
             MUTEX.unlock();
             if next % 2 == 1 {
-                CONDVAR.notify_all();
+                give(|| CONDVAR.notify_all());
             }
         }
     });
-    finished.map(drop)
+    finished.map(|finished| finished.now_ns)
 }
 
 /// Threads that put items into a queue of few places, and threads that take them out.
-fn bounded_queue(simulation: Simulation) -> Result<(), Failure> {
+fn bounded_queue(simulation: Simulation) -> Result<u64, Failure> {
     const PLACES: u32 = 3;
     const ITEMS: u32 = 60;
     let (items, taken) = (Cell::new(0), Cell::new(0));
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         let (items, taken) = (&items, &taken);
         let step = move |wait: &'static RawCondvar, notify: &RawCondvar, blocked: u32, to: i32| {
             MUTEX.lock();
             while items.get() == blocked {
                 let deadline = Deadline::after(Duration::from_millis(3));
-                assert_ne!(wait.wait(&MUTEX, Some(&deadline)), Outcome::NotReleased);
+                let outcome = take(|| wait.wait(&MUTEX, Some(&deadline)));
+                assert_ne!(outcome, Outcome::NotReleased);
             }
             items.set(items.get().wrapping_add_signed(to));
-            notify.notify_one();
-            MUTEX.unlock();
+            give(|| notify.notify_one());
+            give(|| MUTEX.unlock());
             work_ns(2_000);
         };
         for _ in 0..4 {
@@ -232,23 +291,23 @@ fn bounded_queue(simulation: Simulation) -> Result<(), Failure> {
         }
     })?;
     assert_eq!((items.get(), taken.get()), (0, 4 * ITEMS));
-    Ok(())
+    Ok(finished.now_ns)
 }
 
-fn semaphore(simulation: Simulation) -> Result<(), Failure> {
+fn semaphore(simulation: Simulation) -> Result<u64, Failure> {
     const PERMITS: u32 = 3;
     let semaphore = RawSemaphore::new(PERMITS).expect("few permits");
     let (inside, most) = (Cell::new(0), Cell::new(0));
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         for _ in 0..24 {
             scope.spawn(|| {
                 for _ in 0..30 {
-                    semaphore.acquire();
+                    take(|| semaphore.acquire());
                     inside.set(inside.get() + 1);
                     most.set(most.get().max(inside.get()));
                     work_ns(2_000);
                     inside.set(inside.get() - 1);
-                    semaphore.release().expect("a permit that was taken");
+                    give(|| semaphore.release()).expect("a permit that was taken");
                     work_ns(1_000);
                 }
             });
@@ -256,21 +315,21 @@ fn semaphore(simulation: Simulation) -> Result<(), Failure> {
     })?;
     assert!(most.get() <= PERMITS, "{} at once", most.get());
     assert_eq!(semaphore.available(), PERMITS);
-    Ok(())
+    Ok(finished.now_ns)
 }
 
-fn barrier(simulation: Simulation) -> Result<(), Failure> {
+fn barrier(simulation: Simulation) -> Result<u64, Failure> {
     const THREADS: u32 = 32;
     const ROUNDS: u32 = 20;
     let (barrier, arrived, leaders) = (RawBarrier::new(), Cell::new(0), Cell::new(0));
-    simulation.run(|scope| {
+    let finished = simulation.run(|scope| {
         let (barrier, arrived, leaders) = (&barrier, &arrived, &leaders);
         for index in 0..THREADS {
             scope.spawn(move || {
                 for round in 1..=ROUNDS {
                     work_ns(u64::from(index) * 50);
                     arrived.set(arrived.get() + 1);
-                    let leads = barrier.wait(THREADS);
+                    let leads = take(|| barrier.wait(THREADS));
                     leaders.set(leaders.get() + u32::from(leads));
                     assert!(arrived.get() >= round * THREADS, "one went ahead");
                 }
@@ -278,26 +337,27 @@ fn barrier(simulation: Simulation) -> Result<(), Failure> {
         }
     })?;
     assert_eq!(leaders.get(), ROUNDS);
-    Ok(())
+    Ok(finished.now_ns)
 }
 
 /// Threads wait on words, and are moved from each to the next, in both directions at the same time,
 /// until all are woken.
-fn requeue(simulation: Simulation) -> Result<(), Failure> {
+fn requeue(simulation: Simulation) -> Result<u64, Failure> {
     const WORDS: usize = 8;
     static PLACES: [AtomicU32; 16 * WORDS] = [const { AtomicU32::new(0) }; 16 * WORDS];
     // Each on a line of its own.
     let word = |index: usize| &PLACES[index % WORDS * 16];
     let finished = simulation.run(|scope| {
-        let threads: Vec<_> =
-            (0..40).map(|index| scope.spawn(move || futex::wait(word(index), 0, None))).collect();
+        let threads: Vec<_> = (0..40)
+            .map(|index| scope.spawn(move || take(|| futex::wait(word(index), 0, None))))
+            .collect();
         work_ns(2_000_000);
         let movers: Vec<_> = (0..2 * WORDS)
             .map(|index| {
                 let step = if index < WORDS { 1 } else { WORDS - 1 };
                 scope.spawn(move || {
                     for _ in 0..60 {
-                        futex::requeue(word(index), word(index + step), 0, 3);
+                        give(|| futex::requeue(word(index), word(index + step), 0, 3));
                     }
                 })
             })
@@ -310,5 +370,68 @@ fn requeue(simulation: Simulation) -> Result<(), Failure> {
         let slept = waited.iter().filter(|&&waited| waited == futex::Waited::Woken).count();
         assert_eq!(slept, woken);
     });
-    finished.map(drop)
+    finished.map(|finished| finished.now_ns)
+}
+
+/// Threads that each wait for items on several words, of which others wait for some, too. A wake
+/// is for one item: one that is lost, or taken by a waiter that another word woke, leaves a thread
+/// asleep beside an item.
+fn any_word(simulation: Simulation) -> Result<u64, Failure> {
+    const WORDS: usize = 6;
+    const ITEMS: u32 = 30;
+    const CLOSED: u32 = 1 << 31;
+    static PLACES: [AtomicU32; 16 * WORDS] = [const { AtomicU32::new(0) }; 16 * WORDS];
+    let word = |index: usize| &PLACES[index % WORDS * 16];
+    let taken = Cell::new(0);
+    // Takes an item, if there is one.
+    let take_item = |word: &AtomicU32| {
+        let less = |items: u32| (items & !CLOSED != 0).then(|| items - 1);
+        word.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
+    };
+    let finished = simulation.run(|scope| {
+        let (taken, take_item) = (&taken, &take_item);
+        for index in 0..9 {
+            scope.spawn(move || {
+                let mine = [word(index), word(index + 1), word(index + 3)];
+                let mut first = 0;
+                loop {
+                    // The word first whose wake it got.
+                    let order = (first..mine.len()).chain(0..first);
+                    if order.into_iter().any(|at| take_item(mine[at])) {
+                        taken.set(taken.get() + 1);
+                        work_ns(3_000);
+                        continue;
+                    }
+                    let is_open = |at: &usize| mine[*at].load(Ordering::SeqCst) != CLOSED;
+                    let open: Vec<usize> = (0..mine.len()).filter(is_open).collect();
+                    if open.is_empty() {
+                        break;
+                    }
+                    let empty = |at: &usize| Expected::new(mine[*at], 0u32);
+                    let expected: Vec<Expected<'_>> = open.iter().map(empty).collect();
+                    if let AnyWaited::Woken(at) = take(|| futex::wait_any(&expected, None)) {
+                        first = open[at];
+                    }
+                }
+            });
+        }
+        let makers: Vec<_> = (0..WORDS)
+            .map(|index| {
+                scope.spawn(move || {
+                    for item in 0..ITEMS {
+                        work_ns(u64::from(item % 4) * 5_000);
+                        word(index).fetch_add(1, Ordering::SeqCst);
+                        give(|| futex::wake(word(index), 1));
+                    }
+                })
+            })
+            .collect();
+        makers.into_iter().for_each(|maker| maker.join());
+        for index in 0..WORDS {
+            word(index).fetch_or(CLOSED, Ordering::SeqCst);
+            give(|| futex::wake_all(word(index)));
+        }
+    })?;
+    assert_eq!(taken.get(), WORDS as u32 * ITEMS);
+    Ok(finished.now_ns)
 }

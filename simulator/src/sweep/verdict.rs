@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn verdicts() {
         let small = on("a", &[(1, 1.01), (9, 0.99)]);
-        assert_eq!(verdict(5, &[small.clone()]), Verdict::Indifferent);
+        assert_eq!(verdict(5, std::slice::from_ref(&small)), Verdict::Indifferent);
         let steep = on("b", &[(1, 0.5), (9, 1.01)]);
         assert_eq!(verdict(5, &[small.clone(), steep]), Verdict::DefaultIsGood);
         let up = on("b", &[(1, 0.5), (9, 1.5)]);
