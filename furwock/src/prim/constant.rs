@@ -1,8 +1,7 @@
 //! The constants of the locks and the engine that a simulation may set.
 //!
-//! `adjustable!(TURN_NS, Turn)` is `TURN_NS`. Under `--cfg simulated` it is what the process has set
-//! `Turn` to, if it has: so a sweep finds out what the constant is worth on machines that nobody
-//! here has. The value and its reason stand where the constant is defined, and the list here has
+//! `adjustable!(TURN_NS, Turn)` is `TURN_NS`. Under `--cfg simulated` it is what the process has
+//! set `Turn` to, if it has: so a sweep finds out what the constant is worth on other machines. The value and its reason stand where the constant is defined, and the list here has
 //! only what a sweep needs to know. docs/constants.md has what came of it.
 
 /// A constant's value, which only simulations may change.
@@ -34,7 +33,8 @@ mod table {
     macro_rules! constants {
         ($(
             $(#[doc = $what:literal])+
-            $name:ident: $words:literal, $unit:literal, $least:literal..=$most:literal, $file:literal;
+            $name:ident:
+                $words:literal, $unit:literal, $least:literal..=$most:literal, $file:literal;
         )*) => {
             /// A constant that a simulation may set.
             #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +89,8 @@ mod table {
         AheadAProcessor: "ahead-a-processor", "wakes", 1..=127, "lock/spin.rs";
         /// Pauses between two probes of a spinner.
         ProbePauses: "probe-pauses", "pauses", 0..=100_000, "lock/spin.rs";
-        /// Pauses before the first probe, where sections are short: how long the mutex's waiter steps
-        /// aside.
+        /// Pauses before the first probe, where sections are short: how long the mutex's waiter
+        /// steps aside.
         LongPauses: "long-pauses", "pauses", 0..=1_000_000, "lock/spin.rs";
         /// Contentions that follow one another within that time speak of short sections.
         ShortSections: "short-sections", "ns", 0..=1_000_000, "lock/spin.rs";

@@ -79,7 +79,7 @@ const TOO_MANY_READERS: u64 = 1 << 60;
 pub(super) const POLICY: u64 = 7 << POLICY_AT;
 const POLICY_AT: u32 = 61;
 
-/// A reader that sees none of these is in by one exchange.
+/// A reader that sees none of these, and no hot lock, is in by one exchange.
 const STOPS_READERS: u64 =
     WRITER | SPIN | HANDOFF | UPGRADING | PARKED | WAKES | BIASED | TOO_MANY_READERS;
 
