@@ -73,9 +73,9 @@ pub struct Options {
     #[arg(long)]
     pub trace: bool,
 
-    /// Set furwock's constants to other values, one at a time, and say what that does on each machine
-    #[arg(long, conflicts_with_all = ["validate", "trace", "implementations", "sections", "writes"])]
-    #[arg(conflicts_with_all = ["load", "measured", "accesses"])]
+    /// Set furwock's constants to other values, one at a time, and say what that does
+    #[arg(long, conflicts_with_all = ["validate", "trace", "implementations", "sections"])]
+    #[arg(conflicts_with_all = ["writes", "load", "measured", "accesses"])]
     pub sweep: bool,
 
     /// With --sweep: constants, and the values to try [default: all, and shares of their own]

@@ -1,8 +1,9 @@
 //! The constants of the locks and the engine that a simulation may set.
 //!
 //! `adjustable!(TURN_NS, Turn)` is `TURN_NS`. Under `--cfg simulated` it is what the process has
-//! set `Turn` to, if it has: so a sweep finds out what the constant is worth on other machines. The value and its reason stand where the constant is defined, and the list here has
-//! only what a sweep needs to know. docs/constants.md has what came of it.
+//! set `Turn` to, if it has: so a sweep finds out what the constant is worth on other machines. The
+//! value and its reason stand where the constant is defined, and the list here has only what a
+//! sweep needs to know. docs/constants.md has what came of it.
 
 /// A constant's value, which only simulations may change.
 #[cfg(not(simulated))]

@@ -8,7 +8,6 @@ use machine::{At, Disturbance, isolated_all};
 /// Mutants, by their names in `prim/mutant.rs`, and the scenario that finds them.
 const FOUND: &[(&str, &str)] = &[
     ("ArrivalBeforeQueue", "barrier"),
-    ("ClaimWithoutCompare", "any word"),
     ("BucketUnlockWithoutWake", "condvar"),
     ("GateForgetsSleepers", "barrier"),
     ("HeirsForgotten", "condvar"),

@@ -40,6 +40,8 @@ pub struct Sweep {
     unused: Vec<Constant>,
     swept: Vec<Swept>,
     noise: f64,
+    /// Cells whose rate depends on the seed too much to be judged.
+    unsteady: Vec<String>,
 }
 
 /// Runs a sweep.
@@ -129,8 +131,14 @@ impl Sweep {
                 None => unused.push(constant),
             }
         }
-        let noise = baseline.noise();
-        Sweep { outcomes: before.into_iter().chain(after).collect(), unused, swept, noise }
+        let (noise, unsteady) = (baseline.noise(), baseline.unsteady());
+        Sweep {
+            outcomes: before.into_iter().chain(after).collect(),
+            unused,
+            swept,
+            noise,
+            unsteady,
+        }
     }
 
     pub fn text(&self) -> String {
@@ -141,7 +149,9 @@ impl Sweep {
             some => format!("no cell uses {}\n", some.join(", ")),
         };
         format!(
-            "{swept}{unused}with another seed, a cell's rate differs by {:.1} % from its mean\n",
+            "{swept}{unused}not judged, because the seed decides: {}\n\
+             with another seed, a cell's rate differs by {:.1} % from its mean\n",
+            if self.unsteady.is_empty() { "none".to_owned() } else { self.unsteady.join(", ") },
             (self.noise - 1.0) * 100.0
         )
     }

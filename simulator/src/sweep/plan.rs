@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn values_surround_the_default_and_stay_in_range() {
         assert_eq!(values(&constant("ns", 0, 1000), 100, &[]), [0, 13, 50, 200, 800]);
-        assert_eq!(values(&constant("threads", 1, 32), 4, &[]), [1, 2, 8, 16, 32]);
+        assert_eq!(values(&constant("threads", 1, 32), 4, &[]), [1, 2, 8, 32]);
         assert_eq!(values(&constant("reads", 1, 128), 128, &[]), [16, 64]);
         assert_eq!(values(&constant("log2 waits", 4, 15), 12, &[]), [8, 10, 14, 15]);
         assert_eq!(values(&constant("ns", 0, 1000), 100, &[7, 100, 7]), [7]);

@@ -7,6 +7,8 @@ use crate::tables::distinct;
 
 /// Rates that differ by less, as geometric means over a machine's cells, are taken as equal.
 const SAME: f64 = 0.95;
+/// A cell whose rate differs by more between seeds isn't judged.
+const STEADY: f64 = 1.25;
 
 /// How a value did on one machine against the default, over the cells that use the constant.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,24 @@ impl Baseline<'_> {
         self.0.iter().filter(|each| is_same_cell(each, outcome) && each.failure.is_none()).collect()
     }
 
+    /// Whether the default's own rate is nearly the same with every seed. Otherwise one run with
+    /// another value says nothing.
+    fn is_steady(&self, outcome: &Outcome) -> bool {
+        let rates: Vec<f64> = self.of(outcome).iter().map(|each| each.rate()).collect();
+        let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        most <= least * STEADY
+    }
+
+    /// The cells that are not judged.
+    pub fn unsteady(&self) -> Vec<String> {
+        let name = |outcome: &Outcome| {
+            let case = &outcome.case;
+            format!("{} {} on {}", case.workload, case.label(), case.machine)
+        };
+        distinct(self.0.iter().filter(|outcome| !self.is_steady(outcome)).map(name))
+    }
+
     /// How far the default's own rates lie from their mean, as a geometric mean over cells.
     pub fn noise(&self) -> f64 {
         let spread = |first: &Outcome| {
@@ -94,7 +114,10 @@ pub fn judge(constant: &str, baseline: &Baseline, outcomes: &[Outcome]) -> Vec<O
     let of = |machine: String| {
         let here: Vec<&Outcome> = outcomes
             .iter()
-            .filter(|outcome| outcome.case.machine == machine && value(outcome).is_some())
+            .filter(|outcome| {
+                let is_here = outcome.case.machine == machine && value(outcome).is_some();
+                is_here && baseline.is_steady(outcome)
+            })
             .collect();
         let cells =
             distinct(here.iter().map(|each| (each.case.workload.clone(), each.case.label())));
@@ -214,8 +237,11 @@ mod tests {
         assert_eq!((on.machine.as_str(), on.cells), ("a", 2));
         let standing = &on.values[&7];
         assert!((standing.rate - 1.0).abs() < 1e-9);
-        assert_eq!(standing.worst, (0.5, "mutex 0/0 x 4".to_owned()));
-        assert_eq!(standing.best, (2.0, "mutex 0/0 x 2".to_owned()));
+        let is = |found: &(f64, String), ratio: f64, cell: &str| {
+            assert!((found.0 - ratio).abs() < 1e-9 && found.1 == cell, "{found:?}");
+        };
+        is(&standing.worst, 0.5, "mutex 0/0 x 4");
+        is(&standing.best, 2.0, "mutex 0/0 x 2");
         assert!((standing.wait.unwrap() - 1.0).abs() < 1e-9);
     }
 
@@ -237,6 +263,15 @@ mod tests {
         assert_eq!(verdict(5, &[small, up.clone()]), Verdict::OtherIsGood(9));
         let down = on("c", &[(1, 1.5), (9, 0.5)]);
         assert_eq!(verdict(5, &[up, down]), Verdict::MustBeLearnt);
+    }
+
+    #[test]
+    fn a_cell_that_differs_between_seeds_is_not_judged() {
+        let seeds = [outcome("a", 2, None, 100.0), outcome("a", 2, None, 126.0)];
+        let baseline = Baseline(&seeds);
+        assert_eq!(baseline.unsteady(), ["mutex 0/0 x 2 on a"]);
+        assert!(judge("turn", &baseline, &[outcome("a", 2, Some(7), 9.0)]).is_empty());
+        assert!(Baseline(&seeds[..1]).unsteady().is_empty());
     }
 
     #[test]
