@@ -5,6 +5,7 @@
 //! state module describes its waiters by one [`Bits`] for each kind (`mutex/state.rs`,
 //! `rwlock/state.rs`). Words of 32 bits are widened.
 
+use super::spin::Probing;
 #[cfg(simulated)]
 use crate::prim::constant::Constant;
 
@@ -54,6 +55,8 @@ pub(super) struct Bits {
     /// What a simulation calls that constant.
     #[cfg(simulated)]
     pub(super) spin: Constant,
+    /// How a spinner looks at the lock.
+    pub(super) probing: Probing,
     /// The word after a waiter has said that it waits, before it spins or queues.
     pub(super) announce: fn(u64) -> u64,
     /// The word after a thread took the lock.

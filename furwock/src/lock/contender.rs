@@ -173,7 +173,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Progress> {
         let bits = self.lock.bits();
-        let mut spin = Spin::learnt(self.lock.key(), bits.spin_ns());
+        let mut spin = Spin::learnt(self.lock.key(), &bits.probing, bits.spin_ns());
         loop {
             if !self.may_pass() && bits.is_contested(self.lock.load()) {
                 return None;
@@ -190,11 +190,11 @@ impl<'o, L: Lock> Contender<'o, L> {
                 spin.is_rewarded();
                 return Some(Progress::LookAgain);
             }
-            // No thread sleeps: one that pauses once, for long, needn't say so.
-            let unseen = spin.begins_with_long_pause()
+            // It needn't say so, as long as a release finds no waiter to wake, or one woken.
+            let unseen = spin.is_unseen()
                 && self.role == Role::Newcomer
-                && word & (bits.parked | bits.promised) == 0;
-            if !((unseen || self.may_spin(word)) && spin.pays()) {
+                && (word & bits.parked == 0 || word & bits.wakes != 0);
+            if !(self.may_spin(word) && spin.pays()) {
                 return None;
             }
             if !unseen {

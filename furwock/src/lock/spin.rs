@@ -2,7 +2,6 @@
 //! time; what threads and buckets learn of that, in the room that the engine has for locks.
 
 use crate::lot::{self, Key, Notes};
-use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
@@ -12,7 +11,7 @@ use crate::sys::clock::monotonic_ns;
 const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 
-/// Of a thread's counts: how often it has met contention, and how often in a row it soon did again.
+/// Of a thread's counts: how often it has met contention, and how often it soon did again.
 const SPELLS: usize = 0;
 const SHORT_SPELLS: usize = 1;
 
@@ -27,31 +26,47 @@ const SPINNING: usize = 2;
 /// the lock held; docs/experiments.md has the figures.
 pub(super) const TURN_NS: u64 = 1_300_000;
 
-/// The most wakes that are on their way to a lock at once, and for each processor.
+/// The most wakes that are on their way to a lock at once.
 pub(super) const MOST_AHEAD: u32 = 127;
-const AHEAD_A_PROCESSOR: u32 = 2;
 
-/// Pauses between two probes, about 0.1 us. A probe takes the cache line away from the holder, and
-/// one that comes late costs only its own delay.
-const PAUSES: u32 = 8;
+/// How the spinners of one kind of lock look at it.
+#[derive(Debug)]
+pub(super) struct Probing {
+    /// Pauses between two probes, at first. A probe takes the cache line away from the holder, and
+    /// one that comes late costs its own delay.
+    pub(super) pauses: u32,
+    /// The same, at most.
+    pub(super) most_pauses: u32,
+    /// Pauses for which a spinner without a role doesn't say in the word that it spins. Its bit
+    /// makes the holder's next exchange fail, and spares it a wake only if waiters are queued and
+    /// none has been woken.
+    pub(super) unseen: u32,
+    /// Two contentions within the time of so many looks at the clock are a thread's that does
+    /// little inside and in between: too little to be worth the cache line's way to another
+    /// processor.
+    pub(super) short_looks: u64,
+    /// How long such a thread stands aside before it probes. Threads that take a lock in turn for a
+    /// few instructions do nothing but move its cache line: the longer one leaves the other alone
+    /// with it, the better for both.
+    pub(super) aside_ns: u64,
+}
 
-/// Pauses before the first probe of a thread that meets short sections: some 8 us. Threads that
-/// take a lock in turn for a few instructions do nothing but move its cache line: the longer one
-/// leaves the other alone with it, the better for both.
-const MANY_PAUSES: u32 = 600;
+/// A spinner that has paused so many times pauses one more before each probe: it looks the more
+/// rarely the longer it has waited.
+const PAUSES_FOR_ONE_MORE: u32 = 8;
 
-/// Contentions that follow one another within that time are a thread's that does little between and
-/// inside of them.
-const SHORT_NS: u64 = 800;
+/// What a short interval adds to a thread's count, from which each longer one takes 1, the most it
+/// comes to, and above what sections count as short. (Where they are longer, next to no interval is
+/// short. Where they are short, most intervals are longer, of threads that took the lock several
+/// times before they met.)
+const SHORT_ADDS: u32 = 4;
+const MOST_SHORT: u32 = 8;
 
-/// So many of them in a row show that sections are short.
-const SURE: u32 = 4;
-
-/// One in so many spells is a plain one, so that the next shows how things are now.
+/// One in so many spells is a plain one: the time until the next shows how things are now.
 const PLAIN_SPELLS: u32 = 16;
 
-/// Probes before the clock is looked at.
-const BLIND_PROBES: u32 = 4;
+/// Pauses before the clock is looked at.
+const BLIND_PAUSES: u32 = 32;
 
 /// So many spells in a row that ended in a sleep show that spinning doesn't pay.
 const IN_VAIN: u32 = 2;
@@ -64,22 +79,21 @@ const VAIN: u32 = 0xff;
 const ONE_WAIT: u32 = VAIN + 1;
 
 /// Whether a wait spins, and the bucket's word after it.
-fn after_wait(word: u32) -> (bool, u32) {
+const fn after_wait(word: u32) -> (bool, u32) {
     let vain = word & VAIN;
-    if vain < adjustable!(IN_VAIN, InVain) {
+    if vain < IN_VAIN {
         return (true, word);
     }
-    let late = adjustable!(LATE, SpinTrials);
-    let trial_in = if vain < late { vain + 1 } else { late };
+    let trial_in = if vain < LATE { vain + 1 } else { LATE };
     let is_trial = word / ONE_WAIT >= 1 << trial_in;
     (is_trial, if is_trial { vain } else { word + ONE_WAIT })
 }
 
 /// The bucket's word after a spell that ended with the lock free, or was in vain.
-fn after_spell(word: u32, rewarded: bool) -> u32 {
+const fn after_spell(word: u32, rewarded: bool) -> u32 {
     match (rewarded, word & VAIN) {
         (true, _) => 0,
-        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
+        (false, LATE) => LATE,
         (false, vain) => vain + 1,
     }
 }
@@ -87,50 +101,28 @@ fn after_spell(word: u32, rewarded: bool) -> u32 {
 /// One spell of spinning.
 pub(super) struct Spin {
     key: Key,
-    probes: u32,
-    ends_ns: u64,
+    probing: &'static Probing,
+    /// Pauses so far, without the time spent aside.
+    pauses: u32,
     budget_ns: u64,
-    first_pauses: u32,
+    ends_ns: u64,
+    /// It begins by standing aside.
+    begins_aside: bool,
     /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
     is_paid: bool,
 }
 
 impl Spin {
     /// A plain spell for the lock at `key`, that long at most.
-    pub(super) fn new(key: Key, budget_ns: u64) -> Self {
-        Self {
-            key,
-            probes: 0,
-            ends_ns: 0,
-            budget_ns,
-            first_pauses: adjustable!(PAUSES, ProbePauses),
-            is_paid: false,
-        }
+    pub(super) fn new(key: Key, probing: &'static Probing, budget_ns: u64) -> Self {
+        let (pauses, ends_ns) = (0, 0);
+        Self { key, probing, pauses, budget_ns, ends_ns, begins_aside: false, is_paid: false }
     }
 
-    /// A spell that begins as the thread has learnt: after a plain spell, the time since that one
-    /// began says whether sections are short.
-    pub(super) fn learnt(key: Key, budget_ns: u64) -> Self {
-        let mut spin = Self::new(key, budget_ns);
-        let Some(thread) = lot::own().filter(|_| !cfg!(any(loom, shuttle))) else { return spin };
-        let Notes { times, counts } = &thread.notes;
-        let now = monotonic_ns();
-        let interval = now.saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
-        times[CONTENDED].store(now, Ordering::Relaxed);
-        let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
-        counts[SPELLS].store(spells, Ordering::Relaxed);
-        let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
-        let sure = adjustable!(SURE, SureSpells);
-        let plain_spells = adjustable!(PLAIN_SPELLS, PlainSpells);
-        if short < sure || spells % plain_spells == 1 {
-            let is_short = interval < adjustable!(SHORT_NS, ShortSections);
-            short = if is_short { (short + 1).min(sure) } else { 0 };
-            counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
-        }
-        if short == sure && !spells.is_multiple_of(plain_spells) {
-            spin.first_pauses = adjustable!(MANY_PAUSES, LongPauses);
-        }
-        spin
+    /// A spell that begins as the thread has learnt.
+    pub(super) fn learnt(key: Key, probing: &'static Probing, budget_ns: u64) -> Self {
+        let begins_aside = !cfg!(any(loom, shuttle)) && are_sections_short(probing);
+        Self { begins_aside, ..Self::new(key, probing, budget_ns) }
     }
 
     /// Whether to pause for the lock at all, where spells have been in vain lately. Asked last, by
@@ -142,7 +134,7 @@ impl Spin {
 
     /// The lock was seen free: the pauses, if there were any, have paid.
     pub(super) fn is_rewarded(&self) {
-        if self.probes != 0 {
+        if self.pauses != 0 {
             self.learn(true);
         }
     }
@@ -154,31 +146,83 @@ impl Spin {
         }
     }
 
-    /// Whether the next pause is the long one.
-    pub(super) fn begins_with_long_pause(&self) -> bool {
-        self.probes == 0 && self.first_pauses == adjustable!(MANY_PAUSES, LongPauses)
+    /// Whether it isn't worth a bit in the word yet.
+    pub(super) fn is_unseen(&self) -> bool {
+        let is_aside = self.pauses == 0 && self.begins_aside;
+        is_aside || (self.pauses < self.probing.unseen && !cfg!(any(loom, shuttle)))
     }
 
     /// Pauses before the next probe. False when it is time to sleep.
     pub(super) fn pause(&mut self) -> bool {
-        self.probes += 1;
         if cfg!(any(loom, shuttle)) {
             // One probe more: a model has no time, only order.
-            return self.probes == 1;
+            self.pauses += 1;
+            return self.pauses == 1;
         }
-        let pauses = adjustable!(PAUSES, ProbePauses);
-        for _ in 0..if self.probes == 1 { self.first_pauses } else { pauses } {
+        if self.pauses == 0 && self.begins_aside {
+            stand_aside(self.probing);
+        }
+        let Probing { pauses, most_pauses, .. } = *self.probing;
+        let pauses = (self.pauses / PAUSES_FOR_ONE_MORE).clamp(pauses, most_pauses);
+        for _ in 0..pauses {
             spin_loop();
         }
-        let blind_probes = adjustable!(BLIND_PROBES, BlindProbes);
-        if self.probes == blind_probes {
-            self.ends_ns = monotonic_ns() + self.budget_ns;
+        self.pauses += pauses;
+        if self.pauses < BLIND_PAUSES {
+            return true;
         }
-        let goes_on = self.probes <= blind_probes || monotonic_ns() < self.ends_ns;
+        let now = monotonic_ns();
+        if self.ends_ns == 0 {
+            self.ends_ns = now + self.budget_ns;
+        }
+        let goes_on = now < self.ends_ns;
         if !goes_on {
             self.learn(false);
         }
         goes_on
+    }
+}
+
+/// Whether this thread, which has met contention, lately met it again and again at once. Looks at
+/// the clock in two of `PLAIN_SPELLS`.
+fn are_sections_short(probing: &Probing) -> bool {
+    let Some(thread) = lot::own() else { return false };
+    let Notes { times, counts } = &thread.notes;
+    let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
+    counts[SPELLS].store(spells, Ordering::Relaxed);
+    let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
+    match spells % PLAIN_SPELLS {
+        0 => {
+            times[CONTENDED].store(monotonic_ns(), Ordering::Relaxed);
+            return false;
+        }
+        1 => {
+            let looks = [(); 3].map(|()| monotonic_ns());
+            let interval = looks[0].saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
+            let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
+            short = after_interval(short, interval < probing.short_looks * look);
+            counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
+        }
+        _ => {}
+    }
+    short > SHORT_ADDS
+}
+
+/// The count of short intervals after another.
+const fn after_interval(short: u32, is_short: bool) -> u32 {
+    match is_short {
+        true if short + SHORT_ADDS > MOST_SHORT => MOST_SHORT,
+        true => short + SHORT_ADDS,
+        false => short.saturating_sub(1),
+    }
+}
+
+fn stand_aside(probing: &Probing) {
+    let until = monotonic_ns() + probing.aside_ns;
+    while monotonic_ns() < until {
+        for _ in 0..probing.most_pauses {
+            spin_loop();
+        }
     }
 }
 
@@ -250,8 +294,7 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
     if lot::are_there_ranks() || lot::is_single() {
         return 1;
     }
-    let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);
-    let most = (each * lot::processors() as u32).min(adjustable!(MOST_AHEAD, MostAhead));
+    let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
     (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 
@@ -277,6 +320,19 @@ mod tests {
             spins
         };
         (0..waits).filter(spins).count() as u32
+    }
+
+    #[test]
+    fn two_short_intervals_count_for_a_while_and_one_does_not() {
+        let once = after_interval(0, true);
+        assert!(once <= SHORT_ADDS);
+        let mut short = after_interval(after_interval(once, false), true);
+        assert!(short > SHORT_ADDS);
+        for _ in 0..MOST_SHORT {
+            short = after_interval(short, false);
+        }
+        assert_eq!(short, 0);
+        assert_eq!(after_interval(after_interval(once, true), true), MOST_SHORT);
     }
 
     #[test]

@@ -36,6 +36,7 @@
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
 use crate::lock::bits::{self, Bits};
+use crate::lock::spin::Probing;
 use crate::prim::mutant::{self, Mutant};
 
 pub(super) const OWNER: u32 = bits::OWNER as u32;
@@ -68,6 +69,7 @@ pub(super) static BITS: Bits = Bits {
     spin_ns: 25_000,
     #[cfg(simulated)]
     spin: crate::prim::constant::Constant::MutexSpin,
+    probing: Probing { pauses: 1, most_pauses: 32, unseen: 256, short_looks: 8, aside_ns: 12_500 },
     announce: |word| word,
     take: |word, tid| word | tid as u64,
     seize: |word, tid| Some((word & !bits::OWNER) | tid as u64),

@@ -4,7 +4,7 @@
 use super::RawRwLock;
 use super::slots;
 use super::state::{
-    Kind, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
+    Kind, PROBING, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
     may_park_reader, policy, read, stops_reader,
 };
 use super::wanted::Wanted;
@@ -50,7 +50,7 @@ impl<'o> Reader<'o> {
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
         let key = self.lock.key();
-        let mut spin = Spin::new(key, adjustable!(SPIN_NS, RwlockSpin));
+        let mut spin = Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin));
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
@@ -67,7 +67,7 @@ impl<'o> Reader<'o> {
             }
             match self.wait(word, stop) {
                 Progress::LookAgain | Progress::IntervalOver => {
-                    spin = Spin::new(key, adjustable!(SPIN_NS, RwlockSpin));
+                    spin = Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin));
                 }
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the

@@ -54,6 +54,7 @@
 //! on its way to settle (ORDERING.md, W-1).
 
 use crate::lock::bits::Bits;
+use crate::lock::spin::Probing;
 use crate::prim::adjustable;
 
 pub(super) use crate::lock::bits::{HANDOFF, OWNER, SPIN, owner};
@@ -235,6 +236,7 @@ const WRITES: Bits = Bits {
     spin_ns: SPIN_NS,
     #[cfg(simulated)]
     spin: crate::prim::constant::Constant::RwlockSpin,
+    probing: PROBING,
     announce: revoked,
     take: |word, tid| taken(word, Kind::Writer, tid),
     seize: |word, tid| seized(word, Kind::Writer, tid),
@@ -274,6 +276,11 @@ const READS: Bits = Bits {
     seize: |word, _| seized_by_reader(word),
     ..WRITES
 };
+
+/// Readers leave the word to a spinning writer for a few probes, and write into it as they come:
+/// looking more often was worth nothing.
+pub(super) const PROBING: Probing =
+    Probing { pauses: 8, most_pauses: 8, unseen: 0, short_looks: 40, aside_ns: 12_500 };
 
 /// A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and that
 /// needs the processor.
