@@ -173,7 +173,9 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Progress> {
         let bits = self.lock.bits();
-        let mut spin = Spin::learnt(self.lock.key(), &bits.probing, bits.spin_ns());
+        // (What comes after a sleep says nothing of sections.)
+        let begins = if self.status.sleeps == 0 { Spin::learnt } else { Spin::new };
+        let mut spin = begins(self.lock.key(), &bits.probing, bits.spin_ns());
         loop {
             if !self.may_pass() && bits.is_contested(self.lock.load()) {
                 return None;

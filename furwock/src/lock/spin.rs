@@ -2,6 +2,7 @@
 //! time; what threads and buckets learn of that, in the room that the engine has for locks.
 
 use crate::lot::{self, Key, Notes};
+use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
@@ -26,8 +27,9 @@ const SPINNING: usize = 2;
 /// the lock held; docs/experiments.md has the figures.
 pub(super) const TURN_NS: u64 = 1_300_000;
 
-/// The most wakes that are on their way to a lock at once.
+/// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
+const AHEAD_A_PROCESSOR: u32 = 2;
 
 /// How the spinners of one kind of lock look at it.
 #[derive(Debug)]
@@ -79,21 +81,22 @@ const VAIN: u32 = 0xff;
 const ONE_WAIT: u32 = VAIN + 1;
 
 /// Whether a wait spins, and the bucket's word after it.
-const fn after_wait(word: u32) -> (bool, u32) {
+fn after_wait(word: u32) -> (bool, u32) {
     let vain = word & VAIN;
-    if vain < IN_VAIN {
+    if vain < adjustable!(IN_VAIN, InVain) {
         return (true, word);
     }
-    let trial_in = if vain < LATE { vain + 1 } else { LATE };
+    let late = adjustable!(LATE, SpinTrials);
+    let trial_in = if vain < late { vain + 1 } else { late };
     let is_trial = word / ONE_WAIT >= 1 << trial_in;
     (is_trial, if is_trial { vain } else { word + ONE_WAIT })
 }
 
 /// The bucket's word after a spell that ended with the lock free, or was in vain.
-const fn after_spell(word: u32, rewarded: bool) -> u32 {
+fn after_spell(word: u32, rewarded: bool) -> u32 {
     match (rewarded, word & VAIN) {
         (true, _) => 0,
-        (false, LATE) => LATE,
+        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
         (false, vain) => vain + 1,
     }
 }
@@ -146,10 +149,15 @@ impl Spin {
         }
     }
 
+    /// Whether the next pause is the long one, aside.
+    pub(super) fn is_to_stand_aside(&self) -> bool {
+        self.pauses == 0 && self.begins_aside
+    }
+
     /// Whether it isn't worth a bit in the word yet.
     pub(super) fn is_unseen(&self) -> bool {
-        let is_aside = self.pauses == 0 && self.begins_aside;
-        is_aside || (self.pauses < self.probing.unseen && !cfg!(any(loom, shuttle)))
+        let unseen = adjustable!(self.probing.unseen, UnseenPauses);
+        self.is_to_stand_aside() || (self.pauses < unseen && !cfg!(any(loom, shuttle)))
     }
 
     /// Pauses before the next probe. False when it is time to sleep.
@@ -159,16 +167,17 @@ impl Spin {
             self.pauses += 1;
             return self.pauses == 1;
         }
-        if self.pauses == 0 && self.begins_aside {
+        if self.is_to_stand_aside() {
             stand_aside(self.probing);
         }
-        let Probing { pauses, most_pauses, .. } = *self.probing;
-        let pauses = (self.pauses / PAUSES_FOR_ONE_MORE).clamp(pauses, most_pauses);
+        let least = adjustable!(self.probing.pauses, ProbePauses);
+        let most = adjustable!(self.probing.most_pauses, MostProbePauses).max(least);
+        let pauses = (self.pauses / PAUSES_FOR_ONE_MORE).clamp(least, most);
         for _ in 0..pauses {
             spin_loop();
         }
         self.pauses += pauses;
-        if self.pauses < BLIND_PAUSES {
+        if self.pauses < adjustable!(BLIND_PAUSES, BlindPauses) {
             return true;
         }
         let now = monotonic_ns();
@@ -191,7 +200,7 @@ fn are_sections_short(probing: &Probing) -> bool {
     let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
     counts[SPELLS].store(spells, Ordering::Relaxed);
     let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
-    match spells % PLAIN_SPELLS {
+    match spells % adjustable!(PLAIN_SPELLS, PlainSpells) {
         0 => {
             times[CONTENDED].store(monotonic_ns(), Ordering::Relaxed);
             return false;
@@ -200,7 +209,10 @@ fn are_sections_short(probing: &Probing) -> bool {
             let looks = [(); 3].map(|()| monotonic_ns());
             let interval = looks[0].saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
             let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
-            short = after_interval(short, interval < probing.short_looks * look);
+            short = after_interval(
+                short,
+                interval < adjustable!(probing.short_looks, ShortLooks) * look,
+            );
             counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
         }
         _ => {}
@@ -218,7 +230,7 @@ const fn after_interval(short: u32, is_short: bool) -> u32 {
 }
 
 fn stand_aside(probing: &Probing) {
-    let until = monotonic_ns() + probing.aside_ns;
+    let until = monotonic_ns() + adjustable!(probing.aside_ns, Aside);
     while monotonic_ns() < until {
         for _ in 0..probing.most_pauses {
             spin_loop();
@@ -294,7 +306,8 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
     if lot::are_there_ranks() || lot::is_single() {
         return 1;
     }
-    let most = (2 * lot::processors() as u32).min(MOST_AHEAD);
+    let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);
+    let most = (each * lot::processors() as u32).min(adjustable!(MOST_AHEAD, MostAhead));
     (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 

@@ -88,19 +88,21 @@ mod table {
         MostAhead: "most-ahead", "wakes", 1..=127, "lock/spin.rs";
         /// The most wakes under way to a lock at once, for each processor.
         AheadAProcessor: "ahead-a-processor", "wakes", 1..=127, "lock/spin.rs";
-        /// Pauses between two probes of a spinner.
-        ProbePauses: "probe-pauses", "pauses", 0..=100_000, "lock/spin.rs";
-        /// Pauses before the first probe, where sections are short: how long the mutex's waiter
-        /// steps aside.
-        LongPauses: "long-pauses", "pauses", 0..=1_000_000, "lock/spin.rs";
-        /// Contentions that follow one another within that time speak of short sections.
-        ShortSections: "short-sections", "ns", 0..=1_000_000, "lock/spin.rs";
-        /// So many contentions in a row show that sections are short.
-        SureSpells: "sure-spells", "spells", 1..=10_000, "lock/spin.rs";
+        /// Pauses between two probes of a spinner, at first.
+        ProbePauses: "probe-pauses", "pauses", 1..=100_000, "lock/spin.rs";
+        /// Pauses between two probes of a spinner, at most.
+        MostProbePauses: "most-probe-pauses", "pauses", 1..=100_000, "lock/spin.rs";
+        /// Pauses for which a spinner doesn't say in the word that it spins.
+        UnseenPauses: "unseen-pauses", "pauses", 0..=1_000_000, "lock/spin.rs";
+        /// Contentions that follow one another within that many looks at the clock speak of short
+        /// sections.
+        ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/spin.rs";
+        /// How long a thread stands aside where sections are short.
+        Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
         /// One in so many spells begins with a short pause, to see how things are.
         PlainSpells: "plain-spells", "spells", 2..=1_000_000, "lock/spin.rs";
-        /// Probes before the clock is looked at.
-        BlindProbes: "blind-probes", "probes", 1..=10_000, "lock/spin.rs";
+        /// Pauses before the clock is looked at.
+        BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.
         InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
