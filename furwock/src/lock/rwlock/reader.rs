@@ -5,7 +5,7 @@ use super::RawRwLock;
 use super::slots;
 use super::state::{
     Kind, PROBING, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
-    may_park_reader, policy, read, stops_reader,
+    may_park_reader, policy, read, read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
 use crate::lock::contender::{Contender, Decision, Progress};
@@ -50,24 +50,30 @@ impl<'o> Reader<'o> {
     /// Enters, or times out.
     pub(super) fn enter(mut self) -> Option<Status> {
         let key = self.lock.key();
-        let mut spin = Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin));
+        let mut spin: Option<Spin> = None;
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
             let Some(stop) = self.stop(word) else {
+                if self.stands_aside(word, &mut spin) {
+                    continue;
+                }
                 if self.count_in(word) {
-                    spin.is_rewarded();
+                    if let Some(spin) = spin {
+                        spin.is_rewarded();
+                    }
                     return Some(self.contender.status);
                 }
                 continue;
             };
-            if self.may_spin(word, stop, &mut spin) && spin.pause() {
+            let spell = spin.get_or_insert_with(|| learnt_spell(key));
+            if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
                 continue;
             }
             match self.wait(word, stop) {
                 Progress::LookAgain | Progress::IntervalOver => {
-                    spin = Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin));
+                    spin = Some(plain_spell(key));
                 }
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
@@ -109,6 +115,16 @@ impl<'o> Reader<'o> {
             Stop::Sleepers if self.options.steal && !turn_is_over() => None,
             stop => Some(stop),
         }
+    }
+
+    /// Pauses once, for long, if this thread was kept from a lock that is open by another that took
+    /// it at that moment, and both do little inside and outside of it (`Spin::learnt`).
+    fn stands_aside(&self, word: u64, spin: &mut Option<Spin>) -> bool {
+        if spin.is_some() || read_at_once(word).is_none() || !self.options.spin {
+            return false;
+        }
+        let spell = spin.get_or_insert_with(|| learnt_spell(self.lock.key()));
+        spell.is_to_stand_aside() && spell.pause()
     }
 
     /// Enters a lock that was seen open.
@@ -188,4 +204,13 @@ impl<'o> Reader<'o> {
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
     has_run_for(adjustable!(READ_TURN_NS, ReadTurn))
+}
+
+/// A spell of spinning that begins as the thread has learnt.
+fn learnt_spell(key: lot::Key) -> Spin {
+    Spin::learnt(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
+}
+
+fn plain_spell(key: lot::Key) -> Spin {
+    Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
 }
