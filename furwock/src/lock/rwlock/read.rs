@@ -6,9 +6,9 @@ use super::settle::settle_at;
 use super::slots::{self, Published};
 use super::state::{
     Cause, ONE_READER, UPGRADING, is_biased, is_to_be_settled_by_reader, may_be_published,
-    read_at_once,
+    read_at_once, read_past_sleepers,
 };
-use crate::lock::options::{Options, Status};
+use crate::lock::options::{How, Options, Status};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
 
@@ -108,9 +108,19 @@ impl RawRwLock {
         false
     }
 
+    /// Enters a free lock past sleepers, as `Reader` does, and at a fraction of its cost. Acquire on
+    /// success.
+    fn read_past_sleepers(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        read_past_sleepers(word).is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+    }
+
     /// `lock_shared_with` for a caller that has just tried in vain.
     #[cold]
     pub(crate) fn read_slow(&self, options: &Options) -> Option<Status> {
+        if options.steal && self.read_past_sleepers() {
+            return Some(Status::new(How::Stolen));
+        }
         Reader::new(self, options).enter()
     }
 }

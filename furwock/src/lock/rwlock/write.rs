@@ -6,7 +6,7 @@ use super::slots;
 use super::state::{
     self, Cause, Kind, ONE_READER, PARKED, Policy, REVOKED, UPGRADING, WRITER, free, is_available,
     is_written, may_be_published, only_writer, owner, taken, upgradable_left, written,
-    written_at_once,
+    written_at_once, written_past_sleepers,
 };
 use super::wanted::Wanted;
 use crate::lock::contender::Contender;
@@ -74,6 +74,9 @@ impl RawRwLock {
     /// `lock_exclusive_with` for a caller that has just tried in vain.
     #[cold]
     pub(crate) fn write_slow(&self, options: &Options) -> Option<Status> {
+        if options.steal && self.write_past_sleepers() {
+            return Some(Status::new(How::Stolen));
+        }
         let status = self.contend(Kind::Writer, options)?;
         if self.is_locked_exclusive() {
             return Some(status);
@@ -83,6 +86,14 @@ impl RawRwLock {
             self.unlock_upgradable();
         }
         waited.map(|waited| status.and_then(waited))
+    }
+
+    /// Enters a free lock as the writer, past sleepers, as `Contender` does, and at a fraction of its
+    /// cost. Acquire on success.
+    fn write_past_sleepers(&self) -> bool {
+        let word = self.word.load(Ordering::Relaxed);
+        written_past_sleepers(word, lot::tid())
+            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
     }
 
     /// Turns the owner, which calls and is no writer yet, into the writer once all readers have
