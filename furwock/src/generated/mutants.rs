@@ -56,6 +56,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
         &[on::<RwLocks>, on::<Mutexes>, on::<Condvars>, on::<Semaphores>, on::<Barriers>],
     ),
     (Mutant::GrantedWriterDrainsNothing, &[on::<RwLocks>]),
+    (Mutant::SlotsPassedBy, &[on::<RwLocks>]),
     (Mutant::FirstBiasUnlocked, &[on::<RwLocks>]),
     (Mutant::ParentsWriterStays, &[on::<RwLocks>]),
     (Mutant::UpgraderForgotten, &[on::<RwLocks>]),

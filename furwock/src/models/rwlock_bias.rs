@@ -173,6 +173,11 @@ fn rejects_a_sleep_for_a_slot_without_a_fence() {
 }
 
 #[test]
+fn rejects_a_writer_that_passes_slots_by_as_it_passes_sleepers() {
+    rejects(Mutant::SlotsPassedBy, 3, reader_and_writer);
+}
+
+#[test]
 fn rejects_a_writer_that_does_not_look_at_the_slots() {
     rejects(Mutant::GrantedWriterDrainsNothing, 3, reader_and_writer);
 }

@@ -108,6 +108,8 @@ mutants! {
     DrainWithoutFence,
     /// (W-3) a writer that was given the lock doesn't look at the slots.
     GrantedWriterDrainsNothing,
+    /// (W-3) a writer that passes sleepers at once passes readers in slots, too.
+    SlotsPassedBy,
     /// (W-5) a lock's first bias clears slots without the bucket's lock.
     FirstBiasUnlocked,
     /// (W-3) a child waits for a writer that only its parent has, and that waits for readers there.

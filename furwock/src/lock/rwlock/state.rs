@@ -298,20 +298,23 @@ pub(super) fn read_at_once(word: u64) -> Option<u64> {
     if word & (STOPS_READERS | hot()) == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
-/// The word after a reader entered a free lock past sleepers; `None` if there is more to it.
+/// The word after a reader entered a free lock past sleepers; `None` if there are none, or there is
+/// more to it.
 #[inline]
 pub(super) const fn read_past_sleepers(word: u64) -> Option<u64> {
     let stops = (STOPS_READERS & !(PARKED | WAKES)) | OWNER | READERS;
     let waits = matches!(policy(word), Policy::PreferWriters);
-    if word & stops == 0 && !waits { Some(word + ONE_READER) } else { None }
+    let passes = word & (PARKED | WAKES) != 0 && word & stops == 0 && !waits;
+    if passes { Some(word + ONE_READER) } else { None }
 }
 
-/// The word after `tid` entered a free lock as the writer, past sleepers; `None` if there is more
-/// to it.
+/// The word after `tid` entered a free lock as the writer, past sleepers; `None` if there are none,
+/// or there is more to it.
 #[inline]
 pub(super) fn written_past_sleepers(word: u64, tid: u32) -> Option<u64> {
-    let may = is_available(word, Kind::Writer) && !may_be_published(word);
-    may.then(|| taken(word, Kind::Writer, tid))
+    let available = is_available(word, Kind::Writer) && !may_be_published(word);
+    let passes = word & (PARKED | WAKES) != 0 && available;
+    passes.then(|| taken(word, Kind::Writer, tid))
 }
 
 /// The word after `tid` entered as the writer of a lock that no other thread is using; `None` if

@@ -92,8 +92,12 @@ impl RawRwLock {
     /// cost. Acquire on success.
     fn write_past_sleepers(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
-        written_past_sleepers(word, lot::tid())
-            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+        let new = if mutant::active(Mutant::SlotsPassedBy) && is_available(word, Kind::Writer) {
+            Some(taken(word, Kind::Writer, lot::tid()))
+        } else {
+            written_past_sleepers(word, lot::tid())
+        };
+        new.is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
     }
 
     /// Turns the owner, which calls and is no writer yet, into the writer once all readers have

@@ -135,6 +135,19 @@ fn a_reader_that_enters_at_once_was_stopped_by_nothing() {
 }
 
 #[test]
+fn a_reader_that_passes_sleepers_enters_as_the_slow_path_would_have_it() {
+    for word in words() {
+        let Some(new) = read_past_sleepers(word) else { continue };
+        assert_eq!(stops_reader(word, false), None, "{word:#x}");
+        assert_eq!(read_at_once(word), None, "{word:#x}: it is the fast path's");
+        let waits = word & PARKED != 0;
+        assert!(new == read(word, true) || !waits, "{word:#x}");
+        assert_eq!(new, word + ONE_READER);
+        assert_eq!(word & (OWNER | READERS | WRITER | UPGRADING | BIASED), 0);
+    }
+}
+
+#[test]
 fn a_reader_enters_beside_no_writer_and_is_counted_once() {
     for word in valid() {
         for forced in [false, true] {
@@ -543,5 +556,16 @@ fn a_writer_enters_at_once_only_a_lock_that_no_thread_uses() {
         assert_eq!(new, taken(word, Kind::Writer, 77));
         assert_eq!(written(new), word & (POLICY | WAS_BIASED));
         assert_eq!(new == only_writer(77), word & (POLICY | WAS_BIASED) == 0);
+    }
+}
+
+#[test]
+fn a_writer_that_passes_sleepers_enters_a_free_lock_without_slots() {
+    for word in valid() {
+        let Some(new) = written_past_sleepers(word, 77) else { continue };
+        assert!(is_available(word, Kind::Writer) && word & BIAS == 0);
+        assert_eq!(written_at_once(word, 77), None, "{word:#x}: it is the fast path's");
+        assert_eq!(new, WRITES.taken(word, Role::Newcomer, 77), "{word:#x}");
+        assert!(is_written(new));
     }
 }
