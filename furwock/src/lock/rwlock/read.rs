@@ -112,7 +112,8 @@ impl RawRwLock {
     /// success.
     fn read_past_sleepers(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
-        read_past_sleepers(word).is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
+        read_past_sleepers(word)
+            .is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
     }
 
     /// `lock_shared_with` for a caller that has just tried in vain.
