@@ -15,7 +15,7 @@ use furwock::lock::RawMutex;
 use furwock::{Deadline, futex};
 use machine::atomic::AtomicU32;
 use machine::{At, Disturbance, Failure, Machine, Simulation, isolated, virtual_ns, work_ns};
-use scenarios::{ALL, Room, contend, rwlock};
+use scenarios::{ALL, Room, come_and_go, contend, rwlock};
 use std::time::Duration;
 
 const MACHINES: [&str; 4] = ["xeon-kvm-2", "sixteen", "opteron-8x8", "epyc-2x64"];
@@ -62,6 +62,19 @@ fn a_rwlock_excludes_writers() {
         for (readers, writers) in [(2, 1), (12, 4), (60, 4), (0, 16)] {
             alone(|| rwlock(simulation(name, 1), readers, writers).map(drop));
         }
+    }
+}
+
+/// They would otherwise do little but move its line.
+#[test]
+fn threads_that_only_come_and_go_leave_a_rwlock_to_one_of_them() {
+    for name in ["epyc-kvm-2", "xeon-kvm-2", "sixteen"] {
+        alone(|| {
+            let finished = come_and_go(simulation(name, 1), 4_000)?;
+            let transfers = finished.total.transfers();
+            assert!(transfers < 8_000 / 4, "{name}: {transfers} transfers in 8,000 operations");
+            Ok(())
+        });
     }
 }
 

@@ -194,6 +194,31 @@ pub fn rwlock(simulation: Simulation, readers: u64, writers: u64) -> Result<u64,
     Ok(finished.now_ns)
 }
 
+/// Two threads that read nothing and, one time in ten, write nothing.
+pub fn come_and_go(simulation: Simulation, rounds: u64) -> Result<Finished<()>, Failure> {
+    let room = Room::default();
+    let finished = simulation.run(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for round in 0..rounds {
+                    if round % 10 == 0 {
+                        RWLOCK.lock_exclusive();
+                        room.write(0);
+                        RWLOCK.unlock_exclusive();
+                    } else {
+                        RWLOCK.lock_shared();
+                        room.read(0);
+                        RWLOCK.unlock_shared();
+                    }
+                    work_ns(5);
+                }
+            });
+        }
+    })?;
+    assert_eq!(room.entered.get(), rounds / 10 * 2);
+    Ok(finished)
+}
+
 fn upgrades(simulation: Simulation) -> Result<u64, Failure> {
     let room = Room::default();
     let finished = simulation.run(|scope| {

@@ -108,8 +108,8 @@ impl RawRwLock {
         false
     }
 
-    /// Enters a free lock past sleepers, as `Reader` does, and at a fraction of its cost. Acquire on
-    /// success.
+    /// Enters a free lock past sleepers, as `Reader` does, at a fraction of its cost (W-1). Acquire
+    /// on success.
     fn read_past_sleepers(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         read_past_sleepers(word)

@@ -39,6 +39,8 @@
 //! | free, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0, less mine | a writer | Acquire |
 //! | free, BIASED or REVOKED | owner = me, UPGRADING, BIASED to REVOKED, less mine | a writer, that then drains the slots | Acquire |
 //! | owner = me, UPGRADING, REVOKED | -REVOKED | the owner, which has seen the slots empty | Relaxed |
+//! | free, PARKED or wakes, no SPIN, HANDOFF, BIASED | readers + 1 | a reader past sleepers, at once | Acquire |
+//! | free, PARKED or wakes, neither BIASED nor REVOKED | owner = me, WRITER, heat = 0 | a writer past sleepers, at once | Acquire |
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
 //! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
