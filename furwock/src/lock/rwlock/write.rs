@@ -88,8 +88,8 @@ impl RawRwLock {
         waited.map(|waited| status.and_then(waited))
     }
 
-    /// Enters a free lock past sleepers as the writer, as `Contender` does, at a fraction of its cost
-    /// (W-1). Acquire on success.
+    /// Enters a free lock past sleepers as the writer, as `Contender` does, at a fraction of its
+    /// cost (W-1). Acquire on success.
     fn write_past_sleepers(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let new = if mutant::active(Mutant::SlotsPassedBy) && is_available(word, Kind::Writer) {
