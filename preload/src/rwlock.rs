@@ -9,8 +9,8 @@ use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_fast, unlock_counted_quietly, unlock_exclusive_quietly,
-    unlock_published, unlock_shared_of_any, write_fast_as,
+    forget_readers, is_full, read_fast, read_slow, unlock_counted_quietly,
+    unlock_exclusive_quietly, unlock_published, unlock_shared_of_any, write_fast_as,
 };
 use furwock::unstable::signals::closed;
 use furwock::unstable::{known_thread_id, reads};
@@ -316,7 +316,12 @@ impl RwLock {
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
         let options = until(deadline).recursive(recursive);
         let entered = closed(|| {
-            let entered = self.raw.lock_shared_with(&options).is_some();
+            // Calls without a deadline have tried `read_fast`.
+            let status = match deadline {
+                None => read_slow(&self.raw, &options),
+                Some(_) => self.raw.lock_shared_with(&options),
+            };
+            let entered = status.is_some();
             if entered {
                 reads::began();
             }

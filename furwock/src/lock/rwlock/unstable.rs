@@ -8,6 +8,7 @@ use super::state::{
     self, Cause, ONE_READER, is_to_be_settled, is_to_be_settled_by_reader, is_written,
     may_be_published, readers, written,
 };
+use crate::lock::options::{Options, Status};
 use crate::prim::atomic::Ordering;
 
 /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
@@ -15,6 +16,13 @@ use crate::prim::atomic::Ordering;
 #[inline(always)]
 pub fn read_fast(lock: &RawRwLock) -> bool {
     lock.read_fast()
+}
+
+/// Enters as a reader as `options` has it, for a caller whose `read_fast` has just failed: without
+/// another such try, so that a thread that meets others all the time notices. `None` at the
+/// deadline. Acquire.
+pub fn read_slow(lock: &RawRwLock, options: &Options) -> Option<Status> {
+    lock.read_slow(options)
 }
 
 /// Enters as the writer if no other thread is using the lock; `tid` is the caller's thread id.
