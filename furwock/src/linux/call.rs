@@ -1,6 +1,6 @@
 //! System calls by number: futex(2), futex_waitv(2), and the three that Linux 6.7 added.
 
-use super::operation::{Face, Operation};
+use super::operation::{AtOnce, Face, Operation};
 use super::user_memory;
 use super::waitv::Call;
 use crate::lot::Signals;
@@ -32,23 +32,34 @@ fn is_plain(flags: u32) -> bool {
 /// As for the system call.
 #[inline]
 pub unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
-    let [a, b, c, d, ..] = arguments;
+    let [a, b, c, d, e, f] = arguments;
     if number == libc::SYS_futex {
         let (word, timeout) = (with_exposed_provenance_mut(a), with_exposed_provenance(d));
-        let done = Operation::at_once(word, b as i32, c as u32, timeout, Face::SystemCall);
-        if done.is_some() {
-            return done;
+        match Operation::at_once(word, b as i32, c as u32, timeout, Face::SystemCall) {
+            AtOnce::Done(result) => return Some(result),
+            AtOnce::InKernel => return None,
+            AtOnce::Not => {}
         }
     }
     // SAFETY: by this function's contract.
-    unsafe { syscall_slow(number, arguments) }
+    unsafe { syscall_slow(number, a, b, c, d, e, f) }
 }
 
+/// (The arguments one by one, so that the caller needn't put them into memory first.)
+///
 /// # Safety
 /// As for the system call.
 #[inline(never)]
-unsafe fn syscall_slow(number: libc::c_long, arguments: [usize; 6]) -> Option<Result<usize, i32>> {
-    let [a, b, c, d, e, f] = arguments;
+unsafe fn syscall_slow(
+    number: libc::c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> Option<Result<usize, i32>> {
+    let arguments = [a, b, c, d, e, f];
     let operation = match number {
         libc::SYS_futex => {
             if b as i32 & libc::FUTEX_PRIVATE_FLAG == 0 {

@@ -21,6 +21,7 @@
 //!   that signal, or a program that replaces the handler, crashes where the kernel returns
 //!   `EFAULT`.
 
+mod aside;
 mod call;
 mod inheriting;
 mod new_flags;

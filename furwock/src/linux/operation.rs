@@ -1,5 +1,6 @@
 //! One operation of futex(2).
 
+use super::aside;
 use super::user_memory::{self, Fault};
 use crate::futex::{
     Requeued, WakeOp, compare_requeue_at, is_waited_at, requeue_at, wait_at, wake_at, wake_op_at,
@@ -86,6 +87,15 @@ impl From<Fault> for Refused {
     }
 }
 
+/// What came of an operation that may be done without taking a lock.
+pub(super) enum AtOnce {
+    Done(Result<usize, i32>),
+    /// Nothing is to be done here; the kernel is to see the call as it is.
+    InKernel,
+    /// It takes more.
+    Not,
+}
+
 impl Operation {
     /// # Safety
     /// As for [`futex`].
@@ -93,9 +103,11 @@ impl Operation {
     pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
         let Self { uaddr, op, val, timeout_or_val2: timeout, .. } = self;
         match Self::at_once(uaddr, op, val, timeout, face) {
-            Some(result) => result,
+            AtOnce::Done(result) => result,
             // SAFETY: by this function's contract.
-            None => unsafe { self.run_closed(face) },
+            AtOnce::InKernel => unsafe { self.run_in_kernel() },
+            // SAFETY: by this function's contract.
+            AtOnce::Not => unsafe { self.run_closed(face) },
         }
     }
 
@@ -108,7 +120,7 @@ impl Operation {
         val: u32,
         timeout: *const libc::timespec,
         face: Face,
-    ) -> Option<Result<usize, i32>> {
+    ) -> AtOnce {
         const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
         match op {
@@ -116,15 +128,18 @@ impl Operation {
                 && timeout.is_null()
                 && user_memory::load(uaddr).is_ok_and(|held| held != val) =>
             {
-                Some(Err(libc::EAGAIN))
+                if face == Face::SystemCall {
+                    aside::refused_at(uaddr);
+                }
+                AtOnce::Done(Err(libc::EAGAIN))
             }
-            WAKE if user_memory::is_word(uaddr)
-                && lot::is_empty(Key::word(uaddr.addr()))
-                && !goes_on(face) =>
-            {
-                Some(Ok(0))
+            WAKE if user_memory::is_word(uaddr) && lot::is_empty(Key::word(uaddr.addr())) => {
+                if face == Face::SystemCall {
+                    aside::wakes_at(uaddr);
+                }
+                if goes_on(face) { AtOnce::InKernel } else { AtOnce::Done(Ok(0)) }
             }
-            _ => None,
+            _ => AtOnce::Not,
         }
     }
 
@@ -286,6 +301,9 @@ impl Operation {
     fn wake(self, bitset: u32, face: Face) -> Result<usize, Refused> {
         if bitset == 0 {
             return Err(Refused::Malformed);
+        }
+        if face == Face::SystemCall {
+            aside::wakes_at(self.uaddr);
         }
         let count = self.count();
         if WAITING_IN_KERNEL.load(Ordering::Relaxed) as u32 != 0 {

@@ -52,6 +52,9 @@ pub(crate) struct Slot {
     /// The preload's note about the call that the thread is in.
     #[cfg_attr(any(loom, shuttle), allow(dead_code))]
     pub(crate) noted: Cell<usize>,
+    /// Which word refused the thread's last futex(2) wait, and what it has learnt there.
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) refused: Cell<u64>,
 }
 
 const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
@@ -110,6 +113,7 @@ pub(crate) fn slot<'thread>() -> &'thread Slot {
                 #[cfg(not(any(loom, shuttle)))]
                 signals: Cell::new(PutOff::NONE),
                 noted: Cell::new(0),
+                refused: Cell::new(0),
             }
         };
     }
