@@ -1,19 +1,19 @@
 //! Standing aside from a word that several threads pull from one another.
 //!
 //! A lock built on futex(2) marks its word as contended and then waits, if the word still holds the
-//! mark. If it doesn't, the kernel refuses the wait after a fifth of a microsecond or more, in which
-//! another thread takes and releases the lock undisturbed. Here the refusal takes some nanoseconds,
-//! and a thread that tries again at once only takes the word's cache line from the others, and has
-//! each of their releases call for a waiter to wake.
+//! mark. If it doesn't, the kernel refuses the wait, which takes a while, and another thread takes
+//! and releases the lock undisturbed meanwhile. Here the refusal takes some nanoseconds, and a
+//! thread that tries again at once only takes the word's cache line from the others, and has each
+//! of their releases call for a waiter to wake.
 //!
-//! So a thread that is refused at a word again and again, and that wakes waiters there in between, as
-//! a thread does that locks and unlocks, pauses before it tries again. How long it pauses is learnt
-//! from what it comes to: a thread that is refused again before it has had the lock pauses twice as
-//! long, up to a bound; one that has had it several times in a row half as long. A thread that only
-//! waits at a word (for an event, or for a permit of another thread) never pauses.
+//! So a thread that is refused at a word again and again, and that wakes waiters there in between,
+//! as a thread does that locks and unlocks, pauses before it tries again. How long it pauses is
+//! learnt from what it comes to: a thread that is refused again before it has had the lock pauses
+//! twice as long, up to a bound; one that has had it several times in a row half as long. A thread
+//! that only waits at a word (for an event, or for another thread's permit) never pauses.
 //!
-//! A pause before a refusal changes nothing but the time of the call. The word may change meanwhile;
-//! the caller finds out when it looks again, as it must after any refusal.
+//! A pause before a refusal changes nothing but the time of the call. The word may change
+//! meanwhile; the caller finds out when it looks again, as it must after any refusal.
 
 use crate::lot;
 use crate::prim::spin_loop;
