@@ -87,10 +87,12 @@ impl Learnt {
 #[inline(always)]
 pub(super) fn refused_at(word: *const u32) {
     let refused = &slot().refused;
-    if refused.get() as u32 == name(word) {
-        refused_again();
-    } else {
+    let noted = refused.get();
+    if noted as u32 != name(word) {
         refused.set(name(word).into());
+    } else if noted >> 32 != 0 {
+        // It has woken waiters there.
+        refused_again();
     }
 }
 
