@@ -63,6 +63,6 @@ pub use heap::Heap;
 pub use isolate::{Crash, isolated, isolated_all, same_addresses};
 pub use local::LocalKey;
 
-pub use run::{Finished, JoinHandle, Scope, Simulation, Thread};
+pub use run::{Finished, JoinHandle, Scope, Simulation, Thread, stop};
 pub use statistics::{Statistics, ThreadStatistics};
 pub use topology::{Distance, ProcessorSet, Topology};

@@ -9,7 +9,7 @@ use crate::memory::ThreadStack;
 use crate::scheduler;
 use crate::statistics::{Statistics, ThreadStatistics};
 use crate::topology::ProcessorSet;
-use crate::world::{Op, State, ThreadState, Waits, World, from_ns, spend, to_ns};
+use crate::world::{Op, State, ThreadState, Waits, World, from_ns, spend, switch, to_ns};
 use crate::{local, nap_ns, work_ns};
 use corosensei::Coroutine;
 use std::any::Any;
@@ -24,6 +24,7 @@ pub struct Simulation {
     machine: Machine,
     seed: u64,
     limit_ns: u64,
+    ends_at_ns: u64,
     allowed: ProcessorSet,
     disturbances: Vec<Disturbance>,
     trace: usize,
@@ -31,7 +32,7 @@ pub struct Simulation {
     ends_with_main: bool,
 }
 
-/// A simulation whose threads have all ended.
+/// A simulation whose threads have all ended, or that was ended.
 #[derive(Clone, Debug)]
 pub struct Finished<R> {
     /// What the main thread returned.
@@ -55,6 +56,7 @@ impl Simulation {
             machine: machine.clone(),
             seed,
             limit_ns: 100_000_000_000,
+            ends_at_ns: u64::MAX,
             allowed: (0..machine.processors()).collect(),
             disturbances: Vec::new(),
             trace: 0,
@@ -67,6 +69,14 @@ impl Simulation {
     #[must_use]
     pub fn limit_ns(mut self, limit_ns: u64) -> Self {
         self.limit_ns = limit_ns;
+        self
+    }
+
+    /// The simulation ends at that virtual time, if it hasn't before: its threads stop where they
+    /// are, and nothing of theirs is dropped. That is no failure.
+    #[must_use]
+    pub fn ends_at_ns(mut self, ends_at_ns: u64) -> Self {
+        self.ends_at_ns = ends_at_ns;
         self
     }
 
@@ -110,23 +120,40 @@ impl Simulation {
         self
     }
 
-    /// Runs `main` as the first thread, until it and all threads that it spawned have ended.
+    /// Runs `main` as the first thread, until it and all threads that it spawned have ended, or one
+    /// of them calls [`stop`](crate::stop).
     ///
     /// If the simulation fails, its threads stop where they are: nothing of theirs is dropped.
     ///
     /// # Panics
-    /// In a simulation: they don't nest.
+    /// In a simulation: they don't nest. If the run is ended before `main` has returned: see
+    /// [`run_until_ended`](Self::run_until_ended).
     pub fn run<'env, R: 'env>(
         self,
         main: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
     ) -> Result<Finished<R>, Failure> {
+        let finished = self.run_until_ended(main)?;
+        let Finished { value, now_ns, total, threads, trace_hash, trace } = finished;
+        let value = value.expect("the main thread has returned before the end");
+        Ok(Finished { value, now_ns, total, threads, trace_hash, trace })
+    }
+
+    /// The same for runs that may be ended while `main` runs: then it has no value.
+    ///
+    /// # Panics
+    /// In a simulation.
+    pub fn run_until_ended<'env, R: 'env>(
+        self,
+        main: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R,
+    ) -> Result<Finished<Option<R>>, Failure> {
         assert!(World::current().is_none(), "a simulation within a simulation");
         let mut world = World::new(&self.machine, self.seed, self.allowed);
         world.disturbances = self.disturbances;
         world.trace.keep_last(self.trace);
         world.stack_bytes = self.stack_bytes;
         world.set_triggers();
-        world.timers.set(from_ns(self.limit_ns), Timer::End);
+        world.ends_well = self.ends_at_ns <= self.limit_ns;
+        world.timers.set(from_ns(self.limit_ns.min(self.ends_at_ns)), Timer::End);
         let world: *mut World = &mut world;
         let entered = Entered::new(world);
         let scope = Scope { world, threads: PhantomData, borrows: PhantomData };
@@ -155,9 +182,8 @@ impl Simulation {
             name: here.threads[at].name.clone(),
             statistics: here.statistics_of(at),
         });
-        let value = value.take().expect("the main thread ended");
         Ok(Finished {
-            value,
+            value: value.take(),
             now_ns: to_ns(here.now),
             total: here.total(),
             threads: threads.collect(),
@@ -328,6 +354,9 @@ unsafe fn run_to_the_end(world: *mut World, last: Option<usize>) -> Result<(), F
         if here.timers.next_time() <= here.steps.next_time() {
             let Some((time, timer)) = here.timers.take() else { continue };
             here.now = here.now.max(time);
+            if timer == Timer::End && here.ends_well {
+                return Ok(());
+            }
             if timer == Timer::End {
                 return Err(Failure::Livelock(here.report()));
             }
@@ -350,6 +379,10 @@ unsafe fn run_to_the_end(world: *mut World, last: Option<usize>) -> Result<(), F
             let coroutine = (*state).coroutine.as_mut().expect("a thread that has not ended");
             coroutine.resume(()).as_return().is_some()
         };
+        // SAFETY: by this function's contract.
+        if unsafe { (*world).is_stopped } {
+            return Ok(());
+        }
         if ended {
             // SAFETY: as above.
             unsafe { ended_thread(&mut *world, thread) }?;
@@ -370,6 +403,25 @@ fn ended_thread(world: &mut World, thread: usize) -> Result<(), Failure> {
     }
     world.end_thread(thread);
     Ok(())
+}
+
+/// Ends the simulation: its threads stop where they are, and nothing of theirs is dropped. The run
+/// returns what it has counted so far.
+///
+/// # Panics
+/// Outside of a simulation.
+pub fn stop() -> ! {
+    let world = World::current().expect("a simulation to stop");
+    loop {
+        // SAFETY: the world of the running simulation; the reference ends before the switch, from
+        // which no thread comes back.
+        unsafe {
+            let here = &mut *world;
+            here.now += std::mem::take(&mut here.debt);
+            here.is_stopped = true;
+            switch(world);
+        }
+    }
 }
 
 /// Where simulated threads are spawned, which may borrow what outlives the simulation.

@@ -149,6 +149,10 @@ pub(crate) struct World {
     /// Threads that have not ended, and of these, those that sleep without a deadline.
     pub(crate) alive: usize,
     pub(crate) stuck: usize,
+    /// A thread has ended the simulation.
+    pub(crate) is_stopped: bool,
+    /// The limit of time is a deadline, and no sign of a livelock.
+    pub(crate) ends_well: bool,
     pub(crate) wakes: u64,
     pub(crate) interruptions: Vec<Interruption>,
     pub(crate) disturbances: Vec<Disturbance>,
@@ -199,6 +203,8 @@ impl World {
             balance_is_timed: false,
             alive: 0,
             stuck: 0,
+            is_stopped: false,
+            ends_well: false,
             wakes: 0,
             interruptions: machine.interruptions.clone(),
             disturbances: Vec::new(),

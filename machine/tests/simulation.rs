@@ -3,8 +3,8 @@
 use machine::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use machine::{
     Distance, Failure, Machine, ProcessorSet, Scope, Simulation, Sleep, current_cpu, hint,
-    kernel_wait, kernel_wake, nap_ns, now_ns, processors, thread_exists, thread_id, virtual_ns,
-    work_ns, yield_now,
+    kernel_wait, kernel_wake, nap_ns, now_ns, processors, stop, thread_exists, thread_id,
+    virtual_ns, work_ns, yield_now,
 };
 
 fn machine(name: &str) -> Machine {
@@ -540,4 +540,53 @@ fn a_simulation_may_end_with_its_main_thread() {
     assert_eq!((finished.value, finished.trace_hash), (7, again.trace_hash));
     assert!(finished.now_ns < 2_000_000 && finished.total.pauses > 1_000);
     assert!(matches!(run(false), Err(Failure::Livelock(_))));
+}
+
+/// Threads that never end, of which the last stops the simulation at a time, if there is one.
+fn spinners(stops_at_ns: Option<u64>, simulation: Simulation) -> machine::Finished<Option<()>> {
+    let words: Vec<Word> = (0..8).map(|_| Word::default()).collect();
+    let run = simulation.limit_ns(100_000_000).run_until_ended(|scope| {
+        for word in &words {
+            scope.spawn(|| {
+                while stops_at_ns.is_none_or(|end| virtual_ns() < end) {
+                    word.0.fetch_add(1, Ordering::Relaxed);
+                    hint::spin_loop();
+                }
+                stop()
+            });
+        }
+        if stops_at_ns.is_none() {
+            kernel_wait(&words[0].0, u32::MAX, None);
+            nap_ns(u32::MAX.into());
+        }
+    });
+    run.unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+#[test]
+fn a_thread_may_end_the_simulation() {
+    let simulation = || Simulation::new(&machine("sixteen"), 1);
+    let run = spinners(Some(1_000_000), simulation());
+    assert!((1_000_000..1_100_000).contains(&run.now_ns), "{}", run.now_ns);
+    assert_eq!((run.value, run.threads.len()), (Some(()), 9));
+    assert!(run.total.accesses > 1_000);
+    assert_eq!(run.trace_hash, spinners(Some(1_000_000), simulation()).trace_hash);
+    assert_ne!(run.trace_hash, spinners(Some(1_010_000), simulation()).trace_hash);
+}
+
+#[test]
+fn a_deadline_ends_a_simulation_well() {
+    let simulation = || Simulation::new(&machine("sixteen"), 1).ends_at_ns(2_000_000);
+    let run = spinners(None, simulation());
+    assert_eq!((run.now_ns, run.value), (2_000_000, None));
+    assert_eq!(run.trace_hash, spinners(None, simulation()).trace_hash);
+    let ended = simulation().run(|_| work_ns(1_000_000)).unwrap();
+    assert!(ended.now_ns < 2_000_000, "what ends before has its own time: {}", ended.now_ns);
+    // The limit is still one.
+    let livelock = simulation().limit_ns(1_000_000).run(|_| {
+        loop {
+            work_ns(1);
+        }
+    });
+    assert!(matches!(livelock, Err(Failure::Livelock(_))));
 }

@@ -3,21 +3,18 @@
 
 use std::cell::Cell;
 
-use machine::{Failure, Finished, Machine, ProcessorSet, Simulation};
+use machine::{Finished, Machine, ProcessorSet, Simulation};
 
 pub use machine::Statistics;
 
 use crate::case::Case;
 use crate::figures::Figures;
-use crate::harness::random::mix;
 
 std::thread_local! {
     /// The hash of the last run's trace.
     static TRACE: Cell<u64> = const { Cell::new(0) };
     /// How many lines of the next run's trace are printed.
     static TRACED: Cell<usize> = const { Cell::new(0) };
-    /// When the run was stopped, and what it had counted.
-    static STOPPED: Cell<Option<(u64, Statistics)>> = const { Cell::new(None) };
     /// Memory nodes of the machine that runs.
     static NODES: Cell<usize> = const { Cell::new(1) };
     /// The id of the first of the case's threads.
@@ -76,33 +73,18 @@ pub fn run<F: FnOnce()>(case: &Case, bodies: impl Iterator<Item = F>) -> Result<
             thread.spawn(body);
         }
     });
-    let (now_ns, total, hash, lines) = match (finished, STOPPED.take()) {
-        (Ok(Finished { now_ns, total, trace_hash, trace, .. }), _) => {
-            (now_ns, total, trace_hash, trace)
-        }
-        (Err(Failure::Panicked { mut report, .. }), Some((now_ns, total))) => {
-            let trace = std::mem::take(&mut report.trace);
-            (now_ns, total, fingerprint(now_ns, &total), trace)
-        }
-        (Err(failure), _) => return Err(failure.to_string()),
-    };
-    TRACE.set(hash);
-    lines.iter().for_each(|line| println!("{line}"));
+    let Finished { now_ns, total, trace_hash, trace, .. } =
+        finished.map_err(|failure| failure.to_string())?;
+    TRACE.set(trace_hash);
+    trace.iter().for_each(|line| println!("{line}"));
     let figures =
         [("simulated_accesses", total.accesses as f64), ("simulated_s", now_ns as f64 / 1e9)];
     Ok(figures.map(|(name, value)| (name.to_owned(), value)).into())
 }
 
-/// Of a run that was stopped the machine has no hash: the time and all counts stand for it.
-fn fingerprint(now_ns: u64, total: &Statistics) -> u64 {
-    format!("{now_ns} {total:?}").bytes().fold(0, |hash, byte| mix(hash ^ u64::from(byte)))
-}
-
 /// Ends the run: its threads stop where they are.
 pub fn stop() -> ! {
-    STOPPED.set(Some((time_ns(), statistics())));
-    // Not a panic: no message is printed.
-    std::panic::resume_unwind(Box::new("stopped"))
+    machine::stop()
 }
 
 /// The costs of an operation, of what was counted meanwhile.
