@@ -58,4 +58,38 @@ fn main() {
     measure("adds to words of their own, in turns", "epyc-2x64", 512, |thread, _| {
         words[thread].0.fetch_add(1, Ordering::Relaxed);
     });
+    for skips in [false, true] {
+        wait_in_line(skips);
+    }
+}
+
+/// A ticket lock with 256 threads on 16 processors: all but one wait.
+fn wait_in_line(skips: bool) {
+    let machine = Machine::named("sixteen").unwrap_or_else(|bad| panic!("{bad}"));
+    let turn = Word::default();
+    let before = Instant::now();
+    let run = Simulation::new(&machine, 1).limit_ns(1 << 50).run(|scope| {
+        for thread in 0..256 {
+            let turn = &turn.0;
+            scope.spawn(move || {
+                if skips {
+                    turn.spin_until(Ordering::Acquire, |turn| turn == thread);
+                } else {
+                    while turn.load(Ordering::Acquire) != thread {
+                        hint::spin_loop();
+                    }
+                }
+                work_ns(1_000);
+                turn.store(thread + 1, Ordering::Release);
+            });
+        }
+    });
+    let run = run.unwrap_or_else(|failure| panic!("{failure}"));
+    println!(
+        "{:<40} {:>8.3} ms virtual, {} looks, {:.3} s on the host",
+        if skips { "256 spin in line, skipped ahead" } else { "256 spin in line" },
+        run.now_ns as f64 / 1e6,
+        run.total.accesses,
+        before.elapsed().as_secs_f64()
+    );
 }

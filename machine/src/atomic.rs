@@ -6,6 +6,7 @@
 pub use core::sync::atomic::Ordering;
 
 use crate::lines::Access;
+use crate::spinning::skip;
 use crate::world::{Op, World, spend, touch};
 use core::ops::Deref;
 use core::sync::atomic as real;
@@ -77,6 +78,24 @@ macro_rules! common {
                 let value = self.0.load(order);
                 self.saw(value);
                 value
+            }
+
+            /// Reads the value again and again until `is` holds for it, with a pause after each
+            /// other. The same as a loop of [`load`](Self::load) and
+            /// [`spin_loop`](crate::hint::spin_loop), at less cost on the host: looks at a line
+            /// that stays are counted, and not made. `is` looks at the value only.
+            pub fn spin_until(&self, order: Ordering, is: impl Fn($value) -> bool) -> $value {
+                loop {
+                    let value = self.load(order);
+                    if is(value) {
+                        return value;
+                    }
+                    crate::hint::spin_loop();
+                    // Others may have run meanwhile.
+                    if !is(self.0.load(order)) {
+                        skip(self.address());
+                    }
+                }
             }
 
             /// Writes the value.

@@ -183,11 +183,15 @@ impl World {
             State::Running(processor) => self.now - self.processors[processor].started,
             _ => 0,
         };
+        let mut counted = state.statistics;
+        if let State::Running(processor) = state.state {
+            counted += self.skipped_on(processor);
+        }
         Statistics {
             ran_ns: (state.ran + running) / PS,
             worked_ns: state.worked / PS,
             queued_ns: state.queued / PS,
-            ..state.statistics
+            ..counted
         }
     }
 

@@ -44,6 +44,8 @@ mod memory;
 mod random;
 mod run;
 mod scheduler;
+mod skips;
+mod spinning;
 mod statistics;
 mod topology;
 mod trace;

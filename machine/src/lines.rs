@@ -112,6 +112,15 @@ impl Lines {
         number
     }
 
+    /// Whether `core` may read the line until another access writes to it.
+    pub(crate) fn stays_at(&mut self, number: u32, core: usize, now: Time) -> bool {
+        let line = &mut self.lines[number as usize];
+        while line.leaving.front().is_some_and(|(_, until)| *until <= now) {
+            line.leaving.pop_front();
+        }
+        line.leaving.is_empty() && line.held.may(core, Access::Read)
+    }
+
     /// `core` accesses a line now. Returns when that is done, and where it found the line.
     #[inline]
     pub(crate) fn access(

@@ -286,6 +286,7 @@ impl World {
 
     /// Takes the thread off `processor` in the middle of what it does.
     fn cut(&mut self, processor: usize) -> usize {
+        self.resume_on(processor);
         let begins = self.processors[processor].begins;
         let ends = self.steps.of(processor).unwrap_or(self.now);
         let thread = self.take_off(processor);
@@ -326,6 +327,7 @@ impl World {
             }
             Timer::Stop { processor, for_time } => {
                 let until = self.now + for_time;
+                self.resume_on(processor);
                 self.processors[processor].stopped_until = until;
                 if let Some(step) = self.steps.of(processor) {
                     self.steps.set(processor, step + for_time);

@@ -13,6 +13,7 @@ use crate::load::Load;
 use crate::locals::Locals;
 use crate::memory::ThreadStack;
 use crate::random::Random;
+use crate::skips::Skips;
 use crate::statistics::Statistics;
 use crate::topology::{ProcessorSet, Topology};
 use crate::trace::{Trace, What};
@@ -138,6 +139,7 @@ pub(crate) struct World {
     pub(crate) threads: Vec<Box<ThreadState>>,
     pub(crate) lines: Lines,
     pub(crate) words: Words,
+    pub(crate) skips: Skips,
     pub(crate) random: Random,
     /// Processors that the program may use.
     pub(crate) allowed: ProcessorSet,
@@ -195,6 +197,7 @@ impl World {
             threads: Vec::new(),
             lines: Lines::new(),
             words: Words::default(),
+            skips: Skips::default(),
             random,
             allowed,
             idle: (0..count).collect(),
@@ -240,6 +243,8 @@ impl World {
     /// line is here, so that nothing comes between its request and its effect.
     #[inline]
     fn access(&mut self, address: usize, access: Access) -> (Time, bool) {
+        let number = self.lines.number(address);
+        self.wrote_to(number, access);
         let processor = &mut self.processors[self.processor];
         let thread = &mut self.threads[self.running];
         processor.accesses += 1;
@@ -247,7 +252,6 @@ impl World {
         let is_disturbed =
             processor.accesses == processor.trigger || thread.statistics.accesses == thread.trigger;
         let core = self.topology.core_of(self.processor);
-        let number = self.lines.number(address);
         let machine = (&self.costs, &self.topology, &mut self.random);
         let (end, found) = self.lines.access(number, core, access, self.now, machine);
         let statistics = &mut thread.statistics;
@@ -401,6 +405,12 @@ pub(crate) fn touch_in(world: *mut World, address: usize, access: Access) {
                 return;
             }
             if !spend(world, took, Op::Repeated) {
+                // Threads may have come to spin on the line since it was asked for.
+                let here = &mut *world;
+                if access != Access::Read && !here.skips.is_empty() {
+                    let number = here.lines.number(address);
+                    here.wrote_to(number, access);
+                }
                 return;
             }
         }

@@ -590,3 +590,68 @@ fn a_deadline_ends_a_simulation_well() {
     });
     assert!(matches!(livelock, Err(Failure::Livelock(_))));
 }
+
+/// What happens to threads that spin by `spin`, beside others that work and write.
+fn spun(
+    name: &str,
+    seed: u64,
+    threads: usize,
+    spin: fn(&AtomicU32, u32),
+) -> (u64, Vec<machine::Statistics>, machine::Statistics, u64) {
+    let (turn, other) = (Word::default(), Word::default());
+    let (turn, other) = (&turn.0, &other.0);
+    let mut seen = machine::Statistics::default();
+    let run = Simulation::new(&machine(name), seed).run(|scope| {
+        let spinners = (0..threads as u32).map(|index| {
+            scope.spawn(move || {
+                // One after another, as with a ticket lock.
+                spin(turn, index);
+                work_ns(700 + u64::from(index % 3) * 5_000);
+                other.fetch_add(1, Ordering::Relaxed);
+                turn.fetch_add(1, Ordering::Relaxed);
+            })
+        });
+        let spinners: Vec<_> = spinners.collect();
+        nap_ns(50_000);
+        seen = machine::statistics();
+        spinners.into_iter().for_each(machine::JoinHandle::join);
+    });
+    let run = run.unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(other.load(Ordering::Relaxed), threads as u32);
+    let each = run.threads.iter().map(|thread| thread.statistics).collect();
+    (run.now_ns, each, seen, run.trace_hash)
+}
+
+#[test]
+fn threads_that_spin_are_skipped_ahead_without_a_difference() {
+    let looks = |word: &AtomicU32, until: u32| {
+        while word.load(Ordering::Acquire) != until {
+            hint::spin_loop();
+        }
+    };
+    let skips = |word: &AtomicU32, until: u32| {
+        word.spin_until(Ordering::Acquire, |value| value == until);
+    };
+    // Alone on their processors, with siblings, and with preemptions.
+    for (name, threads) in [("sixteen", 12), ("nodes-8x16", 64), ("sixteen", 24), ("molnar-4", 9)] {
+        for seed in 1..4 {
+            let (one, other) = (spun(name, seed, threads, looks), spun(name, seed, threads, skips));
+            assert_eq!(one.0, other.0, "{name} with {threads} threads, seed {seed}: the time");
+            assert_eq!(one.1, other.1, "{name} with {threads} threads, seed {seed}: each's counts");
+            assert_eq!(one.2, other.2, "{name} with {threads} threads, seed {seed}: meanwhile");
+            assert_ne!(one.3, other.3, "{name} with {threads} threads, seed {seed}: none skipped");
+            assert!(one.1.iter().any(|counts| counts.pauses > 200), "nothing has spun");
+        }
+    }
+}
+
+#[test]
+fn spinning_for_nothing_is_still_a_livelock() {
+    let word = AtomicU32::new(0);
+    let run = Simulation::new(&machine("sixteen"), 1).limit_ns(50_000_000_000).run(|scope| {
+        for _ in 0..32 {
+            scope.spawn(|| word.spin_until(Ordering::Relaxed, |value| value != 0));
+        }
+    });
+    assert!(matches!(run, Err(Failure::Livelock(_))));
+}
