@@ -23,6 +23,7 @@ impl World {
         let interruption = self.interruptions[which];
         let next = self.now + interruption.every.0;
         self.set_timer(next, Timer::Interruption { processor, which });
+        self.resume_on(processor);
         if let Some(step) = self.steps.of(processor) {
             let takes = self.random.about(interruption.takes.0, interruption.jitter.0);
             let place = &mut self.processors[processor];
