@@ -63,15 +63,17 @@ fn main() {
     }
 }
 
-/// A ticket lock with 256 threads on 16 processors: all but one wait.
+/// A ticket lock with 256 threads on 16 processors, for 200 ms: all but one wait.
 fn wait_in_line(skips: bool) {
     let machine = Machine::named("sixteen").unwrap_or_else(|bad| panic!("{bad}"));
     let turn = Word::default();
     let before = Instant::now();
-    let run = Simulation::new(&machine, 1).limit_ns(1 << 50).run(|scope| {
+    let run = Simulation::new(&machine, 1).ends_at_ns(200_000_000).run(|scope| {
         for thread in 0..256 {
             let turn = &turn.0;
             scope.spawn(move || {
+                // Until all have been spawned.
+                work_ns(10_000_000);
                 if skips {
                     turn.spin_until(Ordering::Acquire, |turn| turn == thread);
                 } else {
