@@ -4,7 +4,6 @@
 use std::cell::Cell;
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 use machine::{kernel_wait, kernel_wake};
 
 use super::{Barrier, Padded, thread_index};
@@ -37,9 +36,7 @@ impl Barrier for SpinningBarrier {
             self.sense.0.store(sense, Ordering::Release);
             return;
         }
-        while self.sense.0.load(Ordering::Acquire) != sense {
-            spin_loop();
-        }
+        self.sense.0.spin_until(Ordering::Acquire, |now| now == sense);
     }
 }
 

@@ -5,7 +5,6 @@ use std::cell::Cell;
 
 use machine::atomic::{AtomicU32, Ordering};
 
-use super::platform::Looks;
 use super::{Lock, Padded, thread_index};
 
 const FREE: u32 = 0;
@@ -37,10 +36,7 @@ impl Lock for Clh {
         let own = self.owned[thread_index()].get();
         self.nodes[own as usize].0.store(TAKEN, Ordering::Relaxed);
         let before = self.tail.swap(own, Ordering::AcqRel);
-        let looks = Looks::begin();
-        while self.nodes[before as usize].0.load(Ordering::Acquire) == TAKEN {
-            looks.pause();
-        }
+        self.nodes[before as usize].0.spin_until(Ordering::Acquire, |node| node == FREE);
         self.inherited.set(before);
     }
 

@@ -8,7 +8,6 @@ use machine::atomic::{AtomicU32, Ordering};
 use machine::hint::spin_loop;
 
 use super::nodes::NONE;
-use super::platform::Looks;
 use super::{Lock, Padded, TryLock, nodes_online, this_node, thread_index};
 
 /// What a thread's word holds besides a number of turns.
@@ -51,13 +50,7 @@ impl Queue {
     }
 
     fn wait(links: &[Padded<Link>], own: usize) -> u32 {
-        let looks = Looks::begin();
-        loop {
-            match links[own].0.status.load(Ordering::Acquire) {
-                WAITS => looks.pause(),
-                status => return status,
-            }
-        }
+        links[own].0.status.spin_until(Ordering::Acquire, |status| status != WAITS)
     }
 
     /// Leaves the queue, and tells the next that `status`.

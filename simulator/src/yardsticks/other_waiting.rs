@@ -2,7 +2,7 @@
 
 use machine::atomic::{AtomicU32, Ordering};
 
-use super::platform::{Looks, kernel_wait, kernel_wake};
+use super::platform::{kernel_wait, kernel_wake};
 use super::waiting::{GRANTED, WAITS, Waiting, spun};
 
 /// Looks at the word until it changes.
@@ -10,10 +10,7 @@ pub struct Spinning;
 
 impl Waiting for Spinning {
     fn wait(word: &AtomicU32) {
-        let looks = Looks::begin();
-        while word.load(Ordering::Acquire) == WAITS {
-            looks.pause();
-        }
+        word.spin_until(Ordering::Acquire, |word| word != WAITS);
     }
 
     fn grant(word: &AtomicU32) {

@@ -30,28 +30,3 @@ impl Spell {
         machine::virtual_ns() >= self.end_ns
     }
 }
-
-/// Looks at a word until it is as a thread wants it. A thread that has waited for long looks less
-/// often, each sixteenth of the time that it has waited, so that the host has not as many looks to
-/// simulate as a real machine has to make: a hand-over to it is late by half of [`LOOK_MAX_NS`] at
-/// most, on average.
-pub struct Looks {
-    began_ns: u64,
-}
-
-const LOOK_MAX_NS: u64 = 160;
-
-impl Looks {
-    pub fn begin() -> Self {
-        Looks { began_ns: machine::virtual_ns() }
-    }
-
-    /// Between two looks.
-    pub fn pause(&self) {
-        spin_loop();
-        let waited_ns = machine::virtual_ns() - self.began_ns;
-        if waited_ns >= 32 {
-            machine::work_ns((waited_ns / 16).min(LOOK_MAX_NS));
-        }
-    }
-}

@@ -4,7 +4,6 @@
 use machine::atomic::{AtomicU32, Ordering};
 use machine::work_ns;
 
-use super::platform::Looks;
 use super::{Lock, TryLock};
 
 #[derive(Default)]
@@ -18,11 +17,8 @@ impl Lock for TestAndSet {
     }
 
     fn lock(&self) {
-        let looks = Looks::begin();
         loop {
-            while self.taken.load(Ordering::Relaxed) != 0 {
-                looks.pause();
-            }
+            self.taken.spin_until(Ordering::Relaxed, |taken| taken == 0);
             if self.taken.swap(1, Ordering::Acquire) == 0 {
                 return;
             }

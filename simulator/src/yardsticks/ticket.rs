@@ -3,7 +3,6 @@
 
 use machine::atomic::{AtomicU32, Ordering};
 
-use super::platform::Looks;
 use super::{Lock, TryLock};
 
 /// Both counters lie on one cache line, as in LiTL and in Linux until 4.2.
@@ -20,10 +19,7 @@ impl Lock for Ticket {
 
     fn lock(&self) {
         let ticket = self.next.fetch_add(1, Ordering::Relaxed);
-        let looks = Looks::begin();
-        while self.served.load(Ordering::Acquire) != ticket {
-            looks.pause();
-        }
+        self.served.spin_until(Ordering::Acquire, |served| served == ticket);
     }
 
     fn unlock(&self) {

@@ -44,21 +44,6 @@ impl Spell {
     }
 }
 
-/// Looks at a word until it is as a thread wants it.
-pub struct Looks;
-
-impl Looks {
-    pub fn begin() -> Self {
-        Looks
-    }
-
-    /// Between two looks.
-    #[inline]
-    pub fn pause(&self) {
-        spin_loop();
-    }
-}
-
 /// Which numbers living threads have.
 static TAKEN: Mutex<Vec<bool>> = Mutex::new(Vec::new());
 

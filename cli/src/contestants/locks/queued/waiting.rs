@@ -1,6 +1,6 @@
 //! How a thread of a queue lock waits for its turn, and how it is given the turn.
 
-use super::platform::{AtomicU32, Looks, Ordering, Spell, kernel_wait, kernel_wake};
+use super::platform::{AtomicU32, Ordering, Spell, kernel_wait, kernel_wake, spin_loop};
 
 /// What the word of a waiting thread holds.
 pub const WAITS: u32 = 0;
@@ -42,12 +42,12 @@ impl Waiting for SpinThenPark {
 
 /// Spins for the time of a context switch; true if the word was granted meanwhile.
 pub fn spun(word: &AtomicU32) -> bool {
-    let (mut spell, looks) = (Spell::of_ns(SPIN_NS), Looks::begin());
+    let mut spell = Spell::of_ns(SPIN_NS);
     while word.load(Ordering::Acquire) == WAITS {
         if spell.is_over() {
             return false;
         }
-        looks.pause();
+        spin_loop();
     }
     true
 }
