@@ -44,11 +44,19 @@ impl World {
         start + takes - self.now
     }
 
-    /// Whether a wake has to take the word's lock: threads count as waiters from the time at which
-    /// they ask for it.
+    /// The same for a thread that means to sleep: it counts as a waiter from now on, until it gives
+    /// the lock back.
+    fn bucket_to_wait(&mut self, address: usize) -> Time {
+        let takes = self.bucket(address, 0);
+        let word = self.words.0.entry(address).or_default();
+        word.asked_until = self.now + takes;
+        takes
+    }
+
+    /// Whether a wake has to take the word's lock.
     fn has_waiters(&self, address: usize) -> bool {
-        let asks = |word: &Word| word.releases.back().is_some_and(|&release| release > self.now);
-        self.words.0.get(&address).is_some_and(|word| !word.sleepers.is_empty() || asks(word))
+        let waited_for = |word: &Word| !word.sleepers.is_empty() || word.asked_until > self.now;
+        self.words.0.get(&address).is_some_and(waited_for)
     }
 
     /// How long a wake of `count` threads keeps the word's lock for them. Kernels since 4.2 first
@@ -78,7 +86,7 @@ pub(crate) fn wait(
     };
     spend(world, costs.call / 2 + costs.wait, Op::Resumable);
     // SAFETY: as above.
-    let bucket = unsafe { (*world).bucket(address, 0) };
+    let bucket = unsafe { (*world).bucket_to_wait(address) };
     spend(world, bucket, Op::Resumable);
     touch_in(world, address, Access::Read);
     // The other half of the call follows when it ends.

@@ -10,6 +10,8 @@ pub(crate) struct Word {
     /// Calls on one word take the kernel's lock one after another: when those that have asked for
     /// it will have released it.
     pub(crate) releases: VecDeque<Time>,
+    /// When the last thread that asked for it in order to sleep will have released it.
+    pub(crate) asked_until: Time,
     /// The core of the last of them.
     pub(crate) last: Option<usize>,
 }
