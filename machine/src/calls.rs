@@ -159,6 +159,13 @@ pub fn statistics() -> Statistics {
     unsafe { (*world).total() }
 }
 
+/// How many accesses the host has simulated one by one: those of all threads but the looks that were
+/// skipped.
+pub fn accesses_made() -> u64 {
+    // SAFETY: as above.
+    World::current().map_or(0, |world| unsafe { (*world).accesses_made })
+}
+
 /// Calls `f` without letting others have the processor meanwhile, as the kernel does in its own
 /// locks. `f` must not sleep.
 pub fn no_preemption<R>(f: impl FnOnce() -> R) -> R {

@@ -53,9 +53,9 @@ mod words;
 mod world;
 
 pub use calls::{
-    current_cpu, current_node, is_simulated, kernel_wait, kernel_wake, last_access, nap_ns,
-    no_preemption, nodes, now_ns, processors, statistics, thread_exists, thread_id, virtual_ns,
-    work_ns, yield_now,
+    accesses_made, current_cpu, current_node, is_simulated, kernel_wait, kernel_wake, last_access,
+    nap_ns, no_preemption, nodes, now_ns, processors, statistics, thread_exists, thread_id,
+    virtual_ns, work_ns, yield_now,
 };
 pub use description::{BadMachine, Costs, Machine, NAMES};
 pub use disturbance::{At, Disturbance};

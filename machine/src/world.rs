@@ -140,6 +140,8 @@ pub(crate) struct World {
     pub(crate) lines: Lines,
     pub(crate) words: Words,
     pub(crate) skips: Skips,
+    /// Accesses but those that were skipped.
+    pub(crate) accesses_made: u64,
     pub(crate) random: Random,
     /// Processors that the program may use.
     pub(crate) allowed: ProcessorSet,
@@ -198,6 +200,7 @@ impl World {
             lines: Lines::new(),
             words: Words::default(),
             skips: Skips::default(),
+            accesses_made: 0,
             random,
             allowed,
             idle: (0..count).collect(),
@@ -248,6 +251,7 @@ impl World {
         let processor = &mut self.processors[self.processor];
         let thread = &mut self.threads[self.running];
         processor.accesses += 1;
+        self.accesses_made += 1;
         thread.statistics.accesses += 1;
         let is_disturbed =
             processor.accesses == processor.trigger || thread.statistics.accesses == thread.trigger;

@@ -45,7 +45,8 @@ pub struct Case {
     /// Virtual time that is measured, and before it.
     pub measured_us: f64,
     pub warmup_us: f64,
-    /// The measurement ends early after so many simulated accesses.
+    /// The measurement ends early after so many simulated accesses: not those of threads that spin
+    /// and were skipped ahead.
     pub accesses_max: u64,
     /// Whether all threads come to their end after the measurement, so that a wakeup that was lost
     /// shows; with more spinning threads than processors that may take long.

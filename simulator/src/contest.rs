@@ -19,10 +19,10 @@ pub struct Contest<S> {
     waits: RefCell<Vec<(&'static str, Waits)>>,
     /// The machine's statistics when the measurement began and ended, and when that was.
     begin: Cell<Option<(u64, Statistics)>>,
+    /// The accesses that the host had made when it began.
+    made: Cell<u64>,
     end: Cell<Option<(u64, Statistics)>>,
     faults: Cell<u64>,
-    /// How often a thread has asked whether it goes on.
-    asked: Cell<u64>,
     gate: Gate,
 }
 
@@ -86,16 +86,16 @@ impl<S> Seat<S> {
             return false;
         }
         let now = stage::time_ns();
-        let Some((began, before)) = contest.begin.get() else {
+        let Some((began, _)) = contest.begin.get() else {
             let warm = contest.gate.since_all_passed(contest.case.threads);
             if warm.is_some_and(|ns| ns as f64 >= contest.case.warmup_us * 1e3) {
                 contest.begin.set(Some((now, stage::statistics())));
+                contest.made.set(stage::accesses_made());
             }
             return true;
         };
-        contest.asked.set(contest.asked.get() + 1);
         let is_over = (now - began) as f64 >= contest.case.measured_us * 1e3
-            || self.looks() && spent(&before) >= contest.case.accesses_max;
+            || contest.spent() >= contest.case.accesses_max;
         if is_over {
             contest.end.set(Some((now, stage::statistics())));
             if !contest.case.drains {
@@ -103,12 +103,6 @@ impl<S> Seat<S> {
             }
         }
         !is_over
-    }
-
-    /// Adding up the counts of all threads takes time on the host: the more threads there are, the
-    /// less often it is done.
-    fn looks(&self) -> bool {
-        self.contest.asked.get().is_multiple_of(1 + self.case().threads as u64 / 4)
     }
 
     fn measures(&self) -> bool {
@@ -170,11 +164,6 @@ impl<S> Seat<S> {
     }
 }
 
-/// Accesses since then.
-fn spent(before: &Statistics) -> u64 {
-    stage::statistics().accesses - before.accesses
-}
-
 /// Runs `operate` in all threads. Fails if the machine found a deadlock, or a thread a fault.
 pub fn run<S: 'static>(
     case: &Case,
@@ -187,9 +176,9 @@ pub fn run<S: 'static>(
         operations: (0..case.threads).map(|_| Cell::new(0)).collect(),
         waits: RefCell::default(),
         begin: Cell::new(None),
+        made: Cell::new(0),
         end: Cell::new(None),
         faults: Cell::new(0),
-        asked: Cell::new(0),
         gate: Gate::new(case.threads),
     });
     let body = |index: usize| {
@@ -209,6 +198,11 @@ pub fn run<S: 'static>(
 }
 
 impl<S> Contest<S> {
+    /// What the measurement has cost the host.
+    fn spent(&self) -> u64 {
+        stage::accesses_made() - self.made.get()
+    }
+
     fn figures(&self) -> Result<Figures, String> {
         let (Some((began, before)), Some((ended, after))) = (self.begin.get(), self.end.get())
         else {

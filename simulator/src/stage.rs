@@ -118,6 +118,11 @@ pub fn statistics() -> Statistics {
     machine::statistics()
 }
 
+/// How many accesses the host has simulated. It needn't make each look of a thread that spins.
+pub fn accesses_made() -> u64 {
+    machine::accesses_made()
+}
+
 /// The memory node that the calling thread runs on.
 pub fn this_node() -> usize {
     machine::current_node() as usize
