@@ -19,8 +19,8 @@ use crate::pool;
 use crate::report::model::{
     Axis, Block, Cell, Chart, Finding, Page, Point, Section, Series, SeriesKind, Table, Tone,
 };
-use crate::tables::{self, distinct};
-use verdict::{Baseline, OnMachine, Verdict, judge, verdict};
+use crate::tables::{self, distinct, plain};
+use verdict::{Baseline, OnMachine, Verdict, judge, loss, verdict};
 
 /// The default runs with so many seeds, so that its own spread is known.
 const SEEDS: u64 = 3;
@@ -148,8 +148,9 @@ impl Sweep {
             [] => String::new(),
             some => format!("no cell uses {}\n", some.join(", ")),
         };
+        let summary = plain(1, 0, SUMMARY, self.swept.iter().map(Swept::row).collect());
         format!(
-            "{swept}{unused}not judged, because the seed decides: {}\n\
+            "{swept}{unused}{summary}\nnot judged, because the seed decides: {}\n\
              with another seed, a cell's rate differs by {:.1} % from its mean\n",
             if self.unsteady.is_empty() { "none".to_owned() } else { self.unsteady.join(", ") },
             (self.noise - 1.0) * 100.0
@@ -178,7 +179,18 @@ const FIGURES: [(&str, Shown); 4] = [
     ("Jain's index, more than the default's", |standing| format!("{:+.2}", standing.jain)),
 ];
 
+/// A line for each constant. "loss" is the default's mean over the best value's.
+const SUMMARY: [&str; 5] = ["constant", "default", "loss", "on", "verdict"];
+
 impl Swept {
+    fn row(&self) -> Vec<String> {
+        let Constant { name, unit, .. } = self.constant;
+        let (loss, on) = loss(self.default, &self.machines).unwrap_or((1.0, "-"));
+        let default = format!("{} {unit}", self.default);
+        let verdict = self.verdict.text(unit);
+        vec![name.to_owned(), default, format!("{loss:.2}"), on.to_owned(), verdict]
+    }
+
     fn heading(&self) -> String {
         let Constant { name, unit, file, .. } = self.constant;
         format!("{name} ({} {unit}; {file})", self.default)

@@ -163,6 +163,16 @@ fn standing(baseline: &Baseline, outcomes: &[&Outcome]) -> Option<Standing> {
     })
 }
 
+/// What the default comes to against the best value, on the machine where that is least.
+pub fn loss(default: u64, machines: &[OnMachine]) -> Option<(f64, &str)> {
+    let share = |on: &OnMachine| {
+        let others = on.values.iter().filter(|(value, _)| **value != default);
+        1.0 / others.map(|(_, standing)| standing.rate).fold(1.0, f64::max)
+    };
+    let shares = machines.iter().map(|on| (share(on), on.machine.as_str()));
+    shares.min_by(|one, other| one.0.total_cmp(&other.0))
+}
+
 /// Over all machines: is there a value that is nowhere worse than the best by more than noise?
 pub fn verdict(default: u64, machines: &[OnMachine]) -> Verdict {
     let rate = |on: &OnMachine, value: u64| match value == default {
@@ -263,6 +273,15 @@ mod tests {
         assert_eq!(verdict(5, &[small, up.clone()]), Verdict::OtherIsGood(9));
         let down = on("c", &[(1, 1.5), (9, 0.5)]);
         assert_eq!(verdict(5, &[up, down]), Verdict::MustBeLearnt);
+    }
+
+    #[test]
+    fn the_default_loses_most_on_one_machine() {
+        let machines =
+            [on("a", &[(1, 1.25), (5, 9.0)]), on("b", &[(1, 2.0)]), on("c", &[(1, 0.5)])];
+        assert_eq!(loss(5, &machines), Some((0.5, "b")));
+        assert_eq!(loss(5, &machines[2..]), Some((1.0, "c")));
+        assert_eq!(loss(5, &[]), None);
     }
 
     #[test]
