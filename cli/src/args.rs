@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::arguments::{BenchArguments, completed};
+use crate::doctor::DoctorArguments;
 use crate::measuring::output::Outputs;
 use crate::values::seconds;
 use crate::workloads::WorkloadArguments;
@@ -27,6 +28,7 @@ pub enum Command {
     Run(RunArguments),
     Compare(CompareArguments),
     Bench(BenchArguments),
+    Doctor(DoctorArguments),
     #[command(hide = true)]
     Workload(WorkloadArguments),
 }

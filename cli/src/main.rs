@@ -9,6 +9,7 @@ mod args;
 mod bench;
 mod compare;
 mod contestants;
+mod doctor;
 mod elf;
 mod failure;
 mod harness;
@@ -47,6 +48,7 @@ fn furwock() -> i32 {
         Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
+        Command::Doctor(arguments) => doctor::doctor(&arguments),
         Command::Workload(arguments) => Ok(workloads::workload(&arguments)),
     };
     done.unwrap_or_else(|failure: Failure| {

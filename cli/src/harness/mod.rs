@@ -20,7 +20,7 @@ pub use padded::Padded;
 pub use parameters::{Failed, Parameters};
 pub use pinning::stay_on_one_cpu;
 pub use random::Random;
-pub use report::{Figures, Report, fail_now, figures};
+pub use report::{Figures, Report, fail_now, figures, file_of};
 pub use threads::{join_all, spawn, spawn_all};
 pub use usage::Usage;
 pub use waits::Waits;

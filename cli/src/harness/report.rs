@@ -67,7 +67,7 @@ pub fn figures<const N: usize>(named: [(&str, f64); N]) -> Figures {
 }
 
 /// The file that a function is in.
-fn file_of(function: *const libc::c_void) -> String {
+pub fn file_of(function: *const libc::c_void) -> String {
     // SAFETY: an all-zero Dl_info (null pointers) is a valid value.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: dladdr takes any address, and `found` is ours to write.

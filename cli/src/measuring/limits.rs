@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Resource, getrlimit};
 
@@ -34,7 +34,7 @@ pub fn threads() -> Option<ThreadLimit> {
     Some(ThreadLimit { threads, ..lowest })
 }
 
-fn number(path: impl AsRef<Path>) -> Option<u64> {
+pub fn number(path: impl AsRef<Path>) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
@@ -87,21 +87,29 @@ fn of_user() -> Option<ThreadLimit> {
     Some(ThreadLimit { threads, limit: format!("ulimit -u is {threads}") })
 }
 
-/// This process's group and those above it, in version 2's one tree or in version 1's for `pids`.
+/// The lowest of all groups'.
 fn of_control_group() -> Option<ThreadLimit> {
-    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-    let limits = groups.lines().filter_map(|line| {
+    control_groups("pids").iter().filter_map(|group| of_group(group)).min_by_key(|l| l.threads)
+}
+
+/// The folders of this process's group and of those above it, in version 2's one tree and in
+/// version 1's for `kind`.
+pub fn control_groups(kind: &str) -> Vec<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let folders = groups.lines().filter_map(|line| {
         let mut fields = line.splitn(3, ':').skip(1);
         let root = match fields.next()? {
-            "" => "/sys/fs/cgroup",
-            kinds if kinds.split(',').any(|kind| kind == "pids") => "/sys/fs/cgroup/pids",
+            "" => Path::new("/sys/fs/cgroup").to_owned(),
+            kinds if kinds.split(',').any(|other| other == kind) => {
+                Path::new("/sys/fs/cgroup").join(kind)
+            }
             _ => return None,
         };
-        let group = Path::new(root).join(fields.next()?.trim_start_matches('/'));
-        let above = group.ancestors().take_while(|folder| folder.starts_with(root));
-        above.filter_map(of_group).min_by_key(|limit| limit.threads)
+        let group = root.join(fields.next()?.trim_start_matches('/'));
+        let above = group.ancestors().take_while(|folder| folder.starts_with(&root));
+        Some(above.map(Path::to_owned).collect::<Vec<_>>())
     });
-    limits.min_by_key(|limit| limit.threads)
+    folders.flatten().collect()
 }
 
 fn of_group(group: &Path) -> Option<ThreadLimit> {

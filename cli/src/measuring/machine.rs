@@ -29,6 +29,11 @@ impl Machine {
         }
     }
 
+    /// The processor's model.
+    pub fn cpu(&self) -> &str {
+        &self.cpu
+    }
+
     /// Where a page's figures come from: the machine, the command, the version.
     pub fn provenance(&self) -> Vec<String> {
         let command = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
@@ -48,7 +53,7 @@ fn cpu_model() -> String {
     model.map_or("unknown", |(_, name)| name.trim()).to_owned()
 }
 
-fn glibc_version() -> String {
+pub fn glibc_version() -> String {
     // SAFETY: the function returns a string that lives as long as the process.
     unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) }.to_string_lossy().into_owned()
 }

@@ -65,7 +65,7 @@ fn print_error(text: &str) -> Result<(), Failure> {
 }
 
 /// On standard output, which may be a full disk.
-fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = anstream::stdout();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     written.map_err(|error| cannot_write(Path::new("standard output"), &error))
@@ -87,7 +87,7 @@ pub fn warn_of(path: &Path) {
 }
 
 /// Without writing.
-fn check_writable(path: &Path) -> Result<(), Failure> {
+pub fn check_writable(path: &Path) -> Result<(), Failure> {
     let refused = |error: rustix::io::Errno| cannot_write(path, &error.into());
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => Err(refused(rustix::io::Errno::ISDIR)),

@@ -1,0 +1,156 @@
+//! What a cache line costs that another core has.
+
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use super::bound::{now_ns, spawn_on};
+use super::patience::Patience;
+use super::samples::{Samples, median};
+use crate::harness::{Padded, Random};
+
+const REPETITIONS: u32 = 24;
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// A line that names the next one to look at, and the lines beside it, which a prefetcher may
+/// fetch with it.
+#[repr(align(256))]
+struct Line(AtomicUsize);
+
+/// Lines in a circle whose order no prefetcher guesses. The next is known only when one has come.
+pub struct Lines(Box<[Line]>);
+
+impl Lines {
+    pub const COUNT: usize = 64;
+
+    pub fn new() -> Self {
+        let mut order: Vec<usize> = (0..Self::COUNT).collect();
+        let mut random = Random::new(7, 0, 0.0);
+        for at in (1..Self::COUNT).rev() {
+            order.swap(at, random.below(at + 1));
+        }
+        let lines: Box<[Line]> = (0..Self::COUNT).map(|_| Line(AtomicUsize::new(0))).collect();
+        for (at, &line) in order.iter().enumerate() {
+            lines[line].0.store(order[(at + 1) % Self::COUNT], Ordering::Relaxed);
+        }
+        Lines(lines)
+    }
+
+    /// Reads all.
+    pub fn read(&self) {
+        let mut at = 0;
+        for _ in 0..Self::COUNT {
+            at = self.0[at].0.load(Ordering::Acquire);
+        }
+        black_box(at);
+    }
+
+    /// Reads and writes all, by one instruction each.
+    fn write(&self) {
+        let mut at = 0;
+        for _ in 0..Self::COUNT {
+            // A compiler makes a load of an addition of a zero that it knows.
+            at = self.0[at].0.fetch_add(black_box(0), Ordering::AcqRel);
+        }
+        black_box(at);
+    }
+
+    /// Takes all out of the caches, if a program can.
+    #[cfg(target_arch = "x86_64")]
+    pub fn flush(&self) -> Option<()> {
+        use std::arch::x86_64::{_mm_clflush, _mm_mfence};
+        for line in &self.0 {
+            // SAFETY: every x86-64 processor has the instruction; the line is there.
+            unsafe { _mm_clflush((&raw const line.0).cast()) };
+        }
+        // SAFETY: as above.
+        unsafe { _mm_mfence() };
+        Some(())
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn flush(&self) -> Option<()> {
+        None
+    }
+}
+
+/// Nanoseconds for each line.
+fn timed(f: impl FnOnce()) -> f64 {
+    let start = now_ns();
+    f();
+    (now_ns() - start) as f64 / Lines::COUNT as f64
+}
+
+/// `read`, `write` and `upgrade` of lines that a core on the processor `other` has.
+pub fn measure(one: usize, other: usize, patience: Patience) -> Option<[f64; 3]> {
+    let lines = Lines::new();
+    let turn = Padded(AtomicU32::new(0));
+    let wait = |for_turn: u32| {
+        let patience = patience.at_most(PATIENCE);
+        patience.spin_until(|| turn.0.load(Ordering::Acquire) == for_turn)
+    };
+    // Each has every other turn.
+    let holder = || {
+        for repetition in 0..REPETITIONS {
+            let steps: [fn(&Lines); 3] = [Lines::write, Lines::read, Lines::write];
+            for (at, step) in steps.into_iter().enumerate() {
+                let own = 6 * repetition + 2 * at as u32;
+                wait(own)?;
+                step(&lines);
+                turn.0.store(own + 1, Ordering::Release);
+            }
+        }
+        Some(())
+    };
+    let asker = || {
+        let mut costs = [const { Vec::new() }; 3];
+        for repetition in 0..REPETITIONS {
+            // Before the second, the other core has read the lines once more: a core that reads a
+            // line that was written may get it for itself.
+            let steps: [fn(&Lines); 3] = [Lines::read, Lines::write, Lines::write];
+            for (at, step) in steps.into_iter().enumerate() {
+                let own = 6 * repetition + 2 * at as u32 + 1;
+                wait(own)?;
+                costs[at].push(timed(|| step(&lines)));
+                turn.0.store(own + 1, Ordering::Release);
+            }
+        }
+        let [read, upgrade, write] = costs.map(|values| median(&values));
+        Some([read?, write?, upgrade?])
+    };
+    std::thread::scope(|scope| {
+        let holder = spawn_on(scope, other, holder)?;
+        let costs = spawn_on(scope, one, asker).and_then(|asker| asker.join().ok().flatten());
+        _ = holder.join();
+        costs
+    })
+}
+
+pub fn add(samples: &mut Samples, distance: &str, costs: Option<[f64; 3]>) {
+    for (at, kind) in ["read", "write", "upgrade"].into_iter().enumerate() {
+        samples.add(format!("{kind}.{distance}"), costs.map(|costs| costs[at]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_comes_by_every_line() {
+        let lines = Lines::new();
+        let (mut at, mut seen) = (0, std::collections::BTreeSet::new());
+        while seen.insert(at) {
+            at = lines.0[at].0.load(Ordering::Relaxed);
+        }
+        assert_eq!((at, seen.len()), (0, Lines::COUNT));
+        lines.write();
+        assert_eq!(lines.0.len(), Lines::COUNT);
+    }
+
+    #[test]
+    fn a_core_that_does_not_answer_is_given_up() {
+        let patience = Patience::lasting(Duration::ZERO);
+        assert_eq!(measure(super::super::processors::allowed()[0], usize::MAX, patience), None);
+    }
+}
