@@ -12,45 +12,63 @@ use crate::harness::{Padded, Random};
 const REPETITIONS: u32 = 24;
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// A line that names the next one to look at, and the lines beside it, which a prefetcher may
-/// fetch with it.
-#[repr(align(256))]
+/// A line that names the next one to look at. Each is on a page of its own, at any place of that: a
+/// prefetcher sees no pattern.
+#[repr(align(4096))]
+struct Page([Line; PAGE / LINE]);
+
+#[repr(align(64))]
 struct Line(AtomicUsize);
 
+const PAGE: usize = 4096;
+const LINE: usize = 64;
+
 /// Lines in a circle whose order no prefetcher guesses. The next is known only when one has come.
-pub struct Lines(Box<[Line]>);
+pub struct Lines {
+    pages: Box<[Page]>,
+    first: usize,
+}
 
 impl Lines {
-    pub const COUNT: usize = 64;
+    /// So few that the processor knows all their pages' addresses.
+    pub const COUNT: usize = 32;
 
     pub fn new() -> Self {
-        let mut order: Vec<usize> = (0..Self::COUNT).collect();
+        let page = |_| Page([const { Line(AtomicUsize::new(0)) }; PAGE / LINE]);
+        let pages: Box<[Page]> = (0..Self::COUNT).map(page).collect();
         let mut random = Random::new(7, 0, 0.0);
+        let mut order: Vec<usize> =
+            (0..Self::COUNT).map(|page| page * (PAGE / LINE) + random.below(PAGE / LINE)).collect();
         for at in (1..Self::COUNT).rev() {
             order.swap(at, random.below(at + 1));
         }
-        let lines: Box<[Line]> = (0..Self::COUNT).map(|_| Line(AtomicUsize::new(0))).collect();
+        let lines = Lines { pages, first: order[0] };
         for (at, &line) in order.iter().enumerate() {
-            lines[line].0.store(order[(at + 1) % Self::COUNT], Ordering::Relaxed);
+            lines.at(line).store(order[(at + 1) % Self::COUNT], Ordering::Relaxed);
         }
-        Lines(lines)
+        lines
+    }
+
+    #[inline]
+    fn at(&self, line: usize) -> &AtomicUsize {
+        &self.pages[line / (PAGE / LINE)].0[line % (PAGE / LINE)].0
     }
 
     /// Reads all.
     pub fn read(&self) {
-        let mut at = 0;
+        let mut at = self.first;
         for _ in 0..Self::COUNT {
-            at = self.0[at].0.load(Ordering::Acquire);
+            at = self.at(at).load(Ordering::Acquire);
         }
         black_box(at);
     }
 
     /// Reads and writes all, by one instruction each.
     fn write(&self) {
-        let mut at = 0;
+        let mut at = self.first;
         for _ in 0..Self::COUNT {
             // A compiler makes a load of an addition of a zero that it knows.
-            at = self.0[at].0.fetch_add(black_box(0), Ordering::AcqRel);
+            at = self.at(at).fetch_add(black_box(0), Ordering::AcqRel);
         }
         black_box(at);
     }
@@ -59,9 +77,12 @@ impl Lines {
     #[cfg(target_arch = "x86_64")]
     pub fn flush(&self) -> Option<()> {
         use std::arch::x86_64::{_mm_clflush, _mm_mfence};
-        for line in &self.0 {
+        let mut at = self.first;
+        for _ in 0..Self::COUNT {
+            let line = self.at(at);
+            at = line.load(Ordering::Relaxed);
             // SAFETY: every x86-64 processor has the instruction; the line is there.
-            unsafe { _mm_clflush((&raw const line.0).cast()) };
+            unsafe { _mm_clflush(line.as_ptr().cast()) };
         }
         // SAFETY: as above.
         unsafe { _mm_mfence() };
@@ -139,13 +160,12 @@ mod tests {
     #[test]
     fn a_walk_comes_by_every_line() {
         let lines = Lines::new();
-        let (mut at, mut seen) = (0, std::collections::BTreeSet::new());
+        let (mut at, mut seen) = (lines.first, std::collections::BTreeSet::new());
         while seen.insert(at) {
-            at = lines.0[at].0.load(Ordering::Relaxed);
+            at = lines.at(at).load(Ordering::Relaxed);
         }
-        assert_eq!((at, seen.len()), (0, Lines::COUNT));
+        assert_eq!((at, seen.len()), (lines.first, Lines::COUNT));
         lines.write();
-        assert_eq!(lines.0.len(), Lines::COUNT);
     }
 
     #[test]
