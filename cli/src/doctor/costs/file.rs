@@ -28,7 +28,11 @@ pub fn text(origin: &Origin<'_>, derived: &Derived) -> String {
     processors(&mut text, origin.processors);
     let tables = FIELDS.chunk_by(|one, other| one.table == other.table);
     for table in tables {
-        let _ = writeln!(text, "\n[{}]", table[0].table);
+        let name = table[0].table;
+        let _ = writeln!(text, "\n[{name}]");
+        for note in derived.notes(name).flat_map(|note| wrapped(note, COLUMNS - 2)) {
+            let _ = writeln!(text, "# {note}");
+        }
         for key in table.chunk_by(|one, other| one.key == other.key) {
             text += &line(origin, derived, key);
         }
@@ -171,6 +175,11 @@ mod tests {
             machine::Machine::parse("measured", &text).unwrap_or_else(|bad| panic!("{bad}"));
         assert_eq!(parsed.processors(), processors.shape().processors());
         assert_eq!(parsed.costs.hit, 1000);
+        // Two that could be compared, if threads could be bound to them.
+        if let Some((_, one, other)) = processors.nearest_pair() {
+            let refused = "threads can't be bound to processors here";
+            assert!(text.contains(refused), "{one}, {other}: {text}");
+        }
     }
 
     #[test]

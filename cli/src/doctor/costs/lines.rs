@@ -10,6 +10,9 @@ use super::samples::{Samples, median};
 use crate::harness::{Padded, Random};
 
 const REPETITIONS: u32 = 24;
+/// Round trips in a trial, and trials in a round.
+const TRIPS: u32 = 200;
+const TRIALS: u32 = 9;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// A line that names the next one to look at. Each is on a page of its own, at any place of that: a
@@ -95,11 +98,49 @@ impl Lines {
     }
 }
 
-/// Nanoseconds for each line.
+/// Nanoseconds for each line. Each access needs the one before, and the clock waits for the last.
 fn timed(f: impl FnOnce()) -> f64 {
     let start = now_ns();
     f();
-    (now_ns() - start) as f64 / Lines::COUNT as f64
+    let took = now_ns() - start;
+    // One look at the clock is in what was measured.
+    let look = now_ns();
+    let look = now_ns() - look;
+    took.saturating_sub(look) as f64 / Lines::COUNT as f64
+}
+
+/// How long two threads take that wait for each other's store: both stores, and both transfers.
+pub fn round_trip(one: usize, other: usize, patience: Patience) -> Option<f64> {
+    let turn = Padded(AtomicU32::new(0));
+    let wait = |for_turn: u32| {
+        let patience = patience.at_most(PATIENCE);
+        patience.spin_until(|| turn.0.load(Ordering::Acquire) == for_turn)
+    };
+    let answers = || {
+        for trip in 0..TRIPS * TRIALS {
+            wait(2 * trip + 1)?;
+            turn.0.store(2 * trip + 2, Ordering::Release);
+        }
+        Some(())
+    };
+    let asks = || {
+        let trial = |trial: u32| {
+            let start = now_ns();
+            for trip in trial * TRIPS..(trial + 1) * TRIPS {
+                turn.0.store(2 * trip + 1, Ordering::Release);
+                wait(2 * trip + 2)?;
+            }
+            Some((now_ns() - start) as f64 / f64::from(TRIPS))
+        };
+        let trials: Option<Vec<f64>> = (0..TRIALS).map(trial).collect();
+        median(&trials?)
+    };
+    std::thread::scope(|scope| {
+        let answers = spawn_on(scope, other, answers)?;
+        let trip = spawn_on(scope, one, asks).and_then(|asks| asks.join().ok().flatten());
+        _ = answers.join();
+        trip
+    })
 }
 
 /// `read`, `write` and `upgrade` of lines that a core on the processor `other` has.
@@ -171,6 +212,8 @@ mod tests {
     #[test]
     fn a_core_that_does_not_answer_is_given_up() {
         let patience = Patience::lasting(Duration::ZERO);
-        assert_eq!(measure(super::super::processors::allowed()[0], usize::MAX, patience), None);
+        let one = super::super::processors::allowed()[0];
+        assert_eq!(measure(one, usize::MAX, patience), None);
+        assert_eq!(round_trip(one, usize::MAX, patience), None);
     }
 }

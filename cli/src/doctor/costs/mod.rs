@@ -41,8 +41,18 @@ const LAST_ROUND: Duration = Duration::from_secs(13);
 /// All waits end after this: with what takes no waiting, a run takes 20 seconds at most.
 const ALL: Duration = Duration::from_secs(17);
 
+/// What all rounds measured, how many there were, and how noisy.
+type Rounds = (Samples, usize, NoiseFilter);
+
 /// Returns the exit status.
 pub fn run(output: Option<&Path>) -> Result<i32, Failure> {
+    run_by(output, rounds)
+}
+
+fn run_by(
+    output: Option<&Path>,
+    rounds: impl FnOnce(&Processors) -> Option<Rounds>,
+) -> Result<i32, Failure> {
     output.map_or(Ok(()), check_writable)?;
     interrupt::watch();
     let (machine, processors) = (Machine::this(), Processors::allowed());
@@ -78,7 +88,7 @@ pub fn run(output: Option<&Path>) -> Result<i32, Failure> {
 }
 
 /// Nothing if it was interrupted.
-fn rounds(processors: &Processors) -> Option<(Samples, usize, NoiseFilter)> {
+fn rounds(processors: &Processors) -> Option<Rounds> {
     let (all, last_round) = (Patience::lasting(ALL), Patience::lasting(LAST_ROUND));
     let (mut samples, mut rounds, mut retries) = (Samples::default(), 0, RETRIES);
     let progress = progress_bar(ROUNDS);
@@ -114,10 +124,30 @@ fn round(processors: &Processors, patience: Patience) -> Samples {
     for (distance, name) in DISTANCES {
         let Some(pair) = processors.pair(distance) else { continue };
         lines::add(&mut samples, name, lines::measure(pair.0, pair.1, patience));
+        samples.add(format!("trip.{name}"), lines::round_trip(pair.0, pair.1, patience));
         let is_nearest = nearest == Some(distance);
         wakes::measure_pair(&mut samples, name, is_nearest, pair, patience);
     }
     wakes::measure_same(&mut samples, first, patience);
     threads::measure(&mut samples, first, patience);
     samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unwritable_file_is_refused_before_anything_is_measured() {
+        let path = Path::new("/no/such/folder/machine.toml");
+        let refused = run_by(Some(path), |_| panic!("measured")).unwrap_err().to_string();
+        assert!(refused.contains("cannot write /no/such/folder/machine.toml"), "{refused}");
+    }
+
+    #[test]
+    fn an_interrupted_measurement_writes_nothing() {
+        let path = std::env::temp_dir().join(format!("furwock-costs-{}", std::process::id()));
+        assert_eq!(run_by(Some(&path), |_| None).ok(), Some(STATUS_INTERRUPTED));
+        assert!(!path.exists());
+    }
 }

@@ -12,7 +12,7 @@ const SPAWNS: usize = 8;
 const YIELDS: u32 = 1_000;
 const NAPS: usize = 12;
 /// How long the naps are that measure how late timers are.
-pub const NAP_US: u64 = 300;
+pub const NAP_US: u64 = 200;
 /// How long two threads compete for a processor, to see their slices.
 const COMPETITION: Duration = Duration::from_millis(50);
 /// A shorter time without the processor is an interrupt.

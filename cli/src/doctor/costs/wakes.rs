@@ -11,9 +11,9 @@ use super::patience::{Patience, spin_for};
 use super::samples::{Samples, median};
 
 /// How long a thread has slept when it is woken: its processor polls, has halted, sleeps deeply.
-pub const SLEPT_US: [u64; 8] = [3, 10, 30, 100, 300, 1_000, 3_000, 10_000];
+pub const SLEPT_US: [u64; 11] = [3, 6, 12, 25, 50, 100, 200, 500, 1_000, 3_000, 10_000];
 /// Wakes after each of these, in a round.
-const EACH: usize = 4;
+const EACH: usize = 8;
 /// Wakes of each other kind, in a round.
 const WAKES: usize = 12;
 /// How long a thread has slept where that makes no difference.
@@ -169,14 +169,17 @@ fn busy(waker_on: usize, sleeper_on: usize, patience: Patience) -> Option<f64> {
     })
 }
 
-/// Costs and latencies on an idle processor, by how long the thread has slept.
-fn idle(waker_on: usize, sleeper_on: usize, patience: Patience) -> Option<Vec<(f64, f64)>> {
+/// Costs and latencies on an idle processor, by how long the thread has slept. Nothing for those of
+/// which no wake found it asleep.
+fn idle(waker_on: usize, sleeper_on: usize, patience: Patience) -> Option<Vec<Option<(f64, f64)>>> {
     with_sleeper(waker_on, sleeper_on, patience, |sleeper| {
         let after = |slept_us: u64| {
             let mut wakes = Vec::new();
             for _ in 0..EACH {
                 let patience = patience.at_most(PATIENCE);
-                patience.spin_until(|| sleeper.is_asleep())?;
+                if patience.spin_until(|| sleeper.is_asleep()).is_none() {
+                    break;
+                }
                 spin_for(Duration::from_micros(slept_us));
                 wakes.extend(sleeper.wake(|until| patience.spin_until(until)));
             }
@@ -184,7 +187,7 @@ fn idle(waker_on: usize, sleeper_on: usize, patience: Patience) -> Option<Vec<(f
             let latencies: Vec<f64> = wakes.iter().map(|wake| wake.latency).collect();
             median(&costs).zip(median(&latencies))
         };
-        SLEPT_US.into_iter().map(after).collect()
+        Some(SLEPT_US.into_iter().map(after).collect())
     })
 }
 
@@ -233,9 +236,9 @@ pub fn measure_pair(
     samples.add(format!("waker.{distance}"), busy(one, other, patience));
     if is_nearest {
         let wakes = idle(one, other, patience).unwrap_or_default();
-        for (slept_us, (cost, latency)) in SLEPT_US.into_iter().zip(wakes) {
-            samples.add(idle_name("cost", slept_us), Some(cost));
-            samples.add(idle_name("latency", slept_us), Some(latency));
+        for (slept_us, wake) in SLEPT_US.into_iter().zip(wakes) {
+            samples.add(idle_name("cost", slept_us), wake.map(|(cost, _)| cost));
+            samples.add(idle_name("latency", slept_us), wake.map(|(_, latency)| latency));
         }
         samples.add("migration", migration(one, other, patience));
     }
