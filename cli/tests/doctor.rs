@@ -57,7 +57,9 @@ fn an_environment_without_any_variable_is_enough() {
     if !library_is_built() {
         return;
     }
-    let found = succeed(doctor(&[]).env_clear()).out();
+    let mut command = doctor(&[]);
+    command.env_clear();
+    let found = succeed(command).out();
     assert!(found.contains("ok       library"), "{found}");
 }
 
