@@ -3,9 +3,9 @@
 //! A thread that looks at a word again and again, with a pause in between, sees the same until
 //! another access writes to the word's line. As long as the line is in its core's cache, each look
 //! costs the same. So its processor gets no steps for looks. They are counted when another access
-//! writes to the line, or something happens to the thread on its processor: then it goes on with the
-//! look that comes next. Counts and virtual time are those of a thread that makes each look. Only
-//! the trace has no line for a look that was skipped.
+//! writes to the line, or something happens to the thread on its processor: then it goes on with
+//! the look that comes next. Counts and virtual time are those of a thread that makes each look.
+//! Only the trace has no line for a look that was skipped.
 //!
 //! What changes a processor's step calls [`World::resume_on`] before.
 
