@@ -301,10 +301,10 @@ pub(super) fn read_at_once(word: u64) -> Option<u64> {
 }
 
 /// The word after a reader entered a free lock past sleepers; `None` if there are none, or there is
-/// more to it.
+/// more to it: a hot lock has to cool (`read`).
 #[inline]
-pub(super) const fn read_past_sleepers(word: u64) -> Option<u64> {
-    let stops = (STOPS_READERS & !(PARKED | WAKES)) | OWNER | READERS;
+pub(super) fn read_past_sleepers(word: u64) -> Option<u64> {
+    let stops = (STOPS_READERS & !(PARKED | WAKES)) | OWNER | READERS | hot();
     let waits = matches!(policy(word), Policy::PreferWriters);
     let passes = word & (PARKED | WAKES) != 0 && word & stops == 0 && !waits;
     if passes { Some(word + ONE_READER) } else { None }
