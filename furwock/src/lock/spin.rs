@@ -238,6 +238,14 @@ fn stand_aside(probing: &Probing) {
     }
 }
 
+/// As if this thread had met contention again and again at once.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) fn learn_that_sections_are_short() {
+    let node = lot::node().unwrap();
+    node.notes.counts[SPELLS].store(1, Ordering::Relaxed);
+    node.notes.counts[SHORT_SPELLS].store(MOST_SHORT, Ordering::Relaxed);
+}
+
 /// Whether a thread that waits for the lock at `key` spins before it sleeps.
 ///
 /// A holder that sleeps, yields or has lost its processor makes each spin vain, and so does a

@@ -66,7 +66,7 @@ impl<'o> Reader<'o> {
                 }
                 continue;
             };
-            let spell = spin.get_or_insert_with(|| learnt_spell(key));
+            let spell = spin.get_or_insert_with(|| self.learnt_spell());
             if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
                 continue;
@@ -120,11 +120,21 @@ impl<'o> Reader<'o> {
     /// Pauses once, for long, if this thread was kept from a lock that is open by another that took
     /// it at that moment, and both do little inside and outside of it (`Spin::learnt`).
     fn stands_aside(&self, word: u64, spin: &mut Option<Spin>) -> bool {
-        if spin.is_some() || read_at_once(word).is_none() || !self.options.spin {
+        if spin.is_some() || read_at_once(word).is_none() {
             return false;
         }
-        let spell = spin.get_or_insert_with(|| learnt_spell(self.lock.key()));
+        let spell = spin.get_or_insert_with(|| self.learnt_spell());
         spell.is_to_stand_aside() && spell.pause()
+    }
+
+    /// A spell of spinning that begins as the thread has learnt. A caller that is not to spin never
+    /// stands aside, nor does one on a single processor: no other thread runs meanwhile.
+    fn learnt_spell(&self) -> Spin {
+        let key = self.lock.key();
+        if !self.options.spin || lot::is_single() {
+            return plain_spell(key);
+        }
+        Spin::learnt(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
     }
 
     /// Enters a lock that was seen open.
@@ -206,11 +216,23 @@ fn turn_is_over() -> bool {
     has_run_for(adjustable!(READ_TURN_NS, ReadTurn))
 }
 
-/// A spell of spinning that begins as the thread has learnt.
-fn learnt_spell(key: lot::Key) -> Spin {
-    Spin::learnt(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
-}
-
 fn plain_spell(key: lot::Key) -> Spin {
     Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::lock::spin;
+
+    #[test]
+    fn a_reader_that_is_not_to_spin_does_not_stand_aside_either() {
+        let lock = RawRwLock::new();
+        let stands_aside = |options: &Options| {
+            spin::learn_that_sections_are_short();
+            Reader::new(&lock, options).learnt_spell().is_to_stand_aside()
+        };
+        assert!(!stands_aside(&Options::new().spin(false)));
+        assert_eq!(stands_aside(&Options::new()), !lot::is_single());
+    }
 }
