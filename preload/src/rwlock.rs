@@ -9,8 +9,9 @@ use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_fast, read_slow, unlock_counted_quietly,
+    forget_readers, is_full, read_fast, read_past_sleepers, read_slow, unlock_counted_quietly,
     unlock_exclusive_quietly, unlock_published, unlock_shared_of_any, write_fast_as,
+    write_past_sleepers_as,
 };
 use furwock::unstable::signals::closed;
 use furwock::unstable::{known_thread_id, reads};
@@ -38,7 +39,14 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_
 
 #[inline(never)]
 fn rdlock_slow(lock: &RwLock) -> c_int {
-    let result = lock.read_until(None);
+    // A lock that is free is entered without a lock that a signal handler could come upon. It isn't
+    // this thread's and isn't full; and once threads sleep, it has its policy.
+    let result = if read_past_sleepers(&lock.raw) {
+        reads::began();
+        0
+    } else {
+        lock.read_until(None)
+    };
     if result == 0 {
         probes::rdlock_acquire_read(lock);
     }
@@ -146,7 +154,14 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_
 #[cold]
 #[inline(never)]
 fn wrlock_slow(lock: &RwLock) -> c_int {
-    let result = lock.write_until(None);
+    let tid = thread_id();
+    // As in `rdlock_slow`.
+    let result = if write_past_sleepers_as(&lock.raw, tid) {
+        lock.note_writer(tid);
+        0
+    } else {
+        lock.write_until(None)
+    };
     if result == 0 {
         probes::wrlock_acquire_write(lock);
     }

@@ -18,6 +18,22 @@ pub fn read_fast(lock: &RawRwLock) -> bool {
     lock.read_fast()
 }
 
+/// Enters a free lock as a reader past sleepers, for a caller whose `read_fast` has just failed.
+/// Acquire on success. False may mean nothing: the caller takes another way then.
+///
+/// Takes no lock: a signal handler may come upon it, and leave it, at any instruction.
+#[inline(always)]
+pub fn read_past_sleepers(lock: &RawRwLock) -> bool {
+    lock.read_past_sleepers()
+}
+
+/// The same as the writer, for a caller whose `write_fast_as` has just failed; `tid` is the
+/// caller's thread id.
+#[inline(always)]
+pub fn write_past_sleepers_as(lock: &RawRwLock, tid: u32) -> bool {
+    lock.write_past_sleepers(tid)
+}
+
 /// Enters as a reader as `options` has it, for a caller whose `read_fast` has just failed: without
 /// another such try, so that a thread that meets others all the time notices. `None` at the
 /// deadline. Acquire.

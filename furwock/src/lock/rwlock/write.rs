@@ -74,7 +74,7 @@ impl RawRwLock {
     /// `lock_exclusive_with` for a caller that has just tried in vain.
     #[cold]
     pub(crate) fn write_slow(&self, options: &Options) -> Option<Status> {
-        if options.steal && self.write_past_sleepers() {
+        if options.steal && self.write_past_sleepers(lot::tid()) {
             return Some(Status::new(How::Stolen));
         }
         let status = self.contend(Kind::Writer, options)?;
@@ -89,13 +89,13 @@ impl RawRwLock {
     }
 
     /// Enters a free lock past sleepers as the writer, as `Contender` does, at a fraction of its
-    /// cost (W-1). Acquire on success.
-    fn write_past_sleepers(&self) -> bool {
+    /// cost (W-1); `tid` is the caller's thread id. Acquire on success.
+    pub(super) fn write_past_sleepers(&self, tid: u32) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let new = if mutant::active(Mutant::SlotsPassedBy) && is_available(word, Kind::Writer) {
-            Some(taken(word, Kind::Writer, lot::tid()))
+            Some(taken(word, Kind::Writer, tid))
         } else {
-            written_past_sleepers(word, lot::tid())
+            written_past_sleepers(word, tid)
         };
         new.is_some_and(|new| self.exchange(word, new, Ordering::Acquire).is_ok())
     }
