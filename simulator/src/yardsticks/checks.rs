@@ -22,7 +22,7 @@ fn cases(workload: &'static str, contestant: &'static str) -> impl Iterator<Item
             warmup_us: 5.0,
             // Several time slices: two threads may spin while the holder has no processor.
             measured_us: 20_000.0,
-            accesses_max: 1_000_000,
+            accesses_max: 300_000,
             drains: true,
             ..Case::new(machine, workload, contestant, threads)
         })

@@ -5,7 +5,6 @@
 use std::cell::Cell;
 
 use machine::atomic::{AtomicU32, Ordering};
-use machine::hint::spin_loop;
 
 use super::nodes::NONE;
 use super::{Lock, Padded, TryLock, nodes_online, this_node, thread_index};
@@ -62,10 +61,7 @@ impl Queue {
             if left.is_ok() {
                 return;
             }
-            while next == NONE {
-                spin_loop();
-                next = links[own].0.next.load(Ordering::Acquire);
-            }
+            next = links[own].0.next.spin_until(Ordering::Acquire, |next| next != NONE);
         }
         links[next as usize - 1].0.status.store(status, Ordering::Release);
     }

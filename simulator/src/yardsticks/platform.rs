@@ -16,6 +16,11 @@ pub fn kernel_wake(word: &AtomicU32) {
     machine::kernel_wake(word, 1);
 }
 
+/// Looks at the word again and again until `is` holds for it. Acquire.
+pub fn spin_until(word: &AtomicU32, is: impl Fn(u32) -> bool) -> u32 {
+    word.spin_until(Ordering::Acquire, is)
+}
+
 /// A length of virtual time that began when it was made. To ask costs nothing.
 pub struct Spell {
     end_ns: u64,

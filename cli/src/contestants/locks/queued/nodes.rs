@@ -1,6 +1,6 @@
 //! Queue nodes: one for each thread, on cache lines of its own.
 
-use super::platform::{AtomicU32, Ordering, Padded, spin_loop, thread_index};
+use super::platform::{AtomicU32, Ordering, Padded, spin_until, thread_index};
 use super::waiting::WAITS;
 
 /// No node. Nodes are named by their index plus one.
@@ -67,12 +67,6 @@ impl Nodes {
 
     /// The node after `own`, which is about to be linked.
     pub fn awaited_next(&self, own: u32) -> u32 {
-        loop {
-            let next = self.of(own).next.load(Ordering::Acquire);
-            if next != NONE {
-                return next;
-            }
-            spin_loop();
-        }
+        spin_until(&self.of(own).next, |next| next != NONE)
     }
 }

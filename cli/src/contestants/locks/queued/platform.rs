@@ -21,6 +21,18 @@ pub fn kernel_wake(word: &AtomicU32) {
     kernel::wake(word, 1);
 }
 
+/// Looks at the word again and again until `is` holds for it. Acquire.
+#[inline]
+pub fn spin_until(word: &AtomicU32, is: impl Fn(u32) -> bool) -> u32 {
+    loop {
+        let seen = word.load(Ordering::Acquire);
+        if is(seen) {
+            return seen;
+        }
+        spin_loop();
+    }
+}
+
 /// A length of time that began when it was made.
 pub struct Spell {
     began: Instant,
