@@ -159,8 +159,8 @@ pub fn statistics() -> Statistics {
     unsafe { (*world).total() }
 }
 
-/// How many accesses the host has simulated one by one: those of all threads but the looks that were
-/// skipped.
+/// How many accesses the host has simulated one by one: those of all threads but the looks that
+/// were skipped.
 pub fn accesses_made() -> u64 {
     // SAFETY: as above.
     World::current().map_or(0, |world| unsafe { (*world).accesses_made })

@@ -7,9 +7,9 @@ use crate::scheduler;
 use crate::words::Word;
 use crate::world::{Op, Waits, World, from_ns, spend, touch_in};
 
-/// How often a call writes to the line of a ticket lock: it draws a ticket, counts itself in and out
-/// (`hb_waiters_inc`, `hb_waiters_dec`), changes the queue, and serves the next ticket. In Linux 3.14
-/// to 4.1 all of these lie on one line (`struct futex_hash_bucket`).
+/// How often a call writes to the line of a ticket lock: it draws a ticket, counts itself in and
+/// out as a waiter, changes the queue, and serves the next ticket. In Linux 3.14 to 4.1 all of these
+/// lie on one line.
 const WRITES: Time = 4;
 
 /// Why a sleep ended.

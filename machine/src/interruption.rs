@@ -1,5 +1,5 @@
-//! What takes a processor away from its thread again and again: the timer's ticks, and the host's if
-//! the machine is a virtual one.
+//! What takes a processor away from its thread again and again: the timer's ticks, and the host's
+//! if the machine is a virtual one.
 //!
 //! They are rare and short, but two threads that fell into step at a lock, one inside while the
 //! other is outside, stay in step until something of this kind moves one of them.

@@ -1,10 +1,10 @@
 //! What `--validate=short` holds the model to: cells that it predicts well today. It is what CI has
 //! time for, and fails when a change of the machines or of the yardsticks makes the model worse.
 //!
-//! The cells are those that reached 0.88 and more on 2026-11-22 with seed 1. Their floor is what the
-//! validation asks, 0.8: two locks that are as good as equal may change places. The sections are
-//! those that the fit at one node chose, so that nothing has to be fitted here. The gains' bounds
-//! are between half and twice the published one. When more cells reach 0.88, add them.
+//! The cells are those that reached 0.88 and more on 2026-11-22 with seed 1. Their floor is what
+//! the validation asks, 0.8: two locks that are as good as equal may change places. The sections
+//! are those that the fit at one node chose, so that nothing has to be fitted here. The gains'
+//! bounds are between half and twice the published one. When more cells reach 0.88, add them.
 
 use super::litl::{Floor, Sections};
 use crate::case::Shape;

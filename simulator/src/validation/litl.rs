@@ -1,7 +1,7 @@
-//! LiTL's figures on 64 cores. Each program is taken for threads that share one mutex, streamcluster
-//! for threads that meet at PARSEC's barrier; the locks are interposed as LiTL does it. The lengths
-//! of critical and other sections are fitted at one node alone; what the simulator then says for
-//! more nodes is compared by rank.
+//! LiTL's figures on 64 cores. Each program is taken for threads that share one mutex,
+//! streamcluster for threads that meet at PARSEC's barrier; the locks are interposed as LiTL does
+//! it. The lengths of critical and other sections are fitted at one node alone; what the simulator
+//! then says for more nodes is compared by rank.
 //!
 //! At one node several lengths may fit equally well, since a lock that is seldom contended tells
 //! little. Then the prediction is the mean over those that do, each by its likelihood.
@@ -39,7 +39,8 @@ const LOCKS: [&str; 13] = [
     "c-bo-mcs_spin",
     "hmcs",
 ];
-/// The lock that can't be tried, which a barrier's mutex must. The data doesn't have it there, either.
+/// The lock that can't be tried, which a barrier's mutex must. The data doesn't have it there,
+/// either.
 const WITHOUT_TRY: &str = "clh_spin";
 
 /// The program that waits at a barrier.
