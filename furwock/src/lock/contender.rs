@@ -173,9 +173,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// still be the spinner, and gives that up as it queues.
     fn run(&mut self, take: bool) -> Option<Progress> {
         let bits = self.lock.bits();
-        // (What comes after a sleep says nothing of sections.)
-        let begins = if self.status.sleeps == 0 { Spin::learnt } else { Spin::new };
-        let mut spin = begins(self.lock.key(), &bits.probing, bits.spin_ns());
+        let mut spin = self.spell();
         loop {
             if !self.may_pass() && bits.is_contested(self.lock.load()) {
                 return None;
@@ -206,6 +204,16 @@ impl<'o, L: Lock> Contender<'o, L> {
                 return None;
             }
         }
+    }
+
+    /// A spell of spinning. Only a newcomer may begin it aside, as it has learnt: others rely on a
+    /// thread with a role to look at the lock soon, and what comes after a sleep, here or at a
+    /// condition variable, says nothing of sections.
+    fn spell(&self) -> Spin {
+        let is_first = self.status.sleeps == 0 && self.role == Role::Newcomer;
+        let begins = if is_first { Spin::learnt } else { Spin::new };
+        let bits = self.lock.bits();
+        begins(self.lock.key(), &bits.probing, bits.spin_ns())
     }
 
     /// Takes the lock past the queue, giving up the role, as long as it is free.
@@ -464,6 +472,23 @@ impl<'o, L: Lock> Contender<'o, L> {
     fn clear_queue_bits(&self) {
         if !mutant::active(Mutant::StaleWakeKept) && !mutant::active(Mutant::LeaverSettlesNothing) {
             self.lock.clear(self.lock.bits().cleared_by_last);
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::lock::RawMutex;
+
+    #[test]
+    fn only_a_newcomer_stands_aside() {
+        let (mutex, options) = (RawMutex::new(), Options::new());
+        for role in [Role::Newcomer, Role::Spinner, Role::Woken] {
+            spin::learn_that_sections_are_short();
+            let contender = Contender { role, ..Contender::new(&mutex, &options) };
+            let stands_aside = contender.spell().is_to_stand_aside();
+            assert_eq!(stands_aside, role == Role::Newcomer, "{role:?}");
         }
     }
 }
