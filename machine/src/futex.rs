@@ -8,8 +8,8 @@ use crate::words::Word;
 use crate::world::{Op, Waits, World, from_ns, spend, touch_in};
 
 /// How often a call writes to the line of a ticket lock: it draws a ticket, counts itself in and
-/// out as a waiter, changes the queue, and serves the next ticket. In Linux 3.14 to 4.1 all of these
-/// lie on one line.
+/// out as a waiter, changes the queue, and serves the next ticket. In Linux 3.14 to 4.1 all of
+/// these lie on one line.
 const WRITES: Time = 4;
 
 /// Why a sleep ended.
