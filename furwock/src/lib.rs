@@ -29,6 +29,8 @@ pub mod futex;
 #[cfg(all(test, shuttle))]
 mod generated;
 #[cfg(not(any(loom, shuttle)))]
+mod inspect;
+#[cfg(not(any(loom, shuttle)))]
 pub mod linux;
 pub mod lock;
 mod lot;

@@ -24,7 +24,7 @@ pub(crate) use node::{
     own, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use node::{Census, caller, can_be_asked_for, is_waiting};
+pub(crate) use node::{Census, PoolLayout, ThreadLayout, caller, can_be_asked_for, is_waiting};
 #[cfg(all(test, loom))]
 pub(crate) use node::{Parker, ShortLock, Woke};
 pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, node};

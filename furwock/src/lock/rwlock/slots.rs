@@ -286,6 +286,30 @@ pub(crate) use model::are_given_back_by_others;
 #[cfg(any(loom, shuttle))]
 use model::{known, rows, take};
 
+/// Where a reader in another process finds the rows.
+#[cfg(not(any(loom, shuttle)))]
+#[derive(Debug)]
+pub(crate) struct RowsLayout {
+    /// The first row, and the word that says how many are used.
+    pub(crate) rows: *const core::ffi::c_void,
+    pub(crate) used: *const core::ffi::c_void,
+    pub(crate) row_size: usize,
+    pub(crate) slots: usize,
+    /// Within a row: its thread.
+    pub(crate) owner: usize,
+}
+
+#[cfg(not(any(loom, shuttle)))]
+impl RowsLayout {
+    pub(crate) const OURS: Self = Self {
+        rows: (&raw const native::TABLE).cast(),
+        used: (&raw const native::USED).cast(),
+        row_size: size_of::<Row>(),
+        slots: SLOTS,
+        owner: core::mem::offset_of!(Row, owner),
+    };
+}
+
 #[cfg(not(any(loom, shuttle)))]
 mod native {
     use super::*;
@@ -296,7 +320,7 @@ mod native {
 
     const ROWS: usize = 512;
 
-    static TABLE: [Row; ROWS] = [const { Row::new() }; ROWS];
+    pub(super) static TABLE: [Row; ROWS] = [const { Row::new() }; ROWS];
 
     /// Whether a thread of this process has ever given back what another may have published.
     static GIVEN_BACK: AtomicBool = AtomicBool::new(false);
@@ -312,7 +336,7 @@ mod native {
     }
 
     /// Rows beyond this one were never used.
-    static USED: AtomicUsize = AtomicUsize::new(0);
+    pub(super) static USED: AtomicUsize = AtomicUsize::new(0);
 
     /// Of the threads that asked for a row.
     static CENSUS: Census = Census::new();

@@ -36,7 +36,7 @@ pub(crate) use ownership::{is_callers, is_own};
 pub(crate) use parker::Parker;
 pub(crate) use parker::{Signals, Until, Woke};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use pool::for_each;
+pub(crate) use pool::{PoolLayout, for_each};
 pub(crate) use room::{Notes, Room};
 #[cfg(all(test, loom))]
 pub(crate) use short_lock::ShortLock;
@@ -49,4 +49,6 @@ pub(crate) use thread::{
     own, rank, spares, tid,
 };
 pub(crate) use verdict::{Debt, From, Verdict};
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use waiter::ThreadLayout;
 pub(crate) use waiter::{ANY, Chosen, NO_WAKE, NodeKind, Thread, Waiter};

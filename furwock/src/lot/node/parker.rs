@@ -63,6 +63,10 @@ pub(crate) struct Parker {
 }
 
 impl Parker {
+    /// Where the word lies that its thread sleeps on.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(super) const WORD_AT: usize = core::mem::offset_of!(Parker, state);
+
     pub(crate) fn new() -> Self {
         Self { state: AtomicU32::new(EMPTY), interrupted: AtomicBool::new(false) }
     }

@@ -36,6 +36,29 @@ static POOL: Pool = Pool {
     census: Census::new(),
 };
 
+/// Where a reader in another process finds all threads' records.
+#[derive(Debug)]
+pub(crate) struct PoolLayout {
+    /// The pointer to the newest chunk.
+    pub(crate) newest: *const core::ffi::c_void,
+    /// Within a chunk: how many records are used, the next older chunk, the records.
+    pub(crate) used: usize,
+    pub(crate) older: usize,
+    pub(crate) threads: usize,
+    /// The size of a record.
+    pub(crate) thread_size: usize,
+}
+
+impl PoolLayout {
+    pub(crate) const OURS: Self = Self {
+        newest: (&raw const POOL.newest).cast(),
+        used: core::mem::offset_of!(Chunk, used),
+        older: core::mem::offset_of!(Chunk, older),
+        threads: core::mem::offset_of!(Chunk, threads),
+        thread_size: size_of::<Thread>(),
+    };
+}
+
 impl Pool {
     fn newest(&self) -> Option<&'static Chunk> {
         // SAFETY: a chunk is initialised before it is published and lives for ever.

@@ -240,6 +240,32 @@ pub(crate) struct Thread {
     pub(in crate::lot) next_free: CheckedCell<Option<&'static Thread>>,
 }
 
+/// Where in a [`Thread`] a reader in another process finds what it asks for.
+#[cfg(not(any(loom, shuttle)))]
+#[derive(Debug)]
+pub(crate) struct ThreadLayout {
+    /// The word that the thread sleeps on.
+    pub(crate) parker: usize,
+    /// The key that it is queued at.
+    pub(crate) key: usize,
+    pub(crate) token: usize,
+    /// The kernel's id of the thread that waits.
+    pub(crate) tid: usize,
+}
+
+#[cfg(not(any(loom, shuttle)))]
+impl ThreadLayout {
+    pub(crate) const OURS: Self = {
+        let waiter = core::mem::offset_of!(Thread, waiter);
+        Self {
+            parker: waiter + core::mem::offset_of!(Waiter, parker) + Parker::WORD_AT,
+            key: waiter + core::mem::offset_of!(Waiter, key),
+            token: waiter + core::mem::offset_of!(Waiter, token),
+            tid: waiter + core::mem::offset_of!(Waiter, tid),
+        }
+    };
+}
+
 impl Thread {
     pub(super) fn new() -> Self {
         Self {

@@ -1,0 +1,81 @@
+//! What a program that looks from outside has to know: where the engine keeps which thread waits for
+//! which lock. `furwock who` finds `furwock_inspect` by its name in the symbol tables of a process's
+//! files, or by `MAGIC` in their data, and reads the rest from the process's memory.
+//!
+//! The engine never reads it, and looking takes no lock: what is read may be half changed, and a
+//! reader believes only what it finds twice.
+//!
+//! - A thread that waits sleeps on the word at `parker` of its record. Its record's `key` is the
+//!   object's address with the kind in the bits from 60 up: 0 a word, 1 a mutex, 2 a rwlock, 3 a
+//!   condvar, 4 a semaphore, 5 a barrier, 6 the slot of a rwlock's reader, 15 none. `token` is a
+//!   condvar's mutex.
+//! - Bits 0 to 21 of a mutex's or rwlock's word are the id of the thread that holds it. In a rwlock
+//!   bits 42 to 60 count readers; those that aren't counted have put its address, with a count in
+//!   the low three bits, into a slot of the row whose `owner`'s low 32 bits are their id.
+
+use core::ffi::c_void;
+
+use crate::lock::rwlock::slots::RowsLayout;
+use crate::lot::{PoolLayout, ThreadLayout};
+
+/// Changes with the meaning of any field. New fields are added at the end, and raise `size`.
+const VERSION: u32 = 1;
+const MAGIC: [u8; 16] = *b"furwock-inspect\0";
+
+/// The layout, in the order of its fields.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Inspect {
+    magic: [u8; 16],
+    version: u32,
+    size: u32,
+    /// Its own address, so that a copy of the magic elsewhere isn't taken for it.
+    this: *const c_void,
+    /// The pointer to the newest chunk of records; within a chunk: how many are used, the next
+    /// older chunk, the first record.
+    newest_chunk: *const c_void,
+    chunk_used: u64,
+    chunk_older: u64,
+    chunk_threads: u64,
+    thread_size: u64,
+    /// Within a record.
+    parker: u64,
+    key: u64,
+    token: u64,
+    tid: u64,
+    /// The first row of readers' slots, and how many rows are used; a row's size, its number of
+    /// slots, which come first, and where its owner's id is.
+    rows: *const c_void,
+    rows_used: *const c_void,
+    row_size: u64,
+    row_slots: u64,
+    row_owner: u64,
+}
+
+// SAFETY: it is never written, and the engine doesn't use its pointers.
+unsafe impl Sync for Inspect {}
+
+/// The layout of the engine that this process uses.
+#[used]
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "a name for readers of symbol tables")]
+pub static furwock_inspect: Inspect = Inspect {
+    magic: MAGIC,
+    version: VERSION,
+    size: size_of::<Inspect>() as u32,
+    this: (&raw const furwock_inspect).cast(),
+    newest_chunk: PoolLayout::OURS.newest,
+    chunk_used: PoolLayout::OURS.used as u64,
+    chunk_older: PoolLayout::OURS.older as u64,
+    chunk_threads: PoolLayout::OURS.threads as u64,
+    thread_size: PoolLayout::OURS.thread_size as u64,
+    parker: ThreadLayout::OURS.parker as u64,
+    key: ThreadLayout::OURS.key as u64,
+    token: ThreadLayout::OURS.token as u64,
+    tid: ThreadLayout::OURS.tid as u64,
+    rows: RowsLayout::OURS.rows,
+    rows_used: RowsLayout::OURS.used,
+    row_size: RowsLayout::OURS.row_size as u64,
+    row_slots: RowsLayout::OURS.slots as u64,
+    row_owner: RowsLayout::OURS.owner as u64,
+};
