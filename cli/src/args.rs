@@ -26,6 +26,7 @@ pub struct Arguments {
 #[derive(Subcommand)]
 pub enum Command {
     Run(RunArguments),
+    Who(WhoArguments),
     Compare(CompareArguments),
     Bench(BenchArguments),
     Doctor(DoctorArguments),
@@ -52,6 +53,45 @@ pub struct RunArguments {
 
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
+    pub command: Vec<OsString>,
+}
+
+/// Show which threads wait for which, in any running process
+///
+/// Each blocked thread, what it waits for (a mutex, rwlock, condvar, semaphore, barrier, another
+/// thread's end, a file), which thread holds it, and in which functions both are. Threads that wait
+/// in a circle, or that none is left to wake, are reported as DEADLOCK. The process needn't run on
+/// furwock, and isn't changed; root is not needed for the user's own processes, except where a
+/// setting forbids it, which is named then.
+///
+/// With PROGRAM, starts it, and shows this when its threads have been blocked for a while, or on
+/// Ctrl-C or SIGQUIT; then the program goes on.
+#[derive(Args)]
+#[command(after_help = WHO_NOTES, after_long_help = WHO_NOTES)]
+#[command(group = clap::ArgGroup::new("whose").required(true).args(["pid", "all", "command"]))]
+pub struct WhoArguments {
+    /// Write what was found as JSON to stdout (with PROGRAM: to stderr)
+    #[arg(long)]
+    pub json: bool,
+
+    /// Look at all of the user's processes, and show those in which threads wait for each other
+    #[arg(long)]
+    pub all: bool,
+
+    /// With PROGRAM: report threads that have been blocked for so long [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, requires = "command")]
+    pub after: Option<Duration>,
+
+    /// With PROGRAM: kill it when it is in a deadlock, and exit with 3
+    #[arg(long, requires = "command")]
+    pub kill: bool,
+
+    /// The process to look at
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub pid: Option<i32>,
+
+    /// A program to start, looked up in PATH, and its arguments, passed on untouched
+    #[arg(value_name = "PROGRAM", last = true)]
     pub command: Vec<OsString>,
 }
 
@@ -150,6 +190,16 @@ Exit status:
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
   else the status of PROGRAM";
+
+const WHO_NOTES: &str = "\
+Exit status:
+  0    no deadlock
+  1    the process couldn't be looked at: it doesn't exist, has ended, or that isn't permitted
+  2    bad usage
+  3    a deadlock
+  With PROGRAM: 3 if it was found in a deadlock, otherwise its status; 128 and the signal's number
+  if a signal ended it; 126 and 127 as for `furwock run`. A second Ctrl-C within two seconds goes
+  to the program.";
 
 const COMPARE_NOTES: &str = "\
 Verdict:

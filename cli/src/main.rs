@@ -21,6 +21,7 @@ mod report;
 mod run;
 mod statistics;
 mod values;
+mod who;
 mod workloads;
 
 use args::{Arguments, Command};
@@ -46,6 +47,7 @@ fn furwock() -> i32 {
     };
     let done = match arguments.command {
         Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
+        Command::Who(arguments) => who::who(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),

@@ -1,0 +1,246 @@
+//! Processes whose threads wait for each other, and what each of their threads does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use crate::failure::Failure;
+use crate::who::locks::{EndsBy, Engine, Kind, Wait, is_in_futex};
+use crate::who::process::task::{self, Call, Task};
+use crate::who::process::{self, Process};
+use crate::who::stacks::{Stack, Symbols};
+
+/// Processes that one look follows shared locks into.
+const MOST_PROCESSES: usize = 32;
+/// Between the two looks at threads that seem to wait for ever.
+const BETWEEN: Duration = Duration::from_millis(20);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId {
+    pub pid: i32,
+    pub tid: i32,
+}
+
+/// A thread in the picture.
+#[derive(Debug)]
+pub struct Waiting {
+    pub wait: Wait,
+    pub stack: Stack,
+    pub holders: Vec<Holder>,
+    /// How long it has slept, at least.
+    pub asleep: Asleep,
+    /// Two looks, some milliseconds apart, found it asleep in the same wait.
+    pub is_still: bool,
+}
+
+pub type Asleep = Option<Duration>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    Thread(ThreadId),
+    /// Its thread has ended.
+    Ended(u32),
+    /// An id that says nothing here.
+    Unknown(u32),
+}
+
+pub struct World {
+    pub processes: BTreeMap<i32, Process>,
+    pub threads: BTreeMap<ThreadId, Waiting>,
+    /// What couldn't be known.
+    pub unknown: Vec<String>,
+    /// Processes whose threads came or went during the look.
+    pub changed: BTreeSet<i32>,
+    engines: BTreeMap<i32, Vec<Engine>>,
+}
+
+impl World {
+    /// Looks at a process, and at those that hold what its threads wait for.
+    pub fn look(pid: i32, symbols: &mut Symbols) -> Result<Self, Failure> {
+        let mut world = Self {
+            processes: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            unknown: Vec::new(),
+            changed: BTreeSet::new(),
+            engines: BTreeMap::new(),
+        };
+        let mut next = vec![Process::find(pid)?];
+        while let Some(process) = next.pop() {
+            world.add(process, symbols);
+            if world.processes.len() < MOST_PROCESSES {
+                let others = world.others().into_iter().filter_map(|pid| Process::find(pid).ok());
+                next.extend(others);
+                next.dedup_by_key(|process| process.pid);
+            }
+        }
+        world.resolve();
+        world.look_again();
+        Ok(world)
+    }
+
+    fn add(&mut self, process: Process, symbols: &mut Symbols) {
+        let pid = process.pid;
+        if self.processes.contains_key(&pid) {
+            return;
+        }
+        self.unknown.extend(process.denied.clone());
+        let waits = process.tasks.iter().any(|task| is_in_futex(&task.call));
+        let readable = process.denied.is_none();
+        let (engines, unknown) =
+            if readable && waits { Engine::find(&process, symbols) } else { Default::default() };
+        self.unknown.extend(unknown);
+        for task in &process.tasks {
+            let asleep = if task.state == 'S' { task::asleep_for(pid, task.tid) } else { None };
+            let stack = if readable { symbols.stack(&process, task) } else { Stack::default() };
+            let wait = Wait::of(&process, &engines, task, &stack);
+            let waiting = Waiting { wait, stack, holders: Vec::new(), asleep, is_still: false };
+            self.threads.insert(ThreadId { pid, tid: task.tid }, waiting);
+        }
+        self.engines.insert(pid, engines);
+        self.processes.insert(pid, process);
+    }
+
+    /// Processes that hold a shared lock, and haven't been looked at.
+    fn others(&self) -> BTreeSet<i32> {
+        let shared = self.threads.iter().filter(|(_, waiting)| waiting.wait.is_shared);
+        let held = shared.flat_map(|(id, waiting)| {
+            waiting.wait.holders().iter().map(|holder| self.elsewhere(*id, waiting, *holder))
+        });
+        let held = held.flatten().map(|holder| holder.pid);
+        held.filter(|pid| !self.processes.contains_key(pid)).collect()
+    }
+
+    /// A holder in another process that maps the lock's page, too.
+    fn elsewhere(&self, waiter: ThreadId, waiting: &Waiting, holder: u32) -> Option<ThreadId> {
+        let process = &self.processes[&waiter.pid];
+        if process.is_contained() {
+            return None;
+        }
+        let tid = i32::try_from(holder).ok()?;
+        let pid = process::process_of(tid)?;
+        let lock = process.map_of(waiting.wait.object?)?;
+        let maps = match self.processes.get(&pid) {
+            Some(process) => process.maps.clone(),
+            None => process::maps::read(pid).ok()?,
+        };
+        let maps_it = maps.iter().any(|map| map.is_shared && map.file == lock.file);
+        maps_it.then_some(ThreadId { pid, tid })
+    }
+
+    fn resolve(&mut self) {
+        let holders: Vec<(ThreadId, Vec<Holder>)> = self
+            .threads
+            .iter()
+            .filter(|(_, waiting)| !waiting.wait.holders().is_empty())
+            .map(|(id, waiting)| {
+                let ids = waiting.wait.holders().iter();
+                (*id, ids.map(|holder| self.holder(*id, waiting, *holder)).collect())
+            })
+            .collect();
+        for (id, holders) in holders {
+            if let Some(waiting) = self.threads.get_mut(&id) {
+                waiting.holders = holders;
+            }
+        }
+    }
+
+    fn holder(&self, waiter: ThreadId, waiting: &Waiting, holder: u32) -> Holder {
+        let process = &self.processes[&waiter.pid];
+        let own = process.outer(holder).map(|tid| ThreadId { pid: waiter.pid, tid });
+        if let Some(own) = own.filter(|own| self.threads.contains_key(own)) {
+            return Holder::Thread(own);
+        }
+        if waiting.wait.is_shared {
+            if let Some(other) = self.elsewhere(waiter, waiting, holder) {
+                return Holder::Thread(other);
+            }
+            let exists = i32::try_from(holder).ok().and_then(process::process_of).is_some();
+            if exists || process.is_contained() {
+                return Holder::Unknown(holder);
+            }
+        }
+        Holder::Ended(holder)
+    }
+
+    /// Looks at all waiting threads twice more, and at their locks in between: those that slept
+    /// from the one look to the other slept all at the same time.
+    fn look_again(&mut self) {
+        let waits = self.threads.values().any(|waiting| waiting.wait.kind.is_lock());
+        if !waits {
+            return;
+        }
+        let looks = |world: &Self| -> BTreeMap<i32, Vec<Task>> {
+            let looks = world.processes.iter();
+            looks.filter_map(|(pid, process)| Some((*pid, process.look().ok()?))).collect()
+        };
+        let first = looks(self);
+        let mut same = BTreeSet::new();
+        for (id, waiting) in self.threads.iter().filter(|(_, waiting)| waiting.wait.kind.is_lock())
+        {
+            let process = &self.processes[&id.pid];
+            let now = first.get(&id.pid).and_then(|tasks| find(tasks, id.tid));
+            let before = process.task(id.tid);
+            let (Some(now), Some(before)) = (now, before) else { continue };
+            let again = Wait::of(process, &self.engines[&id.pid], now, &waiting.stack);
+            if is_same_call(&now.call, &before.call) && again == waiting.wait {
+                same.insert(*id);
+            }
+        }
+        std::thread::sleep(BETWEEN);
+        let second = looks(self);
+        for (id, waiting) in &mut self.threads {
+            let look = |looks: &BTreeMap<i32, Vec<Task>>| {
+                looks.get(&id.pid).and_then(|tasks| find(tasks, id.tid)).cloned()
+            };
+            let (before, after) = (look(&first), look(&second));
+            let slept =
+                before.zip(after).is_some_and(|(before, after)| after.has_slept_since(&before));
+            waiting.is_still = slept && same.contains(id);
+        }
+        let ids = |tasks: &[Task]| tasks.iter().map(|task| task.tid).collect::<Vec<_>>();
+        for (pid, process) in &self.processes {
+            let now = second.get(pid).map_or(Vec::new(), |tasks| ids(tasks));
+            if now != ids(&process.tasks) {
+                self.changed.insert(*pid);
+            }
+        }
+    }
+
+    pub fn name(&self, id: ThreadId) -> &str {
+        let process = self.processes.get(&id.pid);
+        process.and_then(|process| process.task(id.tid)).map_or("?", |task| &task.name)
+    }
+
+    /// Threads that wait for this one.
+    pub fn waiters_of(&self, holder: ThreadId) -> Vec<ThreadId> {
+        let waits = self.threads.iter();
+        let waits = waits.filter(|(_, waiting)| waiting.holders.contains(&Holder::Thread(holder)));
+        waits.map(|(id, _)| *id).collect()
+    }
+
+    /// Whether a thread's wait can be ended by threads that are known, and by nothing else.
+    pub fn is_closed(&self, id: ThreadId) -> bool {
+        let Some(waiting) = self.threads.get(&id) else { return false };
+        let by_threads = match &waiting.wait.ends_by {
+            EndsBy::Holders(_) => {
+                !waiting.holders.iter().any(|holder| matches!(holder, Holder::Unknown(_)))
+            }
+            EndsBy::AnyThread => true,
+            EndsBy::Outside => false,
+        };
+        by_threads && waiting.is_still && !waiting.wait.is_timed && waiting.wait.kind.is_lock()
+    }
+
+    pub fn is_running(&self, id: ThreadId) -> bool {
+        self.threads.get(&id).is_some_and(|waiting| waiting.wait.kind == Kind::Running)
+    }
+}
+
+fn find(tasks: &[Task], tid: i32) -> Option<&Task> {
+    let at = tasks.binary_search_by_key(&tid, |task| task.tid).ok()?;
+    Some(&tasks[at])
+}
+
+/// The same call with the same arguments, from the same place.
+fn is_same_call(one: &Call, other: &Call) -> bool {
+    one == other && matches!(one, Call::In { .. })
+}

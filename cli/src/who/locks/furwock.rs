@@ -1,0 +1,238 @@
+//! furwock's own waits: its threads sleep on words of their own, and its records say which lock
+//! they wait for. Their layout is described in `furwock/src/inspect.rs`.
+
+use memchr::memmem;
+
+use super::{EndsBy, Kind, Wait};
+use crate::who::process::Process;
+use crate::who::process::task::Task;
+use crate::who::stacks::Symbols;
+
+const MAGIC: [u8; 16] = *b"furwock-inspect\0";
+const VERSION: u32 = 1;
+/// More chunks than any process has.
+const MOST_CHUNKS: usize = 1 << 14;
+
+const ADDRESS: u64 = (1 << 60) - 1;
+const NOWHERE: u64 = u64::MAX;
+const MANY: u64 = u64::MAX - 1;
+const OWNER: u64 = (1 << 22) - 1;
+const WRITER: u64 = 1 << 22;
+const UPGRADING: u64 = 1 << 25;
+const REVOKED: u64 = 1 << 29;
+const BIASED: u64 = 1 << 28;
+const READERS_AT: u32 = 42;
+const READERS: u64 = 0x7_ffff;
+
+/// One engine in a process: the preload's, or one that a program or library was built with.
+#[derive(Clone, Copy, Debug)]
+pub struct Engine {
+    at: u64,
+    layout: Layout,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    newest_chunk: u64,
+    chunk_used: u64,
+    chunk_older: u64,
+    chunk_threads: u64,
+    thread_size: u64,
+    parker: u64,
+    key: u64,
+    token: u64,
+    tid: u64,
+    rows: u64,
+    rows_used: u64,
+    row_size: u64,
+    row_slots: u64,
+    row_owner: u64,
+}
+
+impl Engine {
+    /// All that the process has. The first error is an engine of another version.
+    pub fn find(process: &Process, symbols: &mut Symbols) -> (Vec<Self>, Option<String>) {
+        let (mut engines, mut unknown): (Vec<Self>, _) = (Vec::new(), None);
+        let files = process.maps.iter().filter(|map| map.is_executable);
+        for map in files.filter(|map| !is_systems(&map.path)) {
+            let Some(image) = symbols.image(process, map) else { continue };
+            let Some(first) = image.address_of(map.offset) else { continue };
+            let by_magic = || {
+                let found = |(address, data): (u64, &[u8])| {
+                    memmem::find(data, &MAGIC).map(|at| address + at as u64)
+                };
+                image.data().find_map(found)
+            };
+            let Some(address) = image.symbol("furwock_inspect").or_else(by_magic) else { continue };
+            let at = address.wrapping_add(map.start.wrapping_sub(first));
+            if engines.iter().any(|engine| engine.at == at) {
+                continue;
+            }
+            match Self::read(process, at) {
+                Ok(Some(engine)) => engines.push(engine),
+                Ok(None) => {}
+                Err(version) => {
+                    unknown = Some(format!(
+                        "{} has furwock's engine in a layout of version {version}, which this \
+                         furwock doesn't know",
+                        image.name
+                    ));
+                }
+            }
+        }
+        (engines, unknown)
+    }
+
+    fn read(process: &Process, at: u64) -> Result<Option<Self>, u32> {
+        const WORDS: usize = 15;
+        let memory = process.memory;
+        let Some(bytes) = memory.bytes::<{ 24 + 8 * WORDS }>(at) else { return Ok(None) };
+        let word = |index: usize| {
+            let at = 24 + 8 * index;
+            u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
+        };
+        let version = u32::from_ne_bytes(bytes[16..20].try_into().unwrap_or_default());
+        if bytes[..16] != MAGIC || word(0) != at {
+            return Ok(None);
+        }
+        if version != VERSION {
+            return Err(version);
+        }
+        let layout = Layout {
+            newest_chunk: word(1),
+            chunk_used: word(2),
+            chunk_older: word(3),
+            chunk_threads: word(4),
+            thread_size: word(5).max(1),
+            parker: word(6),
+            key: word(7),
+            token: word(8),
+            tid: word(9),
+            rows: word(10),
+            rows_used: word(11),
+            row_size: word(12).max(1),
+            row_slots: word(13).min(64),
+            row_owner: word(14),
+        };
+        Ok(Some(Self { at, layout }))
+    }
+
+    /// The wait of a thread that sleeps on `word`; none if that isn't one of this engine's.
+    pub fn wait(&self, process: &Process, task: &Task, word: u64) -> Option<Wait> {
+        let (memory, layout) = (process.memory, &self.layout);
+        let record = word.wrapping_sub(layout.parker);
+        if !self.is_record(process, record) {
+            return None;
+        }
+        let tid = memory.u32(record + layout.tid)?;
+        let key = memory.u64(record + layout.key)?;
+        let waits = process.outer(tid) == Some(task.tid);
+        if key == NOWHERE || !waits {
+            let wait = Wait::new(Kind::Word, EndsBy::Outside).at(word);
+            return Some(wait.noting("woken, and about to run"));
+        }
+        if key == MANY {
+            return Some(Wait::new(Kind::Word, EndsBy::AnyThread).noting("several words"));
+        }
+        let object = key & ADDRESS;
+        Some(match key >> 60 {
+            1 => mutex(process, object),
+            2 => self.rwlock(process, object),
+            3 => {
+                let mutex = memory.u64(record + layout.token).filter(|mutex| *mutex != 0);
+                Wait { mutex, ..Wait::new(Kind::Condvar, EndsBy::AnyThread).at(object) }
+            }
+            4 => Wait::new(Kind::Semaphore, EndsBy::AnyThread).at(object),
+            5 => Wait::new(Kind::Barrier, EndsBy::AnyThread).at(object),
+            6 => self.slot(process, object)?,
+            _ => Wait::new(Kind::Word, EndsBy::AnyThread).at(object),
+        })
+    }
+
+    fn is_record(&self, process: &Process, record: u64) -> bool {
+        let (memory, layout) = (process.memory, &self.layout);
+        let mut chunk = memory.u64(layout.newest_chunk).unwrap_or(0);
+        for _ in 0..MOST_CHUNKS {
+            if chunk == 0 {
+                return false;
+            }
+            let first = chunk.wrapping_add(layout.chunk_threads);
+            let offset = record.wrapping_sub(first);
+            let used = memory.u64(chunk + layout.chunk_used).unwrap_or(0);
+            if record >= first && offset / layout.thread_size < used {
+                return offset.is_multiple_of(layout.thread_size);
+            }
+            chunk = memory.u64(chunk + layout.chunk_older).unwrap_or(0);
+        }
+        false
+    }
+
+    fn rwlock(&self, process: &Process, object: u64) -> Wait {
+        let Some(word) = process.memory.u64(object) else {
+            return Wait::new(Kind::RwLockWrite, EndsBy::AnyThread).at(object);
+        };
+        let owner = (word & OWNER) as u32;
+        let counted = word >> READERS_AT & READERS;
+        let mut readers = Vec::new();
+        if word & (BIASED | REVOKED) != 0 {
+            readers = self.published(process, object);
+        }
+        // The kind of the waiter isn't in the record: its function has the name.
+        let wait = if word & WRITER != 0 && word & UPGRADING == 0 {
+            Wait::new(Kind::RwLockWrite, EndsBy::Holders(vec![owner]))
+        } else if !readers.is_empty() {
+            Wait::new(Kind::RwLockWrite, EndsBy::Holders(readers))
+        } else if owner != 0 && counted == 0 {
+            Wait::new(Kind::RwLockWrite, EndsBy::Holders(vec![owner]))
+        } else if counted != 0 {
+            let plural = if counted == 1 { "reader" } else { "readers" };
+            let note = format!("{counted} {plural}, counted and not named");
+            Wait::new(Kind::RwLockWrite, EndsBy::AnyThread).noting(note)
+        } else {
+            Wait::new(Kind::RwLockWrite, EndsBy::Outside).noting("it is free: about to be taken")
+        };
+        wait.at(object)
+    }
+
+    /// Threads that have put a rwlock into their slots.
+    fn published(&self, process: &Process, object: u64) -> Vec<u32> {
+        let (memory, layout) = (process.memory, &self.layout);
+        let used = memory.u64(layout.rows_used).unwrap_or(0).min(1 << 16);
+        let rows = (0..used).map(|row| layout.rows + row * layout.row_size);
+        let has = |row: &u64| {
+            let slots = memory.range(*row, layout.row_slots as usize * 8).unwrap_or_default();
+            let mut slots = slots.chunks_exact(8);
+            slots.any(|slot| u64::from_ne_bytes(slot.try_into().unwrap_or_default()) & !7 == object)
+        };
+        let owner = |row: u64| memory.u32(row + layout.row_owner);
+        rows.filter(has).filter_map(owner).filter(|owner| *owner != 0).collect()
+    }
+
+    /// A writer's wait for one reader to leave its slot.
+    fn slot(&self, process: &Process, slot: u64) -> Option<Wait> {
+        let (memory, layout) = (process.memory, &self.layout);
+        let row = slot.checked_sub(layout.rows)? / layout.row_size;
+        let owner = memory.u32(layout.rows + row * layout.row_size + layout.row_owner)?;
+        let object = memory.u64(slot)? & !7;
+        let by = if object == 0 { EndsBy::Outside } else { EndsBy::Holders(vec![owner]) };
+        Some(Wait::new(Kind::RwLockWrite, by).at(object))
+    }
+}
+
+fn mutex(process: &Process, object: u64) -> Wait {
+    let owner = process.memory.u32(object).map(|word| word & OWNER as u32);
+    let wait = match owner {
+        None => Wait::new(Kind::Mutex, EndsBy::AnyThread),
+        Some(0) => Wait::new(Kind::Mutex, EndsBy::Outside).noting("it is free: about to be taken"),
+        Some(owner) => Wait::new(Kind::Mutex, EndsBy::Holders(vec![owner])),
+    };
+    wait.at(object)
+}
+
+/// Files that don't have furwock in them.
+fn is_systems(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    ["libc.so", "libm.so", "ld-linux", "libgcc_s", "libpthread", "libdl", "librt", "[vdso]"]
+        .iter()
+        .any(|system| name.starts_with(system))
+}

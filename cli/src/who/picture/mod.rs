@@ -1,0 +1,9 @@
+//! What a look found, for people and for programs.
+
+mod document;
+mod lines;
+mod text;
+mod thread;
+
+pub use document::document;
+pub use text::text;

@@ -1,0 +1,260 @@
+//! An ELF file that is mapped in a process, or its copy in memory: symbols, unwinding rules, debug
+//! information.
+
+use std::cell::OnceCell;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use gimli::{BaseAddresses, EndianSlice, NativeEndian};
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
+
+use super::names::readable;
+
+pub type Slice = EndianSlice<'static, NativeEndian>;
+type Elf = ElfFile64<'static, object::Endianness, &'static [u8]>;
+
+pub struct Image {
+    /// The file's name without its folders.
+    pub name: String,
+    pub build_id: Option<String>,
+    elf: Elf,
+    /// Of loaded segments: offset in the file, size there, address.
+    segments: Vec<(u64, u64, u64)>,
+    pub unwinding: Unwinding,
+    symbols: OnceCell<Vec<Symbol>>,
+    debug: OnceCell<Option<addr2line::Context<Slice>>>,
+    /// Where the process's root is, for files with debug information.
+    root: PathBuf,
+}
+
+pub struct Unwinding {
+    pub bases: BaseAddresses,
+    pub eh_frame: Option<gimli::EhFrame<Slice>>,
+    pub table: Option<gimli::ParsedEhFrameHdr<Slice>>,
+    pub debug_frame: Option<gimli::DebugFrame<Slice>>,
+}
+
+struct Symbol {
+    start: u64,
+    end: u64,
+    name: &'static str,
+}
+
+/// A function at an address, and where in the source.
+#[derive(Clone, Debug, Default)]
+pub struct Place {
+    pub function: String,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub is_inlined: bool,
+}
+
+impl Image {
+    pub fn open(path: &Path, name: &str, root: &Path) -> Option<Self> {
+        Self::parse(mapped(path)?, name, root)
+    }
+
+    /// From bytes that live for ever.
+    pub fn parse(data: &'static [u8], name: &str, root: &Path) -> Option<Self> {
+        let elf = Elf::parse(data).ok()?;
+        let endian = elf.endian();
+        let headers = elf.elf_header().program_headers(endian, data).ok()?;
+        let loaded = headers.iter().filter(|header| header.p_type(endian) == object::elf::PT_LOAD);
+        let segments = loaded
+            .map(|header| {
+                (header.p_offset(endian), header.p_filesz(endian), header.p_vaddr(endian))
+            })
+            .collect();
+        Some(Self {
+            name: name.rsplit('/').next().unwrap_or(name).to_owned(),
+            build_id: elf.build_id().ok().flatten().map(hex),
+            unwinding: Unwinding::of(&elf),
+            elf,
+            segments,
+            symbols: OnceCell::new(),
+            debug: OnceCell::new(),
+            root: root.to_owned(),
+        })
+    }
+
+    /// The address, as the file has it, of what is mapped from `offset` on.
+    pub fn address_of(&self, offset: u64) -> Option<u64> {
+        const PAGE: u64 = 4095;
+        let segment = self.segments.iter().find(|(start, size, _)| {
+            let first = start & !PAGE;
+            first <= offset && offset < start + size
+        })?;
+        Some(segment.2.wrapping_add(offset).wrapping_sub(segment.0))
+    }
+
+    /// The address of a symbol.
+    pub fn symbol(&self, name: &str) -> Option<u64> {
+        let symbols = self.elf.dynamic_symbols().chain(self.elf.symbols());
+        let mut named = symbols.filter(|symbol| symbol.name() == Ok(name));
+        named.find(|symbol| symbol.is_definition()).map(|symbol| symbol.address())
+    }
+
+    /// The static object at an address: its name, and how far into it.
+    pub fn object(&self, address: u64) -> Option<String> {
+        let mut symbols = self.elf.symbols().chain(self.elf.dynamic_symbols());
+        let symbol = symbols.find(|symbol| {
+            let range = symbol.address()..symbol.address() + symbol.size();
+            symbol.kind() == SymbolKind::Data && symbol.is_definition() && range.contains(&address)
+        })?;
+        let name = readable(symbol.name().ok()?);
+        let into = address - symbol.address();
+        Some(if into == 0 { name } else { format!("{name}+{into}") })
+    }
+
+    /// Inlined functions first, then the one that contains them. Empty if nothing is known.
+    pub fn places(&self, address: u64) -> Vec<Place> {
+        let mut places = self.debug().map_or(Vec::new(), |debug| inlined(debug, address));
+        let has_name = places.last().is_some_and(|place| !place.function.is_empty());
+        if !has_name && let Some(name) = self.nearest(address) {
+            let whole = places.pop().unwrap_or_default();
+            places.push(Place { function: readable(name), is_inlined: false, ..whole });
+        }
+        places
+    }
+
+    fn nearest(&self, address: u64) -> Option<&'static str> {
+        let symbols = self.symbols();
+        let after = symbols.partition_point(|symbol| symbol.start <= address);
+        // Overlapping symbols are short: the one that contains it is near.
+        let before = symbols[..after].iter().rev().take(8);
+        before.filter(|symbol| address < symbol.end).map(|symbol| symbol.name).next()
+    }
+
+    fn symbols(&self) -> &[Symbol] {
+        self.symbols.get_or_init(|| {
+            let mut symbols = symbols_of(&self.elf);
+            if self.elf.section_by_name(".symtab").is_none()
+                && let Some(elf) = self.separate()
+            {
+                symbols.extend(symbols_of(&elf));
+            }
+            // The plainest of several names is first from behind.
+            symbols.sort_by_key(|symbol| (symbol.start, std::cmp::Reverse(symbol.name.len())));
+            symbols
+        })
+    }
+
+    fn debug(&self) -> Option<&addr2line::Context<Slice>> {
+        let make = || {
+            let own = self.elf.section_by_name(".debug_info").is_some();
+            let separate = if own { None } else { Some(self.separate()?) };
+            context(separate.as_ref().unwrap_or(&self.elf))
+        };
+        self.debug.get_or_init(make).as_ref()
+    }
+
+    /// The file that has the debug information of a stripped one.
+    fn separate(&self) -> Option<Elf> {
+        let roots = [self.root.clone(), PathBuf::from("/")];
+        let id = self.build_id.as_ref().filter(|id| id.len() > 2)?;
+        let path = format!("usr/lib/debug/.build-id/{}/{}.debug", &id[..2], &id[2..]);
+        let open = |root: PathBuf| Elf::parse(mapped(&root.join(&path))?).ok();
+        roots.into_iter().find_map(open)
+    }
+
+    /// Bytes of writable data, with their addresses.
+    pub fn data(&self) -> impl Iterator<Item = (u64, &'static [u8])> + '_ {
+        let names = [".data.rel.ro", ".data", ".rodata"];
+        let sections = names.into_iter().filter_map(|name| self.elf.section_by_name(name));
+        sections.filter_map(|section| Some((section.address(), section.data().ok()?)))
+    }
+}
+
+impl Unwinding {
+    fn of(elf: &Elf) -> Self {
+        let slice = |name| {
+            let data = elf.section_by_name(name)?.data().ok()?;
+            (!data.is_empty()).then(|| EndianSlice::new(data, NativeEndian))
+        };
+        let address = |name| elf.section_by_name(name).map_or(0, |section| section.address());
+        let bases = BaseAddresses::default()
+            .set_eh_frame_hdr(address(".eh_frame_hdr"))
+            .set_eh_frame(address(".eh_frame"))
+            .set_text(address(".text"))
+            .set_got(address(".got"));
+        let header = slice(".eh_frame_hdr").map(gimli::EhFrameHdr::from);
+        Self {
+            table: header.and_then(|header| header.parse(&bases, 8).ok()),
+            eh_frame: slice(".eh_frame").map(gimli::EhFrame::from),
+            debug_frame: slice(".debug_frame").map(gimli::DebugFrame::from),
+            bases,
+        }
+    }
+}
+
+fn symbols_of(elf: &Elf) -> Vec<Symbol> {
+    let all = elf.symbols().chain(elf.dynamic_symbols());
+    let functions =
+        all.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
+    let named = functions.filter_map(|symbol| {
+        let (start, name) = (symbol.address(), symbol.name().ok()?);
+        (!name.is_empty()).then_some(Symbol { start, end: start + symbol.size().max(1), name })
+    });
+    named.collect()
+}
+
+fn inlined(debug: &addr2line::Context<Slice>, address: u64) -> Vec<Place> {
+    let Ok(mut frames) = debug.find_frames(address).skip_all_loads() else { return Vec::new() };
+    let mut places = Vec::new();
+    while let Ok(Some(frame)) = frames.next() {
+        let raw = frame.function.as_ref().and_then(|function| function.raw_name().ok());
+        let location = frame.location.as_ref();
+        places.push(Place {
+            function: raw.map_or(String::new(), |raw| readable(&raw)),
+            file: location.and_then(|location| Some(location.file?.to_owned())),
+            line: location.and_then(|location| location.line),
+            is_inlined: true,
+        });
+    }
+    if let Some(whole) = places.last_mut() {
+        whole.is_inlined = false;
+    }
+    places
+}
+
+fn context(elf: &Elf) -> Option<addr2line::Context<Slice>> {
+    let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
+        let section = elf.section_by_name(id.name());
+        let data: &'static [u8] = match section.map(|section| section.uncompressed_data()) {
+            Some(Ok(std::borrow::Cow::Borrowed(data))) => data,
+            Some(Ok(std::borrow::Cow::Owned(data))) => data.leak(),
+            _ => &[],
+        };
+        Ok(EndianSlice::new(data, NativeEndian))
+    };
+    let dwarf = gimli::Dwarf::load(load).ok()?;
+    addr2line::Context::from_arc_dwarf(Arc::new(dwarf)).ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A file's bytes, mapped for as long as the command runs.
+fn mapped(path: &Path) -> Option<&'static [u8]> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    let size = usize::try_from(metadata.len()).ok().filter(|size| *size > 0)?;
+    if !metadata.is_file() {
+        return None;
+    }
+    // SAFETY: a new mapping at an address of the kernel's choice, which is never unmapped.
+    let start = unsafe {
+        use std::os::fd::AsRawFd;
+        let private = libc::MAP_PRIVATE;
+        libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, private, file.as_raw_fd(), 0)
+    };
+    if start == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: as long as the file isn't truncated; what a process runs from, the kernel protects
+    // from that.
+    Some(unsafe { std::slice::from_raw_parts(start.cast(), size) })
+}
