@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use crate::failure::Failure;
-use crate::who::locks::{EndsBy, Engine, Kind, Wait, is_in_futex};
-use crate::who::process::task::{self, Call, Task};
+use crate::who::locks::{EndsBy, Engine, Wait, is_in_futex};
+use crate::who::process::clocks::Clocks;
+use crate::who::process::task::{Call, Task};
 use crate::who::process::{self, Process};
 use crate::who::stacks::{Stack, Symbols};
 
@@ -88,8 +89,15 @@ impl World {
         let (engines, unknown) =
             if readable && waits { Engine::find(&process, symbols) } else { Default::default() };
         self.unknown.extend(unknown);
-        for task in &process.tasks {
-            let asleep = if task.state == 'S' { task::asleep_for(pid, task.tid) } else { None };
+        // Before any thread is stopped, and so runs.
+        let mut clocks = Clocks::new();
+        let asleep: Vec<Asleep> = process
+            .tasks
+            .iter()
+            .map(|task| (task.state == 'S').then(|| clocks.asleep_for(pid, task.tid)).flatten())
+            .collect();
+        drop(clocks);
+        for (task, asleep) in process.tasks.iter().zip(asleep) {
             let stack = if readable { symbols.stack(&process, task) } else { Stack::default() };
             let wait = Wait::of(&process, &engines, task, &stack);
             let waiting = Waiting { wait, stack, holders: Vec::new(), asleep, is_still: false };
@@ -228,10 +236,6 @@ impl World {
             EndsBy::Outside => false,
         };
         by_threads && waiting.is_still && !waiting.wait.is_timed && waiting.wait.kind.is_lock()
-    }
-
-    pub fn is_running(&self, id: ThreadId) -> bool {
-        self.threads.get(&id).is_some_and(|waiting| waiting.wait.kind == Kind::Running)
     }
 }
 

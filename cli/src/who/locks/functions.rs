@@ -111,6 +111,11 @@ pub fn innermost(stack: &Stack) -> (Option<Function>, bool) {
     (found, is_timed)
 }
 
+/// Its place in the stack.
+pub fn lock_frame(stack: &Stack) -> Option<usize> {
+    innermost(stack).0.map(|function| function.frame)
+}
+
 fn of(function: &str) -> Option<(Maker, Lock)> {
     let bare = function.trim_start_matches('_');
     let in_c = IN_C.iter().find(|(name, _)| bare.starts_with(name));

@@ -56,7 +56,7 @@ impl Engine {
         let files = process.maps.iter().filter(|map| map.is_executable);
         for map in files.filter(|map| !is_systems(&map.path)) {
             let Some(image) = symbols.image(process, map) else { continue };
-            let Some(first) = image.address_of(map.offset) else { continue };
+            let Some(first) = image.address_of(map.offset, true) else { continue };
             let by_magic = || {
                 let found = |(address, data): (u64, &[u8])| {
                     memmem::find(data, &MAGIC).map(|at| address + at as u64)

@@ -8,7 +8,8 @@ mod glibc;
 use crate::who::process::Process;
 use crate::who::process::task::{Call, Task};
 use crate::who::stacks::Stack;
-pub use functions::{Function, Lock, is_of_a_library, is_start};
+use functions::{Function, Lock};
+pub use functions::{is_of_a_library, is_start, lock_frame};
 pub use furwock::Engine;
 
 /// One thread's wait, or what it does instead.

@@ -3,6 +3,9 @@
 /// The width that everything fits in.
 pub const WIDTH: usize = 80;
 
+/// A space at which no line ends.
+pub const TIED: char = '\u{a0}';
+
 #[derive(Default)]
 pub struct Lines(String);
 
@@ -48,7 +51,7 @@ impl Lines {
     }
 
     fn end(&mut self, line: &str) {
-        self.0.push_str(line.trim_end());
+        self.0.push_str(&line.trim_end().replace(TIED, " "));
         self.0.push('\n');
     }
 

@@ -225,9 +225,11 @@ impl Picture<'_> {
         let waiting = &self.world.threads[&group[0]];
         let names = self.listed(group);
         let says = self.says_as(&names, group[0], waiting, "", group.len());
-        self.lines.add("", "  ", &says);
+        let place = thread::place(&waiting.stack).filter(|_| !with_stack);
+        let place = place.map_or(String::new(), |place| format!(", in {place}"));
+        self.lines.add("", "  ", &format!("{says}{place}"));
         if with_stack {
-            self.stack("     ", waiting);
+            self.stack("    ", waiting);
         }
     }
 
@@ -294,9 +296,7 @@ impl Picture<'_> {
             Holder::Unknown(id) => Some(format!("; its holder {id} isn't known here")),
             Holder::Thread(_) => None,
         });
-        let place = thread::place(&waiting.stack);
-        let place = place.map_or(String::new(), |place| format!(", in {place}"));
-        format!("{names} {holds}{waits}{}{since}{place}", ended.unwrap_or_default())
+        format!("{names} {holds}{waits}{}{since}", ended.unwrap_or_default())
     }
 
     fn name(&self, pid: i32, at: u64) -> Option<String> {

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use super::lines::TIED;
 use crate::who::chains::{Asleep, ThreadId, World};
-use crate::who::locks::{Kind, Wait, is_of_a_library, is_start};
+use crate::who::locks::{Kind, Wait, is_of_a_library, is_start, lock_frame};
 use crate::who::stacks::image::Place;
 use crate::who::stacks::{Frame, Stack};
 
@@ -51,10 +52,10 @@ pub fn waits(wait: &Wait, objects: &dyn Fn(u64) -> Option<String>) -> String {
 pub fn time(asleep: Asleep) -> Option<String> {
     let asleep = asleep?;
     Some(match asleep.as_secs() {
-        0 => format!("{} ms", asleep.as_millis()),
-        1..100 => format!("{:.1} s", asleep.as_secs_f64()),
-        100..6000 => format!("{} min", asleep.as_secs() / 60),
-        seconds => format!("{} h", seconds / 3600),
+        0 => format!("{}{TIED}ms", asleep.as_millis()),
+        1..100 => format!("{:.1}{TIED}s", asleep.as_secs_f64()),
+        100..6000 => format!("{}{TIED}min", asleep.as_secs() / 60),
+        seconds => format!("{}{TIED}h", seconds / 3600),
     })
 }
 
@@ -65,19 +66,35 @@ pub fn is_long(asleep: Asleep) -> bool {
 
 /// The program's own function that a thread is in, or the innermost.
 pub fn place(stack: &Stack) -> Option<String> {
-    let named = || stack.functions().filter(|(_, place)| !place.function.is_empty());
+    let frames = &stack.frames[first(stack)..];
     let image =
-        |frame: &Frame| frame.image.as_ref().map_or(String::new(), |image| image.name.clone());
-    let own = named().find(|(frame, place)| !is_of_a_library(&place.function, &image(frame)));
-    let unnamed = || {
-        let frame = stack.frames.iter().find(|frame| {
-            let image = image(frame);
-            frame.places.is_empty() && !is_of_a_library("", &image)
-        })?;
-        Some(address(frame))
+        |frame: &Frame| frame.image.as_ref().map_or("", |image| image.name.as_str()).to_owned();
+    for frame in frames {
+        if frame.places.is_empty() && !is_of_a_library("", &image(frame)) {
+            return Some(address(frame));
+        }
+        let own = |place: &&Place| !is_of_a_library(&place.function, &image(frame));
+        if let Some(place) = frame.places.iter().find(own) {
+            return Some(function(place));
+        }
+    }
+    let mut all = frames.iter().flat_map(|frame| frame.places.iter());
+    all.find(|place| !place.function.is_empty()).map(function)
+}
+
+/// The first frame that tells a reader something: the lock's function, or the last one of a library
+/// before the program's own.
+fn first(stack: &Stack) -> usize {
+    if let Some(frame) = lock_frame(stack) {
+        return frame;
+    }
+    let is_library = |frame: &Frame| {
+        let image = frame.image.as_ref().map_or("", |image| image.name.as_str());
+        let all = frame.places.iter().all(|place| is_of_a_library(&place.function, image));
+        if frame.places.is_empty() { is_of_a_library("", image) } else { all }
     };
-    let found = own.map(|(_, place)| function(place));
-    found.or_else(unnamed).or_else(|| named().next().map(|(_, place)| function(place)))
+    let program = stack.frames.iter().position(|frame| !is_library(frame));
+    program.map_or(0, |at| at.saturating_sub(1))
 }
 
 fn function(place: &Place) -> String {
@@ -108,30 +125,21 @@ fn address(frame: &Frame) -> String {
 
 /// A stack's lines from the lock's function on.
 pub fn stack(stack: &Stack) -> Vec<String> {
-    let is_lock = |frame: &Frame| {
-        let image = frame.image.as_ref().map_or("", |image| image.name.as_str());
-        frame.places.iter().any(|place| is_of_a_library(&place.function, image))
-            || frame.places.is_empty() && is_of_a_library("", image)
-    };
-    // The innermost of the library's functions that the program called.
-    let program = stack.frames.iter().position(|frame| !is_lock(frame));
-    let first = program.map_or(0, |at| at.saturating_sub(1));
     let mut lines = Vec::new();
-    for (at, frame) in stack.frames[first.min(stack.frames.len())..].iter().enumerate() {
+    let lock = lock_frame(stack);
+    for (at, frame) in stack.frames.iter().enumerate().skip(first(stack)) {
         if frame.places.is_empty() {
             lines.push(address(frame));
         }
-        for place in frame.places.iter().filter(|place| !is_start(&place.function)) {
-            let is_last_of_frame =
-                std::ptr::eq(place, &raw const frame.places[frame.places.len() - 1]);
-            if at == 0
-                && program.is_some()
-                && first + 1 == program.unwrap_or(0)
-                && !is_last_of_frame
-            {
+        // What a lock's function has inlined tells nothing.
+        let inner = if lock == Some(at) { frame.places.len().saturating_sub(1) } else { 0 };
+        for place in frame.places[inner..].iter().filter(|place| !is_start(&place.function)) {
+            if lock == Some(at) && place.function.starts_with('_') {
+                lines.push(place.function.trim_start_matches('_').to_owned());
                 continue;
             }
-            let source = source(place).map_or(String::new(), |source| format!("  {source}"));
+            let source = source(place).filter(|_| lock != Some(at));
+            let source = source.map_or(String::new(), |source| format!("  {source}"));
             let inlined = if place.is_inlined { "  (inlined)" } else { "" };
             lines.push(format!("{}{source}{inlined}", place.function));
         }
@@ -156,7 +164,7 @@ mod tests {
         let said = |ms| time(Some(Duration::from_millis(ms))).unwrap();
         assert_eq!(
             [20, 1234, 99_900, 600_000, 7_200_000].map(said),
-            ["20 ms", "1.2 s", "99.9 s", "10 min", "2 h"]
+            ["20 ms", "1.2 s", "99.9 s", "10 min", "2 h"].map(|said| said.replace(' ', "\u{a0}"))
         );
     }
 }

@@ -1,6 +1,7 @@
 //! A process as /proc shows it: its threads, its memory, its files.
 
 pub mod access;
+pub mod clocks;
 pub mod descriptors;
 pub mod maps;
 pub mod memory;

@@ -1,7 +1,6 @@
 //! One look at a thread: what it does, and a count by which a second look tells whether it has run.
 
 use std::fs;
-use std::time::Duration;
 
 use super::access;
 
@@ -80,18 +79,6 @@ impl Call {
         let arguments = [next()?, next()?, next()?, next()?, next()?, next()?];
         Some(Self::In { number, arguments, stack: next()?, code: next()? })
     }
-}
-
-/// How long a thread has slept, from the time at which it last ran. The kernel's own clocks of two
-/// processors may differ by a little.
-pub fn asleep_for(pid: i32, tid: i32) -> Option<Duration> {
-    let ran = |path: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let line = text.lines().find(|line| line.starts_with("se.exec_start"))?;
-        line.rsplit(' ').next()?.parse::<f64>().ok()
-    };
-    let slept = ran("/proc/thread-self/sched")? - ran(&format!("/proc/{pid}/task/{tid}/sched"))?;
-    Duration::try_from_secs_f64(slept / 1000.0).ok()
 }
 
 #[cfg(test)]

@@ -20,8 +20,7 @@ pub struct Image {
     pub name: String,
     pub build_id: Option<String>,
     elf: Elf,
-    /// Of loaded segments: offset in the file, size there, address.
-    segments: Vec<(u64, u64, u64)>,
+    segments: Vec<Segment>,
     pub unwinding: Unwinding,
     symbols: OnceCell<Vec<Symbol>>,
     debug: OnceCell<Option<addr2line::Context<Slice>>>,
@@ -34,6 +33,14 @@ pub struct Unwinding {
     pub eh_frame: Option<gimli::EhFrame<Slice>>,
     pub table: Option<gimli::ParsedEhFrameHdr<Slice>>,
     pub debug_frame: Option<gimli::DebugFrame<Slice>>,
+}
+
+/// A part of the file that is loaded.
+struct Segment {
+    offset: u64,
+    size: u64,
+    address: u64,
+    is_executable: bool,
 }
 
 struct Symbol {
@@ -62,11 +69,13 @@ impl Image {
         let endian = elf.endian();
         let headers = elf.elf_header().program_headers(endian, data).ok()?;
         let loaded = headers.iter().filter(|header| header.p_type(endian) == object::elf::PT_LOAD);
-        let segments = loaded
-            .map(|header| {
-                (header.p_offset(endian), header.p_filesz(endian), header.p_vaddr(endian))
-            })
-            .collect();
+        let segments = loaded.map(|header| Segment {
+            offset: header.p_offset(endian),
+            size: header.p_filesz(endian),
+            address: header.p_vaddr(endian),
+            is_executable: header.p_flags(endian).0 & object::elf::PF_X.0 != 0,
+        });
+        let segments = segments.collect();
         Some(Self {
             name: name.rsplit('/').next().unwrap_or(name).to_owned(),
             build_id: elf.build_id().ok().flatten().map(hex),
@@ -79,14 +88,16 @@ impl Image {
         })
     }
 
-    /// The address, as the file has it, of what is mapped from `offset` on.
-    pub fn address_of(&self, offset: u64) -> Option<u64> {
+    /// The address, as the file has it, of what is mapped from `offset` on. A page of the file may
+    /// be of two segments, and be mapped twice.
+    pub fn address_of(&self, offset: u64, is_executable: bool) -> Option<u64> {
         const PAGE: u64 = 4095;
-        let segment = self.segments.iter().find(|(start, size, _)| {
-            let first = start & !PAGE;
-            first <= offset && offset < start + size
-        })?;
-        Some(segment.2.wrapping_add(offset).wrapping_sub(segment.0))
+        let contains = |segment: &&Segment| {
+            segment.offset & !PAGE <= offset && offset < segment.offset + segment.size
+        };
+        let mut alike = self.segments.iter().filter(|each| each.is_executable == is_executable);
+        let segment = alike.rfind(contains).or_else(|| self.segments.iter().rfind(contains))?;
+        Some(segment.address.wrapping_add(offset).wrapping_sub(segment.offset))
     }
 
     /// The address of a symbol.

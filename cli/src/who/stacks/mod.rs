@@ -99,7 +99,7 @@ impl Symbols {
             let code = registers.code - u64::from(is_call);
             let Some((found, map)) = self.image_at(process, code) else { break Stop::NoRules };
             let image = found.as_ref().and_then(|image| {
-                let bias = map.start.wrapping_sub(image.address_of(map.offset)?);
+                let bias = map.start.wrapping_sub(image.address_of(map.offset, map.is_executable)?);
                 Some((image, bias))
             });
             let step = match image {
@@ -187,7 +187,7 @@ impl Symbols {
             map = earlier;
         }
         let image = self.image(process, map)?;
-        let bias = map.start.wrapping_sub(image.address_of(map.offset)?);
+        let bias = map.start.wrapping_sub(image.address_of(map.offset, map.is_executable)?);
         image.object(address.wrapping_sub(bias))
     }
 
@@ -216,11 +216,4 @@ impl Symbols {
 fn is_same(path: &Path, inode: u64) -> Option<PathBuf> {
     use std::os::unix::fs::MetadataExt;
     (path.metadata().ok()?.ino() == inode).then(|| path.to_owned())
-}
-
-impl Stack {
-    /// Functions, inlined ones too, from the innermost out.
-    pub fn functions(&self) -> impl Iterator<Item = (&Frame, &Place)> {
-        self.frames.iter().flat_map(|frame| frame.places.iter().map(move |place| (frame, place)))
-    }
 }
