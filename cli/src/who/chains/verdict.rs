@@ -32,10 +32,19 @@ struct Node {
 
 impl Verdict {
     pub fn of(world: &World) -> Self {
+        Self::among(world, |id| world.is_closed(id) && world.threads[&id].is_still)
+    }
+
+    /// What it would be if all threads that were seen waiting had waited at the same time.
+    pub fn suspected(world: &World) -> Self {
+        Self::among(world, |id| world.is_closed(id))
+    }
+
+    fn among(world: &World, is_closed: impl Fn(ThreadId) -> bool) -> Self {
         let closed: BTreeMap<ThreadId, Node> = world
             .threads
             .iter()
-            .filter(|(id, _)| world.is_closed(**id))
+            .filter(|(id, _)| is_closed(**id))
             .map(|(id, waiting)| {
                 let holders = waiting.holders.iter().filter_map(|holder| match holder {
                     Holder::Thread(id) => Some(*id),

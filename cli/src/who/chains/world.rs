@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::verdict::Verdict;
 use crate::failure::Failure;
 use crate::who::locks::{EndsBy, Engine, Wait, is_in_futex};
 use crate::who::process::clocks::Clocks;
@@ -13,7 +14,11 @@ use crate::who::stacks::{Stack, Symbols};
 /// Processes that one look follows shared locks into.
 const MOST_PROCESSES: usize = 32;
 /// Between the two looks at threads that seem to wait for ever.
-const BETWEEN: Duration = Duration::from_millis(20);
+const BETWEEN: Duration = Duration::from_millis(10);
+/// Some threads look again by themselves now and then, just when they are looked at.
+const TRIES: usize = 5;
+
+type Looks = BTreeMap<i32, Vec<Task>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId {
@@ -169,40 +174,46 @@ impl World {
         Holder::Ended(holder)
     }
 
-    /// Looks at all waiting threads twice more, and at their locks in between: those that slept
-    /// from the one look to the other slept all at the same time.
+    /// Looks again until it is clear whether threads that seem to wait for ever do.
     fn look_again(&mut self) {
+        for _ in 0..TRIES {
+            self.look_twice();
+            let (surely, perhaps) = (Verdict::of(self), Verdict::suspected(self));
+            if surely.deadlocks.len() >= perhaps.deadlocks.len() {
+                break;
+            }
+        }
+    }
+
+    /// Looks at all waiting threads twice more, and at their locks after the one and before the
+    /// other: those that slept from the one to the other slept all at the same time.
+    fn look_twice(&mut self) {
         let waits = self.threads.values().any(|waiting| waiting.wait.kind.is_lock());
         if !waits {
             return;
         }
-        let looks = |world: &Self| -> BTreeMap<i32, Vec<Task>> {
-            let looks = world.processes.iter();
-            looks.filter_map(|(pid, process)| Some((*pid, process.look().ok()?))).collect()
-        };
-        let first = looks(self);
-        let mut same = BTreeSet::new();
-        for (id, waiting) in self.threads.iter().filter(|(_, waiting)| waiting.wait.kind.is_lock())
-        {
-            let process = &self.processes[&id.pid];
-            let now = first.get(&id.pid).and_then(|tasks| find(tasks, id.tid));
-            let before = process.task(id.tid);
-            let (Some(now), Some(before)) = (now, before) else { continue };
-            let again = Wait::of(process, &self.engines[&id.pid], now, &waiting.stack);
-            if is_same_call(&now.call, &before.call) && again == waiting.wait {
-                same.insert(*id);
-            }
-        }
+        self.changed.clear();
+        let first = self.looks();
+        let before = self.unchanged(&first);
         std::thread::sleep(BETWEEN);
-        let second = looks(self);
+        let after = self.unchanged(&first);
+        let second = self.looks();
+        let slept = |id: &ThreadId| {
+            let look = |looks: &Looks| find(looks.get(&id.pid)?, id.tid).cloned();
+            look(&first).zip(look(&second)).is_some_and(|(one, two)| two.has_slept_since(&one))
+        };
+        let same = |id: &ThreadId| before.contains(id) && after.contains(id);
+        let still: BTreeSet<ThreadId> =
+            self.threads.keys().filter(|id| same(id) && slept(id)).copied().collect();
         for (id, waiting) in &mut self.threads {
-            let look = |looks: &BTreeMap<i32, Vec<Task>>| {
-                looks.get(&id.pid).and_then(|tasks| find(tasks, id.tid)).cloned()
+            // One that looks again by itself can't have gone on if what it waits for slept.
+            let holds = |holder: &Holder| match holder {
+                Holder::Thread(id) => still.contains(id),
+                _ => true,
             };
-            let (before, after) = (look(&first), look(&second));
-            let slept =
-                before.zip(after).is_some_and(|(before, after)| after.has_slept_since(&before));
-            waiting.is_still = slept && same.contains(id);
+            let is_held = !waiting.holders.is_empty() && waiting.holders.iter().all(holds);
+            let polls = waiting.wait.is_polled && before.contains(id) && is_held;
+            waiting.is_still = still.contains(id) || polls;
         }
         let ids = |tasks: &[Task]| tasks.iter().map(|task| task.tid).collect::<Vec<_>>();
         for (pid, process) in &self.processes {
@@ -211,6 +222,25 @@ impl World {
                 self.changed.insert(*pid);
             }
         }
+    }
+
+    fn looks(&self) -> Looks {
+        let looks = self.processes.iter();
+        looks.filter_map(|(pid, process)| Some((*pid, process.look().ok()?))).collect()
+    }
+
+    /// Threads that wait as they did, by a newer look and by what their locks' words say now.
+    fn unchanged(&self, looks: &Looks) -> BTreeSet<ThreadId> {
+        let locks = self.threads.iter().filter(|(_, waiting)| waiting.wait.kind.is_lock());
+        let is_same = |(id, waiting): &(&ThreadId, &Waiting)| {
+            let process = &self.processes[&id.pid];
+            let now = looks.get(&id.pid).and_then(|tasks| find(tasks, id.tid));
+            let (Some(now), Some(before)) = (now, process.task(id.tid)) else { return false };
+            let engines = &self.engines[&id.pid];
+            is_same_call(&now.call, &before.call)
+                && Wait::of(process, engines, now, &waiting.stack) == waiting.wait
+        };
+        locks.filter(is_same).map(|(id, _)| *id).collect()
     }
 
     pub fn name(&self, id: ThreadId) -> &str {
@@ -235,7 +265,7 @@ impl World {
             EndsBy::AnyThread => true,
             EndsBy::Outside => false,
         };
-        by_threads && waiting.is_still && !waiting.wait.is_timed && waiting.wait.kind.is_lock()
+        by_threads && !waiting.wait.is_timed && waiting.wait.kind.is_lock()
     }
 }
 

@@ -4,7 +4,7 @@ use super::{EndsBy, Kind, Wait};
 use crate::who::stacks::Stack;
 
 /// Functions inside a lock's own are few: a lock's name further out isn't of this wait.
-const NEAR: usize = 16;
+const NEAR: usize = 24;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
@@ -34,6 +34,14 @@ pub struct Function {
     pub lock: Lock,
     /// Its place in the stack's frames.
     pub frame: usize,
+}
+
+impl Function {
+    /// Whether an address is in the function's own part of the stack, or in its callees'.
+    pub fn has_on_stack(&self, stack: &Stack, address: u64) -> bool {
+        let start = stack.frames.first().map_or(0, |frame| frame.stack.0);
+        stack.frames.get(self.frame).is_some_and(|frame| (start..frame.stack.1).contains(&address))
+    }
 }
 
 const IN_C: [(&str, Lock); 25] = [
@@ -82,38 +90,67 @@ const IN_RUST: [(&str, Maker, Lock); 15] = [
     ("parking_lot::once::Once::call_once_slow", Maker::ParkingLot, Lock::Once),
 ];
 
-/// furwock's own types: their waits are found by the engine's records.
-const IN_FURWOCK: [(&str, Lock); 7] = [
+/// furwock's own types and C functions: their waits are found by the engine's records.
+const IN_FURWOCK: [(&str, Lock); 11] = [
     ("furwock::sync::mutex::Mutex", Lock::Mutex),
     ("furwock::sync::rwlock::", Lock::Write),
     ("furwock::sync::condvar::Condvar", Lock::Condvar),
     ("furwock::sync::semaphore::Semaphore", Lock::Semaphore),
     ("furwock::sync::barrier::Barrier", Lock::Barrier),
-    ("furwock::lock::", Lock::Mutex),
-    ("furwock_", Lock::Mutex),
+    (ENGINE, Lock::Mutex),
+    ("furwock_mutex_", Lock::Mutex),
+    ("furwock_rwlock_", Lock::Write),
+    ("furwock_cond", Lock::Condvar),
+    ("furwock_sem", Lock::Semaphore),
+    ("furwock_barrier_", Lock::Barrier),
 ];
 
-/// The lock's function that a thread is in, and whether its name says that it waits for a limited
-/// time.
-pub fn innermost(stack: &Stack) -> (Option<Function>, bool) {
-    let (mut found, mut is_timed) = (None, false);
+/// The engine's raw locks: what calls them says more.
+const ENGINE: &str = "furwock::lock::";
+
+/// The lock's function that a thread is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Found {
+    /// The innermost.
+    pub function: Function,
+    /// The frame of the one that the program called.
+    pub outermost: usize,
+    /// A condvar's function is further out: the thread locks its mutex again.
+    pub in_condvar: bool,
+    /// Its name says that it waits for a limited time.
+    pub is_timed: bool,
+}
+
+/// None if no function of the stack is a lock's.
+pub fn find(stack: &Stack) -> Option<Found> {
+    let (mut found, mut engine): (Option<Found>, Option<Found>) = (None, None);
     for (at, frame) in stack.frames.iter().enumerate().take(NEAR) {
         for place in frame.places.iter() {
             let Some((maker, lock)) = of(&place.function) else { continue };
-            let is_engine = place.function.starts_with("furwock::lock::");
-            // An engine's internals are inside the function that was called.
-            if found.is_none() || !is_engine {
-                found.get_or_insert(Function { maker, lock, frame: at });
-                is_timed |= says_limit(&place.function);
+            let new = Found {
+                function: Function { maker, lock, frame: at },
+                outermost: at,
+                in_condvar: false,
+                is_timed: false,
+            };
+            if place.function.starts_with(ENGINE) {
+                engine.get_or_insert(new).outermost = at;
+                continue;
+            }
+            let found = found.get_or_insert(new);
+            if at <= found.outermost + 2 {
+                found.outermost = at;
+                found.is_timed |= says_limit(&place.function);
+                found.in_condvar |= lock == Lock::Condvar && found.function.lock == Lock::Mutex;
             }
         }
     }
-    (found, is_timed)
+    found.or(engine)
 }
 
 /// Its place in the stack.
 pub fn lock_frame(stack: &Stack) -> Option<usize> {
-    innermost(stack).0.map(|function| function.frame)
+    find(stack).map(|found| found.outermost)
 }
 
 fn of(function: &str) -> Option<(Maker, Lock)> {

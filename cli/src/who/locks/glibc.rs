@@ -75,6 +75,19 @@ pub fn pi_mutex(memory: Memory, at: u64, is_private: bool) -> Option<Wait> {
     Some(Wait { is_shared: !is_private, ..wait.at(at) }.noting("with priority inheritance"))
 }
 
+/// A mutex with priority inheritance that the kernel refused to lock, since that would be a
+/// deadlock, or its holder has ended: glibc then has the thread wait for ever, on a word of its
+/// own stack.
+pub fn refused_mutex(memory: Memory, stack: &Stack, frame: usize) -> Option<Wait> {
+    let is_it = |at: &u64| {
+        let mutex = Mutex::read(memory, *at);
+        at.is_multiple_of(4)
+            && mutex.is_some_and(|mutex| mutex.kind & INHERIT != 0 && mutex.holder() != 0)
+    };
+    let at = kept(memory, stack, frame).into_iter().find(is_it)?;
+    Some(pi_mutex(memory, at, true)?.noting("the kernel refused it, and glibc waits for ever"))
+}
+
 /// The condvar that has the word at `at`: where it begins depends on glibc's version, unless the
 /// waiting function's stack says it.
 pub fn condvar(memory: Memory, at: u64, is_private: bool, stack: &Stack, frame: usize) -> Wait {

@@ -25,6 +25,8 @@ pub struct Wait {
     pub note: Option<String>,
     /// It ends by itself at its timeout.
     pub is_timed: bool,
+    /// It wakes up by itself now and then to look again.
+    pub is_polled: bool,
     /// Other processes may use the object.
     pub is_shared: bool,
 }
@@ -89,6 +91,7 @@ impl Wait {
             ends_by,
             note: None,
             is_timed: false,
+            is_polled: false,
             is_shared: false,
         }
     }
@@ -189,20 +192,21 @@ impl Futex {
     }
 
     fn wait(&self, process: &Process, engines: &[Engine], task: &Task, stack: &Stack) -> Wait {
-        let (function, is_timed) = functions::innermost(stack);
-        let found = engines.iter().find_map(|engine| engine.wait(process, task, self.word));
-        if let Some(mut wait) = found {
+        let lock = functions::find(stack);
+        let record = engines.iter().find_map(|engine| engine.wait(process, task, self.word));
+        if let Some(mut wait) = record {
             if wait.kind == Kind::RwLockWrite && functions::is_read(stack) {
                 wait.kind = Kind::RwLockRead;
             }
             // The engine's own sleeps have timeouts too.
-            wait.is_timed = match function {
-                Some(_) => is_timed,
-                None => self.has_timeout,
-            };
+            wait.is_timed = lock.map_or(self.has_timeout, |lock| lock.is_timed);
+            wait.is_polled = self.has_timeout && !wait.is_timed;
             return wait;
         }
-        let mut wait = self.by_function(process, function, stack);
+        let mut wait = self.by_function(process, lock.map(|lock| lock.function), stack);
+        if lock.is_some_and(|lock| lock.in_condvar) && wait.note.is_none() {
+            wait.note = Some("woken from a condvar, locks its mutex again".to_owned());
+        }
         wait.is_timed = self.has_timeout;
         wait
     }
@@ -225,6 +229,9 @@ impl Futex {
         }
         let Some(function) = function.filter(|_| !self.is_many) else { return unknown() };
         let wait = match (function.maker, function.lock) {
+            (Maker::C, Lock::Mutex) if function.has_on_stack(stack, self.word) => {
+                glibc::refused_mutex(memory, stack, function.frame)
+            }
             (Maker::C, Lock::Mutex) => glibc::mutex(memory, self.word, self.is_private),
             // On its way back it locks the mutex: by another operation.
             (Maker::C, Lock::Condvar) if self.operation == Self::WAIT && self.value != 0 => {

@@ -138,9 +138,11 @@ impl Picture<'_> {
         for group in self.groups(&others) {
             self.shown.extend(&group);
             let names = self.listed(&group);
-            let what = &self.world.threads[&group[0]];
-            let waits = thread::waits(&what.wait, &|at| self.name(group[0].pid, at));
-            let text = format!("behind it: {names}, which {waits}");
+            let waiting = &self.world.threads[&group[0]];
+            let says = self.says_as(&names, group[0], waiting, "", group.len());
+            let place = thread::place(&waiting.stack);
+            let place = place.map_or(String::new(), |place| format!(", in {place}"));
+            let text = format!("behind it: {says}{place}");
             self.lines.add(&format!("{rest}│  "), &format!("{rest}│    "), &text);
         }
     }

@@ -134,12 +134,12 @@ pub fn stack(stack: &Stack) -> Vec<String> {
         // What a lock's function has inlined tells nothing.
         let inner = if lock == Some(at) { frame.places.len().saturating_sub(1) } else { 0 };
         for place in frame.places[inner..].iter().filter(|place| !is_start(&place.function)) {
-            if lock == Some(at) && place.function.starts_with('_') {
-                lines.push(place.function.trim_start_matches('_').to_owned());
+            if lock == Some(at) {
+                let name = place.function.trim_start_matches('_');
+                lines.push(name.strip_suffix("_slow").unwrap_or(name).to_owned());
                 continue;
             }
-            let source = source(place).filter(|_| lock != Some(at));
-            let source = source.map_or(String::new(), |source| format!("  {source}"));
+            let source = source(place).map_or(String::new(), |source| format!("  {source}"));
             let inlined = if place.is_inlined { "  (inlined)" } else { "" };
             lines.push(format!("{}{source}{inlined}", place.function));
         }
