@@ -188,6 +188,28 @@ static void after_an_ended(void *(*holder)(void *))
 	second(&locks[0]);
 }
 
+/* Many wait for one that sleeps. */
+static void *in_a_crowd(void *at)
+{
+	second(&locks[0]);
+	return at;
+}
+
+static void crowd(int size)
+{
+	pthread_attr_t small;
+	pthread_t thread;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 64 << 10);
+	pthread_mutex_lock(&locks[0]);
+	while (size-- && !pthread_create(&thread, &small, in_a_crowd, NULL))
+		;
+	sleep(1);
+	ready();
+	pause();
+}
+
 static void two_processes(void)
 {
 	struct shared {
@@ -266,6 +288,8 @@ int main(int argc, char **argv)
 		after_an_ended(ends_as_holder);
 	else if (!strcmp(name, "robust-ended"))
 		after_an_ended(ends_as_robust_holder);
+	else if (!strcmp(name, "crowd"))
+		crowd(1000);
 	else if (!strcmp(name, "processes"))
 		two_processes();
 	else

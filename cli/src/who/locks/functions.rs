@@ -145,7 +145,25 @@ pub fn find(stack: &Stack) -> Option<Found> {
             }
         }
     }
-    found.or(engine)
+    let mut found = found.or(engine)?;
+    // The preload's functions call each other, and some are jumped out of.
+    for (at, frame) in stack.frames.iter().enumerate().take(NEAR) {
+        if frame.image.as_ref().is_some_and(|image| image.name.starts_with(PRELOAD)) {
+            found.outermost = found.outermost.max(at);
+            let names = frame.places.iter().map(|place| place.function.as_str());
+            found.is_timed |= names.clone().any(is_timed_in_preload);
+        }
+    }
+    Some(found)
+}
+
+const PRELOAD: &str = "libfurwock_preload";
+
+/// These two take an optional limit.
+fn is_timed_in_preload(function: &str) -> bool {
+    let name = function.rsplit("::").next().unwrap_or(function);
+    let is_its = function.starts_with("furwock_preload::") || !function.contains("::");
+    is_its && !["read_until", "write_until"].contains(&name) && says_limit(function)
 }
 
 /// Its place in the stack.

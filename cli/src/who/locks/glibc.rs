@@ -78,14 +78,20 @@ pub fn pi_mutex(memory: Memory, at: u64, is_private: bool) -> Option<Wait> {
 /// A mutex with priority inheritance that the kernel refused to lock, since that would be a
 /// deadlock, or its holder has ended: glibc then has the thread wait for ever, on a word of its
 /// own stack.
-pub fn refused_mutex(memory: Memory, stack: &Stack, frame: usize) -> Option<Wait> {
+pub fn refused_mutex(memory: Memory, stack: &Stack, frame: usize, own: u32) -> Option<Wait> {
     let is_it = |at: &u64| {
         let mutex = Mutex::read(memory, *at);
         at.is_multiple_of(4)
             && mutex.is_some_and(|mutex| mutex.kind & INHERIT != 0 && mutex.holder() != 0)
     };
-    let at = kept(memory, stack, frame).into_iter().find(is_it)?;
-    Some(pi_mutex(memory, at, true)?.noting("the kernel refused it, and glibc waits for ever"))
+    let mutexes: Vec<u64> = kept(memory, stack, frame).into_iter().filter(is_it).collect();
+    // The caller may keep the address of one that it holds.
+    let anothers = |at: &&u64| memory.u32(**at).is_some_and(|word| word & OWNER != own);
+    let wait = match mutexes.iter().find(anothers) {
+        Some(at) => pi_mutex(memory, *at, true)?,
+        None => Wait::new(Kind::Mutex, EndsBy::AnyThread),
+    };
+    Some(wait.noting("the kernel refused it as a deadlock, and glibc waits for ever"))
 }
 
 /// The condvar that has the word at `at`: where it begins depends on glibc's version, unless the

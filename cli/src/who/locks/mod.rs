@@ -203,7 +203,8 @@ impl Futex {
             wait.is_polled = self.has_timeout && !wait.is_timed;
             return wait;
         }
-        let mut wait = self.by_function(process, lock.map(|lock| lock.function), stack);
+        let function = lock.map(|lock| lock.function);
+        let mut wait = self.by_function(process, process.inner_of(task.tid), function, stack);
         if lock.is_some_and(|lock| lock.in_condvar) && wait.note.is_none() {
             wait.note = Some("woken from a condvar, locks its mutex again".to_owned());
         }
@@ -211,7 +212,13 @@ impl Futex {
         wait
     }
 
-    fn by_function(&self, process: &Process, function: Option<Function>, stack: &Stack) -> Wait {
+    fn by_function(
+        &self,
+        process: &Process,
+        own: u32,
+        function: Option<Function>,
+        stack: &Stack,
+    ) -> Wait {
         use functions::Maker;
         let memory = process.memory;
         let unknown = || {
@@ -230,7 +237,7 @@ impl Futex {
         let Some(function) = function.filter(|_| !self.is_many) else { return unknown() };
         let wait = match (function.maker, function.lock) {
             (Maker::C, Lock::Mutex) if function.has_on_stack(stack, self.word) => {
-                glibc::refused_mutex(memory, stack, function.frame)
+                glibc::refused_mutex(memory, stack, function.frame, own)
             }
             (Maker::C, Lock::Mutex) => glibc::mutex(memory, self.word, self.is_private),
             // On its way back it locks the mutex: by another operation.

@@ -111,7 +111,12 @@ impl Picture<'_> {
                 0 => (String::new(), String::new()),
                 _ => (format!("{indent}└─ "), format!("{indent}   ")),
             };
-            let holds = if at == 0 { "" } else { "holds it, and " };
+            let joins = at > 0 && self.world.threads[&cycle[at - 1]].wait.kind == Kind::Join;
+            let holds = match at {
+                0 => "",
+                _ if joins => "is that thread, and ",
+                _ => "holds it, and ",
+            };
             let says = self.says(*id, waiting, holds);
             self.lines.add(&first, &format!("{rest}│  "), &says);
             self.stack(&format!("{rest}│     "), waiting);

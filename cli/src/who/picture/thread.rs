@@ -136,6 +136,9 @@ pub fn stack(stack: &Stack) -> Vec<String> {
         for place in frame.places[inner..].iter().filter(|place| !is_start(&place.function)) {
             if lock == Some(at) {
                 let name = place.function.trim_start_matches('_');
+                // The preload's own name for one of pthread's.
+                let last = name.rsplit("::").next().filter(|last| last.starts_with("pthread_"));
+                let name = last.unwrap_or(name);
                 lines.push(name.strip_suffix("_slow").unwrap_or(name).to_owned());
                 continue;
             }

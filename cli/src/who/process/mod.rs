@@ -120,10 +120,10 @@ impl Process {
         PathBuf::from(format!("/proc/{}/root{inside}", self.pid))
     }
 
-    /// What the process itself takes for its id.
-    pub fn inner_pid(&self) -> u32 {
-        let own = self.inner.iter().find(|(_, outer)| **outer == self.pid);
-        own.map_or(self.pid as u32, |(inner, _)| *inner)
+    /// What the process itself takes for a thread's id.
+    pub fn inner_of(&self, tid: i32) -> u32 {
+        let own = self.inner.iter().find(|(_, outer)| **outer == tid);
+        own.map_or(tid as u32, |(inner, _)| *inner)
     }
 }
 

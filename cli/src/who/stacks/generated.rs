@@ -10,7 +10,7 @@ pub struct Generated(Vec<(u64, u64, String)>);
 
 impl Generated {
     pub fn of(process: &Process) -> Self {
-        let path = format!("/tmp/perf-{}.map", process.inner_pid());
+        let path = format!("/tmp/perf-{}.map", process.inner_of(process.pid));
         let text = fs::read(process.path(&path)).unwrap_or_default();
         Self::parse(&String::from_utf8_lossy(&text))
     }
