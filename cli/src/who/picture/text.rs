@@ -288,6 +288,7 @@ impl Picture<'_> {
         let mut waits = thread::waits(&waiting.wait, &|at| self.name(id.pid, at));
         if count > 1 {
             waits = waits.replacen("waits", "wait", 1).replacen("runs", "run", 1);
+            waits = waits.replacen("does", "do", usize::from(waits.starts_with("does")));
             waits = waits.replacen("is ", "are ", usize::from(waits.starts_with("is ")));
         }
         if waiting.wait.kind == Kind::Join

@@ -80,9 +80,17 @@ pub fn why_denied(pid: i32, status: &str) -> String {
         return says("its groups differ; CAP_SYS_PTRACE is needed".to_owned());
     }
     let namespace = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/user")).ok();
-    if namespace(&pid.to_string()).is_none_or(|theirs| namespace("self") != Some(theirs)) && capable
-    {
+    let theirs = namespace(&pid.to_string());
+    if capable && theirs.is_some_and(|theirs| namespace("self") != Some(theirs)) {
         return says("its user namespace is another, in which CAP_SYS_PTRACE is needed".to_owned());
+    }
+    let capabilities = |status: &str| {
+        text(status, "CapPrm").and_then(|mask| u64::from_str_radix(mask, 16).ok()).unwrap_or(0)
+    };
+    if !capable && capabilities(status) & !capabilities(&own) != 0 {
+        return says(
+            "it has capabilities that this process lacks: CAP_SYS_PTRACE is needed".into(),
+        );
     }
     let yama = fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").unwrap_or_default();
     match yama.trim() {
