@@ -119,6 +119,8 @@ pub struct Found {
     pub in_condvar: bool,
     /// Its name says that it waits for a limited time.
     pub is_timed: bool,
+    /// Only the engine's inside is known: the function that was called may have a limit or not.
+    pub is_inside_only: bool,
 }
 
 /// None if no function of the stack is a lock's.
@@ -132,6 +134,7 @@ pub fn find(stack: &Stack) -> Option<Found> {
                 outermost: at,
                 in_condvar: false,
                 is_timed: false,
+                is_inside_only: false,
             };
             if place.function.starts_with(ENGINE) {
                 engine.get_or_insert(new).outermost = at;
@@ -145,11 +148,13 @@ pub fn find(stack: &Stack) -> Option<Found> {
             }
         }
     }
-    let mut found = found.or(engine)?;
+    let inside = engine.map(|engine| Found { is_inside_only: true, ..engine });
+    let mut found = found.or(inside)?;
     // The preload's functions call each other, and some are jumped out of.
     for (at, frame) in stack.frames.iter().enumerate().take(NEAR) {
         if frame.image.as_ref().is_some_and(|image| image.name.starts_with(PRELOAD)) {
             found.outermost = found.outermost.max(at);
+            found.is_inside_only = false;
             let names = frame.places.iter().map(|place| place.function.as_str());
             found.is_timed |= names.clone().any(is_timed_in_preload);
         }

@@ -199,7 +199,8 @@ impl Futex {
                 wait.kind = Kind::RwLockRead;
             }
             // The engine's own sleeps have timeouts too.
-            wait.is_timed = lock.map_or(self.has_timeout, |lock| lock.is_timed);
+            let called = lock.filter(|lock| !lock.is_inside_only);
+            wait.is_timed = called.map_or(self.has_timeout, |lock| lock.is_timed);
             wait.is_polled = self.has_timeout && !wait.is_timed;
             return wait;
         }
