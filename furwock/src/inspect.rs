@@ -1,6 +1,6 @@
-//! What a program that looks from outside has to know: where the engine keeps which thread waits for
-//! which lock. `furwock who` finds `furwock_inspect` by its name in the symbol tables of a process's
-//! files, or by `MAGIC` in their data, and reads the rest from the process's memory.
+//! What a program that looks from outside has to know: where the engine keeps which thread waits
+//! for which lock. `furwock who` finds `furwock_inspect` by its name in the symbol tables of a
+//! process's files, or by `MAGIC` in their data, and reads the rest from the process's memory.
 //!
 //! The engine never reads it, and looking takes no lock: what is read may be half changed, and a
 //! reader believes only what it finds twice.

@@ -1,8 +1,9 @@
 //! `furwock who`: which thread waits for which, and for how long, in any running process.
 //!
 //! It reads /proc and the process's memory, and stops a thread only where its registers can't be
-//! had otherwise. `process` has what the kernel says, `stacks` the functions, `locks` what a wait is
-//! for, `chains` who can't go on, `picture` the output, `program` the watching of a new process.
+//! had otherwise. `process` has what the kernel says, `stacks` the functions, `locks` what a wait
+//! is for, `chains` which threads can't go on, `picture` the output, `program` the watching of a
+//! new process.
 
 mod chains;
 mod locks;
