@@ -92,11 +92,11 @@ const IN_RUST: [(&str, Maker, Lock); 15] = [
 
 /// furwock's own types and C functions: their waits are found by the engine's records.
 const IN_FURWOCK: [(&str, Lock); 11] = [
-    ("furwock::sync::mutex::Mutex", Lock::Mutex),
+    ("furwock::sync::mutex::", Lock::Mutex),
     ("furwock::sync::rwlock::", Lock::Write),
-    ("furwock::sync::condvar::Condvar", Lock::Condvar),
-    ("furwock::sync::semaphore::Semaphore", Lock::Semaphore),
-    ("furwock::sync::barrier::Barrier", Lock::Barrier),
+    ("furwock::sync::condvar::", Lock::Condvar),
+    ("furwock::sync::semaphore::", Lock::Semaphore),
+    ("furwock::sync::barrier::", Lock::Barrier),
     (ENGINE, Lock::Mutex),
     ("furwock_mutex_", Lock::Mutex),
     ("furwock_rwlock_", Lock::Write),
@@ -185,7 +185,10 @@ fn of(function: &str) -> Option<(Maker, Lock)> {
     if !function.contains("::") && !bare.starts_with("furwock_") {
         return None;
     }
-    let in_rust = IN_RUST.iter().find(|(name, ..)| function.contains(name));
+    // Newer compilers write `<a::B>::c` where older ones wrote `a::B::c`.
+    let plain = function.replace("<_>", "").replace(['<', '>'], "");
+    let bare = plain.trim_start_matches('_');
+    let in_rust = IN_RUST.iter().find(|(name, ..)| plain.contains(name));
     let in_rust = in_rust.map(|(_, maker, lock)| (*maker, *lock));
     let in_furwock = || IN_FURWOCK.iter().find(|(name, _)| bare.starts_with(name));
     in_rust.or_else(|| in_furwock().map(|(_, lock)| (Maker::C, *lock)))
@@ -250,7 +253,7 @@ pub fn is_start(function: &str) -> bool {
     ];
     STARTS.contains(&function.trim_start_matches('_'))
         || function == "_start"
-        || function.contains("sys::thread::unix::Thread::new::thread_start")
+        || function.ends_with("::thread_start")
 }
 
 /// Whether a function is a library's or a language's, rather than the program's.
@@ -285,6 +288,8 @@ mod tests {
         assert_eq!(of("__new_sem_wait_slow64.constprop.0"), Some((Maker::C, Lock::Semaphore)));
         let std = "std::sys::sync::mutex::futex::Mutex::lock_contended";
         assert_eq!(of(std), Some((Maker::RustStd, Lock::Mutex)));
+        let newer = "<std::sys::sync::mutex::futex::Mutex>::lock_contended";
+        assert_eq!(of(newer), Some((Maker::RustStd, Lock::Mutex)));
         assert_eq!(of("transfer"), None);
         assert_eq!(of("__lll_lock_wait"), None);
     }

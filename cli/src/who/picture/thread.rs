@@ -127,7 +127,12 @@ fn address(frame: &Frame) -> String {
 pub fn stack(stack: &Stack) -> Vec<String> {
     let mut lines = Vec::new();
     let lock = lock_frame(stack);
+    // Below it is what Rust's std does to start a thread.
+    let is_begun = |place: &Place| place.function.contains("__rust_begin_short_backtrace");
     for (at, frame) in stack.frames.iter().enumerate().skip(first(stack)) {
+        if frame.places.iter().any(is_begun) {
+            break;
+        }
         if frame.places.is_empty() {
             lines.push(address(frame));
         }
