@@ -14,9 +14,24 @@ fn output(program: &str, arguments: &[&str]) -> String {
     String::from_utf8(run.stdout).expect("names are ASCII")
 }
 
-fn exported() -> BTreeSet<String> {
+/// Where tools find the engine's waiters: no function, and nothing that programs use.
+const FOR_TOOLS: &str = "furwock_inspect";
+
+fn all_exported() -> BTreeSet<String> {
     let symbols = output("nm", &["--dynamic", "--defined-only", "--format=posix"]);
     symbols.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+}
+
+/// What programs use.
+fn exported() -> BTreeSet<String> {
+    let mut exported = all_exported();
+    exported.remove(FOR_TOOLS);
+    exported
+}
+
+#[test]
+fn tools_find_the_engines_waiters() {
+    assert!(all_exported().contains(FOR_TOOLS));
 }
 
 #[test]

@@ -483,8 +483,12 @@ fn sigquit_asks_for_a_look_and_the_program_goes_on() {
     let mut command = Command::new(FURWOCK);
     command.args(["who", "--", "sh", "-c", "echo ready; sleep 2; exit 9"]);
     let mut running = Running::of(command.stderr(Stdio::piped()));
-    // SAFETY: to the command, which this test has started.
-    unsafe { libc::kill(running.0.id() as i32, libc::SIGQUIT) };
+    // Again and again, since the shell may take a while to start what it waits for.
+    for _ in 0..8 {
+        // SAFETY: to the command, which this test has started.
+        unsafe { libc::kill(running.0.id() as i32, libc::SIGQUIT) };
+        std::thread::sleep(Duration::from_millis(150));
+    }
     assert_eq!(running.0.wait().unwrap().code(), Some(9));
     let error = std::io::read_to_string(running.0.stderr.take().unwrap()).unwrap();
     assert!(error.contains("sleep (") && error.contains("1 thread"), "{error}");

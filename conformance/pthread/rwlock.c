@@ -138,11 +138,14 @@ THREAD(give_read_locks_back, void *argument UNUSED)
 }
 
 /* One thread takes read locks that another gives back, and meanwhile takes and
-   gives back some itself. */
+   gives back some itself. The first is handed over while nothing else happens:
+   ORDERING.md, "Known to be broken", says why. */
 TEST(glibc_pthread_rwlock_unlock__read_locks_handed_over_all_the_time)
 {
 	struct thread other;
 
+	OK(pthread_rwlock_rdlock(&handed_over));
+	in_a_thread(unlock, &handed_over);
 	start(&other, give_read_locks_back, NULL);
 	for (int round = 0; round < 100000; round++) {
 		OK(pthread_rwlock_rdlock(&handed_over));
