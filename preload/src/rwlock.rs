@@ -248,7 +248,9 @@ fn unlock_counted(lock: &RwLock) -> c_int {
             return end_writing(lock);
         }
     } else {
-        if !unlock_counted_quietly(&lock.raw) {
+        // A thread without a read gives another's back: that has to be noted before any lock is
+        // biased (`unlock_shared_of_any`).
+        if !reads::any() || !unlock_counted_quietly(&lock.raw) {
             return end_reading(lock);
         }
         reads::ended();
