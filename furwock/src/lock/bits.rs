@@ -6,8 +6,6 @@
 //! `rwlock/state.rs`). Words of 32 bits are widened.
 
 use super::spin::Probing;
-#[cfg(simulated)]
-use crate::prim::constant::Constant;
 
 /// In every word: the kernel's id of the thread that has the lock to itself, 0 if none has.
 pub(super) const OWNER: u64 = (1 << 22) - 1;
@@ -50,12 +48,7 @@ pub(super) struct Bits {
     pub(super) keeps_place: bool,
     /// What a waiter tells those that look through the queue.
     pub(super) token: usize,
-    /// How long to spin, in nanoseconds.
-    pub(super) spin_ns: u64,
-    /// What a simulation calls that constant.
-    #[cfg(simulated)]
-    pub(super) spin: Constant,
-    /// How a spinner looks at the lock.
+    /// How a spinner looks at the lock, and for how long.
     pub(super) probing: Probing,
     /// The word after a waiter has said that it waits, before it spins or queues.
     pub(super) announce: fn(u64) -> u64,
@@ -75,18 +68,6 @@ pub(super) const fn owner(word: u64) -> u32 {
 }
 
 impl Bits {
-    /// How long to spin, in nanoseconds.
-    #[cfg(not(simulated))]
-    #[inline(always)]
-    pub(super) const fn spin_ns(&self) -> u64 {
-        self.spin_ns
-    }
-
-    #[cfg(simulated)]
-    pub(super) fn spin_ns(&self) -> u64 {
-        crate::prim::constant::value(self.spin, self.spin_ns)
-    }
-
     /// Whether the lock can be taken.
     #[inline]
     pub(super) const fn is_available(&self, word: u64) -> bool {

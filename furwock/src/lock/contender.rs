@@ -213,7 +213,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let is_first = self.status.sleeps == 0 && self.role == Role::Newcomer;
         let begins = if is_first { Spin::learnt } else { Spin::new };
         let bits = self.lock.bits();
-        begins(self.lock.key(), &bits.probing, bits.spin_ns())
+        begins(self.lock.key(), &bits.probing)
     }
 
     /// Takes the lock past the queue, giving up the role, as long as it is free.

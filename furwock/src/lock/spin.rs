@@ -4,6 +4,8 @@
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
+#[cfg(simulated)]
+use crate::prim::constant::{self, Constant};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 
@@ -34,6 +36,11 @@ const AHEAD_A_PROCESSOR: u32 = 2;
 /// How the spinners of one kind of lock look at it.
 #[derive(Debug)]
 pub(super) struct Probing {
+    /// For how long, in nanoseconds.
+    pub(super) spin_ns: u64,
+    /// What a simulation calls that constant.
+    #[cfg(simulated)]
+    pub(super) spin: Constant,
     /// Pauses between two probes, at first. A probe takes the cache line away from the holder, and
     /// one that comes late costs its own delay.
     pub(super) pauses: u32,
@@ -51,6 +58,15 @@ pub(super) struct Probing {
     /// few instructions do nothing but move its cache line: the longer one leaves the other alone
     /// with it, the better for both.
     pub(super) aside_ns: u64,
+}
+
+impl Probing {
+    fn spin_ns(&self) -> u64 {
+        #[cfg(simulated)]
+        return constant::value(self.spin, self.spin_ns);
+        #[cfg(not(simulated))]
+        self.spin_ns
+    }
 }
 
 /// A spinner that has paused so many times pauses one more before each probe: it looks the more
@@ -107,7 +123,6 @@ pub(super) struct Spin {
     probing: &'static Probing,
     /// Pauses so far, without the time spent aside.
     pauses: u32,
-    budget_ns: u64,
     ends_ns: u64,
     /// It begins by standing aside.
     begins_aside: bool,
@@ -116,16 +131,15 @@ pub(super) struct Spin {
 }
 
 impl Spin {
-    /// A plain spell for the lock at `key`, that long at most.
-    pub(super) fn new(key: Key, probing: &'static Probing, budget_ns: u64) -> Self {
-        let (pauses, ends_ns) = (0, 0);
-        Self { key, probing, pauses, budget_ns, ends_ns, begins_aside: false, is_paid: false }
+    /// A plain spell for the lock at `key`.
+    pub(super) fn new(key: Key, probing: &'static Probing) -> Self {
+        Self { key, probing, pauses: 0, ends_ns: 0, begins_aside: false, is_paid: false }
     }
 
     /// A spell that begins as the thread has learnt.
-    pub(super) fn learnt(key: Key, probing: &'static Probing, budget_ns: u64) -> Self {
+    pub(super) fn learnt(key: Key, probing: &'static Probing) -> Self {
         let begins_aside = !cfg!(any(loom, shuttle)) && are_sections_short(probing);
-        Self { begins_aside, ..Self::new(key, probing, budget_ns) }
+        Self { begins_aside, ..Self::new(key, probing) }
     }
 
     /// Whether to pause for the lock at all, where spells have been in vain lately. Asked last, by
@@ -182,7 +196,7 @@ impl Spin {
         }
         let now = monotonic_ns();
         if self.ends_ns == 0 {
-            self.ends_ns = now + self.budget_ns;
+            self.ends_ns = now + self.probing.spin_ns();
         }
         let goes_on = now < self.ends_ns;
         if !goes_on {

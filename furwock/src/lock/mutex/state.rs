@@ -64,12 +64,18 @@ pub(super) static BITS: Bits = Bits {
     cleared_by_last: (PARKED | WAKES) as u64,
     keeps_place: true,
     token: 0,
-    // About twice what a sleep and a wake across processors take: docs/experiments.md measured 10
-    // to 15 us from wake to run.
-    spin_ns: 25_000,
-    #[cfg(simulated)]
-    spin: crate::prim::constant::Constant::MutexSpin,
-    probing: Probing { pauses: 1, most_pauses: 32, unseen: 256, short_looks: 8, aside_ns: 12_500 },
+    probing: Probing {
+        // About twice what a sleep and a wake across processors take: docs/experiments.md measured
+        // 10 to 15 us from wake to run.
+        spin_ns: 25_000,
+        #[cfg(simulated)]
+        spin: crate::prim::constant::Constant::MutexSpin,
+        pauses: 1,
+        most_pauses: 32,
+        unseen: 256,
+        short_looks: 8,
+        aside_ns: 12_500,
+    },
     announce: |word| word,
     take: |word, tid| word | tid as u64,
     seize: |word, tid| Some((word & !bits::OWNER) | tid as u64),

@@ -4,7 +4,7 @@
 use super::RawRwLock;
 use super::slots;
 use super::state::{
-    Kind, PROBING, SPIN_NS, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
+    Kind, PROBING, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
     may_park_reader, policy, read, read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
@@ -73,7 +73,7 @@ impl<'o> Reader<'o> {
             }
             match self.wait(word, stop) {
                 Progress::LookAgain | Progress::IntervalOver => {
-                    spin = Some(plain_spell(key));
+                    spin = Some(Spin::new(key, &PROBING));
                 }
                 Progress::Taken => return Some(self.contender.status),
                 // A reader that waited only for waiting writers could have been inside all the
@@ -132,9 +132,9 @@ impl<'o> Reader<'o> {
     fn learnt_spell(&self) -> Spin {
         let key = self.lock.key();
         if !self.options.spin || lot::is_single() {
-            return plain_spell(key);
+            return Spin::new(key, &PROBING);
         }
-        Spin::learnt(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
+        Spin::learnt(key, &PROBING)
     }
 
     /// Enters a lock that was seen open.
@@ -214,10 +214,6 @@ impl<'o> Reader<'o> {
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
     has_run_for(adjustable!(READ_TURN_NS, ReadTurn))
-}
-
-fn plain_spell(key: lot::Key) -> Spin {
-    Spin::new(key, &PROBING, adjustable!(SPIN_NS, RwlockSpin))
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

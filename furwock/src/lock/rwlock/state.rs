@@ -235,9 +235,6 @@ const WRITES: Bits = Bits {
     cleared_by_last: PARKED | HANDOFF,
     keeps_place: true,
     token: Kind::Writer.token(),
-    spin_ns: SPIN_NS,
-    #[cfg(simulated)]
-    spin: crate::prim::constant::Constant::RwlockSpin,
     probing: PROBING,
     announce: revoked,
     take: |word, tid| taken(word, Kind::Writer, tid),
@@ -281,12 +278,18 @@ const READS: Bits = Bits {
 
 /// Readers leave the word to a spinning writer for a few probes, and write into it as they come:
 /// looking more often was worth nothing.
-pub(super) const PROBING: Probing =
-    Probing { pauses: 8, most_pauses: 8, unseen: 0, short_looks: 40, aside_ns: 12_500 };
-
-/// A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and that
-/// needs the processor.
-pub(super) const SPIN_NS: u64 = 10_000;
+pub(super) const PROBING: Probing = Probing {
+    // A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and
+    // that needs the processor.
+    spin_ns: 10_000,
+    #[cfg(simulated)]
+    spin: crate::prim::constant::Constant::RwlockSpin,
+    pauses: 8,
+    most_pauses: 8,
+    unseen: 0,
+    short_looks: 40,
+    aside_ns: 12_500,
+};
 
 /// The bit of the heat at which readers bias the lock.
 #[inline(always)]
