@@ -19,37 +19,50 @@ use crate::lock::rwlock::slots::RowsLayout;
 use crate::lot::{PoolLayout, ThreadLayout};
 
 /// Changes with the meaning of any field. New fields are added at the end, and raise `size`.
-const VERSION: u32 = 1;
-const MAGIC: [u8; 16] = *b"furwock-inspect\0";
+pub const VERSION: u32 = 1;
+/// What it begins with.
+pub const MAGIC: [u8; 16] = *b"furwock-inspect\0";
 
 /// The layout, in the order of its fields.
 #[repr(C)]
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Inspect {
-    magic: [u8; 16],
-    version: u32,
-    size: u32,
+    /// [`MAGIC`].
+    pub magic: [u8; 16],
+    /// [`VERSION`].
+    pub version: u32,
+    /// In bytes.
+    pub size: u32,
     /// Its own address, so that a copy of the magic elsewhere isn't taken for it.
-    this: *const c_void,
-    /// The pointer to the newest chunk of records; within a chunk: how many are used, the next
-    /// older chunk, the first record.
-    newest_chunk: *const c_void,
-    chunk_used: u64,
-    chunk_older: u64,
-    chunk_threads: u64,
-    thread_size: u64,
-    /// Within a record.
-    parker: u64,
-    key: u64,
-    token: u64,
-    tid: u64,
-    /// The first row of readers' slots, and how many rows are used; a row's size, its number of
-    /// slots, which come first, and where its owner's id is.
-    rows: *const c_void,
-    rows_used: *const c_void,
-    row_size: u64,
-    row_slots: u64,
-    row_owner: u64,
+    pub this: *const c_void,
+    /// The pointer to the newest chunk of records.
+    pub newest_chunk: *const c_void,
+    /// Within a chunk: how many records are used.
+    pub chunk_used: u64,
+    /// Within a chunk: the next older chunk.
+    pub chunk_older: u64,
+    /// Within a chunk: the first record.
+    pub chunk_threads: u64,
+    /// The size of a record.
+    pub thread_size: u64,
+    /// Within a record: the word that the thread sleeps on.
+    pub parker: u64,
+    /// Within a record: what it waits for.
+    pub key: u64,
+    /// Within a record: a condvar's mutex.
+    pub token: u64,
+    /// Within a record: the kernel's id of the thread.
+    pub tid: u64,
+    /// The first row of readers' slots.
+    pub rows: *const c_void,
+    /// How many rows are used.
+    pub rows_used: *const c_void,
+    /// The size of a row.
+    pub row_size: u64,
+    /// How many slots a row has. They come first in it.
+    pub row_slots: u64,
+    /// Within a row: its owner's id.
+    pub row_owner: u64,
 }
 
 // SAFETY: it is never written, and the engine doesn't use its pointers.

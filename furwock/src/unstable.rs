@@ -189,6 +189,12 @@ pub fn forget_interrupt() {
     crate::lot::forget_interrupt();
 }
 
+/// What a program that looks from outside finds in a process.
+#[cfg(not(any(loom, shuttle)))]
+pub mod inspect {
+    pub use crate::inspect::{Inspect, MAGIC, VERSION};
+}
+
 /// The constants of the locks and the engine, which only simulations may set.
 #[cfg(simulated)]
 pub mod constants {

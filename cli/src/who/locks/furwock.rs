@@ -1,6 +1,10 @@
 //! furwock's own waits: its threads sleep on words of their own, and its records say which lock
 //! they wait for. Their layout is described in `furwock/src/inspect.rs`.
 
+use furwock::unstable::inspect::{Inspect, MAGIC, VERSION};
+use furwock::unstable::rwlock::bits::{
+    BIASED, ONE_READER, OWNER, READERS, REVOKED, UPGRADING, WRITER,
+};
 use memchr::memmem;
 
 use super::{EndsBy, Kind, Wait};
@@ -8,45 +12,17 @@ use crate::who::process::Process;
 use crate::who::process::task::Task;
 use crate::who::stacks::Symbols;
 
-const MAGIC: [u8; 16] = *b"furwock-inspect\0";
-const VERSION: u32 = 1;
 /// More chunks than any process has.
 const MOST_CHUNKS: usize = 1 << 14;
 
 const ADDRESS: u64 = (1 << 60) - 1;
 const NOWHERE: u64 = u64::MAX;
 const MANY: u64 = u64::MAX - 1;
-const OWNER: u64 = (1 << 22) - 1;
-const WRITER: u64 = 1 << 22;
-const UPGRADING: u64 = 1 << 25;
-const REVOKED: u64 = 1 << 29;
-const BIASED: u64 = 1 << 28;
-const READERS_AT: u32 = 42;
-const READERS: u64 = 0x7_ffff;
 
 /// One engine in a process: the preload's, or one that a program or library was built with.
 #[derive(Clone, Copy, Debug)]
 pub struct Engine {
-    at: u64,
-    layout: Layout,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    newest_chunk: u64,
-    chunk_used: u64,
-    chunk_older: u64,
-    chunk_threads: u64,
-    thread_size: u64,
-    parker: u64,
-    key: u64,
-    token: u64,
-    tid: u64,
-    rows: u64,
-    rows_used: u64,
-    row_size: u64,
-    row_slots: u64,
-    row_owner: u64,
+    layout: Inspect,
 }
 
 impl Engine {
@@ -65,7 +41,7 @@ impl Engine {
             };
             let Some(address) = image.symbol("furwock_inspect").or_else(by_magic) else { continue };
             let at = address.wrapping_add(map.start.wrapping_sub(first));
-            if engines.iter().any(|engine| engine.at == at) {
+            if engines.iter().any(|engine| engine.layout.this.addr() as u64 == at) {
                 continue;
             }
             match Self::read(process, at) {
@@ -84,37 +60,22 @@ impl Engine {
     }
 
     fn read(process: &Process, at: u64) -> Result<Option<Self>, u32> {
-        const WORDS: usize = 15;
-        let memory = process.memory;
-        let Some(bytes) = memory.bytes::<{ 24 + 8 * WORDS }>(at) else { return Ok(None) };
-        let word = |index: usize| {
-            let at = 24 + 8 * index;
-            u64::from_ne_bytes(bytes[at..at + 8].try_into().unwrap_or_default())
+        let Some(bytes) = process.memory.bytes::<{ size_of::<Inspect>() }>(at) else {
+            return Ok(None);
         };
-        let version = u32::from_ne_bytes(bytes[16..20].try_into().unwrap_or_default());
-        if bytes[..16] != MAGIC || word(0) != at {
+        // SAFETY: there are as many bytes, and any bytes are one.
+        let mut layout = unsafe { bytes.as_ptr().cast::<Inspect>().read_unaligned() };
+        if layout.magic != MAGIC || layout.this.addr() as u64 != at {
             return Ok(None);
         }
-        if version != VERSION {
-            return Err(version);
+        if layout.version != VERSION {
+            return Err(layout.version);
         }
-        let layout = Layout {
-            newest_chunk: word(1),
-            chunk_used: word(2),
-            chunk_older: word(3),
-            chunk_threads: word(4),
-            thread_size: word(5).max(1),
-            parker: word(6),
-            key: word(7),
-            token: word(8),
-            tid: word(9),
-            rows: word(10),
-            rows_used: word(11),
-            row_size: word(12).max(1),
-            row_slots: word(13).min(64),
-            row_owner: word(14),
-        };
-        Ok(Some(Self { at, layout }))
+        // So that nonsense does no harm.
+        layout.thread_size = layout.thread_size.max(1);
+        layout.row_size = layout.row_size.max(1);
+        layout.row_slots = layout.row_slots.min(64);
+        Ok(Some(Self { layout }))
     }
 
     /// The wait of a thread that sleeps on `word`; none if that isn't one of this engine's.
@@ -151,7 +112,7 @@ impl Engine {
 
     fn is_record(&self, process: &Process, record: u64) -> bool {
         let (memory, layout) = (process.memory, &self.layout);
-        let mut chunk = memory.u64(layout.newest_chunk).unwrap_or(0);
+        let mut chunk = memory.u64(layout.newest_chunk.addr() as u64).unwrap_or(0);
         for _ in 0..MOST_CHUNKS {
             if chunk == 0 {
                 return false;
@@ -172,7 +133,7 @@ impl Engine {
             return Wait::new(Kind::RwLockWrite, EndsBy::AnyThread).at(object);
         };
         let owner = (word & OWNER) as u32;
-        let counted = word >> READERS_AT & READERS;
+        let counted = (word & READERS) / ONE_READER;
         let mut readers = Vec::new();
         if word & (BIASED | REVOKED) != 0 {
             readers = self.published(process, object);
@@ -197,8 +158,8 @@ impl Engine {
     /// Threads that have put a rwlock into their slots.
     fn published(&self, process: &Process, object: u64) -> Vec<u32> {
         let (memory, layout) = (process.memory, &self.layout);
-        let used = memory.u64(layout.rows_used).unwrap_or(0).min(1 << 16);
-        let rows = (0..used).map(|row| layout.rows + row * layout.row_size);
+        let used = memory.u64(layout.rows_used.addr() as u64).unwrap_or(0).min(1 << 16);
+        let rows = (0..used).map(|row| layout.rows.addr() as u64 + row * layout.row_size);
         let has = |row: &u64| {
             let slots = memory.range(*row, layout.row_slots as usize * 8).unwrap_or_default();
             let mut slots = slots.chunks_exact(8);
@@ -211,8 +172,9 @@ impl Engine {
     /// A writer's wait for one reader to leave its slot.
     fn slot(&self, process: &Process, slot: u64) -> Option<Wait> {
         let (memory, layout) = (process.memory, &self.layout);
-        let row = slot.checked_sub(layout.rows)? / layout.row_size;
-        let owner = memory.u32(layout.rows + row * layout.row_size + layout.row_owner)?;
+        let rows = layout.rows.addr() as u64;
+        let row = slot.checked_sub(rows)? / layout.row_size;
+        let owner = memory.u32(rows + row * layout.row_size + layout.row_owner)?;
         let object = memory.u64(slot)? & !7;
         let by = if object == 0 { EndsBy::Outside } else { EndsBy::Holders(vec![owner]) };
         Some(Wait::new(Kind::RwLockWrite, by).at(object))

@@ -147,3 +147,24 @@ fn leave_quietly(
     }
     false
 }
+
+/// Bits of the word, for a program that looks at it from outside.
+pub mod bits {
+    use crate::lock::rwlock::state;
+
+    /// The kernel's id of the thread that has the lock to itself, or may upgrade. In a mutex's
+    /// word, too.
+    pub const OWNER: u64 = state::OWNER;
+    /// A writer has the lock.
+    pub const WRITER: u64 = state::WRITER;
+    /// The upgradable reader is about to write.
+    pub const UPGRADING: u64 = state::UPGRADING;
+    /// Readers put the lock into slots.
+    pub const BIASED: u64 = state::BIASED;
+    /// Readers may still be in slots.
+    pub const REVOKED: u64 = state::REVOKED;
+    /// How many readers are counted.
+    pub const READERS: u64 = state::READERS;
+    /// The lowest bit of `READERS`.
+    pub const ONE_READER: u64 = state::ONE_READER;
+}
