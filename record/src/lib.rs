@@ -1,0 +1,373 @@
+//! The file in which a recorded program's furwock counts what its locks cost, and in what order
+//! they are taken: `furwock run --stats` names it to the preload, which maps it and counts in the
+//! mapping. `furwock stats`, `top` and `report` read it, while the program runs and after its end,
+//! however that came.
+//!
+//! The file is a [`File`] header, and a [`Part`] for each process: a program that starts others, or
+//! becomes another by exec, has several. A part's sections are arrays of one kind of entry. All
+//! integers are the machine's own; offsets count from the part's beginning.
+//!
+//! A reader may see an entry while it is written. Each entry has a field that is written last, with
+//! release: while it is 0, the entry isn't there. Counters grow one by one and need no agreement
+//! between each other.
+//!
+//! Memory is bounded: what finds its section full is counted in [`Part::lost`] and left out.
+
+#![no_std]
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// Changes with the meaning of any field.
+pub const VERSION: u32 = 1;
+/// What the file begins with.
+pub const MAGIC: [u8; 16] = *b"furwock-record\0\0";
+/// The size of [`File`], and the unit of [`File::part_size`].
+pub const PAGE: usize = 4096;
+
+/// The environment variable with the file's absolute path. The library records if it is set.
+pub const VARIABLE: &str = "FURWOCK_RECORD";
+/// The environment variable that asks for the order of locks as well: 1.
+pub const ORDER_VARIABLE: &str = "FURWOCK_LOCK_ORDER";
+
+/// The file's first page. The command that starts the program writes it, but for `parts`.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct File {
+    /// [`MAGIC`].
+    pub magic: [u8; 16],
+    /// [`VERSION`].
+    pub version: u32,
+    /// The size of a part in bytes, a multiple of [`PAGE`].
+    pub part_size: u32,
+    /// How many parts there may be.
+    pub parts_at_most: u32,
+    /// How many parts processes have claimed; may be greater than `parts_at_most`. Part `n` begins
+    /// at `PAGE + n * part_size`, and is there once its `magic` is.
+    pub parts: AtomicU32,
+    /// Ticks of [`Part::began`]'s clock in a second: those of the processor's time-stamp counter,
+    /// or 1,000,000,000 if that isn't sound and the clock is CLOCK_MONOTONIC.
+    pub ticks_per_second: u64,
+    /// CLOCK_REALTIME in nanoseconds when the file was made.
+    pub made_at: u64,
+    /// The machine's boot id, as text.
+    pub boot_id: [u8; 36],
+}
+
+/// One process, or what one was before an exec.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Part {
+    /// [`PART_MAGIC`]; written last.
+    pub magic: AtomicU64,
+    /// The process's id.
+    pub pid: u32,
+    /// Its parent's id.
+    pub parent: u32,
+    /// When the part was begun, in ticks.
+    pub began: u64,
+    /// When the part was begun: CLOCK_REALTIME in nanoseconds.
+    pub began_at: u64,
+    /// When the process ended by itself, in ticks; 0 if it runs or was killed, or has become
+    /// another by exec.
+    pub ended: AtomicU64,
+    /// The process's command line, arguments separated by zero bytes, cut off if it is longer.
+    pub command: [u8; 1024],
+    /// How long it is.
+    pub command_len: u32,
+    /// Which optional sections are written: [`ORDER`].
+    pub records: u32,
+    /// Where the sections are.
+    pub sections: Sections,
+    /// How many sections' entries there was no room for, in the order of [`Sections`].
+    pub lost: [AtomicU64; 7],
+    /// Calls for objects that were left to glibc: those that processes share, and those with
+    /// priorities or robustness.
+    pub left_to_glibc: AtomicU64,
+    /// Operations on locks that had no room in [`Thread::counts`] and no [`Lock`].
+    pub other_operations: AtomicU64,
+    /// Changes with each entry that a reader of live figures may want to look at again.
+    pub changes: AtomicU64,
+}
+
+/// [`Part::magic`].
+pub const PART_MAGIC: u64 = u64::from_le_bytes(*b"furwpart");
+/// In [`Part::records`]: the order of locks.
+pub const ORDER: u32 = 1;
+
+/// Where a section is in its part, and what it holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Section {
+    /// In bytes from the part's beginning.
+    pub offset: u32,
+    /// The size of an entry.
+    pub size: u32,
+    /// How many entries it has room for.
+    pub count: u32,
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// The sections of a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sections {
+    /// [`Lock`], a hash table by address.
+    pub locks: Section,
+    /// [`Thread`].
+    pub threads: Section,
+    /// [`Stack`], a hash table by content; index 0 stays empty and means "unknown".
+    pub stacks: Section,
+    /// [`Site`], a hash table by lock and stack.
+    pub sites: Section,
+    /// [`Event`], a ring.
+    pub events: Section,
+    /// [`Module`].
+    pub modules: Section,
+    /// [`Edge`], a hash table by both locks.
+    pub edges: Section,
+}
+
+/// What an object is.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A mutex.
+    Mutex = 1,
+    /// A rwlock, waited for by readers and writers.
+    RwLock = 2,
+    /// A condvar. Its waits aren't contention.
+    Condvar = 3,
+    /// A semaphore. Its waits aren't contention.
+    Semaphore = 4,
+    /// A barrier. Its waits aren't contention.
+    Barrier = 5,
+    /// A futex word that is waited on by number.
+    Word = 6,
+    /// A spin lock.
+    Spin = 7,
+}
+
+/// How a contended lock was got. The index of [`Lock::got`].
+#[repr(usize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Got {
+    /// It came free at once: taken past waiters, or at the second look.
+    Stolen = 0,
+    /// After spinning.
+    Spun = 1,
+    /// After sleeping.
+    Slept = 2,
+    /// The holder handed it over.
+    HandedOver = 3,
+}
+
+/// A lock that a thread has had to wait for, or that has a name, or (with the order of locks) was
+/// taken while another was held. Objects that follow each other at one address are several.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Lock {
+    /// The object's address; written last.
+    pub address: AtomicU64,
+    /// A [`Kind`].
+    pub kind: AtomicU32,
+    /// 1 after it was destroyed.
+    pub is_destroyed: AtomicU32,
+    /// The stack of the call that made it, 0 if it is static or unknown.
+    pub made_by: AtomicU32,
+    /// How long the name is.
+    pub name_len: AtomicU32,
+    /// The name that the program gave it.
+    pub name: [AtomicU8; 40],
+    /// Operations that threads have handed in: see [`Thread::counts`] for the rest.
+    pub operations: AtomicU64,
+    /// Attempts that didn't get it at once. For what isn't a lock: waits.
+    pub contended: AtomicU64,
+    /// Those of them that gave up at a deadline.
+    pub timeouts: AtomicU64,
+    /// How the others got it: see [`Got`].
+    pub got: [AtomicU64; 4],
+    /// How often threads slept.
+    pub sleeps: AtomicU64,
+    /// How long its waits took, in ticks.
+    pub wait: Spell,
+    /// How long it was held, as far as measured: always after a contended attempt and while
+    /// threads wait, otherwise now and then.
+    pub hold: Spell,
+    /// Threads that wait for it now.
+    pub waiting: AtomicU32,
+    /// The thread that held it when it was last seen contended; 0 if unknown.
+    pub holder: AtomicU32,
+}
+
+/// Times of one kind.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Spell {
+    /// How many.
+    pub count: AtomicU64,
+    /// Their sum, in ticks.
+    pub total: AtomicU64,
+    /// The longest, in ticks.
+    pub longest: AtomicU64,
+    /// When the longest began, in ticks.
+    pub longest_began: AtomicU64,
+    /// The stack of the longest.
+    pub longest_stack: AtomicU32,
+    /// The thread of the longest.
+    pub longest_thread: AtomicU32,
+}
+
+/// How many locks' operations a thread counts by itself at a time.
+pub const COUNTS: usize = 256;
+
+/// A thread that took part.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Thread {
+    /// The kernel's id; written last. Entries of threads that have ended are used again once they
+    /// have handed in their counts.
+    pub tid: AtomicU32,
+    /// 1 after its end.
+    pub has_ended: AtomicU32,
+    /// Its name, as the kernel knew it when the entry was made.
+    pub name: [AtomicU8; 16],
+    /// How long it waited for locks, in ticks.
+    pub waited: AtomicU64,
+    /// How long it waited for condvars, semaphores, barriers and words, in ticks.
+    pub idle: AtomicU64,
+    /// The lock that it waits for now: its address; 0 if none.
+    pub waits_for: AtomicU64,
+    /// Since when, in ticks.
+    pub waits_since: AtomicU64,
+    /// The stack with which it waits.
+    pub waits_stack: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
+    /// Operations that it has counted and not yet handed in.
+    pub counts: [Count; COUNTS],
+}
+
+/// Operations of one thread on one object.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Count {
+    /// The object's address, and its [`Kind`] in the bits from 56 up; 0 if the entry is free.
+    pub object: AtomicU64,
+    /// How many.
+    pub operations: AtomicU64,
+}
+
+/// How many frames a stack has at most.
+pub const FRAMES: usize = 29;
+
+/// A stack, innermost frame first: addresses that calls return to. furwock's own frames are left
+/// out.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Stack {
+    /// Of its frames; never 0; written last.
+    pub hash: AtomicU64,
+    /// How many frames.
+    pub len: AtomicU32,
+    /// 1 if there were more.
+    pub is_cut: AtomicU32,
+    /// The frames.
+    pub frames: [AtomicU64; FRAMES],
+}
+
+/// What waits for one object cost at one place, or what holding it cost.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Site {
+    /// The index of its [`Lock`], plus 1; written last.
+    pub lock: AtomicU32,
+    /// The index of its [`Stack`].
+    pub stack: AtomicU32,
+    /// 0 for waits, 1 for holding: the stack of the release.
+    pub holds: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
+    /// How many.
+    pub count: AtomicU64,
+    /// Their time in ticks.
+    pub total: AtomicU64,
+    /// The longest in ticks.
+    pub longest: AtomicU64,
+}
+
+/// A wait, once it is over. The ring keeps the last ones; waits of less than a microsecond leave
+/// none.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Event {
+    /// Its number in the order of ends, from 1; written last, and 0 while the entry is written.
+    pub number: AtomicU64,
+    /// When it began, in ticks.
+    pub began: AtomicU64,
+    /// How long it took, in ticks.
+    pub took: AtomicU64,
+    /// The index of its [`Lock`], plus 1.
+    pub lock: AtomicU32,
+    /// The index of its [`Stack`].
+    pub stack: AtomicU32,
+    /// The thread.
+    pub thread: AtomicU32,
+    /// The thread that held the lock when the wait began; 0 if unknown.
+    pub holder: AtomicU32,
+    /// A [`Got`]; 4 if it timed out.
+    pub got: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
+}
+
+/// A file that was mapped with code in it.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Module {
+    /// The lowest address; written last.
+    pub start: AtomicU64,
+    /// The first address behind it.
+    pub end: AtomicU64,
+    /// What to take from an address for the one in the file's headers.
+    pub bias: AtomicU64,
+    /// How long the build id is.
+    pub build_id_len: AtomicU32,
+    /// How long the path is.
+    pub path_len: AtomicU32,
+    /// The build id.
+    pub build_id: [AtomicU8; 32],
+    /// The path.
+    pub path: [AtomicU8; 432],
+}
+
+/// A lock that was taken while another was held.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Edge {
+    /// The index of the lock that was held, plus 1; written last.
+    pub held: AtomicU32,
+    /// The index of the lock that was taken, plus 1.
+    pub taken: AtomicU32,
+    /// With which stack the first was taken.
+    pub held_stack: AtomicU32,
+    /// With which stack the second was taken.
+    pub taken_stack: AtomicU32,
+    /// Which thread was the first to do so.
+    pub thread: AtomicU32,
+    /// [`HELD_READ`], [`TAKEN_READ`], [`MANY_THREADS`].
+    pub flags: AtomicU32,
+    /// How often, as far as counted.
+    pub count: AtomicU64,
+    /// Locks that were held beside the first each time (gates): indices plus 1; 0 if none.
+    pub gates: [AtomicU32; 4],
+}
+
+/// In [`Edge::flags`]: the first was held for reading, each time.
+pub const HELD_READ: u32 = 1;
+/// In [`Edge::flags`]: the second was taken for reading, each time.
+pub const TAKEN_READ: u32 = 2;
+/// In [`Edge::flags`]: more than one thread did it.
+pub const MANY_THREADS: u32 = 4;
+/// In [`Edge::flags`]: the second is a condvar, which was waited for with the first held.
+pub const WAITED: u32 = 8;
