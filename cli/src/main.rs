@@ -5,6 +5,7 @@
 
 #![cfg_attr(not(test), no_main)]
 
+mod affinity;
 mod args;
 mod bench;
 mod compare;

@@ -107,8 +107,8 @@ fn a_function_that_a_handler_may_interrupt_has_nothing_to_drop() {
     let functions = functions(frames.data().expect("they are there"), frames.address());
 
     let is_code = |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Text;
-    let exported: Vec<_> = file.dynamic_symbols().filter(|symbol| symbol.is_definition()).collect();
-    let exported: Vec<_> = exported.into_iter().filter(is_code).collect();
+    let is_exported = |symbol: &object::Symbol<'_, '_>| symbol.is_definition() && is_code(symbol);
+    let exported: Vec<_> = file.dynamic_symbols().filter(is_exported).collect();
     let name = |symbol: &object::Symbol<'_, '_>| symbol.name().expect("names are text").to_owned();
     let is_ours = |name: &str| {
         let may = MAY_HAVE_ONE.iter().any(|part| name.contains(part));

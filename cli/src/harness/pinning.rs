@@ -3,9 +3,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-
 use super::parameters::{Failed, Parameters};
+use crate::affinity;
 
 static PINNED: AtomicBool = AtomicBool::new(false);
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -28,10 +27,7 @@ pub fn bind_this_thread() {
 }
 
 fn allowed() -> &'static [usize] {
-    ALLOWED.get_or_init(|| {
-        let allowed = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-        (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect()
-    })
+    ALLOWED.get_or_init(affinity::allowed)
 }
 
 /// Binds the calling thread to one of the CPUs that this process may use, by turns.
@@ -40,10 +36,8 @@ pub fn stay_on_one_cpu(index: usize) {
     if cpus.is_empty() {
         return;
     }
-    let mut only = CpuSet::new();
-    only.set(cpus[index % cpus.len()]);
     // A CPU that went offline in between leaves the thread where it was.
-    let _ = sched_setaffinity(None, &only);
+    let _ = affinity::bind(None, cpus[index % cpus.len()]);
 }
 
 #[cfg(test)]
@@ -56,14 +50,10 @@ mod tests {
             return;
         }
         std::thread::spawn(|| {
-            let bound_to = || {
-                let bound = sched_getaffinity(None).unwrap();
-                (0..CpuSet::MAX_CPU).filter(|cpu| bound.is_set(*cpu)).collect::<Vec<_>>()
-            };
             stay_on_one_cpu(0);
-            let first = bound_to();
+            let first = affinity::allowed();
             stay_on_one_cpu(1);
-            let second = bound_to();
+            let second = affinity::allowed();
             assert_eq!((first.len(), second.len()), (1, 1));
             assert_ne!(first, second);
         })

@@ -34,6 +34,7 @@ pub fn threads() -> Option<ThreadLimit> {
     Some(ThreadLimit { threads, ..lowest })
 }
 
+/// The number that a file of the kernel's holds.
 pub fn number(path: impl AsRef<Path>) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }

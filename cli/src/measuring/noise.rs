@@ -4,8 +4,9 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::Serialize;
+
+use crate::affinity;
 
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
@@ -57,23 +58,19 @@ impl NoiseFilter {
 }
 
 fn quiet() -> bool {
-    let Ok(allowed) = sched_getaffinity(None) else { return true };
-    let cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
     let worst_gap = std::thread::scope(|scope| {
         // A CPU for which no thread can be started isn't probed.
         let probe =
             |cpu| std::thread::Builder::new().spawn_scoped(scope, move || worst_gap_on(cpu)).ok();
-        let probes: Vec<_> = cpus.filter_map(probe).collect();
+        let probes: Vec<_> = affinity::allowed().into_iter().filter_map(probe).collect();
         probes.into_iter().filter_map(|probe| probe.join().ok()).max()
     });
     worst_gap.unwrap_or_default() <= GAP_MAX
 }
 
 fn worst_gap_on(cpu: usize) -> Duration {
-    let mut only = CpuSet::new();
-    only.set(cpu);
     // A CPU that went offline in between cannot be probed; what is measured instead does no harm.
-    let _ = sched_setaffinity(None, &only);
+    let _ = affinity::bind(None, cpu);
     let start = Instant::now();
     let (mut last, mut worst) = (start, Duration::ZERO);
     while last - start < PROBE {

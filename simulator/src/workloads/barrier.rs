@@ -23,7 +23,8 @@ struct Meeting<B> {
     last: Cell<u64>,
 }
 
-fn run<B: Barrier>(case: &Case) -> Result<Figures, String> {
+/// The figures of one barrier.
+pub fn run<B: Barrier>(case: &Case) -> Result<Figures, String> {
     let meeting = Meeting {
         barrier: Padded(B::new(case.threads)),
         rounds: (0..case.threads).map(|_| Cell::new(0)).collect(),

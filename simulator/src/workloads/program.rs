@@ -6,7 +6,7 @@ use std::cell::Cell;
 
 use machine::atomic::{AtomicU64, Ordering};
 
-use super::Table;
+use super::{Table, barrier};
 use crate::case::{Case, Shape};
 use crate::contest::{self, Seat};
 use crate::figures::Figures;
@@ -34,7 +34,7 @@ pub const TABLE: &Table = &[
 fn run<L: TryLock>(case: &Case) -> Result<Figures, String> {
     match case.shape {
         Shape::Mutex => contend::<L>(case),
-        Shape::Barrier => meet::<L>(case),
+        Shape::Barrier => barrier::run::<ParsecBarrier<L>>(case),
     }
 }
 
@@ -85,41 +85,5 @@ fn take_turns<L: Lock>(seat: &mut Seat<Guarded<L>>) {
         guarded.lock.unlock();
         seat.did_one();
         seat.work_as_comes(other_ns);
-    }
-}
-
-struct Meeting<L> {
-    barrier: ParsecBarrier<L>,
-    rounds: Box<[Cell<u64>]>,
-    last: Cell<u64>,
-}
-
-fn meet<L: TryLock>(case: &Case) -> Result<Figures, String> {
-    let meeting = Meeting {
-        barrier: ParsecBarrier::<L>::new(case.threads),
-        rounds: (0..case.threads).map(|_| Cell::new(0)).collect(),
-        last: Cell::new(u64::MAX),
-    };
-    contest::run(case, meeting, work_and_meet::<L>).map(|(figures, _)| figures)
-}
-
-fn work_and_meet<L: TryLock>(seat: &mut Seat<Meeting<L>>) {
-    let other_ns = seat.case().other_ns;
-    let next = (seat.index + 1) % seat.case().threads;
-    for round in 1.. {
-        seat.work(other_ns);
-        if seat.index == 0 && !seat.goes_on() {
-            seat.shared().last.set(round);
-        }
-        seat.shared().rounds[seat.index].set(round);
-        seat.waits("", || seat.shared().barrier.wait());
-        let neighbour = seat.shared().rounds[next].get();
-        if !(round..=round + 1).contains(&neighbour) {
-            seat.faulted();
-        }
-        seat.did_one();
-        if seat.shared().last.get() <= round {
-            break;
-        }
     }
 }

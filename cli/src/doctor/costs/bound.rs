@@ -4,14 +4,7 @@ use std::sync::atomic::AtomicU32;
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
-use rustix::thread::{CpuSet, Pid, sched_setaffinity};
-
-/// Binds a thread, or the calling one, to a processor.
-pub fn bind(thread: Option<Pid>, processor: usize) -> Option<()> {
-    let mut only = CpuSet::new();
-    (processor < CpuSet::MAX_CPU).then(|| only.set(processor))?;
-    sched_setaffinity(thread, &only).ok()
-}
+use crate::affinity::bind;
 
 /// Runs `body` in a thread on `processor`. It returns nothing if it can't be bound; there is no
 /// thread if none can be started.
@@ -35,8 +28,7 @@ pub fn now_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// The least, so that no other thread's time is counted in: these take nanoseconds and are
-/// disturbed seldom. Nanoseconds for one of `calls` calls.
+/// Nanoseconds for one of `calls` calls: the median of some trials, as few of them are disturbed.
 pub fn each_ns(calls: u32, mut call: impl FnMut()) -> f64 {
     const TRIALS: usize = 9;
     let mut trial = || {
@@ -69,11 +61,13 @@ pub fn futex_wake(word: &AtomicU32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::affinity;
+    use rustix::thread::CpuSet;
 
     #[test]
     fn a_thread_that_cannot_be_bound_does_nothing() {
         assert_eq!(on(CpuSet::MAX_CPU, || Some(1)), None);
         assert_eq!(on(CpuSet::MAX_CPU - 1, || Some(1)), None);
-        assert_eq!(on(super::super::processors::allowed()[0], || Some(1)), Some(1));
+        assert_eq!(on(affinity::allowed()[0], || Some(1)), Some(1));
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     #[test]
     fn a_core_that_does_not_answer_is_given_up() {
         let patience = Patience::lasting(Duration::ZERO);
-        let one = super::super::processors::allowed()[0];
+        let one = crate::affinity::allowed()[0];
         assert_eq!(measure(one, usize::MAX, patience), None);
         assert_eq!(round_trip(one, usize::MAX, patience), None);
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use rustix::thread::{CpuSet, sched_getaffinity};
+use crate::affinity;
+use crate::measuring::limits::number;
 
 /// How far two processors are from each other, as a machine file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,15 +52,9 @@ pub struct Processors {
     nodes: usize,
 }
 
-/// Those that the calling thread may use.
-pub fn allowed() -> Vec<usize> {
-    let allowed = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
-    (0..CpuSet::MAX_CPU).filter(|processor| allowed.is_set(*processor)).collect()
-}
-
 impl Processors {
     pub fn allowed() -> Self {
-        Self::read(Path::new("/sys/devices/system"), &allowed())
+        Self::read(Path::new("/sys/devices/system"), &affinity::allowed())
     }
 
     /// From the files below `system`. What a file doesn't say is taken to be one group.
@@ -67,7 +62,7 @@ impl Processors {
         let place = |&processor: &usize| {
             let folder = system.join(format!("cpu/cpu{processor}"));
             let topology = folder.join("topology");
-            let socket = number(&topology.join("physical_package_id")).unwrap_or(0);
+            let socket = number(topology.join("physical_package_id")).unwrap_or(0) as usize;
             let core = first(&topology.join("thread_siblings_list")).unwrap_or(processor);
             let cluster = last_cache(&folder).unwrap_or(usize::MAX - socket);
             Place { processor, core, cluster, socket }
@@ -140,10 +135,6 @@ fn apart(one: &Place, other: &Place) -> Distance {
     }
 }
 
-fn number(path: &Path) -> Option<usize> {
-    fs::read_to_string(path).ok()?.trim().parse().ok()
-}
-
 /// `0-3,8`
 fn list(path: &Path) -> Vec<usize> {
     let text = fs::read_to_string(path).unwrap_or_default();
@@ -162,7 +153,7 @@ fn first(path: &Path) -> Option<usize> {
 fn last_cache(processor: &Path) -> Option<usize> {
     let caches = fs::read_dir(processor.join("cache")).ok()?;
     let mut caches = caches.filter_map(|entry| entry.ok().map(|entry| entry.path()));
-    let third = caches.find(|cache| number(&cache.join("level")) == Some(3))?;
+    let third = caches.find(|cache| number(cache.join("level")) == Some(3))?;
     first(&third.join("shared_cpu_list"))
 }
 

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use rustix::thread::{Pid, gettid};
 
-use super::bound::{bind, futex_wait, futex_wake, now_ns, spawn_on};
+use super::bound::{futex_wait, futex_wake, now_ns, spawn_on};
 use super::patience::{Patience, spin_for};
 use super::samples::{Samples, median};
+use crate::affinity::bind;
 
 /// How long a thread has slept when it is woken: its processor polls, has halted, sleeps deeply.
 pub const SLEPT_US: [u64; 11] = [3, 6, 12, 25, 50, 100, 200, 500, 1_000, 3_000, 10_000];

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::affinity;
+
 /// Processors that are visited at most.
 const MOST: usize = 64;
 
@@ -42,9 +44,7 @@ impl Clocks {
             return self.shown.get(&processor).copied().flatten();
         }
         let visit = || {
-            let mut only = CpuSet::new();
-            only.set(processor);
-            sched_setaffinity(None, &only).ok()?;
+            affinity::bind(None, processor)?;
             Some((last_ran("/proc/thread-self")?, Instant::now()))
         };
         *self.shown.entry(processor).or_insert_with(visit)
