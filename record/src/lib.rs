@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 pub const VERSION: u32 = 1;
 /// What the file begins with.
 pub const MAGIC: [u8; 16] = *b"furwock-record\0\0";
-/// The size of [`File`], and the unit of [`File::part_size`].
+/// The size of [`File`], and the unit of its `part_size`.
 pub const PAGE: usize = 4096;
 
 /// The environment variable with the file's absolute path. The library records if it is set.
@@ -91,7 +91,7 @@ pub struct Part {
 
 /// [`Part::magic`].
 pub const PART_MAGIC: u64 = u64::from_le_bytes(*b"furwpart");
-/// In [`Part::records`]: the order of locks.
+/// In a part's `records`: the order of locks.
 pub const ORDER: u32 = 1;
 
 /// Where a section is in its part, and what it holds.
