@@ -19,6 +19,8 @@ pub enum Deadlock {
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     pub deadlocks: Vec<Deadlock>,
+    /// Threads that wait for each other, unless others unlock what they have locked.
+    pub perhaps: Vec<Vec<ThreadId>>,
     /// Processes whose threads all wait, and that only a signal's handler could wake.
     pub only_by_signal: Vec<i32>,
 }
@@ -41,22 +43,28 @@ impl Verdict {
     }
 
     fn among(world: &World, is_closed: impl Fn(ThreadId) -> bool) -> Self {
-        let closed: BTreeMap<ThreadId, Node> = world
-            .threads
-            .iter()
-            .filter(|(id, _)| is_closed(**id))
-            .map(|(id, waiting)| {
+        let closed: BTreeSet<ThreadId> =
+            world.threads.keys().filter(|id| is_closed(**id)).copied().collect();
+        let graph = |trusts_holders: bool| -> BTreeMap<ThreadId, Node> {
+            let node = |id: &ThreadId| {
+                let waiting = &world.threads[id];
+                let any = waiting.wait.any_may_unlock && !trusts_holders;
                 let holders = waiting.holders.iter().filter_map(|holder| match holder {
-                    Holder::Thread(id) => Some(*id),
+                    Holder::Thread(id) if !any => Some(*id),
                     _ => None,
                 });
-                let ends_by_any = waiting.wait.ends_by == EndsBy::AnyThread;
+                let ends_by_any = any || waiting.wait.ends_by == EndsBy::AnyThread;
                 (*id, Node { holders: holders.collect(), ends_by_any })
-            })
-            .collect();
-        let mut deadlocks: Vec<Deadlock> =
-            cycles(&closed).into_iter().map(Deadlock::Cycle).collect();
-        let ended = closed.keys().filter(|id| {
+            };
+            closed.iter().map(node).collect()
+        };
+        let mut perhaps = cycles(&graph(true));
+        let closed = graph(false);
+        let sure = cycles(&closed);
+        perhaps.retain(|cycle| !sure.contains(cycle));
+        let mut deadlocks: Vec<Deadlock> = sure.into_iter().map(Deadlock::Cycle).collect();
+        let ended = closed.keys().filter(|id| !world.threads[*id].wait.any_may_unlock);
+        let ended = ended.filter(|id| {
             let holders = &world.threads[*id].holders;
             holders.iter().any(|holder| matches!(holder, Holder::Ended(_)))
         });
@@ -80,7 +88,7 @@ impl Verdict {
         left.retain(|pid| !in_cycle(pid));
         by_signal.retain(|pid| !in_cycle(pid));
         deadlocks.extend(left.into_iter().map(|pid| Deadlock::NoneLeft([pid].into())));
-        Self { deadlocks, only_by_signal: by_signal }
+        Self { deadlocks, perhaps, only_by_signal: by_signal }
     }
 
     pub fn is_deadlock(&self) -> bool {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::verdict::Verdict;
 use crate::failure::Failure;
-use crate::who::locks::{EndsBy, Engine, Wait, is_in_futex};
+use crate::who::locks::{EndsBy, Engine, Wait, has_go, is_in_futex};
 use crate::who::process::clocks::Clocks;
 use crate::who::process::task::{Call, Task};
 use crate::who::process::{self, Process};
@@ -83,7 +83,7 @@ impl World {
         Ok(world)
     }
 
-    fn add(&mut self, process: Process, symbols: &mut Symbols) {
+    fn add(&mut self, mut process: Process, symbols: &mut Symbols) {
         let pid = process.pid;
         if self.processes.contains_key(&pid) {
             return;
@@ -94,6 +94,7 @@ impl World {
         let (engines, unknown) =
             if readable && waits { Engine::find(&process, symbols) } else { Default::default() };
         self.unknown.extend(unknown);
+        process.has_go = readable && waits && has_go(&process, symbols);
         // Before any thread is stopped, and so runs.
         let mut clocks = Clocks::new();
         let asleep: Vec<Asleep> = process
@@ -202,6 +203,7 @@ impl World {
             let look = |looks: &Looks| find(looks.get(&id.pid)?, id.tid).cloned();
             look(&first).zip(look(&second)).is_some_and(|(one, two)| two.has_slept_since(&one))
         };
+        let held = self.held_as_before();
         let same = |id: &ThreadId| before.contains(id) && after.contains(id);
         let still: BTreeSet<ThreadId> =
             self.threads.keys().filter(|id| same(id) && slept(id)).copied().collect();
@@ -212,8 +214,8 @@ impl World {
                 _ => true,
             };
             let is_held = !waiting.holders.is_empty() && waiting.holders.iter().all(holds);
-            let polls = waiting.wait.is_polled && before.contains(id) && is_held;
-            waiting.is_still = still.contains(id) || polls;
+            let polls = waiting.wait.is_polled && before.contains(id) && held.contains(id);
+            waiting.is_still = still.contains(id) || (polls && is_held);
         }
         let ids = |tasks: &[Task]| tasks.iter().map(|task| task.tid).collect::<Vec<_>>();
         for (pid, process) in &self.processes {
@@ -241,6 +243,18 @@ impl World {
                 && Wait::of(process, engines, now, &waiting.stack) == waiting.wait
         };
         locks.filter(is_same).map(|(id, _)| *id).collect()
+    }
+
+    /// Threads that look again by themselves, and whose locks' words say the same.
+    fn held_as_before(&self) -> BTreeSet<ThreadId> {
+        let polls = self.threads.iter().filter(|(_, waiting)| waiting.wait.is_polled);
+        let is_same = |(id, waiting): &(&ThreadId, &Waiting)| {
+            let (process, engines) = (&self.processes[&id.pid], &self.engines[&id.pid]);
+            process.task(id.tid).is_some_and(|task| {
+                Wait::of(process, engines, task, &waiting.stack) == waiting.wait
+            })
+        };
+        polls.filter(is_same).map(|(id, _)| *id).collect()
     }
 
     pub fn name(&self, id: ThreadId) -> &str {

@@ -62,7 +62,9 @@ pub fn mutex(memory: Memory, at: u64, is_private: bool) -> Option<Wait> {
         0 => Wait::new(Kind::Mutex, EndsBy::AnyThread).noting("it changes hands just now"),
         holder => Wait::new(Kind::Mutex, EndsBy::Holders(vec![holder])),
     };
-    Some(Wait { is_shared, ..wait.at(at) })
+    // Only these kinds compare the thread that unlocks them.
+    let checks = mutex.kind & (ROBUST | INHERIT) != 0 || matches!(mutex.kind & 3, 1 | 2);
+    Some(Wait { is_shared, any_may_unlock: !checks, ..wait.at(at) })
 }
 
 /// A mutex with priority inheritance, or a program's own such word: the kernel defines it.
@@ -145,7 +147,7 @@ pub fn rwlock(memory: Memory, at: u64, kind: Kind) -> Option<Wait> {
         }
         writer => Wait::new(kind, EndsBy::Holders(vec![writer])),
     };
-    Some(Wait { is_shared: shared == 1, ..wait.at(start) })
+    Some(Wait { is_shared: shared == 1, any_may_unlock: true, ..wait.at(start) })
 }
 
 pub fn semaphore(memory: Memory, at: u64) -> Wait {

@@ -4,6 +4,8 @@ mod calls;
 mod functions;
 mod furwock;
 mod glibc;
+mod python;
+mod runtimes;
 
 use crate::who::process::Process;
 use crate::who::process::task::{Call, Task};
@@ -11,6 +13,7 @@ use crate::who::stacks::Stack;
 use functions::{Function, Lock};
 pub use functions::{is_of_a_library, is_start, lock_frame};
 pub use furwock::Engine;
+pub use runtimes::has_go;
 
 /// One thread's wait, or what it does instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,8 @@ pub struct Wait {
     pub is_polled: bool,
     /// Other processes may use the object.
     pub is_shared: bool,
+    /// Threads other than the holder may unlock it, and the program's language does so.
+    pub any_may_unlock: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +46,8 @@ pub enum Kind {
     Barrier,
     Join,
     Once,
+    /// Python's global interpreter lock.
+    Gil,
     Word,
     /// A call that isn't a lock's, as the kernel names it: "read from pipe 7".
     Call(String),
@@ -70,11 +77,17 @@ impl Kind {
             Self::Barrier => "barrier",
             Self::Join => "thread to end",
             Self::Once => "initialisation",
+            Self::Gil => "Python's GIL",
             Self::Word => "futex word",
             Self::Call(name) => name,
             Self::Running => "running",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// A lock that the thread which locked it unlocks.
+    fn is_locked(&self) -> bool {
+        matches!(self, Self::Mutex | Self::RwLockRead | Self::RwLockWrite)
     }
 
     pub fn is_lock(&self) -> bool {
@@ -93,6 +106,7 @@ impl Wait {
             is_timed: false,
             is_polled: false,
             is_shared: false,
+            any_may_unlock: false,
         }
     }
 
@@ -121,7 +135,12 @@ impl Wait {
                 Self::new(Kind::Call("in the kernel (no call)".into()), EndsBy::Outside)
             }
             Call::In { number, arguments, .. } => match Futex::of(*number, arguments) {
-                Some(futex) => futex.wait(process, engines, task, stack),
+                Some(futex) => {
+                    let wait = futex.wait(process, engines, task, stack);
+                    let note = wait.note.clone();
+                    let note = note.or_else(|| runtimes::says(stack).map(str::to_owned));
+                    Self { note, ..wait }
+                }
                 None => {
                     let name = calls::describe(process.pid, *number, arguments);
                     Self::new(Kind::Call(name), EndsBy::Outside)
@@ -202,15 +221,28 @@ impl Futex {
             let called = lock.filter(|lock| !lock.is_inside_only);
             wait.is_timed = called.map_or(self.has_timeout, |lock| lock.is_timed);
             wait.is_polled = self.has_timeout && !wait.is_timed;
+            wait.any_may_unlock = process.has_go && wait.kind.is_locked();
             return wait;
         }
         let function = lock.map(|lock| lock.function);
+        if let Some(Function { maker: functions::Maker::C, lock: Lock::Condvar, frame }) = function
+            && self.has_timeout
+            && let Some(gil) = self.gil(process, stack, frame)
+        {
+            return gil;
+        }
         let mut wait = self.by_function(process, process.inner_of(task.tid), function, stack);
         if lock.is_some_and(|lock| lock.in_condvar) && wait.note.is_none() {
             wait.note = Some("woken from a condvar, locks its mutex again".to_owned());
         }
         wait.is_timed = self.has_timeout;
+        wait.any_may_unlock &= process.has_go;
         wait
+    }
+
+    fn gil(&self, process: &Process, stack: &Stack, frame: usize) -> Option<Wait> {
+        let condvar = glibc::condvar(process.memory, self.word, self.is_private, stack, frame);
+        python::gil(process, stack, condvar.object?, frame)
     }
 
     fn by_function(

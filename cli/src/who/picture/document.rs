@@ -38,9 +38,15 @@ pub fn document(world: &World, verdict: &Verdict, symbols: &mut Symbols) -> Valu
             json!({ "kind": kind, "threads": threads.into_iter().map(id_of).collect::<Vec<_>>() })
         })
         .collect();
+    let perhaps: Vec<Value> = verdict
+        .perhaps
+        .iter()
+        .map(|cycle| json!({ "threads": cycle.iter().copied().map(id_of).collect::<Vec<_>>() }))
+        .collect();
     json!({
         "format": 1,
         "deadlocks": deadlocks,
+        "perhaps_deadlocks": perhaps,
         "only_a_signal_could_wake": verdict.only_by_signal,
         "processes": processes,
         "not_known": world.unknown,

@@ -19,6 +19,9 @@ pub fn text(world: &World, verdict: &Verdict, of: i32, symbols: &mut Symbols) ->
     for deadlock in &verdict.deadlocks {
         picture.deadlock(deadlock);
     }
+    for cycle in &verdict.perhaps {
+        picture.perhaps(cycle);
+    }
     for pid in &verdict.only_by_signal {
         picture.lines.empty();
         let process = &world.processes[pid].name;
@@ -99,6 +102,21 @@ impl Picture<'_> {
                 }
             }
         }
+    }
+
+    /// A cycle that another thread may open.
+    fn perhaps(&mut self, cycle: &[ThreadId]) {
+        self.lines.empty();
+        let seem = match cycle.len() {
+            1 => "A thread seems to wait for itself".to_owned(),
+            count => format!("{count} threads seem to wait for each other"),
+        };
+        self.lines.plain(&format!(
+            "{seem}. That isn't certain: Go moves goroutines between threads, so that another \
+             thread may unlock what one of these locked."
+        ));
+        self.lines.empty();
+        self.cycle(cycle);
     }
 
     /// Each thread below the one that waits for it, and beside it the threads behind.

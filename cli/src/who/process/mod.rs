@@ -33,6 +33,8 @@ pub struct Process {
     pub may_stop: bool,
     /// A signal handler of the program's own may wake its threads.
     pub catches_signals: bool,
+    /// Go's runtime is in it.
+    pub has_go: bool,
 }
 
 impl Process {
@@ -72,6 +74,7 @@ impl Process {
             inner: HashMap::new(),
             may_stop: tracer == 0 && pid != std::process::id() as i32,
             catches_signals: access::catches_signals(&status),
+            has_go: false,
         };
         process.tasks = process.look()?;
         if process.denied.is_none() && process.memory.probe(&process.maps).is_err() {

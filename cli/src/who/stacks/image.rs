@@ -170,6 +170,12 @@ impl Image {
         roots.into_iter().find_map(open)
     }
 
+    /// Go's linker notes what it builds, in stripped programs too.
+    pub fn is_of_go(&self) -> bool {
+        let mut names = self.elf.sections().filter_map(|section| section.name().ok());
+        names.any(|name| name == ".go.buildinfo" || name.ends_with(".gopclntab"))
+    }
+
     /// Bytes of writable data, with their addresses.
     pub fn data(&self) -> impl Iterator<Item = (u64, &'static [u8])> + '_ {
         let names = [".data.rel.ro", ".data", ".rodata"];
