@@ -16,6 +16,7 @@ use serde_json::Value;
 
 const HANGS: &str = include_str!("who/hangs.c");
 const BUSY: &str = include_str!("who/busy.c");
+const OTHERS: &str = include_str!("who/others.c");
 const DEADLOCK: i32 = 3;
 /// Far more than any look takes, on a machine with other things to do.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -37,6 +38,8 @@ fn programs() -> &'static Scratch {
         assert!(scratch.compile(HANGS, "hangs", &flags) && scratch.compile(BUSY, "busy", &flags));
         assert!(scratch.compile(HANGS, "hangs-unoptimized", &["-g", "-O0", "-pthread"]));
         assert!(scratch.compile(HANGS, "hangs-stripped", &["-s", "-O2", "-pthread"]));
+        assert!(scratch.compile(OTHERS, "others", &flags));
+        assert!(scratch.compile(OTHERS, "others-go", &["-DGO", "-g", "-O1", "-pthread"]));
         assert!(scratch.compile(HANGS, "hangs-static", &["-g", "-O1", "-pthread", "-static-pie"]));
         scratch
     })
@@ -319,6 +322,135 @@ fn healthy_programs_have_no_deadlock() {
     }
 }
 
+/// What `who` says of a program, as soon as it says `says`.
+fn text(running: &Running, says: &str) -> String {
+    let end = Instant::now() + PATIENCE;
+    loop {
+        let look = who(&[&running.pid()]);
+        let out = look.out();
+        // Lines are broken where they have to be.
+        let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.contains(says) {
+            return out;
+        }
+        assert!(Instant::now() < end, "it doesn't say {says:?}: {out}{}", look.err());
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Go's goroutines unlock on one thread what they locked on another: none of these is certain to
+/// be in a deadlock, and the one that unlocks isn't.
+#[test]
+fn what_go_locks_may_be_unlocked_by_another_thread() {
+    let running = Running::start("others-go", "moved", On::Glibc);
+    let said = text(&running, "A thread seems to wait for itself. That isn't certain: Go");
+    assert!(!said.contains("DEADLOCK"), "{said}");
+    for _ in 0..10 {
+        let look = who(&["--json", &running.pid()]);
+        assert_eq!(look.status.code(), Some(0), "{}", look.out());
+    }
+    // A recursive mutex compares the thread that unlocks it.
+    let picture = deadlock(&Running::start("others-go", "recursive", On::Glibc));
+    assert_eq!((kind(&picture), &picture["perhaps_deadlocks"]), ("cycle", &Value::Array(vec![])));
+}
+
+#[test]
+fn pythons_gil_has_a_holder() {
+    let picture = deadlock(&Running::start("others", "gil", On::Glibc));
+    assert_eq!(kind(&picture), "cycle");
+    assert_eq!(waits_for(&stuck(&picture)), ["Python's GIL", "mutex"]);
+    let running = Running::start("others", "busy-gil", On::Glibc);
+    for _ in 0..20 {
+        let look = who(&[&running.pid()]);
+        assert_eq!(look.status.code(), Some(0), "{}", look.out());
+    }
+}
+
+/// A library's function that is called with the GIL held waits for a mutex; the thread that has
+/// locked it waits for the GIL.
+const GIL: &str = "\
+import ctypes, threading, time
+with_gil, without = ctypes.PyDLL(None), ctypes.CDLL(None)
+mutex = ctypes.create_string_buffer(64)
+def other():
+    without.pthread_mutex_lock(mutex)
+    print('ready', flush=True)
+    while True: time.sleep(0.001)
+threading.Thread(target=other, daemon=True).start()
+time.sleep(0.2)
+with_gil.pthread_mutex_lock(mutex)
+";
+
+/// CPython's own, from the names of its functions and what lies around its condvar.
+#[test]
+fn python_itself() {
+    let mut command = Command::new("python3");
+    let has_it = "import sys, ctypes; sys.exit(sys.implementation.name != 'cpython')";
+    let has_it = Command::new("python3").args(["-c", has_it]).status();
+    if !has_it.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: there is no CPython with ctypes");
+        return;
+    }
+    let picture = deadlock(&Running::of(command.args(["-c", GIL])));
+    assert_eq!(kind(&picture), "cycle");
+    assert_eq!(waits_for(&stuck(&picture)), ["Python's GIL", "mutex"], "{picture:#}");
+}
+
+#[test]
+fn files_are_told_with_the_process_at_their_other_end() {
+    const SAYS: [(&str, &str); 9] = [
+        ("pipe", "(written by others ("),
+        ("socket", "(unix to others ("),
+        ("record", ", held by others ("),
+        ("file", ", held by others ("),
+        ("child", "child process to end: others ("),
+        ("started", "a process that it starts, others ("),
+        ("poll", "poll of pipe"),
+        ("select", "select of pipe"),
+        ("epoll", "which watches pipe"),
+    ];
+    for (name, says) in SAYS {
+        let running = Running::start("others", name, On::Glibc);
+        let said = text(&running, says);
+        assert!(said.contains("1 thread"), "{said}");
+    }
+}
+
+#[test]
+fn generated_code_and_signals_handlers_are_in_stacks() {
+    let said = text(&Running::start("others", "signal", On::Glibc), "handler others.c");
+    assert!(said.contains("interrupted"), "{said}");
+    let whole = "waits_for_ever";
+    let said = text(&Running::start("others", "unlisted", On::Glibc), whole);
+    if cfg!(target_arch = "x86_64") {
+        assert!(said.contains("(generated code)") && said.contains("main"), "{said}");
+        let running = Running::start("others", "listed", On::Glibc);
+        let said = text(&running, whole);
+        let _ = fs::remove_file(format!("/tmp/perf-{}.map", running.pid()));
+        assert!(said.contains("made_by_hand") && said.contains("main"), "{said}");
+    }
+}
+
+/// Beside the program, by the name that it has in it, as `strip` and `objcopy` leave it.
+#[test]
+fn debug_information_in_a_file_of_its_own() {
+    let whole = programs().copy(programs().path("hangs").to_str().unwrap(), "apart/hangs");
+    let folder = whole.parent().unwrap();
+    let run = |command: &[&str]| {
+        let mut tool = Command::new(command[0]);
+        tool.current_dir(folder).args(&command[1..]).status().is_ok_and(|status| status.success())
+    };
+    let has_tools = run(&["objcopy", "--only-keep-debug", "hangs", "hangs.debug"])
+        && run(&["objcopy", "--strip-all", "--add-gnu-debuglink=hangs.debug", "hangs"]);
+    if !has_tools {
+        eprintln!("skipped: there is no objcopy");
+        return;
+    }
+    let running = Running::of(Command::new(&whole).arg("two"));
+    let said = text(&running, "DEADLOCK");
+    assert!(said.contains("in_a_ring  hangs.c:"), "{said}");
+}
+
 /// This program again, in a test that hangs.
 fn in_rust(test: &str) -> Running {
     let mut command = Command::new(std::env::current_exe().unwrap());
@@ -397,6 +529,39 @@ fn the_picture_fits_80_columns() {
     }
 }
 
+/// Whether a document has the example's fields, with values of the same types.
+fn compare(seen: &Value, example: &Value, at: &str) {
+    let is_same = std::mem::discriminant(seen) == std::mem::discriminant(example);
+    assert!(is_same || seen.is_null(), "{at}: {seen} beside {example}");
+    match (seen, example) {
+        (Value::Object(seen), Value::Object(example)) => {
+            let names = |object: &serde_json::Map<String, Value>| {
+                object.keys().cloned().collect::<std::collections::BTreeSet<_>>()
+            };
+            assert_eq!(names(seen), names(example), "{at}");
+            for (name, value) in seen {
+                compare(value, &example[name], &format!("{at}.{name}"));
+            }
+        }
+        (Value::Array(seen), Value::Array(example)) => {
+            seen.iter().for_each(|each| compare(each, &example[0], at));
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn the_documented_json_is_what_is_printed() {
+    let page = include_str!("../../docs/who.md");
+    let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example: Value = serde_json::from_str(example.unwrap()).unwrap();
+    for name in ["two", "condvar", "crowd"] {
+        let running = Running::start("hangs", name, On::Glibc);
+        let look = who(&["--json", &running.pid()]);
+        compare(&serde_json::from_str(&look.out()).unwrap(), &example, name);
+    }
+}
+
 #[test]
 fn a_thousand_threads_are_shown() {
     let running = Running::start("hangs", "crowd", On::Glibc);
@@ -434,6 +599,75 @@ fn what_cannot_be_looked_at_is_said_in_a_line() {
     assert_eq!(who(&[]).status.code(), Some(2));
     assert_eq!(who(&["--all", "1"]).status.code(), Some(2));
     assert_eq!(who(&["nonsense"]).status.code(), Some(2));
+}
+
+/// A program whose calls have other numbers: futex(2) is 240 there.
+#[test]
+fn a_32_bit_program_is_named_as_such() {
+    const PROGRAM: &str = "\
+        .globl _start\n.data\nword: .long 5\ntext: .ascii \"ready\\n\"\n.text\n\
+        _start: movl $4,%eax\nmovl $1,%ebx\nmovl $text,%ecx\nmovl $6,%edx\nint $0x80\n\
+        movl $240,%eax\nmovl $word,%ebx\nmovl $128,%ecx\nmovl $5,%edx\nxorl %esi,%esi\n\
+        int $0x80\n";
+    let folder = programs();
+    fs::write(folder.path("narrow.s"), PROGRAM).unwrap();
+    let path = folder.path("narrow");
+    let built = Command::new("cc")
+        .args(["-m32", "-nostdlib", "-static", "-o"])
+        .args([&path, &folder.path("narrow.s")])
+        .output();
+    let runs = || Command::new("timeout").arg("0.2").arg(&path).output();
+    let runs = || runs().is_ok_and(|output| output.out().contains("ready"));
+    if !built.is_ok_and(|output| output.status.success()) || !runs() {
+        eprintln!("skipped: no program of 32 bits can be built and run here");
+        return;
+    }
+    let running = Running::of(&mut Command::new(&path));
+    assert_fails(&who(&[&running.pid()]), "is a 32-bit program");
+}
+
+#[test]
+fn a_stopped_process_is_said_to_be_stopped() {
+    let running = Running::start("hangs", "two", On::Glibc);
+    deadlock(&running);
+    // SAFETY: to the group that this test has started.
+    unsafe { libc::kill(-(running.0.id() as i32), libc::SIGSTOP) };
+    let said = text(&running, "are stopped (a signal or a debugger)");
+    assert!(!said.contains("DEADLOCK"), "{said}");
+}
+
+/// Needs root, to make a namespace: threads have other ids in there, and files aren't outside.
+#[test]
+fn a_process_in_a_container() {
+    let program = programs().path("hangs");
+    let inside = "mount -t tmpfs none /mnt && cp \"$0\" /mnt/inside && cd / && /mnt/inside two; :";
+    let mut command = Command::new("unshare");
+    command.args(["-mpf", "--mount-proc", "sh", "-c", inside]).arg(&program);
+    let can = Command::new("unshare").args(["-mpf", "--mount-proc", "true"]).output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: namespaces can't be made here");
+        return;
+    }
+    let running = Running::of(&mut command);
+    // unshare, its shell, the program.
+    let child = |pid: &str| {
+        let list = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+        list.split_whitespace().next().unwrap().to_owned()
+    };
+    let pid = child(&child(&running.pid()));
+    let end = Instant::now() + PATIENCE;
+    let look = loop {
+        let look = who(&[&pid]);
+        if look.status.code() == Some(DEADLOCK) || Instant::now() > end {
+            break look;
+        }
+    };
+    assert!(look.out().contains("DEADLOCK: 2 threads wait for each other"), "{}", look.out());
+    assert!(look.out().contains("in_a_ring  hangs.c:"), "{}", look.out());
+    for process in [&pid, &child(&running.pid())] {
+        // SAFETY: the container's processes, which this test has started.
+        unsafe { libc::kill(process.parse().unwrap(), libc::SIGKILL) };
+    }
 }
 
 /// Needs root, to become another user.

@@ -7,6 +7,7 @@ use super::verdict::Verdict;
 use crate::failure::Failure;
 use crate::who::locks::{EndsBy, Engine, Wait, has_go, is_in_futex};
 use crate::who::process::clocks::Clocks;
+use crate::who::process::peers::Peers;
 use crate::who::process::task::{Call, Task};
 use crate::who::process::{self, Process};
 use crate::who::stacks::{Stack, Symbols};
@@ -57,6 +58,7 @@ pub struct World {
     /// Processes whose threads came or went during the look.
     pub changed: BTreeSet<i32>,
     engines: BTreeMap<i32, Vec<Engine>>,
+    peers: Peers,
 }
 
 impl World {
@@ -68,6 +70,7 @@ impl World {
             unknown: Vec::new(),
             changed: BTreeSet::new(),
             engines: BTreeMap::new(),
+            peers: Peers::default(),
         };
         let mut next = vec![Process::find(pid)?];
         while let Some(process) = next.pop() {
@@ -105,7 +108,7 @@ impl World {
         drop(clocks);
         for (task, asleep) in process.tasks.iter().zip(asleep) {
             let stack = if readable { symbols.stack(&process, task) } else { Stack::default() };
-            let wait = Wait::of(&process, &engines, task, &stack);
+            let wait = Wait::of(&process, &engines, task, &stack, &self.peers);
             let waiting = Waiting { wait, stack, holders: Vec::new(), asleep, is_still: false };
             self.threads.insert(ThreadId { pid, tid: task.tid }, waiting);
         }
@@ -240,7 +243,7 @@ impl World {
             let (Some(now), Some(before)) = (now, process.task(id.tid)) else { return false };
             let engines = &self.engines[&id.pid];
             is_same_call(&now.call, &before.call)
-                && Wait::of(process, engines, now, &waiting.stack) == waiting.wait
+                && Wait::of(process, engines, now, &waiting.stack, &self.peers) == waiting.wait
         };
         locks.filter(is_same).map(|(id, _)| *id).collect()
     }
@@ -251,7 +254,7 @@ impl World {
         let is_same = |(id, waiting): &(&ThreadId, &Waiting)| {
             let (process, engines) = (&self.processes[&id.pid], &self.engines[&id.pid]);
             process.task(id.tid).is_some_and(|task| {
-                Wait::of(process, engines, task, &waiting.stack) == waiting.wait
+                Wait::of(process, engines, task, &waiting.stack, &self.peers) == waiting.wait
             })
         };
         polls.filter(is_same).map(|(id, _)| *id).collect()

@@ -8,6 +8,7 @@ mod python;
 mod runtimes;
 
 use crate::who::process::Process;
+use crate::who::process::peers::Peers;
 use crate::who::process::task::{Call, Task};
 use crate::who::stacks::Stack;
 use functions::{Function, Lock};
@@ -123,7 +124,13 @@ impl Wait {
     }
 
     /// What `task` does, whose stack is `stack`.
-    pub fn of(process: &Process, engines: &[Engine], task: &Task, stack: &Stack) -> Self {
+    pub fn of(
+        process: &Process,
+        engines: &[Engine],
+        task: &Task,
+        stack: &Stack,
+        peers: &Peers,
+    ) -> Self {
         match &task.call {
             _ if task.state == 'Z' => Self::new(Kind::Call("ended".into()), EndsBy::Outside),
             _ if matches!(task.state, 'T' | 't') => {
@@ -142,8 +149,9 @@ impl Wait {
                     Self { note, ..wait }
                 }
                 None => {
-                    let name = calls::describe(process.pid, *number, arguments);
-                    Self::new(Kind::Call(name), EndsBy::Outside)
+                    let name = calls::describe(process.pid, *number, arguments, peers);
+                    let note = runtimes::says(stack).map(str::to_owned);
+                    Self { note, ..Self::new(Kind::Call(name), EndsBy::Outside) }
                 }
             },
         }

@@ -7,11 +7,12 @@ use crate::who::process::memory::Memory;
 use crate::who::stacks::Stack;
 
 /// Functions that wait for it; the first is a local one, which a stripped library doesn't name.
-const WAITERS: [&str; 5] = [
+const WAITERS: [&str; 6] = [
     "take_gil",
     "PyEval_RestoreThread",
     "PyEval_AcquireThread",
     "PyGILState_Ensure",
+    "_PyThreadState_Attach",
     "_PyEval_EvalFrameDefault",
 ];
 /// They are as near as this to the condvar's function.

@@ -240,8 +240,10 @@ impl Picture<'_> {
         }
         self.lines.empty();
         for group in self.groups(&rest) {
-            let is_lock = self.world.threads[&group[0]].wait.kind.is_lock();
-            self.group(&group, is_lock);
+            let wait = &self.world.threads[&group[0]].wait;
+            // Of a process with one thread, a reader wants to know all.
+            let is_alone = self.world.processes[&self.of].tasks.len() == 1;
+            self.group(&group, wait.kind.is_lock() || is_alone);
         }
     }
 

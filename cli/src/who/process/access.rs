@@ -63,6 +63,14 @@ pub fn catches_signals(status: &str) -> bool {
     caught.is_none_or(|caught| caught & !mask != 0)
 }
 
+/// Whether its program's file is for a machine of 32 bits.
+pub fn is_of_32_bits(pid: i32) -> bool {
+    let mut start = [0; 5];
+    let file = fs::File::open(format!("/proc/{pid}/exe"));
+    let read = file.and_then(|mut file| std::io::Read::read_exact(&mut file, &mut start));
+    read.is_ok() && start == *b"\x7fELF\x01"
+}
+
 /// Which setting keeps this process from reading another's memory.
 pub fn why_denied(pid: i32, status: &str) -> String {
     let own = fs::read_to_string("/proc/self/status").unwrap_or_default();

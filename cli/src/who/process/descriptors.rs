@@ -1,45 +1,73 @@
-//! Files that threads wait for, by name.
+//! Files that threads wait for, by name, and the processes at their other ends.
 
 use std::fs;
 
-/// "pipe 123", "socket 45", a path, or what else the kernel calls it.
-pub fn name(pid: i32, descriptor: u64) -> String {
+use super::peers::Peers;
+
+/// "pipe 123", "socket 45", a path, or what else the kernel calls it, and which descriptor it is.
+pub fn name(pid: i32, descriptor: u64, peers: &Peers) -> String {
     let descriptor = descriptor as i32;
-    let Ok(link) = fs::read_link(format!("/proc/{pid}/fd/{descriptor}")) else {
-        return format!("descriptor {descriptor}");
-    };
+    match what(pid, descriptor, peers) {
+        Some(what) => format!("{what}, descriptor {descriptor}"),
+        None => format!("descriptor {descriptor}"),
+    }
+}
+
+/// The same without the descriptor.
+pub fn what(pid: i32, descriptor: i32, peers: &Peers) -> Option<String> {
+    let link = fs::read_link(format!("/proc/{pid}/fd/{descriptor}")).ok()?;
     let link = link.to_string_lossy().into_owned();
-    for kind in ["pipe", "socket"] {
-        let inode = link.strip_prefix(kind).and_then(|rest| rest.strip_prefix(":["));
-        if let Some(inode) = inode.and_then(|rest| rest.strip_suffix(']')) {
-            let peer = if kind == "socket" { socket(pid, inode) } else { None };
-            let peer = peer.map_or(String::new(), |peer| format!(" ({peer})"));
-            return format!("{kind} {inode}{peer}, descriptor {descriptor}");
-        }
+    if let Some(inode) = inode(&link, "pipe") {
+        let ends = peers.other_ends_of_pipe(pid, descriptor, inode);
+        let ends = ends.map_or(String::new(), |ends| format!(" ({ends})"));
+        return Some(format!("pipe {inode}{ends}"));
+    }
+    if let Some(inode) = inode(&link, "socket") {
+        let socket = peers.socket(pid, inode);
+        let socket = socket.map_or(String::new(), |socket| format!(" ({socket})"));
+        return Some(format!("socket {inode}{socket}"));
+    }
+    if is_fifo(pid, descriptor) {
+        let ends = peers.other_ends_of_fifo(pid, descriptor, &link);
+        let ends = ends.map_or(String::new(), |ends| format!(" ({ends})"));
+        return Some(format!("pipe {link}{ends}"));
     }
     let name = link.strip_prefix("anon_inode:").unwrap_or(&link);
-    format!("{}, descriptor {descriptor}", name.trim_matches(['[', ']']))
+    Some(name.trim_matches(['[', ']']).to_owned())
 }
 
-/// Both ends of a TCP or UDP socket, or a Unix socket's path.
-fn socket(pid: i32, inode: &str) -> Option<String> {
-    for protocol in ["tcp", "tcp6", "udp", "udp6"] {
-        let table = fs::read_to_string(format!("/proc/{pid}/net/{protocol}")).unwrap_or_default();
-        for line in table.lines().skip(1) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            if words.get(9) == Some(&inode) {
-                let (own, other) = (port(words[1])?, port(words[2])?);
-                let state = if words[3] == "0A" { " listening".to_owned() } else { String::new() };
-                let to = if other == 0 { String::new() } else { format!(" to port {other}") };
-                return Some(format!("{protocol} port {own}{to}{state}"));
-            }
-        }
+/// What an epoll descriptor watches: "eventfd, socket 45 and 3 others".
+pub fn watched(pid: i32, descriptor: u64, peers: &Peers) -> Option<String> {
+    let text = fs::read_to_string(format!("/proc/{pid}/fdinfo/{}", descriptor as i32)).ok()?;
+    let files = text.lines().filter_map(|line| {
+        line.strip_prefix("tfd:")?.split_whitespace().next()?.parse::<i32>().ok()
+    });
+    Some(several(pid, &files.collect::<Vec<_>>(), peers))
+}
+
+/// Of many files, those that a reader wants to see.
+pub fn several(pid: i32, descriptors: &[i32], peers: &Peers) -> String {
+    const SHOWN: usize = 3;
+    let shown = descriptors.iter().take(SHOWN);
+    let shown =
+        shown.map(|each| what(pid, *each, peers).unwrap_or_else(|| format!("descriptor {each}")));
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    match descriptors.len().saturating_sub(SHOWN) {
+        0 if descriptors.is_empty() => text.push_str("no file"),
+        0 => {}
+        1 => text.push_str(" and 1 other"),
+        more => text.push_str(&format!(" and {more} others")),
     }
-    let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).unwrap_or_default();
-    let line = table.lines().find(|line| line.split_whitespace().nth(6) == Some(inode))?;
-    Some(line.split_whitespace().nth(7).map_or("unix".to_owned(), |path| format!("unix {path}")))
+    text
 }
 
-fn port(address: &str) -> Option<u16> {
-    u16::from_str_radix(address.rsplit(':').next()?, 16).ok()
+/// Of "pipe:[123]".
+pub fn inode<'l>(link: &'l str, kind: &str) -> Option<&'l str> {
+    link.strip_prefix(kind)?.strip_prefix(":[")?.strip_suffix(']')
+}
+
+fn is_fifo(pid: i32, descriptor: i32) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    let found = fs::metadata(format!("/proc/{pid}/fd/{descriptor}"));
+    found.is_ok_and(|found| found.file_type().is_fifo())
 }

@@ -5,8 +5,10 @@ pub mod clocks;
 pub mod descriptors;
 pub mod maps;
 pub mod memory;
+pub mod peers;
 pub mod stop;
 pub mod task;
+mod unix_sockets;
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 use crate::failure::{Failure, STATUS_FAILED};
 use maps::Map;
 use memory::Memory;
-use task::Task;
+use task::{Call, Task};
 
 /// One process that is looked at.
 pub struct Process {
@@ -33,6 +35,8 @@ pub struct Process {
     pub may_stop: bool,
     /// A signal handler of the program's own may wake its threads.
     pub catches_signals: bool,
+    /// Its system calls aren't this machine's own.
+    is_foreign: bool,
     /// Go's runtime is in it.
     pub has_go: bool,
 }
@@ -63,6 +67,12 @@ impl Process {
             let says = format!("{pid} ({name}) is a thread of the kernel: it has no locks here");
             return Err(Failure::new(STATUS_FAILED, says));
         }
+        // Its calls have other numbers, and its words another width.
+        let denied = denied.or_else(|| {
+            access::is_of_32_bits(pid).then(|| {
+                format!("process {pid} ({name}) is a 32-bit program, which furwock who can't read")
+            })
+        });
         let tracer = access::number(&status, "TracerPid").unwrap_or(0);
         let mut process = Self {
             pid,
@@ -74,8 +84,10 @@ impl Process {
             inner: HashMap::new(),
             may_stop: tracer == 0 && pid != std::process::id() as i32,
             catches_signals: access::catches_signals(&status),
+            is_foreign: false,
             has_go: false,
         };
+        process.is_foreign = process.denied.is_some() && access::is_of_32_bits(pid);
         process.tasks = process.look()?;
         if process.denied.is_none() && process.memory.probe(&process.maps).is_err() {
             process.denied = Some(access::why_denied(pid, &status));
@@ -96,6 +108,9 @@ impl Process {
         let ids = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let mut tasks: Vec<Task> = ids.filter_map(|tid| Task::look(self.pid, tid)).collect();
         tasks.sort_by_key(|task| task.tid);
+        if self.is_foreign {
+            tasks.iter_mut().for_each(|task| task.call = Call::Unknown);
+        }
         if tasks.is_empty() { Err(gone()) } else { Ok(tasks) }
     }
 

@@ -24,8 +24,9 @@ pub struct Image {
     pub unwinding: Unwinding,
     symbols: OnceCell<Vec<Symbol>>,
     debug: OnceCell<Option<addr2line::Context<Slice>>>,
-    /// Where the process's root is, for files with debug information.
+    /// Where the process's root is, and the file's folder in it, for files with debug information.
     root: PathBuf,
+    folder: PathBuf,
 }
 
 pub struct Unwinding {
@@ -85,6 +86,7 @@ impl Image {
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
             root: root.to_owned(),
+            folder: Path::new(name).parent().unwrap_or(Path::new("/")).to_owned(),
         })
     }
 
@@ -156,18 +158,55 @@ impl Image {
         let make = || {
             let own = self.elf.section_by_name(".debug_info").is_some();
             let separate = if own { None } else { Some(self.separate()?) };
-            context(separate.as_ref().unwrap_or(&self.elf))
+            let elf = separate.as_ref().unwrap_or(&self.elf);
+            context(elf, self.common(elf).as_ref())
         };
         self.debug.get_or_init(make).as_ref()
     }
 
     /// The file that has the debug information of a stripped one.
     fn separate(&self) -> Option<Elf> {
-        let roots = [self.root.clone(), PathBuf::from("/")];
-        let id = self.build_id.as_ref().filter(|id| id.len() > 2)?;
-        let path = format!("usr/lib/debug/.build-id/{}/{}.debug", &id[..2], &id[2..]);
-        let open = |root: PathBuf| Elf::parse(mapped(&root.join(&path))?).ok();
-        roots.into_iter().find_map(open)
+        let by_id = self.build_id.as_ref().and_then(|id| self.with_build_id(id));
+        by_id.or_else(|| self.by_link())
+    }
+
+    fn with_build_id(&self, id: &str) -> Option<Elf> {
+        let (start, rest) = id.split_at_checked(2)?;
+        self.debug_file(&format!("usr/lib/debug/.build-id/{start}/{rest}.debug"), id)
+    }
+
+    /// The file that the stripped one names, beside it or below /usr/lib/debug.
+    fn by_link(&self) -> Option<Elf> {
+        let id = self.build_id.as_ref()?;
+        let (name, _) = self.elf.gnu_debuglink().ok()??;
+        let name = std::str::from_utf8(name).ok().filter(|name| !name.contains('/'))?;
+        let folder = self.folder.strip_prefix("/").ok()?.display();
+        let places = [
+            format!("{folder}/{name}"),
+            format!("{folder}/.debug/{name}"),
+            format!("usr/lib/debug/{folder}/{name}"),
+        ];
+        places.iter().find_map(|place| self.debug_file(place, id))
+    }
+
+    /// What several files' debug information has in common, and they refer to (dwz).
+    fn common(&self, elf: &Elf) -> Option<Elf> {
+        let (name, id) = elf.gnu_debugaltlink().ok()??;
+        let id = hex(id);
+        let by_name = || {
+            let name = std::str::from_utf8(name).ok()?.rsplit('/').next()?;
+            let near = format!("{}/{name}", self.folder.strip_prefix("/").ok()?.display());
+            let places = [near, format!("usr/lib/debug/.dwz/{name}")];
+            places.iter().find_map(|place| self.debug_file(place, &id))
+        };
+        self.with_build_id(&id).or_else(by_name)
+    }
+
+    /// In the process's root, or in this one's, if it is the file that is meant.
+    fn debug_file(&self, path: &str, id: &str) -> Option<Elf> {
+        let open = |root: &Path| Elf::parse(mapped(&root.join(path))?).ok();
+        let is_it = |elf: &Elf| elf.build_id().ok().flatten().is_some_and(|found| hex(found) == id);
+        [self.root.as_path(), Path::new("/")].into_iter().filter_map(open).find(is_it)
     }
 
     /// Go's linker notes what it builds, in stripped programs too.
@@ -236,8 +275,8 @@ fn inlined(debug: &addr2line::Context<Slice>, address: u64) -> Vec<Place> {
     places
 }
 
-fn context(elf: &Elf) -> Option<addr2line::Context<Slice>> {
-    let load = |id: gimli::SectionId| -> Result<Slice, gimli::Error> {
+fn context(elf: &Elf, common: Option<&Elf>) -> Option<addr2line::Context<Slice>> {
+    let load = |elf: &Elf, id: gimli::SectionId| -> Result<Slice, gimli::Error> {
         let section = elf.section_by_name(id.name());
         let data: &'static [u8] = match section.map(|section| section.uncompressed_data()) {
             Some(Ok(std::borrow::Cow::Borrowed(data))) => data,
@@ -246,7 +285,10 @@ fn context(elf: &Elf) -> Option<addr2line::Context<Slice>> {
         };
         Ok(EndianSlice::new(data, NativeEndian))
     };
-    let dwarf = gimli::Dwarf::load(load).ok()?;
+    let mut dwarf = gimli::Dwarf::load(|id| load(elf, id)).ok()?;
+    if let Some(common) = common {
+        dwarf.load_sup(|id| load(common, id)).ok()?;
+    }
     addr2line::Context::from_arc_dwarf(Arc::new(dwarf)).ok()
 }
 
