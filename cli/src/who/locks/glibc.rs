@@ -86,7 +86,12 @@ pub fn refused_mutex(memory: Memory, stack: &Stack, frame: usize, own: u32) -> O
         at.is_multiple_of(4)
             && mutex.is_some_and(|mutex| mutex.kind & INHERIT != 0 && mutex.holder() != 0)
     };
-    let mutexes: Vec<u64> = kept(memory, stack, frame).into_iter().filter(is_it).collect();
+    // The function itself keeps the address of the mutex's kind.
+    const KIND: u64 = 16;
+    let own_part = stack.frames.get(frame).map_or(&[][..], |frame| &frame.preserved);
+    let by_kind = own_part.iter().filter_map(|at| at.checked_sub(KIND)).filter(|at| *at > 4096);
+    let all = by_kind.chain(kept(memory, stack, frame));
+    let mutexes: Vec<u64> = all.filter(is_it).collect();
     // The caller may keep the address of one that it holds.
     let anothers = |at: &&u64| memory.u32(**at).is_some_and(|word| word & OWNER != own);
     let wait = match mutexes.iter().find(anothers) {

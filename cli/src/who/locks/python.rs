@@ -18,7 +18,7 @@ const WAITERS: [&str; 6] = [
 /// They are as near as this to the condvar's function.
 const NEAR: usize = 4;
 
-/// From `_gil_runtime_state`'s interval to its mutex, from 3.2 on.
+/// From the interval at the start of the lock to its mutex, in CPython 3.2 and later.
 const LAST_HOLDER: usize = 8;
 const LOCKED: usize = 16;
 const COND: usize = 32;

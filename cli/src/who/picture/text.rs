@@ -24,11 +24,12 @@ pub fn text(world: &World, verdict: &Verdict, of: i32, symbols: &mut Symbols) ->
     }
     for pid in &verdict.only_by_signal {
         picture.lines.empty();
-        let process = &world.processes[pid].name;
-        picture.lines.plain(&format!(
-            "All threads of {process} ({pid}) wait for each other; only a signal's handler could \
-             wake one."
-        ));
+        let process = &world.processes[pid];
+        let waits = match process.tasks.len() {
+            1 => format!("The only thread of {} ({pid}) waits", process.name),
+            _ => format!("All threads of {} ({pid}) wait for each other", process.name),
+        };
+        picture.lines.plain(&format!("{waits}; only a signal's handler could wake one."));
     }
     picture.chains();
     picture.rest();

@@ -24,6 +24,7 @@ pub struct Image {
     pub unwinding: Unwinding,
     symbols: OnceCell<Vec<Symbol>>,
     debug: OnceCell<Option<addr2line::Context<Slice>>>,
+    separate: OnceCell<Option<Elf>>,
     /// Where the process's root is, and the file's folder in it, for files with debug information.
     root: PathBuf,
     folder: PathBuf,
@@ -85,6 +86,7 @@ impl Image {
             segments,
             symbols: OnceCell::new(),
             debug: OnceCell::new(),
+            separate: OnceCell::new(),
             root: root.to_owned(),
             folder: Path::new(name).parent().unwrap_or(Path::new("/")).to_owned(),
         })
@@ -111,7 +113,8 @@ impl Image {
 
     /// The static object at an address: its name, and how far into it.
     pub fn object(&self, address: u64) -> Option<String> {
-        let mut symbols = self.elf.symbols().chain(self.elf.dynamic_symbols());
+        let apart = self.separate().into_iter().flat_map(|elf| elf.symbols());
+        let mut symbols = self.elf.symbols().chain(self.elf.dynamic_symbols()).chain(apart);
         let symbol = symbols.find(|symbol| {
             let range = symbol.address()..symbol.address() + symbol.size();
             symbol.kind() == SymbolKind::Data && symbol.is_definition() && range.contains(&address)
@@ -146,7 +149,7 @@ impl Image {
             if self.elf.section_by_name(".symtab").is_none()
                 && let Some(elf) = self.separate()
             {
-                symbols.extend(symbols_of(&elf));
+                symbols.extend(symbols_of(elf));
             }
             // The plainest of several names is first from behind.
             symbols.sort_by_key(|symbol| (symbol.start, std::cmp::Reverse(symbol.name.len())));
@@ -158,16 +161,16 @@ impl Image {
         let make = || {
             let own = self.elf.section_by_name(".debug_info").is_some();
             let separate = if own { None } else { Some(self.separate()?) };
-            let elf = separate.as_ref().unwrap_or(&self.elf);
+            let elf = separate.unwrap_or(&self.elf);
             context(elf, self.common(elf).as_ref())
         };
         self.debug.get_or_init(make).as_ref()
     }
 
     /// The file that has the debug information of a stripped one.
-    fn separate(&self) -> Option<Elf> {
-        let by_id = self.build_id.as_ref().and_then(|id| self.with_build_id(id));
-        by_id.or_else(|| self.by_link())
+    fn separate(&self) -> Option<&Elf> {
+        let by_id = || self.with_build_id(self.build_id.as_ref()?);
+        self.separate.get_or_init(|| by_id().or_else(|| self.by_link())).as_ref()
     }
 
     fn with_build_id(&self, id: &str) -> Option<Elf> {

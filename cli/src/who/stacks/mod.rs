@@ -22,6 +22,9 @@ use unwind::{Step, Stop};
 /// More than any reader wants to see.
 const DEEPEST: usize = 256;
 
+/// Where the kernel has made a thread call a signal's handler.
+const SIGNAL: &str = "<signal handler called>";
+
 /// A function in a stack, with those that were inlined into it.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -116,12 +119,17 @@ impl Symbols {
             };
             let address = image.map_or(code, |(_, bias)| code.wrapping_sub(bias));
             let end = step.as_ref().map_or(registers.stack(), |step| step.caller.stack());
+            let mut places = self.places(process, code, address, found.as_ref());
+            if places.is_empty() && step.as_ref().is_ok_and(|step| step.is_signal) {
+                let function = SIGNAL.to_owned();
+                places = Rc::new(vec![Place { function, ..Place::default() }]);
+            }
             stack.frames.push(Frame {
                 code,
                 stack: (registers.stack(), end),
                 preserved: registers.preserved().collect(),
                 image: found.clone(),
-                places: self.places(process, code, address, found.as_ref()),
+                places,
                 address,
             });
             match step {
