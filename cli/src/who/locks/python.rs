@@ -1,5 +1,5 @@
-//! CPython's global interpreter lock: a condvar that a thread waits for in steps of 5 ms, and beside
-//! it the state of the thread that has the lock.
+//! CPython's global interpreter lock: a condvar that a thread waits for in steps of 5 ms, and
+//! beside it the state of the thread that has the lock.
 
 use super::{EndsBy, Kind, Wait};
 use crate::who::process::Process;

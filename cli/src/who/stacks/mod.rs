@@ -71,11 +71,13 @@ impl Symbols {
             || (Stack::default(), Stop::Unknown),
             |registers| self.walk(process, registers),
         );
-        if ended == Stop::End {
+        let is_refused = is_refused(task, &stack);
+        if ended == Stop::End && !is_refused {
             return stack;
         }
         let may_stop = process.may_stop && matches!(task.state, 'S' | 'R');
-        let stopped = (ended == Stop::Unknown && may_stop && stop::is_harmless(&task.call))
+        let is_needed = ended == Stop::Unknown || is_refused;
+        let stopped = (is_needed && may_stop && stop::is_harmless(&task.call))
             .then(|| stop::registers(task.tid))
             .flatten();
         let mut ended = ended;
@@ -219,6 +221,18 @@ impl Symbols {
         };
         self.places.entry((process.pid, code)).or_insert_with(find).clone()
     }
+}
+
+/// Whether glibc has the thread wait for ever, on a word of its own stack, for a mutex that the
+/// kernel refused to lock: only its registers say for which.
+fn is_refused(task: &Task, stack: &Stack) -> bool {
+    const NEAR: u64 = 1024;
+    let Call::In { number: libc::SYS_futex, arguments, stack: top, .. } = &task.call else {
+        return false;
+    };
+    let mut names = stack.frames.iter().take(4).flat_map(|frame| frame.places.iter());
+    (*top..*top + NEAR).contains(&arguments[0])
+        && names.any(|place| place.function.contains("pthread_mutex_lock"))
 }
 
 fn is_same(path: &Path, inode: u64) -> Option<PathBuf> {
