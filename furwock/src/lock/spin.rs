@@ -54,7 +54,7 @@ pub(super) struct Probing {
     /// little inside and in between: too little to be worth the cache line's way to another
     /// processor.
     pub(super) short_looks: u64,
-    /// How long such a thread stands aside before it probes. Threads that take a lock in turn for a
+    /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a lock in turn for a
     /// few instructions do nothing but move its cache line: the longer one leaves the other alone
     /// with it, the better for both.
     pub(super) aside_ns: u64,
@@ -138,7 +138,8 @@ impl Spin {
 
     /// A spell that begins as the thread has learnt.
     pub(super) fn learnt(key: Key, probing: &'static Probing) -> Self {
-        let begins_aside = !cfg!(any(loom, shuttle)) && are_sections_short(probing);
+        let may_stand_aside = probing.aside_ns != 0 && !cfg!(any(loom, shuttle));
+        let begins_aside = may_stand_aside && are_sections_short(probing);
         Self { begins_aside, ..Self::new(key, probing) }
     }
 

@@ -219,6 +219,7 @@ fn turn_is_over() -> bool {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::lock::rwlock::state::bits;
     use crate::lock::spin;
 
     #[test]
@@ -230,5 +231,16 @@ mod tests {
         };
         assert!(!stands_aside(&Options::new().spin(false)));
         assert_eq!(stands_aside(&Options::new()), !lot::is_single());
+    }
+
+    #[test]
+    fn a_thread_that_keeps_readers_out_already_does_not_stand_aside() {
+        let lock = RawRwLock::new();
+        let stands_aside = |kind| {
+            spin::learn_that_sections_are_short();
+            Spin::learnt(lock.key(), &bits(kind).probing).is_to_stand_aside()
+        };
+        assert!(!stands_aside(Kind::Upgrader));
+        assert!(stands_aside(Kind::Writer));
     }
 }

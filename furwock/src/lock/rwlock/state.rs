@@ -258,6 +258,8 @@ const UPGRADES: Bits = Bits {
     promised: 0,
     parked: 0,
     token: Kind::Upgrader.token(),
+    // It keeps readers out already: while it stood aside, the lock would stand idle.
+    probing: Probing { aside_ns: 0, ..PROBING },
     take: |word, tid| taken(word, Kind::Upgrader, tid),
     // The owner is the upgrader itself: there is no other thread to take the lock over from.
     seize: |_, _| None,
