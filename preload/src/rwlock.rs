@@ -9,9 +9,9 @@ use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_fast, read_past_sleepers, read_slow, unlock_counted_quietly,
-    unlock_exclusive_quietly, unlock_published, unlock_shared_of_any, write_fast_as,
-    write_past_sleepers_as,
+    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, unlock_counted_quietly,
+    unlock_exclusive_quietly, unlock_published, unlock_shared_of_any, write_contended,
+    write_fast_as, write_past_sleepers_as,
 };
 use furwock::unstable::signals::closed;
 use furwock::unstable::{known_thread_id, reads};
@@ -333,9 +333,9 @@ impl RwLock {
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
         let options = until(deadline).recursive(recursive);
         let entered = closed(|| {
-            // Calls without a deadline have tried `read_fast`.
+            // Calls without a deadline have tried all that comes before.
             let status = match deadline {
-                None => read_slow(&self.raw, &options),
+                None => read_contended(&self.raw, &options),
                 Some(_) => self.raw.lock_shared_with(&options),
             };
             let entered = status.is_some();
@@ -353,7 +353,12 @@ impl RwLock {
             return EDEADLK;
         }
         let entered = closed(|| {
-            let entered = self.raw.lock_exclusive_with(&until(deadline)).is_some();
+            let options = until(deadline);
+            let status = match deadline {
+                None => write_contended(&self.raw, &options),
+                Some(_) => self.raw.lock_exclusive_with(&options),
+            };
+            let entered = status.is_some();
             if entered {
                 self.note_writer(thread_id());
             }

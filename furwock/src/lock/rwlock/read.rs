@@ -122,6 +122,11 @@ impl RawRwLock {
         if options.steal && self.read_past_sleepers() {
             return Some(Status::new(How::Stolen));
         }
+        self.read_contended(options)
+    }
+
+    /// The same for a caller that has also tried `read_past_sleepers`.
+    pub(super) fn read_contended(&self, options: &Options) -> Option<Status> {
         Reader::new(self, options).enter()
     }
 }

@@ -34,11 +34,17 @@ pub fn write_past_sleepers_as(lock: &RawRwLock, tid: u32) -> bool {
     lock.write_past_sleepers(tid)
 }
 
-/// Enters as a reader as `options` has it, for a caller whose `read_fast` has just failed: without
-/// another such try, so that a thread that meets others all the time notices. `None` at the
-/// deadline. Acquire.
-pub fn read_slow(lock: &RawRwLock, options: &Options) -> Option<Status> {
-    lock.read_slow(options)
+/// Enters as a reader as `options` has it, for a caller whose `read_fast` and `read_past_sleepers`
+/// have just failed: without another such try, so that a thread that meets others all the time
+/// notices. `None` at the deadline. Acquire.
+pub fn read_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
+    lock.read_contended(options)
+}
+
+/// The same as the writer, for a caller whose `write_fast_as` and `write_past_sleepers_as` have
+/// just failed.
+pub fn write_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
+    lock.write_contended(options)
 }
 
 /// Enters as the writer if no other thread is using the lock; `tid` is the caller's thread id.

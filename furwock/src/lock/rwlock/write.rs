@@ -77,6 +77,11 @@ impl RawRwLock {
         if options.steal && self.write_past_sleepers(lot::tid()) {
             return Some(Status::new(How::Stolen));
         }
+        self.write_contended(options)
+    }
+
+    /// The same for a caller that has also tried `write_past_sleepers`.
+    pub(super) fn write_contended(&self, options: &Options) -> Option<Status> {
         let status = self.contend(Kind::Writer, options)?;
         if self.is_locked_exclusive() {
             return Some(status);
