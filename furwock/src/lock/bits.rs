@@ -46,6 +46,8 @@ pub(super) struct Bits {
     pub(super) cleared_by_last: u64,
     /// A waiter that queues again does so in front, and may ask for a hand-off.
     pub(super) keeps_place: bool,
+    /// A thread whose turn is over wakes the waiter that takes its place.
+    pub(super) leaves_place: bool,
     /// What a waiter tells those that look through the queue.
     pub(super) token: usize,
     /// How a spinner looks at the lock, and for how long.
@@ -78,6 +80,13 @@ impl Bits {
     #[inline]
     pub(super) const fn is_contested(&self, word: u64) -> bool {
         word & self.parked != 0 && word & (SPIN | self.wakes) != 0
+    }
+
+    /// Whether a waiter that queues may claim a wake for another: the lock isn't promised, and the
+    /// count has room.
+    #[inline]
+    pub(super) const fn has_room_for_wake(&self, word: u64) -> bool {
+        word & self.promised == 0 && word & self.wakes != self.wakes
     }
 
     /// The word without `role`. A wake may have been taken for stale: then there may be none left

@@ -190,11 +190,16 @@ impl<'o, L: Lock> Contender<'o, L> {
                 spin.is_rewarded();
                 return Some(Progress::LookAgain);
             }
-            // It needn't say so, as long as a release finds no waiter to wake, or one woken.
+            // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
+            // on its way; and as long as its own wake says that it is.
+            let others = if spin.is_to_stand_aside() { bits.wakes } else { bits.wakes | SPIN };
             let unseen = spin.is_unseen()
-                && self.role == Role::Newcomer
-                && (word & bits.parked == 0 || word & bits.wakes != 0);
-            if !(self.may_spin(word) && spin.pays()) {
+                && match self.role {
+                    Role::Newcomer => word & bits.parked == 0 || word & others != 0,
+                    Role::Woken => word & bits.wakes != 0,
+                    Role::Spinner => false,
+                };
+            if !(self.may_spin(word, unseen) && spin.pays()) {
                 return None;
             }
             if !unseen {
@@ -243,9 +248,9 @@ impl<'o, L: Lock> Contender<'o, L> {
             || self.queued_ns != 0
     }
 
-    /// Whether this thread may go on spinning for a lock that it saw held: as the spinner, if there
-    /// is no other.
-    fn may_spin(&self, seen: u64) -> bool {
+    /// Whether this thread may go on spinning for a lock that it saw held: unseen, or as the
+    /// spinner, if there is no other. (The spinner may have lost its processor.)
+    fn may_spin(&self, seen: u64, unseen: bool) -> bool {
         let bits = self.lock.bits();
         let is_over = || {
             self.role == Role::Newcomer
@@ -254,7 +259,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         };
         self.options.spin
             && seen & bits.promised == 0
-            && (seen & SPIN == 0 || self.role == Role::Spinner)
+            && (unseen || seen & SPIN == 0 || self.role == Role::Spinner)
             && !is_over()
     }
 
@@ -310,7 +315,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// What `wait` does under the bucket's lock: queues this thread if `decide` says so, and gives
-    /// up its role in the exchange that says in the word that it is queued. Returns the wait, and
+    /// up its role in the exchange that says in the word that it is queued. A thread whose turn is
+    /// over wakes another waiter in its place. Returns the wait, and
     /// for how long it may sleep at a time; `None` if this thread isn't queued.
     fn queue<'d>(
         &mut self,
@@ -321,16 +327,22 @@ impl<'o, L: Lock> Contender<'o, L> {
         let queues_again = bits.keeps_place && self.queued_ns != 0;
         let hand_off = queues_again && self.has_waited_long();
         let had_role = self.role != Role::Newcomer;
+        let leaves_place = !queues_again && self.may_leave_place();
         let mut bucket = lot::announce(lock.key());
         if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
             self.role = Role::Newcomer;
         }
         let mut word = lock.load();
+        let mut leaves = false;
+        let has_others =
+            |queue: &Locked<'_>| queue.has(lock.key()) || mutant::active(Mutant::PlaceLeftToNone);
         let (token, at_most) = loop {
             let clean = cleaned(&lock, word, &bucket);
             let (new, stay) = match decide(word, clean) {
                 Decision::Queue { token, at_most } => {
-                    (bits.queued(clean, self.role, hand_off), Some((token, at_most)))
+                    leaves = leaves_place && has_others(&bucket) && bits.has_room_for_wake(clean);
+                    let wakes = if leaves { bits.one_wake } else { 0 };
+                    (bits.queued(clean, self.role, hand_off) + wakes, Some((token, at_most)))
                 }
                 Decision::Enter if clean != word => (clean, None),
                 Decision::Enter => {
@@ -354,6 +366,10 @@ impl<'o, L: Lock> Contender<'o, L> {
         };
         self.role = Role::Newcomer;
         self.note_sleep();
+        if leaves {
+            // The waiter that the claim stands for (M-11).
+            bucket.choose_near(lock.key(), Verdict::CLAIMED);
+        }
         let place = if queues_again { Place::Front } else { Place::Back };
         let wait = Wait::enqueue(&mut bucket, node, lock.key(), token, place).owing(lock.debt());
         if had_role {
@@ -364,6 +380,11 @@ impl<'o, L: Lock> Contender<'o, L> {
             self.queued_ns = now_ns();
         }
         Some((wait, at_most))
+    }
+
+    /// Whether this thread, as it queues, lets one of the sleepers have its place.
+    fn may_leave_place(&self) -> bool {
+        self.lock.bits().leaves_place && spin::leaves_place(self.lock.key())
     }
 
     fn has_waited_long(&self) -> bool {

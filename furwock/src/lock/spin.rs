@@ -313,6 +313,29 @@ pub(super) fn has_run_for(turn_ns: u64) -> bool {
     }
 }
 
+/// Whether this thread, about to queue for the lock at `key`, wakes a sleeper in its place.
+///
+/// It does once its turn is over. Other processors' queues may hold all the woken waiters that are
+/// under way: the scheduler leaves them there for milliseconds, and no release wakes another
+/// meanwhile. This processor would idle.
+///
+/// Not where spinning is in vain: there a waiter has no use for a processor. Where priorities count
+/// or there is one processor, releases alone choose.
+pub(super) fn leaves_place(key: Key) -> bool {
+    if cfg!(any(loom, shuttle)) {
+        return true;
+    }
+    !lot::is_single()
+        && !lot::are_there_ranks()
+        && !has_been_vain(key)
+        && has_run_for(adjustable!(TURN_NS, Turn))
+}
+
+/// Whether the last spells for the lock at `key` were in vain, so that next to no wait spins.
+fn has_been_vain(key: Key) -> bool {
+    lot::advice(key)[SPINNING].load(Ordering::Relaxed) & VAIN >= adjustable!(IN_VAIN, InVain)
+}
+
 fn wakes_ahead(key: Key) -> &'static AtomicU32 {
     &lot::advice(key)[WAKES_AHEAD]
 }

@@ -152,3 +152,8 @@ fn rejects_a_relaxed_unlock() {
 fn rejects_a_wake_that_is_not_expected() {
     rejects(Mutant::WakeNotExpected, 3, || count(3, one_impatient_one_back));
 }
+
+#[test]
+fn rejects_a_place_left_to_none() {
+    rejects(Mutant::PlaceLeftToNone, 2, || count(2, add_once));
+}

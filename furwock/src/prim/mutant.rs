@@ -55,6 +55,8 @@ mutants! {
     HandOffRelaxed,
     /// (M-10) a thread expects sleepers without a wake, and releases past them.
     WakeNotExpected,
+    /// (M-11) a thread that leaves its place claims a wake though no waiter is queued.
+    PlaceLeftToNone,
     /// (C-1) the condvar's waiter unlocks before it is queued.
     UnlockBeforeEnqueue,
     /// (C-2) waiters are moved to the mutex's queue without PARKED.

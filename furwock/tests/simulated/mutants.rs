@@ -14,6 +14,7 @@ const FOUND: &[(&str, &str)] = &[
     ("MoveWithoutParked", "condvar"),
     ("NotifyWithoutWake", "mutex"),
     ("PairInCallersOrder", "requeue"),
+    ("PlaceLeftToNone", "mutex with timeouts"),
     ("RequeueWithoutCount", "requeue"),
     ("SpinKeptAsleep", "mutex with timeouts"),
     ("StaleWakeKept", "mutex"),

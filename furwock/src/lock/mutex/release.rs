@@ -89,5 +89,5 @@ unsafe fn give_back(address: usize) {
 /// waiter that left last has cleared the claims, or the next to queue will (M-4).
 fn wake_some(key: Key, wakes: u32) -> usize {
     let mut bucket = lot::lock(key);
-    (0..wakes).take_while(|_| bucket.choose_near(key, Verdict::CLAIMED)).count()
+    (0..wakes).take_while(|_| bucket.choose_placed(key, Verdict::CLAIMED)).count()
 }

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | PARKED | under the bucket lock, in an RMW that sees the lock held, or that claims a wake for a waiter it chooses | under the bucket lock, when no thread is queued at the address; by waiters, never by an unlocker |
 //! | SPIN | by a running thread that sees the lock held and SPIN and HANDOFF clear | by a spinner, in an RMW that takes the lock or sees it held |
-//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when no thread is queued |
+//! | wakes | raised by the release that finds PARKED and no SPIN, and must be if it is 0; by a broadcast that wakes some and moves the rest; by a thread whose turn is over, as it queues behind others | lowered by a chosen waiter, in an RMW that takes the lock or sees it held; 0 under the bucket lock when no thread is queued |
 //! | HANDOFF | under the bucket lock, by a waiter that queues itself first and sees the lock held | by the holder, as it gives the lock away or finds no waiter |
 //!
 //! Transitions (what isn't named stays; "mine" is the role that the thread has, see `bits::Role`):
@@ -24,6 +24,7 @@
 //! | free | owner = me, less mine | any thread: steals past the queue | Acquire |
 //! | held, no SPIN, no HANDOFF | +SPIN, less mine | a running waiter | Relaxed |
 //! | held | +PARKED [+HANDOFF], less mine, less what is stale | a waiter, as it queues | Relaxed |
+//! | held, no HANDOFF, another thread queued | +PARKED, wakes + 1 | a newcomer whose turn is over, as it queues, then chooses one (M-11) | Relaxed |
 //! | held, PARKED, no SPIN, wakes < ahead, no HANDOFF | free, wakes = ahead | holder, then chooses as many | Release |
 //! | held, otherwise, no HANDOFF | free | holder | Release |
 //! | free, as expected (M-10) | owner = me | any thread, without a look at the word | Acquire |
@@ -63,6 +64,7 @@ pub(super) static BITS: Bits = Bits {
     stale: WAKES as u64,
     cleared_by_last: (PARKED | WAKES) as u64,
     keeps_place: true,
+    leaves_place: true,
     token: 0,
     probing: Probing {
         // About twice what a sleep and a wake across processors take: docs/experiments.md measured

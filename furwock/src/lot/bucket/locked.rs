@@ -315,35 +315,44 @@ impl<'t> Locked<'t> {
         self.choose(waiter, Verdict { was_last, ..verdict })
     }
 
-    /// Chooses one of the first few waiters at `key`, if there is one: the first, or, among those
-    /// that came with a token, one that last ran on the caller's processor. If all processors are
-    /// busy, that one will run here next, without an interrupt to another; if one is idle, the
-    /// scheduler moves it there all the same.
+    /// Chooses one of the first few waiters at `key`, if there is one, for a caller that runs on:
+    /// by the processors on which they last ran, where the scheduler puts them unless it finds an
+    /// idle one, which it doesn't always look for.
     ///
-    /// Threads that a condvar let go have little to do with the mutex and sleep again soon. Those
-    /// that contend for it stay in order: there the first should run at once, elsewhere.
-    pub(crate) fn choose_near(&mut self, key: Key, verdict: Verdict) -> bool {
+    /// Threads that a condvar let go, and that came with a token, have little to do with the mutex
+    /// and sleep again soon: one that last ran on the caller's processor runs there next, without
+    /// an interrupt to another. Those that contend for the mutex should run at once: one that last
+    /// ran elsewhere, since the caller keeps its own processor busy.
+    pub(crate) fn choose_placed(&mut self, key: Key, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let moved = first.token() != 0;
-        let chosen = if moved && !was_last { self.near(first) } else { first };
+        let (here, moved) = (current_cpu(), first.token() != 0);
+        let suits = |cpu| (cpu == here) == moved;
+        let chosen = if was_last { first } else { self.placed(first, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
-    /// The first that last ran here, among `first` and those next to it, unless `first` has been
-    /// passed by too often.
-    fn near<'l>(&'l self, first: Queued<'l>) -> Queued<'l> {
+    /// Chooses one of the first few waiters at `key` for a caller that is about to sleep behind
+    /// them: one that last ran on its processor, and will run there next.
+    pub(crate) fn choose_near(&mut self, key: Key, verdict: Verdict) -> bool {
+        let Some(first) = self.first(key) else { return false };
+        let here = current_cpu();
+        self.choose(self.placed(first, |cpu| cpu == here), verdict)
+    }
+
+    /// The first whose last processor `suits`, among `first` and those next to it, unless `first`
+    /// has been passed by too often.
+    fn placed<'l>(&'l self, first: Queued<'l>, suits: impl Fn(u32) -> bool) -> Queued<'l> {
         let passed_by = &first.waiter().passed_by;
         // SAFETY: queued here, under the lock that `self` holds.
         let times = unsafe { passed_by.get() };
         if times == adjustable!(MOST_PASSED_BY, PassedBy) || first.rank() != 0 {
             return first;
         }
-        let here = current_cpu();
         let mut at = Some(first);
         for _ in 0..adjustable!(NEAR, Near) {
             let Some(waiter) = at else { break };
-            if waiter.cpu() == here {
+            if suits(waiter.cpu()) {
                 // SAFETY: as above.
                 unsafe { passed_by.set(times + 1) };
                 return waiter;
