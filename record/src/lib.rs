@@ -67,8 +67,8 @@ pub struct Part {
     pub began: u64,
     /// When the part was begun: CLOCK_REALTIME in nanoseconds.
     pub began_at: u64,
-    /// When the process ended by itself, in ticks; 0 if it runs or was killed, or has become
-    /// another by exec.
+    /// When the process ended by itself, in ticks; 0 if it runs, was killed, called `_exit`, or has
+    /// become another by exec.
     pub ended: AtomicU64,
     /// The process's command line, arguments separated by zero bytes, cut off if it is longer.
     pub command: [u8; 1024],
@@ -83,7 +83,8 @@ pub struct Part {
     /// Calls for objects that were left to glibc: those that processes share, and those with
     /// priorities or robustness.
     pub left_to_glibc: AtomicU64,
-    /// Operations on locks that had no room in [`Thread::counts`] and no [`Lock`].
+    /// Operations on objects without a [`Lock`], handed in by threads: [`Thread::other_operations`]
+    /// has the rest.
     pub other_operations: AtomicU64,
     /// Changes with each entry that a reader of live figures may want to look at again.
     pub changes: AtomicU64,
@@ -181,7 +182,7 @@ pub struct Lock {
     pub name: [AtomicU8; 40],
     /// Operations that threads have handed in: see [`Thread::counts`] for the rest.
     pub operations: AtomicU64,
-    /// Attempts that didn't get it at once. For what isn't a lock: waits.
+    /// Attempts that didn't get it at once. For what isn't a lock: waits. Counted when they end.
     pub contended: AtomicU64,
     /// Those of them that gave up at a deadline.
     pub timeouts: AtomicU64,
@@ -191,13 +192,15 @@ pub struct Lock {
     pub sleeps: AtomicU64,
     /// How long its waits took, in ticks.
     pub wait: Spell,
-    /// How long it was held, as far as measured: always after a contended attempt and while
-    /// threads wait, otherwise now and then.
+    /// How long it was held, as far as measured: always after a contended attempt. Otherwise, once
+    /// it was contended: each time if it was held for 2 us or more the last time that the thread
+    /// measured, or every 64th time. The first hold of a thread for which others waited counts from
+    /// when the first of them came. Those of writers and mutexes only.
     pub hold: Spell,
-    /// Threads that wait for it now.
-    pub waiting: AtomicU32,
-    /// The thread that held it when it was last seen contended; 0 if unknown.
+    /// The thread that held it when a wait for it began that has been handed in; 0 if unknown.
     pub holder: AtomicU32,
+    /// Zero.
+    pub reserved: AtomicU32,
 }
 
 /// Times of one kind.
@@ -218,18 +221,25 @@ pub struct Spell {
     pub longest_thread: AtomicU32,
 }
 
-/// How many locks' operations a thread counts by itself at a time.
-pub const COUNTS: usize = 256;
+/// How many objects' operations a thread counts by itself at a time.
+pub const COUNTS: usize = 128;
+/// For how many pairs of a lock and a stack a thread sums up by itself at a time.
+pub const PENDING: usize = 8;
 
-/// A thread that took part.
+/// A thread that took part. It alone writes its entry.
+///
+/// What it counts and sums up here is handed in to the [`Lock`]s now and then. The figures of a
+/// lock are its own and those that threads have not yet handed in: [`Thread::counts`] of its
+/// address and kind (for the newest of several locks at one address), and [`Thread::pending`].
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Thread {
-    /// The kernel's id; written last. Entries of threads that have ended are used again once they
-    /// have handed in their counts.
+    /// The kernel's id; written last. A thread ends without telling; its entry stays as it is, and
+    /// is used again for a new thread, once handed in, when the section is full or the new thread
+    /// has the same id.
     pub tid: AtomicU32,
-    /// 1 after its end.
-    pub has_ended: AtomicU32,
+    /// The kernel's id of the thread that held the lock when the wait began; 0 if unknown.
+    pub waits_holder: AtomicU32,
     /// Its name, as the kernel knew it when the entry was made.
     pub name: [AtomicU8; 16],
     /// How long it waited for locks, in ticks.
@@ -242,20 +252,65 @@ pub struct Thread {
     pub waits_since: AtomicU64,
     /// The stack with which it waits.
     pub waits_stack: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
+    /// The [`Kind`] of what it waits for.
+    pub waits_kind: AtomicU32,
+    /// Operations on objects without a [`Lock`] that it counted, had no room for any more in
+    /// `counts`, and has not yet handed in.
+    pub other_operations: AtomicU64,
     /// Operations that it has counted and not yet handed in.
     pub counts: [Count; COUNTS],
+    /// Waits and holds that it has summed up and not yet handed in. It hands in what has waited
+    /// here for a millisecond or has seen a wait of 20 us, at its next wait or at the end of a hold
+    /// that is measured.
+    pub pending: [Pending; PENDING],
 }
 
-/// Operations of one thread on one object.
+/// Operations of one thread on one object: times that it was taken, or tried to be. For condvars
+/// waits and notifications, for semaphores and barriers waits, for words waits and wakes.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Count {
-    /// The object's address, and its [`Kind`] in the bits from 56 up; 0 if the entry is free.
+    /// The object's address in the bits of [`ADDRESS`], its [`Kind`] in those from [`KIND_SHIFT`]
+    /// to 62; 0 if the entry is free. Bit 63 is the thread's own note.
     pub object: AtomicU64,
     /// How many.
     pub operations: AtomicU64,
+}
+
+/// In [`Count::object`]: the address.
+pub const ADDRESS: u64 = (1 << KIND_SHIFT) - 1;
+/// In [`Count::object`]: the lowest bit of the kind.
+pub const KIND_SHIFT: u32 = 56;
+/// In [`Count::object`]: the bits of the kind, once shifted down.
+pub const KIND_MASK: u64 = 0x7f;
+
+/// What one thread's waits for one lock with one stack came to, or its holds of it. When it is
+/// handed in, it is freed first, so that nothing is counted twice.
+#[repr(C, align(64))]
+#[derive(Debug)]
+pub struct Pending {
+    /// The index of its [`Lock`], plus 1; written last; 0 if the entry is free.
+    pub lock: AtomicU32,
+    /// The index of its [`Stack`].
+    pub stack: AtomicU32,
+    /// 0 for waits, 1 for holding, as in [`Site`].
+    pub holds: AtomicU32,
+    /// The thread that held the lock when the longest wait began; 0 if unknown.
+    pub holder: AtomicU32,
+    /// How many.
+    pub count: AtomicU64,
+    /// Their time in ticks.
+    pub total: AtomicU64,
+    /// The longest in ticks.
+    pub longest: AtomicU64,
+    /// When it began.
+    pub longest_began: AtomicU64,
+    /// How often threads slept in them.
+    pub sleeps: AtomicU64,
+    /// How waits ended: [`Got`], and in the last timeouts.
+    pub got: [AtomicU32; 5],
+    /// How the longest did: an index of `got`.
+    pub longest_got: AtomicU32,
 }
 
 /// How many frames a stack has at most.
@@ -296,8 +351,8 @@ pub struct Site {
     pub longest: AtomicU64,
 }
 
-/// A wait, once it is over. The ring keeps the last ones; waits of less than a microsecond leave
-/// none.
+/// A wait, once it is over. The ring keeps the last ones. Each wait of 20 us or more leaves one; of
+/// shorter ones a thread leaves the longest of each millisecond, for each lock and stack.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Event {
