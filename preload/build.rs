@@ -1,6 +1,9 @@
 //! How the preload has to be linked.
 
 fn main() {
+    // Two packages are built from these sources.
+    let name = std::env::var("CARGO_PKG_NAME").expect("cargo sets it").replace('-', "_");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,lib{name}.so");
     for argument in [
         // Before the constructors of all other libraries, which may lock.
         "-Wl,-z,initfirst",
@@ -8,7 +11,6 @@ fn main() {
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",
-        "-Wl,-soname,libfurwock_preload.so",
     ] {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }

@@ -2,6 +2,7 @@
 
 use crate::glibc;
 use crate::layout::Barrier;
+use crate::recording::{self, Ended, Kind, Wait};
 use core::ffi::c_int;
 use furwock::unstable::signals::closed;
 use libc::pthread_barrier_t;
@@ -12,10 +13,14 @@ pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barri
     // SAFETY: the program's barrier.
     let this = unsafe { Barrier::from_ptr(barrier) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's barrier.
         return unsafe { glibc::pthread_barrier_wait(barrier) };
     }
-    if closed(|| this.raw.wait(this.count())) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+    let wait = Wait::begin(this, Kind::Barrier, || 0);
+    let leads = closed(|| this.raw.wait(this.count()));
+    wait.end(|| if leads { Ended::Not } else { Ended::Over });
+    if leads { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
 }
 
 /// POSIX `pthread_barrier_destroy`. A released thread doesn't touch the barrier again, so that
@@ -25,6 +30,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_ba
     // SAFETY: the program's barrier.
     unsafe {
         if Barrier::from_ptr(barrier).is_ours() {
+            recording::destroyed(barrier, Kind::Barrier);
             0
         } else {
             glibc::pthread_barrier_destroy(barrier)

@@ -1,6 +1,7 @@
 //! `pthread_cond_*`.
 
 use crate::layout::{Cond, Mutex, MutexKind};
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{cancel, glibc, probes, shared_cond, time};
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -36,6 +37,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_wait(
         if Cond::from_ptr(cond).is_ours() {
             return wait(cond, mutex, None);
         }
+        recording::left_to_glibc();
         shared_cond::wait(cond, mutex, |mutex| glibc::pthread_cond_wait(cond, mutex))
     }
 }
@@ -54,6 +56,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_timedwait(
         if own.is_ours() {
             return wait_until(cond, mutex, own.clock(), at);
         }
+        recording::left_to_glibc();
         shared_cond::wait(cond, mutex, |mutex| glibc::pthread_cond_timedwait(cond, mutex, at))
     }
 }
@@ -71,6 +74,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_clockwait(
         if Cond::from_ptr(cond).is_ours() {
             return wait_until(cond, mutex, clock, at);
         }
+        recording::left_to_glibc();
         shared_cond::wait(cond, mutex, |mutex| {
             glibc::pthread_cond_clockwait(cond, mutex, clock, at)
         })
@@ -87,6 +91,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut pthread_cond_t) -
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_signal(cond) });
     }
     probes::cond_signal(cond);
+    recording::count(cond, Kind::Condvar);
     if may_have_waiters(&own.raw) { signal_slow(own) } else { 0 }
 }
 
@@ -100,6 +105,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *mut pthread_cond_t
         return shared_cond::notify(cond, || unsafe { glibc::pthread_cond_broadcast(cond) });
     }
     probes::cond_broadcast(cond);
+    recording::count(cond, Kind::Condvar);
     if may_have_waiters(&own.raw) { broadcast_slow(own) } else { 0 }
 }
 
@@ -128,6 +134,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *mut pthread_cond_t) 
         }
     }
     probes::cond_destroy(cond);
+    recording::destroyed(cond, Kind::Condvar);
     0
 }
 
@@ -200,7 +207,7 @@ fn wait_with_own_mutex(
             wait_released(&cond.raw, None, take_off, deadline, true, noted)
         };
         let outcome = closed(|| {
-            let outcome = left.unless_returning(wait).outcome();
+            let outcome = left.unless_returning(cond, wait).outcome();
             mutex.lock_again();
             outcome
         });
@@ -210,12 +217,15 @@ fn wait_with_own_mutex(
     let release = || {
         mutex.release();
         probes::mutex_release(mutex);
+        recording::released(mutex);
         true
     };
     let left = Left::new(mutex, lock_again);
     let relock = |wait: CondvarWait| {
         probes::mutex_entry(mutex);
+        let recorded = Wait::to_relock(mutex, || mutex.raw.owner());
         let outcome = wait.relock(&mutex.raw);
+        recorded.end(|| Ended::OverHeld);
         mutex.waiter_is_back();
         mutex.held_as(kind);
         outcome
@@ -226,7 +236,7 @@ fn wait_with_own_mutex(
         let noted = &left.was_notified;
         wait_released(&cond.raw, Some(&mutex.raw), release, deadline, true, noted)
     };
-    let outcome = closed(|| relock(left.unless_returning(wait)));
+    let outcome = closed(|| relock(left.unless_returning(cond, wait)));
     probes::mutex_acquired(mutex);
     Ok(outcome)
 }
@@ -254,7 +264,7 @@ unsafe fn wait_with_glibcs_mutex(
         let noted = &left.was_notified;
         wait_released(&cond.raw, None, release, deadline, true, noted)
     };
-    let wait = closed(|| left.unless_returning(wait));
+    let wait = closed(|| left.unless_returning(cond, wait));
     if wait.outcome() == Outcome::NotReleased {
         mutex.waiter_is_back();
         return Err(unlocked);
@@ -295,15 +305,21 @@ impl<'m> Left<'m> {
         Self { mutex, relock, was_notified: Cell::new(false) }
     }
 
-    /// Calls `wait`, and `relock` if `wait` is left. glibc runs this for an unwind as well as for a
-    /// jump.
-    fn unless_returning(&self, wait: impl FnOnce() -> CondvarWait) -> CondvarWait {
+    /// Calls `wait`, for `cond`, and `relock` if `wait` is left. glibc runs this for an unwind as
+    /// well as for a jump.
+    fn unless_returning(&self, cond: &Cond, wait: impl FnOnce() -> CondvarWait) -> CondvarWait {
         let mut handler = MaybeUninit::uninit();
         // SAFETY: the handler and what it is given outlive the wait.
         unsafe {
             let argument = core::ptr::from_ref(self).cast_mut().cast::<c_void>();
             glibc::_pthread_cleanup_push(handler.as_mut_ptr(), is_left, argument);
+            let recorded = Wait::begin(cond, Kind::Condvar, || 0);
             let wait = wait();
+            recorded.end(|| match wait.outcome() {
+                Outcome::TimedOut => Ended::TimedOut,
+                Outcome::NotReleased => Ended::Not,
+                Outcome::Signalled | Outcome::Interrupted => Ended::Over,
+            });
             glibc::_pthread_cleanup_pop(handler.as_mut_ptr(), 0);
             wait
         }
@@ -316,7 +332,9 @@ unsafe extern "C-unwind" fn is_left(left: *mut c_void) {
     let left = unsafe { &*left.cast::<Left<'_>>() };
     // An unwind reaches this handler before the frame that drops the wait's node. While the node
     // stands in the mutex's queue, it might be handed the mutex that this handler waits for.
-    closed(|| end_waits(|frame| frame < core::ptr::from_ref(left).addr()));
+    let is_left = |frame| frame < core::ptr::from_ref(left).addr();
+    closed(|| end_waits(is_left));
+    recording::jumped(is_left);
     if !left.was_notified.get() {
         (left.relock)(left.mutex);
     }

@@ -29,6 +29,8 @@ mod mutex;
 mod once;
 mod priority;
 mod probes;
+#[cfg_attr(not(feature = "recording"), path = "unrecorded.rs")]
+mod recording;
 mod rwlock;
 mod say;
 mod sem;

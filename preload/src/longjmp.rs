@@ -4,7 +4,7 @@
 //! thread stands in a queue, and would still take wakes after the jump. So the jump first checks
 //! whether it leaves a wait, which costs a load where there is none.
 
-use crate::{cancel, glibc};
+use crate::{cancel, glibc, recording};
 use core::arch::naked_asm;
 use core::cell::OnceCell;
 use core::ffi::{c_int, c_void};
@@ -77,6 +77,7 @@ unsafe extern "C-unwind" fn before(environment: *const usize) {
     };
     signals::leave(is_left);
     signals::closed(|| abandon_waits(is_left));
+    recording::jumped(is_left);
     // SAFETY: may unwind this frame, which has nothing to drop.
     unsafe { cancel::put_back(is_left) };
 }

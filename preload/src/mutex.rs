@@ -1,6 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::layout::{Mutex, MutexKind};
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use core::hint::black_box;
@@ -26,6 +27,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) 
         if let Some(tid) = mutex.try_take() {
             mutex.owner.store(tid, Ordering::Relaxed);
             probes::mutex_acquired(mutex);
+            recording::count(mutex, Kind::Mutex);
             return 0;
         }
         return pthread_mutex_lock_slow(mutex);
@@ -40,6 +42,7 @@ fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
     // A mutex that is free is taken without a lock that a signal handler could come upon.
     if try_steal(&mutex.raw) {
         mutex.held_as(MutexKind::Plain);
+        recording::count(mutex, Kind::Mutex);
     } else {
         closed(|| {
             mutex.contend();
@@ -62,6 +65,7 @@ fn lock_typed(mutex: &Mutex) -> c_int {
         if let Some(tid) = mutex.try_take() {
             mutex.held_by(tid, kind);
             probes::mutex_acquired(mutex);
+            recording::count(mutex, Kind::Mutex);
             return 0;
         }
     }
@@ -89,13 +93,16 @@ pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_
     let mutex = unsafe { Mutex::from_ptr(mutex) };
     let kind = mutex.kind();
     if kind == MutexKind::Glibc {
+        recording::left_to_glibc();
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_trylock(mutex.as_ptr()) };
     }
     if kind == MutexKind::Recursive && mutex.is_own() {
         return mutex.lock_again();
     }
-    if !mutex.raw.try_lock() {
+    let taken = mutex.raw.try_lock();
+    recording::count(mutex, Kind::Mutex);
+    if !taken {
         return EBUSY;
     }
     mutex.held_as(kind);
@@ -157,6 +164,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
         return unlock_slow(mutex);
     }
     probes::mutex_release(mutex);
+    recording::released(mutex);
     0
 }
 
@@ -173,6 +181,7 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
         return unlock_slow(mutex);
     }
     probes::mutex_release(mutex);
+    recording::released(mutex);
     0
 }
 
@@ -184,6 +193,7 @@ fn unlock_slow(mutex: &Mutex) -> c_int {
         closed(|| unlock_contended(&mutex.raw));
     }
     probes::mutex_release(mutex);
+    recording::released_to_waiters(mutex, Kind::Mutex);
     0
 }
 
@@ -202,6 +212,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
         return EBUSY;
     }
     mutex.mark_destroyed();
+    recording::destroyed(mutex, Kind::Mutex);
     0
 }
 
@@ -235,7 +246,10 @@ impl Mutex {
     ) -> c_int {
         let kind = self.kind();
         match kind {
-            MutexKind::Glibc => return glibcs(self.as_ptr()),
+            MutexKind::Glibc => {
+                recording::left_to_glibc();
+                return glibcs(self.as_ptr());
+            }
             MutexKind::Recursive if self.is_own() => return self.lock_again(),
             MutexKind::ErrorCheck if self.is_own() => return EDEADLK,
             _ => {}
@@ -258,11 +272,15 @@ impl Mutex {
     unsafe fn lock_timed(&self, clock: Clock, at: *const timespec) -> c_int {
         // POSIX: the deadline is checked only if the mutex can't be locked at once.
         if self.raw.try_lock() {
+            recording::count(self, Kind::Mutex);
             return 0;
         }
         // SAFETY: by this function's contract.
         let Some(deadline) = (unsafe { time::deadline(clock, at) }) else { return EINVAL };
-        match lock_contended(&self.raw, &Options::new().until(deadline)) {
+        let wait = Wait::begin(self, Kind::Mutex, || self.raw.owner());
+        let status = lock_contended(&self.raw, &Options::new().until(deadline));
+        wait.end(|| status.map_or(Ended::TimedOut, Ended::Held));
+        match status {
             Some(_) => 0,
             None => ETIMEDOUT,
         }
@@ -271,7 +289,9 @@ impl Mutex {
     /// Takes it after `try_take` didn't. If it is held, another exchange would only take the cache
     /// line from the holder.
     fn take_slow(&self) {
-        if !try_steal(&self.raw) {
+        if try_steal(&self.raw) {
+            recording::count(self, Kind::Mutex);
+        } else {
             self.contend();
         }
     }
@@ -279,7 +299,9 @@ impl Mutex {
     /// Takes it after `try_steal` found it held.
     fn contend(&self) {
         probes::lll_lock_wait(self);
-        lock_contended(&self.raw, &const { Options::new() });
+        let wait = Wait::begin(self, Kind::Mutex, || self.raw.owner());
+        let status = lock_contended(&self.raw, &const { Options::new() });
+        wait.end(|| status.map_or(Ended::TimedOut, Ended::Held));
     }
 
     /// Takes it if it is free and taking it needs no call, so that a fast path saves no register.

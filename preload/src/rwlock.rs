@@ -5,6 +5,7 @@
 //! way to writers for longer than glibc's do, so that writers don't starve, but at most for 10 ms.
 
 use crate::layout::RwLock;
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
@@ -25,6 +26,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_rdlock(lock) };
     }
@@ -32,6 +34,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_
     if read_fast(&this.raw) {
         reads::began();
         probes::rdlock_acquire_read(this);
+        recording::count(this, Kind::RwLock);
         return 0;
     }
     rdlock_slow(this)
@@ -43,6 +46,7 @@ fn rdlock_slow(lock: &RwLock) -> c_int {
     // this thread's and isn't full; and once threads sleep, it has its policy.
     let result = if read_past_sleepers(&lock.raw) {
         reads::began();
+        recording::count(lock, Kind::RwLock);
         0
     } else {
         lock.read_until(None)
@@ -59,10 +63,12 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlo
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_tryrdlock(lock) };
     }
     this.make_ready();
+    recording::count(this, Kind::RwLock);
     match this.raw.try_lock_shared() {
         true => {
             reads::began();
@@ -125,6 +131,7 @@ unsafe fn timed(
     // SAFETY: by this function's contract.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         return glibcs();
     }
     // SAFETY: by this function's contract.
@@ -138,6 +145,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_wrlock(lock) };
     }
@@ -146,6 +154,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_
     if tid != 0 && write_fast_as(&this.raw, tid) {
         this.note_writer(tid);
         probes::wrlock_acquire_write(this);
+        recording::count(this, Kind::RwLock);
         return 0;
     }
     wrlock_slow(this)
@@ -158,6 +167,7 @@ fn wrlock_slow(lock: &RwLock) -> c_int {
     // As in `rdlock_slow`.
     let result = if write_past_sleepers_as(&lock.raw, tid) {
         lock.note_writer(tid);
+        recording::count(lock, Kind::RwLock);
         0
     } else {
         lock.write_until(None)
@@ -174,10 +184,12 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlo
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_trywrlock(lock) };
     }
     this.make_ready();
+    recording::count(this, Kind::RwLock);
     if !this.raw.try_lock_exclusive() {
         return EBUSY;
     }
@@ -247,6 +259,7 @@ fn unlock_counted(lock: &RwLock) -> c_int {
         if !unlock_exclusive_quietly(&lock.raw) {
             return end_writing(lock);
         }
+        recording::released(lock);
     } else {
         // A thread without a read gives another's back: that has to be noted before any lock is
         // biased (`unlock_shared_of_any`).
@@ -262,6 +275,7 @@ fn unlock_counted(lock: &RwLock) -> c_int {
 #[inline(never)]
 fn end_writing(lock: &RwLock) -> c_int {
     closed(|| lock.raw.unlock_exclusive());
+    recording::released_to_waiters(lock, Kind::RwLock);
     0
 }
 
@@ -286,6 +300,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
     }
     probes::rwlock_destroy(this);
     forget_readers(&this.raw);
+    recording::destroyed(this, Kind::RwLock);
     0
 }
 
@@ -333,6 +348,7 @@ impl RwLock {
         let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
         let options = until(deadline).recursive(recursive);
         let entered = closed(|| {
+            let wait = Wait::begin(self, Kind::RwLock, || self.raw.owner());
             // Calls without a deadline have tried all that comes before.
             let status = match deadline {
                 None => read_contended(&self.raw, &options),
@@ -342,6 +358,7 @@ impl RwLock {
             if entered {
                 reads::began();
             }
+            wait.end(|| status.map_or(Ended::TimedOut, Ended::Got));
             entered
         });
         if entered { 0 } else { ETIMEDOUT }
@@ -353,6 +370,7 @@ impl RwLock {
             return EDEADLK;
         }
         let entered = closed(|| {
+            let wait = Wait::begin(self, Kind::RwLock, || self.raw.owner());
             let options = until(deadline);
             let status = match deadline {
                 None => write_contended(&self.raw, &options),
@@ -362,6 +380,7 @@ impl RwLock {
             if entered {
                 self.note_writer(thread_id());
             }
+            wait.end(|| status.map_or(Ended::TimedOut, Ended::Held));
             entered
         });
         if entered { 0 } else { ETIMEDOUT }

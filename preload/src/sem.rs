@@ -4,6 +4,7 @@
 //! process-shared semaphores, which have a flag in their third word.
 
 use crate::layout::Semaphore;
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{cancel, glibc, time};
 use core::ffi::c_int;
 use furwock::TooManyPermits;
@@ -19,12 +20,14 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
     let this = unsafe { Semaphore::from_ptr(semaphore) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_wait(semaphore) };
     }
     // SAFETY: may unwind this frame, which has nothing to drop.
     unsafe { glibc::pthread_testcancel() };
     if this.raw.try_acquire() {
+        recording::count(this, Kind::Semaphore);
         return 0;
     }
     wait(this, None)
@@ -39,6 +42,7 @@ pub unsafe extern "C-unwind" fn sem_timedwait(semaphore: *mut sem_t, at: *const 
         if Semaphore::from_ptr(semaphore).is_ours() {
             wait_until(semaphore, Clock::Realtime, at)
         } else {
+            recording::left_to_glibc();
             glibc::sem_timedwait(semaphore, at)
         }
     }
@@ -54,6 +58,7 @@ pub unsafe extern "C-unwind" fn sem_clockwait(
     // SAFETY: the program's semaphore and timespec.
     unsafe {
         if !Semaphore::from_ptr(semaphore).is_ours() {
+            recording::left_to_glibc();
             return glibc::sem_clockwait(semaphore, clock, at);
         }
         match time::clock(clock) {
@@ -69,9 +74,11 @@ pub unsafe extern "C-unwind" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the program's semaphore.
     let this = unsafe { Semaphore::from_ptr(semaphore) };
     if !this.is_ours() {
+        recording::left_to_glibc();
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_trywait(semaphore) };
     }
+    recording::count(this, Kind::Semaphore);
     if this.raw.try_acquire() { 0 } else { failed(EAGAIN) }
 }
 
@@ -110,6 +117,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
         let this = Semaphore::from_ptr(semaphore);
         glibc::pthread_testcancel();
         if this.raw.try_acquire() {
+            recording::count(this, Kind::Semaphore);
             return 0;
         }
         match time::deadline(clock, at) {
@@ -124,7 +132,15 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// next cancellation point.
 #[cold]
 fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let acquire = || closed(|| acquire_interruptible(&semaphore.raw, deadline));
+    let acquire = || {
+        let wait = Wait::begin(semaphore, Kind::Semaphore, || 0);
+        let ended = closed(|| acquire_interruptible(&semaphore.raw, deadline));
+        wait.end(|| match ended {
+            PermitWaited::TimedOut => Ended::TimedOut,
+            _ => Ended::Over,
+        });
+        ended
+    };
     let may_be_cancelled =
         |ended: &PermitWaited| matches!(ended, PermitWaited::Interrupted | PermitWaited::Signalled);
     let mut ended = PermitWaited::Interrupted;

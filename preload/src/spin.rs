@@ -5,6 +5,7 @@
 //! each time, so that a holder of lower priority gets to run. It can't queue: the lock doesn't say
 //! whether other processes share it.
 
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, layout};
 use core::ffi::c_int;
 use core::hint::spin_loop;
@@ -27,7 +28,11 @@ pub unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut libc::pthread_spinl
     // SAFETY: the program's lock, an int.
     let word = unsafe { &*lock.cast::<AtomicI32>() };
     if word.swap(TAKEN, Ordering::Acquire) != FREE {
+        let wait = Wait::begin(word, Kind::Spin, || 0);
         contend(word);
+        wait.end(|| Ended::Over);
+    } else {
+        recording::count(word, Kind::Spin);
     }
     0
 }

@@ -1,6 +1,7 @@
 //! What happens before the program and the other libraries start.
 
 use crate::environment::Environment;
+use crate::recording;
 use crate::say::say;
 use crate::{glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder};
 use core::ffi::{c_char, c_int};
@@ -37,7 +38,10 @@ unsafe extern "C" fn start(
     longjmp::look_up();
     let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");
     match tools::find(&environment).map_or_else(take_over, Err) {
-        Ok(()) => syscall::start(takes_futex),
+        Ok(()) => {
+            syscall::start(takes_futex);
+            recording::start(&environment);
+        }
         Err(why) => {
             layout::turn_off();
             syscall::start(false);
@@ -97,6 +101,7 @@ fn take_over() -> Result<(), &'static str> {
 
 /// In a forked child.
 unsafe extern "C" fn forked() {
+    recording::forked();
     shared_cond::forget();
     once::begin_generation();
 }

@@ -8,6 +8,7 @@
 //! its own system call. (A wake by such a system call doesn't find waiters here: `FURWOCK_FUTEX=0`
 //! is for programs that mix the two on one word.)
 
+use crate::recording::{Ended, Kind, Wait};
 use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -77,8 +78,18 @@ unsafe extern "C-unwind" fn futex_call(
     e: usize,
     f: usize,
 ) -> c_long {
+    let wait =
+        if waits(number, b) { Some(Wait::begin(a as *const u32, Kind::Word, || 0)) } else { None };
     // SAFETY: by the system call's contract, which is the program's to keep.
-    match unsafe { furwock::linux::syscall(number, [a, b, c, d, e, f]) } {
+    let done = unsafe { furwock::linux::syscall(number, [a, b, c, d, e, f]) };
+    if let Some(wait) = wait {
+        wait.end(|| match done {
+            Some(Err(libc::ETIMEDOUT)) => Ended::TimedOut,
+            Some(Ok(_) | Err(libc::EINTR)) => Ended::Over,
+            _ => Ended::Not,
+        });
+    }
+    match done {
         Some(Ok(result)) => result as c_long,
         Some(Err(errno)) => {
             // SAFETY: this thread's own errno.
@@ -88,6 +99,17 @@ unsafe extern "C-unwind" fn futex_call(
         // SAFETY: the program's own call.
         None => unsafe { glibc::system_call(number, a, b, c, d, e, f) },
     }
+}
+
+/// Whether a call waits on the word at its first argument, and its second says so.
+#[inline(always)]
+fn waits(number: c_long, operation: usize) -> bool {
+    /// `futex_wait`.
+    const FUTEX_WAIT_CALL: c_long = 455;
+    let operation = operation as i32 & libc::FUTEX_CMD_MASK;
+    let is_wait = matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET);
+    cfg!(feature = "recording")
+        && (number == FUTEX_WAIT_CALL || (number == libc::SYS_futex && is_wait))
 }
 
 /// Entered like `futex_call`.

@@ -81,7 +81,7 @@ pub struct Part {
     /// How many sections' entries there was no room for, in the order of [`Sections`].
     pub lost: [AtomicU64; 7],
     /// Calls for objects that were left to glibc: those that processes share, and those with
-    /// priorities or robustness.
+    /// priorities or robustness. Handed in by threads: [`Thread::left_to_glibc`] has the rest.
     pub left_to_glibc: AtomicU64,
     /// Operations on objects without a [`Lock`], handed in by threads: [`Thread::other_operations`]
     /// has the rest.
@@ -257,6 +257,8 @@ pub struct Thread {
     /// Operations on objects without a [`Lock`] that it counted, had no room for any more in
     /// `counts`, and has not yet handed in.
     pub other_operations: AtomicU64,
+    /// Calls that it left to glibc and has not yet handed in.
+    pub left_to_glibc: AtomicU64,
     /// Operations that it has counted and not yet handed in.
     pub counts: [Count; COUNTS],
     /// Waits and holds that it has summed up and not yet handed in. It hands in what has waited
@@ -313,6 +315,11 @@ pub struct Pending {
     pub longest_got: AtomicU32,
 }
 
+/// The size of a part that has room for a large program's figures.
+pub const PART_SIZE: u32 = 8 << 20;
+/// The size of the smallest part.
+pub const PART_SIZE_AT_LEAST: u32 = 256 << 10;
+
 /// How many frames a stack has at most.
 pub const FRAMES: usize = 29;
 
@@ -339,10 +346,11 @@ pub struct Site {
     pub lock: AtomicU32,
     /// The index of its [`Stack`].
     pub stack: AtomicU32,
-    /// 0 for waits, 1 for holding: the stack of the release.
+    /// 0 for waits, 1 for holding: then the stack is that of the call that took the lock if it had
+    /// to wait, and that of its release otherwise.
     pub holds: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
+    /// 1 once a thread writes the entry.
+    pub claimed: AtomicU32,
     /// How many.
     pub count: AtomicU64,
     /// Their time in ticks.

@@ -1,0 +1,207 @@
+//! Counting operations: in a small table of the thread's own, by address. What it has no room for
+//! is handed in: to the object's lock if it has an entry, and to a sum of all others.
+
+use super::thread::{Me, Slot, record, slot};
+use super::{Kind, hold, part, tables};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
+
+/// The thread's note in [`Count::object`]: the object is a lock that was contended, and its holds
+/// are measured now and then.
+const CONTENDED: u64 = 1 << 63;
+
+/// What a thread keeps for each of its counts.
+pub(super) struct Own {
+    /// Of an object that was contended: its lock's index.
+    pub(super) lock: [Cell<u32>; COUNTS],
+    /// Of a lock that was contended: so many operations are still let pass without a measurement.
+    skips: [Cell<u8>; COUNTS],
+}
+
+/// So many holds pass for each that is measured, while they are short.
+const SKIPPED: u8 = 63;
+
+#[inline(always)]
+fn key(object: usize, kind: Kind) -> u64 {
+    object as u64 | (kind as u64) << KIND_SHIFT
+}
+
+/// Where the object's count is if that place was free.
+#[inline(always)]
+fn place(object: usize) -> usize {
+    ((object >> 3) ^ (object >> 10)) % COUNTS
+}
+
+/// A count is the thread's own, so that no locked instruction is needed; a signal handler that
+/// comes in between counts before or after.
+#[inline(always)]
+fn add_one(number: &AtomicU64) {
+    // SAFETY: adds to one number.
+    unsafe {
+        core::arch::asm!("inc qword ptr [{}]", in(reg) number.as_ptr(), options(nostack));
+    }
+}
+
+/// Counts an operation on `object`.
+#[inline(always)]
+pub(crate) fn count<T>(object: *const T, kind: Kind) {
+    let (object, slot) = (object.addr(), slot());
+    if let Some(thread) = known(slot) {
+        let count = &thread.counts[place(object)];
+        if count.object.load(Ordering::Relaxed) == key(object, kind) {
+            return add_one(&count.operations);
+        }
+    }
+    count_slow(object, kind);
+}
+
+/// The thread's entry, if it has one.
+#[inline(always)]
+fn known(slot: &Slot) -> Option<&'static Thread> {
+    if !part::is_ready() {
+        return None;
+    }
+    // SAFETY: null, or what `enter` has set.
+    unsafe { slot.thread.get().as_ref() }
+}
+
+/// By C's rules, which tell callers that it doesn't unwind.
+#[cold]
+#[inline(never)]
+extern "C" fn count_slow(object: usize, kind: Kind) {
+    let counted = record(|me| {
+        let at = find_or_enter(me, object, kind);
+        add_one(&me.thread.counts[at].operations);
+        if me.thread.counts[at].object.load(Ordering::Relaxed) & CONTENDED != 0 {
+            let skips = &me.own.counts.skips[at];
+            match skips.get() {
+                0 => {
+                    skips.set(SKIPPED);
+                    hold::begin_sample(me, object, at);
+                }
+                left => skips.set(left - 1),
+            }
+        }
+        Some(())
+    });
+    if counted.is_none() {
+        count_other();
+    }
+}
+
+/// Counts an operation that the calling thread can't count by itself.
+#[cold]
+pub(super) fn count_other() {
+    if part::is_ready() {
+        part::part().other_operations.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The index of the object's count in its thread's table.
+fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
+    const WAYS: usize = 4;
+    let (place, key) = (place(object), key(object, kind));
+    let row = place - place % WAYS;
+    let is = |at: usize| me.thread.counts[at].object.load(Ordering::Relaxed);
+    if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !CONTENDED == key) {
+        return at;
+    }
+    let at = if is(place) == 0 {
+        place
+    } else {
+        (row..row + WAYS).find(|&at| is(at) == 0).unwrap_or(place)
+    };
+    let count = &me.thread.counts[at];
+    hand_in(me, count);
+    me.own.counts.lock[at].set(0);
+    count.object.store(key, Ordering::Release);
+    at
+}
+
+/// Notes that the object that is counted at `at` was contended: its lock has the index `lock`.
+pub(super) fn is_contended(me: Me, at: usize, kind: Kind, lock: u32) {
+    me.own.counts.lock[at].set(lock + 1);
+    if matches!(kind, Kind::Mutex | Kind::RwLock) {
+        let object = &me.thread.counts[at].object;
+        object.store(object.load(Ordering::Relaxed) | CONTENDED, Ordering::Relaxed);
+    }
+}
+
+/// Whether the calling thread knows that the object that is counted at `at` was contended.
+pub(super) fn knows_contended(me: Me, at: usize) -> bool {
+    me.thread.counts[at].object.load(Ordering::Relaxed) & CONTENDED != 0
+}
+
+/// How long the last hold of the object at `at` was decides whether the next is measured.
+pub(super) fn measured(me: Me, at: usize, was_long: bool) {
+    me.own.counts.skips[at].set(if was_long { 0 } else { SKIPPED });
+}
+
+/// Adds an operation that had to wait.
+pub(super) fn count_at(me: Me, at: usize) {
+    add_one(&me.thread.counts[at].operations);
+}
+
+/// The lock that the calling thread knows its object at `at` to have.
+pub(super) fn lock_at(me: Me, at: usize) -> Option<u32> {
+    me.own.counts.lock[at].get().checked_sub(1)
+}
+
+/// Where the object's count is.
+pub(super) fn at(me: Me, object: usize, kind: Kind) -> usize {
+    find_or_enter(me, object, kind)
+}
+
+/// The entry is free afterwards.
+fn hand_in(me: Me, count: &Count) {
+    let object = count.object.load(Ordering::Relaxed);
+    let operations = count.operations.load(Ordering::Relaxed);
+    count.operations.store(0, Ordering::Relaxed);
+    count.object.store(0, Ordering::Release);
+    if object == 0 || operations == 0 {
+        return;
+    }
+    let (address, kind) = (object & ADDRESS, (object >> KIND_SHIFT & KIND_MASK) as u32);
+    match tables::find(address, kind) {
+        Some(lock) => _ = lock.operations.fetch_add(operations, Ordering::Relaxed),
+        None => {
+            let other = &me.thread.other_operations;
+            other.store(other.load(Ordering::Relaxed) + operations, Ordering::Relaxed);
+        }
+    }
+}
+
+/// For a thread that has ended.
+pub(super) fn hand_in_all(ended: Me) {
+    for (at, count) in ended.thread.counts.iter().enumerate() {
+        hand_in(ended, count);
+        ended.own.counts.lock[at].set(0);
+        ended.own.counts.skips[at].set(0);
+    }
+    let (thread, part) = (ended.thread, part::part());
+    for (from, to) in [
+        (&thread.other_operations, &part.other_operations),
+        (&thread.left_to_glibc, &part.left_to_glibc),
+    ] {
+        to.fetch_add(from.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
+/// Counts a call that was left to glibc.
+#[inline(always)]
+pub(crate) fn left_to_glibc() {
+    match known(slot()) {
+        Some(thread) => add_one(&thread.left_to_glibc),
+        None => left_to_glibc_slow(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+extern "C" fn left_to_glibc_slow() {
+    record(|me| {
+        add_one(&me.thread.left_to_glibc);
+        Some(())
+    });
+}

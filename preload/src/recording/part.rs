@@ -1,0 +1,312 @@
+//! The process's part of the file: claimed at the start or by a forked child's first operation,
+//! mapped, and given memory as it is needed.
+
+use super::kernel::{self, Descriptor, call};
+use super::{clock, stack, thread};
+use crate::environment::Environment;
+use crate::say::say;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use furwock_record::{
+    Edge, Event, File, Lock, MAGIC, Module, PAGE, PART_MAGIC, PART_SIZE_AT_LEAST, Part, Section,
+    Sections, Site, Stack, Thread, VERSION,
+};
+
+/// What the process is about. In a page of its own that the kernel empties in every child, however
+/// it is made: there it says "not begun", and what the parent had is looked at no more.
+#[repr(C, align(4096))]
+pub(super) struct Process {
+    state: AtomicU32,
+    /// Whether all of the part has memory.
+    has_grown: AtomicU32,
+    pub(super) id: AtomicU32,
+    /// How many threads have taken an entry that was never used.
+    pub(super) threads: AtomicU32,
+    pub(super) events: AtomicU64,
+    /// One thread at a time looks for modules.
+    pub(super) looks_for_modules: AtomicU32,
+    pub(super) modules: AtomicU32,
+    /// When the section of threads was last found full: so many threads ago.
+    pub(super) since_full: AtomicU32,
+    _rest: [u8; PAGE - 40],
+}
+
+const _: () = assert!(size_of::<Process>() == PAGE);
+
+const NOT_BEGUN: u32 = 0;
+const BEGINS: u32 = 1;
+const READY: u32 = 2;
+const OFF: u32 = 3;
+
+pub(super) static PROCESS: Process = Process {
+    state: AtomicU32::new(NOT_BEGUN),
+    has_grown: AtomicU32::new(0),
+    id: AtomicU32::new(0),
+    threads: AtomicU32::new(0),
+    events: AtomicU64::new(0),
+    looks_for_modules: AtomicU32::new(0),
+    modules: AtomicU32::new(0),
+    since_full: AtomicU32::new(0),
+    _rest: [0; PAGE - 40],
+};
+
+/// Where the part is mapped: in the child at the parent's address.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
+/// Where it begins in the file.
+static OFFSET: AtomicUsize = AtomicUsize::new(0);
+static PART_SIZE: AtomicUsize = AtomicUsize::new(0);
+
+const PATH_MAX: usize = 4096;
+/// The file's path, with NUL. Written once, before any other thread is there.
+static mut PATH: [u8; PATH_MAX] = [0; PATH_MAX];
+static PATH_LEN: AtomicUsize = AtomicUsize::new(0);
+
+fn path() -> &'static [u8] {
+    let length = PATH_LEN.load(Ordering::Acquire);
+    // SAFETY: so much was written before the length was.
+    unsafe { core::slice::from_raw_parts((&raw const PATH).cast(), length) }
+}
+
+/// Begins to record if the environment asks for it.
+pub(crate) fn start(environment: &Environment) {
+    let Some(path) = environment.get(c"FURWOCK_RECORD") else { return };
+    let path = path.to_bytes_with_nul();
+    if path.len() < 2 || path.len() > PATH_MAX {
+        return;
+    }
+    // SAFETY: no other thread is there yet, and the length says that there is nothing.
+    unsafe { (&raw mut PATH).cast::<u8>().copy_from_nonoverlapping(path.as_ptr(), path.len()) };
+    PATH_LEN.store(path.len(), Ordering::Release);
+    let page = (&raw const PROCESS).expose_provenance();
+    const WIPE_ON_FORK: usize = 18;
+    // SAFETY: a page of zeroes that no other object shares. Older kernels refuse.
+    _ = unsafe { call(libc::SYS_madvise, [page, PAGE, WIPE_ON_FORK, 0, 0, 0]) };
+    stack::start();
+    if let Err(why) = begin_once() {
+        say(why);
+    }
+}
+
+/// In a forked child: what the kernel does where it can.
+pub(crate) fn forked() {
+    thread::forget();
+    if PROCESS.id.load(Ordering::Relaxed) != kernel::ids().0 {
+        PROCESS.state.store(NOT_BEGUN, Ordering::Relaxed);
+        PROCESS.has_grown.store(0, Ordering::Relaxed);
+        PROCESS.threads.store(0, Ordering::Relaxed);
+        PROCESS.events.store(0, Ordering::Relaxed);
+        PROCESS.looks_for_modules.store(0, Ordering::Relaxed);
+        PROCESS.modules.store(0, Ordering::Relaxed);
+        PROCESS.since_full.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Whether the part is there to be written.
+#[inline(always)]
+pub(super) fn is_ready() -> bool {
+    PROCESS.state.load(Ordering::Acquire) == READY
+}
+
+/// The same for a caller that finds that it isn't: begins it in a forked child.
+#[cold]
+pub(super) fn begin() -> bool {
+    PATH_LEN.load(Ordering::Acquire) != 0
+        && PROCESS.state.load(Ordering::Acquire) == NOT_BEGUN
+        && begin_once().is_ok()
+}
+
+fn begin_once() -> Result<(), &'static str> {
+    let (order, failure) = (Ordering::Acquire, Ordering::Acquire);
+    if PROCESS.state.compare_exchange(NOT_BEGUN, BEGINS, order, failure).is_err() {
+        return Err("");
+    }
+    PROCESS.id.store(kernel::ids().0, Ordering::Relaxed);
+    thread::forget();
+    let begun = claim();
+    PROCESS.state.store(if begun.is_ok() { READY } else { OFF }, Ordering::Release);
+    begun
+}
+
+/// Claims a part, and maps it.
+fn claim() -> Result<(), &'static str> {
+    let file = Descriptor::open(path(), libc::O_RDWR)
+        .ok_or("the file of the record can't be opened: nothing is recorded")?;
+    let header = header(&file)?;
+    let size = header.part_size as usize;
+    let sections = sections(size).ok_or("the record's parts are too small")?;
+    let number = {
+        let page = kernel::map(None, PAGE, Some((&file, 0)))
+            .ok_or("the file of the record can't be mapped: nothing is recorded")?;
+        // SAFETY: mapped just now, and the file has a whole page.
+        let parts = unsafe {
+            &*core::ptr::with_exposed_provenance::<AtomicU32>(page + offset_of!(File, parts))
+        };
+        let number = parts.fetch_add(1, Ordering::Relaxed);
+        kernel::unmap(page, PAGE);
+        number
+    };
+    if number >= header.parts_at_most {
+        return Err("the record has no room for another process: this one isn't recorded");
+    }
+    let offset = PAGE + number as usize * size;
+    let first = sections.threads.offset as usize + size_of::<Thread>();
+    let first = first.next_multiple_of(PAGE);
+    if !(may_extend_to(offset + first) && file.allocate(offset, first)) {
+        return Err("the file of the record has no room: nothing is recorded");
+    }
+    let known = MAPPED.load(Ordering::Relaxed);
+    let at = kernel::map((known != 0).then_some(known), size, Some((&file, offset)))
+        .ok_or("the file of the record can't be mapped: nothing is recorded")?;
+    MAPPED.store(at, Ordering::Relaxed);
+    OFFSET.store(offset, Ordering::Relaxed);
+    PART_SIZE.store(size, Ordering::Relaxed);
+    clock::set(header.ticks_per_second);
+    if !thread::map_own(sections.threads.count as usize) {
+        return Err("no memory: nothing is recorded");
+    }
+    // SAFETY: mapped and allocated just now, and known to no other thread.
+    let part = unsafe { &mut *core::ptr::with_exposed_provenance_mut::<Part>(at) };
+    part.pid = PROCESS.id.load(Ordering::Relaxed);
+    // SAFETY: no arguments.
+    part.parent = unsafe { call(libc::SYS_getppid, [0; 6]) }.unwrap_or(0) as u32;
+    part.began = clock::now();
+    part.began_at = clock::nanoseconds(libc::CLOCK_REALTIME);
+    if let Some(line) = Descriptor::open(b"/proc/self/cmdline\0", libc::O_RDONLY) {
+        part.command_len = line.read_at(&mut part.command, 0) as u32;
+    }
+    part.sections = sections;
+    part.magic.store(PART_MAGIC, Ordering::Release);
+    Ok(())
+}
+
+/// Reads and checks the file's header.
+fn header(file: &Descriptor) -> Result<File, &'static str> {
+    let mut bytes = [0; size_of::<File>()];
+    let read = file.read_at(&mut bytes, 0);
+    // SAFETY: any bytes are a valid header.
+    let header = unsafe { bytes.as_ptr().cast::<File>().read_unaligned() };
+    let size = header.part_size as usize;
+    let is_one = read == bytes.len() && header.magic == MAGIC && header.version == VERSION;
+    let is_sized = size >= PART_SIZE_AT_LEAST as usize && size.is_multiple_of(PAGE);
+    if is_one && is_sized && header.ticks_per_second != 0 {
+        Ok(header)
+    } else {
+        Err("FURWOCK_RECORD names no file that this version can record in")
+    }
+}
+
+/// Whether the process's limit lets a file be so long: otherwise an attempt raises SIGXFSZ.
+fn may_extend_to(end: usize) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let to = (&raw mut limit).expose_provenance();
+    let which = libc::RLIMIT_FSIZE as usize;
+    // SAFETY: writes one limit.
+    let asked = unsafe { call(libc::SYS_prlimit64, [0, which, 0, to, 0, 0]) };
+    asked.is_ok() && limit.rlim_cur >= end as u64
+}
+
+/// Where the sections are in a part of `size` bytes: as large as fit.
+fn sections(size: usize) -> Option<Sections> {
+    (0..8).map(sections_halved).find(|&(_, end)| end <= size).map(|(sections, _)| sections)
+}
+
+/// Sections with room for a large program's figures, or a half of it, or a quarter, ...; and where
+/// they end. Threads come first: a process with one thread touches the first of them only.
+const fn sections_halved(times: u32) -> (Sections, usize) {
+    const fn section<T>(begin: &mut usize, count: u32) -> Section {
+        let offset = begin.next_multiple_of(64);
+        *begin = offset + count as usize * size_of::<T>();
+        Section { offset: offset as u32, size: size_of::<T>() as u32, count, reserved: 0 }
+    }
+    let mut end = size_of::<Part>();
+    let threads = section::<Thread>(&mut end, 1024 >> times);
+    let modules = section::<Module>(&mut end, 256 >> times);
+    let locks = section::<Lock>(&mut end, 4096 >> times);
+    let stacks = section::<Stack>(&mut end, 4096 >> times);
+    let sites = section::<Site>(&mut end, 8192 >> times);
+    let events = section::<Event>(&mut end, 8192 >> times);
+    let edges = section::<Edge>(&mut end, 4096 >> times);
+    (Sections { locks, threads, stacks, sites, events, modules, edges }, end)
+}
+
+const _: () = assert!(sections_halved(0).1 <= furwock_record::PART_SIZE as usize);
+const _: () = assert!(sections_halved(7).1 <= PART_SIZE_AT_LEAST as usize);
+
+/// Has the whole part allocated: it may be touched then. Before, only its first thread may be.
+#[inline]
+pub(super) fn grow() -> bool {
+    match PROCESS.has_grown.load(Ordering::Acquire) {
+        GROWN => true,
+        0 => grow_now(),
+        _ => false,
+    }
+}
+
+const GROWN: u32 = 1;
+const CANT_GROW: u32 = 2;
+
+/// Whether it has.
+#[inline]
+pub(super) fn is_grown() -> bool {
+    PROCESS.has_grown.load(Ordering::Acquire) == GROWN
+}
+
+/// Several threads may do so at once; it comes to the same.
+#[cold]
+fn grow_now() -> bool {
+    let (offset, size) = (OFFSET.load(Ordering::Relaxed), PART_SIZE.load(Ordering::Relaxed));
+    let file = Descriptor::open(path(), libc::O_RDWR);
+    let grown =
+        file.is_some_and(|file| may_extend_to(offset + size) && file.allocate(offset, size));
+    PROCESS.has_grown.store(if grown { GROWN } else { CANT_GROW }, Ordering::Release);
+    grown
+}
+
+/// The part. Once it is ready.
+#[inline]
+pub(super) fn part() -> &'static Part {
+    // SAFETY: mapped until the process ends, and nothing but atomics changes in it.
+    unsafe { &*core::ptr::with_exposed_provenance(MAPPED.load(Ordering::Relaxed)) }
+}
+
+/// A section's entries. Those of `threads` apart, the part has grown.
+#[inline]
+pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
+    let part = part();
+    let section = section(&part.sections);
+    let start = core::ptr::from_ref(part).addr() + section.offset as usize;
+    // SAFETY: within the mapping; entries consist of atomics, for which any bytes are valid.
+    unsafe {
+        core::slice::from_raw_parts(
+            core::ptr::with_exposed_provenance(start),
+            section.count as usize,
+        )
+    }
+}
+
+/// An index into `Part::lost`.
+#[derive(Clone, Copy)]
+pub(super) enum Lost {
+    Lock = 0,
+    Thread = 1,
+    Stack = 2,
+    Site = 3,
+    Module = 5,
+}
+
+/// Counts what there was no room for.
+#[cold]
+pub(super) fn lost(what: Lost) {
+    part().lost[what as usize].fetch_add(1, Ordering::Relaxed);
+}
+
+/// In `.fini_array`: the process ends by itself.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: extern "C" fn() = end;
+
+extern "C" fn end() {
+    if is_ready() && PROCESS.id.load(Ordering::Relaxed) == kernel::ids().0 {
+        part().ended.store(clock::now(), Ordering::Relaxed);
+    }
+}
