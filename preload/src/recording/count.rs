@@ -48,9 +48,12 @@ fn add_one(number: &AtomicU64) {
 pub(crate) fn count<T>(object: *const T, kind: Kind) {
     let (object, slot) = (object.addr(), slot());
     if let Some(thread) = known(slot) {
-        let count = &thread.counts[place(object)];
-        if count.object.load(Ordering::Relaxed) == key(object, kind) {
-            return add_one(&count.operations);
+        let place = place(object);
+        for at in [place, place ^ 1] {
+            let count = &thread.counts[at];
+            if count.object.load(Ordering::Relaxed) == key(object, kind) {
+                return add_one(&count.operations);
+            }
         }
     }
     count_slow(object, kind);
@@ -70,6 +73,9 @@ fn known(slot: &Slot) -> Option<&'static Thread> {
 #[cold]
 #[inline(never)]
 extern "C" fn count_slow(object: usize, kind: Kind) {
+    if part::is_off() {
+        return;
+    }
     let counted = record(|me| {
         let at = find_or_enter(me, object, kind);
         add_one(&me.thread.counts[at].operations);
@@ -107,11 +113,9 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !CONTENDED == key) {
         return at;
     }
-    let at = if is(place) == 0 {
-        place
-    } else {
-        (row..row + WAYS).find(|&at| is(at) == 0).unwrap_or(place)
-    };
+    // Where `count` looks first, and then.
+    let mut places = [place, place ^ 1, place ^ 2, place ^ 3].into_iter();
+    let at = places.find(|&at| is(at) == 0).unwrap_or(place);
     let count = &me.thread.counts[at];
     hand_in(me, count);
     me.own.counts.lock[at].set(0);
@@ -200,6 +204,9 @@ pub(crate) fn left_to_glibc() {
 #[cold]
 #[inline(never)]
 extern "C" fn left_to_glibc_slow() {
+    if part::is_off() {
+        return;
+    }
     record(|me| {
         add_one(&me.thread.left_to_glibc);
         Some(())

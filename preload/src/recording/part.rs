@@ -107,7 +107,13 @@ pub(super) fn is_ready() -> bool {
     PROCESS.state.load(Ordering::Acquire) == READY
 }
 
-/// The same for a caller that finds that it isn't: begins it in a forked child.
+/// Whether nothing is recorded.
+#[inline(always)]
+pub(super) fn is_off() -> bool {
+    PROCESS.state.load(Ordering::Relaxed) == OFF || PATH_LEN.load(Ordering::Relaxed) == 0
+}
+
+/// `is_ready` for a caller that finds that it isn't: begins it in a forked child.
 #[cold]
 pub(super) fn begin() -> bool {
     PATH_LEN.load(Ordering::Acquire) != 0
