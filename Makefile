@@ -23,6 +23,8 @@ all:
 install: all
 	install -D -m 755 $(BUILT)/furwock $(BIN)/furwock
 	install -D -m 644 $(BUILT)/libfurwock_preload.so $(LIB)/furwock/libfurwock_preload.so
+	install -D -m 644 $(BUILT)/libfurwock_preload_recording.so \
+		$(LIB)/furwock/libfurwock_preload_recording.so
 	install -D -m 755 $(BUILT)/libfurwock.so $(LIB)/libfurwock.so.$(VERSION)
 	ln -sf libfurwock.so.$(VERSION) $(LIB)/$(SONAME)
 	ln -sf $(SONAME) $(LIB)/libfurwock.so
@@ -38,6 +40,7 @@ install: all
 
 uninstall:
 	rm -f $(BIN)/furwock $(LIB)/furwock/libfurwock_preload.so
+	rm -f $(LIB)/furwock/libfurwock_preload_recording.so
 	rm -f $(LIB)/libfurwock.so.$(VERSION) $(LIB)/$(SONAME) $(LIB)/libfurwock.so
 	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
 	rm -f $(addprefix $(MAN)/,$(PAGES))

@@ -17,6 +17,7 @@ make --silent install PREFIX="$prefix"
 library=$prefix/lib/furwock/libfurwock_preload.so
 seen=$("$prefix/bin/furwock" run -- sh -c 'cat /proc/self/maps' | grep -c "$library")
 [ "$seen" -gt 0 ]
+[ -f "$prefix/lib/furwock/libfurwock_preload_recording.so" ]
 
 export PKG_CONFIG_PATH="$prefix/lib/pkgconfig"
 example=capi/examples/queue.c

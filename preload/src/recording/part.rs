@@ -26,9 +26,11 @@ pub(super) struct Process {
     /// One thread at a time looks for modules.
     pub(super) looks_for_modules: AtomicU32,
     pub(super) modules: AtomicU32,
-    /// When the section of threads was last found full: so many threads ago.
-    pub(super) since_full: AtomicU32,
-    _rest: [u8; PAGE - 40],
+    /// So many more threads come before it is asked again which have ended.
+    pub(super) newcomers_unasked: AtomicU32,
+    /// The entry behind the last that was found to be of a thread that has ended.
+    pub(super) looked_at: AtomicU32,
+    _rest: [u8; PAGE - 48],
 }
 
 const _: () = assert!(size_of::<Process>() == PAGE);
@@ -46,8 +48,9 @@ pub(super) static PROCESS: Process = Process {
     events: AtomicU64::new(0),
     looks_for_modules: AtomicU32::new(0),
     modules: AtomicU32::new(0),
-    since_full: AtomicU32::new(0),
-    _rest: [0; PAGE - 40],
+    newcomers_unasked: AtomicU32::new(0),
+    looked_at: AtomicU32::new(0),
+    _rest: [0; PAGE - 48],
 };
 
 /// Where the part is mapped: in the child at the parent's address.
@@ -97,7 +100,8 @@ pub(crate) fn forked() {
         PROCESS.events.store(0, Ordering::Relaxed);
         PROCESS.looks_for_modules.store(0, Ordering::Relaxed);
         PROCESS.modules.store(0, Ordering::Relaxed);
-        PROCESS.since_full.store(0, Ordering::Relaxed);
+        PROCESS.newcomers_unasked.store(0, Ordering::Relaxed);
+        PROCESS.looked_at.store(0, Ordering::Relaxed);
     }
 }
 

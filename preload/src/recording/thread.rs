@@ -170,34 +170,35 @@ fn enter(slot: &Slot) -> bool {
 /// A thread that takes over another's entry.
 const TAKEN: u32 = u32::MAX;
 
-/// An entry whose thread has ended, handed in. Asks the kernel for the threads of all, once for as
-/// many newcomers as an eighth of them.
+/// An entry whose thread has ended, handed in. Asks the kernel for one after another; if all of
+/// them exist, not again before there have been as many newcomers as an eighth of them.
 fn claim_of_ended(threads: &'static [Thread], process: u32, own: u32) -> Option<usize> {
-    let since = PROCESS.since_full.fetch_add(1, Ordering::Relaxed);
-    if since != 0 && (since as usize) < threads.len() / 8 {
+    let waits = PROCESS.newcomers_unasked.load(Ordering::Relaxed);
+    if waits != 0 {
+        PROCESS.newcomers_unasked.store(waits - 1, Ordering::Relaxed);
         return None;
     }
-    PROCESS.since_full.store(1, Ordering::Relaxed);
     let has_ended = |tid| tid == own || !kernel::has_thread(process, tid);
-    let mut mine = None;
-    for (at, thread) in threads.iter().enumerate() {
-        let tid = thread.tid.load(Ordering::Acquire);
+    let start = PROCESS.looked_at.load(Ordering::Relaxed) as usize;
+    for at in (0..threads.len()).map(|at| (start + at) % threads.len()) {
+        let tid = threads[at].tid.load(Ordering::Acquire);
         if matches!(tid, 0 | TAKEN) || !has_ended(tid) {
             continue;
         }
         let (order, failure) = (Ordering::Acquire, Ordering::Relaxed);
-        if thread.tid.compare_exchange(tid, TAKEN, order, failure).is_err() {
+        if threads[at].tid.compare_exchange(tid, TAKEN, order, failure).is_err() {
             continue;
         }
+        PROCESS.looked_at.store(at as u32 + 1, Ordering::Relaxed);
         let own = OWN.load(Ordering::Relaxed) + at * size_of::<Own>();
         // SAFETY: mapped by `map_own`; the thread that used it has ended.
         let own = unsafe { &*core::ptr::with_exposed_provenance::<Own>(own) };
-        let ended = Me { thread, own };
+        let ended = Me { thread: &threads[at], own };
         pending::hand_in_all(ended);
         count::hand_in_all(ended);
         hold::forget(ended);
-        mine = Some(at);
-        break;
+        return Some(at);
     }
-    mine
+    PROCESS.newcomers_unasked.store(threads.len() as u32 / 8, Ordering::Relaxed);
+    None
 }

@@ -1,0 +1,397 @@
+//! What the recording preload leaves in its file: exact figures where a program's are known, a part
+//! for each process, and a readable record however a program ends.
+
+use core::mem::size_of;
+use furwock_conformance::build::built;
+use furwock_conformance::{Artifact, scratch};
+use furwock_record as layout;
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+fn library() -> &'static PathBuf {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| built("furwock-preload-recording", "libfurwock_preload_recording.so"))
+}
+
+fn program(name: &str) -> PathBuf {
+    Artifact::program(&format!("recording/{name}.c"), &scratch("recording"), name).build()
+}
+
+/// A file that a program may record in.
+struct Record(PathBuf);
+
+impl Record {
+    fn new(name: &str, parts_at_most: u32) -> Self {
+        let path = scratch("recording").join(format!("{name}.record"));
+        let mut page = vec![0_u8; layout::PAGE];
+        // SAFETY: zero is a valid header.
+        let mut header: layout::File = unsafe { core::mem::zeroed() };
+        header.magic = layout::MAGIC;
+        header.version = layout::VERSION;
+        header.part_size = layout::PART_SIZE;
+        header.parts_at_most = parts_at_most;
+        header.ticks_per_second = 1_000_000_000;
+        // SAFETY: a page has room for it.
+        unsafe { page.as_mut_ptr().cast::<layout::File>().write_unaligned(header) };
+        fs::write(&path, page).expect("the target folder is writable");
+        Record(path)
+    }
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.env("LD_PRELOAD", library()).env(layout::VARIABLE, &self.0).stdin(Stdio::null());
+        command
+    }
+
+    fn run(&self, program: &Path) -> Output {
+        let run = self.command(program).output().expect("the program can be started");
+        assert!(run.status.success(), "{:?}: {}", run.status, String::from_utf8_lossy(&run.stderr));
+        run
+    }
+
+    /// The parts that are there.
+    fn parts(&self) -> Vec<Part> {
+        let bytes = fs::read(&self.0).expect("the file is there");
+        let size = layout::PART_SIZE as usize;
+        let count = read::<layout::File>(&bytes, 0).parts.load(Relaxed) as usize;
+        (0..count)
+            .filter_map(|number| {
+                let start = layout::PAGE + number * size;
+                let mut part = bytes.get(start..)?.to_vec();
+                part.resize(size, 0);
+                let is_there = read::<layout::Part>(&part, 0).magic.load(Relaxed);
+                (is_there == layout::PART_MAGIC).then_some(Part(part))
+            })
+            .collect()
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        _ = fs::remove_file(&self.0);
+    }
+}
+
+fn read<T>(bytes: &[u8], at: usize) -> T {
+    assert!(at + size_of::<T>() <= bytes.len());
+    // SAFETY: within the bytes; entries consist of integers.
+    unsafe { bytes.as_ptr().add(at).cast::<T>().read_unaligned() }
+}
+
+struct Part(Vec<u8>);
+
+/// A lock's figures, with those that threads haven't handed in.
+#[derive(Debug, Default)]
+struct Sums {
+    operations: u64,
+    contended: u64,
+    ways: u64,
+    timeouts: u64,
+    waited: u64,
+    held: u64,
+}
+
+impl Part {
+    fn header(&self) -> layout::Part {
+        read(&self.0, 0)
+    }
+
+    fn entries<T>(&self, of: impl FnOnce(&layout::Sections) -> layout::Section) -> Vec<T> {
+        let section = of(&self.header().sections);
+        assert_eq!(section.size as usize, size_of::<T>());
+        let place = |at: u32| (section.offset + at * section.size) as usize;
+        (0..section.count).map(|at| read(&self.0, place(at))).collect()
+    }
+
+    fn locks(&self) -> Vec<layout::Lock> {
+        self.entries(|sections| sections.locks)
+    }
+
+    fn threads(&self) -> Vec<layout::Thread> {
+        let all: Vec<layout::Thread> = self.entries(|sections| sections.threads);
+        all.into_iter().filter(|thread| thread.tid.load(Relaxed) != 0).collect()
+    }
+
+    fn sites(&self) -> Vec<layout::Site> {
+        let all: Vec<layout::Site> = self.entries(|sections| sections.sites);
+        all.into_iter().filter(|site| site.lock.load(Relaxed) != 0).collect()
+    }
+
+    /// Operations on an object, whether or not it has a lock.
+    fn operations(&self, address: u64, kind: layout::Kind) -> u64 {
+        let key = address | (kind as u64) << layout::KIND_SHIFT;
+        let mask = layout::ADDRESS | layout::KIND_MASK << layout::KIND_SHIFT;
+        let threads = self.threads();
+        let counts = threads.iter().flat_map(|thread| &thread.counts);
+        let counted = counts.filter(|count| count.object.load(Relaxed) & mask == key);
+        let locks = self.locks();
+        let own = locks.iter().filter(|lock| {
+            lock.address.load(Relaxed) == address && lock.kind.load(Relaxed) == kind as u32
+        });
+        counted.map(|count| count.operations.load(Relaxed)).sum::<u64>()
+            + own.map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
+    }
+
+    fn sums(&self, address: u64, kind: layout::Kind) -> Sums {
+        let mut sums = Sums { operations: self.operations(address, kind), ..Sums::default() };
+        for (index, lock) in self.locks().iter().enumerate() {
+            if lock.address.load(Relaxed) != address || lock.kind.load(Relaxed) != kind as u32 {
+                continue;
+            }
+            sums.contended += lock.contended.load(Relaxed);
+            sums.timeouts += lock.timeouts.load(Relaxed);
+            sums.ways += lock.got.iter().map(|got| got.load(Relaxed)).sum::<u64>();
+            sums.waited += lock.wait.total.load(Relaxed);
+            sums.held += lock.hold.total.load(Relaxed);
+            for thread in self.threads() {
+                for pending in &thread.pending {
+                    if pending.lock.load(Relaxed) as usize != index + 1 {
+                        continue;
+                    }
+                    let (count, total) = (pending.count.load(Relaxed), pending.total.load(Relaxed));
+                    if pending.holds.load(Relaxed) != 0 {
+                        sums.held += total;
+                        continue;
+                    }
+                    sums.contended += count;
+                    sums.waited += total;
+                    let ways = pending.got.each_ref().map(|got| u64::from(got.load(Relaxed)));
+                    sums.ways += ways[..4].iter().sum::<u64>();
+                    sums.timeouts += ways[4];
+                }
+            }
+        }
+        sums
+    }
+
+    /// Every entry that is shown has all that it names.
+    fn check(&self) {
+        let header = self.header();
+        assert!(header.pid != 0 && header.began != 0);
+        let locks = self.locks();
+        let stacks: Vec<layout::Stack> = self.entries(|sections| sections.stacks);
+        let is_lock = |index: u32| {
+            assert!(index != 0 && index as usize <= locks.len(), "{index}");
+            let lock = &locks[index as usize - 1];
+            assert!(lock.address.load(Relaxed) != 0);
+        };
+        let is_stack = |index: u32| {
+            assert!((index as usize) < stacks.len(), "{index}");
+            assert!(index == 0 || stacks[index as usize].hash.load(Relaxed) != 0, "{index}");
+        };
+        for lock in locks.iter().filter(|lock| lock.address.load(Relaxed) != 0) {
+            assert!((1..=7).contains(&lock.kind.load(Relaxed)));
+            is_stack(lock.wait.longest_stack.load(Relaxed));
+            is_stack(lock.hold.longest_stack.load(Relaxed));
+        }
+        for stack in stacks.iter().filter(|stack| stack.hash.load(Relaxed) != 0) {
+            let length = stack.len.load(Relaxed) as usize;
+            assert!((1..=layout::FRAMES).contains(&length), "{length}");
+            assert!(stack.frames[..length].iter().all(|frame| frame.load(Relaxed) != 0));
+        }
+        for site in self.sites() {
+            is_lock(site.lock.load(Relaxed));
+            is_stack(site.stack.load(Relaxed));
+            assert!(site.holds.load(Relaxed) <= 1);
+        }
+        let events: Vec<layout::Event> = self.entries(|sections| sections.events);
+        for event in events.iter().filter(|event| event.number.load(Relaxed) != 0) {
+            is_lock(event.lock.load(Relaxed));
+            is_stack(event.stack.load(Relaxed));
+            assert!(event.began.load(Relaxed) >= header.began && event.got.load(Relaxed) <= 4);
+        }
+        for thread in self.threads() {
+            for count in &thread.counts {
+                let object = count.object.load(Relaxed);
+                let kind = object >> layout::KIND_SHIFT & layout::KIND_MASK;
+                assert!(object == 0 || (1..=7).contains(&kind), "{object:x}");
+            }
+            for pending in thread.pending.iter().filter(|one| one.lock.load(Relaxed) != 0) {
+                is_lock(pending.lock.load(Relaxed));
+                is_stack(pending.stack.load(Relaxed));
+            }
+        }
+    }
+}
+
+/// Addresses that a program has printed.
+fn addresses(run: &Output) -> Vec<u64> {
+    let text = String::from_utf8_lossy(&run.stdout);
+    let number = |word: &str| {
+        u64::from_str_radix(word.trim_start_matches("0x"), 16).expect("an address in hexadecimal")
+    };
+    text.split_whitespace().map(number).collect()
+}
+
+#[test]
+fn planted_contention_is_counted_exactly() {
+    let record = Record::new("contention", 4);
+    let run = record.run(&program("contention"));
+    let [busy, quiet, table, evict] = addresses(&run)[..] else { panic!("{run:?}") };
+    let parts = record.parts();
+    assert_eq!(parts.len(), 1);
+    let part = &parts[0];
+    part.check();
+    assert!(part.header().ended.load(Relaxed) != 0);
+    let mutex = part.sums(busy, layout::Kind::Mutex);
+    assert_eq!(mutex.operations, 50 + 3 * 1000);
+    assert_eq!(mutex.contended, mutex.ways + mutex.timeouts, "{mutex:?}");
+    assert!(mutex.contended > 0 && mutex.contended < mutex.operations, "{mutex:?}");
+    // 50 times 2 ms, all but those for which nothing waited.
+    assert!(mutex.held > 40 * 2_000_000, "{mutex:?}");
+    assert_eq!(part.operations(quiet, layout::Kind::Mutex), 3 * 1000);
+    assert_eq!(part.operations(table, layout::Kind::RwLock), 3 * 1010);
+    // It is held longest by `evict`, which is less than 256 bytes long.
+    let sites = part.sites();
+    let lock_of = |site: &layout::Site| {
+        part.locks()[site.lock.load(Relaxed) as usize - 1].address.load(Relaxed)
+    };
+    let of_busy = |site: &&layout::Site| lock_of(site) == busy && site.holds.load(Relaxed) == 1;
+    let longest = sites.iter().filter(of_busy).max_by_key(|site| site.total.load(Relaxed));
+    let stacks: Vec<layout::Stack> = part.entries(|sections| sections.stacks);
+    let stack = &stacks[longest.expect("it was held").stack.load(Relaxed) as usize];
+    let caller = stack.frames[0].load(Relaxed);
+    assert!((evict..evict + 256).contains(&caller), "{caller:x} isn't in evict, {evict:x}");
+    // The frames' files are known, and have build ids if the linker writes them.
+    let modules: Vec<layout::Module> = part.entries(|sections| sections.modules);
+    let module = modules
+        .iter()
+        .find(|module| (module.start.load(Relaxed)..module.end.load(Relaxed)).contains(&caller))
+        .expect("the program's own file");
+    let path: Vec<u8> = module.path.iter().map(|byte| byte.load(Relaxed)).collect();
+    assert!(String::from_utf8_lossy(&path).trim_end_matches('\0').ends_with("contention"));
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_a_record_that_can_be_read() {
+    let program = program("contention");
+    // A linear congruential generator's, so that a failure comes again.
+    let mut moment = 1_u32;
+    let mut with_waits = 0;
+    for _ in 0..200 {
+        moment = moment.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let record = Record::new("killed", 2);
+        let mut running = record.command(&program).arg("forever").spawn().expect("it starts");
+        std::thread::sleep(Duration::from_micros((moment >> 12) as u64 % 30_000));
+        running.kill().expect("a child");
+        running.wait().expect("a child");
+        for part in record.parts() {
+            part.check();
+            assert_eq!(part.header().ended.load(Relaxed), 0);
+            with_waits += usize::from(!part.sites().is_empty());
+        }
+    }
+    assert!(with_waits > 20, "{with_waits} of 200 had got so far");
+}
+
+#[test]
+fn every_process_has_a_part_of_its_own() {
+    let record = Record::new("children", 16);
+    record.run(&program("children"));
+    let parts = record.parts();
+    let mut operations: HashMap<u64, u32> = HashMap::new();
+    for part in &parts {
+        part.check();
+        let threads = part.threads();
+        let all = threads.iter().flat_map(|thread| &thread.counts);
+        *operations.entry(all.map(|count| count.operations.load(Relaxed)).sum()).or_default() += 1;
+    }
+    let expected = HashMap::from([(111, 1), (200, 1), (300, 1), (400, 1)]);
+    assert_eq!(operations, expected, "{} parts", parts.len());
+}
+
+#[test]
+fn processes_that_find_no_part_run_unrecorded() {
+    let record = Record::new("one-part", 1);
+    record.run(&program("children"));
+    assert_eq!(record.parts().len(), 1);
+}
+
+#[test]
+fn what_cannot_be_recorded_in_stops_no_program() {
+    let program = program("contention");
+    let unharmed = |run: Output, why: &str| {
+        let says = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(run.status.success(), "{why}: {:?} {says}", run.status.signal());
+        assert!(says.lines().count() <= 1, "{why}: {says}");
+    };
+    let missing = Record(scratch("recording").join("is-not-here"));
+    unharmed(missing.command(&program).output().expect("it starts"), "missing");
+    let record = Record::new("garbage", 1);
+    fs::write(&record.0, "no record").expect("writable");
+    unharmed(record.command(&program).output().expect("it starts"), "garbage");
+    // A limit that allows no part, and one that allows the first pages of one.
+    for limit in [8_192, layout::PAGE as u64 + 64 * 1024] {
+        let record = Record::new("limit", 1);
+        let mut command = record.command(&program);
+        // SAFETY: sets a limit of the child.
+        unsafe {
+            command.pre_exec(move || {
+                let limit = libc::rlimit { rlim_cur: limit, rlim_max: limit };
+                match libc::setrlimit(libc::RLIMIT_FSIZE, &limit) {
+                    0 => Ok(()),
+                    _ => Err(std::io::Error::last_os_error()),
+                }
+            });
+        }
+        unharmed(command.output().expect("it starts"), "limit");
+        record.parts().iter().for_each(Part::check);
+    }
+}
+
+#[test]
+fn a_full_file_system_stops_no_program() {
+    let program = program("contention");
+    let record = Record::new("full", 4);
+    let script = "mount -t tmpfs -o size=\"$1\" none /mnt && cp \"$2\" /mnt/r && \
+                  FURWOCK_RECORD=/mnt/r LD_PRELOAD=\"$3\" \"$4\" && echo ran";
+    for size in ["8k", "64k", "1m"] {
+        let mut command = Command::new("unshare");
+        command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", size]);
+        command.arg(&record.0).arg(library()).arg(&program);
+        let Ok(run) = command.output() else { return };
+        let says = String::from_utf8_lossy(&run.stderr);
+        if says.contains("unshare:") || says.contains("mount:") {
+            println!("full file system: skipped: {says}");
+            return;
+        }
+        let text = String::from_utf8_lossy(&run.stdout);
+        assert!(text.contains("ran"), "{size}: {:?} {text} {says}", run.status);
+    }
+}
+
+#[test]
+fn more_locks_and_threads_than_there_is_room_for_are_counted() {
+    let record = Record::new("many", 1);
+    let run = record.command(&program("many")).output().expect("it starts");
+    if run.status.code() == Some(77) {
+        println!("many: skipped: so many threads can't be made here");
+        return;
+    }
+    assert!(run.status.success(), "{:?}", run.status);
+    let parts = record.parts();
+    let part = &parts[0];
+    part.check();
+    let header = part.header();
+    let shown = part.locks().iter().filter(|lock| lock.address.load(Relaxed) != 0).count();
+    assert!(shown > 3_000, "{shown}");
+    // What there was no room for is known to be missing.
+    assert!(header.lost[0].load(Relaxed) > 0);
+    let threads = part.threads();
+    let counted: u64 = threads
+        .iter()
+        .flat_map(|thread| &thread.counts)
+        .map(|count| count.operations.load(Relaxed))
+        .sum::<u64>()
+        + threads.iter().map(|thread| thread.other_operations.load(Relaxed)).sum::<u64>()
+        + part.locks().iter().map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
+        + header.other_operations.load(Relaxed);
+    // Each thread's own, the meetings, and the barrier.
+    assert_eq!(counted, 1_000 * 1_000 + 2 * 10_000 + 1_000);
+}
