@@ -54,8 +54,8 @@ fn other_names() -> BTreeSet<String> {
     rows(others).into_iter().flat_map(|(functions, _)| functions).collect()
 }
 
-fn exported() -> BTreeSet<String> {
-    let file = fs::read(preload()).expect("the library is there");
+fn exported(library: &Path) -> BTreeSet<String> {
+    let file = fs::read(library).expect("the library is there");
     let file = object::File::parse(file.as_slice()).expect("the library is an ELF file");
     let symbols = file.dynamic_symbols().filter(|symbol| symbol.is_definition());
     symbols.map(|symbol| symbol.name().expect("names are text").to_owned()).collect()
@@ -137,7 +137,16 @@ fn what_is_taken_over_is_exported_and_nothing_else() {
             assert!(expected.insert(function.clone()), "{function} is in both tables");
         }
     }
-    assert_eq!(exported(), expected);
+    assert_eq!(exported(preload()), expected);
+}
+
+/// The library that records replaces the same functions, and has the same names for tools.
+#[test]
+fn the_recording_preload_is_the_preload() {
+    let recording = built("furwock-preload-recording", "libfurwock_preload_recording.so");
+    assert_eq!(exported(&recording), exported(preload()));
+    let needed = needed(&recording);
+    assert!(needed.iter().all(|name| is_of_the_c_library(name)), "{needed:?}");
 }
 
 /// A container may have the C library and nothing else, also not libgcc_s.
