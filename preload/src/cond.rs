@@ -332,9 +332,8 @@ unsafe extern "C-unwind" fn is_left(left: *mut c_void) {
     let left = unsafe { &*left.cast::<Left<'_>>() };
     // An unwind reaches this handler before the frame that drops the wait's node. While the node
     // stands in the mutex's queue, it might be handed the mutex that this handler waits for.
-    let is_left = |frame| frame < core::ptr::from_ref(left).addr();
-    closed(|| end_waits(is_left));
-    recording::jumped(is_left);
+    closed(|| end_waits(|frame| frame < core::ptr::from_ref(left).addr()));
+    recording::jumped(|frame| frame < core::ptr::from_ref(left).addr());
     if !left.was_notified.get() {
         (left.relock)(left.mutex);
     }
