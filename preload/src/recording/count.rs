@@ -69,10 +69,10 @@ fn known(slot: &Slot) -> Option<&'static Thread> {
     unsafe { slot.thread.get().as_ref() }
 }
 
-/// By C's rules, which tell callers that it doesn't unwind.
+/// May unwind: a signal handler that was put off runs at its end.
 #[cold]
 #[inline(never)]
-extern "C" fn count_slow(object: usize, kind: Kind) {
+extern "C-unwind" fn count_slow(object: usize, kind: Kind) {
     if part::is_off() {
         return;
     }
@@ -203,7 +203,7 @@ pub(crate) fn left_to_glibc() {
 
 #[cold]
 #[inline(never)]
-extern "C" fn left_to_glibc_slow() {
+extern "C-unwind" fn left_to_glibc_slow() {
     if part::is_off() {
         return;
     }

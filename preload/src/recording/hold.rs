@@ -72,12 +72,12 @@ pub(crate) fn released<T>(object: *const T) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn released_slow(object: usize) {
-    let now = clock::now();
+extern "C-unwind" fn released_slow(object: usize) {
     record(|me| {
         let count = (slot().holds.get() as usize).min(MOST);
         let mut holds = me.own.holds.holds.get();
         let at = holds[..count].iter().position(|hold| hold.object == object)?;
+        let now = clock::now();
         let hold = holds[at];
         holds[at] = holds[count - 1];
         me.own.holds.holds.set(holds);
@@ -115,7 +115,7 @@ pub(crate) fn released_to_waiters<T>(object: *const T, kind: Kind) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn first_release(object: usize, kind: Kind) {
+extern "C-unwind" fn first_release(object: usize, kind: Kind) {
     record::<()>(|me| {
         let at = count::at(me, object, kind);
         if count::knows_contended(me, at) {

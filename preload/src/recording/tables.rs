@@ -98,7 +98,7 @@ pub(crate) fn destroyed<T>(object: *const T, kind: Kind) {
 
 #[cold]
 #[inline(never)]
-extern "C" fn destroyed_slow(object: usize, kind: Kind) {
+extern "C-unwind" fn destroyed_slow(object: usize, kind: Kind) {
     thread::record(|_| {
         if let Some(lock) = find(object as u64, kind as u32) {
             lock.is_destroyed.store(1, Ordering::Relaxed);
