@@ -7,14 +7,15 @@
 //! functions before it take the loader's, whose holder may wait for a lock of the program. Where it
 //! is missing, stacks are unknown.
 //!
-//! The stack is read through the kernel, which refuses where there is no memory: what isn't
-//! described rightly can't stop the program.
+//! What the tables describe is read directly, as an exception would. From the first frame on that
+//! they don't describe, the stack is read through the kernel, which refuses where there is no memory:
+//! a guess can't stop the program.
 
 use super::kernel::call;
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::c_void;
 use core::ptr::with_exposed_provenance;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// glibc's `struct dl_find_object`.
 #[repr(C)]
@@ -65,9 +66,6 @@ pub(super) struct Copy {
 const COPIED: usize = 4 * PAGE;
 const PAGE: usize = 4096;
 
-/// 1 once the kernel has refused: the stack is read directly then, where the tables say how.
-static REFUSED: AtomicU32 = AtomicU32::new(0);
-
 impl Copy {
     /// What it has was read during another wait.
     pub(super) fn forget(&self) {
@@ -114,11 +112,7 @@ impl Copy {
         // SAFETY: writes into the buffer.
         let copied = unsafe { call(libc::SYS_process_vm_readv, [process, local, 1, remote, 4, 0]) };
         self.from.set(address);
-        match copied {
-            Ok(length) => self.length.set(length),
-            Err(libc::EFAULT) => {}
-            Err(_) => REFUSED.store(1, Ordering::Relaxed),
-        }
+        self.length.set(copied.unwrap_or(0));
     }
 }
 
@@ -129,6 +123,8 @@ pub(super) struct Frame {
     /// The address may be that of an instruction that was interrupted, rather than one that a call
     /// returns to.
     is_interrupted: bool,
+    /// It was found by a frame pointer, or from one that was.
+    is_guessed: bool,
 }
 
 const REGISTERS: usize = 17;
@@ -158,7 +154,7 @@ impl Frame {
                 options(nostack, preserves_flags),
             );
         }
-        Self { registers, is_interrupted: true }
+        Self { registers, is_interrupted: true, is_guessed: false }
     }
 
     pub(super) fn stack_pointer(&self) -> usize {
@@ -176,14 +172,28 @@ impl Frame {
         found.or_else(|| self.caller_by_frame_pointer(stack))
     }
 
+    /// The word at `address`, on the stack at this frame or above.
+    fn word(&self, address: usize, stack: &Copy) -> Option<usize> {
+        let offset = address.wrapping_sub(self.registers[RSP]);
+        if self.is_guessed {
+            return stack.word(address);
+        }
+        if offset > FRAME_MOST || !address.is_multiple_of(8) {
+            return None;
+        }
+        // SAFETY: where the caller's frame is, or what it has saved, by the tables of its function.
+        Some(unsafe { with_exposed_provenance::<usize>(address).read() })
+    }
+
     fn caller_by_frame_pointer(&self, stack: &Copy) -> Option<(Self, usize)> {
         let (old, sp) = (self.registers[RBP], self.registers[RSP]);
         if old < sp || old - sp > FRAME_MOST || !old.is_multiple_of(8) {
             return None;
         }
         let mut next = *self;
-        next.registers[RBP] = stack.word(old)?;
-        next.registers[RIP] = stack.word(old + 8)?;
+        next.is_guessed = true;
+        next.registers[RBP] = next.word(old, stack)?;
+        next.registers[RIP] = next.word(old + 8, stack)?;
         next.registers[RSP] = old + 16;
         next.is_interrupted = false;
         // What it returns to is code, or the walk has gone astray.
@@ -567,7 +577,7 @@ fn apply(frame: &Frame, row: &Row, is_signal: bool, stack: &Copy) -> Option<(Fra
             Rule::At(offset) => address.wrapping_add(offset as usize),
             Rule::AtExpression(expression) => evaluate(expression, frame, Some(address), stack)?,
         };
-        next.registers[at] = stack.word(place)?;
+        next.registers[at] = frame.word(place, stack)?;
         if at == RIP {
             kept_at = place;
         }
@@ -607,7 +617,7 @@ fn evaluate(
             }
             0x06 => {
                 depth = usize::checked_sub(depth, 1)?;
-                stack.word(values[depth])?
+                frame.word(values[depth], stack)?
             }
             0x23 => {
                 depth = usize::checked_sub(depth, 1)?;
