@@ -243,6 +243,7 @@ fn planted_contention_is_counted_exactly() {
     assert_eq!(mutex.operations, 50 + 3 * 1000);
     assert_eq!(mutex.contended, mutex.ways + mutex.timeouts, "{mutex:?}");
     assert!(mutex.contended > 0 && mutex.contended < mutex.operations, "{mutex:?}");
+    assert!(mutex.waited > 0, "{mutex:?}");
     // 50 times 2 ms, all but those for which nothing waited.
     assert!(mutex.held > 40 * 2_000_000, "{mutex:?}");
     assert_eq!(part.operations(quiet, layout::Kind::Mutex), 3 * 1000);

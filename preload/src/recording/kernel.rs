@@ -79,8 +79,8 @@ impl Drop for Descriptor {
     }
 }
 
-/// Maps `length` bytes: of `file` from an offset on, shared, or private and empty; at an address, in
-/// place of what is mapped there, or anywhere.
+/// Maps `length` bytes: of `file` from an offset on, shared, or private and empty; at an address,
+/// in place of what is mapped there, or anywhere.
 pub(super) fn map(
     at: Option<usize>,
     length: usize,

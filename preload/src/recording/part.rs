@@ -30,7 +30,7 @@ pub(super) struct Process {
     pub(super) newcomers_unasked: AtomicU32,
     /// The entry behind the last that was found to be of a thread that has ended.
     pub(super) looked_at: AtomicU32,
-    _rest: [u8; PAGE - 48],
+    _rest: [u8; PAGE - 40],
 }
 
 const _: () = assert!(size_of::<Process>() == PAGE);
@@ -50,7 +50,7 @@ pub(super) static PROCESS: Process = Process {
     modules: AtomicU32::new(0),
     newcomers_unasked: AtomicU32::new(0),
     looked_at: AtomicU32::new(0),
-    _rest: [0; PAGE - 48],
+    _rest: [0; PAGE - 40],
 };
 
 /// Where the part is mapped: in the child at the parent's address.

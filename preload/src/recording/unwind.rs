@@ -1,15 +1,15 @@
 //! Walks the calling thread's stack by the call frame information that compilers write for
 //! exceptions (.eh_frame), and where there is none by frame pointers.
 //!
-//! Not by libgcc's unwinder, which takes a lock for code that was made at run time, and may allocate
-//! while it holds that; a thread that comes here may be in the program's allocator. Which file an
-//! address lies in is asked from glibc's `_dl_find_object` (2.35), which takes no lock; the
+//! Not by libgcc's unwinder, which takes a lock for code that was made at run time, and may
+//! allocate while it holds that; a thread that comes here may be in the program's allocator. Which
+//! file an address lies in is asked from glibc's `_dl_find_object` (2.35), which takes no lock; the
 //! functions before it take the loader's, whose holder may wait for a lock of the program. Where it
 //! is missing, stacks are unknown.
 //!
 //! What the tables describe is read directly, as an exception would. From the first frame on that
-//! they don't describe, the stack is read through the kernel, which refuses where there is no memory:
-//! a guess can't stop the program.
+//! they don't describe, the stack is read through the kernel, which refuses where there is no
+//! memory: a guess can't stop the program.
 
 use super::kernel::call;
 use core::cell::{Cell, UnsafeCell};
