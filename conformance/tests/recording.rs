@@ -5,13 +5,13 @@ use core::mem::size_of;
 use furwock_conformance::build::built;
 use furwock_conformance::{Artifact, scratch};
 use furwock_record as layout;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 fn library() -> &'static PathBuf {
@@ -19,8 +19,12 @@ fn library() -> &'static PathBuf {
     LIBRARY.get_or_init(|| built("furwock-preload-recording", "libfurwock_preload_recording.so"))
 }
 
-fn program(name: &str) -> PathBuf {
-    Artifact::program(&format!("recording/{name}.c"), &scratch("recording"), name).build()
+/// Compiled once: another test may be running it.
+fn program(name: &'static str) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<&str, PathBuf>> = Mutex::new(BTreeMap::new());
+    let build =
+        || Artifact::program(&format!("recording/{name}.c"), &scratch("recording"), name).build();
+    BUILT.lock().expect("no test fails here").entry(name).or_insert_with(build).clone()
 }
 
 /// A file that a program may record in.
