@@ -7,20 +7,18 @@ use core::cell::Cell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
 
-/// The thread's note in [`Count::object`]: the object is a lock that was contended, and its holds
-/// are measured now and then.
-const CONTENDED: u64 = 1 << 63;
+/// The thread's note in [`Count::object`]: the last hold that was measured was long, so that the
+/// next is measured, too. `count` doesn't find the object by its key then.
+const LONG: u64 = 1 << 63;
 
 /// What a thread keeps for each of its counts.
 pub(super) struct Own {
-    /// Of an object that was contended: its lock's index.
-    pub(super) lock: [Cell<u32>; COUNTS],
-    /// Of a lock that was contended: so many operations are still let pass without a measurement.
-    skips: [Cell<u8>; COUNTS],
+    /// Of an object that was contended: its lock's index, plus 1.
+    lock: [Cell<u32>; COUNTS],
 }
 
-/// So many holds pass for each that is measured, while they are short.
-const SKIPPED: u8 = 63;
+/// One in so many operations has its hold measured, if the lock was contended.
+const SAMPLED: u64 = 64;
 
 #[inline(always)]
 fn key(object: usize, kind: Kind) -> u64 {
@@ -52,7 +50,11 @@ pub(crate) fn count<T>(object: *const T, kind: Kind) {
         for at in [place, place ^ 1] {
             let count = &thread.counts[at];
             if count.object.load(Ordering::Relaxed) == key(object, kind) {
-                return add_one(&count.operations);
+                add_one(&count.operations);
+                if count.operations.load(Ordering::Relaxed) % SAMPLED == 0 {
+                    sample(object, at);
+                }
+                return;
             }
         }
     }
@@ -79,21 +81,24 @@ extern "C-unwind" fn count_slow(object: usize, kind: Kind) {
     let counted = record(|me| {
         let at = find_or_enter(me, object, kind);
         add_one(&me.thread.counts[at].operations);
-        if me.thread.counts[at].object.load(Ordering::Relaxed) & CONTENDED != 0 {
-            let skips = &me.own.counts.skips[at];
-            match skips.get() {
-                0 => {
-                    skips.set(SKIPPED);
-                    hold::begin_sample(me, object, at);
-                }
-                left => skips.set(left - 1),
-            }
+        if me.thread.counts[at].object.load(Ordering::Relaxed) & LONG != 0 {
+            hold::begin_sample(me, object, at);
         }
         Some(())
     });
     if counted.is_none() {
         count_other();
     }
+}
+
+/// The operation is one whose hold is measured, if the lock was contended.
+#[cold]
+#[inline(never)]
+extern "C-unwind" fn sample(object: usize, at: usize) {
+    record(|me| {
+        hold::begin_sample(me, object, at);
+        Some(())
+    });
 }
 
 /// Counts an operation that the calling thread can't count by itself.
@@ -110,7 +115,7 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     let (place, key) = (place(object), key(object, kind));
     let row = place - place % WAYS;
     let is = |at: usize| me.thread.counts[at].object.load(Ordering::Relaxed);
-    if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !CONTENDED == key) {
+    if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !LONG == key) {
         return at;
     }
     // Where `count` looks first, and then.
@@ -124,22 +129,17 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
 }
 
 /// Notes that the object that is counted at `at` was contended: its lock has the index `lock`.
-pub(super) fn is_contended(me: Me, at: usize, kind: Kind, lock: u32) {
+pub(super) fn is_contended(me: Me, at: usize, lock: u32) {
     me.own.counts.lock[at].set(lock + 1);
-    if matches!(kind, Kind::Mutex | Kind::RwLock) {
-        let object = &me.thread.counts[at].object;
-        object.store(object.load(Ordering::Relaxed) | CONTENDED, Ordering::Relaxed);
+}
+
+/// Whether the last hold of `object`, which is counted at `at` as far as is known, was long.
+pub(super) fn measured(me: Me, at: usize, object: usize, was_long: bool) {
+    let count = &me.thread.counts[at].object;
+    let key = count.load(Ordering::Relaxed);
+    if key & ADDRESS == object as u64 {
+        count.store(if was_long { key | LONG } else { key & !LONG }, Ordering::Relaxed);
     }
-}
-
-/// Whether the calling thread knows that the object that is counted at `at` was contended.
-pub(super) fn knows_contended(me: Me, at: usize) -> bool {
-    me.thread.counts[at].object.load(Ordering::Relaxed) & CONTENDED != 0
-}
-
-/// How long the last hold of the object at `at` was decides whether the next is measured.
-pub(super) fn measured(me: Me, at: usize, was_long: bool) {
-    me.own.counts.skips[at].set(if was_long { 0 } else { SKIPPED });
 }
 
 /// Adds an operation that had to wait.
@@ -181,7 +181,6 @@ pub(super) fn hand_in_all(ended: Me) {
     for (at, count) in ended.thread.counts.iter().enumerate() {
         hand_in(ended, count);
         ended.own.counts.lock[at].set(0);
-        ended.own.counts.skips[at].set(0);
     }
     let (thread, part) = (ended.thread, part::part());
     for (from, to) in [

@@ -89,7 +89,7 @@ extern "C-unwind" fn released_slow(object: usize) {
 
 fn end(me: Me, hold: &Hold, now: u64) {
     let took = now.saturating_sub(hold.began);
-    count::measured(me, hold.at, took >= clock::microseconds(LONG_US));
+    count::measured(me, hold.at, hold.object, took >= clock::microseconds(LONG_US));
     let stack = if hold.stack != 0 { hold.stack } else { stack::of_caller(me) };
     let (lock, began) = (hold.lock - 1, hold.began);
     enter(me, lock, stack, began, took);
@@ -118,13 +118,13 @@ pub(crate) fn released_to_waiters<T>(object: *const T, kind: Kind) {
 extern "C-unwind" fn first_release(object: usize, kind: Kind) {
     record::<()>(|me| {
         let at = count::at(me, object, kind);
-        if count::knows_contended(me, at) {
+        if count::lock_at(me, at).is_some_and(|lock| tables::is_of(lock, object)) {
             return None;
         }
         let now = clock::now();
         // A waiter has entered it, if there is one.
         let lock = tables::find_live(object as u64, kind)?;
-        count::is_contended(me, at, kind, lock);
+        count::is_contended(me, at, lock);
         let threads = part::entries::<Thread>(|sections| &sections.threads);
         let used = part::PROCESS.threads.load(Ordering::Relaxed) as usize;
         let first = threads[..used.min(threads.len())]
@@ -134,6 +134,7 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
             .filter(|&since| since != 0 && since <= now)
             .min()?;
         enter(me, lock, stack::of_caller(me), first, now - first);
+        count::measured(me, at, object, now - first >= clock::microseconds(LONG_US));
         pending::hand_in_if_due(me, now);
         Some(())
     });

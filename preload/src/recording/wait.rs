@@ -95,7 +95,7 @@ impl Wait {
                 Some(lock) => lock,
                 None => {
                     let lock = tables::find_or_enter(wait.object as u64, kind)?;
-                    count::is_contended(me, at, kind, lock);
+                    count::is_contended(me, at, lock);
                     lock
                 }
             };
