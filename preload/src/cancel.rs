@@ -27,6 +27,7 @@ pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int
 ///
 /// # Safety
 /// May unwind the caller's frame.
+#[inline(always)]
 pub(crate) unsafe fn point<R>(
     wait: impl FnOnce() -> R,
     may_have_ended: impl FnOnce(&R) -> bool,

@@ -82,6 +82,7 @@ pub(crate) fn kernel_wait(
 }
 
 /// The same for a sleep that may be long: signal handlers are let in, and may leave it for good.
+#[inline(always)]
 pub(crate) fn kernel_sleep(
     word: &atomic::AtomicU32,
     expected: u32,

@@ -69,7 +69,11 @@ pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>)
 }
 
 /// The parker's sleep: the same for a wait that a signal handler may leave for good.
+///
+/// Inlined, as its callers up to the lock are: each frame is one that a debugger shows between the
+/// system call and the program (docs/tools.md).
 #[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
 pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
     // SAFETY: `wait_by` says what for.
     let call = |call: &_| unsafe { syscall_that_may_be_left(libc::SYS_futex, call) };
