@@ -8,7 +8,8 @@
 //!   descriptors;
 //! - [`shared`]: the same on words in memory that several processes map;
 //! - [`linux`]: the same under the kernel's own names and numbers;
-//! - [`lock`]: the raw algorithms, for building other locks.
+//! - [`lock`]: the raw algorithms, for building other locks;
+//! - [`inspect`]: which threads wait for which locks, and which threads hold those.
 //!
 //! Everything but [`shared`], the robust and the PI locks is for the threads of one process. A
 //! forked child may use everything that the forking thread could use; the parent's waiters don't
@@ -29,7 +30,7 @@ pub mod futex;
 #[cfg(all(test, shuttle))]
 mod generated;
 #[cfg(not(any(loom, shuttle)))]
-mod inspect;
+pub mod inspect;
 #[cfg(not(any(loom, shuttle)))]
 pub mod linux;
 pub mod lock;

@@ -192,7 +192,34 @@ pub fn forget_interrupt() {
 /// What a program that looks from outside finds in a process.
 #[cfg(not(any(loom, shuttle)))]
 pub mod inspect {
-    pub use crate::inspect::{Inspect, MAGIC, VERSION};
+    pub use crate::inspect::layout::{Inspect, MAGIC, VERSION};
+
+    use crate::inspect::LongWait;
+    use crate::lot::names;
+
+    /// Names the object at `address`, of whichever kind. Returns whether there was room. Locks: for
+    /// callers that keep handlers out of it, in a closed call.
+    pub fn set_name(address: usize, name: &str) -> bool {
+        names::set(address, name)
+    }
+
+    /// Whether anything has, or had, a name. One load.
+    #[inline]
+    pub fn are_there_names() -> bool {
+        names::are_there_any()
+    }
+
+    /// Takes the name from the object at `address`, if it has one. As [`set_name`].
+    #[inline]
+    pub fn remove_name(address: usize) {
+        names::remove(address);
+    }
+
+    /// [`on_long_wait`](crate::inspect::on_long_wait) for a caller that can't allocate. The first
+    /// call counts.
+    pub fn watch_long_waits(limit: core::time::Duration, hook: fn(&LongWait)) {
+        crate::inspect::watch(limit, hook);
+    }
 }
 
 /// The constants of the locks and the engine, which only simulations may set.

@@ -18,7 +18,7 @@ const LAYERS: [&str; 17] = [
     "shared/",
     "linux/",
     "sync/",
-    "inspect.rs",
+    "inspect/",
     "unstable.rs",
     "models/",
     "generated/",

@@ -19,7 +19,7 @@ pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use mutex::attempt::{Attempt, Turn};
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
-#[cfg(all(test, any(loom, shuttle)))]
+#[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::{RawSemaphore, TooManyPermits};

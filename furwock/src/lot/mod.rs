@@ -24,12 +24,17 @@ pub(crate) use node::{
     own, tid,
 };
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use node::{Census, PoolLayout, ThreadLayout, caller, can_be_asked_for, is_waiting};
+pub(crate) use node::{
+    Census, Class, PoolLayout, ThreadLayout, caller, can_be_asked_for, is_waiting, names,
+};
 #[cfg(all(test, loom))]
 pub(crate) use node::{Parker, ShortLock, Woke};
-pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, node};
+pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, Watch, node};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use wait::{abandon_waits, end_waits, leave_wake, may_not_lock, wake_instead};
+pub(crate) use wait::{
+    Long, Watcher, abandon_waits, end_waits, for_each_wait, leave_wake, may_not_lock, waiters,
+    wake_instead, watch_by,
+};
 
 /// Makes the table and the calling thread's node now. Whether the kernel gave memory for both:
 /// without it waits are slow.

@@ -31,6 +31,11 @@ impl BarrierWaitResult {
 }
 
 impl Barrier {
+    /// The one beneath.
+    pub(crate) fn raw(&self) -> &RawBarrier {
+        &self.raw
+    }
+
     /// A barrier for `count` threads; 0 is taken for 1.
     pub const fn new(count: u32) -> Self {
         Self { raw: RawBarrier::new(), count }

@@ -41,6 +41,11 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
+    /// The one beneath.
+    pub(crate) fn raw(&self) -> &RawCondvar {
+        &self.raw
+    }
+
     /// A condition variable without waiters.
     pub const fn new() -> Self {
         Self { raw: RawCondvar::new() }

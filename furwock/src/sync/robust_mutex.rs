@@ -61,6 +61,11 @@ type Result<'a, T> =
     core::result::Result<RobustMutexGuard<'a, T>, RobustError<RobustMutexGuard<'a, T>>>;
 
 impl<T> RobustMutex<T> {
+    /// The one beneath.
+    pub(crate) fn raw(&self) -> &RawRobustMutex {
+        &self.raw
+    }
+
     /// A free mutex.
     pub const fn new(value: T) -> Self {
         Self { raw: RawRobustMutex::new(), data: UnsafeCell::new(value), _pinned: PhantomPinned }

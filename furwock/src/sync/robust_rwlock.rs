@@ -53,6 +53,11 @@ type WriteResult<'a, T, const READERS: usize> = Result<
 >;
 
 impl<T, const READERS: usize> RobustRwLock<T, READERS> {
+    /// The one beneath.
+    pub(crate) fn raw(&self) -> &RawRobustRwLock<READERS> {
+        &self.raw
+    }
+
     /// A free lock.
     pub const fn new(value: T) -> Self {
         Self { raw: RawRobustRwLock::new(), data: UnsafeCell::new(value), _pinned: PhantomPinned }

@@ -23,6 +23,11 @@ pub struct Semaphore {
 }
 
 impl Semaphore {
+    /// The one beneath.
+    pub(crate) fn raw(&self) -> &RawSemaphore {
+        &self.raw
+    }
+
     /// A semaphore with `permits`, at most [`RawSemaphore::MOST`].
     pub const fn new(permits: u32) -> Result<Self, TooManyPermits> {
         match RawSemaphore::new(permits) {

@@ -83,11 +83,13 @@ impl Deadline {
         (now.tv_sec, now.tv_nsec) >= (self.at.tv_sec, self.at.tv_nsec)
     }
 
-    /// Whether it has passed once `time`, less than a second, is over.
+    /// Whether it has passed once `time` is over.
     pub(crate) fn is_within(&self, time: Duration) -> bool {
         let now = self.clock.now();
         let nanos = now.tv_nsec + i64::from(time.subsec_nanos());
-        let then = (now.tv_sec + nanos / NANOS_A_SECOND, nanos % NANOS_A_SECOND);
+        let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
+        let seconds = seconds.saturating_add(now.tv_sec).saturating_add(nanos / NANOS_A_SECOND);
+        let then = (seconds, nanos % NANOS_A_SECOND);
         then >= (self.at.tv_sec, self.at.tv_nsec)
     }
 
@@ -133,6 +135,8 @@ mod tests {
         assert!(Deadline::after(Duration::from_millis(900)).is_within(time));
         assert!(!Deadline::after(Duration::from_secs(100)).is_within(time));
         assert!(!Deadline::after(Duration::MAX).is_within(time));
+        assert!(Deadline::after(Duration::from_secs(100)).is_within(Duration::from_secs(101)));
+        assert!(Deadline::after(Duration::from_secs(100)).is_within(Duration::MAX));
     }
 
     #[test]

@@ -57,7 +57,7 @@ pub struct World {
     pub unknown: Vec<String>,
     /// Processes whose threads came or went during the look.
     pub changed: BTreeSet<i32>,
-    engines: BTreeMap<i32, Vec<Engine>>,
+    pub engines: BTreeMap<i32, Vec<Engine>>,
     peers: Peers,
 }
 

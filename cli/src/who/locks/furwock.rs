@@ -1,5 +1,5 @@
 //! furwock's own waits: its threads sleep on words of their own, and its records say which lock
-//! they wait for. Their layout is described in `furwock/src/inspect.rs`.
+//! they wait for. Their layout is described in `furwock/src/inspect/layout.rs`.
 
 use furwock::unstable::inspect::{Inspect, MAGIC, VERSION};
 use furwock::unstable::rwlock::bits::{
@@ -71,6 +71,10 @@ impl Engine {
         if layout.version != VERSION {
             return Err(layout.version);
         }
+        // An engine from before names.
+        if (layout.size as usize) < size_of::<Inspect>() {
+            layout.names = std::ptr::null();
+        }
         // So that nonsense does no harm.
         layout.thread_size = layout.thread_size.max(1);
         layout.row_size = layout.row_size.max(1);
@@ -108,6 +112,24 @@ impl Engine {
             6 => self.slot(process, object)?,
             _ => Wait::new(Kind::Word, EndsBy::AnyThread).at(object),
         })
+    }
+
+    /// The name that the program gave the object at `address`.
+    pub fn name(&self, process: &Process, address: u64) -> Option<String> {
+        const MOST_PLACES: u64 = 1 << 20;
+        const MOST_BYTES: u64 = 1 << 10;
+        let (memory, layout) = (process.memory, &self.layout);
+        let table = memory.u64(layout.names.addr() as u64).filter(|table| *table != 0)?;
+        let places = layout.names_places.min(MOST_PLACES) as usize;
+        let objects = memory.range(table + layout.names_objects, places * 8)?;
+        let mut objects = objects.chunks_exact(8);
+        let is_it = |object: &[u8]| object == address.to_ne_bytes();
+        let place = objects.position(is_it)? as u64;
+        let entry = table + layout.names_entries + place * layout.name_size;
+        let size = layout.name_text_size.min(MOST_BYTES) as usize;
+        let text = memory.range(entry + layout.name_text, size)?;
+        let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+        Some(String::from_utf8_lossy(text).into_owned()).filter(|name| !name.is_empty())
     }
 
     fn is_record(&self, process: &Process, record: u64) -> bool {

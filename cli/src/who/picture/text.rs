@@ -40,12 +40,15 @@ pub fn text(world: &World, verdict: &Verdict, of: i32, symbols: &mut Symbols) ->
     picture.lines.into_text()
 }
 
-/// Symbols of the objects that threads wait for.
+/// Names of the objects that threads wait for: those that the program gave, otherwise symbols.
 pub fn names(world: &World, symbols: &mut Symbols) -> BTreeMap<(i32, u64), String> {
     let mut names = BTreeMap::new();
     for (id, waiting) in &world.threads {
         for object in [waiting.wait.object, waiting.wait.mutex].into_iter().flatten() {
-            if let Some(name) = symbols.object(&world.processes[&id.pid], object) {
+            let process = &world.processes[&id.pid];
+            let given =
+                world.engines[&id.pid].iter().find_map(|engine| engine.name(process, object));
+            if let Some(name) = given.or_else(|| symbols.object(process, object)) {
                 names.insert((id.pid, object), name);
             }
         }

@@ -1,5 +1,7 @@
 //! The priority-inheriting mutex: a CAS each way while no thread waits, the kernel otherwise.
 
+#[cfg(not(any(loom, shuttle)))]
+use super::word::WAITERS;
 use super::word::{self, FREE, OWNER_DIED};
 use super::{PiError, Scope};
 use crate::lot;
@@ -104,6 +106,12 @@ impl RawPiMutex {
     #[inline]
     pub fn owner(&self) -> u32 {
         word::owner(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether threads may sleep in the kernel for it.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn may_have_waiters(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & WAITERS != 0
     }
 
     /// Whether a thread holds it.

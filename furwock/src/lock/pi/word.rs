@@ -29,7 +29,6 @@
 pub(super) const FREE: u32 = 0;
 const OWNER: u32 = 0x3fff_ffff;
 pub(super) const OWNER_DIED: u32 = 0x4000_0000;
-#[cfg(any(test, loom, shuttle))]
 pub(crate) const WAITERS: u32 = 0x8000_0000;
 
 /// The kernel id of the thread that holds the lock; 0 if none does.

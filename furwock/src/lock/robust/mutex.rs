@@ -157,6 +157,13 @@ impl RawRobustMutex {
         self.owner() != 0
     }
 
+    /// Whether threads may sleep in the kernel for it.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn may_have_waiters(&self) -> bool {
+        let sleeps_at = |entry: &Entry| entry.word.load(Ordering::Relaxed) & WAITERS != 0;
+        !self.is_not_recoverable() && (sleeps_at(&self.lock) || sleeps_at(&self.turnstile))
+    }
+
     /// Whether no thread can ever lock it again.
     pub fn is_not_recoverable(&self) -> bool {
         self.lock.word.load(Ordering::Relaxed) == NOT_RECOVERABLE

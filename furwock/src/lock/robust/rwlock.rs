@@ -226,6 +226,25 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
         self.writers.is_not_recoverable()
     }
 
+    /// The kernel's id of the thread that writes, or is at the head of the line; 0 if none is.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn writer(&self) -> u32 {
+        if self.is_not_recoverable() { 0 } else { self.writers.owner() }
+    }
+
+    /// The kernel's ids of the threads that have taken slots.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn reading_threads(&self) -> impl Iterator<Item = u32> {
+        let words = self.slots.iter().map(|slot| slot.0.word.load(Ordering::Relaxed));
+        words.filter(|word| !is_free(*word)).map(owner)
+    }
+
+    /// Whether threads may sleep in the kernel for it.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn may_have_waiters(&self) -> bool {
+        self.writers.may_have_waiters()
+    }
+
     /// How many readers are inside, or on the way in or out. Old news at once.
     pub fn readers(&self) -> usize {
         self.slots.iter().filter(|slot| !is_free(slot.0.word.load(Ordering::Relaxed))).count()

@@ -10,7 +10,7 @@
 //!
 //! The orderings are argued in ORDERING.md (W-3).
 
-use crate::lot::{ANY, Debt, Key, Owner, Place, Wait, announce, is_empty, lock, node};
+use crate::lot::{ANY, Debt, Key, Owner, Place, Wait, Watch, announce, is_empty, lock, node};
 use crate::prim::atomic::{AtomicU32, AtomicUsize, Ordering};
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{adjustable, full_fence, full_fence_after_rmw, spin_loop};
@@ -160,6 +160,21 @@ fn wake(slot: &'static AtomicUsize) {
     }
 }
 
+/// The kernel's ids of the threads that have published `address`.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn publishers(address: usize) -> impl Iterator<Item = u32> {
+    rows().filter(move |row| row.holds(address)).map(|row| row.owner.tid())
+}
+
+/// What is published in the slot at `address`, and the kernel's id of the row's thread; zeroes for
+/// any other address.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn published_in(address: usize) -> (usize, u32) {
+    let slots = rows().flat_map(|row| row.slots.iter().map(move |slot| (row, slot)));
+    let found = slots.into_iter().find(|(_, slot)| core::ptr::from_ref(*slot).addr() == address);
+    found.map_or((0, 0), |(row, slot)| (slot.load(Ordering::Relaxed) & !DEPTH, row.owner.tid()))
+}
+
 /// Whether any thread has published `address`. The caller has changed what publishers look at; what
 /// those that have withdrawn did is visible if the answer is no.
 pub(crate) fn is_published(address: usize) -> bool {
@@ -200,13 +215,16 @@ fn wait_for(
     }
     // Before the full fence of `announce`, after which the slot is looked at again.
     row.awaited.fetch_add(1, Ordering::Relaxed);
+    let mut watch = Watch::begin(Key::rwlock(address));
     let mut sleeps = 0;
     let mut held = true;
     while held && !(sleeps != 0 && deadline.is_some_and(Deadline::has_passed)) {
+        watch.look_again();
         sleep(row, address, deadline, debt);
         sleeps += 1;
         held = row.holds(address);
     }
+    watch.end();
     // (A child that a signal handler forked meanwhile starts at 0.)
     let _ = row
         .awaited

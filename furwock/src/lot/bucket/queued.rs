@@ -56,6 +56,12 @@ impl<'locked> Queued<'locked> {
         self.tid
     }
 
+    /// Whether a thread waits, for this alone: no task, and no wait on many words.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(in crate::lot) fn is_of_a_thread(self) -> bool {
+        matches!(self.kind(), NodeKind::Thread)
+    }
+
     /// For callers that have just found it, or know that it is still queued: as the ones below.
     #[inline]
     pub(super) fn kind(self) -> NodeKind {

@@ -56,6 +56,12 @@ impl Owner {
         self.0.store(NONE, Ordering::Release);
     }
 
+    /// The thread's id as the kernel gave it, 0 if there is none.
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) fn tid(&self) -> u32 {
+        self.0.load(Ordering::Relaxed) as u32
+    }
+
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn is_lent_to(&self, tid: u32) -> bool {
         self.0.load(Ordering::Relaxed) == u64::from(tid)

@@ -16,7 +16,7 @@ use core::fmt;
 /// The kinds of object that have waiters. The number stands in the key's top bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
-enum Class {
+pub(crate) enum Class {
     Word = 0,
     Mutex = 1,
     RwLock = 2,
@@ -91,7 +91,8 @@ impl Key {
         Self(bits)
     }
 
-    fn class(self) -> Class {
+    /// What kind of object lies there.
+    pub(crate) fn class(self) -> Class {
         match self.0 >> CLASS_AT {
             1 => Class::Mutex,
             2 => Class::RwLock,
@@ -102,6 +103,14 @@ impl Key {
             15 => Class::None,
             _ => Class::Word,
         }
+    }
+}
+
+impl Key {
+    /// Where the object lies.
+    #[inline(always)]
+    pub(crate) fn address(self) -> usize {
+        (self.0 & ADDRESS) as usize
     }
 }
 

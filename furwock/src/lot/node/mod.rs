@@ -5,6 +5,8 @@ mod ended;
 mod key;
 #[cfg(any(loom, shuttle))]
 mod model;
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) mod names;
 mod notify;
 #[cfg(not(any(loom, shuttle)))]
 mod ownership;
@@ -26,7 +28,7 @@ pub(crate) use claim::{Claimed, Counts, MOST_MEMBERS};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use ended::{Census, caller, can_be_asked_for};
 pub(crate) use ended::{Fate, Owner};
-pub(crate) use key::Key;
+pub(crate) use key::{Class, Key};
 #[cfg(all(test, shuttle))]
 pub(crate) use model::forget_ended_executions;
 pub(crate) use notify::notify;

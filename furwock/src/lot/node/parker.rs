@@ -42,6 +42,17 @@ pub(crate) struct Until<'d> {
     pub(crate) signals: Signals,
 }
 
+impl<'d> Until<'d> {
+    /// The same, with an earlier deadline if there is one.
+    #[inline]
+    pub(in crate::lot) fn but_not_after(self, earlier: &'d Option<Deadline>) -> Self {
+        match earlier {
+            None => self,
+            earlier => Self { deadline: earlier.as_ref(), ..self },
+        }
+    }
+}
+
 /// Which signal handlers end a sleep by having run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Signals {
@@ -80,6 +91,7 @@ impl Parker {
 
     /// Sleeps until notified, or until what the caller names. May be called again after anything
     /// but `Notified`.
+    #[inline(always)]
     pub(crate) fn sleep(&self, until: Until<'_>) -> Woke {
         for _ in 0..adjustable!(SPINS, ParkerPauses) {
             if self.is_notified() {
@@ -100,12 +112,10 @@ impl Parker {
                     return self.awake_as(Woke::Interrupted);
                 }
             }
-            let wait = if until.signals == Signals::AsWaitv {
-                kernel_sleep_restarting
-            } else {
-                kernel_sleep
+            let sleep = match until.signals {
+                Signals::AsWaitv => kernel_sleep_restarting(&self.state, SLEEPING, until.deadline),
+                _ => kernel_sleep(&self.state, SLEEPING, until.deadline),
             };
-            let sleep = wait(&self.state, SLEEPING, until.deadline);
             if self.is_notified() {
                 return Woke::Notified;
             }

@@ -1,6 +1,7 @@
 //! The waiter's side: queue, sleep, and find out how it ended.
 
 use super::lease::Node;
+use super::watch::Watch;
 use crate::lot::bucket::{self, Locked, notify_fan_out};
 use crate::lot::node::{ANY, Debt, Key, NodeKind, Until, Verdict, Waiter, Woke, tid};
 use crate::sys::clock::Deadline;
@@ -112,10 +113,22 @@ impl<'d> Wait<'d> {
     /// If the waiter leaves unchosen, `on_leave` is called once, under the lock of the bucket it
     /// leaves, with whether it was the last at its address: the place to take back what said that a
     /// thread waits. Afterwards whatever was waited on may be gone.
-    pub(crate) fn sleep(mut self, mut on_leave: impl FnMut(bool)) -> Ended {
+    #[inline(always)]
+    pub(crate) fn sleep(mut self, on_leave: impl FnMut(bool)) -> Ended {
+        let mut watch = Watch::begin(self.key);
+        let ended = self.sleep_watched(&mut watch, on_leave);
+        watch.end();
+        ended
+    }
+
+    #[inline(always)]
+    fn sleep_watched(&mut self, watch: &mut Watch, mut on_leave: impl FnMut(bool)) -> Ended {
         loop {
-            match self.waiter.parker.sleep(self.until) {
+            let look_at = watch.look(self.waiter, self.until.deadline);
+            let until = self.until.but_not_after(&look_at);
+            match self.waiter.parker.sleep(until) {
                 Woke::Notified => return self.chosen(),
+                Woke::TimedOut if look_at.is_some() => {}
                 Woke::TimedOut => {
                     if self.leave(self.ends_when_moved, &mut on_leave) {
                         return Ended::TimedOut;
@@ -138,21 +151,28 @@ impl<'d> Wait<'d> {
 
     /// `sleep`, during which `ring` is called if the wait lasts until `alarm`, under the lock of
     /// the bucket that the waiter is queued in, and again at the times that it names.
+    #[inline(always)]
     pub(crate) fn sleep_ringing(
-        self,
+        mut self,
         alarm: Option<Deadline>,
         mut ring: impl FnMut(&mut Locked<'_>, &'static Waiter) -> Option<Deadline>,
-        mut on_leave: impl FnMut(bool),
+        on_leave: impl FnMut(bool),
     ) -> Ended {
+        let mut watch = Watch::begin(self.key);
         let mut next = alarm;
-        while let Some(alarm) = next {
-            match self.waiter.parker.sleep(Until { deadline: Some(&alarm), ..self.until }) {
-                Woke::Notified => return self.chosen(),
+        let ended = loop {
+            let Some(alarm) = next else { break self.sleep_watched(&mut watch, on_leave) };
+            let look_at = watch.look(self.waiter, Some(&alarm));
+            let until = Until { deadline: Some(&alarm), ..self.until };
+            match self.waiter.parker.sleep(until.but_not_after(&look_at)) {
+                Woke::Notified => break self.chosen(),
+                Woke::TimedOut if look_at.is_some() => {}
                 Woke::TimedOut => next = self.ring(&mut ring),
                 Woke::Signalled | Woke::Interrupted => next = None,
             }
-        }
-        self.sleep(&mut on_leave)
+        };
+        watch.end();
+        ended
     }
 
     /// Calls `ring` if the waiter is queued still.

@@ -16,6 +16,7 @@
 use core::ffi::c_void;
 
 use crate::lock::rwlock::slots::RowsLayout;
+use crate::lot::names::NamesLayout;
 use crate::lot::{PoolLayout, ThreadLayout};
 
 /// Changes with the meaning of any field. New fields are added at the end, and raise `size`.
@@ -63,6 +64,24 @@ pub struct Inspect {
     pub row_slots: u64,
     /// Within a row: its owner's id.
     pub row_owner: u64,
+    /// The pointer to the table of names; null while no object has one. From here on since `size`
+    /// is 208.
+    pub names: *const c_void,
+    /// How many places the table has.
+    pub names_places: u64,
+    /// Within the table: the addresses of the objects, one for each place; 0 is none.
+    pub names_objects: u64,
+    /// Within the table: the entries, one for each place.
+    pub names_entries: u64,
+    /// The size of an entry.
+    pub name_size: u64,
+    /// Within an entry: the name, UTF-8 with zeroes behind it.
+    pub name_text: u64,
+    /// How many bytes a name has, zeroes included.
+    pub name_text_size: u64,
+    /// Within an entry: three numbers of 64 bits, of the waits in which a thread slept: how many,
+    /// their nanoseconds together, those of the longest.
+    pub name_waits: u64,
 }
 
 // SAFETY: it is never written, and the engine doesn't use its pointers.
@@ -91,4 +110,12 @@ pub static furwock_inspect: Inspect = Inspect {
     row_size: RowsLayout::OURS.row_size as u64,
     row_slots: RowsLayout::OURS.slots as u64,
     row_owner: RowsLayout::OURS.owner as u64,
+    names: NamesLayout::OURS.table,
+    names_places: NamesLayout::OURS.places as u64,
+    names_objects: NamesLayout::OURS.objects as u64,
+    names_entries: NamesLayout::OURS.entries as u64,
+    name_size: NamesLayout::OURS.entry_size as u64,
+    name_text: NamesLayout::OURS.text as u64,
+    name_text_size: NamesLayout::OURS.text_size as u64,
+    name_waits: NamesLayout::OURS.waits as u64,
 };
