@@ -84,7 +84,7 @@ const _: () = assert!(size_of::<furwock_condvar>() == size_of::<RawCondvar>());
 /// # Safety
 /// The condvar is null, or there.
 #[inline]
-unsafe fn own<'c>(condvar: *mut furwock_condvar) -> Result<&'c RawCondvar, c_int> {
+pub(crate) unsafe fn own<'c>(condvar: *mut furwock_condvar) -> Result<&'c RawCondvar, c_int> {
     // SAFETY: by this function's contract; a raw condvar is its word.
     unsafe { word::at(condvar.cast_const().cast()) }
 }

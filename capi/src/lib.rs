@@ -19,6 +19,7 @@ mod fd;
 mod kernel;
 mod many;
 mod mutex;
+mod name;
 mod options;
 mod prepare;
 mod rwlock;

@@ -5,6 +5,7 @@ use crate::options::{answer, furwock_lock_options, furwock_lock_status, read_opt
 use crate::word;
 use core::ffi::c_int;
 use engine::lock::{Options, Policy, RawRwLock, Status};
+use engine::unstable::inspect::remove_name;
 use engine::unstable::rwlock::forget_readers;
 use libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, pid_t};
 
@@ -72,7 +73,10 @@ pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_destroy(lock: *mut furwock_rwlock) -> c_int {
     // SAFETY: the caller's lock.
-    errno_of(unsafe { raw(lock) }.map(forget_readers))
+    errno_of(unsafe { raw(lock) }.map(|raw| {
+        forget_readers(raw);
+        remove_name(lock.addr());
+    }))
 }
 
 /// The policy; -1 for NULL.
@@ -406,7 +410,7 @@ fn policy_of(policy: c_int) -> Result<Policy, c_int> {
 /// # Safety
 /// The lock is null, or there.
 #[inline]
-unsafe fn raw<'l>(lock: *const furwock_rwlock) -> Result<&'l RawRwLock, c_int> {
+pub(crate) unsafe fn raw<'l>(lock: *const furwock_rwlock) -> Result<&'l RawRwLock, c_int> {
     // SAFETY: by this function's contract; a raw rwlock is its word.
     unsafe { word::at(lock.cast()) }
 }

@@ -880,6 +880,58 @@ static void any_typed_call(char *bytes)
 	}
 }
 
+/* The engine's layout for tools: furwock/src/inspect/layout.rs. */
+extern const uint64_t furwock_inspect[26];
+
+/* The name by which tools know the object; NULL if it has none. */
+static const char *name_of(const void *object)
+{
+	const uint64_t *layout = furwock_inspect + 18;
+	const char *table = *(const char *const *)(uintptr_t)layout[0];
+	const uint64_t *objects = (const uint64_t *)(table + layout[2]);
+	uint64_t i;
+
+	for (i = 0; table && i < layout[1]; i++)
+		if (objects[i] == (uintptr_t)object)
+			return table + layout[3] + i * layout[4] + layout[5];
+	return NULL;
+}
+
+TEST(name__tools_find_it)
+{
+	static furwock_mutex named = FURWOCK_MUTEX_INIT;
+	static furwock_condvar filled = FURWOCK_CONDVAR_INIT;
+	static furwock_rwlock settings = FURWOCK_RWLOCK_INIT;
+	static const char not_utf8[] = { (char)0xff, 0 };
+	char longest[200], text[] = "cache";
+
+	CHECK(!name_of(&named));
+	OK(furwock_mutex_name(&named, text));
+	memset(text, 'x', sizeof(text) - 1);
+	CHECK(!strcmp(name_of(&named), "cache"));
+	OK(furwock_condvar_name(&filled, "filled"));
+	OK(furwock_rwlock_name(&settings, "settings"));
+	CHECK(!strcmp(name_of(&filled), "filled"));
+	CHECK(!strcmp(name_of(&settings), "settings"));
+	OK(furwock_mutex_lock(&named));
+	OK(furwock_mutex_unlock(&named));
+
+	memset(longest, 'y', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	OK(furwock_mutex_name(&named, longest));
+	CHECK_EQ(strlen(name_of(&named)), 95);
+	OK(furwock_mutex_name(&named, NULL));
+	CHECK(!name_of(&named));
+	OK(furwock_mutex_name(&named, NULL));
+	OK(furwock_rwlock_destroy(&settings));
+	CHECK(!name_of(&settings));
+	CHECK_ERR(furwock_mutex_name(NULL, "none"), EINVAL);
+	CHECK_ERR(furwock_condvar_name(NULL, "none"), EINVAL);
+	CHECK_ERR(furwock_rwlock_name(NULL, "none"), EINVAL);
+	CHECK_ERR(furwock_mutex_name(&named, not_utf8), EINVAL);
+	CHECK(!name_of(&named));
+}
+
 /* An error number for each, and no abort. */
 TEST(nonsense__is_refused)
 {

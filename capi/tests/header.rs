@@ -6,9 +6,9 @@ use std::path::Path;
 use std::{env, fs};
 
 /// In the order of the header's sections.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "kernel", "deadline", "wait", "wake", "many", "fd", "options", "mutex", "attempt", "condvar",
-    "rwlock", "prepare",
+    "rwlock", "name", "prepare",
 ];
 
 const HEAD: &str = "\
