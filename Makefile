@@ -7,6 +7,7 @@ DESTDIR ?=
 BIN = $(DESTDIR)$(PREFIX)/bin
 LIB = $(DESTDIR)$(PREFIX)/lib
 INCLUDE = $(DESTDIR)$(PREFIX)/include
+SHARE = $(DESTDIR)$(PREFIX)/share/furwock
 MAN = $(DESTDIR)$(PREFIX)/share/man/man3
 
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release
@@ -30,6 +31,7 @@ install: all
 	ln -sf $(SONAME) $(LIB)/libfurwock.so
 	install -D -m 644 $(BUILT)/libfurwock.a $(LIB)/libfurwock.a
 	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
+	install -D -m 644 tools/gdb/furwock.py $(SHARE)/furwock.py
 	install -d $(LIB)/pkgconfig $(MAN)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
 		>$(LIB)/pkgconfig/furwock.pc
@@ -45,4 +47,5 @@ uninstall:
 	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
 	rm -f $(addprefix $(MAN)/,$(PAGES))
 	sh scripts/man-aliases.sh | while read -r name page; do rm -f $(MAN)/$$name.3; done
-	-rmdir $(LIB)/furwock
+	rm -f $(SHARE)/furwock.py
+	-rmdir $(LIB)/furwock $(SHARE)

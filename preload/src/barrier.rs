@@ -1,8 +1,8 @@
 //! `pthread_barrier_wait` and `_destroy` of private barriers.
 
-use crate::glibc;
 use crate::layout::Barrier;
 use crate::recording::{self, Ended, Kind, Wait};
+use crate::{glibc, named};
 use core::ffi::c_int;
 use furwock::unstable::signals::closed;
 use libc::pthread_barrier_t;
@@ -30,6 +30,7 @@ pub unsafe extern "C-unwind" fn pthread_barrier_destroy(barrier: *mut pthread_ba
     // SAFETY: the program's barrier.
     unsafe {
         if Barrier::from_ptr(barrier).is_ours() {
+            named::forget(barrier);
             recording::destroyed(barrier, Kind::Barrier);
             0
         } else {

@@ -2,7 +2,7 @@
 
 use crate::layout::{Cond, Mutex, MutexKind};
 use crate::recording::{self, Ended, Kind, Wait};
-use crate::{cancel, glibc, probes, shared_cond, time};
+use crate::{cancel, glibc, named, probes, shared_cond, time};
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
@@ -134,6 +134,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *mut pthread_cond_t) 
         }
     }
     probes::cond_destroy(cond);
+    named::forget(cond);
     recording::destroyed(cond, Kind::Condvar);
     0
 }
@@ -162,6 +163,7 @@ unsafe fn wait_until(
 ///
 /// # Safety
 /// The program's objects.
+#[inline(always)]
 unsafe fn wait(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,
@@ -188,6 +190,7 @@ unsafe fn wait(
     }
 }
 
+#[inline(always)]
 fn wait_with_own_mutex(
     cond: &Cond,
     mutex: &Mutex,
@@ -307,6 +310,7 @@ impl<'m> Left<'m> {
 
     /// Calls `wait`, for `cond`, and `relock` if `wait` is left. glibc runs this for an unwind as
     /// well as for a jump.
+    #[inline(always)]
     fn unless_returning(&self, cond: &Cond, wait: impl FnOnce() -> CondvarWait) -> CondvarWait {
         let mut handler = MaybeUninit::uninit();
         // SAFETY: the handler and what it is given outlive the wait.

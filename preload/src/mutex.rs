@@ -2,7 +2,7 @@
 
 use crate::layout::{Mutex, MutexKind};
 use crate::recording::{self, Ended, Kind, Wait};
-use crate::{glibc, probes, time};
+use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use core::hint::black_box;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -211,6 +211,7 @@ pub unsafe extern "C-unwind" fn pthread_mutex_destroy(mutex: *mut pthread_mutex_
     if mutex.is_in_use() {
         return EBUSY;
     }
+    named::forget(mutex.as_ptr());
     mutex.mark_destroyed();
     recording::destroyed(mutex, Kind::Mutex);
     0
@@ -238,6 +239,7 @@ other_names! {
 impl Mutex {
     /// Locks a mutex of any kind: with `glibcs` if glibc serves it, otherwise with `ours` unless
     /// its kind demands an error. Calls `acquired` if `ours` succeeds.
+    #[inline(always)]
     fn lock_checked(
         &self,
         glibcs: impl FnOnce(*mut pthread_mutex_t) -> c_int,
@@ -269,6 +271,7 @@ impl Mutex {
 
     /// # Safety
     /// `at` points to a timespec.
+    #[inline(always)]
     unsafe fn lock_timed(&self, clock: Clock, at: *const timespec) -> c_int {
         // POSIX: the deadline is checked only if the mutex can't be locked at once.
         if self.raw.try_lock() {

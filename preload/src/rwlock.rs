@@ -6,7 +6,7 @@
 
 use crate::layout::RwLock;
 use crate::recording::{self, Ended, Kind, Wait};
-use crate::{glibc, probes, time};
+use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::rwlock::{
@@ -299,6 +299,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_destroy(lock: *mut pthread_rwlock
         return unsafe { glibc::pthread_rwlock_destroy(lock) };
     }
     probes::rwlock_destroy(this);
+    named::forget(lock);
     forget_readers(&this.raw);
     recording::destroyed(this, Kind::RwLock);
     0
@@ -335,6 +336,7 @@ impl RwLock {
         self.raw.is_locked_exclusive() && self.raw.owner() == thread_id()
     }
 
+    #[inline(always)]
     fn read_until(&self, deadline: Option<&Deadline>) -> c_int {
         self.make_ready();
         if self.is_own() {
@@ -364,6 +366,7 @@ impl RwLock {
         if entered { 0 } else { ETIMEDOUT }
     }
 
+    #[inline(always)]
     fn write_until(&self, deadline: Option<&Deadline>) -> c_int {
         self.make_ready();
         if self.is_own() {

@@ -1,30 +1,64 @@
-//! The preload's messages to the user: one line on stderr, or nothing under `FURWOCK_QUIET=1`.
+//! The preload's messages to the user: on stderr, or nothing under `FURWOCK_QUIET=1`.
 
+use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicBool, Ordering};
 
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-const LINE_MAX: usize = 512;
+/// Room for a message: for the longest chain of waits whose names are of usual length.
+const MOST_BYTES: usize = 2048;
 
 /// Prints nothing from now on.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Prints `furwock: ` and the message, in one system call, so that the line stays in one piece, and
-/// without allocating, since memory may be what is lacking.
+pub(crate) fn is_quiet() -> bool {
+    QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints `furwock: ` and the message.
 pub(crate) fn say(message: &str) {
-    if QUIET.load(Ordering::Relaxed) {
+    if is_quiet() {
         return;
     }
-    let mut line = [0u8; LINE_MAX];
-    let mut length = 0;
+    let mut line = Line::new();
     for part in ["furwock: ", message, "\n"] {
-        let taken = part.len().min(LINE_MAX - length);
-        line[length..length + taken].copy_from_slice(&part.as_bytes()[..taken]);
-        length += taken;
+        _ = line.write_str(part);
     }
-    // Not with `write`, which a tool in the program may have replaced and not set up yet.
-    // SAFETY: reads that many bytes of the buffer. If it fails, there is no way left to report it.
-    unsafe { libc::syscall(libc::SYS_write, libc::STDERR_FILENO, line.as_ptr(), length) };
+    line.print();
+}
+
+/// A message in memory of its own, since the allocator may be what lacks memory, or waits. What
+/// exceeds it is cut.
+pub(crate) struct Line {
+    bytes: [u8; MOST_BYTES],
+    length: usize,
+}
+
+impl Line {
+    pub(crate) fn new() -> Self {
+        Self { bytes: [0; MOST_BYTES], length: 0 }
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.length]
+    }
+
+    /// In one system call, so that it stays in one piece.
+    pub(crate) fn print(&self) {
+        let stderr = libc::STDERR_FILENO;
+        // Not with `write`, which a tool in the program may have replaced and not set up yet.
+        // SAFETY: reads that many bytes. If it fails, there is no way left to report it.
+        unsafe { libc::syscall(libc::SYS_write, stderr, self.bytes.as_ptr(), self.length) };
+    }
+}
+
+impl Write for Line {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let taken = text.len().min(MOST_BYTES - self.length);
+        self.bytes[self.length..self.length + taken].copy_from_slice(&text.as_bytes()[..taken]);
+        self.length += taken;
+        Ok(())
+    }
 }

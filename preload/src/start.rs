@@ -3,7 +3,9 @@
 use crate::environment::Environment;
 use crate::recording;
 use crate::say::say;
-use crate::{glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder};
+use crate::{
+    glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder, warn,
+};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::unstable::Unprepared;
@@ -41,6 +43,9 @@ unsafe extern "C" fn start(
         Ok(()) => {
             syscall::start(takes_futex);
             recording::start(&environment);
+            if let Some(after) = environment.get(c"FURWOCK_WARN_AFTER") {
+                warn::start(after);
+            }
         }
         Err(why) => {
             layout::turn_off();

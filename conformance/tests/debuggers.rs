@@ -1,0 +1,287 @@
+//! What a debugger, and the program's own stderr, show of threads that wait beneath furwock.
+
+use furwock_conformance::{Artifact, Side, scratch};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// The most frames between a thread's innermost function and the program's: glibc's waits have 3
+/// to 6, with debug information for glibc (docs/tools.md).
+const MOST_FRAMES: usize = 9;
+
+const CALLERS: [&str; 9] = [
+    "barrier_wait",
+    "cond_timedwait",
+    "cond_wait",
+    "mutex_lock",
+    "mutex_lock_recursive",
+    "mutex_timedlock",
+    "rwlock_rdlock",
+    "rwlock_wrlock",
+    "sem_wait",
+];
+
+/// A program whose threads wait, until it is dropped.
+struct Waiting(Child);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.kill().expect("it is a child");
+        self.0.wait().expect("it is a child");
+    }
+}
+
+impl Waiting {
+    fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().expect("it can be started");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("piped above");
+        BufReader::new(stdout).read_line(&mut line).expect("it says that it is ready");
+        assert_eq!(line, format!("{} ready\n", child.id()));
+        Self(child)
+    }
+
+    fn id(&self) -> String {
+        self.0.id().to_string()
+    }
+}
+
+fn callers(name: &str) -> PathBuf {
+    let folder = scratch(&format!("debuggers-{name}"));
+    Artifact::program("tools/callers.c", &folder, "callers").with(&["-g"]).build()
+}
+
+fn has_gdb() -> bool {
+    let has = Command::new("gdb").args(["-q", "-batch", "-ex", "python 1"]).output();
+    let has = has.is_ok_and(|run| run.status.success() && run.stderr.is_empty());
+    if !has {
+        println!("skipped: no gdb with Python");
+    }
+    has
+}
+
+/// What gdb prints for `commands`, or `None` if it may not attach.
+fn gdb(arguments: &[&str], commands: &[&str]) -> Option<String> {
+    let mut gdb = Command::new("gdb");
+    gdb.args(["-q", "-nx", "-batch", "-iex", "set debuginfod enabled off"]);
+    gdb.args(["-iex", "set width 0"]).args(arguments);
+    commands.iter().for_each(|command| _ = gdb.args(["-ex", command]));
+    let run = gdb.output().expect("it has just been there");
+    let (said, errors) =
+        (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));
+    if errors.contains("not permitted") {
+        println!("skipped: gdb may not attach here: {errors}");
+        return None;
+    }
+    assert!(!errors.contains("Error") && !errors.contains("Traceback"), "{errors}\n{said}");
+    Some(said.into_owned())
+}
+
+fn script() -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/gdb/furwock.py");
+    format!("source {}", script.display())
+}
+
+/// For each caller, how many frames are below it. Fails on inlined frames, which have no address.
+fn frames(backtraces: &str) -> BTreeMap<String, usize> {
+    let mut frames = BTreeMap::new();
+    for line in backtraces.lines() {
+        let Some((number, rest)) = line.strip_prefix('#').and_then(|rest| rest.split_once(' '))
+        else {
+            continue;
+        };
+        let Some((_, caller)) = rest.split_once("caller_of_") else { continue };
+        let caller = caller.split([' ', '(']).next().unwrap_or_default();
+        frames.insert(caller.to_owned(), number.parse().expect("a number"));
+    }
+    frames
+}
+
+#[test]
+fn the_caller_is_a_few_frames_up() {
+    if !has_gdb() {
+        return;
+    }
+    let program = callers("frames");
+    let waiting = Waiting::start(Side::Furwock.command(&program));
+    let Some(said) = gdb(&["-p", &waiting.id()], &["thread apply all bt"]) else { return };
+    let frames = frames(&said);
+    assert_eq!(frames.keys().collect::<Vec<_>>(), CALLERS.iter().collect::<Vec<_>>(), "{said}");
+    println!("{frames:?}");
+    let far: Vec<_> = frames.iter().filter(|(_, frames)| **frames > MOST_FRAMES).collect();
+    assert!(far.is_empty(), "{far:?}\n{said}");
+}
+
+/// The lines of the table that `furwock-locks` prints, cells separated by two spaces or more.
+fn table(said: &str) -> Vec<Vec<String>> {
+    let lines = said.lines().skip_while(|line| !line.starts_with("waiting thread"));
+    let cells = |line: &str| {
+        let cells = line.split("  ").map(str::trim).filter(|cell| !cell.is_empty());
+        cells.map(str::to_owned).collect()
+    };
+    lines.map(cells).collect()
+}
+
+fn check_deadlock(said: &str) {
+    let table = table(said);
+    assert_eq!(table.len(), 3, "{said}");
+    for (row, (waits, lock, holds)) in table[1..]
+        .iter()
+        .zip([("alice", "the journal 0x", "bob"), ("bob", "the accounts 0x", "alice")])
+    {
+        assert!(row[0].contains(waits) && row[1] == "mutex", "{said}");
+        assert!(row[2].starts_with(lock) && row[3].contains(holds), "{said}");
+    }
+}
+
+#[test]
+fn furwock_locks_shows_a_process_and_its_core() {
+    if !has_gdb() {
+        return;
+    }
+    let program = callers("locks");
+    let core = program.with_file_name("core");
+    let mut command = Side::Furwock.command(&program);
+    command.arg("deadlock");
+    let waiting = Waiting::start(command);
+    let dump = format!("generate-core-file {}", core.display());
+    let commands = [&*script(), "furwock-locks", &dump];
+    let Some(live) = gdb(&["-p", &waiting.id()], &commands) else { return };
+    check_deadlock(&live.replace("Saved corefile", "  "));
+    drop(waiting);
+    let arguments = [program.to_str().expect("UTF-8"), core.to_str().expect("UTF-8")];
+    let said = gdb(&arguments, &[&script(), "furwock-locks"]).expect("it is a file");
+    // A core has no names of threads.
+    let said = table(&said);
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(said[1][2].starts_with("the journal") && said[2][2].starts_with("the accounts"));
+    assert!(said[1][3] == said[2][0] && said[2][3] == said[1][0], "{said:?}");
+    std::fs::remove_file(core).expect("gdb wrote it");
+}
+
+#[test]
+fn furwock_locks_knows_each_kind_of_wait() {
+    if !has_gdb() {
+        return;
+    }
+    let program = callers("kinds");
+    let waiting = Waiting::start(Side::Furwock.command(&program));
+    let commands = [&*script(), "furwock-locks", "echo all\\n", "furwock-locks -a"];
+    let Some(said) = gdb(&["-p", &waiting.id()], &commands) else { return };
+    let (locks, all) = said.split_once("\nall\n").expect("echoed");
+    let count =
+        |said: &str, kind: &str| table(said).iter().skip(1).filter(|row| row[1] == kind).count();
+    assert_eq!(["mutex", "rwlock", "condvar"].map(|kind| count(locks, kind)), [3, 2, 0], "{said}");
+    let kinds = ["mutex", "rwlock", "condvar", "semaphore"];
+    assert_eq!(kinds.map(|kind| count(all, kind)), [3, 2, 2, 1], "{said}");
+    // The first thread holds what it has locked for writing; a counted reader isn't named.
+    assert!(locks.contains("<accounts") && locks.contains("1 reader, not named"), "{said}");
+    assert!(all.contains("(with mutex 0x"), "{said}");
+}
+
+#[test]
+fn furwock_locks_says_that_a_process_has_no_furwock() {
+    if !has_gdb() {
+        return;
+    }
+    let program = callers("none");
+    let waiting = Waiting::start(Side::Glibc.command(&program));
+    let Some(said) = gdb(&["-p", &waiting.id()], &[&script(), "furwock-locks"]) else { return };
+    assert!(said.contains("No furwock in this process"), "{said}");
+}
+
+/// Runs the deadlock with `FURWOCK_WARN_AFTER=value` for as long as `enough` isn't on stderr.
+fn warned(name: &str, value: &str, enough: usize) -> String {
+    let program = callers(name);
+    let mut command = Side::Furwock.command(&program);
+    command.arg("deadlock").env("FURWOCK_WARN_AFTER", value).stderr(Stdio::piped());
+    let mut waiting = Waiting::start(command);
+    let stderr = waiting.0.stderr.take().expect("piped above");
+    let (mut said, start) = (String::new(), Instant::now());
+    let mut lines = BufReader::new(stderr).lines();
+    while said.lines().count() < enough && start.elapsed() < Duration::from_secs(60) {
+        said += &lines.next().expect("it goes on").expect("text");
+        said += "\n";
+    }
+    // Nothing more comes: each wait is reported once.
+    std::thread::sleep(Duration::from_secs(1));
+    drop(waiting);
+    lines.into_inner_text(&mut said);
+    said
+}
+
+/// The rest of what a pipe has.
+trait Rest {
+    fn into_inner_text(self, said: &mut String);
+}
+
+impl<R: Read> Rest for std::io::Lines<BufReader<R>> {
+    fn into_inner_text(self, said: &mut String) {
+        for line in self {
+            said.push_str(&line.expect("text"));
+            said.push('\n');
+        }
+    }
+}
+
+#[test]
+fn a_long_wait_is_reported_once_with_its_chain() {
+    let said = warned("warned", "200ms", 4);
+    let lines: Vec<_> = said.lines().collect();
+    assert_eq!(lines.len(), 4, "{said}");
+    for (chain, (waits, lock, holds, held)) in
+        lines.chunks(2).zip(if lines[0].contains("(alice) has waited") {
+            [
+                ("alice", "the journal", "bob", "the accounts"),
+                ("bob", "the accounts", "alice", "the journal"),
+            ]
+        } else {
+            [
+                ("bob", "the accounts", "alice", "the journal"),
+                ("alice", "the journal", "bob", "the accounts"),
+            ]
+        })
+    {
+        let first = chain[0].strip_prefix("furwock: thread ").expect("the thread first");
+        assert!(first.contains(&format!("({waits}) has waited 0.")), "{said}");
+        assert!(first.contains(&format!(" s for mutex {lock} 0x")), "{said}");
+        assert!(
+            first.contains(&format!("held by thread ")) && first.ends_with(&format!("({holds})"))
+        );
+        let second = chain[1].strip_prefix("furwock:   thread ").expect("then the holder");
+        assert!(second.contains(&format!("({holds}) waits for mutex {held} 0x")), "{said}");
+        assert!(second.ends_with(&format!("({waits}): they wait for each other")), "{said}");
+    }
+}
+
+#[test]
+fn no_limit_no_report_and_a_bad_one_is_named() {
+    let folder = scratch("debuggers-limits");
+    let program = Artifact::program("tools/watched.c", &folder, "watched").with(&["-g"]).build();
+    for (value, says) in [
+        (Some("soon"), true),
+        (Some("0s"), true),
+        (Some("-3"), true),
+        (Some("10 s"), true),
+        (Some("99999999999999999999"), true),
+        (Some("10"), false),
+        (Some("10s"), false),
+        (Some("5m"), false),
+        (Some(""), false),
+        (None, false),
+    ] {
+        let mut command = Side::Furwock.command(&program);
+        value.map(|value| command.env("FURWOCK_WARN_AFTER", value));
+        let run = command.output().expect("it can be started");
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{value:?}: {said}");
+        let has_said = said.starts_with("furwock: FURWOCK_WARN_AFTER isn't a time");
+        assert_eq!(
+            (has_said, said.lines().count()),
+            (says, usize::from(says)),
+            "{value:?}: {said}"
+        );
+    }
+}
