@@ -11,6 +11,9 @@ fn main() {
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",
+        // Code at the file's offsets that its addresses say: perf takes the address of a probe for its
+        // offset, and would put a breakpoint elsewhere. (GNU ld does so anyway.)
+        "-Wl,-z,separate-loadable-segments",
     ] {
         println!("cargo::rustc-cdylib-link-arg={argument}");
     }

@@ -2,8 +2,8 @@
 
 use furwock_conformance::program::stdout_of;
 use furwock_conformance::{Artifact, Side, preload, scratch};
-use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, SectionHeader};
+use object::elf::{FileHeader64, PF_X, PT_LOAD};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, Object, ObjectSymbol};
 use std::collections::BTreeMap;
 use std::fs;
@@ -112,6 +112,23 @@ fn names_and_arguments_are_glibcs() {
     }
     let expected: BTreeMap<_, _> = PROBES.map(|(name, count)| (name.to_owned(), count)).into();
     assert_eq!(found, expected);
+}
+
+/// perf takes a probe's address for its place in the file. If they differ it puts its breakpoint
+/// into the middle of other code.
+#[test]
+fn addresses_are_places_in_the_file() {
+    let file = fs::read(preload()).unwrap();
+    let data = file.as_slice();
+    let header = FileHeader64::<Endianness>::parse(data).unwrap();
+    let endian = header.endian().unwrap();
+    let segments = header.program_headers(endian, data).unwrap();
+    let loaded = segments.iter().filter(|segment| segment.p_type(endian) == PT_LOAD);
+    let code: Vec<_> = loaded.filter(|segment| segment.p_flags(endian).0 & PF_X.0 != 0).collect();
+    assert!(!code.is_empty(), "read wrongly");
+    for segment in code {
+        assert_eq!(segment.p_vaddr(endian), segment.p_offset(endian));
+    }
 }
 
 /// On the way to a free mutex an argument is where the caller put it: a probe adds its nop and
