@@ -845,6 +845,26 @@ bool furwock_rwlock_is_locked(const struct furwock_rwlock *lock);
 bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
 
 /**
+ * Names the mutex, for `furwock who`, furwock-locks in gdb, and other tools. The name is copied, as
+ * far as it has room: 95 bytes. It costs the mutex nothing on its way to being locked.
+ *
+ * Another name replaces it; with NULL the mutex has none any more, which a mutex in memory that is
+ * going to be freed needs. Returns 0; EINVAL for a mutex that is NULL or not aligned, or a name
+ * that isn't UTF-8; ENOMEM if some 4,000 objects have names already.
+ */
+int furwock_mutex_name(const struct furwock_mutex *mutex, const char *name);
+
+/**
+ * furwock_mutex_name for a condition variable.
+ */
+int furwock_condvar_name(const struct furwock_condvar *condvar, const char *name);
+
+/**
+ * furwock_mutex_name for a reader-writer lock. furwock_rwlock_destroy takes the name away, too.
+ */
+int furwock_rwlock_name(const struct furwock_rwlock *lock, const char *name);
+
+/**
  * Does what the first wait of a process would do: maps the wait queues, and registers the calling
  * thread. Call it before a sandbox forbids the system calls that this needs.
  */
