@@ -481,7 +481,8 @@ fn cross<Lock: Sync, Guard>(locks: &[Lock; 2], lock: impl Fn(&Lock) -> Guard + S
 #[test]
 #[ignore = "hangs: another test looks at it"]
 fn hangs_with_furwocks_mutexes() {
-    cross(&[furwock::Mutex::new(0), furwock::Mutex::new(1)], |mutex| {
+    use furwock::inspect::WithName;
+    cross(&["the first", "the second"].map(|name| furwock::Mutex::named(name, 0)), |mutex| {
         std::mem::forget(mutex.lock());
     });
 }
@@ -509,6 +510,8 @@ fn rust_programs() {
         let names = functions(thread);
         assert!(names.iter().any(|name| name.contains("who::cross")), "{names:?}");
     }
+    let named = |name: &str| stuck(&picture).iter().any(|thread| thread["symbol"] == name);
+    assert!(named("the first") && named("the second"), "{picture:#}");
     let picture = deadlock(&in_rust("hangs_with_stds_mutexes"));
     assert_eq!(kind(&picture), "none left to wake");
     assert!(waits_for(&stuck(&picture)).contains(&"mutex"));

@@ -66,7 +66,7 @@ pub(crate) fn write_place(text: &mut impl Write, address: usize) {
     _ = write!(text, " ({name}+{:#x})", address.wrapping_sub(map.base));
 }
 
-/// The file that `address` lies in. It isn't unloaded meanwhile: a thread waits for an object there.
+/// The file that `address` lies in. A thread waits for an object in it: it stays loaded.
 fn find(address: usize) -> Option<&'static LinkMap> {
     type Find = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
     let find = FIND.load(Ordering::Acquire);

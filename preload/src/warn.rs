@@ -1,5 +1,5 @@
 //! `FURWOCK_WARN_AFTER`: a thread that has waited for a lock for so long says so on stderr, once:
-//! who holds the lock, and what that thread waits for in turn.
+//! which thread holds the lock, and what that thread waits for in turn.
 //!
 //! All of this runs in the thread that waits, from inside its lock function, while other threads
 //! may hold any lock of the program's: the allocator's, the loader's. So it allocates nothing and

@@ -156,7 +156,8 @@ def find_engines():
     # Each file of the process has at most one. Where the debugger knows the sections, the search
     # is short.
     try:
-        sections = gdb.execute("maintenance info sections -all-objects .data.rel.ro", to_string=True)
+        command = "maintenance info sections -all-objects .data.rel.ro"
+        sections = gdb.execute(command, to_string=True)
     except gdb.error:
         sections = ""
     for line in sections.splitlines():
@@ -173,7 +174,8 @@ def find_engines():
 
 def threads():
     """gdb's threads by the kernel's ids."""
-    return {thread.ptid[1] or thread.ptid[0]: thread for thread in gdb.selected_inferior().threads()}
+    found = gdb.selected_inferior().threads()
+    return {thread.ptid[1] or thread.ptid[0]: thread for thread in found}
 
 
 class Table:

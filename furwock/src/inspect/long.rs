@@ -42,8 +42,8 @@ impl LongWait {
 /// limit. While there is a hook, waits read the clock.
 ///
 /// The hook runs beneath the waiting call, while the caller may hold other locks: it mustn't wait
-/// for any lock that is held meanwhile (those of `println!` included, if a thread that holds one may
-/// be what the wait is about). If it panics, the process aborts: the thread stands in a queue. That
+/// for any lock that is held meanwhile (that of `println!` included, if a thread that prints may be
+/// what the wait is about). If it panics, the process aborts: the thread stands in a queue. That
 /// is also how to end a program that hangs.
 ///
 /// # Errors
@@ -88,6 +88,15 @@ pub fn on_long_wait(
 }
 
 /// Calls no hook any more for waits that begin from now on.
+///
+/// ```
+/// use furwock::inspect;
+/// use std::time::Duration;
+///
+/// inspect::on_long_wait(Duration::from_secs(10), |long| eprintln!("{long:?}"))?;
+/// inspect::no_long_waits();
+/// # Ok::<(), inspect::NoLimit>(())
+/// ```
 pub fn no_long_waits() {
     lot::watch_by(None);
 }
@@ -124,6 +133,13 @@ fn call(long: Long, hook: &dyn Fn(&LongWait)) {
 }
 
 /// A limit of zero was given.
+///
+/// ```
+/// use furwock::inspect::{NoLimit, on_long_wait};
+/// use std::time::Duration;
+///
+/// assert_eq!(on_long_wait(Duration::ZERO, |_| ()), Err(NoLimit));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoLimit;
 

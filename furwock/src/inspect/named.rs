@@ -135,7 +135,18 @@ impl<O: Inspect + fmt::Debug> fmt::Debug for Named<O> {
     }
 }
 
-/// Makes a named lock: `Mutex::named("cache", value)`. See [`Named`].
+/// Makes a named lock. See [`Named`].
+///
+/// ```
+/// use furwock::inspect::WithName;
+/// use furwock::{Mutex, PiMutex, RwLock};
+///
+/// let cache = Mutex::named("cache", vec![1]);
+/// let settings = RwLock::named("settings", 2);
+/// let queue = PiMutex::named("queue", 3);
+/// assert_eq!(cache.lock()[0] + *settings.read() + *queue.lock()?, 6);
+/// # Ok::<(), furwock::lock::pi::PiError>(())
+/// ```
 pub trait WithName<T>: Inspect + Sized {
     /// A free lock with a name.
     fn named(name: &str, value: T) -> Named<Self>;
@@ -155,6 +166,11 @@ with_name!(Mutex RwLock PiMutex);
 
 impl Condvar {
     /// A condition variable with a name: see [`Named`].
+    ///
+    /// ```
+    /// let filled = furwock::Condvar::named("queue filled");
+    /// assert!(!filled.notify_one());
+    /// ```
     pub fn named(name: &str) -> Named<Self> {
         Named::new(name, Self::new())
     }

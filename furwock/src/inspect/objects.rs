@@ -14,6 +14,16 @@ use core::time::Duration;
 ///
 /// Counted are waits in which the thread slept, as they end. A lock that was taken after some
 /// spinning isn't counted: that would make the way to the lock longer.
+///
+/// ```
+/// use furwock::Mutex;
+/// use furwock::inspect::{Inspect, WithName};
+///
+/// let cache = Mutex::named("cache", 0);
+/// drop(cache.lock());
+/// assert_eq!(cache.inspect().statistics.unwrap().waits, 0, "it was free");
+/// assert!(Mutex::new(0).inspect().statistics.is_none(), "it has no name");
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
@@ -25,7 +35,7 @@ pub struct Statistics {
     pub longest: Duration,
 }
 
-/// What a look at an object has found.
+/// What a look at an object has found: see [`Inspect::inspect`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Status {
@@ -103,6 +113,13 @@ pub trait Inspect: sealed::Sealed {
     fn inspect(&self) -> Status;
 
     /// Its address, by which other looks name it.
+    ///
+    /// ```
+    /// use furwock::inspect::{self, Inspect};
+    ///
+    /// let mutex = furwock::Mutex::new(0);
+    /// assert!(!inspect::waits().iter().any(|wait| wait.address == mutex.address()));
+    /// ```
     fn address(&self) -> usize;
 }
 

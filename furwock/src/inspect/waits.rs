@@ -31,7 +31,11 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// In words: "mutex", "rwlock".
+    /// In words.
+    ///
+    /// ```
+    /// assert_eq!(furwock::inspect::Kind::RwLock.as_str(), "rwlock");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mutex => "mutex",
@@ -62,6 +66,16 @@ impl Kind {
 const MOST_NAMED: usize = 8;
 
 /// The threads that hold a lock: one, or several readers.
+///
+/// ```
+/// use furwock::inspect::Inspect;
+///
+/// let lock = furwock::RwLock::new(());
+/// let _readers = (lock.read(), lock.read());
+/// let holders = lock.inspect().holders;
+/// assert!(!holders.is_empty());
+/// assert_eq!(holders.threads().len() + holders.unnamed(), 2);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holders {
     threads: [u32; MOST_NAMED],
@@ -247,20 +261,23 @@ pub fn wait_of(thread: u32) -> Option<Wait> {
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| {
 ///         let _held = second.lock();
-///         let _waits = first.lock();
+///         drop(first.lock());
 ///     });
-///     let waits_for_second = scope.spawn(|| {
-///         while !inspect::waits().iter().any(|wait| wait.thread != furwock::lock::thread_id()) {
+///     scope.spawn(|| {
+///         while !second.is_locked() {
 ///             std::thread::yield_now();
 ///         }
 ///         drop(second.lock());
 ///     });
-///     let links = || inspect::waits().iter().map(|wait| inspect::chain(wait.thread).count()).max();
-///     while links() < Some(2) {
+///     // One thread waits for `second`; its holder waits for `first`, which this thread holds.
+///     let is_seen = || inspect::waits().iter().any(|wait| {
+///         let chain: Vec<_> = inspect::chain(wait.thread).collect();
+///         chain.len() == 2 && chain[1].holders.threads() == [furwock::lock::thread_id()]
+///     });
+///     while !is_seen() {
 ///         std::thread::yield_now();
 ///     }
 ///     drop(held);
-///     waits_for_second.join().unwrap();
 /// });
 /// ```
 pub fn chain(thread: u32) -> Chain {

@@ -71,7 +71,12 @@ impl NamesLayout {
     };
 }
 
-/// A name, in memory of the holder's own.
+/// An object's name: a copy.
+///
+/// ```
+/// let cache = furwock::inspect::Named::new("cache", furwock::Mutex::new(0));
+/// assert_eq!(cache.name().unwrap().to_string(), "cache");
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Name {
     bytes: [u8; MOST_BYTES + 1],
