@@ -42,7 +42,7 @@ impl Line {
     }
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        self.bytes.get(..self.length).unwrap_or_default()
     }
 
     /// In one system call, so that it stays in one piece.
@@ -56,8 +56,13 @@ impl Line {
 
 impl Write for Line {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        let taken = text.len().min(MOST_BYTES - self.length);
-        self.bytes[self.length..self.length + taken].copy_from_slice(&text.as_bytes()[..taken]);
+        // Without anything that could panic: some callers must not be unwound.
+        let room = self.bytes.iter_mut().skip(self.length);
+        let mut taken = 0;
+        for (place, byte) in room.zip(text.bytes()) {
+            *place = byte;
+            taken += 1;
+        }
         self.length += taken;
         Ok(())
     }

@@ -210,9 +210,11 @@ macro_rules! over {
 }
 
 over! {
-    // SAFETY (of these three): it is looked at, not unlocked.
+    // SAFETY: it is looked at, not unlocked.
     [T: ?Sized] Mutex<T>, this => unsafe { this.raw() };
+    // SAFETY: it is looked at, not unlocked.
     [T: ?Sized] RwLock<T>, this => unsafe { this.raw() };
+    // SAFETY: it is looked at, not unlocked.
     [T: ?Sized] PiMutex<T>, this => unsafe { this.raw() };
     [] Condvar, this => this.raw();
     [] Semaphore, this => this.raw();
