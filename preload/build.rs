@@ -11,7 +11,7 @@ fn main() {
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",
-        // Code at the file's offsets that its addresses say: perf takes the address of a probe for its
+        // Code at the file's offsets that its addresses say: perf takes a probe's address for its
         // offset, and would put a breakpoint elsewhere. (GNU ld does so anyway.)
         "-Wl,-z,separate-loadable-segments",
     ] {

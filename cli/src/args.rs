@@ -181,8 +181,8 @@ Environment:
   FURWOCK_CHILDREN 0 removes furwock from LD_PRELOAD in the program's environment, so that programs
                    that it starts run on glibc. --no-children sets it.
   FURWOCK_WARN_AFTER
-                   a time such as 10s or 500ms: threads that wait longer for a lock say so on stderr,
-                   with the thread that holds it and what that waits for in turn.
+                   a time such as 10s or 500ms: threads that wait longer for a lock say so on
+                   stderr, with the thread that holds it and what that waits for in turn.
   FURWOCK_QUIET    1 suppresses those lines, and the message on stderr that the program runs on
                    glibc.
   LD_PRELOAD       is kept; furwock's library is put first.

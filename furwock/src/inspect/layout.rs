@@ -75,7 +75,7 @@ pub struct Inspect {
     pub names_entries: u64,
     /// The size of an entry.
     pub name_size: u64,
-    /// Within an entry: the name, UTF-8 with zeroes behind it.
+    /// Within an entry: the name as a Rust string, with zeroes behind it.
     pub name_text: u64,
     /// How many bytes a name has, zeroes included.
     pub name_text_size: u64,

@@ -95,7 +95,7 @@ impl Name {
 
     /// The name.
     pub fn as_str(&self) -> &str {
-        // Not UTF-8 only if another thread has renamed the object meanwhile.
+        // Not a string only if another thread has renamed the object meanwhile.
         match core::str::from_utf8(&self.bytes[..self.length]) {
             Ok(text) => text,
             Err(error) => {
