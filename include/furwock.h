@@ -845,8 +845,8 @@ bool furwock_rwlock_is_locked(const struct furwock_rwlock *lock);
 bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
 
 /**
- * Names the mutex, for `furwock who`, furwock-locks in gdb, and other tools. The name is copied, as
- * far as it has room: 95 bytes. It costs the mutex nothing on its way to being locked.
+ * Names the mutex, for `furwock who`, furwock-locks in gdb, and other tools. The name is copied,
+ * as far as it has room: 95 bytes. It costs the mutex nothing on its way to being locked.
  *
  * Another name replaces it; with NULL the mutex has none any more, which a mutex in memory that is
  * going to be freed needs. Returns 0; EINVAL for a mutex that is NULL or not aligned, or a name
