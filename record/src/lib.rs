@@ -83,8 +83,8 @@ pub struct Part {
     /// Calls for objects that were left to glibc: those that processes share, and those with
     /// priorities or robustness. Handed in by threads: [`Thread::left_to_glibc`] has the rest.
     pub left_to_glibc: AtomicU64,
-    /// Operations on objects without a [`Lock`], handed in by threads: [`Thread::other_operations`]
-    /// has the rest.
+    /// Operations on objects without a [`Lock`], handed in by threads: their `other_operations`
+    /// have the rest.
     pub other_operations: AtomicU64,
     /// Changes with each entry that a reader of live figures may want to look at again.
     pub changes: AtomicU64,

@@ -54,9 +54,9 @@ pub(super) struct Probing {
     /// little inside and in between: too little to be worth the cache line's way to another
     /// processor.
     pub(super) short_looks: u64,
-    /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a lock in turn for a
-    /// few instructions do nothing but move its cache line: the longer one leaves the other alone
-    /// with it, the better for both.
+    /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a
+    /// lock in turn for a few instructions do nothing but move its cache line: the longer one
+    /// leaves the other alone with it, the better for both.
     pub(super) aside_ns: u64,
 }
 

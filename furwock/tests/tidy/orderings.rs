@@ -26,11 +26,11 @@ fn arguments(document: &str) -> Vec<Argument<'_>> {
     arguments.filter(|argument| argument.ids.iter().all(|id| is_id(id))).collect()
 }
 
-/// "M-2" or "RB-1".
+/// "M-2" or "RB-1". (The encoding of text is none.)
 fn is_id(text: &str) -> bool {
     let Some((letters, number)) = text.split_once('-') else { return false };
     let are = |text: &str, of: fn(&char) -> bool| !text.is_empty() && text.chars().all(|c| of(&c));
-    are(letters, char::is_ascii_uppercase) && are(number, char::is_ascii_digit)
+    letters != "UTF" && are(letters, char::is_ascii_uppercase) && are(number, char::is_ascii_digit)
 }
 
 /// Models and mutants cite an argument too, but aren't the code that it is about.
