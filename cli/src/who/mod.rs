@@ -8,7 +8,7 @@
 mod chains;
 mod locks;
 mod picture;
-mod process;
+pub mod process;
 mod program;
 mod stacks;
 

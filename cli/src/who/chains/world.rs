@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use super::verdict::Verdict;
 use crate::failure::Failure;
+use crate::symbols::Stack;
 use crate::who::locks::{EndsBy, Engine, Wait, has_go, is_in_futex};
 use crate::who::process::clocks::Clocks;
 use crate::who::process::peers::Peers;
 use crate::who::process::task::{Call, Task};
 use crate::who::process::{self, Process};
-use crate::who::stacks::{Stack, Symbols};
+use crate::who::stacks::Symbols;
 
 /// Processes that one look follows shared locks into.
 const MOST_PROCESSES: usize = 32;

@@ -51,7 +51,7 @@ impl Engine {
                     unknown = Some(format!(
                         "{} has furwock's engine in a layout of version {version}, which this \
                          furwock doesn't know",
-                        image.name
+                        image.origin.name
                     ));
                 }
             }

@@ -1,9 +1,9 @@
 //! glibc's objects around a futex word. What is read is believed only if it can be what it should.
 
 use super::{EndsBy, Kind, Wait};
+use crate::symbols::Stack;
 use crate::who::process::Process;
 use crate::who::process::memory::Memory;
-use crate::who::stacks::Stack;
 
 const RECURSIVE_OR_CHECKED: u32 = 3;
 const ROBUST: u32 = 16;

@@ -1,18 +1,17 @@
 //! What a blocked thread waits for, and which threads can end the wait.
 
 mod calls;
-mod functions;
 mod furwock;
 mod glibc;
+mod ownerless;
 mod python;
 mod runtimes;
 
+use crate::symbols::Stack;
+use crate::symbols::functions::{self, Function, Lock};
 use crate::who::process::Process;
 use crate::who::process::peers::Peers;
 use crate::who::process::task::{Call, Task};
-use crate::who::stacks::Stack;
-use functions::{Function, Lock};
-pub use functions::{is_of_a_library, is_start, lock_frame};
 pub use furwock::Engine;
 pub use runtimes::has_go;
 
@@ -294,7 +293,7 @@ impl Futex {
             (Maker::C, Lock::Semaphore) => Some(glibc::semaphore(memory, self.word)),
             (Maker::C, Lock::Barrier) => Some(glibc::barrier(memory, self.word)),
             (Maker::C, Lock::Join) => glibc::join(process, self.word),
-            (maker, lock) => Some(functions::wait_without_owner(maker, lock, self.word)),
+            (maker, lock) => Some(ownerless::wait_without_owner(maker, lock, self.word)),
         };
         wait.unwrap_or_else(unknown)
     }

@@ -5,13 +5,14 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::text::names;
+use crate::symbols;
 use crate::who::chains::{Deadlock, Holder, ThreadId, Verdict, Waiting, World};
 use crate::who::locks::{EndsBy, Kind};
-use crate::who::stacks::{Stack, Symbols};
+use crate::who::stacks::Symbols;
 
 /// All threads of all processes that were looked at; `docs/who.md` has the fields.
-pub fn document(world: &World, verdict: &Verdict, symbols: &mut Symbols) -> Value {
-    let names = names(world, symbols);
+pub fn document(world: &World, verdict: &Verdict, seen: &mut Symbols) -> Value {
+    let names = names(world, seen);
     let processes: Vec<Value> = world
         .processes
         .values()
@@ -96,33 +97,7 @@ fn thread(
         "is_shared": wait.is_shared,
         "note": wait.note,
         "asleep_for_at_least_ms": waiting.asleep.map(|asleep| asleep.as_millis() as u64),
-        "stack": stack(&waiting.stack),
+        "stack": symbols::document::stack(&waiting.stack),
         "stack_ends_early": waiting.stack.ends_early,
     })
-}
-
-fn stack(stack: &Stack) -> Vec<Value> {
-    let frames = stack.frames.iter();
-    let frames = frames.map(|frame| {
-        let functions: Vec<Value> = frame
-            .places
-            .iter()
-            .map(|place| {
-                json!({
-                    "function": place.function,
-                    "file": place.file,
-                    "line": place.line,
-                    "is_inlined": place.is_inlined,
-                })
-            })
-            .collect();
-        json!({
-            "code": format!("{:#x}", frame.code),
-            "module": frame.image.as_ref().map(|image| image.name.clone()),
-            "build_id": frame.image.as_ref().and_then(|image| image.build_id.clone()),
-            "address": format!("{:#x}", frame.address),
-            "functions": functions,
-        })
-    });
-    frames.collect()
 }

@@ -1,7 +1,6 @@
 //! What a look found, for people and for programs.
 
 mod document;
-mod lines;
 mod text;
 mod thread;
 

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lines::Lines;
 use super::thread;
+use crate::lines::Lines;
+use crate::symbols::words;
 use crate::who::chains::{Deadlock, Holder, ThreadId, Verdict, Waiting, World};
 use crate::who::locks::Kind;
 use crate::who::stacks::Symbols;
@@ -167,7 +168,7 @@ impl Picture<'_> {
             let names = self.listed(&group);
             let waiting = &self.world.threads[&group[0]];
             let says = self.says_as(&names, group[0], waiting, "", group.len());
-            let place = thread::place(&waiting.stack);
+            let place = words::place(&waiting.stack);
             let place = place.map_or(String::new(), |place| format!(", in {place}"));
             let text = format!("behind it: {says}{place}");
             self.lines.add(&format!("{rest}│  "), &format!("{rest}│    "), &text);
@@ -256,7 +257,7 @@ impl Picture<'_> {
         let waiting = &self.world.threads[&group[0]];
         let names = self.listed(group);
         let says = self.says_as(&names, group[0], waiting, "", group.len());
-        let place = thread::place(&waiting.stack).filter(|_| !with_stack);
+        let place = words::place(&waiting.stack).filter(|_| !with_stack);
         let place = place.map_or(String::new(), |place| format!(", in {place}"));
         self.lines.add("", "  ", &format!("{says}{place}"));
         if with_stack {
@@ -336,7 +337,7 @@ impl Picture<'_> {
     }
 
     fn stack(&mut self, indent: &str, waiting: &Waiting) {
-        for line in thread::stack(&waiting.stack) {
+        for line in words::stack(&waiting.stack) {
             self.lines.add(indent, &format!("{indent}  "), &line);
         }
     }

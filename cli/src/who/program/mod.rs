@@ -1,8 +1,8 @@
 //! `furwock who -- PROGRAM`: starts it, and looks when its threads are blocked for a while, or on
 //! request.
 
-mod signals;
 mod still;
+mod terminal;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -17,17 +17,19 @@ use super::{STATUS_DEADLOCK, picture};
 use crate::args::WhoArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 use crate::program;
-use signals::{Signals, Terminal};
+use crate::signals::Signals;
 use still::Still;
+use terminal::Terminal;
 
 /// How long threads are blocked before they are looked at.
 const AFTER: Duration = Duration::from_secs(5);
+const TAKEN: [i32; 5] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGCHLD];
 const TICK: Duration = Duration::from_millis(200);
 /// A second Ctrl-C within this time is the program's.
 const TWICE: Duration = Duration::from_secs(2);
 
 pub fn watch(arguments: &WhoArguments) -> Result<i32, Failure> {
-    let signals = Signals::take();
+    let signals = Signals::take(&TAKEN);
     let child = start(&arguments.command, &signals)?;
     let mut watcher = Watcher {
         pid: child.id() as i32,
@@ -73,7 +75,7 @@ impl Watcher {
             if let Some(status) = child.try_wait().map_err(|error| lost(&error))? {
                 return Ok(if self.found { STATUS_DEADLOCK } else { own(status) });
             }
-            match signals.next(TICK) {
+            match signals.next(TICK).map(|signal| signal.number) {
                 Some(libc::SIGINT) if asked.is_some_and(|asked| asked.elapsed() < TWICE) => {
                     send(self.pid, libc::SIGINT);
                 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::image::Place;
+use crate::symbols::image::Place;
 use crate::who::process::Process;
 
 #[derive(Debug, Default)]

@@ -1,8 +1,6 @@
 //! Stacks of threads: where each function goes on, by name.
 
 mod generated;
-pub mod image;
-mod names;
 pub mod registers;
 mod unwind;
 
@@ -10,12 +8,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use crate::symbols::image::{Image, Place};
+use crate::symbols::{Frame, Stack};
 use crate::who::process::Process;
 use crate::who::process::maps::Map;
 use crate::who::process::stop;
 use crate::who::process::task::{Call, Task};
 use generated::Generated;
-use image::{Image, Place};
 use registers::Registers;
 use unwind::{Step, Stop};
 
@@ -24,35 +23,6 @@ const DEEPEST: usize = 256;
 
 /// Where the kernel has made a thread call a signal's handler.
 const SIGNAL: &str = "<signal handler called>";
-
-/// A function in a stack, with those that were inlined into it.
-#[derive(Clone, Debug)]
-pub struct Frame {
-    pub code: u64,
-    /// Its part of the stack, and what it keeps for its caller: where its arguments may be.
-    pub stack: (u64, u64),
-    pub preserved: Vec<u64>,
-    /// The file's name, if the code is a file's.
-    pub image: Option<Rc<Image>>,
-    /// The innermost first.
-    pub places: Rc<Vec<Place>>,
-    /// The address in the file.
-    pub address: u64,
-}
-
-#[derive(Clone, Debug, Default)]
-pub struct Stack {
-    /// The innermost first.
-    pub frames: Vec<Frame>,
-    /// What keeps it from being whole.
-    pub ends_early: Option<&'static str>,
-}
-
-impl std::fmt::Debug for Image {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.name)
-    }
-}
 
 /// The files and functions seen so far: each is read once, for all threads and processes.
 #[derive(Default)]
@@ -130,7 +100,7 @@ impl Symbols {
                 code,
                 stack: (registers.stack(), end),
                 preserved: registers.preserved().collect(),
-                image: found.clone(),
+                origin: found.as_ref().map(|image| image.origin.clone()),
                 places,
                 address,
             });

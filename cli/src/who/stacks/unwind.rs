@@ -2,8 +2,8 @@
 
 use gimli::{CfaRule, Register, RegisterRule, UnwindContext, UnwindSection};
 
-use super::image::{Slice, Unwinding};
 use super::registers::Registers;
+use crate::symbols::image::{Slice, Unwinding};
 use crate::who::process::memory::Memory;
 
 type Row = gimli::UnwindTableRow<usize>;

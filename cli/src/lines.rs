@@ -40,6 +40,11 @@ impl Lines {
         self.end(&line);
     }
 
+    /// A line that its author has made to fit.
+    pub fn row(&mut self, text: &str) {
+        self.end(text);
+    }
+
     pub fn plain(&mut self, text: &str) {
         self.add("", "  ", text);
     }

@@ -4,21 +4,21 @@
 use std::cell::OnceCell;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use gimli::{BaseAddresses, EndianSlice, NativeEndian};
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 
+use super::Origin;
 use super::names::readable;
 
 pub type Slice = EndianSlice<'static, NativeEndian>;
 type Elf = ElfFile64<'static, object::Endianness, &'static [u8]>;
 
 pub struct Image {
-    /// The file's name without its folders.
-    pub name: String,
-    pub build_id: Option<String>,
+    pub origin: Rc<Origin>,
     elf: Elf,
     segments: Vec<Segment>,
     pub unwinding: Unwinding,
@@ -79,8 +79,10 @@ impl Image {
         });
         let segments = segments.collect();
         Some(Self {
-            name: name.rsplit('/').next().unwrap_or(name).to_owned(),
-            build_id: elf.build_id().ok().flatten().map(hex),
+            origin: Rc::new(Origin {
+                name: name.rsplit('/').next().unwrap_or(name).to_owned(),
+                build_id: elf.build_id().ok().flatten().map(hex),
+            }),
             unwinding: Unwinding::of(&elf),
             elf,
             segments,
@@ -169,7 +171,7 @@ impl Image {
 
     /// The file that has the debug information of a stripped one.
     fn separate(&self) -> Option<&Elf> {
-        let by_id = || self.with_build_id(self.build_id.as_ref()?);
+        let by_id = || self.with_build_id(self.origin.build_id.as_ref()?);
         self.separate.get_or_init(|| by_id().or_else(|| self.by_link())).as_ref()
     }
 
@@ -180,7 +182,7 @@ impl Image {
 
     /// The file that the stripped one names, beside it or below /usr/lib/debug.
     fn by_link(&self) -> Option<Elf> {
-        let id = self.build_id.as_ref()?;
+        let id = self.origin.build_id.as_ref()?;
         let (name, _) = self.elf.gnu_debuglink().ok()??;
         let name = std::str::from_utf8(name).ok().filter(|name| !name.contains('/'))?;
         let folder = self.folder.strip_prefix("/").ok()?.display();

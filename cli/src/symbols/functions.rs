@@ -1,7 +1,6 @@
 //! Locks by the names of the functions that threads wait in.
 
-use super::{EndsBy, Kind, Wait};
-use crate::who::stacks::Stack;
+use super::Stack;
 
 /// Functions inside a lock's own are few: a lock's name further out isn't of this wait.
 const NEAR: usize = 24;
@@ -152,7 +151,7 @@ pub fn find(stack: &Stack) -> Option<Found> {
     let mut found = found.or(inside)?;
     // The preload's functions call each other, and some are jumped out of.
     for (at, frame) in stack.frames.iter().enumerate().take(NEAR) {
-        if frame.image.as_ref().is_some_and(|image| image.name.starts_with(PRELOAD)) {
+        if frame.file_name().starts_with(PRELOAD) {
             found.outermost = found.outermost.max(at);
             found.is_inside_only = false;
             let names = frame.places.iter().map(|place| place.function.as_str());
@@ -210,33 +209,6 @@ pub fn is_read(stack: &Stack) -> bool {
         last.contains("rdlock") || last.contains("lock_shared") || last == "read"
     };
     names.take_while(|function| !is_start(function)).any(name)
-}
-
-/// A wait for a lock that keeps no owner.
-pub fn wait_without_owner(maker: Maker, lock: Lock, word: u64) -> Wait {
-    let kind = match lock {
-        Lock::Mutex => Kind::Mutex,
-        Lock::Read => Kind::RwLockRead,
-        Lock::Write => Kind::RwLockWrite,
-        Lock::Condvar => Kind::Condvar,
-        Lock::Semaphore => Kind::Semaphore,
-        Lock::Barrier => Kind::Barrier,
-        Lock::Join => Kind::Join,
-        Lock::Once => Kind::Once,
-        Lock::Park => Kind::Word,
-    };
-    let wait = Wait::new(kind, EndsBy::AnyThread);
-    match (maker, lock) {
-        (Maker::RustStd, Lock::Mutex | Lock::Read | Lock::Write) => {
-            wait.at(word).noting("Rust's std keeps no owner")
-        }
-        (Maker::RustStd, Lock::Park) => wait.at(word).noting("parked until another unparks it"),
-        // It sleeps on a word of the thread's own.
-        (Maker::ParkingLot, _) => {
-            wait.noting("parking_lot keeps no owner, and its word no address")
-        }
-        _ => wait.at(word),
-    }
 }
 
 /// Functions in which threads begin: no reader needs to see them.
