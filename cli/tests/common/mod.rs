@@ -8,6 +8,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+pub mod sample;
+
 pub const FURWOCK: &str = env!("CARGO_BIN_EXE_furwock");
 
 /// A library that replaces nothing.
