@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 
 const FILE_NAME: &str = "libfurwock_preload.so";
+/// The one that counts what locks cost.
+const RECORDING_NAME: &str = "libfurwock_preload_recording.so";
 
 /// What the dynamic loader takes for the end of a path in LD_PRELOAD.
 const SEPARATORS: [u8; 2] = [b' ', b':'];
@@ -19,10 +21,21 @@ pub struct Preload(PathBuf);
 impl Preload {
     /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it.
     pub fn find() -> Result<Self, Failure> {
-        let tried = match env::var_os("FURWOCK_PRELOAD").filter(|path| !path.is_empty()) {
-            Some(path) => vec![PathBuf::from(path)],
-            None => beside_the_executable(),
-        };
+        Self::find_among(match named() {
+            Some(path) => vec![path],
+            None => beside_the_executable(FILE_NAME),
+        })
+    }
+
+    /// The library that records: in the folder of the one that FURWOCK_PRELOAD names.
+    pub fn find_recording() -> Result<Self, Failure> {
+        Self::find_among(match named() {
+            Some(path) => vec![path.with_file_name(RECORDING_NAME)],
+            None => beside_the_executable(RECORDING_NAME),
+        })
+    }
+
+    fn find_among(tried: Vec<PathBuf>) -> Result<Self, Failure> {
         match tried.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()) {
             Some(path) => Preload::at(path),
             None => {
@@ -87,12 +100,16 @@ impl Preload {
     }
 }
 
-fn beside_the_executable() -> Vec<PathBuf> {
+fn named() -> Option<PathBuf> {
+    env::var_os("FURWOCK_PRELOAD").filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+fn beside_the_executable(name: &str) -> Vec<PathBuf> {
     let executable = env::current_exe().and_then(|path| path.canonicalize());
     let Some(folder) = executable.ok().and_then(|path| path.parent().map(Path::to_owned)) else {
         return Vec::new();
     };
-    vec![folder.join(FILE_NAME), folder.join("../lib/furwock").join(FILE_NAME)]
+    vec![folder.join(name), folder.join("../lib/furwock").join(name)]
 }
 
 #[cfg(test)]

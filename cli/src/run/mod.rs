@@ -1,6 +1,10 @@
-//! `furwock run`: become the program, with furwock's library loaded first.
+//! `furwock run`: become the program, with furwock's library loaded first; or, to record it, start
+//! it and stay as its parent.
 
-use std::convert::Infallible;
+mod place;
+mod recorded;
+mod ticks;
+
 use std::env;
 use std::ffi::OsStr;
 
@@ -10,8 +14,11 @@ use crate::obstacle;
 use crate::preload::Preload;
 use crate::program;
 
-pub fn run(arguments: &RunArguments) -> Result<Infallible, Failure> {
-    let preload = Preload::find()?;
+pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
+    let preload = match arguments.stats {
+        Some(_) => Preload::find_recording()?,
+        None => Preload::find()?,
+    };
     let program = program::find(&arguments.command[0])?;
     if !arguments.force {
         obstacle::check(&program)?;
@@ -22,5 +29,8 @@ pub fn run(arguments: &RunArguments) -> Result<Infallible, Failure> {
         // The library removes itself: only it sees what the program starts.
         changes.push(("FURWOCK_CHILDREN", OsStr::new("0")));
     }
-    Err(program::become_program(&program, &arguments.command, &changes))
+    match &arguments.stats {
+        Some(file) => recorded::run(&program, &arguments.command, &changes, file),
+        None => Err(program::become_program(&program, &arguments.command, &changes)),
+    }
 }

@@ -1,0 +1,104 @@
+//! Kinds, numbers and times in words.
+
+use crate::measuring::number::{self, Unit};
+use crate::record::Part;
+use crate::record::entries::Kind;
+
+/// Whether waits for it are contention.
+pub fn is_lock(kind: Kind) -> bool {
+    matches!(kind, Kind::Mutex | Kind::RwLock | Kind::Spin)
+}
+
+/// As a table has it.
+pub fn kind(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "mutex",
+        Kind::RwLock => "rwlock",
+        Kind::Condvar => "condvar",
+        Kind::Semaphore => "semaphore",
+        Kind::Barrier => "barrier",
+        Kind::Word => "futex word",
+        Kind::Spin => "spin",
+    }
+}
+
+/// As a sentence has it.
+pub fn kind_in_full(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Spin => "spin lock",
+        other => self::kind(other),
+    }
+}
+
+/// `12`, `41.2k`: at most five letters, of damaged records too.
+pub fn count(count: u64) -> String {
+    match count {
+        0..1000 => count.to_string(),
+        1000..999_000_000_000 => number::compact(count as f64),
+        _ => ">999G".to_owned(),
+    }
+}
+
+pub fn time(part: &Part, ticks: u64) -> String {
+    seconds(part.seconds(ticks))
+}
+
+/// `12.3 ms`: at most seven letters.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        0.0 => "0".to_owned(),
+        short if short < 9999.0 => number::with_unit(short, Unit::Seconds),
+        long if long < 99_999.0 * 3600.0 => format!("{:.0} h", long / 3600.0),
+        _ => ">99999h".to_owned(),
+    }
+}
+
+/// `12.3 %` of a share between 0 and 1.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        0.0 => "0 %".to_owned(),
+        small if small < 0.05 => "<0.1 %".to_owned(),
+        large if large >= 99.95 => format!("{large:.0} %"),
+        middle => format!("{middle:.1} %"),
+    }
+}
+
+/// The part of a whole; 0 of nothing.
+pub fn ratio(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// "1 lock", "2 locks".
+pub fn plural(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", self::count(count), if count == 1 { one } else { many })
+}
+
+/// At most `room` letters: what is too long loses its middle.
+pub fn fitted(text: &str, room: usize) -> String {
+    let length = text.chars().count();
+    if length <= room {
+        return text.to_owned();
+    }
+    let (head, tail) = ((room.saturating_sub(1)).div_ceil(2), room.saturating_sub(1) / 2);
+    let letters =
+        |from: usize, count: usize| text.chars().skip(from).take(count).collect::<String>();
+    format!("{}…{}", letters(0, head), letters(length - tail, tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_and_counts_are_short() {
+        assert_eq!([0.0, 0.0001, 0.123, 1.0].map(percent), ["0 %", "<0.1 %", "12.3 %", "100 %"]);
+        assert_eq!([0, 999, 41_234].map(count), ["0", "999", "41.2k"]);
+        for number in (0..64).map(|bit| 1 << bit).chain([u64::MAX]) {
+            assert!(count(number).len() <= 5, "{number}");
+            assert!(seconds(number as f64 / 1e9).len() <= 7, "{number}");
+            assert!(seconds(number as f64).len() <= 7, "{number}");
+        }
+        assert_eq!(fitted("abcdefghij", 5), "ab…ij");
+        assert_eq!(fitted("abc", 3), "abc");
+    }
+}
