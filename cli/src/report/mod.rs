@@ -7,6 +7,8 @@ mod bar_scale;
 mod bars;
 mod chart;
 mod chart_data;
+mod flame;
+mod folded;
 mod heat;
 mod ink;
 mod look;
@@ -16,6 +18,7 @@ mod page;
 mod plot;
 mod table;
 mod text;
+mod timeline;
 
 #[cfg(test)]
 mod sample;

@@ -47,6 +47,9 @@ pub enum Block {
     HeatMap(HeatMap),
     Chart(Chart),
     Bars(Bars),
+    Timeline(Timeline),
+    Flame(Flame),
+    Folded(Folded),
 }
 
 /// Figures in words and numbers, for the page and for the terminal. `rows` does not include the
@@ -194,4 +197,48 @@ pub struct BarGroup {
     pub name: String,
     /// In the kinds' order; `None` where there is no figure.
     pub values: Vec<Option<f64>>,
+}
+
+/// What several lanes, such as threads, were busy with over one time.
+#[derive(Clone)]
+pub struct Timeline {
+    pub caption: String,
+    /// What the colours mean, in their order.
+    pub key: Vec<String>,
+    pub lanes: Vec<Lane>,
+    /// The first and the last moment.
+    pub ends: [String; 2],
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone)]
+pub struct Lane {
+    pub name: String,
+    pub spans: Vec<Span>,
+}
+
+/// Where it begins and how long it is, as parts of the whole; how much of it is meant, from 0 to 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    pub from: f64,
+    pub share: f64,
+    pub fill: f64,
+    pub colour: usize,
+}
+
+/// Amounts by stacks, the outermost frame first.
+#[derive(Clone)]
+pub struct Flame {
+    pub caption: String,
+    pub stacks: Vec<(Vec<String>, u64)>,
+    /// An amount in words.
+    pub amount: fn(u64) -> String,
+    pub notes: Vec<String>,
+}
+
+/// Text that is folded at first.
+#[derive(Clone)]
+pub struct Folded {
+    pub summary: String,
+    pub text: String,
 }

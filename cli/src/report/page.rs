@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::look::Looks;
 use super::model::{Block, Finding, Page, Section, Tone};
 use super::text::{escape, paragraphs};
-use super::{bars, chart, heat, table};
+use super::{bars, chart, flame, folded, heat, table, timeline};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -99,6 +99,9 @@ fn section(section: &Section, anchor: &str, looks: &Looks) -> String {
             Block::HeatMap(map) => heat::html(map),
             Block::Chart(chart) => chart::html(chart, looks),
             Block::Bars(bars) => bars::html(bars),
+            Block::Timeline(lanes) => timeline::html(lanes),
+            Block::Flame(graph) => flame::html(graph),
+            Block::Folded(text) => folded::html(text),
         })
         .collect();
     format!(

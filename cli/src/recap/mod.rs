@@ -1,0 +1,60 @@
+//! `furwock report`: what a record says, in sentences, as a page, and for other tools.
+
+mod folded;
+mod page;
+mod text;
+mod timeline;
+mod trace;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::args::ReportArguments;
+use crate::contention::code::Images;
+use crate::failure::{Failure, STATUS_FAILED};
+use crate::record::File;
+use crate::stats;
+
+pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
+    let file = File::open(&arguments.record)?;
+    let record = stats::whole(&file)?;
+    let mut images = Images::default();
+    let mut all = stats::contentions(&record, &mut images);
+    if let Some(path) = &arguments.html {
+        save(path, &page::html(&mut all))?;
+    }
+    if let Some(path) = &arguments.folded {
+        save(path, &folded::text(&mut all))?;
+    }
+    if let Some(path) = &arguments.trace {
+        save(path, &trace::text(&mut all))?;
+    }
+    if [&arguments.html, &arguments.folded, &arguments.trace].iter().all(|path| path.is_none()) {
+        print(&text::text(&mut all));
+    }
+    Ok(stats::warn(&record, &arguments.record.display().to_string()))
+}
+
+/// All that a report can consist of.
+#[cfg(test)]
+pub fn everything(record: &crate::record::Record) -> [String; 4] {
+    let mut images = Images::default();
+    let all = &mut stats::contentions(record, &mut images);
+    [text::text(all), page::html(all), folded::text(all), trace::text(all)]
+}
+
+/// `-` is standard output.
+fn save(path: &Path, text: &str) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        print(text);
+        return Ok(());
+    }
+    fs::write(path, text)
+        .map_err(|error| Failure::new(STATUS_FAILED, format!("{}: {error}", path.display())))
+}
+
+/// A reader that has gone is no failure.
+fn print(text: &str) {
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
