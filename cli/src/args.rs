@@ -27,6 +27,9 @@ pub struct Arguments {
 pub enum Command {
     Run(RunArguments),
     Who(WhoArguments),
+    Stats(StatsArguments),
+    Top(TopArguments),
+    Report(ReportArguments),
     Compare(CompareArguments),
     Bench(BenchArguments),
     Doctor(DoctorArguments),
@@ -50,6 +53,15 @@ pub struct RunArguments {
     /// Run the programs that PROGRAM starts on glibc
     #[arg(long)]
     pub no_children: bool,
+
+    /// Count what its locks cost, and print a table on stderr when it ends, and on SIGUSR2
+    ///
+    /// `furwock stats` and `furwock top` show the figures meanwhile. With FILE they are kept
+    /// there, for `furwock report`. furwock then stays as the program's parent, passes signals on,
+    /// and ends as the program does.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "")]
+    pub stats: Option<OsString>,
 
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
@@ -93,6 +105,74 @@ pub struct WhoArguments {
     /// A program to start, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", last = true)]
     pub command: Vec<OsString>,
+}
+
+/// Show what the locks of a recorded program cost
+///
+/// A table of the locks that threads had to wait for, with the stacks of the worst, as `furwock run
+/// --stats` prints it at the end: of a process that runs, or of a file that it has written.
+#[derive(Args)]
+#[command(after_help = RECORD_NOTES, after_long_help = RECORD_NOTES)]
+pub struct StatsArguments {
+    /// Write the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// A process that was started with `furwock run --stats`, or a file (./4711 if it is digits)
+    #[arg(value_name = "PID|FILE")]
+    pub source: String,
+}
+
+/// Watch what the locks of a recorded program cost
+///
+/// A table of rates since the last look, refreshed each second: operations, the share that had to
+/// wait, waits, how many threads waited on average, how many wait now. Keys sort it (w c o s l n),
+/// filter it (/), open one lock (Enter) with its stacks and waiters, freeze it (f), and quit (q).
+/// Writes plain lines if its output is no terminal.
+#[derive(Args)]
+#[command(after_help = RECORD_NOTES, after_long_help = RECORD_NOTES)]
+pub struct TopArguments {
+    /// Write lines at each interval, as without a terminal
+    #[arg(long)]
+    pub lines: bool,
+
+    /// End after N intervals of lines
+    #[arg(short = 'n', long, value_name = "N", requires = "lines")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Option<u32>,
+
+    /// Time between looks [default: 1]
+    #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    pub interval: Option<Duration>,
+
+    /// A process that was started with `furwock run --stats`
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    pub pid: i32,
+}
+
+/// Explain where a recorded program's threads waited
+///
+/// Reads a file that `furwock run --stats=FILE` has written, also while the program runs or after it
+/// was killed, and says in sentences which locks cost most, which threads held them longest and
+/// where, and which holders waited themselves.
+#[derive(Args)]
+#[command(after_help = RECORD_NOTES, after_long_help = RECORD_NOTES)]
+pub struct ReportArguments {
+    /// Write a page to FILE: charts, a timeline, a flame graph; one self-contained HTML file
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Write the stacks of waits with their microseconds to FILE, for flame graph tools
+    #[arg(long, value_name = "FILE")]
+    pub folded: Option<PathBuf>,
+
+    /// Write the last waits to FILE as a trace for Perfetto or chrome://tracing
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+
+    /// The file that `furwock run --stats=FILE` wrote
+    #[arg(value_name = "FILE")]
+    pub record: PathBuf,
 }
 
 /// Compare glibc's locks with furwock's: a program's run, or built-in workloads
@@ -204,6 +284,13 @@ Exit status:
   With PROGRAM: 3 if it was found in a deadlock, otherwise its status; 128 and the signal's number
   if a signal ended it; 126 and 127 as for `furwock run`. A second Ctrl-C within two seconds goes
   to the program.";
+
+const RECORD_NOTES: &str = "\
+Exit status:
+  0    done
+  1    there is no record, or it can't be read or not as a whole: not a record, of another version,
+       damaged, cut off; what can be read is shown
+  2    bad usage";
 
 const COMPARE_NOTES: &str = "\
 Verdict:

@@ -9,18 +9,26 @@ mod affinity;
 mod args;
 mod bench;
 mod compare;
+mod contention;
 mod contestants;
 mod doctor;
 mod elf;
 mod failure;
 mod harness;
+mod lines;
 mod measuring;
 mod obstacle;
 mod preload;
 mod program;
+mod recap;
+mod record;
 mod report;
 mod run;
+mod signals;
 mod statistics;
+mod stats;
+mod symbols;
+mod top;
 mod values;
 mod who;
 mod workloads;
@@ -47,8 +55,11 @@ fn furwock() -> i32 {
         Err(error) => return usage(&error),
     };
     let done = match arguments.command {
-        Command::Run(arguments) => run::run(&arguments).map(|never| match never {}),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Who(arguments) => who::who(&arguments),
+        Command::Top(arguments) => top::top(&arguments),
+        Command::Report(arguments) => recap::report(&arguments),
+        Command::Stats(arguments) => stats::stats(&arguments),
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
