@@ -374,8 +374,8 @@ fn terminal(columns: u16) -> (fs::File, fs::File) {
     let (mut user, mut command) = (-1, -1);
     // SAFETY: opens two descriptors that nothing else owns.
     unsafe {
-        let null = std::ptr::null_mut();
-        let made = libc::openpty(&mut user, &mut command, null, null, &raw const size as *mut _);
+        let (name, settings) = (std::ptr::null_mut(), std::ptr::null());
+        let made = libc::openpty(&mut user, &mut command, name, settings, &size);
         assert_eq!(made, 0);
         (fs::File::from_raw_fd(user), fs::File::from_raw_fd(command))
     }
