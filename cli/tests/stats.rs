@@ -73,7 +73,8 @@ fn assert_found(document: &Value) {
     let (waits, sleeps) = (worst["contended"].as_u64(), worst["sleeps"].as_u64());
     assert!(waits > Some(20) && sleeps > Some(5), "{worst:#}");
     assert!(worst["wait"]["total_s"].as_f64() > Some(0.02), "{worst:#}");
-    let text = format!("{:#}", worst["hold"]["longest_stack"]);
+    // The longest may be any thread's that lost its processor; the most is the planted one's.
+    let text = format!("{:#}", worst["holds"][0]["stack"]);
     assert!(text.contains("\"evict\""), "{worst:#}");
     let names: Vec<&str> = document["processes"][0]["locks"]
         .as_array()

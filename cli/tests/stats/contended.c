@@ -37,7 +37,7 @@ __attribute__((noinline)) void get(void)
 __attribute__((noinline)) void evict(void)
 {
 	pthread_mutex_lock(&cache);
-	pause_for(3000);
+	pause_for(20000);
 	pthread_mutex_unlock(&cache);
 }
 
@@ -64,7 +64,7 @@ static void *evictor(void *unused)
 {
 	pthread_setname_np(pthread_self(), "evictor");
 	(void)unused;
-	for (int at = 0; at < rounds / 2; at++) {
+	for (int at = 0; at < rounds / 6; at++) {
 		evict();
 		pause_for(200);
 	}

@@ -2,9 +2,9 @@
 //! beside it the state of the thread that has the lock.
 
 use super::{EndsBy, Kind, Wait};
+use crate::symbols::Stack;
 use crate::who::process::Process;
 use crate::who::process::memory::Memory;
-use crate::who::stacks::Stack;
 
 /// Functions that wait for it; the first is a local one, which a stripped library doesn't name.
 const WAITERS: [&str; 6] = [

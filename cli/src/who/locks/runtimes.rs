@@ -1,8 +1,9 @@
 //! What the functions of language runtimes and databases say about a wait that their locks' words
 //! don't tell.
 
+use crate::symbols::Stack;
 use crate::who::process::Process;
-use crate::who::stacks::{Stack, Symbols};
+use crate::who::stacks::Symbols;
 
 /// Functions inside a runtime's lock are few.
 const NEAR: usize = 12;
