@@ -54,8 +54,8 @@ const SAYS: [(&[&str], &str, &str); 15] = [
 /// What the innermost function that is known says.
 pub fn says(stack: &Stack) -> Option<&'static str> {
     let near = stack.frames.iter().take(NEAR);
-    near.filter_map(|frame| Some((frame.image.as_ref()?, frame))).find_map(|(image, frame)| {
-        frame.places.iter().find_map(|place| of(&image.name, &place.function))
+    near.filter(|frame| frame.origin.is_some()).find_map(|frame| {
+        frame.places.iter().find_map(|place| of(frame.file_name(), &place.function))
     })
 }
 
