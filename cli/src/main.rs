@@ -18,6 +18,7 @@ mod harness;
 mod lines;
 mod measuring;
 mod obstacle;
+mod order;
 mod preload;
 mod program;
 mod recap;

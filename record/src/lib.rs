@@ -147,6 +147,8 @@ pub enum Kind {
     Word = 6,
     /// A spin lock.
     Spin = 7,
+    /// A thread, which others wait for by joining it. Its address is its pthread_t.
+    Thread = 8,
 }
 
 /// How a contended lock was got. The index of [`Lock::got`].
@@ -404,7 +406,9 @@ pub struct Module {
     pub path: [AtomicU8; 432],
 }
 
-/// A lock that was taken while another was held.
+/// A lock that was taken, or would have been waited for, while another was held. Written before the
+/// thread waits. One entry for each pair of locks, their flags and their gates, as long as there is
+/// room for it; entries beyond that share one, whose gates are those that all of them had.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Edge {
@@ -418,19 +422,34 @@ pub struct Edge {
     pub taken_stack: AtomicU32,
     /// Which thread was the first to do so.
     pub thread: AtomicU32,
-    /// [`HELD_READ`], [`TAKEN_READ`], [`MANY_THREADS`].
+    /// [`HELD_READ`] and those below.
     pub flags: AtomicU32,
     /// How often, as far as counted.
     pub count: AtomicU64,
-    /// Locks that were held beside the first each time (gates): indices plus 1; 0 if none.
+    /// Locks that were held beside the first (gates), in ascending order: indices plus 1, and
+    /// [`GATE_READ`]; 0 if none. What is more than four is left out.
     pub gates: [AtomicU32; 4],
 }
 
-/// In [`Edge::flags`]: the first was held for reading, each time.
+/// In [`Edge::flags`]: the first was held for reading.
 pub const HELD_READ: u32 = 1;
-/// In [`Edge::flags`]: the second was taken for reading, each time.
+/// In [`Edge::flags`]: the second was taken for reading.
 pub const TAKEN_READ: u32 = 2;
 /// In [`Edge::flags`]: more than one thread did it.
 pub const MANY_THREADS: u32 = 4;
-/// In [`Edge::flags`]: the second is a condvar, which was waited for with the first held.
+/// In [`Edge::flags`]: the second is a condvar, a semaphore or a thread, which was waited for with
+/// the first held.
 pub const WAITED: u32 = 8;
+/// In [`Edge::flags`]: the second was taken for reading, and such a read waits for waiting writers:
+/// a rwlock that prefers writers.
+pub const BEHIND_WRITERS: u32 = 16;
+/// In [`Edge::flags`]: the first and the second are one rwlock that prefers writers, and it was
+/// taken for writing: with which locks held is in the gates.
+pub const WRITES: u32 = 32;
+/// In [`Edge::flags`]: the first is a condvar, a semaphore or a thread, and the thread that
+/// signalled, posted or ended it had taken the second since it last waited itself.
+pub const WAKES: u32 = 64;
+/// In [`Edge::flags`]: the same, but a thread had not taken the second.
+pub const WAKES_WITHOUT: u32 = 128;
+/// In [`Edge::gates`]: the lock was held for reading.
+pub const GATE_READ: u32 = 1 << 31;
