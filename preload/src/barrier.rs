@@ -17,6 +17,10 @@ pub unsafe extern "C-unwind" fn pthread_barrier_wait(barrier: *mut pthread_barri
         // SAFETY: the program's barrier.
         return unsafe { glibc::pthread_barrier_wait(barrier) };
     }
+    if recording::orders() {
+        recording::wakes(this, Kind::Barrier);
+        recording::waits_for(this, Kind::Barrier, 0, false);
+    }
     let wait = Wait::begin(this, Kind::Barrier, || 0);
     let leads = closed(|| this.raw.wait(this.count()));
     wait.end(|| if leads { Ended::Not } else { Ended::Over });

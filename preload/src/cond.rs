@@ -92,6 +92,9 @@ pub unsafe extern "C-unwind" fn pthread_cond_signal(cond: *mut pthread_cond_t) -
     }
     probes::cond_signal(cond);
     recording::count(cond, Kind::Condvar);
+    if recording::orders() {
+        recording::wakes(cond, Kind::Condvar);
+    }
     if may_have_waiters(&own.raw) { signal_slow(own) } else { 0 }
 }
 
@@ -106,6 +109,9 @@ pub unsafe extern "C-unwind" fn pthread_cond_broadcast(cond: *mut pthread_cond_t
     }
     probes::cond_broadcast(cond);
     recording::count(cond, Kind::Condvar);
+    if recording::orders() {
+        recording::wakes(cond, Kind::Condvar);
+    }
     if may_have_waiters(&own.raw) { broadcast_slow(own) } else { 0 }
 }
 
@@ -176,6 +182,10 @@ unsafe fn wait(
     if matches!(kind, MutexKind::Recursive | MutexKind::ErrorCheck) && !mutex.is_own() {
         return EPERM;
     }
+    if recording::orders() {
+        let mutex = core::ptr::from_ref(mutex).addr();
+        recording::waits_for(cond, Kind::Condvar, mutex, deadline.is_some());
+    }
     let wait = || match kind {
         // SAFETY: by this function's contract.
         MutexKind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
@@ -183,6 +193,9 @@ unsafe fn wait(
     };
     // SAFETY: may unwind this frame, which has nothing to drop.
     let result = unsafe { cancel::point(wait, |result| *result == Ok(Outcome::Interrupted)) };
+    if recording::orders() {
+        recording::waited_for(core::ptr::from_ref(mutex).addr(), mutex.again());
+    }
     match result {
         Ok(Outcome::TimedOut) => ETIMEDOUT,
         Ok(_) => 0,

@@ -76,6 +76,10 @@ macro_rules! functions {
             /// # Safety
             /// As POSIX has it.
             #[cold]
+            #[cfg_attr(
+                not(feature = "recording"),
+                allow(dead_code, reason = "one is for the order of locks only")
+            )]
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
                 type Signature = Option<unsafe extern "C-unwind" fn($($type),*) -> c_int>;
                 // SAFETY: null, or the address of that very function, which has this type.
@@ -113,6 +117,7 @@ functions! {
     pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec)
         @ "GLIBC_2.30";
     pthread_mutex_unlock(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
+    pthread_join(thread: pthread_t, result: *mut *mut c_void) @ "GLIBC_2.2.5";
     pthread_cond_init(cond: *mut pthread_cond_t, attr: *const libc::pthread_condattr_t)
         @ "GLIBC_2.3.2";
     pthread_cond_destroy(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";

@@ -197,6 +197,10 @@ impl RwLock {
         unsafe { &*lock.cast::<Self>() }
     }
 
+    pub(crate) fn as_ptr(&self) -> *mut libc::pthread_rwlock_t {
+        core::ptr::from_ref(self).cast_mut().cast()
+    }
+
     /// Whether it is furwock's: not shared between processes, and furwock isn't off.
     #[inline(always)]
     pub(crate) fn is_ours(&self) -> bool {

@@ -1,7 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::layout::{Mutex, MutexKind};
-use crate::recording::{self, Ended, Kind, Wait};
+use crate::recording::{self, Again, Ended, Kind, Take, Wait};
 use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use core::hint::black_box;
@@ -22,6 +22,14 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if recording::orders() {
+        return mutex.ordered(true, || lock(mutex));
+    }
+    lock(mutex)
+}
+
+#[inline(always)]
+fn lock(mutex: &Mutex) -> c_int {
     if mutex.is_plain() {
         probes::mutex_entry(mutex);
         if let Some(tid) = mutex.try_take() {
@@ -91,6 +99,14 @@ fn lock_slow(mutex: &Mutex) -> c_int {
 pub unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if recording::orders() {
+        return mutex.ordered(false, || try_lock(mutex));
+    }
+    try_lock(mutex)
+}
+
+#[inline(always)]
+fn try_lock(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
     if kind == MutexKind::Glibc {
         recording::left_to_glibc();
@@ -120,13 +136,16 @@ pub unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     if mutex.kind() != MutexKind::Glibc {
         probes::mutex_timedlock_entry(mutex, at);
     }
-    mutex.lock_checked(
-        // SAFETY: the program's mutex and timespec.
-        |mutex| unsafe { glibc::pthread_mutex_timedlock(mutex, at) },
-        // SAFETY: the program's timespec.
-        |mutex| unsafe { mutex.lock_timed(Clock::Realtime, at) },
-        probes::mutex_timedlock_acquired,
-    )
+    let lock = || {
+        mutex.lock_checked(
+            // SAFETY: the program's mutex and timespec.
+            |mutex| unsafe { glibc::pthread_mutex_timedlock(mutex, at) },
+            // SAFETY: the program's timespec.
+            |mutex| unsafe { mutex.lock_timed(Clock::Realtime, at) },
+            probes::mutex_timedlock_acquired,
+        )
+    };
+    if recording::orders() { mutex.ordered(false, lock) } else { lock() }
 }
 
 /// POSIX.1-2024 `pthread_mutex_clocklock`.
@@ -142,13 +161,16 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     if mutex.kind() != MutexKind::Glibc {
         probes::mutex_clocklock_entry(mutex, clock, at);
     }
-    mutex.lock_checked(
-        // SAFETY: the program's mutex and timespec.
-        |mutex| unsafe { glibc::pthread_mutex_clocklock(mutex, clock, at) },
-        // SAFETY: the program's timespec.
-        |mutex| unsafe { mutex.lock_timed(clock_known, at) },
-        probes::mutex_timedlock_acquired,
-    )
+    let lock = || {
+        mutex.lock_checked(
+            // SAFETY: the program's mutex and timespec.
+            |mutex| unsafe { glibc::pthread_mutex_clocklock(mutex, clock, at) },
+            // SAFETY: the program's timespec.
+            |mutex| unsafe { mutex.lock_timed(clock_known, at) },
+            probes::mutex_timedlock_acquired,
+        )
+    };
+    if recording::orders() { mutex.ordered(false, lock) } else { lock() }
 }
 
 /// POSIX `pthread_mutex_unlock`.
@@ -156,6 +178,9 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
+    if recording::orders() {
+        recording::releases(mutex);
+    }
     if !mutex.is_plain() {
         return unlock_typed(mutex);
     }
@@ -237,6 +262,20 @@ other_names! {
 }
 
 impl Mutex {
+    /// Calls `lock`, which locks it, and notes the order. `waits`: without a deadline.
+    fn ordered(&self, waits: bool, lock: impl FnOnce() -> c_int) -> c_int {
+        let take = Take { reads: false, waits, again: self.again() };
+        recording::ordered(self, Kind::Mutex, take, lock)
+    }
+
+    /// What happens to a thread that locks it while it holds it.
+    pub(crate) fn again(&self) -> Again {
+        match self.kind() {
+            MutexKind::Recursive | MutexKind::ErrorCheck | MutexKind::Glibc => Again::Returns,
+            _ => Again::Waits,
+        }
+    }
+
     /// Locks a mutex of any kind: with `glibcs` if glibc serves it, otherwise with `ours` unless
     /// its kind demands an error. Calls `acquired` if `ours` succeeds.
     #[inline(always)]

@@ -5,7 +5,7 @@
 //! way to writers for longer than glibc's do, so that writers don't starve, but at most for 10 ms.
 
 use crate::layout::RwLock;
-use crate::recording::{self, Ended, Kind, Wait};
+use crate::recording::{self, Again, Ended, Kind, Take, Wait};
 use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
@@ -25,10 +25,18 @@ use libc::{clockid_t, pthread_rwlock_t, timespec};
 pub unsafe extern "C-unwind" fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if recording::orders() {
+        return this.ordered(true, true, || read(this));
+    }
+    read(this)
+}
+
+#[inline(always)]
+fn read(this: &RwLock) -> c_int {
     if !this.is_ours() {
         recording::left_to_glibc();
         // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_rdlock(lock) };
+        return unsafe { glibc::pthread_rwlock_rdlock(this.as_ptr()) };
     }
     probes::rdlock_entry(this);
     if read_fast(&this.raw) {
@@ -62,10 +70,18 @@ fn rdlock_slow(lock: &RwLock) -> c_int {
 pub unsafe extern "C-unwind" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if recording::orders() {
+        return this.ordered(true, false, || try_read(this));
+    }
+    try_read(this)
+}
+
+#[inline(always)]
+fn try_read(this: &RwLock) -> c_int {
     if !this.is_ours() {
         recording::left_to_glibc();
         // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_tryrdlock(lock) };
+        return unsafe { glibc::pthread_rwlock_tryrdlock(this.as_ptr()) };
     }
     this.make_ready();
     recording::count(this, Kind::RwLock);
@@ -91,6 +107,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_timedrdlock(
             lock,
             Clock::Realtime,
             at,
+            true,
             || glibc::pthread_rwlock_timedrdlock(lock, at),
             |lock, deadline| lock.read_until(Some(deadline)),
         )
@@ -111,6 +128,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
             lock,
             clock_known,
             at,
+            true,
             || glibc::pthread_rwlock_clockrdlock(lock, clock, at),
             |lock, deadline| lock.read_until(Some(deadline)),
         )
@@ -125,18 +143,22 @@ unsafe fn timed(
     lock: *mut pthread_rwlock_t,
     clock: Clock,
     at: *const timespec,
+    reads: bool,
     glibcs: impl FnOnce() -> c_int,
     ours: impl FnOnce(&RwLock, &Deadline) -> c_int,
 ) -> c_int {
     // SAFETY: by this function's contract.
     let this = unsafe { RwLock::from_ptr(lock) };
-    if !this.is_ours() {
-        recording::left_to_glibc();
-        return glibcs();
-    }
-    // SAFETY: by this function's contract.
-    let deadline = unsafe { time::deadline(clock, at) };
-    deadline.map_or(EINVAL, |deadline| ours(this, &deadline))
+    let lock = || {
+        if !this.is_ours() {
+            recording::left_to_glibc();
+            return glibcs();
+        }
+        // SAFETY: by this function's contract.
+        let deadline = unsafe { time::deadline(clock, at) };
+        deadline.map_or(EINVAL, |deadline| ours(this, &deadline))
+    };
+    if recording::orders() { this.ordered(reads, false, lock) } else { lock() }
 }
 
 /// POSIX `pthread_rwlock_wrlock`.
@@ -144,10 +166,18 @@ unsafe fn timed(
 pub unsafe extern "C-unwind" fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if recording::orders() {
+        return this.ordered(false, true, || write(this));
+    }
+    write(this)
+}
+
+#[inline(always)]
+fn write(this: &RwLock) -> c_int {
     if !this.is_ours() {
         recording::left_to_glibc();
         // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_wrlock(lock) };
+        return unsafe { glibc::pthread_rwlock_wrlock(this.as_ptr()) };
     }
     probes::wrlock_entry(this);
     let tid = known_thread_id();
@@ -183,10 +213,18 @@ fn wrlock_slow(lock: &RwLock) -> c_int {
 pub unsafe extern "C-unwind" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if recording::orders() {
+        return this.ordered(false, false, || try_write(this));
+    }
+    try_write(this)
+}
+
+#[inline(always)]
+fn try_write(this: &RwLock) -> c_int {
     if !this.is_ours() {
         recording::left_to_glibc();
         // SAFETY: the program's lock.
-        return unsafe { glibc::pthread_rwlock_trywrlock(lock) };
+        return unsafe { glibc::pthread_rwlock_trywrlock(this.as_ptr()) };
     }
     this.make_ready();
     recording::count(this, Kind::RwLock);
@@ -209,6 +247,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_timedwrlock(
             lock,
             Clock::Realtime,
             at,
+            false,
             || glibc::pthread_rwlock_timedwrlock(lock, at),
             |lock, deadline| lock.write_until(Some(deadline)),
         )
@@ -229,6 +268,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
             lock,
             clock_known,
             at,
+            false,
             || glibc::pthread_rwlock_clockwrlock(lock, clock, at),
             |lock, deadline| lock.write_until(Some(deadline)),
         )
@@ -240,6 +280,9 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockwrlock(
 pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {
     // SAFETY: the program's lock.
     let this = unsafe { RwLock::from_ptr(lock) };
+    if recording::orders() {
+        recording::releases(this);
+    }
     if !this.is_ours() {
         // SAFETY: the program's lock.
         return unsafe { glibc::pthread_rwlock_unlock(lock) };
@@ -331,6 +374,16 @@ fn until(deadline: Option<&Deadline>) -> Options {
 }
 
 impl RwLock {
+    /// Calls `lock`, which locks it, and notes the order. `waits`: without a deadline.
+    fn ordered(&self, reads: bool, waits: bool, lock: impl FnOnce() -> c_int) -> c_int {
+        let readers_wait = self.is_ours() && {
+            self.make_ready();
+            self.raw.policy() == Policy::PreferWriters
+        };
+        let again = if readers_wait { Again::ReadsWait } else { Again::ReadsReturn };
+        recording::ordered(self, Kind::RwLock, Take { reads, waits, again }, lock)
+    }
+
     /// Whether the calling thread writes.
     fn is_own(&self) -> bool {
         self.raw.is_locked_exclusive() && self.raw.owner() == thread_id()

@@ -24,6 +24,9 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_wait(semaphore) };
     }
+    if recording::orders() {
+        recording::waits_for(this, Kind::Semaphore, 0, false);
+    }
     // SAFETY: may unwind this frame, which has nothing to drop.
     unsafe { glibc::pthread_testcancel() };
     if this.raw.try_acquire() {
@@ -92,6 +95,9 @@ pub unsafe extern "C-unwind" fn sem_post(semaphore: *mut sem_t) -> c_int {
         // SAFETY: the program's semaphore.
         return unsafe { glibc::sem_post(semaphore) };
     }
+    if recording::orders() {
+        recording::wakes(this, Kind::Semaphore);
+    }
     match release_quietly(&this.raw) {
         Ok(true) => 0,
         Ok(false) => post_slow(this),
@@ -115,6 +121,9 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
     // SAFETY: by this function's contract. The frames have nothing to drop.
     unsafe {
         let this = Semaphore::from_ptr(semaphore);
+        if recording::orders() {
+            recording::waits_for(this, Kind::Semaphore, 0, true);
+        }
         glibc::pthread_testcancel();
         if this.raw.try_acquire() {
             recording::count(this, Kind::Semaphore);

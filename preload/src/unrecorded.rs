@@ -1,6 +1,7 @@
 //! In place of `recording`: records nothing. All of it is gone once compiled.
 
 use crate::environment::Environment;
+use core::ffi::c_int;
 use furwock::lock::Status;
 
 #[derive(Clone, Copy)]
@@ -65,3 +66,42 @@ pub(crate) fn destroyed<T>(_: *const T, _: Kind) {}
 
 #[inline(always)]
 pub(crate) fn jumped(_: impl Fn(usize) -> bool) {}
+
+#[allow(dead_code, reason = "read by the module that it stands for")]
+#[derive(Clone, Copy)]
+pub(crate) enum Again {
+    Returns,
+    Waits,
+    ReadsReturn,
+    ReadsWait,
+}
+
+#[allow(dead_code, reason = "read by the module that it stands for")]
+#[derive(Clone, Copy)]
+pub(crate) struct Take {
+    pub(crate) reads: bool,
+    pub(crate) waits: bool,
+    pub(crate) again: Again,
+}
+
+#[inline(always)]
+pub(crate) fn orders() -> bool {
+    false
+}
+
+#[inline(always)]
+pub(crate) fn ordered<T>(_: *const T, _: Kind, _: Take, call: impl FnOnce() -> c_int) -> c_int {
+    call()
+}
+
+#[inline(always)]
+pub(crate) fn releases<T>(_: *const T) {}
+
+#[inline(always)]
+pub(crate) fn waits_for<T>(_: *const T, _: Kind, _: usize, _: bool) {}
+
+#[inline(always)]
+pub(crate) fn waited_for(_: usize, _: Again) {}
+
+#[inline(always)]
+pub(crate) fn wakes<T>(_: *const T, _: Kind) {}

@@ -429,6 +429,8 @@ pub struct Edge {
     /// Locks that were held beside the first (gates), in ascending order: indices plus 1, and
     /// [`GATE_READ`]; 0 if none. What is more than four is left out.
     pub gates: [AtomicU32; 4],
+    /// 1 once a thread writes the entry.
+    pub claimed: AtomicU32,
 }
 
 /// In [`Edge::flags`]: the first was held for reading.

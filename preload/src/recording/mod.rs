@@ -7,6 +7,7 @@
 //! - `part` maps the process's part of the file, and gives it the memory that it is about to touch.
 //! - `thread` has each thread's entry, and what else it keeps for itself.
 //! - `count` counts operations; `wait` times waits, and `hold` the time that locks are held.
+//! - `order` notes which locks are taken while others are held.
 //! - `pending` sums both up in the thread's entry, and hands them in to `tables`.
 //! - `stack` finds the program's frames, by `unwind`; `modules` says which files they lie in.
 //!
@@ -24,6 +25,7 @@ mod count;
 mod hold;
 mod kernel;
 mod modules;
+mod order;
 mod part;
 mod pending;
 mod stack;
@@ -35,6 +37,7 @@ mod wait;
 pub(crate) use count::{count, left_to_glibc};
 pub(crate) use furwock_record::Kind;
 pub(crate) use hold::{released, released_to_waiters};
+pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits_for, wakes};
 pub(crate) use part::{forked, start};
 pub(crate) use tables::destroyed;
 pub(crate) use wait::{Ended, Wait, jumped};

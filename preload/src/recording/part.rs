@@ -2,7 +2,7 @@
 //! mapped, and given memory as it is needed.
 
 use super::kernel::{self, Descriptor, call};
-use super::{clock, stack, thread};
+use super::{clock, order, stack, thread};
 use crate::environment::Environment;
 use crate::say::say;
 use core::mem::offset_of;
@@ -85,6 +85,7 @@ pub(crate) fn start(environment: &Environment) {
     // SAFETY: a page of zeroes that no other object shares. Older kernels refuse.
     _ = unsafe { call(libc::SYS_madvise, [page, PAGE, WIPE_ON_FORK, 0, 0, 0]) };
     stack::start();
+    order::start(environment);
     if let Err(why) = begin_once() {
         say(why);
     }
@@ -302,6 +303,7 @@ pub(super) enum Lost {
     Stack = 2,
     Site = 3,
     Module = 5,
+    Edge = 6,
 }
 
 /// Counts what there was no room for.

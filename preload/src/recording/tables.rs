@@ -8,12 +8,15 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use furwock_record::{Event, FRAMES, Lock, Section, Sections, Site, Spell, Stack};
 
 /// A section of which any part may be touched. Empty as long as the part hasn't grown.
-fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
+pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
     if part::is_grown() { part::entries(section) } else { &[] }
 }
 
 /// The entries that something with this hash may be at, in order.
-fn places<T>(section: &'static [T], hash: u64) -> impl Iterator<Item = (usize, &'static T)> {
+pub(super) fn places<T>(
+    section: &'static [T],
+    hash: u64,
+) -> impl Iterator<Item = (usize, &'static T)> {
     const LONGEST: usize = 64;
     let start = hash as usize % section.len().max(1);
     let (before, after) = section.split_at(start);
@@ -21,7 +24,7 @@ fn places<T>(section: &'static [T], hash: u64) -> impl Iterator<Item = (usize, &
     all.map(|(entry, at)| (at, entry)).take(LONGEST)
 }
 
-fn mix(value: u64) -> u64 {
+pub(super) fn mix(value: u64) -> u64 {
     let mixed = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed ^ mixed >> 32
 }

@@ -1,7 +1,7 @@
 //! Each thread's entry in the part, and what it keeps for itself.
 
 use super::part::{self, Lost, PROCESS, lost};
-use super::{count, hold, kernel, pending, stack};
+use super::{count, hold, kernel, order, pending, stack};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
@@ -64,6 +64,7 @@ pub(super) struct Own {
     pub(super) counts: count::Own,
     pub(super) holds: hold::Own,
     pub(super) pending: pending::Own,
+    pub(super) order: order::Own,
     pub(super) stacks: UnsafeCell<stack::Cache>,
 }
 
@@ -76,6 +77,20 @@ pub(super) fn map_own(threads: usize) -> bool {
     let at = kernel::map((known != 0).then_some(known), threads * size_of::<Own>(), None);
     OWN.store(at.unwrap_or(0), Ordering::Relaxed);
     at.is_some()
+}
+
+/// All threads that have or had an entry: their ids, and what they keep. Only what is made for it
+/// may be looked at.
+pub(super) fn all() -> impl Iterator<Item = (u32, &'static Own)> {
+    let threads = part::entries::<Thread>(|sections| &sections.threads);
+    let used = (PROCESS.threads.load(Ordering::Relaxed) as usize).min(threads.len());
+    let with_id = threads[..used].iter().enumerate().map(|(at, thread)| {
+        let own = OWN.load(Ordering::Relaxed) + at * size_of::<Own>();
+        // SAFETY: mapped by `map_own`, for as many threads; the mapping stays.
+        let own = unsafe { &*core::ptr::with_exposed_provenance::<Own>(own) };
+        (thread.tid.load(Ordering::Acquire), own)
+    });
+    with_id.filter(|(tid, _)| !matches!(*tid, 0 | TAKEN))
 }
 
 /// The calling thread has no entry: the process is new, or not recorded yet.
@@ -197,6 +212,7 @@ fn claim_of_ended(threads: &'static [Thread], process: u32, own: u32) -> Option<
         pending::hand_in_all(ended);
         count::hand_in_all(ended);
         hold::forget(ended);
+        order::forget(ended);
         return Some(at);
     }
     PROCESS.newcomers_unasked.store(threads.len() as u32 / 8, Ordering::Relaxed);
