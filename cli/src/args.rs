@@ -63,6 +63,23 @@ pub struct RunArguments {
     #[arg(default_missing_value = "")]
     pub stats: Option<OsString>,
 
+    /// Report locks taken in orders that could deadlock, when it ends, and on SIGUSR2
+    ///
+    /// Also threads that take what they hold, and waits with a lock held that the waking thread
+    /// needs: though they did not deadlock this time. With FILE the record is kept there, for
+    /// `furwock report`.
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
+    #[arg(default_missing_value = "")]
+    pub lock_order: Option<OsString>,
+
+    /// With --lock-order: leave out what this file describes
+    #[arg(long, value_name = "FILE", requires = "lock_order")]
+    pub suppressions: Option<PathBuf>,
+
+    /// With --lock-order: exit with 3 if something could deadlock
+    #[arg(long, requires = "lock_order")]
+    pub fail: bool,
+
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     pub command: Vec<OsString>,
@@ -170,7 +187,20 @@ pub struct ReportArguments {
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
 
-    /// The file that `furwock run --stats=FILE` wrote
+    /// Only the order of locks, of a program that ran with --lock-order: exits with 3 if something
+    /// could deadlock
+    #[arg(long)]
+    pub lock_order: bool,
+
+    /// With --lock-order: as JSON
+    #[arg(long, requires = "lock_order")]
+    pub json: bool,
+
+    /// Leave out what this file describes of the order of locks
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
+
+    /// The file that `furwock run --stats=FILE` or `--lock-order=FILE` wrote
     #[arg(value_name = "FILE")]
     pub record: PathBuf,
 }
@@ -273,6 +303,7 @@ Exit status:
        (ThreadSanitizer, AddressSanitizer, valgrind)
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
+  3    with --fail, if locks were taken in orders that could deadlock
   else the status of PROGRAM";
 
 const WHO_NOTES: &str = "\

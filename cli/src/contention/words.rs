@@ -19,6 +19,7 @@ pub fn kind(kind: Kind) -> &'static str {
         Kind::Barrier => "barrier",
         Kind::Word => "futex word",
         Kind::Spin => "spin",
+        Kind::Thread => "thread",
     }
 }
 

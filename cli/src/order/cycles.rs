@@ -52,8 +52,8 @@ fn usable(edges: &[Edge]) -> Vec<usize> {
         .map(|edge| (edge.held, edge.taken))
         .collect();
     let is_usable = |edge: &Edge| {
-        !edge.is(WRITES | WAKES_WITHOUT)
-            && !(edge.is(WAKES) && without.contains(&(edge.held, edge.taken)))
+        let wakes_without = edge.is(WAKES) && without.contains(&(edge.held, edge.taken));
+        !edge.is(WRITES | WAKES_WITHOUT) && !wakes_without
     };
     (0..edges.len()).filter(|&at| is_usable(&edges[at])).collect()
 }

@@ -7,12 +7,11 @@ use super::{Edge, Names, Order};
 use furwock_record::{HELD_READ, MANY_THREADS, TAKEN_READ, WAITED, WAKES};
 
 /// Raised when a field's meaning changes.
-const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 1;
 
 pub fn document(found: &Findings, order: &Order, names: &dyn Names) -> Value {
     let findings = found.findings.iter().map(|each| finding(each, order, names));
     json!({
-        "format": FORMAT,
         "findings": findings.collect::<Vec<_>>(),
         "suppressed": found.suppressed,
         "is_cut": found.is_cut,

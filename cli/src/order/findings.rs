@@ -8,7 +8,7 @@ use super::cycles::{Cycles, cycles};
 use super::{Edge, Gate, Names, Node, Order, Suppressions};
 
 /// What a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// A thread takes what it holds.
     Itself,
@@ -103,12 +103,6 @@ impl Findings {
 struct Groups {
     list: Vec<Finding>,
     by_stacks: HashMap<(Kind, Vec<(u32, u32)>), usize>,
-}
-
-impl std::hash::Hash for Kind {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        (*self as u8).hash(state);
-    }
 }
 
 impl Groups {

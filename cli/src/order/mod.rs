@@ -12,15 +12,17 @@ mod findings;
 mod picture;
 #[cfg(test)]
 mod programs;
+mod recorded;
 mod rules;
 mod suppressions;
 #[cfg(test)]
 mod tests;
 
-pub use document::document;
 pub use findings::{Finding, Findings};
-pub use picture::text;
+pub use recorded::{report, report_document, suppressions};
 pub use suppressions::Suppressions;
+
+use picture::text;
 
 /// A possible deadlock was found, and the user wants to know by the status.
 pub const STATUS_FOUND: i32 = 3;

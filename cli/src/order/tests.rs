@@ -7,8 +7,10 @@ use furwock_record::{
     WRITES,
 };
 
+use super::document::document;
 use super::findings::Kind;
-use super::{Edge, Findings, Frame, Gate, Lock, Names, Order, Suppressions, document, text};
+use super::picture::text;
+use super::{Edge, Findings, Frame, Gate, Lock, Names, Order, Suppressions};
 
 /// Stack `n` is `outer_n` calling `inner_n`.
 struct Numbers;

@@ -13,12 +13,17 @@ use std::path::Path;
 use crate::args::ReportArguments;
 use crate::contention::code::Images;
 use crate::failure::{Failure, STATUS_FAILED};
-use crate::record::File;
+use crate::order::{self, Suppressions};
+use crate::record::{File, Record};
 use crate::stats;
 
 pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let file = File::open(&arguments.record)?;
     let record = stats::whole(&file)?;
+    let suppressions = order::suppressions(arguments.suppressions.as_deref())?;
+    if arguments.lock_order {
+        return lock_order(arguments, &record, &suppressions);
+    }
     let mut images = Images::default();
     let mut all = stats::contentions(&record, &mut images);
     if let Some(path) = &arguments.html {
@@ -32,6 +37,10 @@ pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     }
     if [&arguments.html, &arguments.folded, &arguments.trace].iter().all(|path| path.is_none()) {
         print(&text::text(&mut all));
+        let (order, _) = order::report(&record, &suppressions);
+        if !order.is_empty() {
+            print(&format!("\n{order}"));
+        }
     }
     Ok(stats::warn(&record, &arguments.record.display().to_string()))
 }
@@ -42,6 +51,26 @@ pub fn everything(record: &crate::record::Record) -> [String; 4] {
     let mut images = Images::default();
     let all = &mut stats::contentions(record, &mut images);
     [text::text(all), page::html(all), folded::text(all), trace::text(all)]
+}
+
+/// The order of locks alone. A possible deadlock is a status.
+fn lock_order(
+    arguments: &ReportArguments,
+    record: &Record,
+    suppressions: &Suppressions,
+) -> Result<i32, Failure> {
+    if !record.parts.iter().any(|part| part.has_order) {
+        let says = format!("{}: recorded without --lock-order", arguments.record.display());
+        return Err(Failure::new(STATUS_FAILED, says));
+    }
+    let (text, may_deadlock) = order::report(record, suppressions);
+    if arguments.json {
+        print(&format!("{:#}\n", order::report_document(record, suppressions)));
+    } else {
+        print(&text);
+    }
+    let status = stats::warn(record, &arguments.record.display().to_string());
+    Ok(if may_deadlock { order::STATUS_FOUND } else { status })
 }
 
 /// `-` is standard output.

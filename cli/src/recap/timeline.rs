@@ -84,9 +84,10 @@ fn spans(
     for event in events {
         let colour = colours.get(&event.lock).copied().unwrap_or(COLOURS);
         let (from, to) = (place(event.began), place(event.began.saturating_add(event.took)));
-        for step in (from as usize)..(to.ceil() as usize).min(STEPS) {
+        let (begin, end) = (from as usize, to.ceil() as usize);
+        for (step, shares) in steps.iter_mut().enumerate().take(end).skip(begin) {
             let shared = to.min(step as f64 + 1.0) - from.max(step as f64);
-            steps[step][colour] += shared.max(0.0);
+            shares[colour] += shared.max(0.0);
         }
     }
     let mut spans: Vec<Span> = Vec::new();

@@ -377,7 +377,7 @@ impl Entry for Edge {
 }
 
 fn kind(number: u32) -> Option<Kind> {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 8] = [
         Kind::Mutex,
         Kind::RwLock,
         Kind::Condvar,
@@ -385,6 +385,7 @@ fn kind(number: u32) -> Option<Kind> {
         Kind::Barrier,
         Kind::Word,
         Kind::Spin,
+        Kind::Thread,
     ];
     ALL.into_iter().find(|kind| *kind as u32 == number)
 }

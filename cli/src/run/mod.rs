@@ -13,9 +13,11 @@ use crate::failure::Failure;
 use crate::obstacle;
 use crate::preload::Preload;
 use crate::program;
+use recorded::Wants;
 
 pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
-    let preload = match arguments.stats {
+    let wants = Wants::of(arguments)?;
+    let preload = match wants {
         Some(_) => Preload::find_recording()?,
         None => Preload::find()?,
     };
@@ -29,8 +31,8 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
         // The library removes itself: only it sees what the program starts.
         changes.push(("FURWOCK_CHILDREN", OsStr::new("0")));
     }
-    match &arguments.stats {
-        Some(file) => recorded::run(&program, &arguments.command, &changes, file),
+    match &wants {
+        Some(wants) => recorded::run(&program, &arguments.command, &changes, wants),
         None => Err(program::become_program(&program, &arguments.command, &changes)),
     }
 }

@@ -8,7 +8,9 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal as Number, WaitOptions, kill_process, waitpid};
 
 use super::place::Place;
+use crate::args::RunArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
+use crate::order::{self, Suppressions};
 use crate::program::{self, Changes};
 use crate::record::File;
 use crate::signals::{Signal, Signals};
@@ -36,22 +38,62 @@ enum Ended {
     Killed(i32),
 }
 
+/// What is recorded, and where.
+pub struct Wants {
+    file: OsString,
+    stats: bool,
+    order: Option<Suppressions>,
+    /// A possible deadlock changes the status.
+    fails: bool,
+}
+
+impl Wants {
+    pub fn of(arguments: &RunArguments) -> Result<Option<Self>, Failure> {
+        let named = |name: &&OsString| !name.is_empty();
+        let files = [arguments.lock_order.as_ref(), arguments.stats.as_ref()];
+        let named: Vec<&OsString> = files.into_iter().flatten().filter(named).collect();
+        if let [one, other] = named[..]
+            && one != other
+        {
+            let says = "--stats and --lock-order are kept in one file: name it once";
+            return Err(Failure::new(STATUS_OWN_FAILURE, says));
+        }
+        if arguments.stats.is_none() && arguments.lock_order.is_none() {
+            return Ok(None);
+        }
+        let order = match &arguments.lock_order {
+            Some(_) => Some(
+                order::suppressions(arguments.suppressions.as_deref())
+                    .map_err(|failure| Failure::new(STATUS_OWN_FAILURE, failure.to_string()))?,
+            ),
+            None => None,
+        };
+        let file = named.first().map_or(OsString::new(), |&name| name.clone());
+        let stats = arguments.stats.is_some();
+        Ok(Some(Self { file, stats, order, fails: arguments.fail }))
+    }
+}
+
 pub fn run(
     path: &Path,
     command: &[OsString],
     changes: &Changes<'_>,
-    file: &OsStr,
+    wants: &Wants,
 ) -> Result<i32, Failure> {
-    let place = Place::make(file)?;
+    let place = Place::make(&wants.file)?;
     let mut changes = changes.to_vec();
+    if wants.order.is_some() {
+        changes.push((furwock_record::ORDER_VARIABLE, OsStr::new("1")));
+    }
     changes.push((furwock_record::VARIABLE, place.path.as_os_str()));
     let signals = Signals::take(&TAKEN);
     let pid = start(path, command, &changes, &signals)?;
-    let ended = wait(pid, &signals, &place);
-    print(&place);
+    let ended = wait(pid, &signals, &place, wants);
+    let may_deadlock = print(&place, wants);
     // Before this process may be killed.
     drop(place);
     match ended {
+        Ended::Exited(_) if may_deadlock && wants.fails => Ok(order::STATUS_FOUND),
         Ended::Exited(status) => Ok(status),
         Ended::Killed(signal) => Ok(end_by(signal)),
     }
@@ -81,7 +123,7 @@ fn start(
 }
 
 /// Until the program has ended. Stops while it is stopped, as a shell expects.
-fn wait(pid: Pid, signals: &Signals, place: &Place) -> Ended {
+fn wait(pid: Pid, signals: &Signals, place: &Place, wants: &Wants) -> Ended {
     loop {
         while let Ok(Some((_, status))) =
             waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG)
@@ -98,7 +140,7 @@ fn wait(pid: Pid, signals: &Signals, place: &Place) -> Ended {
             }
         }
         match signals.next(TICK) {
-            Some(Signal { number: libc::SIGUSR2, .. }) => print(place),
+            Some(Signal { number: libc::SIGUSR2, .. }) => _ = print(place, wants),
             Some(Signal { number: libc::SIGCHLD, .. }) | None => {}
             // The terminal's have reached the program too.
             Some(Signal { is_kernels: true, .. }) => {}
@@ -112,15 +154,25 @@ fn send(pid: Pid, signal: i32) {
     unsafe { libc::kill(pid.as_raw_nonzero().get(), signal) };
 }
 
-/// The table, on stderr. The program's end matters more than a record that can't be read.
-fn print(place: &Place) {
+/// The table and the order, on stderr. The program's end matters more than a record that can't be
+/// read. Returns whether something could deadlock.
+fn print(place: &Place, wants: &Wants) -> bool {
     let looked = File::open(&place.path).and_then(|file| stats::whole(&file));
     match looked {
         Ok(record) => {
-            anstream::eprint!("{}", stats::text(&record));
+            if wants.stats {
+                anstream::eprint!("{}", stats::text(&record));
+            }
+            let report = wants.order.as_ref().map(|known| order::report(&record, known));
+            let (text, may_deadlock) = report.unwrap_or_default();
+            anstream::eprint!("{text}");
             stats::warn(&record, &place.path.display().to_string());
+            may_deadlock
         }
-        Err(failure) => anstream::eprintln!("furwock: {failure}"),
+        Err(failure) => {
+            anstream::eprintln!("furwock: {failure}");
+            false
+        }
     }
 }
 

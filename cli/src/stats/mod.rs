@@ -4,6 +4,7 @@
 mod document;
 mod table;
 
+use std::cmp::Reverse;
 use std::io::Write;
 use std::path::Path;
 
@@ -97,7 +98,7 @@ pub fn contentions<'r>(record: &'r Record, images: &mut Images) -> Vec<Contentio
     let of = |part: &'r Part| Contention::of(part, images);
     let mut all: Vec<Contention<'r>> = record.parts.iter().map(of).collect();
     let cost = |of: &Contention<'_>| (of.waited(), of.waited_for_events());
-    all.sort_by(|one, other| cost(other).cmp(&cost(one)));
+    all.sort_by_key(|one| Reverse(cost(one)));
     all
 }
 

@@ -185,6 +185,7 @@ fn claim() -> Result<(), &'static str> {
     if let Some(line) = Descriptor::open(b"/proc/self/cmdline\0", libc::O_RDONLY) {
         part.command_len = line.read_at(&mut part.command, 0) as u32;
     }
+    part.records = if order::orders() { furwock_record::ORDER } else { 0 };
     part.sections = sections;
     part.magic.store(PART_MAGIC, Ordering::Release);
     Ok(())

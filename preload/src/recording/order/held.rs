@@ -128,7 +128,7 @@ impl Own {
         for held in others {
             let Some(lock) = held.lock() else { continue };
             if count < GATES {
-                gates[count] = lock + 1 | if held.reads() { GATE_READ } else { 0 };
+                gates[count] = (lock + 1) | if held.reads() { GATE_READ } else { 0 };
                 count += 1;
             }
         }

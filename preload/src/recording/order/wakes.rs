@@ -173,10 +173,11 @@ pub(crate) fn wakes<T>(object: *const T, kind: Kind) {
 fn note_wake(me: Me, woken: u32, kind: Kind, lock: u32) -> Option<()> {
     let own = &me.own.order;
     let address = tables::lock(lock)?.address.load(ORDER) as usize;
-    let taken = own.taken(false).find(|taken| taken.0 == address).map(|taken| taken.2);
-    let held = own.find(address).map(held::Held::stack);
-    let (flag, taken_stack) = match (taken.or(held), kind) {
-        (Some(stack), _) => (WAKES, stack),
+    // What it holds since before its own last wait, such as for a permit that it gives back now, it
+    // doesn't have to take again.
+    let taken = own.taken(false).find(|taken| taken.0 == address);
+    let (flag, taken_stack) = match (taken, kind) {
+        (Some((_, _, stack)), _) => (WAKES, stack),
         // One that comes without doesn't end the wait: all have to come.
         (None, Kind::Barrier) => return None,
         (None, _) => (WAKES_WITHOUT, 0),
@@ -190,9 +191,7 @@ fn note_post(me: Me, object: usize) {
     let own = &me.own.order;
     let post = Post::of(object);
     post.try_with(|| {
-        let held = own.all().map(|held| (held.object(), held.stack()));
-        let taken = own.taken(false).map(|taken| (taken.0, taken.2));
-        let mut locks = held.chain(taken);
+        let mut locks = own.taken(false).map(|taken| (taken.0, taken.2));
         for (lock, stack) in post.locks.iter().zip(&post.stacks) {
             let (object, taken) = locks.next().unwrap_or((0, 0));
             lock.store(object as u64, ORDER);
