@@ -169,8 +169,8 @@ pub struct TopArguments {
 
 /// Explain where a recorded program's threads waited
 ///
-/// Reads a file that `furwock run --stats=FILE` has written, also while the program runs or after it
-/// was killed, and says in sentences which locks cost most, which threads held them longest and
+/// Reads a file that `furwock run --stats=FILE` has written, also while the program runs or after
+/// it was killed, and says in sentences which locks cost most, which threads held them longest and
 /// where, and which holders waited themselves.
 #[derive(Args)]
 #[command(after_help = RECORD_NOTES, after_long_help = RECORD_NOTES)]

@@ -17,7 +17,7 @@ pub struct Chain<'p> {
     pub overlap: u64,
 }
 
-/// The longest waits, at most `most`, of those whose holder waited too; by the pair of locks.
+/// The longest waits, at most `most`, where the holder waited too; by the pair of locks.
 pub fn chains(part: &Part, most: usize) -> Vec<Chain<'_>> {
     let mut by_thread: BTreeMap<u32, Vec<&Event>> = BTreeMap::new();
     for event in &part.events {

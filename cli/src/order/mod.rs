@@ -2,9 +2,9 @@
 //! `furwock run --lock-order`.
 //!
 //! The recording library writes an [`Edge`] when a thread takes a lock while it holds another.
-//! `rules` says which of them can stand in a circle together, `cycles` looks for circles, `findings`
-//! puts those together that are alike, `suppressions` leaves out what the user knows; `picture` and
-//! `document` are the output. docs/lock-order.md says what the rules promise.
+//! `rules` says which of them can stand in a circle together, `cycles` looks for circles,
+//! `findings` puts those together that are alike, `suppressions` leaves out what the user knows;
+//! `picture` and `document` are the output. docs/lock-order.md says what the rules promise.
 
 mod cycles;
 mod document;

@@ -4,8 +4,8 @@
 //! of step `i + 1` holds. All of it has to be possible at one moment:
 //!
 //! - Each step is another thread's.
-//! - What two of the threads hold at that moment excludes each other nowhere: a lock that both hold,
-//!   unless both for reading, is a gate that keeps them apart.
+//! - What two of the threads hold at that moment excludes each other nowhere: a lock that both
+//!   hold, unless both for reading, is a gate that keeps them apart.
 //! - The holder stops the one that waits: not both read. Readers of a rwlock that prefers
 //!   writers wait for readers if a writer waits in between: then some other thread has to write it,
 //!   and to get there in spite of what the threads of the circle hold.

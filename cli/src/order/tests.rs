@@ -12,7 +12,7 @@ use super::findings::Kind;
 use super::picture::text;
 use super::{Edge, Findings, Frame, Gate, Lock, Names, Order, Suppressions};
 
-/// Stack `n` is `outer_n` calling `inner_n`.
+/// Stack 7 is outer_7 calling inner_7.
 struct Numbers;
 
 impl Names for Numbers {

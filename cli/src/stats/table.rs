@@ -5,7 +5,7 @@ use crate::lines::Lines;
 use crate::record::entries::Spell;
 use crate::symbols;
 
-/// Locks that have a line, and those whose stacks are shown below.
+/// Locks that have a line, and locks with stacks below.
 const LINES: usize = 20;
 const STACKS: usize = 4;
 /// The width of names.

@@ -1,5 +1,5 @@
-//! The terminal: looks at intervals, keys between them. It is restored at every end: ratatui does so
-//! in a panic, and signals end the loop.
+//! The terminal: looks at intervals, keys between them. It is restored at every end: ratatui does
+//! so in a panic, and signals end the loop.
 
 use std::io;
 use std::time::{Duration, Instant};
