@@ -4,7 +4,7 @@
 //! by one read-modify-write and no thread needs an inner lock. Locks that are mostly read become
 //! *biased*: then readers publish themselves in slots of their own threads and write to nothing
 //! they share (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a
-//! mutex's waiters are (Long 2017); readers that have slept go on together.
+//! mutex's waiters are (Long 2017); readers that have slept are let in together.
 //!
 //! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
 //! `reader` how a reader enters that is stopped, `wanted` what the slow path (`contender`) asks of
@@ -40,9 +40,8 @@ pub use state::Policy;
 /// 262,144 readers are counted at once; one more waits until another leaves.
 ///
 /// Which side goes first is its [`Policy`]. Under the fair ones a running writer may take a free
-/// lock past sleepers for about a millisecond, and a reader read past them for about half of one,
-/// before it queues up itself; a writer that has waited for 5 ms asks for the lock to be handed
-/// over.
+/// lock past sleepers for about a millisecond, and a reader read past them for about four, before
+/// it queues up itself; a writer that has waited for 5 ms asks for the lock to be handed over.
 ///
 /// # Cost
 /// A lock that was read 128 times without a write becomes biased. Reading then takes one locked

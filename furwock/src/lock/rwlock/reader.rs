@@ -21,10 +21,9 @@ use core::time::Duration;
 /// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
 const PROBES_FOR_SPINNER: u32 = 4;
 
-/// How long a thread may read past sleeping writers before it queues up behind them: for some tens
-/// of what a sleep and a wake cost. While writers sleep the lock isn't biased, and where many
-/// threads read it doesn't come free; docs/experiments.md has the figures.
-const READ_TURN_NS: u64 = 400_000;
+/// How long a thread may read past sleeping writers before it queues up behind them: a little
+/// shorter than what they wait before they ask for the lock.
+const READ_TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for
 /// ever.
@@ -37,8 +36,6 @@ pub(super) struct Reader<'o> {
     contender: Contender<'o, Wanted<'o>>,
     /// Waits for no other waiter.
     forced: bool,
-    /// It has been woken: if it has to queue again, another was faster.
-    was_woken: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
 }
@@ -47,14 +44,7 @@ impl<'o> Reader<'o> {
     pub(super) fn new(lock: &'o RawRwLock, options: &'o Options) -> Self {
         let wanted = Wanted { lock, kind: Kind::Reader, on_leave: None };
         let contender = Contender::new(wanted, options);
-        Self {
-            lock,
-            options,
-            contender,
-            forced: options.recursive,
-            was_woken: false,
-            probes_for_spinner: 0,
-        }
+        Self { lock, options, contender, forced: options.recursive, probes_for_spinner: 0 }
     }
 
     /// Enters, or times out.
@@ -193,27 +183,16 @@ impl<'o> Reader<'o> {
         let is_brief = |word| policy(word).lets_readers_recurse() && !is_written(word);
         let mut brief = is_brief(seen);
         let waited = if may_park_reader(stop) {
-            let (forced, was_woken) = (self.forced, self.was_woken);
-            let sleeps = self.contender.status.sleeps;
-            let waited = self.contender.wait(|_, clean| {
+            let forced = self.forced;
+            self.contender.wait(|_, clean| {
                 brief = is_brief(clean);
                 let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
                 if !stopped && !mutant::active(Mutant::ReaderParksOnOpenLock) {
                     return Decision::Enter;
                 }
-                let kind = match (brief, was_woken) {
-                    (true, _) => Kind::BriefReader,
-                    (false, true) => Kind::PassedReader,
-                    (false, false) => Kind::Reader,
-                };
+                let kind = if brief { Kind::BriefReader } else { Kind::Reader };
                 Decision::Queue { token: kind.token(), at_most: brief.then_some(BRIEF) }
-            });
-            self.was_woken |=
-                waited == Progress::LookAgain && self.contender.status.sleeps != sleeps;
-            // Those that were woken with it may be inside by now, and wait for it: it enters unless
-            // a writer has been faster.
-            self.forced |= self.was_woken;
-            waited
+            })
         } else {
             if stop != Stop::Spinner {
                 sys::thread::nap();

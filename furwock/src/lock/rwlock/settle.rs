@@ -3,7 +3,7 @@
 use super::RawRwLock;
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
-    WRITERS_PARKED, Waiting, are_let_in, next, policy, room, taken,
+    WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
 use crate::lock::spin::how_far_ahead;
 use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
@@ -42,22 +42,16 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
             Next::Readers | Next::StuckReaders => {
                 let which: fn(Kind) -> bool = match turn {
                     Next::Readers => Kind::reads,
-                    _ => Kind::is_stuck_reader,
+                    _ => |kind| kind == Kind::Reader,
                 };
-                let Counted { readers, all, passed } =
-                    count_readers(queue, first, which, room(seen));
+                let (readers, all) = count_readers(queue, first, which, room(seen));
                 if readers == 0 {
                     break;
                 }
-                let lets_in = turn == Next::StuckReaders || are_let_in(seen, passed);
                 let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
-                let (new, verdict) = if lets_in {
-                    let verdict = Verdict::granted(address, give_back_read);
-                    ((seen_right & !handed_over) + readers * ONE_READER, verdict)
-                } else {
-                    (seen_right, Verdict::WOKEN)
-                };
+                let new = (seen_right & !handed_over) + readers * ONE_READER;
                 let new = if all { new & !READERS_PARKED } else { new };
+                let verdict = Verdict::granted(address, give_back_read);
                 (new, Choice { which, verdict, most: readers as usize })
             }
             Next::Upgrader => {
@@ -193,7 +187,7 @@ fn look(queue: &Locked<'_>, first: Queued<'_>, word: u64) -> Waiting {
         match kind {
             kind if kind.reads() => {
                 waiting.reader = true;
-                waiting.stuck |= kind.is_stuck_reader();
+                waiting.stuck |= kind == Kind::Reader;
             }
             kind => {
                 waiting.other = waiting.other.or(Some(kind));
@@ -222,29 +216,18 @@ fn without_absent(word: u64, waiting: Waiting) -> u64 {
     word
 }
 
-/// Readers that wait.
-struct Counted {
-    /// Those that were asked for.
-    readers: u64,
-    /// Whether those are all readers.
-    all: bool,
-    /// Whether one of the readers was woken in vain before.
-    passed: bool,
-}
-
-/// Readers that wait and that `which` holds for, `most` at most.
+/// Readers that wait and that `which` holds for, `most` at most, and whether those are all readers.
 fn count_readers(
     queue: &Locked<'_>,
     first: Queued<'_>,
     which: fn(Kind) -> bool,
     most: u64,
-) -> Counted {
+) -> (u64, bool) {
     let count = |counts: fn(Kind) -> bool| {
         waiters(queue, first).filter(|(_, kind)| counts(*kind)).count() as u64
     };
     let readers = count(which).min(most);
-    let passed = waiters(queue, first).any(|(_, kind)| kind == Kind::PassedReader);
-    Counted { readers, all: readers == count(Kind::reads), passed }
+    (readers, readers == count(Kind::reads))
 }
 
 fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
@@ -258,48 +241,4 @@ fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
         }
     }
     count
-}
-
-#[cfg(all(test, not(any(loom, shuttle))))]
-mod tests {
-    use super::*;
-    use std::thread;
-
-    /// What waits first, once it does.
-    fn first(lock: &RawRwLock) -> Kind {
-        loop {
-            let queue = lot::lock(lock.key());
-            if let Some(first) = queue.first(lock.key()) {
-                return kind(first);
-            }
-            drop(queue);
-            thread::yield_now();
-        }
-    }
-
-    #[test]
-    fn a_reader_that_was_woken_in_vain_is_let_in_the_next_time() {
-        let lock = RawRwLock::new();
-        // The reader may be faster than the writer that is to pass it.
-        let is_passed = |_: &u32| {
-            lock.lock_exclusive();
-            thread::scope(|scope| {
-                let reader = scope.spawn(|| {
-                    lock.lock_shared();
-                    lock.unlock_shared();
-                });
-                assert_eq!(first(&lock), Kind::Reader);
-                let woken = lock.unlock_exclusive();
-                assert_eq!(woken, 1);
-                let passed = lock.try_lock_exclusive();
-                if passed {
-                    assert_eq!(first(&lock), Kind::PassedReader);
-                    assert_eq!(lock.unlock_exclusive(), 1);
-                }
-                reader.join().unwrap();
-                passed
-            })
-        };
-        assert!((0..1000).any(|round| is_passed(&round)));
-    }
 }

@@ -47,8 +47,7 @@
 //! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and none is on its way | the writer | Release |
-//! | no WRITER, readers queued whose turn it is | -READERS_PARKED, if those were all readers, which are woken | a thread that settles | Acquire |
-//! | the same, and HANDOFF, or one was woken in vain, or one must not wait | readers + n [-READERS_PARKED] | a thread that settles | Acquire |
+//! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
 //! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
@@ -95,8 +94,7 @@ const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 #[repr(u8)]
 pub enum Policy {
     /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does;
-    /// when a writer leaves, all readers that wait go on together, and none of them waits for a
-    /// writer that only waits. (They are woken; a writer may be faster than they are, once.)
+    /// when a writer leaves, all readers that wait enter together, before the next writer.
     #[default]
     PhaseFair = 0,
     /// The same, except that no reader waits for waiting writers for more than a few milliseconds:
@@ -144,8 +142,6 @@ pub(super) enum Kind {
     Upgrader = 4,
     /// A reader that waits for waiting writers, and wakes up by itself if that takes long.
     BriefReader = 5,
-    /// A reader that has been woken once, and found that a writer had been faster.
-    PassedReader = 6,
 }
 
 impl Policy {
@@ -162,14 +158,9 @@ impl Kind {
         self as usize
     }
 
-    /// Whether it wants to read, and sleeps until it is let in or woken.
-    pub(super) const fn is_stuck_reader(self) -> bool {
-        matches!(self, Kind::Reader | Kind::PassedReader)
-    }
-
     /// Whether it wants to read, and no more.
     pub(super) const fn reads(self) -> bool {
-        matches!(self, Kind::Reader | Kind::BriefReader | Kind::PassedReader)
+        matches!(self, Kind::Reader | Kind::BriefReader)
     }
 
     /// # Panics
@@ -181,7 +172,6 @@ impl Kind {
             3 => Kind::Upgradable,
             4 => Kind::Upgrader,
             5 => Kind::BriefReader,
-            6 => Kind::PassedReader,
             _ => unreachable!(),
         }
     }
@@ -202,7 +192,7 @@ impl Kind {
     #[inline]
     const fn kept_out_by(self) -> u64 {
         match self {
-            Kind::Reader | Kind::BriefReader | Kind::PassedReader => WRITER | UPGRADING,
+            Kind::Reader | Kind::BriefReader => WRITER | UPGRADING,
             Kind::Writer => OWNER | READERS,
             // It may become a reader, which has to be counted.
             Kind::Upgradable => OWNER | TOO_MANY_READERS,
@@ -227,7 +217,7 @@ pub(super) const fn is_available(word: u64, kind: Kind) -> bool {
 #[inline]
 pub(super) const fn bits(kind: Kind) -> &'static Bits {
     match kind {
-        Kind::Reader | Kind::BriefReader | Kind::PassedReader => &READS,
+        Kind::Reader | Kind::BriefReader => &READS,
         Kind::Writer => &WRITES,
         Kind::Upgradable => &MAY_UPGRADE,
         Kind::Upgrader => &UPGRADES,
@@ -481,7 +471,7 @@ pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
         // The owner is known.
         Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
-        Kind::Reader | Kind::BriefReader | Kind::PassedReader => word,
+        Kind::Reader | Kind::BriefReader => word,
     }
 }
 
@@ -547,7 +537,7 @@ pub(super) struct Waiting {
 pub(super) enum Next {
     /// Nothing: it is no waiter's turn, or a thread is on its way.
     Nothing,
-    /// Let all readers in that wait, or wake them (`are_let_in`).
+    /// Let all readers in that wait.
     Readers,
     /// Let those in that don't wake up by themselves.
     StuckReaders,
@@ -557,15 +547,6 @@ pub(super) enum Next {
     Give(Kind),
     /// Wake the first that isn't a reader: it takes the lock by itself.
     WakeOther,
-}
-
-/// Whether readers whose turn it is are counted in before they are woken. Otherwise they run first
-/// and then enter by themselves: until they run, a lock that counts them is closed to writers, and
-/// with more threads than processors that may be long. Readers that were woken in vain once are let
-/// in with all others, so that each waits for one more writer at most.
-#[inline]
-pub(super) const fn are_let_in(word: u64, was_passed: bool) -> bool {
-    word & HANDOFF != 0 || was_passed
 }
 
 /// What has made room, or left the waiters to themselves.

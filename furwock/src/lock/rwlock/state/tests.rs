@@ -14,7 +14,7 @@ const POLICIES: [Policy; 5] = [
 ];
 const FLAGS: [u64; 8] =
     [WRITER, SPIN, HANDOFF, UPGRADING, READERS_PARKED, WRITERS_PARKED, BIASED, REVOKED];
-const READS: [Kind; 3] = [Kind::Reader, Kind::BriefReader, Kind::PassedReader];
+const READS: [Kind; 2] = [Kind::Reader, Kind::BriefReader];
 const MOST_READERS: u64 = TOO_MANY_READERS / ONE_READER;
 const MOST_WAKES: u64 = WAKES / ONE_WAKE;
 
@@ -403,7 +403,7 @@ fn queues() -> Vec<Waiting> {
             for other in OWNERS.into_iter().map(Some).chain([None]) {
                 for upgrader in [false, true] {
                     let first_fits = match first {
-                        Kind::Reader | Kind::PassedReader => stuck,
+                        Kind::Reader => stuck,
                         Kind::BriefReader => reader,
                         kind => other == Some(kind),
                     };
@@ -568,11 +568,4 @@ fn a_writer_that_passes_sleepers_enters_a_free_lock_without_slots() {
         assert_eq!(new, WRITES.taken(word, Role::Newcomer, 77), "{word:#x}");
         assert!(is_written(new));
     }
-}
-
-#[test]
-fn readers_are_let_in_asleep_only_if_that_is_due() {
-    assert!(!are_let_in(READERS_PARKED, false));
-    assert!(are_let_in(READERS_PARKED, true));
-    assert!(are_let_in(READERS_PARKED | HANDOFF, false));
 }
