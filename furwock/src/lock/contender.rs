@@ -193,7 +193,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
             let others = if spin.is_to_stand_aside() { bits.wakes } else { bits.wakes | SPIN };
-            let unseen = spin.is_unseen()
+            let unseen = spin.is_unseen(self.role == Role::Woken)
                 && match self.role {
                     Role::Newcomer => word & bits.parked == 0 || word & others != 0,
                     Role::Woken => word & bits.wakes != 0,
@@ -316,8 +316,8 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// What `wait` does under the bucket's lock: queues this thread if `decide` says so, and gives
     /// up its role in the exchange that says in the word that it is queued. A thread whose turn is
-    /// over wakes another waiter in its place. Returns the wait, and
-    /// for how long it may sleep at a time; `None` if this thread isn't queued.
+    /// over wakes another waiter in its place. Returns the wait, and for how long it may sleep at a
+    /// time; `None` if this thread isn't queued.
     fn queue<'d>(
         &mut self,
         node: &Node,
