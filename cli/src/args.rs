@@ -293,8 +293,10 @@ Environment:
   FURWOCK_WARN_AFTER
                    a time such as 10s or 500ms: threads that wait longer for a lock say so on
                    stderr, with the thread that holds it and what that waits for in turn.
-  FURWOCK_QUIET    1 suppresses those lines, and the message on stderr that the program runs on
-                   glibc.
+  FURWOCK_RECORD, FURWOCK_LOCK_ORDER
+                   are set by --stats and --lock-order, for furwock's library.
+  FURWOCK_QUIET    1 suppresses lines about long waits, and the message on stderr that the program
+                   runs on glibc.
   LD_PRELOAD       is kept; furwock's library is put first.
 
 Exit status:

@@ -153,7 +153,7 @@ fn furwocks_fault_ends_the_watch_at_the_bound() {
     let has_gdb =
         Command::new("gdb").arg("--version").output().is_ok_and(|run| run.status.success());
     assert!(
-        !has_gdb || report.contains("furwock_preload::mutex::pthread_mutex_lock_slow ()"),
+        !has_gdb || report.contains("furwock_preload::mutex::pthread_mutex_lock_slow"),
         "{report}"
     );
 }
