@@ -193,7 +193,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
             let others = if spin.is_to_stand_aside() { bits.wakes } else { bits.wakes | SPIN };
-            let unseen = spin.is_unseen(self.role == Role::Woken)
+            let unseen = spin.is_unseen()
                 && match self.role {
                     Role::Newcomer => word & bits.parked == 0 || word & others != 0,
                     Role::Woken => word & bits.wakes != 0,

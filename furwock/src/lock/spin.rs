@@ -169,14 +169,10 @@ impl Spin {
         self.pauses == 0 && self.begins_aside
     }
 
-    /// Whether it isn't worth a bit in the word yet. (In a model newcomers say at once that they
-    /// spin; woken waiters do so after a probe, as they have a promise to keep.)
-    pub(super) fn is_unseen(&self, woken: bool) -> bool {
+    /// Whether it isn't worth a bit in the word yet.
+    pub(super) fn is_unseen(&self) -> bool {
         let unseen = adjustable!(self.probing.unseen, UnseenPauses);
-        if cfg!(any(loom, shuttle)) {
-            return woken && self.pauses < unseen.min(1);
-        }
-        self.is_to_stand_aside() || self.pauses < unseen
+        self.is_to_stand_aside() || (self.pauses < unseen && !cfg!(any(loom, shuttle)))
     }
 
     /// Pauses before the next probe. False when it is time to sleep.
