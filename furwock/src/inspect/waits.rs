@@ -215,7 +215,7 @@ impl Wait {
 /// All threads of the process that wait at this moment for one of furwock's objects or words.
 ///
 /// Takes a time that grows with the number of threads that ever waited. Each wait is shown as it
-/// was when the look came to it: see [the module](self).
+/// was when the look came to it: see [the module](crate::inspect).
 ///
 /// ```
 /// use furwock::inspect::{self, Kind};
