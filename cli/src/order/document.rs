@@ -16,6 +16,7 @@ pub fn document(found: &Findings, order: &Order, names: &dyn Names) -> Value {
         "suppressed": found.suppressed,
         "is_cut": found.is_cut,
         "lost": order.lost,
+        "lost_stacks": order.lost_stacks,
     })
 }
 

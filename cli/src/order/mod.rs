@@ -79,8 +79,10 @@ impl Edge {
 pub struct Order {
     pub locks: Vec<Lock>,
     pub edges: Vec<Edge>,
-    /// Entries that there was no room for.
+    /// Locks, threads and steps that there was no room for.
     pub lost: u64,
+    /// Stacks that there was no room for.
+    pub lost_stacks: u64,
 }
 
 /// A function in a stack, as people read it.

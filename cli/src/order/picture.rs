@@ -44,11 +44,19 @@ impl Picture<'_> {
         }
         if finding.alike > 0 {
             self.lines.empty();
-            let (circles, does) = match finding.alike {
-                1 => ("1 more group".to_owned(), "does"),
-                count => (format!("{count} more groups"), "do"),
+            let is_thread = |step: &Edge| {
+                [step.held, step.taken].iter().any(|&at| self.order.locks[at].is_thread)
             };
-            self.lines.plain(&format!("The same code {does} this with {circles} of locks."));
+            let (one, many) = if finding.steps.iter().any(is_thread) {
+                ("thread", "threads")
+            } else {
+                ("group of locks", "groups of locks")
+            };
+            let more = match finding.alike {
+                1 => format!("1 more {one}"),
+                count => format!("{count} more {many}"),
+            };
+            self.lines.plain(&format!("The same code does this with {more}."));
         }
     }
 
@@ -131,6 +139,11 @@ impl Picture<'_> {
             self.lines.plain(&format!(
                 "{lost} entries found no room: there may be more that was not recorded."
             ));
+        }
+        if self.order.lost_stacks > 0 {
+            self.lines.empty();
+            let lost = self.order.lost_stacks;
+            self.lines.plain(&format!("{lost} stacks found no room: their places are unknown."));
         }
     }
 }

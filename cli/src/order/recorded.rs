@@ -29,7 +29,9 @@ impl<'p> Recorded<'p> {
     pub fn of(part: &'p Part, images: &mut Images) -> Self {
         let code = Code::of(part, images);
         let mut nodes: HashMap<u32, Node> = HashMap::new();
-        let mut order = Order { lost: lost(part), ..Order::default() };
+        let [locks, threads, stacks, .., edges] = part.lost;
+        let lost = locks.saturating_add(threads).saturating_add(edges);
+        let mut order = Order { lost, lost_stacks: stacks, ..Order::default() };
         for (&key, lock) in &part.locks {
             nodes.insert(key, order.locks.len());
             let symbol = || code.object(lock.address);
@@ -73,11 +75,6 @@ impl<'p> Recorded<'p> {
         order.edges = edges.collect();
         Self { order, part, code: RefCell::new(code), stacks: RefCell::default() }
     }
-}
-
-/// Locks and steps that there was no room for.
-fn lost(part: &Part) -> u64 {
-    part.lost[0] + part.lost[6]
 }
 
 impl Names for Recorded<'_> {

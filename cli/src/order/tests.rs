@@ -223,6 +223,8 @@ fn the_same_code_is_reported_once() {
     }
     let findings = many.findings().findings;
     assert_eq!((findings.len(), findings[0].alike), (1, 9));
+    let out = text(&many.findings(), &many.0, &Numbers);
+    assert!(out.contains("The same code does this with 9 more groups of locks.\n"), "{out}");
 }
 
 #[test]
@@ -309,6 +311,7 @@ fn the_text_fits_80_columns_and_names_both_pairs_of_stacks() {
     let mut two = graph(3).edge(1, 0, 1).edge(2, 1, 0).flags(MANY_THREADS).gate(2, 0);
     two.0.locks[0].text = format!("mutex {}", "long::".repeat(40));
     two.0.lost = 3;
+    two.0.lost_stacks = 5;
     let found = two.findings();
     let out = text(&found, &two.0, &Numbers);
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
@@ -318,6 +321,7 @@ fn the_text_fits_80_columns_and_names_both_pairs_of_stacks() {
     assert!(out.contains("thread 2 and others held mutex b"), "{out}");
     assert!(out.contains("while it held mutex c as well"), "{out}");
     assert!(out.contains("3 entries found no room"), "{out}");
+    assert!(out.contains("5 stacks found no room"), "{out}");
     let document = document(&found, &two.0, &Numbers);
     assert_eq!(document["findings"][0]["steps"][1]["gates"][0]["name"], "c");
     assert_eq!(document["findings"][0]["kind"], "inversion");
