@@ -127,6 +127,12 @@ impl Group {
         format!("{} {}", words::kind_in_full(self.kind), self.name)
     }
 
+    /// What a sentence calls it: one without a name of its own by kind and place.
+    pub fn spoken(&self) -> String {
+        let is_place = self.name.starts_with("in ") || self.name.starts_with("of ");
+        if is_place { self.called() } else { self.name.clone() }
+    }
+
     /// The part of its operations that had to wait.
     pub fn share(&self) -> f64 {
         words::ratio(self.figures.contended, self.figures.operations.max(self.figures.contended))
@@ -145,5 +151,18 @@ impl Group {
         endings.retain(|(_, count)| *count > 0);
         endings.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
         endings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lock_without_a_name_is_spoken_of_by_its_kind() {
+        let spoken = |origin| Group::new(Kind::Mutex, &origin, None).spoken();
+        assert_eq!(spoken(Origin::Name("cache".to_owned())), "cache");
+        assert_eq!(spoken(Origin::WaitedIn("get (a.c:1)".to_owned())), "mutex in get (a.c:1)");
+        assert_eq!(spoken(Origin::Made("make".to_owned())), "mutex of make");
     }
 }

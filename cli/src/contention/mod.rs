@@ -52,9 +52,16 @@ impl<'p> Contention<'p> {
 
     /// What a lock of the record is called.
     pub fn name(&self, key: u32) -> String {
-        let groups = self.locks.iter().chain(&self.events);
-        let group = groups.into_iter().find(|group| group.locks.contains(&key));
-        group.map_or_else(|| format!("lock {key}"), |group| group.name.clone())
+        self.group(key).map_or_else(|| format!("lock {key}"), |group| group.name.clone())
+    }
+
+    /// The same in a sentence.
+    pub fn spoken(&self, key: u32) -> String {
+        self.group(key).map_or_else(|| format!("lock {key}"), Group::spoken)
+    }
+
+    fn group(&self, key: u32) -> Option<&Group> {
+        self.locks.iter().chain(&self.events).find(|group| group.locks.contains(&key))
     }
 
     /// Operations on all objects.

@@ -12,17 +12,25 @@ pub fn headline(of: &Contention<'_>) -> String {
         State::Running => format!("has run for {length}"),
         State::Ended => format!("ran for {length}"),
         State::Replaced => format!("ran for {length} and became another program"),
+        State::Killed if part.length == 0 => "was killed, or left by _exit".to_owned(),
         State::Killed => format!("ran for at least {length} and was killed, or left by _exit"),
     };
-    let threads = words::plural(part.threads.len() as u64, "thread", "threads");
-    format!("{} ({}) {ran}, with {threads}", part.name(), part.pid)
+    // A process that used no lock has no threads in its record.
+    let threads = match part.threads.len() as u64 {
+        0 => String::new(),
+        count => format!(", with {}", words::plural(count, "thread", "threads")),
+    };
+    format!("{} ({}) {ran}{threads}", part.name(), part.pid)
 }
 
 /// What costs most, in one sentence.
 pub fn verdict(of: &Contention<'_>) -> String {
     let waited = of.waited();
     let Some(worst) = of.locks.first().filter(|_| waited > 0) else {
-        return "No thread waited for a lock.".to_owned();
+        // A full disk or record may hide waits.
+        let is_known = lost(of).is_none();
+        let says = if is_known { "waited" } else { "is known to have waited" };
+        return format!("No thread {says} for a lock.");
     };
     let share = words::percent(of.share(waited));
     let all = words::time(of.part, waited);
@@ -39,7 +47,7 @@ pub fn lock(of: &mut Contention<'_>, at: usize) -> String {
     let share = words::percent(of.share(group.figures.wait.total));
     let first = format!(
         "{}: {share} of thread time waits here ({} in {}, the longest {})",
-        group.name,
+        group.spoken(),
         words::time(of.part, group.figures.wait.total),
         words::plural(group.figures.contended, "wait", "waits"),
         words::time(of.part, group.figures.wait.longest),

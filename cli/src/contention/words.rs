@@ -74,6 +74,14 @@ pub fn plural(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", self::count(count), if count == 1 { one } else { many })
 }
 
+/// A name as it stands in a table's cell: that a file has no symbols is said with the stacks.
+pub fn brief(name: &str) -> String {
+    let Some((place, rest)) = name.split_once(" (no symbols") else { return name.to_owned() };
+    // How many locks there are stays.
+    let count = rest.split_once(')').map_or("", |(_, count)| count);
+    format!("{place}{count}")
+}
+
 /// At most `room` letters: what is too long loses its middle.
 pub fn fitted(text: &str, room: usize) -> String {
     let length = text.chars().count();
@@ -89,6 +97,13 @@ pub fn fitted(text: &str, room: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_without_symbols_fits_a_cell() {
+        assert_eq!(brief("in pigz+0x11322 (no symbols)"), "in pigz+0x11322");
+        assert_eq!(brief("in a.so+0x1 (no symbols, build-id 72a4) (3)"), "in a.so+0x1 (3)");
+        assert_eq!(brief("in get (3)"), "in get (3)");
+    }
 
     #[test]
     fn shares_and_counts_are_short() {

@@ -101,7 +101,7 @@ fn wait_chains(of: &Contention<'_>, heading: String) -> Option<Section> {
         return None;
     }
     let rows = chains.iter().map(|chain| {
-        let locks = chain.waits.iter().map(|wait| of.name(wait.lock));
+        let locks = chain.waits.iter().map(|wait| of.spoken(wait.lock));
         let locks = locks.collect::<Vec<_>>().join(" ← ");
         let cells = [locks, words::time(of.part, chain.overlap), text::sentence(of, chain)];
         cells.map(Cell::plain).into()

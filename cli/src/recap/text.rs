@@ -72,7 +72,7 @@ pub fn sentence(of: &Contention<'_>, chain: &Chain<'_>) -> String {
     let mut before: Option<(u64, u64)> = None;
     for (at, wait) in chain.waits.iter().enumerate() {
         let span = (wait.began, wait.began.saturating_add(wait.took));
-        let name = of.name(wait.lock);
+        let name = of.spoken(wait.lock);
         let thread = part.thread_name(wait.thread);
         match before {
             None => {

@@ -47,7 +47,7 @@ fn locks(of: &Contention<'_>, lines: &mut Lines) {
         let held = |ticks| if group.figures.hold.count == 0 { "-".to_owned() } else { time(ticks) };
         lines.row(&format!(
             "{:NAMES$} {:6} {:>5} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}",
-            words::fitted(&group.name, NAMES),
+            words::fitted(&words::brief(&group.name), NAMES),
             words::kind(group.kind),
             words::count(group.figures.operations),
             words::percent(group.share()),
@@ -70,7 +70,7 @@ fn events(of: &Contention<'_>, lines: &mut Lines) {
     for group in of.events.iter().take(LINES) {
         lines.row(&format!(
             "{:28} {:10} {:>6} {:>6} {:>8} {:>8} {:>8}",
-            words::fitted(&group.name, 28),
+            words::fitted(&words::brief(&group.name), 28),
             words::kind(group.kind),
             words::count(group.figures.contended),
             words::count(group.figures.sleeps),
