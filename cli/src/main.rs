@@ -28,6 +28,7 @@ mod run;
 mod signals;
 mod statistics;
 mod stats;
+mod streams;
 mod symbols;
 mod top;
 mod values;
@@ -67,7 +68,7 @@ fn furwock() -> i32 {
         Command::Workload(arguments) => Ok(workloads::workload(&arguments)),
     };
     done.unwrap_or_else(|failure: Failure| {
-        anstream::eprintln!("furwock: {failure}");
+        streams::say(&format!("furwock: {failure}\n"));
         failure.status
     })
 }
@@ -79,7 +80,7 @@ fn usage(error: &clap::Error) -> i32 {
     let _ = error.print();
     let of_bench = std::env::args_os().nth(1).is_some_and(|word| word == "bench");
     if of_bench && error.kind() == clap::error::ErrorKind::InvalidSubcommand {
-        anstream::eprintln!("furwock bench has {}", args::benchmarks().join(", "));
+        streams::say(&format!("furwock bench has {}\n", args::benchmarks().join(", ")));
     }
     let of_run = std::env::args_os().nth(1).is_some_and(|word| word == "run");
     if error.use_stderr() && of_run { STATUS_OWN_FAILURE } else { error.exit_code() }

@@ -45,6 +45,8 @@ impl Signals {
             let ignores_children = ignores(libc::SIGCHLD);
             // Children of a process that ignores this can't be waited for.
             libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            // The program's end and status matter more than a reader of what this process says.
+            libc::signal(libc::SIGPIPE, libc::SIG_IGN);
             Self { set, found: AsFound { mask, ignores_pipes, ignores_children } }
         }
     }
@@ -73,9 +75,8 @@ impl AsFound {
     pub fn restore(&self) -> io::Result<()> {
         // SAFETY: the calls may be made between fork and exec.
         unsafe {
-            if self.ignores_pipes {
-                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
-            }
+            let pipes = if self.ignores_pipes { libc::SIG_IGN } else { libc::SIG_DFL };
+            libc::signal(libc::SIGPIPE, pipes);
             if self.ignores_children {
                 libc::signal(libc::SIGCHLD, libc::SIG_IGN);
             }

@@ -138,6 +138,74 @@ fn each_process_with_contention_has_a_table() {
     assert_found(&document);
 }
 
+#[test]
+fn operations_on_a_lock_that_was_destroyed_are_its_own() {
+    let (run, path) = recorded("destroyed.record", &["destroyed"]);
+    assert_eq!(run.status.code(), Some(0));
+    let worst = &stats(&path)["processes"][0]["locks"][0];
+    assert_eq!(worst["name"], "cache");
+    // Of three readers 60 each, and of the evictor 10.
+    assert_eq!(worst["operations"], 190, "{worst:#}");
+}
+
+#[test]
+fn a_process_that_runs_on_is_said_to() {
+    let (run, _) = recorded("left.record", &["leave", "120"]);
+    let says = run.err().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(says.contains("1 process still runs; `furwock report` will show"), "{says}");
+    let mut run = furwock(&["run", "--stats", "--"]);
+    let run = run.arg(scratch().path("contended")).args(["leave", "120"]).output().unwrap();
+    assert!(run.err().contains("1 process still runs; nothing more of it"), "{}", run.err());
+}
+
+#[test]
+fn a_table_that_finds_no_room_or_reader_changes_no_status() {
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let unread = || {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        writer
+    };
+    for stderr in [Stdio::from(full()), Stdio::from(unread())] {
+        let mut run = furwock(&["run", "--stats", "--"]);
+        let run = run.arg(scratch().path("contended")).arg("status").stdout(Stdio::null());
+        let mut child = run.stderr(stderr).spawn().unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(42));
+        let left = Path::new("/dev/shm").join(format!("furwock-{}.record", child.id()));
+        assert!(!left.exists());
+    }
+    let missing = furwock(&["run", "--stats", "--", "/nonexistent"]).stderr(full()).status();
+    assert_eq!(missing.unwrap().code(), Some(127));
+}
+
+/// The program finds its own SIGPIPE as furwock did, though furwock ignores it meanwhile.
+#[test]
+fn the_program_is_ended_by_a_broken_pipe_as_ever() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let mut run = furwock(&["run", "--stats", "--", "cat", "/proc/self/status"]);
+    // SAFETY: the call may be made between fork and exec; it undoes what Rust's start-up did.
+    unsafe {
+        run.pre_exec(|| {
+            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            Ok(())
+        })
+    };
+    let status = run.stdout(writer).stderr(Stdio::null()).status().unwrap();
+    assert_eq!(status.signal(), Some(libc::SIGPIPE));
+}
+
+#[test]
+fn a_report_that_a_full_disk_loses_has_failed() {
+    let path = written("full", &sample::typical(""));
+    for words in [&["stats"][..], &["stats", "--json"], &["report"], &["report", "--html", "-"]] {
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = furwock(words).arg(&path).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(FAILED), "{words:?}");
+        assert!(output.err().starts_with("furwock: standard output: No space"), "{}", output.err());
+    }
+}
+
 /// A program that runs until the test is done with it.
 struct Running {
     child: Child,
@@ -186,7 +254,7 @@ impl Drop for Running {
 #[test]
 fn signals_reach_the_program_and_its_end_is_furwocks() {
     let mut running = Running::start(&["--stats"], &["signals"]);
-    for signal in [libc::SIGUSR1, libc::SIGINT] {
+    for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGALRM] {
         running.send(signal);
         assert_eq!(running.line(), format!("got {signal}\n"));
     }
@@ -306,6 +374,16 @@ fn what_is_cut_off_is_shown_as_far_as_it_goes() {
     assert_eq!(output.status.code(), Some(FAILED));
     assert!(output.out().starts_with("one (1) ran for 1.00 ms"), "{}", output.out());
     assert!(output.err().ends_with("cut off: 1 of 2 processes are missing\n"), "{}", output.err());
+}
+
+#[test]
+fn waits_that_found_no_room_arent_denied() {
+    let mut sample = Sample::new("", 4);
+    sample.process(1, &["full"], MS).lost(1, 3);
+    let path = written("lossy", &sample.bytes);
+    let output = furwock(&["report", &path]).output().unwrap();
+    assert!(output.out().contains("No thread is known to have waited for a lock."));
+    assert!(output.out().contains("no room for 3 threads"), "{}", output.out());
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::report;
 use crate::report::model::Page;
+use crate::streams::say;
 
 // No doc comment: clap would take it for the help of the command that these options are part of.
 #[derive(Args, Default)]
@@ -60,7 +61,7 @@ impl Outputs {
 }
 
 fn print_error(text: &str) -> Result<(), Failure> {
-    anstream::eprint!("{text}");
+    say(text);
     Ok(())
 }
 
@@ -82,7 +83,7 @@ pub fn write_to(
 /// Warns if a file can't be written as things are now.
 pub fn warn_of(path: &Path) {
     if let Err(failure) = check_writable(path) {
-        anstream::eprintln!("furwock: warning: {failure}");
+        say(&format!("furwock: warning: {failure}\n"));
     }
 }
 

@@ -7,7 +7,6 @@ mod timeline;
 mod trace;
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use crate::args::ReportArguments;
@@ -16,6 +15,7 @@ use crate::failure::{Failure, STATUS_FAILED};
 use crate::order::{self, Suppressions};
 use crate::record::{File, Record};
 use crate::stats;
+use crate::streams::print;
 
 pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let file = File::open(&arguments.record)?;
@@ -36,10 +36,10 @@ pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         save(path, &trace::text(&mut all))?;
     }
     if [&arguments.html, &arguments.folded, &arguments.trace].iter().all(|path| path.is_none()) {
-        print(&text::text(&mut all));
+        print(&text::text(&mut all))?;
         let (order, _) = order::report(&record, &suppressions);
         if !order.is_empty() {
-            print(&format!("\n{order}"));
+            print(&format!("\n{order}"))?;
         }
     }
     Ok(stats::warn(&record, &arguments.record.display().to_string()))
@@ -65,9 +65,9 @@ fn lock_order(
     }
     let (text, may_deadlock) = order::report(record, suppressions);
     if arguments.json {
-        print(&format!("{:#}\n", order::report_document(record, suppressions)));
+        print(&format!("{:#}\n", order::report_document(record, suppressions)))?;
     } else {
-        print(&text);
+        print(&text)?;
     }
     let status = stats::warn(record, &arguments.record.display().to_string());
     Ok(if may_deadlock { order::STATUS_FOUND } else { status })
@@ -76,14 +76,8 @@ fn lock_order(
 /// `-` is standard output.
 fn save(path: &Path, text: &str) -> Result<(), Failure> {
     if path == Path::new("-") {
-        print(text);
-        return Ok(());
+        return print(text);
     }
     fs::write(path, text)
         .map_err(|error| Failure::new(STATUS_FAILED, format!("{}: {error}", path.display())))
-}
-
-/// A reader that has gone is no failure.
-fn print(text: &str) {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }

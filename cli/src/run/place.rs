@@ -44,6 +44,10 @@ impl Place {
         Ok(Self { path, is_temporary: false })
     }
 
+    pub fn is_temporary(&self) -> bool {
+        self.is_temporary
+    }
+
     fn temporary() -> Result<Self, Failure> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for folder in folders() {

@@ -12,12 +12,14 @@ use crate::args::RunArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 use crate::order::{self, Suppressions};
 use crate::program::{self, Changes};
-use crate::record::File;
+use crate::record::{File, Part, State};
 use crate::signals::{Signal, Signals};
 use crate::stats;
+use crate::streams::say;
 
-/// SIGUSR2 asks for the table; the others are the program's.
-const TAKEN: [i32; 10] = [
+/// SIGUSR2 asks for the table; the others are the program's, which would be left alone by a parent
+/// that they ended.
+const TAKEN: [i32; 16] = [
     libc::SIGINT,
     libc::SIGQUIT,
     libc::SIGTERM,
@@ -28,6 +30,12 @@ const TAKEN: [i32; 10] = [
     libc::SIGTSTP,
     libc::SIGCONT,
     libc::SIGCHLD,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGURG,
 ];
 /// A signal that is lost costs no more than this.
 const TICK: Duration = Duration::from_secs(1);
@@ -90,6 +98,9 @@ pub fn run(
     let pid = start(path, command, &changes, &signals)?;
     let ended = wait(pid, &signals, &place, wants);
     let may_deadlock = print(&place, wants);
+    if let Some(left) = left_running(&place) {
+        say(&left);
+    }
     // Before this process may be killed.
     drop(place);
     match ended {
@@ -114,7 +125,7 @@ fn start(
         0 => {
             let _ = signals.found().restore();
             let failure = program::become_program(path, command, changes);
-            anstream::eprintln!("furwock: {failure}");
+            say(&format!("furwock: {failure}\n"));
             // SAFETY: ends the child at once: what is registered to run at the end is the parent's.
             unsafe { libc::_exit(failure.status) }
         }
@@ -154,6 +165,23 @@ fn send(pid: Pid, signal: i32) {
     unsafe { libc::kill(pid.as_raw_nonzero().get(), signal) };
 }
 
+/// Says that processes which the program has started run on, and whether they are recorded still.
+fn left_running(place: &Place) -> Option<String> {
+    let record = File::open(&place.path).and_then(|file| file.look()).ok()?;
+    let runs = |part: &&Part| part.state == State::Running;
+    let (process, them) = match record.parts.iter().filter(runs).count() {
+        0 => return None,
+        1 => ("1 process still runs".to_owned(), "it"),
+        count => (format!("{count} processes still run"), "them"),
+    };
+    let shown = if place.is_temporary() {
+        format!("nothing more of {them} will be shown: --stats=FILE keeps the record")
+    } else {
+        format!("`furwock report` will show what comes of {them}")
+    };
+    Some(format!("\n{process}; {shown}\n"))
+}
+
 /// The table and the order, on stderr. The program's end matters more than a record that can't be
 /// read. Returns whether something could deadlock.
 fn print(place: &Place, wants: &Wants) -> bool {
@@ -161,16 +189,16 @@ fn print(place: &Place, wants: &Wants) -> bool {
     match looked {
         Ok(record) => {
             if wants.stats {
-                anstream::eprint!("{}", stats::text(&record));
+                say(&stats::text(&record));
             }
             let report = wants.order.as_ref().map(|known| order::report(&record, known));
             let (text, may_deadlock) = report.unwrap_or_default();
-            anstream::eprint!("{text}");
+            say(&text);
             stats::warn(&record, &place.path.display().to_string());
             may_deadlock
         }
         Err(failure) => {
-            anstream::eprintln!("furwock: {failure}");
+            say(&format!("furwock: {failure}\n"));
             false
         }
     }

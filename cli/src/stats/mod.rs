@@ -5,7 +5,6 @@ mod document;
 mod table;
 
 use std::cmp::Reverse;
-use std::io::Write;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -15,13 +14,13 @@ use crate::contention::Contention;
 use crate::contention::code::Images;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::record::{self, File, Part, Record};
+use crate::streams::{print, say};
 use crate::who::process::access;
 
 pub fn stats(arguments: &StatsArguments) -> Result<i32, Failure> {
     let (record, source) = look(&arguments.source)?;
     let output = if arguments.json { format!("{:#}\n", document(&record)) } else { text(&record) };
-    // A reader that has gone is no failure.
-    let _ = std::io::stdout().lock().write_all(output.as_bytes());
+    print(&output)?;
     Ok(warn(&record, &source))
 }
 
@@ -67,7 +66,7 @@ fn inner(pid: i32) -> u32 {
 /// What couldn't be read is said on stderr; the status to end with.
 pub fn warn(record: &Record, source: &str) -> i32 {
     for damage in &record.damages {
-        anstream::eprintln!("furwock: {source}: {damage}");
+        say(&format!("furwock: {source}: {damage}\n"));
     }
     if record.damages.is_empty() { 0 } else { STATUS_FAILED }
 }

@@ -113,6 +113,7 @@ int main(int count, char **words)
 		signal(SIGUSR1, note);
 		signal(SIGTERM, note);
 		signal(SIGINT, note);
+		signal(SIGALRM, note);
 		puts("ready");
 		fflush(stdout);
 		for (;;)
@@ -124,11 +125,24 @@ int main(int count, char **words)
 	}
 	if (!strcmp(how, "fork"))
 		wait(NULL);
+	if (!strcmp(how, "leave")) {
+		int ends[2];
+		char byte = 0;
+
+		pipe(ends);
+		if (fork() > 0)
+			return read(ends[0], &byte, 1) == 1 ? 0 : 1;
+		pthread_mutex_lock(&quiet);
+		pthread_mutex_unlock(&quiet);
+		write(ends[1], &byte, 1);
+	}
 	if (!strcmp(how, "long")) {
 		puts("ready");
 		fflush(stdout);
 	}
 	work();
+	if (!strcmp(how, "destroyed"))
+		pthread_mutex_destroy(&cache);
 	puts("done");
 	fflush(stdout);
 	if (!strcmp(how, "kill"))

@@ -116,7 +116,7 @@ impl Watcher {
         } else {
             picture::text(&world, &verdict, pid, &mut self.symbols)
         };
-        anstream::eprint!("{text}");
+        crate::streams::say(&text);
     }
 }
 
