@@ -211,10 +211,9 @@ fn hand_in(part: &mut Part) {
             }
         }
     }
-    // The newest of several objects at an address: the one that is there, or else the last that was.
-    let is_there = |lock: &Lock| !lock.is_destroyed;
-    let (there, gone): (Vec<_>, Vec<_>) =
-        part.locks.values_mut().rev().partition(|lock| is_there(lock));
+    // The newest of several objects at an address: the one that is there, or else the last one.
+    let newest_first = part.locks.values_mut().rev();
+    let (there, gone): (Vec<_>, Vec<_>) = newest_first.partition(|lock| !lock.is_destroyed);
     for lock in there.into_iter().chain(gone) {
         let more = counted.remove(&(lock.address & layout::ADDRESS, lock.kind as u32));
         add(&mut lock.figures.operations, more.unwrap_or(0));
