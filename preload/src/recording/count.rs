@@ -4,7 +4,7 @@
 use super::thread::{Me, Slot, record, slot};
 use super::{Kind, hold, part, tables};
 use core::cell::Cell;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
 
 /// The thread's note in [`Count::object`]: the last hold that was measured was long, so that the
@@ -15,10 +15,17 @@ const LONG: u64 = 1 << 63;
 pub(super) struct Own {
     /// Of an object that was contended: its lock's index, plus 1.
     lock: [Cell<u32>; COUNTS],
+    /// How many attempts were contended, since it has one.
+    contended: [Cell<u8>; COUNTS],
 }
 
 /// One in so many operations has its hold measured, if the lock was contended.
-const SAMPLED: u64 = 64;
+const SAMPLED: u64 = 128;
+/// And one in so many that were contended themselves.
+const CONTENDED_SAMPLED: u8 = 8;
+
+/// Every so many operations that `count` doesn't find by itself, it is made to.
+const MOVED: u64 = 8;
 
 #[inline(always)]
 fn key(object: usize, kind: Kind) -> u64 {
@@ -116,7 +123,12 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     let row = place - place % WAYS;
     let is = |at: usize| me.thread.counts[at].object.load(Ordering::Relaxed);
     if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !LONG == key) {
-        return at;
+        let operations = me.thread.counts[at].operations.load(Ordering::Relaxed);
+        return if at & !1 != place & !1 && operations % MOVED == 0 {
+            swap(me, at, place)
+        } else {
+            at
+        };
     }
     // Where `count` looks first, and then.
     let mut places = [place, place ^ 1, place ^ 2, place ^ 3].into_iter();
@@ -128,9 +140,59 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     at
 }
 
+/// Swaps two counts, so that `count` finds the one from `at` by itself. Where there are more in use
+/// than it finds, that is done now and then, and most of them stay. Returns where it is.
+///
+/// For a moment neither is there: a handler that comes in counts its operation elsewhere
+/// (`count_other`), and a program that is killed loses two counts and has none twice.
+#[cold]
+fn swap(me: Me, at: usize, place: usize) -> usize {
+    let (one, other) = (&me.thread.counts[at], &me.thread.counts[place]);
+    let take = |from: &AtomicU64| {
+        let value = from.load(Ordering::Relaxed);
+        from.store(0, Ordering::Relaxed);
+        value
+    };
+    let keys = (take(&one.object), take(&other.object));
+    compiler_fence(Ordering::SeqCst);
+    let operations = (take(&one.operations), take(&other.operations));
+    one.operations.store(operations.1, Ordering::Relaxed);
+    other.operations.store(operations.0, Ordering::Relaxed);
+    me.own.counts.lock[at].swap(&me.own.counts.lock[place]);
+    me.own.counts.contended[at].swap(&me.own.counts.contended[place]);
+    one.object.store(keys.1, Ordering::Release);
+    other.object.store(keys.0, Ordering::Release);
+    place
+}
+
 /// Notes that the object that is counted at `at` was contended: its lock has the index `lock`.
 pub(super) fn is_contended(me: Me, at: usize, lock: u32) {
     me.own.counts.lock[at].set(lock + 1);
+    me.own.counts.contended[at].set(0);
+}
+
+/// Whether the object that is counted at `at` has its hold measured after an attempt that was
+/// contended and short: the first time, if the last one was long, and now and then.
+pub(super) fn is_sampled(me: Me, at: usize) -> bool {
+    let contended = &me.own.counts.contended[at];
+    let before = contended.get();
+    contended.set((before + 1) % CONTENDED_SAMPLED);
+    before == 0 || me.thread.counts[at].object.load(Ordering::Relaxed) & LONG != 0
+}
+
+/// Whether the calling thread knows the object to be contended, as far as `count` finds it by
+/// itself.
+#[inline]
+pub(super) fn is_known_contended(object: usize, kind: Kind) -> bool {
+    let slot = slot();
+    let Some(thread) = known(slot) else { return false };
+    // SAFETY: set with the entry.
+    let own = unsafe { &*slot.own.get() };
+    let place = place(object);
+    [place, place ^ 1].into_iter().any(|at| {
+        let found = thread.counts[at].object.load(Ordering::Relaxed) & !LONG;
+        found == key(object, kind) && own.counts.lock[at].get() != 0
+    })
 }
 
 /// Whether the last hold of `object`, which is counted at `at` as far as is known, was long.

@@ -1,5 +1,5 @@
-//! How long locks are held, by mutexes' holders and rwlocks' writers: after a contended attempt,
-//! and now and then.
+//! How long locks are held, by mutexes' holders and rwlocks' writers: after a long wait, after a
+//! long hold, and now and then.
 
 use super::pending::{self, One};
 use super::thread::{Me, record, slot};
@@ -29,30 +29,35 @@ const NONE: Hold = Hold { object: 0, at: 0, lock: 0, began: 0, stack: 0 };
 
 /// What a thread keeps for its holds.
 pub(super) struct Own {
-    holds: Cell<[Hold; MOST]>,
+    holds: [Cell<Hold>; MOST],
 }
 
-/// A hold that was longer than so many microseconds is worth measuring the next.
+/// A hold that was longer than so many microseconds is worth measuring the next, and so is the one
+/// that follows a wait that was longer.
 const LONG_US: u64 = 2;
+
+/// Whether a wait or a hold was long.
+pub(super) fn is_long(took: u64) -> bool {
+    took >= clock::microseconds(LONG_US)
+}
 
 /// Begins a hold that is measured since the lock was contended.
 pub(super) fn begin(me: Me, object: usize, at: usize, lock: u32, stack: u32, now: u64) {
     let counted_at = at;
-    let mut holds = me.own.holds.holds.get();
-    let count = slot().holds.get() as usize;
-    let at = match holds[..count].iter().position(|hold| hold.object == object) {
+    let holds = &me.own.holds.holds;
+    let count = (slot().holds.get() as usize).min(MOST);
+    let at = match holds[..count].iter().position(|hold| hold.get().object == object) {
         Some(at) => at,
         None if count < MOST => {
             slot().holds.set(count as u32 + 1);
             count
         }
         None => {
-            holds.rotate_left(1);
+            (1..MOST).for_each(|at| holds[at - 1].set(holds[at].get()));
             MOST - 1
         }
     };
-    holds[at] = Hold { object, at: counted_at, lock: lock + 1, began: now, stack };
-    me.own.holds.holds.set(holds);
+    holds[at].set(Hold { object, at: counted_at, lock: lock + 1, began: now, stack });
 }
 
 /// Begins one of those that are measured now and then. `at` is where the object is counted.
@@ -75,12 +80,11 @@ pub(crate) fn released<T>(object: *const T) {
 extern "C-unwind" fn released_slow(object: usize) {
     record(|me| {
         let count = (slot().holds.get() as usize).min(MOST);
-        let mut holds = me.own.holds.holds.get();
-        let at = holds[..count].iter().position(|hold| hold.object == object)?;
+        let holds = &me.own.holds.holds;
+        let at = holds[..count].iter().position(|hold| hold.get().object == object)?;
         let now = clock::now();
-        let hold = holds[at];
-        holds[at] = holds[count - 1];
-        me.own.holds.holds.set(holds);
+        let hold = holds[at].get();
+        holds[at].set(holds[count - 1].get());
         slot().holds.set(count as u32 - 1);
         end(me, &hold, now);
         Some(())
@@ -89,7 +93,7 @@ extern "C-unwind" fn released_slow(object: usize) {
 
 fn end(me: Me, hold: &Hold, now: u64) {
     let took = now.saturating_sub(hold.began);
-    count::measured(me, hold.at, hold.object, took >= clock::microseconds(LONG_US));
+    count::measured(me, hold.at, hold.object, is_long(took));
     let stack = if hold.stack != 0 { hold.stack } else { stack::of_caller(me) };
     let (lock, began) = (hold.lock - 1, hold.began);
     enter(me, lock, stack, began, took);
@@ -108,8 +112,9 @@ pub(crate) fn released_to_waiters<T>(object: *const T, kind: Kind) {
     if slot().holds.get() != 0 {
         released_slow(object.addr());
     }
-    if part::is_ready() && part::is_grown() {
-        first_release(object.addr(), kind);
+    let (address, is_recorded) = (object.addr(), part::is_ready() && part::is_grown());
+    if is_recorded && !count::is_known_contended(address, kind) {
+        first_release(address, kind);
     }
 }
 
@@ -134,7 +139,7 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
             .filter(|&since| since != 0 && since <= now)
             .min()?;
         enter(me, lock, stack::of_caller(me), first, now - first);
-        count::measured(me, at, object, now - first >= clock::microseconds(LONG_US));
+        count::measured(me, at, object, is_long(now - first));
         pending::hand_in_if_due(me, now);
         Some(())
     });
@@ -142,5 +147,5 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
 
 /// For a thread that has ended.
 pub(super) fn forget(ended: Me) {
-    ended.own.holds.holds.set([NONE; MOST]);
+    ended.own.holds.holds.iter().for_each(|hold| hold.set(NONE));
 }

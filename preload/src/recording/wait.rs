@@ -181,7 +181,10 @@ impl Wait {
             sum.store(sum.load(Ordering::Relaxed) + took, Ordering::Relaxed);
             if matches!(ended, Ended::Held(_) | Ended::OverHeld) {
                 let at = count::at(me, self.object, self.kind);
-                hold::begin(me, self.object, at, lock, self.stack, now);
+                let is_sampled = count::is_sampled(me, at);
+                if is_sampled || hold::is_long(took) {
+                    hold::begin(me, self.object, at, lock, self.stack, now);
+                }
             }
             Some(())
         });
