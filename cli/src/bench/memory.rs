@@ -145,7 +145,7 @@ fn processes(
     let mut thread = [Vec::new(), Vec::new()];
     let own = in_turn(LOOKS, |side| {
         let parameters = [format!("threads={}", arguments.threads)];
-        let run = workloads.run("footprint", parameters, &roster.ld_preload(side))?;
+        let run = workloads.run("footprint", parameters, &roster.ld_preload(side), None)?;
         let figure = |name: &str| run.report.figures.get(name).copied().unwrap_or(f64::NAN);
         thread[usize::from(side.is_ours())].push(figure("bytes_per_thread"));
         Ok(figure("own_bytes"))
@@ -168,6 +168,7 @@ fn start(program: &Path, ld_preload: &OsString) -> Result<f64, Stop> {
         program,
         arguments: &[OsString::from("true")],
         ld_preload,
+        record: None,
         stdout: Stdout::Discard,
         timeout: Some(TIMEOUT),
     });

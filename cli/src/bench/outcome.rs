@@ -128,7 +128,9 @@ impl<'a> Outcome<'a> {
             let cases = self.suite.benchmarks.iter().flat_map(|results| &results.cases);
             cases.filter_map(move |results| results.entry(contestant)).flat_map(|entry| &entry.runs)
         };
-        text += &self.suite.roster.not_replaced(runs_of(Contestant::FurwockPreload));
+        for ours in [Contestant::FurwockPreload, Contestant::FurwockRecording] {
+            text += &self.suite.roster.not_replaced(ours, runs_of(ours));
+        }
         text += &Roster::not_glibc(runs_of(Contestant::Glibc));
         if std::env::var_os("FURWOCK_FUTEX").is_some_and(|value| value == "0") {
             text +=

@@ -111,21 +111,24 @@ fn collect(suite: &mut Suite, results: &mut BenchmarkResults) -> Result<(), Inte
     Ok(())
 }
 
-/// All in one process; only furwock-preload needs a process of its own.
+/// All in one process; only those that are preloaded need processes of their own.
 fn groups(contestants: &[Contestant]) -> Vec<Group> {
-    let preloaded = |contestant: &Contestant| *contestant == Contestant::FurwockPreload;
-    let (apart, together): (Vec<_>, Vec<_>) = contestants.iter().copied().partition(preloaded);
+    let (apart, together): (Vec<_>, Vec<_>) =
+        contestants.iter().copied().partition(|contestant| contestant.is_preloaded());
     let group = |contestants: Vec<Contestant>| Group { contestants, retries_left: RETRIES };
-    [together, apart].into_iter().filter(|group| !group.is_empty()).map(group).collect()
+    let together = (!together.is_empty()).then_some(together);
+    together.into_iter().chain(apart.into_iter().map(|each| vec![each])).map(group).collect()
 }
 
 fn measure(suite: &mut Suite, group: &mut Group, implementations: usize) -> Result<Run, Stop> {
     let names: Vec<&str> = group.contestants.iter().map(|each| each.name()).collect();
-    let ld_preload = suite.roster.ld_preload(group.contestants[0]);
+    let first = group.contestants[0];
+    let ld_preload = suite.roster.ld_preload(first);
     let slices = SLICES * implementations / names.len();
     loop {
         let parameters = [format!("impl={}", names.join(",")), format!("slices={slices}")];
-        let run = suite.workloads.run("pair", parameters, &ld_preload)?;
+        let place = suite.roster.place(first)?;
+        let run = suite.workloads.run("pair", parameters, &ld_preload, place.as_ref())?;
         if suite.noise.accepts(&mut group.retries_left) {
             return Ok(run);
         }

@@ -1,7 +1,7 @@
 //! The contestants of a run, those that are missing, and LD_PRELOAD of their processes.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use serde::Serialize;
@@ -12,11 +12,14 @@ use crate::failure::Failure;
 use crate::measuring::workload_run::{Run, Workloads};
 use crate::obstacle;
 use crate::preload::Preload;
+use crate::run::place::Place;
 
 /// furwock's library, if it is installed, and the contestants that are asked for.
 pub struct Roster {
     asked: Vec<Contestant>,
     preload: Option<Preload>,
+    /// The library that records, for furwock-recording.
+    recording: Option<Preload>,
     /// Why the library isn't there.
     missing: Option<String>,
 }
@@ -36,6 +39,8 @@ impl Roster {
             Err(error) if asked.contains(&Contestant::FurwockPreload) => return Err(error),
             Err(error) => (None, Some(error.to_string())),
         };
+        let records = asked.contains(&Contestant::FurwockRecording);
+        let recording = records.then(Preload::find_recording).transpose()?;
         let mut each_once: Vec<Contestant> = Vec::new();
         for contestant in asked {
             if !each_once.contains(contestant) {
@@ -45,12 +50,12 @@ impl Roster {
         if preload.is_some() && !force {
             obstacle::check(workloads.executable())?;
         }
-        Ok(Roster { asked: each_once, preload, missing })
+        Ok(Roster { asked: each_once, preload, recording, missing })
     }
 
     /// The contestants of a benchmark, and those that can't take part.
     pub fn for_benchmark(&self, benchmark: &Benchmark) -> (Vec<Contestant>, Vec<Absent>) {
-        let offered = benchmark.able.iter().copied().filter(|able| *able != Contestant::Broken);
+        let offered = benchmark.able.iter().copied().filter(|able| able.is_offered());
         let wanted = if self.asked.is_empty() { offered.collect() } else { self.asked.clone() };
         let (mut present, mut absent) = (Vec::new(), Vec::new());
         for contestant in wanted {
@@ -72,10 +77,22 @@ impl Roster {
 
     /// LD_PRELOAD for a contestant's process. Other libraries in it are kept.
     pub fn ld_preload(&self, contestant: Contestant) -> OsString {
-        match &self.preload {
+        let without = match &self.preload {
             None => env::var_os("LD_PRELOAD").unwrap_or_default(),
             Some(preload) => preload.environment(contestant == Contestant::FurwockPreload),
+        };
+        match &self.recording {
+            Some(recording) if contestant == Contestant::FurwockRecording => {
+                recording.prepended_to(Some(&without))
+            }
+            _ => without,
         }
+    }
+
+    /// Where a contestant's next process leaves its record, if it does.
+    pub fn place(&self, contestant: Contestant) -> Result<Option<Place>, Failure> {
+        let records = contestant == Contestant::FurwockRecording;
+        records.then(|| Place::make(OsStr::new(""))).transpose()
     }
 
     pub fn preload_path(&self) -> Option<&Path> {
@@ -96,13 +113,21 @@ impl Roster {
     }
 
     /// Warns if furwock's library replaced nothing: that would compare glibc with itself.
-    pub fn not_replaced<'a>(&self, runs_on_it: impl IntoIterator<Item = &'a Run>) -> String {
-        let Some(preload) = self.preload_path() else { return String::new() };
+    pub fn not_replaced<'a>(
+        &self,
+        contestant: Contestant,
+        runs_on_it: impl IntoIterator<Item = &'a Run>,
+    ) -> String {
+        let library = match contestant {
+            Contestant::FurwockRecording => &self.recording,
+            _ => &self.preload,
+        };
+        let Some(preload) = library.as_ref().map(Preload::path) else { return String::new() };
         let mut runs = runs_on_it.into_iter();
         let stray = runs.find(|run| Path::new(&run.report.locks_from) != preload);
         stray.map_or_else(String::new, |run| {
             format!(
-                "Warning: furwock-preload's locks came from {}, not from {}.\n",
+                "Warning: {contestant}'s locks came from {}, not from {}.\n",
                 run.report.locks_from,
                 preload.display()
             )

@@ -182,7 +182,11 @@ impl Suite {
                 bar.set_message(format!("{} {} {contestant}", benchmark.name, case.case.name));
                 let ld_preload = self.roster.ld_preload(contestant);
                 let parameters = self.parameters(round, benchmark, &case.case, contestant);
-                match self.workloads.run(benchmark.workload, parameters, &ld_preload) {
+                let workload = benchmark.workload;
+                let run = self.roster.place(contestant).map_err(Stop::from).and_then(|place| {
+                    self.workloads.run(workload, parameters, &ld_preload, place.as_ref())
+                });
+                match run {
                     Ok(run) => runs.push((*at, run)),
                     Err(Stop::Interrupted) => return Err(Interrupted),
                     Err(Stop::Failed(failure)) => entry.failure = Some(failure.to_string()),

@@ -125,6 +125,7 @@ impl<'a> Runner<'a> {
             program: &self.program,
             arguments: &self.arguments.command,
             ld_preload: &self.preload.environment(side == Side::Furwock),
+            record: None,
             stdout,
             timeout: self.arguments.timeout,
         });

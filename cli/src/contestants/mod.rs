@@ -45,6 +45,8 @@ contestants! {
     FurwockTable "furwock-table" "In `hash`: the crate, where each wait takes its bucket's lock"
     FurwockPreload "furwock-preload"
         "pthread's functions, and futexes by libc's syscall, on furwock's library"
+    FurwockRecording "furwock-recording"
+        "The same on the library that records, as beneath `furwock run --stats`; if asked for"
     Glibc "glibc" "pthread's functions, and futexes by libc's syscall"
     Kernel "kernel" "The kernel's futexes, and textbook locks on them"
     Std "std" "Rust's standard library"
@@ -74,14 +76,25 @@ impl ValueEnum for Contestant {
 impl Contestant {
     /// Is it one of furwock's own? All others are peers.
     pub fn is_ours(self) -> bool {
-        use Contestant::{Furwock, FurwockPreload, FurwockTable};
-        matches!(self, Furwock | FurwockTable | FurwockPreload)
+        use Contestant::{Furwock, FurwockPreload, FurwockRecording, FurwockTable};
+        matches!(self, Furwock | FurwockTable | FurwockPreload | FurwockRecording)
+    }
+
+    /// Is it measured without being asked for by name?
+    pub fn is_offered(self) -> bool {
+        !matches!(self, Contestant::Broken | Contestant::FurwockRecording)
+    }
+
+    /// Does it need a process of its own, with a library in LD_PRELOAD?
+    pub fn is_preloaded(self) -> bool {
+        matches!(self, Contestant::FurwockPreload | Contestant::FurwockRecording)
     }
 
     /// The name, short enough for a narrow column.
     pub fn heading(self) -> &'static str {
         match self {
             Contestant::FurwockPreload => "preload",
+            Contestant::FurwockRecording => "recording",
             Contestant::FurwockTable => "table",
             Contestant::EventListener => "event-l.",
             _ => self.name(),

@@ -52,6 +52,7 @@ fn asked(preload: &Preload) -> Vec<Finding> {
             program: &executable,
             arguments: &words,
             ld_preload: &preload.environment(true),
+            record: None,
             stdout: Stdout::Keep,
             timeout: Some(TIMEOUT),
         })

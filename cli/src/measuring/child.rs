@@ -28,6 +28,8 @@ pub struct Launch<'a> {
     /// From the program's own name on.
     pub arguments: &'a [OsString],
     pub ld_preload: &'a OsStr,
+    /// The file of its record, if it leaves one.
+    pub record: Option<&'a Path>,
     pub stdout: Stdout,
     pub timeout: Option<Duration>,
 }
@@ -85,6 +87,9 @@ pub fn run(launch: &Launch) -> io::Result<Outcome> {
         command.env_remove("LD_PRELOAD");
     } else {
         command.env("LD_PRELOAD", launch.ld_preload);
+    }
+    if let Some(record) = launch.record {
+        command.env(furwock_record::VARIABLE, record);
     }
     let start = Instant::now();
     let child = command.spawn()?;

@@ -10,6 +10,7 @@ use super::child::{self, Ending, Launch, Outcome, Sample, Stdout};
 use super::interrupt;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::harness::{Report, calibrate};
+use crate::run::place::Place;
 
 /// How long a workload's own watchdog may take to report a hang before the workload is killed.
 const REPORTING: Duration = Duration::from_secs(5);
@@ -26,6 +27,12 @@ pub enum Stop {
     Interrupted,
     /// It could not be started, ended otherwise than it should, or its own check failed.
     Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Failed(failure)
+    }
 }
 
 impl Stop {
@@ -54,12 +61,14 @@ impl Workloads {
         &self.executable
     }
 
-    /// Runs `workload` with `parameters`, each `key=value`.
+    /// Runs `workload` with `parameters`, each `key=value`. It leaves a record in `record` if its
+    /// library records.
     pub fn run(
         &self,
         workload: &str,
         parameters: impl IntoIterator<Item = String>,
         ld_preload: &OsStr,
+        record: Option<&Place>,
     ) -> Result<Run, Stop> {
         if interrupt::asked() {
             return Err(Stop::Interrupted);
@@ -71,6 +80,7 @@ impl Workloads {
             program: &self.executable,
             arguments: &words,
             ld_preload,
+            record: record.map(|place| place.path.as_path()),
             stdout: Stdout::Keep,
             timeout: Some(self.timeout + REPORTING),
         });

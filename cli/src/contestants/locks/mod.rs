@@ -100,7 +100,7 @@ macro_rules! monitors {
         use $crate::contestants::{locks, table};
         table!($function:
             Furwock => locks::Furwock,
-            FurwockPreload | Glibc => locks::Pthread,
+            FurwockPreload | FurwockRecording | Glibc => locks::Pthread,
             Std => locks::Std,
             ParkingLot => locks::ParkingLot,
             Usync => locks::Usync,
