@@ -472,6 +472,29 @@ fn without_the_library_the_preload_is_absent() {
 }
 
 #[test]
+fn the_library_that_records_takes_part_if_it_is_asked_for() {
+    let scratch = Scratch::new("the_library_that_records_takes_part");
+    for words in [&["mutex", "--sections", "1/1"][..], &["rwlock", "--sections", "1/1"]] {
+        let asked = ["--impl", "furwock-preload,furwock-recording", "--json", "-"];
+        let run = tiny(&scratch, &[words, &asked].concat());
+        let document: Value = serde_json::from_str(&run.out()).unwrap();
+        let results = document["benchmarks"][0]["cases"][0]["results"].as_array().unwrap();
+        let library = |name| {
+            let result = results.iter().find(|result| result["impl"] == name).unwrap();
+            assert_eq!(result["failure"], Value::Null, "{result}");
+            let from = result["rounds"][0]["report"]["locks_from"].as_str().unwrap();
+            from.rsplit('/').next().unwrap().to_owned()
+        };
+        assert_eq!(library("furwock-preload"), "libfurwock_preload.so");
+        assert_eq!(library("furwock-recording"), "libfurwock_preload_recording.so");
+        assert!(!run.err().contains("locks came from"), "{}", run.err());
+    }
+    let missing = scratch.path("missing.so");
+    let mut command = furwock_with(&missing, &["bench", "mutex", "--impl", "furwock-recording"]);
+    assert_eq!(command.output().unwrap().status.code(), Some(125));
+}
+
+#[test]
 fn json_on_standard_output_has_it_to_itself() {
     let scratch = Scratch::new("bench_json_on_standard_output");
     let run = tiny(&scratch, &["mutex", "--sections", "1/1", "--impl", "std", "--json", "-"]);

@@ -9,6 +9,7 @@ pub mod fresh;
 pub mod hostile;
 pub mod instructions;
 pub mod program;
+pub mod record;
 pub mod seccomp;
 pub mod seeds;
 pub mod watchdog;

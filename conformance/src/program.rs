@@ -1,6 +1,7 @@
 //! Runs the tests of one C program, each in a process of its own.
 
 use crate::build::preload;
+use crate::record::{self, Record};
 use crate::watchdog::runner::hard_limit_s;
 use crate::watchdog::{HARD_LIMIT, watch};
 use std::fmt;
@@ -123,9 +124,19 @@ impl fmt::Display for Ended {
 pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
     let mut command = side.command(program);
     command.arg(&test.name).env("CONFORMANCE_DIR", program.parent().expect("a file's folder"));
+    let record = (side == Side::Furwock && record::is_asked()).then(Record::of_a_run);
+    if let Some(record) = &record {
+        if let Some(why) = record::excuse(test) {
+            return Ended::Skipped(why.to_owned());
+        }
+        record.take(&mut command);
+    }
     let (status, says) = run_to_end(command, LIMIT);
     let says = says.trim().replace('\n', "; ");
     match status {
+        _ if record.is_some_and(|record| record.processes() == 0) => {
+            Ended::Failed(format!("records nothing; {says}"))
+        }
         Ok(Some(status)) => judge(status, says),
         Ok(None) => Ended::Failed(format!("hangs; {says}")),
         Err(error) => Ended::Failed(error.to_string()),

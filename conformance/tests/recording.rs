@@ -2,7 +2,7 @@
 //! for each process, and a readable record however a program ends.
 
 use core::mem::size_of;
-use furwock_conformance::build::built;
+use furwock_conformance::record::{Record, library};
 use furwock_conformance::{Artifact, scratch};
 use furwock_record as layout;
 use std::collections::{BTreeMap, HashMap};
@@ -10,14 +10,9 @@ use std::fs;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
-
-fn library() -> &'static PathBuf {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| built("furwock-preload-recording", "libfurwock_preload_recording.so"))
-}
 
 /// Compiled once: another test may be running it.
 fn program(name: &'static str) -> PathBuf {
@@ -27,29 +22,19 @@ fn program(name: &'static str) -> PathBuf {
     BUILT.lock().expect("no test fails here").entry(name).or_insert_with(build).clone()
 }
 
-/// A file that a program may record in.
-struct Record(PathBuf);
+/// What the tests do with one.
+trait Recorded {
+    fn command(&self, program: &Path) -> Command;
+    fn run(&self, program: &Path) -> Output;
+    /// The parts that are there.
+    fn parts(&self) -> Vec<Part>;
+}
 
-impl Record {
-    fn new(name: &str, parts_at_most: u32) -> Self {
-        let path = scratch("recording").join(format!("{name}.record"));
-        let mut page = vec![0_u8; layout::PAGE];
-        // SAFETY: zero is a valid header.
-        let mut header: layout::File = unsafe { core::mem::zeroed() };
-        header.magic = layout::MAGIC;
-        header.version = layout::VERSION;
-        header.part_size = layout::PART_SIZE;
-        header.parts_at_most = parts_at_most;
-        header.ticks_per_second = 1_000_000_000;
-        // SAFETY: a page has room for it.
-        unsafe { page.as_mut_ptr().cast::<layout::File>().write_unaligned(header) };
-        fs::write(&path, page).expect("the target folder is writable");
-        Record(path)
-    }
-
+impl Recorded for Record {
     fn command(&self, program: &Path) -> Command {
         let mut command = Command::new(program);
-        command.env("LD_PRELOAD", library()).env(layout::VARIABLE, &self.0).stdin(Stdio::null());
+        self.take(&mut command);
+        command.stdin(Stdio::null());
         command
     }
 
@@ -59,9 +44,8 @@ impl Record {
         run
     }
 
-    /// The parts that are there.
     fn parts(&self) -> Vec<Part> {
-        let bytes = fs::read(&self.0).expect("the file is there");
+        let bytes = fs::read(self.path()).expect("the file is there");
         let size = layout::PART_SIZE as usize;
         let count = read::<layout::File>(&bytes, 0).parts.load(Relaxed) as usize;
         (0..count)
@@ -73,12 +57,6 @@ impl Record {
                 (is_there == layout::PART_MAGIC).then_some(Part(part))
             })
             .collect()
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        _ = fs::remove_file(&self.0);
     }
 }
 
@@ -326,10 +304,10 @@ fn what_cannot_be_recorded_in_stops_no_program() {
         assert!(run.status.success(), "{why}: {:?} {says}", run.status.signal());
         assert!(says.lines().count() <= 1, "{why}: {says}");
     };
-    let missing = Record(scratch("recording").join("is-not-here"));
+    let missing = Record::missing("is-not-here");
     unharmed(missing.command(&program).output().expect("it starts"), "missing");
     let record = Record::new("garbage", 1);
-    fs::write(&record.0, "no record").expect("writable");
+    fs::write(record.path(), "no record").expect("writable");
     unharmed(record.command(&program).output().expect("it starts"), "garbage");
     // A limit that allows no part, and one that allows the first pages of one.
     for limit in [8_192, layout::PAGE as u64 + 64 * 1024] {
@@ -359,7 +337,7 @@ fn a_full_file_system_stops_no_program() {
     for size in ["8k", "64k", "1m"] {
         let mut command = Command::new("unshare");
         command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh", size]);
-        command.arg(&record.0).arg(library()).arg(&program);
+        command.arg(record.path()).arg(library()).arg(&program);
         let Ok(run) = command.output() else { return };
         let says = String::from_utf8_lossy(&run.stderr);
         if says.contains("unshare:") || says.contains("mount:") {

@@ -194,10 +194,11 @@ pub struct Lock {
     pub sleeps: AtomicU64,
     /// How long its waits took, in ticks.
     pub wait: Spell,
-    /// How long it was held, as far as measured: always after a contended attempt. Otherwise, once
-    /// it was contended: each time if it was held for 2 us or more the last time that the thread
-    /// measured, or every 64th time. The first hold of a thread for which others waited counts from
-    /// when the first of them came. Those of writers and mutexes only.
+    /// How long it was held, as far as measured: after a wait of 2 us or more, and each time if it
+    /// was held for 2 us or more the last time that the thread measured. Otherwise every eighth
+    /// time after a contended attempt, and every 128th time once it was contended. The first hold
+    /// of a thread for which others waited counts from when the first of them came. Those of
+    /// writers and mutexes only.
     pub hold: Spell,
     /// The thread that held it when a wait for it began that has been handed in; 0 if unknown.
     pub holder: AtomicU32,

@@ -124,7 +124,7 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     let is = |at: usize| me.thread.counts[at].object.load(Ordering::Relaxed);
     if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !LONG == key) {
         let operations = me.thread.counts[at].operations.load(Ordering::Relaxed);
-        return if at & !1 != place & !1 && operations % MOVED == 0 {
+        return if at & !1 != place & !1 && operations.is_multiple_of(MOVED) {
             swap(me, at, place)
         } else {
             at
