@@ -207,6 +207,25 @@ impl Spin {
     }
 }
 
+/// By how many looks at the clock the caller's own work makes intervals between contentions longer.
+#[cfg(not(any(loom, shuttle)))]
+static CALLERS_LOOKS: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
+
+/// Tells that the callers of locks do work of their own at each contention: a library that records
+/// it. Threads still learn from the rest how short the program's sections are.
+#[cfg(not(any(loom, shuttle)))]
+pub(in crate::lock) fn callers_work_for(looks: u64) {
+    CALLERS_LOOKS.store(looks, Ordering::Relaxed);
+}
+
+/// Within how many looks at the clock two contentions are a short interval.
+fn short_looks(probing: &Probing) -> u64 {
+    let looks = adjustable!(probing.short_looks, ShortLooks);
+    #[cfg(not(any(loom, shuttle)))]
+    let looks = looks + CALLERS_LOOKS.load(Ordering::Relaxed);
+    looks
+}
+
 /// Whether this thread, which has met contention, lately met it again and again at once. Looks at
 /// the clock in two of `PLAIN_SPELLS`.
 fn are_sections_short(probing: &Probing) -> bool {
@@ -224,10 +243,7 @@ fn are_sections_short(probing: &Probing) -> bool {
             let looks = [(); 3].map(|()| monotonic_ns());
             let interval = looks[0].saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
             let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
-            short = after_interval(
-                short,
-                interval < adjustable!(probing.short_looks, ShortLooks) * look,
-            );
+            short = after_interval(short, interval < short_looks(probing) * look);
             counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
         }
         _ => {}

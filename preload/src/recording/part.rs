@@ -7,6 +7,7 @@ use crate::environment::Environment;
 use crate::say::say;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use furwock::unstable::mutex::callers_work_for;
 use furwock_record::{
     Edge, Event, File, Lock, MAGIC, Module, PAGE, PART_MAGIC, PART_SIZE_AT_LEAST, Part, Section,
     Sections, Site, Stack, Thread, VERSION,
@@ -70,6 +71,10 @@ fn path() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts((&raw const PATH).cast(), length) }
 }
 
+/// What recording a contended attempt costs, in looks at the clock: it takes two of them, and some
+/// sums.
+const LOOKS_AT_CONTENTION: u64 = 12;
+
 /// Begins to record if the environment asks for it.
 pub(crate) fn start(environment: &Environment) {
     let Some(path) = environment.get(c"FURWOCK_RECORD") else { return };
@@ -86,6 +91,7 @@ pub(crate) fn start(environment: &Environment) {
     _ = unsafe { call(libc::SYS_madvise, [page, PAGE, WIPE_ON_FORK, 0, 0, 0]) };
     stack::start();
     order::start(environment);
+    callers_work_for(LOOKS_AT_CONTENTION);
     if let Err(why) = begin_once() {
         say(why);
     }

@@ -1,9 +1,16 @@
 //! Of the mutex: the tries of which the preload's fast paths are made. Unstable.
 
 use super::state::{FREE, OWNER};
-use crate::lock::{Options, RawMutex, Status};
+use crate::lock::{Options, RawMutex, Status, spin};
 use crate::prim::atomic::Ordering;
 use crate::sys::thread;
+
+/// For a caller that does work of its own at each contention, such as recording it, and so makes
+/// the time until the next one longer by about so many looks at the clock: mutexes and rwlocks take
+/// it off when they judge how short the program's sections are.
+pub fn callers_work_for(looks: u64) {
+    spin::callers_work_for(looks);
+}
 
 /// `lock_with` for a caller that has just tried in vain: without another try at first. Acquire.
 pub fn lock_contended(mutex: &RawMutex, options: &Options) -> Option<Status> {
