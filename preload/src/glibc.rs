@@ -7,7 +7,7 @@
 
 use crate::tools;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use libc::{clockid_t, pid_t, sched_param, timespec};
 use libc::{
     pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_t, sem_t,
@@ -95,6 +95,7 @@ macro_rules! functions {
         /// Looks all of them up.
         pub(crate) fn look_up() {
             $(table::$name.look_up();)*
+            look_up_single_threaded();
         }
 
         /// Whether `lies` holds for the addresses of all functions found.
@@ -206,16 +207,25 @@ pub(crate) unsafe extern "C-unwind" fn system_call(
     }
 }
 
-unsafe extern "C" {
-    static __libc_single_threaded: core::sync::atomic::AtomicU8;
-}
+/// Stands for `__libc_single_threaded` in a glibc that lacks it, as all do before 2.32: there may
+/// be other threads.
+static UNKNOWN: AtomicU8 = AtomicU8::new(0);
+static SINGLE_THREADED: AtomicPtr<AtomicU8> = AtomicPtr::new((&raw const UNKNOWN).cast_mut());
 
 /// Whether the process has one thread, as far as glibc knows. glibc's own mutexes then use no
 /// locked instructions.
 #[inline(always)]
 pub(crate) fn is_single_threaded() -> bool {
-    // SAFETY: a byte of glibc's, which it writes only while there is one thread.
-    unsafe { __libc_single_threaded.load(Ordering::Relaxed) != 0 }
+    // SAFETY: a byte of glibc's, which it writes only while there is one thread, or `UNKNOWN`.
+    unsafe { (*SINGLE_THREADED.load(Ordering::Relaxed)).load(Ordering::Relaxed) != 0 }
+}
+
+fn look_up_single_threaded() {
+    // SAFETY: the name ends with NUL.
+    let byte = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
+    if !byte.is_null() {
+        SINGLE_THREADED.store(byte.cast(), Ordering::Relaxed);
+    }
 }
 
 unsafe extern "C-unwind" {
