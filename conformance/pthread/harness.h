@@ -38,6 +38,8 @@
 
 #define UNUSED __attribute__((unused))
 
+#include "older_glibc.h"
+
 /* A test that lasts longer hangs. (Compile with less to try one out.) */
 #ifndef WATCHDOG_S
 #define WATCHDOG_S 20

@@ -90,6 +90,8 @@ impl Artifact {
     pub fn build(&self) -> PathBuf {
         let mut compile = Command::new(self.compiler);
         compile.args(FLAGS).arg("-o").arg(&self.output).arg(&self.source).args(&self.flags);
+        // Before 2.34 dlvsym and timer_create are in libraries of their own.
+        compile.args(["-ldl", "-lrt"]);
         let run = compile.output().unwrap_or_else(|error| panic!("{}: {error}", self.compiler));
         let says = String::from_utf8_lossy(&run.stderr);
         assert!(run.status.success(), "{}: {says}", self.source.display());
