@@ -4,6 +4,7 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
@@ -474,19 +475,24 @@ fn without_the_library_the_preload_is_absent() {
 #[test]
 fn the_library_that_records_takes_part_if_it_is_asked_for() {
     let scratch = Scratch::new("the_library_that_records_takes_part");
+    let library = Path::new(FURWOCK).with_file_name("libfurwock_preload.so");
+    assert!(library.is_file(), "{}: cargo build --release makes it", library.display());
     for words in [&["mutex", "--sections", "1/1"][..], &["rwlock", "--sections", "1/1"]] {
         let asked = ["--impl", "furwock-preload,furwock-recording", "--json", "-"];
-        let run = tiny(&scratch, &[words, &asked].concat());
+        let short = ["--threads", "2", "--rounds", "1", "--seconds", "0.05"];
+        // The libraries themselves: the stub has no other beside it.
+        let mut command = furwock_with(&library, &[&["bench"], words, &asked, &short].concat());
+        let run = command.output().unwrap();
         let document: Value = serde_json::from_str(&run.out()).unwrap();
         let results = document["benchmarks"][0]["cases"][0]["results"].as_array().unwrap();
-        let library = |name| {
+        let used = |name| {
             let result = results.iter().find(|result| result["impl"] == name).unwrap();
             assert_eq!(result["failure"], Value::Null, "{result}");
             let from = result["rounds"][0]["report"]["locks_from"].as_str().unwrap();
             from.rsplit('/').next().unwrap().to_owned()
         };
-        assert_eq!(library("furwock-preload"), "libfurwock_preload.so");
-        assert_eq!(library("furwock-recording"), "libfurwock_preload_recording.so");
+        assert_eq!(used("furwock-preload"), "libfurwock_preload.so");
+        assert_eq!(used("furwock-recording"), "libfurwock_preload_recording.so");
         assert!(!run.err().contains("locks came from"), "{}", run.err());
     }
     let missing = scratch.path("missing.so");
