@@ -24,6 +24,7 @@ mod environment;
 mod glibc;
 mod handlers;
 mod layout;
+mod loaded;
 mod longjmp;
 mod mutex;
 mod named;

@@ -1,51 +1,13 @@
 //! What lies at an address: a symbol, or a place in a loaded file. Without the loader's lock.
 
-use core::ffi::{CStr, c_char, c_int, c_void};
+use crate::loaded::{self, LinkMap};
+use core::ffi::{CStr, c_char};
 use core::fmt::Write;
-use core::mem::{MaybeUninit, transmute};
-use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// glibc's `_dl_find_object`, which takes no lock; since 2.35.
-static FIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
-/// glibc's `struct dl_find_object`.
-#[repr(C)]
-struct Found {
-    flags: u64,
-    start: *mut c_void,
-    end: *mut c_void,
-    map: *const LinkMap,
-    frames: *mut c_void,
-    reserved: [u64; 7],
-}
-
-/// The part of `struct link_map` that <link.h> shows.
-#[repr(C)]
-struct LinkMap {
-    base: usize,
-    name: *const c_char,
-    dynamic: *const Entry,
-}
-
-/// An entry of a file's dynamic section.
-#[repr(C)]
-struct Entry {
-    tag: i64,
-    value: usize,
-}
-
-const END: i64 = 0;
 const HASH: i64 = 4;
 const STRINGS: i64 = 5;
 const SYMBOLS: i64 = 6;
 const GNU_HASH: i64 = 0x6fff_fef5;
-
-/// At the start, where a look-up may wait for the loader.
-pub(crate) fn look_up() {
-    // SAFETY: a C string.
-    let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
-    FIND.store(find, Ordering::Release);
-}
 
 /// Writes ` (symbol)`, ` (file+0x10)`, or nothing for memory that no file is loaded to.
 pub(crate) fn write_place(text: &mut impl Write, address: usize) {
@@ -68,20 +30,8 @@ pub(crate) fn write_place(text: &mut impl Write, address: usize) {
 
 /// The file that `address` lies in. A thread waits for an object in it: it stays loaded.
 fn find(address: usize) -> Option<&'static LinkMap> {
-    type Find = unsafe extern "C" fn(*const c_void, *mut Found) -> c_int;
-    let find = FIND.load(Ordering::Acquire);
-    if find.is_null() {
-        return None;
-    }
-    let mut found = MaybeUninit::<Found>::uninit();
-    // SAFETY: glibc's function of that name has this type, and fills one structure if it returns 0.
-    unsafe {
-        let find = transmute::<*mut c_void, Find>(find);
-        if find(core::ptr::with_exposed_provenance(address), found.as_mut_ptr()) != 0 {
-            return None;
-        }
-        found.assume_init().map.as_ref()
-    }
+    // SAFETY: glibc's, as long as the file is loaded.
+    unsafe { loaded::find(address)?.map.as_ref() }
 }
 
 /// The path that the program was started by.
@@ -113,21 +63,11 @@ fn symbol(map: &'static LinkMap, address: usize) -> Option<(&'static str, usize)
     None
 }
 
-/// The value of an entry that is an address. glibc relocates these.
+/// The value of an entry that is an address.
 fn entry(map: &LinkMap, tag: i64) -> Option<usize> {
-    let mut at = map.dynamic;
-    loop {
-        // SAFETY: the section ends with an entry of its own.
-        let entry = unsafe { at.as_ref()? };
-        if entry.tag == tag {
-            return Some(if entry.value < map.base { entry.value + map.base } else { entry.value });
-        }
-        if entry.tag == END {
-            return None;
-        }
-        // SAFETY: as above.
-        at = unsafe { at.add(1) };
-    }
+    // SAFETY: the file's own section; it stays loaded (`find`).
+    let mut entries = unsafe { loaded::entries(map.dynamic) };
+    entries.find(|entry| entry.tag == tag).map(|entry| entry.address(map.base))
 }
 
 /// How many symbols the file has: its hash tables know.

@@ -28,6 +28,7 @@
 //! changes.
 
 use crate::glibc;
+use crate::loaded::{Dynamic, entries};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use libc::{Elf64_Phdr, Elf64_Sym, dl_phdr_info};
 
@@ -76,14 +77,6 @@ unsafe extern "C" fn note(info: *mut dl_phdr_info, _size: usize, loaded: *mut c_
     0
 }
 
-/// An entry of a dynamic section.
-#[repr(C)]
-struct Dynamic {
-    tag: i64,
-    value: usize,
-}
-
-const DT_NULL: i64 = 0;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
 const DT_SONAME: i64 = 14;
@@ -117,25 +110,20 @@ impl Object {
         let headers: &'static [Elf64_Phdr] =
             unsafe { core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
         let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC)?;
-        let mut dynamic = at::<Dynamic>(base.wrapping_add(dynamic.p_vaddr as usize));
+        let dynamic = at::<Dynamic>(base.wrapping_add(dynamic.p_vaddr as usize));
         let (mut symbols, mut strings, mut hash, mut versions) = (0, 0, 0, 0);
         let mut soname = None;
-        loop {
-            // SAFETY: a dynamic section ends with DT_NULL.
-            let Dynamic { tag, value } = unsafe { &*dynamic };
-            // glibc relocates the addresses in place; the kernel's own object keeps them as they
-            // are.
-            let address = if *value < base { base + value } else { *value };
-            match *tag {
-                DT_NULL => break,
+        // SAFETY: the object's own section; it stays loaded.
+        for entry in unsafe { entries(dynamic) } {
+            let address = entry.address(base);
+            match entry.tag {
                 DT_SYMTAB => symbols = address,
                 DT_STRTAB => strings = address,
                 DT_GNU_HASH => hash = address,
                 DT_VERSYM => versions = address,
-                DT_SONAME => soname = Some(*value),
+                DT_SONAME => soname = Some(entry.value),
                 _ => {}
             }
-            dynamic = dynamic.wrapping_add(1);
         }
         if symbols == 0 || strings == 0 || hash == 0 {
             return None;

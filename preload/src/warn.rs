@@ -6,8 +6,8 @@
 //! takes no lock but the engine's own, and looks for symbols by itself instead of by `dladdr`,
 //! which waits for the loader's lock.
 
-use crate::object;
 use crate::say::{self, Line};
+use crate::{loaded, object};
 use core::ffi::CStr;
 use core::fmt::Write;
 use core::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) fn start(value: &CStr) {
     }
     match value.to_str().ok().and_then(limit) {
         Some(limit) => {
-            object::look_up();
+            loaded::look_up();
             furwock::unstable::inspect::watch_long_waits(limit, warn);
         }
         None => say::say(

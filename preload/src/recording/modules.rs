@@ -2,7 +2,7 @@
 
 use super::kernel::call;
 use super::part::{self, Lost, PROCESS, lost};
-use super::unwind::{self, Object};
+use crate::loaded::{self, Loaded};
 use core::sync::atomic::{AtomicU8, Ordering};
 use furwock_record::Module;
 use libc::{Elf64_Ehdr, Elf64_Phdr};
@@ -11,7 +11,7 @@ use libc::{Elf64_Ehdr, Elf64_Phdr};
 pub(super) fn note(address: usize) {
     let modules = part::entries::<Module>(|sections| &sections.modules);
     let used = (PROCESS.modules.load(Ordering::Acquire) as usize).min(modules.len());
-    let Some(object) = unwind::object(address) else { return };
+    let Some(object) = loaded::find(address) else { return };
     let is_there = |module: &Module| {
         module.start.load(Ordering::Acquire) == object.start as u64
             && module.end.load(Ordering::Relaxed) == object.end as u64
@@ -35,10 +35,10 @@ pub(super) fn note(address: usize) {
     PROCESS.looks_for_modules.store(0, Ordering::Release);
 }
 
-fn enter(module: &Module, object: &Object) {
+fn enter(module: &Module, object: &Loaded) {
     let mut path = [0_u8; 432];
     // SAFETY: glibc's, as long as the file is loaded, which it is while its code is on the stack.
-    let (bias, name) = unsafe { ((*object.link_map).bias, (*object.link_map).name) };
+    let (bias, name) = unsafe { ((*object.map).base, (*object.map).name) };
     // SAFETY: null, or a string that ends with NUL.
     let named = (!name.is_null()).then(|| unsafe { core::ffi::CStr::from_ptr(name) }.to_bytes());
     let length = match named {
@@ -74,7 +74,7 @@ fn write(to: &[AtomicU8], from: &[u8]) {
 }
 
 /// The file's build id, if its headers are mapped where it begins.
-fn build_id(object: &Object, bias: usize) -> Option<&'static [u8]> {
+fn build_id(object: &Loaded, bias: usize) -> Option<&'static [u8]> {
     const MAGIC: [u8; 4] = *b"\x7fELF";
     const BUILD_ID: u32 = 3;
     if object.end - object.start < size_of::<Elf64_Ehdr>() {

@@ -4,7 +4,8 @@
 use super::modules;
 use super::tables;
 use super::thread::Me;
-use super::unwind::{self, Copy, Frame};
+use super::unwind::{Copy, Frame};
+use crate::loaded;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use furwock_record::FRAMES;
 
@@ -39,8 +40,8 @@ static OWN_END: AtomicUsize = AtomicUsize::new(0);
 
 /// Prepares to walk stacks, while nothing else runs.
 pub(super) fn start() {
-    unwind::look_up();
-    if let Some(object) = unwind::object(of_caller as *const () as usize) {
+    loaded::look_up();
+    if let Some(object) = loaded::find(of_caller as *const () as usize) {
         OWN_START.store(object.start, Ordering::Relaxed);
         OWN_END.store(object.end, Ordering::Relaxed);
     }

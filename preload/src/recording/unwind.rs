@@ -12,49 +12,10 @@
 //! memory: a guess can't stop the program.
 
 use super::kernel::call;
+use crate::loaded::{self, Loaded};
 use core::cell::{Cell, UnsafeCell};
-use core::ffi::c_void;
 use core::ptr::with_exposed_provenance;
-use core::sync::atomic::{AtomicPtr, Ordering};
-
-/// glibc's `struct dl_find_object`.
-#[repr(C)]
-pub(super) struct Object {
-    flags: u64,
-    pub(super) start: usize,
-    pub(super) end: usize,
-    pub(super) link_map: *const LinkMap,
-    /// The segment that begins with the table of functions.
-    table: usize,
-    reserved: [u64; 7],
-}
-
-/// The beginning of glibc's `struct link_map`.
-#[repr(C)]
-pub(super) struct LinkMap {
-    pub(super) bias: usize,
-    pub(super) name: *const core::ffi::c_char,
-}
-
-static FIND_OBJECT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Looks it up, while nothing else runs.
-pub(super) fn look_up() {
-    // SAFETY: the name ends with NUL.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
-    FIND_OBJECT.store(found, Ordering::Release);
-}
-
-/// The file that `address` lies in.
-pub(super) fn object(address: usize) -> Option<Object> {
-    type Find = Option<unsafe extern "C" fn(usize, *mut Object) -> i32>;
-    // SAFETY: null, or glibc's function, which has this type.
-    let find: Find = unsafe { core::mem::transmute(FIND_OBJECT.load(Ordering::Acquire)) };
-    // SAFETY: zero is valid.
-    let mut object: Object = unsafe { core::mem::zeroed() };
-    // SAFETY: writes one object.
-    (unsafe { find?(address, &mut object) } == 0).then_some(object)
-}
+use core::sync::atomic::Ordering;
 
 /// A copy of a stretch of the stack.
 pub(super) struct Copy {
@@ -168,7 +129,7 @@ impl Frame {
     /// The caller of this frame, and where its address is kept on the stack: 0 if elsewhere.
     pub(super) fn caller(&self, stack: &Copy) -> Option<(Self, usize)> {
         let within = self.address() - usize::from(!self.is_interrupted);
-        let found = object(within).and_then(|object| step(self, within, &object, stack));
+        let found = loaded::find(within).and_then(|object| step(self, within, &object, stack));
         found.or_else(|| self.caller_by_frame_pointer(stack))
     }
 
@@ -197,7 +158,7 @@ impl Frame {
         next.registers[RSP] = old + 16;
         next.is_interrupted = false;
         // What it returns to is code, or the walk has gone astray.
-        object(next.address())?;
+        loaded::find(next.address())?;
         Some((next, old + 8))
     }
 }
@@ -313,7 +274,7 @@ struct Common {
 }
 
 /// The caller of `frame`, whose code at `within` is in `object`.
-fn step(frame: &Frame, within: usize, object: &Object, stack: &Copy) -> Option<(Frame, usize)> {
+fn step(frame: &Frame, within: usize, object: &Loaded, stack: &Copy) -> Option<(Frame, usize)> {
     let entry = find(object, within)?;
     let (length, mut description) = record(entry, object.end)?;
     let common_at = description.at - description.take::<u32>()? as usize;
@@ -348,7 +309,7 @@ fn record(at: usize, end: usize) -> Option<(usize, Bytes)> {
 }
 
 /// The description of the function that `address` lies in, by the sorted table.
-fn find(object: &Object, address: usize) -> Option<usize> {
+fn find(object: &Loaded, address: usize) -> Option<usize> {
     const SORTED: u8 = 0x3b;
     let table = object.table;
     if table == 0 {
@@ -380,7 +341,7 @@ fn find(object: &Object, address: usize) -> Option<usize> {
     (start <= address && is_inside(description)).then_some(description)
 }
 
-fn common(at: usize, object: &Object) -> Option<Common> {
+fn common(at: usize, object: &Loaded) -> Option<Common> {
     if at < object.start || at >= object.end {
         return None;
     }
