@@ -318,7 +318,9 @@ static void by_epoll(void)
 	if (pipe(ends) || epoll_ctl(descriptor, EPOLL_CTL_ADD, ends[0], &event))
 		exit(1);
 	ready();
-	epoll_wait(descriptor, &event, 1, -1);
+	/* It fails after a stop. */
+	while (epoll_wait(descriptor, &event, 1, -1) < 0)
+		;
 }
 
 /* A wait inside a signal's handler: the stack goes on below it. */

@@ -154,6 +154,9 @@ pub fn holder_of_file(pid: i32, descriptor: i32) -> Option<String> {
 
 fn holder(locks: &str, pid: i32, file: u64) -> Option<i32> {
     let mut last: Option<(&str, i32)> = None;
+    // A file of several layers (overlayfs) has another number there. If the process waits for one
+    // lock only, it is that.
+    let mut elsewhere = Vec::new();
     for line in locks.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
         let waits = words.get(1) == Some(&"->");
@@ -166,11 +169,17 @@ fn holder(locks: &str, pid: i32, file: u64) -> Option<i32> {
                 if owner == pid && inode == Some(file) {
                     return Some(holder);
                 }
+                if owner == pid {
+                    elsewhere.push(holder);
+                }
             }
             _ => last = Some((id, owner)),
         }
     }
-    None
+    match elsewhere[..] {
+        [holder] => Some(holder),
+        _ => None,
+    }
 }
 
 /// "sleep (12)": the process's name, and what this process calls it.
@@ -181,16 +190,24 @@ pub fn called(pid: i32) -> String {
 
 /// A process's children, as far as they run or haven't been waited for.
 pub fn children(pid: i32) -> Vec<i32> {
-    let lists = numbers(&format!("/proc/{pid}/task")).into_iter().map(|tid| {
-        fs::read_to_string(format!("/proc/{pid}/task/{tid}/children")).unwrap_or_default()
-    });
-    let mut children: Vec<i32> = lists
-        .flat_map(|list| {
-            list.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<_>>()
-        })
-        .collect();
+    let lists = numbers(&format!("/proc/{pid}/task"))
+        .into_iter()
+        .map(|tid| fs::read_to_string(format!("/proc/{pid}/task/{tid}/children")));
+    let lists: Result<Vec<String>, _> = lists.collect();
+    let mut children: Vec<i32> = match lists {
+        Ok(lists) => {
+            lists.iter().flat_map(|list| list.split_whitespace()).flat_map(str::parse).collect()
+        }
+        // Not every kernel keeps these lists, but each process tells its parent.
+        Err(_) => numbers("/proc").into_iter().filter(|each| parent(*each) == Some(pid)).collect(),
+    };
     children.sort_unstable();
     children
+}
+
+fn parent(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    access::text(&status, "PPid")?.parse().ok()
 }
 
 /// "a (1), b (2) and 3 others", without `pid` unless it is the only one.
@@ -228,7 +245,20 @@ fn port(address: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{self, Command};
+
     use super::*;
+
+    #[test]
+    fn a_child_is_known_by_both_ways() {
+        let own = process::id() as i32;
+        let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+        let id = child.id() as i32;
+        let found = (children(own).contains(&id), parent(id));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found, (true, Some(own)));
+    }
 
     #[test]
     fn a_file_locks_holder_is_listed_before_those_that_wait() {
@@ -238,11 +268,17 @@ mod tests {
             2: -> FLOCK  ADVISORY  WRITE 13 fe:01:71 0 EOF\n\
             2: -> FLOCK  ADVISORY  WRITE 14 fe:01:71 0 EOF\n\
             3: OFDLCK ADVISORY  WRITE -1 fe:01:72 0 EOF\n\
-            3: -> OFDLCK ADVISORY  WRITE 15 fe:01:72 0 EOF\n";
+            3: -> OFDLCK ADVISORY  WRITE 15 fe:01:72 0 EOF\n\
+            4: POSIX  ADVISORY  WRITE 16 fe:01:73 0 EOF\n\
+            4: -> POSIX  ADVISORY  WRITE 17 fe:01:73 0 EOF\n\
+            5: POSIX  ADVISORY  WRITE 18 fe:01:74 0 EOF\n\
+            5: -> POSIX  ADVISORY  WRITE 17 fe:01:74 0 EOF\n";
         assert_eq!(holder(locks, 13, 71), Some(12));
         assert_eq!(holder(locks, 14, 71), Some(12));
-        assert_eq!(holder(locks, 14, 70), None, "another file");
+        assert_eq!(holder(locks, 14, 70), Some(12), "by another number, but its only wait");
         assert_eq!(holder(locks, 15, 72), Some(-1), "of an open file");
         assert_eq!(holder(locks, 11, 70), None, "it has it");
+        assert_eq!(holder(locks, 17, 74), Some(18));
+        assert_eq!(holder(locks, 17, 75), None, "either of two waits");
     }
 }

@@ -43,6 +43,7 @@ impl Task {
         let call = file("syscall").map_or(Call::Unknown, |line| {
             Call::parse(&String::from_utf8_lossy(&line)).unwrap_or(Call::Unknown)
         });
+        let call = call.before_restart(|| file("wchan").ok());
         let runs = || {
             let line = file("schedstat").ok()?;
             String::from_utf8_lossy(&line).split_whitespace().nth(2)?.parse().ok()
@@ -79,6 +80,24 @@ impl Call {
         let arguments = [next()?, next()?, next()?, next()?, next()?, next()?];
         Some(Self::In { number, arguments, stack: next()?, code: next()? })
     }
+
+    /// The call that restart_syscall(2) goes on with after a stop, a signal or a debugger, by the
+    /// kernel's function that the thread sleeps in: the arguments are still the first call's.
+    fn before_restart(self, sleeps_in: impl FnOnce() -> Option<Vec<u8>>) -> Self {
+        let Self::In { number: libc::SYS_restart_syscall, arguments, stack, code } = self else {
+            return self;
+        };
+        let function = sleeps_in().unwrap_or_default();
+        let function = String::from_utf8_lossy(&function);
+        let number = match &*function {
+            name if name.contains("nanosleep") => libc::SYS_clock_nanosleep,
+            name if name.contains("futex") => libc::SYS_futex,
+            #[cfg(target_arch = "x86_64")]
+            name if name.contains("poll") => libc::SYS_poll,
+            _ => libc::SYS_restart_syscall,
+        };
+        Self::In { number, arguments, stack, code }
+    }
 }
 
 #[cfg(test)]
@@ -93,5 +112,20 @@ mod tests {
         assert_eq!(Call::parse("running\n"), Some(Call::Running));
         assert_eq!(Call::parse("-1 0x7ffc 0x7f12\n"), Some(Call::Elsewhere));
         assert_eq!(Call::parse("202 0x55\n"), None);
+    }
+
+    #[test]
+    fn a_call_that_was_interrupted_is_known_by_where_it_sleeps() {
+        let [number, arguments] = [libc::SYS_restart_syscall, 7];
+        let call =
+            |number| Call::In { number, arguments: [arguments as u64; 6], stack: 1, code: 2 };
+        let slept_in = |name: &str| call(number).before_restart(|| Some(name.into()));
+        assert_eq!(slept_in("hrtimer_nanosleep"), call(libc::SYS_clock_nanosleep));
+        assert_eq!(slept_in("futex_wait_queue"), call(libc::SYS_futex));
+        #[cfg(target_arch = "x86_64")]
+        assert_eq!(slept_in("poll_schedule_timeout.constprop.0"), call(libc::SYS_poll));
+        assert_eq!(slept_in("0"), call(number), "the kernel doesn't say");
+        let other = call(libc::SYS_read).before_restart(|| panic!("it isn't asked"));
+        assert_eq!(other, call(libc::SYS_read));
     }
 }
