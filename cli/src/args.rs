@@ -267,8 +267,22 @@ impl CompareArguments {
 
 impl Arguments {
     pub fn parsed() -> Result<Self, clap::Error> {
+        if let Some(arguments) = Self::of_run() {
+            return Ok(arguments);
+        }
         let command = Arguments::command().mut_subcommand("bench", completed);
         Arguments::from_arg_matches(&command.try_get_matches()?)
+    }
+
+    /// What `furwock run` was told, if nothing is wrong with it and no help is asked for: without
+    /// the other commands' descriptions, which take longer to make than programs' whole runs.
+    fn of_run() -> Option<Self> {
+        let mut words = std::env::args_os().skip(1).peekable();
+        words.next_if(|word| word == "run")?;
+        let command = RunArguments::augment_args(clap::Command::new("run").no_binary_name(true));
+        let matches = command.try_get_matches_from(words).ok()?;
+        let arguments = RunArguments::from_arg_matches(&matches).ok()?;
+        Some(Self { command: Command::Run(arguments) })
     }
 }
 
