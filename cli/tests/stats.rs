@@ -86,6 +86,24 @@ fn assert_found(document: &Value) {
 }
 
 #[test]
+fn what_holders_do_while_others_wait_is_said() {
+    for (how, does) in [("status", "sleeping"), ("poll", "waiting for input")] {
+        let (run, path) = recorded(&format!("holders-{how}.record"), &[how, "180"]);
+        let document = stats(&path);
+        let did = &document["processes"][0]["locks"][0]["holders_did"];
+        let counts: Vec<u64> = did.as_object().unwrap().values().flat_map(Value::as_u64).collect();
+        let its = did[does].as_u64().unwrap_or(0);
+        // On a busy machine, threads that could run wait for a processor.
+        let is_seen = its >= 5 && its * 10 >= counts.iter().sum();
+        assert!(is_seen, "{how}: {did:#}");
+        let words = run.err().split_whitespace().collect::<Vec<_>>().join(" ");
+        let says = format!("while others waited, its holders were {does} (");
+        let other = format!(" or {does} (");
+        assert!(words.contains(&says) || words.contains(&other), "{how}: {words}");
+    }
+}
+
+#[test]
 fn the_table_shows_the_worst_lock_first_and_the_condvar_apart() {
     let (run, path) = recorded("table.record", &["status"]);
     assert_eq!((run.status.code(), run.out()), (Some(42), "done\n".to_owned()));

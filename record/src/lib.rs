@@ -202,8 +202,40 @@ pub struct Lock {
     pub hold: Spell,
     /// The thread that held it when a wait for it began that has been handed in; 0 if unknown.
     pub holder: AtomicU32,
-    /// Zero.
-    pub reserved: AtomicU32,
+    /// What the command that started the program found the holder doing, at looks at moments when
+    /// threads waited for the lock: see [`Did`]. It alone writes them.
+    pub holder_did: [AtomicU32; DID],
+}
+
+/// How many kinds of doings there are.
+pub const DID: usize = 11;
+
+/// What a thread does that holds a lock for which others wait. The index of [`Lock::holder_did`].
+#[repr(usize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Did {
+    /// It runs, in the kernel too, or waits for a processor.
+    Run = 0,
+    /// It reads a file.
+    ReadFile = 1,
+    /// It writes or syncs a file.
+    WriteFile = 2,
+    /// It opens, closes, renames or removes files, or asks about them.
+    UseFiles = 3,
+    /// It waits for input: by poll, epoll or select, or from a pipe, a socket or a terminal.
+    Receive = 4,
+    /// It sends to a pipe, a socket or a terminal.
+    Send = 5,
+    /// It sleeps for a time.
+    Sleep = 6,
+    /// It waits in futex(2) or one of its kin: for another lock, or for a thread.
+    WaitForThread = 7,
+    /// It waits for a process that it has started.
+    WaitForProcess = 8,
+    /// It maps memory, gives it back, or waits for a page of it.
+    Memory = 9,
+    /// It is in another system call.
+    Other = 10,
 }
 
 /// Times of one kind.

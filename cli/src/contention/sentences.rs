@@ -53,7 +53,26 @@ pub fn lock(of: &mut Contention<'_>, at: usize) -> String {
         words::time(of.part, group.figures.wait.longest),
     );
     let held = holder(of, at).map_or(String::new(), |holder| format!("; {holder}"));
-    format!("{first}{held}.")
+    let did = holders_did(&of.locks[at]).map_or(String::new(), |did| format!("; {did}"));
+    format!("{first}{held}{did}.")
+}
+
+/// "while others waited, its holders were writing a file (61.0 %) or running (35.0 %)": what takes
+/// a tenth of the looks or more, of enough of them.
+pub fn holders_did(group: &Group) -> Option<String> {
+    const ENOUGH: u64 = 5;
+    let did = group.figures.holder_did;
+    let all = super::sum(did.iter().copied());
+    if all < ENOUGH {
+        return None;
+    }
+    let mut most: Vec<(u64, &str)> = did.into_iter().zip(words::DID).collect();
+    most.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+    let say = |(count, words): &(u64, &str)| {
+        format!("{words} ({})", words::percent(words::ratio(*count, all)))
+    };
+    let most = most.iter().filter(|(count, _)| count * 10 >= all).map(say);
+    Some(format!("while others waited, its holders were {}", most.collect::<Vec<_>>().join(" or ")))
 }
 
 /// "held longest, for 8.00 ms, by worker (4713) in evict (cache.cc:88)".

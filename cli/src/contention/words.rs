@@ -31,6 +31,21 @@ pub fn kind_in_full(kind: Kind) -> &'static str {
     }
 }
 
+/// What threads did that held locks, in the order of `Did`, as a sentence has it.
+pub const DID: [&str; furwock_record::DID] = [
+    "running",
+    "reading a file",
+    "writing a file",
+    "opening or changing files",
+    "waiting for input",
+    "sending output",
+    "sleeping",
+    "waiting for another thread",
+    "waiting for another process",
+    "waiting for memory",
+    "in other system calls",
+];
+
 /// `12`, `41.2k`: at most five letters, of damaged records too.
 pub fn count(count: u64) -> String {
     match count {

@@ -39,6 +39,8 @@ pub struct Figures {
     pub sleeps: u64,
     pub wait: Spell,
     pub hold: Spell,
+    /// What holders were found doing while others waited: looks by [`layout::Did`].
+    pub holder_did: [u64; layout::DID],
 }
 
 /// Times of one kind, in ticks.
@@ -148,6 +150,8 @@ impl Figures {
         add(&mut self.timeouts, other.timeouts);
         add(&mut self.sleeps, other.sleeps);
         self.got.iter_mut().zip(other.got).for_each(|(sum, more)| add(sum, more));
+        let did = self.holder_did.iter_mut().zip(other.holder_did);
+        did.for_each(|(sum, more)| add(sum, more));
         self.wait.add(&other.wait);
         self.hold.add(&other.hold);
     }
@@ -215,6 +219,9 @@ impl Entry for Lock {
                 sleeps: bytes.u64(offset_of!(layout::Lock, sleeps)),
                 wait: Spell::read(bytes.from(offset_of!(layout::Lock, wait))),
                 hold: Spell::read(bytes.from(offset_of!(layout::Lock, hold))),
+                holder_did: std::array::from_fn(|at| {
+                    bytes.u32(offset_of!(layout::Lock, holder_did) + 4 * at).into()
+                }),
             },
         })
     }
@@ -376,7 +383,7 @@ impl Entry for Edge {
     }
 }
 
-fn kind(number: u32) -> Option<Kind> {
+pub(super) fn kind(number: u32) -> Option<Kind> {
     const ALL: [Kind; 8] = [
         Kind::Mutex,
         Kind::RwLock,

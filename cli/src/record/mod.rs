@@ -11,6 +11,7 @@ mod file;
 mod live;
 mod part;
 mod section;
+mod watched;
 
 #[cfg(test)]
 #[path = "../../tests/common/sample.rs"]
@@ -22,3 +23,4 @@ mod tests;
 pub use file::{File, Record};
 pub use live::{boot_id, of_process};
 pub use part::{Part, State};
+pub use watched::{Wanted, Watched};

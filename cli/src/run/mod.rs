@@ -1,6 +1,7 @@
 //! `furwock run`: become the program, with furwock's library loaded first; or, to record it, start
 //! it and stay as its parent.
 
+mod holders;
 pub mod place;
 mod recorded;
 mod ticks;

@@ -3,10 +3,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal as Number, WaitOptions, kill_process, waitpid};
 
+use super::holders::Holders;
 use super::place::Place;
 use crate::args::RunArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
@@ -135,6 +136,8 @@ fn start(
 
 /// Until the program has ended. Stops while it is stopped, as a shell expects.
 fn wait(pid: Pid, signals: &Signals, place: &Place, wants: &Wants) -> Ended {
+    let mut holders = Some(&place.path).filter(|_| wants.stats).and_then(|path| Holders::of(path));
+    let mut next_look = Instant::now();
     loop {
         while let Ok(Some((_, status))) =
             waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG)
@@ -150,7 +153,16 @@ fn wait(pid: Pid, signals: &Signals, place: &Place, wants: &Wants) -> Ended {
                 let _ = kill_process(pid, Number::CONT);
             }
         }
-        match signals.next(TICK) {
+        let now = Instant::now();
+        if let Some(holders) = holders.as_mut().filter(|_| now >= next_look) {
+            holders.look();
+            next_look = Instant::now() + holders.pause();
+        }
+        let time = match holders {
+            Some(_) => next_look.saturating_duration_since(Instant::now()),
+            None => TICK,
+        };
+        match signals.next(time) {
             Some(Signal { number: libc::SIGUSR2, .. }) => _ = print(place, wants),
             Some(Signal { number: libc::SIGCHLD, .. }) | None => {}
             // The terminal's have reached the program too.

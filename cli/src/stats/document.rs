@@ -55,6 +55,8 @@ fn group(of: &mut Contention<'_>, at: usize, is_lock: bool) -> Value {
     let (waits, holds) = (sites(of, &waits), sites(of, &holds));
     let groups = if is_lock { &of.locks } else { &of.events };
     let group = &groups[at];
+    let did = group.figures.holder_did.iter().zip(words::DID).filter(|(count, _)| **count > 0);
+    let did: Value = did.map(|(count, words)| (words.to_owned(), json!(count))).collect();
     let waiting: Vec<u32> = of.waiters(group).map(|thread| thread.tid).collect();
     json!({
         "name": group.name,
@@ -70,6 +72,7 @@ fn group(of: &mut Contention<'_>, at: usize, is_lock: bool) -> Value {
         "handed_over": group.figures.got[3],
         "timeouts": group.figures.timeouts,
         "sleeps": group.figures.sleeps,
+        "holders_did": did,
         "wait": wait,
         "hold": hold,
         "waits": waits,

@@ -95,6 +95,9 @@ fn details(of: &mut Contention<'_>, at: usize, lines: &mut Lines) {
     lines.plain(&format!("{}{}", group.called(), whereabouts(group)));
     let waits = words::plural(group.figures.contended, "wait", "waits");
     lines.add("  ", "    ", &format!("{waits}: {}", sentences::endings(group)));
+    if let Some(did) = sentences::holders_did(group) {
+        lines.add("  ", "    ", &did);
+    }
     stack(of, "longest wait", &wait, lines);
     stack(of, "longest hold", &hold, lines);
 }

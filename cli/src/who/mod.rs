@@ -6,7 +6,7 @@
 //! new process.
 
 mod chains;
-mod locks;
+pub mod locks;
 mod picture;
 pub mod process;
 mod program;

@@ -4,6 +4,7 @@
  * says how it ends.
  */
 #define _GNU_SOURCE
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +19,7 @@ pthread_mutex_t quiet = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
-int is_open, rounds = 60;
+int is_open, rounds = 60, polls;
 
 static void pause_for(long microseconds)
 {
@@ -37,7 +38,10 @@ __attribute__((noinline)) void get(void)
 __attribute__((noinline)) void evict(void)
 {
 	pthread_mutex_lock(&cache);
-	pause_for(20000);
+	if (polls)
+		poll(NULL, 0, 20);
+	else
+		pause_for(20000);
 	pthread_mutex_unlock(&cache);
 }
 
@@ -136,6 +140,7 @@ int main(int count, char **words)
 		pthread_mutex_unlock(&quiet);
 		write(ends[1], &byte, 1);
 	}
+	polls = !strcmp(how, "poll");
 	if (!strcmp(how, "long")) {
 		puts("ready");
 		fflush(stdout);

@@ -8,7 +8,9 @@ use furwock::unstable::rwlock::bits::{
 use memchr::memmem;
 
 use super::{EndsBy, Kind, Wait};
+use crate::record::entries as record;
 use crate::who::process::Process;
+use crate::who::process::memory::Memory;
 use crate::who::process::task::Task;
 use crate::who::stacks::Symbols;
 
@@ -201,6 +203,20 @@ impl Engine {
         let by = if object == 0 { EndsBy::Outside } else { EndsBy::Holders(vec![owner]) };
         Some(Wait::new(Kind::RwLockWrite, by).at(object))
     }
+}
+
+/// The thread that holds a mutex, or a rwlock for writing, by the id that its process knows it by;
+/// none if it is free, or held by readers.
+pub fn holder_of(memory: Memory, kind: record::Kind, object: u64) -> Option<u32> {
+    let owner = match kind {
+        record::Kind::Mutex => memory.u32(object)? & OWNER as u32,
+        record::Kind::RwLock => {
+            let word = memory.u64(object)?;
+            if word & READERS == 0 { (word & OWNER) as u32 } else { 0 }
+        }
+        _ => 0,
+    };
+    (owner != 0).then_some(owner)
 }
 
 fn mutex(process: &Process, object: u64) -> Wait {

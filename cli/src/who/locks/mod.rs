@@ -13,6 +13,7 @@ use crate::who::process::Process;
 use crate::who::process::peers::Peers;
 use crate::who::process::task::{Call, Task};
 pub use furwock::Engine;
+pub use furwock::holder_of;
 pub use runtimes::has_go;
 
 /// One thread's wait, or what it does instead.
