@@ -1,25 +1,39 @@
 //! Lines that fit the terminal: long ones go on below, behind the tree's branches.
 
-/// The width that everything fits in.
+/// The width that everything fits in, unless a narrower one is asked for.
 pub const WIDTH: usize = 80;
 
 /// A space at which no line ends.
 pub const TIED: char = '\u{a0}';
 
-#[derive(Default)]
-pub struct Lines(String);
+pub struct Lines {
+    text: String,
+    width: usize,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self::within(WIDTH)
+    }
+}
 
 impl Lines {
+    /// Lines of at most `width` letters.
+    pub fn within(width: usize) -> Self {
+        Self { text: String::new(), width }
+    }
+
     /// A line that begins with `first`, and goes on in lines that begin with `rest`.
     pub fn add(&mut self, first: &str, rest: &str, text: &str) {
         let mut line = first.to_owned();
-        let mut room = WIDTH.saturating_sub(width(first));
+        let mut room = self.width.saturating_sub(width(first));
         let mut is_empty = true;
         for word in text.split(' ') {
             let mut word = word;
             if !is_empty && width(word) + 1 > room {
                 self.end(&line);
-                (line, room, is_empty) = (rest.to_owned(), WIDTH.saturating_sub(width(rest)), true);
+                (line, room, is_empty) =
+                    (rest.to_owned(), self.width.saturating_sub(width(rest)), true);
             }
             if !is_empty {
                 line.push(' ');
@@ -30,7 +44,7 @@ impl Lines {
                 let at = word.char_indices().nth(room.max(1)).map_or(word.len(), |(at, _)| at);
                 line.push_str(&word[..at]);
                 self.end(&line);
-                (line, room) = (rest.to_owned(), WIDTH.saturating_sub(width(rest)));
+                (line, room) = (rest.to_owned(), self.width.saturating_sub(width(rest)));
                 word = &word[at..];
             }
             line.push_str(word);
@@ -50,18 +64,18 @@ impl Lines {
     }
 
     pub fn empty(&mut self) {
-        if !self.0.is_empty() && !self.0.ends_with("\n\n") {
-            self.0.push('\n');
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
         }
     }
 
     fn end(&mut self, line: &str) {
-        self.0.push_str(&line.trim_end().replace(TIED, " "));
-        self.0.push('\n');
+        self.text.push_str(&line.trim_end().replace(TIED, " "));
+        self.text.push('\n');
     }
 
     pub fn into_text(self) -> String {
-        self.0
+        self.text
     }
 }
 
@@ -77,11 +91,13 @@ mod tests {
     fn lines_fit_and_lose_nothing() {
         let name = "a::".repeat(60);
         let text = format!("waits for {name} and {} more words of text", "some ".repeat(20));
-        let mut lines = Lines::default();
-        lines.add("└─ ", "   ", &text);
-        let out = lines.into_text();
-        assert!(out.lines().all(|line| width(line) <= WIDTH), "{out}");
-        let letters = |text: &str| text.replace([' ', '\n', '└', '─'], "");
-        assert_eq!(letters(&out), letters(&text));
+        for most in [40, WIDTH] {
+            let mut lines = Lines::within(most);
+            lines.add("└─ ", "   ", &text);
+            let out = lines.into_text();
+            assert!(out.lines().all(|line| width(line) <= most), "{out}");
+            let letters = |text: &str| text.replace([' ', '\n', '└', '─'], "");
+            assert_eq!(letters(&out), letters(&text));
+        }
     }
 }

@@ -5,17 +5,37 @@ use std::mem;
 use std::ptr;
 use std::time::Duration;
 
+use rustix::process::Pid;
+
 /// Signals that this process waits for.
 pub struct Signals {
     set: libc::sigset_t,
     found: AsFound,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct Signal {
     pub number: i32,
     /// The kernel sent it: the terminal's go to the whole group.
     pub is_kernels: bool,
+    about: libc::siginfo_t,
+}
+
+impl Signal {
+    /// Sends it to a child that hasn't been waited for: one that was queued (`sigqueue`) with its
+    /// value and its sender, as far as the child has room for more of them.
+    pub fn pass_on_to(&self, child: Pid) {
+        let pid = child.as_raw_nonzero().get();
+        // SAFETY: sends a signal, and reads what came with it.
+        unsafe {
+            let about = &raw const self.about;
+            let is_queued = self.about.si_code == libc::SI_QUEUE
+                && libc::syscall(libc::SYS_rt_sigqueueinfo, pid, self.number, about) == 0;
+            if !is_queued {
+                libc::kill(pid, self.number);
+            }
+        }
+    }
 }
 
 /// What the program is to inherit, as furwock did.
@@ -27,13 +47,13 @@ pub struct AsFound {
 }
 
 impl Signals {
-    pub fn take(taken: &[i32]) -> Self {
+    pub fn take(taken: impl IntoIterator<Item = i32>) -> Self {
         // SAFETY: the sets are this function's, and the signals exist.
         unsafe {
             let (mut set, mut mask) = (mem::zeroed(), mem::zeroed());
             libc::sigemptyset(&mut set);
             for signal in taken {
-                libc::sigaddset(&mut set, *signal);
+                libc::sigaddset(&mut set, signal);
             }
             libc::pthread_sigmask(libc::SIG_BLOCK, &set, &mut mask);
             let ignores = |signal| {
@@ -66,7 +86,7 @@ impl Signals {
         // SAFETY: set, information and time are this function's.
         let number = unsafe { libc::sigtimedwait(&self.set, &mut about, &time) };
         // Those of processes have codes of 0 and below.
-        (number > 0).then_some(Signal { number, is_kernels: about.si_code > 0 })
+        (number > 0).then_some(Signal { number, is_kernels: about.si_code > 0, about })
     }
 }
 

@@ -5,6 +5,7 @@ mod common;
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -135,10 +136,57 @@ fn without_a_file_none_is_left() {
 }
 
 #[test]
+fn a_program_that_leaves_at_once_has_ended() {
+    for how in ["_exit", "quick_exit"] {
+        let (run, path) = recorded(&format!("{how}.record"), &[how]);
+        assert_eq!(run.status.code(), Some(0));
+        assert!(run.err().starts_with("furwock: contended (") && run.err().contains(") ran for "));
+        assert_eq!(stats(&path)["processes"][0]["state"], "ended");
+    }
+}
+
+/// On a terminal of that width.
+fn on_a_terminal(columns: u16, command: &mut Command) -> String {
+    let size = libc::winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    let (mut ours, mut theirs) = (0, 0);
+    let no_name = std::ptr::null_mut();
+    // SAFETY: two descriptors of this function's own.
+    let (mut ours, theirs) = unsafe {
+        let none = std::ptr::null();
+        assert_eq!(libc::openpty(&mut ours, &mut theirs, no_name, none, &size), 0);
+        (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
+    };
+    command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    let mut child = command.spawn().unwrap();
+    // The terminal ends with its last user.
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut text = Vec::new();
+    let _ = ours.read_to_end(&mut text);
+    assert!(child.wait().unwrap().success());
+    String::from_utf8(text).unwrap().replace('\r', "")
+}
+
+#[test]
+fn the_table_fits_the_terminal() {
+    let (_, path) = recorded("narrow.record", &[]);
+    for (columns, width) in [(40, 40), (60, 60), (20, 40)] {
+        let stats = on_a_terminal(columns, &mut furwock(&["stats", &path]));
+        let mut run = furwock(&["run", "--stats", "--"]);
+        run.arg(scratch().path("contended")).arg("").arg("12");
+        for text in [stats, on_a_terminal(columns, &mut run)] {
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width) && widest > Some(width - 8), "{columns}: {text}");
+            let titles = text.lines().find(|line| line.starts_with("lock ")).expect(&text);
+            assert!(titles.ends_with("longest") && titles.contains("total"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_program_that_was_killed_has_a_report() {
     let (run, path) = recorded("killed.record", &["kill"]);
     assert_eq!(run.status.signal(), Some(libc::SIGKILL));
-    assert!(run.err().contains("was killed"), "{}", run.err());
+    assert!(run.err().contains(" and was killed, with "), "{}", run.err());
     assert_found(&stats(&path));
     let report = furwock(&["report", &path]).output().unwrap();
     assert_eq!(report.status.code(), Some(0), "{}", report.err());
@@ -253,6 +301,13 @@ impl Running {
         assert_eq!(unsafe { libc::kill(self.child.id() as i32, signal) }, 0);
     }
 
+    fn queue(&self, signal: i32, value: i32) {
+        let value =
+            libc::sigval { sival_ptr: std::ptr::without_provenance_mut(value as u32 as usize) };
+        // SAFETY: to the test's own child, which hasn't been waited for.
+        assert_eq!(unsafe { libc::sigqueue(self.child.id() as i32, signal, value) }, 0);
+    }
+
     /// The program's own process.
     fn program(&self) -> String {
         let children = format!("/proc/{0}/task/{0}/children", self.child.id());
@@ -272,10 +327,22 @@ impl Drop for Running {
 #[test]
 fn signals_reach_the_program_and_its_end_is_furwocks() {
     let mut running = Running::start(&["--stats"], &["signals"]);
-    for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGALRM] {
+    for signal in [libc::SIGUSR1, libc::SIGINT, libc::SIGALRM, libc::SIGABRT, libc::SIGXCPU] {
         running.send(signal);
         assert_eq!(running.line(), format!("got {signal}\n"));
     }
+    // Each of those that queue up, with its value, as if it had been sent to the program.
+    let (first, last) = (libc::SIGRTMIN(), libc::SIGRTMAX());
+    let own = std::process::id();
+    for (signal, value) in [(first, 17), (first, 18), (first + 3, -1), (last, 19)] {
+        running.queue(signal, value);
+        let says =
+            format!("got {} with {value} by {}, from {own}\n", signal - first, libc::SI_QUEUE);
+        assert_eq!(running.line(), says);
+    }
+    running.send(first);
+    let says = format!("got 0 with 0 by {}, from {}\n", libc::SI_USER, running.child.id());
+    assert_eq!(running.line(), says);
     running.send(libc::SIGTERM);
     assert_eq!(running.line(), format!("got {}\n", libc::SIGTERM));
     assert_eq!(running.child.wait().unwrap().code(), Some(7));

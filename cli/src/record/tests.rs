@@ -129,9 +129,10 @@ fn damaged_records_harm_nothing() {
         let Ok(record) = file.look() else { continue };
         shown += usize::from(!record.parts.is_empty());
         let [report, ..] = recap::everything(&record);
-        for text in [stats::text(&record), report] {
-            let is_narrow = text.lines().all(|line| line.chars().count() <= 80);
-            assert!(is_narrow, "seed {seed:#x}, round {round}: {text}");
+        let table = |width| (stats::text(&record, width), width);
+        for (text, width) in [table(40), table(61), table(80), (report, 80)] {
+            let is_narrow = text.lines().all(|line| line.chars().count() <= width);
+            assert!(is_narrow, "seed {seed:#x}, round {round}, {width}: {text}");
             assert!(!text.contains('\u{1b}'), "seed {seed:#x}, round {round}");
         }
     }

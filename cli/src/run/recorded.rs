@@ -16,27 +16,38 @@ use crate::program::{self, Changes};
 use crate::record::{File, Part, State};
 use crate::signals::{Signal, Signals};
 use crate::stats;
-use crate::streams::say;
+use crate::streams::{say, width_of};
 
 /// SIGUSR2 asks for the table; the others are the program's, which would be left alone by a parent
-/// that they ended.
-const TAKEN: [i32; 16] = [
+/// that they ended. Left out are those that can't be caught, SIGPIPE, which this process ignores,
+/// and SIGTTIN and SIGTTOU, which a terminal's own stop it by.
+const TAKEN: [i32; 26] = [
+    libc::SIGHUP,
     libc::SIGINT,
     libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGHUP,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGABRT,
+    libc::SIGBUS,
+    libc::SIGFPE,
     libc::SIGUSR1,
+    libc::SIGSEGV,
     libc::SIGUSR2,
-    libc::SIGWINCH,
-    libc::SIGTSTP,
-    libc::SIGCONT,
-    libc::SIGCHLD,
     libc::SIGALRM,
+    libc::SIGTERM,
+    libc::SIGSTKFLT,
+    libc::SIGCHLD,
+    libc::SIGCONT,
+    libc::SIGTSTP,
+    libc::SIGURG,
+    libc::SIGXCPU,
+    libc::SIGXFSZ,
     libc::SIGVTALRM,
     libc::SIGPROF,
+    libc::SIGWINCH,
     libc::SIGIO,
     libc::SIGPWR,
-    libc::SIGURG,
+    libc::SIGSYS,
 ];
 /// A signal that is lost costs no more than this.
 const TICK: Duration = Duration::from_secs(1);
@@ -95,7 +106,8 @@ pub fn run(
         changes.push((furwock_record::ORDER_VARIABLE, OsStr::new("1")));
     }
     changes.push((furwock_record::VARIABLE, place.path.as_os_str()));
-    let signals = Signals::take(&TAKEN);
+    let realtime = libc::SIGRTMIN()..=libc::SIGRTMAX();
+    let signals = Signals::take(TAKEN.into_iter().chain(realtime));
     let pid = start(path, command, &changes, &signals)?;
     let ended = wait(pid, &signals, &place, wants);
     let may_deadlock = print(&place, wants);
@@ -167,14 +179,9 @@ fn wait(pid: Pid, signals: &Signals, place: &Place, wants: &Wants) -> Ended {
             Some(Signal { number: libc::SIGCHLD, .. }) | None => {}
             // The terminal's have reached the program too.
             Some(Signal { is_kernels: true, .. }) => {}
-            Some(Signal { number, .. }) => send(pid, number),
+            Some(signal) => signal.pass_on_to(pid),
         }
     }
-}
-
-fn send(pid: Pid, signal: i32) {
-    // SAFETY: to the program, which hasn't been waited for.
-    unsafe { libc::kill(pid.as_raw_nonzero().get(), signal) };
 }
 
 /// Says that processes which the program has started run on, and whether they are recorded still.
@@ -201,7 +208,7 @@ fn print(place: &Place, wants: &Wants) -> bool {
     match looked {
         Ok(record) => {
             if wants.stats {
-                say(&stats::text(&record));
+                say(&stats::text(&record, width_of(std::io::stderr())));
             }
             let report = wants.order.as_ref().map(|known| order::report(&record, known));
             let (text, may_deadlock) = report.unwrap_or_default();

@@ -5,6 +5,7 @@ mod document;
 mod table;
 
 use std::cmp::Reverse;
+use std::io;
 use std::path::Path;
 
 use serde_json::{Value, json};
@@ -13,13 +14,18 @@ use crate::args::StatsArguments;
 use crate::contention::Contention;
 use crate::contention::code::Images;
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::lines::Lines;
 use crate::record::{self, File, Part, Record};
-use crate::streams::{print, say};
+use crate::streams::{print, say, width_of};
 use crate::who::process::access;
 
 pub fn stats(arguments: &StatsArguments) -> Result<i32, Failure> {
     let (record, source) = look(&arguments.source)?;
-    let output = if arguments.json { format!("{:#}\n", document(&record)) } else { text(&record) };
+    let output = if arguments.json {
+        format!("{:#}\n", document(&record))
+    } else {
+        text(&record, width_of(io::stdout()))
+    };
     print(&output)?;
     Ok(warn(&record, &source))
 }
@@ -71,8 +77,9 @@ pub fn warn(record: &Record, source: &str) -> i32 {
     if record.damages.is_empty() { 0 } else { STATUS_FAILED }
 }
 
-/// Tables of the processes that had contention, worst first; of all, if there is none.
-pub fn text(record: &Record) -> String {
+/// Tables of the processes that had contention, worst first; of all, if there is none. In lines of
+/// at most `width` letters, which are `NARROWEST` or more.
+pub fn text(record: &Record, width: usize) -> String {
     let mut images = Images::default();
     let mut all = contentions(record, &mut images);
     let quiet = all.iter().filter(|of| is_quiet(of)).count();
@@ -82,12 +89,14 @@ pub fn text(record: &Record) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text += &table::text(of);
+        text += &table::text(of, width);
     }
     let unseen = count - (count - quiet).max(1).min(count);
     if unseen > 0 {
         let plural = if unseen == 1 { "process" } else { "processes" };
-        text += &format!("\n{unseen} more {plural}, in which no thread waited\n");
+        let mut lines = Lines::within(width);
+        lines.plain(&format!("{unseen} more {plural}, in which no thread waited"));
+        text += &format!("\n{}", lines.into_text());
     }
     text
 }

@@ -1,27 +1,29 @@
-//! One process's table, 80 columns wide.
+//! One process's table, 80 columns wide, or as narrow as the terminal: then with fewer columns.
+
+mod columns;
 
 use crate::contention::{Contention, Group, sentences, words};
 use crate::lines::Lines;
 use crate::record::entries::Spell;
 use crate::symbols;
+use columns::{Column, Columns};
 
 /// Locks that have a line, and locks with stacks below.
 const LINES: usize = 20;
 const STACKS: usize = 4;
-/// The width of names.
-const NAMES: usize = 21;
 
-pub fn text(of: &mut Contention<'_>) -> String {
-    let mut lines = Lines::default();
+/// In lines of at most `width` letters.
+pub fn text(of: &mut Contention<'_>, width: usize) -> String {
+    let mut lines = Lines::within(width);
     lines.plain(&format!("furwock: {}", sentences::headline(of)));
     lines.plain(&sentences::verdict(of));
     if !of.locks.is_empty() {
         lines.empty();
-        locks(of, &mut lines);
+        locks(of, &mut lines, width);
     }
     if !of.events.is_empty() {
         lines.empty();
-        events(of, &mut lines);
+        events(of, &mut lines, width);
     }
     for at in 0..of.locks.len().min(STACKS) {
         lines.empty();
@@ -35,20 +37,28 @@ pub fn text(of: &mut Contention<'_>) -> String {
     lines.into_text()
 }
 
-fn locks(of: &Contention<'_>, lines: &mut Lines) {
-    lines.row(&format!("{:NAMES$} {:26} {:>15} {:>15}", "", "", "waits      ", "holds      "));
-    lines.row(&format!(
-        "{:NAMES$} {:6} {:>5} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}",
-        "lock", "kind", "ops", "cont.", "sleeps", "total", "longest", "total", "longest"
-    ));
+/// What a lock costs stays longest where there is less room.
+const LOCKS: [Column; 8] = [
+    Column { title: "kind", of: "", width: 6, rank: 7 },
+    Column { title: "ops", of: "", width: 5, rank: 5 },
+    Column { title: "cont.", of: "", width: 6, rank: 3 },
+    Column { title: "sleeps", of: "", width: 6, rank: 6 },
+    Column { title: "total", of: "waits", width: 7, rank: 0 },
+    Column { title: "longest", of: "waits", width: 7, rank: 1 },
+    Column { title: "total", of: "holds", width: 7, rank: 4 },
+    Column { title: "longest", of: "holds", width: 7, rank: 2 },
+];
+
+fn locks(of: &Contention<'_>, lines: &mut Lines, width: usize) {
+    let columns = Columns::fitting(&LOCKS, 21, width);
+    lines.row(&columns.groups());
+    lines.row(&columns.titles("lock"));
     let time = |ticks| words::time(of.part, ticks);
     for group in of.locks.iter().take(LINES) {
         // A hold that wasn't measured isn't 0.
         let held = |ticks| if group.figures.hold.count == 0 { "-".to_owned() } else { time(ticks) };
-        lines.row(&format!(
-            "{:NAMES$} {:6} {:>5} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}",
-            words::fitted(&words::brief(&group.name), NAMES),
-            words::kind(group.kind),
+        let cells = [
+            words::kind(group.kind).to_owned(),
             words::count(group.figures.operations),
             words::percent(group.share()),
             words::count(group.figures.sleeps),
@@ -56,28 +66,35 @@ fn locks(of: &Contention<'_>, lines: &mut Lines) {
             time(group.figures.wait.longest),
             held(group.figures.hold.total),
             held(group.figures.hold.longest),
-        ));
+        ];
+        lines.row(&columns.row(&words::brief(&group.name), &cells));
     }
     more(of.locks.len(), lines);
 }
 
-fn events(of: &Contention<'_>, lines: &mut Lines) {
-    lines.row("Waits for events, which aren't contention:");
-    lines.row(&format!(
-        "{:28} {:10} {:>6} {:>6} {:>8} {:>8} {:>8}",
-        "", "kind", "waits", "sleeps", "timeouts", "total", "longest"
-    ));
+const EVENTS: [Column; 6] = [
+    Column { title: "kind", of: "", width: 10, rank: 3 },
+    Column { title: "waits", of: "", width: 6, rank: 0 },
+    Column { title: "sleeps", of: "", width: 6, rank: 5 },
+    Column { title: "timeouts", of: "", width: 8, rank: 4 },
+    Column { title: "total", of: "", width: 8, rank: 1 },
+    Column { title: "longest", of: "", width: 8, rank: 2 },
+];
+
+fn events(of: &Contention<'_>, lines: &mut Lines, width: usize) {
+    let columns = Columns::fitting(&EVENTS, 28, width);
+    lines.plain("Waits for events, which aren't contention:");
+    lines.row(&columns.titles(""));
     for group in of.events.iter().take(LINES) {
-        lines.row(&format!(
-            "{:28} {:10} {:>6} {:>6} {:>8} {:>8} {:>8}",
-            words::fitted(&words::brief(&group.name), 28),
-            words::kind(group.kind),
+        let cells = [
+            words::kind(group.kind).to_owned(),
             words::count(group.figures.contended),
             words::count(group.figures.sleeps),
             words::count(group.figures.timeouts),
             words::time(of.part, group.figures.wait.total),
             words::time(of.part, group.figures.wait.longest),
-        ));
+        ];
+        lines.row(&columns.row(&words::brief(&group.name), &cells));
     }
     more(of.events.len(), lines);
 }

@@ -19,7 +19,7 @@ const TICK: Duration = Duration::from_millis(100);
 
 pub fn run(mut meter: Meter, interval: Duration) -> Result<i32, Failure> {
     let look = meter.look()?;
-    let signals = Signals::take(&TAKEN);
+    let signals = Signals::take(TAKEN);
     let mut terminal = ratatui::try_init().map_err(|error| failed(&error))?;
     let ended = watch(&mut terminal, meter, look, interval, &signals);
     ratatui::restore();

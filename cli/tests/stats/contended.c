@@ -107,6 +107,30 @@ static void note(int signal)
 		_exit(7);
 }
 
+/* Those that queue up, and come with a value. */
+static void note_value(int signal, siginfo_t *about, void *unused)
+{
+	char line[64];
+
+	(void)unused;
+	write(1, line, (size_t)snprintf(line, sizeof(line),
+					"got %d with %d by %d, from %d\n",
+					signal - SIGRTMIN,
+					about->si_value.sival_int,
+					about->si_code,
+					(int)about->si_pid));
+}
+
+static void note_values(void)
+{
+	struct sigaction action = { .sa_sigaction = note_value,
+				    .sa_flags = SA_SIGINFO };
+
+	sigaction(SIGRTMIN, &action, NULL);
+	sigaction(SIGRTMIN + 3, &action, NULL);
+	sigaction(SIGRTMAX, &action, NULL);
+}
+
 int main(int count, char **words)
 {
 	const char *how = count > 1 ? words[1] : "";
@@ -118,6 +142,9 @@ int main(int count, char **words)
 		signal(SIGTERM, note);
 		signal(SIGINT, note);
 		signal(SIGALRM, note);
+		signal(SIGABRT, note);
+		signal(SIGXCPU, note);
+		note_values();
 		puts("ready");
 		fflush(stdout);
 		for (;;)
@@ -152,6 +179,10 @@ int main(int count, char **words)
 	fflush(stdout);
 	if (!strcmp(how, "kill"))
 		raise(SIGKILL);
+	if (!strcmp(how, "_exit"))
+		_exit(0);
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(0);
 	if (!strcmp(how, "status"))
 		return 42;
 	return 0;

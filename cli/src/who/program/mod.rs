@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(200);
 const TWICE: Duration = Duration::from_secs(2);
 
 pub fn watch(arguments: &WhoArguments) -> Result<i32, Failure> {
-    let signals = Signals::take(&TAKEN);
+    let signals = Signals::take(TAKEN);
     let child = start(&arguments.command, &signals)?;
     let mut watcher = Watcher {
         pid: child.id() as i32,
