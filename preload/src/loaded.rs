@@ -1,11 +1,13 @@
 //! Which loaded file an address lies in. Without the loader's lock, whose holder may wait for a
 //! lock of the program.
 
+mod listed;
+
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::{MaybeUninit, transmute};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// glibc's `_dl_find_object`, which takes no lock; since 2.35.
+/// glibc's `_dl_find_object`, which takes no lock; since 2.35. Without it, `listed`.
 static FIND: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// glibc's `struct dl_find_object`.
@@ -40,16 +42,26 @@ pub(crate) fn look_up() {
     // SAFETY: a C string.
     let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
     FIND.store(find, Ordering::Release);
+    if find.is_null() {
+        listed::look_up();
+    }
 }
 
-/// The file that `address` lies in. None where glibc can't say without a lock.
+/// Whether the kernel may be asked where glibc can't be.
+#[cfg_attr(not(feature = "recording"), allow(dead_code, reason = "for the recorder's sandboxes"))]
+pub(crate) fn may_ask_kernel(may: bool) {
+    listed::may_read(may);
+}
+
+/// The file that `address`, one on the caller's stack or in use by it, lies in.
 pub(crate) fn find(address: usize) -> Option<Loaded> {
     type Find = Option<unsafe extern "C" fn(usize, *mut Loaded) -> c_int>;
     // SAFETY: null, or glibc's function, which has this type.
     let find: Find = unsafe { transmute(FIND.load(Ordering::Acquire)) };
+    let Some(find) = find else { return listed::find(address) };
     let mut loaded = MaybeUninit::<Loaded>::zeroed();
     // SAFETY: fills one structure if it returns 0; zeroes are valid, too.
-    unsafe { (find?(address, loaded.as_mut_ptr()) == 0).then(|| loaded.assume_init()) }
+    unsafe { (find(address, loaded.as_mut_ptr()) == 0).then(|| loaded.assume_init()) }
 }
 
 impl Dynamic {
