@@ -8,7 +8,7 @@
 //! its own system call. (A wake by such a system call doesn't find waiters here: `FURWOCK_FUTEX=0`
 //! is for programs that mix the two on one word.)
 
-use crate::recording::{Ended, Kind, Wait};
+use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, priority};
 use core::ffi::{c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -25,7 +25,7 @@ pub(crate) fn start(takes_futex: bool) {
     if glibc.is_null() {
         return;
     }
-    ELSEWHERE.store(glibc, Ordering::Release);
+    ELSEWHERE.store(recording::before_glibc(glibc), Ordering::Release);
     FUTEX.store(if takes_futex { futex_call as *mut c_void } else { glibc }, Ordering::Release);
 }
 

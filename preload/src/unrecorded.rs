@@ -1,7 +1,7 @@
 //! In place of `recording`: records nothing. All of it is gone once compiled.
 
 use crate::environment::Environment;
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 use furwock::lock::Status;
 
 #[derive(Clone, Copy)]
@@ -48,6 +48,11 @@ pub(crate) fn start(_: &Environment) {}
 
 #[inline(always)]
 pub(crate) fn forked() {}
+
+#[inline(always)]
+pub(crate) fn before_glibc(glibc: *mut c_void) -> *mut c_void {
+    glibc
+}
 
 #[inline(always)]
 pub(crate) fn count<T>(_: *const T, _: Kind) {}

@@ -12,8 +12,8 @@ pub fn headline(of: &Contention<'_>) -> String {
         State::Running => format!("has run for {length}"),
         State::Ended => format!("ran for {length}"),
         State::Replaced => format!("ran for {length} and became another program"),
-        State::Killed if part.length == 0 => "was killed, or left by _exit".to_owned(),
-        State::Killed => format!("ran for at least {length} and was killed, or left by _exit"),
+        State::Killed if part.length == 0 => "was killed".to_owned(),
+        State::Killed => format!("ran for at least {length} and was killed"),
     };
     // A process that used no lock has no threads in its record.
     let threads = match part.threads.len() as u64 {

@@ -59,7 +59,7 @@ pub enum State {
     Ended,
     /// It became another program by exec.
     Replaced,
-    /// It was killed, or left without telling.
+    /// It was killed. (Or it left by an instruction of its own.)
     Killed,
 }
 

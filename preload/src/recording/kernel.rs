@@ -1,12 +1,26 @@
 //! System calls that leave errno alone.
 
+use super::sandbox;
 use core::arch::asm;
 
-/// A system call; what the kernel returns, or the errno. Arguments that it hasn't are 0.
+/// A system call of the recorder's; what the kernel returns, or the errno. Arguments that it hasn't
+/// are 0. Once the program has entered a sandbox, most are refused here.
 ///
 /// # Safety
 /// As the call has it.
 pub(super) unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize, i32> {
+    if sandbox::forbids(number) {
+        return Err(libc::EPERM);
+    }
+    // SAFETY: by this function's contract.
+    unsafe { programs_call(number, arguments) }
+}
+
+/// The same for the program.
+///
+/// # Safety
+/// As the call has it.
+pub(super) unsafe fn programs_call(number: i64, arguments: [usize; 6]) -> Result<usize, i32> {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
     // SAFETY: by this function's contract. The kernel changes rcx and r11.

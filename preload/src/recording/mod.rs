@@ -10,6 +10,7 @@
 //! - `order` notes which locks are taken while others are held.
 //! - `pending` sums both up in the thread's entry, and hands them in to `tables`.
 //! - `stack` finds the program's frames, by `unwind`; `modules` says which files they lie in.
+//! - `sandbox` sees the program enter one, and `ends` how it ends.
 //!
 //! **Cost.** An operation that needn't wait adds one to a number in the thread's own memory. One
 //! that has to wait reads the clock before and after, compares its stack with the one that it had
@@ -22,12 +23,14 @@
 
 mod clock;
 mod count;
+mod ends;
 mod hold;
 mod kernel;
 mod modules;
 mod order;
 mod part;
 mod pending;
+mod sandbox;
 mod stack;
 mod tables;
 mod thread;
@@ -39,5 +42,6 @@ pub(crate) use furwock_record::Kind;
 pub(crate) use hold::{released, released_to_waiters};
 pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits_for, wakes};
 pub(crate) use part::{forked, start};
+pub(crate) use sandbox::before_glibc;
 pub(crate) use tables::destroyed;
 pub(crate) use wait::{Ended, Wait, jumped};

@@ -2,7 +2,7 @@
 //! mapped, and given memory as it is needed.
 
 use super::kernel::{self, Descriptor, call};
-use super::{clock, order, stack, thread};
+use super::{clock, ends, order, stack, thread};
 use crate::environment::Environment;
 use crate::say::say;
 use core::mem::offset_of;
@@ -91,6 +91,7 @@ pub(crate) fn start(environment: &Environment) {
     _ = unsafe { call(libc::SYS_madvise, [page, PAGE, WIPE_ON_FORK, 0, 0, 0]) };
     stack::start();
     order::start(environment);
+    ends::start();
     callers_work_for(LOOKS_AT_CONTENTION);
     if let Err(why) = begin_once() {
         say(why);
@@ -324,7 +325,7 @@ pub(super) fn lost(what: Lost) {
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;
 
-extern "C" fn end() {
+pub(super) extern "C" fn end() {
     if is_ready() && PROCESS.id.load(Ordering::Relaxed) == kernel::ids().0 {
         part().ended.store(clock::now(), Ordering::Relaxed);
     }
