@@ -105,6 +105,17 @@ impl Part {
         all.into_iter().filter(|site| site.lock.load(Relaxed) != 0).collect()
     }
 
+    /// Files by their first addresses.
+    fn modules(&self) -> Vec<(u64, String)> {
+        let all: Vec<layout::Module> = self.entries(|sections| sections.modules);
+        let path = |module: &layout::Module| {
+            let bytes = module.path.iter().map(|byte| byte.load(Relaxed));
+            let path: Vec<u8> = bytes.take(module.path_len.load(Relaxed) as usize).collect();
+            (module.start.load(Relaxed), String::from_utf8_lossy(&path).into_owned())
+        };
+        all.iter().map(path).filter(|(start, _)| *start != 0).collect()
+    }
+
     /// Operations on an object, whether or not it has a lock.
     fn operations(&self, address: u64, kind: layout::Kind) -> u64 {
         let key = address | (kind as u64) << layout::KIND_SHIFT;
@@ -377,4 +388,119 @@ fn more_locks_and_threads_than_there_is_room_for_are_counted() {
         + header.other_operations.load(Relaxed);
     // Each thread's own, the meetings, and the barrier.
     assert_eq!(counted, 1_000 * 1_000 + 2 * 10_000 + 1_000);
+}
+
+/// Sandboxes that the program enters, and ends that run no destructor.
+#[test]
+fn a_sandbox_ends_no_recorded_program() {
+    let program = program("sandbox");
+    let run = |how: &str, end: &str| {
+        let record = Record::new(&format!("sandbox-{how}-{end}"), 4);
+        let run = record.command(&program).args([how, end]).output().expect("it starts");
+        (record, run)
+    };
+    let (_, killed) = run("number", "openat");
+    if killed.status.code() == Some(77) {
+        println!("sandbox: skipped: there are no filters here");
+        return;
+    }
+    assert_eq!(killed.status.signal(), Some(libc::SIGSYS), "the filter does end a program");
+    for (how, end) in
+        [("prctl", "main"), ("number", "_exit"), ("prctl", "_Exit"), ("number", "quick")]
+    {
+        let (record, run) = run(how, end);
+        assert!(run.status.success(), "{how} {end}: {run:?}");
+        let [busy, look] = addresses(&run)[..] else { panic!("{run:?}") };
+        let parts = record.parts();
+        // The child can't open the file.
+        let [part] = &parts[..] else { panic!("{how} {end}: {} parts", parts.len()) };
+        part.check();
+        assert!(part.header().ended.load(Relaxed) != 0, "{how} {end}");
+        let sums = part.sums(busy, layout::Kind::Mutex);
+        assert_eq!((sums.operations, sums.contended), (4, 3), "{how} {end}: {sums:?}");
+        assert_eq!(part.threads().len(), 4);
+        // The stack and the program's path, without a call that the filter forbids.
+        let is_looked =
+            |stack: &layout::Stack| (look..look + 256).contains(&stack.frames[0].load(Relaxed));
+        let stacks: Vec<layout::Stack> = part.entries(|sections| sections.stacks);
+        assert!(stacks.iter().any(is_looked), "{how} {end}");
+        assert!(part.modules().iter().any(|(_, path)| path.ends_with("sandbox")), "{how} {end}");
+    }
+}
+
+/// Also where glibc can't say which file an address lies in.
+#[test]
+fn stacks_lead_through_files_that_come_and_go() {
+    let folder = scratch("recording");
+    let source = "recording/plugin.c";
+    let plugins = [
+        Artifact::library(source, &folder, "smaller").build(),
+        Artifact::library(source, &folder, "larger").with(&["-DLARGER"]).build(),
+    ];
+    for (name, flags) in [
+        ("loaded", &[][..]),
+        ("loaded-unfound", &["-DWITHOUT_LOOKUP", "-rdynamic"]),
+        ("loaded-fixed", &["-DWITHOUT_LOOKUP", "-rdynamic", "-no-pie"]),
+    ] {
+        let program = Artifact::program("recording/loaded.c", &folder, name).with(flags).build();
+        let record = Record::new(name, 4);
+        let mut command = record.command(&program);
+        let run = command.args(&plugins).arg(&plugins[0]).output().expect("it starts");
+        assert!(run.status.success(), "{name}: {run:?}");
+        let all = addresses(&run);
+        let (call, functions) = (all[0], &all[1..]);
+        let parts = record.parts();
+        let stacks: Vec<layout::Stack> = parts[0].entries(|sections| sections.stacks);
+        for function in functions {
+            let is = |frame: &layout::Stack, at: usize, start: u64| {
+                (start..start + 64).contains(&frame.frames[at].load(Relaxed))
+            };
+            let is_whole = |stack: &&layout::Stack| {
+                is(stack, 0, *function) && is(stack, 1, call) && stack.len.load(Relaxed) >= 3
+            };
+            let frames =
+                |stack: &layout::Stack| stack.frames.each_ref().map(|frame| frame.load(Relaxed));
+            let found = stacks.iter().find(is_whole);
+            assert!(
+                found.is_some(),
+                "{name}: no stack from {function:x} to {call:x}: {:x?}",
+                stacks
+                    .iter()
+                    .filter(|one| one.len.load(Relaxed) != 0)
+                    .map(frames)
+                    .collect::<Vec<_>>()
+            );
+        }
+        let modules = parts[0].modules();
+        for end in ["libsmaller.so", "liblarger.so", name] {
+            assert!(modules.iter().any(|(_, path)| path.ends_with(end)), "{name}: {modules:?}");
+        }
+    }
+}
+
+/// The order of locks has the stack of each call. Later ones have memory only if they are needed.
+#[test]
+fn stacks_find_room_as_long_as_there_is_any() {
+    use std::os::unix::fs::MetadataExt;
+    let run = |stacks: u32| {
+        let record = Record::new(&format!("stacks-{stacks}"), 1);
+        let mut command = record.command(&program("stacks"));
+        command.env(layout::ORDER_VARIABLE, "1").arg(stacks.to_string());
+        assert!(command.status().expect("it starts").success());
+        let parts = record.parts();
+        let all: Vec<layout::Stack> = parts[0].entries(|sections| sections.stacks);
+        let found = all.iter().filter(|stack| stack.len.load(Relaxed) != 0).count();
+        let blocks = fs::metadata(record.path()).expect("the file is there").blocks();
+        (found, parts[0].header().lost[2].load(Relaxed) as usize, blocks * 512)
+    };
+    // The thread's, and the first one's pthread_join.
+    let (found, lost, bytes) = run(1 << 10);
+    assert!(found >= 1 << 10 && lost == 0, "{found} and {lost}");
+    assert!(bytes < 9 << 20, "{bytes}");
+    let (found, lost, bytes) = run(1 << 14);
+    assert!(found >= 1 << 14 && lost == 0, "{found} and {lost}");
+    assert!(bytes < 17 << 20, "{bytes}");
+    // What there was no room for is known to be missing.
+    let (found, lost, _) = run(1 << 16);
+    assert!(found > 30_000 && lost > 30_000 && found + lost >= 1 << 16, "{found} and {lost}");
 }

@@ -67,8 +67,8 @@ pub struct Part {
     pub began: u64,
     /// When the part was begun: CLOCK_REALTIME in nanoseconds.
     pub began_at: u64,
-    /// When the process ended by itself, in ticks; 0 if it runs, was killed, called `_exit`, or has
-    /// become another by exec.
+    /// When the process ended by itself, in ticks: by `exit`, `_exit`, or the like. 0 if it runs, was
+    /// killed, left by a system call of its own, or has become another by exec.
     pub ended: AtomicU64,
     /// The process's command line, arguments separated by zero bytes, cut off if it is longer.
     pub command: [u8; 1024],
@@ -350,8 +350,9 @@ pub struct Pending {
     pub longest_got: AtomicU32,
 }
 
-/// The size of a part that has room for a large program's figures.
-pub const PART_SIZE: u32 = 8 << 20;
+/// The size of a part that has room for a large program's figures. Its latter half is for stacks
+/// that find no room before, and has memory only then.
+pub const PART_SIZE: u32 = 16 << 20;
 /// The size of the smallest part.
 pub const PART_SIZE_AT_LEAST: u32 = 256 << 10;
 

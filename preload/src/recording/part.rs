@@ -31,7 +31,9 @@ pub(super) struct Process {
     pub(super) newcomers_unasked: AtomicU32,
     /// The entry behind the last that was found to be of a thread that has ended.
     pub(super) looked_at: AtomicU32,
-    _rest: [u8; PAGE - 40],
+    /// Whether the room for more stacks has memory.
+    has_more_stacks: AtomicU32,
+    _rest: [u8; PAGE - 48],
 }
 
 const _: () = assert!(size_of::<Process>() == PAGE);
@@ -51,7 +53,8 @@ pub(super) static PROCESS: Process = Process {
     modules: AtomicU32::new(0),
     newcomers_unasked: AtomicU32::new(0),
     looked_at: AtomicU32::new(0),
-    _rest: [0; PAGE - 40],
+    has_more_stacks: AtomicU32::new(0),
+    _rest: [0; PAGE - 48],
 };
 
 /// Where the part is mapped: in the child at the parent's address.
@@ -110,6 +113,7 @@ pub(crate) fn forked() {
         PROCESS.modules.store(0, Ordering::Relaxed);
         PROCESS.newcomers_unasked.store(0, Ordering::Relaxed);
         PROCESS.looked_at.store(0, Ordering::Relaxed);
+        PROCESS.has_more_stacks.store(0, Ordering::Relaxed);
     }
 }
 
@@ -230,7 +234,8 @@ fn sections(size: usize) -> Option<Sections> {
 }
 
 /// Sections with room for a large program's figures, or a half of it, or a quarter, ...; and where
-/// they end. Threads come first: a process with one thread touches the first of them only.
+/// they end. Threads come first: a process with one thread touches the first of them only. Stacks
+/// come last: most programs touch the first of them only (`STACKS`).
 const fn sections_halved(times: u32) -> (Sections, usize) {
     const fn section<T>(begin: &mut usize, count: u32) -> Section {
         let offset = begin.next_multiple_of(64);
@@ -241,17 +246,28 @@ const fn sections_halved(times: u32) -> (Sections, usize) {
     let threads = section::<Thread>(&mut end, 1024 >> times);
     let modules = section::<Module>(&mut end, 256 >> times);
     let locks = section::<Lock>(&mut end, 4096 >> times);
-    let stacks = section::<Stack>(&mut end, 4096 >> times);
     let sites = section::<Site>(&mut end, 8192 >> times);
     let events = section::<Event>(&mut end, 8192 >> times);
     let edges = section::<Edge>(&mut end, 4096 >> times);
+    let stacks = section::<Stack>(&mut end, STACKS * FIRST_STACKS >> times);
     (Sections { locks, threads, stacks, sites, events, modules, edges }, end)
+}
+
+/// One in so many of the stacks that there is room for has memory from the beginning.
+const FIRST_STACKS: u32 = 8;
+/// How many those are in a part that has room for a large program's figures.
+const STACKS: u32 = 4096;
+
+/// How many stacks may be touched once the part has grown; the others once `grow_stacks` says so.
+pub(super) fn first_stacks() -> usize {
+    (part().sections.stacks.count / FIRST_STACKS) as usize
 }
 
 const _: () = assert!(sections_halved(0).1 <= furwock_record::PART_SIZE as usize);
 const _: () = assert!(sections_halved(7).1 <= PART_SIZE_AT_LEAST as usize);
 
-/// Has the whole part allocated: it may be touched then. Before, only its first thread may be.
+/// Has the part allocated: all but its later stacks may be touched then. Before, only its first
+/// thread may be.
 #[inline]
 pub(super) fn grow() -> bool {
     match PROCESS.has_grown.load(Ordering::Acquire) {
@@ -273,11 +289,42 @@ pub(super) fn is_grown() -> bool {
 /// Several threads may do so at once; it comes to the same.
 #[cold]
 fn grow_now() -> bool {
-    let (offset, size) = (OFFSET.load(Ordering::Relaxed), PART_SIZE.load(Ordering::Relaxed));
-    let file = Descriptor::open(path(), libc::O_RDWR);
-    let grown =
-        file.is_some_and(|file| may_extend_to(offset + size) && file.allocate(offset, size));
-    PROCESS.has_grown.store(if grown { GROWN } else { CANT_GROW }, Ordering::Release);
+    // The last page as well: a file that ends before was cut off.
+    let size = PART_SIZE.load(Ordering::Relaxed);
+    let ranges = [(0, first_stacks_end()), (size - PAGE, PAGE)];
+    grow_by(&PROCESS.has_grown, &ranges)
+}
+
+/// Has the memory for the later stacks allocated, or says that there is none.
+pub(super) fn grow_stacks() -> bool {
+    match PROCESS.has_more_stacks.load(Ordering::Acquire) {
+        GROWN => true,
+        0 => {
+            let end = PART_SIZE.load(Ordering::Relaxed);
+            let start = first_stacks_end();
+            grow_by(&PROCESS.has_more_stacks, &[(start, end - start)])
+        }
+        _ => false,
+    }
+}
+
+/// Where the first stacks end in the part, rounded up to a page.
+fn first_stacks_end() -> usize {
+    let end = part().sections.stacks.offset as usize + first_stacks() * size_of::<Stack>();
+    end.next_multiple_of(PAGE)
+}
+
+#[cold]
+fn grow_by(has_grown: &AtomicU32, ranges: &[(usize, usize)]) -> bool {
+    let offset = OFFSET.load(Ordering::Relaxed);
+    let allocate = |file: Descriptor| {
+        let mut ranges = ranges.iter();
+        ranges.all(|&(start, length)| {
+            may_extend_to(offset + start + length) && file.allocate(offset + start, length)
+        })
+    };
+    let grown = Descriptor::open(path(), libc::O_RDWR).is_some_and(allocate);
+    has_grown.store(if grown { GROWN } else { CANT_GROW }, Ordering::Release);
     grown
 }
 
@@ -288,7 +335,7 @@ pub(super) fn part() -> &'static Part {
     unsafe { &*core::ptr::with_exposed_provenance(MAPPED.load(Ordering::Relaxed)) }
 }
 
-/// A section's entries. Those of `threads` apart, the part has grown.
+/// A section's entries. Those of `threads` apart, the part has grown; the later stacks may not have.
 #[inline]
 pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
     let part = part();

@@ -123,18 +123,28 @@ pub(super) fn stack(frames: &[u64], is_cut: bool) -> u32 {
             && stack.len.load(Ordering::Relaxed) as usize == frames.len()
             && stack.frames.iter().zip(frames).all(|(a, &b)| a.load(Ordering::Relaxed) == b)
     };
-    for (at, stack) in places(section, hash >> 1).filter(|&(at, _)| at != 0) {
+    let find_or_enter = |(at, stack): (usize, &Stack)| {
         if same(stack) {
-            return at as u32;
+            return Some(at as u32);
         }
         let (length, order) = (frames.len() as u32, Ordering::Relaxed);
-        if stack.len.compare_exchange(0, length, order, order).is_ok() {
-            for (to, &frame) in stack.frames.iter().zip(frames) {
-                to.store(frame, Ordering::Relaxed);
-            }
-            stack.is_cut.store(is_cut.into(), Ordering::Relaxed);
-            stack.hash.store(hash, Ordering::Release);
-            return at as u32;
+        stack.len.compare_exchange(0, length, order, order).ok()?;
+        for (to, &frame) in stack.frames.iter().zip(frames) {
+            to.store(frame, Ordering::Relaxed);
+        }
+        stack.is_cut.store(is_cut.into(), Ordering::Relaxed);
+        stack.hash.store(hash, Ordering::Release);
+        Some(at as u32)
+    };
+    let (first, later) = section.split_at(part::first_stacks().min(section.len()));
+    let mut in_first = places(first, hash >> 1).filter(|&(at, _)| at != 0);
+    if let Some(at) = in_first.find_map(find_or_enter) {
+        return at;
+    }
+    if !first.is_empty() && part::grow_stacks() {
+        let in_later = places(later, hash >> 1).map(|(at, stack)| (first.len() + at, stack));
+        if let Some(at) = { in_later }.find_map(find_or_enter) {
+            return at;
         }
     }
     lost(Lost::Stack);
