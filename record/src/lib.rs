@@ -67,8 +67,8 @@ pub struct Part {
     pub began: u64,
     /// When the part was begun: CLOCK_REALTIME in nanoseconds.
     pub began_at: u64,
-    /// When the process ended by itself, in ticks: by `exit`, `_exit`, or the like. 0 if it runs, was
-    /// killed, left by a system call of its own, or has become another by exec.
+    /// When the process ended by itself, in ticks: by `exit`, `_exit`, or the like. 0 if it runs,
+    /// was killed, left by an instruction of its own, or has become another by exec.
     pub ended: AtomicU64,
     /// The process's command line, arguments separated by zero bytes, cut off if it is longer.
     pub command: [u8; 1024],

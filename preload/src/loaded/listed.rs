@@ -3,8 +3,8 @@
 //! The loader keeps a list of the files for debuggers (`_r_debug`). It is read without the loader's
 //! lock, when an address lies in no file that is known. Another thread may unload a file meanwhile,
 //! so it is read through the kernel, which refuses where there is no memory. And a file that is
-//! known may have been replaced by another since: its headers and its entry in the list are compared
-//! each time. An address on the caller's stack is in a file that stays until it is off it.
+//! known may have been replaced by another since: its headers and its entry in the list are
+//! compared each time. An address on the caller's stack is in a file that stays until it is off it.
 
 use super::{LinkMap, Loaded};
 use core::ffi::{c_int, c_void};

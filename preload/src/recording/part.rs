@@ -335,7 +335,8 @@ pub(super) fn part() -> &'static Part {
     unsafe { &*core::ptr::with_exposed_provenance(MAPPED.load(Ordering::Relaxed)) }
 }
 
-/// A section's entries. Those of `threads` apart, the part has grown; the later stacks may not have.
+/// A section's entries. Those of `threads` apart, the part has grown. The later stacks may have no
+/// memory.
 #[inline]
 pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
     let part = part();

@@ -2,8 +2,8 @@
 //! doesn't know, so the recorder makes its own before, and afterwards none but those that furwock
 //! makes on the way to a lock anyway (docs/sandboxes.md).
 //!
-//! It sees `prctl`, and `syscall` by number. A filter that was there when the program began, or that
-//! is set by an instruction of the program's own, isn't known here.
+//! It sees `prctl`, and `syscall` by number. A filter that was there when the program began, or
+//! that is set by an instruction of the program's own, isn't known here.
 
 use super::kernel;
 use super::{modules, part, thread};
