@@ -4,7 +4,7 @@
 use super::modules;
 use super::tables;
 use super::thread::Me;
-use super::unwind::{Copy, Frame};
+use super::unwind::{Frame, StackCopy};
 use crate::loaded;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use furwock_record::FRAMES;
@@ -31,7 +31,7 @@ const WAYS: usize = 2;
 /// The stacks that a thread had last.
 pub(super) struct Cache {
     known: [[Known; WAYS]; ROWS],
-    copy: Copy,
+    copy: StackCopy,
 }
 
 /// Where this library's code is.
@@ -88,7 +88,7 @@ impl Known {
     /// Walks the stack, and enters it.
     #[cold]
     #[inline(never)]
-    fn walk(&mut self, mut frame: Frame, copy: &Copy) {
+    fn walk(&mut self, mut frame: Frame, copy: &StackCopy) {
         copy.forget();
         let mut frames = [0_u64; FRAMES];
         let (mut length, mut seen) = (0, 0);
