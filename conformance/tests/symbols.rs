@@ -48,10 +48,12 @@ fn table() -> BTreeMap<String, String> {
     table
 }
 
-fn other_names() -> BTreeSet<String> {
+/// What a section lists, up to the next one.
+fn listed(heading: &str) -> BTreeSet<String> {
     let page = page();
-    let (_, others) = page.split_once("## Other names").expect("the page has two tables");
-    rows(others).into_iter().flat_map(|(functions, _)| functions).collect()
+    let (_, section) = page.split_once(heading).expect("the page has this section");
+    let section = section.split("\n## ").next().expect("something");
+    rows(section).into_iter().flat_map(|(functions, _)| functions).collect()
 }
 
 fn exported(library: &Path) -> BTreeSet<String> {
@@ -131,7 +133,7 @@ fn every_declared_function_has_a_row() {
 
 #[test]
 fn what_is_taken_over_is_exported_and_nothing_else() {
-    let mut expected = other_names();
+    let mut expected = listed("## Other names");
     for (function, fate) in table() {
         if fate == TAKEN_OVER {
             assert!(expected.insert(function.clone()), "{function} is in both tables");
@@ -140,13 +142,15 @@ fn what_is_taken_over_is_exported_and_nothing_else() {
     assert_eq!(exported(preload()), expected);
 }
 
-/// The library that records replaces the same functions, and has the same names for tools. It sees
-/// `pthread_join`, too, for the order of locks.
+/// The library that records replaces the same functions, has the same names for tools, and what the
+/// page lists of its own.
 #[test]
 fn the_recording_preload_is_the_preload() {
     let recording = built("furwock-preload-recording", "libfurwock_preload_recording.so");
     let mut expected = exported(preload());
-    assert!(expected.insert("pthread_join".to_owned()), "the preload leaves it to glibc");
+    for name in listed("## The library that records") {
+        assert!(expected.insert(name.clone()), "the preload has {name}, too");
+    }
     assert_eq!(exported(&recording), expected);
     let needed = needed(&recording);
     assert!(needed.iter().all(|name| is_of_the_c_library(name)), "{needed:?}");

@@ -23,7 +23,13 @@ pub unsafe extern "C-unwind" fn pthread_cond_init(
     attr: *const libc::pthread_condattr_t,
 ) -> c_int {
     // SAFETY: the program's objects.
-    unsafe { glibc::pthread_cond_init(cond, attr) }
+    unsafe {
+        let result = glibc::pthread_cond_init(cond, attr);
+        if result == 0 {
+            recording::made(cond, Kind::Condvar, || Cond::from_ptr(cond).is_ours());
+        }
+        result
+    }
 }
 
 /// POSIX `pthread_cond_wait`. A cancellation point.

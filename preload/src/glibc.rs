@@ -6,6 +6,8 @@
 //! the loader's lock while the thread that holds that waits for the program's.
 
 use crate::tools;
+#[cfg(feature = "recording")]
+use core::ffi::c_uint;
 use core::ffi::{CStr, c_char, c_int, c_long, c_void};
 use core::sync::atomic::{AtomicPtr, AtomicU8, Ordering};
 use libc::{clockid_t, pid_t, sched_param, timespec};
@@ -53,11 +55,11 @@ impl Function {
 }
 
 macro_rules! functions {
-    ($($name:ident($($argument:ident: $type:ty),*) @ $version:literal;)*) => {
+    ($($(#[$when:meta])? $name:ident($($argument:ident: $type:ty),*) @ $version:literal;)*) => {
         #[allow(non_upper_case_globals, reason = "named for the functions they stand for")]
         mod table {
             use super::*;
-            $(pub(super) static $name: Function = Function {
+            $($(#[$when])? pub(super) static $name: Function = Function {
                 name: match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => unreachable!(),
@@ -76,10 +78,7 @@ macro_rules! functions {
             /// # Safety
             /// As POSIX has it.
             #[cold]
-            #[cfg_attr(
-                not(feature = "recording"),
-                allow(dead_code, reason = "one is for the order of locks only")
-            )]
+            $(#[$when])?
             pub(crate) unsafe fn $name($($argument: $type),*) -> c_int {
                 type Signature = Option<unsafe extern "C-unwind" fn($($type),*) -> c_int>;
                 // SAFETY: null, or the address of that very function, which has this type.
@@ -94,13 +93,13 @@ macro_rules! functions {
 
         /// Looks all of them up.
         pub(crate) fn look_up() {
-            $(table::$name.look_up();)*
+            $($(#[$when])? table::$name.look_up();)*
             look_up_single_threaded();
         }
 
         /// Whether `lies` holds for the addresses of all functions found.
         pub(crate) fn all(lies: impl Fn(*mut c_void) -> bool) -> bool {
-            let functions = [$(&table::$name,)* &SYSCALL].into_iter().chain(&LONGJMPS);
+            let functions = [$($(#[$when])? &table::$name,)* &SYSCALL].into_iter().chain(&LONGJMPS);
             let mut known = functions.map(|function| function.address.load(Ordering::Acquire));
             known.all(|address| address.is_null() || lies(address))
         }
@@ -118,7 +117,6 @@ functions! {
     pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, at: *const timespec)
         @ "GLIBC_2.30";
     pthread_mutex_unlock(mutex: *mut pthread_mutex_t) @ "GLIBC_2.2.5";
-    pthread_join(thread: pthread_t, result: *mut *mut c_void) @ "GLIBC_2.2.5";
     pthread_cond_init(cond: *mut pthread_cond_t, attr: *const libc::pthread_condattr_t)
         @ "GLIBC_2.3.2";
     pthread_cond_destroy(cond: *mut pthread_cond_t) @ "GLIBC_2.3.2";
@@ -161,6 +159,30 @@ functions! {
     pthread_setcanceltype(kind: c_int, old: *mut c_int) @ "GLIBC_2.2.5";
     sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction)
         @ "GLIBC_2.2.5";
+    // What the library that records replaces besides.
+    #[cfg(feature = "recording")]
+    pthread_join(thread: pthread_t, result: *mut *mut c_void) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    pthread_mutex_init(mutex: *mut pthread_mutex_t, attr: *const libc::pthread_mutexattr_t)
+        @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    pthread_rwlock_init(lock: *mut pthread_rwlock_t, attr: *const libc::pthread_rwlockattr_t)
+        @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    pthread_barrier_init(barrier: *mut pthread_barrier_t, attr: *const libc::pthread_barrierattr_t,
+        count: c_uint) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    pthread_spin_init(lock: *mut libc::pthread_spinlock_t, shared: c_int) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    pthread_spin_destroy(lock: *mut libc::pthread_spinlock_t) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    sem_init(semaphore: *mut sem_t, shared: c_int, value: c_uint) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    sem_destroy(semaphore: *mut sem_t) @ "GLIBC_2.2.5";
+    #[cfg(feature = "recording")]
+    mtx_init(mutex: *mut pthread_mutex_t, kind: c_int) @ "GLIBC_2.28";
+    #[cfg(feature = "recording")]
+    cnd_init(cond: *mut pthread_cond_t) @ "GLIBC_2.28";
 }
 
 static SYSCALL: Function = Function::new(c"syscall", c"GLIBC_2.2.5");

@@ -67,6 +67,9 @@ pub(crate) fn released<T>(_: *const T) {}
 pub(crate) fn released_to_waiters<T>(_: *const T, _: Kind) {}
 
 #[inline(always)]
+pub(crate) fn made<T>(_: *const T, _: Kind, _: impl FnOnce() -> bool) {}
+
+#[inline(always)]
 pub(crate) fn destroyed<T>(_: *const T, _: Kind) {}
 
 #[inline(always)]

@@ -9,6 +9,7 @@
 //! - `count` counts operations; `wait` times waits, and `hold` the time that locks are held.
 //! - `order` notes which locks are taken while others are held.
 //! - `pending` sums both up in the thread's entry, and hands them in to `tables`.
+//! - `made` knows where objects were made.
 //! - `stack` finds the program's frames, by `unwind`; `modules` says which files they lie in.
 //! - `sandbox` sees the program enter one, and `ends` how it ends.
 //!
@@ -26,6 +27,7 @@ mod count;
 mod ends;
 mod hold;
 mod kernel;
+mod made;
 mod modules;
 mod order;
 mod part;
@@ -40,8 +42,8 @@ mod wait;
 pub(crate) use count::{count, left_to_glibc};
 pub(crate) use furwock_record::Kind;
 pub(crate) use hold::{released, released_to_waiters};
+pub(crate) use made::{destroyed, made};
 pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits_for, wakes};
 pub(crate) use part::{forked, start};
 pub(crate) use sandbox::before_glibc;
-pub(crate) use tables::destroyed;
 pub(crate) use wait::{Ended, Wait, jumped};

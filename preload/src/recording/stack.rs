@@ -1,10 +1,9 @@
-//! The stack of the program's call, which most often is one that the thread has waited with before:
-//! then the words that calls return to are where they were, and compared.
+//! The stack of the program's call, which most often is one that the thread has waited with before,
+//! or made an object with: then the words that calls return to are where they were, and compared.
 
-use super::modules;
-use super::tables;
 use super::thread::Me;
 use super::unwind::{Frame, StackCopy};
+use super::{made, modules, tables};
 use crate::loaded;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use furwock_record::FRAMES;
@@ -17,7 +16,7 @@ const MOST: usize = FRAMES + OWN_FRAMES;
 struct Known {
     /// The stack pointer.
     at: usize,
-    /// The index of its entry.
+    /// The index of its entry, or the number of the place.
     stack: u32,
     length: u32,
     /// Where each address was, from the stack pointer up, and the address.
@@ -31,6 +30,7 @@ const WAYS: usize = 2;
 /// The stacks that a thread had last.
 pub(super) struct Cache {
     known: [[Known; WAYS]; ROWS],
+    makers: [Known; WAYS],
     copy: StackCopy,
 }
 
@@ -59,6 +59,29 @@ pub(super) fn of_caller(me: Me) -> u32 {
     let cache = unsafe { &mut *me.own.stacks.get() };
     let at = frame.stack_pointer();
     let row = &mut cache.known[(at >> 4 ^ at >> 7) % ROWS];
+    find_or_walk(row, frame, &cache.copy, |frames, is_cut| {
+        frames.iter().for_each(|&frame| modules::note(frame as usize));
+        tables::stack(frames, is_cut)
+    })
+}
+
+/// The number of the place at which the program makes an object; 0 if it isn't known.
+#[inline(never)]
+pub(super) fn of_maker(me: Me) -> u32 {
+    let frame = Frame::here();
+    // SAFETY: as above.
+    let cache = unsafe { &mut *me.own.stacks.get() };
+    find_or_walk(&mut cache.makers, frame, &cache.copy, made::place)
+}
+
+#[inline(always)]
+fn find_or_walk(
+    row: &mut [Known; WAYS],
+    frame: Frame,
+    copy: &StackCopy,
+    enter: impl FnOnce(&[u64], bool) -> u32,
+) -> u32 {
+    let at = frame.stack_pointer();
     for known in row.iter() {
         if known.at == at && known.is_still_there() {
             return known.stack;
@@ -66,7 +89,7 @@ pub(super) fn of_caller(me: Me) -> u32 {
     }
     row.swap(0, 1);
     let known = &mut row[0];
-    known.walk(frame, &cache.copy);
+    known.walk(frame, copy, enter);
     known.stack
 }
 
@@ -88,7 +111,12 @@ impl Known {
     /// Walks the stack, and enters it.
     #[cold]
     #[inline(never)]
-    fn walk(&mut self, mut frame: Frame, copy: &StackCopy) {
+    fn walk(
+        &mut self,
+        mut frame: Frame,
+        copy: &StackCopy,
+        enter: impl FnOnce(&[u64], bool) -> u32,
+    ) {
         copy.forget();
         let mut frames = [0_u64; FRAMES];
         let (mut length, mut seen) = (0, 0);
@@ -120,10 +148,7 @@ impl Known {
         if length == 0 {
             return;
         }
-        for &frame in &frames[..length] {
-            modules::note(frame as usize);
-        }
-        self.stack = tables::stack(&frames[..length], is_cut);
+        self.stack = enter(&frames[..length], is_cut);
         if can_be_known {
             self.length = seen as u32;
             self.at = at;

@@ -3,7 +3,7 @@
 //! entries may then stand for the same, and waits for neither.
 
 use super::part::{self, Lost, PROCESS, lost};
-use super::{Kind, thread};
+use super::{Kind, made};
 use core::sync::atomic::{AtomicU64, Ordering};
 use furwock_record::{Event, FRAMES, Lock, Section, Sections, Site, Spell, Stack};
 
@@ -64,12 +64,19 @@ pub(super) fn find_live(address: u64, kind: Kind) -> Option<u32> {
 
 /// The same; enters it if it has none.
 pub(super) fn find_or_enter(address: u64, kind: Kind) -> Option<u32> {
+    let mut made_by = None;
     for (at, lock) in places(entries::<Lock>(|sections| &sections.locks), mix(address)) {
         if is(lock, address, kind as u32) && !is_destroyed(lock) {
             return Some(at as u32);
         }
         let (free, order) = (0, Ordering::Relaxed);
+        if lock.kind.load(order) != free {
+            continue;
+        }
+        // Before the entry is claimed: other threads don't find it until it is shown.
+        let made_by = *made_by.get_or_insert_with(|| made::by(address as usize, kind as u32));
         if lock.kind.compare_exchange(free, kind as u32, order, order).is_ok() {
+            lock.made_by.store(made_by, order);
             lock.address.store(address, Ordering::Release);
             part::part().changes.fetch_add(1, Ordering::Relaxed);
             return Some(at as u32);
@@ -91,23 +98,19 @@ pub(super) fn is_of(index: u32, object: usize) -> bool {
     })
 }
 
-/// The program has destroyed the object: what comes to lie there is another.
-#[inline]
-pub(crate) fn destroyed<T>(object: *const T, kind: Kind) {
-    if part::is_ready() && part::is_grown() {
-        destroyed_slow(object.addr(), kind);
+/// What lay at `object` is gone.
+pub(super) fn is_destroyed_at(object: usize, kind: Kind) {
+    if !part::is_grown() {
+        return;
+    }
+    if let Some(lock) = find_live(object as u64, kind).and_then(lock) {
+        lock.is_destroyed.store(1, Ordering::Relaxed);
     }
 }
 
-#[cold]
-#[inline(never)]
-extern "C-unwind" fn destroyed_slow(object: usize, kind: Kind) {
-    thread::record(|_| {
-        if let Some(lock) = find(object as u64, kind as u32) {
-            lock.is_destroyed.store(1, Ordering::Relaxed);
-        }
-        Some(())
-    });
+/// Of a stack's frames; never 0.
+pub(super) fn hash_of(frames: &[u64], is_cut: bool) -> u64 {
+    frames.iter().fold(u64::from(is_cut) + 1, |hash, &frame| mix(hash ^ frame)) | 1
 }
 
 /// The index of the stack with these frames, innermost first; 0 if there is no room, or none.
@@ -116,7 +119,7 @@ pub(super) fn stack(frames: &[u64], is_cut: bool) -> u32 {
     if frames.is_empty() {
         return 0;
     }
-    let hash = frames.iter().fold(u64::from(is_cut) + 1, |hash, &frame| mix(hash ^ frame)) | 1;
+    let hash = hash_of(frames, is_cut);
     let section = entries::<Stack>(|sections| &sections.stacks);
     let same = |stack: &Stack| {
         stack.hash.load(Ordering::Acquire) == hash
