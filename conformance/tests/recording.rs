@@ -180,6 +180,7 @@ impl Part {
         };
         for lock in locks.iter().filter(|lock| lock.address.load(Relaxed) != 0) {
             assert!((1..=7).contains(&lock.kind.load(Relaxed)));
+            is_stack(lock.made_by.load(Relaxed));
             is_stack(lock.wait.longest_stack.load(Relaxed));
             is_stack(lock.hold.longest_stack.load(Relaxed));
         }

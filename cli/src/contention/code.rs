@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::record::Part;
 use crate::record::entries::Module;
 use crate::symbols::image::{Image, Place};
-use crate::symbols::{Frame, Origin, Stack};
+use crate::symbols::{Frame, Origin, Stack, makers};
 
 /// Files that were opened for any of a record's processes, and what was found in them.
 #[derive(Default)]
@@ -84,15 +84,29 @@ impl<'p> Code<'p> {
     }
 
     /// The symbol of a static object.
-    pub fn object(&self, address: u64) -> Option<String> {
+    pub fn symbol(&self, address: u64) -> Option<String> {
+        let (loaded, address) = self.module(address)?;
+        let image = loaded.image.as_ref()?;
+        let mut found = self.found.borrow_mut();
+        let object = found.objects.entry((Rc::as_ptr(image), address));
+        object.or_insert_with(|| image.object(address)).clone()
+    }
+
+    /// Where in which file a static object is.
+    pub fn file(&self, address: u64) -> Option<String> {
+        let (loaded, address) = self.module(address)?;
+        Some(format!("{}+{address:#x}", loaded.origin.name))
+    }
+
+    /// The file that has the address, and the address in it.
+    fn module(&self, address: u64) -> Option<(&Loaded<'p>, u64)> {
         let loaded = self.modules.iter().find(|loaded| loaded.contains(address))?;
-        let address = address.wrapping_sub(loaded.module.bias);
-        let known = loaded.image.as_ref().and_then(|image| {
-            let mut found = self.found.borrow_mut();
-            let object = found.objects.entry((Rc::as_ptr(image), address));
-            object.or_insert_with(|| image.object(address)).clone()
-        });
-        Some(known.unwrap_or_else(|| format!("{}+{address:#x}", loaded.origin.name)))
+        Some((loaded, address.wrapping_sub(loaded.module.bias)))
+    }
+
+    /// Where an object was made, by the key of the stack that made it.
+    pub fn maker(&mut self, made_by: u32) -> Option<String> {
+        makers::maker(&self.stack(made_by))
     }
 }
 

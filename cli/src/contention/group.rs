@@ -17,6 +17,12 @@ pub struct Group {
     pub locks: Vec<u32>,
     /// Where it was made, if that is known.
     pub made: Option<String>,
+    /// The stack of the call that made the first of them; 0 if unknown.
+    pub made_by: u32,
+    /// It is called by where it was made.
+    is_called_by_place: bool,
+    /// The one of several that threads waited for longest: its address, and how long.
+    pub worst: Option<(u64, u64)>,
     /// An address, if it is one object.
     pub address: Option<u64>,
     pub figures: Figures,
@@ -31,6 +37,7 @@ enum Origin {
     Name(String),
     /// The function that made it.
     Made(String),
+    /// Or where in which file a static object without a symbol is.
     Symbol(String),
     /// The function that has waited for it longest, of an object on the heap that no call made.
     WaitedIn(String),
@@ -49,10 +56,13 @@ pub fn groups(part: &Part, code: &mut Code<'_>) -> Vec<Group> {
             continue;
         }
         let sites = sites.remove(key).unwrap_or_default();
-        let made = place(code, lock.made_by);
+        let made = code.maker(lock.made_by);
         let origin = origin(lock, made.as_ref(), &sites, code);
         let group = groups.entry((origin, lock.kind as u32));
-        let group = group.or_insert_with_key(|(origin, _)| Group::new(lock.kind, origin, made));
+        let group = group.or_insert_with_key(|(origin, _)| Group {
+            made_by: lock.made_by,
+            ..Group::new(lock.kind, origin, made)
+        });
         group.add(*key, lock, sites);
     }
     let mut groups: Vec<Group> = groups.into_values().collect();
@@ -68,11 +78,14 @@ fn origin(lock: &Lock, made: Option<&String>, sites: &[Site], code: &mut Code<'_
     if let Some(name) = &lock.name {
         return Origin::Name(name.clone());
     }
-    if let Some(symbol) = code.object(lock.address) {
+    if let Some(symbol) = code.symbol(lock.address) {
         return Origin::Symbol(symbol);
     }
     if let Some(made) = made {
         return Origin::Made(made.clone());
+    }
+    if let Some(place) = code.file(lock.address) {
+        return Origin::Symbol(place);
     }
     let worst = sites.iter().filter(|site| !site.holds).max_by_key(|site| site.total);
     let stack = worst.map_or(lock.figures.wait.longest_stack, |site| site.stack);
@@ -83,7 +96,7 @@ impl Group {
     fn new(kind: Kind, origin: &Origin, made: Option<String>) -> Self {
         let name = match origin {
             Origin::Name(name) | Origin::Symbol(name) => name.clone(),
-            Origin::Made(place) => format!("of {place}"),
+            Origin::Made(place) => format!("made in {place}"),
             Origin::WaitedIn(place) => format!("in {place}"),
             Origin::Address(address) => format!("{address:#x}"),
         };
@@ -92,6 +105,9 @@ impl Group {
             kind,
             locks: Vec::new(),
             made,
+            made_by: 0,
+            is_called_by_place: matches!(origin, Origin::Made(_)),
+            worst: None,
             address: None,
             figures: Figures::default(),
             waits: Vec::new(),
@@ -102,6 +118,10 @@ impl Group {
     fn add(&mut self, key: u32, lock: &Lock, sites: Vec<Site>) {
         self.locks.push(key);
         self.address = Some(lock.address);
+        let waited = lock.figures.wait.total;
+        if self.worst.is_none_or(|(_, most)| waited > most) {
+            self.worst = Some((lock.address, waited));
+        }
         self.figures.add(&lock.figures);
         for site in sites {
             let all = if site.holds { &mut self.holds } else { &mut self.waits };
@@ -122,14 +142,19 @@ impl Group {
         }
     }
 
-    /// "mutex cache.mutex", "the mutexes of Cache::new (12)".
+    /// "mutex cache.mutex", "12 mutexes made in node_new (tree.c:41)".
     pub fn called(&self) -> String {
-        format!("{} {}", words::kind_in_full(self.kind), self.name)
+        match (&self.made, self.locks.len()) {
+            (Some(place), count @ 2..) if self.is_called_by_place => {
+                format!("{count} {} made in {place}", words::kinds(self.kind))
+            }
+            _ => format!("{} {}", words::kind_in_full(self.kind), self.name),
+        }
     }
 
     /// What a sentence calls it: one without a name of its own by kind and place.
     pub fn spoken(&self) -> String {
-        let is_place = self.name.starts_with("in ") || self.name.starts_with("of ");
+        let is_place = self.is_called_by_place || self.name.starts_with("in ");
         if is_place { self.called() } else { self.name.clone() }
     }
 
@@ -163,6 +188,16 @@ mod tests {
         let spoken = |origin| Group::new(Kind::Mutex, &origin, None).spoken();
         assert_eq!(spoken(Origin::Name("cache".to_owned())), "cache");
         assert_eq!(spoken(Origin::WaitedIn("get (a.c:1)".to_owned())), "mutex in get (a.c:1)");
-        assert_eq!(spoken(Origin::Made("make".to_owned())), "mutex of make");
+        let made = |count: u32| {
+            let origin = Origin::Made("node_new (tree.c:41)".to_owned());
+            let mut group =
+                Group::new(Kind::Mutex, &origin, Some("node_new (tree.c:41)".to_owned()));
+            group.locks = (0..count).collect();
+            group.settle();
+            group
+        };
+        assert_eq!(made(1).spoken(), "mutex made in node_new (tree.c:41)");
+        assert_eq!(made(312).spoken(), "312 mutexes made in node_new (tree.c:41)");
+        assert_eq!(made(312).name, "made in node_new (tree.c:41) (312)");
     }
 }

@@ -31,6 +31,20 @@ pub fn kind_in_full(kind: Kind) -> &'static str {
     }
 }
 
+/// The same of several.
+pub fn kinds(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "mutexes",
+        Kind::RwLock => "rwlocks",
+        Kind::Condvar => "condvars",
+        Kind::Semaphore => "semaphores",
+        Kind::Barrier => "barriers",
+        Kind::Word => "futex words",
+        Kind::Spin => "spin locks",
+        Kind::Thread => "threads",
+    }
+}
+
 /// What threads did that held locks, in the order of `Did`, as a sentence has it.
 pub const DID: [&str; furwock_record::DID] = [
     "running",
@@ -97,6 +111,21 @@ pub fn brief(name: &str) -> String {
     format!("{place}{count}")
 }
 
+/// A name in a cell of at most `room` letters: without its source line if that has no room.
+pub fn cell(name: &str, room: usize) -> String {
+    let name = brief(name);
+    if name.chars().count() <= room {
+        return name;
+    }
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let (place, count) = match name.rfind(" (") {
+        Some(at) if is_number(name[at + 2..].trim_end_matches(')')) => name.split_at(at),
+        _ => (&*name, ""),
+    };
+    let source = place.rfind(" (").filter(|_| place.ends_with(')'));
+    fitted(&format!("{}{count}", &place[..source.unwrap_or(place.len())]), room)
+}
+
 /// At most `room` letters: what is too long loses its middle.
 pub fn fitted(text: &str, room: usize) -> String {
     let length = text.chars().count();
@@ -118,6 +147,15 @@ mod tests {
         assert_eq!(brief("in pigz+0x11322 (no symbols)"), "in pigz+0x11322");
         assert_eq!(brief("in a.so+0x1 (no symbols, build-id 72a4) (3)"), "in a.so+0x1 (3)");
         assert_eq!(brief("in get (3)"), "in get (3)");
+    }
+
+    #[test]
+    fn a_long_place_loses_its_line_first() {
+        assert_eq!(cell("made in get (a.c:1) (3)", 30), "made in get (a.c:1) (3)");
+        assert_eq!(cell("made in get (a.c:1) (3)", 21), "made in get (3)");
+        assert_eq!(cell("made in get (cache.c:12)", 21), "made in get");
+        assert_eq!(cell("in a_function_of_31_letters (3)", 21), "in a_funct…etters (3)");
+        assert_eq!(cell("(anonymous namespace)::registry", 21), "(anonymous…::registry");
     }
 
     #[test]

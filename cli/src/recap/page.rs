@@ -63,7 +63,7 @@ fn worst(of: &mut Contention<'_>, heading: String) -> Section {
             let held =
                 |ticks| if group.figures.hold.count == 0 { "—".to_owned() } else { time(ticks) };
             let cells = [
-                group.name.clone(),
+                group.spoken(),
                 words::kind_in_full(group.kind).to_owned(),
                 words::count(group.figures.operations),
                 words::percent(group.share()),
@@ -135,7 +135,9 @@ fn rest(of: &mut Contention<'_>, heading: String) -> Section {
     let mut blocks: Vec<Block> = Vec::new();
     for at in 0..of.locks.len().min(LOCKS) {
         let (waits, holds) = (of.locks[at].waits.clone(), of.locks[at].holds.clone());
-        let text = format!("{}{}", sites(of, "waits", &waits), sites(of, "holds", &holds));
+        let made_by = of.locks[at].made_by;
+        let made = made(of, made_by);
+        let text = format!("{}{}{made}", sites(of, "waits", &waits), sites(of, "holds", &holds));
         if !text.is_empty() {
             let summary = format!("Stacks of {}", of.locks[at].called());
             blocks.push(Block::Folded(Folded { summary, text }));
@@ -179,6 +181,13 @@ fn sites(of: &mut Contention<'_>, what: &str, sites: &[Site]) -> String {
         }
     }
     text
+}
+
+/// The stack of the call that made a lock.
+fn made(of: &mut Contention<'_>, made_by: u32) -> String {
+    let lines = symbols::words::stack(&of.code.stack(made_by));
+    let lines: String = lines.iter().map(|line| format!("    {line}\n")).collect();
+    if lines.is_empty() { lines } else { format!("made in\n{lines}") }
 }
 
 fn others(all: &[Contention<'_>]) -> Section {

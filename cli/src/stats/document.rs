@@ -53,6 +53,8 @@ fn group(of: &mut Contention<'_>, at: usize, is_lock: bool) -> Value {
     let (wait, hold) = (groups[at].figures.wait, groups[at].figures.hold);
     let (wait, hold) = (spell(of, &wait), spell(of, &hold));
     let (waits, holds) = (sites(of, &waits), sites(of, &holds));
+    let made_by = if is_lock { of.locks[at].made_by } else { of.events[at].made_by };
+    let made_stack = symbols::document::stack(&of.code.stack(made_by));
     let groups = if is_lock { &of.locks } else { &of.events };
     let group = &groups[at];
     let did = group.figures.holder_did.iter().zip(words::DID).filter(|(count, _)| **count > 0);
@@ -64,6 +66,10 @@ fn group(of: &mut Contention<'_>, at: usize, is_lock: bool) -> Value {
         "objects": group.locks.len(),
         "address": group.address.map(|at| format!("{at:#x}")),
         "made_in": group.made,
+        "made_stack": made_stack,
+        "worst": group.worst.map(|(address, waited)| {
+            json!({ "address": format!("{address:#x}"), "waited_s": of.part.seconds(waited) })
+        }),
         "operations": group.figures.operations,
         "contended": group.figures.contended,
         "stolen": group.figures.got[0],

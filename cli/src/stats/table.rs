@@ -57,6 +57,7 @@ fn locks(of: &Contention<'_>, lines: &mut Lines, width: usize) {
     for group in of.locks.iter().take(LINES) {
         // A hold that wasn't measured isn't 0.
         let held = |ticks| if group.figures.hold.count == 0 { "-".to_owned() } else { time(ticks) };
+        let name = name(group, columns.names, lines, width);
         let cells = [
             words::kind(group.kind).to_owned(),
             words::count(group.figures.operations),
@@ -67,7 +68,7 @@ fn locks(of: &Contention<'_>, lines: &mut Lines, width: usize) {
             held(group.figures.hold.total),
             held(group.figures.hold.longest),
         ];
-        lines.row(&columns.row(&words::brief(&group.name), &cells));
+        lines.row(&columns.row(&name, &cells));
     }
     more(of.locks.len(), lines);
 }
@@ -86,6 +87,7 @@ fn events(of: &Contention<'_>, lines: &mut Lines, width: usize) {
     lines.plain("Waits for events, which aren't contention:");
     lines.row(&columns.titles(""));
     for group in of.events.iter().take(LINES) {
+        let name = name(group, columns.names, lines, width);
         let cells = [
             words::kind(group.kind).to_owned(),
             words::count(group.figures.contended),
@@ -94,9 +96,19 @@ fn events(of: &Contention<'_>, lines: &mut Lines, width: usize) {
             words::time(of.part, group.figures.wait.total),
             words::time(of.part, group.figures.wait.longest),
         ];
-        lines.row(&columns.row(&words::brief(&group.name), &cells));
+        lines.row(&columns.row(&name, &cells));
     }
     more(of.events.len(), lines);
+}
+
+/// A lock's name in its cell. One that has no room there gets a line of its own.
+fn name(group: &Group, room: usize, lines: &mut Lines, width: usize) -> String {
+    let name = words::brief(&group.name);
+    if name.chars().count() <= room {
+        return name;
+    }
+    lines.row(&words::fitted(&words::brief(&group.called()), width));
+    String::new()
 }
 
 fn more(count: usize, lines: &mut Lines) {
@@ -112,11 +124,22 @@ fn details(of: &mut Contention<'_>, at: usize, lines: &mut Lines) {
     lines.plain(&format!("{}{}", group.called(), whereabouts(group)));
     let waits = words::plural(group.figures.contended, "wait", "waits");
     lines.add("  ", "    ", &format!("{waits}: {}", sentences::endings(group)));
+    if let Some(worst) = worst(of, at) {
+        lines.add("  ", "    ", &worst);
+    }
     if let Some(did) = sentences::holders_did(group) {
         lines.add("  ", "    ", &did);
     }
     stack(of, "longest wait", &wait, lines);
     stack(of, "longest hold", &hold, lines);
+}
+
+/// Which of several threads waited for most.
+fn worst(of: &Contention<'_>, at: usize) -> Option<String> {
+    let group = &of.locks[at];
+    let (address, waited) = group.worst.filter(|_| group.locks.len() > 1)?;
+    let share = words::percent(words::ratio(waited, group.figures.wait.total));
+    Some(format!("{share} of the waiting was for one of them, at {address:#x}"))
 }
 
 fn whereabouts(group: &Group) -> String {

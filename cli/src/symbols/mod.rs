@@ -3,6 +3,7 @@
 pub mod document;
 pub mod functions;
 pub mod image;
+pub mod makers;
 mod names;
 pub mod words;
 

@@ -38,7 +38,7 @@ fn first(stack: &Stack) -> usize {
     program.map_or(0, |at| at.saturating_sub(1))
 }
 
-fn function(place: &Place) -> String {
+pub(super) fn function(place: &Place) -> String {
     match source(place) {
         Some(source) => format!("{} ({source})", place.function),
         None => place.function.clone(),
@@ -52,7 +52,7 @@ fn source(place: &Place) -> Option<String> {
 }
 
 /// Code without a name: where in which file, by its build-id.
-fn address(frame: &Frame) -> String {
+pub(super) fn address(frame: &Frame) -> String {
     match &frame.origin {
         Some(origin) => {
             let id = origin.build_id.as_ref();

@@ -63,7 +63,7 @@ fn text(look: &Look) -> String {
     for row in busy.iter().take(LINES) {
         text += &format!(
             "  {:24} {:9} {:>8} {:>6} {:>8} {:>7} {:>5}\n",
-            words::fitted(&row.name, 24),
+            words::cell(&row.name, 24),
             words::kind(row.kind),
             rates::rate(row.operations),
             words::percent(row.share),

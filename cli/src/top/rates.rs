@@ -44,6 +44,8 @@ pub struct Look {
 #[derive(Clone, Debug)]
 pub struct Row {
     pub name: String,
+    /// The same with its kind.
+    pub called: String,
     pub kind: Kind,
     /// In a second.
     pub operations: f64,
@@ -113,6 +115,7 @@ impl Meter {
             waited: group.figures.wait.total,
         };
         let (name, kind, longest) = (group.name.clone(), group.kind, group.figures.wait.longest);
+        let called = group.called();
         // A group's name changes with its size.
         let key = group.locks.first().map_or(0, |key| *key);
         let waiting: Vec<&Thread> = of.waiters(group).collect();
@@ -123,6 +126,7 @@ impl Meter {
         let waited = of.part.seconds(sums.waited.saturating_sub(before.waited));
         Row {
             name,
+            called,
             kind,
             operations: operations as f64 / seconds,
             waits: contended as f64 / seconds,
@@ -163,10 +167,12 @@ fn waiters(part: &Part, code: &mut Code<'_>, waiters: &[&Thread]) -> Vec<String>
 fn details(of: &mut Contention<'_>, is_lock: bool, at: usize) -> Vec<String> {
     let group = if is_lock { &of.locks[at] } else { &of.events[at] };
     let mut lines = Vec::new();
-    if let Some(made) = &group.made {
-        lines.push(format!("Made in {made}"));
+    let (waits, holds, made_by) = (group.waits.clone(), group.holds.clone(), group.made_by);
+    let made = symbols::words::stack(&of.code.stack(made_by));
+    if !made.is_empty() {
+        lines.push("Made in".to_owned());
+        lines.extend(made.into_iter().map(|line| format!("    {line}")));
     }
-    let (waits, holds) = (group.waits.clone(), group.holds.clone());
     for (what, sites) in [("waits", waits), ("holds", holds)] {
         for site in sites.iter().take(STACKS) {
             lines.extend(stack(of, what, site));

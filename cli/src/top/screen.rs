@@ -67,7 +67,7 @@ fn table(frame: &mut Frame<'_>, area: Rect, rows: &[&Row], view: &View) {
     });
     let header = std::iter::once(Line::from("lock")).chain(header);
     let line = |row: &&Row| {
-        let name = Line::from(words::fitted(&row.name, usize::from(room)));
+        let name = Line::from(words::cell(&row.name, usize::from(room)));
         let cells = shown.iter().map(|column| match COLUMNS[*column].0 {
             "kind" => Line::from(words::kind(row.kind)),
             title => right(cell(row, title)),
@@ -98,7 +98,7 @@ fn cell(row: &Row, title: &str) -> String {
 
 fn open(frame: &mut Frame<'_>, area: Rect, row: &Row, view: &View) {
     let mut lines = vec![
-        Line::from(format!("{} {}", words::kind_in_full(row.kind), row.name)).bold(),
+        Line::from(row.called.clone()).bold(),
         Line::from(format!(
             "operations {}, contended {}, waits {}, sleeps {}",
             rate(row.operations),
@@ -136,6 +136,7 @@ pub mod tests {
     pub fn look() -> Look {
         let row = |name: &str, operations: f64, waiting: f64| Row {
             name: name.to_owned(),
+            called: format!("mutex {name}"),
             kind: Kind::Mutex,
             operations,
             waits: 1200.0 * waiting,

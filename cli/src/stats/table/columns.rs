@@ -19,7 +19,8 @@ const NAMES_AT_LEAST: usize = 14;
 pub struct Columns<'c> {
     all: &'c [Column],
     shown: Vec<bool>,
-    names: usize,
+    /// The width of names.
+    pub names: usize,
 }
 
 impl<'c> Columns<'c> {
