@@ -76,6 +76,13 @@ pub struct RunArguments {
     #[arg(long, value_name = "FILE", requires = "lock_order")]
     pub suppressions: Option<PathBuf>,
 
+    /// With --lock-order: count locks that were made at one place as one
+    ///
+    /// What is only a hint otherwise is a possible deadlock then: two threads that take locks of two
+    /// makes in different orders, though never the same ones.
+    #[arg(long, requires = "lock_order")]
+    pub by_place: bool,
+
     /// With --lock-order: exit with 3 if something could deadlock
     #[arg(long, requires = "lock_order")]
     pub fail: bool,
@@ -191,6 +198,10 @@ pub struct ReportArguments {
     /// could deadlock
     #[arg(long)]
     pub lock_order: bool,
+
+    /// With --lock-order: count locks that were made at one place as one
+    #[arg(long, requires = "lock_order")]
+    pub by_place: bool,
 
     /// With --lock-order: as JSON
     #[arg(long, requires = "lock_order")]

@@ -97,6 +97,31 @@ fn a_thread_that_waits_for_itself_is_reported_when_it_was_killed() {
     assert!(output.err().contains("lock_twice  planted.c"), "{}", output.err());
 }
 
+/// No two threads take the same locks, but locks of the same makes.
+#[test]
+fn locks_that_were_made_at_two_places() {
+    let hint = run("planted", "makes", &["--lock-order", "--fail"]);
+    assert_eq!(hint.status.code(), Some(0), "{}", hint.err());
+    let says = hint.err();
+    assert!(says.contains("no possible deadlock;"), "{says}");
+    assert!(says.contains("HINT: locks of 2 makes are taken in different orders"), "{says}");
+    let counts = run("planted", "makes", &["--lock-order", "--by-place", "--fail"]);
+    assert_eq!(counts.status.code(), Some(FOUND), "{}", counts.err());
+    let says = counts.err();
+    assert!(says.lines().all(|line| line.chars().count() <= 80), "{says}");
+    let plain = says.split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "1 possible deadlock;",
+        "POSSIBLE DEADLOCK: locks of 2 makes",
+        "mutex made in account_new (planted.c:",
+        "mutex made in entry_new (planted.c:",
+        "book planted.c",
+        "settle planted.c",
+    ] {
+        assert!(plain.contains(words), "{words} in {says}");
+    }
+}
+
 #[test]
 fn without_fail_the_status_is_the_programs() {
     let output = run("planted", "two", &["--lock-order"]);
@@ -152,11 +177,22 @@ fn healthy_programs_raise_no_alarm() {
         "permit",
         "alone",
         "given",
+        "made-address",
+        "made-hand",
+        "made-tree",
+        "made-gate",
+        "made-try",
+        "made-readers",
     ];
     for which in names {
-        let output = run("healthy", which, &["--lock-order", "--fail"]);
-        assert_eq!(output.status.code(), Some(0), "{which}: {}", output.err());
-        assert_eq!(output.out(), "done\n", "{which}");
-        assert!(output.err().contains("no possible deadlock"), "{which}: {}", output.err());
+        for options in [&["--lock-order", "--fail"][..], &["--lock-order", "--by-place", "--fail"]]
+        {
+            let output = run("healthy", which, options);
+            assert_eq!(output.status.code(), Some(0), "{which}: {}", output.err());
+            assert_eq!(output.out(), "done\n", "{which}");
+            let says = output.err();
+            assert!(says.contains("no possible deadlock"), "{which}: {says}");
+            assert!(!says.contains("makes"), "{which}: {says}");
+        }
     }
 }

@@ -24,7 +24,7 @@ fn finding(finding: &Finding, order: &Order, names: &dyn Names) -> Value {
     let steps = finding.steps.iter().map(|each| step(each, order, names));
     json!({
         "kind": finding.kind.word(),
-        "counts": finding.kind.counts(),
+        "counts": finding.counts,
         "alike": finding.alike,
         "steps": steps.collect::<Vec<_>>(),
     })
@@ -33,7 +33,12 @@ fn finding(finding: &Finding, order: &Order, names: &dyn Names) -> Value {
 fn step(step: &Edge, order: &Order, names: &dyn Names) -> Value {
     let lock = |at: usize| {
         let lock = &order.locks[at];
-        json!({ "name": lock.name, "text": lock.text, "is_gone": lock.is_gone })
+        json!({
+            "name": lock.name,
+            "text": lock.text,
+            "made_in": lock.made_in,
+            "is_gone": lock.is_gone,
+        })
     };
     let stack = |number: u32| -> Vec<Value> {
         let frames = names.stack(number).into_iter();

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use furwock_record::{MANY_THREADS, WAITED, WAKES, WAKES_WITHOUT, WRITES};
+use furwock_record::WAITED;
 
+use super::classes;
 use super::cycles::{Cycles, cycles};
-use super::{Edge, Gate, Names, Node, Order, Suppressions};
+use super::{Edge, Names, Node, Options, Order};
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,16 +20,20 @@ pub enum Kind {
     /// The same for a thread's end.
     Join,
     /// Locks in different orders, by where they were made: no two threads did it with the same
-    /// locks. A hint.
+    /// locks. A hint, unless the user wants it to count.
     ByPlace,
     /// A wait while another lock was held, which those that end the wait don't need. A hint.
     HeldWhileWaiting,
 }
 
 impl Kind {
-    /// Whether it can deadlock by what was seen.
-    pub fn counts(self) -> bool {
-        !matches!(self, Kind::ByPlace | Kind::HeldWhileWaiting)
+    /// Whether it is a possible deadlock, rather than a hint.
+    fn counts(self, options: &Options) -> bool {
+        match self {
+            Kind::ByPlace => options.by_place,
+            Kind::HeldWhileWaiting => false,
+            _ => true,
+        }
     }
 
     pub fn word(self) -> &'static str {
@@ -51,6 +56,8 @@ pub struct Finding {
     pub steps: Vec<Edge>,
     /// How many other circles are like it.
     pub alike: usize,
+    /// It is a possible deadlock, rather than a hint.
+    pub counts: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -63,19 +70,22 @@ pub struct Findings {
 }
 
 impl Findings {
-    pub fn of(order: &Order, suppressions: &Suppressions, names: &dyn Names) -> Self {
+    pub fn of(order: &Order, options: &Options, names: &dyn Names) -> Self {
         let Cycles { cycles: by_object, is_cut } = cycles(&order.edges);
         let mut found = Self { is_cut, ..Self::default() };
-        let mut groups = Groups::default();
+        let mut groups = Groups { options, list: Vec::new(), by_stacks: HashMap::new() };
         for cycle in &by_object {
             let steps: Vec<Edge> = cycle.iter().map(|&at| order.edges[at].clone()).collect();
             groups.add(kind(&steps, order), steps);
         }
         let seen: BTreeSet<(u32, u32)> =
             groups.list.iter().flat_map(|finding| stacks(&finding.steps)).collect();
-        for steps in by_place(order, &mut found.is_cut) {
-            // The same code with locks that still exist says more.
-            if !stacks(&steps).iter().all(|pair| seen.contains(pair)) {
+        let locks = |finding: &Finding| finding.steps.iter().map(|step| step.held).collect();
+        let known: Vec<BTreeSet<Node>> = groups.list.iter().map(locks).collect();
+        for steps in classes::circles(order, &known, &mut found.is_cut) {
+            // The same code with the same locks says more.
+            let is_known = |pair: &(u32, u32)| *pair != (0, 0) && seen.contains(pair);
+            if !stacks(&steps).iter().all(is_known) {
                 groups.add(Kind::ByPlace, steps);
             }
         }
@@ -83,29 +93,30 @@ impl Findings {
             groups.add(Kind::HeldWhileWaiting, vec![step]);
         }
         for finding in groups.list {
-            match suppressions.covering(&finding, order, names) {
+            match options.suppressions.covering(&finding, order, names) {
                 Some(name) => *found.suppressed.entry(name).or_default() += 1 + finding.alike,
                 None => found.findings.push(finding),
             }
         }
-        found.findings.sort_by_key(|finding| (finding.kind, finding.steps.len()));
+        let rank = |finding: &Finding| (!finding.counts, finding.kind, finding.steps.len());
+        found.findings.sort_by_key(rank);
         found
     }
 
     /// Whether something could deadlock.
     pub fn any_counts(&self) -> bool {
-        self.findings.iter().any(|finding| finding.kind.counts())
+        self.findings.iter().any(|finding| finding.counts)
     }
 }
 
 /// Findings by their kind and stacks.
-#[derive(Default)]
-struct Groups {
+struct Groups<'o> {
+    options: &'o Options,
     list: Vec<Finding>,
     by_stacks: HashMap<(Kind, Vec<(u32, u32)>), usize>,
 }
 
-impl Groups {
+impl Groups<'_> {
     fn add(&mut self, kind: Kind, steps: Vec<Edge>) {
         let mut key = stacks(&steps);
         let are_known = key.iter().all(|&(held, taken)| held != 0 || taken != 0);
@@ -115,7 +126,8 @@ impl Groups {
             return;
         }
         self.by_stacks.insert((kind, key), self.list.len());
-        self.list.push(Finding { kind, steps, alike: 0 });
+        let counts = kind.counts(self.options);
+        self.list.push(Finding { kind, steps, alike: 0, counts });
     }
 }
 
@@ -131,40 +143,6 @@ fn kind(steps: &[Edge], order: &Order) -> Kind {
         (_, Some(wait)) if order.locks[wait.taken].is_thread => Kind::Join,
         (_, Some(_)) => Kind::Wait,
     }
-}
-
-/// Circles of places at which locks were made, that are closed by locks which no longer exist.
-fn by_place(order: &Order, is_cut: &mut bool) -> Vec<Vec<Edge>> {
-    let place = |node: Node| {
-        let lock = &order.locks[node];
-        lock.made_by.filter(|_| lock.is_gone)
-    };
-    let mut places: BTreeMap<u32, Node> = BTreeMap::new();
-    for made_by in (0..order.locks.len()).filter_map(place) {
-        let next = places.len();
-        places.entry(made_by).or_insert(next);
-    }
-    // What isn't gone keeps a number of its own, so that it can be a gate.
-    let number = |node: Node| place(node).map_or(places.len() + node, |made_by| places[&made_by]);
-    let of_gone = |(_, edge): &(usize, &Edge)| {
-        !edge.is(WAITED | WAKES | WAKES_WITHOUT | WRITES)
-            && number(edge.held) < places.len()
-            && number(edge.taken) < places.len()
-            && number(edge.held) != number(edge.taken)
-    };
-    let gone: Vec<(usize, &Edge)> = order.edges.iter().enumerate().filter(of_gone).collect();
-    let classes = gone.iter().map(|(_, edge)| Edge {
-        held: number(edge.held),
-        taken: number(edge.taken),
-        // The same code might run on other threads.
-        flags: edge.flags | MANY_THREADS,
-        gates: edge.gates.iter().map(|gate| Gate { lock: number(gate.lock), ..*gate }).collect(),
-        ..(*edge).clone()
-    });
-    let Cycles { cycles: found, is_cut: was_cut } = cycles(&classes.collect::<Vec<_>>());
-    *is_cut |= was_cut;
-    let steps = |cycle: &Vec<usize>| cycle.iter().map(|&at| gone[at].1.clone()).collect();
-    found.iter().map(steps).collect()
 }
 
 /// Waits with a lock held that are in no circle: those that wake needn't take it.

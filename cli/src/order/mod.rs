@@ -2,10 +2,12 @@
 //! `furwock run --lock-order`.
 //!
 //! The recording library writes an [`Edge`] when a thread takes a lock while it holds another.
-//! `rules` says which of them can stand in a circle together, `cycles` looks for circles,
-//! `findings` puts those together that are alike, `suppressions` leaves out what the user knows;
+//! `rules` says which of them can stand in a circle together, `cycles` looks for circles, `classes`
+//! for those of locks that were made at the same places; `findings` puts those together that are
+//! alike, `suppressions` leaves out what the user knows;
 //! `picture` and `document` are the output. docs/lock-order.md says what the rules promise.
 
+mod classes;
 mod cycles;
 mod document;
 mod findings;
@@ -19,13 +21,21 @@ mod suppressions;
 mod tests;
 
 pub use findings::{Finding, Findings};
-pub use recorded::{report, report_document, suppressions};
+pub use recorded::{options, report, report_document};
 pub use suppressions::Suppressions;
 
 use picture::text;
 
 /// A possible deadlock was found, and the user wants to know by the status.
 pub const STATUS_FOUND: i32 = 3;
+
+/// What the user wants of a report.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub suppressions: Suppressions,
+    /// Locks that were made at one place count as one, besides objects by themselves.
+    pub by_place: bool,
+}
 
 /// What a lock is in the graph: its place in [`Order::locks`].
 pub type Node = usize;
@@ -37,8 +47,10 @@ pub struct Lock {
     pub text: String,
     /// The name alone: what the program calls it, a symbol or the address.
     pub name: String,
-    /// The place where it was made, if it is known: the number of a stack.
-    pub made_by: Option<u32>,
+    /// The place where it was made, if it is known.
+    pub made_in: Option<String>,
+    /// What those have in common that were made at one place: a number for each.
+    pub class: Option<usize>,
     /// It no longer exists.
     pub is_gone: bool,
     /// It is a thread, which others wait for by joining it.

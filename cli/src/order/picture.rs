@@ -14,7 +14,7 @@ const SHOWN: usize = 20;
 pub fn text(found: &Findings, order: &Order, names: &dyn Names) -> String {
     let mut picture = Picture { order, names, lines: Lines::default() };
     let (counting, hints): (Vec<_>, Vec<_>) =
-        found.findings.iter().partition(|finding| finding.kind.counts());
+        found.findings.iter().partition(|finding| finding.counts);
     for finding in counting.iter().take(SHOWN) {
         picture.finding(finding);
     }
@@ -41,6 +41,13 @@ impl Picture<'_> {
             let closes = at + 1 == finding.steps.len() && at > 0;
             self.lines.empty();
             self.step(step, closes);
+        }
+        if finding.kind == Kind::ByPlace {
+            self.lines.empty();
+            self.lines.plain(
+                "Locks that were made at one place count as one: no two threads are known to have \
+                 done it with the same.",
+            );
         }
         if finding.alike > 0 {
             self.lines.empty();
@@ -161,9 +168,14 @@ fn head(finding: &Finding) -> String {
         Kind::Join => {
             "POSSIBLE DEADLOCK: a thread joins another with a lock that the other takes".to_owned()
         }
-        Kind::ByPlace => "HINT: locks of the same make were taken in different orders, though \
-                          never the same ones"
-            .to_owned(),
+        Kind::ByPlace => {
+            let says = if finding.counts { "POSSIBLE DEADLOCK" } else { "HINT" };
+            format!("{says}: locks of {} are taken in different orders", places(count))
+        }
         Kind::HeldWhileWaiting => "HINT: a thread waits while it holds a lock".to_owned(),
     }
+}
+
+fn places(count: usize) -> String {
+    if count == 1 { "one make".to_owned() } else { format!("{count} makes") }
 }

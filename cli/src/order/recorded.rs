@@ -8,7 +8,7 @@ use furwock_record::GATE_READ;
 use serde_json::{Value, json};
 
 use super::document::{FORMAT, document};
-use super::{Edge, Findings, Frame, Gate, Lock, Names, Node, Order, Suppressions, text};
+use super::{Edge, Findings, Frame, Gate, Lock, Names, Node, Options, Order, Suppressions, text};
 use crate::contention::code::{Code, Images};
 use crate::contention::words;
 use crate::failure::{Failure, STATUS_FAILED};
@@ -27,16 +27,23 @@ pub struct Recorded<'p> {
 
 impl<'p> Recorded<'p> {
     pub fn of(part: &'p Part, images: &mut Images) -> Self {
-        let code = Code::of(part, images);
+        let mut code = Code::of(part, images);
+        let mut classes: HashMap<(u32, String), usize> = HashMap::new();
         let mut nodes: HashMap<u32, Node> = HashMap::new();
         let [locks, threads, stacks, .., edges] = part.lost;
         let lost = locks.saturating_add(threads).saturating_add(edges);
         let mut order = Order { lost, lost_stacks: stacks, ..Order::default() };
         for (&key, lock) in &part.locks {
             nodes.insert(key, order.locks.len());
-            let symbol = || code.object(lock.address);
             let address = format!("{:#x}", lock.address);
-            let named = lock.name.clone().or_else(symbol);
+            let made_in = code.maker(lock.made_by);
+            let class = made_in.clone().map(|place| {
+                let next = classes.len();
+                *classes.entry((lock.kind as u32, place)).or_insert(next)
+            });
+            let named = lock.name.clone().or_else(|| code.symbol(lock.address));
+            let place = || made_in.as_ref().map(|place| format!("made in {place}"));
+            let named = named.or_else(place).or_else(|| code.file(lock.address));
             let kind = words::kind_in_full(lock.kind);
             let text = match &named {
                 _ if lock.kind == Kind::Thread => "the thread".to_owned(),
@@ -46,7 +53,8 @@ impl<'p> Recorded<'p> {
             order.locks.push(Lock {
                 text,
                 name: named.unwrap_or(address),
-                made_by: (lock.made_by != 0).then_some(lock.made_by),
+                made_in,
+                class,
                 is_gone: lock.is_destroyed,
                 is_thread: lock.kind == Kind::Thread,
             });
@@ -113,14 +121,14 @@ impl Names for Recorded<'_> {
 }
 
 /// The report of all processes of a record, and whether one of them could deadlock.
-pub fn report(record: &Record, suppressions: &Suppressions) -> (String, bool) {
+pub fn report(record: &Record, options: &Options) -> (String, bool) {
     let mut images = Images::default();
     let mut output = String::new();
     let mut any_counts = false;
     let ordered: Vec<&Part> = record.parts.iter().filter(|part| part.has_order).collect();
     for part in &ordered {
         let recorded = Recorded::of(part, &mut images);
-        let found = Findings::of(&recorded.order, suppressions, &recorded);
+        let found = Findings::of(&recorded.order, options, &recorded);
         any_counts |= found.any_counts();
         let says = text(&found, &recorded.order, &recorded);
         if !says.is_empty() {
@@ -146,7 +154,7 @@ pub fn report(record: &Record, suppressions: &Suppressions) -> (String, bool) {
 fn head(part: &Part, order: &Order, found: &Findings) -> String {
     let (pid, name) = (part.pid, part.name());
     let (steps, locks) = (order.edges.len() as u64, order.locks.len() as u64);
-    let counting = found.findings.iter().filter(|finding| finding.kind.counts()).count() as u64;
+    let counting = found.findings.iter().filter(|finding| finding.counts).count() as u64;
     let found = match counting {
         0 => "no possible deadlock".to_owned(),
         count => words::plural(count, "possible deadlock", "possible deadlocks"),
@@ -161,12 +169,12 @@ fn head(part: &Part, order: &Order, found: &Findings) -> String {
 }
 
 /// The same for programs.
-pub fn report_document(record: &Record, suppressions: &Suppressions) -> Value {
+pub fn report_document(record: &Record, options: &Options) -> Value {
     let mut images = Images::default();
     let ordered = record.parts.iter().filter(|part| part.has_order);
     let processes = ordered.map(|part| {
         let recorded = Recorded::of(part, &mut images);
-        let found = Findings::of(&recorded.order, suppressions, &recorded);
+        let found = Findings::of(&recorded.order, options, &recorded);
         let mut process = document(&found, &recorded.order, &recorded);
         process["pid"] = part.pid.into();
         process["command"] = part.command.clone().into();
@@ -175,10 +183,11 @@ pub fn report_document(record: &Record, suppressions: &Suppressions) -> Value {
     json!({ "format": FORMAT, "processes": processes.collect::<Vec<_>>() })
 }
 
-/// Reads a file of suppressions, if one is named.
-pub fn suppressions(path: Option<&Path>) -> Result<Suppressions, Failure> {
-    let Some(path) = path else { return Ok(Suppressions::default()) };
+/// What the command's options ask for. Reads a file of suppressions, if one is named.
+pub fn options(suppressions: Option<&Path>, by_place: bool) -> Result<Options, Failure> {
+    let Some(path) = suppressions else { return Ok(Options { by_place, ..Options::default() }) };
     let failed = |why: String| Failure::new(STATUS_FAILED, format!("{}: {why}", path.display()));
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    Suppressions::parse(&text).map_err(failed)
+    let suppressions = Suppressions::parse(&text).map_err(failed)?;
+    Ok(Options { suppressions, by_place })
 }

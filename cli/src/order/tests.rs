@@ -10,7 +10,7 @@ use furwock_record::{
 use super::document::document;
 use super::findings::Kind;
 use super::picture::text;
-use super::{Edge, Findings, Frame, Gate, Lock, Names, Order, Suppressions};
+use super::{Edge, Findings, Frame, Gate, Lock, Names, Options, Order, Suppressions};
 
 /// Stack 7 is outer_7 calling inner_7.
 struct Numbers;
@@ -77,13 +77,13 @@ impl Graph {
     }
 
     fn findings(&self) -> Findings {
-        Findings::of(&self.0, &Suppressions::default(), &Numbers)
+        Findings::of(&self.0, &Options::default(), &Numbers)
     }
 
     /// The kinds and locks of what counts.
     fn counted(&self) -> Vec<(Kind, BTreeSet<usize>)> {
         let findings = self.findings().findings.into_iter();
-        let counting = findings.filter(|finding| finding.kind.counts());
+        let counting = findings.filter(|finding| finding.counts);
         counting
             .map(|finding| (finding.kind, finding.steps.iter().map(|step| step.held).collect()))
             .collect()
@@ -227,31 +227,80 @@ fn the_same_code_is_reported_once() {
     assert!(out.contains("The same code does this with 9 more groups of locks.\n"), "{out}");
 }
 
-#[test]
-fn places_count_for_locks_that_are_gone() {
-    // One object of each make in each order.
-    let with = |gone: bool, makes: [u32; 4]| {
-        let mut pair = graph(4).edge(1, 0, 1).edge(2, 2, 3);
-        for (lock, made_by) in pair.0.locks.iter_mut().zip(makes) {
-            (lock.is_gone, lock.made_by) = (gone, Some(made_by));
-        }
-        let findings = pair.findings().findings;
-        findings.iter().map(|finding| finding.kind).collect::<Vec<_>>()
-    };
-    assert_eq!(with(true, [7, 8, 8, 7]), [Kind::ByPlace]);
-    assert_eq!(with(false, [7, 8, 8, 7]), []);
-    assert_eq!(with(true, [7, 8, 7, 8]), []);
-    // Objects of one make are ordered by something else.
-    assert_eq!(with(true, [7, 7, 7, 7]), []);
+/// The kinds found in a graph of which these locks are of these classes, hints included.
+fn kinds(mut graph: Graph, classes: &[usize]) -> Vec<Kind> {
+    for (lock, &class) in graph.0.locks.iter_mut().zip(classes) {
+        lock.class = Some(class);
+    }
+    graph.findings().findings.iter().map(|finding| finding.kind).collect()
 }
 
 #[test]
-fn a_gate_counts_by_place() {
-    let mut pair = graph(5).edge(1, 0, 1).gate(4, 0).edge(2, 2, 3).gate(4, 0);
-    for (lock, made_by) in pair.0.locks.iter_mut().zip([7, 8, 8, 7]) {
-        (lock.is_gone, lock.made_by) = (true, Some(made_by));
+fn locks_of_the_same_makes_in_different_orders() {
+    // Two threads, with other objects of the same makes.
+    let pair = || graph(4).edge(1, 0, 1).edge(2, 2, 3);
+    assert_eq!(kinds(pair(), &[7, 8, 8, 7]), [Kind::ByPlace]);
+    assert_eq!(kinds(pair(), &[7, 8, 7, 8]), []);
+    // Objects of one make are ordered by something else.
+    assert_eq!(kinds(pair(), &[7, 7, 7, 7]), []);
+    // One thread by itself.
+    assert_eq!(kinds(graph(4).edge(1, 0, 1).edge(1, 2, 3), &[7, 8, 8, 7]), []);
+    // A lock without a place is one by itself.
+    let registry = || graph(3).edge(1, 0, 2).edge(2, 2, 1);
+    assert_eq!(kinds(registry(), &[7, 7]), [Kind::ByPlace]);
+    assert_eq!(kinds(registry(), &[]), []);
+}
+
+#[test]
+fn what_counts_by_object_is_not_said_again_by_place() {
+    let both = graph(4).edge(1, 0, 1).edge(2, 1, 0).edge(3, 2, 3).edge(4, 3, 2);
+    assert_eq!(kinds(both, &[7, 8, 7, 8]), [Kind::Inversion; 2]);
+    // A circle within a make says nothing of two makes.
+    let within = graph(6).edge(1, 0, 1).edge(2, 1, 0).edge(3, 2, 4).edge(4, 5, 3);
+    assert_eq!(kinds(within, &[7, 7, 7, 7, 8, 8]), [Kind::Inversion, Kind::ByPlace]);
+}
+
+#[test]
+fn rules_hold_by_place() {
+    let pair =
+        |first: u32, second: u32| graph(6).edge(1, 0, 1).flags(first).edge(2, 2, 3).flags(second);
+    let classes = [7, 8, 8, 7, 9, 9];
+    // A gate, be it another object of its make.
+    let gated = graph(6).edge(1, 0, 1).gate(4, 0).edge(2, 2, 3).gate(5, 0);
+    assert_eq!(kinds(gated, &classes), []);
+    let read = graph(6).edge(1, 0, 1).gate(4, GATE_READ).edge(2, 2, 3).gate(5, GATE_READ);
+    assert_eq!(kinds(read, &classes), [Kind::ByPlace]);
+    // Readers.
+    assert_eq!(kinds(pair(TAKEN_READ, HELD_READ), &classes), []);
+    assert_eq!(kinds(pair(HELD_READ, HELD_READ), &classes), [Kind::ByPlace]);
+    // Readers behind a writer of another object of the make.
+    let behind = || pair(TAKEN_READ | BEHIND_WRITERS, HELD_READ);
+    assert_eq!(kinds(behind(), &classes), []);
+    let written = behind().edge(3, 1, 1).flags(WRITES);
+    assert_eq!(kinds(written, &classes), [Kind::ByPlace]);
+    let nested = behind().edge(3, 1, 2);
+    assert_eq!(kinds(nested, &classes), [Kind::ByPlace]);
+    // Waits are looked at by object.
+    let waits = graph(4).edge(1, 0, 1).flags(WAITED).edge(2, 2, 3).flags(WAKES);
+    assert_eq!(kinds(waits, &[7, 8, 8, 7]), [Kind::HeldWhileWaiting]);
+}
+
+#[test]
+fn circles_by_place_count_if_that_is_asked_for() {
+    let mut pair = graph(4).edge(1, 0, 1).edge(2, 2, 3);
+    for (lock, class) in pair.0.locks.iter_mut().zip([7, 8, 8, 7]) {
+        lock.class = Some(class);
     }
-    assert!(pair.findings().findings.is_empty());
+    let found = |by_place: bool| {
+        let options = Options { by_place, ..Options::default() };
+        let found = Findings::of(&pair.0, &options, &Numbers);
+        (found.any_counts(), text(&found, &pair.0, &Numbers))
+    };
+    let (counts, says) = found(false);
+    assert!(!counts && says.contains("HINT: locks of 2 makes"), "{says}");
+    let (counts, says) = found(true);
+    assert!(counts && says.contains("POSSIBLE DEADLOCK: locks of 2 makes"), "{says}");
+    assert!(says.lines().all(|line| line.chars().count() <= 80), "{says}");
 }
 
 #[test]
@@ -259,14 +308,16 @@ fn suppressions_leave_out_what_fits_all_lines() {
     let two = graph(2).edge(1, 0, 1).edge(2, 1, 0);
     let left = |file: &str| {
         let suppressions = Suppressions::parse(file).expect("a good file");
-        Findings::of(&two.0, &suppressions, &Numbers).findings.len()
+        let options = Options { suppressions, by_place: false };
+        Findings::of(&two.0, &options, &Numbers).findings.len()
     };
     assert_eq!(left("[known]\nlock = a\nfunction = outer_3\n"), 0);
     assert_eq!(left("[known]\nlock = a\nfunction = outer_9\n"), 1);
     assert_eq!(left("[known]\nkind = inversion\nthread = *2\nplace = *.c:1\n"), 0);
     assert_eq!(left("[other]\nlock = x\n[known]\nkind = inv*\n"), 0);
     let suppressions = Suppressions::parse("[known]\nlock = b\n").expect("a good file");
-    let found = Findings::of(&two.0, &suppressions, &Numbers);
+    let options = Options { suppressions, by_place: false };
+    let found = Findings::of(&two.0, &options, &Numbers);
     assert_eq!(found.suppressed.get("known"), Some(&1));
     assert!(!found.any_counts());
 }

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::args::ReportArguments;
 use crate::contention::code::Images;
 use crate::failure::{Failure, STATUS_FAILED};
-use crate::order::{self, Suppressions};
+use crate::order::{self, Options};
 use crate::record::{File, Record};
 use crate::stats;
 use crate::streams::print;
@@ -20,9 +20,9 @@ use crate::streams::print;
 pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let file = File::open(&arguments.record)?;
     let record = stats::whole(&file)?;
-    let suppressions = order::suppressions(arguments.suppressions.as_deref())?;
+    let options = order::options(arguments.suppressions.as_deref(), arguments.by_place)?;
     if arguments.lock_order {
-        return lock_order(arguments, &record, &suppressions);
+        return lock_order(arguments, &record, &options);
     }
     let mut images = Images::default();
     let mut all = stats::contentions(&record, &mut images);
@@ -37,7 +37,7 @@ pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     }
     if [&arguments.html, &arguments.folded, &arguments.trace].iter().all(|path| path.is_none()) {
         print(&text::text(&mut all))?;
-        let (order, _) = order::report(&record, &suppressions);
+        let (order, _) = order::report(&record, &options);
         if !order.is_empty() {
             print(&format!("\n{order}"))?;
         }
@@ -57,15 +57,15 @@ pub fn everything(record: &crate::record::Record) -> [String; 4] {
 fn lock_order(
     arguments: &ReportArguments,
     record: &Record,
-    suppressions: &Suppressions,
+    options: &Options,
 ) -> Result<i32, Failure> {
     if !record.parts.iter().any(|part| part.has_order) {
         let says = format!("{}: recorded without --lock-order", arguments.record.display());
         return Err(Failure::new(STATUS_FAILED, says));
     }
-    let (text, may_deadlock) = order::report(record, suppressions);
+    let (text, may_deadlock) = order::report(record, options);
     if arguments.json {
-        print(&format!("{:#}\n", order::report_document(record, suppressions)))?;
+        print(&format!("{:#}\n", order::report_document(record, options)))?;
     } else {
         print(&text)?;
     }

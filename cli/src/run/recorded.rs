@@ -11,7 +11,7 @@ use super::holders::Holders;
 use super::place::Place;
 use crate::args::RunArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
-use crate::order::{self, Suppressions};
+use crate::order::{self, Options};
 use crate::program::{self, Changes};
 use crate::record::{File, Part, State};
 use crate::signals::{Signal, Signals};
@@ -62,7 +62,7 @@ enum Ended {
 pub struct Wants {
     file: OsString,
     stats: bool,
-    order: Option<Suppressions>,
+    order: Option<Options>,
     /// A possible deadlock changes the status.
     fails: bool,
 }
@@ -83,7 +83,7 @@ impl Wants {
         }
         let order = match &arguments.lock_order {
             Some(_) => Some(
-                order::suppressions(arguments.suppressions.as_deref())
+                order::options(arguments.suppressions.as_deref(), arguments.by_place)
                     .map_err(|failure| Failure::new(STATUS_OWN_FAILURE, failure.to_string()))?,
             ),
             None => None,

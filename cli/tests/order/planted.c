@@ -162,6 +162,53 @@ static void *lock_twice(void *nothing)
 	return nothing;
 }
 
+struct account {
+	pthread_mutex_t lock;
+};
+
+struct entry {
+	pthread_mutex_t lock;
+};
+
+struct booking {
+	struct account *account;
+	struct entry *entry;
+};
+
+__attribute__((noinline)) static struct account *account_new(void)
+{
+	struct account *account = malloc(sizeof(*account));
+	pthread_mutex_init(&account->lock, NULL);
+	return account;
+}
+
+__attribute__((noinline)) static struct entry *entry_new(void)
+{
+	struct entry *entry = malloc(sizeof(*entry));
+	pthread_mutex_init(&entry->lock, NULL);
+	return entry;
+}
+
+static void *book(void *of)
+{
+	struct booking *booking = of;
+	pthread_mutex_lock(&booking->account->lock);
+	pthread_mutex_lock(&booking->entry->lock);
+	pthread_mutex_unlock(&booking->entry->lock);
+	pthread_mutex_unlock(&booking->account->lock);
+	return NULL;
+}
+
+static void *settle(void *of)
+{
+	struct booking *booking = of;
+	pthread_mutex_lock(&booking->entry->lock);
+	pthread_mutex_lock(&booking->account->lock);
+	pthread_mutex_unlock(&booking->account->lock);
+	pthread_mutex_unlock(&booking->entry->lock);
+	return NULL;
+}
+
 int main(int count, char **arguments)
 {
 	const char *which = count > 1 ? arguments[1] : "";
@@ -195,6 +242,12 @@ int main(int count, char **arguments)
 		pthread_mutex_lock(&accounts);
 		pthread_join(waker, NULL);
 		pthread_mutex_unlock(&accounts);
+	} else if (!strcmp(which, "makes")) {
+		// Two accounts and two entries: no object is taken by both threads.
+		struct booking first = { account_new(), entry_new() };
+		struct booking second = { account_new(), entry_new() };
+		one(book, &first);
+		one(settle, &second);
 	} else if (!strcmp(which, "itself")) {
 		one(lock_twice, NULL);
 	} else {
