@@ -9,7 +9,8 @@
 //! `syscall(SYS_futex, ...)` on private words goes to the engine as well.
 //!
 //! Functions that aren't here need no replacement: `pthread_mutex_init` writes what `layout` reads,
-//! and `pthread_mutex_consistent` or `_setprioceiling` concern glibc's own kinds alone.
+//! and `pthread_mutex_consistent` or `_setprioceiling` concern glibc's own kinds alone. The library
+//! that records has the init functions, to note where objects are made (`recording/made`).
 
 #![allow(clippy::missing_safety_doc, reason = "the functions' contracts are POSIX's")]
 

@@ -336,10 +336,15 @@ impl Names for Nameless {
     }
 }
 
-/// Compares what one run of each program foretells with the truth.
-fn compare(make: impl Fn(u64) -> Program, options: &Options, truth: impl Fn(&Program) -> bool) {
+/// Compares what one run of each of so many programs foretells with the truth.
+fn compare(
+    programs: u64,
+    make: impl Fn(u64) -> Program,
+    options: &Options,
+    truth: impl Fn(&Program) -> bool,
+) {
     let asked = std::env::var("FURWOCK_ORDER_PROGRAMS").ok();
-    let programs = asked.map_or(20_000, |text| text.parse().expect("a number of programs"));
+    let programs = asked.map_or(programs, |text| text.parse().expect("a number of programs"));
     let (mut found, mut healthy) = (0, 0);
     let (mut missed, mut false_alarms) = (Vec::new(), Vec::new());
     for seed in 0..programs {
@@ -365,7 +370,7 @@ fn compare(make: impl Fn(u64) -> Program, options: &Options, truth: impl Fn(&Pro
 
 #[test]
 fn one_run_foretells_what_some_interleaving_does() {
-    compare(Program::random, &Options::default(), Program::deadlocks);
+    compare(20_000, Program::random, &Options::default(), Program::deadlocks);
 }
 
 /// By places: what some interleaving does with the objects that the run had, or with those by which
@@ -377,11 +382,11 @@ fn one_run_foretells_what_other_objects_of_the_same_makes_do() {
     let options = Options { by_place: true, ..Options::default() };
     let by_any_objects =
         |program: &Program| program.deadlocks() || program.with_shared_objects().deadlocks();
-    compare(Program::of_classes, &options, by_any_objects);
+    compare(4_000, Program::of_classes, &options, by_any_objects);
 }
 
 /// By objects alone, other objects of the same makes are no possible deadlock, but a hint.
 #[test]
 fn without_places_only_the_objects_of_the_run_count() {
-    compare(Program::of_classes, &Options::default(), Program::deadlocks);
+    compare(1_000, Program::of_classes, &Options::default(), Program::deadlocks);
 }

@@ -98,8 +98,8 @@ pub(super) fn is_of(index: u32, object: usize) -> bool {
     })
 }
 
-/// What lay at `object` is gone.
-pub(super) fn is_destroyed_at(object: usize, kind: Kind) {
+/// Notes that what lay at `object` is gone.
+pub(super) fn mark_destroyed(object: usize, kind: Kind) {
     if !part::is_grown() {
         return;
     }

@@ -30,7 +30,7 @@ pub(crate) fn made<T>(object: *const T, kind: Kind, is_ours: impl FnOnce() -> bo
 #[inline(never)]
 extern "C-unwind" fn made_slow(object: usize, kind: Kind) {
     let known = record(|me| {
-        tables::is_destroyed_at(object, kind);
+        tables::mark_destroyed(object, kind);
         let place = stack::of_maker(me);
         (place != 0).then(|| objects::insert(object, kind, place))
     });
@@ -53,7 +53,7 @@ extern "C-unwind" fn destroyed_slow(object: usize, kind: Kind) {
     objects::remove(object, kind);
     if part::is_ready() && part::is_grown() {
         record(|_| {
-            tables::is_destroyed_at(object, kind);
+            tables::mark_destroyed(object, kind);
             Some(())
         });
     }
