@@ -78,8 +78,8 @@ pub struct RunArguments {
 
     /// With --lock-order: count locks that were made at one place as one
     ///
-    /// What is only a hint otherwise is a possible deadlock then: two threads that take locks of two
-    /// makes in different orders, though never the same ones.
+    /// What is only a hint otherwise is a possible deadlock then: two threads that take locks of
+    /// two makes in different orders, though never the same ones.
     #[arg(long, requires = "lock_order")]
     pub by_place: bool,
 

@@ -142,7 +142,7 @@ impl Group {
         }
     }
 
-    /// "mutex cache.mutex", "12 mutexes made in node_new (tree.c:41)".
+    /// "mutex cache.mutex", "12 mutexes made in node_new (cache.c:41)".
     pub fn called(&self) -> String {
         match (&self.made, self.locks.len()) {
             (Some(place), count @ 2..) if self.is_called_by_place => {
@@ -189,15 +189,15 @@ mod tests {
         assert_eq!(spoken(Origin::Name("cache".to_owned())), "cache");
         assert_eq!(spoken(Origin::WaitedIn("get (a.c:1)".to_owned())), "mutex in get (a.c:1)");
         let made = |count: u32| {
-            let origin = Origin::Made("node_new (tree.c:41)".to_owned());
+            let origin = Origin::Made("node_new (cache.c:41)".to_owned());
             let mut group =
-                Group::new(Kind::Mutex, &origin, Some("node_new (tree.c:41)".to_owned()));
+                Group::new(Kind::Mutex, &origin, Some("node_new (cache.c:41)".to_owned()));
             group.locks = (0..count).collect();
             group.settle();
             group
         };
-        assert_eq!(made(1).spoken(), "mutex made in node_new (tree.c:41)");
-        assert_eq!(made(312).spoken(), "312 mutexes made in node_new (tree.c:41)");
-        assert_eq!(made(312).name, "made in node_new (tree.c:41) (312)");
+        assert_eq!(made(1).spoken(), "mutex made in node_new (cache.c:41)");
+        assert_eq!(made(312).spoken(), "312 mutexes made in node_new (cache.c:41)");
+        assert_eq!(made(312).name, "made in node_new (cache.c:41) (312)");
     }
 }

@@ -3,8 +3,8 @@
 //! were they the same two, it would be one of objects.
 //!
 //! - A lock without a place is a class by itself.
-//! - Locks of one class that are held at once are ordered by something else, such as their addresses
-//!   or a list that is walked hand over hand: a step from one to another is none.
+//! - Locks of one class that are held at once are ordered by something else, such as their
+//!   addresses or a list that is walked hand over hand: a step from one to another is none.
 //! - Two locks of one class are one as gates, too: a tree's lock keeps threads from its nodes, and
 //!   another tree's from others.
 //! - Waits for condvars, semaphores and threads are looked at by object only.

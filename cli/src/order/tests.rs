@@ -278,8 +278,10 @@ fn rules_hold_by_place() {
     assert_eq!(kinds(behind(), &classes), []);
     let written = behind().edge(3, 1, 1).flags(WRITES);
     assert_eq!(kinds(written, &classes), [Kind::ByPlace]);
-    let nested = behind().edge(3, 1, 2);
-    assert_eq!(kinds(nested, &classes), [Kind::ByPlace]);
+    // One that reads another of them meanwhile; if it wrote that, it would be a gate.
+    let nested = |flags: u32| behind().edge(3, 1, 2).flags(flags);
+    assert_eq!(kinds(nested(HELD_READ), &classes), [Kind::ByPlace]);
+    assert_eq!(kinds(nested(0), &classes), []);
     // Waits are looked at by object.
     let waits = graph(4).edge(1, 0, 1).flags(WAITED).edge(2, 2, 3).flags(WAKES);
     assert_eq!(kinds(waits, &[7, 8, 8, 7]), [Kind::HeldWhileWaiting]);

@@ -5,8 +5,8 @@
 //! - `objects` knows each object's place, by its address; `places` has the stacks.
 //!
 //! A lock gets its place in the record when it gets its entry there: most objects never do. So all
-//! of this is in the process's own memory, and a forked child knows the objects that it has from its
-//! parent. An object that is initialised statically, or zeroed, has no place.
+//! of this is in the process's own memory, and a forked child knows the objects that it has from
+//! its parent. An object that is initialised statically, or zeroed, has no place.
 
 mod inits;
 mod objects;

@@ -1,4 +1,4 @@
-//! Which record of a file's .eh_frame describes a function, and the part of it that functions share.
+//! Which record of a file's .eh_frame describes a function, and what functions share of it.
 
 use super::RIP;
 use super::bytes::Bytes;
