@@ -36,7 +36,11 @@ pub(crate) enum MutexKind {
 /// Robust, priority inheritance, priority protection, process-shared.
 const GLIBC_BITS: i32 = 0x10 | 0x20 | 0x40 | 0x80;
 
-/// ORed into every kind: 0, or bits that make every kind glibc's.
+/// No kind's: with it none is plain, so that the fast path needn't ask whether the order of locks
+/// is recorded.
+const ORDERED: i32 = if cfg!(feature = "recording") { 1 << 30 } else { 0 };
+
+/// ORed into every kind: 0, `ORDERED`, or bits that make every kind glibc's.
 static OFF: AtomicI32 = AtomicI32::new(0);
 
 /// Leaves every object that furwock hasn't touched yet to glibc.
@@ -48,10 +52,16 @@ pub(crate) fn turn_off() {
     turn_off_barriers();
 }
 
+/// Makes no mutex plain.
+#[cfg(feature = "recording")]
+pub(crate) fn order() {
+    OFF.fetch_or(ORDERED, Ordering::Relaxed);
+}
+
 /// Whether furwock is off, for functions whose objects don't show it.
 #[inline(always)]
 pub(crate) fn is_off() -> bool {
-    OFF.load(Ordering::Relaxed) != 0
+    OFF.load(Ordering::Relaxed) & GLIBC_BITS != 0
 }
 
 impl Mutex {
@@ -72,7 +82,7 @@ impl Mutex {
     pub(crate) fn is_plain(&self) -> bool {
         let kind = self.kind.load(Ordering::Relaxed) | OFF.load(Ordering::Relaxed);
         // Normal or adaptive: the two type bits are alike.
-        kind == 0 || (kind & GLIBC_BITS == 0 && (kind ^ (kind >> 1)) & 1 == 0)
+        kind == 0 || (kind & (GLIBC_BITS | ORDERED) == 0 && (kind ^ (kind >> 1)) & 1 == 0)
     }
 
     pub(crate) fn kind(&self) -> MutexKind {

@@ -22,21 +22,12 @@ use libc::{clockid_t, pthread_mutex_t, timespec};
 pub unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if recording::orders() {
-        return mutex.ordered(true, || lock(mutex));
-    }
-    lock(mutex)
-}
-
-#[inline(always)]
-fn lock(mutex: &Mutex) -> c_int {
     if mutex.is_plain() {
         probes::mutex_entry(mutex);
         if let Some(tid) = mutex.try_take() {
             mutex.owner.store(tid, Ordering::Relaxed);
             probes::mutex_acquired(mutex);
-            recording::count(mutex, Kind::Mutex);
-            return 0;
+            return recording::count_hold(mutex, Kind::Mutex);
         }
         return pthread_mutex_lock_slow(mutex);
     }
@@ -50,7 +41,7 @@ fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
     // A mutex that is free is taken without a lock that a signal handler could come upon.
     if try_steal(&mutex.raw) {
         mutex.held_as(MutexKind::Plain);
-        recording::count(mutex, Kind::Mutex);
+        recording::count_hold(mutex, Kind::Mutex);
     } else {
         closed(|| {
             mutex.contend();
@@ -63,9 +54,17 @@ fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
     black_box(0)
 }
 
-/// A mutex of a kind with rules of its own.
+/// A mutex of a kind with rules of its own, or any if their order is recorded.
 #[inline(never)]
 fn lock_typed(mutex: &Mutex) -> c_int {
+    if recording::orders() {
+        return mutex.ordered(true, || lock_any(mutex));
+    }
+    lock_any(mutex)
+}
+
+#[inline(always)]
+fn lock_any(mutex: &Mutex) -> c_int {
     let kind = mutex.kind();
     // A free mutex isn't this thread's: no rule of its kind forbids taking it.
     if kind != MutexKind::Glibc {
@@ -73,8 +72,7 @@ fn lock_typed(mutex: &Mutex) -> c_int {
         if let Some(tid) = mutex.try_take() {
             mutex.held_by(tid, kind);
             probes::mutex_acquired(mutex);
-            recording::count(mutex, Kind::Mutex);
-            return 0;
+            return recording::count_hold(mutex, Kind::Mutex);
         }
     }
     lock_slow(mutex)
@@ -116,13 +114,12 @@ fn try_lock(mutex: &Mutex) -> c_int {
     if kind == MutexKind::Recursive && mutex.is_own() {
         return mutex.lock_again();
     }
-    let taken = mutex.raw.try_lock();
-    recording::count(mutex, Kind::Mutex);
-    if !taken {
+    if !mutex.raw.try_lock() {
+        recording::count(mutex, Kind::Mutex);
         return EBUSY;
     }
     mutex.held_as(kind);
-    0
+    recording::count_hold(mutex, Kind::Mutex)
 }
 
 /// POSIX `pthread_mutex_timedlock`: a deadline on CLOCK_REALTIME.
@@ -178,9 +175,6 @@ pub unsafe extern "C-unwind" fn pthread_mutex_clocklock(
 pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { Mutex::from_ptr(mutex) };
-    if recording::orders() {
-        recording::releases(mutex);
-    }
     if !mutex.is_plain() {
         return unlock_typed(mutex);
     }
@@ -189,12 +183,14 @@ pub unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut pthread_mutex_t
         return unlock_slow(mutex);
     }
     probes::mutex_release(mutex);
-    recording::released(mutex);
-    0
+    recording::released(mutex)
 }
 
 #[inline(never)]
 fn unlock_typed(mutex: &Mutex) -> c_int {
+    if recording::orders() {
+        recording::releases(mutex);
+    }
     match mutex.kind() {
         // SAFETY: the program's mutex.
         MutexKind::Glibc => return unsafe { glibc::pthread_mutex_unlock(mutex.as_ptr()) },
@@ -206,8 +202,7 @@ fn unlock_typed(mutex: &Mutex) -> c_int {
         return unlock_slow(mutex);
     }
     probes::mutex_release(mutex);
-    recording::released(mutex);
-    0
+    recording::released(mutex)
 }
 
 #[cold]
@@ -314,8 +309,7 @@ impl Mutex {
     unsafe fn lock_timed(&self, clock: Clock, at: *const timespec) -> c_int {
         // POSIX: the deadline is checked only if the mutex can't be locked at once.
         if self.raw.try_lock() {
-            recording::count(self, Kind::Mutex);
-            return 0;
+            return recording::count_hold(self, Kind::Mutex);
         }
         // SAFETY: by this function's contract.
         let Some(deadline) = (unsafe { time::deadline(clock, at) }) else { return EINVAL };
@@ -332,7 +326,7 @@ impl Mutex {
     /// line from the holder.
     fn take_slow(&self) {
         if try_steal(&self.raw) {
-            recording::count(self, Kind::Mutex);
+            recording::count_hold(self, Kind::Mutex);
         } else {
             self.contend();
         }

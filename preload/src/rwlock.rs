@@ -184,8 +184,7 @@ fn write(this: &RwLock) -> c_int {
     if tid != 0 && write_fast_as(&this.raw, tid) {
         this.note_writer(tid);
         probes::wrlock_acquire_write(this);
-        recording::count(this, Kind::RwLock);
-        return 0;
+        return recording::count_hold(this, Kind::RwLock);
     }
     wrlock_slow(this)
 }
@@ -197,8 +196,7 @@ fn wrlock_slow(lock: &RwLock) -> c_int {
     // As in `rdlock_slow`.
     let result = if write_past_sleepers_as(&lock.raw, tid) {
         lock.note_writer(tid);
-        recording::count(lock, Kind::RwLock);
-        0
+        recording::count_hold(lock, Kind::RwLock)
     } else {
         lock.write_until(None)
     };
@@ -227,12 +225,12 @@ fn try_write(this: &RwLock) -> c_int {
         return unsafe { glibc::pthread_rwlock_trywrlock(this.as_ptr()) };
     }
     this.make_ready();
-    recording::count(this, Kind::RwLock);
     if !this.raw.try_lock_exclusive() {
+        recording::count(this, Kind::RwLock);
         return EBUSY;
     }
     this.note_writer(thread_id());
-    0
+    recording::count_hold(this, Kind::RwLock)
 }
 
 /// POSIX `pthread_rwlock_timedwrlock`: a deadline on CLOCK_REALTIME.
@@ -302,7 +300,7 @@ fn unlock_counted(lock: &RwLock) -> c_int {
         if !unlock_exclusive_quietly(&lock.raw) {
             return end_writing(lock);
         }
-        recording::released(lock);
+        return recording::released(lock);
     } else {
         // A thread without a read gives another's back: that has to be noted before any lock is
         // biased (`unlock_shared_of_any`).

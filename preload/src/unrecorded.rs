@@ -58,10 +58,17 @@ pub(crate) fn before_glibc(glibc: *mut c_void) -> *mut c_void {
 pub(crate) fn count<T>(_: *const T, _: Kind) {}
 
 #[inline(always)]
+pub(crate) fn count_hold<T>(_: *const T, _: Kind) -> c_int {
+    0
+}
+
+#[inline(always)]
 pub(crate) fn left_to_glibc() {}
 
 #[inline(always)]
-pub(crate) fn released<T>(_: *const T) {}
+pub(crate) fn released<T>(_: *const T) -> c_int {
+    0
+}
 
 #[inline(always)]
 pub(crate) fn released_to_waiters<T>(_: *const T, _: Kind) {}

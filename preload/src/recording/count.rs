@@ -4,15 +4,21 @@
 use super::thread::{Me, Slot, record, slot};
 use super::{Kind, hold, part, tables};
 use core::cell::Cell;
+use core::ffi::c_int;
+use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
 
-/// The thread's note in [`Count::object`]: the last hold that was measured was long, so that the
-/// next is measured, too. `count` doesn't find the object by its key then.
+/// The thread's note in a key of its own: the last hold that was measured was long, so that the next
+/// is measured, too. `count` doesn't find the object by its key then.
 const LONG: u64 = 1 << 63;
 
 /// What a thread keeps for each of its counts.
+#[repr(C)]
 pub(super) struct Own {
+    /// What each is of, as in [`Count::object`]. `count` looks here, and not in the part: a new
+    /// process finds nothing (`thread::map_own`), whatever it has of its parent's.
+    keys: [Cell<u64>; COUNTS],
     /// Of an object that was contended: its lock's index, plus 1.
     lock: [Cell<u32>; COUNTS],
     /// How many attempts were contended, since it has one.
@@ -48,24 +54,39 @@ fn add_one(number: &AtomicU64) {
     }
 }
 
-/// Counts an operation on `object`.
+/// Counts an operation on `object` by which the caller doesn't hold it alone.
 #[inline(always)]
 pub(crate) fn count<T>(object: *const T, kind: Kind) {
-    let (object, slot) = (object.addr(), slot());
-    if let Some(thread) = known(slot) {
-        let place = place(object);
-        for at in [place, place ^ 1] {
-            let count = &thread.counts[at];
-            if count.object.load(Ordering::Relaxed) == key(object, kind) {
-                add_one(&count.operations);
-                if count.operations.load(Ordering::Relaxed) % SAMPLED == 0 {
-                    sample(object, at);
-                }
-                return;
-            }
-        }
+    let object = object.addr();
+    match find(object, kind) {
+        Some((count, _)) => add_one(&count.operations),
+        None => _ = count_slow(object, kind, false),
     }
-    count_slow(object, kind);
+}
+
+/// Counts an operation by which the caller holds `object` alone. Returns 0, so that a lock function
+/// that ends with it saves nothing for its calls: they are jumps.
+#[inline(always)]
+pub(crate) fn count_hold<T>(object: *const T, kind: Kind) -> c_int {
+    let object = object.addr();
+    let Some((count, at)) = find(object, kind) else { return count_slow(object, kind, true) };
+    // (What it was before: to load what has just been stored takes longer.)
+    let before = count.operations.load(Ordering::Relaxed);
+    add_one(&count.operations);
+    if before % SAMPLED == SAMPLED - 1 { sample(object, at) } else { 0 }
+}
+
+/// The count of `object`, if it is where it is looked for first.
+#[inline(always)]
+fn find(object: usize, kind: Kind) -> Option<(&'static Count, usize)> {
+    let slot = slot();
+    // SAFETY: null, or what `enter` has set.
+    let own = unsafe { slot.own.get().as_ref() }?;
+    let (place, key) = (place(object), key(object, kind));
+    let mut places = [place, place ^ 1].into_iter();
+    let at = places.find(|&at| own.counts.keys[at].get() == key)?;
+    // SAFETY: set with `own`.
+    Some((unsafe { &(&(*slot.thread.get()).counts)[at] }, at))
 }
 
 /// The thread's entry, if it has one.
@@ -78,17 +99,18 @@ fn known(slot: &Slot) -> Option<&'static Thread> {
     unsafe { slot.thread.get().as_ref() }
 }
 
-/// May unwind: a signal handler that was put off runs at its end.
+/// May unwind: a signal handler that was put off runs at its end. Returns 0, which its caller mustn't
+/// know.
 #[cold]
 #[inline(never)]
-extern "C-unwind" fn count_slow(object: usize, kind: Kind) {
+extern "C-unwind" fn count_slow(object: usize, kind: Kind, is_held: bool) -> c_int {
     if part::is_off() {
-        return;
+        return black_box(0);
     }
     let counted = record(|me| {
         let at = find_or_enter(me, object, kind);
         add_one(&me.thread.counts[at].operations);
-        if me.thread.counts[at].object.load(Ordering::Relaxed) & LONG != 0 {
+        if is_held && me.own.counts.keys[at].get() & LONG != 0 {
             hold::begin_sample(me, object, at);
         }
         Some(())
@@ -96,16 +118,18 @@ extern "C-unwind" fn count_slow(object: usize, kind: Kind) {
     if counted.is_none() {
         count_other();
     }
+    black_box(0)
 }
 
 /// The operation is one whose hold is measured, if the lock was contended.
 #[cold]
 #[inline(never)]
-extern "C-unwind" fn sample(object: usize, at: usize) {
+extern "C-unwind" fn sample(object: usize, at: usize) -> c_int {
     record(|me| {
         hold::begin_sample(me, object, at);
         Some(())
     });
+    black_box(0)
 }
 
 /// Counts an operation that the calling thread can't count by itself.
@@ -121,7 +145,7 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     const WAYS: usize = 4;
     let (place, key) = (place(object), key(object, kind));
     let row = place - place % WAYS;
-    let is = |at: usize| me.thread.counts[at].object.load(Ordering::Relaxed);
+    let is = |at: usize| me.own.counts.keys[at].get();
     if let Some(at) = (row..row + WAYS).find(|&at| is(at) & !LONG == key) {
         let operations = me.thread.counts[at].operations.load(Ordering::Relaxed);
         return if at & !1 != place & !1 && operations.is_multiple_of(MOVED) {
@@ -134,9 +158,9 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
     let mut places = [place, place ^ 1, place ^ 2, place ^ 3].into_iter();
     let at = places.find(|&at| is(at) == 0).unwrap_or(place);
     let count = &me.thread.counts[at];
-    hand_in(me, count);
-    me.own.counts.lock[at].set(0);
+    hand_in(me, at);
     count.object.store(key, Ordering::Release);
+    me.own.counts.keys[at].set(key);
     at
 }
 
@@ -147,7 +171,10 @@ fn find_or_enter(me: Me, object: usize, kind: Kind) -> usize {
 /// (`count_other`), and a program that is killed loses two counts and has none twice.
 #[cold]
 fn swap(me: Me, at: usize, place: usize) -> usize {
+    let own = &me.own.counts;
     let (one, other) = (&me.thread.counts[at], &me.thread.counts[place]);
+    let notes = (own.keys[at].take(), own.keys[place].take());
+    compiler_fence(Ordering::SeqCst);
     let take = |from: &AtomicU64| {
         let value = from.load(Ordering::Relaxed);
         from.store(0, Ordering::Relaxed);
@@ -158,10 +185,12 @@ fn swap(me: Me, at: usize, place: usize) -> usize {
     let operations = (take(&one.operations), take(&other.operations));
     one.operations.store(operations.1, Ordering::Relaxed);
     other.operations.store(operations.0, Ordering::Relaxed);
-    me.own.counts.lock[at].swap(&me.own.counts.lock[place]);
-    me.own.counts.contended[at].swap(&me.own.counts.contended[place]);
+    own.lock[at].swap(&own.lock[place]);
+    own.contended[at].swap(&own.contended[place]);
     one.object.store(keys.1, Ordering::Release);
     other.object.store(keys.0, Ordering::Release);
+    own.keys[at].set(notes.1);
+    own.keys[place].set(notes.0);
     place
 }
 
@@ -177,30 +206,28 @@ pub(super) fn is_sampled(me: Me, at: usize) -> bool {
     let contended = &me.own.counts.contended[at];
     let before = contended.get();
     contended.set((before + 1) % CONTENDED_SAMPLED);
-    before == 0 || me.thread.counts[at].object.load(Ordering::Relaxed) & LONG != 0
+    before == 0 || me.own.counts.keys[at].get() & LONG != 0
 }
 
 /// Whether the calling thread knows the object to be contended, as far as `count` finds it by
 /// itself.
 #[inline]
 pub(super) fn is_known_contended(object: usize, kind: Kind) -> bool {
-    let slot = slot();
-    let Some(thread) = known(slot) else { return false };
-    // SAFETY: set with the entry.
-    let own = unsafe { &*slot.own.get() };
+    // SAFETY: null, or what `enter` has set.
+    let Some(own) = (unsafe { slot().own.get().as_ref() }) else { return false };
     let place = place(object);
     [place, place ^ 1].into_iter().any(|at| {
-        let found = thread.counts[at].object.load(Ordering::Relaxed) & !LONG;
+        let found = own.counts.keys[at].get() & !LONG;
         found == key(object, kind) && own.counts.lock[at].get() != 0
     })
 }
 
 /// Whether the last hold of `object`, which is counted at `at` as far as is known, was long.
 pub(super) fn measured(me: Me, at: usize, object: usize, was_long: bool) {
-    let count = &me.thread.counts[at].object;
-    let key = count.load(Ordering::Relaxed);
+    let own = &me.own.counts.keys[at];
+    let key = own.get();
     if key & ADDRESS == object as u64 {
-        count.store(if was_long { key | LONG } else { key & !LONG }, Ordering::Relaxed);
+        own.set(if was_long { key | LONG } else { key & !LONG });
     }
 }
 
@@ -220,7 +247,11 @@ pub(super) fn at(me: Me, object: usize, kind: Kind) -> usize {
 }
 
 /// The entry is free afterwards.
-fn hand_in(me: Me, count: &Count) {
+fn hand_in(me: Me, at: usize) {
+    me.own.counts.keys[at].set(0);
+    me.own.counts.lock[at].set(0);
+    compiler_fence(Ordering::SeqCst);
+    let count = &me.thread.counts[at];
     let object = count.object.load(Ordering::Relaxed);
     let operations = count.operations.load(Ordering::Relaxed);
     count.operations.store(0, Ordering::Relaxed);
@@ -240,10 +271,7 @@ fn hand_in(me: Me, count: &Count) {
 
 /// For a thread that has ended.
 pub(super) fn hand_in_all(ended: Me) {
-    for (at, count) in ended.thread.counts.iter().enumerate() {
-        hand_in(ended, count);
-        ended.own.counts.lock[at].set(0);
-    }
+    (0..COUNTS).for_each(|at| hand_in(ended, at));
     let (thread, part) = (ended.thread, part::part());
     for (from, to) in [
         (&thread.other_operations, &part.other_operations),

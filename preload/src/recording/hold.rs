@@ -5,6 +5,8 @@ use super::pending::{self, One};
 use super::thread::{Me, record, slot};
 use super::{Kind, clock, count, part, stack, tables};
 use core::cell::Cell;
+use core::ffi::c_int;
+use core::hint::black_box;
 use core::sync::atomic::Ordering;
 use furwock_record::Thread;
 
@@ -67,17 +69,15 @@ pub(super) fn begin_sample(me: Me, object: usize, at: usize) {
     }
 }
 
-/// The calling thread has released `object`, which may be gone.
+/// The calling thread has released `object`, which may be gone. Returns 0, as `count_hold` does.
 #[inline(always)]
-pub(crate) fn released<T>(object: *const T) {
-    if slot().holds.get() != 0 {
-        released_slow(object.addr());
-    }
+pub(crate) fn released<T>(object: *const T) -> c_int {
+    if slot().holds.get() != 0 { released_slow(object.addr()) } else { 0 }
 }
 
 #[cold]
 #[inline(never)]
-extern "C-unwind" fn released_slow(object: usize) {
+extern "C-unwind" fn released_slow(object: usize) -> c_int {
     record(|me| {
         let count = (slot().holds.get() as usize).min(MOST);
         let holds = &me.own.holds.holds;
@@ -89,6 +89,7 @@ extern "C-unwind" fn released_slow(object: usize) {
         end(me, &hold, now);
         Some(())
     });
+    black_box(0)
 }
 
 fn end(me: Me, hold: &Hold, now: u64) {

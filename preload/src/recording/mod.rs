@@ -39,7 +39,7 @@ mod thread;
 mod unwind;
 mod wait;
 
-pub(crate) use count::{count, left_to_glibc};
+pub(crate) use count::{count, count_hold, left_to_glibc};
 pub(crate) use furwock_record::Kind;
 pub(crate) use hold::{released, released_to_waiters};
 pub(crate) use made::{destroyed, made};

@@ -88,10 +88,7 @@ pub(crate) fn start(environment: &Environment) {
     // SAFETY: no other thread is there yet, and the length says that there is nothing.
     unsafe { (&raw mut PATH).cast::<u8>().copy_from_nonoverlapping(path.as_ptr(), path.len()) };
     PATH_LEN.store(path.len(), Ordering::Release);
-    let page = (&raw const PROCESS).expose_provenance();
-    const WIPE_ON_FORK: usize = 18;
-    // SAFETY: a page of zeroes that no other object shares. Older kernels refuse.
-    _ = unsafe { call(libc::SYS_madvise, [page, PAGE, WIPE_ON_FORK, 0, 0, 0]) };
+    kernel::wipe_on_fork((&raw const PROCESS).expose_provenance(), PAGE);
     stack::start();
     order::start(environment);
     ends::start();

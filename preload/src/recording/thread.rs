@@ -71,10 +71,14 @@ pub(super) struct Own {
 /// Where those of all threads are, in the order of their entries.
 static OWN: AtomicUsize = AtomicUsize::new(0);
 
-/// Maps them.
+/// Maps them. A process that is made without libc's help finds them empty, too.
 pub(super) fn map_own(threads: usize) -> bool {
     let known = OWN.load(Ordering::Relaxed);
-    let at = kernel::map((known != 0).then_some(known), threads * size_of::<Own>(), None);
+    let length = threads * size_of::<Own>();
+    let at = kernel::map((known != 0).then_some(known), length, None);
+    if let Some(at) = at {
+        kernel::wipe_on_fork(at, length);
+    }
     OWN.store(at.unwrap_or(0), Ordering::Relaxed);
     at.is_some()
 }

@@ -63,7 +63,7 @@ impl Wait {
     pub(crate) fn to_relock<T>(mutex: *const T, holder: impl FnOnce() -> u32) -> Self {
         let holder = holder();
         if holder == 0 || holder == thread_id() {
-            count::count(mutex, Kind::Mutex);
+            count::count_hold(mutex, Kind::Mutex);
             return Self::NONE;
         }
         Self::begin_for(mutex.addr(), Kind::Mutex, holder)

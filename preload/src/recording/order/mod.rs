@@ -18,7 +18,7 @@ mod wakes;
 use super::thread::{Me, record};
 use super::{Kind, part, stack, tables};
 use crate::environment::Environment;
-use crate::glibc;
+use crate::{glibc, layout};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use furwock_record::{BEHIND_WRITERS, HELD_READ, TAKEN_READ, WRITES};
@@ -33,6 +33,9 @@ static ORDERS: AtomicBool = AtomicBool::new(false);
 pub(super) fn start(environment: &Environment) {
     let asked = environment.get(c"FURWOCK_LOCK_ORDER") == Some(c"1");
     ORDERS.store(asked, Ordering::Relaxed);
+    if asked {
+        layout::order();
+    }
 }
 
 /// Whether the order is recorded.
