@@ -263,6 +263,23 @@ fn planted_contention_is_counted_exactly() {
     assert!(String::from_utf8_lossy(&path).trim_end_matches('\0').ends_with("contention"));
 }
 
+/// Reads aren't held: a writer's time doesn't begin with one. (The tests' clock is nanoseconds.)
+#[test]
+fn a_planted_wait_and_hold_take_as_long_as_the_program_says() {
+    let record = Record::new("readers", 4);
+    let run = record.run(&program("readers"));
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let [table, wrote, waited] = words[..] else { panic!("{text}") };
+    let table = u64::from_str_radix(table.trim_start_matches("0x"), 16).expect("an address");
+    let [wrote, waited] = [wrote, waited].map(|number| number.parse::<u64>().expect("a number"));
+    let parts = record.parts();
+    let sums = parts[0].sums(table, layout::Kind::RwLock);
+    assert_eq!((sums.operations, sums.contended), (1003, 1), "{sums:?}");
+    assert!(sums.waited <= waited && sums.waited >= waited / 2, "{waited}: {sums:?}");
+    assert!(sums.held <= wrote && sums.held >= waited / 2, "{wrote}: {sums:?}");
+}
+
 #[test]
 fn a_program_that_is_killed_leaves_a_record_that_can_be_read() {
     let program = program("contention");

@@ -207,23 +207,19 @@ impl Spin {
     }
 }
 
-/// By how many looks at the clock the caller's own work makes intervals between contentions longer.
+/// Leaves work of the caller's own out of the time between two contentions of this thread: that of a
+/// library that records them. `worked_ns` says how long it took, and is called only if that time is
+/// being measured: from one plain spell to the next spell. Threads still learn from the rest how
+/// short the program's sections are.
 #[cfg(not(any(loom, shuttle)))]
-static CALLERS_LOOKS: core::sync::atomic::AtomicU64 = core::sync::atomic::AtomicU64::new(0);
-
-/// Tells that the callers of locks do work of their own at each contention: a library that records
-/// it. Threads still learn from the rest how short the program's sections are.
-#[cfg(not(any(loom, shuttle)))]
-pub(in crate::lock) fn callers_work_for(looks: u64) {
-    CALLERS_LOOKS.store(looks, Ordering::Relaxed);
-}
-
-/// Within how many looks at the clock two contentions are a short interval.
-fn short_looks(probing: &Probing) -> u64 {
-    let looks = adjustable!(probing.short_looks, ShortLooks);
-    #[cfg(not(any(loom, shuttle)))]
-    let looks = looks + CALLERS_LOOKS.load(Ordering::Relaxed);
-    looks
+pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
+    let Some(thread) = lot::own() else { return };
+    let Notes { times, counts } = &thread.notes;
+    let spells = counts[SPELLS].load(Ordering::Relaxed);
+    if spells % adjustable!(PLAIN_SPELLS, PlainSpells) == 0 {
+        let began = times[CONTENDED].load(Ordering::Relaxed);
+        times[CONTENDED].store(began.saturating_add(worked_ns()), Ordering::Relaxed);
+    }
 }
 
 /// Whether this thread, which has met contention, lately met it again and again at once. Looks at
@@ -243,7 +239,10 @@ fn are_sections_short(probing: &Probing) -> bool {
             let looks = [(); 3].map(|()| monotonic_ns());
             let interval = looks[0].saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
             let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
-            short = after_interval(short, interval < short_looks(probing) * look);
+            short = after_interval(
+                short,
+                interval < adjustable!(probing.short_looks, ShortLooks) * look,
+            );
             counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
         }
         _ => {}

@@ -26,6 +26,29 @@ pub(super) fn microseconds(count: u64) -> u64 {
     count * PER_MICROSECOND.load(Ordering::Relaxed)
 }
 
+/// So many ticks in nanoseconds.
+fn in_nanoseconds(ticks: u64) -> u64 {
+    ticks.saturating_mul(1000) / PER_MICROSECOND.load(Ordering::Relaxed)
+}
+
+/// The recorder has worked since `began`, at a contention: the locks don't take that for the
+/// program's sections.
+#[inline]
+pub(super) fn worked_since(began: u64) {
+    furwock::unstable::mutex::leave_out(|| in_nanoseconds(now().saturating_sub(began)));
+}
+
+/// Now, if `worked_since` will ask for it.
+#[inline]
+pub(super) fn if_work_counts() -> Option<u64> {
+    let mut began = None;
+    furwock::unstable::mutex::leave_out(|| {
+        began = Some(now());
+        0
+    });
+    began
+}
+
 /// Now, in ticks.
 #[inline]
 pub(super) fn now() -> u64 {

@@ -3,6 +3,7 @@
 
 use super::pending::{self, One};
 use super::thread::{Me, record, slot};
+use super::wait::{self, OVER};
 use super::{Kind, clock, count, part, stack, tables};
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -43,15 +44,25 @@ pub(super) fn is_long(took: u64) -> bool {
     took >= clock::microseconds(LONG_US)
 }
 
+/// How many holds the thread measures.
+fn measured() -> usize {
+    ((slot().holds.get() & !OVER) as usize).min(MOST)
+}
+
+fn set_measured(count: usize) {
+    let slot = slot();
+    slot.holds.set(slot.holds.get() & OVER | count as u32);
+}
+
 /// Begins a hold that is measured since the lock was contended.
 pub(super) fn begin(me: Me, object: usize, at: usize, lock: u32, stack: u32, now: u64) {
     let counted_at = at;
     let holds = &me.own.holds.holds;
-    let count = (slot().holds.get() as usize).min(MOST);
+    let count = measured();
     let at = match holds[..count].iter().position(|hold| hold.get().object == object) {
         Some(at) => at,
         None if count < MOST => {
-            slot().holds.set(count as u32 + 1);
+            set_measured(count + 1);
             count
         }
         None => {
@@ -78,17 +89,23 @@ pub(crate) fn released<T>(object: *const T) -> c_int {
 #[cold]
 #[inline(never)]
 extern "C-unwind" fn released_slow(object: usize) -> c_int {
+    let began = clock::if_work_counts();
     record(|me| {
-        let count = (slot().holds.get() as usize).min(MOST);
+        let count = measured();
         let holds = &me.own.holds.holds;
-        let at = holds[..count].iter().position(|hold| hold.get().object == object)?;
-        let now = clock::now();
+        let found = holds[..count].iter().position(|hold| hold.get().object == object);
+        let now = if found.is_some() { clock::now() } else { 0 };
+        wait::settle(me);
+        let at = found?;
         let hold = holds[at].get();
         holds[at].set(holds[count - 1].get());
-        slot().holds.set(count as u32 - 1);
+        set_measured(count - 1);
         end(me, &hold, now);
         Some(())
     });
+    if let Some(began) = began {
+        clock::worked_since(began);
+    }
     black_box(0)
 }
 
@@ -142,6 +159,7 @@ extern "C-unwind" fn first_release(object: usize, kind: Kind) {
         enter(me, lock, stack::of_caller(me), first, now - first);
         count::measured(me, at, object, is_long(now - first));
         pending::hand_in_if_due(me, now);
+        clock::worked_since(now);
         Some(())
     });
 }

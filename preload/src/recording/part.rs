@@ -2,12 +2,11 @@
 //! mapped, and given memory as it is needed.
 
 use super::kernel::{self, Descriptor, call};
-use super::{clock, ends, order, stack, thread};
+use super::{clock, ends, order, stack, thread, wait};
 use crate::environment::Environment;
 use crate::say::say;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use furwock::unstable::mutex::callers_work_for;
 use furwock_record::{
     Edge, Event, File, Lock, MAGIC, Module, PAGE, PART_MAGIC, PART_SIZE_AT_LEAST, Part, Section,
     Sections, Site, Stack, Thread, VERSION,
@@ -74,10 +73,6 @@ fn path() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts((&raw const PATH).cast(), length) }
 }
 
-/// What recording a contended attempt costs, in looks at the clock: it takes two of them, and some
-/// sums.
-const LOOKS_AT_CONTENTION: u64 = 12;
-
 /// Begins to record if the environment asks for it.
 pub(crate) fn start(environment: &Environment) {
     let Some(path) = environment.get(c"FURWOCK_RECORD") else { return };
@@ -92,7 +87,6 @@ pub(crate) fn start(environment: &Environment) {
     stack::start();
     order::start(environment);
     ends::start();
-    callers_work_for(LOOKS_AT_CONTENTION);
     if let Err(why) = begin_once() {
         say(why);
     }
@@ -372,6 +366,7 @@ static END: extern "C" fn() = end;
 
 pub(super) extern "C" fn end() {
     if is_ready() && PROCESS.id.load(Ordering::Relaxed) == kernel::ids().0 {
+        wait::settle_own();
         part().ended.store(clock::now(), Ordering::Relaxed);
     }
 }

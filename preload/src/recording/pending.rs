@@ -41,6 +41,11 @@ const LEAST_EVENT_US: u64 = 1;
 /// Sums are handed in after so many.
 const PATIENCE_US: u64 = 1_000;
 
+/// Whether a wait leaves an event by itself.
+pub(super) fn is_event(took: u64) -> bool {
+    took >= clock::microseconds(EVENT_US)
+}
+
 fn add(to: &AtomicU64, value: u64) {
     to.store(to.load(Ordering::Relaxed) + value, Ordering::Relaxed);
 }
@@ -81,7 +86,7 @@ pub(super) fn enter(me: Me, one: &One) {
     if !one.is_hold {
         add_32(&sum.got[one.got as usize], 1);
         add(&sum.sleeps, one.sleeps.into());
-        if one.took >= clock::microseconds(EVENT_US) {
+        if is_event(one.took) {
             own.is_due.set(true);
         }
     }

@@ -1,7 +1,7 @@
 //! Each thread's entry in the part, and what it keeps for itself.
 
 use super::part::{self, Lost, PROCESS, lost};
-use super::{count, hold, kernel, order, pending, stack};
+use super::{count, hold, kernel, order, pending, stack, wait};
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
 use core::sync::atomic::{AtomicUsize, Ordering, compiler_fence};
@@ -14,7 +14,7 @@ pub(super) struct Slot {
     pub(super) thread: Cell<*const Thread>,
     /// What else it keeps.
     pub(super) own: Cell<*const Own>,
-    /// How many holds it measures.
+    /// How many holds it measures, and `wait::OVER`: what there is to do after a release.
     pub(super) holds: Cell<u32>,
     /// It is recording: a caller that finds this is a signal handler, or code that the recorder
     /// has called.
@@ -64,6 +64,7 @@ pub(super) struct Own {
     pub(super) counts: count::Own,
     pub(super) holds: hold::Own,
     pub(super) pending: pending::Own,
+    pub(super) wait: wait::Own,
     pub(super) order: order::Own,
     pub(super) stacks: UnsafeCell<stack::Cache>,
 }
@@ -213,6 +214,7 @@ fn claim_of_ended(threads: &'static [Thread], process: u32, own: u32) -> Option<
         // SAFETY: mapped by `map_own`; the thread that used it has ended.
         let own = unsafe { &*core::ptr::with_exposed_provenance::<Own>(own) };
         let ended = Me { thread: &threads[at], own };
+        wait::settle_of_ended(ended);
         pending::hand_in_all(ended);
         count::hand_in_all(ended);
         hold::forget(ended);

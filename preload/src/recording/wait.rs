@@ -2,8 +2,10 @@
 //! or has given up.
 
 use super::pending::{self, One};
-use super::thread::{record, slot};
+use super::thread::{Me, record, slot};
 use super::{Kind, clock, count, hold, part, stack, tables};
+use core::cell::Cell;
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering;
 use furwock::lock::{How, Status, thread_id};
 use furwock_record::Got;
@@ -88,6 +90,7 @@ impl Wait {
             if !part::grow() {
                 return None;
             }
+            settle(me);
             pending::hand_in_if_due(me, wait.began);
             let at = count::at(me, wait.object, kind);
             let known = count::lock_at(me, at).filter(|&lock| tables::is_of(lock, wait.object));
@@ -123,6 +126,7 @@ impl Wait {
         } else {
             count::count_other();
         }
+        clock::worked_since(wait.began);
         wait
     }
 
@@ -159,11 +163,10 @@ impl Wait {
                 }
                 _ => (Got::Spun as u32, 0),
             };
-            let lock = self.lock - 1;
-            pending::enter(
-                me,
-                &One {
-                    lock,
+            let is_held = matches!(ended, Ended::Held(_) | Ended::OverHeld);
+            let over = Over {
+                one: One {
+                    lock: self.lock - 1,
                     stack: self.stack,
                     is_hold: false,
                     began: self.began,
@@ -172,22 +175,92 @@ impl Wait {
                     sleeps,
                     holder: self.holder,
                 },
-            );
-            let sum = if matches!(self.kind, Kind::Mutex | Kind::RwLock | Kind::Spin) {
-                &thread.waited
-            } else {
-                &thread.idle
+                object: self.object,
+                kind: self.kind,
             };
-            sum.store(sum.load(Ordering::Relaxed) + took, Ordering::Relaxed);
-            if matches!(ended, Ended::Held(_) | Ended::OverHeld) {
-                let at = count::at(me, self.object, self.kind);
-                let is_sampled = count::is_sampled(me, at);
-                if is_sampled || hold::is_long(took) {
-                    hold::begin(me, self.object, at, lock, self.stack, now);
-                }
+            if is_held && !pending::is_event(took) {
+                let own = &me.own.wait;
+                own.over.set(MaybeUninit::new(over));
+                own.is_over.set(true);
+                slot().holds.set(slot().holds.get() | OVER);
+            } else {
+                sum_up(me, &over);
+            }
+            if is_held {
+                begin_hold(me, &over, now);
             }
             Some(())
         });
+        clock::worked_since(now);
+    }
+}
+
+/// A wait that is over.
+#[derive(Clone, Copy)]
+struct Over {
+    one: One,
+    object: usize,
+    kind: Kind,
+}
+
+/// What a thread keeps of its waits: a short one is summed up after the release, so that other
+/// threads don't wait for that, too.
+pub(super) struct Own {
+    /// There is one.
+    is_over: Cell<bool>,
+    over: Cell<MaybeUninit<Over>>,
+}
+
+/// In `Slot::holds`: there is a wait to sum up.
+pub(super) const OVER: u32 = 1 << 31;
+
+/// Sums up the wait that is over, if there is one.
+#[inline]
+pub(super) fn settle(me: Me) {
+    if let Some(over) = take(me) {
+        slot().holds.set(slot().holds.get() & !OVER);
+        sum_up(me, &over);
+    }
+}
+
+/// For a process that ends.
+pub(super) fn settle_own() {
+    record(|me| {
+        settle(me);
+        Some(())
+    });
+}
+
+/// For a thread that has ended.
+pub(super) fn settle_of_ended(ended: Me) {
+    if let Some(over) = take(ended) {
+        sum_up(ended, &over);
+    }
+}
+
+#[inline]
+fn take(me: Me) -> Option<Over> {
+    // SAFETY: set before `is_over`.
+    me.own.wait.is_over.take().then(|| unsafe { me.own.wait.over.get().assume_init() })
+}
+
+fn sum_up(me: Me, over: &Over) {
+    pending::enter(me, &over.one);
+    let sum = if matches!(over.kind, Kind::Mutex | Kind::RwLock | Kind::Spin) {
+        &me.thread.waited
+    } else {
+        &me.thread.idle
+    };
+    sum.store(sum.load(Ordering::Relaxed) + over.one.took, Ordering::Relaxed);
+}
+
+/// Begins to measure the hold that follows, if it is one to be measured.
+fn begin_hold(me: Me, over: &Over, now: u64) {
+    let Over { one, object, kind, .. } = *over;
+    let at = count::at(me, object, kind);
+    let is_sampled = count::is_sampled(me, at);
+    if is_sampled || hold::is_long(one.took) {
+        hold::begin(me, object, at, one.lock, one.stack, now);
     }
 }
 

@@ -5,11 +5,12 @@ use crate::lock::{Options, RawMutex, Status, spin};
 use crate::prim::atomic::Ordering;
 use crate::sys::thread;
 
-/// For a caller that does work of its own at each contention, such as recording it, and so makes
-/// the time until the next one longer by about so many looks at the clock: mutexes and rwlocks take
-/// it off when they judge how short the program's sections are.
-pub fn callers_work_for(looks: u64) {
-    spin::callers_work_for(looks);
+/// For a caller that has done work of its own at a contention, such as recording it: mutexes and
+/// rwlocks leave it out when they judge how short the program's sections are. `worked_ns` says for
+/// how many nanoseconds; it is called only where that matters now.
+#[inline]
+pub fn leave_out(worked_ns: impl FnOnce() -> u64) {
+    spin::leave_out(worked_ns);
 }
 
 /// `lock_with` for a caller that has just tried in vain: without another try at first. Acquire.
