@@ -21,19 +21,19 @@ struct Function {
     name: &'static CStr,
     address: &'static AtomicPtr<c_void>,
     /// The replacement where there is no libgcc_s.
-    otherwise: unsafe extern "C" fn() -> c_int,
+    otherwise: unsafe extern "C-unwind" fn() -> c_int,
 }
 
 /// The result of an attempt to unwind where that isn't possible (`_URC_END_OF_STACK`).
 const END_OF_STACK: c_int = 5;
 
 /// Rust then reports that the panic couldn't be thrown, and ends the program.
-unsafe extern "C" fn refuse() -> c_int {
+unsafe extern "C-unwind" fn refuse() -> c_int {
     END_OF_STACK
 }
 
 /// Another unwinder has reached one of this library's frames, whose personality needs libgcc_s.
-unsafe extern "C" fn give_up() -> c_int {
+unsafe extern "C-unwind" fn give_up() -> c_int {
     say("libgcc_s.so.1 is needed to unwind the stack");
     std::process::abort()
 }
