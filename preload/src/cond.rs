@@ -153,6 +153,7 @@ pub unsafe extern "C-unwind" fn pthread_cond_destroy(cond: *mut pthread_cond_t) 
 
 /// # Safety
 /// The program's objects.
+#[inline(always)]
 unsafe fn wait_until(
     cond: *mut pthread_cond_t,
     mutex: *mut pthread_mutex_t,

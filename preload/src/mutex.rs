@@ -75,21 +75,28 @@ fn lock_any(mutex: &Mutex) -> c_int {
             return recording::count_hold(mutex, Kind::Mutex);
         }
     }
-    lock_slow(mutex)
+    typed::pthread_mutex_lock_slow(mutex)
 }
 
-#[cold]
-#[inline(never)]
-fn lock_slow(mutex: &Mutex) -> c_int {
-    mutex.lock_checked(
+mod typed {
+    use super::{Mutex, c_int, closed, glibc, probes};
+
+    #[cold]
+    #[inline(never)]
+    pub(super) fn pthread_mutex_lock_slow(mutex: &Mutex) -> c_int {
+        let kind = mutex.kind();
         // SAFETY: the program's mutex.
-        |mutex| unsafe { glibc::pthread_mutex_lock(mutex) },
-        |mutex| {
+        let glibcs = |mutex| unsafe { glibc::pthread_mutex_lock(mutex) };
+        if let Some(answer) = mutex.answer(kind, glibcs) {
+            return answer;
+        }
+        closed(|| {
             mutex.take_slow();
-            0
-        },
-        probes::mutex_acquired,
-    )
+            mutex.held_as(kind);
+        });
+        probes::mutex_acquired(mutex);
+        0
+    }
 }
 
 /// POSIX `pthread_mutex_trylock`.
@@ -271,8 +278,27 @@ impl Mutex {
         }
     }
 
-    /// Locks a mutex of any kind: with `glibcs` if glibc serves it, otherwise with `ours` unless
-    /// its kind demands an error. Calls `acquired` if `ours` succeeds.
+    /// What a call that locks it returns without waiting for it here: with `glibcs` if glibc serves
+    /// it, or because its kind demands an error or lets its holder in.
+    #[inline(always)]
+    fn answer(
+        &self,
+        kind: MutexKind,
+        glibcs: impl FnOnce(*mut pthread_mutex_t) -> c_int,
+    ) -> Option<c_int> {
+        match kind {
+            MutexKind::Glibc => {
+                recording::left_to_glibc();
+                Some(glibcs(self.as_ptr()))
+            }
+            MutexKind::Recursive if self.is_own() => Some(self.lock_again()),
+            MutexKind::ErrorCheck if self.is_own() => Some(EDEADLK),
+            _ => None,
+        }
+    }
+
+    /// Locks a mutex of any kind: with `ours` unless there is an `answer`. Calls `acquired` if
+    /// `ours` succeeds.
     #[inline(always)]
     fn lock_checked(
         &self,
@@ -281,14 +307,8 @@ impl Mutex {
         acquired: impl FnOnce(&Self),
     ) -> c_int {
         let kind = self.kind();
-        match kind {
-            MutexKind::Glibc => {
-                recording::left_to_glibc();
-                return glibcs(self.as_ptr());
-            }
-            MutexKind::Recursive if self.is_own() => return self.lock_again(),
-            MutexKind::ErrorCheck if self.is_own() => return EDEADLK,
-            _ => {}
+        if let Some(answer) = self.answer(kind, glibcs) {
+            return answer;
         }
         let result = closed(|| {
             let result = ours(self);
@@ -324,6 +344,7 @@ impl Mutex {
 
     /// Takes it after `try_take` didn't. If it is held, another exchange would only take the cache
     /// line from the holder.
+    #[inline(always)]
     fn take_slow(&self) {
         if try_steal(&self.raw) {
             recording::count_hold(self, Kind::Mutex);
@@ -333,6 +354,7 @@ impl Mutex {
     }
 
     /// Takes it after `try_steal` found it held.
+    #[inline(always)]
     fn contend(&self) {
         probes::lll_lock_wait(self);
         let wait = Wait::begin(self, Kind::Mutex, || self.raw.owner());

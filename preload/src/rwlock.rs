@@ -10,9 +10,9 @@ use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, unlock_counted_quietly,
-    unlock_exclusive_quietly, unlock_published, unlock_shared_of_any, write_contended,
-    write_fast_as, write_past_sleepers_as,
+    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, read_with,
+    unlock_counted_quietly, unlock_exclusive_quietly, unlock_published, unlock_shared_of_any,
+    write_contended, write_fast_as, write_past_sleepers_as, write_with,
 };
 use furwock::unstable::signals::closed;
 use furwock::unstable::{known_thread_id, reads};
@@ -45,11 +45,11 @@ fn read(this: &RwLock) -> c_int {
         recording::count(this, Kind::RwLock);
         return 0;
     }
-    rdlock_slow(this)
+    pthread_rwlock_rdlock_slow(this)
 }
 
 #[inline(never)]
-fn rdlock_slow(lock: &RwLock) -> c_int {
+fn pthread_rwlock_rdlock_slow(lock: &RwLock) -> c_int {
     // A lock that is free is entered without a lock that a signal handler could come upon. It isn't
     // this thread's and isn't full; and once threads sleep, it has its policy.
     let result = if read_past_sleepers(&lock.raw) {
@@ -139,6 +139,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_clockrdlock(
 ///
 /// # Safety
 /// `lock` and `at` are the program's lock and timespec; `glibcs` is glibc's function with them.
+#[inline(always)]
 unsafe fn timed(
     lock: *mut pthread_rwlock_t,
     clock: Clock,
@@ -186,14 +187,14 @@ fn write(this: &RwLock) -> c_int {
         probes::wrlock_acquire_write(this);
         return recording::count_hold(this, Kind::RwLock);
     }
-    wrlock_slow(this)
+    pthread_rwlock_wrlock_slow(this)
 }
 
 #[cold]
 #[inline(never)]
-fn wrlock_slow(lock: &RwLock) -> c_int {
+fn pthread_rwlock_wrlock_slow(lock: &RwLock) -> c_int {
     let tid = thread_id();
-    // As in `rdlock_slow`.
+    // As in `pthread_rwlock_rdlock_slow`.
     let result = if write_past_sleepers_as(&lock.raw, tid) {
         lock.note_writer(tid);
         recording::count_hold(lock, Kind::RwLock)
@@ -405,7 +406,7 @@ impl RwLock {
             // Calls without a deadline have tried all that comes before.
             let status = match deadline {
                 None => read_contended(&self.raw, &options),
-                Some(_) => self.raw.lock_shared_with(&options),
+                Some(_) => read_with(&self.raw, &options),
             };
             let entered = status.is_some();
             if entered {
@@ -428,7 +429,7 @@ impl RwLock {
             let options = until(deadline);
             let status = match deadline {
                 None => write_contended(&self.raw, &options),
-                Some(_) => self.raw.lock_exclusive_with(&options),
+                Some(_) => write_with(&self.raw, &options),
             };
             let entered = status.is_some();
             if entered {

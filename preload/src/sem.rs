@@ -33,7 +33,7 @@ pub unsafe extern "C-unwind" fn sem_wait(semaphore: *mut sem_t) -> c_int {
         recording::count(this, Kind::Semaphore);
         return 0;
     }
-    wait(this, None)
+    sem_wait_slow(this, None)
 }
 
 /// POSIX `sem_timedwait`: a deadline on CLOCK_REALTIME, which is checked only if there is no
@@ -117,6 +117,7 @@ fn post_slow(semaphore: &Semaphore) -> c_int {
 
 /// # Safety
 /// The program's semaphore and timespec.
+#[inline(always)]
 unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -> c_int {
     // SAFETY: by this function's contract. The frames have nothing to drop.
     unsafe {
@@ -130,7 +131,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
             return 0;
         }
         match time::deadline(clock, at) {
-            Some(deadline) => wait(this, Some(&deadline)),
+            Some(deadline) => sem_wait_slow(this, Some(&deadline)),
             None => failed(EINVAL),
         }
     }
@@ -140,7 +141,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// is in no queue; if a permit came first, it is kept, and the cancellation stays pending until the
 /// next cancellation point.
 #[cold]
-fn wait(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
+fn sem_wait_slow(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
     let acquire = || {
         let wait = Wait::begin(semaphore, Kind::Semaphore, || 0);
         let ended = closed(|| acquire_interruptible(&semaphore.raw, deadline));

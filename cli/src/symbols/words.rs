@@ -82,8 +82,9 @@ pub fn stack(stack: &Stack) -> Vec<String> {
         for place in frame.places[inner..].iter().filter(|place| !is_start(&place.function)) {
             if lock == Some(at) {
                 let name = place.function.trim_start_matches('_');
-                // The preload's own name for one of pthread's.
-                let last = name.rsplit("::").next().filter(|last| last.starts_with("pthread_"));
+                // The preload's own name for one of the C library's.
+                let is_cs = |last: &&str| last.starts_with("pthread_") || last.starts_with("sem_");
+                let last = name.rsplit("::").next().filter(is_cs);
                 let name = last.unwrap_or(name);
                 lines.push(name.strip_suffix("_slow").unwrap_or(name).to_owned());
                 continue;

@@ -90,6 +90,7 @@ impl RawBarrier {
         leads
     }
 
+    #[inline(always)]
     fn wait_as(&self, waiter: &'static Waiter, count: u32) -> bool {
         let key = self.key();
         match self.arrive(key, count, waiter) {

@@ -40,6 +40,7 @@ pub(super) trait Lock: Copy {
         None
     }
     /// Sleeps until `until` at most, as `Wait::sleep` does.
+    #[inline(always)]
     fn sleep(
         &self,
         wait: Wait<'_>,
@@ -135,11 +136,16 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Takes the lock, or times out. Returns how it was taken.
+    ///
+    /// One function for all callers with `advance` inlined, and its callers inlined up to the
+    /// lock's: each is a frame that a debugger shows (docs/tools.md).
+    #[inline(never)]
     pub(super) fn contend(mut self) -> Option<Status> {
         (self.advance(true) == Progress::Taken).then_some(self.status)
     }
 
     /// Waits until the lock is taken, or, unless `take`, until it is seen free (`LookAgain`).
+    #[inline(always)]
     pub(super) fn advance(&mut self, take: bool) -> Progress {
         let bits = self.lock.bits();
         loop {
@@ -278,6 +284,7 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Queues this thread if `decide` says so, and sleeps. `decide` is called under the bucket's
     /// lock, with the word, and with the word without its stale bits.
+    #[inline(always)]
     pub(super) fn wait(&mut self, decide: impl FnMut(u64, u64) -> Decision) -> Progress {
         let Some(node) = lot::node() else {
             // No memory for a node. The role, if any, stays: this thread does look again.

@@ -91,6 +91,7 @@ impl Gate {
     }
 
     /// Waits for the opening that follows after `openings`. Acquires what came before it.
+    #[inline(always)]
     pub(super) fn wait(self, openings: u32) {
         while !self.is_open(openings) {
             let (free, order) = (openings, Ordering::Relaxed);

@@ -3,8 +3,6 @@
 use super::clock::{Clock, Deadline};
 #[cfg(not(any(loom, shuttle)))]
 use super::futex2::{self, Failure, Waitv};
-#[cfg(not(any(loom, shuttle)))]
-use super::syscall::syscall_that_may_be_left;
 use super::syscall::{Errno, syscall};
 use core::sync::atomic::AtomicU32;
 
@@ -62,22 +60,15 @@ const WAIT_PRIVATE: i32 = WAIT | libc::FUTEX_PRIVATE_FLAG;
 /// Waits while `word`, private to the process, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    // SAFETY: `wait_by` says what for.
-    wait_by(WAIT_PRIVATE, word, expected, deadline, |call| unsafe {
-        syscall(libc::SYS_futex, *call)
-    })
+    wait_by(WAIT_PRIVATE, word, expected, deadline)
 }
 
-/// The parker's sleep: the same for a wait that a signal handler may leave for good.
-///
-/// Inlined, as its callers up to the lock are: each frame is one that a debugger shows between the
-/// system call and the program (docs/tools.md).
+/// The parker's sleep: the same, inlined into `signals::open_for`. Each frame is one that a
+/// debugger shows between the system call and the program (docs/tools.md).
 #[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub(crate) fn sleep(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    // SAFETY: `wait_by` says what for.
-    let call = |call: &_| unsafe { syscall_that_may_be_left(libc::SYS_futex, call) };
-    wait_by(WAIT_PRIVATE, word, expected, deadline, call)
+    wait_by(WAIT_PRIVATE, word, expected, deadline)
 }
 
 /// The same by `futex_waitv`, which a signal handler with `SA_RESTART` doesn't end, deadline or
@@ -102,20 +93,11 @@ pub(crate) fn sleep_restarting(
 /// Waits while `word`, which other processes may map too, holds `expected`.
 #[cfg_attr(any(loom, shuttle), allow(dead_code))]
 pub(crate) fn wait_shared(word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
-    // SAFETY: `wait_by` says what for.
-    wait_by(WAIT, word, expected, deadline, |call| unsafe { syscall(libc::SYS_futex, *call) })
+    wait_by(WAIT, word, expected, deadline)
 }
 
-/// Waits with `call`, which gets the system call's arguments: everything that they point to lives
-/// until it returns, and is only read.
 #[inline(always)]
-fn wait_by(
-    op: i32,
-    word: &AtomicU32,
-    expected: u32,
-    deadline: Option<&Deadline>,
-    call: impl FnOnce(&[usize; 6]) -> Result<usize, Errno>,
-) -> Sleep {
+fn wait_by(op: i32, word: &AtomicU32, expected: u32, deadline: Option<&Deadline>) -> Sleep {
     let mut op = op;
     if deadline.is_some_and(|deadline| deadline.clock() == Clock::Realtime) {
         op |= libc::FUTEX_CLOCK_REALTIME;
@@ -124,7 +106,9 @@ fn wait_by(
         deadline.map_or(0, |deadline| core::ptr::from_ref(deadline.timespec()).expose_provenance());
     let any = libc::FUTEX_BITSET_MATCH_ANY as u32;
     let word = word.as_ptr().expose_provenance();
-    match call(&[word, op as usize, expected as usize, timeout, 0, any as usize]) {
+    let arguments = [word, op as usize, expected as usize, timeout, 0, any as usize];
+    // SAFETY: what they point to lives until the call returns, and is only read.
+    match unsafe { syscall(libc::SYS_futex, arguments) } {
         Err(Errno(libc::ETIMEDOUT)) => Sleep::TimedOut,
         Err(Errno(libc::EINTR)) => Sleep::Signalled,
         _ => Sleep::Ended,

@@ -61,6 +61,10 @@ fn reopen() {
 /// Calls `sleep`, which sleeps in the kernel, and lets handlers run meanwhile, including those that
 /// were put off. The caller holds no engine lock. A handler may leave from here: the unwind or the
 /// jump then does what the thread has to do first.
+///
+/// A function of its own, with nothing to drop: a handler may leave it at any instruction, so that
+/// `sleep` may make its system call in this frame. Callers expect an unwind, as `deliver` may end
+/// with one.
 #[inline(never)]
 pub(crate) fn open_for<R>(sleep: impl FnOnce() -> R) -> R {
     const { assert!(!core::mem::needs_drop::<R>()) };

@@ -1,6 +1,7 @@
 //! Of the mutex: the tries of which the preload's fast paths are made. Unstable.
 
 use super::state::{FREE, OWNER};
+use crate::lock::contender::Contender;
 use crate::lock::{Options, RawMutex, Status, spin};
 use crate::prim::atomic::Ordering;
 use crate::sys::thread;
@@ -14,8 +15,9 @@ pub fn leave_out(worked_ns: impl FnOnce() -> u64) {
 }
 
 /// `lock_with` for a caller that has just tried in vain: without another try at first. Acquire.
+#[inline]
 pub fn lock_contended(mutex: &RawMutex, options: &Options) -> Option<Status> {
-    mutex.lock_slow(options)
+    Contender::new(mutex, options).contend()
 }
 
 /// What the calling thread makes of a mutex's word as it takes it: its id and some bits more, or 0

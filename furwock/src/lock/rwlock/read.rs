@@ -119,6 +119,11 @@ impl RawRwLock {
     /// `lock_shared_with` for a caller that has just tried in vain.
     #[cold]
     pub(crate) fn read_slow(&self, options: &Options) -> Option<Status> {
+        self.read_slow_inlined(options)
+    }
+
+    #[inline(always)]
+    pub(super) fn read_slow_inlined(&self, options: &Options) -> Option<Status> {
         if options.steal && self.read_past_sleepers() {
             return Some(Status::new(How::Stolen));
         }
@@ -126,6 +131,7 @@ impl RawRwLock {
     }
 
     /// The same for a caller that has also tried `read_past_sleepers`.
+    #[inline]
     pub(super) fn read_contended(&self, options: &Options) -> Option<Status> {
         Reader::new(self, options).enter()
     }

@@ -48,6 +48,7 @@ impl<'o> Reader<'o> {
     }
 
     /// Enters, or times out.
+    #[inline(never)]
     pub(super) fn enter(mut self) -> Option<Status> {
         let key = self.lock.key();
         let mut spin: Option<Spin> = None;

@@ -9,6 +9,7 @@ use super::state::{
     may_be_published, readers, written,
 };
 use crate::lock::options::{Options, Status};
+use crate::lot;
 use crate::prim::atomic::Ordering;
 
 /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
@@ -37,14 +38,32 @@ pub fn write_past_sleepers_as(lock: &RawRwLock, tid: u32) -> bool {
 /// Enters as a reader as `options` has it, for a caller whose `read_fast` and `read_past_sleepers`
 /// have just failed: without another such try, so that a thread that meets others all the time
 /// notices. `None` at the deadline. Acquire.
+#[inline]
 pub fn read_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
     lock.read_contended(options)
 }
 
 /// The same as the writer, for a caller whose `write_fast_as` and `write_past_sleepers_as` have
 /// just failed.
+#[inline]
 pub fn write_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
     lock.write_contended(options)
+}
+
+/// `lock_shared_with`, with its slow path inlined up to the wait.
+#[inline(always)]
+pub fn read_with(lock: &RawRwLock, options: &Options) -> Option<Status> {
+    if lock.read_fast() { Some(Status::FAST) } else { lock.read_slow_inlined(options) }
+}
+
+/// `lock_exclusive_with`, with its slow path inlined up to the wait.
+#[inline(always)]
+pub fn write_with(lock: &RawRwLock, options: &Options) -> Option<Status> {
+    if lock.write_fast_as(lot::tid()) {
+        Some(Status::FAST)
+    } else {
+        lock.write_slow_inlined(options)
+    }
 }
 
 /// Enters as the writer if no other thread is using the lock; `tid` is the caller's thread id.

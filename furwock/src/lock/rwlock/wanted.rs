@@ -56,6 +56,7 @@ impl Lock for Wanted<'_> {
 
     /// A writer that waits for long asks for the lock while it is queued: readers may take turns
     /// without ever leaving the lock empty, so that no release wakes it.
+    #[inline(always)]
     fn sleep(
         &self,
         wait: Wait<'_>,

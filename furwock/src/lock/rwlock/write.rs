@@ -74,6 +74,11 @@ impl RawRwLock {
     /// `lock_exclusive_with` for a caller that has just tried in vain.
     #[cold]
     pub(crate) fn write_slow(&self, options: &Options) -> Option<Status> {
+        self.write_slow_inlined(options)
+    }
+
+    #[inline(always)]
+    pub(super) fn write_slow_inlined(&self, options: &Options) -> Option<Status> {
         if options.steal && self.write_past_sleepers(lot::tid()) {
             return Some(Status::new(How::Stolen));
         }
@@ -81,6 +86,7 @@ impl RawRwLock {
     }
 
     /// The same for a caller that has also tried `write_past_sleepers`.
+    #[inline]
     pub(super) fn write_contended(&self, options: &Options) -> Option<Status> {
         let status = self.contend(Kind::Writer, options)?;
         if self.is_locked_exclusive() {
@@ -145,7 +151,7 @@ impl RawRwLock {
     #[inline]
     pub fn lock_upgradable(&self) {
         if !self.own_fast(Kind::Upgradable) {
-            self.contend(Kind::Upgradable, &const { Options::new() });
+            self.own_contended(&const { Options::new() });
         }
     }
 
@@ -162,6 +168,11 @@ impl RawRwLock {
         if self.own_fast(Kind::Upgradable) {
             return Some(Status::FAST);
         }
+        self.own_contended(options)
+    }
+
+    #[cold]
+    fn own_contended(&self, options: &Options) -> Option<Status> {
         self.contend(Kind::Upgradable, options)
     }
 
@@ -287,7 +298,7 @@ impl RawRwLock {
         false
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn contend(&self, kind: Kind, options: &Options) -> Option<Status> {
         let wanted = Wanted { lock: self, kind, on_leave: None };
         let status = Contender::new(wanted, options).contend()?;
