@@ -9,6 +9,8 @@ LIB = $(DESTDIR)$(PREFIX)/lib
 INCLUDE = $(DESTDIR)$(PREFIX)/include
 SHARE = $(DESTDIR)$(PREFIX)/share/furwock
 MAN = $(DESTDIR)$(PREFIX)/share/man/man3
+# Where gdb looks for what belongs to a library, by the library's path.
+GDB = $(DESTDIR)$(PREFIX)/share/gdb/auto-load$(PREFIX)/lib/furwock
 
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -32,6 +34,12 @@ install: all
 	install -D -m 644 $(BUILT)/libfurwock.a $(LIB)/libfurwock.a
 	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
 	install -D -m 644 tools/gdb/furwock.py $(SHARE)/furwock.py
+	install -d $(GDB)
+	for library in libfurwock_preload libfurwock_preload_recording; do \
+		echo "gdb.execute('source $(PREFIX)/share/furwock/furwock.py')" \
+			>$(GDB)/$$library.so-gdb.py; \
+		chmod 644 $(GDB)/$$library.so-gdb.py; \
+	done
 	install -d $(LIB)/pkgconfig $(MAN)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
 		>$(LIB)/pkgconfig/furwock.pc
@@ -48,4 +56,5 @@ uninstall:
 	rm -f $(addprefix $(MAN)/,$(PAGES))
 	sh scripts/man-aliases.sh | while read -r name page; do rm -f $(MAN)/$$name.3; done
 	rm -f $(SHARE)/furwock.py
-	-rmdir $(LIB)/furwock $(SHARE)
+	rm -f $(GDB)/libfurwock_preload.so-gdb.py $(GDB)/libfurwock_preload_recording.so-gdb.py
+	-rmdir $(LIB)/furwock $(SHARE) $(GDB)

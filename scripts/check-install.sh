@@ -35,6 +35,18 @@ timeout 60 "$folder/static"
 timeout 60 "$folder/all-static"
 LD_LIBRARY_PATH=$prefix/lib ldd "$folder/shared" | grep -q "$prefix/lib/libfurwock.so.0"
 
+if [ "$(gdb -q -nx -batch -ex 'python print(1)' 2>&1)" = 1 ]; then
+    # gdb loads the script with the library, if it looks where the script is.
+    loads=$prefix/share/gdb/auto-load
+    timeout 60 gdb -q -nx -batch -iex "add-auto-load-scripts-directory $loads" \
+        -iex "add-auto-load-safe-path $loads" -iex 'set startup-with-shell off' \
+        -ex "set env LD_PRELOAD $library" -ex 'break main' -ex run -ex furwock-locks \
+        "$folder/static" >"$folder/gdb" 2>&1
+    if ! grep -q 'ptrace: Operation not permitted' "$folder/gdb"; then
+        grep -q "No thread waits for a lock of furwock's" "$folder/gdb"
+    fi
+fi
+
 if command -v man >/dev/null; then
     # By its own name, and by a sibling's page.
     for page in furwock furwock_futex furwock_wait64 furwock_condvar_signal; do

@@ -45,7 +45,10 @@ CALLER(cond_timedwait, pthread_mutex_lock(&released);
        pthread_cond_timedwait(&condvar, &released, &later))
 CALLER(rwlock_rdlock, pthread_rwlock_rdlock(&written_lock))
 CALLER(rwlock_wrlock, pthread_rwlock_wrlock(&read_lock))
+CALLER(rwlock_timedrdlock, pthread_rwlock_timedrdlock(&written_lock, &later))
+CALLER(rwlock_timedwrlock, pthread_rwlock_timedwrlock(&read_lock, &later))
 CALLER(sem_wait, sem_wait(&semaphore))
+CALLER(sem_timedwait, sem_timedwait(&semaphore, &later))
 CALLER(barrier_wait, pthread_barrier_wait(&barrier))
 
 static void start(void *(*routine)(void *))
@@ -113,7 +116,10 @@ static void all(void)
 	start(caller_of_cond_timedwait);
 	start(caller_of_rwlock_rdlock);
 	start(caller_of_rwlock_wrlock);
+	start(caller_of_rwlock_timedrdlock);
+	start(caller_of_rwlock_timedwrlock);
 	start(caller_of_sem_wait);
+	start(caller_of_sem_timedwait);
 	start(caller_of_barrier_wait);
 }
 

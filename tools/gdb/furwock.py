@@ -1,18 +1,23 @@
-"""furwock-locks: which threads wait for furwock's locks, and which threads hold those.
+"""furwock-locks: which threads wait for furwock's locks, and which threads hold those. And in
+backtraces each wait in one of furwock's calls is one frame, with what it waits for.
 
     (gdb) source /usr/local/share/furwock/furwock.py
     (gdb) furwock-locks
     (gdb) furwock-locks -a          also semaphores, condvars, barriers and words
+    (gdb) bt
+    (gdb) bt -no-filters            with furwock's own frames
 
 Works on a live process and on a core dump, of a program under `furwock run` and of one that was
 built with the crate or the C library. It reads memory only. The engine says where its records are
 in `furwock_inspect` (furwock/src/inspect/layout.rs).
 """
 
+import os
 import re
 import struct
 
 import gdb
+from gdb.FrameDecorator import FrameDecorator
 
 MAGIC = b"furwock-inspect\0"
 VERSION = 1
@@ -120,7 +125,7 @@ class Engine:
                     yield thread, at + slot * 8, lock
 
     def given_names(self):
-        """The names that the program gave, by address."""
+        """The names that the program gave, and where they are, by the object's address."""
         table = number(self.names) if self.names else None
         if not table:
             return {}
@@ -131,7 +136,8 @@ class Engine:
             if address:
                 entry = table + self.names_entries + place * self.name_size
                 text = memory(entry + self.name_text, self.name_text_size) or b""
-                found[address] = text.split(b"\0")[0].decode("utf-8", "replace")
+                name = text.split(b"\0")[0].decode("utf-8", "replace")
+                found[address] = name, entry + self.name_text
         return found
 
 
@@ -205,7 +211,7 @@ class Table:
 
     def place(self, address):
         if address in self.names:
-            return f"{self.names[address]} {address:#x}"
+            return f"{self.names[address][0]} {address:#x}"
         symbol = gdb.execute(f"info symbol {address:#x}", to_string=True)
         if symbol.startswith("No symbol"):
             return f"{address:#x}"
@@ -239,10 +245,13 @@ class Table:
                 by.append(f"{readers} reader{'s' * (readers > 1)}, not named")
             if kind == CONDVAR and token:
                 by.append(f"(with mutex {self.place(token)})")
-            lock = address
-            if kind == SLOT:
-                lock = next((lock for _, slot, lock in self.slots if slot == address), address)
+            lock = self.lock_at_slot(address) if kind == SLOT else address
             yield self.thread(tid), KINDS.get(kind, "?"), self.place(lock), ", ".join(by) or "-"
+
+
+    def lock_at_slot(self, slot_at):
+        """The rwlock that a reader's slot names; the slot itself if it names none any more."""
+        return next((lock for _, slot, lock in self.slots if slot == slot_at), slot_at)
 
 
 class FurwockLocks(gdb.Command):
@@ -279,4 +288,136 @@ class FurwockLocks(gdb.Command):
             print("  ".join([*cells, row[3]]).rstrip())
 
 
+class Waits:
+    """What each thread waits for, read once for all backtraces of a stop."""
+
+    def __init__(self):
+        self.of = None
+        self.table = None
+        for event in ("cont", "exited", "new_objfile", "memory_changed", "stop"):
+            getattr(gdb.events, event).connect(lambda _: self.forget())
+
+    def forget(self):
+        self.table = None
+
+    def arguments(self, thread):
+        """Names, types and addresses of the objects that it waits with; None if it has queued
+        itself for nothing."""
+        inferior = gdb.selected_inferior()
+        if self.table is None or self.of != (inferior.num, inferior.pid):
+            self.of, self.table = (inferior.num, inferior.pid), Table()
+        tid = thread.ptid[1] or thread.ptid[0]
+        for waiting, kind, address, token in self.table.waits:
+            if waiting == tid:
+                return self.described(kind, address, token)
+        return None
+
+    def described(self, kind, address, token):
+        if kind == SLOT:
+            address = self.table.lock_at_slot(address)
+        name, type_name = ARGUMENTS.get(kind, ("word", "unsigned int"))
+        found = [(name, type_name, address)]
+        if kind == CONDVAR and token:
+            found.append(("mutex", "pthread_mutex_t", token))
+        if address in self.table.names:
+            found.append(("name", "char", self.table.names[address][1]))
+        return found
+
+
+ARGUMENTS = {
+    MUTEX: ("mutex", "pthread_mutex_t"),
+    RWLOCK: ("rwlock", "pthread_rwlock_t"),
+    SLOT: ("rwlock", "pthread_rwlock_t"),
+    CONDVAR: ("cond", "pthread_cond_t"),
+    SEMAPHORE: ("sem", "sem_t"),
+    BARRIER: ("barrier", "pthread_barrier_t"),
+}
+
+
+def is_furwocks(frame):
+    """Whether a frame is furwock's: of its libraries, or of a program that has the crate."""
+    library = gdb.current_progspace().solib_name(frame.pc()) or ""
+    name = frame.name() or ""
+    return os.path.basename(library).startswith("libfurwock") or bool(
+        re.match(r"<?furwock(_preload|_capi)?::|furwock_", name)
+    )
+
+
+def is_asleep(frame):
+    """Whether it is the engine's sleep: of what isn't recorded, at a barrier for example."""
+    return "furwock::sys::signals::open_for" in (frame.name() or "")
+
+
+class Call(FrameDecorator):
+    """The function that the program called, in place of the frames of a wait in it."""
+
+    def __init__(self, outermost, arguments):
+        super().__init__(outermost)
+        self.outermost = outermost
+        self.arguments = arguments
+
+    def function(self):
+        name = self.outermost.inferior_frame().name() or "??"
+        name = re.sub(r"::h[0-9a-f]{16}$", "", name)
+        if name.startswith("furwock_preload::"):
+            name = name.split("::")[-1]
+        return re.sub(r"_slow$", "", name)
+
+    def frame_args(self):
+        return [Argument(*argument) for argument in self.arguments]
+
+    def frame_locals(self):
+        return None
+
+
+class Argument:
+    def __init__(self, name, type_name, address):
+        self.name = name
+        self.type_name = type_name
+        self.address = address
+
+    def symbol(self):
+        return self.name
+
+    def value(self):
+        try:
+            pointed_to = gdb.lookup_type(self.type_name)
+        except gdb.error:
+            pointed_to = gdb.lookup_type("void")
+        return gdb.Value(self.address).cast(pointed_to.pointer())
+
+
+class Backtraces:
+    """Shows the innermost frames of a thread that waits in furwock as one."""
+
+    def __init__(self):
+        self.name = "furwock"
+        self.priority = 100
+        self.enabled = True
+        self.waits = Waits()
+        gdb.frame_filters[self.name] = self
+
+    def filter(self, frames):
+        inner = []
+        frames = iter(frames)
+        for frame in frames:
+            if is_furwocks(frame.inferior_frame()):
+                inner.append(frame)
+                continue
+            yield from self.folded(inner)
+            yield frame
+            yield from frames
+            return
+        yield from inner
+
+    def folded(self, inner):
+        if not inner:
+            return []
+        arguments = self.waits.arguments(gdb.selected_thread())
+        if arguments is None and not is_asleep(inner[0].inferior_frame()):
+            return inner
+        return [Call(inner[-1], arguments or [])]
+
+
 FurwockLocks()
+Backtraces()
