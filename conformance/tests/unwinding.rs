@@ -11,8 +11,14 @@ use std::fs;
 
 /// Functions with these in their names may have a table: they run at the start, or in a thread of
 /// the library's own.
-const MAY_HAVE_ONE: [&str; 6] =
-    ["5start", "7symbols", "11environment", "8longjmps", "7longjmp7look_up", "15cancel_somebody"];
+const MAY_HAVE_ONE: [&str; 6] = [
+    "5start",
+    "7symbols",
+    "11environment",
+    "8longjmps",
+    "7longjmp7look_up",
+    "26cancel_a_thread_of_our_own",
+];
 
 /// Functions of the engine that a handler may interrupt: those that let handlers in.
 const OF_THE_ENGINE: [&str; 3] = ["7signals8open_for", "7signals7deliver", "furwock_syscall"];
