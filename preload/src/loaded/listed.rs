@@ -95,7 +95,7 @@ pub(super) fn find(address: usize) -> Option<Loaded> {
 /// By the files that are known.
 fn known(address: usize) -> Option<Loaded> {
     let version = VERSION.load(Ordering::Acquire);
-    if version % 2 != 0 {
+    if !version.is_multiple_of(2) {
         return None;
     }
     let get = |word: &AtomicUsize| word.load(Ordering::Relaxed);

@@ -240,7 +240,7 @@ const fn sections_halved(times: u32) -> (Sections, usize) {
     let sites = section::<Site>(&mut end, 8192 >> times);
     let events = section::<Event>(&mut end, 8192 >> times);
     let edges = section::<Edge>(&mut end, 4096 >> times);
-    let stacks = section::<Stack>(&mut end, STACKS * FIRST_STACKS >> times);
+    let stacks = section::<Stack>(&mut end, (STACKS * FIRST_STACKS) >> times);
     (Sections { locks, threads, stacks, sites, events, modules, edges }, end)
 }
 
