@@ -12,12 +12,15 @@ static UNUSED pid_t _Fork(void)
 	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/* A thread that has ended, and wasn't joined, is none there. */
+/*
+ * A thread that has ended, and wasn't joined, is none there. If it ends during
+ * the call, its signal goes to thread 0, which the kernel refuses.
+ */
 static UNUSED int cancel_unless_ended(pthread_t thread)
 {
 	int result = pthread_cancel(thread);
 
-	return result == ESRCH ? 0 : result;
+	return result == ESRCH || result == EINVAL ? 0 : result;
 }
 
 static UNUSED int kill_unless_ended(pthread_t thread, int signal)
