@@ -326,8 +326,9 @@ Environment:
 
 Exit status:
   125  furwock itself failed: bad usage, library missing, or without --force a program that a
-       preload cannot reach (static, setuid, other architecture, linked with musl) or would disturb
-       (ThreadSanitizer, AddressSanitizer, valgrind)
+       preload cannot reach (static, setuid, other architecture, linked with musl, on a glibc
+       older than the library's, in a root without it) or would disturb (ThreadSanitizer,
+       AddressSanitizer, valgrind)
   126  PROGRAM was found but cannot be executed
   127  PROGRAM was not found
   3    with --fail, if locks were taken in orders that could deadlock

@@ -2,12 +2,13 @@
 
 mod limited;
 mod symbols;
+pub mod versions;
 
 use std::cell::Cell;
 use std::fmt;
 use std::fs::File;
 
-use object::elf::{DT_NEEDED, FileHeader32, FileHeader64, SHT_DYNSYM, SHT_SYMTAB};
+use object::elf::{DT_NEEDED, DT_SONAME, FileHeader32, FileHeader64, SHT_DYNSYM, SHT_SYMTAB};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, ReadCache};
 
@@ -27,6 +28,8 @@ pub struct Elf {
     /// The dynamic loader's path; a static program has none.
     pub interpreter: Option<String>,
     pub sanitizer: Option<Sanitizer>,
+    /// It is a dynamic loader itself, by the name that it has for others.
+    pub is_loader: bool,
 }
 
 /// A sanitizer's runtime that conflicts with a preload.
@@ -75,7 +78,21 @@ fn headers<Header: FileHeader<Endian = Endianness>>(
         segments.iter().find_map(|segment| segment.interpreter(endian, data).ok().flatten());
     let interpreter = interpreter.map(|name| String::from_utf8_lossy(name).into_owned());
     let sanitizer = if with_sanitizer { sanitizer(file, header, endian, data) } else { None };
-    Some(Elf { platform, interpreter, sanitizer })
+    let is_loader = interpreter.is_none() && is_loader(header, endian, data);
+    Some(Elf { platform, interpreter, sanitizer, is_loader })
+}
+
+fn is_loader<Header: FileHeader<Endian = Endianness>>(
+    header: &Header,
+    endian: Endianness,
+    data: Limited<'_>,
+) -> bool {
+    let name = || {
+        let dynamic = header.sections(endian, data).ok()?.dynamic_table(endian, data).ok()?;
+        let entry = dynamic.iter().find(|entry| entry.tag == DT_SONAME)?;
+        dynamic.string(entry).ok()
+    };
+    name().is_some_and(|name: &[u8]| name.starts_with(b"ld-") || name.starts_with(b"ld64"))
 }
 
 /// Found by the libraries that the program needs, and by the symbols that are linked into it.

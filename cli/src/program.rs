@@ -11,7 +11,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use crate::failure::{Failure, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND, STATUS_OWN_FAILURE};
 
 /// Where execvp looks when PATH is not set.
-const DEFAULT_PATH: &str = "/bin:/usr/bin";
+pub const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 fn not_found(name: &OsStr) -> Failure {
     Failure::new(STATUS_NOT_FOUND, format!("{}: not found", name.display()))

@@ -322,6 +322,137 @@ fn a_program_linked_with_musl_is_refused() {
     assert!(run.err().contains("glibc's only"), "{}", run.err());
 }
 
+/// A program, and a loader for it that has `libc` beside it.
+fn on_a_loader(scratch: &Scratch, loader: &str, libc: Option<&str>) -> String {
+    let own = own_loader();
+    let loader = scratch.copy(own.to_str().unwrap(), loader);
+    if let Some(source) = libc {
+        let map = scratch.path("map");
+        fs::write(&map, "GLIBC_2.0 { __libc_early; };").unwrap();
+        let folder = loader.parent().unwrap().strip_prefix(scratch.path("")).unwrap();
+        let name = folder.join("libc.so.6");
+        let version = format!("-Wl,--version-script={}", map.display());
+        let flags = ["-shared", "-fPIC", "-nostdlib", &version, "-Wl,-soname,libc.so.6"];
+        assert!(scratch.compile(source, name.to_str().unwrap(), &flags));
+    }
+    let flag = format!("-Wl,--dynamic-linker={}", loader.display());
+    assert!(scratch.compile("int main(void) { return 0; }", "on-a-loader", &[&flag]));
+    scratch.path("on-a-loader").to_str().unwrap().to_owned()
+}
+
+/// This program's own loader.
+fn own_loader() -> std::path::PathBuf {
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    let paths = maps.lines().filter_map(|line| line.split_whitespace().nth(5));
+    let is_loader =
+        |path: &&str| path.rsplit('/').next().is_some_and(|name| name.starts_with("ld-"));
+    paths.filter(is_loader).map(Into::into).next().unwrap()
+}
+
+#[test]
+fn a_program_on_an_older_glibc_than_the_library_is_refused() {
+    let scratch = Scratch::new("a_program_on_an_older_glibc_than_the_library_is_refused");
+    let old = "int __libc_early; const char banner[] = \"GNU C Library (Test) stable release \"\n\
+               \"version 2.17.\\nMore.\\n\";";
+    let program = on_a_loader(&scratch, "old/ld-linux-x86-64.so.2", Some(old));
+    let source = "#include <stdlib.h>\nint stub(void) { return getenv(\"x\") != 0; }";
+    assert!(scratch.compile(source, "needs.so", &["-shared", "-fPIC"]));
+    let run = |program: &str| {
+        common::furwock_with(&scratch.path("needs.so"), &["run", program]).output().unwrap()
+    };
+    let refused = run(&program);
+    assert_refused(&refused, 125, "is that of glibc 2.17, which has no GLIBC_2.");
+    let script = scratch.executable(format!("#!{program}\n"), "script");
+    assert_refused(&run(script.to_str().unwrap()), 125, "glibc 2.17");
+    // On this system's own glibc it can be loaded.
+    assert_eq!(run("true").status.code(), Some(0));
+}
+
+#[test]
+fn a_library_for_a_newer_glibc_is_refused_with_this_ones_version() {
+    let scratch = Scratch::new("a_library_for_a_newer_glibc_is_refused_with_this_ones_version");
+    fs::write(scratch.path("map"), "GLIBC_2.99 { furwock_future; };").unwrap();
+    let map = format!("-Wl,--version-script={}", scratch.path("map").display());
+    let flags = ["-shared", "-fPIC", "-nostdlib", &map, "-Wl,-soname,libc.so.6"];
+    assert!(scratch.compile("int furwock_future;", "libfuture.so", &flags));
+    let source = "extern int furwock_future;\nint stub(void) { return furwock_future; }";
+    let future = scratch.path("libfuture.so");
+    let flags = ["-shared", "-fPIC", future.to_str().unwrap()];
+    assert!(scratch.compile(source, "needs.so", &flags));
+    let run = common::furwock_with(&scratch.path("needs.so"), &["run", "true"]).output().unwrap();
+    assert_refused(&run, 125, "which has no GLIBC_2.99: build furwock on a system as old");
+    // SAFETY: a string that lives as long as the process.
+    let own = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
+    assert!(run.err().contains(&format!("glibc {},", own.to_str().unwrap())), "{}", run.err());
+}
+
+#[test]
+fn a_loader_of_another_libc_is_named() {
+    let scratch = Scratch::new("a_loader_of_another_libc_is_named");
+    let odd = on_a_loader(&scratch, "odd/linker64", None);
+    let run = scratch.furwock(&["run", &odd]).output().unwrap();
+    assert_refused(&run, 125, "odd/linker64, isn't glibc's");
+
+    // As on Alpine, where glibc's name leads to musl.
+    let gcompat = on_a_loader(&scratch, "alpine/libgcompat.so.0", None);
+    let link = scratch.path("alpine/ld-linux-x86-64.so.2");
+    std::os::unix::fs::symlink("libgcompat.so.0", &link).unwrap();
+    let flag = format!("-Wl,--dynamic-linker={}", link.display());
+    assert!(scratch.compile("int main(void) { return 0; }", "on-a-loader", &[&flag]));
+    let run = scratch.furwock(&["run", &gcompat]).output().unwrap();
+    assert_refused(&run, 125, "linked with musl");
+}
+
+#[test]
+fn a_loader_that_is_called_by_its_name_runs() {
+    let scratch = Scratch::new("a_loader_that_is_called_by_its_name_runs");
+    let loader = own_loader();
+    let cat = if Path::new("/usr/bin/cat").exists() { "/usr/bin/cat" } else { "/bin/cat" };
+    let words = ["run", loader.to_str().unwrap(), cat, "/proc/self/maps"];
+    let run = scratch.furwock(&words).output().unwrap();
+    assert!(run.out().contains("/stub.so"), "{} {}", run.out(), run.err());
+}
+
+/// What chroot(8) starts is looked at where it will run.
+#[test]
+fn a_program_in_another_root_is_looked_at_there() {
+    let scratch = Scratch::new("a_program_in_another_root_is_looked_at_there");
+    let source = "#include <unistd.h>\nint main(void) { return write(1, \"ran\", 3) != 3; }";
+    assert!(scratch.compile(source, "program", &[]));
+    let (program, stub) = (scratch.path("program"), scratch.stub());
+    let stub = stub.to_str().unwrap();
+    let root = scratch.path("root");
+    let root = root.to_str().unwrap();
+    scratch.copy(program.to_str().unwrap(), "root/bin/program");
+    let run = |program: &str| {
+        scratch.furwock(&["run", "chroot", "--skip-chdir", root, program]).output().unwrap()
+    };
+    let refused = run("/bin/program");
+    assert_refused(&refused, 125, "root/bin/program: a preload cannot act on it: below ");
+    assert!(refused.err().contains(&format!("there is no {stub}: install")), "{}", refused.err());
+
+    let into_root = |path: &str| scratch.copy(path, &format!("root{path}"));
+    into_root(stub);
+    if scratch.compile(source, "root/bin/static", &["-static"]) {
+        assert_refused(&run("/bin/static"), 125, "root/bin/static: a preload cannot act on it: it");
+        scratch.executable("#!/bin/static\n", "root/bin/script");
+        assert_refused(&run("script"), 125, "statically");
+    }
+    // By absolute links, which lead elsewhere outside.
+    std::os::unix::fs::symlink("/bin/static", scratch.path("root/bin/link")).unwrap();
+    assert_refused(&run("/bin/link"), 125, "statically");
+
+    let loads = Command::new("ldd").arg(&program).output().unwrap().out();
+    for path in loads.split_whitespace().filter(|word| word.starts_with('/')) {
+        into_root(path);
+    }
+    let ran = run("/bin/program");
+    if !rustix::process::getuid().is_root() {
+        return assert!(ran.err().starts_with("chroot: "), "only root may: {}", ran.err());
+    }
+    assert_eq!((ran.out(), ran.err()), ("ran".to_owned(), String::new()));
+}
+
 #[test]
 fn a_program_on_a_sanitizers_library_is_refused() {
     let scratch = Scratch::new("a_program_on_a_sanitizers_library_is_refused");

@@ -47,8 +47,8 @@ impl Roster {
                 each_once.push(*contestant);
             }
         }
-        if preload.is_some() && !force {
-            obstacle::check(workloads.executable())?;
+        if let Some(preload) = preload.as_ref().filter(|_| !force) {
+            obstacle::check(workloads.executable(), &[], preload)?;
         }
         Ok(Roster { asked: each_once, preload, recording, missing })
     }

@@ -89,7 +89,7 @@ impl<'a> Runner<'a> {
         let preload = Preload::find()?;
         let program = program::find(&arguments.command[0])?;
         if !arguments.force {
-            obstacle::check(&program)?;
+            obstacle::check(&program, &arguments.command, &preload)?;
         }
         Ok(Runner { arguments, program, preload })
     }

@@ -36,8 +36,8 @@ pub fn findings(preload: Result<&Preload, &Failure>) -> Vec<Finding> {
     ));
     findings.push(Finding::ok(
         "refused",
-        "static, setuid, musl's and other architectures' programs, sanitizers, valgrind: \
-         `furwock run` says which it is",
+        "static, setuid, musl's and other architectures' programs, too old a glibc, sanitizers, \
+         valgrind: `furwock run` says which it is",
     ));
     findings
 }

@@ -11,7 +11,7 @@ use crate::measuring::machine::{cpus, glibc_version};
 
 pub fn findings() -> Vec<Finding> {
     let mut findings = vec![kernel(), glibc(), architecture(), processors(), futex()];
-    findings.extend([waits_on_many(), nodes(), policies(), rseq(), membarrier()]);
+    findings.extend([waits_on_many(), nodes(), policies(), rseq(), stacks(), membarrier()]);
     findings
 }
 
@@ -127,6 +127,20 @@ fn rseq() -> Finding {
         None => Finding::note(
             "rseq",
             "this glibc doesn't register it: asking for the processor is a call",
+            "run glibc 2.35 or newer",
+        ),
+    }
+}
+
+fn stacks() -> Finding {
+    // SAFETY: a C string.
+    let find = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"_dl_find_object".as_ptr()) };
+    match find.is_null() {
+        false => Finding::ok("stacks", "--stats and --lock-order have those of all files"),
+        true => Finding::note(
+            "stacks",
+            "this glibc can't tell the file of an address without a lock: stacks of --stats and \
+             --lock-order end at files that the program loads later, by dlopen",
             "run glibc 2.35 or newer",
         ),
     }

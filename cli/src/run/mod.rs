@@ -24,7 +24,7 @@ pub fn run(arguments: &RunArguments) -> Result<i32, Failure> {
     };
     let program = program::find(&arguments.command[0])?;
     if !arguments.force {
-        obstacle::check(&program)?;
+        obstacle::check(&program, &arguments.command, &preload)?;
     }
     let ld_preload = preload.prepended_to(env::var_os("LD_PRELOAD").as_deref());
     let mut changes = vec![("LD_PRELOAD", ld_preload.as_os_str())];

@@ -1,0 +1,78 @@
+//! The versions of a library's symbols: those that it has, and those that another one needs of it.
+
+use std::cell::Cell;
+use std::fs::File;
+
+use object::elf::FileHeader64;
+use object::read::elf::{FileHeader, SectionTable};
+use object::{Endianness, ReadCache};
+
+use super::limited::{Limited, MOST_BYTES};
+
+type Names = Vec<String>;
+type Header = FileHeader64<Endianness>;
+type Sections<'data> = SectionTable<'data, Header, Limited<'data>>;
+
+/// What the library has; none if it is no library of 64 bits, or has no versions.
+pub fn defined(library: &File) -> Option<Names> {
+    read(library, |sections, endian, data| {
+        let (definitions, link) = sections.gnu_verdef(endian, data).ok()??;
+        let strings = sections.strings(endian, data, link).ok()?;
+        let named = definitions.flatten().filter_map(|(_, mut names)| names.next().ok()?);
+        Some(named.filter_map(|name| text(name.name(endian, strings).ok()?)).collect())
+    })
+}
+
+/// What the library needs of `other`.
+pub fn needed(library: &File, other: &str) -> Option<Names> {
+    read(library, |sections, endian, data| {
+        let (needs, link) = sections.gnu_verneed(endian, data).ok()??;
+        let strings = sections.strings(endian, data, link).ok()?;
+        let of_other = needs.flatten().filter(|(file, _)| {
+            file.file(endian, strings).is_ok_and(|file| file == other.as_bytes())
+        });
+        let names = of_other.flat_map(|(_, names)| names.flatten());
+        Some(names.filter_map(|name| text(name.name(endian, strings).ok()?)).collect())
+    })
+}
+
+fn read(
+    library: &File,
+    look: impl for<'data> FnOnce(&Sections<'data>, Endianness, Limited<'data>) -> Option<Names>,
+) -> Option<Names> {
+    let (cache, budget) = (ReadCache::new(library), Cell::new(MOST_BYTES));
+    let data = Limited { file: &cache, budget: &budget };
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    look(&header.sections(endian, data).ok()?, endian, data)
+}
+
+fn text(name: &[u8]) -> Option<String> {
+    Some(std::str::from_utf8(name).ok()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_finds_in_its_glibc_what_it_needs() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let path = maps.lines().find_map(|line| line.split_whitespace().nth(5).filter(is_libc));
+        let has = defined(&File::open(path.unwrap()).unwrap()).unwrap();
+        let needs = needed(&File::open("/proc/self/exe").unwrap(), "libc.so.6").unwrap();
+        assert!(needs.contains(&"GLIBC_2.2.5".to_owned()), "{needs:?}");
+        assert!(needs.iter().all(|version| has.contains(version)), "{needs:?} {has:?}");
+        assert!(!has.contains(&"GLIBC_9.9".to_owned()));
+    }
+
+    fn is_libc(path: &&str) -> bool {
+        path.contains("/libc.so") || path.contains("/libc-2")
+    }
+
+    #[test]
+    fn a_text_has_none() {
+        let file = File::open("/proc/self/status").unwrap();
+        assert!(defined(&file).is_none() && needed(&file, "libc.so.6").is_none());
+    }
+}
