@@ -1,7 +1,8 @@
 #!/bin/sh
 # One step of platforms.sh, in a suite's root: step.sh STEP. Its environment: $built, the folder of
 # the build; $programs, a folder for C programs; $with_posix and $with_pthread, the conformance
-# programs' runners; $of_posix and $of_pthread, their tests; $subjects, real programs.
+# programs' runners; $of_posix and $of_pthread, their tests; $seconds, for the search for lost
+# wakeups; $subjects, real programs.
 set -eu
 furwock=$built/furwock
 
@@ -18,6 +19,7 @@ compile_all() {
     compile hangs cli/tests/who/hangs.c
     compile contended cli/tests/stats/contended.c
     compile shared -Iinclude capi/examples/queue.c "$built/libfurwock.so"
+    ln -sf "$built/libfurwock.so" "$programs/libfurwock.so.0"
     compile static -Iinclude capi/examples/queue.c "$built/libfurwock.a" -ldl
 }
 
@@ -85,7 +87,7 @@ conformance() {
 
 # On furwock. On glibc it is a matter of luck: see `glibc`.
 wakeups() {
-    timeout 60 "$furwock" run -- "$programs/lost_wakeup" --seconds 10
+    timeout 60 "$furwock" run -- "$programs/lost_wakeup" --seconds "$seconds"
 }
 
 # Whether glibc loses one.
@@ -94,7 +96,6 @@ glibc() {
 }
 
 library() {
-    ln -sf "$built/libfurwock.so" "$programs/libfurwock.so.0"
     LD_LIBRARY_PATH=$programs timeout 60 "$programs/shared"
     timeout 60 "$programs/static"
 }

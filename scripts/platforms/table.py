@@ -16,7 +16,7 @@ def differs(found, stated):
     return [
         f"{found[SUITE]}: {new!r}, and the page says {old!r}"
         for column, (new, old) in enumerate(zip(found, stated, strict=True))
-        if new not in (old, "-") and column != GLIBC
+        if new != old and "-" not in (new, old) and column != GLIBC
     ]
 
 
