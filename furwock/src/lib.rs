@@ -48,9 +48,14 @@ mod sys;
 #[doc(hidden)]
 pub mod unstable;
 
+/// Where the guards of [`Mutex`] and [`RwLock`] come from, and traits of [`lock::RawMutex`] and
+/// [`lock::RawRwLock`]: version 0.4, which parking_lot 0.12 uses, too.
+pub use ::lock_api;
 pub use lock::TooManyPermits;
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
+#[cfg(all(feature = "lock_api_0_5", not(any(loom, shuttle))))]
+pub use sync::lock_api_0_5;
 #[cfg(not(any(loom, shuttle)))]
 pub use sync::{
     Barrier, BarrierWaitResult, Condvar, MappedMutexGuard, MappedRwLockReadGuard,

@@ -21,7 +21,7 @@ fn read_all(locks: &[RwLock<()>], met: &AtomicUsize) -> bool {
         let start = Instant::now();
         while met.load(Ordering::SeqCst) < READERS * (at + 1) {
             tries += 1;
-            if tries.is_multiple_of(20_000) {
+            if tries % 20_000 == 0 {
                 thread::yield_now();
                 if start.elapsed() > Duration::from_secs(30) {
                     return false;

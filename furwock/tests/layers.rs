@@ -144,7 +144,9 @@ fn named(file: &str, text: &str, modules: &BTreeMap<Vec<&str>, &str>) -> BTreeSe
             "{" => depth += 1,
             "}" => {
                 depth -= 1;
-                inline.pop_if(|opened| *opened == depth);
+                if inline.last() == Some(&depth) {
+                    inline.pop();
+                }
             }
             "mod" if next(2) == Some("{") => inline.push(depth),
             "mod" if next(2) == Some(";") => {

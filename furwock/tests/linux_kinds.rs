@@ -28,7 +28,7 @@ const FACES: [Face; 2] = [Face::Library, Face::SystemCall];
 
 fn tid() -> u32 {
     // SAFETY: asks for a number.
-    unsafe { libc::gettid() }.cast_unsigned()
+    unsafe { libc::gettid() as u32 }
 }
 
 /// What a caller of `syscall` does with a call that has to go to the kernel.

@@ -261,9 +261,10 @@ fn become_real_time(priority: i32) -> std::io::Result<()> {
         }
         let first = (0..libc::CPU_SETSIZE as usize).find(|cpu| libc::CPU_ISSET(*cpu, &allowed));
         libc::CPU_SET(first.unwrap_or(0), &mut one);
-        let priority = libc::sched_param { sched_priority: priority };
+        // musl's own function refuses everything.
+        let set = libc::SYS_sched_setscheduler;
         if libc::sched_setaffinity(0, size, &one) != 0
-            || libc::sched_setscheduler(0, libc::SCHED_FIFO, &priority) != 0
+            || libc::syscall(set, 0, libc::SCHED_FIFO, &raw const priority) != 0
         {
             return Err(std::io::Error::last_os_error());
         }

@@ -83,7 +83,7 @@ fn every_way_to_end_is_a_death() {
         || {},
         // SAFETY: ends the process.
         || unsafe { libc::abort() },
-        || kill(std::process::id().cast_signed()),
+        || kill(std::process::id() as libc::pid_t),
         // SAFETY: two literals and a null that ends the list.
         || unsafe {
             libc::execl(c"/bin/true".as_ptr(), c"true".as_ptr(), std::ptr::null::<i8>());
@@ -208,7 +208,7 @@ fn step(shared: &Shared, random: &mut Random) {
         _ => {
             let theirs = lock_glibcs(shared);
             with_mutex(shared, random, shared.mutex().lock());
-            if theirs && random.next().is_multiple_of(2) {
+            if theirs && random.next() % 2 == 0 {
                 reading(shared, random, shared.lock().read());
             }
             if theirs {

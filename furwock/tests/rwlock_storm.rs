@@ -58,10 +58,8 @@ impl Mix {
             Mix::Timeouts => one_of([1, 1, 4, 9, 10, 6, 11, 0], random),
             Mix::HandOffs => one_of([12, 13, 14, 12, 13, 14, 8, 7], random),
             Mix::Everything => random % SORTS,
-            Mix::Bias if random.is_multiple_of(40) => {
-                one_of([3, 6, 4, 15, 16, 7, 8, 9], random / 40)
-            }
-            Mix::Bias if random.is_multiple_of(3) => 2,
+            Mix::Bias if random % 40 == 0 => one_of([3, 6, 4, 15, 16, 7, 8, 9], random / 40),
+            Mix::Bias if random % 3 == 0 => 2,
             Mix::Bias => 0,
             Mix::Attempts => one_of([15, 16, 17, 2, 9, 10, 0, 3], random),
         }
@@ -242,7 +240,7 @@ fn storm(policy: Policy, mix: Mix, threads: u64) {
                 let mut writes = 0;
                 while started.elapsed() < length {
                     // Mostly readers for a while, so that the lock becomes biased.
-                    if draw().is_multiple_of(64) {
+                    if draw() % 64 == 0 {
                         bias(&guarded.lock);
                     }
                     let sort = mix.sort(draw());

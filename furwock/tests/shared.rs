@@ -270,7 +270,7 @@ fn wake_op_does_what_its_model_says() {
                         assert_eq!(woken, Ok(expected), "{op:?}");
                         assert_eq!(
                             changed.load(Ordering::SeqCst),
-                            model.cast_unsigned(),
+                            model as u32,
                             "{op:?} on {before}"
                         );
                         if waits && !holds {
@@ -314,7 +314,7 @@ fn a_code_means_to_decode_what_it_means_to_the_kernel() {
             let after = words[1].load(Ordering::Relaxed);
             match WakeOp::decode(code) {
                 Ok(op) => {
-                    let model = op.applied_to(before.cast_signed()).cast_unsigned();
+                    let model = op.applied_to(before as i32) as u32;
                     assert_eq!((answer, after), (0, model), "{op:?}, seed {seed:#x}");
                 }
                 Err(unknown) => {

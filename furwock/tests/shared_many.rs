@@ -221,12 +221,12 @@ impl Race {
 fn spin(spins: &mut u32) {
     *spins += 1;
     // The other side may need this processor.
-    if (*spins).is_multiple_of(1024) { std::thread::yield_now() } else { std::hint::spin_loop() }
+    if *spins % 1024 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
 }
 
 /// The halves change by turns; the other one repeats.
 fn changed(round: u32) -> u64 {
-    if round.is_multiple_of(2) { 1 } else { 1 << 32 }
+    if round % 2 == 0 { 1 } else { 1 << 32 }
 }
 
 fn change_one_half(race: &Race) -> i32 {

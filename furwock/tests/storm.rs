@@ -36,7 +36,7 @@ struct Storm {
 impl Storm {
     fn take(&self, at: usize) -> bool {
         let taken = self.words[at]
-            .try_update(Ordering::AcqRel, Ordering::Relaxed, |tokens| tokens.checked_sub(1))
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |tokens| tokens.checked_sub(1))
             .is_ok();
         if taken {
             self.taken.fetch_add(1, Ordering::Release);

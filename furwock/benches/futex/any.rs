@@ -113,9 +113,8 @@ impl<'s> Consumer<'s> {
                     Ok(at) if take(sources, at) => return,
                     _ => {
                         let full = |word: &AtomicU32| word.load(Ordering::Relaxed) != 0;
-                        if let Some(at) = sources.words.iter().position(full)
-                            && take(sources, at)
-                        {
+                        let at = sources.words.iter().position(full);
+                        if at.is_some_and(|at| take(sources, at)) {
                             return;
                         }
                     }

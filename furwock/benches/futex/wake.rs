@@ -32,7 +32,7 @@ const TASKS: [(Task, &str); 3] =
 fn wake(side: Side, word: &AtomicU32, count: usize) -> usize {
     match side {
         Side::Kernel => {
-            let count = i32::try_from(count).unwrap_or(i32::MAX).cast_unsigned();
+            let count = u32::try_from(count).unwrap_or(u32::MAX).min(i32::MAX as u32);
             kernel::futex(word, libc::FUTEX_WAKE, count, 0, None) as usize
         }
         Side::Furwock => futex::wake(word, count),

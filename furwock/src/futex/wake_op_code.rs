@@ -77,11 +77,11 @@ impl core::error::Error for Unknown {}
 
 /// The low twelve bits of `value`, if its sign extends them to all of it.
 fn twelve_bits(value: i32) -> Option<u32> {
-    (-2048..=2047).contains(&value).then_some(value.cast_unsigned() & 0xfff)
+    (-2048..=2047).contains(&value).then_some(value as u32 & 0xfff)
 }
 
 fn extended(low: u32) -> i32 {
-    (low << 20).cast_signed() >> 20
+    (low << 20) as i32 >> 20
 }
 
 impl WakeOp<i32> {

@@ -70,7 +70,7 @@ impl Object for Barriers {
         let (size, rounds) = match start.rounds {
             Rounds::Together => (count, threads.iter().map(Vec::len).min().unwrap_or(0)),
             Rounds::Parts(most) => {
-                let size = (1..=most.min(count)).rev().find(|size| count.is_multiple_of(*size));
+                let size = (1..=most.min(count)).rev().find(|size| count % *size == 0);
                 (size.unwrap_or(1), threads.iter().map(Vec::len).min().unwrap_or(0).min(1))
             }
         };

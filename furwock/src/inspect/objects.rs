@@ -222,3 +222,12 @@ over! {
     [T] RobustMutex<T>, this => this.raw();
     [T, const READERS: usize] RobustRwLock<T, READERS>, this => this.raw();
 }
+
+#[cfg(feature = "lock_api_0_5")]
+over! {
+    // SAFETY: it is looked at, not unlocked.
+    [T: ?Sized] crate::lock_api_0_5::Mutex<T>, this => unsafe { this.raw() };
+    // SAFETY: it is looked at, not unlocked.
+    [T: ?Sized] crate::lock_api_0_5::RwLock<T>, this => unsafe { this.raw() };
+    [] crate::lock_api_0_5::Condvar, this => this.raw();
+}

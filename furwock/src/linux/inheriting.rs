@@ -106,7 +106,7 @@ impl Operation {
     /// How many waiters a `CMP_REQUEUE_PI` may move besides the first.
     fn others(self) -> Option<usize> {
         let others = self.timeout_or_val2.addr() as u32;
-        usize::try_from(others.cast_signed()).ok()
+        usize::try_from(others as i32).ok()
     }
 }
 

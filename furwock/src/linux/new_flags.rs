@@ -33,7 +33,7 @@ impl Operation {
     pub(super) fn run_here_after(self, done: usize) -> usize {
         let key2 = self.key2();
         let val2 = self.timeout_or_val2.addr() as u32;
-        let at_most = |count: u32| usize::try_from(count.cast_signed()).unwrap_or(0);
+        let at_most = |count: u32| usize::try_from(count as i32).unwrap_or(0);
         match self.op & COMMANDS {
             libc::FUTEX_WAKE => wake_at(self.key(), self.count().saturating_sub(done), ANY),
             libc::FUTEX_WAKE_BITSET => {

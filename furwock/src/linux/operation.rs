@@ -294,7 +294,7 @@ impl Operation {
 
     /// At least one, as in the kernel, which counts after it has woken.
     pub(super) fn count(self) -> usize {
-        usize::try_from(self.val.cast_signed()).unwrap_or(0).max(1)
+        usize::try_from(self.val as i32).unwrap_or(0).max(1)
     }
 
     #[inline]
@@ -323,7 +323,7 @@ impl Operation {
         let compare = self.op & COMMAND == libc::FUTEX_CMP_REQUEUE;
         let val2 = self.timeout_or_val2.addr() as u32;
         let (Ok(wake), Ok(relocate)) =
-            (usize::try_from(self.val.cast_signed()), usize::try_from(val2.cast_signed()))
+            (usize::try_from(self.val as i32), usize::try_from(val2 as i32))
         else {
             return Err(Refused::Malformed);
         };
@@ -363,16 +363,14 @@ impl Operation {
         let op = WakeOp::decode(self.val3).map_err(|_| Refused::Malformed)?;
         let count = self.count();
         let val2 = self.timeout_or_val2.addr() as u32;
-        let count2 = usize::try_from(val2.cast_signed()).unwrap_or(0).max(1);
+        let count2 = usize::try_from(val2 as i32).unwrap_or(0).max(1);
         let mut holds = false;
         let change = || {
             // SAFETY: by this function's contract.
             let old = unsafe {
-                user_memory::update(self.uaddr2, |old| {
-                    op.applied_to(old.cast_signed()).cast_unsigned()
-                })
+                user_memory::update(self.uaddr2, |old| op.applied_to(old as i32) as u32)
             }?;
-            holds = op.comparison.holds(old.cast_signed(), op.comparand);
+            holds = op.comparison.holds(old as i32, op.comparand);
             Ok::<_, Refused>(holds)
         };
         let both = wake_op_at(self.key(), self.key2(), change, count, count2)?;

@@ -122,7 +122,7 @@ impl Call {
         let bits = 8u32 << size;
         let fits = bits == 64 || waiter.val >> bits == 0;
         let address = waiter.uaddr as usize;
-        let whole = address.is_multiple_of(bits as usize / 8);
+        let whole = address % (bits as usize / 8) == 0;
         let word: *const u32 = core::ptr::without_provenance(address & !7);
         let supported = size == SIZE_U32 || face == Face::Library;
         let private = waiter.flags & !SIZE == PRIVATE;

@@ -43,7 +43,7 @@ impl Learnt {
     }
 
     fn is_trial(self) -> bool {
-        self.waits.is_multiple_of(1 << self.interval)
+        self.waits % (1 << self.interval) == 0
     }
 
     /// After `looks` of which the last was rewarded, or none.

@@ -104,9 +104,11 @@ pub(super) fn ended(
         Ok(returned) => return Ok((Waited::Woken, returned)),
         Err(failure) => failure,
     };
-    if let Failure::Errno(errno) = failure
-        && let Some(waited) = ended_by(errno)
-    {
+    let known = match failure {
+        Failure::Errno(errno) => ended_by(errno),
+        _ => None,
+    };
+    if let Some(waited) = known {
         return Ok((waited, 0));
     }
     Err(Error::of_futex2(call, flags, failure))

@@ -58,7 +58,7 @@ impl State {
     fn waker_steps(mut self, waker: usize, changes: &[Value], protocol: Protocol) -> Option<Self> {
         let step = self.done[waker];
         let value = *changes.get(step / 2)?;
-        if step.is_multiple_of(2) == protocol.store_first {
+        if (step % 2 == 0) == protocol.store_first {
             self.word = value;
         } else if core::mem::take(&mut self.queued[protocol.half_woken]) {
             self.woken = true;

@@ -2,6 +2,8 @@
 
 mod barrier;
 mod condvar;
+#[cfg(feature = "lock_api_0_5")]
+pub mod lock_api_0_5;
 mod mutex;
 mod pi_condvar;
 mod pi_mutex;
@@ -27,14 +29,13 @@ pub use semaphore::Semaphore;
 
 use crate::lock::{Options, Status};
 use crate::sys::clock::Deadline;
-use lock_api::GuardNoSend;
 
-/// A guard of a lock that was taken by `tried` already, or is by `contend` before the deadline. The
-/// clock is looked at only if the lock wasn't to be had at once.
+/// Whether a lock was taken by `tried` already, or is by `contend` before the deadline. The clock is
+/// looked at only if the lock wasn't to be had at once.
 fn take_before(
     deadline: impl FnOnce() -> Deadline,
     tried: bool,
     contend: impl FnOnce(&Options) -> Option<Status>,
-) -> Option<GuardNoSend> {
-    (tried || contend(&Options::new().until(deadline())).is_some()).then(GuardNoSend::default)
+) -> bool {
+    tried || contend(&Options::new().until(deadline())).is_some()
 }

@@ -28,31 +28,27 @@ pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 /// A guard of a part of what a mutex protects.
 pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
 
-/// What a guard carries: the release has to come from the thread that locked, since the word names
-/// it.
-type Marker = lock_api::GuardNoSend;
-
 // SAFETY: `lock` and a `try_lock` that succeeded exclude one another until `unlock` (ORDERING.md,
 // M-5); RawMutex's models and tests show it.
 unsafe impl lock_api::RawMutex for RawMutex {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
     const INIT: Self = RawMutex::new();
 
-    type Guard = Marker;
+    /// The release has to come from the thread that locked, since the word names it.
+    type GuardMarker = lock_api::GuardNoSend;
 
     #[inline]
-    fn lock(&self) -> Marker {
+    fn lock(&self) {
         RawMutex::lock(self);
-        Marker::default()
     }
 
     #[inline]
-    fn try_lock(&self) -> Option<Marker> {
-        RawMutex::try_lock(self).then(Marker::default)
+    fn try_lock(&self) -> bool {
+        RawMutex::try_lock(self)
     }
 
     #[inline]
-    unsafe fn unlock(&self, _guard: Marker) {
+    unsafe fn unlock(&self) {
         RawMutex::unlock(self);
     }
 
@@ -67,12 +63,12 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
     type Duration = Duration;
     type Instant = Instant;
 
-    fn try_lock_for(&self, timeout: Duration) -> Option<Marker> {
+    fn try_lock_for(&self, timeout: Duration) -> bool {
         let tried = RawMutex::try_lock(self);
         take_before(|| Deadline::after(timeout), tried, |options| self.lock_slow(options))
     }
 
-    fn try_lock_until(&self, timeout: Instant) -> Option<Marker> {
+    fn try_lock_until(&self, timeout: Instant) -> bool {
         let tried = RawMutex::try_lock(self);
         take_before(|| Deadline::from_instant(timeout), tried, |options| self.lock_slow(options))
     }
@@ -80,7 +76,7 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 
 // SAFETY: this releases as the plain one does.
 unsafe impl lock_api::RawMutexFair for RawMutex {
-    unsafe fn unlock_fair(&self, _guard: Marker) {
+    unsafe fn unlock_fair(&self) {
         RawMutex::unlock_fair(self);
     }
 }

@@ -49,14 +49,6 @@ pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawR
 /// A writer's guard of a part of what the lock protects.
 pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
 
-/// Makes guards not `Send`: the word names the writer, and a slot the reading thread.
-type Marker = lock_api::GuardNoSend;
-
-/// A guard for what was taken.
-fn guard(taken: bool) -> Option<Marker> {
-    taken.then(Marker::default)
-}
-
 fn until(deadline: Deadline) -> Options {
     Options::new().until(deadline)
 }
@@ -67,38 +59,36 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to say const new()")]
     const INIT: Self = RawRwLock::new();
 
-    type SharedGuard = Marker;
-    type ExclusiveGuard = Marker;
+    /// Guards aren't `Send`: the word names the writer, and a slot the reading thread.
+    type GuardMarker = lock_api::GuardNoSend;
 
     #[inline]
-    fn lock_shared(&self) -> Marker {
+    fn lock_shared(&self) {
         RawRwLock::lock_shared(self);
-        Marker::default()
     }
 
     #[inline]
-    fn try_lock_shared(&self) -> Option<Marker> {
-        guard(RawRwLock::try_lock_shared(self))
+    fn try_lock_shared(&self) -> bool {
+        RawRwLock::try_lock_shared(self)
     }
 
     #[inline]
-    unsafe fn unlock_shared(&self, _guard: Marker) {
+    unsafe fn unlock_shared(&self) {
         RawRwLock::unlock_shared(self);
     }
 
     #[inline]
-    fn lock_exclusive(&self) -> Marker {
+    fn lock_exclusive(&self) {
         RawRwLock::lock_exclusive(self);
-        Marker::default()
     }
 
     #[inline]
-    fn try_lock_exclusive(&self) -> Option<Marker> {
-        guard(RawRwLock::try_lock_exclusive(self))
+    fn try_lock_exclusive(&self) -> bool {
+        RawRwLock::try_lock_exclusive(self)
     }
 
     #[inline]
-    unsafe fn unlock_exclusive(&self, _guard: Marker) {
+    unsafe fn unlock_exclusive(&self) {
         RawRwLock::unlock_exclusive(self);
     }
 
@@ -113,12 +103,12 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 
 // SAFETY: these release as the plain ones do.
 unsafe impl lock_api::RawRwLockFair for RawRwLock {
-    unsafe fn unlock_shared_fair(&self, _guard: Marker) {
+    unsafe fn unlock_shared_fair(&self) {
         self.ask_for_hand_off();
         RawRwLock::unlock_shared(self);
     }
 
-    unsafe fn unlock_exclusive_fair(&self, _guard: Marker) {
+    unsafe fn unlock_exclusive_fair(&self) {
         self.ask_for_hand_off();
         RawRwLock::unlock_exclusive(self);
     }
@@ -129,22 +119,22 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
     type Duration = Duration;
     type Instant = Instant;
 
-    fn try_lock_shared_for(&self, timeout: Duration) -> Option<Marker> {
+    fn try_lock_shared_for(&self, timeout: Duration) -> bool {
         let tried = RawRwLock::try_lock_shared(self);
         take_before(|| Deadline::after(timeout), tried, |options| self.read_slow(options))
     }
 
-    fn try_lock_shared_until(&self, timeout: Instant) -> Option<Marker> {
+    fn try_lock_shared_until(&self, timeout: Instant) -> bool {
         let tried = RawRwLock::try_lock_shared(self);
         take_before(|| Deadline::from_instant(timeout), tried, |options| self.read_slow(options))
     }
 
-    fn try_lock_exclusive_for(&self, timeout: Duration) -> Option<Marker> {
+    fn try_lock_exclusive_for(&self, timeout: Duration) -> bool {
         let tried = self.write_fast_as(lot::tid());
         take_before(|| Deadline::after(timeout), tried, |options| self.write_slow(options))
     }
 
-    fn try_lock_exclusive_until(&self, timeout: Instant) -> Option<Marker> {
+    fn try_lock_exclusive_until(&self, timeout: Instant) -> bool {
         let tried = self.write_fast_as(lot::tid());
         take_before(|| Deadline::from_instant(timeout), tried, |options| self.write_slow(options))
     }
@@ -152,44 +142,39 @@ unsafe impl lock_api::RawRwLockTimed for RawRwLock {
 
 // SAFETY: the writer becomes a reader without letting go.
 unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
-    unsafe fn downgrade(&self, guard: Marker) -> Marker {
+    unsafe fn downgrade(&self) {
         RawRwLock::downgrade(self);
-        guard
     }
 }
 
 // SAFETY: as for RawRwLock.
 unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
-    type UpgradableGuard = Marker;
-
     #[inline]
-    fn lock_upgradable(&self) -> Marker {
+    fn lock_upgradable(&self) {
         RawRwLock::lock_upgradable(self);
-        Marker::default()
     }
 
-    fn try_lock_upgradable(&self) -> Option<Marker> {
-        guard(RawRwLock::try_lock_upgradable(self))
+    fn try_lock_upgradable(&self) -> bool {
+        RawRwLock::try_lock_upgradable(self)
     }
 
     #[inline]
-    unsafe fn unlock_upgradable(&self, _guard: Marker) {
+    unsafe fn unlock_upgradable(&self) {
         RawRwLock::unlock_upgradable(self);
     }
 
-    unsafe fn upgrade(&self, guard: Marker) -> Marker {
+    unsafe fn upgrade(&self) {
         RawRwLock::upgrade(self);
-        guard
     }
 
-    unsafe fn try_upgrade(&self, guard: Marker) -> Result<Marker, Marker> {
-        if RawRwLock::try_upgrade(self) { Ok(guard) } else { Err(guard) }
+    unsafe fn try_upgrade(&self) -> bool {
+        RawRwLock::try_upgrade(self)
     }
 }
 
 // SAFETY: this releases as the plain one does.
 unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
-    unsafe fn unlock_upgradable_fair(&self, _guard: Marker) {
+    unsafe fn unlock_upgradable_fair(&self) {
         self.ask_for_hand_off();
         RawRwLock::unlock_upgradable(self);
     }
@@ -197,34 +182,30 @@ unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
 
 // SAFETY: as for RawRwLock.
 unsafe impl lock_api::RawRwLockUpgradeTimed for RawRwLock {
-    fn try_lock_upgradable_for(&self, timeout: Duration) -> Option<Marker> {
-        guard(self.lock_upgradable_with(&until(Deadline::after(timeout))).is_some())
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
+        self.lock_upgradable_with(&until(Deadline::after(timeout))).is_some()
     }
 
-    fn try_lock_upgradable_until(&self, timeout: Instant) -> Option<Marker> {
-        guard(self.lock_upgradable_with(&until(Deadline::from_instant(timeout))).is_some())
+    fn try_lock_upgradable_until(&self, timeout: Instant) -> bool {
+        self.lock_upgradable_with(&until(Deadline::from_instant(timeout))).is_some()
     }
 
-    unsafe fn try_upgrade_for(&self, guard: Marker, timeout: Duration) -> Result<Marker, Marker> {
-        let upgraded = self.upgrade_with(&until(Deadline::after(timeout))).is_some();
-        if upgraded { Ok(guard) } else { Err(guard) }
+    unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
+        self.upgrade_with(&until(Deadline::after(timeout))).is_some()
     }
 
-    unsafe fn try_upgrade_until(&self, guard: Marker, timeout: Instant) -> Result<Marker, Marker> {
-        let upgraded = self.upgrade_with(&until(Deadline::from_instant(timeout))).is_some();
-        if upgraded { Ok(guard) } else { Err(guard) }
+    unsafe fn try_upgrade_until(&self, timeout: Instant) -> bool {
+        self.upgrade_with(&until(Deadline::from_instant(timeout))).is_some()
     }
 }
 
 // SAFETY: nothing is let go in between.
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
-    unsafe fn downgrade_upgradable(&self, guard: Marker) -> Marker {
+    unsafe fn downgrade_upgradable(&self) {
         RawRwLock::downgrade_upgradable(self);
-        guard
     }
 
-    unsafe fn downgrade_to_upgradable(&self, guard: Marker) -> Marker {
+    unsafe fn downgrade_to_upgradable(&self) {
         RawRwLock::downgrade_to_upgradable(self);
-        guard
     }
 }

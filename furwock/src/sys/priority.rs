@@ -23,15 +23,16 @@ const DEADLINES: u32 = 100;
 /// the kernel with calls that a sandbox may forbid: don't call it on the way to a lock unless
 /// priorities are in use.
 pub(crate) fn realtime_priority() -> u32 {
-    let mut parameters = libc::sched_param { sched_priority: 0 };
-    let place = (&raw mut parameters).expose_provenance();
+    // The kernel's `sched_param`; a C library's may be longer.
+    let mut priority: libc::c_int = 0;
+    let place = (&raw mut priority).expose_provenance();
     // SAFETY: the first takes nothing but the thread, the second writes one `sched_param`.
     unsafe {
         let policy = syscall(libc::SYS_sched_getscheduler, [0; 6]);
         match policy.map(|policy| policy as i32 & !libc::SCHED_RESET_ON_FORK) {
             Ok(libc::SCHED_FIFO | libc::SCHED_RR) => {
                 _ = syscall(libc::SYS_sched_getparam, [0, place, 0, 0, 0, 0]);
-                parameters.sched_priority as u32
+                priority as u32
             }
             Ok(libc::SCHED_DEADLINE) => DEADLINES,
             _ => 0,

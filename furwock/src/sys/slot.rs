@@ -57,8 +57,7 @@ pub(crate) struct Slot {
     pub(crate) refused: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
-const SLOT_BYTES: usize = 96;
+const _: () = assert!(size_of::<Slot>() <= 96, "the assembly below reserves 96 bytes");
 
 #[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
 core::arch::global_asm!(

@@ -78,9 +78,8 @@ fn ask_kernel(address: usize) -> Result<(), Fault> {
     let word: *const u32 = core::ptr::with_exposed_provenance(address & !3);
     let op = libc::FUTEX_CMP_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
     // SAFETY: reads the word and moves no waiter.
-    if let Err(errno) = unsafe { kernel::futex(word, op, 0, 0, word, 0) }
-        && errno.0 == libc::EFAULT
-    {
+    let answer = unsafe { kernel::futex(word, op, 0, 0, word, 0) };
+    if answer.is_err_and(|errno| errno.0 == libc::EFAULT) {
         return Err(Fault);
     }
     KNOWN.remember(address);

@@ -129,9 +129,7 @@ impl RawRobustMutex {
     /// an earlier thread with the same id that the kernel has not marked.
     #[inline]
     pub unsafe fn unlock(&self) {
-        if let Ok(me) = Me::new()
-            && self.is_held_by(me)
-        {
+        if let Some(me) = Me::new().ok().filter(|&me| self.is_held_by(me)) {
             self.release(me);
         }
     }
@@ -188,9 +186,7 @@ impl RawRobustMutex {
     /// to unlock. Returns the thread ids of the holders that remain; 0 names no thread.
     #[cfg(not(any(loom, shuttle)))]
     pub(crate) fn abandon(&self) -> impl Iterator<Item = u32> + use<> {
-        if let Ok(me) = Me::new()
-            && self.is_linked_by(me)
-        {
+        if let Some(me) = Me::new().ok().filter(|&me| self.is_linked_by(me)) {
             self.release(me);
         }
         core::iter::once(self.owner())
@@ -268,11 +264,10 @@ impl RawRobustMutex {
             if word == NOT_RECOVERABLE {
                 return Err(Refused::NotRecoverable);
             }
-            if is_free(word)
-                && !self.is_starving()
-                && let Some(held) = self.take_free(me, word)
-            {
-                return Ok(held);
+            if is_free(word) && !self.is_starving() {
+                if let Some(held) = self.take_free(me, word) {
+                    return Ok(held);
+                }
             }
             if matches!(patience, Patience::None) && !is_free(word) {
                 return Err(Refused::WouldBlock);

@@ -182,9 +182,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     #[inline]
     pub unsafe fn unlock_read(&self, slot: ReadSlot) {
         let entry = &self.slots[slot.0].0;
-        if let Ok(me) = Me::new()
-            && entry.is_held_by(me)
-        {
+        if let Some(me) = Me::new().ok().filter(|&me| entry.is_held_by(me)) {
             entry.unclaim(me);
         }
     }
@@ -198,9 +196,7 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     /// The calling thread, or its forked parent's, holds the lock exclusively.
     #[inline]
     pub unsafe fn unlock_write(&self) {
-        if let Ok(me) = Me::new()
-            && self.writers.is_held_by(me)
-        {
+        if let Some(me) = Me::new().ok().filter(|&me| self.writers.is_held_by(me)) {
             self.release(me);
         }
     }
@@ -277,9 +273,8 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
     #[inline]
     fn read_within(&self, patience: Patience<'_>) -> Result<ReadHeld, Refused> {
         let me = Me::new()?;
-        if self.phase.load(Ordering::Relaxed) == IDLE
-            && let Some(slot) = self.claim(me)
-        {
+        let idle = self.phase.load(Ordering::Relaxed) == IDLE;
+        if let Some(slot) = idle.then(|| self.claim(me)).flatten() {
             if !mutant::active(Mutant::ReaderWithoutFence) {
                 full_fence_after_rmw();
             }

@@ -87,7 +87,8 @@ impl Name {
     /// As much of `text` as there is room for, up to a NUL.
     fn new(text: &str) -> Self {
         let text = text.split('\0').next().unwrap_or_default();
-        let length = text.floor_char_boundary(MOST_BYTES);
+        let most = text.len().min(MOST_BYTES);
+        let length = (0..=most).rfind(|&at| text.is_char_boundary(at)).unwrap_or(0);
         let mut bytes = [0; MOST_BYTES + 1];
         bytes[..length].copy_from_slice(&text.as_bytes()[..length]);
         Self { bytes, length }

@@ -55,9 +55,8 @@ unsafe fn notify_task(thread: &'static Thread) {
 /// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor
 /// that of what it panicked with, when that is dropped. The messages have been printed.
 fn contained(foreign: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(foreign))
-        && let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload)))
-    {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(foreign)) else { return };
+    if let Err(again) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         // Its drop may panic in turn, and so on without end.
         core::mem::forget(again);
     }

@@ -125,9 +125,8 @@ impl Drop for TaskWait {
         match self.waiter() {
             Some(waiter) if !bucket::remove_if_queued(waiter) => {
                 let chosen = self.leave_chosen();
-                if let Some(chosen) = chosen.filter(|_| !self.woken)
-                    && !mutant::active(Mutant::DroppedTaskKeepsWake)
-                {
+                let keeps = self.woken || mutant::active(Mutant::DroppedTaskKeepsWake);
+                if let Some(chosen) = chosen.filter(|_| !keeps) {
                     pass_on(chosen);
                 }
             }
