@@ -22,16 +22,17 @@ SONAME = libfurwock.so.0
 
 all:
 	cargo build --release
+	sh scripts/c-libraries.sh $(BUILT) $(BUILT)/c
 
 install: all
 	install -D -m 755 $(BUILT)/furwock $(BIN)/furwock
 	install -D -m 644 $(BUILT)/libfurwock_preload.so $(LIB)/furwock/libfurwock_preload.so
 	install -D -m 644 $(BUILT)/libfurwock_preload_recording.so \
 		$(LIB)/furwock/libfurwock_preload_recording.so
-	install -D -m 755 $(BUILT)/libfurwock.so $(LIB)/libfurwock.so.$(VERSION)
+	install -D -m 755 $(BUILT)/c/libfurwock.so.0 $(LIB)/libfurwock.so.$(VERSION)
 	ln -sf libfurwock.so.$(VERSION) $(LIB)/$(SONAME)
 	ln -sf $(SONAME) $(LIB)/libfurwock.so
-	install -D -m 644 $(BUILT)/libfurwock.a $(LIB)/libfurwock.a
+	install -D -m 644 $(BUILT)/c/libfurwock.a $(LIB)/libfurwock.a
 	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
 	install -D -m 644 tools/gdb/furwock.py $(SHARE)/furwock.py
 	install -d $(GDB)

@@ -34,6 +34,7 @@ LD_LIBRARY_PATH=$prefix/lib timeout 60 "$folder/shared"
 timeout 60 "$folder/static"
 timeout 60 "$folder/all-static"
 LD_LIBRARY_PATH=$prefix/lib ldd "$folder/shared" | grep -q "$prefix/lib/libfurwock.so.0"
+readelf --version-info "$folder/shared" | grep -q FURWOCK_0.2
 
 if [ "$(gdb -q -nx -batch -ex 'python print(1)' 2>&1)" = 1 ]; then
     # gdb loads the script with the library, if it looks where the script is.

@@ -23,6 +23,7 @@ mod name;
 mod options;
 mod prepare;
 mod rwlock;
+mod unwinder;
 mod wait;
 mod wake;
 mod word;

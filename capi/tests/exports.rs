@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{package, shared_library};
+use common::{folder, package, run, shared_library, static_library};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -17,9 +17,78 @@ fn output(program: &str, arguments: &[&str]) -> String {
 /// Where tools find the engine's waiters: no function, and nothing that programs use.
 const FOR_TOOLS: &str = "furwock_inspect";
 
-fn all_exported() -> BTreeSet<String> {
+/// What the shared library exports, each with its version.
+fn versions() -> BTreeMap<String, String> {
     let symbols = output("nm", &["--dynamic", "--defined-only", "--format=posix"]);
-    symbols.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
+    let names = symbols.lines().filter_map(|line| line.split(' ').next());
+    // The versions themselves are absolute symbols, without one.
+    let names = names.filter_map(|name| name.split_once("@@"));
+    names.map(|(name, version)| (name.to_owned(), version.to_owned())).collect()
+}
+
+fn all_exported() -> BTreeSet<String> {
+    versions().into_keys().collect()
+}
+
+/// What `libfurwock.map` says, in the same form.
+fn agreed() -> BTreeMap<String, String> {
+    let map = fs::read_to_string(package().join("libfurwock.map")).expect("it is there");
+    let (mut version, mut agreed) = ("", BTreeMap::new());
+    for line in map.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
+        if let Some(node) = line.strip_suffix(" {") {
+            version = node;
+        } else if let Some(name) = line.strip_suffix(';').filter(|name| name.contains("furwock")) {
+            agreed.insert(name.to_owned(), version.to_owned());
+        }
+    }
+    agreed
+}
+
+/// A function that goes, or that comes without a version, shows here. `libfurwock.map` says how to
+/// add one.
+#[test]
+fn what_is_exported_is_as_agreed() {
+    let agreed = agreed();
+    assert!(agreed.values().any(|version| version == "FURWOCK_0.2"));
+    assert_eq!(versions(), agreed);
+}
+
+/// Programs in C may run where there is none, and nothing here unwinds.
+#[test]
+fn libgcc_is_not_needed() {
+    let dynamic = output("readelf", &["--wide", "--dynamic"]);
+    assert!(dynamic.contains("Shared library: [libc.so"), "{dynamic}");
+    assert!(!dynamic.contains("libgcc"), "{dynamic}");
+}
+
+#[test]
+fn the_static_library_shows_only_furwock() {
+    let mut nm = Command::new("nm");
+    nm.args(["--extern-only", "--defined-only", "--format=posix"]).arg(static_library());
+    let symbols = nm.output().expect("nm");
+    let symbols = String::from_utf8(symbols.stdout).expect("names are ASCII");
+    let names = symbols.lines().filter(|line| !line.ends_with(':'));
+    let names: BTreeSet<_> =
+        names.filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
+    assert_eq!(names, agreed().into_keys().collect());
+}
+
+/// Both have the standard library's symbols, of the same compiler or of two.
+#[test]
+fn a_program_may_have_another_library_of_rusts() {
+    let folder = folder("two-rust-libraries");
+    let other = folder.join("libother.a");
+    let rustc = Command::new("rustc")
+        .args(["--edition=2024", "-O", "--crate-type=staticlib", "-o"])
+        .arg(&other)
+        .arg(package().join("tests/common/other.rs"))
+        .status();
+    assert!(rustc.expect("rustc").success());
+    let (other, furwock) = (other.display().to_string(), static_library().display().to_string());
+    // Rust's own libraries rely on the linker to leave out what isn't used.
+    let with = [&furwock, &other, "-Wl,--gc-sections"];
+    let program = common::program("tests/two_libraries.c", &folder).with(&with);
+    run(&program.with(&common::SYSTEM_LIBRARIES).build(), &[]);
 }
 
 /// What programs use.

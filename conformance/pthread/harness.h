@@ -459,7 +459,9 @@ static int UNUSED make_mutex(pthread_mutex_t *mutex, enum kind kind)
 		[NORMAL] = PTHREAD_MUTEX_NORMAL,
 		[RECURSIVE] = PTHREAD_MUTEX_RECURSIVE,
 		[ERRORCHECK] = PTHREAD_MUTEX_ERRORCHECK,
+#ifdef PTHREAD_MUTEX_ADAPTIVE_NP /* not of musl */
 		[ADAPTIVE] = PTHREAD_MUTEX_ADAPTIVE_NP,
+#endif
 	};
 	pthread_mutexattr_t attr;
 	int error;

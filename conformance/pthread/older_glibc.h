@@ -4,6 +4,7 @@
 #ifndef CONFORMANCE_OLDER_GLIBC_H
 #define CONFORMANCE_OLDER_GLIBC_H
 
+#ifdef __GLIBC_PREREQ
 #if !__GLIBC_PREREQ(2, 34)
 
 /* It came with 2.34. */
@@ -33,5 +34,6 @@ static UNUSED int kill_unless_ended(pthread_t thread, int signal)
 #define pthread_cancel cancel_unless_ended
 #define pthread_kill kill_unless_ended
 
+#endif
 #endif
 #endif

@@ -1,4 +1,8 @@
 //! Robust locks among threads: deaths, recovery, and glibc's robust mutexes in the same list.
+//!
+//! musl registers no list of that layout: there the locks refuse (`musl.rs`).
+
+#![cfg(target_env = "gnu")]
 
 mod common;
 

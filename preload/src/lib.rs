@@ -14,8 +14,14 @@
 
 #![allow(clippy::missing_safety_doc, reason = "the functions' contracts are POSIX's")]
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu", target_arch = "x86_64")))]
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 compile_error!("the preload knows glibc's object layouts on x86-64 Linux only");
+
+#[cfg(all(target_os = "linux", not(target_env = "gnu")))]
+compile_error!(
+    "the preload replaces glibc's pthread functions: programs on musl can't use it, but may be \
+     built with the crate furwock or with libfurwock.a"
+);
 
 mod barrier;
 mod c11;

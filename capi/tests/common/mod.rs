@@ -22,15 +22,22 @@ pub fn package() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// `libfurwock.so`, built now.
+/// `libfurwock.so.0`, built now, as it is installed.
 pub fn shared_library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| built("furwock-capi", "libfurwock.so"))
+    LIBRARY.get_or_init(|| {
+        let built = built("furwock-capi", "libfurwock.so");
+        let from = built.parent().expect("it is in a folder");
+        let script = package().join("../scripts/c-libraries.sh");
+        let made = Command::new("sh").arg(script).arg(from).arg(from.join("c")).status();
+        assert!(made.expect("a shell").success(), "scripts/c-libraries.sh");
+        from.join("c/libfurwock.so.0")
+    })
 }
 
-/// `libfurwock.a`, built with the shared one.
+/// `libfurwock.a`, made with the shared one.
 pub fn static_library() -> PathBuf {
-    shared_library().with_extension("a")
+    shared_library().with_file_name("libfurwock.a")
 }
 
 /// A folder that holds the shared library under both of its names, as an installed one does.

@@ -30,8 +30,8 @@ pub use semaphore::Semaphore;
 use crate::lock::{Options, Status};
 use crate::sys::clock::Deadline;
 
-/// Whether a lock was taken by `tried` already, or is by `contend` before the deadline. The clock is
-/// looked at only if the lock wasn't to be had at once.
+/// Whether a lock was taken by `tried` already, or is by `contend` before the deadline. The clock
+/// is looked at only if the lock wasn't to be had at once.
 fn take_before(
     deadline: impl FnOnce() -> Deadline,
     tried: bool,

@@ -1,9 +1,10 @@
-//! The locks for programs whose trees have `lock_api` 0.5, as parking_lot 0.13 has: with the feature
-//! `lock_api_0_5`, which needs Rust 1.95.
+//! The locks for programs whose trees have `lock_api` 0.5, as parking_lot 0.13 has: with the
+//! feature `lock_api_0_5`, which needs Rust 1.95.
 //!
-//! [`RawMutex`] and [`RawRwLock`] implement the traits of both versions, so that the feature changes
-//! no other type: [`furwock::Mutex`](crate::Mutex) and [`furwock::RwLock`](crate::RwLock) stay those
-//! over `lock_api` 0.4. A [`Condvar`] of this module goes with a [`Mutex`] of this module.
+//! [`RawMutex`] and [`RawRwLock`] implement the traits of both versions, so that the feature
+//! changes no other type: [`furwock::Mutex`](crate::Mutex) and [`furwock::RwLock`](crate::RwLock)
+//! stay those over `lock_api` 0.4. A [`Condvar`] of this module goes with a [`Mutex`] of this
+//! module.
 //!
 //! ```
 //! use furwock::lock_api_0_5::{Condvar, Mutex};
