@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 target=x86_64-unknown-linux-musl
 sh scripts/packages.sh musl-tools
 if command -v rustup >/dev/null; then
-    rustup --quiet target add $target || true
+    rustup --quiet target add $target >/dev/null 2>&1 || true
 fi
 if [ ! -d "$(rustc --print target-libdir --target $target)" ] || ! command -v musl-gcc >/dev/null
 then
