@@ -1,6 +1,6 @@
 #!/bin/sh
 # The crate and the C library on musl: the crate's tests, and the C library's programs, linked
-# statically with libfurwock.a. About 2 minutes.
+# statically with libfurwock.a.
 #
 # Skipped without the compiler's target (`rustup target add x86_64-unknown-linux-musl`) or musl-gcc.
 # Robust locks refuse on musl: it registers no robust list that they could share.
