@@ -8,7 +8,8 @@ cd "$(dirname "$0")/.."
 
 oldest=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' furwock/Cargo.toml)
 if command -v rustup >/dev/null; then
-    rustup --quiet toolchain install "$oldest" --profile minimal --no-self-update >/dev/null 2>&1 || true
+    rustup --quiet toolchain install "$oldest" --profile minimal --no-self-update \
+        >/dev/null 2>&1 || true
 fi
 if rustc "+$oldest" --version >/dev/null 2>&1; then
     CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/oldest" RUSTFLAGS="-D warnings" \
