@@ -34,8 +34,9 @@ impl Function {
     fn look_up(&self) -> *mut c_void {
         let mut address = core::ptr::null_mut();
         if !tools::has_thread_sanitizer() {
+            let version = on_this_processor(self.version);
             // SAFETY: both strings end with NUL. RTLD_NEXT: the definition after this library's.
-            address = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), self.version.as_ptr()) };
+            address = unsafe { dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr()) };
         }
         if address.is_null() {
             // Added under another version than here, in whichever glibc this is; or
@@ -51,6 +52,16 @@ impl Function {
     fn address(&self) -> *mut c_void {
         let known = self.address.load(Ordering::Acquire);
         if !known.is_null() { known } else { self.look_up() }
+    }
+}
+
+/// What a function that came to x86-64 with `version` has here: aarch64's first is 2.17.
+fn on_this_processor(version: &'static CStr) -> &'static CStr {
+    const BEFORE_2_17: [&CStr; 4] = [c"GLIBC_2.2.5", c"GLIBC_2.3.2", c"GLIBC_2.3.4", c"GLIBC_2.11"];
+    if cfg!(target_arch = "aarch64") && BEFORE_2_17.contains(&version) {
+        c"GLIBC_2.17"
+    } else {
+        version
     }
 }
 

@@ -12,121 +12,14 @@
 //! installed elsewhere, or a forked child or a library with its own system calls has changed it.
 //! Masks, flags and errors are the kernel's.
 
+use crate::entrances::{entrance_for, handler, has_info, number};
 use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furwock::unstable::signals;
 use libc::{SA_NODEFER, SA_RESETHAND, SA_RESTART, SA_SIGINFO, SIG_DFL, SIG_ERR, SIG_IGN};
 use libc::{sighandler_t, sigset_t};
-
-/// How many different handlers a program may have. The kernel calls further ones directly.
-const MOST: usize = 512;
-
-/// The handler behind each pair of entrances; 0 if there is none. Entries are never reused: a
-/// program may install the handler again, and another thread may be running the entrance.
-static HANDLERS: [AtomicUsize; MOST] = [const { AtomicUsize::new(0) }; MOST];
-
-/// Bytes of code from an entrance to the next.
-const ENTRANCE: usize = 16;
-
-unsafe extern "C" {
-    /// The first of the entrances; two for each handler, the second with `SA_SIGINFO`.
-    fn furwock_entrances();
-}
-
-// An entrance knows its number, and nothing else. The code after it may change neither the stack
-// nor the registers that hold a handler's arguments.
-core::arch::global_asm!(
-    ".pushsection .text.furwock_entrances,\"ax\",@progbits",
-    ".hidden furwock_entrances",
-    ".globl furwock_entrances",
-    ".type furwock_entrances, @function",
-    ".p2align 4",
-    "furwock_entrances:",
-    ".cfi_startproc",
-    ".set .Lfurwock_number, 0",
-    ".rept {entrances}",
-    ".p2align 4",
-    "endbr64",
-    "movl $.Lfurwock_number, %eax",
-    "jmp .Lfurwock_arrives",
-    ".set .Lfurwock_number, .Lfurwock_number + 1",
-    ".endr",
-    ".p2align 4",
-    ".Lfurwock_arrives:",
-    "pushq %rdi",
-    ".cfi_adjust_cfa_offset 8",
-    "pushq %rsi",
-    ".cfi_adjust_cfa_offset 8",
-    "pushq %rdx",
-    ".cfi_adjust_cfa_offset 8",
-    "pushq %rax",
-    ".cfi_adjust_cfa_offset 8",
-    "subq $8, %rsp",
-    ".cfi_adjust_cfa_offset 8",
-    "movl %eax, %ecx",
-    "call {is_put_off}",
-    "addq $8, %rsp",
-    ".cfi_adjust_cfa_offset -8",
-    "popq %rcx",
-    ".cfi_adjust_cfa_offset -8",
-    "popq %rdx",
-    ".cfi_adjust_cfa_offset -8",
-    "popq %rsi",
-    ".cfi_adjust_cfa_offset -8",
-    "popq %rdi",
-    ".cfi_adjust_cfa_offset -8",
-    "testb %al, %al",
-    "jne 2f",
-    "shrl $1, %ecx",
-    "leaq {handlers}(%rip), %rax",
-    "jmpq *(%rax,%rcx,8)",
-    "2:",
-    "ret",
-    ".cfi_endproc",
-    ".size furwock_entrances, . - furwock_entrances",
-    ".popsection",
-    entrances = const 2 * MOST,
-    is_put_off = sym is_put_off,
-    handlers = sym HANDLERS,
-    options(att_syntax),
-);
-
-unsafe extern "C-unwind" fn is_put_off(
-    signal: c_int,
-    info: *const libc::siginfo_t,
-    context: *mut c_void,
-    number: u32,
-) -> bool {
-    // SAFETY: the kernel's arguments; entrances are installed with SA_SIGINFO.
-    unsafe { signals::postpone(signal, info, context, entrance(number as usize)) }
-}
-
-fn entrance(number: usize) -> usize {
-    furwock_entrances as *const () as usize + number * ENTRANCE
-}
-
-/// The number of the entrance at `address`, if there is one.
-fn number(address: usize) -> Option<usize> {
-    let offset = address.wrapping_sub(furwock_entrances as *const () as usize);
-    (offset < 2 * MOST * ENTRANCE && offset.is_multiple_of(ENTRANCE)).then_some(offset / ENTRANCE)
-}
-
-/// The entrance for `handler`, in the `SA_SIGINFO` form if `info` is set. `None` if there are too
-/// many.
-fn entrance_for(handler: usize, info: bool) -> Option<usize> {
-    let start = (handler >> 4 ^ handler >> 13) % MOST;
-    let places = (0..MOST).map(|at| (start + at) % MOST);
-    for place in places {
-        let mine =
-            HANDLERS[place].compare_exchange(0, handler, Ordering::Release, Ordering::Acquire);
-        if mine.is_ok() || mine == Err(handler) {
-            return Some(entrance(2 * place + usize::from(info)));
-        }
-    }
-    None
-}
 
 /// Replaces the handler in `action` by its entrance.
 fn lead_in(action: &mut libc::sigaction) {
@@ -148,8 +41,8 @@ fn lead_in(action: &mut libc::sigaction) {
 /// Replaces the entrance in `action` by its handler.
 fn lead_out(action: &mut libc::sigaction) {
     if let Some(number) = number(action.sa_sigaction) {
-        action.sa_sigaction = HANDLERS[number / 2].load(Ordering::Acquire);
-        if number % 2 == 0 {
+        action.sa_sigaction = handler(number);
+        if !has_info(number) {
             action.sa_flags &= !SA_SIGINFO;
         }
     }

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 use furwock::lock::{Policy, RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
 
-/// `pthread_mutex_t` (and `mtx_t`), x86-64.
+/// `pthread_mutex_t` (and `mtx_t`), on 64-bit machines. aarch64's is larger.
 #[repr(C)]
 pub(crate) struct Mutex {
     /// glibc's `__lock`.
@@ -19,7 +19,7 @@ pub(crate) struct Mutex {
     _list: [usize; 2],
 }
 
-const _: () = assert!(size_of::<Mutex>() == size_of::<libc::pthread_mutex_t>());
+const _: () = assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>());
 const _: () = assert!(align_of::<Mutex>() <= align_of::<libc::pthread_mutex_t>());
 
 /// What kind of mutex it is.
@@ -174,7 +174,7 @@ impl Cond {
     }
 }
 
-/// `pthread_rwlock_t`, x86-64.
+/// `pthread_rwlock_t`, on 64-bit machines.
 #[repr(C)]
 pub(crate) struct RwLock {
     /// glibc's `__readers` and `__writers`.

@@ -14,8 +14,11 @@
 
 #![allow(clippy::missing_safety_doc, reason = "the functions' contracts are POSIX's")]
 
-#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-compile_error!("the preload knows glibc's object layouts on x86-64 Linux only");
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", all(target_arch = "aarch64", target_endian = "little"))
+)))]
+compile_error!("the preload knows glibc's object layouts on x86-64 and aarch64 Linux only");
 
 #[cfg(all(target_os = "linux", not(target_env = "gnu")))]
 compile_error!(
@@ -27,6 +30,7 @@ mod barrier;
 mod c11;
 mod cancel;
 mod cond;
+mod entrances;
 mod environment;
 mod glibc;
 mod handlers;

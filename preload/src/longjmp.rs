@@ -4,11 +4,15 @@
 //! thread stands in a queue, and would still take wakes after the jump. So the jump first checks
 //! whether it leaves a wait, which costs a load where there is none.
 
+#[cfg(target_arch = "aarch64")]
+use crate::say::say;
 use crate::{cancel, glibc, recording};
 use core::arch::naked_asm;
 use core::cell::OnceCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
+#[cfg(target_arch = "aarch64")]
+use core::sync::atomic::AtomicUsize;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use furwock::unstable::{abandon_waits, signals};
 
@@ -25,6 +29,8 @@ pub(crate) fn look_up() {
     UNDERSCORE_LONGJMP.store(underscore_longjmp, Ordering::Release);
     SIGLONGJMP.store(siglongjmp, Ordering::Release);
     LONGJMP_CHK.store(longjmp_chk, Ordering::Release);
+    #[cfg(target_arch = "aarch64")]
+    find_guard();
 }
 
 macro_rules! jumps {
@@ -33,6 +39,7 @@ macro_rules! jumps {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         pub unsafe extern "C-unwind" fn $name(environment: *mut c_void, value: c_int) -> ! {
+            #[cfg(target_arch = "x86_64")]
             naked_asm!(
                 ".cfi_startproc",
                 "endbr64",
@@ -53,7 +60,30 @@ macro_rules! jumps {
                 ".cfi_endproc",
                 before = sym before,
                 real = sym $real,
-            )
+            );
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!(
+                ".cfi_startproc",
+                "hint 34",
+                "stp x29, x30, [sp, -32]!",
+                ".cfi_def_cfa_offset 32",
+                ".cfi_offset x29, -32",
+                ".cfi_offset x30, -24",
+                "mov x29, sp",
+                "stp x0, x1, [sp, 16]",
+                "bl {before}",
+                "ldp x0, x1, [sp, 16]",
+                "ldp x29, x30, [sp], 32",
+                ".cfi_restore x29",
+                ".cfi_restore x30",
+                ".cfi_def_cfa_offset 0",
+                "adrp x16, {real}",
+                "ldr x16, [x16, :lo12:{real}]",
+                "br x16",
+                ".cfi_endproc",
+                before = sym before,
+                real = sym $real,
+            );
         }
     )*};
 }
@@ -86,6 +116,7 @@ unsafe extern "C-unwind" fn before(environment: *const usize) {
 ///
 /// # Safety
 /// `environment` is a `jmp_buf` that `setjmp` has filled.
+#[cfg(target_arch = "x86_64")]
 unsafe fn stack_pointer(environment: *const usize) -> usize {
     const RSP: usize = 6;
     const ROTATED: u32 = 17;
@@ -95,6 +126,68 @@ unsafe fn stack_pointer(environment: *const usize) -> usize {
         core::arch::asm!("mov {}, fs:[0x30]", out(reg) guard, options(pure, readonly, nostack));
         environment.add(RSP).read().rotate_right(ROTATED) ^ guard
     }
+}
+
+/// glibc's pointer guard is no word of the thread's here, but a variable that glibc doesn't export.
+/// So the library finds it out from a buffer of its own.
+#[cfg(target_arch = "aarch64")]
+static GUARD: AtomicUsize = AtomicUsize::new(0);
+
+/// Where a `jmp_buf` has its stack pointer.
+#[cfg(target_arch = "aarch64")]
+const SP: usize = 13;
+
+/// # Safety
+/// As above.
+#[cfg(target_arch = "aarch64")]
+unsafe fn stack_pointer(environment: *const usize) -> usize {
+    // SAFETY: by this function's contract.
+    unsafe { environment.add(SP).read() ^ GUARD.load(Ordering::Relaxed) }
+}
+
+#[cfg(target_arch = "aarch64")]
+fn find_guard() {
+    /// Where a `jmp_buf` has the address to return to.
+    const LR: usize = 11;
+    /// What `_setjmp` was called with.
+    #[repr(C)]
+    struct Called {
+        stack: usize,
+        back: usize,
+    }
+
+    /// Fills a `jmp_buf`, which no jump uses.
+    #[unsafe(naked)]
+    unsafe extern "C" fn fill(environment: *mut usize) -> Called {
+        naked_asm!(
+            ".cfi_startproc",
+            "hint 34",
+            "stp x29, x30, [sp, -16]!",
+            ".cfi_def_cfa_offset 16",
+            ".cfi_offset x29, -16",
+            ".cfi_offset x30, -8",
+            "mov x29, sp",
+            "bl _setjmp",
+            "2:",
+            "mov x0, sp",
+            "adr x1, 2b",
+            "ldp x29, x30, [sp], 16",
+            ".cfi_restore x29",
+            ".cfi_restore x30",
+            ".cfi_def_cfa_offset 0",
+            "ret",
+            ".cfi_endproc",
+        )
+    }
+    let mut environment = [0_usize; 64];
+    // SAFETY: as large as a `jmp_buf`, which has 22 registers and a mask of signals.
+    let Called { stack, back } = unsafe { fill(environment.as_mut_ptr()) };
+    let guard = environment[SP] ^ stack;
+    if guard != environment[LR] ^ back {
+        say("this glibc lays out its jump buffers in a way that furwock doesn't know");
+        std::process::abort();
+    }
+    GUARD.store(guard, Ordering::Relaxed);
 }
 
 /// A target further away than this lies on another stack.

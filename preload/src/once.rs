@@ -144,15 +144,54 @@ unsafe extern "C-unwind" {
 // cancellation, whose unwinding must not meet a Rust frame that has something to drop. By the
 // table, every unwind out of the call continues at the landing pad. The personality is that of C's
 // cleanup attribute.
-core::arch::global_asm!(
-    ".pushsection .text.furwock_call_once,\"ax\",@progbits",
-    ".hidden furwock_call_once",
-    ".globl furwock_call_once",
-    ".type furwock_call_once, @function",
-    "furwock_call_once:",
-    ".cfi_startproc",
-    ".cfi_personality 0x9b, DW.ref.furwock_once_personality",
-    ".cfi_lsda 0x1b, .Lfurwock_once_table",
+/// Assembles `furwock_call_once` with these instructions, and the table of its calls.
+macro_rules! with_table {
+    ($($instruction:literal,)*) => {
+        core::arch::global_asm!(
+            ".pushsection .text.furwock_call_once,\"ax\",@progbits",
+            ".hidden furwock_call_once",
+            ".globl furwock_call_once",
+            ".type furwock_call_once, @function",
+            ".p2align 2",
+            "furwock_call_once:",
+            ".cfi_startproc",
+            ".cfi_personality 0x9b, DW.ref.furwock_once_personality",
+            ".cfi_lsda 0x1b, .Lfurwock_once_table",
+            $($instruction,)*
+            ".Lfurwock_once_end:",
+            ".cfi_endproc",
+            ".size furwock_call_once, . - furwock_call_once",
+            ".popsection",
+            ".pushsection .gcc_except_table.furwock_call_once,\"a\",@progbits",
+            ".p2align 2",
+            ".Lfurwock_once_table:",
+            // No base for landing pads, no types; then the calls, in uleb128.
+            ".byte 0xff, 0xff, 0x01",
+            ".uleb128 .Lfurwock_once_calls_end - .Lfurwock_once_calls",
+            ".Lfurwock_once_calls:",
+            ".uleb128 .Lfurwock_once_call - furwock_call_once",
+            ".uleb128 .Lfurwock_once_returned - .Lfurwock_once_call",
+            ".uleb128 .Lfurwock_once_left - furwock_call_once",
+            ".uleb128 0",
+            // The rest of the function calls what doesn't unwind, and goes on unwinding.
+            ".uleb128 .Lfurwock_once_returned - furwock_call_once",
+            ".uleb128 .Lfurwock_once_end - .Lfurwock_once_returned",
+            ".uleb128 0",
+            ".uleb128 0",
+            ".Lfurwock_once_calls_end:",
+            ".popsection",
+            ".pushsection .data.rel.furwock_once_personality,\"aw\",@progbits",
+            ".p2align 3",
+            "DW.ref.furwock_once_personality:",
+            ".quad __gcc_personality_v0",
+            ".popsection",
+            left = sym furwock_once_was_left,
+        );
+    };
+}
+
+#[cfg(target_arch = "x86_64")]
+with_table! {
     "endbr64",
     "push rbx",
     ".cfi_def_cfa_offset 16",
@@ -172,33 +211,41 @@ core::arch::global_asm!(
     "call {left}",
     "mov rdi, rbx",
     "call _Unwind_Resume@PLT",
-    ".Lfurwock_once_end:",
     "ud2",
-    ".cfi_endproc",
-    ".size furwock_call_once, . - furwock_call_once",
-    ".popsection",
-    ".pushsection .gcc_except_table.furwock_call_once,\"a\",@progbits",
-    ".p2align 2",
-    ".Lfurwock_once_table:",
-    // No base for landing pads, no types; then the calls, in uleb128.
-    ".byte 0xff, 0xff, 0x01",
-    ".uleb128 .Lfurwock_once_calls_end - .Lfurwock_once_calls",
-    ".Lfurwock_once_calls:",
-    ".uleb128 .Lfurwock_once_call - furwock_call_once",
-    ".uleb128 .Lfurwock_once_returned - .Lfurwock_once_call",
-    ".uleb128 .Lfurwock_once_left - furwock_call_once",
-    ".uleb128 0",
-    // The rest of the function calls what doesn't unwind, and goes on unwinding.
-    ".uleb128 .Lfurwock_once_returned - furwock_call_once",
-    ".uleb128 .Lfurwock_once_end - .Lfurwock_once_returned",
-    ".uleb128 0",
-    ".uleb128 0",
-    ".Lfurwock_once_calls_end:",
-    ".popsection",
-    ".pushsection .data.rel.furwock_once_personality,\"aw\",@progbits",
-    ".p2align 3",
-    "DW.ref.furwock_once_personality:",
-    ".quad __gcc_personality_v0",
-    ".popsection",
-    left = sym furwock_once_was_left,
-);
+}
+
+#[cfg(target_arch = "aarch64")]
+with_table! {
+    // A landing pad for indirect calls, and below for indirect jumps.
+    "hint 34",
+    "stp x29, x30, [sp, -32]!",
+    ".cfi_def_cfa_offset 32",
+    ".cfi_offset x29, -32",
+    ".cfi_offset x30, -24",
+    "mov x29, sp",
+    "str x19, [sp, 16]",
+    ".cfi_offset x19, -16",
+    "mov x19, x0",
+    ".Lfurwock_once_call:",
+    "blr x1",
+    ".Lfurwock_once_returned:",
+    ".cfi_remember_state",
+    "ldr x19, [sp, 16]",
+    "ldp x29, x30, [sp], 32",
+    ".cfi_restore x19",
+    ".cfi_restore x29",
+    ".cfi_restore x30",
+    ".cfi_def_cfa_offset 0",
+    "ret",
+    ".cfi_restore_state",
+    ".Lfurwock_once_left:",
+    "hint 36",
+    "mov x1, x0",
+    "mov x0, x19",
+    "mov x19, x1",
+    "bl {left}",
+    "mov x0, x19",
+    "bl _Unwind_Resume",
+    // Not reached.
+    "brk 1",
+}

@@ -1,4 +1,4 @@
-//! `pthread_spin_lock`: glibc's word, 1 when free, and glibc's own `_trylock` and `_unlock`.
+//! `pthread_spin_lock`: glibc's word, and glibc's own `_trylock` and `_unlock`.
 //!
 //! glibc spins until it has the lock. If the holder isn't running, it spins for the rest of a time
 //! slice, which may keep the holder from running. Here a thread sleeps after a while, for longer
@@ -11,8 +11,9 @@ use core::ffi::c_int;
 use core::hint::spin_loop;
 use core::sync::atomic::{AtomicI32, Ordering};
 
-const FREE: i32 = 1;
-const TAKEN: i32 = 0;
+/// What glibc writes: on x86-64 a free lock holds 1, on other processors 0.
+const FREE: i32 = if cfg!(target_arch = "x86_64") { 1 } else { 0 };
+const TAKEN: i32 = 1 - FREE;
 
 /// Probes before a thread gives up its processor, some 10 us: longer than the sections that
 /// spinlocks are for.
@@ -43,7 +44,8 @@ fn contend(word: &AtomicI32) {
     let mut rounds = 0_u32;
     loop {
         for _ in 0..PROBES {
-            // Zero and below is taken: glibc's own waiters, in another process, count down.
+            // Any other value is taken: on x86-64, glibc's own waiters, in another process, count
+            // down.
             if word.load(Ordering::Relaxed) == FREE && word.swap(TAKEN, Ordering::Acquire) == FREE {
                 return;
             }

@@ -31,11 +31,12 @@ pub(crate) fn start(takes_futex: bool) {
 
 /// `syscall(2)`'s wrapper.
 ///
-/// SYS_futex is 202, futex_waitv is 449, and futex_wake, futex_wait and futex_requeue are 454 to
-/// 456; `futex_call` sorts out the numbers in between.
+/// futex_waitv is 449, and futex_wake, futex_wait and futex_requeue are 454 to 456; `futex_call`
+/// sorts out the numbers in between.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
+    #[cfg(target_arch = "x86_64")]
     core::arch::naked_asm!(
         ".cfi_startproc",
         "cmp rdi, {futex}",
@@ -64,11 +65,46 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         requeue = const 456,
         elsewhere = sym ELSEWHERE,
         taken = sym FUTEX,
-    )
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        "hint 34",
+        "cmp x0, {futex}",
+        "b.eq 2f",
+        "sub x16, x0, {waitv}",
+        "cmp x16, {requeue} - {waitv}",
+        "b.ls 2f",
+        // sched_setparam and sched_setscheduler.
+        "sub x16, x0, {setparam}",
+        "cmp x16, {setscheduler} - {setparam}",
+        "b.ls 3f",
+        "cmp x0, {setattr}",
+        "b.eq 3f",
+        "adrp x16, {elsewhere}",
+        "ldr x16, [x16, :lo12:{elsewhere}]",
+        "br x16",
+        "2:",
+        "adrp x16, {taken}",
+        "ldr x16, [x16, :lo12:{taken}]",
+        "br x16",
+        "3:",
+        "b {priority}",
+        ".cfi_endproc",
+        setparam = const libc::SYS_sched_setparam,
+        setscheduler = const libc::SYS_sched_setscheduler,
+        setattr = const libc::SYS_sched_setattr,
+        priority = sym priority_call,
+        futex = const libc::SYS_futex,
+        waitv = const 449,
+        requeue = const 456,
+        elsewhere = sym ELSEWHERE,
+        taken = sym FUTEX,
+    );
 }
 
-/// Entered by a jump from `syscall`: six arguments in registers and the seventh on the stack, as
-/// for any function of seven, whether or not the caller gave as many.
+/// Entered by a jump from `syscall`: the arguments are where they are for any function of seven (on
+/// x86-64 the last one on the stack), whether or not the caller gave as many.
 unsafe extern "C-unwind" fn futex_call(
     number: c_long,
     a: usize,

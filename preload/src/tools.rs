@@ -48,9 +48,18 @@ pub(crate) fn has_thread_sanitizer() -> bool {
     // SAFETY: reads the offset table, where the loader leaves 0 for a weak symbol that no object
     // defines.
     unsafe {
+        #[cfg(target_arch = "x86_64")]
         core::arch::asm!(
             ".weak __tsan_init",
             "mov {start}, qword ptr [rip + __tsan_init@GOTPCREL]",
+            start = out(reg) start,
+            options(pure, nomem, nostack, preserves_flags),
+        );
+        #[cfg(target_arch = "aarch64")]
+        core::arch::asm!(
+            ".weak __tsan_init",
+            "adrp {start}, :got:__tsan_init",
+            "ldr {start}, [{start}, :got_lo12:__tsan_init]",
             start = out(reg) start,
             options(pure, nomem, nostack, preserves_flags),
         );

@@ -44,6 +44,7 @@ macro_rules! functions {
             static $slot: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
             // Leaves no frame. None of these functions has more than five arguments.
+            #[cfg(target_arch = "x86_64")]
             core::arch::global_asm!(
                 concat!(".hidden ", stringify!($name)),
                 concat!(".globl ", stringify!($name)),
@@ -67,6 +68,36 @@ macro_rules! functions {
                 "pop rsi",
                 "pop rdi",
                 "jmp qword ptr [rip + {slot}]",
+                concat!(".size ", stringify!($name), ", . - ", stringify!($name)),
+                slot = sym $slot,
+                look_up = sym look_up,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::global_asm!(
+                concat!(".hidden ", stringify!($name)),
+                concat!(".globl ", stringify!($name)),
+                concat!(".type ", stringify!($name), ", @function"),
+                ".p2align 2",
+                concat!(stringify!($name), ":"),
+                "hint 34",
+                "adrp x16, {slot}",
+                "ldr x16, [x16, :lo12:{slot}]",
+                "cbz x16, 2f",
+                "br x16",
+                "2:",
+                "stp x29, x30, [sp, -64]!",
+                "mov x29, sp",
+                "stp x0, x1, [sp, 16]",
+                "stp x2, x3, [sp, 32]",
+                "str x4, [sp, 48]",
+                "bl {look_up}",
+                "ldp x0, x1, [sp, 16]",
+                "ldp x2, x3, [sp, 32]",
+                "ldr x4, [sp, 48]",
+                "ldp x29, x30, [sp], 64",
+                "adrp x16, {slot}",
+                "ldr x16, [x16, :lo12:{slot}]",
+                "br x16",
                 concat!(".size ", stringify!($name), ", . - ", stringify!($name)),
                 slot = sym $slot,
                 look_up = sym look_up,

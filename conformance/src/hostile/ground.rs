@@ -33,7 +33,7 @@ pub(super) enum Spot {
 
 impl Spot {
     /// One of each kind.
-    pub(super) const ALL: [Self; 17] = [
+    pub(super) const ALL: [Self; 21] = [
         Spot::Word,
         Spot::Free,
         Spot::Inside(1),
@@ -49,6 +49,11 @@ impl Spot {
         Spot::Address(0x7fff_ffff_effc),
         Spot::Address(0x7fff_ffff_f000),
         Spot::Address(0x8000_0000_0000),
+        // Of aarch64's with 48 and 52 bits, and of both with 56 or more.
+        Spot::Address(0xffff_ffff_fffc),
+        Spot::Address(0x1_0000_0000_0000),
+        Spot::Address(0xf_ffff_ffff_f000),
+        Spot::Address(0x100_0000_0000_0000),
         Spot::Address(0xffff_8000_0000_0000),
         Spot::Address(0xffff_ffff_8100_0000),
         Spot::Address(usize::MAX - 3),

@@ -15,7 +15,7 @@ pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod signals;
 mod slot;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(crate) mod symbol;
 pub(crate) mod syscall;
 pub(crate) mod thread;

@@ -217,6 +217,7 @@ impl Slot {
 struct Action {
     handler: usize,
     flags: usize,
+    #[cfg(not(target_arch = "riscv64"))]
     restorer: usize,
     mask: u64,
 }
@@ -231,7 +232,8 @@ fn put_back_one_shot(signal: c_int, handler: usize) -> bool {
 }
 
 fn action(signal: c_int) -> Option<Action> {
-    let mut action = Action { handler: 0, flags: 0, restorer: 0, mask: 0 };
+    // SAFETY: zero is a valid action.
+    let mut action: Action = unsafe { core::mem::zeroed() };
     let old = (&raw mut action).expose_provenance();
     // SAFETY: writes one action.
     let done =

@@ -1,19 +1,18 @@
 //! What a thread knows of itself: its kernel id and a few words more, in storage that a lock's fast
 //! path can reach without a call.
-//!
-//! A shared library's ordinary thread-local costs a call to `__tls_get_addr`. On x86-64 the slot is
-//! therefore declared in the initial-exec model, which Rust has no stable word for: the assembler
-//! declares it, and two instructions find it.
 
-#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
-use super::symbol::versioned;
 use core::cell::Cell;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicPtr;
-#[cfg(simulated)]
-use machine::thread_local;
-#[cfg(not(any(simulated, all(target_arch = "x86_64", not(miri)))))]
-use std::thread_local;
+
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(miri, simulated))))]
+#[path = "slot/assembled.rs"]
+mod storage;
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(any(miri, simulated)))))]
+#[path = "slot/ordinary.rs"]
+mod storage;
+
+pub(crate) use storage::slot;
 
 /// This thread's own storage. All zero in a new thread.
 #[repr(C)]
@@ -57,69 +56,6 @@ pub(crate) struct Slot {
     pub(crate) refused: Cell<u64>,
 }
 
-const _: () = assert!(size_of::<Slot>() <= 96, "the assembly below reserves 96 bytes");
-
-#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
-core::arch::global_asm!(
-    concat!(".pushsection .tbss.", versioned!("thread_slot"), ",\"awT\",@nobits"),
-    concat!(".hidden ", versioned!("thread_slot")),
-    concat!(".globl ", versioned!("thread_slot")),
-    concat!(".type ", versioned!("thread_slot"), ", @object"),
-    concat!(".size ", versioned!("thread_slot"), ", 96"),
-    ".p2align 4",
-    concat!(versioned!("thread_slot"), ":"),
-    ".zero 96",
-    ".popsection",
-);
-
-/// This thread's slot.
-#[cfg(all(target_arch = "x86_64", not(any(miri, simulated))))]
-#[inline(always)]
-pub(crate) fn slot<'thread>() -> &'thread Slot {
-    let slot: *const Slot;
-    // SAFETY: reads the slot's offset from the global offset table and adds the thread pointer,
-    // which x86-64's ABI keeps at fs:0. The slot is zeroed, lives as long as its thread, and `Slot`
-    // is neither Send nor Sync, so that no other thread gets at it.
-    unsafe {
-        core::arch::asm!(
-            concat!("mov {slot}, qword ptr [rip + ", versioned!("thread_slot"), "@GOTTPOFF]"),
-            "add {slot}, qword ptr fs:[0]",
-            slot = out(reg) slot,
-            options(pure, nomem, nostack),
-        );
-        &*slot
-    }
-}
-
-/// This thread's slot.
-#[cfg(not(all(target_arch = "x86_64", not(any(miri, simulated)))))]
-pub(crate) fn slot<'thread>() -> &'thread Slot {
-    thread_local! {
-        static SLOT: Slot = const {
-            Slot {
-                tid: Cell::new(0),
-                claim: Cell::new(0),
-                holding: Cell::new(0),
-                reads: Cell::new(0),
-                distrust: Cell::new(0),
-                data: Cell::new(core::ptr::null()),
-                on_release: Cell::new(None),
-                deferred: AtomicPtr::new(core::ptr::null_mut()),
-                row: Cell::new(core::ptr::null()),
-                closed: Cell::new(0),
-                has_signals: Cell::new(false),
-                closed_at: Cell::new(0),
-                #[cfg(not(any(loom, shuttle)))]
-                signals: Cell::new(PutOff::NONE),
-                noted: Cell::new(0),
-                refused: Cell::new(0),
-            }
-        };
-    }
-    // SAFETY: a const-initialised thread-local without a destructor lives as long as its thread.
-    SLOT.with(|slot| unsafe { &*core::ptr::from_ref(slot) })
-}
-
 /// Signal handlers that a closed stretch has put off (`signals`).
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -128,11 +64,6 @@ pub(super) struct PutOff {
     pub(super) mask: u64,
     /// The mask that the interrupted code goes on with meanwhile.
     pub(super) blocked: u64,
-}
-
-#[cfg(not(all(target_arch = "x86_64", not(any(miri, simulated)))))]
-impl PutOff {
-    const NONE: Self = Self { mask: 0, blocked: 0 };
 }
 
 /// The kernel's id of this thread, or 0 if it isn't known yet: without a call.

@@ -1,7 +1,7 @@
 //! System calls without libc's `syscall`: that one writes errno, which callers beneath pthread
 //! functions may not change, and the preload replaces it.
 
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 use super::symbol::versioned;
 
 /// A system call that failed, by its errno.
@@ -29,7 +29,7 @@ pub(crate) unsafe fn syscall(number: libc::c_long, arguments: [usize; 6]) -> Res
 ///
 /// # Safety
 /// Whatever the call does with its arguments must be sound.
-#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
 #[inline]
 pub(crate) unsafe fn syscall_that_may_be_left(
     number: libc::c_long,
@@ -71,11 +71,34 @@ core::arch::global_asm!(
     ".popsection",
 );
 
+#[cfg(all(target_arch = "aarch64", not(miri)))]
+core::arch::global_asm!(
+    concat!(".pushsection .text.", versioned!("syscall"), ",\"ax\",@progbits"),
+    concat!(".hidden ", versioned!("syscall")),
+    concat!(".globl ", versioned!("syscall")),
+    concat!(".type ", versioned!("syscall"), ", @function"),
+    ".p2align 4",
+    concat!(versioned!("syscall"), ":"),
+    ".cfi_startproc",
+    // A landing pad for indirect calls.
+    "hint 34",
+    "mov x8, x0",
+    "mov x9, x1",
+    "ldp x0, x1, [x9]",
+    "ldp x2, x3, [x9, 16]",
+    "ldp x4, x5, [x9, 32]",
+    "svc 0",
+    "ret",
+    ".cfi_endproc",
+    concat!(".size ", versioned!("syscall"), ", . - ", versioned!("syscall")),
+    ".popsection",
+);
+
 /// The same.
 ///
 /// # Safety
 /// Whatever the call does with its arguments must be sound.
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
+#[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
 #[inline]
 pub(crate) unsafe fn syscall_that_may_be_left(
     number: libc::c_long,
@@ -152,7 +175,28 @@ unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     result
 }
 
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+#[cfg(all(target_arch = "riscv64", not(miri)))]
+#[inline]
+unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
+    let result;
+    // SAFETY: the kernel's calling convention: it preserves all but a0.
+    unsafe {
+        core::arch::asm!(
+            "ecall",
+            in("a7") number,
+            inlateout("a0") a => result,
+            in("a1") b,
+            in("a2") c,
+            in("a3") d,
+            in("a4") e,
+            in("a5") f,
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[cfg(not(any(miri, target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 unsafe fn enter(number: usize, [a, b, c, d, e, f]: [usize; 6]) -> usize {
     // SAFETY: by the caller's contract; errno is this thread's own.
     unsafe {

@@ -1,4 +1,4 @@
-//! Accesses that may fault, on x86-64, and the signal handler that lets them fail instead.
+//! Accesses that may fault, and the signal handler that lets them fail instead.
 
 use super::Fault;
 use crate::sys::symbol::versioned;
@@ -7,6 +7,9 @@ use core::sync::atomic::{AtomicU8, Ordering};
 use std::sync::OnceLock;
 
 /// Defines these symbols, each followed by its instructions.
+///
+/// In each function an instruction that may fault has a symbol; the handler continues at `fault`,
+/// which returns to the function's caller. So none of them may move the stack pointer.
 macro_rules! assemble {
     ($($name:literal: $($instruction:literal)*;)*) => {
         core::arch::global_asm!(
@@ -23,21 +26,16 @@ macro_rules! assemble {
     };
 }
 
-// In each function the instruction that may fault has a symbol; the handler continues at `fault`,
-// which returns to the function's caller. So none of them may move the stack pointer.
-assemble! {
-    "user_load8": "movzx eax, byte ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
-    "user_load16": "movzx eax, word ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
-    "user_load32": "mov eax, dword ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
-    "user_load64": "mov rax, qword ptr [rdi]" "xor edx, edx" "ret" ".p2align 4";
-    "user_cas32": "mov eax, esi";
-    "user_cas32_at": "lock cmpxchg dword ptr [rdi], edx" "mov edx, 0" "ret" ".p2align 4";
-    "user_copy": "mov rcx, rdx";
-    "user_copy_at": "rep movsb" "xor edx, edx" "ret" ".p2align 4";
-    "user_fault": "mov edx, 1" "ret";
-}
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "aarch64")]
+use aarch64::{may_fault, program_counter};
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
+#[cfg(target_arch = "x86_64")]
+use x86_64::{may_fault, program_counter};
 
-/// In rax and rdx.
+/// In two registers.
 #[repr(C)]
 struct Loaded {
     value: u64,
@@ -66,12 +64,8 @@ mod assembled {
         pub(super) fn load64(word: *const u64) -> Loaded;
         #[link_name = versioned!("user_cas32")]
         pub(super) fn cas32(word: *mut u32, old: u32, new: u32) -> Loaded;
-        #[link_name = versioned!("user_cas32_at")]
-        pub(super) fn cas32_at();
         #[link_name = versioned!("user_copy")]
         pub(super) fn copy(to: *mut u8, from: *const u8, bytes: usize) -> Loaded;
-        #[link_name = versioned!("user_copy_at")]
-        pub(super) fn copy_at();
         #[link_name = versioned!("user_fault")]
         pub(super) fn fault();
     }
@@ -163,21 +157,12 @@ fn take_over(signal: c_int) -> bool {
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let catches = [
-        assembled::load8 as *const () as usize,
-        assembled::load16 as *const () as usize,
-        assembled::load32 as *const () as usize,
-        assembled::load64 as *const () as usize,
-        assembled::cas32_at as *const () as usize,
-        assembled::copy_at as *const () as usize,
-    ];
     // SAFETY: the kernel's own arguments.
     let (at, sent) = unsafe {
-        let context = &mut *context.cast::<libc::ucontext_t>();
-        (&mut context.uc_mcontext.gregs[libc::REG_RIP as usize], (*info).si_code <= 0)
+        (program_counter(&mut *context.cast::<libc::ucontext_t>()), (*info).si_code <= 0)
     };
-    if !sent && catches.contains(&(*at as usize)) {
-        *at = assembled::fault as *const () as i64;
+    if !sent && may_fault().contains(&(*at as usize)) {
+        *at = assembled::fault as *const () as _;
         return;
     }
     let old = before(signal).get().expect("set before the handler was installed");

@@ -11,24 +11,36 @@
 use crate::sys::futex as kernel;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod fixup;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 #[path = "unchecked.rs"]
 mod fixup;
+mod reach;
+
+use reach::Reach;
 
 /// The address can't be read, or written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fault;
 
-/// Above this only the kernel can say whether an address is in user space: up to 47 bits it is, on
-/// every 64-bit machine that Linux runs on.
-const SURELY_USER: usize = 1 << 47;
+/// How far user space reaches, as far as the kernel was asked.
+static USER_SPACE: Reach = Reach::new();
 
 /// Whether an address may be a futex word's: aligned, and in user space.
 #[inline]
 pub(super) fn is_word(word: *const u32) -> bool {
-    word.is_aligned() && word.addr() < SURELY_USER - 4096
+    word.is_aligned() && USER_SPACE.covers(word.addr(), is_in_user_space)
+}
+
+/// Makes the kernel requeue none of the word's waiters. It doesn't read the word for that, so that
+/// it complains about an address only if no memory can be there.
+fn is_in_user_space(address: usize) -> bool {
+    let word: *const u32 = core::ptr::without_provenance(address);
+    let op = libc::FUTEX_REQUEUE | libc::FUTEX_PRIVATE_FLAG;
+    // SAFETY: reads nothing and moves no waiter.
+    let asked = unsafe { kernel::futex(word, op, 0, 0, word, 0) };
+    !asked.is_err_and(|errno| errno.0 == libc::EFAULT)
 }
 
 const PAGE_BITS: u32 = 12;
@@ -105,7 +117,7 @@ pub(super) fn load<T: Loadable>(word: *const T) -> Result<T, Fault> {
 pub(super) fn copy<T: Copy>(from: *const T) -> Result<T, Fault> {
     let bytes = from.cast::<u8>();
     let last = bytes.wrapping_add(size_of::<T>() - 1);
-    if last.addr() >= SURELY_USER || last.addr() < bytes.addr() {
+    if last.addr() < bytes.addr() {
         return Err(Fault);
     }
     know(bytes.addr())?;
@@ -173,3 +185,31 @@ macro_rules! loadable {
 }
 
 loadable! { u8 => load8, u16 => load16, u32 => load32, u64 => load64 }
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_words_where_the_kernel_says_so() {
+        let wakes = |address: usize| {
+            let op = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+            let word = core::ptr::without_provenance::<u32>(address);
+            // SAFETY: no thread waits so close to a power of two; waking writes nothing.
+            unsafe { kernel::futex(word, op, 1, 0, core::ptr::null(), 0) }.is_ok()
+        };
+        let (mut inside, mut outside) = (0, 0);
+        for bits in 30..64 {
+            for address in [(1 << bits) - 4096, (1 << bits) - 4, 1 << bits] {
+                let is = wakes(address);
+                if is {
+                    inside += 1
+                } else {
+                    outside += 1
+                }
+                assert_eq!(is_word(core::ptr::without_provenance(address)), is, "{address:#x}");
+            }
+        }
+        assert!(inside > 9 && outside > 0, "{inside} addresses inside, {outside} outside");
+    }
+}
