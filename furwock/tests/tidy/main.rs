@@ -6,6 +6,7 @@ mod citations;
 mod durations;
 mod facts;
 mod lines;
+mod litmus;
 mod orderings;
 mod premises;
 mod tree;
