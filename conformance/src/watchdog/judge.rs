@@ -117,7 +117,12 @@ fn seen(look: &Look) -> Cause {
 
 fn is_for_child(look: &Look) -> bool {
     let waits = [libc::SYS_wait4, libc::SYS_waitid];
-    let forks = [libc::SYS_vfork, libc::SYS_clone, libc::SYS_clone3];
+    let forks = [
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_vfork,
+        libc::SYS_clone,
+        libc::SYS_clone3,
+    ];
     match look.call {
         Call::In { number, .. } if waits.contains(&number) => true,
         Call::In { number, .. } if forks.contains(&number) => {

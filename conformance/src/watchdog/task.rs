@@ -129,8 +129,10 @@ pub fn call_name(number: i64) -> String {
     let name = match number {
         libc::SYS_read => "read",
         libc::SYS_write => "write",
+        #[cfg(target_arch = "x86_64")]
         libc::SYS_poll => "poll",
         libc::SYS_ppoll => "ppoll",
+        #[cfg(target_arch = "x86_64")]
         libc::SYS_epoll_wait => "epoll_wait",
         libc::SYS_mmap => "mmap",
         libc::SYS_munmap => "munmap",
@@ -141,6 +143,7 @@ pub fn call_name(number: i64) -> String {
         libc::SYS_sched_yield => "sched_yield",
         libc::SYS_clone => "clone",
         libc::SYS_clone3 => "clone3",
+        #[cfg(target_arch = "x86_64")]
         libc::SYS_vfork => "vfork",
         libc::SYS_execve => "execve",
         libc::SYS_exit => "exit",
