@@ -140,7 +140,14 @@ pub fn built(package: &str, file: &str) -> PathBuf {
     let mut build = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     build.args(["build", "--quiet", "--package", package]);
     build.arg("--manifest-path").arg(sources().join("../Cargo.toml"));
-    build.arg("--target-dir").arg(target());
+    match cross() {
+        Some((processor, folder)) => {
+            build.arg("--target").arg(processor).arg("--target-dir").arg(folder);
+        }
+        None => {
+            build.arg("--target-dir").arg(target());
+        }
+    }
     if release {
         build.arg("--release");
     }
@@ -158,6 +165,15 @@ fn profile() -> PathBuf {
         Some(name) if name == "deps" => folder.parent().expect("cargo's layout").to_owned(),
         _ => folder.to_owned(),
     }
+}
+
+/// What the running program was built for, if cargo was told so by `--target`, and cargo's folder:
+/// `target/aarch64-unknown-linux-gnu/release` is the program's.
+fn cross() -> Option<(String, PathBuf)> {
+    let target = target();
+    let name = target.file_name()?.to_str()?;
+    let is_processor = name.starts_with(env::consts::ARCH) && name.contains("-linux-");
+    is_processor.then(|| (name.to_owned(), target.parent().expect("cargo's layout").to_owned()))
 }
 
 fn target() -> PathBuf {

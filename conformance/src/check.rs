@@ -1,8 +1,9 @@
 //! Runs every test of a program that holds on one side.
 
 use crate::{Ended, Side, Test, run, scratch};
-use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::{env, fs};
 
 /// Runs the tests of `program`, and panics with all that failed.
 pub fn check(name: &str, side: Side, program: PathBuf) {
@@ -11,6 +12,10 @@ pub fn check(name: &str, side: Side, program: PathBuf) {
     for test in Test::list(&program) {
         if !test.holds_on(side) {
             println!("{}: not on {}: {}", test.name, side.name(), test.reason);
+            continue;
+        }
+        if let Some(what) = lacking(&test) {
+            println!("{}: not here: {what}", test.name);
             continue;
         }
         held += 1;
@@ -42,6 +47,18 @@ fn run_on(program: &Path, test: &Test, side: Side) -> Ended {
         }
     }
     run(program, test, side)
+}
+
+/// What this machine lacks for the test, if it is an emulated one: `CONFORMANCE_LACKS` names a file
+/// with a test and the reason in a line.
+fn lacking(test: &Test) -> Option<&'static str> {
+    static LACKS: OnceLock<String> = OnceLock::new();
+    let lacks = LACKS.get_or_init(|| match env::var_os("CONFORMANCE_LACKS") {
+        Some(path) => fs::read_to_string(path).expect("CONFORMANCE_LACKS names a file"),
+        None => String::new(),
+    });
+    let mut lines = lacks.lines().filter(|line| !line.starts_with('#'));
+    lines.find_map(|line| line.strip_prefix(&test.name)?.strip_prefix(':').map(str::trim))
 }
 
 /// The tests hold on the glibc that they were written on. Others break some of them by themselves,

@@ -4,6 +4,7 @@ use std::fs;
 use std::time::Duration;
 
 const NANOSECONDS: u64 = 1_000_000_000;
+#[cfg(target_arch = "x86_64")]
 /// How long the counter is compared with the kernel's clock.
 const COMPARED: Duration = Duration::from_millis(10);
 
