@@ -276,7 +276,7 @@ fn dropping_what_another_thread_holds_aborts() {
             let other = mutex.clone();
             stays_alive_after(move || forget(other.as_ref().lock().unwrap()));
             if !can_say_so {
-                let (reader, writer) = std::io::pipe().unwrap();
+                let (reader, writer) = std::os::unix::net::UnixStream::pair().unwrap();
                 drop(reader);
                 // SAFETY: two descriptors of this process.
                 unsafe { libc::dup2(writer.as_raw_fd(), libc::STDERR_FILENO) };

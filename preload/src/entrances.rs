@@ -172,5 +172,5 @@ pub(crate) fn handler(number: usize) -> usize {
 
 /// Whether the entrance `number` is one of a handler with `SA_SIGINFO`.
 pub(crate) fn has_info(number: usize) -> bool {
-    number % 2 != 0
+    !number.is_multiple_of(2)
 }

@@ -36,8 +36,9 @@ mod tests {
 
     #[test]
     fn the_answer_is_the_kernels_whatever_was_asked_before() {
+        type Ask = fn(usize) -> bool;
         // Kernels that strip tags before their check, and such that don't.
-        let kernels: [(usize, fn(usize) -> bool); 5] = [
+        let kernels: [(usize, Ask); 5] = [
             (1 << 38, |address| address << 8 >> 8 < 1 << 38),
             ((1 << 47) - 4096, |address| address < (1 << 47) - 4096),
             (1 << 48, |address| address << 8 >> 8 < 1 << 48),
