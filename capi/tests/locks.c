@@ -691,9 +691,10 @@ static void start_locker_with(struct locker *locker, uint64_t hand_off_after_ns)
 	start_asleep(&locker->thread, lock_and_unlock, locker);
 }
 
+/* It never asks for a hand-off, however long this test is held up. */
 static void start_locker(struct locker *locker)
 {
-	start_locker_with(locker, 0);
+	start_locker_with(locker, UINT64_MAX);
 }
 
 TEST(mutex__a_free_one_is_had_fast)
@@ -859,12 +860,14 @@ struct rw_locker {
 static void *rw_lock_and_unlock(void *argument)
 {
 	struct rw_locker *locker = argument;
+	/* As above. */
+	furwock_lock_options patient = { .hand_off_after_ns = UINT64_MAX };
 
 	if (locker->writes) {
-		OK(furwock_rwlock_wrlock_with(&lock, NULL, &locker->status));
+		OK(furwock_rwlock_wrlock_with(&lock, &patient, &locker->status));
 		OK(furwock_rwlock_wrunlock(&lock));
 	} else {
-		OK(furwock_rwlock_rdlock_with(&lock, NULL, &locker->status));
+		OK(furwock_rwlock_rdlock_with(&lock, &patient, &locker->status));
 		OK(furwock_rwlock_rdunlock(&lock));
 	}
 	return NULL;
@@ -1051,6 +1054,7 @@ static void *attempt_it(void *argument)
 static void start_attempter(struct attempter *attempter)
 {
 	attempter->options.flags |= FURWOCK_NO_SPIN;
+	attempter->options.hand_off_after_ns = UINT64_MAX;
 	attempter->turn = PENDING;
 	start(&attempter->thread, attempt_it, attempter);
 }

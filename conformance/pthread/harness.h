@@ -465,7 +465,7 @@ static int UNUSED make_mutex(pthread_mutex_t *mutex, enum kind kind)
 		[NORMAL] = PTHREAD_MUTEX_NORMAL,
 		[RECURSIVE] = PTHREAD_MUTEX_RECURSIVE,
 		[ERRORCHECK] = PTHREAD_MUTEX_ERRORCHECK,
-#ifdef PTHREAD_MUTEX_ADAPTIVE_NP /* not of musl */
+#ifdef __GLIBC__ /* musl has none */
 		[ADAPTIVE] = PTHREAD_MUTEX_ADAPTIVE_NP,
 #endif
 	};

@@ -14,8 +14,11 @@ const GLIBCS: [&str; 5] = ["ld-linux", "ld-lsb", "ld-2.", "ld.so", "ld64.so"];
 const LIBC: &str = "libc.so.6";
 
 /// Why the loader can't load the library, if it can't. A loader that is missing is the kernel's to
-/// report.
+/// report, but for musl's: that comes to the same.
 pub fn obstacle(loader: &Path, root: &Root, library: &Path) -> Option<String> {
+    if is_musls(loader.file_name()?.to_str()?) {
+        return Some(MUSL.to_owned());
+    }
     obstacle_of(loader, &root.outside(loader).ok()?, library)
 }
 
@@ -25,7 +28,7 @@ pub fn obstacle_of(loader: &Path, found: &Path, library: &Path) -> Option<String
     // Alpine's stand-in for glibc's has glibc's name, and leads to musl's.
     let paths = [loader, &real];
     let names = || paths.iter().filter_map(|path| path.file_name()?.to_str());
-    if names().any(|name| name.starts_with("ld-musl") || name.starts_with("libgcompat")) {
+    if names().any(is_musls) {
         return Some(MUSL.to_owned());
     }
     let libc = real.with_file_name(LIBC);
@@ -43,6 +46,10 @@ pub fn obstacle_of(loader: &Path, found: &Path, library: &Path) -> Option<String
          system as old (docs/platforms.md)",
         real.display()
     ))
+}
+
+fn is_musls(name: &str) -> bool {
+    name.starts_with("ld-musl") || name.starts_with("libgcompat")
 }
 
 /// The newest version that the library needs and this libc doesn't have. The loader would refuse to

@@ -9,8 +9,8 @@ use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
 
-/// The thread's note in a key of its own: the last hold that was measured was long, so that the next
-/// is measured, too. `count` doesn't find the object by its key then.
+/// The thread's note in a key of its own: the last hold that was measured was long, so that the
+/// next is measured, too. `count` doesn't find the object by its key then.
 const LONG: u64 = 1 << 63;
 
 /// What a thread keeps for each of its counts.
@@ -99,8 +99,8 @@ fn known(slot: &Slot) -> Option<&'static Thread> {
     unsafe { slot.thread.get().as_ref() }
 }
 
-/// May unwind: a signal handler that was put off runs at its end. Returns 0, which its caller mustn't
-/// know.
+/// May unwind: a signal handler that was put off runs at its end. Returns 0, which its caller
+/// mustn't know.
 #[cold]
 #[inline(never)]
 extern "C-unwind" fn count_slow(object: usize, kind: Kind, is_held: bool) -> c_int {

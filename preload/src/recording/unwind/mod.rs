@@ -5,7 +5,7 @@
 //! allocate while it holds that; a thread that comes here may be in the program's allocator. Which
 //! file an address lies in is asked from glibc's `_dl_find_object` (2.35), which takes no lock; the
 //! functions before it take the loader's, whose holder may wait for a lock of the program. Where it
-//! is missing, stacks are unknown.
+//! is missing, `loaded` reads the list that the loader keeps for debuggers.
 //!
 //! What the tables describe is read directly, as an exception would. From the first frame on that
 //! they don't describe, the stack is read through the kernel, which refuses where there is no
