@@ -208,8 +208,8 @@ impl Spin {
 }
 
 /// Leaves work of the caller's own out of the time between two contentions of this thread: that of
-/// a library that records them. `worked_ns` says how long it took, and is called only if that time is
-/// being measured: from one plain spell to the next spell. Threads still learn from the rest how
+/// a library that records them. `worked_ns` says how long it took, and is called only if that time
+/// is being measured: from one plain spell to the next spell. Threads still learn from the rest how
 /// short the program's sections are.
 #[cfg(not(any(loom, shuttle)))]
 pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
