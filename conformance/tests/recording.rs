@@ -275,7 +275,10 @@ fn a_planted_wait_and_hold_take_as_long_as_the_program_says() {
     let [wrote, waited] = [wrote, waited].map(|number| number.parse::<u64>().expect("a number"));
     let parts = record.parts();
     let sums = parts[0].sums(table, layout::Kind::RwLock);
-    assert_eq!((sums.operations, sums.contended), (1003, 1), "{sums:?}");
+    assert_eq!(sums.operations, 1003, "{sums:?}");
+    // The one that waits, and the few that prepare a new lock or try whether readers may share
+    // nothing: these go the slow way, and count as got at once.
+    assert!((1..=8).contains(&sums.contended), "{sums:?}");
     assert!(sums.waited <= waited && sums.waited >= waited / 2, "{waited}: {sums:?}");
     assert!(sums.held <= wrote && sums.held >= waited / 2, "{wrote}: {sums:?}");
 }
