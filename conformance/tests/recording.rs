@@ -279,7 +279,7 @@ fn a_planted_wait_and_hold_take_as_long_as_the_program_says() {
     // The one that waits, and the few that prepare a new lock or try whether readers may share
     // nothing: these go the slow way, and count as got at once.
     assert!((1..=8).contains(&sums.contended), "{sums:?}");
-    assert!(sums.waited <= waited && sums.waited >= waited / 2, "{waited}: {sums:?}");
+    assert!((waited / 2..waited * 2).contains(&sums.waited), "{waited}: {sums:?}");
     assert!(sums.held <= wrote && sums.held >= waited / 2, "{wrote}: {sums:?}");
 }
 
