@@ -5,8 +5,7 @@
 use super::Slot;
 use crate::sys::symbol::versioned;
 
-const _: () = assert!(size_of::<Slot>() <= SLOT_BYTES);
-const SLOT_BYTES: usize = 96;
+const _: () = assert!(size_of::<Slot>() <= 96, "the assembly below reserves 96 bytes");
 
 core::arch::global_asm!(
     concat!(".pushsection .tbss.", versioned!("thread_slot"), ",\"awT\",@nobits"),
