@@ -215,6 +215,14 @@ pub(crate) fn syscall() -> *mut c_void {
     SYSCALL.address()
 }
 
+/// Sets errno. Returns what a C function does that fails.
+#[inline(always)]
+pub(crate) fn failed(errno: c_int) -> c_long {
+    // SAFETY: this thread's own errno.
+    unsafe { *libc::__errno_location() = errno };
+    -1
+}
+
 /// glibc's `syscall`, for what the library's own leaves to it and for code that runs before this
 /// library's constructor.
 pub(crate) unsafe extern "C-unwind" fn system_call(
@@ -232,11 +240,7 @@ pub(crate) unsafe extern "C-unwind" fn system_call(
     match glibc {
         // SAFETY: the program's own call.
         Some(glibc) => unsafe { glibc(number, a, b, c, d, e, f) },
-        None => {
-            // SAFETY: this thread's own errno.
-            unsafe { *libc::__errno_location() = libc::ENOSYS };
-            -1
-        }
+        None => failed(libc::ENOSYS),
     }
 }
 

@@ -157,8 +157,7 @@ fn only(signal: c_int) -> sigset_t {
 }
 
 fn refused() -> sighandler_t {
-    // SAFETY: this thread's own errno.
-    unsafe { *libc::__errno_location() = libc::EINVAL };
+    glibc::failed(libc::EINVAL);
     SIG_ERR
 }
 

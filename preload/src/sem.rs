@@ -167,7 +167,5 @@ fn sem_wait_slow(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
 
 #[cold]
 fn failed(errno: c_int) -> c_int {
-    // SAFETY: this thread's own errno.
-    unsafe { *libc::__errno_location() = errno };
-    -1
+    glibc::failed(errno) as c_int
 }

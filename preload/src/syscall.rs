@@ -127,11 +127,7 @@ unsafe extern "C-unwind" fn futex_call(
     }
     match done {
         Some(Ok(result)) => result as c_long,
-        Some(Err(errno)) => {
-            // SAFETY: this thread's own errno.
-            unsafe { *libc::__errno_location() = errno };
-            -1
-        }
+        Some(Err(errno)) => glibc::failed(errno),
         // SAFETY: the program's own call.
         None => unsafe { glibc::system_call(number, a, b, c, d, e, f) },
     }

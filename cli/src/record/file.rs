@@ -21,8 +21,8 @@ const MOST_PARTS: u32 = 1 << 20;
 pub struct File {
     path: PathBuf,
     pub(super) file: fs::File,
-    part_size: u64,
-    parts_at_most: u32,
+    pub(super) part_size: u64,
+    pub(super) parts_at_most: u32,
     pub(super) ticks_per_second: u64,
     pub(super) boot_id: String,
     pub(super) identity: (u64, u64),

@@ -105,8 +105,7 @@ pub(super) fn read(
     size: u64,
     wanted: impl Fn(u32) -> bool,
 ) -> Result<Option<Part>, String> {
-    let mut bytes = vec![0; size_of::<layout::Part>()];
-    file.file.read_exact_at(&mut bytes, start).map_err(|error| error.to_string())?;
+    let bytes = header(file, start)?;
     let header = Bytes(&bytes);
     let magic = header.u64(offset_of!(layout::Part, magic));
     let pid = header.u32(offset_of!(layout::Part, pid));
@@ -158,6 +157,27 @@ pub(super) fn read(
     Ok(Some(part))
 }
 
+fn header(file: &File, start: u64) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; size_of::<layout::Part>()];
+    file.file.read_exact_at(&mut bytes, start).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// A process's id, and where its locks and threads are, of the part at `start`; none if its process
+/// hasn't completed it yet, or it makes no sense.
+pub(super) fn outline(file: &File, start: u64, size: u64) -> Option<(u32, Extent, Extent)> {
+    let bytes = header(file, start).ok()?;
+    let header = Bytes(&bytes);
+    if header.u64(offset_of!(layout::Part, magic)) != layout::PART_MAGIC {
+        return None;
+    }
+    let pid = header.u32(offset_of!(layout::Part, pid));
+    let sections = Sections { file, header, start, size, pid };
+    let locks = sections.extent::<Lock>(offset_of!(layout::Sections, locks), "locks").ok()?;
+    let threads = sections.extent::<Thread>(offset_of!(layout::Sections, threads), "threads");
+    Some((pid, locks, threads.ok()?))
+}
+
 struct Sections<'a> {
     file: &'a File,
     header: Bytes<'a>,
@@ -168,12 +188,18 @@ struct Sections<'a> {
 
 impl Sections<'_> {
     fn read<E: Entry>(&self, section: usize, name: &str) -> Result<Vec<(u32, E)>, String> {
+        let extent = self.extent::<E>(section, name)?;
+        Ok(section::entries(&self.file.file, extent))
+    }
+
+    fn extent<E: Entry>(&self, section: usize, name: &str) -> Result<Extent, String> {
         let section = self.header.from(offset_of!(layout::Part, sections) + section);
         let offset = u64::from(section.u32(offset_of!(layout::Section, offset)));
         let size = section.u32(offset_of!(layout::Section, size));
         let count = section.u32(offset_of!(layout::Section, count));
+        let extent = Extent { start: self.start + offset, count };
         if count == 0 {
-            return Ok(Vec::new());
+            return Ok(extent);
         }
         let end = offset.checked_add(u64::from(size) * u64::from(count));
         let is_inside =
@@ -181,7 +207,7 @@ impl Sections<'_> {
         if size as usize != E::SIZE || !is_inside {
             return Err(format!("the {name} of process {} aren't where it says", self.pid));
         }
-        Ok(section::entries(&self.file.file, Extent { start: self.start + offset, count }))
+        Ok(extent)
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
-use std::io;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -13,6 +12,8 @@ use furwock_record::{DID, Did, PAGE};
 
 use super::bytes::Bytes;
 use super::entries::{self, Entry, Kind};
+use super::file::File;
+use super::part;
 use super::section::{self, Extent};
 
 /// Threads of a process and processes that are looked at.
@@ -22,16 +23,16 @@ const MOST_PROCESSES: usize = 64;
 const HEAD: usize = offset_of!(layout::Thread, other_operations);
 
 pub struct Watched {
-    file: fs::File,
-    part_size: u64,
-    parts_at_most: u32,
+    record: File,
+    /// The same file, to write to.
+    notes: fs::File,
     parts_seen: u32,
     processes: Vec<Process>,
 }
 
 /// A process that is in the record.
-pub struct Process {
-    pub pid: u32,
+struct Process {
+    pid: u32,
     locks: Extent,
     threads: Extent,
     /// Where the entries of locks are, and what has been noted of their holders.
@@ -51,56 +52,27 @@ pub struct Wanted {
 }
 
 impl Watched {
-    pub fn open(path: &Path) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).open(path)?;
-        let mut page = vec![0; PAGE];
-        file.read_exact_at(&mut page, 0)?;
-        let page = Bytes(&page);
-        Ok(Self {
-            file,
-            part_size: page.u32(offset_of!(layout::File, part_size)).into(),
-            parts_at_most: page.u32(offset_of!(layout::File, parts_at_most)),
-            parts_seen: 0,
-            processes: Vec::new(),
-        })
+    /// None if the record can't be read or written to.
+    pub fn open(path: &Path) -> Option<Self> {
+        let record = File::open(path).ok()?;
+        let notes = OpenOptions::new().read(true).write(true).open(path).ok()?;
+        Some(Self { record, notes, parts_seen: 0, processes: Vec::new() })
     }
 
     /// Finds processes that have come since the last call. One that has become another by exec is
     /// the other.
     pub fn find(&mut self) {
         let claimed = self.number(offset_of!(layout::File, parts) as u64);
-        while self.parts_seen < claimed.min(self.parts_at_most)
+        while self.parts_seen < claimed.min(self.record.parts_at_most)
             && self.processes.len() < MOST_PROCESSES
         {
-            let start = PAGE as u64 + u64::from(self.parts_seen) * self.part_size;
-            let Some(process) = self.process(start) else { return };
+            let start = PAGE as u64 + u64::from(self.parts_seen) * self.record.part_size;
+            let outline = part::outline(&self.record, start, self.record.part_size);
+            let Some((pid, locks, threads)) = outline else { return };
             self.parts_seen += 1;
-            self.processes.retain(|older| older.pid != process.pid);
-            self.processes.push(process);
+            self.forget(pid);
+            self.processes.push(Process { pid, locks, threads, known: HashMap::new() });
         }
-    }
-
-    /// None while its process hasn't completed it.
-    fn process(&self, start: u64) -> Option<Process> {
-        let mut header = vec![0; size_of::<layout::Part>()];
-        self.file.read_exact_at(&mut header, start).ok()?;
-        let header = Bytes(&header);
-        if header.u64(offset_of!(layout::Part, magic)) != layout::PART_MAGIC {
-            return None;
-        }
-        let extent = |section: usize| {
-            let section = header.from(offset_of!(layout::Part, sections) + section);
-            Extent {
-                start: start + u64::from(section.u32(offset_of!(layout::Section, offset))),
-                count: section.u32(offset_of!(layout::Section, count)),
-            }
-        };
-        Some(Process {
-            pid: header.u32(offset_of!(layout::Part, pid)),
-            locks: extent(offset_of!(layout::Sections, locks)),
-            threads: extent(offset_of!(layout::Sections, threads)),
-            known: HashMap::new(),
-        })
     }
 
     pub fn processes(&self) -> impl Iterator<Item = (usize, u32)> {
@@ -119,7 +91,7 @@ impl Watched {
         for thread in 0..process.threads.count.min(MOST_THREADS) {
             let entry =
                 process.threads.start + u64::from(thread) * <entries::Thread as Entry>::SIZE as u64;
-            if self.file.read_exact_at(&mut head, entry).is_err() {
+            if self.notes.read_exact_at(&mut head, entry).is_err() {
                 break;
             }
             let head = Bytes(&head);
@@ -150,21 +122,21 @@ impl Watched {
         let Some(noted) = self.processes[at].known.get_mut(&key) else { return };
         let count = &mut noted.did[does as usize];
         *count = count.saturating_add(1);
-        let _ = self.file.write_at(&count.to_ne_bytes(), noted_at(noted.entry, does as usize));
+        let _ = self.notes.write_at(&count.to_ne_bytes(), noted_at(noted.entry, does as usize));
     }
 
     fn entry(&self, process: &Process, lock: Wanted) -> Option<u64> {
         let is_it = |(_, entry): &(u32, entries::Lock)| {
             entry.address == lock.address && entry.kind == lock.kind && !entry.is_destroyed
         };
-        let locks = section::entries::<entries::Lock>(&self.file, process.locks);
+        let locks = section::entries::<entries::Lock>(&self.notes, process.locks);
         let (number, _) = locks.into_iter().find(is_it)?;
         Some(process.locks.start + u64::from(number - 1) * <entries::Lock as Entry>::SIZE as u64)
     }
 
     fn is_of(&self, entry: u64, lock: Wanted) -> bool {
         let mut head = [0; offset_of!(layout::Lock, made_by)];
-        self.file.read_exact_at(&mut head, entry).is_ok_and(|()| {
+        self.notes.read_exact_at(&mut head, entry).is_ok_and(|()| {
             let head = Bytes(&head);
             head.u64(offset_of!(layout::Lock, address)) == lock.address
                 && head.u32(offset_of!(layout::Lock, kind)) == lock.kind as u32
@@ -174,7 +146,7 @@ impl Watched {
 
     fn number(&self, at: u64) -> u32 {
         let mut bytes = [0; 4];
-        self.file.read_exact_at(&mut bytes, at).map_or(0, |()| u32::from_ne_bytes(bytes))
+        self.notes.read_exact_at(&mut bytes, at).map_or(0, |()| u32::from_ne_bytes(bytes))
     }
 }
 

@@ -24,6 +24,8 @@ const NEW_PROCESSES: usize = 8;
 
 pub struct Holders {
     watched: Watched,
+    /// This process's own.
+    depth: usize,
     looks: usize,
     took: Duration,
 }
@@ -31,8 +33,8 @@ pub struct Holders {
 impl Holders {
     /// None if the record can't be watched: then the report goes without.
     pub fn of(record: &Path) -> Option<Self> {
-        let watched = Watched::open(record).ok()?;
-        Some(Self { watched, looks: 0, took: Duration::ZERO })
+        let watched = Watched::open(record)?;
+        Some(Self { watched, depth: depth("self")?, looks: 0, took: Duration::ZERO })
     }
 
     /// How long to wait until the next look.
@@ -55,7 +57,8 @@ impl Holders {
                 continue;
             }
             // Ids in a namespace of its own aren't these.
-            let Some(outside) = i32::try_from(pid).ok().filter(|pid| is_named_so(*pid)) else {
+            let is_named_so = depth(&pid.to_string()).is_some_and(|depth| depth == self.depth);
+            let Some(outside) = i32::try_from(pid).ok().filter(|_| is_named_so) else {
                 gone.push(pid);
                 continue;
             };
@@ -76,17 +79,10 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Whether a process exists and knows itself by the same id.
-fn is_named_so(pid: i32) -> bool {
-    let Ok(status) = access::status(pid) else { return false };
-    let ids = access::text(&status, "NSpid").map(|ids| ids.split_whitespace().count());
-    ids.unwrap_or(1) == own_depth()
-}
-
-/// How many pid namespaces this process is in, as far as its /proc shows.
-fn own_depth() -> usize {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    access::text(&status, "NSpid").map_or(1, |ids| ids.split_whitespace().count())
+/// In how many pid namespaces a process is, as far as this one's /proc shows; none if it is gone.
+fn depth(pid: &str) -> Option<usize> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    Some(access::ids(&status).count())
 }
 
 fn holder_does(pid: i32, lock: Wanted) -> Option<Did> {

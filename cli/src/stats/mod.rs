@@ -65,8 +65,7 @@ pub fn of_process(file: &File, pid: i32) -> Result<Record, Failure> {
 /// The process's id as it knows it: another than `pid` in a namespace of its own.
 fn inner(pid: i32) -> u32 {
     let status = access::status(pid).unwrap_or_default();
-    let ids = access::text(&status, "NSpid").and_then(|ids| ids.split_whitespace().last());
-    ids.and_then(|id| id.parse().ok()).unwrap_or(pid as u32)
+    access::ids(&status).next_back().unwrap_or(pid) as u32
 }
 
 /// What couldn't be read is said on stderr; the status to end with.

@@ -76,11 +76,7 @@ pub unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: u
     // SAFETY: the program's own call.
     let call = || match unsafe { kernel::programs_call(libc::SYS_prctl, arguments) } {
         Ok(result) => result as c_long,
-        Err(errno) => {
-            // SAFETY: this thread's own errno.
-            unsafe { *libc::__errno_location() = errno };
-            -1
-        }
+        Err(errno) => glibc::failed(errno),
     };
     through(libc::SYS_prctl, option as usize, call) as c_int
 }

@@ -26,8 +26,7 @@ fn in_a_container(pid: i32) -> String {
     let outer = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let found = outer.into_iter().find(|outer| {
         let status = fs::read_to_string(format!("/proc/{outer}/status")).unwrap_or_default();
-        let inner = text(&status, "NSpid").and_then(|ids| ids.split_whitespace().nth(1));
-        inner.and_then(|id| id.parse().ok()) == Some(pid)
+        ids(&status).nth(1) == Some(pid)
     });
     found.map_or(String::new(), |outer| {
         format!(" here; a container's process {pid} is {outer} outside it")
@@ -43,6 +42,12 @@ pub fn text<'s>(status: &'s str, field: &str) -> Option<&'s str> {
 /// The first number of a field.
 pub fn number(status: &str, field: &str) -> Option<i32> {
     text(status, field)?.split_whitespace().next()?.parse().ok()
+}
+
+/// A process's or thread's ids, in this namespace first and in its own last.
+pub fn ids(status: &str) -> impl DoubleEndedIterator<Item = i32> {
+    let ids = text(status, "NSpid").unwrap_or("");
+    ids.split_ascii_whitespace().flat_map(str::parse)
 }
 
 /// Whether the program has handlers for signals that others may send it. Faults don't count, nor

@@ -92,7 +92,7 @@ impl Process {
         if process.denied.is_none() && process.memory.probe(&process.maps).is_err() {
             process.denied = Some(access::why_denied(pid, &status));
         }
-        if access::text(&status, "NSpid").is_some_and(|ids| ids.split_whitespace().count() > 1) {
+        if access::ids(&status).count() > 1 {
             process.inner = process.tasks.iter().filter_map(|task| inner(pid, task.tid)).collect();
         }
         Ok(process)
@@ -147,8 +147,8 @@ impl Process {
 
 fn inner(pid: i32, tid: i32) -> Option<(u32, i32)> {
     let status = fs::read_to_string(format!("/proc/{pid}/task/{tid}/status")).ok()?;
-    let id = access::text(&status, "NSpid")?.split_whitespace().last()?.parse().ok()?;
-    Some((id, tid))
+    let id = access::ids(&status).next_back()?;
+    Some((id as u32, tid))
 }
 
 /// The process that a thread belongs to.
