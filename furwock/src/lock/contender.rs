@@ -9,7 +9,7 @@
 
 use super::bits::{Bits, Role, SPIN, owner};
 use super::options::{How, Options, Status};
-use super::spin::{self, Spin, TURN_NS, now_ns};
+use super::spin::{self, Spin, now_ns};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
@@ -258,11 +258,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// spinner, if there is no other. (The spinner may have lost its processor.)
     fn may_spin(&self, seen: u64, unseen: bool) -> bool {
         let bits = self.lock.bits();
-        let is_over = || {
-            self.role == Role::Newcomer
-                && seen & bits.parked != 0
-                && spin::has_run_for(adjustable!(TURN_NS, Turn))
-        };
+        let is_over =
+            || self.role == Role::Newcomer && seen & bits.parked != 0 && spin::is_turn_over();
         self.options.spin
             && seen & bits.promised == 0
             && (unseen || seen & SPIN == 0 || self.role == Role::Spinner)

@@ -27,7 +27,12 @@ const SPINNING: usize = 2;
 /// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
 /// than the scheduler's slice, so that threads leave the processor before they are preempted with
 /// the lock held; docs/experiments.md has the figures.
-pub(super) const TURN_NS: u64 = 1_300_000;
+const TURN_NS: u64 = 1_300_000;
+
+/// The same, of a thread that meets contention no more often than every `SPARSE_NS`. The longer the
+/// sections, the less a switch of threads adds to them, and sleepers wait for less.
+const SHORT_TURN_NS: u64 = 500_000;
+const SPARSE_NS: u64 = 5_000;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
@@ -86,8 +91,10 @@ const PLAIN_SPELLS: u32 = 16;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// So many spells in a row that ended in a sleep show that spinning doesn't pay.
+/// So many spells in a row that ended in a sleep show that spinning doesn't pay; and so many that
+/// the holder is off its processor as a rule, so that one wake at a time is enough.
 const IN_VAIN: u32 = 2;
+const IN_VAIN_FOR_WAKES: u32 = 6;
 
 /// log2 of how many waits there are between two trials, at most.
 const LATE: u32 = 10;
@@ -315,6 +322,30 @@ pub(super) fn now_ns() -> u64 {
 /// The thread with these notes has come out of a lock's queue.
 pub(super) fn begin_turn(notes: &Notes) {
     notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
+    // From here on they are those of this turn, and plain ones come as before.
+    let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
+    let phase = spells % adjustable!(PLAIN_SPELLS, PlainSpells);
+    notes.counts[SPELLS].store(phase, Ordering::Relaxed);
+}
+
+/// Whether this thread has run past sleepers for its turn.
+pub(super) fn is_turn_over() -> bool {
+    match lot::own() {
+        Some(thread) if !cfg!(any(loom, shuttle)) => {
+            let Notes { times, counts } = &thread.notes;
+            let since = times[ACTIVE_SINCE].load(Ordering::Relaxed);
+            let ran_ns = monotonic_ns().saturating_sub(since);
+            ends_turn(ran_ns, counts[SPELLS].load(Ordering::Relaxed))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a turn is over in which a thread ran for so long and met contention so often.
+fn ends_turn(ran_ns: u64, spells: u32) -> bool {
+    let is_sparse = u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns;
+    ran_ns > adjustable!(TURN_NS, Turn)
+        || is_sparse && ran_ns > adjustable!(SHORT_TURN_NS, ShortTurn)
 }
 
 /// Whether this thread has run past sleepers for `turn_ns`.
@@ -342,13 +373,13 @@ pub(super) fn leaves_place(key: Key) -> bool {
     }
     !lot::is_single()
         && !lot::are_there_ranks()
-        && !has_been_vain(key)
-        && has_run_for(adjustable!(TURN_NS, Turn))
+        && spells_in_vain(key) < adjustable!(IN_VAIN, InVain)
+        && is_turn_over()
 }
 
-/// Whether the last spells for the lock at `key` were in vain, so that next to no wait spins.
-fn has_been_vain(key: Key) -> bool {
-    lot::advice(key)[SPINNING].load(Ordering::Relaxed) & VAIN >= adjustable!(IN_VAIN, InVain)
+/// How many spells for the lock at `key` were in vain, in a row until now.
+fn spells_in_vain(key: Key) -> u32 {
+    lot::advice(key)[SPINNING].load(Ordering::Relaxed) & VAIN
 }
 
 fn wakes_ahead(key: Key) -> &'static AtomicU32 {
@@ -362,9 +393,14 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 /// between a release and the next waiter's start. The bucket remembers (`learn`).
 ///
 /// One where priorities count: of two that are woken, the wrong one may be first. One on a single
-/// processor: the first that is woken takes the lock before the second runs.
+/// processor: the first that is woken takes the lock before the second runs. And one where holders
+/// sleep or yield, which spells of spinning show: there a waiter now and then finds the lock free,
+/// though only one can have it.
 pub(super) fn how_far_ahead(key: Key) -> u32 {
-    if lot::are_there_ranks() || lot::is_single() {
+    if lot::are_there_ranks()
+        || lot::is_single()
+        || spells_in_vain(key) >= adjustable!(IN_VAIN_FOR_WAKES, InVainForWakes)
+    {
         return 1;
     }
     let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);
@@ -407,6 +443,19 @@ mod tests {
         }
         assert_eq!(short, 0);
         assert_eq!(after_interval(after_interval(once, true), true), MOST_SHORT);
+    }
+
+    #[test]
+    fn turns_are_shorter_where_contention_is_rare() {
+        let often = |ran_ns| (ran_ns / SPARSE_NS) as u32 * 2;
+        let seldom = |ran_ns| (ran_ns / SPARSE_NS) as u32 / 2;
+        let between = (SHORT_TURN_NS + TURN_NS) / 2;
+        for (ran_ns, dense, sparse) in
+            [(SHORT_TURN_NS / 2, false, false), (between, false, true), (2 * TURN_NS, true, true)]
+        {
+            assert_eq!(ends_turn(ran_ns, often(ran_ns)), dense, "{ran_ns} ns, often");
+            assert_eq!(ends_turn(ran_ns, seldom(ran_ns)), sparse, "{ran_ns} ns, seldom");
+        }
     }
 
     #[test]

@@ -82,6 +82,10 @@ mod table {
         RwlockSpin: "rwlock-spin", "ns", 0..=100_000_000, "lock/rwlock/state.rs";
         /// How long a thread may run past sleepers.
         Turn: "turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        /// The same where it seldom meets contention.
+        ShortTurn: "short-turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        /// How long it is between contentions that are seldom.
+        Sparse: "sparse", "ns", 0..=1_000_000_000, "lock/spin.rs";
         /// How long a waiter waits before it asks for the lock to be handed over.
         HandOff: "hand-off", "ns", 0..=10_000_000_000, "lock/options.rs";
         /// The most wakes under way to a lock at once.
@@ -105,6 +109,8 @@ mod table {
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.
         InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
+        /// So many in a row show that one wake at a time is enough.
+        InVainForWakes: "in-vain-for-wakes", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
         SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/spin.rs";
         /// Pauses between two looks before a sleep at a semaphore or barrier.
