@@ -26,6 +26,9 @@ compile_error!(
      built with the crate furwock or with libfurwock.a"
 );
 
+#[cfg(all(feature = "recording", not(target_arch = "x86_64")))]
+compile_error!("the library that records knows x86-64's clock and registers only");
+
 mod barrier;
 mod c11;
 mod cancel;

@@ -4,15 +4,13 @@
 //! thread stands in a queue, and would still take wakes after the jump. So the jump first checks
 //! whether it leaves a wait, which costs a load where there is none.
 
-#[cfg(target_arch = "aarch64")]
-use crate::say::say;
 use crate::{cancel, glibc, recording};
 use core::arch::naked_asm;
 use core::cell::OnceCell;
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 #[cfg(target_arch = "aarch64")]
-use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::{AtomicBool, AtomicUsize};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use furwock::unstable::{abandon_waits, signals};
 
@@ -133,6 +131,19 @@ unsafe fn stack_pointer(environment: *const usize) -> usize {
 #[cfg(target_arch = "aarch64")]
 static GUARD: AtomicUsize = AtomicUsize::new(0);
 
+/// Whether both of what a `jmp_buf` mangles have the same guard, as they do where it is laid out as
+/// this library knows it.
+#[cfg(target_arch = "aarch64")]
+static IS_KNOWN: AtomicBool = AtomicBool::new(false);
+
+/// Whether this library can read a `jmp_buf`.
+pub(crate) fn is_known() -> bool {
+    #[cfg(target_arch = "aarch64")]
+    return IS_KNOWN.load(Ordering::Relaxed);
+    #[cfg(not(target_arch = "aarch64"))]
+    true
+}
+
 /// Where a `jmp_buf` has its stack pointer.
 #[cfg(target_arch = "aarch64")]
 const SP: usize = 13;
@@ -183,11 +194,8 @@ fn find_guard() {
     // SAFETY: as large as a `jmp_buf`, which has 22 registers and a mask of signals.
     let Called { stack, back } = unsafe { fill(environment.as_mut_ptr()) };
     let guard = environment[SP] ^ stack;
-    if guard != environment[LR] ^ back {
-        say("this glibc lays out its jump buffers in a way that furwock doesn't know");
-        std::process::abort();
-    }
     GUARD.store(guard, Ordering::Relaxed);
+    IS_KNOWN.store(guard == environment[LR] ^ back, Ordering::Relaxed);
 }
 
 /// A target further away than this lies on another stack.

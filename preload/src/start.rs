@@ -66,6 +66,12 @@ fn take_over() -> Result<(), &'static str> {
             );
         }
     }
+    if !longjmp::is_known() {
+        return Err(
+            "this glibc lays out its jump buffers in a way that furwock doesn't know: the \
+                    program runs on glibc's own locks",
+        );
+    }
     // The table and the fork handlers, before a sandbox forbids their system calls, and while
     // nothing can hold a lock that they need.
     furwock::unstable::try_prepare().map_err(|why| match why {
