@@ -4,21 +4,30 @@ use crate::build::preload;
 use crate::record::{self, Record};
 use crate::watchdog::runner::hard_limit_s;
 use crate::watchdog::{HARD_LIMIT, watch};
+use std::env;
 use std::fmt;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 /// The harness's word for a test that can't run here.
 const EXIT_SKIPPED: i32 = 77;
 
-/// The bound of a test. The programs have watchdogs of their own, with the same bound when they run
-/// by hand.
-const LIMIT: Duration = Duration::from_secs(20);
+/// The bound of a test: 20 s, or so many as `CONFORMANCE_BOUND_S` says on a machine that emulates its
+/// processor. The programs have watchdogs of their own, of 20 s when they run by hand.
+fn limit() -> Duration {
+    static LIMIT: OnceLock<Duration> = OnceLock::new();
+    *LIMIT.get_or_init(|| match env::var("CONFORMANCE_BOUND_S") {
+        Ok(seconds) => {
+            Duration::from_secs(seconds.parse().expect("CONFORMANCE_BOUND_S is seconds"))
+        }
+        Err(_) => Duration::from_secs(20),
+    })
+}
 
 /// What serves the program's locks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -131,7 +140,7 @@ pub fn run(program: &Path, test: &Test, side: Side) -> Ended {
         }
         record.take(&mut command);
     }
-    let (status, says) = run_to_end(command, LIMIT);
+    let (status, says) = run_to_end(command, limit());
     let says = says.trim().replace('\n', "; ");
     match status {
         _ if record.is_some_and(|record| record.processes() == 0) => {
