@@ -7,7 +7,7 @@
 mod common;
 
 use common::{asleep, bounded, kept};
-use furwock::linux::{Waitv, futex, syscall};
+use furwock::linux::{futex, syscall};
 use std::ptr::{null, null_mut, without_provenance};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -141,6 +141,7 @@ mod later_kernel {
     use super::common::seccomp::{NUMBER, allow, argument, jump, live_under, load, trap};
     use super::*;
     use core::arch::asm;
+    use furwock::linux::Waitv;
 
     /// `FUTEX_ROBUST_UNLOCK`: the word becomes 0, and the pointer at `uaddr2` null, before the
     /// wake.

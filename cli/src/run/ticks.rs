@@ -1,11 +1,13 @@
 //! The clock of a record: the processor's time-stamp counter where the kernel trusts it too.
 
 use std::fs;
+#[cfg(target_arch = "x86_64")]
 use std::time::Duration;
 
 const NANOSECONDS: u64 = 1_000_000_000;
-#[cfg(target_arch = "x86_64")]
+
 /// How long the counter is compared with the kernel's clock.
+#[cfg(target_arch = "x86_64")]
 const COMPARED: Duration = Duration::from_millis(10);
 
 /// Ticks in a second; those of CLOCK_MONOTONIC, if the counter isn't sound.
