@@ -144,7 +144,6 @@ fn take_over(signal: c_int) -> bool {
     unsafe {
         let mut old: libc::sigaction = core::mem::zeroed();
         if libc::sigaction(signal, core::ptr::null(), &mut old) != 0
-            || old.sa_flags & libc::SA_RESETHAND != 0
             || before(signal).set(old).is_err()
         {
             return false;
@@ -152,6 +151,8 @@ fn take_over(signal: c_int) -> bool {
         let mut new = old;
         new.sa_sigaction = on_fault as extern "C" fn(_, _, _) as usize;
         new.sa_flags |= libc::SA_SIGINFO | libc::SA_ONSTACK;
+        // The handler that stood there may be for one call only. This one isn't; it sees to that.
+        new.sa_flags &= !libc::SA_RESETHAND;
         libc::sigaction(signal, &new, core::ptr::null_mut()) == 0
     }
 }
@@ -166,6 +167,13 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
         return;
     }
     let old = before(signal).get().expect("set before the handler was installed");
+    if old.sa_flags & libc::SA_RESETHAND != 0 && old.sa_sigaction != libc::SIG_IGN {
+        // From now on faults aren't caught: the kernel is asked again about each page.
+        STATE.store(NOT_OURS, Ordering::Release);
+        super::forget_pages();
+        // SAFETY: what the kernel does before it calls such a handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
     match old.sa_sigaction {
         libc::SIG_IGN if sent => {}
         // As if there had been no handler: the fault repeats, or the signal is sent again.

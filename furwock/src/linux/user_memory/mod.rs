@@ -71,6 +71,11 @@ impl Pages {
         page != 0 && self.place(page).load(Ordering::Relaxed) == page
     }
 
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    fn forget(&self) {
+        self.0.iter().for_each(|page| page.store(0, Ordering::Relaxed));
+    }
+
     /// Unless a fault there wouldn't be caught.
     fn remember(&self, address: usize) {
         if fixup::install() {
@@ -78,6 +83,13 @@ impl Pages {
             self.place(page).store(page, Ordering::Relaxed);
         }
     }
+}
+
+/// Faults aren't caught any more.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn forget_pages() {
+    KNOWN.forget();
+    WRITABLE.forget();
 }
 
 #[inline]
