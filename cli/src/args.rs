@@ -9,6 +9,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::bench::arguments::{BenchArguments, completed};
 use crate::doctor::DoctorArguments;
 use crate::measuring::output::Outputs;
+use crate::pages::PagesArguments;
 use crate::values::seconds;
 use crate::workloads::WorkloadArguments;
 
@@ -33,6 +34,8 @@ pub enum Command {
     Compare(CompareArguments),
     Bench(BenchArguments),
     Doctor(DoctorArguments),
+    #[command(hide = true)]
+    Pages(PagesArguments),
     #[command(hide = true)]
     Workload(WorkloadArguments),
 }
@@ -89,6 +92,7 @@ pub struct RunArguments {
 
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 
@@ -267,6 +271,7 @@ pub struct CompareArguments {
 
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
+    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
     pub command: Vec<OsString>,
 }
 
@@ -281,8 +286,12 @@ impl Arguments {
         if let Some(arguments) = Self::of_run() {
             return Ok(arguments);
         }
-        let command = Arguments::command().mut_subcommand("bench", completed);
-        Arguments::from_arg_matches(&command.try_get_matches()?)
+        Arguments::from_arg_matches(&Self::whole().try_get_matches()?)
+    }
+
+    /// The whole command line.
+    pub fn whole() -> clap::Command {
+        Arguments::command().mut_subcommand("bench", completed)
     }
 
     /// What `furwock run` was told, if nothing is wrong with it and no help is asked for: without

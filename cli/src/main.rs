@@ -8,6 +8,7 @@
 mod affinity;
 mod args;
 mod bench;
+mod brought;
 mod compare;
 mod contention;
 mod contestants;
@@ -19,6 +20,7 @@ mod lines;
 mod measuring;
 mod obstacle;
 mod order;
+mod pages;
 mod preload;
 mod program;
 mod recap;
@@ -65,6 +67,7 @@ fn furwock() -> i32 {
         Command::Compare(arguments) => compare::compare(&arguments),
         Command::Bench(arguments) => bench::bench(&arguments),
         Command::Doctor(arguments) => doctor::doctor(&arguments),
+        Command::Pages(arguments) => pages::pages(&arguments),
         Command::Workload(arguments) => Ok(workloads::workload(&arguments)),
     };
     done.unwrap_or_else(|failure: Failure| {

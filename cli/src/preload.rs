@@ -5,6 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use crate::brought;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 
 const FILE_NAME: &str = "libfurwock_preload.so";
@@ -19,19 +20,29 @@ const SEPARATORS: [u8; 2] = [b' ', b':'];
 pub struct Preload(PathBuf);
 
 impl Preload {
-    /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it.
+    /// FURWOCK_PRELOAD alone if it is set; else beside the executable, then where packages put it,
+    /// then the one that the command has brought.
     pub fn find() -> Result<Self, Failure> {
-        Self::find_among(match named() {
-            Some(path) => vec![path],
-            None => beside_the_executable(FILE_NAME),
-        })
+        match named() {
+            Some(path) => Self::find_among(vec![path]),
+            None => Self::find_installed(FILE_NAME),
+        }
     }
 
     /// The library that records: in the folder of the one that FURWOCK_PRELOAD names.
     pub fn find_recording() -> Result<Self, Failure> {
-        Self::find_among(match named() {
-            Some(path) => vec![path.with_file_name(RECORDING_NAME)],
-            None => beside_the_executable(RECORDING_NAME),
+        match named() {
+            Some(path) => Self::find_among(vec![path.with_file_name(RECORDING_NAME)]),
+            None => Self::find_installed(RECORDING_NAME),
+        }
+    }
+
+    fn find_installed(name: &str) -> Result<Self, Failure> {
+        let installed = Self::find_among(beside_the_executable(name));
+        installed.or_else(|missing| match brought::library(name) {
+            Some(Ok(path)) => Self::at(path),
+            Some(Err(why)) => Err(Failure::new(STATUS_OWN_FAILURE, why)),
+            None => Err(missing),
         })
     }
 
@@ -43,7 +54,7 @@ impl Preload {
                     tried.iter().map(|path| path.display().to_string()).collect();
                 let message = format!(
                     "furwock's library is missing; looked for {} (FURWOCK_PRELOAD names another \
-                     place)",
+                     place; `cargo install` brings it with --features bundled)",
                     tried.join(" and ")
                 );
                 Err(Failure::new(STATUS_OWN_FAILURE, message))
