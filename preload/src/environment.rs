@@ -14,6 +14,15 @@ impl Environment {
         Self(array)
     }
 
+    /// What the user asks furwock for by `name`. A program with more rights than the user who
+    /// started it (setuid, setgid, file capabilities) is asked for nothing: it would open files,
+    /// write, or leave its children without furwock at the user's wish.
+    pub(crate) fn asked(&self, name: &CStr) -> Option<&CStr> {
+        // SAFETY: no arguments that could be wrong.
+        let gains_rights = unsafe { libc::getauxval(libc::AT_SECURE) } != 0;
+        if gains_rights { None } else { self.get(name) }
+    }
+
     /// The value of `name`.
     pub(crate) fn get(&self, name: &CStr) -> Option<&CStr> {
         let at = self.find(name, 0)?;

@@ -24,10 +24,10 @@ unsafe extern "C" fn start(
 ) {
     // SAFETY: by this function's contract; nothing else runs yet.
     let mut environment = unsafe { Environment::new(environment) };
-    if environment.get(c"FURWOCK_QUIET") == Some(c"1") {
+    if environment.asked(c"FURWOCK_QUIET") == Some(c"1") {
         say::be_quiet();
     }
-    if environment.get(c"FURWOCK_CHILDREN") == Some(c"0") {
+    if environment.asked(c"FURWOCK_CHILDREN") == Some(c"0") {
         environment.forget_this_library();
     }
     // Functions that a handler may leave also let a panic through, which must not reach the
@@ -38,12 +38,12 @@ unsafe extern "C" fn start(
     }));
     glibc::look_up();
     longjmp::look_up();
-    let takes_futex = environment.get(c"FURWOCK_FUTEX") != Some(c"0");
+    let takes_futex = environment.asked(c"FURWOCK_FUTEX") != Some(c"0");
     match tools::find(&environment).map_or_else(take_over, Err) {
         Ok(()) => {
             syscall::start(takes_futex);
             recording::start(&environment);
-            if let Some(after) = environment.get(c"FURWOCK_WARN_AFTER") {
+            if let Some(after) = environment.asked(c"FURWOCK_WARN_AFTER") {
                 warn::start(after);
             }
         }

@@ -2,7 +2,7 @@
 //! information.
 
 use std::cell::OnceCell;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -303,12 +303,14 @@ fn hex(bytes: &[u8]) -> String {
 
 /// A file's bytes, mapped for as long as the command runs.
 fn mapped(path: &Path) -> Option<&'static [u8]> {
-    let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    let size = usize::try_from(metadata.len()).ok().filter(|size| *size > 0)?;
-    if !metadata.is_file() {
+    // The path may come from a record, by which its writer could name a pipe or a device: opening
+    // one may wait for ever, or do more.
+    if !path.metadata().ok()?.is_file() {
         return None;
     }
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(Metadata::is_file)?;
+    let size = usize::try_from(metadata.len()).ok().filter(|size| *size > 0)?;
     // SAFETY: a new mapping at an address of the kernel's choice, which is never unmapped.
     let start = unsafe {
         use std::os::fd::AsRawFd;
@@ -321,4 +323,24 @@ fn mapped(path: &Path) -> Option<&'static [u8]> {
     // SAFETY: as long as the file isn't truncated; what a process runs from, the kernel protects
     // from that.
     Some(unsafe { std::slice::from_raw_parts(start.cast(), size) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a record may name as a program's file, though no process ran from it.
+    #[test]
+    fn pipes_and_devices_arent_opened() {
+        let pipe = std::env::temp_dir().join(format!("furwock-pipe-{}", std::process::id()));
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let (done, is_done) = std::sync::mpsc::channel();
+        let path = pipe.clone();
+        std::thread::spawn(move || done.send(mapped(&path).is_none()));
+        let found = is_done.recv_timeout(std::time::Duration::from_secs(10));
+        std::fs::remove_file(&pipe).unwrap();
+        assert_eq!(found, Ok(true), "waits for the pipe's other end");
+        assert!(mapped(Path::new("/dev/zero")).is_none());
+    }
 }

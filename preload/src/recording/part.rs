@@ -5,6 +5,7 @@ use super::kernel::{self, Descriptor, call};
 use super::{clock, ends, order, stack, thread, wait};
 use crate::environment::Environment;
 use crate::say::say;
+use core::cell::UnsafeCell;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use furwock_record::{
@@ -62,6 +63,23 @@ static MAPPED: AtomicUsize = AtomicUsize::new(0);
 static OFFSET: AtomicUsize = AtomicUsize::new(0);
 static PART_SIZE: AtomicUsize = AtomicUsize::new(0);
 
+/// Where the sections are in the part: of the process's own, since what else may write to the file
+/// must not say where this process writes.
+// SAFETY: of numbers alone.
+static SECTIONS: Known = Known(UnsafeCell::new(unsafe { core::mem::zeroed() }));
+
+struct Known(UnsafeCell<Sections>);
+
+// SAFETY: written by the thread that begins the part, before others find that it is ready.
+unsafe impl Sync for Known {}
+
+/// Once the part is ready.
+#[inline]
+fn known_sections() -> &'static Sections {
+    // SAFETY: as at `Known`.
+    unsafe { &*SECTIONS.0.get() }
+}
+
 const PATH_MAX: usize = 4096;
 /// The file's path, with NUL. Written once, before any other thread is there.
 static mut PATH: [u8; PATH_MAX] = [0; PATH_MAX];
@@ -75,7 +93,7 @@ fn path() -> &'static [u8] {
 
 /// Begins to record if the environment asks for it.
 pub(crate) fn start(environment: &Environment) {
-    let Some(path) = environment.get(c"FURWOCK_RECORD") else { return };
+    let Some(path) = environment.asked(c"FURWOCK_RECORD") else { return };
     let path = path.to_bytes_with_nul();
     if path.len() < 2 || path.len() > PATH_MAX {
         return;
@@ -168,6 +186,10 @@ fn claim() -> Result<(), &'static str> {
         return Err("the file of the record has no room: nothing is recorded");
     }
     let known = MAPPED.load(Ordering::Relaxed);
+    // A child's part takes the place of its parent's, and no more.
+    if known != 0 && size != PART_SIZE.load(Ordering::Relaxed) {
+        return Err("the record has changed: this process isn't recorded");
+    }
     let at = kernel::map((known != 0).then_some(known), size, Some((&file, offset)))
         .ok_or("the file of the record can't be mapped: nothing is recorded")?;
     MAPPED.store(at, Ordering::Relaxed);
@@ -189,6 +211,8 @@ fn claim() -> Result<(), &'static str> {
     }
     part.records = if order::orders() { furwock_record::ORDER } else { 0 };
     part.sections = sections;
+    // SAFETY: as at `Known`: the process is BEGINS.
+    unsafe { *SECTIONS.0.get() = sections };
     part.magic.store(PART_MAGIC, Ordering::Release);
     Ok(())
 }
@@ -251,7 +275,7 @@ const STACKS: u32 = 4096;
 
 /// How many stacks may be touched once the part has grown; the others once `grow_stacks` says so.
 pub(super) fn first_stacks() -> usize {
-    (part().sections.stacks.count / FIRST_STACKS) as usize
+    (known_sections().stacks.count / FIRST_STACKS) as usize
 }
 
 const _: () = assert!(sections_halved(0).1 <= furwock_record::PART_SIZE as usize);
@@ -301,7 +325,7 @@ pub(super) fn grow_stacks() -> bool {
 
 /// Where the first stacks end in the part, rounded up to a page.
 fn first_stacks_end() -> usize {
-    let end = part().sections.stacks.offset as usize + first_stacks() * size_of::<Stack>();
+    let end = known_sections().stacks.offset as usize + first_stacks() * size_of::<Stack>();
     end.next_multiple_of(PAGE)
 }
 
@@ -330,9 +354,8 @@ pub(super) fn part() -> &'static Part {
 /// memory.
 #[inline]
 pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
-    let part = part();
-    let section = section(&part.sections);
-    let start = core::ptr::from_ref(part).addr() + section.offset as usize;
+    let section = section(known_sections());
+    let start = MAPPED.load(Ordering::Relaxed) + section.offset as usize;
     // SAFETY: within the mapping; entries consist of atomics, for which any bytes are valid.
     unsafe {
         core::slice::from_raw_parts(

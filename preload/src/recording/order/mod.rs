@@ -31,7 +31,7 @@ static ORDERS: AtomicBool = AtomicBool::new(false);
 
 /// Asks for the order if the environment does.
 pub(super) fn start(environment: &Environment) {
-    let asked = environment.get(c"FURWOCK_LOCK_ORDER") == Some(c"1");
+    let asked = environment.asked(c"FURWOCK_LOCK_ORDER") == Some(c"1");
     ORDERS.store(asked, Ordering::Relaxed);
     if asked {
         layout::order();
