@@ -1,38 +1,65 @@
 # Installs from source: `make install`, or `make install PREFIX=$HOME/.local`.
 #
-# Installs the command with its preload, and the C library with its header and manual pages.
+# Installs the command with its preload, manual pages and completions, and the C library with its
+# header and manual pages. Packages say where by LIBDIR and ZSHDIR, and install what they have built
+# by `make install-only BUILT=FOLDER` (scripts/deb.sh).
 
 PREFIX ?= /usr/local
 DESTDIR ?=
 BIN = $(DESTDIR)$(PREFIX)/bin
-LIB = $(DESTDIR)$(PREFIX)/lib
+# Of the C library. The preload is in lib/furwock, where the command looks for it.
+LIBDIR ?= $(PREFIX)/lib
+LIB = $(DESTDIR)$(LIBDIR)
+PRELOADS = $(DESTDIR)$(PREFIX)/lib/furwock
 INCLUDE = $(DESTDIR)$(PREFIX)/include
 SHARE = $(DESTDIR)$(PREFIX)/share/furwock
 MAN = $(DESTDIR)$(PREFIX)/share/man/man3
+MAN1 = $(DESTDIR)$(PREFIX)/share/man/man1
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
+BASH = $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSH = $(DESTDIR)$(ZSHDIR)
+FISH = $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 # Where gdb looks for what belongs to a library, by the library's path.
 GDB = $(DESTDIR)$(PREFIX)/share/gdb/auto-load$(PREFIX)/lib/furwock
 
+# `STRIP=:` keeps what debuggers read of the command itself.
+STRIP ?= strip
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release
 VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 PAGES = $(notdir $(wildcard docs/man/*.3))
 # The part of the version that has to match when a program is run.
 SONAME = libfurwock.so.0
 
-.PHONY: all install uninstall
+.PHONY: all pages install install-only uninstall deb
 
 all:
 	cargo build --release
 	sh scripts/c-libraries.sh $(BUILT) $(BUILT)/c
 
+# What the command says about itself: manual pages, completions.
+pages:
+	rm -rf $(BUILT)/pages
+	$(BUILT)/furwock pages $(BUILT)/pages
+
 install: all
+	$(MAKE) --no-print-directory install-only
+
+install-only: pages
 	install -D -m 755 $(BUILT)/furwock $(BIN)/furwock
-	install -D -m 644 $(BUILT)/libfurwock_preload.so $(LIB)/furwock/libfurwock_preload.so
-	install -D -m 644 $(BUILT)/libfurwock_preload_recording.so \
-		$(LIB)/furwock/libfurwock_preload_recording.so
-	install -D -m 755 $(BUILT)/c/libfurwock.so.0 $(LIB)/libfurwock.so.$(VERSION)
+	install -d $(PRELOADS) $(LIB)
+	install -m 644 $(BUILT)/libfurwock_preload.so $(PRELOADS)/libfurwock_preload.so
+	install -m 644 $(BUILT)/libfurwock_preload_recording.so \
+		$(PRELOADS)/libfurwock_preload_recording.so
+	install -m 644 $(BUILT)/c/libfurwock.so.0 $(LIB)/libfurwock.so.$(VERSION)
 	ln -sf libfurwock.so.$(VERSION) $(LIB)/$(SONAME)
 	ln -sf $(SONAME) $(LIB)/libfurwock.so
-	install -D -m 644 $(BUILT)/c/libfurwock.a $(LIB)/libfurwock.a
+	install -m 644 $(BUILT)/c/libfurwock.a $(LIB)/libfurwock.a
+	$(STRIP) $(BIN)/furwock
+	# Their functions' names stay: a debugger, perf and `furwock who` show them.
+	$(STRIP) --strip-debug $(PRELOADS)/libfurwock_preload.so \
+		$(PRELOADS)/libfurwock_preload_recording.so
+	$(STRIP) --strip-unneeded $(LIB)/libfurwock.so.$(VERSION)
+	$(STRIP) --strip-debug --enable-deterministic-archives $(LIB)/libfurwock.a
 	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
 	install -D -m 644 tools/gdb/furwock.py $(SHARE)/furwock.py
 	install -d $(GDB)
@@ -41,21 +68,30 @@ install: all
 			>$(GDB)/$$library.so-gdb.py; \
 		chmod 644 $(GDB)/$$library.so-gdb.py; \
 	done
-	install -d $(LIB)/pkgconfig $(MAN)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in \
-		>$(LIB)/pkgconfig/furwock.pc
+	install -d $(LIB)/pkgconfig $(MAN) $(MAN1)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
+		-e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in >$(LIB)/pkgconfig/furwock.pc
 	install -m 644 $(addprefix docs/man/,$(PAGES)) $(MAN)
 	sh scripts/man-aliases.sh | while read -r name page; do \
 		echo ".so man3/$$page.3" >$(MAN)/$$name.3; chmod 644 $(MAN)/$$name.3; \
 	done
+	install -m 644 $(BUILT)/pages/man1/*.1 $(MAN1)
+	install -D -m 644 $(BUILT)/pages/furwock.bash $(BASH)/furwock
+	install -D -m 644 $(BUILT)/pages/_furwock $(ZSH)/_furwock
+	install -D -m 644 $(BUILT)/pages/furwock.fish $(FISH)/furwock.fish
+
+deb:
+	sh scripts/deb.sh
 
 uninstall:
-	rm -f $(BIN)/furwock $(LIB)/furwock/libfurwock_preload.so
-	rm -f $(LIB)/furwock/libfurwock_preload_recording.so
+	rm -f $(BIN)/furwock $(PRELOADS)/libfurwock_preload.so
+	rm -f $(PRELOADS)/libfurwock_preload_recording.so
 	rm -f $(LIB)/libfurwock.so.$(VERSION) $(LIB)/$(SONAME) $(LIB)/libfurwock.so
 	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
 	rm -f $(addprefix $(MAN)/,$(PAGES))
 	sh scripts/man-aliases.sh | while read -r name page; do rm -f $(MAN)/$$name.3; done
+	rm -f $(MAN1)/furwock.1 $(MAN1)/furwock-*.1
+	rm -f $(BASH)/furwock $(ZSH)/_furwock $(FISH)/furwock.fish
 	rm -f $(SHARE)/furwock.py
 	rm -f $(GDB)/libfurwock_preload.so-gdb.py $(GDB)/libfurwock_preload_recording.so-gdb.py
-	-rmdir $(LIB)/furwock $(SHARE) $(GDB)
+	-rmdir $(PRELOADS) $(SHARE) $(GDB)
