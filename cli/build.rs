@@ -53,8 +53,8 @@ fn bundle() {
         let bytes = std::fs::read(format!("{libraries}/{name}")).expect("it was built");
         hasher.write(&bytes);
     }
-    println!("cargo::rustc-env=FURWOCK_BUNDLED={libraries}");
-    println!("cargo::rustc-env=FURWOCK_BUNDLED_HASH={:016x}", hasher.finish());
+    println!("cargo::rustc-env=BUNDLED_PRELOADS={libraries}");
+    println!("cargo::rustc-env=BUNDLED_HASH={:016x}", hasher.finish());
     for package in ["furwock", "preload", "preload-recording", "record"] {
         println!("cargo::rerun-if-changed=../{package}");
     }

@@ -16,15 +16,15 @@ pub fn library(name: &str) -> Option<Result<PathBuf, String>> {
     const BUNDLED: [(&str, &[u8]); 2] = [
         (
             "libfurwock_preload.so",
-            include_bytes!(concat!(env!("FURWOCK_BUNDLED"), "/libfurwock_preload.so")),
+            include_bytes!(concat!(env!("BUNDLED_PRELOADS"), "/libfurwock_preload.so")),
         ),
         (
             "libfurwock_preload_recording.so",
-            include_bytes!(concat!(env!("FURWOCK_BUNDLED"), "/libfurwock_preload_recording.so")),
+            include_bytes!(concat!(env!("BUNDLED_PRELOADS"), "/libfurwock_preload_recording.so")),
         ),
     ];
     // Another build's folder is another one: what runs has its own library in place.
-    const FOLDER: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("FURWOCK_BUNDLED_HASH"));
+    const FOLDER: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("BUNDLED_HASH"));
     let (_, bytes) = BUNDLED.iter().find(|(known, _)| *known == name)?;
     Some(match cache::folder() {
         Some(cache) => cache::place(&cache, FOLDER, name, bytes),
