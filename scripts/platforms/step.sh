@@ -69,11 +69,15 @@ who() {
     done
 }
 
+# Again, if another holder has lost its processor for longer than `evict` sleeps.
 stats() {
-    timeout 60 "$furwock" run --stats -- "$programs/contended" >/dev/null 2>/tmp/table
-    cat /tmp/table
-    grep -q 'cache' /tmp/table
-    grep -q 'evict' /tmp/table
+    for try in 1 2 3; do
+        timeout 60 "$furwock" run --stats -- "$programs/contended" >/dev/null 2>/tmp/table
+        cat /tmp/table
+        grep -q 'cache' /tmp/table
+        ! grep -q 'evict' /tmp/table || return 0
+    done
+    return 1
 }
 
 conformance() {
