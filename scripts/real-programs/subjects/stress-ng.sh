@@ -5,6 +5,10 @@ needs=stress-ng
 packages=stress-ng
 timed=no
 run() {
-    on_side stress-ng --pthread 2 --mutex 2 --futex 2 --sem 2 --fifo 2 --verify \
+    # Older ones have none of mutexes.
+    mutex=--mutex\ 2
+    stress-ng --help | grep -q -- '--mutex N' || mutex=
+    # shellcheck disable=SC2086 # a list of words
+    on_side stress-ng --pthread 2 $mutex --futex 2 --sem 2 --fifo 2 --verify \
         --timeout "$(by_size 5 20)" --quiet --temp-path "$mine"
 }
