@@ -60,6 +60,7 @@ pub(crate) fn on_child(hook: &'static Hook) {
 
 /// Registers the handlers. Returns when they are registered, by whichever thread: a caller may fork
 /// next.
+#[inline(always)]
 pub(crate) fn watch() {
     if !WATCHED.load(Ordering::Acquire) {
         register();
@@ -69,7 +70,8 @@ pub(crate) fn watch() {
 /// The first caller registers, and so does every other that comes before that is done: a child that
 /// was forked meanwhile has no other thread to do it. Handlers registered twice act once.
 #[cold]
-fn register() {
+#[inline(never)]
+extern "C" fn register() {
     // SAFETY: the handlers are functions of the right type that live as long as the process.
     // Failure (no memory) leaves a process whose children must not use what their parent held.
     unsafe { libc::pthread_atfork(Some(before_fork), None, Some(in_child)) };

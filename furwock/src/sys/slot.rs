@@ -73,6 +73,7 @@ pub(crate) fn known_tid() -> u32 {
 }
 
 /// Asks the kernel for this thread's id again: a forked child's only thread has a new one.
+#[inline(always)]
 pub(crate) fn refresh_tid() -> u32 {
     #[cfg(simulated)]
     let tid = machine::thread_id();
