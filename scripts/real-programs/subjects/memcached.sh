@@ -6,6 +6,8 @@ prepare() {
     cat >"$folder/load.py" <<'PYTHON'
 import multiprocessing, socket, sys
 
+# From Python 3.14 on another is the default, which reads this file again.
+multiprocessing.set_start_method("fork")
 PATH, ROUNDS, CLIENTS, BATCH = sys.argv[1], int(sys.argv[2]), 8, 64
 
 def connect():
