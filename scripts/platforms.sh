@@ -234,6 +234,7 @@ for suite in "$@"; do
 done | tee "$rows"
 
 how=${update:+--update}
+[ $form = whole ] || how=${how:---few}
 python3 scripts/platforms/table.py $how docs/platforms.md "$rows" || echo table >>"$work/failed"
 if [ -e "$work/failed" ]; then
     echo "platforms: failed: $(tr '\n' ' ' <"$work/failed")(see target/platforms/logs)" >&2

@@ -18,8 +18,8 @@ pub(crate) fn tid() -> u32 {
 
 /// By C's rules, which tell callers that it doesn't unwind: their fast paths are shorter for it.
 ///
-/// What it calls is inlined or goes by C's rules, too. The compiler would guard another call, and the
-/// guard's table ends a process whose signal handler leaves in between, by pthread_exit for example.
+/// What it calls is inlined or goes by C's rules, too. The compiler would guard another call, and
+/// the guard's table ends a process whose signal handler leaves in between, say by pthread_exit.
 #[cold]
 #[inline(never)]
 extern "C" fn first_tid() -> u32 {
