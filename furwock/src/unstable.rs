@@ -10,6 +10,21 @@ pub use crate::lock::mutex::unstable as mutex;
 pub use crate::lock::rwlock::unstable as rwlock;
 pub use crate::lock::semaphore::unstable as semaphore;
 
+/// Makes a system call, which a signal handler may leave for good. What the kernel returns, or the
+/// errno; errno itself stays as it is.
+///
+/// # Safety
+/// As the call has it.
+#[cfg(not(any(loom, shuttle)))]
+pub unsafe fn system_call(
+    number: core::ffi::c_long,
+    arguments: &[usize; 6],
+) -> Result<usize, core::ffi::c_int> {
+    // SAFETY: by this function's contract.
+    let result = unsafe { crate::sys::syscall::syscall_that_may_be_left(number, arguments) };
+    result.map_err(|errno| errno.0)
+}
+
 /// [`thread_id`](crate::lock::thread_id) if the thread has asked for it before, 0 otherwise. Calls
 /// nothing.
 #[cfg(not(any(loom, shuttle)))]

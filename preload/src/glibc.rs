@@ -223,8 +223,11 @@ pub(crate) fn failed(errno: c_int) -> c_long {
     -1
 }
 
-/// glibc's `syscall`, for what the library's own leaves to it and for code that runs before this
-/// library's constructor.
+/// glibc's `syscall`, for what the library's own leaves to it.
+///
+/// Before this library's constructor, the kernel's call without glibc. A look-up then allocates in
+/// glibc 2.31, where other libraries' constructors run before this one's; and jemalloc makes system
+/// calls as it begins, with a mutex held that the allocation needs.
 pub(crate) unsafe extern "C-unwind" fn system_call(
     number: c_long,
     a: usize,
@@ -235,12 +238,17 @@ pub(crate) unsafe extern "C-unwind" fn system_call(
     f: usize,
 ) -> c_long {
     type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
+    let known = SYSCALL.address.load(Ordering::Acquire);
     // SAFETY: null, or glibc's function, which has this type.
-    let glibc: Option<Syscall> = unsafe { core::mem::transmute(syscall()) };
-    match glibc {
+    let glibc: Option<Syscall> = unsafe { core::mem::transmute(known) };
+    if let Some(glibc) = glibc {
         // SAFETY: the program's own call.
-        Some(glibc) => unsafe { glibc(number, a, b, c, d, e, f) },
-        None => failed(libc::ENOSYS),
+        return unsafe { glibc(number, a, b, c, d, e, f) };
+    }
+    // SAFETY: the program's own call.
+    match unsafe { furwock::unstable::system_call(number, &[a, b, c, d, e, f]) } {
+        Ok(result) => result as c_long,
+        Err(errno) => failed(errno),
     }
 }
 

@@ -58,31 +58,17 @@ pub(crate) fn interleave(start: core::ptr::NonNull<u8>, size: usize) {
     const MPOL_F_MEMS_ALLOWED: usize = 1 << 2;
     const MPOL_INTERLEAVE: usize = 3;
     let mut nodes = [0usize; NODES / BITS];
+    let all = nodes.as_mut_ptr().expose_provenance();
+    let arguments = [0, all, NODES, 0, MPOL_F_MEMS_ALLOWED, 0];
     // SAFETY: the kernel writes NODES bits into the array.
-    let got = unsafe {
-        libc::syscall(
-            libc::SYS_get_mempolicy,
-            core::ptr::null_mut::<i32>(),
-            nodes.as_mut_ptr(),
-            NODES,
-            0usize,
-            MPOL_F_MEMS_ALLOWED,
-        )
-    };
+    let got = unsafe { super::syscall::syscall(libc::SYS_get_mempolicy, arguments) };
     let several = nodes.iter().map(|word| word.count_ones()).sum::<u32>() > 1;
-    if got != 0 || !several {
+    if got.is_err() || !several {
         return;
     }
+    let start = start.as_ptr().expose_provenance();
     // SAFETY: sets the policy of the caller's own mapping; touches no page.
-    unsafe {
-        libc::syscall(
-            libc::SYS_mbind,
-            start.as_ptr(),
-            size,
-            MPOL_INTERLEAVE,
-            nodes.as_ptr(),
-            NODES,
-            0usize,
-        );
-    }
+    _ = unsafe {
+        super::syscall::syscall(libc::SYS_mbind, [start, size, MPOL_INTERLEAVE, all, NODES, 0])
+    };
 }
