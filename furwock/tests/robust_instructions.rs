@@ -11,7 +11,8 @@ mod processes;
 
 use common::Random;
 use furwock::{RobustError, RobustMutexGuard, RobustRwLockWriteGuard};
-use process::{BOUND, fork, kill, reap};
+use process::{BOUND, fork, reap};
+use processes::victim::{Victim, is_asleep};
 use processes::{Shared, reading, with_mutex, writing};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -46,121 +47,19 @@ fn main() {
     }
 }
 
-/// A process that its parent single-steps.
-struct Victim {
-    id: libc::pid_t,
-    /// A step has been asked for and hasn't ended.
-    stepping: bool,
-}
-
-#[derive(PartialEq)]
-enum Step {
-    Done,
-    Asleep,
-    Ended,
-}
-
-impl Victim {
-    /// Runs `work` up to where it calls its argument.
-    fn new(work: impl FnOnce(&dyn Fn())) -> Self {
-        let id = fork(|| {
-            // SAFETY: no memory is involved.
-            work(&|| unsafe {
-                libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
-                libc::raise(libc::SIGSTOP);
-            });
-        });
-        let mut status = 0;
-        // SAFETY: writes one int. The child stops or dies, without waiting for anything.
-        assert_eq!(unsafe { libc::waitpid(id, &mut status, 0) }, id);
-        assert!(libc::WIFSTOPPED(status), "the victim ended early: {status}");
-        Self { id, stepping: false }
+/// Kills the victim after `count` steps, and waits until `waiters` have ended well. `false` if it
+/// had ended by itself before.
+fn killed_after(
+    mut victim: Victim,
+    count: usize,
+    waiters: impl IntoIterator<Item = libc::pid_t>,
+) -> bool {
+    let lives = victim.goes(count);
+    if lives {
+        victim.dies();
     }
-
-    /// One instruction.
-    fn step(&mut self) -> Step {
-        if !self.stepping {
-            // SAFETY: a stopped child of ours; no memory is involved.
-            let result = unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, self.id, 0, 0) };
-            assert_eq!(result, 0, "single-stepping is forbidden here");
-            self.stepping = true;
-        }
-        let started = Instant::now();
-        let mut polls = 0;
-        loop {
-            let mut status = 0;
-            // SAFETY: writes one int.
-            match unsafe { libc::waitpid(self.id, &mut status, libc::WNOHANG) } {
-                0 if polls > 50 && is_asleep(self.id) => return Step::Asleep,
-                0 => {
-                    polls += 1;
-                    assert!(started.elapsed() < BOUND, "a step without end");
-                    // SAFETY: no arguments.
-                    unsafe { libc::sched_yield() };
-                }
-                _ if libc::WIFSTOPPED(status) => {
-                    self.stepping = false;
-                    return Step::Done;
-                }
-                _ => {
-                    assert_eq!(status, 0, "the victim failed");
-                    return Step::Ended;
-                }
-            }
-        }
-    }
-
-    fn until_asleep(&mut self) {
-        while self.step() != Step::Asleep {}
-    }
-
-    /// A victim that holds a lock, and is about to release it.
-    fn releasing<G>(lock: impl FnOnce() -> G) -> Self {
-        Self::new(|stop| {
-            let guard = lock();
-            stop();
-            drop(guard);
-        })
-    }
-
-    /// Kills it after `count` steps, and waits until `waiters` have ended well. `false` if it had
-    /// ended by itself before.
-    fn killed_after(
-        mut self,
-        count: usize,
-        waiters: impl IntoIterator<Item = libc::pid_t>,
-    ) -> bool {
-        let lives = self.goes(count);
-        if lives {
-            self.dies();
-        }
-        finish(waiters);
-        lives
-    }
-
-    fn dies(self) {
-        kill(self.id);
-        reap(self.id);
-    }
-
-    /// Makes `count` steps. `false` if it ended before.
-    fn goes(&mut self, count: usize) -> bool {
-        for _ in 0..count {
-            match self.step() {
-                Step::Done => {}
-                // It will get the lock that it waits for; the wait counts as a step.
-                Step::Asleep => std::thread::sleep(Duration::from_micros(50)),
-                Step::Ended => return false,
-            }
-        }
-        true
-    }
-}
-
-/// Whether a process sleeps in a system call; a process at a breakpoint does not.
-fn is_asleep(id: libc::pid_t) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-    stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'))
+    finish(waiters);
+    lives
 }
 
 /// A process that sleeps until the caller releases what it holds.
@@ -232,7 +131,7 @@ fn mutex_alone(shared: &'static Shared, count: usize) -> bool {
         stop();
         drop(shared.mutex().lock().unwrap());
     });
-    victim.killed_after(count, [])
+    killed_after(victim, count, [])
 }
 
 fn repair_alone(shared: &'static Shared, count: usize) -> bool {
@@ -247,7 +146,7 @@ fn repair_alone(shared: &'static Shared, count: usize) -> bool {
             RobustRwLockWriteGuard::make_consistent(&mut guard);
         }
     });
-    victim.killed_after(count, [])
+    killed_after(victim, count, [])
 }
 
 fn read_alone(shared: &'static Shared, count: usize) -> bool {
@@ -256,7 +155,7 @@ fn read_alone(shared: &'static Shared, count: usize) -> bool {
         stop();
         drop((shared.lock().read().unwrap(), shared.lock().read().unwrap()));
     });
-    let killed = victim.killed_after(count, []);
+    let killed = killed_after(victim, count, []);
     // A reader's death isn't reported.
     drop(shared.lock().try_read().unwrap());
     drop(shared.lock().try_write().unwrap());
@@ -270,7 +169,7 @@ fn write_alone(shared: &'static Shared, count: usize) -> bool {
         stop();
         drop(shared.lock().write().unwrap());
     });
-    let killed = victim.killed_after(count, []);
+    let killed = killed_after(victim, count, []);
     reading(shared, &mut Random(1), shared.lock().try_read());
     drop(shared.lock().try_read().unwrap());
     killed
@@ -279,7 +178,7 @@ fn write_alone(shared: &'static Shared, count: usize) -> bool {
 fn mutex_unlock_before_waiters(shared: &'static Shared, count: usize) -> bool {
     let victim = Victim::releasing(|| shared.mutex().lock().unwrap());
     let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
-    victim.killed_after(count, waiters)
+    killed_after(victim, count, waiters)
 }
 
 /// The parent takes the mutex past the waiter between the victim's last step and its death.
@@ -313,7 +212,7 @@ fn top_waiter(shared: &'static Shared, count: usize) -> bool {
     let victim = waiting_victim(shared);
     let waiters = [waiter(|| use_mutex(shared)), waiter(|| use_mutex(shared))];
     drop(held);
-    victim.killed_after(count, waiters)
+    killed_after(victim, count, waiters)
 }
 
 /// The victim sleeps in the turnstile, with another waiter behind it.
@@ -323,17 +222,17 @@ fn second_waiter(shared: &'static Shared, count: usize) -> bool {
     let victim = waiting_victim(shared);
     let last = waiter(|| use_mutex(shared));
     drop(held);
-    victim.killed_after(count, [first, last])
+    killed_after(victim, count, [first, last])
 }
 
 fn read_unlock_before_writer(shared: &'static Shared, count: usize) -> bool {
     let victim = Victim::releasing(|| shared.lock().read().unwrap());
     let waiters = [waiter(|| use_write(shared)), waiter(|| use_read(shared))];
-    victim.killed_after(count, waiters)
+    killed_after(victim, count, waiters)
 }
 
 fn write_unlock_before_both(shared: &'static Shared, count: usize) -> bool {
     let victim = Victim::releasing(|| shared.lock().write().unwrap());
     let waiters = [waiter(|| use_read(shared)), waiter(|| use_write(shared))];
-    victim.killed_after(count, waiters)
+    killed_after(victim, count, waiters)
 }

@@ -3,6 +3,7 @@
 use crate::sys;
 use crate::sys::clock::Deadline;
 use crate::sys::futex::Sleep;
+use crate::sys::robust_list::List;
 
 pub(crate) use crate::sys::pi;
 pub(crate) use core::hint::spin_loop;
@@ -129,4 +130,27 @@ pub(crate) fn shared_wait(
 #[inline]
 pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, count: u32) {
     sys::futex::store_and_wake_shared(word, new, count);
+}
+
+/// Whether the kernel lets a thread release a robust word and forget it in one step.
+#[inline]
+pub(crate) fn unlock_is_one_step() -> bool {
+    sys::robust_unlock::is_there()
+}
+
+/// Releases a robust word that holds `tid` and nothing else, and ends the list's pending entry; or
+/// says what it holds.
+#[inline]
+pub(crate) fn robust_unlock(word: &atomic::AtomicU32, tid: u32, list: List) -> Result<(), u32> {
+    list.unlock(word, tid)
+}
+
+/// Releases a robust word, wakes one sleeper, and ends the list's pending entry. A killed thread
+/// has done the first two, or neither.
+#[cold]
+pub(crate) fn robust_unlock_and_wake(word: &atomic::AtomicU32, list: List) {
+    if !list.unlock_and_wake(word) {
+        shared_store_and_wake(word, 0, 1);
+        list.end();
+    }
 }

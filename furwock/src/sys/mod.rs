@@ -13,6 +13,8 @@ pub(crate) mod pretend;
 pub(crate) mod priority;
 pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
+pub(crate) mod robust_unlock;
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) mod signals;
 mod slot;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -21,3 +23,5 @@ pub(crate) mod syscall;
 pub(crate) mod thread;
 pub(crate) mod topology;
 pub(crate) mod unsupported;
+#[cfg(not(any(loom, shuttle)))]
+mod vdso;

@@ -49,10 +49,11 @@ pub(crate) use model::{List, own};
 
 #[cfg(not(any(loom, shuttle)))]
 mod native {
+    use super::super::robust_unlock;
     use super::super::syscall::syscall;
     use super::{AtomicUsize, Links, PREV_TO_NEXT, Unsupported, WORD_TO_NEXT};
     use core::cell::Cell;
-    use core::sync::atomic::{AtomicIsize, Ordering, compiler_fence};
+    use core::sync::atomic::{AtomicIsize, AtomicU32, Ordering, compiler_fence};
 
     /// The part that the kernel knows.
     #[repr(C)]
@@ -116,6 +117,7 @@ mod native {
                 since: "glibc 2.4",
             });
         }
+        robust_unlock::look();
         OWN.set((tid, head));
         Ok(List { head })
     }
@@ -163,6 +165,25 @@ mod native {
         pub(crate) fn end(self) {
             compiler_fence(Ordering::SeqCst);
             self.head().pending.store(0, Ordering::Relaxed);
+        }
+
+        /// Releases a word that holds `tid` and nothing else, and ends what `begin` began; or says
+        /// what it holds. Nothing happens between the two steps if the kernel sees to that
+        /// (`robust_unlock`).
+        #[inline]
+        pub(crate) fn unlock(self, word: &AtomicU32, tid: u32) -> Result<(), u32> {
+            if let Some(result) = robust_unlock::try_unlock(word, tid, &self.head().pending) {
+                return result;
+            }
+            word.compare_exchange(tid, 0, Ordering::Release, Ordering::Relaxed)?;
+            self.end();
+            Ok(())
+        }
+
+        /// Releases the word, wakes one waiter, and ends what `begin` began, in one step that a
+        /// kill can't cut: `true`. Or does nothing, because only newer kernels can.
+        pub(crate) fn unlock_and_wake(self, word: &AtomicU32) -> bool {
+            robust_unlock::unlock_and_wake(word, &self.head().pending)
         }
 
         /// Puts an entry in front.

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "not every test file uses everything")]
 
+pub mod victim;
+
 use crate::common::Random;
 use crate::process::map;
 use furwock::{RobustError, RobustMutex, RobustMutexGuard};

@@ -5,12 +5,13 @@ use crate::tree::{File, quoted, tracked};
 use std::collections::BTreeSet;
 
 /// Arguments without a mutant, and why there can be none.
-const WITHOUT_MUTANT: [(&str, &str); 5] = [
+const WITHOUT_MUTANT: [(&str, &str); 6] = [
     ("D-1", "without it a handler waits for its own thread, which no model has: C tests do"),
     ("D-2", "the same"),
     ("M-6", "a touch after the release faults only if the memory is gone: a C test unmaps it"),
     ("P-1", "the kernel's half can't be reverted here"),
     ("RB-1", "needs a kill between two instructions: a test kills at each of them"),
+    ("RB-5", "the same; on older kernels the test demands that it sees the fault"),
 ];
 
 /// An argument: its ids, and its section's text.

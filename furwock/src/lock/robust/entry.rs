@@ -2,7 +2,10 @@
 
 use super::state::{FREE, OWNER_DIED, WAITERS, is_free, owner};
 use crate::prim::atomic::{AtomicU32, Ordering};
-use crate::prim::{Sleep, shared_store_and_wake, shared_wait};
+use crate::prim::{
+    Sleep, robust_unlock, robust_unlock_and_wake, shared_store_and_wake, shared_wait,
+    unlock_is_one_step,
+};
 use crate::sys::clock::Deadline;
 use crate::sys::robust_list::{self, Links, List};
 use crate::sys::unsupported::Unsupported;
@@ -86,6 +89,20 @@ impl Entry {
         self.word.compare_exchange(old, new, success, Ordering::Relaxed)
     }
 
+    /// Releases the word if it says nothing but that `me` holds it, and ends what `begin` began; or
+    /// returns the word. The last touch of the entry, by the kernel too (RB-5).
+    #[inline]
+    pub(super) fn unlock(&self, me: Me) -> Result<(), u32> {
+        robust_unlock(&self.word, me.tid, me.list)
+    }
+
+    /// Releases the word, wakes one sleeper, and ends what `begin` began: a killed thread has done
+    /// the first two, or neither (RB-1). As `unlock`, the last touch.
+    #[cold]
+    pub(super) fn unlock_and_wake(&self, me: Me) {
+        robust_unlock_and_wake(&self.word, me.list);
+    }
+
     /// Stores 0 and wakes one sleeper, or all ones and wakes all: a killed thread has done both or
     /// neither (RB-1).
     #[cold]
@@ -121,10 +138,20 @@ impl Entry {
     pub(super) fn unclaim(&self, me: Me) {
         self.begin(me);
         self.unlink(me);
+        if unlock_is_one_step() {
+            return self.unclaim_in_one_step(me);
+        }
         if self.exchange(me.tid, FREE, Ordering::Release).is_err() {
             self.release_and_wake(FREE, 1);
         }
         me.list.end();
+    }
+
+    #[inline(never)]
+    fn unclaim_in_one_step(&self, me: Me) {
+        if self.unlock(me).is_err() {
+            self.unlock_and_wake(me);
+        }
     }
 
     /// Whether `me` holds it.

@@ -12,7 +12,18 @@ mod state;
 pub use mutex::RawRobustMutex;
 pub use rwlock::{RawRobustRwLock, ReadHeld, ReadSlot};
 
+#[cfg(not(any(loom, shuttle)))]
+use crate::sys::robust_unlock;
 use crate::sys::unsupported::Unsupported;
+
+/// Whether this kernel lets a thread release a robust lock and forget it in one step: Linux 7.2 and
+/// later, on x86-64. Where it doesn't, the memory of a destroyed lock isn't safe from the death of
+/// the thread that released it last: see [`RawRobustMutex::unlock`].
+#[cfg(not(any(loom, shuttle)))]
+pub fn unlock_is_one_step() -> bool {
+    robust_unlock::look();
+    robust_unlock::is_there()
+}
 
 /// How a robust lock was had. The caller holds it either way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

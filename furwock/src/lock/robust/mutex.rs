@@ -13,7 +13,7 @@ use super::state::{
 use super::{Held, Refused};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
-use crate::prim::spin_loop;
+use crate::prim::{spin_loop, unlock_is_one_step};
 use crate::sys::clock::{Deadline, monotonic_ns};
 
 /// A mutex that survives the death of its holder, between processes or threads. All zero when free.
@@ -117,11 +117,15 @@ impl RawRobustMutex {
     /// If the lock was had as [`Held::OwnerDied`] and not made consistent since, no thread will
     /// ever have it again: all that wait, and all that come later, get [`Refused::NotRecoverable`].
     ///
-    /// The release is the last touch of the mutex's memory by this thread. Yet if the thread is
-    /// killed before it has returned from here, the kernel looks at that place once more, and takes
-    /// a word that equals the thread's id for a lock: a weakness of the kernel's interface, which
-    /// matters where another thread unmaps the mutex and maps other shared data there in that
-    /// moment.
+    /// The release is the last touch of the mutex's memory by this thread. Yet on many kernels the
+    /// thread's death touches it once more: if the thread is killed before it has returned from
+    /// here, the kernel takes what stands there for a lock, and sets bit 30 if the lowest 30 bits
+    /// equal the thread's id. That matters where another thread takes the mutex next, destroys it
+    /// and reuses its memory in that moment, for data that outlives the killed thread. All robust
+    /// locks have this window, glibc's too. Linux 7.2 closes it on x86-64, except for a lock that
+    /// is given up ([`unlock_is_one_step`](super::unlock_is_one_step)); elsewhere, keep the memory
+    /// of robust locks for robust locks, or until the threads that have used it have returned from
+    /// their calls (ORDERING.md, RB-5).
     ///
     /// # Safety
     /// The calling thread holds the lock. Or it is a forked child's, and has it from its parent:
@@ -230,6 +234,9 @@ impl RawRobustMutex {
     pub(super) fn release(&self, me: Me) {
         self.lock.begin(me);
         self.lock.unlink(me);
+        if unlock_is_one_step() {
+            return self.release_in_one_step(me);
+        }
         let ordering = if mutant::active(Mutant::RobustUnlockRelaxed) {
             Ordering::Relaxed
         } else {
@@ -243,6 +250,19 @@ impl RawRobustMutex {
             }
         }
         me.list.end();
+    }
+
+    /// The same, after `begin` and `unlink`, on a kernel that has the step (RB-5).
+    #[inline(never)]
+    fn release_in_one_step(&self, me: Me) {
+        match self.lock.unlock(me) {
+            Ok(()) => {}
+            Err(word) if is_inconsistent(word) => {
+                self.lock.release_and_wake(NOT_RECOVERABLE, i32::MAX as u32);
+                me.list.end();
+            }
+            Err(_) => self.lock.unlock_and_wake(me),
+        }
     }
 
     #[inline]

@@ -60,7 +60,7 @@ pub struct ReadSlot(usize);
 ///
 /// Like [`RawRobustMutex`] it may lie in memory that several processes map, as long as they agree
 /// on `READERS`; what is said there of the robust list, of forks and signal handlers goes for it
-/// too.
+/// too, and what is said at [`RawRobustMutex::unlock`] of memory that is reused.
 ///
 /// # Promises
 /// - When a reader dies the lock forgets it. Others notice nothing: it can't have changed anything.

@@ -15,7 +15,7 @@
 //! | owner 0 | owner = me, -WAITERS | any thread; past the turnstile unless the top waiter starves | Acquire |
 //! | owner = other | +WAITERS | the turnstile's holder, before it sleeps | Relaxed |
 //! | owner = me, neither bit | 0 | holder | Release |
-//! | owner = me, WAITERS | 0, and one wake in the same step | holder | a swap's |
+//! | owner = me, WAITERS | 0, or WAITERS on newer kernels, and one wake in the same step | holder | Release at least |
 //! | owner = me, OWNER_DIED | -OWNER_DIED | holder, `make_consistent` | Relaxed |
 //! | owner = me, OWNER_DIED | all ones, and all woken in the same step | a holder that gives up | a swap's |
 //! | owner = the dying | owner 0, +OWNER_DIED, one woken if WAITERS | kernel | a full barrier |
@@ -24,9 +24,10 @@
 //! it sets WAITERS, so that every release and every death wakes the next. A reader's slot is a word
 //! that is only ever taken if it is to be had at once, and on which only the mutex's holder sleeps.
 //!
-//! Invalid: WAITERS with owner 0 and no OWNER_DIED: a release stores a plain 0. The kernel passes
-//! on the wake of a thread that was woken and then killed if it finds owner 0; before Linux 6.2,
-//! only if it finds a plain 0, and not what a death leaves.
+//! WAITERS with owner 0 and no OWNER_DIED is free, and rare: `FUTEX_ROBUST_UNLOCK` may leave it if
+//! other threads remain asleep. The kernel passes on the wake of a thread that was woken and then
+//! killed if it finds owner 0; before Linux 6.2, only if it finds a plain 0, and not what a death
+//! leaves.
 
 pub(super) const FREE: u32 = 0;
 pub(super) const OWNER: u32 = (1 << 30) - 1;
@@ -72,6 +73,14 @@ mod tests {
             assert!(is_inconsistent(taken(word, 7)));
         }
         assert!(!is_inconsistent(taken(FREE, 7)));
+    }
+
+    #[test]
+    fn a_release_by_the_kernel_leaves_a_free_word() {
+        for word in [FREE, WAITERS] {
+            assert!(is_free(word) && !is_inconsistent(word));
+            assert_eq!((owner(word), taken(word, 7)), (0, 7));
+        }
     }
 
     #[test]
