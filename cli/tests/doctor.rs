@@ -43,8 +43,8 @@ fn findings_are_lines_that_fit_a_terminal() {
     // The library's path may be longer than a line.
     let fits = |line: &str| line.chars().count() <= 80 || line.contains("libfurwock_preload.so");
     assert!(found.lines().all(fits), "{found}");
-    for subject in ["kernel", "glibc", "processors", "rseq", "membarrier", "futex_waitv", "seccomp"]
-    {
+    let calls = ["futex_waitv", "FUTEX2_NUMA", "robust", "rseq", "rseq_slice", "membarrier"];
+    for subject in ["kernel", "glibc", "processors", "seccomp"].into_iter().chain(calls) {
         let is_line = |line: &str| line.split_whitespace().nth(1) == Some(subject);
         assert!(found.lines().any(is_line), "{subject}: {found}");
     }

@@ -1,8 +1,10 @@
 //! Kernel, C library and processors.
 
 use std::fs::{self, File};
+use std::io;
 use std::sync::atomic::AtomicU32;
 
+use furwock::lock::robust::unlock_is_one_step;
 use furwock::shared::{self, Awaited, Error, NumaWord, Scope};
 
 use super::finding::Finding;
@@ -11,7 +13,8 @@ use crate::measuring::machine::{cpus, glibc_version};
 
 pub fn findings() -> Vec<Finding> {
     let mut findings = vec![kernel(), glibc(), architecture(), processors(), futex()];
-    findings.extend([waits_on_many(), nodes(), policies(), rseq(), stacks(), membarrier()]);
+    findings.extend([waits_on_many(), nodes(), policies(), robust(), rseq()]);
+    findings.extend([time_slices(), stacks(), membarrier()]);
     findings
 }
 
@@ -110,6 +113,18 @@ fn policies() -> Finding {
     offered("FUTEX2_MPOL", there, without, result)
 }
 
+fn robust() -> Finding {
+    match unlock_is_one_step() {
+        true => Finding::ok("robust", "the crate's robust locks are released in one step"),
+        false => Finding::note(
+            "robust",
+            "the memory of a destroyed robust lock isn't safe from the death of the thread that \
+             released it last",
+            "keep such memory, or run Linux 7.2 or newer (x86-64)",
+        ),
+    }
+}
+
 fn rseq() -> Finding {
     // SAFETY: a C string. glibc 2.35 and later define the symbol, a number that never changes: 0 if
     // the kernel doesn't have rseq, or the user has turned it off.
@@ -129,6 +144,26 @@ fn rseq() -> Finding {
             "this glibc doesn't register it: asking for the processor is a call",
             "run glibc 2.35 or newer",
         ),
+    }
+}
+
+fn time_slices() -> Finding {
+    const SLICE_EXTENSION: libc::c_int = 79;
+    const GET: libc::c_ulong = 1;
+    // SAFETY: only asks.
+    let enabled = unsafe { libc::prctl(SLICE_EXTENSION, GET, 0, 0, 0) };
+    Finding::ok("rseq_slice", time_slices_by(enabled, io::Error::last_os_error()))
+}
+
+/// What the kernel's answer says of longer time slices for critical sections.
+fn time_slices_by(enabled: libc::c_int, error: io::Error) -> &'static str {
+    /// The kernel's own error for what it was built or started without.
+    const ENOTSUPP: i32 = 524;
+    match (enabled, error.raw_os_error()) {
+        (1.., _) => "enabled for this thread; furwock doesn't ask for longer time slices",
+        (0, _) => "available, and not enabled; furwock doesn't ask for longer time slices",
+        (_, Some(ENOTSUPP)) => "this kernel is built without it; furwock does without it",
+        _ => "missing; furwock does without it",
     }
 }
 
@@ -172,5 +207,15 @@ mod tests {
         );
         assert!(found.mend.unwrap().contains("Linux 5.16"));
         assert_eq!(offered("x", "there", "", Ok(())).state, State::Ok);
+    }
+
+    #[test]
+    fn what_a_kernel_says_of_longer_time_slices() {
+        let said = |enabled, errno| time_slices_by(enabled, io::Error::from_raw_os_error(errno));
+        assert!(said(1, 0).starts_with("enabled"));
+        assert!(said(0, 0).starts_with("available"));
+        assert!(said(-1, 524).starts_with("this kernel is built without it"));
+        assert!(said(-1, libc::EINVAL).starts_with("missing"));
+        assert!(said(-1, libc::EPERM).starts_with("missing"));
     }
 }
