@@ -90,6 +90,15 @@ pub struct RunArguments {
     #[arg(long, requires = "lock_order")]
     pub fail: bool,
 
+    /// Never spin for a lock whose owner has no processor: the kernel tells which threads have one
+    ///
+    /// A BPF program on the scheduler's switches notes it while furwock stays as the program's
+    /// parent. That needs root, or CAP_BPF and CAP_PERFMON; where it is impossible furwock says
+    /// so, and the program runs without it. It makes each switch of the whole system a little
+    /// slower (docs/monitor.md).
+    #[arg(long)]
+    pub monitor: bool,
+
     /// The program, looked up in PATH, and its arguments, passed on untouched
     #[arg(value_name = "PROGRAM", required = true, trailing_var_arg = true)]
     #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
@@ -329,6 +338,7 @@ Environment:
                    stderr, with the thread that holds it and what that waits for in turn.
   FURWOCK_RECORD, FURWOCK_LOCK_ORDER
                    are set by --stats and --lock-order, for furwock's library.
+  FURWOCK_MONITOR  is set by --monitor, for furwock's library.
   FURWOCK_QUIET    1 suppresses lines about long waits, and the message on stderr that the program
                    runs on glibc.
   LD_PRELOAD       is kept; furwock's library is put first.

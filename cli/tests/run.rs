@@ -524,3 +524,73 @@ fn a_program_that_changes_identity_is_refused() {
     setuid();
     assert_refused(&run(), 125, "setuid");
 }
+
+/// `furwock run --monitor` with the library that was built. None, with one line, where BPF isn't
+/// allowed.
+fn monitored(script: &str) -> Option<Output> {
+    let run =
+        Command::new(FURWOCK).args(["run", "--monitor", "sh", "-c", script]).output().unwrap();
+    if run.err().contains("--monitor: ") {
+        eprintln!("skipped: {}", run.err().trim());
+        return None;
+    }
+    Some(run)
+}
+
+#[test]
+fn a_monitored_program_takes_up_the_map() {
+    let script = "echo $FURWOCK_MONITOR; grep bpf /proc/self/maps";
+    let Some(run) = monitored(script) else { return };
+    let (out, err) = (run.out(), run.err());
+    assert_eq!((run.status.code(), err.as_str()), (Some(0), ""), "{out}");
+    let descriptor: i32 = out.lines().next().unwrap().parse().unwrap();
+    assert!(descriptor >= 100, "{out}");
+    // The library in grep's own process maps only what knows its threads.
+    let maps: Vec<&str> = out.lines().filter(|line| line.contains("bpf-map")).collect();
+    assert!(!maps.is_empty() && maps.iter().all(|map| map.contains(" r--s ")), "{out}");
+}
+
+#[test]
+fn programs_without_the_descriptor_run_without_the_monitor() {
+    let script = "eval \"exec $FURWOCK_MONITOR<&-\"; grep bpf /proc/self/maps; echo ran";
+    let Some(run) = monitored(&format!("exec bash -c '{script}'")) else { return };
+    assert_eq!(run.out().lines().last(), Some("ran"), "{}", run.err());
+    assert!(!run.out().contains("bpf-map"), "{}", run.out());
+    // Another file that has got the number.
+    let script =
+        "eval \"exec $FURWOCK_MONITOR</proc/self/exe\"; grep bpf /proc/self/maps; echo ran";
+    let run = monitored(&format!("exec bash -c '{script}'")).unwrap();
+    assert_eq!((run.out(), run.err()), ("ran\n".to_owned(), String::new()));
+}
+
+#[test]
+fn a_monitored_program_ends_as_it_does_otherwise() {
+    for (script, status, signal) in [("exit 42", Some(42), None), ("kill -TERM $$", None, Some(15))]
+    {
+        let Some(run) = monitored(script) else { return };
+        assert_eq!((run.status.code(), run.status.signal()), (status, signal), "{script}");
+    }
+}
+
+#[test]
+fn where_no_monitor_is_allowed_the_program_runs_without_one() {
+    let scratch = Scratch::new("where_no_monitor_is_allowed_the_program_runs_without_one");
+    let mut command = scratch.furwock(&["run", "--monitor", "sh", "-c", "echo $FURWOCK_MONITOR."]);
+    // SAFETY: one system call between fork and exec. Without the bounding set's capabilities, root
+    // has none after exec.
+    unsafe {
+        use std::os::unix::process::CommandExt;
+        command.pre_exec(|| {
+            for capability in [21, 38, 39] {
+                libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0);
+            }
+            Ok(())
+        });
+    }
+    let run = command.output().unwrap();
+    assert_eq!((run.status.code(), run.out()), (Some(0), ".\n".to_owned()));
+    let error = run.err();
+    assert_eq!(error.lines().count(), 1, "{error}");
+    assert!(error.starts_with("furwock: --monitor: "), "{error}");
+    assert!(error.trim_end().ends_with("; the program runs without it"), "{error}");
+}

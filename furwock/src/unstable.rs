@@ -33,6 +33,20 @@ pub fn known_thread_id() -> u32 {
     crate::sys::thread::known_tid()
 }
 
+/// What `furwock run --monitor` and the preload share.
+#[cfg(not(any(loom, shuttle, simulated)))]
+pub mod monitor {
+    pub use crate::sys::monitor::{Header, MAGIC, OFF, ON, VARIABLE};
+
+    /// Spins from now on for owners that have a processor only, as the map behind `descriptor`
+    /// tells. False, and nothing is changed, if it is no such map, or not of this process's
+    /// threads.
+    #[allow(clippy::must_use_candidate)]
+    pub fn watch(descriptor: core::ffi::c_int) -> bool {
+        crate::sys::monitor::watch(descriptor, crate::lot::tid())
+    }
+}
+
 /// What a thread that reads a rwlock may be asked later: whether it reads any. Counted by callers
 /// that need it, since locks don't.
 #[cfg(not(any(loom, shuttle)))]

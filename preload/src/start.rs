@@ -43,6 +43,7 @@ unsafe extern "C" fn start(
         Ok(()) => {
             syscall::start(takes_futex);
             recording::start(&environment);
+            monitor(&environment);
             if let Some(after) = environment.asked(c"FURWOCK_WARN_AFTER") {
                 warn::start(after);
             }
@@ -52,6 +53,15 @@ unsafe extern "C" fn start(
             syscall::start(false);
             say(why);
         }
+    }
+}
+
+/// Takes up what `furwock run --monitor` tells, if it reached this process: programs may have
+/// closed the descriptor.
+fn monitor(environment: &Environment) {
+    let Some(number) = environment.asked(c"FURWOCK_MONITOR") else { return };
+    if let Some(descriptor) = number.to_str().ok().and_then(|number| number.parse().ok()) {
+        furwock::unstable::monitor::watch(descriptor);
     }
 }
 

@@ -10,11 +10,12 @@ use furwock::shared::{self, Awaited, Error, NumaWord, Scope};
 use super::finding::Finding;
 use crate::elf;
 use crate::measuring::machine::{cpus, glibc_version};
+use crate::run::monitor::Loaded;
 
 pub fn findings() -> Vec<Finding> {
     let mut findings = vec![kernel(), glibc(), architecture(), processors(), futex()];
     findings.extend([waits_on_many(), nodes(), policies(), robust(), rseq()]);
-    findings.extend([time_slices(), stacks(), membarrier()]);
+    findings.extend([time_slices(), stacks(), membarrier(), monitor()]);
     findings
 }
 
@@ -71,6 +72,14 @@ fn futex() -> Finding {
     match shared::wake(&Scope::PRIVATE.of(&word), 1) {
         Ok(_) => Finding::ok("futex", "allowed"),
         Err(error) => Finding::problem("futex", error.to_string(), "let seccomp filters allow it"),
+    }
+}
+
+/// Loads the program, but leaves the scheduler alone.
+fn monitor() -> Finding {
+    match Loaded::load() {
+        Ok(_) => Finding::ok("--monitor", "`furwock run --monitor` may attach its program"),
+        Err(why) => Finding::ok("--monitor", format!("not here: {why}")),
     }
 }
 

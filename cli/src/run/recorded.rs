@@ -1,62 +1,20 @@
-//! A program that is recorded. furwock stays as its parent, in its process group and at its
-//! terminal, and ends as it does.
+//! A program that is recorded. furwock stays as its parent.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal as Number, WaitOptions, kill_process, waitpid};
-
 use super::holders::Holders;
+use super::monitor::Monitor;
+use super::parent::{self, Beside, Ended};
 use super::place::Place;
 use crate::args::RunArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 use crate::order::{self, Options};
-use crate::program::{self, Changes};
+use crate::program::Changes;
 use crate::record::{File, Part, State};
-use crate::signals::{Signal, Signals};
 use crate::stats;
 use crate::streams::{say, width_of};
-
-/// SIGUSR2 asks for the table; the others are the program's, which would be left alone by a parent
-/// that they ended. Left out are those that can't be caught, SIGPIPE, which this process ignores,
-/// and SIGTTIN and SIGTTOU, which a terminal's own stop it by.
-const TAKEN: [i32; 26] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGILL,
-    libc::SIGTRAP,
-    libc::SIGABRT,
-    libc::SIGBUS,
-    libc::SIGFPE,
-    libc::SIGUSR1,
-    libc::SIGSEGV,
-    libc::SIGUSR2,
-    libc::SIGALRM,
-    libc::SIGTERM,
-    libc::SIGSTKFLT,
-    libc::SIGCHLD,
-    libc::SIGCONT,
-    libc::SIGTSTP,
-    libc::SIGURG,
-    libc::SIGXCPU,
-    libc::SIGXFSZ,
-    libc::SIGVTALRM,
-    libc::SIGPROF,
-    libc::SIGWINCH,
-    libc::SIGIO,
-    libc::SIGPWR,
-    libc::SIGSYS,
-];
-/// A signal that is lost costs no more than this.
-const TICK: Duration = Duration::from_secs(1);
-
-/// How the program ended.
-enum Ended {
-    Exited(i32),
-    Killed(i32),
-}
 
 /// What is recorded, and where.
 pub struct Wants {
@@ -99,6 +57,7 @@ pub fn run(
     command: &[OsString],
     changes: &Changes<'_>,
     wants: &Wants,
+    monitor: Option<Monitor>,
 ) -> Result<i32, Failure> {
     let place = Place::make(&wants.file)?;
     let mut changes = changes.to_vec();
@@ -106,10 +65,10 @@ pub fn run(
         changes.push((furwock_record::ORDER_VARIABLE, OsStr::new("1")));
     }
     changes.push((furwock_record::VARIABLE, place.path.as_os_str()));
-    let realtime = libc::SIGRTMIN()..=libc::SIGRTMAX();
-    let signals = Signals::take(TAKEN.into_iter().chain(realtime));
-    let pid = start(path, command, &changes, &signals)?;
-    let ended = wait(pid, &signals, &place, wants);
+    let holders = Some(&place.path).filter(|_| wants.stats).and_then(|path| Holders::of(path));
+    let mut recording = Recording { place: &place, wants, holders, next_look: Instant::now() };
+    let ended = parent::run(path, command, &changes, monitor.as_ref(), &mut recording)?;
+    drop(monitor);
     let may_deadlock = print(&place, wants);
     if let Some(left) = left_running(&place) {
         say(&left);
@@ -118,69 +77,32 @@ pub fn run(
     drop(place);
     match ended {
         Ended::Exited(_) if may_deadlock && wants.fails => Ok(order::STATUS_FOUND),
-        Ended::Exited(status) => Ok(status),
-        Ended::Killed(signal) => Ok(end_by(signal)),
+        ended => Ok(ended.status()),
     }
 }
 
-fn start(
-    path: &Path,
-    command: &[OsString],
-    changes: &Changes<'_>,
-    signals: &Signals,
-) -> Result<Pid, Failure> {
-    // SAFETY: this process has one thread, so that the child may do whatever it may.
-    match unsafe { libc::fork() } {
-        -1 => {
-            let error = std::io::Error::last_os_error();
-            Err(Failure::new(STATUS_OWN_FAILURE, format!("the program can't be started: {error}")))
-        }
-        0 => {
-            let _ = signals.found().restore();
-            let failure = program::become_program(path, command, changes);
-            say(&format!("furwock: {failure}\n"));
-            // SAFETY: ends the child at once: what is registered to run at the end is the parent's.
-            unsafe { libc::_exit(failure.status) }
-        }
-        pid => Ok(Pid::from_raw(pid).expect("fork gives the parent no 0")),
-    }
+/// What is done beside a program that is recorded.
+struct Recording<'a> {
+    place: &'a Place,
+    wants: &'a Wants,
+    holders: Option<Holders>,
+    next_look: Instant,
 }
 
-/// Until the program has ended. Stops while it is stopped, as a shell expects.
-fn wait(pid: Pid, signals: &Signals, place: &Place, wants: &Wants) -> Ended {
-    let mut holders = Some(&place.path).filter(|_| wants.stats).and_then(|path| Holders::of(path));
-    let mut next_look = Instant::now();
-    loop {
-        while let Ok(Some((_, status))) =
-            waitpid(Some(pid), WaitOptions::UNTRACED | WaitOptions::NOHANG)
-        {
-            if let Some(status) = status.exit_status() {
-                return Ended::Exited(status);
-            }
-            if let Some(signal) = status.terminating_signal() {
-                return Ended::Killed(signal);
-            }
-            if status.stopped() {
-                let _ = kill_process(rustix::process::getpid(), Number::STOP);
-                let _ = kill_process(pid, Number::CONT);
-            }
-        }
-        let now = Instant::now();
-        if let Some(holders) = holders.as_mut().filter(|_| now >= next_look) {
+impl Beside for Recording<'_> {
+    fn look(&mut self) -> Option<Duration> {
+        let holders = self.holders.as_mut()?;
+        if Instant::now() >= self.next_look {
             holders.look();
-            next_look = Instant::now() + holders.pause();
+            self.next_look = Instant::now() + holders.pause();
         }
-        let time = match holders {
-            Some(_) => next_look.saturating_duration_since(Instant::now()),
-            None => TICK,
-        };
-        match signals.next(time) {
-            Some(Signal { number: libc::SIGUSR2, .. }) => _ = print(place, wants),
-            Some(Signal { number: libc::SIGCHLD, .. }) | None => {}
-            // The terminal's have reached the program too.
-            Some(Signal { is_kernels: true, .. }) => {}
-            Some(signal) => signal.pass_on_to(pid),
-        }
+        Some(self.next_look.saturating_duration_since(Instant::now()))
+    }
+
+    /// Prints the table.
+    fn usr2(&mut self) -> bool {
+        print(self.place, self.wants);
+        true
     }
 }
 
@@ -221,20 +143,4 @@ fn print(place: &Place, wants: &Wants) -> bool {
             false
         }
     }
-}
-
-/// Ends by the signal that the program ended by, without a core of its own.
-fn end_by(signal: i32) -> i32 {
-    // SAFETY: signal numbers that the kernel gave; all of these act on this process only.
-    unsafe {
-        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        libc::setrlimit(libc::RLIMIT_CORE, &none);
-        libc::signal(signal, libc::SIG_DFL);
-        let mut set: libc::sigset_t = std::mem::zeroed();
-        libc::sigemptyset(&mut set);
-        libc::sigaddset(&mut set, signal);
-        libc::raise(signal);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
-    }
-    128 + signal
 }

@@ -205,7 +205,7 @@ impl<'o, L: Lock> Contender<'o, L> {
                     Role::Woken => word & bits.wakes != 0,
                     Role::Spinner => false,
                 };
-            if !(self.may_spin(word, unseen) && spin.pays()) {
+            if !(self.may_spin(word, unseen) && spin.pays(owner(word))) {
                 return None;
             }
             if !unseen {

@@ -8,6 +8,7 @@ use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::constant::{self, Constant};
 use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
+use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, and when
 /// it last met contention.
@@ -150,9 +151,14 @@ impl Spin {
         Self { begins_aside, ..Self::new(key, probing) }
     }
 
-    /// Whether to pause for the lock at all, where spells have been in vain lately. Asked last, by
+    /// Whether to pause for a lock that has this owner (0 if none is known): not while the owner is
+    /// known to have no processor, and seldom where spells have been in vain lately. Asked last, by
     /// a caller that nothing else keeps from it: an answer may use up a trial.
-    pub(super) fn pays(&mut self) -> bool {
+    pub(super) fn pays(&mut self, owner: u32) -> bool {
+        // The spell isn't over, but its end says nothing of this lock's sections.
+        if monitor::has_processor(owner, lot::tid) == Some(false) {
+            return false;
+        }
         self.is_paid = self.is_paid || pays(self.key);
         self.is_paid
     }
@@ -456,6 +462,30 @@ mod tests {
             assert_eq!(ends_turn(ran_ns, often(ran_ns)), dense, "{ran_ns} ns, often");
             assert_eq!(ends_turn(ran_ns, seldom(ran_ns)), sparse, "{ran_ns} ns, seldom");
         }
+    }
+
+    #[test]
+    #[cfg(not(simulated))]
+    fn no_thread_spins_for_an_owner_without_a_processor() {
+        static PROBING: Probing = Probing {
+            spin_ns: 25_000,
+            pauses: 1,
+            most_pauses: 1,
+            unseen: 0,
+            short_looks: 0,
+            aside_ns: 0,
+        };
+        const OFF: u32 = (1 << 22) - 2;
+        let lock = 0_u32;
+        let spin = || Spin::new(Key::mutex((&raw const lock).addr()), &PROBING);
+        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known");
+        monitor::pretend(OFF, || {
+            assert!(!spin().pays(OFF));
+            let mut spell = spin();
+            assert_eq!(spell.pays(lot::tid()), !lot::is_single());
+            assert!(!spell.pays(OFF), "the owner may lose it while the spell lasts");
+        });
+        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known any more");
     }
 
     #[test]

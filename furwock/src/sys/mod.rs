@@ -7,6 +7,7 @@ pub(crate) mod futex;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod futex2;
 pub(crate) mod memory;
+pub(crate) mod monitor;
 pub(crate) mod pi;
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) mod pretend;

@@ -8,6 +8,7 @@ use super::state::{
     may_park_reader, policy, read, read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
+use crate::lock::bits::owner;
 use crate::lock::contender::{Contender, Decision, Progress};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::{Spin, has_run_for};
@@ -173,7 +174,9 @@ impl<'o> Reader<'o> {
     fn may_spin(&self, word: u64, stop: Stop, spin: &mut Spin) -> bool {
         match stop {
             Stop::Spinner => true,
-            Stop::Closed => self.options.spin && is_worth_a_spin(word, turn_is_over) && spin.pays(),
+            Stop::Closed => {
+                self.options.spin && is_worth_a_spin(word, turn_is_over) && spin.pays(owner(word))
+            }
             Stop::TooMany | Stop::Sleepers | Stop::WritersFirst => false,
         }
     }
