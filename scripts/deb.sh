@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes Debian's packages of furwock, and a tarball with the same files, linked with the C library
-# of the oldest Debian that it serves (docs/platforms.md). Checks them with lintian, installs them in a
-# fresh root folder of each suite, runs programs on what was installed, removes it, and looks for
-# what is left.
+# of the oldest Debian that it serves (docs/platforms.md). Checks them with lintian, installs them
+# in a fresh root folder of each suite, runs programs on what was installed, removes it, and looks
+# for what is left.
 #
 # usage: deb.sh [--check] [SUITE...]
 #        --check   of a quick build, which isn't meant to be installed; on one suite only

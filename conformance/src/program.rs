@@ -17,8 +17,8 @@ use std::time::Duration;
 /// The harness's word for a test that can't run here.
 const EXIT_SKIPPED: i32 = 77;
 
-/// The bound of a test: 20 s, or so many as `CONFORMANCE_BOUND_S` says on a machine that emulates its
-/// processor. The programs have watchdogs of their own, of 20 s when they run by hand.
+/// The bound of a test: 20 s, or so many as `CONFORMANCE_BOUND_S` says on a machine that emulates
+/// its processor. The programs have watchdogs of their own, of 20 s when they run by hand.
 fn limit() -> Duration {
     static LIMIT: OnceLock<Duration> = OnceLock::new();
     *LIMIT.get_or_init(|| match env::var("CONFORMANCE_BOUND_S") {

@@ -209,7 +209,7 @@ mod tests {
         use std::os::fd::AsRawFd;
 
         let file = std::fs::File::open("/proc/self/exe").unwrap();
-        let (end, _other) = std::io::pipe().unwrap();
+        let (end, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         for descriptor in [file.as_raw_fd(), end.as_raw_fd(), -1] {
             assert!(!watch(descriptor, OWN));
         }
