@@ -105,6 +105,7 @@ macro_rules! functions {
         /// Looks all of them up.
         pub(crate) fn look_up() {
             $($(#[$when])? table::$name.look_up();)*
+            SYSCALL.look_up();
             look_up_single_threaded();
         }
 
@@ -210,9 +211,10 @@ pub(crate) fn longjmps() -> [*mut c_void; 4] {
     LONGJMPS.each_ref().map(Function::address)
 }
 
-/// Where glibc's `syscall` is.
+/// Where glibc's `syscall` is, once it has been looked up. (Not looked up here: after
+/// `symbols::take_over` a look-up finds this library's.)
 pub(crate) fn syscall() -> *mut c_void {
-    SYSCALL.address()
+    SYSCALL.address.load(Ordering::Acquire)
 }
 
 /// Sets errno. Returns what a C function does that fails.
@@ -238,9 +240,8 @@ pub(crate) unsafe extern "C-unwind" fn system_call(
     f: usize,
 ) -> c_long {
     type Syscall = unsafe extern "C-unwind" fn(c_long, ...) -> c_long;
-    let known = SYSCALL.address.load(Ordering::Acquire);
     // SAFETY: null, or glibc's function, which has this type.
-    let glibc: Option<Syscall> = unsafe { core::mem::transmute(known) };
+    let glibc: Option<Syscall> = unsafe { core::mem::transmute(syscall()) };
     if let Some(glibc) = glibc {
         // SAFETY: the program's own call.
         return unsafe { glibc(number, a, b, c, d, e, f) };
