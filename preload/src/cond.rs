@@ -24,7 +24,14 @@ pub unsafe extern "C-unwind" fn pthread_cond_init(
 ) -> c_int {
     // SAFETY: the program's objects.
     unsafe {
-        let result = glibc::pthread_cond_init(cond, attr);
+        let result = if attr.is_null() && !glibc::are_looked_up() {
+            // As by `PTHREAD_COND_INITIALIZER`. A look-up allocates in glibc 2.31, and jemalloc
+            // makes a condvar as it begins.
+            cond.write_bytes(0, 1);
+            0
+        } else {
+            glibc::pthread_cond_init(cond, attr)
+        };
         if result == 0 {
             recording::made(cond, Kind::Condvar, || Cond::from_ptr(cond).is_ours());
         }

@@ -211,6 +211,11 @@ pub(crate) fn longjmps() -> [*mut c_void; 4] {
     LONGJMPS.each_ref().map(Function::address)
 }
 
+/// Whether this library's constructor has looked glibc's functions up.
+pub(crate) fn are_looked_up() -> bool {
+    !SYSCALL.address.load(Ordering::Acquire).is_null()
+}
+
 /// Where glibc's `syscall` is, once it has been looked up. (Not looked up here: after
 /// `symbols::take_over` a look-up finds this library's.)
 pub(crate) fn syscall() -> *mut c_void {
