@@ -334,17 +334,21 @@ pub(super) fn begin_turn(notes: &Notes) {
     notes.counts[SPELLS].store(phase, Ordering::Relaxed);
 }
 
+/// This thread's notes, and for how long it has run past sleepers. Models have no time.
+fn own_turn() -> Option<(&'static Notes, u64)> {
+    if cfg!(any(loom, shuttle)) {
+        return None;
+    }
+    let notes = &lot::own()?.notes;
+    let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+    Some((notes, monotonic_ns().saturating_sub(since)))
+}
+
 /// Whether this thread has run past sleepers for its turn.
 pub(super) fn is_turn_over() -> bool {
-    match lot::own() {
-        Some(thread) if !cfg!(any(loom, shuttle)) => {
-            let Notes { times, counts } = &thread.notes;
-            let since = times[ACTIVE_SINCE].load(Ordering::Relaxed);
-            let ran_ns = monotonic_ns().saturating_sub(since);
-            ends_turn(ran_ns, counts[SPELLS].load(Ordering::Relaxed))
-        }
-        _ => false,
-    }
+    own_turn().is_some_and(|(notes, ran_ns)| {
+        ends_turn(ran_ns, notes.counts[SPELLS].load(Ordering::Relaxed))
+    })
 }
 
 /// Whether a turn is over in which a thread ran for so long and met contention so often.
@@ -356,13 +360,7 @@ fn ends_turn(ran_ns: u64, spells: u32) -> bool {
 
 /// Whether this thread has run past sleepers for `turn_ns`.
 pub(super) fn has_run_for(turn_ns: u64) -> bool {
-    match lot::own() {
-        Some(thread) if !cfg!(any(loom, shuttle)) => {
-            let since = thread.notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
-            monotonic_ns().saturating_sub(since) > turn_ns
-        }
-        _ => false,
-    }
+    own_turn().is_some_and(|(_, ran_ns)| ran_ns > turn_ns)
 }
 
 /// Whether this thread, about to queue for the lock at `key`, wakes a sleeper in its place.
