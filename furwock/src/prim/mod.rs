@@ -17,6 +17,8 @@ pub(crate) mod model_pi;
 mod native;
 #[cfg(simulated)]
 mod simulated;
+#[cfg(any(loom, shuttle, simulated))]
+mod two_steps;
 
 pub mod mutant;
 
@@ -32,3 +34,5 @@ pub(crate) use model_pi as pi;
 pub(crate) use native::*;
 #[cfg(simulated)]
 pub(crate) use simulated::*;
+#[cfg(any(loom, shuttle, simulated))]
+pub(crate) use two_steps::*;

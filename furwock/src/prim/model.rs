@@ -3,7 +3,6 @@
 
 use crate::sys::clock::Deadline;
 use crate::sys::futex::Sleep;
-use crate::sys::robust_list::List;
 
 #[cfg(loom)]
 use loom as checker;
@@ -152,22 +151,6 @@ pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, _count: 
     let _guard = KERNEL.lock.lock().unwrap();
     word.swap(new, atomic::Ordering::AcqRel);
     KERNEL.woken.notify_all();
-}
-
-/// No thread is killed here between two steps.
-pub(crate) fn unlock_is_one_step() -> bool {
-    false
-}
-
-pub(crate) fn robust_unlock(word: &atomic::AtomicU32, tid: u32, list: List) -> Result<(), u32> {
-    word.compare_exchange(tid, 0, atomic::Ordering::Release, atomic::Ordering::Relaxed)?;
-    list.end();
-    Ok(())
-}
-
-pub(crate) fn robust_unlock_and_wake(word: &atomic::AtomicU32, list: List) {
-    shared_store_and_wake(word, 0, 1);
-    list.end();
 }
 
 /// What the kernel does to a word that it finds in the list of thread `tid`, which died.

@@ -2,7 +2,6 @@
 
 use crate::sys::clock::Deadline;
 use crate::sys::futex::Sleep;
-use crate::sys::robust_list::List;
 
 pub(crate) use super::native::{UnsafeCell, checker_has_failed};
 pub(crate) use crate::sys::pi;
@@ -50,20 +49,4 @@ pub(crate) fn kernel_wake_all(word: &atomic::AtomicU32) {
 pub(crate) fn shared_store_and_wake(word: &atomic::AtomicU32, new: u32, count: u32) {
     word.swap(new, atomic::Ordering::AcqRel);
     machine::kernel_wake(word, count as usize);
-}
-
-/// No thread is killed here between two steps.
-pub(crate) fn unlock_is_one_step() -> bool {
-    false
-}
-
-pub(crate) fn robust_unlock(word: &atomic::AtomicU32, tid: u32, list: List) -> Result<(), u32> {
-    word.compare_exchange(tid, 0, atomic::Ordering::Release, atomic::Ordering::Relaxed)?;
-    list.end();
-    Ok(())
-}
-
-pub(crate) fn robust_unlock_and_wake(word: &atomic::AtomicU32, list: List) {
-    shared_store_and_wake(word, 0, 1);
-    list.end();
 }
