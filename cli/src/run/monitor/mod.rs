@@ -83,7 +83,7 @@ impl Loaded {
         let monitor = Monitor { map, header, size: self.size, _attached: attached };
         // Comes back by a switch to this thread.
         std::thread::sleep(Duration::from_millis(1));
-        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let own = own_thread();
         if monitor.state(own) != Some(ON) {
             return Err("the kernel's program notes nothing of this process".into());
         }
@@ -129,6 +129,11 @@ fn unfilled(size: u32) -> Vec<u8> {
     value
 }
 
+/// The calling thread's id.
+fn own_thread() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
 /// As many as there are ids for now. (Threads with higher ones are unknown.)
 fn most_threads() -> u32 {
     let most = fs::read_to_string("/proc/sys/kernel/pid_max").unwrap_or_default();
@@ -170,11 +175,11 @@ mod tests {
         let (tell, told) = std::sync::mpsc::channel();
         let (end, ended) = std::sync::mpsc::channel::<()>();
         let sleeper = std::thread::spawn(move || {
-            tell.send(rustix::thread::gettid().as_raw_nonzero().get() as u32).unwrap();
+            tell.send(own_thread()).unwrap();
             let _ = ended.recv();
         });
         let sleeping = told.recv().unwrap();
-        let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let own = own_thread();
         for _ in 0..200 {
             std::thread::sleep(Duration::from_millis(10));
             if monitor.state(sleeping) == Some(furwock::unstable::monitor::OFF) {
