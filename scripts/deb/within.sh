@@ -19,14 +19,7 @@ exec unshare --mount --pid --fork --kill-child sh -euc '
     cp "$packages"/*.deb README.md scripts/deb/step.sh cli/tests/stats/contended.c \
         capi/examples/queue.c "$root/tmp/given"
     mount -t proc proc "$root/proc"
-    mount -t tmpfs tmpfs "$root/dev"
-    mkdir "$root/dev/shm"
-    mount -t tmpfs tmpfs "$root/dev/shm"
-    for device in null zero full random urandom; do
-        touch "$root/dev/$device"
-        mount --bind "/dev/$device" "$root/dev/$device"
-    done
-    ln -s /proc/self/fd "$root/dev/fd"
+    sh scripts/devices.sh "$root"
     exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
         DEBIAN_FRONTEND=noninteractive timeout 300 chroot "$root" sh /tmp/given/step.sh
 ' sh "$1" "$2" "$3" "$(mktemp -d -p target/debian)"

@@ -13,15 +13,7 @@ exec unshare --mount sh -euc '
     for folder in /proc /sys; do
         mount --rbind "$folder" "$root$folder"
     done
-    # Of its own: what removes a device there must not remove it here.
-    mount -t tmpfs tmpfs "$root/dev"
-    mkdir "$root/dev/shm"
-    mount -t tmpfs tmpfs "$root/dev/shm"
-    for device in null zero full random urandom; do
-        touch "$root/dev/$device"
-        mount --bind "/dev/$device" "$root/dev/$device"
-    done
-    ln -s /proc/self/fd "$root/dev/fd"
+    sh scripts/devices.sh "$root"
     for folder in "$home" "$toolchain"; do
         mkdir -p "$root$folder"
         mount --bind "$folder" "$root$folder"
