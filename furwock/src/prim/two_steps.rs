@@ -1,5 +1,5 @@
-//! The release of a robust word as two steps, by every kernel but the real one: none of them kills a
-//! thread in between.
+//! The release of a robust word as two steps, for every kernel but the real one: none of them kills
+//! a thread in between.
 
 #[cfg(any(loom, shuttle))]
 use super::model::{atomic, shared_store_and_wake};
