@@ -42,6 +42,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::UnlockBeforeEnqueue, &[on::<Condvars>]),
     (Mutant::MoveWithoutParked, &[on::<Condvars>]),
     (Mutant::MoveToFreeMutex, &[on::<Condvars>]),
+    (Mutant::WokenEarlyGoesOn, &[on::<Condvars>]),
     (Mutant::MarkClearedTooSoon, &[on::<Condvars>]),
     (Mutant::HeirsForgotten, &[on::<RwLocks>, on::<Condvars>, on::<Semaphores>, on::<Words>]),
     (Mutant::PairInCallersOrder, &[on::<Words>]),

@@ -13,6 +13,7 @@ pub mod robust;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 mod spin;
+mod trials;
 
 pub use barrier::RawBarrier;
 pub use condvar::{Outcome, RawCondvar};

@@ -81,6 +81,11 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     is_ready
 }
 
+/// Whether looks before a sleep have paid lately at `key`.
+pub(crate) fn do_looks_pay(key: Key) -> bool {
+    Learnt::from_word(lot::advice(key)[LOOKS].load(Ordering::Relaxed)).looks != 0
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! How long a thread spins, how long it runs past sleepers, and how many wakes are under way at a
 //! time; what threads and buckets learn of that, in the room that the engine has for locks.
 
+use super::trials;
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -20,10 +21,12 @@ const SPELLS: usize = 0;
 const SHORT_SPELLS: usize = 1;
 
 /// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
-/// (`patience`), and what spells of spinning came to (`pays`).
+/// (`patience`), and what spells of spinning (`pays`) and signals that woke their waiter at once
+/// (`condvar`) came to.
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 const SPINNING: usize = 2;
+pub(super) const SIGNALS: usize = 3;
 
 /// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
 /// than the scheduler's slice, so that threads leave the processor before they are preempted with
@@ -92,38 +95,9 @@ const PLAIN_SPELLS: u32 = 16;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// So many spells in a row that ended in a sleep show that spinning doesn't pay; and so many that
-/// the holder is off its processor as a rule, so that one wake at a time is enough.
-const IN_VAIN: u32 = 2;
+/// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
+/// wake at a time is enough.
 const IN_VAIN_FOR_WAKES: u32 = 6;
-
-/// log2 of how many waits there are between two trials, at most.
-const LATE: u32 = 10;
-
-/// In the bucket's word: how many spells in a row were in vain; above it, the waits since then.
-const VAIN: u32 = 0xff;
-const ONE_WAIT: u32 = VAIN + 1;
-
-/// Whether a wait spins, and the bucket's word after it.
-fn after_wait(word: u32) -> (bool, u32) {
-    let vain = word & VAIN;
-    if vain < adjustable!(IN_VAIN, InVain) {
-        return (true, word);
-    }
-    let late = adjustable!(LATE, SpinTrials);
-    let trial_in = if vain < late { vain + 1 } else { late };
-    let is_trial = word / ONE_WAIT >= 1 << trial_in;
-    (is_trial, if is_trial { vain } else { word + ONE_WAIT })
-}
-
-/// The bucket's word after a spell that ended with the lock free, or was in vain.
-fn after_spell(word: u32, rewarded: bool) -> u32 {
-    match (rewarded, word & VAIN) {
-        (true, _) => 0,
-        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
-        (false, vain) => vain + 1,
-    }
-}
 
 /// One spell of spinning.
 pub(super) struct Spin {
@@ -173,7 +147,7 @@ impl Spin {
     /// (A reader that only steps aside for a writer learns nothing of the writers' sections.)
     fn learn(&self, rewarded: bool) {
         if self.is_paid && !cfg!(any(loom, shuttle)) {
-            learn_spell(self.key, rewarded);
+            trials::learn(&lot::advice(self.key)[SPINNING], rewarded);
         }
     }
 
@@ -300,25 +274,7 @@ fn pays(key: Key) -> bool {
     }
     // (This makes the table, which knows the processors.)
     let learnt = &lot::advice(key)[SPINNING];
-    if lot::is_single() {
-        return false;
-    }
-    let word = learnt.load(Ordering::Relaxed);
-    let (spins, new) = after_wait(word);
-    if new != word {
-        learnt.store(new, Ordering::Relaxed);
-    }
-    spins
-}
-
-/// Notes whether a spell ended with the lock free, or was in vain.
-fn learn_spell(key: Key, rewarded: bool) {
-    let learnt = &lot::advice(key)[SPINNING];
-    let word = learnt.load(Ordering::Relaxed);
-    let new = after_spell(word, rewarded);
-    if new != word {
-        learnt.store(new, Ordering::Relaxed);
-    }
+    !lot::is_single() && trials::are_due(learnt)
 }
 
 pub(super) fn now_ns() -> u64 {
@@ -377,13 +333,13 @@ pub(super) fn leaves_place(key: Key) -> bool {
     }
     !lot::is_single()
         && !lot::are_there_ranks()
-        && spells_in_vain(key) < adjustable!(IN_VAIN, InVain)
+        && !trials::are_rare(&lot::advice(key)[SPINNING])
         && is_turn_over()
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.
 fn spells_in_vain(key: Key) -> u32 {
-    lot::advice(key)[SPINNING].load(Ordering::Relaxed) & VAIN
+    trials::in_vain(&lot::advice(key)[SPINNING])
 }
 
 fn wakes_ahead(key: Key) -> &'static AtomicU32 {
@@ -425,16 +381,6 @@ pub(super) fn learn(key: Key, found_free: bool) {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-
-    /// How many of so many waits spin, if all spells come to the same.
-    fn spells_of(waits: u32, rewarded: bool, word: &mut u32) -> u32 {
-        let spins = |_: &u32| {
-            let (spins, waited) = after_wait(*word);
-            *word = if spins { after_spell(waited, rewarded) } else { waited };
-            spins
-        };
-        (0..waits).filter(spins).count() as u32
-    }
 
     #[test]
     fn two_short_intervals_count_for_a_while_and_one_does_not() {
@@ -484,32 +430,5 @@ mod tests {
             assert!(!spell.pays(OFF), "the owner may lose it while the spell lasts");
         });
         assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known any more");
-    }
-
-    #[test]
-    fn spells_in_vain_become_rare() {
-        let mut word = 0;
-        assert_eq!(spells_of(2, false, &mut word), 2);
-        assert_eq!(spells_of(8, false, &mut word), 0);
-        let spells = spells_of(100_000, false, &mut word);
-        assert!((90..110).contains(&spells), "{spells} in 100,000 waits");
-    }
-
-    #[test]
-    fn a_rewarded_trial_brings_all_back() {
-        let mut word = 0;
-        spells_of(100_000, false, &mut word);
-        let spells = spells_of(2_000, true, &mut word);
-        assert!(spells > 900, "{spells} of 2,000 waits, of which one in 1,024 was a trial");
-        assert_eq!(spells_of(100, true, &mut word), 100);
-    }
-
-    #[test]
-    fn one_spell_in_vain_among_others_changes_nothing() {
-        let mut word = 0;
-        for _ in 0..100 {
-            assert_eq!(spells_of(1, false, &mut word), 1);
-            assert_eq!(spells_of(1, true, &mut word), 1);
-        }
     }
 }

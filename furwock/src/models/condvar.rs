@@ -34,6 +34,15 @@ impl Condition {
         outcome
     }
 
+    /// Signals before the condition holds, and keeps the mutex until it does.
+    fn signal_and_set(&self) {
+        self.locks.a.lock();
+        self.locks.b.notify_one();
+        // SAFETY: under the mutex; loom checks it.
+        unsafe { self.holds.set(true) };
+        self.locks.a.unlock();
+    }
+
     fn set(&self, notify: impl Fn(&RawCondvar), held: bool) {
         self.locks.a.lock();
         // SAFETY: under the mutex; loom checks it.
@@ -84,6 +93,21 @@ fn waiters_pass_at(condition: Condition, waiters: usize, notify: fn(&RawCondvar)
     condition.set(notify, held);
     waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
     assert!(condition.locks.a.is_quiet() || crate::sys::fork::is_child());
+}
+
+/// The signal wakes its waiter at once, while the mutex is held, or moves it.
+fn a_waiter_passes_woken(early: bool) {
+    let condition = Arc::new(Condition::default());
+    if early {
+        condition.locks.a.next_signal_wakes_early();
+    }
+    let waiter = {
+        let condition = Arc::clone(&condition);
+        thread::spawn(move || condition.wait())
+    };
+    condition.signal_and_set();
+    waiter.join().unwrap();
+    assert!(condition.locks.a.is_quiet());
 }
 
 /// A signal and a deadline: if the signal says that it reached the waiter, the waiter was
@@ -139,6 +163,17 @@ fn a_signalled_waiter_has_not_timed_out() {
 #[test]
 fn rejects_unlocking_before_queueing() {
     rejects(Mutant::UnlockBeforeEnqueue, 2, || waiters_pass(1, signal, true));
+}
+
+#[test]
+fn a_signal_on_a_held_mutex_wakes_early_or_moves() {
+    explore(3, || a_waiter_passes_woken(true));
+    explore(3, || a_waiter_passes_woken(false));
+}
+
+#[test]
+fn rejects_a_waiter_woken_early_that_goes_on_without_the_mutex() {
+    rejects(Mutant::WokenEarlyGoesOn, 2, || a_waiter_passes_woken(true));
 }
 
 #[test]

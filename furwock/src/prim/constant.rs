@@ -108,11 +108,11 @@ mod table {
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.
-        InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
+        InVain: "in-vain", "trials", 1..=255, "lock/trials.rs";
         /// So many in a row show that one wake at a time is enough.
         InVainForWakes: "in-vain-for-wakes", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.
-        SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/spin.rs";
+        SpinTrials: "spin-trials", "log2 waits", 1..=20, "lock/trials.rs";
         /// Pauses between two looks before a sleep at a semaphore or barrier.
         LookPauses: "look-pauses", "pauses", 1..=100_000, "lock/patience.rs";
         /// The looks of a trial, and the most that are learnt.

@@ -63,6 +63,8 @@ mutants! {
     MoveWithoutParked,
     /// (C-3) waiters are moved to a free mutex and none is woken.
     MoveToFreeMutex,
+    /// (C-2) a thread that was signalled while its mutex was held goes on without it.
+    WokenEarlyGoesOn,
     /// (C-4) the condvar's mark is cleared while a thread waits.
     MarkClearedTooSoon,
     /// (O-3) a chosen waiter forgets those that it has to notify.

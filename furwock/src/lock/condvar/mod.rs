@@ -5,8 +5,9 @@
 //! lock. A waiter queues itself there, then releases the mutex. A notification hands waiters to the
 //! mutex (`RawMutex::receive`): it moves them to the queue of a mutex that is held, whose release
 //! will wake the first, and wakes them if the mutex is free. A broadcast moves all but those that
-//! it wakes. So no thread is woken before it can have the mutex. The ordering arguments are in
-//! ORDERING.md (C-1 ff.).
+//! it wakes. So no thread is woken before it can have the mutex, with one exception: a signal wakes
+//! its waiter at once where threads woken so have found the mutex free
+//! (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md (C-1 ff.).
 
 mod wait;
 
@@ -135,6 +136,13 @@ impl RawCondvar {
                     self.forget_waiters_if_none_locked(&bucket);
                     return chosen;
                 }
+                // SAFETY: as below.
+                let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
+                if let Some(verdict) = (most == 1).then(signal).flatten() {
+                    bucket.choose_first(key, verdict);
+                    self.forget_waiters_if_none_locked(&bucket);
+                    return 1;
+                }
                 mutex
             };
             // The mutex's bucket has to be locked too, in the order of the buckets.
@@ -145,8 +153,7 @@ impl RawCondvar {
             if same(&pair) {
                 // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
                 // again: so it exists, as long as the bucket's lock keeps the waiter queued.
-                let mutex = unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(mutex) };
-                let notified = mutex.receive(&mut pair, key, most);
+                let notified = unsafe { mutex_at(mutex) }.receive(&mut pair, key, most);
                 self.forget_waiters_if_none_locked(&pair.from);
                 return notified;
             }
@@ -161,4 +168,12 @@ impl RawCondvar {
             self.word.store(NO_WAITERS, Ordering::Relaxed);
         }
     }
+}
+
+/// # Safety
+/// `address` is a mutex's that a waiter gave as its token, and that waiter is still queued, under
+/// its bucket's lock, for as long as the mutex is used.
+unsafe fn mutex_at<'m>(address: usize) -> &'m RawMutex {
+    // SAFETY: by this function's contract: the waiter's call keeps the mutex alive.
+    unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(address) }
 }

@@ -2,11 +2,12 @@
 //! (ORDERING.md, C-2 and C-3).
 
 use super::RawMutex;
-use super::state::{BITS, expecting, is_free};
+use super::state::{BITS, OWNER, expecting, is_free};
 use crate::lock::bits::Role;
 use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
-use crate::lock::spin::how_far_ahead;
+use crate::lock::spin::{SIGNALS, how_far_ahead};
+use crate::lock::trials;
 use crate::lot::{self, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -53,7 +54,41 @@ impl RawMutex {
     pub(in crate::lock) fn lock_chosen(&self, verdict: Verdict) {
         if verdict.granted.is_some() || verdict.holds_wake {
             Contender::new(self, &const { Options::new() }).resume(verdict);
+        } else if verdict.mutex_held {
+            self.lock_woken_early();
         } else {
+            self.lock();
+        }
+    }
+
+    /// How a signal wakes a waiter that will lock this mutex; `None` if it is to be moved, for the
+    /// release to wake. Not to be relied upon: the mutex may be locked, or released, meanwhile.
+    ///
+    /// If the mutex is free, nothing else would wake it. If it is held, and no other thread waits
+    /// for it, a wake takes as long as the rest of many critical sections. The bucket remembers
+    /// whether the woken threads found the mutex free, and otherwise they are moved. So are they
+    /// where priorities count, so that the mutex's queue puts them in order, and on one processor,
+    /// where a woken thread may take the place of the thread that holds the mutex.
+    pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
+        let word = self.word.load(Ordering::Relaxed);
+        if is_free(word) {
+            return Some(Verdict::WOKEN);
+        }
+        let wakes = word & !OWNER == 0 && pays_to_wake_early(self.key());
+        wakes.then_some(Verdict::WOKEN_TO_HELD)
+    }
+
+    /// Has the next signal on this mutex, if it is held, wake its waiter.
+    #[cfg(all(test, loom))]
+    pub(crate) fn next_signal_wakes_early(&self) {
+        lot::advice(self.key())[SIGNALS].store(1, Ordering::Relaxed);
+    }
+
+    /// `lock` for a waiter that was woken while the mutex was held. Learns whether it still was.
+    fn lock_woken_early(&self) {
+        let is_taken = self.try_lock();
+        trials::learn(&lot::advice(self.key())[SIGNALS], is_taken);
+        if !is_taken && !mutant::active(Mutant::WokenEarlyGoesOn) {
             self.lock();
         }
     }
@@ -94,6 +129,16 @@ impl RawMutex {
             word = now;
         }
     }
+}
+
+/// Whether to wake a signalled thread though its mutex, whose key this is, is held.
+fn pays_to_wake_early(mutex: Key) -> bool {
+    let learnt = &lot::advice(mutex)[SIGNALS];
+    if cfg!(any(loom, shuttle)) {
+        // In a model both happen, one after the other.
+        return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
+    }
+    !lot::is_single() && !lot::are_there_ranks() && trials::are_due(learnt)
 }
 
 /// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each

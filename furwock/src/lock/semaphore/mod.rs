@@ -8,7 +8,7 @@
 
 mod state;
 
-use super::patience::spin_first;
+use super::patience::{do_looks_pay, spin_first};
 use crate::futex::{wait_owing, wake_at};
 use crate::lot::{self, Debt, Ended, Key, Until};
 use crate::prim::atomic::{AtomicU64, Ordering};
@@ -143,6 +143,8 @@ impl RawSemaphore {
     #[cold]
     fn acquire_slow(&self, until: Until<'_>) -> PermitWaited {
         let key = self.key();
+        // Where looks pay, a permit that comes just after the last of them is met, too.
+        let until = Until { pauses: do_looks_pay(key), ..until };
         if spin_first(key, || self.available() != 0) && self.take(0) {
             return PermitWaited::Permit;
         }
@@ -218,7 +220,12 @@ pub mod unstable {
         if semaphore.try_acquire() {
             return PermitWaited::Permit;
         }
-        semaphore.acquire_slow(Until { deadline, interrupts: true, signals: Signals::AsFutex })
+        semaphore.acquire_slow(Until {
+            deadline,
+            interrupts: true,
+            signals: Signals::AsFutex,
+            ..Until::default()
+        })
     }
 
     /// `release`, unless a thread may have to be woken: then false, and nothing done.

@@ -20,8 +20,8 @@ const SLEEPING: u32 = 1;
 const NOTIFIED: u32 = 2;
 const ABANDONED: u32 = 3;
 
-/// Pauses before the thread sleeps: tens of nanoseconds, for a notification that is about to come.
-/// More didn't pay (docs/experiments.md, "A shorter spin in the parker").
+/// Pauses before a sleep that asks for them: tens of nanoseconds, for a notification that is about
+/// to come. More didn't pay (docs/experiments.md, "A shorter spin in the parker").
 const SPINS: u32 = if cfg!(any(loom, shuttle)) { 0 } else { 3 };
 
 /// Why a thread came out of `sleep`.
@@ -40,6 +40,10 @@ pub(crate) struct Until<'d> {
     pub(crate) deadline: Option<&'d Deadline>,
     pub(crate) interrupts: bool,
     pub(crate) signals: Signals,
+    /// Whether the thread pauses before it sleeps, for a notification that is about to come. Only
+    /// for waits that are known to be short: elsewhere it costs each sleep as much as all the
+    /// thread's own code here.
+    pub(crate) pauses: bool,
 }
 
 impl<'d> Until<'d> {
@@ -93,7 +97,8 @@ impl Parker {
     /// but `Notified`.
     #[inline(always)]
     pub(crate) fn sleep(&self, until: Until<'_>) -> Woke {
-        for _ in 0..adjustable!(SPINS, ParkerPauses) {
+        let pauses = if until.pauses { adjustable!(SPINS, ParkerPauses) } else { 0 };
+        for _ in 0..pauses {
             if self.is_notified() {
                 return Woke::Notified;
             }

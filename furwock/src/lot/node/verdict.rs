@@ -9,6 +9,8 @@ pub(crate) struct Verdict {
     pub(crate) holds_wake: bool,
     /// No other thread waited at the address when it was chosen.
     pub(crate) was_last: bool,
+    /// A condvar's waiter was woken though its mutex was held.
+    pub(crate) mutex_held: bool,
 }
 
 /// What came with a choice, for a waiter that doesn't return from its wait: how to give it back.
@@ -39,7 +41,11 @@ impl PartialEq for Granted {
 impl Eq for Granted {}
 
 impl Verdict {
-    pub(crate) const WOKEN: Verdict = Verdict { granted: None, holds_wake: false, was_last: false };
+    pub(crate) const WOKEN: Verdict =
+        Verdict { granted: None, holds_wake: false, was_last: false, mutex_held: false };
+
+    /// Woken at a condvar though the mutex, which the waiter will lock, is held.
+    pub(crate) const WOKEN_TO_HELD: Verdict = Verdict { mutex_held: true, ..Verdict::WOKEN };
 
     /// Given the lock at `address`, which `give_back` releases again.
     pub(crate) fn granted(address: usize, give_back: unsafe fn(usize)) -> Verdict {

@@ -1,0 +1,111 @@
+//! What is tried less often the more often it was in vain: spinning for a lock whose holder may be
+//! off its processor, and waking a signalled thread before its mutex is free.
+//!
+//! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
+//! tried each time. Once it was in vain twice in a row it is tried now and then only, and more
+//! rarely with each trial that fails. A trial that is rewarded brings all back.
+
+use crate::prim::adjustable;
+use crate::prim::atomic::{AtomicU32, Ordering};
+
+/// So many times in vain in a row show that it doesn't pay.
+const IN_VAIN: u32 = 2;
+
+/// log2 of how many occasions there are between two trials, at most.
+const LATE: u32 = 10;
+
+/// In the word: how many times in a row it was in vain; above it, the occasions since then.
+const VAIN: u32 = 0xff;
+const ONE_OCCASION: u32 = VAIN + 1;
+
+/// Whether to try, on this occasion.
+pub(super) fn are_due(learnt: &AtomicU32) -> bool {
+    let word = learnt.load(Ordering::Relaxed);
+    let (due, new) = after_occasion(word);
+    if new != word {
+        learnt.store(new, Ordering::Relaxed);
+    }
+    due
+}
+
+/// Notes what a trial came to.
+pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
+    let word = learnt.load(Ordering::Relaxed);
+    let new = after_trial(word, rewarded);
+    if new != word {
+        learnt.store(new, Ordering::Relaxed);
+    }
+}
+
+/// How many trials were in vain, in a row until now.
+pub(super) fn in_vain(learnt: &AtomicU32) -> u32 {
+    learnt.load(Ordering::Relaxed) & VAIN
+}
+
+/// Whether it didn't pay lately, so that most occasions go by.
+pub(super) fn are_rare(learnt: &AtomicU32) -> bool {
+    in_vain(learnt) >= adjustable!(IN_VAIN, InVain)
+}
+
+/// Whether to try, and the word after the occasion.
+fn after_occasion(word: u32) -> (bool, u32) {
+    let vain = word & VAIN;
+    if vain < adjustable!(IN_VAIN, InVain) {
+        return (true, word);
+    }
+    let late = adjustable!(LATE, SpinTrials);
+    let trial_in = if vain < late { vain + 1 } else { late };
+    let is_trial = word / ONE_OCCASION >= 1 << trial_in;
+    (is_trial, if is_trial { vain } else { word + ONE_OCCASION })
+}
+
+/// The word after a trial that was rewarded, or in vain.
+fn after_trial(word: u32, rewarded: bool) -> u32 {
+    match (rewarded, word & VAIN) {
+        (true, _) => 0,
+        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
+        (false, vain) => vain + 1,
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// How many trials there are on so many occasions, if all come to the same.
+    fn trials_on(occasions: u32, rewarded: bool, word: &mut u32) -> u32 {
+        let tries = |_: &u32| {
+            let (is_due, after) = after_occasion(*word);
+            *word = if is_due { after_trial(after, rewarded) } else { after };
+            is_due
+        };
+        (0..occasions).filter(tries).count() as u32
+    }
+
+    #[test]
+    fn trials_in_vain_become_rare() {
+        let mut word = 0;
+        assert_eq!(trials_on(2, false, &mut word), 2);
+        assert_eq!(trials_on(8, false, &mut word), 0);
+        let trials = trials_on(100_000, false, &mut word);
+        assert!((90..110).contains(&trials), "{trials} on 100,000 occasions");
+    }
+
+    #[test]
+    fn a_rewarded_trial_brings_all_back() {
+        let mut word = 0;
+        trials_on(100_000, false, &mut word);
+        let trials = trials_on(2_000, true, &mut word);
+        assert!(trials > 900, "{trials} on 2,000 occasions, of which one in 1,024 was a trial");
+        assert_eq!(trials_on(100, true, &mut word), 100);
+    }
+
+    #[test]
+    fn one_trial_in_vain_among_others_changes_nothing() {
+        let mut word = 0;
+        for _ in 0..100 {
+            assert_eq!(trials_on(1, false, &mut word), 1);
+            assert_eq!(trials_on(1, true, &mut word), 1);
+        }
+    }
+}
