@@ -1,7 +1,7 @@
 # Installs from source: `make install`, or `make install PREFIX=$HOME/.local`.
 #
 # Installs the command with its preload, manual pages and completions, and the C library with its
-# header and manual pages. Packages say where by LIBDIR and ZSHDIR, and install what they have built
+# headers, manual pages, and what pkg-config and CMake find it by. Packages say where by LIBDIR and ZSHDIR, and install what they have built
 # by `make install-only BUILT=FOLDER` (scripts/deb.sh).
 
 PREFIX ?= /usr/local
@@ -29,6 +29,14 @@ VERSION = $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 PAGES = $(notdir $(wildcard docs/man/*.3))
 # The part of the version that has to match when a program is run.
 SONAME = libfurwock.so.0
+# What the static library needs, as the pkg-config file has it.
+LIBRARIES = $(shell sed -n 's/^Libs.private: //p' capi/furwock.pc.in)
+# CMake's files, and the way from there to the headers: as many steps up as there are down.
+CMAKE = $(LIB)/cmake/furwock
+CMAKE_TO_INCLUDE = $(if $(filter $(PREFIX)/%,$(LIBDIR)),$(shell \
+	echo '$(LIBDIR:$(PREFIX)/%=%)/cmake/furwock' | sed 's|[^/][^/]*|..|g')/include,$(PREFIX)/include)
+
+sp = $(subst ,, )
 
 .PHONY: all pages install install-only uninstall deb
 
@@ -61,6 +69,7 @@ install-only: pages
 	$(STRIP) --strip-unneeded $(LIB)/libfurwock.so.$(VERSION)
 	$(STRIP) --strip-debug --enable-deterministic-archives $(LIB)/libfurwock.a
 	install -D -m 644 include/furwock.h $(INCLUDE)/furwock.h
+	install -D -m 644 include/furwock.hpp $(INCLUDE)/furwock.hpp
 	install -D -m 644 tools/gdb/furwock.py $(SHARE)/furwock.py
 	install -d $(GDB)
 	for library in libfurwock_preload libfurwock_preload_recording; do \
@@ -71,6 +80,12 @@ install-only: pages
 	install -d $(LIB)/pkgconfig $(MAN) $(MAN1)
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR:$(PREFIX)/%=$${prefix}/%)|' \
 		-e 's|@VERSION@|$(VERSION)|' capi/furwock.pc.in >$(LIB)/pkgconfig/furwock.pc
+	install -d $(CMAKE)
+	for file in furwock-config.cmake furwock-config-version.cmake; do \
+		sed -e 's|@INCLUDEDIR@|$(CMAKE_TO_INCLUDE)|' -e 's|@SONAME@|$(SONAME)|' \
+			-e 's|@VERSION@|$(VERSION)|' -e 's|@LIBRARIES@|$(subst $(sp),;,$(LIBRARIES))|' \
+			capi/cmake/$$file.in >$(CMAKE)/$$file; \
+	done
 	install -m 644 $(addprefix docs/man/,$(PAGES)) $(MAN)
 	sh scripts/man-aliases.sh | while read -r name page; do \
 		echo ".so man3/$$page.3" >$(MAN)/$$name.3; chmod 644 $(MAN)/$$name.3; \
@@ -88,10 +103,12 @@ uninstall:
 	rm -f $(PRELOADS)/libfurwock_preload_recording.so
 	rm -f $(LIB)/libfurwock.so.$(VERSION) $(LIB)/$(SONAME) $(LIB)/libfurwock.so
 	rm -f $(LIB)/libfurwock.a $(LIB)/pkgconfig/furwock.pc $(INCLUDE)/furwock.h
+	rm -f $(INCLUDE)/furwock.hpp $(CMAKE)/furwock-config.cmake
+	rm -f $(CMAKE)/furwock-config-version.cmake
 	rm -f $(addprefix $(MAN)/,$(PAGES))
 	sh scripts/man-aliases.sh | while read -r name page; do rm -f $(MAN)/$$name.3; done
 	rm -f $(MAN1)/furwock.1 $(MAN1)/furwock-*.1
 	rm -f $(BASH)/furwock $(ZSH)/_furwock $(FISH)/furwock.fish
 	rm -f $(SHARE)/furwock.py
 	rm -f $(GDB)/libfurwock_preload.so-gdb.py $(GDB)/libfurwock_preload_recording.so-gdb.py
-	-rmdir $(PRELOADS) $(SHARE) $(GDB)
+	-rmdir $(PRELOADS) $(SHARE) $(GDB) $(CMAKE)

@@ -7,12 +7,16 @@
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
  * clean-up. A thread that changes it wakes the waiters afterwards. Words are private: their waiters
- * are threads of one process. furwock_futex and furwock_waitv return EFAULT for an address without
- * memory; the other functions that read a word crash.
+ * are threads of one process, except those of furwock_shared_wait32 and furwock_shared_wait64.
+ * furwock_futex and furwock_waitv return EFAULT for an address without memory; the other functions
+ * that read a word crash.
  *
  * No function is a cancellation point, and none may be cancelled asynchronously. From a signal
  * handler that may have interrupted one of them, only furwock_futex, furwock_wake,
- * furwock_wake_bitset and furwock_mutex_trylock may be called.
+ * furwock_wake_bitset, furwock_mutex_trylock, furwock_semaphore_release and
+ * furwock_semaphore_release_many may be called.
+ *
+ * It compiles as C99 and later and as C++11 and later, and needs no feature-test macro.
  *
  * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
  */
@@ -21,11 +25,21 @@
 #define FURWOCK_H
 
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+
+/* Of this header; furwock_version() tells the library's. */
+#define FURWOCK_VERSION_MAJOR 0
+#define FURWOCK_VERSION_MINOR 2
+#define FURWOCK_VERSION_PATCH 0
+#define FURWOCK_VERSION_STRING "0.2.0"
+/* 10203 for 1.2.3 */
+#define FURWOCK_VERSION \
+  (FURWOCK_VERSION_MAJOR * 10000 + FURWOCK_VERSION_MINOR * 100 + FURWOCK_VERSION_PATCH)
 
 #ifndef FUTEX_32 /* before Linux 5.16 */
 struct futex_waitv {
@@ -51,6 +65,15 @@ struct futex_waitv {
 #define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
 #define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
 #define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }
+#define FURWOCK_SEMAPHORE_INIT(permits) { (permits), 0 }
+#define FURWOCK_BARRIER_INIT(count) { 0, (count), 0 }
+#define FURWOCK_PI_MUTEX_INIT { 0, 1, 0 }
+#define FURWOCK_PI_MUTEX_SHARED_INIT { 0, 0, 0 }
+#define FURWOCK_PI_CONDVAR_INIT { { 0 } }
+#define FURWOCK_ROBUST_MUTEX_INIT { { 0 } }
+#define FURWOCK_ROBUST_RWLOCK_INIT { { 0 } }
+
+#define FURWOCK_ALIGNED(bytes) __attribute__((aligned(bytes)))
 
 /**
  * A flag of furwock_lock_options: doesn't take the lock ahead of a waiter that has been woken for
@@ -103,6 +126,16 @@ struct futex_waitv {
  * A policy: FURWOCK_RWLOCK_RECURSIVE, but when a writer leaves, the next writer goes first.
  */
 #define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE 4
+
+/**
+ * The most permits that a semaphore has.
+ */
+#define FURWOCK_SEMAPHORE_MOST 2147483647
+
+/**
+ * How many readers of a furwock_robust_rwlock may be inside at once.
+ */
+#define FURWOCK_ROBUST_READERS 64
 
 /**
  * The way by which a lock was got.
@@ -291,9 +324,143 @@ typedef struct furwock_rwlock {
   uint64_t word;
 } furwock_rwlock;
 
+/**
+ * A counting semaphore: any thread takes permits and gives them back.
+ * FURWOCK_SEMAPHORE_INIT(permits) makes one, and zero bytes are one without permits; it needs no
+ * clean-up.
+ *
+ * For threads of one process. Its memory may be freed as soon as no thread waits and none is going
+ * to, even while a release is still returning in another thread.
+ */
+typedef struct furwock_semaphore {
+  /**
+   * furwock's own: the permits, and from bit 32 on the waiters.
+   */
+  uint64_t word;
+  /**
+   * Zero.
+   */
+  uint64_t reserved;
+} furwock_semaphore;
+
+/**
+ * A barrier, at which a number of threads wait for each other, round after round.
+ * FURWOCK_BARRIER_INIT(count) makes one; it needs no clean-up.
+ *
+ * For threads of one process. Its memory may be freed as soon as a round is complete and no other
+ * has begun, even while the threads of that round are still returning.
+ */
+typedef struct furwock_barrier {
+  /**
+   * furwock's own: how many threads have arrived.
+   */
+  uint32_t word;
+  /**
+   * How many threads a round takes. It stays as it is.
+   */
+  uint32_t count;
+  /**
+   * Zero.
+   */
+  uint64_t reserved;
+} furwock_barrier;
+
+/**
+ * A mutex whose owner runs at the priority of its most urgent waiter. FURWOCK_PI_MUTEX_INIT makes
+ * one for the threads of this process, FURWOCK_PI_MUTEX_SHARED_INIT, or zero bytes, one for all
+ * processes that map its memory; it needs no clean-up.
+ *
+ * Waiters sleep in the kernel, which hands the mutex to the one of the highest priority. Not
+ * recursive, and not robust.
+ */
+typedef struct furwock_pi_mutex {
+  /**
+   * furwock's own. 0 when free.
+   */
+  uint32_t word;
+  /**
+   * furwock's own: 0 if several processes may use it.
+   */
+  uint32_t scope;
+  /**
+   * Zero.
+   */
+  uint64_t reserved;
+} furwock_pi_mutex;
+
+/**
+ * A condition variable for furwock_pi_mutex: a signal moves waiters to the mutex, whose owner runs
+ * at their priority from then on. FURWOCK_PI_CONDVAR_INIT, or zero bytes, make one; it needs no
+ * clean-up.
+ *
+ * Threads that wait at the same time have to use the same mutex. Processes may share it with that
+ * mutex if both lie in one mapping. Its memory may be freed once every wait has returned.
+ */
+typedef struct furwock_pi_condvar {
+  /**
+   * furwock's own.
+   */
+  uint64_t own[4];
+} furwock_pi_condvar;
+
+/**
+ * A mutex for threads and processes that may die holding it. FURWOCK_ROBUST_MUTEX_INIT, or zero
+ * bytes, make a free one; it needs no clean-up once no thread holds it.
+ *
+ * It may lie in memory that several processes of one PID namespace map. While a thread holds it,
+ * its memory stays mapped and in place. Not recursive. A forked child holds nothing.
+ */
+typedef struct furwock_robust_mutex {
+  /**
+   * furwock's own.
+   */
+  uint64_t own[16];
+} furwock_robust_mutex;
+
+/**
+ * A reader-writer lock for threads and processes that may die inside. FURWOCK_ROBUST_RWLOCK_INIT,
+ * or zero bytes, make a free one; it needs no clean-up once no thread is inside.
+ *
+ * The lock forgets a reader that dies. After a writer's death the next thread, reader or writer,
+ * gets the lock exclusively, by EOWNERDEAD. FURWOCK_ROBUST_READERS readers may be inside at once;
+ * one more waits until one of them leaves.
+ *
+ * It is aligned to 64 bytes: each reader writes a cache line of its own. It may lie in memory that
+ * several processes of one PID namespace map. While a thread is inside, its memory stays mapped
+ * and in place. A forked child is not inside.
+ */
+typedef struct FURWOCK_ALIGNED(64) furwock_robust_rwlock {
+  /**
+   * furwock's own.
+   */
+  uint64_t own[528];
+} furwock_robust_rwlock;
+
+/**
+ * CLOCK_REALTIME, by a name that needs no feature-test macro.
+ */
+#define FURWOCK_CLOCK_REALTIME 0
+
+/**
+ * CLOCK_MONOTONIC, by a name that needs no feature-test macro.
+ */
+#define FURWOCK_CLOCK_MONOTONIC 1
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * The version of the library that the program runs with, as FURWOCK_VERSION has that of the header
+ * which it was compiled with: 10000 times the first number, plus 100 times the second, plus the
+ * third.
+ */
+unsigned int furwock_version(void);
+
+/**
+ * The same as a string, as FURWOCK_VERSION_STRING. It is the library's own, and stays.
+ */
+const char *furwock_version_string(void);
 
 /**
  * futex(2), with its arguments, results and errno: `furwock_futex(...)` replaces
@@ -502,6 +669,42 @@ int furwock_waitfd_woken(struct furwock_waitfd *waitfd);
 void furwock_waitfd_close(struct furwock_waitfd *waitfd);
 
 /**
+ * Waits until woken by furwock_shared_wake, if the 32-bit word holds `expected`. The word may lie
+ * in memory that several processes map, at different addresses too.
+ *
+ * Returns 0 when woken, also for no reason, as after a signal: look at the word again. EAGAIN if
+ * the word holds another value; ETIMEDOUT; EINVAL for a word that is NULL or not aligned, or a
+ * malformed deadline; or the kernel's error.
+ */
+int furwock_shared_wait32(const volatile void *word,
+                          uint32_t expected,
+                          const struct furwock_deadline *until);
+
+/**
+ * furwock_shared_wait32 for a word of 64 bits. Needs Linux 5.16: ENOTSUP before.
+ *
+ * Each change of the word has to be one store of all 64 bits.
+ */
+int furwock_shared_wait64(const volatile void *word,
+                          uint64_t expected,
+                          const struct furwock_deadline *until);
+
+/**
+ * Wakes up to `count` threads, of any process, that wait in furwock_shared_wait32 or
+ * furwock_shared_wait64 for this word. Stores how many in `*woken`, unless that is NULL.
+ *
+ * Change the word first. SIZE_MAX wakes all. Returns 0, EINVAL for a word that is NULL or not
+ * aligned, or the kernel's error.
+ */
+int furwock_shared_wake(const volatile void *word, size_t count, size_t *woken);
+
+/**
+ * Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns 0,
+ * or EINVAL for a mutex that is NULL or not aligned.
+ */
+int furwock_mutex_init(struct furwock_mutex *mutex);
+
+/**
  * Takes the lock, waiting as long as it takes. Returns 0, or EINVAL for a mutex that is NULL or
  * not aligned. A thread that locks a mutex it holds waits for ever.
  */
@@ -593,6 +796,12 @@ int furwock_mutex_attempt_try_take(struct furwock_mutex_attempt *attempt,
  * for an attempt that hasn't begun, or has ended.
  */
 int furwock_mutex_attempt_end(struct furwock_mutex_attempt *attempt);
+
+/**
+ * Initialises a condition variable without waiters, as FURWOCK_CONDVAR_INIT does, whatever the
+ * memory held before. Returns 0, or EINVAL for one that is NULL or not aligned.
+ */
+int furwock_condvar_init(struct furwock_condvar *condvar);
 
 /**
  * Releases the mutex, waits for a signal, and locks the mutex again. As with every condition
@@ -845,6 +1054,286 @@ bool furwock_rwlock_is_locked(const struct furwock_rwlock *lock);
 bool furwock_rwlock_is_write_locked(const struct furwock_rwlock *lock);
 
 /**
+ * Initialises a semaphore with that many permits. Returns 0, or EINVAL for one that is NULL or not
+ * aligned, and for more than FURWOCK_SEMAPHORE_MOST permits.
+ */
+int furwock_semaphore_init(struct furwock_semaphore *semaphore, uint32_t permits);
+
+/**
+ * Takes a permit, waiting as long as it takes. Returns 0, or EINVAL for a semaphore that is NULL
+ * or not aligned. Signals don't end the wait.
+ */
+int furwock_semaphore_acquire(struct furwock_semaphore *semaphore);
+
+/**
+ * Takes a permit if there is one. Returns 0, EINVAL, or EAGAIN, as sem_trywait(3) has it.
+ */
+int furwock_semaphore_tryacquire(struct furwock_semaphore *semaphore);
+
+/**
+ * Takes a permit, or gives up at the deadline. Returns 0, ETIMEDOUT, or EINVAL, also for a
+ * malformed deadline. Takes a permit that is there even if the deadline has passed.
+ */
+int furwock_semaphore_acquire_until(struct furwock_semaphore *semaphore,
+                                    const struct furwock_deadline *until);
+
+/**
+ * Gives back a permit, or makes one, and wakes a waiter if there is one. Returns 0; EINVAL;
+ * EOVERFLOW, with the semaphore unchanged, if it has FURWOCK_SEMAPHORE_MOST permits already. It
+ * may be called from any signal handler.
+ */
+int furwock_semaphore_release(struct furwock_semaphore *semaphore);
+
+/**
+ * furwock_semaphore_release of that many permits, which wakes as many waiters.
+ */
+int furwock_semaphore_release_many(struct furwock_semaphore *semaphore, uint32_t permits);
+
+/**
+ * How many permits there are: 0 while threads wait, and for NULL. The answer may be out of date at
+ * once.
+ */
+uint32_t furwock_semaphore_available(const struct furwock_semaphore *semaphore);
+
+/**
+ * Initialises a barrier for `count` threads. Returns 0, or EINVAL for a barrier that is NULL or
+ * not aligned, and for a count of 0.
+ */
+int furwock_barrier_init(struct furwock_barrier *barrier, uint32_t count);
+
+/**
+ * Waits until as many threads have called this as a round takes. Stores in `*last`, unless that is
+ * NULL, whether the caller was the last to arrive, which one thread of each round is.
+ *
+ * What the threads of a round did before is visible to all of them afterwards. Returns 0, or
+ * EINVAL for a barrier that is NULL, not aligned, or for 0 threads.
+ */
+int furwock_barrier_wait(struct furwock_barrier *barrier, bool *last);
+
+/**
+ * Initialises a free mutex: for all processes that map its memory if `shared`, otherwise for the
+ * threads of this process. Returns 0, or EINVAL for a mutex that is NULL or not aligned.
+ */
+int furwock_pi_mutex_init(struct furwock_pi_mutex *mutex, bool shared);
+
+/**
+ * Takes the lock, waiting as long as it takes. Returns 0; EOWNERDEAD, with the lock held, if its
+ * owner ended without unlocking it while the caller waited: what it protects may be inconsistent.
+ *
+ * Without the lock: EDEADLK if the caller holds it, or its owner waits, through other such
+ * mutexes, for the caller; ENOTRECOVERABLE if its owner has ended without unlocking it, or its
+ * memory was written to; ENOMEM; ENOTSUP if the kernel has no such locks; EINVAL for a mutex that
+ * is NULL or not aligned.
+ */
+int furwock_pi_mutex_lock(struct furwock_pi_mutex *mutex);
+
+/**
+ * Takes the lock if that is possible without waiting. Returns 0; EOWNERDEAD as
+ * furwock_pi_mutex_lock; EBUSY; EINVAL.
+ */
+int furwock_pi_mutex_trylock(struct furwock_pi_mutex *mutex);
+
+/**
+ * furwock_pi_mutex_lock with a deadline: ETIMEDOUT once it has passed. Takes a free lock even
+ * then. A deadline on CLOCK_MONOTONIC needs Linux 5.14: ENOTSUP before.
+ */
+int furwock_pi_mutex_lock_until(struct furwock_pi_mutex *mutex,
+                                const struct furwock_deadline *until);
+
+/**
+ * Releases the lock; if threads wait, it is handed to the first. Returns 0; EPERM if the caller
+ * doesn't hold it; EINVAL.
+ */
+int furwock_pi_mutex_unlock(struct furwock_pi_mutex *mutex);
+
+/**
+ * The kernel's id of the thread that holds it, 0 if it is free. The answer may be out of date at
+ * once, unless it names the caller.
+ */
+pid_t furwock_pi_mutex_owner(const struct furwock_pi_mutex *mutex);
+
+/**
+ * Whether a thread holds it.
+ */
+bool furwock_pi_mutex_is_locked(const struct furwock_pi_mutex *mutex);
+
+/**
+ * Initialises a condition variable without waiters. Returns 0, or EINVAL for one that is NULL or
+ * not aligned.
+ */
+int furwock_pi_condvar_init(struct furwock_pi_condvar *condvar);
+
+/**
+ * Releases the mutex, waits for a signal, and locks the mutex again. A wakeup may be spurious:
+ * check the condition again.
+ *
+ * With the mutex held: 0; EOWNERDEAD, as furwock_pi_mutex_lock. With the mutex as it was: EPERM if
+ * the caller doesn't hold it; EINVAL if other threads wait with another mutex, and for an object
+ * that is NULL or not aligned. With the mutex released: ENOTRECOVERABLE; EDEADLK; ENOTSUP.
+ */
+int furwock_pi_condvar_wait(struct furwock_pi_condvar *condvar, struct furwock_pi_mutex *mutex);
+
+/**
+ * furwock_pi_condvar_wait with a deadline, on either clock. Returns ETIMEDOUT, with the mutex
+ * locked again, if the deadline passed before a signal chose the caller.
+ */
+int furwock_pi_condvar_wait_until(struct furwock_pi_condvar *condvar,
+                                  struct furwock_pi_mutex *mutex,
+                                  const struct furwock_deadline *until);
+
+/**
+ * Wakes one waiter, that of the highest priority, if there is one. Returns 0; EINVAL; or an error
+ * of furwock_pi_mutex_lock if the kernel can't move waiters to the mutex: then they wait on.
+ *
+ * The caller holds the mutex, or has held it since it changed the condition.
+ */
+int furwock_pi_condvar_signal(struct furwock_pi_condvar *condvar);
+
+/**
+ * furwock_pi_condvar_signal for all waiters.
+ */
+int furwock_pi_condvar_broadcast(struct furwock_pi_condvar *condvar);
+
+/**
+ * Initialises a free mutex. Returns 0, or EINVAL for one that is NULL or not aligned.
+ */
+int furwock_robust_mutex_init(struct furwock_robust_mutex *mutex);
+
+/**
+ * Takes the lock, waiting as long as it takes. Returns 0, or EOWNERDEAD, with the lock held, if
+ * its holder died: the caller repairs what it protects, and calls furwock_robust_mutex_consistent
+ * before it unlocks.
+ *
+ * Without the lock: ENOTRECOVERABLE if the mutex was unlocked without that call; ENOTSUP if the C
+ * library has no robust list that furwock could share, as musl; EINVAL for a mutex that is NULL or
+ * not aligned. A thread that locks a mutex it holds waits for ever.
+ */
+int furwock_robust_mutex_lock(struct furwock_robust_mutex *mutex);
+
+/**
+ * Takes the lock if that is possible without waiting: EBUSY if a thread holds it. Otherwise
+ * returns what furwock_robust_mutex_lock does.
+ */
+int furwock_robust_mutex_trylock(struct furwock_robust_mutex *mutex);
+
+/**
+ * furwock_robust_mutex_lock with a deadline: ETIMEDOUT once it has passed. Takes a free lock even
+ * then.
+ */
+int furwock_robust_mutex_lock_until(struct furwock_robust_mutex *mutex,
+                                    const struct furwock_deadline *until);
+
+/**
+ * Releases the lock. If the caller got it by EOWNERDEAD and hasn't called
+ * furwock_robust_mutex_consistent since, no thread ever gets it again. Returns 0; EPERM if the
+ * caller doesn't hold it; EINVAL.
+ */
+int furwock_robust_mutex_unlock(struct furwock_robust_mutex *mutex);
+
+/**
+ * Says that what the mutex protects is in order again. Returns 0, or EINVAL if the caller doesn't
+ * hold it by EOWNERDEAD.
+ */
+int furwock_robust_mutex_consistent(struct furwock_robust_mutex *mutex);
+
+/**
+ * The kernel's id of the thread that holds it, as that thread's process has it; 0 if none does.
+ * The answer may be out of date at once, unless it names the caller.
+ */
+pid_t furwock_robust_mutex_owner(const struct furwock_robust_mutex *mutex);
+
+/**
+ * Whether a thread holds it.
+ */
+bool furwock_robust_mutex_is_locked(const struct furwock_robust_mutex *mutex);
+
+/**
+ * Whether the lock is lost: every call returns ENOTRECOVERABLE, until furwock_robust_mutex_init.
+ */
+bool furwock_robust_mutex_is_lost(const struct furwock_robust_mutex *mutex);
+
+/**
+ * Initialises a free lock. Returns 0, or EINVAL for one that is NULL or not aligned.
+ */
+int furwock_robust_rwlock_init(struct furwock_robust_rwlock *lock);
+
+/**
+ * Enters as a reader, waiting as long as it takes. Returns 0; or EOWNERDEAD if a writer died: then
+ * the caller is the *writer*, repairs what the lock protects, calls
+ * furwock_robust_rwlock_consistent, and leaves by furwock_robust_rwlock_wrunlock.
+ *
+ * Otherwise the caller isn't inside: ENOTRECOVERABLE if a writer left without having called
+ * furwock_robust_rwlock_consistent after EOWNERDEAD; ENOTSUP, as furwock_robust_mutex_lock; EINVAL
+ * for a lock that is NULL or not aligned. A thread may enter again unless a writer waits.
+ */
+int furwock_robust_rwlock_rdlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * Enters as a reader unless it would have to wait: then EBUSY. Otherwise returns what
+ * furwock_robust_rwlock_rdlock does.
+ */
+int furwock_robust_rwlock_tryrdlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * furwock_robust_rwlock_rdlock with a deadline: ETIMEDOUT once it has passed.
+ */
+int furwock_robust_rwlock_rdlock_until(struct furwock_robust_rwlock *lock,
+                                       const struct furwock_deadline *until);
+
+/**
+ * Leaves as a reader. Returns 0; EPERM if the caller isn't inside as a reader; EINVAL.
+ */
+int furwock_robust_rwlock_rdunlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * Enters as the writer, waiting as long as it takes. Returns 0; EOWNERDEAD, inside as the writer,
+ * if a writer died: the caller repairs what the lock protects, and calls
+ * furwock_robust_rwlock_consistent before it leaves. Other errors are those of
+ * furwock_robust_rwlock_rdlock.
+ */
+int furwock_robust_rwlock_wrlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * Enters as the writer unless it would have to wait: then EBUSY. Otherwise returns what
+ * furwock_robust_rwlock_wrlock does.
+ */
+int furwock_robust_rwlock_trywrlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * furwock_robust_rwlock_wrlock with a deadline: ETIMEDOUT once it has passed.
+ */
+int furwock_robust_rwlock_wrlock_until(struct furwock_robust_rwlock *lock,
+                                       const struct furwock_deadline *until);
+
+/**
+ * Leaves as the writer. After EOWNERDEAD and without furwock_robust_rwlock_consistent no thread
+ * ever enters again. Returns 0; EPERM if the caller isn't the writer; EINVAL.
+ */
+int furwock_robust_rwlock_wrunlock(struct furwock_robust_rwlock *lock);
+
+/**
+ * Says that what the lock protects is in order again. Returns 0, or EINVAL if the caller isn't the
+ * writer by EOWNERDEAD.
+ */
+int furwock_robust_rwlock_consistent(struct furwock_robust_rwlock *lock);
+
+/**
+ * The kernel's id of the thread that is the writer, or the next one in; 0 if there is none. The
+ * answer may be out of date at once, unless it names the caller.
+ */
+pid_t furwock_robust_rwlock_owner(const struct furwock_robust_rwlock *lock);
+
+/**
+ * How many readers are inside, or on their way in or out. The answer may be out of date at once.
+ */
+size_t furwock_robust_rwlock_readers(const struct furwock_robust_rwlock *lock);
+
+/**
+ * Whether the lock is lost: every call returns ENOTRECOVERABLE, until furwock_robust_rwlock_init.
+ */
+bool furwock_robust_rwlock_is_lost(const struct furwock_robust_rwlock *lock);
+
+/**
  * Names the mutex, for `furwock who`, furwock-locks in gdb, and other tools. The name is copied,
  * as far as it has room: 95 bytes. It costs the mutex nothing on its way to being locked.
  *
@@ -863,6 +1352,31 @@ int furwock_condvar_name(const struct furwock_condvar *condvar, const char *name
  * furwock_mutex_name for a reader-writer lock. furwock_rwlock_destroy takes the name away, too.
  */
 int furwock_rwlock_name(const struct furwock_rwlock *lock, const char *name);
+
+/**
+ * furwock_mutex_name for a semaphore.
+ */
+int furwock_semaphore_name(const struct furwock_semaphore *semaphore, const char *name);
+
+/**
+ * furwock_mutex_name for a barrier.
+ */
+int furwock_barrier_name(const struct furwock_barrier *barrier, const char *name);
+
+/**
+ * furwock_mutex_name for a PI mutex.
+ */
+int furwock_pi_mutex_name(const struct furwock_pi_mutex *mutex, const char *name);
+
+/**
+ * furwock_mutex_name for a robust mutex. The name is this process's.
+ */
+int furwock_robust_mutex_name(const struct furwock_robust_mutex *mutex, const char *name);
+
+/**
+ * furwock_mutex_name for a robust reader-writer lock. The name is this process's.
+ */
+int furwock_robust_rwlock_name(const struct furwock_robust_rwlock *lock, const char *name);
 
 /**
  * Does what the first wait of a process would do: maps the wait queues, and registers the calling

@@ -42,7 +42,7 @@ build() {
 }
 
 passed=0
-for source in capi/tests/calls.c capi/tests/locks.c; do
+for source in capi/tests/calls.c capi/tests/locks.c capi/tests/types.c; do
     build $source "$folder/tests"
     for name in $("$folder/tests" | cut -f 1); do
         status=0

@@ -17,6 +17,14 @@ pub struct furwock_condvar {
     pub word: u32,
 }
 
+/// Initialises a condition variable without waiters, as FURWOCK_CONDVAR_INIT does, whatever the
+/// memory held before. Returns 0, or EINVAL for one that is NULL or not aligned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_condvar_init(condvar: *mut furwock_condvar) -> c_int {
+    // SAFETY: the caller's memory, which a raw condvar fits.
+    unsafe { word::initialise(condvar.cast(), || Ok(RawCondvar::new())) }
+}
+
 /// Releases the mutex, waits for a signal, and locks the mutex again. As with every condition
 /// variable, a wakeup may be spurious: check the condition again.
 ///

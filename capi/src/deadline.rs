@@ -4,6 +4,15 @@ use core::ffi::c_int;
 use engine::{Clock, Deadline};
 use libc::{EINVAL, clockid_t, timespec};
 
+/// CLOCK_REALTIME, by a name that needs no feature-test macro.
+pub const FURWOCK_CLOCK_REALTIME: clockid_t = 0;
+
+/// CLOCK_MONOTONIC, by a name that needs no feature-test macro.
+pub const FURWOCK_CLOCK_MONOTONIC: clockid_t = 1;
+
+const _: () = assert!(FURWOCK_CLOCK_REALTIME == libc::CLOCK_REALTIME);
+const _: () = assert!(FURWOCK_CLOCK_MONOTONIC == libc::CLOCK_MONOTONIC);
+
 /// A point in time at which a wait gives up. Waits take it by pointer; NULL waits as long as it
 /// takes.
 #[derive(Clone, Copy)]

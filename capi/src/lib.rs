@@ -13,6 +13,7 @@
 compile_error!("the C face passes struct timespec and futex words as 64-bit Linux has them");
 
 mod attempt;
+mod barrier;
 mod condvar;
 mod deadline;
 mod fd;
@@ -21,9 +22,16 @@ mod many;
 mod mutex;
 mod name;
 mod options;
+mod pi_condvar;
+mod pi_mutex;
 mod prepare;
+mod robust_mutex;
+mod robust_rwlock;
 mod rwlock;
+mod semaphore;
+mod shared;
 mod unwinder;
+mod version;
 mod wait;
 mod wake;
 mod word;

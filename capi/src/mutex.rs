@@ -19,6 +19,14 @@ pub struct furwock_mutex {
     pub word: u32,
 }
 
+/// Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns 0,
+/// or EINVAL for a mutex that is NULL or not aligned.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_mutex_init(mutex: *mut furwock_mutex) -> c_int {
+    // SAFETY: the caller's memory, which a raw mutex fits.
+    unsafe { word::initialise(mutex.cast(), || Ok(RawMutex::new())) }
+}
+
 /// Takes the lock, waiting as long as it takes. Returns 0, or EINVAL for a mutex that is NULL or
 /// not aligned. A thread that locks a mutex it holds waits for ever.
 #[unsafe(no_mangle)]

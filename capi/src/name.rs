@@ -1,9 +1,14 @@
 //! Names for locks, which tools show.
 
+use crate::barrier::{self, furwock_barrier};
 use crate::condvar::{self, furwock_condvar};
 use crate::deadline::errno_of;
 use crate::mutex::{self, furwock_mutex};
+use crate::pi_mutex::{self, furwock_pi_mutex};
+use crate::robust_mutex::{self, furwock_robust_mutex};
+use crate::robust_rwlock::{self, furwock_robust_rwlock};
 use crate::rwlock::{self, furwock_rwlock};
+use crate::semaphore::{self, furwock_semaphore};
 use core::ffi::{CStr, c_char, c_int};
 use engine::inspect::Inspect;
 use engine::unstable::inspect::{remove_name, set_name};
@@ -42,6 +47,56 @@ pub unsafe extern "C" fn furwock_rwlock_name(
 ) -> c_int {
     // SAFETY: the caller's lock and string.
     errno_of(unsafe { rwlock::raw(lock.cast_mut()).and_then(|raw| set(raw, name)) })
+}
+
+/// furwock_mutex_name for a semaphore.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_semaphore_name(
+    semaphore: *const furwock_semaphore,
+    name: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's semaphore and string.
+    errno_of(unsafe { semaphore::raw(semaphore).and_then(|raw| set(raw, name)) })
+}
+
+/// furwock_mutex_name for a barrier.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_barrier_name(
+    barrier: *const furwock_barrier,
+    name: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's barrier and string.
+    errno_of(unsafe { barrier::raw(barrier).and_then(|raw| set(raw, name)) })
+}
+
+/// furwock_mutex_name for a PI mutex.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_pi_mutex_name(
+    mutex: *const furwock_pi_mutex,
+    name: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's mutex and string.
+    errno_of(unsafe { pi_mutex::raw(mutex).and_then(|raw| set(raw, name)) })
+}
+
+/// furwock_mutex_name for a robust mutex. The name is this process's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_robust_mutex_name(
+    mutex: *const furwock_robust_mutex,
+    name: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's mutex and string.
+    errno_of(unsafe { robust_mutex::raw(mutex).and_then(|raw| set(raw, name)) })
+}
+
+/// furwock_mutex_name for a robust reader-writer lock. The name is this process's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn furwock_robust_rwlock_name(
+    lock: *const furwock_robust_rwlock,
+    name: *const c_char,
+) -> c_int {
+    // SAFETY: the caller's lock and string.
+    errno_of(unsafe { robust_rwlock::raw(lock).and_then(|raw| set(raw, name)) })
 }
 
 /// # Safety

@@ -54,14 +54,8 @@ pub struct furwock_rwlock {
 /// that is NULL or not aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_rwlock_init(lock: *mut furwock_rwlock, policy: c_int) -> c_int {
-    let place = lock.cast::<RawRwLock>();
-    if place.is_null() || !place.is_aligned() {
-        return EINVAL;
-    }
-    errno_of(policy_of(policy).map(|policy| {
-        // SAFETY: the caller's memory, which a raw rwlock fits.
-        unsafe { place.write(RawRwLock::with_policy(policy)) }
-    }))
+    // SAFETY: the caller's memory, which a raw rwlock fits.
+    unsafe { word::initialise(lock.cast(), || policy_of(policy).map(RawRwLock::with_policy)) }
 }
 
 /// Forgets readers that entered and never left, for example because their threads ended inside.

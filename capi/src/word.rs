@@ -1,5 +1,6 @@
 //! Words as C names them: an address and a size in bytes.
 
+use crate::deadline::errno_of;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 use engine::futex::{self, Expected};
@@ -28,6 +29,22 @@ pub(crate) unsafe fn at<'w, A>(word: *const Word) -> Result<&'w A, c_int> {
     }
     // SAFETY: by this function's contract.
     Ok(unsafe { &*word })
+}
+
+/// Writes what `make` makes to `place`, whatever is there; `EINVAL` for an address that can't hold
+/// it.
+///
+/// # Safety
+/// `place` is null, not aligned for a `T`, or may be written to.
+pub(crate) unsafe fn initialise<T>(
+    place: *mut T,
+    make: impl FnOnce() -> Result<T, c_int>,
+) -> c_int {
+    if place.is_null() || !place.is_aligned() {
+        return EINVAL;
+    }
+    // SAFETY: by this function's contract.
+    errno_of(make().map(|made| unsafe { place.write(made) }))
 }
 
 /// `value` in the word's own type, or `EINVAL` if it doesn't fit.

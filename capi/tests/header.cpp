@@ -5,6 +5,8 @@
 
 static_assert(sizeof(furwock_mutex) == 4, "a mutex is a word");
 static_assert(sizeof(furwock_rwlock) == 8, "a rwlock is a wide word");
+static_assert(sizeof(furwock_robust_rwlock) == 4224 && alignof(furwock_robust_rwlock) == 64,
+	      "what programs have compiled in");
 
 int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain, void *&pointer);
 
@@ -18,6 +20,12 @@ int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain
 		FURWOCK_RWLOCK_PREFER_READERS_INIT, FURWOCK_RWLOCK_PREFER_WRITERS_INIT,
 		FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT,
 	};
+	furwock_semaphore semaphore = FURWOCK_SEMAPHORE_INIT(3);
+	furwock_barrier barrier = FURWOCK_BARRIER_INIT(2);
+	furwock_pi_mutex pi[] = { FURWOCK_PI_MUTEX_INIT, FURWOCK_PI_MUTEX_SHARED_INIT };
+	furwock_pi_condvar pi_condvar = FURWOCK_PI_CONDVAR_INIT;
+	furwock_robust_mutex robust = FURWOCK_ROBUST_MUTEX_INIT;
+	static furwock_robust_rwlock robust_rwlock = FURWOCK_ROBUST_RWLOCK_INIT;
 	furwock_deadline soon = furwock_after_ns(1);
 	furwock_lock_options options = {};
 	furwock_lock_status status = {};
@@ -31,6 +39,11 @@ int use(std::atomic<uint64_t> &atomic, volatile uint32_t &shared, uint8_t &plain
 	       furwock_rwlock_init(locks, FURWOCK_RWLOCK_RECURSIVE) +
 	       furwock_rwlock_rdlock_with(locks, &options, &status) +
 	       furwock_mutex_attempt_begin(&attempt, &mutex, &options) +
+	       furwock_semaphore_acquire(&semaphore) + furwock_barrier_wait(&barrier, nullptr) +
+	       furwock_pi_mutex_lock(pi) + furwock_pi_condvar_wait(&pi_condvar, pi) +
+	       furwock_robust_mutex_lock(&robust) +
+	       furwock_robust_rwlock_rdlock(&robust_rwlock) +
+	       furwock_shared_wait64(&atomic, 1, nullptr) +
 	       (status.how == FURWOCK_HOW_FAST) +
 	       int(furwock_waitv(&one, 1, 0, &soon.at, soon.clock));
 }

@@ -6,9 +6,28 @@ use std::path::Path;
 use std::{env, fs};
 
 /// In the order of the header's sections.
-const SOURCES: [&str; 13] = [
-    "kernel", "deadline", "wait", "wake", "many", "fd", "options", "mutex", "attempt", "condvar",
-    "rwlock", "name", "prepare",
+const SOURCES: [&str; 21] = [
+    "version",
+    "kernel",
+    "deadline",
+    "wait",
+    "wake",
+    "many",
+    "fd",
+    "shared",
+    "options",
+    "mutex",
+    "attempt",
+    "condvar",
+    "rwlock",
+    "semaphore",
+    "barrier",
+    "pi_mutex",
+    "pi_condvar",
+    "robust_mutex",
+    "robust_rwlock",
+    "name",
+    "prepare",
 ];
 
 const HEAD: &str = "\
@@ -21,18 +40,31 @@ const HEAD: &str = "\
  * A word is any object of 1, 2, 4 or 8 bytes, aligned to its size, that is accessed atomically:
  * _Atomic, std::atomic, or by the compiler's __atomic builtins. It needs no initialisation and no
  * clean-up. A thread that changes it wakes the waiters afterwards. Words are private: their waiters
- * are threads of one process. furwock_futex and furwock_waitv return EFAULT for an address without
- * memory; the other functions that read a word crash.
+ * are threads of one process, except those of furwock_shared_wait32 and furwock_shared_wait64.
+ * furwock_futex and furwock_waitv return EFAULT for an address without memory; the other functions
+ * that read a word crash.
  *
  * No function is a cancellation point, and none may be cancelled asynchronously. From a signal
  * handler that may have interrupted one of them, only furwock_futex, furwock_wake,
- * furwock_wake_bitset and furwock_mutex_trylock may be called.
+ * furwock_wake_bitset, furwock_mutex_trylock, furwock_semaphore_release and
+ * furwock_semaphore_release_many may be called.
+ *
+ * It compiles as C99 and later and as C++11 and later, and needs no feature-test macro.
  *
  * Generated from the sources by capi/tests/header.rs. The manual pages say more: furwock(3).
  */";
 
-/// What older kernel headers lack, and the initialisers.
+/// The version, what older kernel headers lack, and the initialisers.
 const BEFORE: &str = "
+/* Of this header; furwock_version() tells the library's. */
+#define FURWOCK_VERSION_MAJOR @MAJOR@
+#define FURWOCK_VERSION_MINOR @MINOR@
+#define FURWOCK_VERSION_PATCH @PATCH@
+#define FURWOCK_VERSION_STRING \"@STRING@\"
+/* 10203 for 1.2.3 */
+#define FURWOCK_VERSION \\
+  (FURWOCK_VERSION_MAJOR * 10000 + FURWOCK_VERSION_MINOR * 100 + FURWOCK_VERSION_PATCH)
+
 #ifndef FUTEX_32 /* before Linux 5.16 */
 struct futex_waitv {
   uint64_t val;
@@ -56,7 +88,24 @@ struct futex_waitv {
 #define FURWOCK_RWLOCK_RECURSIVE_INIT { UINT64_C(1) << 61 }
 #define FURWOCK_RWLOCK_PREFER_READERS_INIT { UINT64_C(2) << 61 }
 #define FURWOCK_RWLOCK_PREFER_WRITERS_INIT { UINT64_C(3) << 61 }
-#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }";
+#define FURWOCK_RWLOCK_PREFER_WRITERS_RECURSIVE_INIT { UINT64_C(4) << 61 }
+#define FURWOCK_SEMAPHORE_INIT(permits) { (permits), 0 }
+#define FURWOCK_BARRIER_INIT(count) { 0, (count), 0 }
+#define FURWOCK_PI_MUTEX_INIT { 0, 1, 0 }
+#define FURWOCK_PI_MUTEX_SHARED_INIT { 0, 0, 0 }
+#define FURWOCK_PI_CONDVAR_INIT { { 0 } }
+#define FURWOCK_ROBUST_MUTEX_INIT { { 0 } }
+#define FURWOCK_ROBUST_RWLOCK_INIT { { 0 } }
+
+#define FURWOCK_ALIGNED(bytes) __attribute__((aligned(bytes)))";
+
+fn before() -> String {
+    BEFORE
+        .replace("@MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
+        .replace("@MINOR@", env!("CARGO_PKG_VERSION_MINOR"))
+        .replace("@PATCH@", env!("CARGO_PKG_VERSION_PATCH"))
+        .replace("@STRING@", env!("CARGO_PKG_VERSION"))
+}
 
 fn config() -> Config {
     let owned = |text: &str| Some(text.to_owned());
@@ -68,6 +117,8 @@ fn config() -> Config {
         no_includes: true,
         sys_includes: [
             "linux/futex.h",
+            // struct timespec, which strict C99 keeps out of time.h.
+            "sched.h",
             "stdbool.h",
             "stddef.h",
             "stdint.h",
@@ -77,12 +128,13 @@ fn config() -> Config {
         .map(str::to_owned)
         .into(),
         header: owned(HEAD),
-        after_includes: owned(BEFORE),
+        after_includes: Some(before()),
         usize_is_size_t: true,
         line_length: 100,
         documentation_style: DocumentationStyle::Doxy,
         ..Config::default()
     };
+    config.layout.aligned_n = owned("FURWOCK_ALIGNED");
     config.export.rename = HashMap::from(
         [
             ("timespec", "struct timespec"),

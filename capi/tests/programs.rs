@@ -1,5 +1,5 @@
-//! Programs in C and C++ on the header and the libraries: the tests of `calls.c` and `locks.c`, the
-//! examples, and a plug-in that is loaded at run time.
+//! Programs in C and C++ on the header and the libraries: the tests of `calls.c`, `locks.c` and
+//! `types.c`, the examples, and a plug-in that is loaded at run time.
 
 mod common;
 
@@ -54,6 +54,16 @@ fn locks_on_the_static_library() {
 }
 
 #[test]
+fn types_on_the_shared_library() {
+    check_on_the_shared_library("tests/types.c", &folder("types-shared"));
+}
+
+#[test]
+fn types_on_the_static_library() {
+    check_on_the_static_library("tests/types.c", &folder("types-static"));
+}
+
+#[test]
 fn a_library_that_is_loaded_at_run_time() {
     let folder = folder("dlopen");
     let libraries = library_folder(&folder);
@@ -62,53 +72,49 @@ fn a_library_that_is_loaded_at_run_time() {
     run(&program("tests/dlopen.c", &folder).with(&["-ldl"]).build(), &[library]);
 }
 
-/// The header alone, as each standard has it.
-#[test]
-fn the_header_is_clean() {
-    let folder = folder("header");
-    for standard in ["-std=c11", "-std=gnu11", "-std=c17"] {
-        let unit = program("tests/header.c", &folder);
-        unit.with(&["-pedantic", "-Wconversion", "-c", standard]).build();
-    }
-    for standard in ["-std=c++11", "-std=c++17", "-std=gnu++20"] {
-        let unit = program("tests/header.cpp", &folder);
-        if !unit.has_compiler() {
-            println!("skipped: no C++ compiler");
-            return;
-        }
-        unit.with(&["-pedantic", "-Wconversion", "-c", standard]).build();
-    }
-}
-
 macro_rules! examples {
-    ($($test:ident: $source:literal;)*) => {$(
-        #[test]
-        fn $test() {
-            let folder = folder(concat!("example-", stringify!($test)));
-            let example = program(concat!("examples/", $source), &folder).with(&["-pedantic"]);
-            if example.has_compiler() {
-                run(&example.linked_with(library_folder(&folder), "furwock").build(), &[]);
-            } else {
-                println!("skipped: no compiler");
+    ($($test:ident: $source:literal $($flag:literal)?;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                let folder = folder(concat!("example-", stringify!($test)));
+                let example = program(concat!("examples/", $source), &folder).with(&["-pedantic"]);
+                $(let example = example.with(&[$flag]);)?
+                if example.has_compiler() {
+                    run(&example.linked_with(library_folder(&folder), "furwock").build(), &[]);
+                } else {
+                    println!("skipped: no compiler");
+                }
             }
-        }
-    )*};
+        )*
+
+        const EXAMPLES: &[&str] = &[$($source),*];
+    };
 }
 
 examples! {
     cache: "cache.c";
+    cancel: "cancel.cpp" "-std=c++2a";
+    guards: "guards.cpp" "-std=c++11";
+    heartbeat: "heartbeat.cpp" "-std=c++11";
     last_look: "last_look.c";
     latch: "latch.cpp";
+    ledger: "ledger.c";
     many_words: "many_words.c";
     poll: "poll.c";
+    pool: "pool.c";
     producer_consumer: "producer_consumer.c";
     queue: "queue.c";
     settings: "settings.cpp";
+    urgent: "urgent.c";
     wide_word: "wide_word.c";
 }
 
 #[test]
 fn every_example_is_run() {
     let examples = std::fs::read_dir(common::package().join("examples")).expect("it is there");
-    assert_eq!(examples.count(), 9, "an example that `examples!` doesn't name");
+    let names = examples.map(|example| example.expect("it can be read").file_name());
+    let mut names: Vec<_> = names.map(|name| name.into_string().expect("ASCII")).collect();
+    names.sort();
+    assert_eq!(names, EXAMPLES, "an example that `examples!` doesn't name");
 }

@@ -33,7 +33,7 @@ part furwock bin/furwock lib/furwock share/furwock share/gdb share/bash-completi
     share/zsh share/man/man1
 part libfurwock0 "lib/$triplet/libfurwock.so.*"
 part libfurwock-dev lib/$triplet/libfurwock.so lib/$triplet/libfurwock.a \
-    lib/$triplet/pkgconfig include share/man/man3
+    lib/$triplet/pkgconfig lib/$triplet/cmake include share/man/man3
 left=$(find "$all" ! -type d)
 [ -z "$left" ] || { echo "deb: in no package: $left" >&2; exit 1; }
 
@@ -128,6 +128,6 @@ futexes and locks in user space - development files
  at once, a mutex, a condition variable and a rwlock, with wait queues in user
  space.
  .
- This has the header, the static library, a pkg-config file, manual pages and
- examples.
+ This has the headers, the static library, files for pkg-config and CMake,
+ manual pages and examples.
 DESCRIPTION

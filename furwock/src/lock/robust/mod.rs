@@ -6,7 +6,7 @@
 
 mod entry;
 mod mutex;
-mod rwlock;
+pub(crate) mod rwlock;
 mod state;
 
 pub use mutex::RawRobustMutex;

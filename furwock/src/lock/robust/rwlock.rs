@@ -433,3 +433,24 @@ impl<const READERS: usize> RawRobustRwLock<READERS> {
 fn home<const READERS: usize>(tid: u32) -> usize {
     tid as usize % READERS
 }
+
+/// What the C library needs of a robust rwlock. Unstable.
+#[cfg(not(any(loom, shuttle)))]
+pub mod unstable {
+    use super::{Me, RawRobustRwLock, home};
+
+    /// [`RawRobustRwLock::unlock_read`] for a caller that doesn't keep its slot: releases one read
+    /// lock of the calling thread. Returns whether it had any.
+    pub fn unlock_read_of_caller<const READERS: usize>(lock: &RawRobustRwLock<READERS>) -> bool {
+        let Ok(me) = Me::new() else { return false };
+        let (behind, ahead) = lock.slots.split_at(home::<READERS>(me.tid));
+        // In the order in which it has looked for a free one.
+        let mine = ahead.iter().chain(behind).find(|slot| slot.0.is_held_by(me));
+        mine.inspect(|slot| slot.0.unclaim(me)).is_some()
+    }
+
+    /// The kernel's id of the thread that writes, or is at the head of the line; 0 if none is.
+    pub fn writer<const READERS: usize>(lock: &RawRobustRwLock<READERS>) -> u32 {
+        lock.writer()
+    }
+}
