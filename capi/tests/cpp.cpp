@@ -308,6 +308,34 @@ void no_stop_is_lost()
 	}
 }
 
+// The notifier takes the mutex just as the waiter lets go of it, and notifies before it is asleep.
+void each_notification_arrives()
+{
+	furwock::condition_variable cv;
+	int waits = 0, notified = 0;
+	constexpr int all = 20000;
+	std::jthread waiter([&](std::stop_token stop) {
+		std::unique_lock<furwock::mutex> held(second);
+
+		while (waits < all) {
+			waits++;
+			CHECK(cv.wait(held, stop, [&] { return notified == waits; }));
+		}
+	});
+
+	while (notified < all) {
+		if (!second.try_lock())
+			continue;
+		const bool waiting = waits > notified;
+		notified += waiting;
+		second.unlock();
+		if (waiting)
+			cv.notify_one();
+	}
+	waiter.join();
+	CHECK(waits == all);
+}
+
 // Waiters with and without a token take notifications in turns.
 void no_notification_is_lost()
 {
@@ -511,6 +539,7 @@ int main()
 #ifdef FURWOCK_HAS_STOP_TOKEN
 	a_stop_ends_the_wait();
 	no_stop_is_lost();
+	each_notification_arrives();
 	no_notification_is_lost();
 	the_condition_is_awaited();
 #endif
