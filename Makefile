@@ -1,8 +1,8 @@
 # Installs from source: `make install`, or `make install PREFIX=$HOME/.local`.
 #
 # Installs the command with its preload, manual pages and completions, and the C library with its
-# headers, manual pages, and what pkg-config and CMake find it by. Packages say where by LIBDIR and ZSHDIR, and install what they have built
-# by `make install-only BUILT=FOLDER` (scripts/deb.sh).
+# headers, manual pages, and what pkg-config and CMake find it by. Packages say where by LIBDIR and
+# ZSHDIR, and install what they have built by `make install-only BUILT=FOLDER` (scripts/deb.sh).
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -33,8 +33,8 @@ SONAME = libfurwock.so.0
 LIBRARIES = $(shell sed -n 's/^Libs.private: //p' capi/furwock.pc.in)
 # CMake's files, and the way from there to the headers: as many steps up as there are down.
 CMAKE = $(LIB)/cmake/furwock
-CMAKE_TO_INCLUDE = $(if $(filter $(PREFIX)/%,$(LIBDIR)),$(shell \
-	echo '$(LIBDIR:$(PREFIX)/%=%)/cmake/furwock' | sed 's|[^/][^/]*|..|g')/include,$(PREFIX)/include)
+UP = $(shell echo '$(LIBDIR:$(PREFIX)/%=%)/cmake/furwock' | sed 's|[^/][^/]*|..|g')
+CMAKE_TO_INCLUDE = $(if $(filter $(PREFIX)/%,$(LIBDIR)),$(UP),$(PREFIX))/include
 
 sp = $(subst ,, )
 
@@ -83,7 +83,8 @@ install-only: pages
 	install -d $(CMAKE)
 	for file in furwock-config.cmake furwock-config-version.cmake; do \
 		sed -e 's|@INCLUDEDIR@|$(CMAKE_TO_INCLUDE)|' -e 's|@SONAME@|$(SONAME)|' \
-			-e 's|@VERSION@|$(VERSION)|' -e 's|@LIBRARIES@|$(subst $(sp),;,$(LIBRARIES))|' \
+			-e 's|@VERSION@|$(VERSION)|' \
+			-e 's|@LIBRARIES@|$(subst $(sp),;,$(LIBRARIES))|' \
 			capi/cmake/$$file.in >$(CMAKE)/$$file; \
 	done
 	install -m 644 $(addprefix docs/man/,$(PAGES)) $(MAN)

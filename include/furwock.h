@@ -699,8 +699,8 @@ int furwock_shared_wait64(const volatile void *word,
 int furwock_shared_wake(const volatile void *word, size_t count, size_t *woken);
 
 /**
- * Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns 0,
- * or EINVAL for a mutex that is NULL or not aligned.
+ * Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns
+ * 0, or EINVAL for a mutex that is NULL or not aligned.
  */
 int furwock_mutex_init(struct furwock_mutex *mutex);
 

@@ -527,7 +527,7 @@ private:
 			return done();
 		if (done())
 			return true;
-		// Under the mutex: a notifier that this waiter must not miss comes to hold it later.
+		// Under the mutex, which a notifier that this waiter must not miss gets later.
 		stoppable.store(true, std::memory_order_relaxed);
 		std::stop_callback<decltype(tell)> callback(stop, tell);
 		while (!stop.stop_requested()) {

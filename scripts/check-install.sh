@@ -61,8 +61,8 @@ endforeach()
 PROJECT
     # builds FOLDER PREFIX
     builds() {
-        cmake -S "$folder/project" -B "$1" -DCMAKE_PREFIX_PATH="$2" -DEXAMPLES="$PWD/capi/examples" \
-            -DCMAKE_BUILD_TYPE=Release >"$1.says" 2>&1 &&
+        cmake -S "$folder/project" -B "$1" -DCMAKE_PREFIX_PATH="$2" -DCMAKE_BUILD_TYPE=Release \
+            -DEXAMPLES="$PWD/capi/examples" >"$1.says" 2>&1 &&
             cmake --build "$1" >>"$1.says" 2>&1 || { cat "$1.says" >&2; exit 1; }
         for program in c_furwock c_furwock_static cpp_furwock cpp_furwock_static; do
             timeout 60 "$1/$program" >/dev/null

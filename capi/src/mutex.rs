@@ -19,8 +19,8 @@ pub struct furwock_mutex {
     pub word: u32,
 }
 
-/// Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns 0,
-/// or EINVAL for a mutex that is NULL or not aligned.
+/// Initialises a free mutex, as FURWOCK_MUTEX_INIT does, whatever the memory held before. Returns
+/// 0, or EINVAL for a mutex that is NULL or not aligned.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn furwock_mutex_init(mutex: *mut furwock_mutex) -> c_int {
     // SAFETY: the caller's memory, which a raw mutex fits.

@@ -95,6 +95,7 @@ void deadlines_are_exact()
 {
 	using furwock::detail::at;
 	typedef std::chrono::duration<std::int64_t, std::ratio<1, 3>> thirds;
+	typedef std::chrono::duration<std::int64_t, std::pico> picoseconds;
 	typedef std::chrono::duration<double> fractional;
 
 	furwock_deadline deadline = at(CLOCK_REALTIME, nanoseconds(1999999999));
@@ -106,7 +107,7 @@ void deadlines_are_exact()
 	CHECK(deadline.at.tv_sec == 1 && deadline.at.tv_nsec == 666666667);
 	deadline = at(CLOCK_MONOTONIC, fractional(0.5));
 	CHECK(deadline.at.tv_sec == 0 && deadline.at.tv_nsec == 500000000);
-	deadline = at(CLOCK_MONOTONIC, std::chrono::duration<std::int64_t, std::pico>(1999999999999));
+	deadline = at(CLOCK_MONOTONIC, picoseconds(1999999999999));
 	CHECK(deadline.at.tv_sec == 2 && deadline.at.tv_nsec == 0);
 	for (auto past : { nanoseconds(0), nanoseconds(-1), nanoseconds::min() })
 		CHECK(at(CLOCK_MONOTONIC, past).at.tv_sec == 0);
