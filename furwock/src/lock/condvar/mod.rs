@@ -139,9 +139,9 @@ impl RawCondvar {
                 // SAFETY: as below.
                 let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
                 if let Some(verdict) = (most == 1).then(signal).flatten() {
-                    bucket.choose_first(key, verdict);
+                    let chosen = bucket.choose_first(key, verdict);
                     self.forget_waiters_if_none_locked(&bucket);
-                    return 1;
+                    return chosen.into();
                 }
                 mutex
             };
