@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
@@ -135,6 +136,23 @@ fn a_hang_is_reported_with_how_far_it_got() {
     let report: Value = serde_json::from_str(&run.out()).unwrap();
     assert_eq!((&report["ok"], &report["reason"]), (&Value::Bool(false), &"hang".into()));
     assert!(report["figures"]["rounds_done"].as_f64().unwrap() > 0.0);
+}
+
+/// A signal that isn't sent is found, and one more gets the threads going again.
+#[test]
+fn a_lost_wakeup_is_found() {
+    let library = Path::new(FURWOCK).with_file_name("libfurwock_preload.so");
+    assert!(library.is_file(), "{}: cargo build --release makes it", library.display());
+    for (plant, lost) in [("plant=1", 1.0), ("plant=0", 0.0)] {
+        let arguments = ["workload", "lost-wakeup", "seconds=4", "losses=1", plant];
+        let run = Command::new(FURWOCK).args(arguments).env("LD_PRELOAD", &library).output();
+        let run = run.unwrap();
+        assert_eq!(run.status.code(), Some(0), "{} {}", run.out(), run.err());
+        let report: Value = serde_json::from_str(&run.out()).unwrap();
+        let figure = |name: &str| report["figures"][name].as_f64().unwrap();
+        assert_eq!((figure("lost"), figure("mended")), (lost, lost), "{report}");
+        assert!(figure("signals") > 100.0, "{report}");
+    }
 }
 
 #[test]

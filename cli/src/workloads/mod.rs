@@ -6,6 +6,7 @@ pub mod cond;
 mod footprint;
 pub mod hash;
 mod lock_pi;
+pub mod lost_wakeup;
 pub mod mutex;
 pub mod pair;
 mod pingpong;
@@ -105,8 +106,10 @@ registry! {
     WakeParallel(wake_parallel) "wake-parallel"
     Requeue(requeue) "requeue"
     LockPi(lock_pi) "lock-pi";
-    // These have no command of their own: `bench pair`, `scaling` and `memory` run them.
+    // These have no command of their own: `bench pair`, `scaling` and `memory` and `compare
+    // --lost-wakeup` run them.
     "pair" pair::run, "table" table::run, "footprint" footprint::run,
+    "lost-wakeup" lost_wakeup::run,
 }
 
 /// Runs the workload, prints its report as a line of JSON, and returns the exit status.
