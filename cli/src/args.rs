@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bench::arguments::{BenchArguments, completed};
+use crate::compare::arguments::CompareArguments;
 use crate::doctor::DoctorArguments;
-use crate::measuring::output::Outputs;
 use crate::pages::PagesArguments;
 use crate::values::seconds;
 use crate::workloads::WorkloadArguments;
@@ -229,67 +229,6 @@ pub struct ReportArguments {
     pub record: PathBuf,
 }
 
-/// Compare glibc's locks with furwock's: a program's run, or built-in workloads
-///
-/// Runs PROGRAM on glibc and on furwock in turn, in pairs whose order alternates, and compares
-/// the two runs of each pair. Without PROGRAM it runs the built-in workloads in the same way;
-/// each of them checks its own result.
-#[derive(Args)]
-#[command(after_help = COMPARE_NOTES, after_long_help = COMPARE_NOTES)]
-pub struct CompareArguments {
-    /// Pairs of runs [default: 10 for a program, 5 for each built-in workload]
-    #[arg(short = 'n', long, value_name = "PAIRS")]
-    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
-    pub pairs: Option<u32>,
-
-    /// Runs on each side before the first pair, not counted [default: 1 for a program, else 0]
-    #[arg(long, value_name = "N")]
-    pub warmup: Option<u32>,
-
-    /// Write the machine, every sample and the summary as JSON to FILE, or to stdout with `-`
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Write a page with charts to FILE: one self-contained HTML file
-    #[arg(long, value_name = "FILE")]
-    pub report: Option<PathBuf>,
-
-    /// Kill a run that takes longer [default: none for a program, 60 for a built-in workload]
-    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
-    pub timeout: Option<Duration>,
-
-    /// Let the program's standard output through instead of discarding it
-    #[arg(long)]
-    pub show_output: bool,
-
-    /// Compare even if the preload cannot act on the program
-    #[arg(long)]
-    pub force: bool,
-
-    /// Shorter built-in workloads: about 40 seconds in all
-    #[arg(long, conflicts_with = "command")]
-    pub quick: bool,
-
-    /// Only this built-in workload (repeatable; a name, or one case as --list shows it)
-    #[arg(long, value_name = "NAME", conflicts_with = "command")]
-    pub workload: Vec<String>,
-
-    /// List the built-in workloads
-    #[arg(long, conflicts_with = "command")]
-    pub list: bool,
-
-    /// The program, looked up in PATH, and its arguments, passed on untouched
-    #[arg(value_name = "PROGRAM", trailing_var_arg = true)]
-    #[arg(value_hint = clap::ValueHint::CommandWithArguments)]
-    pub command: Vec<OsString>,
-}
-
-impl CompareArguments {
-    pub fn outputs(&self) -> Outputs {
-        Outputs { json: self.json.clone(), csv: None, report: self.report.clone() }
-    }
-}
-
 impl Arguments {
     pub fn parsed() -> Result<Self, clap::Error> {
         if let Some(arguments) = Self::of_run() {
@@ -369,25 +308,3 @@ Exit status:
   1    there is no record, or it can't be read or not as a whole: not a record, of another version,
        damaged, cut off; what can be read is shown
   2    bad usage";
-
-const COMPARE_NOTES: &str = "\
-Verdict:
-  A two-sided sign test over the pairs, at 1/16: of 5 to 8 pairs all must point the same way, of 9
-  to 11 all but one. A median within 1 % always counts as no difference.
-  A pair during which a CPU was away for more than 1 ms (probed before and after) is repeated, up to
-  a limit. The output counts dropped and kept noisy pairs.
-
-Waits:
-  --json has the waits of a mutex workload's lock calls (median, p99, p99.9, maximum) and the
-  fairness among its threads. Each call is timed; with empty sections one in 64, with sections of
-  less than a microsecond one in 16.
-
-Environment:
-  FURWOCK_PRELOAD, FURWOCK_FUTEX  see `furwock run --help`
-
-Exit status:
-  0    compared
-  1    a run failed or hung, or a workload's own check failed, on either side
-  2    bad usage
-  125, 126, 127  as for `furwock run`
-  130  interrupted; what had been measured was printed";

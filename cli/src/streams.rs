@@ -12,12 +12,16 @@ pub const NARROWEST: usize = 40;
 /// How many letters a line to `stream` may have: as many as its terminal shows, but no more than
 /// elsewhere.
 pub fn width_of(stream: impl AsFd) -> usize {
+    terminal_width(stream).map_or(WIDTH, |width| width.clamp(NARROWEST, WIDTH))
+}
+
+/// How many letters a line of the terminal has, if it is one.
+pub fn terminal_width(stream: impl AsFd) -> Option<usize> {
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: the stream is open, and the kernel writes one structure.
     let asked = unsafe { libc::ioctl(stream.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
     // A terminal without a size says 0.
-    let is_known = asked == 0 && size.ws_col != 0;
-    if is_known { usize::from(size.ws_col).clamp(NARROWEST, WIDTH) } else { WIDTH }
+    (asked == 0 && size.ws_col != 0).then_some(usize::from(size.ws_col))
 }
 
 /// On standard error. Where it is closed, full or without a reader, nothing can be said.

@@ -38,8 +38,8 @@ mod measuring;
 #[allow(dead_code)]
 mod harness;
 
-#[allow(dead_code)]
-#[path = "../../cli/src/statistics.rs"]
+#[allow(dead_code, unused_imports)]
+#[path = "../../cli/src/statistics/mod.rs"]
 mod statistics;
 
 use std::io::Write;

@@ -8,6 +8,7 @@ use super::common::NOTES;
 use super::memory::MemoryArguments;
 use super::pair::PairArguments;
 use super::papers::PapersArguments;
+use super::quick::QuickArguments;
 use super::scaling::ScalingArguments;
 use crate::measuring::output::Outputs;
 use crate::workloads::Workloads;
@@ -16,8 +17,9 @@ use crate::workloads::Workloads;
 ///
 /// Each round of each implementation runs in a process of its own; the rounds of all are
 /// interleaved, in rotating order. Every round checks its own result.
+///
+/// Without a workload it does `furwock bench quick`: about 20 seconds.
 #[derive(Args)]
-#[command(arg_required_else_help = true)]
 pub struct BenchArguments {
     #[command(subcommand)]
     pub bench: Option<Bench>,
@@ -29,6 +31,7 @@ pub struct BenchArguments {
 
 #[derive(Subcommand)]
 pub enum Bench {
+    Quick(QuickArguments),
     Papers(PapersArguments),
     Scaling(ScalingArguments),
     Memory(MemoryArguments),
@@ -42,7 +45,7 @@ pub fn completed(bench: clap::Command) -> clap::Command {
     // `-r` is the original test's own option.
     let cond = |cond: clap::Command| cond.mut_arg("seconds", |arg| arg.short_alias(None));
     let notes = |each: clap::Command| match each.get_name() {
-        "scaling" | "memory" | "papers" => each,
+        "scaling" | "memory" | "papers" | "quick" => each,
         _ => each.after_help(NOTES),
     };
     bench.mut_subcommand("cond", cond).mut_subcommands(notes)
@@ -61,6 +64,7 @@ impl Bench {
     /// The options that say where results go.
     pub fn outputs(&mut self) -> &mut Outputs {
         match self {
+            Bench::Quick(arguments) => &mut arguments.outputs,
             Bench::Papers(arguments) => &mut arguments.outputs,
             Bench::Scaling(arguments) => &mut arguments.outputs,
             Bench::Memory(arguments) => &mut arguments.outputs,

@@ -13,10 +13,11 @@ use super::standing::Ratio;
 use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_USAGE};
 use crate::harness::Report;
+use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
-use crate::measuring::table;
+use crate::measuring::tally::counted;
 use crate::report::model::{Block, Cell, Section, Table};
-use crate::statistics::{differ, median};
+use crate::statistics::{Gain, Interval, Verdict, median};
 
 pub struct Baseline {
     path: PathBuf,
@@ -51,8 +52,11 @@ pub struct Change {
     now: f64,
     /// More than 1 where it is better now.
     gain: f64,
-    /// Does the spread of the rounds support it?
+    /// Does the whole interval lie on one side of 1?
     differs: bool,
+    interval: Option<Interval>,
+    #[serde(skip)]
+    verdict: Verdict,
 }
 
 impl Baseline {
@@ -186,6 +190,9 @@ fn change(
     now: &[f64],
 ) -> Change {
     let (then_median, now_median) = (median(then), median(now));
+    let speeds =
+        |values: &[f64]| values.iter().map(|value| figure.speed(*value)).collect::<Vec<_>>();
+    let gain = Gain::of_rounds(&speeds(now), &speeds(then));
     Change {
         benchmark,
         case: case.to_owned(),
@@ -195,8 +202,10 @@ fn change(
         shown: [then_median, now_median].map(|value| figure.text(value)),
         then: then_median,
         now: now_median,
-        gain: figure.speed(now_median) / figure.speed(then_median),
-        differs: differ(now, then),
+        gain: gain.gain,
+        differs: gain.differs(),
+        interval: gain.interval,
+        verdict: gain.verdict(),
     }
 }
 
@@ -266,7 +275,8 @@ fn table(changes: &[Change]) -> Table {
         let [then, now] = &change.shown;
         let case = format!("{} {}", change.benchmark, change.case);
         let words = [&case, change.contestant.name(), change.title, then, now];
-        let gain = Ratio { ratio: change.gain, differs: change.differs };
+        let Change { gain: ratio, differs, interval, verdict, .. } = *change;
+        let gain = Ratio { ratio, differs, interval, verdict };
         let gain = Cell::new(gain.shown(), gain.tone());
         words.into_iter().map(Cell::plain).chain([gain]).collect()
     };
@@ -283,11 +293,10 @@ fn summary(changes: &[Change]) -> String {
     let (losses, gains): (Vec<&Change>, Vec<&Change>) =
         differing(changes).into_iter().partition(|change| change.gain < 1.0);
     format!(
-        "{} figures compared with the baseline: {} better ({} of furwock's), {} worse ({} of \
-         furwock's), {} without a significant difference. Changes of the peers come from the \
-         machine, or from chance: one figure in ten differs by chance alone, more if the machine \
-         is noisier now.",
-        changes.len(),
+        "{} compared with the baseline: {} better ({} of furwock's), {} worse ({} of furwock's), \
+         {} undecided. Changes of the peers come from the machine, or from chance: one figure in \
+         ten differs by chance alone, more if the machine is noisier now.",
+        counted(changes.len(), "figure"),
         gains.len(),
         gains.iter().filter(ours).count(),
         losses.len(),
@@ -296,11 +305,15 @@ fn summary(changes: &[Change]) -> String {
     )
 }
 
-pub fn render(changes: &[Change]) -> String {
+pub fn render(changes: &[Change], width: usize) -> String {
     let table = table(changes);
-    let table = if table.rows.is_empty() { String::new() } else { table::render(3, 0, &table) };
-    let summary = summary(changes);
-    format!("since the baseline, more than 1 where it is better now\n{table}{summary}\n")
+    let columns = Columns { names: 3, ..Columns::default() };
+    let shown = match table.rows.as_slice() {
+        [] => String::new(),
+        _ => layout::fitted(columns, width, &table),
+    };
+    let summary = layout::wrapped(width, &summary(changes));
+    format!("since the baseline, more than 1 where it is better now\n{shown}{summary}")
 }
 
 pub fn section(changes: &[Change]) -> Section {
@@ -322,7 +335,7 @@ mod tests {
         assert!((slower.gain - 0.5).abs() < 1e-9 && slower.differs);
         let same = of(&[1.0, 1.01, 1.02], &[1.005, 1.015, 1.02]);
         assert!(!same.differs);
-        let text = render(&[slower, same]);
+        let text = render(&[slower, same], 80);
         assert!(text.contains("2 figures compared") && text.contains("1 worse (1 of"), "{text}");
         assert!(text.contains("0.50x"), "{text}");
     }

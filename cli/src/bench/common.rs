@@ -15,8 +15,14 @@ Rounds:
   at most once for each implementation in each case. The output counts dropped and kept noisy
   rounds. A round whose check fails, or that hangs, shows as FAILED; the reason is below the
   tables. Implementations that are missing are listed below the tables; this is not an error.
-  A ratio with ~ is no difference: medians within 1 %, or rounds that overlap (exact rank-sum
-  test, 10 %).
+
+Ratios:
+  More than 1: furwock is faster. A range, as 0.97–1.08, is inconclusive: it is the ratio's 90 %
+  interval (of the rank-sum test over the rounds), and contains 1. With one or two rounds all
+  ratios have a ? instead.
+
+Width:
+  Tables are as wide as the terminal, or as COLUMNS says; 80 if the output is no terminal.
 
 Environment:
   FURWOCK_PRELOAD  see `furwock run --help`

@@ -15,14 +15,15 @@ use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::child::{self, Ending, Launch, Stdout};
 use crate::measuring::document::Document;
 use crate::measuring::interrupt;
+use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
 use crate::measuring::number::{self, with_unit};
 use crate::measuring::output::Outputs;
-use crate::measuring::table;
+use crate::measuring::width::width;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::program;
 use crate::report::model::{Block, Cell, Finding, Page, Section, Table, Tone};
-use crate::statistics::{differ, median};
+use crate::statistics::{Gain, median};
 use crate::values::threads;
 
 /// Bytes of locks, waiters, threads and processes, and the time to start a program
@@ -77,7 +78,7 @@ struct Measured {
 }
 
 pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
-    arguments.outputs.check();
+    arguments.outputs.check()?;
     let workloads = Workloads::new(TIMEOUT)?;
     let roster = Roster::of(&[Contestant::FurwockPreload], &workloads, false)?;
     interrupt::watch();
@@ -88,7 +89,8 @@ pub fn run(arguments: &MemoryArguments) -> Result<i32, Failure> {
     };
     let measured = Measured { interrupted, sizes: sizes(), processes };
     let machine = Machine::this();
-    let text = format!("{machine}\n\n{}", measured.text());
+    let heading = layout::wrapped(width(), &machine.to_string());
+    let text = format!("{heading}\n{}", measured.text());
     let document = Document::new(&machine, roster.preload_path(), &measured);
     let page = || measured.page(&machine);
     arguments.outputs.write(&text, |path| measured.write_csv(path), page, &document)?;
@@ -169,8 +171,10 @@ fn start(program: &Path, ld_preload: &OsString) -> Result<f64, Stop> {
         arguments: &[OsString::from("true")],
         ld_preload,
         record: None,
+        input: None,
         stdout: Stdout::Discard,
         timeout: Some(TIMEOUT),
+        interruptible: true,
     });
     let outcome = outcome.map_err(|error| Stop::failed(format!("true: {error}")))?;
     match outcome.ending {
@@ -187,7 +191,7 @@ impl Process {
         [without, with]: &[Vec<f64>; 2],
         most: Option<f64>,
     ) -> Self {
-        let differs = differ(with, without);
+        let differs = Gain::of_rounds(with, without).differs();
         let (without, with) = (median(without), median(with));
         Process { what, seconds, without, with, more: with - without, differs, most }
     }
@@ -209,7 +213,7 @@ impl Process {
             Some(most) if self.more > most => {
                 Cell::new(format!("MORE than {}", self.shown(most)), Tone::Loss)
             }
-            _ if !self.differs => Cell::plain("no difference"),
+            _ if !self.differs => Cell::plain("not noticeable"),
             Some(most) => Cell::new(format!("within {}", self.shown(most)), Tone::Win),
             None => Cell::plain(""),
         }
@@ -256,10 +260,26 @@ impl Measured {
     fn text(&self) -> String {
         let interruption =
             if self.interrupted { "Interrupted: these are the results until then.\n" } else { "" };
+        let width = width();
+        let columns = |words| Columns { names: 1, words, ..Columns::default() };
         format!(
-            "{}\n{}Medians. What waiters take in the crate: `furwock bench scaling`.\n{interruption}",
-            table::render(1, 0, &self.size_table()),
-            table::render(1, 1, &self.process_table())
+            "{}\n{}{}{interruption}\n{}",
+            layout::fitted(columns(0), width, &self.size_table()),
+            layout::fitted(columns(1), width, &self.process_table()),
+            layout::wrapped(
+                width,
+                "Medians. What waiters take in the crate: `furwock bench scaling`."
+            ),
+            layout::wrapped(width, &self.conclusion())
+        )
+    }
+
+    fn conclusion(&self) -> String {
+        let [start, own, ..] = self.processes.as_slice() else { return String::new() };
+        format!(
+            "Under furwock run a program starts {} later and takes {} more memory.",
+            start.shown(start.more),
+            own.shown(own.more)
         )
     }
 

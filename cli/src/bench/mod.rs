@@ -17,6 +17,7 @@ pub mod outcome;
 mod page;
 mod pair;
 mod papers;
+mod quick;
 pub mod results;
 mod roster;
 mod scaling;
@@ -33,6 +34,7 @@ use baseline::Baseline;
 use benchmark::Benchmark;
 use common::Common;
 use outcome::Outcome;
+use quick::QuickArguments;
 use suite::{Effort, Suite};
 
 /// How much longer than it measures a round may take.
@@ -44,7 +46,7 @@ pub fn bench(arguments: &BenchArguments) -> Result<i32, Failure> {
     match (&arguments.bench, &baseline) {
         (Some(bench), _) => run(bench, baseline.as_ref()),
         (None, Some(baseline)) => run(&again(baseline)?, Some(baseline)),
-        (None, None) => unreachable!("clap asks for one or the other"),
+        (None, None) => quick::run(&QuickArguments::default(), None),
     }
 }
 
@@ -62,6 +64,7 @@ fn again(baseline: &Baseline) -> Result<Bench, Failure> {
 
 fn run(bench: &Bench, baseline: Option<&Baseline>) -> Result<i32, Failure> {
     match bench {
+        Bench::Quick(arguments) => quick::run(arguments, baseline),
         Bench::Papers(arguments) => papers::run(arguments, baseline),
         Bench::Scaling(arguments) => scaling::run(arguments, baseline),
         Bench::Memory(_) if baseline.is_some() => {

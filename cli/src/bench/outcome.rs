@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use anstyle::{AnsiColor, Style};
 use serde::Serialize;
 
 use super::baseline::{Baseline, Change};
@@ -14,12 +15,15 @@ use crate::contestants::Contestant;
 use crate::failure::{Failure, STATUS_FAILED};
 use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::document::Document;
+use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::output::Outputs;
-use crate::measuring::table;
+use crate::measuring::tally::counted;
+use crate::measuring::width::width;
 use crate::report::model::{Finding, Page, Section, Tone};
 use crate::statistics::can_differ;
+use crate::statistics::gain::ROUNDS_MIN;
 
 pub struct Outcome<'a> {
     /// The command's name.
@@ -36,6 +40,8 @@ pub struct Outcome<'a> {
 #[derive(Default)]
 pub struct Answer {
     pub text: String,
+    /// The last sentence, if it isn't that of the benchmarks.
+    pub conclusion: String,
     pub findings: Vec<Finding>,
     pub sections: Vec<Section>,
     pub json: serde_json::Value,
@@ -97,16 +103,43 @@ impl<'a> Outcome<'a> {
     }
 
     fn text(&self) -> String {
-        let mut text = format!("{}\n", self.machine);
+        let width = width();
+        let mut text = layout::wrapped(width, &self.machine.to_string());
+        let alarm = self.alarm();
+        if let Some(alarm) = &alarm {
+            text += &format!("\n{}", loud(&layout::wrapped(width, alarm)));
+        }
         text += &self.answer.text;
         if !self.answer.instead_of_tables {
-            self.suite.benchmarks.iter().for_each(|results| text += &tables(results));
+            self.suite.benchmarks.iter().for_each(|results| text += &tables(results, width));
         }
         if !self.changes.is_empty() {
-            text += &format!("{}\n", super::baseline::render(&self.changes));
+            text += &format!("{}\n", super::baseline::render(&self.changes, width));
         }
-        text += &self.notes();
+        text += &layout::wrapped(width, &self.notes());
+        let conclusion = self.conclusion();
+        if !conclusion.is_empty() {
+            let busy = if alarm.is_some() { ON_A_BUSY_MACHINE } else { "" };
+            text += &format!("\n{}", layout::wrapped(width, &format!("{busy}{conclusion}")));
+        }
         text
+    }
+
+    fn counts(&self) -> &'static str {
+        if self.suite.effort.paired { "pair" } else { "round" }
+    }
+
+    fn alarm(&self) -> Option<String> {
+        self.suite.noise.alarm(self.counts())
+    }
+
+    /// What the run showed, in a sentence, or one for each benchmark.
+    fn conclusion(&self) -> String {
+        if !self.answer.conclusion.is_empty() {
+            return self.answer.conclusion.clone();
+        }
+        let sentences = self.suite.benchmarks.iter().map(page::conclusion);
+        sentences.collect::<Vec<_>>().join("\n")
     }
 
     /// Failures, absent contestants, warnings, noise: a line each.
@@ -137,13 +170,13 @@ impl<'a> Outcome<'a> {
                 "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words use the kernel.\n";
         }
         let Effort { rounds, paired, .. } = self.suite.effort;
-        if let Some(noise) = self.suite.noise.summary(if paired { "pairs" } else { "rounds" }) {
+        if let Some(noise) = self.suite.noise.summary(self.counts()) {
             text += &format!("{noise}\n");
         }
-        if !paired && !can_differ(rounds, rounds) {
+        if !paired && !can_differ(rounds) {
             text += &format!(
-                "Too few rounds to show a difference ({rounds}): all ratios have a ~. Use at least \
-                 3.\n"
+                "{} can't show a difference: all ratios have a ?. Use at least {ROUNDS_MIN}.\n",
+                counted(rounds, "round")
             );
         }
         if self.suite.interrupted {
@@ -161,6 +194,7 @@ impl<'a> Outcome<'a> {
         }
         let mut warnings = Vec::new();
         let warning = |text: &str| Finding { tone: Tone::Loss, text: text.to_owned() };
+        warnings.extend(self.alarm().as_deref().map(warning));
         if self.suite.interrupted {
             warnings.push(warning("Interrupted: these are the results until then."));
         }
@@ -183,18 +217,25 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Wider tables are folded.
-const TEXT_COLUMNS: usize = 120;
+/// Before a conclusion: some readers read nothing else.
+pub const ON_A_BUSY_MACHINE: &str = "Don't rely on this, the machine was too busy: ";
+
+/// Stands out where there are colours.
+pub fn loud(text: &str) -> String {
+    let style = Style::new().fg_color(Some(AnsiColor::Red.into())).bold();
+    let line = |line: &str| format!("{style}{line}{style:#}\n");
+    text.lines().map(line).collect()
+}
 
 /// A benchmark's tables.
-fn tables(results: &BenchmarkResults) -> String {
+fn tables(results: &BenchmarkResults, width: usize) -> String {
     if results.contestants.is_empty() {
         return String::new();
     }
-    let mut text = format!(
-        "{}: medians of up to {} rounds{}.\n{}\n\n",
+    let heading = format!(
+        "{}: medians of {}{}.\n{}",
         results.benchmark.name,
-        results.rounds,
+        counted(results.rounds, "round"),
         if results.benchmark.counts_turns {
             String::new()
         } else {
@@ -202,13 +243,15 @@ fn tables(results: &BenchmarkResults) -> String {
         },
         results.benchmark.case_key
     );
+    let mut text = format!("{}\n", layout::wrapped(width, &heading));
     for figure in results.benchmark.figures.iter().filter(|figure| !figure.detail) {
         if let Some(table) = figure_table::table(figure, results, Contestant::heading) {
-            let table = table::folded(1, TEXT_COLUMNS, &table);
-            text += &format!("{}\n{table}\n", figure.heading());
+            let columns = Columns { names: 1, ..Columns::default() };
+            let table = layout::fitted(columns, width, &table);
+            text += &format!("{}{table}\n", layout::wrapped(width, &figure.heading()));
         }
     }
-    text += &results.speeds().render();
+    text += &results.speeds().render(width);
     text += "\n";
     text
 }

@@ -7,6 +7,7 @@ use super::results::{BenchmarkResults, CaseResults, Entry};
 use super::standing::{CaseSpeeds, FAIR, Over, Speeds};
 use crate::contestants::Contestant;
 use crate::measuring::number::{self, times};
+use crate::measuring::tally::counted;
 use crate::report::model::{
     Axis, Block, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section, Series, SeriesKind,
     Table, Tone,
@@ -37,6 +38,33 @@ pub fn findings(results: &BenchmarkResults) -> Vec<Finding> {
     findings
 }
 
+/// The last sentence of the text: furwock over the best peer, the preload over glibc.
+pub fn conclusion(results: &BenchmarkResults) -> String {
+    let speeds = results.speeds();
+    let all = [
+        (Contestant::Furwock, Over::Best, "the best peer"),
+        (Contestant::Furwock, Over::Peer(Contestant::Glibc), "glibc"),
+        (Contestant::FurwockPreload, Over::Peer(Contestant::Glibc), "glibc"),
+    ];
+    let said = |(ours, over, peer): (Contestant, Over, &str)| {
+        let tally = speeds.tally(ours, over);
+        let words = ["faster", "slower"];
+        (tally.all() > 0).then(|| format!("{ours} over {peer} is {}", tally.said(words)))
+    };
+    let said: Vec<String> = all.into_iter().filter_map(said).collect();
+    let said = match said.as_slice() {
+        [] => "nothing was compared, which takes one of furwock's and a peer".to_owned(),
+        said => said.join("; "),
+    };
+    let failed = results.entries().filter(|(_, entry)| entry.failure.is_some()).count();
+    let failed = match failed {
+        0 => String::new(),
+        failed => format!(" {} FAILED.", counted(failed, "result")),
+    };
+    let (name, cases) = (results.benchmark.name, counted(results.cases.len(), "case"));
+    format!("{name}, {cases}: {said}.{failed}")
+}
+
 /// One contestant over one peer: how many cases, by how much, which is the worst.
 fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option<Finding> {
     let ratio = |case: &CaseSpeeds| Some((case.case.clone(), speeds.ratio_over(case, ours, over)?));
@@ -47,17 +75,16 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option
     let mean = crate::statistics::geometric_mean(
         &ratios.iter().map(|(_, ratio)| ratio.ratio).collect::<Vec<_>>(),
     );
-    let wins = ratios.iter().filter(|(_, ratio)| ratio.differs && ratio.ratio > 1.0).count();
     let losses: Vec<_> =
         ratios.iter().filter(|(_, ratio)| ratio.differs && ratio.ratio < 1.0).collect();
-    let even = ratios.len() - wins - losses.len();
+    let tally = speeds.tally(ours, over);
     let worst = losses.iter().min_by(|one, other| one.1.ratio.total_cmp(&other.1.ratio));
     let worst = worst.map_or_else(String::new, |(case, ratio)| {
         format!("; its worst case is {case} ({})", times(ratio.ratio))
     });
     let tone = match mean {
-        _ if mean > 1.02 && wins > losses.len() => Tone::Win,
-        _ if mean < 0.98 && losses.len() > wins => Tone::Loss,
+        _ if mean > 1.02 && tally.better > tally.worse => Tone::Win,
+        _ if mean < 0.98 && tally.worse > tally.better => Tone::Loss,
         _ => Tone::Neutral,
     };
     let name = ours.name();
@@ -67,11 +94,9 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option
         Over::BestFair => "the best fair peer of each case",
     };
     let text = format!(
-        "{title}: {name} has {} the speed of {peer} (geometric mean): faster in {wins} of {} \
-         cases, slower in {}, no difference in {even}{worst}.",
+        "{title}: {name} has {} the speed of {peer} (geometric mean): {}{worst}.",
         times(mean),
-        ratios.len(),
-        losses.len()
+        tally.said(["faster", "slower"])
     );
     Some(Finding { tone, text })
 }
@@ -113,8 +138,9 @@ pub fn method() -> Vec<String> {
          and of kept noisy rounds are below.",
         "Every round checks its own result: if a lock doesn't exclude, a wake is lost or an item \
          comes twice, it counts as failed.",
-        "A ratio counts as a difference if the medians are more than 1 % apart and, by an exact \
-         rank-sum test over the rounds, so uneven an order has a probability of at most 10 %.",
+        "A ratio is that of two medians. Its interval is that of the rank-sum test over the \
+         rounds, at 90 %: of equal pairs one in ten at most shows a difference by chance. A ratio \
+         whose interval contains 1 is inconclusive, unless all of it is within 1 % of 1.",
         "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): \
          sections inside the lock follow each other, and at most as many threads work as there are \
          CPUs. h is the time of the two atomic instructions that take and release a lock.",

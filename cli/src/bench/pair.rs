@@ -72,7 +72,7 @@ fn benchmark() -> Benchmark {
 }
 
 pub fn run(arguments: &PairArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    arguments.outputs.check();
+    arguments.outputs.check()?;
     let effort = Effort::new(arguments.rounds, IMPLEMENTATION, TIMEOUT);
     let mut suite = Suite::new(vec![benchmark()], &arguments.implementations, effort)?;
     anstream::eprintln!("furwock: {}", suite.announcement());

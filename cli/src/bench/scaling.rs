@@ -14,10 +14,11 @@ use super::sections::Sections;
 use super::suite::{Effort, Suite};
 use crate::contestants::Contestant;
 use crate::failure::Failure;
+use crate::measuring::layout::{self, Columns};
 use crate::measuring::limits;
 use crate::measuring::number::compact;
 use crate::measuring::output::Outputs;
-use crate::measuring::table;
+use crate::measuring::width::width;
 use crate::report::model::{Cell, Finding, Table, Tone};
 use crate::statistics::exponent;
 use crate::values::seconds;
@@ -60,9 +61,11 @@ pub fn run(arguments: &ScalingArguments, baseline: Option<&Baseline>) -> Result<
     let outputs = &arguments.outputs;
     let suite = Suite::measured(benchmarks(), &arguments.implementations, effort, outputs)?;
     let text = suite.benchmarks.iter().map(exponents).collect();
-    let findings = suite.benchmarks.iter().filter_map(finding).collect();
+    let findings: Vec<Finding> = suite.benchmarks.iter().filter_map(finding).collect();
+    let conclusion = conclusion(&findings);
     let mut outcome = Outcome::new("bench scaling", suite, outputs, baseline);
-    outcome.answer = Answer { text, findings, instead_of_tables: true, ..Answer::default() };
+    outcome.answer =
+        Answer { text, conclusion, findings, instead_of_tables: true, ..Answer::default() };
     outcome.write()
 }
 
@@ -201,6 +204,21 @@ fn finding(results: &BenchmarkResults) -> Option<Finding> {
     })
 }
 
+fn conclusion(findings: &[Finding]) -> String {
+    let count = |tone| findings.iter().filter(|finding| finding.tone == tone).count();
+    format!(
+        "furwock's cost stays nearly flat in {}, grows nearly linearly in {}, and in between in \
+         {} of {}.",
+        count(Tone::Win),
+        count(Tone::Loss),
+        count(Tone::Neutral),
+        match findings.len() {
+            1 => "1 measurement".to_owned(),
+            count => format!("{count} measurements"),
+        }
+    )
+}
+
 /// The figures whose growth the text shows: the one that ranks, all that only this suite has, and
 /// the waker's processor time.
 fn shown(results: &BenchmarkResults) -> impl Iterator<Item = &Figure> {
@@ -230,5 +248,7 @@ fn exponents(results: &BenchmarkResults) -> String {
         }
     }
     let table = Table::new("", ["", "first", "last", "exponent", "at the end"], rows);
-    format!("{}\n{}\n", results.benchmark.title, table::render(1, 0, &table))
+    let columns = Columns { names: 1, ..Columns::default() };
+    let text = layout::fitted(columns, width(), &table);
+    format!("{}{text}\n", layout::wrapped(width(), results.benchmark.title))
 }

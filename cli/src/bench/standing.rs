@@ -3,13 +3,17 @@
 use serde::{Serialize, Serializer};
 
 use crate::contestants::Contestant;
-use crate::measuring::number::times;
-use crate::measuring::table;
+use crate::measuring::layout::{self, Columns};
+use crate::measuring::number::{range, times};
+use crate::measuring::tally::Tally;
 use crate::report::model::{Cell, Table, Tone};
-use crate::statistics::{differ, geometric_mean, median};
+use crate::statistics::{Gain, Interval, Verdict, geometric_mean, median};
 
-/// Marks a ratio that the rounds' spread doesn't support.
-const NO_DIFFERENCE: &str = "~";
+/// Marks a ratio of too few rounds.
+const TOO_FEW: &str = "?";
+/// How to read the ratios: once above the tables that have some.
+pub const LEGEND: &str = "More than 1: furwock is faster. A range, as 0.97–1.08, is inconclusive: \
+                          the rounds can't tell on which side of 1 the ratio is.";
 /// A contestant is fair in a case if Jain's index of its threads' operations is at least this. Of
 /// two threads one then does at most twice as much as the other; of many, their numbers deviate by
 /// a third of the mean.
@@ -76,8 +80,18 @@ pub struct Standing {
 #[derive(Serialize, Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
     pub ratio: f64,
-    /// Does the spread of the rounds support it?
+    /// Does the whole interval lie on one side of 1?
     pub differs: bool,
+    pub interval: Option<Interval>,
+    #[serde(skip)]
+    pub verdict: Verdict,
+}
+
+impl From<Gain> for Ratio {
+    fn from(gain: Gain) -> Self {
+        let Gain { gain: ratio, interval } = gain;
+        Ratio { ratio, differs: gain.differs(), interval, verdict: gain.verdict() }
+    }
 }
 
 /// The geometric mean of one contestant's speed over another's, of all cases that both were
@@ -104,7 +118,7 @@ impl Speeds<'_> {
 
     pub fn ratio(&self, case: &CaseSpeeds, one: Contestant, other: Contestant) -> Option<Ratio> {
         let (ones, others) = (self.rounds(case, one)?, self.rounds(case, other)?);
-        Some(Ratio { ratio: median(ones) / median(others), differs: differ(ones, others) })
+        Some(Gain::of_rounds(ones, others).into())
     }
 
     pub fn ours(&self) -> impl Iterator<Item = Contestant> {
@@ -193,19 +207,33 @@ impl Speeds<'_> {
     }
 
     /// Nothing without one of ours and a peer.
-    pub fn render(&self) -> String {
+    pub fn render(&self, width: usize) -> String {
         if !self.can_stand() {
             return String::new();
         }
         let mut standings = self.standings_table(Contestant::heading);
-        shorten(&mut standings.header);
+        let mut shorter = standings.clone();
+        shorten(&mut shorter.header);
+        // A folded table's parts have the whole names.
+        if layout::fits(width, &shorter) {
+            standings = shorter;
+        }
+        let means = self.means_table(Contestant::heading);
+        let cases = [means.header.len() - 1];
         let names = 2 + usize::from(self.knows_fairness());
+        let named = |names| Columns { names, ..Columns::default() };
         format!(
-            "speed over peers', more than 1 where furwock is faster ({NO_DIFFERENCE}: no difference \
-             that the rounds' spread supports)\n{}\ngeometric means over all cases\n{}",
-            table::render(names, 0, &standings),
-            table::render(1, 0, &self.means_table(Contestant::heading))
+            "speed over peers'\n{}\n{}\ngeometric means over all cases\n{}",
+            layout::fitted(named(names), width, &standings),
+            layout::wrapped(width, LEGEND),
+            layout::fitted(Columns { spare: &[&cases], ..named(1) }, width, &means)
         )
+    }
+
+    /// One contestant's verdicts over another, in all cases that both were measured in.
+    pub fn tally(&self, one: Contestant, over: Over) -> Tally {
+        let ratios = self.cases.iter().filter_map(|case| self.ratio_over(case, one, over));
+        Tally::of(ratios.map(|ratio| ratio.verdict))
     }
 
     /// A row for each case: the best peers, and the ratios to them. `heading` names a contestant's
@@ -234,18 +262,17 @@ impl Speeds<'_> {
 
     /// A row for each peer, and for the best of each case.
     pub fn means_table(&self, heading: fn(Contestant) -> &'static str) -> Table {
-        let columns = self.ours().flat_map(|each| [heading(each), "(min–max)"]);
-        let header = ["over"].into_iter().chain(columns).chain(["cases"]);
+        let columns = self.ours().map(|each| format!("{} (min–max)", heading(each)));
+        let header = ["over".to_owned()].into_iter().chain(columns).chain(["cases".to_owned()]);
         let row = |over: Over| {
             let mut row = vec![Cell::plain(over.name())];
             let mut cases = 0;
             for contestant in self.ours() {
                 let Some(mean) = self.mean(contestant, over) else {
-                    row.extend([Cell::plain("-"), Cell::plain("")]);
+                    row.push(Cell::plain("-"));
                     continue;
                 };
-                let range = format!("({}–{})", times(mean.min), times(mean.max));
-                row.extend([mean_cell(mean.mean), Cell::plain(range)]);
+                row.push(mean.cell());
                 cases = cases.max(mean.cases);
             }
             row.push(Cell::plain(cases.to_string()));
@@ -269,20 +296,24 @@ fn shorten(header: &mut [String]) {
 }
 
 impl Ratio {
-    /// `~1.01x`
+    /// `1.23x`; `0.97–1.08` where that is inconclusive; `1.01x?` of too few rounds.
     pub fn shown(self) -> String {
-        format!("{}{}", if self.differs { "" } else { NO_DIFFERENCE }, times(self.ratio))
-    }
-
-    pub fn tone(self) -> Tone {
-        match self {
-            Ratio { differs: false, .. } => Tone::Neutral,
-            Ratio { ratio, .. } if ratio > 1.0 => Tone::Win,
-            Ratio { .. } => Tone::Loss,
+        match (self.verdict, self.interval) {
+            (Verdict::Inconclusive, Some(interval)) => range(interval),
+            (Verdict::TooFewPairs, _) => format!("{}{TOO_FEW}", times(self.ratio)),
+            _ => times(self.ratio),
         }
     }
 
-    fn cell(ratio: Option<Ratio>) -> Cell {
+    pub fn tone(self) -> Tone {
+        match self.verdict {
+            Verdict::Faster => Tone::Win,
+            Verdict::Slower => Tone::Loss,
+            Verdict::Same | Verdict::Inconclusive | Verdict::TooFewPairs => Tone::Neutral,
+        }
+    }
+
+    pub fn cell(ratio: Option<Ratio>) -> Cell {
         ratio.map_or(Cell::plain("-"), |ratio| Cell::new(ratio.shown(), ratio.tone()))
     }
 }
@@ -290,13 +321,16 @@ impl Ratio {
 /// A difference less than this goes uncoloured.
 const NOTICEABLE: f64 = 0.02;
 
-fn mean_cell(ratio: f64) -> Cell {
-    let tone = match ratio {
-        _ if ratio > 1.0 + NOTICEABLE => Tone::Win,
-        _ if ratio < 1.0 - NOTICEABLE => Tone::Loss,
-        _ => Tone::Neutral,
-    };
-    Cell::new(times(ratio), tone)
+impl Mean {
+    fn cell(&self) -> Cell {
+        let Mean { mean, min, max, .. } = *self;
+        let tone = match mean {
+            _ if mean > 1.0 + NOTICEABLE => Tone::Win,
+            _ if mean < 1.0 - NOTICEABLE => Tone::Loss,
+            _ => Tone::Neutral,
+        };
+        Cell::new(format!("{} ({})", times(mean), range(Interval { low: min, high: max })), tone)
+    }
 }
 
 #[cfg(test)]
@@ -333,7 +367,7 @@ mod tests {
     }
 
     fn rendered(speeds: &Speeds) -> String {
-        anstream::adapter::strip_str(&speeds.render()).to_string()
+        anstream::adapter::strip_str(&speeds.render(120)).to_string()
     }
 
     #[test]
@@ -342,8 +376,10 @@ mod tests {
         let standings = speeds.standings();
         assert_eq!(standings.len(), 2);
         assert_eq!(standings[0].best_peer, Some(Contestant::Std));
-        assert_eq!(standings[0].over_best_peer, Some(Ratio { ratio: 2.0, differs: true }));
-        assert_eq!(standings[1].over_glibc, Some(Ratio { ratio: 8.0, differs: true }));
+        let shown = |ratio: Option<Ratio>| ratio.map(|ratio| (ratio.ratio, ratio.differs));
+        assert_eq!(shown(standings[0].over_best_peer), Some((2.0, true)));
+        assert_eq!(shown(standings[1].over_glibc), Some((8.0, true)));
+        assert_eq!(speeds.tally(Contestant::Furwock, Over::Best).better, 1);
     }
 
     #[test]
@@ -354,7 +390,7 @@ mod tests {
         let of_case = |case: usize| &standings[2 * case];
         assert_eq!(of_case(0).best_peer, Some(Contestant::Std));
         assert_eq!(of_case(0).best_fair_peer, Some(Contestant::Glibc));
-        assert_eq!(of_case(0).over_best_fair_peer, Some(Ratio { ratio: 4.0, differs: true }));
+        assert_eq!(of_case(0).over_best_fair_peer.unwrap().ratio, 4.0);
         assert_eq!(of_case(1).best_fair_peer, Some(Contestant::Std));
         assert_eq!((of_case(2).best_fair_peer, of_case(2).over_best_fair_peer), (None, None));
 
@@ -410,8 +446,12 @@ mod tests {
     }
 
     #[test]
-    fn says_where_there_is_no_difference() {
-        let text = speeds(&[[Some(1.015), None, Some(1.0), Some(0.5)]]).render();
-        assert!(text.contains("~1.01x"), "{text}");
+    fn says_where_it_cannot_tell() {
+        let text = speeds(&[[Some(1.015), None, Some(1.0), Some(0.5)]]).render(120);
+        let row = text.lines().nth(2).unwrap();
+        assert!(row.contains("0.99–1.04") && !row.contains('x'), "{text}");
+        let mut few = speeds(&[[Some(1.5), None, Some(1.0), Some(0.5)]]);
+        few.cases[0].speeds.iter_mut().for_each(|rounds| rounds.truncate(1));
+        assert!(few.render(120).contains("1.50x?"), "{}", few.render(120));
     }
 }

@@ -12,6 +12,7 @@ use crate::failure::{Failure, STATUS_USAGE};
 use crate::measuring::limits;
 use crate::measuring::noise::NoiseFilter;
 use crate::measuring::output::Outputs;
+use crate::measuring::tally::counted;
 use crate::measuring::workload_run::{Stop, Workloads};
 use crate::measuring::{interrupt, progress_bar};
 
@@ -94,7 +95,7 @@ impl Suite {
         effort: Effort,
         outputs: &Outputs,
     ) -> Result<Self, Failure> {
-        outputs.check();
+        outputs.check()?;
         let mut suite = Suite::new(benchmarks, asked, effort)?;
         anstream::eprintln!("furwock: {}", suite.announcement());
         suite.run();
@@ -116,9 +117,6 @@ impl Suite {
         let cases = self.benchmarks.iter().flat_map(|results| &results.cases);
         let all = u32::try_from(runs * self.effort.rounds).unwrap_or(u32::MAX);
         let estimate = (self.effort.seconds + OVERHEAD).saturating_mul(all);
-        let counted = |count: usize, what: &str| {
-            format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-        };
         format!(
             "{}, {} of {} of {} s: about {}",
             counted(cases.count(), "case"),

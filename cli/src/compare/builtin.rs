@@ -1,143 +1,59 @@
 //! The built-in workloads: a suite of `furwock bench` with two contestants, run and judged in
 //! pairs.
 
+use std::path::Path;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use super::arguments::CompareArguments;
+use super::builtin_cases::{CONTESTANTS, name, seconds, select};
+use super::program_table::word;
 use super::side::Both;
 use super::{gains, method, tone};
-use crate::args::CompareArguments;
-use crate::bench::benchmark::{Benchmark, Case};
-use crate::bench::figure::{CONTENTION, Figure, JAIN, SWITCHES_EACH, Unit};
+use crate::bench::figure::{Better, Figure, SWITCHES_EACH, Unit};
 use crate::bench::outcome::{Answer, Outcome};
 use crate::bench::results::{BenchmarkResults, CaseResults};
-use crate::bench::sections::Sections;
 use crate::bench::suite::{Effort, Suite};
-use crate::contestants::Contestant;
-use crate::failure::{Failure, STATUS_USAGE};
-use crate::measuring::number::{digits, multiple, times};
-use crate::measuring::table;
+use crate::failure::Failure;
+use crate::measuring::layout::{self, Columns};
+use crate::measuring::number::{digits, interval, times};
+use crate::measuring::output::{check_writable, write_to};
+use crate::measuring::tally::Tally;
+use crate::measuring::width::width;
 use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
-use crate::statistics::{Spread, Verdict, median, verdict};
-use crate::workloads::{cond, mutex, pp, queue};
+use crate::statistics::gain::PAIRS_MIN;
+use crate::statistics::{Gain, Pairs, Spread, Verdict, median};
 
-const CONTESTANTS: [Contestant; 2] = [Contestant::Glibc, Contestant::FurwockPreload];
-const PAIRS: u32 = 5;
+const PAIRS: u32 = 6;
 const TIMEOUT: Duration = Duration::from_secs(60);
-const SECONDS: Duration = Duration::from_millis(400);
-/// How much shorter the workloads are with `--quick`.
-const QUICK: f64 = 0.25;
-/// The parameters that say how long a case takes.
-const LENGTHS: [&str; 3] = ["rounds", "items", "seconds"];
-
-fn benchmarks() -> Vec<Benchmark> {
-    let broadcasts = [(16, 4000), (200, 600), (1000, 100)];
-    let kept = |kept| broadcasts.map(|(threads, rounds)| cond::case(threads, rounds, kept));
-    let games = [pp::case(128, 1000, 32768), pp::case(1024, 10, 32768)];
-    let mutexes = [(10.0, &[2, 4, 16, 64][..]), (1.0, &[2, 4, 16, 64]), (0.0, &[1, 2, 4, 16, 64])];
-    let mutexes = mutexes.into_iter().flat_map(|(us, threads)| {
-        threads.iter().map(move |threads| mutex::case(Sections::new(us, us), *threads))
-    });
-    // Two seconds, because shorter runs say little of fairness.
-    let mut fairness = mutex::case(Sections::new(0.1, 1.0), 64);
-    fairness.parameters.push(("seconds", 2.0));
-    let queues = [((1, 1), 16), ((4, 4), 16), ((16, 16), 64)];
-    let queues = queues.map(|(threads, room)| queue::case(threads, room, 200_000));
-    let shown = |benchmark: Benchmark, figures: &[Figure]| Benchmark {
-        figures: figures.into(),
-        able: CONTESTANTS.into(),
-        ..benchmark
-    };
-    let rate = |name, title| Figure::rate(name, title);
-    vec![
-        shown(
-            cond::benchmark([kept(false), kept(true)].concat()),
-            &[Figure::time("seconds_per_round", "time a round")],
-        ),
-        shown(pp::benchmark(games.into()), &[Figure::time("seconds", "time for all games")]),
-        shown(mutex::benchmark(mutexes.collect()), &CONTENTION[..1]),
-        Benchmark {
-            title: "Mutex: fairness",
-            ..shown(
-                mutex::benchmark(vec![fairness]),
-                &[Figure::wait("wait_max_s", "longest wait"), JAIN],
-            )
-        },
-        shown(queue::benchmark(queues.into()), &[rate("items_per_second", "items a second")]),
-    ]
-}
-
-fn name(benchmark: &Benchmark, case: &Case) -> String {
-    format!("{} {}", benchmark.name, case.name)
-}
-
-pub fn list() {
-    for benchmark in benchmarks() {
-        benchmark.cases.iter().for_each(|case| anstream::println!("{}", name(&benchmark, case)));
-    }
-}
-
-/// The workloads that are asked for, or all; shorter with `--quick`.
-fn select(arguments: &CompareArguments) -> Result<Vec<Benchmark>, Failure> {
-    let mut all = benchmarks();
-    let means = |wanted: &str, benchmark: &Benchmark, case: &Case| {
-        wanted == benchmark.name || wanted == name(benchmark, case)
-    };
-    for wanted in &arguments.workload {
-        let mut known = all.iter().flat_map(|each| each.cases.iter().map(move |case| (each, case)));
-        if !known.any(|(benchmark, case)| means(wanted, benchmark, case)) {
-            let message = format!("{wanted}: no such workload; --list shows them");
-            return Err(Failure::new(STATUS_USAGE, message));
-        }
-    }
-    for benchmark in &mut all {
-        let mut cases = std::mem::take(&mut benchmark.cases);
-        cases.retain(|case| {
-            let wanted = &arguments.workload;
-            wanted.is_empty() || wanted.iter().any(|wanted| means(wanted, benchmark, case))
-        });
-        if arguments.quick {
-            cases.iter_mut().for_each(shorten);
-        }
-        benchmark.cases = cases;
-    }
-    all.retain(|benchmark| !benchmark.cases.is_empty());
-    Ok(all)
-}
-
-/// The same work, less of it.
-fn shorten(case: &mut Case) {
-    for (key, value) in &mut case.parameters {
-        if LENGTHS.contains(key) {
-            let shorter = *value * QUICK;
-            *value = if *key == "seconds" { shorter } else { shorter.ceil() };
-        }
-    }
-}
 
 pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
-    let seconds = if arguments.quick { SECONDS.mul_f64(QUICK) } else { SECONDS };
     let timeout = arguments.timeout.unwrap_or(TIMEOUT);
     let effort = Effort {
         warmups: arguments.warmup.unwrap_or(0) as usize,
         paired: true,
         force: arguments.force,
-        ..Effort::new(arguments.pairs.unwrap_or(PAIRS), seconds, timeout)
+        ..Effort::new(arguments.pairs.unwrap_or(PAIRS), seconds(arguments), timeout)
     };
     let outputs = arguments.outputs();
+    arguments.markdown.as_deref().map_or(Ok(()), check_writable)?;
     let suite = Suite::measured(select(arguments)?, &CONTESTANTS, effort, &outputs)?;
     let summaries: Vec<Summary> = suite.benchmarks.iter().flat_map(Summary::of).collect();
     let mut outcome = Outcome::new("compare: glibc's locks and furwock's", suite, &outputs, None);
     outcome.answer = Answer {
         text: text(&summaries),
+        conclusion: conclusion(&summaries),
         findings: findings(&summaries),
         sections: vec![section(&summaries)],
         json: serde_json::to_value(&summaries).expect("plain data"),
         instead_of_tables: true,
         method: method(),
     };
-    outcome.write()
+    let status = outcome.write()?;
+    let markdown = |path: &Path| std::fs::write(path, markdown(&summaries));
+    write_to(arguments.markdown.as_deref(), markdown)?;
+    Ok(status)
 }
 
 /// A row: one figure of one case.
@@ -157,6 +73,8 @@ struct Measured {
     median: Both<f64>,
     /// Pair by pair, more than 1 where furwock does better.
     gain: Spread,
+    /// Of the medians, which are shown.
+    of_medians: Gain,
     voluntary_switches_per_operation: Both<f64>,
     verdict: Verdict,
 }
@@ -181,45 +99,44 @@ impl Summary {
 
     /// What the verdict is called.
     fn word(&self, verdict: Verdict) -> &'static str {
-        let [better, worse] = match self.shown.unit {
-            Unit::PerSecond | Unit::Time => ["faster", "slower"],
-            Unit::Wait | Unit::Nanoseconds => ["shorter", "longer"],
-            Unit::Index => ["fairer", "less fair"],
-        };
-        match verdict {
-            Verdict::Faster => better,
-            Verdict::Slower => worse,
-            Verdict::NoDifference => "no difference",
-            Verdict::TooFewPairs => "too few pairs",
-        }
+        word(
+            verdict,
+            match self.shown.unit {
+                Unit::PerSecond | Unit::Time => ["faster", "slower"],
+                Unit::Wait | Unit::Nanoseconds => ["shorter", "longer"],
+                Unit::Index => ["fairer", "less fair"],
+            },
+        )
     }
 
     fn tone(&self) -> Tone {
         self.measured.as_ref().map_or(Tone::Neutral, |measured| tone(measured.verdict))
     }
 
+    /// All columns but the first.
     fn cells(&self) -> Vec<Cell> {
         let figures = match &self.measured {
             None => ["-"; 6].map(str::to_owned),
-            Some(Measured { median, gain, voluntary_switches_per_operation: switches, .. }) => [
+            Some(Measured {
+                median,
+                of_medians,
+                voluntary_switches_per_operation: switches,
+                ..
+            }) => [
                 self.shown.text(median.glibc),
                 self.shown.text(median.furwock),
-                times(gain.median),
-                format!("({}–{})", multiple(gain.min), multiple(gain.max)),
+                times(of_medians.gain),
+                of_medians.interval.map_or_else(|| "-".to_owned(), interval),
                 digits(switches.glibc),
                 digits(switches.furwock),
             ],
         };
-        let [check, verdict] = match (self.ok, &self.measured) {
-            (false, _) => ["FAILED", ""],
-            (true, Some(measured)) => ["ok", self.word(measured.verdict)],
-            (true, None) => ["-", ""],
+        let verdict = match (self.ok, &self.measured) {
+            (false, _) => Cell::new("FAILED", Tone::Loss),
+            (true, Some(measured)) => Cell::new(self.word(measured.verdict), self.tone()),
+            (true, None) => Cell::plain("not measured"),
         };
-        let mut cells = vec![Cell::plain(&self.workload), Cell::plain(self.shown.short_title())];
-        cells.extend(figures.map(Cell::plain));
-        let check_tone = if self.ok { Tone::Neutral } else { Tone::Loss };
-        cells.extend([Cell::new(check, check_tone), Cell::new(verdict, self.tone())]);
-        cells
+        figures.into_iter().map(Cell::plain).chain([verdict]).collect()
     }
 }
 
@@ -230,67 +147,136 @@ impl Measured {
         // A failure leaves what was measured before to see.
         let values = |name: &str| Both { glibc: glibc.all(name), furwock: furwock.all(name) };
         let measured = values(figure.name);
-        let pairs = measured.glibc.iter().zip(&measured.furwock);
-        let gains: Vec<f64> = pairs.map(|(glibc, furwock)| figure.gain(*furwock, *glibc)).collect();
-        (!gains.is_empty()).then(|| Measured {
-            median: measured.map(|values| median(values)),
+        let pairs = || measured.glibc.iter().zip(&measured.furwock);
+        let gains: Vec<f64> =
+            pairs().map(|(glibc, furwock)| figure.gain(*furwock, *glibc)).collect();
+        let glibc: Vec<f64> = pairs().map(|(glibc, _)| *glibc).collect();
+        let furwock: Vec<f64> = pairs().map(|(_, furwock)| *furwock).collect();
+        // A rate's gain is the other way round than a cost's.
+        let pairs = match figure.better {
+            Better::Less => Pairs { theirs: glibc, ours: furwock },
+            Better::More => Pairs { theirs: furwock, ours: glibc },
+        };
+        if gains.is_empty() {
+            return None;
+        }
+        let of_medians = pairs.gain();
+        // A side that failed has a value more.
+        let [glibc, furwock] = match figure.better {
+            Better::Less => [&pairs.theirs, &pairs.ours],
+            Better::More => [&pairs.ours, &pairs.theirs],
+        };
+        Some(Measured {
+            median: Both { glibc: median(glibc), furwock: median(furwock) },
             gain: Spread::of(&gains),
+            of_medians,
             voluntary_switches_per_operation: values(SWITCHES_EACH.name)
                 .map(|values| median(values)),
-            verdict: verdict(&gains),
+            verdict: of_medians.verdict(),
         })
     }
 }
 
-const HEADER: [&str; 10] = [
+const HEADER: [&str; 8] = [
     "workload",
-    "measured",
     "glibc",
     "furwock",
     "gain",
-    "(min–max)",
-    "glibc switches",
-    "furwock switches",
-    "check",
+    "95 % interval",
+    "glibc's switches",
+    "furwock's switches",
     "verdict",
 ];
+/// Without the switches and the medians, if there is no room.
+const COLUMNS: Columns = Columns { names: 1, words: 1, spare: &[&[5, 6], &[1, 2]] };
 
-fn table(summaries: &[Summary]) -> Table {
-    Table::new("All figures", HEADER, summaries.iter().map(Summary::cells)).with_note(SWITCHES)
-}
-
+const LEGEND: &str = "Gain: how many times as good furwock is as glibc. More than 1 is better for \
+                      furwock everywhere, of rates, times and waits.";
 const SWITCHES: &str = "Switches are voluntary context switches per woken thread (cond), turn \
                         (pp), operation (mutex) or item (queue).";
 
+/// Each row says what was measured.
+fn table(summaries: &[Summary]) -> Table {
+    let row = |summary: &Summary| [vec![Cell::plain(summary.title())], summary.cells()].concat();
+    Table::new("All figures", HEADER, summaries.iter().map(row))
+        .with_note(LEGEND)
+        .with_note(SWITCHES)
+}
+
+/// Rows of one figure stand below a line that names it: the lines are shorter.
+fn narrow_table(summaries: &[Summary]) -> Table {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut last = "";
+    for summary in summaries {
+        let measured = summary.shown.short_title();
+        if measured != last {
+            let blank = std::iter::repeat_n(Cell::plain(""), HEADER.len() - 1);
+            rows.push(std::iter::once(Cell::plain(measured)).chain(blank).collect());
+            last = measured;
+        }
+        rows.push([vec![Cell::plain(format!(" {}", summary.workload))], summary.cells()].concat());
+    }
+    Table::new("All figures", HEADER, rows)
+}
+
 fn text(summaries: &[Summary]) -> String {
-    format!(
-        "\n{}\nMedians; gain is the median of the pairs' ratios, more than 1 where furwock does \
-         better.\n{SWITCHES}\n",
-        table::render(2, 2, &table(summaries))
-    )
+    let width = width();
+    let table = layout::fitted(COLUMNS, width, &narrow_table(summaries));
+    let switches =
+        if table.contains(HEADER[6]) && !table.contains("Left out") { SWITCHES } else { "" };
+    format!("\n{table}\n{}{}", layout::wrapped(width, LEGEND), layout::wrapped(width, switches))
+}
+
+fn markdown(summaries: &[Summary]) -> String {
+    let table = layout::markdown(1, &table(summaries));
+    format!("{table}\n{LEGEND} {SWITCHES}\n\n{}\n", conclusion(summaries))
+}
+
+fn tally(summaries: &[Summary]) -> Tally {
+    Tally::of(summaries.iter().filter_map(|each| Some(each.measured.as_ref()?.verdict)))
+}
+
+/// `furwock was faster in 3, slower in 1, undecided in 5 of 9 workloads.`
+fn conclusion(summaries: &[Summary]) -> String {
+    let tally = tally(summaries);
+    let is_speed = |each: &Summary| matches!(each.shown.unit, Unit::PerSecond | Unit::Time);
+    let words = match summaries.iter().all(is_speed) {
+        true => ["faster", "slower"],
+        false => ["better", "worse"],
+    };
+    let failed = match summaries.iter().filter(|each| !each.ok).count() {
+        0 => String::new(),
+        failed => format!(" {failed} of {} FAILED.", summaries.len()),
+    };
+    if tally.all() == 0 {
+        return format!("Nothing was measured.{failed}");
+    }
+    let measured = summaries.iter().filter_map(|each| each.measured.as_ref());
+    let few = if measured.clone().all(|each| each.verdict == Verdict::TooFewPairs) {
+        format!(" It takes {PAIRS_MIN} pairs for a verdict.")
+    } else {
+        String::new()
+    };
+    let what = if words[0] == "faster" { "workload" } else { "figure" };
+    let what = if tally.all() == 1 { what.to_owned() } else { format!("{what}s") };
+    format!("furwock was {} {what}.{few}{failed}", tally.said(words))
 }
 
 fn findings(summaries: &[Summary]) -> Vec<Finding> {
-    let measured = summaries.iter().filter_map(|each| Some((each, each.measured.as_ref()?)));
-    let measured: Vec<(&Summary, &Measured)> = measured.collect();
+    let tally = tally(summaries);
+    let overall = Finding {
+        tone: if tally.better > tally.worse { Tone::Win } else { Tone::Neutral },
+        text: conclusion(summaries),
+    };
     let with = |wanted: Verdict| {
-        measured.iter().filter(move |(_, each)| each.verdict == wanted).collect::<Vec<_>>()
+        let measured = summaries.iter().filter_map(|each| Some((each, each.measured.as_ref()?)));
+        measured.filter(move |(_, each)| each.verdict == wanted).collect::<Vec<_>>()
     };
     let (mut better, worse) = (with(Verdict::Faster), with(Verdict::Slower));
-    let overall = Finding {
-        tone: if better.len() > worse.len() { Tone::Win } else { Tone::Neutral },
-        text: format!(
-            "Of {} figures furwock does better in {}, worse in {}, and no different in {}.",
-            measured.len(),
-            better.len(),
-            worse.len(),
-            measured.len() - better.len() - worse.len()
-        ),
-    };
-    better.sort_by(|one, other| other.1.gain.median.total_cmp(&one.1.gain.median));
+    better.sort_by(|one, other| other.1.of_medians.gain.total_cmp(&one.1.of_medians.gain));
     let notable = worse.iter().chain(better.iter().take(3)).map(|(summary, measured)| Finding {
         tone: tone(measured.verdict),
-        text: format!("{}: {} as good as glibc.", summary.title(), times(measured.gain.median)),
+        text: format!("{}: {} as good as glibc.", summary.title(), times(measured.of_medians.gain)),
     });
     std::iter::once(overall).chain(notable).collect()
 }
@@ -299,39 +285,8 @@ fn section(summaries: &[Summary]) -> Section {
     const TEXT: &str =
         "The same program on glibc and on furwock's library. Each run checks its own result.";
     let measured = summaries.iter().filter_map(|each| {
-        each.measured.as_ref().map(|measured| (each.title(), measured.gain.median))
+        each.measured.as_ref().map(|measured| (each.title(), measured.of_medians.gain))
     });
     let blocks = vec![gains(measured), Block::Table(table(summaries))];
     Section::new("Built-in workloads", vec![TEXT.to_owned()], blocks)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_tell_cases_apart() {
-        let of = |benchmark: &Benchmark| {
-            benchmark.cases.iter().map(|case| name(benchmark, case)).collect::<Vec<_>>()
-        };
-        let mut names: Vec<String> = benchmarks().iter().flat_map(of).collect();
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count);
-    }
-
-    #[test]
-    fn quick_shortens_the_length_and_nothing_else() {
-        let quick = |mut case: Case| {
-            shorten(&mut case);
-            case
-        };
-        assert!(quick(cond::case(1000, 30, true)).parameters.contains(&("rounds", 8.0)));
-        assert!(quick(cond::case(1000, 30, true)).parameters.contains(&("threads", 1000.0)));
-        let game = || pp::case(128, 1000, 32768);
-        assert_eq!(quick(game()).parameters, game().parameters);
-        let mutex = || mutex::case(Sections::new(10.0, 10.0), 2);
-        assert_eq!(quick(mutex()).parameters, mutex().parameters);
-    }
 }

@@ -54,6 +54,8 @@ fn asked(preload: &Preload) -> Vec<Finding> {
             ld_preload: &preload.environment(true),
             record: None,
             stdout: Stdout::Keep,
+            input: None,
+            interruptible: true,
             timeout: Some(TIMEOUT),
         })
     });

@@ -30,15 +30,23 @@ pub struct Launch<'a> {
     pub ld_preload: &'a OsStr,
     /// The file of its record, if it leaves one.
     pub record: Option<&'a Path>,
-    pub stdout: Stdout,
+    /// What it reads; nothing without a file.
+    pub input: Option<&'a Path>,
+    pub stdout: Stdout<'a>,
     pub timeout: Option<Duration>,
+    /// Does Ctrl-C end it?
+    pub interruptible: bool,
 }
 
 #[derive(Clone, Copy)]
-pub enum Stdout {
+pub enum Stdout<'a> {
     Discard,
+    /// Read and discarded: some programs do less if they write to /dev/null.
+    Pipe,
     Show,
     Keep,
+    /// Written anew by each run.
+    File(&'a Path),
 }
 
 /// What one run took: wait4's account of the process and of the children that it waited for.
@@ -76,10 +84,15 @@ pub fn run(launch: &Launch) -> io::Result<Outcome> {
         .arg0(&launch.arguments[0])
         .args(&launch.arguments[1..])
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(match launch.input {
+            Some(path) => File::open(path)?.into(),
+            None => Stdio::null(),
+        })
         .stderr(stderr.try_clone()?);
     match launch.stdout {
         Stdout::Discard => command.stdout(Stdio::null()),
+        Stdout::Pipe => command.stdout(Stdio::piped()),
+        Stdout::File(path) => command.stdout(File::create(path)?),
         Stdout::Show => command.stdout(Stdio::inherit()),
         Stdout::Keep => command.stdout(stdout.try_clone()?),
     };
@@ -92,11 +105,19 @@ pub fn run(launch: &Launch) -> io::Result<Outcome> {
         command.env(furwock_record::VARIABLE, record);
     }
     let start = Instant::now();
-    let child = command.spawn()?;
-    let child = Pid::from_child(&child);
-    let stopped = wait_until_over(child, launch.timeout.map(|timeout| start + timeout))?;
+    let mut spawned = command.spawn()?;
+    let child = Pid::from_child(&spawned);
+    // It ends with the last process that has the pipe.
+    let drain = spawned
+        .stdout
+        .take()
+        .map(|mut pipe| std::thread::spawn(move || io::copy(&mut pipe, &mut io::sink())));
+    let deadline = launch.timeout.map(|timeout| start + timeout);
+    let stopped = wait_until_over(child, deadline, launch.interruptible)?;
     let wall = start.elapsed();
     let (status, usage) = reap(child)?;
+    // (Of a program that has left a process behind, the thread ends later.)
+    drop(drain);
     Ok(Outcome {
         sample: sample(wall, &usage),
         ending: stopped.unwrap_or_else(|| ending(status)),
@@ -106,7 +127,11 @@ pub fn run(launch: &Launch) -> io::Result<Outcome> {
 }
 
 /// Returns why the child had to be stopped, or nothing if it ended by itself.
-fn wait_until_over(child: Pid, deadline: Option<Instant>) -> io::Result<Option<Ending>> {
+fn wait_until_over(
+    child: Pid,
+    deadline: Option<Instant>,
+    interruptible: bool,
+) -> io::Result<Option<Ending>> {
     let handle = pidfd_open(child, PidfdFlags::empty())?;
     let ends_within = |limit: Duration| -> io::Result<bool> {
         let limit = Timespec::try_from(limit).map_err(io::Error::other)?;
@@ -121,7 +146,7 @@ fn wait_until_over(child: Pid, deadline: Option<Instant>) -> io::Result<Option<E
         if ends_within(left.min(TICK))? {
             return Ok(None);
         }
-        if interrupt::asked() {
+        if interruptible && interrupt::asked() {
             stop(child, Signal::INT);
             ends_within(GRACE)?;
             stop(child, Signal::KILL);

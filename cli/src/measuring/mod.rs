@@ -4,12 +4,15 @@
 pub mod child;
 pub mod document;
 pub mod interrupt;
+pub mod layout;
 pub mod limits;
 pub mod machine;
 pub mod noise;
 pub mod number;
 pub mod output;
 pub mod table;
+pub mod tally;
+pub mod width;
 pub mod workload_run;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -19,6 +22,8 @@ pub const STATUS_INTERRUPTED: i32 = 130;
 
 /// On standard error, and hidden if that is no terminal.
 pub fn progress_bar(steps: usize) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} (about {eta} left)");
+    // What is cut off in a narrow terminal comes last.
+    const TEMPLATE: &str = "{bar:20} {pos}/{len} (about {eta} left) {wide_msg}";
+    let style = ProgressStyle::with_template(TEMPLATE);
     ProgressBar::new(steps as u64).with_style(style.expect("a valid template"))
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
+use super::tally::counted;
 use crate::affinity;
 
 const PROBE: Duration = Duration::from_millis(20);
@@ -19,11 +20,16 @@ pub struct NoiseFilter {
     quiet_before: bool,
     pub dropped: usize,
     pub kept: usize,
+    /// All that count, noisy or not.
+    pub counted: usize,
 }
+
+/// From this share of noisy ones among those that count, the machine was too busy to measure.
+const BUSY: f64 = 0.2;
 
 impl NoiseFilter {
     pub fn new() -> Self {
-        NoiseFilter { quiet_before: quiet(), dropped: 0, kept: 0 }
+        NoiseFilter { quiet_before: quiet(), dropped: 0, kept: 0, counted: 0 }
     }
 
     /// Probes again after a pair or run: the probe before it was the one after the last.
@@ -40,18 +46,46 @@ impl NoiseFilter {
             return false;
         }
         self.kept += usize::from(noisy);
+        self.counted += 1;
         true
     }
 
-    /// A line for people, if there is anything to say; `what` is counted.
-    pub fn summary(&self, what: &str) -> Option<String> {
-        (self.dropped + self.kept > 0).then(|| {
+    /// Was the machine too busy for the figures to be relied on?
+    pub fn is_busy(&self) -> bool {
+        self.kept as f64 > BUSY * self.counted as f64
+    }
+
+    /// What stands before all figures of a machine that was too busy; `what` is counted.
+    pub fn alarm(&self, what: &str) -> Option<String> {
+        self.is_busy().then(|| {
             format!(
-                "noise: a CPU was away for more than {GAP_MAX:?} around {} {what}; {} were dropped \
-                 and run again, {} kept because no retries were left",
-                self.dropped + self.kept,
-                self.dropped,
-                self.kept
+                "THE MACHINE WAS TOO BUSY: a CPU was away for more than {} ms around {}. Don't \
+                 rely on these figures: end other programs, and measure again.",
+                GAP_MAX.as_millis(),
+                match self.counted {
+                    1 => format!("the one {what} that counts"),
+                    all => format!("{} of {all} {what}s that count", self.kept),
+                }
+            )
+        })
+    }
+
+    /// A sentence for people, if there is anything to say; `what` is counted.
+    pub fn summary(&self, what: &str) -> Option<String> {
+        let was = |count, done| match count {
+            0 => None,
+            1 => Some(format!("1 was {done}")),
+            count => Some(format!("{count} were {done}")),
+        };
+        let dropped = was(self.dropped, "dropped and run again");
+        let kept = was(self.kept, "kept because no retries were left");
+        let done: Vec<String> = dropped.into_iter().chain(kept).collect();
+        (!done.is_empty()).then(|| {
+            format!(
+                "Noise: a CPU was away for more than {} ms around {}; {}.",
+                GAP_MAX.as_millis(),
+                counted(self.dropped + self.kept, what),
+                done.join(", ")
             )
         })
     }
@@ -87,13 +121,30 @@ mod tests {
 
     #[test]
     fn drops_noisy_pairs_while_retries_last() {
-        let mut filter = NoiseFilter { quiet_before: true, dropped: 0, kept: 0 };
+        let mut filter = NoiseFilter { quiet_before: true, dropped: 0, kept: 0, counted: 0 };
         let mut retries = 1;
         assert!(filter.judge(true, &mut retries));
         assert!(!filter.judge(false, &mut retries));
         // Noisy because of the probe before it, and no retry is left.
         assert!(filter.judge(true, &mut retries));
         assert!(filter.judge(true, &mut retries));
-        assert_eq!((filter.dropped, filter.kept), (1, 1));
+        assert_eq!((filter.dropped, filter.kept, filter.counted), (1, 1, 3));
+        let said = filter.summary("pair").unwrap();
+        assert!(said.contains("around 2 pairs; 1 was dropped and run again, 1 was kept"), "{said}");
+    }
+
+    #[test]
+    fn a_busy_machine_raises_an_alarm() {
+        let mut filter = NoiseFilter { quiet_before: true, dropped: 0, kept: 0, counted: 0 };
+        for quiet in [true, true, true, true, true, true, true, true, false] {
+            assert!(filter.judge(quiet, &mut 0));
+        }
+        // (The pair after a noisy probe would be noisy too.)
+        filter.quiet_before = true;
+        assert!(filter.judge(true, &mut 0));
+        assert!(!filter.is_busy() && filter.alarm("pair").is_none());
+        assert!(filter.judge(false, &mut 0) && filter.judge(false, &mut 0));
+        let alarm = filter.alarm("pair").unwrap();
+        assert!(alarm.contains("TOO BUSY") && alarm.contains("3 of 12 pairs"), "{alarm}");
     }
 }

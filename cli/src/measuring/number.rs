@@ -1,5 +1,7 @@
 //! Numbers as people read them.
 
+use crate::statistics::Interval;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     Seconds,
@@ -73,6 +75,16 @@ pub fn times(ratio: f64) -> String {
 
 pub fn multiple(ratio: f64) -> String {
     if ratio.is_finite() { digits(ratio) } else { "∞".to_owned() }
+}
+
+/// `0.97 to 1.08`
+pub fn interval(Interval { low, high }: Interval) -> String {
+    format!("{} to {}", multiple(low), multiple(high))
+}
+
+/// `0.97–1.08`, where there is less room.
+pub fn range(Interval { low, high }: Interval) -> String {
+    format!("{}–{}", multiple(low), multiple(high))
 }
 
 #[cfg(test)]

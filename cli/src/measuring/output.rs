@@ -17,11 +17,11 @@ use crate::streams::say;
 #[derive(Args, Default)]
 pub struct Outputs {
     /// Write the machine, every round and the summary as JSON to FILE, or to stdout with `-`
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", visible_alias = "export-json")]
     pub json: Option<PathBuf>,
 
     /// Write each figure of each implementation in each case as a line of CSV to FILE
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", visible_alias = "export-csv")]
     pub csv: Option<PathBuf>,
 
     /// Write a page with charts to FILE: one self-contained HTML file
@@ -30,11 +30,12 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Warns before anything is measured of files that can't be written. (They are tried again at
-    /// the end: a folder may have been made meanwhile, and the tables are printed in any case.)
-    pub fn check(&self) {
+    /// Refuses files that can't be written before anything is measured. (They may fail at the end
+    /// all the same: then the tables are printed.)
+    pub fn check(&self) -> Result<(), Failure> {
         let json = self.json.as_ref().filter(|path| *path != Path::new("-"));
-        json.into_iter().chain(&self.csv).chain(&self.report).for_each(|path| warn_of(path));
+        let mut files = json.into_iter().chain(&self.csv).chain(&self.report);
+        files.try_for_each(|path| check_writable(path))
     }
 
     /// Writes all that was asked for, `text` in any case. If one can't be written, the others still

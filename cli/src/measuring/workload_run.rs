@@ -81,8 +81,10 @@ impl Workloads {
             arguments: &words,
             ld_preload,
             record: record.map(|place| place.path.as_path()),
+            input: None,
             stdout: Stdout::Keep,
             timeout: Some(self.timeout + REPORTING),
+            interruptible: true,
         });
         let outcome = outcome.map_err(|error| Stop::failed(format!("{workload}: {error}")))?;
         if outcome.ending == Ending::Interrupted {

@@ -12,6 +12,9 @@ pub mod sample;
 
 pub const FURWOCK: &str = env!("CARGO_BIN_EXE_furwock");
 
+/// How wide the tables of tests are.
+pub const WIDE: usize = 400;
+
 /// A library that replaces nothing.
 const STUB: &str = "int furwock_stub;";
 /// A library whose mutexes exclude nothing.
@@ -82,6 +85,8 @@ impl Scratch {
 pub fn furwock_with(preload: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(FURWOCK);
     command.args(arguments).env("FURWOCK_PRELOAD", preload).env_remove("LD_PRELOAD");
+    // Sentences that tests look for are in one line.
+    command.env("COLUMNS", WIDE.to_string());
     command
 }
 

@@ -1,6 +1,6 @@
 //! Long 2017: throughput-optimized futexes.
 
-use super::row::{Comparison, Gain, Measured, Row};
+use super::row::{Comparison, Measured, Row};
 use super::{Author, Paper};
 use crate::bench::benchmark::{Benchmark, Case};
 use crate::bench::figure::OPERATIONS;
@@ -8,7 +8,7 @@ use crate::bench::sections::Sections;
 use crate::contestants::Contestant;
 use crate::measuring::machine::cpus;
 use crate::measuring::number::compact;
-use crate::statistics::{differ, geometric_mean};
+use crate::statistics::{Gain, geometric_mean};
 use crate::workloads::{mutex, rwlock};
 
 pub const PAPER: Paper = Paper {
@@ -77,22 +77,23 @@ fn row(
     let rates = |theirs, ours| format!("{}/s -> {}/s", compact(theirs), compact(ours));
     let theirs_mean = mean(medians().map(|both| Some(both?.0)));
     let ours_mean = mean(medians().map(|both| Some(both?.1)));
-    let here = theirs_mean.zip(ours_mean);
-    let here = here.map_or_else(|| "—".to_owned(), |(theirs, ours)| rates(theirs, ours));
+    let means = theirs_mean.zip(ours_mean);
+    let here = means.map_or_else(|| "—".to_owned(), |(theirs, ours)| rates(theirs, ours));
     // The mean over all cases of each round: these differ, or don't.
     let of_rounds = |contestant| -> Vec<f64> {
         let rates: Vec<_> = comparisons.iter().map(|at| measured.values(*at, contestant)).collect();
         let rounds = rates.iter().map(Vec::len).min().unwrap_or(0);
         (0..rounds).filter_map(|round| mean(rates.iter().map(|of| Some(of[round])))).collect()
     };
-    let differs = differ(&of_rounds(ours), &of_rounds(theirs));
-    let gain = mean(comparisons.iter().map(|at| Some(measured.gain(*at)?.gain)));
+    let gain = means.map(|(theirs_mean, ours_mean)| {
+        Gain::of_rounds(&of_rounds(ours), &of_rounds(theirs)).about(ours_mean / theirs_mean)
+    });
     Row::new(
         what,
         rates(published_theirs, published_ours),
         Some(published_ours / published_theirs),
         here,
-        gain.map(|gain| Gain { gain, differs }),
+        gain.map(Into::into),
         &format!(
             "glibc's rwlock of 2017 had an internal lock, that of 2.25 and later has not; and the \
              paper's machine had two sockets, this one {} CPUs",

@@ -23,7 +23,7 @@ use super::benchmark::Benchmark;
 use super::outcome::{Answer, Outcome};
 use super::suite::{Effort, Suite};
 use crate::failure::Failure;
-use crate::measuring::output::{Outputs, warn_of, write_to};
+use crate::measuring::output::{Outputs, check_writable, write_to};
 use crate::values::seconds;
 use row::{Measured, Row};
 use table::Answered;
@@ -84,9 +84,25 @@ pub struct Paper {
 const PAPERS: [Paper; 5] =
     [molnar::PAPER, drepper::PAPER, bueso::PAPER, long::PAPER, almeida::PAPER];
 
+const LEGEND: &str = "Gain: more than 1 is better everywhere. A range is inconclusive.\n";
+
+fn conclusion(answers: &[Answered]) -> String {
+    let sum = |at: usize| answers.iter().map(|answer| answer.kept()[at]).sum::<usize>();
+    let (published, kept, short) = (sum(0), sum(1), sum(2));
+    format!(
+        "Of {} {kept} were reached or beaten here, {short} fell short, {} are undecided or weren't \
+         measured.",
+        match published {
+            1 => "1 published gain".to_owned(),
+            count => format!("{count} published gains"),
+        },
+        published - kept - short
+    )
+}
+
 /// Returns the exit status.
 pub fn run(arguments: &PapersArguments, baseline: Option<&Baseline>) -> Result<i32, Failure> {
-    arguments.picture.iter().for_each(|path| warn_of(path));
+    arguments.picture.iter().try_for_each(|path| check_writable(path))?;
     let only = &arguments.only;
     let wanted = |paper: &&Paper| only.is_empty() || only.contains(&paper.author);
     let papers: Vec<&Paper> = PAPERS.iter().filter(wanted).collect();
@@ -98,7 +114,8 @@ pub fn run(arguments: &PapersArguments, baseline: Option<&Baseline>) -> Result<i
     let answers: Vec<Answered> = papers.iter().map(answered).collect();
     let mut outcome = Outcome::new("bench papers", suite, &arguments.outputs, baseline);
     outcome.answer = Answer {
-        text: answers.iter().map(Answered::text).collect::<Vec<_>>().join("\n") + "\n",
+        text: answers.iter().map(Answered::text).collect::<Vec<_>>().join("\n") + "\n" + LEGEND,
+        conclusion: conclusion(&answers),
         findings: answers.iter().map(Answered::finding).collect(),
         sections: answers.iter().map(Answered::section).collect(),
         json: serde_json::to_value(&answers).expect("plain data"),

@@ -8,7 +8,7 @@ use crate::bench::standing::Ratio;
 use crate::contestants::Contestant;
 use crate::measuring::number::times;
 use crate::report::model::Tone;
-use crate::statistics::{differ, ratio};
+use crate::statistics::{self, Interval, ratio};
 
 /// How far below the published gain still counts as reached: what two runs on one machine differ
 /// by.
@@ -31,13 +31,28 @@ pub struct Row {
 #[derive(Serialize, Clone, Copy)]
 pub struct Gain {
     pub gain: f64,
-    /// Does the spread of the rounds support that there is a difference?
+    /// Does the whole interval lie on one side of 1?
     pub differs: bool,
+    pub interval: Option<Interval>,
+    #[serde(skip)]
+    pub verdict: statistics::Verdict,
 }
 
 impl Gain {
     fn shown(self) -> String {
-        Ratio { ratio: self.gain, differs: self.differs }.shown()
+        let Gain { gain: ratio, differs, interval, verdict } = self;
+        Ratio { ratio, differs, interval, verdict }.shown()
+    }
+
+    fn is_told(self) -> bool {
+        self.differs || self.verdict == statistics::Verdict::Same
+    }
+}
+
+impl From<statistics::Gain> for Gain {
+    fn from(gain: statistics::Gain) -> Self {
+        let (differs, verdict) = (gain.differs(), gain.verdict());
+        Gain { gain: gain.gain, differs, interval: gain.interval, verdict }
     }
 }
 
@@ -49,7 +64,9 @@ pub enum Verdict {
     Short(String),
     /// No gain was published to compare with.
     Ahead,
-    NoDifference,
+    /// Within 1 %.
+    Same,
+    Inconclusive,
     Behind,
     NotMeasured(String),
 }
@@ -68,8 +85,8 @@ impl Row {
             (_, None) => Verdict::NotMeasured("interrupted, or a run failed".to_owned()),
             // A gain that the rounds don't support is none, however near it is to the published
             // one.
-            (Some(published), Some(Gain { gain, differs: true })) if is_gain(published) => {
-                match gain / published {
+            (Some(published), Some(gain)) if is_gain(published) && gain.is_told() => {
+                match gain.gain / published {
                     BEATEN.. => Verdict::Beaten,
                     REACHED.. => Verdict::Reached,
                     _ => Verdict::Short(short.to_owned()),
@@ -77,7 +94,8 @@ impl Row {
             }
             // Where the paper lost, or gave no figure, the row is judged alone: losing less than
             // the paper's change did is still losing.
-            (_, Some(Gain { differs: false, .. })) => Verdict::NoDifference,
+            (_, Some(gain)) if !gain.is_told() => Verdict::Inconclusive,
+            (_, Some(Gain { differs: false, .. })) => Verdict::Same,
             (_, Some(Gain { gain, .. })) if gain > 1.0 => Verdict::Ahead,
             (_, Some(_)) => Verdict::Behind,
         };
@@ -111,7 +129,7 @@ impl Verdict {
         match self {
             Verdict::Beaten | Verdict::Reached | Verdict::Ahead => Tone::Win,
             Verdict::Short(_) | Verdict::Behind => Tone::Loss,
-            Verdict::NoDifference | Verdict::NotMeasured(_) => Tone::Neutral,
+            Verdict::Same | Verdict::Inconclusive | Verdict::NotMeasured(_) => Tone::Neutral,
         }
     }
 
@@ -121,7 +139,8 @@ impl Verdict {
             Verdict::Reached => "reached",
             Verdict::Short(_) => "short",
             Verdict::Ahead => "ahead",
-            Verdict::NoDifference => "no difference",
+            Verdict::Same => "the same",
+            Verdict::Inconclusive => "inconclusive",
             Verdict::Behind => "behind",
             Verdict::NotMeasured(_) => "not measured",
         }
@@ -175,9 +194,12 @@ impl Measured<'_> {
 
     /// More than 1 where `ours` is better.
     pub fn gain(&self, at: Comparison) -> Option<Gain> {
-        let (theirs, ours) = self.medians(at)?;
-        let differs = differ(&self.values(at, at.ours), &self.values(at, at.theirs));
-        Some(Gain { gain: at.figure.gain(ours, theirs), differs })
+        let speeds = |contestant| -> Vec<f64> {
+            self.values(at, contestant).iter().map(|value| at.figure.speed(*value)).collect()
+        };
+        let (ours, theirs) = (speeds(at.ours), speeds(at.theirs));
+        let is_measured = !ours.is_empty() && !theirs.is_empty();
+        is_measured.then(|| statistics::Gain::of_rounds(&ours, &theirs).into())
     }
 
     /// `THEIRS -> OURS`, as `said` writes them.
@@ -204,14 +226,10 @@ pub mod tests {
     use super::*;
 
     pub fn row(published: Option<f64>, gain: f64, differs: bool) -> Row {
-        Row::new(
-            "a row",
-            "1 s",
-            published,
-            "2 s",
-            Some(Gain { gain, differs }),
-            "two are not eighty",
-        )
+        let spread = if differs { 0.0 } else { 0.5 };
+        let interval = Interval { low: gain - spread, high: gain + spread };
+        let gain = statistics::Gain { gain, interval: Some(interval) };
+        Row::new("a row", "1 s", published, "2 s", Some(gain.into()), "two are not eighty")
     }
 
     #[test]
@@ -221,14 +239,16 @@ pub mod tests {
         assert_eq!(verdict(Some(2.0), 1.99, true), Verdict::Reached);
         assert_eq!(verdict(Some(2.0), 1.5, true), Verdict::Short("two are not eighty".to_owned()));
         assert_eq!(verdict(None, 1.5, true), Verdict::Ahead);
-        assert_eq!(verdict(None, 1.5, false), Verdict::NoDifference);
+        assert_eq!(verdict(None, 1.5, false), Verdict::Inconclusive);
         assert_eq!(verdict(None, 0.5, true), Verdict::Behind);
         // Chance is no gain.
-        assert_eq!(verdict(Some(1.04), 1.05, false), Verdict::NoDifference);
+        assert_eq!(verdict(Some(1.04), 1.05, false), Verdict::Inconclusive);
         // Where the document lost, losing less is no win.
         assert_eq!(verdict(Some(0.65), 0.8, true), Verdict::Behind);
-        assert_eq!(verdict(Some(0.65), 1.01, false), Verdict::NoDifference);
+        assert_eq!(verdict(Some(0.65), 1.01, false), Verdict::Inconclusive);
         assert_eq!(verdict(Some(1.0), 1.2, true), Verdict::Ahead);
+        assert_eq!(verdict(None, 1.005, true), Verdict::Same);
+        assert_eq!(verdict(Some(2.0), 1.0, true), Verdict::Short("two are not eighty".to_owned()));
         let none = Row::new("a row", "", Some(1.0), "", None, "");
         assert!(matches!(none.verdict, Verdict::NotMeasured(_)));
     }

@@ -5,9 +5,10 @@ use serde::{Serialize, Serializer};
 
 use super::Paper;
 use super::row::Row;
+use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
 use crate::measuring::number::times;
-use crate::measuring::table;
+use crate::measuring::width::width;
 use crate::report::model::{BarGroup, Bars, Block, Cell, Finding, Section, Table, Tone};
 
 impl Paper {
@@ -45,9 +46,12 @@ impl Answered {
     }
 
     pub fn text(&self) -> String {
-        let mut text = format!("{} ({})\n", self.heading(), self.paper.source);
-        text += &table::render(1, 1, &self.table());
-        self.reasons().iter().for_each(|reason| text += &format!("{reason}\n"));
+        let width = width();
+        let heading = format!("{} ({})", self.heading(), self.paper.source);
+        let mut text = layout::wrapped(width, &heading);
+        let columns = Columns { names: 1, words: 1, ..Columns::default() };
+        text += &layout::fitted(columns, width, &self.table());
+        self.reasons().iter().for_each(|reason| text += &layout::wrapped(width, reason));
         text
     }
 
@@ -61,6 +65,16 @@ impl Answered {
             }
         }
         reasons.iter().map(|(why, rows)| format!("{}: {why}", rows.join("; "))).collect()
+    }
+
+    /// How many gains were published, how many of them were reached or beaten, and missed.
+    pub fn kept(&self) -> [usize; 3] {
+        let published = self.rows.iter().filter(|row| row.has_published_gain());
+        let count = |wanted: &[&str]| {
+            let found = published.clone().filter(|row| wanted.contains(&row.verdict.word()));
+            found.count()
+        };
+        [published.clone().count(), count(&["beaten", "reached"]), count(&["short"])]
     }
 
     pub fn finding(&self) -> Finding {
@@ -89,9 +103,9 @@ impl Answered {
              least: {}.",
             self.heading(),
             with_figures.len(),
-            match count(&["no difference"]) {
+            match count(&["inconclusive"]) {
                 0 => String::new(),
-                count => format!(", {count} without a difference that the rounds' spread supports"),
+                count => format!(", {count} inconclusive"),
             },
             said(best),
             said(worst)
@@ -102,9 +116,7 @@ impl Answered {
     pub fn section(&self) -> Section {
         let mut table = self.table();
         table.notes.extend(self.reasons().iter().map(|reason| format!("{reason}.")));
-        let table = table.with_note(
-            "Gain: more than 1 is better; ~: no difference that the rounds' spread supports.",
-        );
+        let table = table.with_note("Gain: more than 1 is better; a range is inconclusive.");
         let mut text: Vec<String> = self.paper.text.iter().map(|line| (*line).to_owned()).collect();
         text.push(format!("Source: {}.", self.paper.source));
         let groups: Vec<BarGroup> =
