@@ -1,20 +1,27 @@
 #!/bin/sh
-# Waits until glibc has lost a wakeup of pthread_cond_signal (its bug 25847) five times; then runs
-# the same program under `furwock run` for ten times as long as glibc needed for all five. Exits
-# with the program's status on furwock: 3 if it loses a wakeup, 4 if its run stalled for another
-# reason (inconclusive). It is no failure if glibc loses none: versions from 2.41 on don't, and
-# others may not in that time. An inconclusive run on glibc isn't counted.
+# Without arguments: `furwock compare --lost-wakeup`, which takes 25 seconds after the build.
+#
+# With MOST: a longer search by the C program of conformance/lost_wakeup. Waits until glibc has lost
+# a wakeup of pthread_cond_signal (its bug 25847) five times; then runs the same program under
+# `furwock run` for ten times as long as glibc needed for all five. Exits with the program's status
+# on furwock: 3 if it loses a wakeup, 4 if its run stalled for another reason (inconclusive). It is
+# no failure if glibc loses none: versions from 2.41 on don't, and others may not in that time. An
+# inconclusive run on glibc isn't counted.
 #
 # usage: lost-wakeup.sh [MOST [OPTION VALUE]...]
-#        Each run takes at most MOST seconds (default 600); the options are those of
+#        Each run takes at most MOST seconds; the options are those of
 #        conformance/lost_wakeup/lost_wakeup.c.
 set -eu
 cd "$(dirname "$0")/.."
 
-most=${1:-600}
-[ $# = 0 ] || shift
 target=${CARGO_TARGET_DIR:-$PWD/target}
 furwock=$target/release/furwock
+if [ $# = 0 ]; then
+    cargo build --release --quiet -p furwock-cli -p furwock-preload
+    exec "$furwock" compare --lost-wakeup
+fi
+most=$1
+shift
 [ -x "$furwock" ] || cargo build --release
 
 folder=$(mktemp -d)

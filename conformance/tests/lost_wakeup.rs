@@ -1,5 +1,5 @@
 //! A few seconds of the search for lost wakeups, on each side. glibc before 2.41 may lose one or
-//! not: its result is only printed. `sh scripts/lost-wakeup.sh` searches for longer.
+//! not: its result is only printed. `sh scripts/lost-wakeup.sh 600` searches for longer.
 //!
 //! Another test checks that the program distinguishes a lost wakeup from other causes of a
 //! standstill.
