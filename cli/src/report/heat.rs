@@ -78,7 +78,7 @@ fn legend(map: &HeatMap) -> String {
     }
     legend += "</span> <span>furwock ahead</span>";
     if cells().any(|cell| matches!(cell, HeatCell::NoDifference(_))) {
-        legend += r#" <span><i class="even">≈</i> no difference that the rounds support</span>"#;
+        legend += r#" <span><i class="even">≈</i> inconclusive</span>"#;
     }
     if cells().any(|cell| matches!(cell, HeatCell::Failed)) {
         legend += r#" <span><i class="failed">failed</i> the run or its check failed</span>"#;

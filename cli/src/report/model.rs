@@ -121,7 +121,7 @@ pub struct HeatRow {
 pub enum HeatCell {
     /// A ratio that the rounds' spread supports.
     Ratio(f64),
-    /// A ratio that it doesn't support: no difference.
+    /// A ratio of which the rounds don't say that it is one: inconclusive.
     NoDifference(f64),
     Failed,
     Absent,
