@@ -2,6 +2,7 @@
 //!
 //! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types known from std
 //!   and parking_lot;
+//! - [`Once`], [`OnceLock`], [`LazyLock`] and [`ReentrantMutex`]: likewise;
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
@@ -51,15 +52,16 @@ pub mod unstable;
 /// Where the guards of [`Mutex`] and [`RwLock`] come from, and traits of [`lock::RawMutex`] and
 /// [`lock::RawRwLock`]: version 0.4, which parking_lot 0.12 uses, too.
 pub use ::lock_api;
-pub use lock::TooManyPermits;
+pub use lock::{OnceState, TooManyPermits};
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;
 #[cfg(all(feature = "lock_api_0_5", not(any(loom, shuttle))))]
 pub use sync::lock_api_0_5;
 #[cfg(not(any(loom, shuttle)))]
 pub use sync::{
-    Barrier, BarrierWaitResult, Condvar, MappedMutexGuard, MappedRwLockReadGuard,
-    MappedRwLockWriteGuard, Mutex, MutexGuard, PiCondvar, PiMutex, PiMutexGuard, RobustError,
+    Barrier, BarrierWaitResult, Condvar, LazyLock, MappedMutexGuard, MappedReentrantMutexGuard,
+    MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, Once, OnceLock, PiCondvar,
+    PiMutex, PiMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, RobustError,
     RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard,
     RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, Semaphore,
     WaitTimeoutResult,

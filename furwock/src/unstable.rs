@@ -7,6 +7,7 @@ pub use crate::futex::wait::wait_in_bucket;
 pub use crate::lock::condvar::unstable as condvar;
 #[cfg(not(any(loom, shuttle)))]
 pub use crate::lock::mutex::unstable as mutex;
+pub use crate::lock::once::unstable as once;
 #[cfg(not(any(loom, shuttle)))]
 pub use crate::lock::robust::rwlock::unstable as robust_rwlock;
 pub use crate::lock::rwlock::unstable as rwlock;

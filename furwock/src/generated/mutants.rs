@@ -88,6 +88,7 @@ const ORDERINGS: &[Mutant] = &[
     Mutant::DrainWithoutFence,
     Mutant::PermitRelaxed,
     Mutant::GateRelaxed,
+    Mutant::OnceRelaxed,
     Mutant::RobustUnlockRelaxed,
     Mutant::ReaderWithoutFence,
     Mutant::WriterWithoutFence,
@@ -110,6 +111,7 @@ const ELSEWHERE: &[Mutant] = &[
     Mutant::TopWaiterUnmarked,
     Mutant::SlotUnmarked,
     Mutant::DeadWriterForgotten,
+    Mutant::OnceWithoutWake,
 ];
 
 /// The same programs pass without mutants: `programs_on_*`.

@@ -6,6 +6,7 @@ pub(crate) mod condvar;
 mod contender;
 mod gate;
 pub(crate) mod mutex;
+pub(crate) mod once;
 mod options;
 mod patience;
 pub mod pi;
@@ -19,6 +20,7 @@ pub use barrier::RawBarrier;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use mutex::attempt::{Attempt, Turn};
+pub use once::{IfPoisoned, OnceState, RawOnce};
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
 #[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;

@@ -13,6 +13,7 @@ mod foreign;
 mod forked;
 mod interrupt;
 mod mutex;
+mod once;
 mod park;
 mod pi_condvar;
 mod requeue;

@@ -134,6 +134,10 @@ mutants! {
     GateRelaxed,
     /// (BA-1) a gate is opened, and the threads that sleep at it aren't woken.
     GateForgetsSleepers,
+    /// (ON-1) the end of a once's call publishes nothing.
+    OnceRelaxed,
+    /// (ON-1) the end of a once's call wakes no thread that waits for it.
+    OnceWithoutWake,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.

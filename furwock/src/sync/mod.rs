@@ -2,11 +2,15 @@
 
 mod barrier;
 mod condvar;
+mod lazy_lock;
 #[cfg(feature = "lock_api_0_5")]
 pub mod lock_api_0_5;
 mod mutex;
+mod once;
+mod once_lock;
 mod pi_condvar;
 mod pi_mutex;
+mod reentrant_mutex;
 mod robust;
 mod robust_mutex;
 mod robust_rwlock;
@@ -15,9 +19,15 @@ mod semaphore;
 
 pub use barrier::{Barrier, BarrierWaitResult};
 pub use condvar::{Condvar, WaitTimeoutResult};
+pub use lazy_lock::LazyLock;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use once::Once;
+pub use once_lock::OnceLock;
 pub use pi_condvar::PiCondvar;
 pub use pi_mutex::{PiMutex, PiMutexGuard};
+pub use reentrant_mutex::{
+    MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard,
+};
 pub use robust::RobustError;
 pub use robust_mutex::{RobustMutex, RobustMutexGuard};
 pub use robust_rwlock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
