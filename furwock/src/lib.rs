@@ -2,7 +2,7 @@
 //!
 //! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types known from std
 //!   and parking_lot;
-//! - [`Once`], [`OnceLock`], [`LazyLock`] and [`ReentrantMutex`]: likewise;
+//! - [`Once`], [`OnceLock`], [`LazyLock`], [`ReentrantMutex`] and [`Parker`]: likewise;
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
@@ -59,12 +59,14 @@ pub use prim::mutant;
 pub use sync::lock_api_0_5;
 #[cfg(not(any(loom, shuttle)))]
 pub use sync::{
-    Barrier, BarrierWaitResult, Condvar, LazyLock, MappedMutexGuard, MappedReentrantMutexGuard,
-    MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard, Once, OnceLock, PiCondvar,
-    PiMutex, PiMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard, RobustError,
-    RobustMutex, RobustMutexGuard, RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard,
-    RwLock, RwLockReadGuard, RwLockUpgradableReadGuard, RwLockWriteGuard, Semaphore,
-    WaitTimeoutResult,
+    Barrier, BarrierWaitResult, Condvar, LazyLock, MappedMutexGuard, MappedPiMutexGuard,
+    MappedReentrantMutexGuard, MappedRobustMutexGuard, MappedRobustRwLockReadGuard,
+    MappedRobustRwLockWriteGuard, MappedRwLockReadGuard, MappedRwLockWriteGuard, Mutex, MutexGuard,
+    Once, OnceLock, OwnedSemaphorePermit, Parker, PiCondvar, PiMutex, PiMutexGuard, RawThreadId,
+    ReentrantMutex, ReentrantMutexGuard, RobustError, RobustMutex, RobustMutexGuard, RobustRwLock,
+    RobustRwLockReadGuard, RobustRwLockWriteGuard, RwLock, RwLockReadGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit, Unparker,
+    WaitTimeoutResult, WithPolicy,
 };
 pub use sys::clock::{Clock, Deadline};
 pub use sys::unsupported::Unsupported;

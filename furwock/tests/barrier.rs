@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 fn rounds(threads: u32, rounds: u32) {
-    let barrier = Barrier::new(threads);
+    let barrier = Barrier::new(threads as usize);
     let (arrived, leaders) = (AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..threads {

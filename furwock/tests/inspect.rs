@@ -134,7 +134,7 @@ fn a_condvars_waiter_waits_for_the_mutex_once_it_is_moved() {
 
 #[test]
 fn semaphores_and_barriers_show_their_waiters() {
-    let semaphore = Semaphore::new(0).unwrap();
+    let semaphore = Semaphore::new(0);
     struct Release<'s>(&'s Semaphore);
     impl Drop for Release<'_> {
         fn drop(&mut self) {

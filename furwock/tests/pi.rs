@@ -25,7 +25,7 @@ fn shared_in(scope: Scope) {
                 let guard = match (round + number) % 3 {
                     0 => count.lock().ok(),
                     1 => count.try_lock(),
-                    _ => count.lock_for(short).ok(),
+                    _ => count.try_lock_for(short).ok(),
                 };
                 *guard.unwrap_or_else(|| count.lock().unwrap()) += 1;
             }
@@ -49,13 +49,13 @@ fn a_held_mutex_is_not_to_be_had_on_either_clock() {
         elsewhere(|| {
             assert!(mutex.try_lock().is_none());
             for deadline in deadlines(Duration::from_millis(30)) {
-                assert_eq!(mutex.lock_until(&deadline).err(), Some(PiError::TimedOut));
+                assert_eq!(mutex.try_lock_until(deadline).err(), Some(PiError::TimedOut));
                 assert!(deadline.has_passed());
             }
-            assert_eq!(mutex.lock_until(&past()).err(), Some(PiError::TimedOut));
+            assert_eq!(mutex.try_lock_until(past()).err(), Some(PiError::TimedOut));
         });
         drop(guard);
-        assert!(mutex.lock_for(Duration::ZERO).is_ok());
+        assert!(mutex.try_lock_for(Duration::ZERO).is_ok());
         assert!(!mutex.is_locked());
     });
 }
@@ -91,7 +91,7 @@ fn relocking_is_reported_as_a_deadlock() {
         let guard = mutex.lock().unwrap();
         assert_eq!(mutex.lock().err(), Some(PiError::Deadlock));
         for deadline in deadlines(Duration::from_secs(60)) {
-            assert_eq!(mutex.lock_until(&deadline).err(), Some(PiError::Deadlock));
+            assert_eq!(mutex.try_lock_until(deadline).err(), Some(PiError::Deadlock));
         }
         assert!(mutex.try_lock().is_none());
         drop(guard);
@@ -194,7 +194,7 @@ fn waits_end_by_notification_or_time_on_either_clock() {
         let mut guard = mutex.lock().unwrap();
         for deadline in deadlines(Duration::from_millis(20)) {
             let result;
-            (guard, result) = condvar.wait_until(guard, &deadline).unwrap();
+            (guard, result) = condvar.wait_until(guard, deadline).unwrap();
             assert!(result.timed_out() && deadline.has_passed());
         }
         let short = Duration::from_millis(20);

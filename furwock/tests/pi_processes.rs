@@ -110,8 +110,8 @@ fn what_the_kernel_lacks_is_reported() {
         let [monotonic, realtime] = deadlines(Duration::from_secs(60));
         refuse_futex_operations(libc::FUTEX_WAIT_REQUEUE_PI as u32);
         let guard = mutex.lock().unwrap();
-        assert_eq!(mutex.lock_until(&monotonic).err(), lacks("FUTEX_LOCK_PI2", "Linux 5.14"));
-        assert_eq!(mutex.lock_until(&realtime).err(), Some(PiError::Deadlock));
+        assert_eq!(mutex.try_lock_until(monotonic).err(), lacks("FUTEX_LOCK_PI2", "Linux 5.14"));
+        assert_eq!(mutex.try_lock_until(realtime).err(), Some(PiError::Deadlock));
         let condvar = PiCondvar::new();
         assert_eq!(condvar.wait(guard).err(), lacks("FUTEX_WAIT_REQUEUE_PI", "Linux 2.6.31"));
         assert!(!mutex.is_locked());

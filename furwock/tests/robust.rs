@@ -65,12 +65,12 @@ fn a_held_mutex_is_not_to_be_had() {
             assert!(started.elapsed() >= timeout);
             for clock in [Clock::Monotonic, Clock::Realtime] {
                 let passed = Deadline::at(clock, 1, 0).unwrap();
-                assert!(matches!(other.try_lock_until(&passed), Err(RobustError::TimedOut)));
+                assert!(matches!(other.try_lock_until(passed), Err(RobustError::TimedOut)));
             }
         });
         drop(guard);
         let passed = Deadline::at(Clock::Realtime, 1, 0).unwrap();
-        assert!(mutex.as_ref().try_lock_until(&passed).is_ok());
+        assert!(mutex.as_ref().try_lock_until(passed).is_ok());
     });
 }
 

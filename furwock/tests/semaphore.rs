@@ -3,6 +3,7 @@
 use furwock::lock::RawSemaphore;
 use furwock::unstable::semaphore::{PermitWaited, acquire_interruptible};
 use furwock::{Clock, Deadline, Semaphore, TooManyPermits};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 #[test]
 fn permits_are_counted() {
-    let semaphore = Semaphore::new(2).unwrap();
+    let semaphore = Semaphore::new(2);
     assert!(semaphore.try_acquire());
     semaphore.acquire();
     assert!(!semaphore.try_acquire());
@@ -22,8 +23,8 @@ fn permits_are_counted() {
 
 #[test]
 fn too_many_permits_are_refused_and_change_nothing() {
-    assert_eq!(Semaphore::new(RawSemaphore::MOST + 1).unwrap_err(), TooManyPermits);
-    let full = Semaphore::new(RawSemaphore::MOST).unwrap();
+    assert_eq!(Semaphore::try_new(RawSemaphore::MOST + 1).unwrap_err(), TooManyPermits);
+    let full = Semaphore::new(RawSemaphore::MOST);
     assert_eq!(full.release(), Err(TooManyPermits));
     assert_eq!(full.release_many(u32::MAX), Err(TooManyPermits));
     assert_eq!(full.available(), RawSemaphore::MOST);
@@ -33,10 +34,10 @@ fn too_many_permits_are_refused_and_change_nothing() {
 
 #[test]
 fn a_deadline_counts_only_where_no_permit_is() {
-    let semaphore = Semaphore::new(1).unwrap();
+    let semaphore = Semaphore::new(1);
     let past = Deadline::at(Clock::Monotonic, 0, 0).unwrap();
-    assert!(semaphore.try_acquire_until(&past));
-    assert!(!semaphore.try_acquire_until(&past));
+    assert!(semaphore.try_acquire_until(past));
+    assert!(!semaphore.try_acquire_until(past));
     let began = Instant::now();
     assert!(!semaphore.try_acquire_for(Duration::from_millis(20)));
     assert!(began.elapsed() >= Duration::from_millis(20));
@@ -48,7 +49,7 @@ fn a_deadline_counts_only_where_no_permit_is() {
 fn one_permit_excludes() {
     const THREADS: u64 = 8;
     const EACH: u64 = 20_000;
-    let (lock, inside, sum) = (Semaphore::new(1).unwrap(), AtomicU32::new(0), AtomicU64::new(0));
+    let (lock, inside, sum) = (Semaphore::new(1), AtomicU32::new(0), AtomicU64::new(0));
     thread::scope(|scope| {
         for _ in 0..THREADS {
             scope.spawn(|| {
@@ -70,7 +71,7 @@ fn one_permit_excludes() {
 #[test]
 fn nothing_is_lost_as_takers_give_up() {
     const EACH: u32 = 20_000;
-    let (permits, taken) = (Semaphore::new(0).unwrap(), AtomicU32::new(0));
+    let (permits, taken) = (Semaphore::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -108,7 +109,7 @@ fn nothing_is_lost_as_takers_give_up() {
 #[test]
 fn the_taker_may_free_it_at_once() {
     for _ in 0..3_000 {
-        let semaphore = Box::leak(Box::new(Semaphore::new(0).unwrap()));
+        let semaphore = Box::leak(Box::new(Semaphore::new(0)));
         let address = &raw mut *semaphore as usize;
         thread::scope(|scope| {
             scope.spawn(move || {
@@ -134,4 +135,41 @@ fn an_interrupt_ends_the_wait_and_a_permit_comes_before_it() {
     assert_eq!(acquire_interruptible(&semaphore, None), PermitWaited::Interrupted);
     let past = Deadline::at(Clock::Monotonic, 0, 0);
     assert_eq!(acquire_interruptible(&semaphore, past.as_ref()), PermitWaited::TimedOut);
+}
+
+#[test]
+fn permits_are_given_back_as_they_are_dropped() {
+    static SLOTS: Semaphore = Semaphore::new(3);
+    let mut first = SLOTS.acquire_permit();
+    let second = SLOTS.try_acquire_permit().unwrap();
+    let third = SLOTS.try_acquire_permit_for(LONG).unwrap();
+    assert!(SLOTS.try_acquire_permit_until(Instant::now()).is_none());
+    assert!(SLOTS.try_acquire_permit_for(Duration::from_millis(1)).is_none());
+    assert_eq!(
+        format!("{SLOTS:?} {first:?}"),
+        "Semaphore { available: 0 } SemaphorePermit { count: 1, .. }"
+    );
+    first.merge(second);
+    assert_eq!((first.count(), SLOTS.available()), (2, 0));
+    thread::scope(|scope| {
+        scope.spawn(|| drop(SLOTS.acquire_permit()));
+        scope.spawn(|| drop(first));
+    });
+    assert_eq!(SLOTS.available(), 2);
+    third.forget();
+    assert_eq!(SLOTS.available(), 2);
+
+    let shared = Arc::new(Semaphore::new(1));
+    let owned = Arc::clone(&shared).acquire_owned();
+    assert!(Arc::clone(&shared).try_acquire_owned().is_none());
+    assert!(Arc::ptr_eq(owned.semaphore(), &shared));
+    thread::spawn(move || drop(owned)).join().unwrap();
+    assert_eq!((shared.available(), Arc::strong_count(&shared)), (1, 1));
+}
+
+#[test]
+#[should_panic(expected = "permits of two semaphores")]
+fn permits_of_two_semaphores_stay_apart() {
+    let (one, other) = (Semaphore::new(1), Semaphore::new(1));
+    one.acquire_permit().merge(other.acquire_permit());
 }

@@ -1,34 +1,16 @@
 //! `pthread_once` and C11's `call_once`.
 //!
-//! | word | meaning |
-//! |---|---|
-//! | 0 | not called yet, or the call was cancelled |
-//! | generation + 1 | a thread of this generation of the process is calling |
-//! | 2 | called |
-//!
-//! The generation is a multiple of 4 that grows with each fork: a call that was in progress in the
-//! parent, by a thread that the child doesn't have, starts again in the child. glibc's words are
-//! the same, so that a control that is done in glibc is done here.
+//! [`RawOnce`] has the words, which are glibc's, so that a control that is done in glibc is done
+//! here. A call that was in progress in the parent, by a thread that the child doesn't have, starts
+//! again in the child.
 
 use crate::glibc::{CleanupHandler, Routine};
 use crate::{glibc, layout};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
-use core::sync::atomic::{AtomicU32, Ordering};
-use furwock::futex;
+use furwock::lock::RawOnce;
+use furwock::unstable::once::{begin, end};
 use furwock::unstable::signals::closed;
-
-const NEVER: u32 = 0;
-const CALLING: u32 = 1;
-const CALLED: u32 = 2;
-const GENERATION: u32 = 4;
-
-static CURRENT: AtomicU32 = AtomicU32::new(0);
-
-/// In a forked child.
-pub(crate) fn begin_generation() {
-    CURRENT.fetch_add(GENERATION, Ordering::Relaxed);
-}
 
 /// POSIX `pthread_once`. Not a cancellation point itself; if `routine` is cancelled, or throws an
 /// exception, it counts as not called.
@@ -42,10 +24,10 @@ pub unsafe extern "C-unwind" fn pthread_once(
         return unsafe { glibc::pthread_once(control, routine) };
     }
     // SAFETY: the program's control, an int.
-    let word = unsafe { &*control.cast::<AtomicU32>() };
-    if word.load(Ordering::Acquire) & CALLED == 0 {
+    let once = unsafe { &*control.cast::<RawOnce>() };
+    if !once.is_done() {
         // SAFETY: by this function's contract.
-        unsafe { call(word, routine) };
+        unsafe { call(once, routine) };
     }
     0
 }
@@ -68,21 +50,10 @@ pub unsafe extern "C-unwind" fn call_once(flag: *mut c_void, routine: Routine) {
 }
 
 #[cold]
-unsafe fn call(word: &AtomicU32, routine: Routine) {
-    loop {
-        let calling = CURRENT.load(Ordering::Relaxed) | CALLING;
-        let seen = word.load(Ordering::Acquire);
-        if seen & CALLED != 0 {
-            return;
-        }
-        if seen == calling {
-            closed(|| futex::wait(word, calling, None));
-        } else if word.compare_exchange(seen, calling, Ordering::Acquire, Ordering::Relaxed).is_ok()
-        {
-            // SAFETY: by this function's contract.
-            unsafe { call_as_first(word, routine) };
-            return;
-        }
+unsafe fn call(once: &RawOnce, routine: Routine) {
+    if closed(|| begin(once)) {
+        // SAFETY: by this function's contract.
+        unsafe { call_as_first(once, routine) };
     }
 }
 
@@ -91,15 +62,15 @@ unsafe fn call(word: &AtomicU32, routine: Routine) {
 /// routine's own frames can't be unwound, a cancellation or `pthread_exit` ends the unwind and
 /// calls what `_pthread_cleanup_push` has registered; so does one of glibc's jumps.
 #[repr(C)]
-struct Call<'w> {
+struct Call<'o> {
     handler: MaybeUninit<CleanupHandler>,
-    word: &'w AtomicU32,
+    once: &'o RawOnce,
 }
 
 /// # Safety
-/// The program's routine; the word lives as long as the program calls with it.
-unsafe fn call_as_first(word: &AtomicU32, routine: Routine) {
-    let mut call = Call { handler: MaybeUninit::uninit(), word };
+/// The program's routine; the control lives as long as the program calls with it.
+unsafe fn call_as_first(once: &RawOnce, routine: Routine) {
+    let mut call = Call { handler: MaybeUninit::uninit(), once };
     // SAFETY: `call` outlives its registration, which ends below, or as the routine is left.
     unsafe {
         let argument = (&raw mut call).cast::<c_void>();
@@ -107,15 +78,9 @@ unsafe fn call_as_first(word: &AtomicU32, routine: Routine) {
         furwock_call_once(&mut call, routine);
         closed(|| {
             glibc::_pthread_cleanup_pop(call.handler.as_mut_ptr(), 0);
-            end(word, CALLED);
+            end(once, true);
         });
     }
-}
-
-/// The call is over, by returning or by being left.
-fn end(word: &AtomicU32, how: u32) {
-    word.store(how, Ordering::Release);
-    futex::wake_all(word);
 }
 
 /// The routine was left by an unwind, which goes on after this.
@@ -124,14 +89,14 @@ unsafe extern "C-unwind" fn furwock_once_was_left(call: &mut Call<'_>) {
     // frame's.
     closed(|| unsafe {
         glibc::_pthread_cleanup_pop(call.handler.as_mut_ptr(), 0);
-        end(call.word, NEVER);
+        end(call.once, false);
     });
 }
 
 /// The routine was left, and nothing unwinds. glibc has taken the registration back.
 unsafe extern "C-unwind" fn furwock_once_was_cut(call: *mut c_void) {
     // SAFETY: what `call_as_first` registered.
-    closed(|| end(unsafe { (*call.cast::<Call<'_>>()).word }, NEVER));
+    closed(|| end(unsafe { (*call.cast::<Call<'_>>()).once }, false));
 }
 
 unsafe extern "C-unwind" {

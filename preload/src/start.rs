@@ -3,9 +3,7 @@
 use crate::environment::Environment;
 use crate::recording;
 use crate::say::say;
-use crate::{
-    glibc, layout, longjmp, once, say, shared_cond, symbols, syscall, tools, unwinder, warn,
-};
+use crate::{glibc, layout, longjmp, say, shared_cond, symbols, syscall, tools, unwinder, warn};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::unstable::Unprepared;
@@ -124,7 +122,6 @@ fn take_over() -> Result<(), &'static str> {
 unsafe extern "C" fn forked() {
     recording::forked();
     shared_cond::forget();
-    once::begin_generation();
 }
 
 /// Which 32-bit word of a condvar glibc marks when it is told to use the monotonic clock.

@@ -15,7 +15,7 @@ pub struct FurwockBarrier(Padded<furwock::Barrier>);
 
 impl Barrier for FurwockBarrier {
     fn new(threads: u32) -> Self {
-        FurwockBarrier(Padded(furwock::Barrier::new(threads)))
+        FurwockBarrier(Padded(furwock::Barrier::new(threads as usize)))
     }
 
     #[inline]

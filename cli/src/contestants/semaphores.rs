@@ -24,7 +24,7 @@ pub struct FurwockSemaphore(Padded<furwock::Semaphore>);
 
 impl Semaphore for FurwockSemaphore {
     fn new(permits: u32) -> Self {
-        match furwock::Semaphore::new(permits) {
+        match furwock::Semaphore::try_new(permits) {
             Ok(semaphore) => FurwockSemaphore(Padded(semaphore)),
             Err(error) => fail_now(error.to_string()),
         }

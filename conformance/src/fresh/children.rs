@@ -49,7 +49,7 @@ impl Objects for Own {
     unsafe fn make(at: *mut Self) {
         let (mutex, lock) = (RawMutex::new(), RawRwLock::new());
         // SAFETY: by the caller's promise.
-        unsafe { at.write(Self { mutex, lock, semaphore: Semaphore::new(0).expect("none") }) };
+        unsafe { at.write(Self { mutex, lock, semaphore: Semaphore::new(0) }) };
     }
 
     unsafe fn end(at: *mut Self) {

@@ -20,7 +20,7 @@ impl Kind for PiMutexes {
         for _ in 0..1 + round.choice % 4 {
             let guard = match seat.random.below(8) {
                 0 => mutex.try_lock(),
-                1 => mutex.lock_for(seat.moment()).ok(),
+                1 => mutex.try_lock_for(seat.moment()).ok(),
                 _ => Some(mutex.lock().unwrap_or_else(|error| round.fail(&error.to_string()))),
             };
             if guard.is_some() {

@@ -89,6 +89,8 @@ const ORDERINGS: &[Mutant] = &[
     Mutant::PermitRelaxed,
     Mutant::GateRelaxed,
     Mutant::OnceRelaxed,
+    Mutant::UnparkRelaxed,
+    Mutant::TokenTakenInTwoSteps,
     Mutant::RobustUnlockRelaxed,
     Mutant::ReaderWithoutFence,
     Mutant::WriterWithoutFence,
@@ -112,6 +114,7 @@ const ELSEWHERE: &[Mutant] = &[
     Mutant::SlotUnmarked,
     Mutant::DeadWriterForgotten,
     Mutant::OnceWithoutWake,
+    Mutant::UnparkWithoutWake,
 ];
 
 /// The same programs pass without mutants: `programs_on_*`.

@@ -6,7 +6,7 @@
 
 use super::objects::Inspect;
 use crate::lot::names::{self, Name};
-use crate::{Condvar, Mutex, PiMutex, RwLock, Semaphore, TooManyPermits};
+use crate::{Condvar, Mutex, PiMutex, RwLock, Semaphore};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -180,11 +180,14 @@ impl Semaphore {
     /// A semaphore with a name: see [`Named`].
     ///
     /// ```
-    /// let slots = furwock::Semaphore::named("connections", 2)?;
+    /// let slots = furwock::Semaphore::named("connections", 2);
     /// assert!(slots.try_acquire());
-    /// # Ok::<(), furwock::TooManyPermits>(())
     /// ```
-    pub fn named(name: &str, permits: u32) -> Result<Named<Self>, TooManyPermits> {
-        Ok(Named::new(name, Self::new(permits)?))
+    ///
+    /// # Panics
+    /// As [`new`](Self::new).
+    #[must_use]
+    pub fn named(name: &str, permits: u32) -> Named<Self> {
+        Named::new(name, Self::new(permits))
     }
 }

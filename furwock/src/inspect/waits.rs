@@ -220,7 +220,7 @@ impl Wait {
 /// ```
 /// use furwock::inspect::{self, Kind};
 ///
-/// let ready = furwock::Semaphore::new(0)?;
+/// let ready = furwock::Semaphore::new(0);
 /// std::thread::scope(|scope| {
 ///     scope.spawn(|| ready.acquire());
 ///     while !inspect::waits().iter().any(|wait| wait.kind == Kind::Semaphore) {

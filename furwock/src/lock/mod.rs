@@ -8,6 +8,7 @@ mod gate;
 pub(crate) mod mutex;
 pub(crate) mod once;
 mod options;
+mod parker;
 mod patience;
 pub mod pi;
 pub mod robust;
@@ -22,6 +23,7 @@ pub use mutex::RawMutex;
 pub use mutex::attempt::{Attempt, Turn};
 pub use once::{IfPoisoned, OnceState, RawOnce};
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
+pub use parker::RawParker;
 #[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};

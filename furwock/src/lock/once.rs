@@ -135,10 +135,12 @@ impl RawOnce {
     #[cold]
     pub fn call(&self, poisoned: IfPoisoned, routine: &mut dyn FnMut(OnceState) -> bool) {
         running::prepare();
-        let Some(from) = self.begin(|from| match poisoned {
-            IfPoisoned::Panic if from.is_poisoned() => panic_poisoned(),
+        let objects = |found| match (found, poisoned) {
+            (OnceState::Poisoned, IfPoisoned::Panic) => panic_poisoned(),
+            (OnceState::InProgress, _) => running::assert_not_in(&self.word),
             _ => {}
-        }) else {
+        };
+        let Some(from) = self.begin(objects) else {
             return;
         };
         let mut cut = CutShort { once: self, completed: false };
@@ -163,20 +165,17 @@ impl RawOnce {
         }
     }
 
-    /// Makes the calling thread the one that calls, and returns the state that it found, which
-    /// `objects` may panic about; or waits until a call has returned.
+    /// Makes the calling thread the one that calls, and returns the state that it found; or waits
+    /// until a call has returned. Each state that it finds `objects` may panic about.
     fn begin(&self, objects: impl Fn(OnceState)) -> Option<OnceState> {
         loop {
             let seen = self.word.load(Ordering::Acquire);
             let from = state(seen);
+            objects(from);
             match from {
                 OnceState::Done => return None,
-                OnceState::InProgress => {
-                    running::assert_not_in(&self.word);
-                    futex::wait(&self.word, seen, None);
-                }
+                OnceState::InProgress => _ = futex::wait(&self.word, seen, None),
                 OnceState::New | OnceState::Poisoned => {
-                    objects(from);
                     let (success, failure) = (Ordering::Acquire, Ordering::Relaxed);
                     if self.word.compare_exchange(seen, calling(), success, failure).is_ok() {
                         return Some(from);

@@ -15,6 +15,7 @@ mod interrupt;
 mod mutex;
 mod once;
 mod park;
+mod parker;
 mod pi_condvar;
 mod requeue;
 mod robust_mutex;

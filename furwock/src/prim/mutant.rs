@@ -138,6 +138,12 @@ mutants! {
     OnceRelaxed,
     /// (ON-1) the end of a once's call wakes no thread that waits for it.
     OnceWithoutWake,
+    /// (PK-1) a parker's token publishes nothing.
+    UnparkRelaxed,
+    /// (PK-1) a parker's token wakes no thread.
+    UnparkWithoutWake,
+    /// (PK-1) a token is looked at and taken in two steps.
+    TokenTakenInTwoSteps,
     /// requeue moves waiters without moving their count.
     RequeueWithoutCount,
     /// (P-2) a PI condvar's waiter reads the sequence after it has released the mutex.

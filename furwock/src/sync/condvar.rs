@@ -3,8 +3,8 @@
 use super::MutexGuard;
 use crate::lock::{Outcome, RawCondvar};
 use crate::sys::clock::Deadline;
+use core::fmt;
 use core::time::Duration;
-use std::time::Instant;
 
 /// A condition variable for [`Mutex`](crate::Mutex): parking_lot's interface over [`RawCondvar`].
 ///
@@ -12,6 +12,7 @@ use std::time::Instant;
 /// with several mutexes, even at the same time: waiters with another mutex than the first waiter's
 /// are then woken, not moved. Wakeups may be spurious: use `wait_while`, or check in a loop.
 ///
+/// # Examples
 /// ```
 /// use furwock::{Condvar, Mutex};
 ///
@@ -24,7 +25,7 @@ use std::time::Instant;
 ///     changed.wait_while(&mut ready.lock(), |ready| !*ready);
 /// });
 /// ```
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Condvar {
     raw: RawCondvar,
 }
@@ -35,7 +36,8 @@ pub struct WaitTimeoutResult(pub(super) bool);
 
 impl WaitTimeoutResult {
     /// Whether it did.
-    pub fn timed_out(self) -> bool {
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
         self.0
     }
 }
@@ -47,6 +49,7 @@ impl Condvar {
     }
 
     /// A condition variable without waiters.
+    #[must_use]
     pub const fn new() -> Self {
         Self { raw: RawCondvar::new() }
     }
@@ -79,16 +82,31 @@ impl Condvar {
         }
     }
 
-    /// Waits for a notification, at most until `timeout`.
+    /// Waits for a notification, at most until `deadline`, on either
+    /// clock: an `Instant`, a `SystemTime` or a [`Deadline`].
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
-        timeout: Instant,
+        deadline: impl Into<Deadline>,
     ) -> WaitTimeoutResult {
-        self.wait_deadline(guard, Some(&Deadline::from_instant(timeout)))
+        self.wait_deadline(guard, Some(&deadline.into()))
     }
 
-    /// Waits for a notification, at most as long as `timeout`.
+    /// Waits for a notification, at most as long as `timeout`, on the monotonic clock.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (stop, asked) = (Mutex::new(false), Condvar::new());
+    /// let mut guard = stop.lock();
+    /// while !*guard {
+    ///     if asked.wait_for(&mut guard, Duration::from_millis(1)).timed_out() {
+    ///         break;
+    ///     }
+    /// }
+    /// ```
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -97,19 +115,31 @@ impl Condvar {
         self.wait_deadline(guard, Some(&Deadline::after(timeout)))
     }
 
-    /// Waits as long as `condition` is true of what the mutex protects, at most until `timeout`.
+    /// Waits as long as `condition` is true of what the mutex protects, at most until `deadline`.
     /// "Timed out" means that the condition was still true then.
     pub fn wait_while_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
         condition: impl FnMut(&mut T) -> bool,
-        timeout: Instant,
+        deadline: impl Into<Deadline>,
     ) -> WaitTimeoutResult {
-        self.wait_while_deadline(guard, condition, &Deadline::from_instant(timeout))
+        self.wait_while_deadline(guard, condition, &deadline.into())
     }
 
     /// Waits as long as `condition` is true of what the mutex protects, at most as long as
     /// `timeout`. "Timed out" means that the condition was still true then.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (jobs, added) = (Mutex::new(Vec::<u32>::new()), Condvar::new());
+    /// let mut guard = jobs.lock();
+    /// let result =
+    ///     added.wait_while_for(&mut guard, |jobs| jobs.is_empty(), Duration::from_millis(1));
+    /// assert!(result.timed_out() && guard.is_empty());
+    /// ```
     pub fn wait_while_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -143,5 +173,11 @@ impl Condvar {
         // SAFETY: the guard shows that this thread holds the mutex, and `wait` returns holding it.
         let mutex = unsafe { MutexGuard::mutex(guard).raw() };
         WaitTimeoutResult(self.raw.wait(mutex, deadline) == Outcome::TimedOut)
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Condvar").finish_non_exhaustive()
     }
 }

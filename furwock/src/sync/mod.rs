@@ -5,9 +5,12 @@ mod condvar;
 mod lazy_lock;
 #[cfg(feature = "lock_api_0_5")]
 pub mod lock_api_0_5;
+mod mapped;
 mod mutex;
 mod once;
 mod once_lock;
+mod parker;
+mod permit;
 mod pi_condvar;
 mod pi_mutex;
 mod reentrant_mutex;
@@ -23,17 +26,22 @@ pub use lazy_lock::LazyLock;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use once::Once;
 pub use once_lock::OnceLock;
+pub use parker::{Parker, Unparker};
+pub use permit::{OwnedSemaphorePermit, SemaphorePermit};
 pub use pi_condvar::PiCondvar;
-pub use pi_mutex::{PiMutex, PiMutexGuard};
+pub use pi_mutex::{MappedPiMutexGuard, PiMutex, PiMutexGuard};
 pub use reentrant_mutex::{
     MappedReentrantMutexGuard, RawThreadId, ReentrantMutex, ReentrantMutexGuard,
 };
 pub use robust::RobustError;
-pub use robust_mutex::{RobustMutex, RobustMutexGuard};
-pub use robust_rwlock::{RobustRwLock, RobustRwLockReadGuard, RobustRwLockWriteGuard};
+pub use robust_mutex::{MappedRobustMutexGuard, RobustMutex, RobustMutexGuard};
+pub use robust_rwlock::{
+    MappedRobustRwLockReadGuard, MappedRobustRwLockWriteGuard, RobustRwLock, RobustRwLockReadGuard,
+    RobustRwLockWriteGuard,
+};
 pub use rwlock::{
     MappedRwLockReadGuard, MappedRwLockWriteGuard, RwLock, RwLockReadGuard,
-    RwLockUpgradableReadGuard, RwLockWriteGuard,
+    RwLockUpgradableReadGuard, RwLockWriteGuard, WithPolicy,
 };
 pub use semaphore::Semaphore;
 

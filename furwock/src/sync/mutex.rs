@@ -8,9 +8,25 @@ use std::time::Instant;
 
 /// A mutual exclusion lock for data: `lock_api`'s interface over [`RawMutex`].
 ///
-/// `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, and guards that release. There is no
-/// poisoning: a panic while the lock is held releases it. Locking acquires, unlocking releases.
+/// There is no poisoning: a panic while the lock is held releases it. Locking acquires, unlocking
+/// releases; each is one atomic operation while no other thread wants the lock.
 ///
+/// | to | call |
+/// |---|---|
+/// | make one, also in a `static` | [`new`] |
+/// | lock | [`lock`], [`try_lock`], [`try_lock_for`], [`try_lock_until`] |
+/// | ask | [`is_locked`] |
+/// | have the value without locking | [`get_mut`], [`into_inner`] |
+/// | unlock, hand over, keep a part locked | functions of [`MutexGuard`] |
+/// | wait for a change | [`Condvar`] |
+/// | give it a name | [`named`] |
+/// | have guards that keep an `Arc` of it, or write it with serde | the features `arc_lock` and `serde` |
+///
+/// As parking_lot's, and unlike std's, it isn't [`RefUnwindSafe`](core::panic::RefUnwindSafe),
+/// because the type is `lock_api`'s: a closure for `catch_unwind` that uses it is wrapped in
+/// [`AssertUnwindSafe`](core::panic::AssertUnwindSafe).
+///
+/// # Examples
 /// ```
 /// let total = furwock::Mutex::new(0);
 /// std::thread::scope(|scope| {
@@ -20,9 +36,41 @@ use std::time::Instant;
 /// });
 /// assert_eq!(total.into_inner(), 4);
 /// ```
+///
+/// [`new`]: lock_api::Mutex::new
+/// [`lock`]: lock_api::Mutex::lock
+/// [`try_lock`]: lock_api::Mutex::try_lock
+/// [`try_lock_for`]: lock_api::Mutex::try_lock_for
+/// [`try_lock_until`]: lock_api::Mutex::try_lock_until
+/// [`is_locked`]: lock_api::Mutex::is_locked
+/// [`get_mut`]: lock_api::Mutex::get_mut
+/// [`into_inner`]: lock_api::Mutex::into_inner
+/// [`Condvar`]: crate::Condvar
+/// [`named`]: crate::inspect::WithName::named
 pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
 
 /// What `Mutex::lock` returns; dropping it unlocks.
+///
+/// | to | call |
+/// |---|---|
+/// | hand the lock to the waiter that has waited longest | [`unlock_fair`], [`bump`] |
+/// | unlock for a moment | [`unlocked`] |
+/// | keep it for a part of the value | [`map`], [`try_map`] |
+///
+/// # Examples
+/// ```
+/// use furwock::{Mutex, MutexGuard};
+///
+/// let pair = Mutex::new((1, 2));
+/// *MutexGuard::map(pair.lock(), |pair| &mut pair.1) += 1;
+/// assert_eq!(*pair.lock(), (1, 3));
+/// ```
+///
+/// [`unlock_fair`]: lock_api::MutexGuard::unlock_fair
+/// [`bump`]: lock_api::MutexGuard::bump
+/// [`unlocked`]: lock_api::MutexGuard::unlocked
+/// [`map`]: lock_api::MutexGuard::map
+/// [`try_map`]: lock_api::MutexGuard::try_map
 pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
 
 /// A guard of a part of what a mutex protects.
@@ -78,5 +126,9 @@ unsafe impl lock_api::RawMutexTimed for RawMutex {
 unsafe impl lock_api::RawMutexFair for RawMutex {
     unsafe fn unlock_fair(&self) {
         RawMutex::unlock_fair(self);
+    }
+
+    unsafe fn bump(&self) {
+        RawMutex::bump(self);
     }
 }

@@ -87,9 +87,9 @@ impl PiCondvar {
     pub fn wait_until<'a, T: ?Sized>(
         &self,
         guard: PiMutexGuard<'a, T>,
-        deadline: &Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Timed<'a, T> {
-        self.wait_deadline(guard, Some(deadline))
+        self.wait_deadline(guard, Some(&deadline.into()))
     }
 
     /// Waits for a notification, at most as long as `timeout`, on the monotonic clock.
@@ -98,7 +98,7 @@ impl PiCondvar {
         guard: PiMutexGuard<'a, T>,
         timeout: Duration,
     ) -> Timed<'a, T> {
-        self.wait_until(guard, &Deadline::after(timeout))
+        self.wait_until(guard, Deadline::after(timeout))
     }
 
     /// Waits as long as `condition` is true of what the mutex protects, at most until `deadline`.
@@ -107,8 +107,9 @@ impl PiCondvar {
         &self,
         mut guard: PiMutexGuard<'a, T>,
         mut condition: impl FnMut(&mut T) -> bool,
-        deadline: &Deadline,
+        deadline: impl Into<Deadline>,
     ) -> Timed<'a, T> {
+        let deadline = deadline.into();
         let mut timed_out = false;
         while condition(&mut *guard) {
             if timed_out {
@@ -130,7 +131,7 @@ impl PiCondvar {
         condition: impl FnMut(&mut T) -> bool,
         timeout: Duration,
     ) -> Timed<'a, T> {
-        self.wait_while_until(guard, condition, &Deadline::after(timeout))
+        self.wait_while_until(guard, condition, Deadline::after(timeout))
     }
 
     fn wait_deadline<'a, T: ?Sized>(

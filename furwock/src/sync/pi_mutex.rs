@@ -1,11 +1,13 @@
 //! `PiMutex`: the raw PI mutex with data and guards.
 
+use super::mapped::mapped_guard;
 use crate::lock::pi::{Acquired, PiError, RawPiMutex, Scope};
 use crate::sys::clock::Deadline;
 use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::time::Duration;
 
 /// A mutual exclusion lock for data, whose owner runs at the priority of the most urgent waiter.
@@ -41,6 +43,9 @@ unsafe impl<T: ?Sized + Send> Sync for PiMutex<T> {}
 // SAFETY: owning the mutex is owning the value.
 unsafe impl<T: ?Sized + Send> Send for PiMutex<T> {}
 
+impl<T: ?Sized> RefUnwindSafe for PiMutex<T> {}
+impl<T: ?Sized> UnwindSafe for PiMutex<T> {}
+
 /// What locking a [`PiMutex`] returns; dropping it unlocks.
 ///
 /// It isn't `Send`: the kernel accepts an unlock only from the owning thread.
@@ -73,7 +78,10 @@ impl<T> PiMutex<T> {
 }
 
 impl<T: ?Sized> PiMutex<T> {
-    /// Takes the lock, waiting as long as it takes. Fails as [`RawPiMutex::lock`] does.
+    /// Takes the lock, waiting as long as it takes.
+    ///
+    /// # Errors
+    /// Those of [`RawPiMutex::lock`].
     #[inline]
     pub fn lock(&self) -> Result<PiMutexGuard<'_, T>, PiError> {
         let acquired = self.raw.lock()?;
@@ -89,19 +97,27 @@ impl<T: ?Sized> PiMutex<T> {
         Some(unsafe { self.guard(acquired) })
     }
 
-    /// Takes the lock, or gives up after `timeout` with [`PiError::TimedOut`]. Uses the monotonic
-    /// clock, which needs Linux 5.14: `Unsupported` before.
-    pub fn lock_for(&self, timeout: Duration) -> Result<PiMutexGuard<'_, T>, PiError> {
+    /// Takes the lock, or gives up after `timeout`. Uses the monotonic clock.
+    ///
+    /// # Errors
+    /// Those of [`lock`](Self::lock); [`PiError::TimedOut`]; and, if the lock isn't free, before
+    /// Linux 5.14 [`PiError::Unsupported`], because of the clock.
+    pub fn try_lock_for(&self, timeout: Duration) -> Result<PiMutexGuard<'_, T>, PiError> {
         match self.try_lock() {
             Some(guard) => Ok(guard),
-            None => self.lock_until(&Deadline::after(timeout)),
+            None => self.try_lock_until(Deadline::after(timeout)),
         }
     }
 
-    /// Takes the lock, or gives up at `deadline` with [`PiError::TimedOut`]; on either clock, as
-    /// [`RawPiMutex::lock_until`] says.
-    pub fn lock_until(&self, deadline: &Deadline) -> Result<PiMutexGuard<'_, T>, PiError> {
-        let acquired = self.raw.lock_until(deadline)?;
+    /// Takes the lock, or gives up at `deadline`, on either clock.
+    ///
+    /// # Errors
+    /// Those of [`RawPiMutex::lock_until`].
+    pub fn try_lock_until(
+        &self,
+        deadline: impl Into<Deadline>,
+    ) -> Result<PiMutexGuard<'_, T>, PiError> {
+        let acquired = self.raw.lock_until(&deadline.into())?;
         // SAFETY: just locked.
         Ok(unsafe { self.guard(acquired) })
     }
@@ -167,6 +183,60 @@ impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
     }
 }
 
+/// A mutex that is held, until this is dropped.
+struct PiHold<'a> {
+    mutex: &'a RawPiMutex,
+    acquired: Acquired,
+}
+
+impl Drop for PiHold<'_> {
+    fn drop(&mut self) {
+        // As the guard.
+        _ = self.mutex.unlock();
+    }
+}
+
+mapped_guard! {
+    /// A guard of a part of what a [`PiMutex`] protects: what [`PiMutexGuard::map`] returns.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{PiMutex, PiMutexGuard};
+    ///
+    /// let limits = PiMutex::new((1, 10));
+    /// *PiMutexGuard::map(limits.lock()?, |limits| &mut limits.1) += 1;
+    /// let list = PiMutex::new(vec![1, 2]);
+    /// let third = PiMutexGuard::try_map(list.lock()?, |list| list.get_mut(2));
+    /// assert_eq!(third.unwrap_err().len(), 2);
+    /// assert_eq!(limits.into_inner(), (1, 11));
+    /// # Ok::<(), furwock::lock::pi::PiError>(())
+    /// ```
+    MappedPiMutexGuard from PiMutexGuard, PiHold, mut
+}
+
+impl<'a, T: ?Sized> PiMutexGuard<'a, T> {
+    fn into_hold(self) -> PiHold<'a> {
+        let hold = PiHold { mutex: &self.mutex.raw, acquired: self.acquired };
+        core::mem::forget(self);
+        hold
+    }
+}
+
+impl<U: ?Sized> MappedPiMutexGuard<'_, U> {
+    /// As [`PiMutexGuard::owner_died`].
+    pub fn owner_died(guard: &Self) -> bool {
+        guard.hold.acquired == Acquired::OwnerDied
+    }
+}
+
+impl<U: ?Sized> DerefMut for MappedPiMutexGuard<'_, U> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: a part of what the lock protects, which is held as long as the guard lives.
+        unsafe { self.value.as_mut() }
+    }
+}
+
 impl<T: ?Sized> Drop for PiMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
@@ -208,8 +278,8 @@ impl<T: ?Sized + fmt::Display> fmt::Display for PiMutexGuard<'_, T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for PiMutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.try_lock() {
-            Some(guard) => f.debug_struct("PiMutex").field("value", &&*guard).finish(),
-            None => f.debug_struct("PiMutex").finish_non_exhaustive(),
+            Some(guard) => f.debug_struct("PiMutex").field("data", &&*guard).finish(),
+            None => f.debug_struct("PiMutex").field("data", &format_args!("<locked>")).finish(),
         }
     }
 }

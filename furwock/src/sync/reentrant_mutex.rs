@@ -14,10 +14,11 @@ use core::num::NonZeroUsize;
 ///
 /// | to | call |
 /// |---|---|
-/// | lock | `lock`, `try_lock`, `try_lock_for`, `try_lock_until` |
-/// | ask | `is_locked`, `is_owned_by_current_thread` |
-/// | have the value | `get_mut`, `into_inner` |
-/// | narrow a guard, or hand the lock over | functions of [`ReentrantMutexGuard`] |
+/// | make one, also in a `static` | [`new`] |
+/// | lock | [`lock`], [`try_lock`], [`try_lock_for`], [`try_lock_until`] |
+/// | ask | [`is_locked`], [`is_owned_by_current_thread`] |
+/// | have the value without locking | [`get_mut`], [`into_inner`] |
+/// | hand the lock over, keep a part locked | [`unlock_fair`], [`map`] |
 ///
 /// # Panics
 /// A thread that locks it more than `usize::MAX` times panics.
@@ -34,6 +35,18 @@ use core::num::NonZeroUsize;
 /// drop(inner);
 /// assert_eq!(outer.get(), 1);
 /// ```
+///
+/// [`new`]: lock_api::ReentrantMutex::new
+/// [`lock`]: lock_api::ReentrantMutex::lock
+/// [`try_lock`]: lock_api::ReentrantMutex::try_lock
+/// [`try_lock_for`]: lock_api::ReentrantMutex::try_lock_for
+/// [`try_lock_until`]: lock_api::ReentrantMutex::try_lock_until
+/// [`is_locked`]: lock_api::ReentrantMutex::is_locked
+/// [`is_owned_by_current_thread`]: lock_api::ReentrantMutex::is_owned_by_current_thread
+/// [`get_mut`]: lock_api::ReentrantMutex::get_mut
+/// [`into_inner`]: lock_api::ReentrantMutex::into_inner
+/// [`unlock_fair`]: lock_api::ReentrantMutexGuard::unlock_fair
+/// [`map`]: lock_api::ReentrantMutexGuard::map
 pub type ReentrantMutex<T> = lock_api::ReentrantMutex<RawMutex, RawThreadId, T>;
 
 /// What `ReentrantMutex::lock` returns; dropping the last one unlocks.

@@ -1,5 +1,6 @@
 //! `RobustMutex`: data behind the raw robust mutex.
 
+use super::mapped::mapped_guard;
 use super::robust::{RobustError, assert_not_held};
 use crate::lock::robust::{Held, RawRobustMutex, Refused};
 use crate::sys::clock::Deadline;
@@ -7,6 +8,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
 use core::ops::{Deref, DerefMut};
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::time::Duration;
 
@@ -46,29 +48,34 @@ use core::time::Duration;
 /// ```
 #[derive(Default)]
 #[repr(C)]
-pub struct RobustMutex<T> {
+pub struct RobustMutex<T: ?Sized> {
     raw: RawRobustMutex,
-    data: UnsafeCell<T>,
     _pinned: PhantomPinned,
+    data: UnsafeCell<T>,
 }
 
 // SAFETY: a mutex that can be moved is not held; the data moves with it.
-unsafe impl<T: Send> Send for RobustMutex<T> {}
+unsafe impl<T: ?Sized + Send> Send for RobustMutex<T> {}
 // SAFETY: one guard at a time gives access.
-unsafe impl<T: Send> Sync for RobustMutex<T> {}
+unsafe impl<T: ?Sized + Send> Sync for RobustMutex<T> {}
+
+impl<T: ?Sized> RefUnwindSafe for RobustMutex<T> {}
+impl<T: ?Sized> UnwindSafe for RobustMutex<T> {}
 
 type Result<'a, T> =
     core::result::Result<RobustMutexGuard<'a, T>, RobustError<RobustMutexGuard<'a, T>>>;
 
 impl<T> RobustMutex<T> {
+    /// A free mutex.
+    pub const fn new(value: T) -> Self {
+        Self { raw: RawRobustMutex::new(), _pinned: PhantomPinned, data: UnsafeCell::new(value) }
+    }
+}
+
+impl<T: ?Sized> RobustMutex<T> {
     /// The one beneath.
     pub(crate) fn raw(&self) -> &RawRobustMutex {
         &self.raw
-    }
-
-    /// A free mutex.
-    pub const fn new(value: T) -> Self {
-        Self { raw: RawRobustMutex::new(), data: UnsafeCell::new(value), _pinned: PhantomPinned }
     }
 
     /// The mutex at `place`, in shared memory for example.
@@ -114,7 +121,7 @@ impl<T> RobustMutex<T> {
     /// # Errors
     /// Those of [`lock`](Self::lock), and `TimedOut`.
     pub fn try_lock_for(self: Pin<&Self>, timeout: Duration) -> Result<'_, T> {
-        self.try_lock_until(&Deadline::after(timeout))
+        self.try_lock_until(Deadline::after(timeout))
     }
 
     /// Takes the lock, or gives up at `deadline`, on either clock. Takes a free lock even if the
@@ -122,9 +129,9 @@ impl<T> RobustMutex<T> {
     ///
     /// # Errors
     /// Those of [`lock`](Self::lock), and `TimedOut`.
-    pub fn try_lock_until<'a>(self: Pin<&'a Self>, deadline: &Deadline) -> Result<'a, T> {
+    pub fn try_lock_until<'a>(self: Pin<&'a Self>, deadline: impl Into<Deadline>) -> Result<'a, T> {
         // SAFETY: as in `lock`.
-        self.guarded(unsafe { self.raw.lock_until(deadline) })
+        self.guarded(unsafe { self.raw.lock_until(&deadline.into()) })
     }
 
     /// Whether a thread holds it.
@@ -151,13 +158,13 @@ impl<T> RobustMutex<T> {
     }
 }
 
-impl<T> Drop for RobustMutex<T> {
+impl<T: ?Sized> Drop for RobustMutex<T> {
     fn drop(&mut self) {
         assert_not_held(self.raw.abandon());
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for RobustMutex<T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RobustMutex<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RobustMutex").field("raw", &self.raw).finish_non_exhaustive()
     }
@@ -166,15 +173,15 @@ impl<T: fmt::Debug> fmt::Debug for RobustMutex<T> {
 /// What locking a [`RobustMutex`] returns; dropping it unlocks. Not `Send`: the word names the
 /// thread.
 #[must_use = "dropped at once it unlocks at once"]
-pub struct RobustMutexGuard<'a, T> {
+pub struct RobustMutexGuard<'a, T: ?Sized> {
     mutex: &'a RobustMutex<T>,
     _not_send: PhantomData<*const ()>,
 }
 
 // SAFETY: a shared guard gives shared access to the data, and nothing else.
-unsafe impl<T: Sync> Sync for RobustMutexGuard<'_, T> {}
+unsafe impl<T: ?Sized + Sync> Sync for RobustMutexGuard<'_, T> {}
 
-impl<T> RobustMutexGuard<'_, T> {
+impl<T: ?Sized> RobustMutexGuard<'_, T> {
     /// Declares the data consistent again after a holder's death. Returns whether that was
     /// necessary.
     pub fn make_consistent(guard: &mut Self) -> bool {
@@ -182,7 +189,7 @@ impl<T> RobustMutexGuard<'_, T> {
     }
 }
 
-impl<T> Deref for RobustMutexGuard<'_, T> {
+impl<T: ?Sized> Deref for RobustMutexGuard<'_, T> {
     type Target = T;
 
     #[inline]
@@ -192,7 +199,7 @@ impl<T> Deref for RobustMutexGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for RobustMutexGuard<'_, T> {
+impl<T: ?Sized> DerefMut for RobustMutexGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the guard's thread holds the lock, and the guard is borrowed mutably.
@@ -200,7 +207,7 @@ impl<T> DerefMut for RobustMutexGuard<'_, T> {
     }
 }
 
-impl<T> Drop for RobustMutexGuard<'_, T> {
+impl<T: ?Sized> Drop for RobustMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard's thread holds the lock, or is a forked child's.
@@ -208,8 +215,65 @@ impl<T> Drop for RobustMutexGuard<'_, T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for RobustMutexGuard<'_, T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RobustMutexGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RobustMutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// A mutex that is held, until this is dropped.
+struct RobustHold<'a> {
+    mutex: &'a RawRobustMutex,
+}
+
+impl Drop for RobustHold<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the thread holds the lock, or is a forked child's.
+        unsafe { self.mutex.unlock() };
+    }
+}
+
+mapped_guard! {
+    /// A guard of a part of what a [`RobustMutex`] protects: what [`RobustMutexGuard::map`]
+    /// returns.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{RobustMutex, RobustMutexGuard};
+    ///
+    /// let limits = Box::pin(RobustMutex::new((1, 10)));
+    /// let guard = limits.as_ref().lock().unwrap();
+    /// *RobustMutexGuard::map(guard, |limits| &mut limits.1) += 1;
+    /// assert_eq!(*limits.as_ref().lock().unwrap(), (1, 11));
+    /// ```
+    MappedRobustMutexGuard from RobustMutexGuard, RobustHold, mut
+}
+
+impl<'a, T: ?Sized> RobustMutexGuard<'a, T> {
+    fn into_hold(self) -> RobustHold<'a> {
+        let hold = RobustHold { mutex: &self.mutex.raw };
+        core::mem::forget(self);
+        hold
+    }
+}
+
+impl<U: ?Sized> MappedRobustMutexGuard<'_, U> {
+    /// As [`RobustMutexGuard::make_consistent`]: of all that the mutex protects.
+    pub fn make_consistent(guard: &mut Self) -> bool {
+        guard.hold.mutex.make_consistent()
+    }
+}
+
+impl<U: ?Sized> DerefMut for MappedRobustMutexGuard<'_, U> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: a part of what the lock protects, which is held as long as the guard lives.
+        unsafe { self.value.as_mut() }
     }
 }

@@ -1,5 +1,6 @@
 //! `RobustRwLock`: data behind the raw robust rwlock.
 
+use super::mapped::mapped_guard;
 use super::robust::{RobustError, assert_not_held};
 use crate::lock::robust::{Held, RawRobustRwLock, ReadHeld, ReadSlot, Refused};
 use crate::sys::clock::Deadline;
@@ -7,6 +8,7 @@ use core::cell::UnsafeCell;
 use core::fmt;
 use core::marker::{PhantomData, PhantomPinned};
 use core::ops::{Deref, DerefMut};
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::time::Duration;
 
@@ -32,16 +34,19 @@ use core::time::Duration;
 /// ```
 #[derive(Default)]
 #[repr(C)]
-pub struct RobustRwLock<T, const READERS: usize = 64> {
+pub struct RobustRwLock<T: ?Sized, const READERS: usize = 64> {
     raw: RawRobustRwLock<READERS>,
-    data: UnsafeCell<T>,
     _pinned: PhantomPinned,
+    data: UnsafeCell<T>,
 }
 
 // SAFETY: no thread is in a lock that can be moved; the data moves with it.
-unsafe impl<T: Send, const READERS: usize> Send for RobustRwLock<T, READERS> {}
+unsafe impl<T: ?Sized + Send, const READERS: usize> Send for RobustRwLock<T, READERS> {}
 // SAFETY: one write guard at a time gives exclusive access; read guards share the data.
-unsafe impl<T: Send + Sync, const READERS: usize> Sync for RobustRwLock<T, READERS> {}
+unsafe impl<T: ?Sized + Send + Sync, const READERS: usize> Sync for RobustRwLock<T, READERS> {}
+
+impl<T: ?Sized, const READERS: usize> RefUnwindSafe for RobustRwLock<T, READERS> {}
+impl<T: ?Sized, const READERS: usize> UnwindSafe for RobustRwLock<T, READERS> {}
 
 type ReadResult<'a, T, const READERS: usize> = Result<
     RobustRwLockReadGuard<'a, T, READERS>,
@@ -53,14 +58,16 @@ type WriteResult<'a, T, const READERS: usize> = Result<
 >;
 
 impl<T, const READERS: usize> RobustRwLock<T, READERS> {
+    /// A free lock.
+    pub const fn new(value: T) -> Self {
+        Self { raw: RawRobustRwLock::new(), _pinned: PhantomPinned, data: UnsafeCell::new(value) }
+    }
+}
+
+impl<T: ?Sized, const READERS: usize> RobustRwLock<T, READERS> {
     /// The one beneath.
     pub(crate) fn raw(&self) -> &RawRobustRwLock<READERS> {
         &self.raw
-    }
-
-    /// A free lock.
-    pub const fn new(value: T) -> Self {
-        Self { raw: RawRobustRwLock::new(), data: UnsafeCell::new(value), _pinned: PhantomPinned }
     }
 
     /// The lock at `place`, in shared memory for example.
@@ -99,7 +106,7 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// # Errors
     /// Those of [`read`](Self::read), and `TimedOut`.
     pub fn try_read_for(self: Pin<&Self>, timeout: Duration) -> ReadResult<'_, T, READERS> {
-        self.try_read_until(&Deadline::after(timeout))
+        self.try_read_until(Deadline::after(timeout))
     }
 
     /// Takes the lock for reading, or gives up at `deadline`, on either clock.
@@ -108,10 +115,10 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// Those of [`read`](Self::read), and `TimedOut`.
     pub fn try_read_until<'a>(
         self: Pin<&'a Self>,
-        deadline: &Deadline,
+        deadline: impl Into<Deadline>,
     ) -> ReadResult<'a, T, READERS> {
         // SAFETY: as in `read`.
-        self.reading(unsafe { self.raw.read_until(deadline) })
+        self.reading(unsafe { self.raw.read_until(&deadline.into()) })
     }
 
     /// Takes the lock for writing, waiting as long as it takes.
@@ -139,7 +146,7 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// # Errors
     /// Those of [`write`](Self::write), and `TimedOut`.
     pub fn try_write_for(self: Pin<&Self>, timeout: Duration) -> WriteResult<'_, T, READERS> {
-        self.try_write_until(&Deadline::after(timeout))
+        self.try_write_until(Deadline::after(timeout))
     }
 
     /// Takes the lock for writing, or gives up at `deadline`, on either clock.
@@ -148,10 +155,10 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     /// Those of [`write`](Self::write), and `TimedOut`.
     pub fn try_write_until<'a>(
         self: Pin<&'a Self>,
-        deadline: &Deadline,
+        deadline: impl Into<Deadline>,
     ) -> WriteResult<'a, T, READERS> {
         // SAFETY: as in `read`.
-        self.writing(unsafe { self.raw.write_until(deadline) })
+        self.writing(unsafe { self.raw.write_until(&deadline.into()) })
     }
 
     /// Whether the lock is lost for good.
@@ -193,13 +200,13 @@ impl<T, const READERS: usize> RobustRwLock<T, READERS> {
     }
 }
 
-impl<T, const READERS: usize> Drop for RobustRwLock<T, READERS> {
+impl<T: ?Sized, const READERS: usize> Drop for RobustRwLock<T, READERS> {
     fn drop(&mut self) {
         assert_not_held(self.raw.abandon());
     }
 }
 
-impl<T, const READERS: usize> fmt::Debug for RobustRwLock<T, READERS> {
+impl<T: ?Sized, const READERS: usize> fmt::Debug for RobustRwLock<T, READERS> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RobustRwLock")
             .field("readers", &self.raw.readers())
@@ -210,7 +217,7 @@ impl<T, const READERS: usize> fmt::Debug for RobustRwLock<T, READERS> {
 
 /// Shared access; dropping it unlocks. Not `Send`: the slot names the thread.
 #[must_use = "dropped at once it unlocks at once"]
-pub struct RobustRwLockReadGuard<'a, T, const READERS: usize = 64> {
+pub struct RobustRwLockReadGuard<'a, T: ?Sized, const READERS: usize = 64> {
     lock: &'a RobustRwLock<T, READERS>,
     slot: Option<ReadSlot>,
     _not_send: PhantomData<*const ()>,
@@ -218,17 +225,17 @@ pub struct RobustRwLockReadGuard<'a, T, const READERS: usize = 64> {
 
 /// Exclusive access; dropping it unlocks. Not `Send`: the word names the thread.
 #[must_use = "dropped at once it unlocks at once"]
-pub struct RobustRwLockWriteGuard<'a, T, const READERS: usize = 64> {
+pub struct RobustRwLockWriteGuard<'a, T: ?Sized, const READERS: usize = 64> {
     lock: &'a RobustRwLock<T, READERS>,
     _not_send: PhantomData<*const ()>,
 }
 
 // SAFETY: a shared guard gives shared access to the data, and nothing else.
-unsafe impl<T: Sync, const READERS: usize> Sync for RobustRwLockReadGuard<'_, T, READERS> {}
+unsafe impl<T: ?Sized + Sync, const R: usize> Sync for RobustRwLockReadGuard<'_, T, R> {}
 // SAFETY: as above.
-unsafe impl<T: Sync, const READERS: usize> Sync for RobustRwLockWriteGuard<'_, T, READERS> {}
+unsafe impl<T: ?Sized + Sync, const R: usize> Sync for RobustRwLockWriteGuard<'_, T, R> {}
 
-impl<T, const READERS: usize> RobustRwLockWriteGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> RobustRwLockWriteGuard<'_, T, READERS> {
     /// Declares the data consistent again after a writer's death. Returns whether that was
     /// necessary.
     pub fn make_consistent(guard: &mut Self) -> bool {
@@ -236,7 +243,7 @@ impl<T, const READERS: usize> RobustRwLockWriteGuard<'_, T, READERS> {
     }
 }
 
-impl<T, const READERS: usize> Deref for RobustRwLockReadGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> Deref for RobustRwLockReadGuard<'_, T, READERS> {
     type Target = T;
 
     #[inline]
@@ -246,7 +253,7 @@ impl<T, const READERS: usize> Deref for RobustRwLockReadGuard<'_, T, READERS> {
     }
 }
 
-impl<T, const READERS: usize> Deref for RobustRwLockWriteGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> Deref for RobustRwLockWriteGuard<'_, T, READERS> {
     type Target = T;
 
     #[inline]
@@ -256,7 +263,7 @@ impl<T, const READERS: usize> Deref for RobustRwLockWriteGuard<'_, T, READERS> {
     }
 }
 
-impl<T, const READERS: usize> DerefMut for RobustRwLockWriteGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> DerefMut for RobustRwLockWriteGuard<'_, T, READERS> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: the guard's thread holds the lock exclusively, and the guard is borrowed mutably.
@@ -264,7 +271,7 @@ impl<T, const READERS: usize> DerefMut for RobustRwLockWriteGuard<'_, T, READERS
     }
 }
 
-impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
         if let Some(slot) = self.slot.take() {
@@ -274,7 +281,7 @@ impl<T, const READERS: usize> Drop for RobustRwLockReadGuard<'_, T, READERS> {
     }
 }
 
-impl<T, const READERS: usize> Drop for RobustRwLockWriteGuard<'_, T, READERS> {
+impl<T: ?Sized, const READERS: usize> Drop for RobustRwLockWriteGuard<'_, T, READERS> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard's thread holds the lock, or is a forked child's.
@@ -282,14 +289,125 @@ impl<T, const READERS: usize> Drop for RobustRwLockWriteGuard<'_, T, READERS> {
     }
 }
 
-impl<T: fmt::Debug, const READERS: usize> fmt::Debug for RobustRwLockReadGuard<'_, T, READERS> {
+impl<T: ?Sized + fmt::Debug, const READERS: usize> fmt::Debug
+    for RobustRwLockReadGuard<'_, T, READERS>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
-impl<T: fmt::Debug, const READERS: usize> fmt::Debug for RobustRwLockWriteGuard<'_, T, READERS> {
+impl<T: ?Sized + fmt::Debug, const READERS: usize> fmt::Debug
+    for RobustRwLockWriteGuard<'_, T, READERS>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, const READERS: usize> fmt::Display
+    for RobustRwLockReadGuard<'_, T, READERS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, const READERS: usize> fmt::Display
+    for RobustRwLockWriteGuard<'_, T, READERS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// A lock that is held for reading, until this is dropped.
+struct ReadHold<'a, const READERS: usize> {
+    lock: &'a RawRobustRwLock<READERS>,
+    slot: Option<ReadSlot>,
+}
+
+impl<const READERS: usize> Drop for ReadHold<'_, READERS> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.slot.take() {
+            // SAFETY: the thread has the slot, or is a forked child's.
+            unsafe { self.lock.unlock_read(slot) };
+        }
+    }
+}
+
+/// A lock that is held for writing, until this is dropped.
+struct WriteHold<'a, const READERS: usize> {
+    lock: &'a RawRobustRwLock<READERS>,
+}
+
+impl<const READERS: usize> Drop for WriteHold<'_, READERS> {
+    fn drop(&mut self) {
+        // SAFETY: the thread holds the lock, or is a forked child's.
+        unsafe { self.lock.unlock_write() };
+    }
+}
+
+mapped_guard! {
+    /// A reader's guard of a part of what a [`RobustRwLock`] protects: what
+    /// [`RobustRwLockReadGuard::map`] returns.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{RobustRwLock, RobustRwLockReadGuard};
+    ///
+    /// static LIMITS: RobustRwLock<(u32, u32)> = RobustRwLock::new((1, 10));
+    ///
+    /// let guard = std::pin::Pin::static_ref(&LIMITS).read().unwrap();
+    /// assert_eq!(*RobustRwLockReadGuard::map(guard, |limits| &limits.1), 10);
+    /// ```
+    MappedRobustRwLockReadGuard<READERS = 64> from RobustRwLockReadGuard, ReadHold
+}
+
+mapped_guard! {
+    /// A writer's guard of a part of what a [`RobustRwLock`] protects: what
+    /// [`RobustRwLockWriteGuard::map`] returns.
+    ///
+    /// # Examples
+    /// ```
+    /// use furwock::{RobustRwLock, RobustRwLockWriteGuard};
+    ///
+    /// static LIMITS: RobustRwLock<(u32, u32)> = RobustRwLock::new((1, 10));
+    ///
+    /// let limits = std::pin::Pin::static_ref(&LIMITS);
+    /// *RobustRwLockWriteGuard::map(limits.write().unwrap(), |limits| &mut limits.1) += 1;
+    /// assert_eq!(*limits.read().unwrap(), (1, 11));
+    /// ```
+    MappedRobustRwLockWriteGuard<READERS = 64> from RobustRwLockWriteGuard, WriteHold, mut
+}
+
+impl<'a, T: ?Sized, const READERS: usize> RobustRwLockReadGuard<'a, T, READERS> {
+    fn into_hold(mut self) -> ReadHold<'a, READERS> {
+        let hold = ReadHold { lock: &self.lock.raw, slot: self.slot.take() };
+        core::mem::forget(self);
+        hold
+    }
+}
+
+impl<'a, T: ?Sized, const READERS: usize> RobustRwLockWriteGuard<'a, T, READERS> {
+    fn into_hold(self) -> WriteHold<'a, READERS> {
+        let hold = WriteHold { lock: &self.lock.raw };
+        core::mem::forget(self);
+        hold
+    }
+}
+
+impl<U: ?Sized, const READERS: usize> MappedRobustRwLockWriteGuard<'_, U, READERS> {
+    /// As [`RobustRwLockWriteGuard::make_consistent`]: of all that the lock protects.
+    pub fn make_consistent(guard: &mut Self) -> bool {
+        guard.hold.lock.make_consistent()
+    }
+}
+
+impl<U: ?Sized, const READERS: usize> DerefMut for MappedRobustRwLockWriteGuard<'_, U, READERS> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut U {
+        // SAFETY: a part of what the lock protects, which is held as long as the guard lives.
+        unsafe { self.value.as_mut() }
     }
 }

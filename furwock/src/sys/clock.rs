@@ -34,6 +34,24 @@ impl Clock {
 }
 
 /// The point in time at which a wait gives up.
+///
+/// The functions with names in `_until` take any of these: an `Instant` is a time on the monotonic
+/// clock; a `SystemTime` one on the clock of the day, which comes sooner or later if that clock is
+/// set.
+///
+/// # Examples
+/// ```
+/// use furwock::{Clock, Deadline, Semaphore};
+/// use std::time::{Duration, Instant, SystemTime};
+///
+/// let soon = Duration::from_millis(1);
+/// let slots = Semaphore::new(0);
+/// assert!(!slots.try_acquire_for(soon));
+/// assert!(!slots.try_acquire_until(Instant::now() + soon));
+/// assert!(!slots.try_acquire_until(SystemTime::now() + soon));
+/// assert!(!slots.try_acquire_until(Deadline::after(soon)));
+/// assert!(!slots.try_acquire_until(Deadline::at(Clock::Realtime, 1_000_000_000, 0).unwrap()));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline {
     clock: Clock,
@@ -105,6 +123,32 @@ impl Deadline {
     }
 }
 
+impl From<std::time::Instant> for Deadline {
+    fn from(instant: std::time::Instant) -> Self {
+        Self::from_instant(instant)
+    }
+}
+
+/// On `CLOCK_REALTIME`. A time before 1970 counts as passed; one too late to be represented is the
+/// clock's last second.
+impl From<std::time::SystemTime> for Deadline {
+    fn from(time: std::time::SystemTime) -> Self {
+        let since = time.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let at = libc::timespec {
+            tv_sec: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(since.subsec_nanos()),
+        };
+        Self { clock: Clock::Realtime, at }
+    }
+}
+
+impl From<&Deadline> for Deadline {
+    #[inline]
+    fn from(deadline: &Deadline) -> Self {
+        *deadline
+    }
+}
+
 const NANOS_A_SECOND: i64 = 1_000_000_000;
 
 /// `CLOCK_MONOTONIC` in nanoseconds: for budgets and intervals.
@@ -137,6 +181,21 @@ mod tests {
         assert!(!Deadline::after(Duration::MAX).is_within(time));
         assert!(Deadline::after(Duration::from_secs(100)).is_within(Duration::from_secs(101)));
         assert!(Deadline::after(Duration::from_secs(100)).is_within(Duration::MAX));
+    }
+
+    #[test]
+    fn times_of_std_are_deadlines() {
+        use std::time::{Instant, SystemTime};
+        let (day, minute) = (Duration::from_secs(86_400), Duration::from_secs(60));
+        let by_instant: Deadline = (Instant::now() + minute).into();
+        assert_eq!(by_instant.clock(), Clock::Monotonic);
+        assert!(!by_instant.has_passed() && by_instant.is_within(2 * minute));
+        let by_day: Deadline = (SystemTime::now() + minute).into();
+        assert_eq!(by_day.clock(), Clock::Realtime);
+        assert!(!by_day.has_passed() && by_day.is_within(2 * minute));
+        assert!(Deadline::from(Instant::now() - minute).has_passed());
+        assert!(Deadline::from(SystemTime::UNIX_EPOCH - day).has_passed());
+        assert_eq!(Deadline::from(&by_day).timespec().tv_sec, by_day.timespec().tv_sec);
     }
 
     #[test]

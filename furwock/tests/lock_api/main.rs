@@ -14,6 +14,8 @@ mod version_0_4 {
     mod both;
 }
 
+mod recursive;
+
 #[cfg(feature = "lock_api_0_5")]
 #[path = "."]
 mod version_0_5 {

@@ -145,6 +145,15 @@ impl RawMutex {
         self.hand_off() != 0
     }
 
+    /// Releases the lock to the waiter that has waited longest and takes it again, if a thread
+    /// waits for it. The caller holds it.
+    pub fn bump(&self) {
+        if self.word.load(Ordering::Relaxed) & PARKED != 0 {
+            self.unlock_fair();
+            self.lock();
+        }
+    }
+
     /// The kernel thread id of the holder, 0 if no thread holds it.
     #[inline]
     pub fn owner(&self) -> u32 {

@@ -84,6 +84,7 @@ impl RawRwLock {
     /// ```
     /// use furwock::lock::{Policy, RawRwLock};
     ///
+    /// // What `WithPolicy` does.
     /// let settings =
     ///     furwock::RwLock::from_raw(RawRwLock::with_policy(Policy::PreferWriters), vec![1, 2]);
     /// assert_eq!(settings.read().len(), 2);
@@ -149,6 +150,13 @@ impl RawRwLock {
     #[inline]
     pub fn is_locked_exclusive(&self) -> bool {
         is_written(self.word.load(Ordering::Relaxed))
+    }
+
+    /// Whether a thread may be asleep for it.
+    #[inline]
+    #[cfg_attr(any(loom, shuttle), allow(dead_code))]
+    pub(crate) fn has_sleepers(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & PARKED != 0
     }
 
     /// The kernel thread id of the writer or the upgradable reader, 0 if there is neither.

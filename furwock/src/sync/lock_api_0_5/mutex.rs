@@ -60,4 +60,8 @@ unsafe impl lock_api::RawMutexFair for RawMutex {
     unsafe fn unlock_fair(&self, _guard: Marker) {
         RawMutex::unlock_fair(self);
     }
+
+    unsafe fn bump(&self, _guard: &mut Marker) {
+        RawMutex::bump(self);
+    }
 }
