@@ -71,7 +71,7 @@ impl Kind for Barriers {
     const NAME: &'static str = "barrier";
 
     fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
-        at.write(Barrier::new(round.seats as u32));
+        at.write(Barrier::new(round.seats));
     }
 
     fn meet(barrier: Pin<&Self::Object>, round: &Round, seat: &mut Seat) {
@@ -113,7 +113,7 @@ impl Kind for Semaphores {
     const NAME: &'static str = "semaphore";
 
     fn make(at: &mut MaybeUninit<Self::Object>, round: &Round) {
-        at.write(Semaphore::new(permits(round)).expect("few"));
+        at.write(Semaphore::new(permits(round)));
     }
 
     /// A semaphore with a permit serves as a mutex. Without, one thread makes permits for the
