@@ -6,21 +6,21 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::roster::Roster;
 use crate::contestants::Contestant;
 use crate::failure::Failure;
-use crate::measuring::STATUS_INTERRUPTED;
 use crate::measuring::child::{self, Ending, Launch, Stdout};
 use crate::measuring::document::Document;
-use crate::measuring::interrupt;
 use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
 use crate::measuring::number::{self, with_unit};
 use crate::measuring::output::Outputs;
 use crate::measuring::width::width;
 use crate::measuring::workload_run::{Stop, Workloads};
+use crate::measuring::{STATUS_INTERRUPTED, interrupt, progress_bar};
 use crate::program;
 use crate::report::model::{Block, Cell, Finding, Page, Section, Table, Tone};
 use crate::statistics::{Gain, median};
@@ -124,6 +124,7 @@ fn sizes() -> Vec<Size> {
 /// Measures without the library and with it, in turn, this many times.
 fn in_turn(
     times: usize,
+    bar: &ProgressBar,
     mut make: impl FnMut(Contestant) -> Result<f64, Stop>,
 ) -> Result<[Vec<f64>; 2], Stop> {
     let sides = [Contestant::Glibc, Contestant::FurwockPreload];
@@ -131,6 +132,7 @@ fn in_turn(
     for turn in 0..times {
         for side in [turn % 2, (turn + 1) % 2] {
             measured[side].push(make(sides[side])?);
+            bar.inc(1);
         }
     }
     Ok(measured)
@@ -142,16 +144,18 @@ fn processes(
     roster: &Roster,
 ) -> Result<Vec<Process>, Stop> {
     let program = program::find("true".as_ref()).map_err(Stop::Failed)?;
-    let starts =
-        in_turn(arguments.starts as usize, |side| start(&program, &roster.ld_preload(side)))?;
+    let count = arguments.starts as usize;
+    let bar = progress_bar(2 * (count + LOOKS));
+    let starts = in_turn(count, &bar, |side| start(&program, &roster.ld_preload(side)))?;
     let mut thread = [Vec::new(), Vec::new()];
-    let own = in_turn(LOOKS, |side| {
+    let own = in_turn(LOOKS, &bar, |side| {
         let parameters = [format!("threads={}", arguments.threads)];
         let run = workloads.run("footprint", parameters, &roster.ld_preload(side), None)?;
         let figure = |name: &str| run.report.figures.get(name).copied().unwrap_or(f64::NAN);
         thread[usize::from(side.is_ours())].push(figure("bytes_per_thread"));
         Ok(figure("own_bytes"))
     })?;
+    bar.finish_and_clear();
     const START: &str = "starting a program (/bin/true), from fork to end";
     const OWN: &str = "a process's own memory, after one lock";
     const THREAD: &str = "a thread that waits at a condition variable, with its stack";
@@ -306,6 +310,7 @@ impl Measured {
             provenance: machine.provenance(),
             summary: self.processes.iter().map(Process::finding).collect(),
             sections: vec![Section::new("Memory and start", vec![TEXT.to_owned()], blocks)],
+            ..Page::default()
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::measuring::noise::NoiseFilter;
 use crate::measuring::output::Outputs;
 use crate::measuring::tally::counted;
 use crate::measuring::width::width;
-use crate::report::model::{Finding, Page, Section, Tone};
+use crate::report::model::{Finding, Page, Section, Tally};
 use crate::statistics::can_differ;
 use crate::statistics::gain::ROUNDS_MIN;
 
@@ -42,6 +42,9 @@ pub struct Answer {
     pub text: String,
     /// The last sentence, if it isn't that of the benchmarks.
     pub conclusion: String,
+    /// Its first sentence on the page, and what it counts, if it does.
+    pub verdict: Option<Finding>,
+    pub tally: Option<Tally>,
     pub findings: Vec<Finding>,
     pub sections: Vec<Section>,
     pub json: serde_json::Value,
@@ -193,15 +196,13 @@ impl<'a> Outcome<'a> {
             summary.extend(benchmarks.iter().flat_map(page::findings));
         }
         let mut warnings = Vec::new();
-        let warning = |text: &str| Finding { tone: Tone::Loss, text: text.to_owned() };
-        warnings.extend(self.alarm().as_deref().map(warning));
+        warnings.extend(self.alarm());
         if self.suite.interrupted {
-            warnings.push(warning("Interrupted: these are the results until then."));
+            warnings.push("Interrupted: these are the results until then.".to_owned());
         }
         // Means and counts leave out contestants that failed.
         let failures = benchmarks.iter().map(BenchmarkResults::failures).collect::<String>();
-        warnings.extend(failures.lines().map(warning));
-        summary.splice(0..0, warnings);
+        warnings.extend(failures.lines().map(str::to_owned));
         let mut sections = self.answer.sections.clone();
         if !self.changes.is_empty() {
             sections.push(super::baseline::section(&self.changes));
@@ -211,9 +212,17 @@ impl<'a> Outcome<'a> {
         let method = if method.is_empty() { page::method() } else { method.clone() };
         let notes = self.notes();
         let text = method.into_iter().chain(notes.lines().map(str::to_owned)).collect();
-        sections.push(Section::new("How we measured", text, Vec::new()));
-        let title = format!("furwock {}", self.title);
-        Page { title, provenance: self.machine.provenance(), summary, sections }
+        sections.push(Section::new("How we measured", text, Vec::new()).folded());
+        Page {
+            title: format!("furwock {}", self.title),
+            provenance: self.machine.provenance(),
+            verdict: self.answer.verdict.clone(),
+            tally: self.answer.tally.clone().or_else(|| page::tally(benchmarks)),
+            noise: Some(self.suite.noise.badge(self.counts())),
+            warnings,
+            summary,
+            sections,
+        }
     }
 }
 

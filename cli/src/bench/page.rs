@@ -10,7 +10,7 @@ use crate::measuring::number::{self, times};
 use crate::measuring::tally::counted;
 use crate::report::model::{
     Axis, Block, Chart, Finding, HeatCell, HeatMap, HeatRow, Point, Section, Series, SeriesKind,
-    Table, Tone,
+    Table, Tally, Tone,
 };
 use crate::statistics::exponent;
 
@@ -101,6 +101,26 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option
     Some(Finding { tone, text })
 }
 
+/// Every case of furwock beside each peer.
+pub fn tally(all: &[BenchmarkResults]) -> Option<Tally> {
+    let mut tones = Vec::new();
+    for results in all {
+        let speeds = results.speeds();
+        let Some(ours) = speeds.ours().next() else { continue };
+        let peers = speeds.all_over().filter(|over| matches!(over, Over::Peer(_)));
+        for over in peers.collect::<Vec<_>>() {
+            let ratios = speeds.cases.iter().filter_map(|case| speeds.ratio_over(case, ours, over));
+            tones.extend(ratios.map(|ratio| match ratio.differs {
+                true if ratio.ratio > 1.0 => Tone::Win,
+                true => Tone::Loss,
+                false => Tone::Neutral,
+            }));
+        }
+    }
+    let what = ["case of furwock beside a peer", "cases of furwock beside a peer"];
+    (!tones.is_empty()).then(|| Tally::of(what, tones))
+}
+
 pub fn section(results: &BenchmarkResults) -> Section {
     let mut blocks = Vec::new();
     blocks.extend(heat_map(results).map(Block::HeatMap));
@@ -162,7 +182,10 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
         Over::Best => "best peer",
         Over::BestFair => "best fair peer",
     };
-    pairs.extend(speeds.all_over().map(|over| (first, over, name(over).to_owned())));
+    // The best of one peer is that peer.
+    let is_alone = speeds.peers().count() == 1;
+    let overs = speeds.all_over().filter(|over| !is_alone || matches!(over, Over::Peer(_)));
+    pairs.extend(overs.map(|over| (first, over, name(over).to_owned())));
     if first != Contestant::FurwockPreload && ours.contains(&Contestant::FurwockPreload) {
         let over = [Contestant::Glibc, Contestant::Kernel];
         let over = over.into_iter().find(|peer| results.contestants.contains(peer));

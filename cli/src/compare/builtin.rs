@@ -21,7 +21,7 @@ use crate::measuring::number::{digits, interval, times};
 use crate::measuring::output::{check_writable, write_to};
 use crate::measuring::tally::Tally;
 use crate::measuring::width::width;
-use crate::report::model::{Block, Cell, Finding, Section, Table, Tone};
+use crate::report::model::{self, Block, Cell, Finding, Section, Table, Tone};
 use crate::statistics::gain::PAIRS_MIN;
 use crate::statistics::{Gain, Pairs, Spread, Verdict, median};
 
@@ -41,10 +41,16 @@ pub fn compare(arguments: &CompareArguments) -> Result<i32, Failure> {
     let suite = Suite::measured(select(arguments)?, &CONTESTANTS, effort, &outputs)?;
     let summaries: Vec<Summary> = suite.benchmarks.iter().flat_map(Summary::of).collect();
     let mut outcome = Outcome::new("compare: glibc's locks and furwock's", suite, &outputs, None);
+    // The first says it all.
+    let mut findings = findings(&summaries);
+    let verdict = findings.remove(0);
+    let judged = summaries.iter().filter(|each| each.measured.is_some()).map(Summary::tone);
     outcome.answer = Answer {
         text: text(&summaries),
         conclusion: conclusion(&summaries),
-        findings: findings(&summaries),
+        verdict: Some(verdict),
+        tally: Some(model::Tally::of(["figure", "figures"], judged)),
+        findings,
         sections: vec![section(&summaries)],
         json: serde_json::to_value(&summaries).expect("plain data"),
         instead_of_tables: true,
@@ -285,7 +291,9 @@ fn section(summaries: &[Summary]) -> Section {
     const TEXT: &str =
         "The same program on glibc and on furwock's library. Each run checks its own result.";
     let measured = summaries.iter().filter_map(|each| {
-        each.measured.as_ref().map(|measured| (each.title(), measured.of_medians.gain))
+        each.measured
+            .as_ref()
+            .map(|measured| (each.title(), measured.of_medians.gain, Some(each.tone())))
     });
     let blocks = vec![gains(measured), Block::Table(table(summaries))];
     Section::new("Built-in workloads", vec![TEXT.to_owned()], blocks)

@@ -82,7 +82,7 @@ pub fn show(outputs: &Outputs) -> Result<i32, Failure> {
         title: "furwock compare --lost-wakeup".to_owned(),
         provenance: machine.provenance(),
         summary: findings.collect(),
-        sections: Vec::new(),
+        ..Page::default()
     };
     let no_csv = |_: &Path| -> io::Result<()> { Ok(()) };
     outputs.write(&wrapped(width(), &text), no_csv, page, &document)?;

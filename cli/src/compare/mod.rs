@@ -52,12 +52,13 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn gains(groups: impl Iterator<Item = (String, f64)>) -> Block {
+fn gains(groups: impl Iterator<Item = (String, f64, Option<Tone>)>) -> Block {
+    let group = |(name, gain, tone)| BarGroup { name, values: vec![Some(gain)], outcome: tone };
     Block::Bars(Bars {
         caption: "furwock's gain over glibc".to_owned(),
         axis: "times".to_owned(),
         kinds: vec!["furwock over glibc".to_owned()],
-        groups: groups.map(|(name, gain)| BarGroup { name, values: vec![Some(gain)] }).collect(),
+        groups: groups.map(group).collect(),
         notes: vec!["More than 1: furwock does better.".to_owned()],
     })
 }

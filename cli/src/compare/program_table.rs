@@ -288,12 +288,9 @@ impl Shown<'_> {
     }
 
     pub fn page(&self) -> Page {
-        let mut summary: Vec<Finding> =
-            self.alarms().into_iter().map(|text| Finding { tone: Tone::Loss, text }).collect();
         let mut tones = self.measured().map(|(_, summary)| tone(summary.verdict));
         let first = tones.next().unwrap_or(Tone::Neutral);
-        let tone = if tones.all(|tone| tone == first) { first } else { Tone::Neutral };
-        summary.push(Finding { tone, text: self.conclusion() });
+        let of_all = if tones.all(|tone| tone == first) { first } else { Tone::Neutral };
         let bars = self.measured().flat_map(|(measured, summary)| {
             let figures = if self.has_parameters() { 1 } else { summary.figures.len() };
             let told = summary.figures[..figures].iter().filter(|row| row.gain.gain > 0.0);
@@ -301,7 +298,8 @@ impl Shown<'_> {
                 true => measured.variation.name(),
                 false => row.shown.label.to_owned(),
             };
-            told.map(move |row| (name(row), row.gain.gain)).collect::<Vec<_>>()
+            told.map(move |row| (name(row), row.gain.gain, Some(tone(row.verdict))))
+                .collect::<Vec<_>>()
         });
         let mut blocks = vec![gains(bars)];
         blocks.extend(self.tables().into_iter().map(Block::Table));
@@ -309,11 +307,14 @@ impl Shown<'_> {
         Page {
             title: "furwock compare: glibc's locks and furwock's".to_owned(),
             provenance: self.machine.provenance(),
-            summary,
+            verdict: Some(Finding { tone: of_all, text: self.conclusion() }),
+            noise: Some(self.noise.badge("pair")),
+            warnings: self.alarms(),
             sections: vec![
                 Section::new("The program", vec![self.heading()], blocks),
-                Section::new("How we measured", how, Vec::new()),
+                Section::new("How we measured", how, Vec::new()).folded(),
             ],
+            ..Page::default()
         }
     }
 }

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::tally::counted;
 use crate::affinity;
+use crate::report::model::{Noise, NoiseLevel};
 
 const PROBE: Duration = Duration::from_millis(20);
 const GAP_MAX: Duration = Duration::from_millis(1);
@@ -89,6 +90,27 @@ impl NoiseFilter {
             )
         })
     }
+}
+
+impl NoiseFilter {
+    /// For a page.
+    pub fn badge(&self, what: &str) -> Noise {
+        let (level, text) = match (self.dropped, self.kept) {
+            (0, 0) => (NoiseLevel::Quiet, "none: no CPU was away while it counted".to_owned()),
+            (dropped, 0) => {
+                (NoiseLevel::Repeated, format!("some: {} measured again", were(dropped, what)))
+            }
+            (_, kept) => {
+                (NoiseLevel::Kept, format!("much: {} kept though a CPU was away", were(kept, what)))
+            }
+        };
+        Noise { level, text }
+    }
+}
+
+/// `1 pair was`, `2 pairs were`.
+fn were(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { " was" } else { "s were" })
 }
 
 fn quiet() -> bool {

@@ -5,7 +5,7 @@ use crate::contention::chains::chains;
 use crate::contention::{Contention, sentences, words};
 use crate::record::entries::Site;
 use crate::report;
-use crate::report::model::{Block, Cell, Flame, Folded, Page, Section, Table};
+use crate::report::model::{Block, Cell, Finding, Flame, Folded, Page, Section, Table, Tone};
 use crate::symbols;
 
 /// Processes that have sections of their own, and locks with a sentence.
@@ -30,14 +30,18 @@ pub fn html(all: &mut [Contention<'_>]) -> String {
     if several {
         sections.push(others(all));
     }
-    report::html(&Page { title, provenance, summary: Vec::new(), sections })
+    let verdict =
+        all.first().map(|of| Finding { tone: Tone::Neutral, text: sentences::verdict(of) });
+    report::html(&Page { title, provenance, verdict, sections, ..Page::default() })
 }
 
 fn process(of: &mut Contention<'_>, several: bool, sections: &mut Vec<Section>) {
     let suffix = if several { format!(" of process {}", of.part.pid) } else { String::new() };
     let heading = |words: &str| format!("{words}{suffix}");
-    let mut verdict = vec![sentences::verdict(of), format!("{}.", sentences::headline(of))];
-    verdict.push(sentences::whole(of));
+    let mut verdict = vec![format!("{}.", sentences::headline(of)), sentences::whole(of)];
+    if several {
+        verdict.insert(0, sentences::verdict(of));
+    }
     verdict.extend(sentences::lost(of));
     sections.push(Section::new(heading("Verdict"), verdict, Vec::new()));
     if !of.locks.is_empty() {
@@ -49,7 +53,8 @@ fn process(of: &mut Contention<'_>, several: bool, sections: &mut Vec<Section>) 
     }
     sections.extend(wait_chains(of, heading("Wait chains")));
     sections.extend(flame(of, heading("Flame graph of waiting")));
-    sections.push(rest(of, heading("More figures")));
+    let rest = rest(of, heading("More figures"));
+    sections.extend((!rest.blocks.is_empty()).then_some(rest));
 }
 
 fn worst(of: &mut Contention<'_>, heading: String) -> Section {

@@ -58,7 +58,7 @@ mod tests {
             caption: String::new(),
             axis: String::new(),
             kinds: Vec::new(),
-            groups: vec![BarGroup { name: String::new(), values }],
+            groups: vec![BarGroup { name: String::new(), values, outcome: None }],
             notes: Vec::new(),
         })
     }

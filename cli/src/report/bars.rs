@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use super::bar_scale::BarScale;
-use super::model::{Bars, Cell, Table};
-use super::table;
+use super::model::{Bars, Cell, Table, Tone};
 use super::text::{self, escape, paragraphs, shortest, times};
+use super::{first, table};
 
 /// As many as the style sheet has colours for.
 pub const KINDS: usize = 4;
@@ -20,8 +20,10 @@ pub fn html(bars: &Bars) -> String {
             "<div class=\"group\"><div class=\"name\">{}</div><div class=\"track\">{lines}",
             escape(&group.name)
         );
-        for index in 0..bars.kinds.len().max(group.values.len()) {
-            picture += &bar(&scale, index, group.values.get(index).copied().flatten());
+        let count = bars.kinds.len().max(group.values.len());
+        for index in 0..count {
+            let outcome = group.outcome.filter(|_| index + 1 == count);
+            picture += &bar(&scale, index, group.values.get(index).copied().flatten(), outcome);
         }
         picture += "</div></div>\n";
     }
@@ -62,7 +64,7 @@ fn lines(scale: &BarScale) -> String {
     lines
 }
 
-fn bar(scale: &BarScale, kind: usize, value: Option<f64>) -> String {
+fn bar(scale: &BarScale, kind: usize, value: Option<f64>, outcome: Option<Tone>) -> String {
     let Some(value) = value.filter(|value| !value.is_nan()) else {
         return format!(
             r#"<div class="bar"><span style="left:{}">{}</span></div>"#,
@@ -71,9 +73,12 @@ fn bar(scale: &BarScale, kind: usize, value: Option<f64>) -> String {
         );
     };
     let (begin, end) = scale.span(value);
+    let (class, sign) = match outcome {
+        Some(tone) => (format!("part-{}", first::class(tone)), format!("{} ", first::sign(tone))),
+        None => (format!("kind-{}", kind % KINDS + 1), String::new()),
+    };
     format!(
-        r#"<div class="bar"><i class="kind-{}" style="left:{};width:{}"></i><span style="left:{}">{}</span></div>"#,
-        kind % KINDS + 1,
+        r#"<div class="bar"><i class="{class}" style="left:{};width:{}"></i><span style="left:{}">{sign}{}</span></div>"#,
         percent(begin),
         percent(end - begin),
         percent(end),
@@ -93,15 +98,32 @@ fn axis(bars: &Bars, scale: &BarScale) -> String {
     axis
 }
 
+/// The kinds; of the last one the outcomes that occur, if its bars have them.
 fn key(bars: &Bars) -> String {
     let mut key = String::from("<ul class=\"key\">\n");
-    for (index, kind) in bars.kinds.iter().enumerate() {
-        let class = index % KINDS + 1;
+    let mut entry = |class: &str, sign: &str, name: &str| {
         let _ = writeln!(
             key,
-            r#"<li><i class="swatch kind-{class}"></i><span>{}</span></li>"#,
-            escape(kind)
+            r#"<li><i class="swatch {class}"></i><span>{sign}{}</span></li>"#,
+            escape(name)
         );
+    };
+    for (index, kind) in bars.kinds.iter().enumerate() {
+        let of_last: Vec<Option<Tone>> = match index + 1 == bars.kinds.len() {
+            true => bars.groups.iter().map(|group| group.outcome).collect(),
+            false => Vec::new(),
+        };
+        if of_last.is_empty() || of_last.contains(&None) {
+            entry(&format!("kind-{}", index % KINDS + 1), "", kind);
+        }
+        for (tone, word) in
+            [(Tone::Win, "better"), (Tone::Neutral, "inconclusive"), (Tone::Loss, "worse")]
+        {
+            if of_last.contains(&Some(tone)) {
+                let (class, sign) = (first::class(tone), first::sign(tone));
+                entry(&format!("part-{class}"), &format!("{sign} "), &format!("{kind}: {word}"));
+            }
+        }
     }
     key + "</ul>\n"
 }

@@ -37,8 +37,9 @@ pub fn html(flame: &Flame) -> String {
     picture.frame("all", &root, 0.0, 0);
     format!(
         "<figure class=\"flame\">\n<figcaption>{}</figcaption>\n<p class=\"note\"><button \
-         type=\"button\">Whole</button> A click on a frame enlarges it.</p>\n<svg width=\"100%\" \
-         height=\"{}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n{}</figure>\n<script>\n{SCRIPT}\
+         type=\"button\">Whole</button> A click on a frame or Enter enlarges it; arrow keys go \
+         from frame to frame.</p>\n<svg width=\"100%\" height=\"{}\" role=\"tree\" \
+         aria-label=\"{}\">\n{}</svg>\n{}</figure>\n<script>\n{SCRIPT}\
          </script>\n",
         escape(&flame.caption),
         picture.rows * ROW,
@@ -66,9 +67,11 @@ impl Picture<'_> {
         let name = escape(name);
         let _ = writeln!(
             self.svg,
-            "<svg x=\"{:.3}%\" y=\"{}\" width=\"{:.3}%\" height=\"{}\" data-x=\"{from:.6}\" \
-             data-w=\"{share:.6}\"><title>{name}: {} ({:.1} %)</title><rect class=\"flame-{}\" \
+            "<svg role=\"treeitem\" aria-level=\"{}\" tabindex=\"{}\" x=\"{:.3}%\" y=\"{}\" \
+             width=\"{:.3}%\" height=\"{}\" data-x=\"{from:.6}\" data-w=\"{share:.6}\"><title>{name}: {} ({:.1} %)</title><rect class=\"flame-{}\" \
              width=\"100%\" height=\"100%\"/><text x=\"3\" y=\"13\">{name}</text></svg>",
+            row + 1,
+            if row == 0 { 0 } else { -1 },
             from * 100.0,
             row * ROW,
             share * 100.0,

@@ -3,13 +3,79 @@
 use crate::measuring::number::Unit;
 
 /// A standalone page.
+#[derive(Default)]
 pub struct Page {
     pub title: String,
     /// The machine, the command, the date: one line each.
     pub provenance: Vec<String>,
+    /// The answer in a sentence. Without it the tally's is shown.
+    pub verdict: Option<Finding>,
+    pub tally: Option<Tally>,
+    pub noise: Option<Noise>,
+    /// What makes the figures incomplete or doubtful.
+    pub warnings: Vec<String>,
     /// What a reader should know after ten seconds.
     pub summary: Vec<Finding>,
     pub sections: Vec<Section>,
+}
+
+/// How many comparisons furwock won, lost, and neither.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tally {
+    /// What is counted, in the singular and the plural.
+    pub what: [&'static str; 2],
+    /// What the three outcomes are called.
+    pub words: Outcomes<&'static str>,
+    pub counts: Outcomes<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outcomes<T> {
+    pub win: T,
+    pub neutral: T,
+    pub loss: T,
+}
+
+impl Tally {
+    pub fn of(what: [&'static str; 2], tones: impl IntoIterator<Item = Tone>) -> Self {
+        let mut counts = Outcomes::default();
+        for tone in tones {
+            *match tone {
+                Tone::Win => &mut counts.win,
+                Tone::Neutral => &mut counts.neutral,
+                Tone::Loss => &mut counts.loss,
+            } += 1;
+        }
+        let words = Outcomes { win: "better", neutral: "inconclusive", loss: "worse" };
+        Tally { what, words, counts }
+    }
+
+    /// What is counted, and how many.
+    pub fn counted(&self) -> String {
+        let total = self.total();
+        format!("{total} {}", self.what[usize::from(total != 1)])
+    }
+
+    pub fn total(&self) -> usize {
+        self.counts.win + self.counts.neutral + self.counts.loss
+    }
+}
+
+/// Whether other work disturbed the machine while it measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noise {
+    pub level: NoiseLevel,
+    /// The rest of "Noise:".
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoiseLevel {
+    Quiet,
+    /// What was disturbed was measured again.
+    Repeated,
+    /// Some of the figures come from disturbed runs.
+    Kept,
 }
 
 /// One of the summary's sentences.
@@ -33,11 +99,17 @@ pub struct Section {
     /// What was measured, and how to read the pictures; one paragraph each.
     pub text: Vec<String>,
     pub blocks: Vec<Block>,
+    /// All of it is folded at first.
+    pub folded: bool,
 }
 
 impl Section {
     pub fn new(heading: impl Into<String>, text: Vec<String>, blocks: Vec<Block>) -> Self {
-        Section { heading: heading.into(), text, blocks }
+        Section { heading: heading.into(), text, blocks, folded: false }
+    }
+
+    pub fn folded(self) -> Self {
+        Section { folded: true, ..self }
     }
 }
 
@@ -197,6 +269,8 @@ pub struct BarGroup {
     pub name: String,
     /// In the kinds' order; `None` where there is no figure.
     pub values: Vec<Option<f64>>,
+    /// What the last bar's colour and mark say; `None` if it has the colour of its kind.
+    pub outcome: Option<Tone>,
 }
 
 /// What several lanes, such as threads, were busy with over one time.

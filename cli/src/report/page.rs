@@ -3,9 +3,12 @@
 use std::fmt::Write as _;
 
 use super::look::Looks;
-use super::model::{Block, Finding, Page, Section, Tone};
+use super::model::{Block, Page, Section};
 use super::text::{escape, paragraphs};
-use super::{bars, chart, flame, folded, heat, table, timeline};
+use super::{bars, chart, first, flame, folded, heat, table, timeline};
+
+/// Sections whose first picture is shown at once.
+const OPEN: usize = 7;
 
 const STYLE: &str = include_str!("style.css");
 
@@ -17,7 +20,8 @@ pub fn html(page: &Page) -> String {
         .sections
         .iter()
         .zip(&anchors)
-        .map(|(of, anchor)| section(of, anchor, &looks))
+        .enumerate()
+        .map(|(place, (of, anchor))| section(of, anchor, &looks, place))
         .collect();
     format!(
         r#"<!DOCTYPE html>
@@ -34,46 +38,30 @@ pub fn html(page: &Page) -> String {
 <main>
 <header>
 <h1>{title}</h1>
-{provenance}{summary}</header>
+{first}{provenance}</header>
 {contents}{sections}</main>
 </body>
 </html>
 "#,
         title = escape(&page.title),
         provenance = provenance(&page.provenance),
-        summary = summary(&page.summary),
+        first = first::html(page),
         contents = contents(&page.sections, &anchors),
     )
 }
 
+/// The machine, and the rest folded.
 fn provenance(lines: &[String]) -> String {
-    if lines.is_empty() {
-        return String::new();
+    let Some((machine, rest)) = lines.split_first() else { return String::new() };
+    let machine = format!("<p class=\"provenance\">{}</p>\n", escape(machine));
+    if rest.is_empty() {
+        return machine;
     }
-    let lines: String = lines.iter().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
-    format!("<ul class=\"provenance\">\n{lines}</ul>\n")
-}
-
-fn summary(findings: &[Finding]) -> String {
-    if findings.is_empty() {
-        return String::new();
-    }
-    let mut summary = String::from(
-        "<section class=\"summary\" aria-label=\"Summary\">\n<h2>Summary</h2>\n<ul>\n",
-    );
-    for finding in findings {
-        let (class, word) = match finding.tone {
-            Tone::Win => ("win", "▲ ahead"),
-            Tone::Loss => ("loss", "▼ behind"),
-            Tone::Neutral => ("neutral", "● neutral"),
-        };
-        let _ = writeln!(
-            summary,
-            r#"<li class="{class}"><b>{word}</b> <span>{}</span></li>"#,
-            escape(&finding.text)
-        );
-    }
-    summary + "</ul>\n</section>\n"
+    let rest: String = rest.iter().map(|line| format!("<li>{}</li>\n", escape(line))).collect();
+    format!(
+        "{machine}<details class=\"provenance\">\n<summary>Versions and more</summary>\n<ul>\n\
+         {rest}</ul>\n</details>\n"
+    )
 }
 
 fn contents(sections: &[Section], anchors: &[String]) -> String {
@@ -88,25 +76,72 @@ fn contents(sections: &[Section], anchors: &[String]) -> String {
     contents + "</ol>\n</nav>\n"
 }
 
-fn section(section: &Section, anchor: &str, looks: &Looks) -> String {
+/// Its text and its first picture. What else there is, is folded: other pictures, and tables below
+/// a picture, or after the first table.
+fn section(section: &Section, anchor: &str, looks: &Looks, place: usize) -> String {
     let heading = escape(&section.heading);
     let text = paragraphs("text", &section.text);
-    let blocks: String = section
-        .blocks
-        .iter()
-        .map(|block| match block {
-            Block::Table(table) => table::html(table),
-            Block::HeatMap(map) => heat::html(map),
-            Block::Chart(chart) => chart::html(chart, looks),
-            Block::Bars(bars) => bars::html(bars),
-            Block::Timeline(lanes) => timeline::html(lanes),
-            Block::Flame(graph) => flame::html(graph),
-            Block::Folded(text) => folded::html(text),
-        })
-        .collect();
-    format!(
-        "<section aria-labelledby=\"{anchor}\">\n<h2 id=\"{anchor}\">{heading}</h2>\n{text}{blocks}</section>\n"
-    )
+    let first = section.blocks.iter().position(is_picture).unwrap_or(0);
+    let is_open = place < OPEN && !section.folded;
+    let (mut shown, mut texts) = (String::new(), String::new());
+    let (mut pictures, mut tables) = (Vec::new(), Vec::new());
+    for (at, each) in section.blocks.iter().enumerate() {
+        match each {
+            _ if at == first && is_open => shown += &block(each, looks),
+            Block::Folded(text) => texts += &folded::html(text),
+            Block::Table(_) => tables.push(each),
+            _ => pictures.push(each),
+        }
+    }
+    let folded = folds(&pictures, "pictures", looks) + &folds(&tables, "tables", looks) + &texts;
+    let text = if section.folded { fold("one", "Show", &text) } else { text };
+    format!("<section>\n<h2 id=\"{anchor}\">{heading}</h2>\n{text}{shown}{folded}</section>\n")
+}
+
+/// One fold for all: a block by itself is called by its caption.
+fn folds(blocks: &[&Block], what: &str, looks: &Looks) -> String {
+    let html: String = blocks.iter().map(|each| block(each, looks)).collect();
+    match blocks {
+        [] => String::new(),
+        [one] => fold("one", caption(one), &html),
+        [first, ..] => {
+            let (count, name) = (blocks.len(), caption(first));
+            fold("several", &format!("{count} {what}: {name}, and others"), &html)
+        }
+    }
+}
+
+fn fold(class: &str, summary: &str, html: &str) -> String {
+    let summary = escape(if summary.is_empty() { "More" } else { summary });
+    format!("<details class=\"{class}\">\n<summary>{summary}</summary>\n{html}</details>\n")
+}
+
+fn is_picture(block: &Block) -> bool {
+    !matches!(block, Block::Table(_) | Block::Folded(_))
+}
+
+fn caption(block: &Block) -> &str {
+    match block {
+        Block::Table(table) => &table.caption,
+        Block::HeatMap(map) => &map.caption,
+        Block::Chart(chart) => &chart.caption,
+        Block::Bars(bars) => &bars.caption,
+        Block::Timeline(lanes) => &lanes.caption,
+        Block::Flame(graph) => &graph.caption,
+        Block::Folded(text) => &text.summary,
+    }
+}
+
+fn block(block: &Block, looks: &Looks) -> String {
+    match block {
+        Block::Table(table) => table::html(table),
+        Block::HeatMap(map) => heat::html(map),
+        Block::Chart(chart) => chart::html(chart, looks),
+        Block::Bars(bars) => bars::html(bars),
+        Block::Timeline(lanes) => timeline::html(lanes),
+        Block::Flame(graph) => flame::html(graph),
+        Block::Folded(text) => folded::html(text),
+    }
 }
 
 /// The anchors come from the headings, so that links stay valid when sections are inserted before

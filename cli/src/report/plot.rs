@@ -13,7 +13,7 @@ use super::ink::{self, Ink};
 use super::look::{Look, Looks};
 use super::mark::{self, Area, Failed, Pixel, stroke};
 use super::model::{Axis, Chart, Point, Series, SeriesKind};
-use super::text;
+use super::{labels, text};
 
 /// A picture's size. A phone gets a picture of its own: in a scaled-down one the text would be too
 /// small.
@@ -166,6 +166,7 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
 
     let pixel = |x: f64, y: f64| plane.backend_coord(&(x, y));
     let mut hints = String::new();
+    let mut points: Vec<(SeriesKind, Pixel, &str)> = Vec::new();
     for (series, look) in in_order(chart, looks) {
         let is_bound = series.kind == SeriesKind::Bound;
         for run in runs(series) {
@@ -182,16 +183,36 @@ fn drawn(area: &Area, chart: &Chart, looks: &Looks, size: Size) -> Result<String
                 mark::range(area, look, [pixel(point.x, least), pixel(point.x, greatest)])?;
             }
             mark::mark(area, look, place, size.mark_growth)?;
+            points.push((series.kind, place, &point.label));
             if size.hints && !is_bound {
                 let _ = writeln!(hints, "{}", hint(chart, series, point, place));
             }
         }
     }
     area.present()?;
-    if hints.is_empty() {
-        return Ok(hints);
+    if !hints.is_empty() {
+        hints = format!("<g fill=\"transparent\">\n{hints}</g>\n");
     }
-    Ok(format!("<g fill=\"transparent\">\n{hints}</g>\n"))
+    let (across, down) = plane.plotting_area().get_pixel_range();
+    let room = [(across.start, down.start), (across.end, down.end)];
+    let names = if chart.joined { String::new() } else { names(points, room, size) };
+    Ok(names + &hints)
+}
+
+/// The names of the points, ours first.
+fn names(mut points: Vec<(SeriesKind, Pixel, &str)>, room: [Pixel; 2], size: Size) -> String {
+    let marks: Vec<Pixel> = points.iter().map(|(_, place, _)| *place).collect();
+    points.retain(|(kind, _, name)| *kind != SeriesKind::Bound && !name.is_empty());
+    points.sort_by_key(|(kind, ..)| std::cmp::Reverse(*kind));
+    let names: Vec<(Pixel, &str)> =
+        points.into_iter().map(|(_, place, name)| (place, name)).collect();
+    let text = f64::from(size.text) - 3.0;
+    let mut written = format!("<g class=\"names\" font-size=\"{text}\">\n");
+    for labels::Label { text, x, baseline } in labels::placed(&names, &marks, room, text) {
+        let text = text::escape(text);
+        let _ = writeln!(written, r#"<text x="{x:.1}" y="{baseline:.1}">{text}</text>"#);
+    }
+    written + "</g>\n"
 }
 
 /// The series in drawing order. Ours come last and so lie on top.

@@ -1,8 +1,8 @@
 //! A page with every kind of block, as the commands make them, for the tests.
 
 use super::model::{
-    Axis, BarGroup, Bars, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Page, Point,
-    Section, Series, SeriesKind, Table, Tone,
+    Axis, BarGroup, Bars, Block, Cell, Chart, Finding, HeatCell, HeatMap, HeatRow, Noise,
+    NoiseLevel, Page, Point, Section, Series, SeriesKind, Table, Tally, Tone,
 };
 use crate::measuring::number::Unit;
 
@@ -22,6 +22,13 @@ pub fn page() -> Page {
     Page {
         title: "furwock: what it does to programs that wait, 8 threads & more".to_owned(),
         provenance: texts(&["AMD EPYC 9V74, 8 CPUs", "furwock bench mutex --report page.html"]),
+        verdict: None,
+        tally: Some(Tally::of(
+            ["case", "cases"],
+            [Tone::Win, Tone::Win, Tone::Win, Tone::Neutral, Tone::Loss, Tone::Win],
+        )),
+        noise: Some(Noise { level: NoiseLevel::Kept, text: "2 rounds kept & counted".to_owned() }),
+        warnings: texts(&["Interrupted: these are the results until then."]),
         summary: vec![
             finding(Tone::Win, "A mutex under 64 threads is 3.1x as fast as glibc's."),
             finding(Tone::Loss, "An uncontended lock and unlock takes 18 ns, parking_lot's 11."),
@@ -116,6 +123,7 @@ pub fn bars() -> Bars {
     let group = |(name, published, here): (&str, _, _)| BarGroup {
         name: name.to_owned(),
         values: vec![published, here],
+        outcome: here.map(|here: f64| if here > 1.0 { Tone::Win } else { Tone::Loss }),
     };
     Bars {
         caption: "Gains, published and here".to_owned(),

@@ -29,7 +29,7 @@ fn scrolling(table: &Table, name: &str) -> String {
 
 pub fn boxed(name: &str, content: &str) -> String {
     format!(
-        "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{}\">\n{content}</div>\n",
+        "<div class=\"scroll\" role=\"group\" tabindex=\"0\" aria-label=\"{}\">\n{content}</div>\n",
         escape(name)
     )
 }
@@ -42,7 +42,10 @@ fn rows(table: &Table) -> String {
     let mut rows = String::from("<thead><tr>");
     for column in 0..columns {
         let title = table.header.get(column).map_or("", String::as_str);
-        let _ = write!(rows, r#"<th scope="col"{}>{}</th>"#, class(column), escape(title));
+        let _ = match title {
+            "" => write!(rows, "<td{}></td>", class(column)),
+            _ => write!(rows, r#"<th scope="col"{}>{}</th>"#, class(column), escape(title)),
+        };
     }
     rows += "</tr></thead>\n<tbody>\n";
     for cells in &table.rows {

@@ -33,7 +33,7 @@ fn page_of(blocks: Vec<Block>) -> Page {
         Section::new(HEADING, Vec::new(), blocks),
         Section::new(HEADING, Vec::new(), Vec::new()),
     ];
-    Page { title: "<T>".to_owned(), provenance: Vec::new(), summary: Vec::new(), sections }
+    Page { title: "<T>".to_owned(), sections, ..Page::default() }
 }
 
 fn chart(unit: Unit, points: &[(f64, f64)]) -> Chart {
@@ -188,7 +188,7 @@ fn bars_of_any_values_are_drawn() {
     let values =
         [Some(0.0), None, Some(f64::INFINITY), Some(f64::NAN), Some(1e300), Some(-3.0), Some(1.0)];
     for groups in [0, 1, 3] {
-        let group = || BarGroup { name: "<g>".to_owned(), values: values.to_vec() };
+        let group = || BarGroup { name: "<g>".to_owned(), values: values.to_vec(), outcome: None };
         let bars = Bars {
             caption: "<c>".to_owned(),
             axis: "&".to_owned(),

@@ -38,7 +38,7 @@ pub fn html(timeline: &Timeline) -> String {
         .map(|(colour, name)| {
             let colour = colour.min(COLOURS - 1);
             format!(
-                "<li><svg width=\"14\" height=\"14\"><rect class=\"lane-{colour}\" width=\"14\" \
+                "<li><svg width=\"14\" height=\"14\" aria-hidden=\"true\"><rect class=\"lane-{colour}\" width=\"14\" \
                  height=\"14\"/></svg> {}</li>\n",
                 escape(name)
             )

@@ -116,6 +116,7 @@ pub fn run(arguments: &PapersArguments, baseline: Option<&Baseline>) -> Result<i
     outcome.answer = Answer {
         text: answers.iter().map(Answered::text).collect::<Vec<_>>().join("\n") + "\n" + LEGEND,
         conclusion: conclusion(&answers),
+        tally: Some(table::tally(&answers)),
         findings: answers.iter().map(Answered::finding).collect(),
         sections: answers.iter().map(Answered::section).collect(),
         json: serde_json::to_value(&answers).expect("plain data"),

@@ -9,7 +9,9 @@ use crate::measuring::layout::{self, Columns};
 use crate::measuring::machine::Machine;
 use crate::measuring::number::times;
 use crate::measuring::width::width;
-use crate::report::model::{BarGroup, Bars, Block, Cell, Finding, Section, Table, Tone};
+use crate::report::model::{
+    BarGroup, Bars, Block, Cell, Finding, Outcomes, Section, Table, Tally, Tone,
+};
 
 impl Paper {
     /// `Molnar 2003`.
@@ -132,6 +134,7 @@ fn group(row: &Row) -> BarGroup {
     BarGroup {
         name: row.what.clone(),
         values: vec![row.published_gain, row.gain.map(|gain| gain.gain)],
+        outcome: Some(row.verdict.tone()),
     }
 }
 
@@ -142,6 +145,17 @@ fn bars(caption: &str, groups: Vec<BarGroup>) -> Bars {
         kinds: vec!["published".to_owned(), "here".to_owned()],
         groups,
         notes: Vec::new(),
+    }
+}
+
+/// The rows with a published gain, by whether it was reached here.
+pub fn tally(answers: &[Answered]) -> Tally {
+    let rows = answers.iter().flat_map(|answer| &answer.rows);
+    let judged = rows.filter(|row| row.has_published_gain() && row.gain.is_some());
+    let words = Outcomes { win: "reached or beaten", neutral: "inconclusive", loss: "short" };
+    Tally {
+        words,
+        ..Tally::of(["published gain", "published gains"], judged.map(|row| row.verdict.tone()))
     }
 }
 
