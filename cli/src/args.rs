@@ -10,8 +10,9 @@ use crate::bench::arguments::{BenchArguments, completed};
 use crate::compare::arguments::CompareArguments;
 use crate::doctor::DoctorArguments;
 use crate::pages::PagesArguments;
-use crate::values::seconds;
+use crate::values::{pid, seconds};
 use crate::workloads::WorkloadArguments;
+use crate::{examples, notes};
 
 /// Locks and futexes in user space under unmodified programs
 ///
@@ -136,7 +137,7 @@ pub struct WhoArguments {
     pub kill: bool,
 
     /// The process to look at
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pid)]
     pub pid: Option<i32>,
 
     /// A program to start, looked up in PATH, and its arguments, passed on untouched
@@ -180,10 +181,11 @@ pub struct TopArguments {
 
     /// Time between looks [default: 1]
     #[arg(short, long, value_name = "SECONDS", value_parser = seconds)]
+    #[arg(allow_negative_numbers = true)]
     pub interval: Option<Duration>,
 
     /// A process that was started with `furwock run --stats`
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(i32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pid)]
     pub pid: i32,
 }
 
@@ -237,9 +239,14 @@ impl Arguments {
         Arguments::from_arg_matches(&Self::whole().try_get_matches()?)
     }
 
-    /// The whole command line.
+    /// The whole command line, with help for this terminal.
     pub fn whole() -> clap::Command {
-        Arguments::command().mut_subcommand("bench", completed)
+        notes::set(Self::plain())
+    }
+
+    /// The whole command line, with help as it is written.
+    pub fn plain() -> clap::Command {
+        examples::added(Arguments::command().mut_subcommand("bench", completed))
     }
 
     /// What `furwock run` was told, if nothing is wrong with it and no help is asked for: without

@@ -79,7 +79,7 @@ impl Lines {
     }
 }
 
-fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.chars().count()
 }
 

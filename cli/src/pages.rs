@@ -12,6 +12,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use crate::args::Arguments;
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::notes::{self, Note};
 
 /// Write manual pages and completions
 ///
@@ -59,12 +60,13 @@ fn write(folder: &Path) -> io::Result<()> {
 
 /// The command line without what is hidden.
 fn shown() -> Command {
-    let all = Arguments::whole();
+    let all = Arguments::plain();
     let shown = all.get_subcommands().filter(|each| !each.is_hide_set()).cloned();
     let command = Command::new("furwock").version(env!("CARGO_PKG_VERSION"));
     command
         .about(all.get_about().cloned().unwrap_or_default())
         .long_about(all.get_long_about().cloned().unwrap_or_default())
+        .after_long_help(notes::of(&all))
         .subcommand_required(true)
         .disable_help_subcommand(true)
         .subcommands(shown.map(|each| match each.has_subcommands() {
@@ -81,8 +83,7 @@ fn each(command: &Command, act: &mut impl FnMut(&Command) -> io::Result<()>) -> 
 
 /// A command's manual page. The notes at the end of its help are sections of their own.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
-    let notes = command.get_after_long_help().or(command.get_after_help());
-    let notes = notes.map(ToString::to_string).unwrap_or_default();
+    let notes = notes::of(command);
     let man = Man::new(command.clone());
     let name = command.get_display_name().unwrap_or(command.get_name());
     let mut page = Vec::new();
@@ -110,57 +111,33 @@ fn see_also(command: &Command, page: &mut Roff) {
     };
 }
 
-/// The notes of a help text: a line that ends with a colon begins a section; in it two columns are
-/// a list of terms, and other lines are paragraphs.
+/// The notes of a help text as sections, terms and paragraphs.
 fn sections(notes: &str) -> Roff {
     let mut page = Roff::new();
-    let lines: Vec<&str> = notes.lines().collect();
-    let mut is_within_term = false;
-    for (at, line) in lines.iter().enumerate() {
-        let text = line.trim_start();
-        let indent = line.len() - text.len();
-        if text.is_empty() {
-            page.control("PP", []);
-            is_within_term = false;
-        } else if indent == 0 && text.ends_with(':') {
-            page.control("SH", [text.trim_end_matches(':').to_uppercase().as_str()]);
-            is_within_term = false;
-        } else if indent > 2 && is_within_term {
-            page.text([roman(text)]);
-        } else if let Some((term, rest)) = term(line, lines.get(at + 1).copied()) {
-            page.control("TP", []);
-            page.text([bold(term)]);
-            if !rest.is_empty() {
-                page.text([roman(rest)]);
+    let mut is_after_term = false;
+    for note in notes::parsed(notes) {
+        match &note {
+            Note::Heading(heading) => {
+                page.control("SH", [heading.to_uppercase().as_str()]);
             }
-            is_within_term = true;
-        } else {
-            if is_within_term {
-                page.control("PP", []);
-                is_within_term = false;
+            Note::Space => {}
+            Note::Term(term, text, _) => {
+                page.control("TP", []);
+                page.text([bold(term)]);
+                if !text.is_empty() {
+                    page.text([roman(text)]);
+                }
             }
-            page.text([roman(text)]);
+            Note::Paragraph(text) => {
+                if is_after_term {
+                    page.control("PP", []);
+                }
+                page.text([roman(text)]);
+            }
         }
+        is_after_term = matches!(note, Note::Term(..));
     }
     page
-}
-
-/// The two columns of a line: with a gap between them, or with the second where the next line
-/// begins.
-fn term<'a>(line: &'a str, next: Option<&str>) -> Option<(&'a str, &'a str)> {
-    let text = line.strip_prefix("  ").filter(|text| !text.starts_with(' '))?;
-    if let Some((term, rest)) = text.split_once("  ") {
-        return Some((term, rest.trim_start()));
-    }
-    let next = next?;
-    let column = next.len() - next.trim_start().len();
-    if column <= 2 || next.trim_start().is_empty() {
-        return None;
-    }
-    match line.get(..column) {
-        Some(term) if term.ends_with(' ') => Some((term.trim(), line[column..].trim())),
-        _ => Some((text, "")),
-    }
 }
 
 #[cfg(test)]
@@ -174,9 +151,9 @@ mod tests {
                      \nExit status:\n  0    done\n  else the status\n       of it";
         let page = sections(notes).to_roff();
         let expected = ".SH ENVIRONMENT\n.TP\n\\fBA_LONG_VARIABLE\\fR\na time\n.TP\n\
-                        \\fBSHORT\\fR\none\n.TP\n\\fBABCDEFGHIJ\\fR\ntwo,\nmore\n.PP\n\
-                        .SH VERDICT\nA sentence.\nAnother.\n.PP\n.SH \"EXIT STATUS\"\n.TP\n\
-                        \\fB0\\fR\ndone\n.TP\n\\fBelse\\fR\nthe status\nof it\n";
+                        \\fBSHORT\\fR\none\n.TP\n\\fBABCDEFGHIJ\\fR\ntwo, more\n\
+                        .SH VERDICT\nA sentence. Another.\n.SH \"EXIT STATUS\"\n.TP\n\
+                        \\fB0\\fR\ndone\n.TP\n\\fBelse\\fR\nthe status of it\n";
         assert_eq!(page, expected);
     }
 

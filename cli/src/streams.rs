@@ -12,7 +12,7 @@ pub const NARROWEST: usize = 40;
 /// How many letters a line to `stream` may have: as many as its terminal shows, but no more than
 /// elsewhere.
 pub fn width_of(stream: impl AsFd) -> usize {
-    terminal_width(stream).map_or(WIDTH, |width| width.clamp(NARROWEST, WIDTH))
+    columns_of(stream).map_or(WIDTH, |width| width.clamp(NARROWEST, WIDTH))
 }
 
 /// How many letters a line of the terminal has, if it is one.
@@ -22,6 +22,12 @@ pub fn terminal_width(stream: impl AsFd) -> Option<usize> {
     let asked = unsafe { libc::ioctl(stream.as_fd().as_raw_fd(), libc::TIOCGWINSZ, &mut size) };
     // A terminal without a size says 0.
     (asked == 0 && size.ws_col != 0).then_some(usize::from(size.ws_col))
+}
+
+/// COLUMNS, if it is set; else the terminal's width, if `stream` is one.
+pub fn columns_of(stream: impl AsFd) -> Option<usize> {
+    let given = std::env::var("COLUMNS").ok().and_then(|text| text.trim().parse().ok());
+    given.filter(|columns| *columns > 0).or_else(|| terminal_width(stream))
 }
 
 /// On standard error. Where it is closed, full or without a reader, nothing can be said.

@@ -17,6 +17,14 @@ pub fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// A process.
+pub fn pid(text: &str) -> Result<i32, String> {
+    match text.parse() {
+        Ok(pid) if pid > 0 => Ok(pid),
+        _ => Err("not a process id, as ps shows them".to_owned()),
+    }
+}
+
 /// A number of threads.
 pub fn threads(text: &str) -> Result<u32, String> {
     match text.trim().parse() {

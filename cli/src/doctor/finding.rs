@@ -24,10 +24,9 @@ pub struct Finding {
     pub mend: Option<String>,
 }
 
-/// The width of the state's and the subject's columns, and of all.
+/// The width of the state's and the subject's columns.
 const STATE: usize = 9;
 const SUBJECT: usize = 13;
-const COLUMNS: usize = 80;
 
 impl Finding {
     pub fn ok(subject: &'static str, text: impl Into<String>) -> Self {
@@ -46,8 +45,8 @@ impl Finding {
         Finding { state: State::Problem, subject, text: text.into(), mend: Some(mend.into()) }
     }
 
-    /// The finding, and below it how to mend it.
-    pub fn lines(&self) -> String {
+    /// The finding, and below it how to mend it, in lines of `columns` letters.
+    pub fn lines(&self, columns: usize) -> String {
         let (word, style) = match self.state {
             State::Ok => ("ok", Style::new()),
             State::Note => ("note", Style::new().fg_color(Some(AnsiColor::Yellow.into()))),
@@ -55,7 +54,7 @@ impl Finding {
         };
         let mend = self.mend.as_ref().map(|mend| format!("-> {mend}"));
         let texts = std::iter::once(&self.text).chain(&mend);
-        let width = COLUMNS - STATE - SUBJECT;
+        let width = columns.saturating_sub(STATE + SUBJECT);
         let mut lines = texts.flat_map(|text| wrapped(text, width));
         let first = lines.next().unwrap_or_default();
         let blank = " ".repeat(STATE - word.len());
@@ -73,11 +72,15 @@ mod tests {
     #[test]
     fn lines_fit_a_terminal() {
         let long = "word ".repeat(40);
-        let text = Finding::problem("descriptors", long.clone(), long).lines();
-        let plain = anstream::adapter::strip_str(&text).to_string();
-        assert!(plain.lines().all(|line| line.chars().count() <= COLUMNS), "{plain}");
+        let finding = Finding::problem("descriptors", long.clone(), long);
+        let plain = |columns| anstream::adapter::strip_str(&finding.lines(columns)).to_string();
+        for columns in [40, 80] {
+            let plain = plain(columns);
+            assert!(plain.lines().all(|line| line.chars().count() <= columns), "{plain}");
+        }
+        let plain = plain(80);
         assert!(plain.starts_with("problem  descriptors  word word"), "{plain}");
         assert!(plain.contains("\n                      -> word"), "{plain}");
-        assert_eq!(Finding::ok("kernel", "Linux").lines(), "ok       kernel       Linux\n");
+        assert_eq!(Finding::ok("kernel", "Linux").lines(80), "ok       kernel       Linux\n");
     }
 }

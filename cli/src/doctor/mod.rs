@@ -18,6 +18,7 @@ use crate::measuring::document::Document;
 use crate::measuring::machine::Machine;
 use crate::measuring::output::{print, warn_of, write_to};
 use crate::preload::Preload;
+use crate::streams::width_of;
 use finding::{Finding, State};
 
 /// Say what furwock can do on this system, what it leaves to glibc, and which settings hurt
@@ -88,7 +89,8 @@ pub fn doctor(arguments: &DoctorArguments) -> Result<i32, Failure> {
     if arguments.json.as_ref().is_some_and(is_printed) {
         print(&json())?;
     } else {
-        let lines: String = findings.iter().map(Finding::lines).collect();
+        let columns = width_of(std::io::stdout());
+        let lines: String = findings.iter().map(|finding| finding.lines(columns)).collect();
         print(&lines)?;
         write_to(arguments.json.as_deref(), |path| std::fs::write(path, json()))?;
     }

@@ -1,4 +1,4 @@
-//! The findings for people, at 80 columns.
+//! The findings for people.
 
 use super::findings::{Finding, Findings, Kind};
 use super::{Edge, Frame, Names, Order};
@@ -11,8 +11,8 @@ const FRAMES: usize = 8;
 const SHOWN: usize = 20;
 
 /// The report; empty if nothing was found and nothing has to be said.
-pub fn text(found: &Findings, order: &Order, names: &dyn Names) -> String {
-    let mut picture = Picture { order, names, lines: Lines::default() };
+pub fn text(found: &Findings, order: &Order, names: &dyn Names, width: usize) -> String {
+    let mut picture = Picture { order, names, lines: Lines::within(width) };
     let (counting, hints): (Vec<_>, Vec<_>) =
         found.findings.iter().partition(|finding| finding.counts);
     for finding in counting.iter().take(SHOWN) {

@@ -121,7 +121,7 @@ impl Names for Recorded<'_> {
 }
 
 /// The report of all processes of a record, and whether one of them could deadlock.
-pub fn report(record: &Record, options: &Options) -> (String, bool) {
+pub fn report(record: &Record, options: &Options, width: usize) -> (String, bool) {
     let mut images = Images::default();
     let mut output = String::new();
     let mut any_counts = false;
@@ -130,18 +130,21 @@ pub fn report(record: &Record, options: &Options) -> (String, bool) {
         let recorded = Recorded::of(part, &mut images);
         let found = Findings::of(&recorded.order, options, &recorded);
         any_counts |= found.any_counts();
-        let says = text(&found, &recorded.order, &recorded);
+        let says = text(&found, &recorded.order, &recorded, width);
         if !says.is_empty() {
-            output += &head(part, &recorded.order, &found);
+            output += &head(part, &recorded.order, &found, width);
             output += "\n";
             output += &says;
         }
     }
     if output.is_empty() && !ordered.is_empty() {
         output = match &ordered[..] {
-            [part] => head(part, &Recorded::of(part, &mut images).order, &Findings::default()),
+            [part] => {
+                let order = Recorded::of(part, &mut images).order;
+                head(part, &order, &Findings::default(), width)
+            }
             _ => {
-                let mut lines = Lines::default();
+                let mut lines = Lines::within(width);
                 let count = ordered.len();
                 lines.plain(&format!("Lock order: {count} processes, no possible deadlock"));
                 lines.into_text()
@@ -151,7 +154,7 @@ pub fn report(record: &Record, options: &Options) -> (String, bool) {
     (output, any_counts)
 }
 
-fn head(part: &Part, order: &Order, found: &Findings) -> String {
+fn head(part: &Part, order: &Order, found: &Findings, width: usize) -> String {
     let (pid, name) = (part.pid, part.name());
     let (steps, locks) = (order.edges.len() as u64, order.locks.len() as u64);
     let counting = found.findings.iter().filter(|finding| finding.counts).count() as u64;
@@ -159,7 +162,7 @@ fn head(part: &Part, order: &Order, found: &Findings) -> String {
         0 => "no possible deadlock".to_owned(),
         count => words::plural(count, "possible deadlock", "possible deadlocks"),
     };
-    let mut lines = Lines::default();
+    let mut lines = Lines::within(width);
     lines.plain(&format!(
         "Lock order of {name} ({pid}): {found}; {} taken with another held, of {}",
         words::plural(steps, "step: a lock", "steps: a lock"),

@@ -11,6 +11,7 @@ use super::document::document;
 use super::findings::Kind;
 use super::picture::text;
 use super::{Edge, Findings, Frame, Gate, Lock, Names, Options, Order, Suppressions};
+use crate::lines::WIDTH;
 
 /// Stack 7 is outer_7 calling inner_7.
 struct Numbers;
@@ -223,7 +224,7 @@ fn the_same_code_is_reported_once() {
     }
     let findings = many.findings().findings;
     assert_eq!((findings.len(), findings[0].alike), (1, 9));
-    let out = text(&many.findings(), &many.0, &Numbers);
+    let out = text(&many.findings(), &many.0, &Numbers, WIDTH);
     assert!(out.contains("The same code does this with 9 more groups of locks.\n"), "{out}");
 }
 
@@ -296,7 +297,7 @@ fn circles_by_place_count_if_that_is_asked_for() {
     let found = |by_place: bool| {
         let options = Options { by_place, ..Options::default() };
         let found = Findings::of(&pair.0, &options, &Numbers);
-        (found.any_counts(), text(&found, &pair.0, &Numbers))
+        (found.any_counts(), text(&found, &pair.0, &Numbers, WIDTH))
     };
     let (counts, says) = found(false);
     assert!(!counts && says.contains("HINT: locks of 2 makes"), "{says}");
@@ -366,7 +367,7 @@ fn the_text_fits_80_columns_and_names_both_pairs_of_stacks() {
     two.0.lost = 3;
     two.0.lost_stacks = 5;
     let found = two.findings();
-    let out = text(&found, &two.0, &Numbers);
+    let out = text(&found, &two.0, &Numbers, WIDTH);
     assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
     for stack in 1..=4 {
         assert!(out.contains(&format!("outer_{stack}  bank.c:{stack}")), "{out}");
@@ -383,5 +384,5 @@ fn the_text_fits_80_columns_and_names_both_pairs_of_stacks() {
 #[test]
 fn nothing_found_prints_nothing() {
     let order = graph(2).edge(1, 0, 1);
-    assert_eq!(text(&order.findings(), &order.0, &Numbers), "");
+    assert_eq!(text(&order.findings(), &order.0, &Numbers, WIDTH), "");
 }

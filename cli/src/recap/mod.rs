@@ -15,7 +15,7 @@ use crate::failure::{Failure, STATUS_FAILED};
 use crate::order::{self, Options};
 use crate::record::{File, Record};
 use crate::stats;
-use crate::streams::print;
+use crate::streams::{print, width_of};
 
 pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
     let file = File::open(&arguments.record)?;
@@ -36,8 +36,8 @@ pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
         save(path, &trace::text(&mut all))?;
     }
     if [&arguments.html, &arguments.folded, &arguments.trace].iter().all(|path| path.is_none()) {
-        print(&text::text(&mut all))?;
-        let (order, _) = order::report(&record, &options);
+        print(&text::text(&mut all, width_of(std::io::stdout())))?;
+        let (order, _) = order::report(&record, &options, width_of(std::io::stdout()));
         if !order.is_empty() {
             print(&format!("\n{order}"))?;
         }
@@ -48,9 +48,10 @@ pub fn report(arguments: &ReportArguments) -> Result<i32, Failure> {
 /// All that a report can consist of.
 #[cfg(test)]
 pub fn everything(record: &crate::record::Record) -> [String; 4] {
+    use crate::lines::WIDTH;
     let mut images = Images::default();
     let all = &mut stats::contentions(record, &mut images);
-    [text::text(all), page::html(all), folded::text(all), trace::text(all)]
+    [text::text(all, WIDTH), page::html(all), folded::text(all), trace::text(all)]
 }
 
 /// The order of locks alone. A possible deadlock is a status.
@@ -60,10 +61,13 @@ fn lock_order(
     options: &Options,
 ) -> Result<i32, Failure> {
     if !record.parts.iter().any(|part| part.has_order) {
-        let says = format!("{}: recorded without --lock-order", arguments.record.display());
+        let says = format!(
+            "{}: recorded without --lock-order, which `run` needs for that",
+            arguments.record.display()
+        );
         return Err(Failure::new(STATUS_FAILED, says));
     }
-    let (text, may_deadlock) = order::report(record, options);
+    let (text, may_deadlock) = order::report(record, options, width_of(std::io::stdout()));
     if arguments.json {
         print(&format!("{:#}\n", order::report_document(record, options)))?;
     } else {

@@ -9,8 +9,9 @@ use crate::symbols;
 const LOCKS: usize = 10;
 const CHAINS: usize = 5;
 
-pub fn text(all: &mut [Contention<'_>]) -> String {
-    let mut lines = Lines::default();
+/// In lines of `width` letters.
+pub fn text(all: &mut [Contention<'_>], width: usize) -> String {
+    let mut lines = Lines::within(width);
     let quiet = all.iter().filter(|of| of.locks.is_empty()).count();
     let shown = (all.len() - quiet).max(1);
     for of in all.iter_mut().take(shown) {

@@ -132,7 +132,8 @@ fn print(place: &Place, wants: &Wants) -> bool {
             if wants.stats {
                 say(&stats::text(&record, width_of(std::io::stderr())));
             }
-            let report = wants.order.as_ref().map(|known| order::report(&record, known));
+            let width = width_of(std::io::stderr());
+            let report = wants.order.as_ref().map(|known| order::report(&record, known, width));
             let (text, may_deadlock) = report.unwrap_or_default();
             say(&text);
             stats::warn(&record, &place.path.display().to_string());

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::args::WhoArguments;
 use crate::failure::{Failure, STATUS_FAILED};
+use crate::streams::width_of;
 use chains::{Verdict, World};
 use stacks::Symbols;
 
@@ -41,7 +42,7 @@ fn one(pid: i32, as_json: bool) -> Result<i32, Failure> {
     if as_json {
         print(&format!("{:#}\n", picture::document(&world, &verdict, &mut symbols)));
     } else {
-        print(&picture::text(&world, &verdict, pid, &mut symbols));
+        print(&picture::text(&world, &verdict, pid, &mut symbols, width_of(std::io::stdout())));
     }
     if let Some(denied) = &world.processes[&pid].denied {
         return Err(Failure::new(STATUS_FAILED, denied.clone()));
@@ -64,7 +65,7 @@ fn all(as_json: bool) -> Result<i32, Failure> {
         if as_json {
             documents.push(picture::document(&world, &verdict, &mut symbols));
         } else if waits || verdict.is_deadlock() {
-            print(&picture::text(&world, &verdict, pid, &mut symbols));
+            print(&picture::text(&world, &verdict, pid, &mut symbols, width_of(std::io::stdout())));
             print("\n");
         } else {
             quiet += 1;

@@ -13,9 +13,17 @@ use crate::who::stacks::Symbols;
 /// Threads that wait for the same one, of which each has its own line.
 const SHOWN: usize = 8;
 
-pub fn text(world: &World, verdict: &Verdict, of: i32, symbols: &mut Symbols) -> String {
+/// In lines of `width` letters.
+pub fn text(
+    world: &World,
+    verdict: &Verdict,
+    of: i32,
+    symbols: &mut Symbols,
+    width: usize,
+) -> String {
     let names = names(world, symbols);
-    let mut picture = Picture { world, of, names, lines: Lines::default(), shown: BTreeSet::new() };
+    let lines = Lines::within(width);
+    let mut picture = Picture { world, of, names, lines, shown: BTreeSet::new() };
     picture.head();
     for deadlock in &verdict.deadlocks {
         picture.deadlock(deadlock);

@@ -18,6 +18,7 @@ use crate::args::WhoArguments;
 use crate::failure::{Failure, STATUS_OWN_FAILURE};
 use crate::program;
 use crate::signals::Signals;
+use crate::streams::width_of;
 use still::Still;
 use terminal::Terminal;
 
@@ -114,7 +115,8 @@ impl Watcher {
         let text = if self.as_json {
             format!("{:#}\n", picture::document(&world, &verdict, &mut self.symbols))
         } else {
-            picture::text(&world, &verdict, pid, &mut self.symbols)
+            let width = width_of(std::io::stderr());
+            picture::text(&world, &verdict, pid, &mut self.symbols, width)
         };
         crate::streams::say(&text);
     }
