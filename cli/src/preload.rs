@@ -2,6 +2,7 @@
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,10 @@ impl Preload {
 
     fn find_among(tried: Vec<PathBuf>) -> Result<Self, Failure> {
         match tried.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok()) {
+            Some(path) if !is_elf(&path) => {
+                let message = format!("{}: not furwock's library: no ELF file", path.display());
+                Err(Failure::new(STATUS_OWN_FAILURE, message))
+            }
             Some(path) => Preload::at(path),
             None => {
                 let tried: Vec<String> =
@@ -121,6 +126,13 @@ fn beside_the_executable(name: &str) -> Vec<PathBuf> {
         return Vec::new();
     };
     vec![folder.join(name), folder.join("../lib/furwock").join(name)]
+}
+
+/// The dynamic loader would say so and go on without it.
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    read.is_ok() && magic == *b"\x7fELF"
 }
 
 #[cfg(test)]

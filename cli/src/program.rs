@@ -14,7 +14,11 @@ use crate::failure::{Failure, STATUS_NOT_EXECUTABLE, STATUS_NOT_FOUND, STATUS_OW
 pub const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 fn not_found(name: &OsStr) -> Failure {
-    Failure::new(STATUS_NOT_FOUND, format!("{}: not found", name.display()))
+    let whence = match name.as_bytes().contains(&b'/') {
+        true => "no such file",
+        false => "in none of PATH's folders; a program elsewhere needs its path, as in ./NAME",
+    };
+    Failure::new(STATUS_NOT_FOUND, format!("{}: not found: {whence}", name.display()))
 }
 
 fn refused(path: &Path, reason: &str) -> Failure {
@@ -50,9 +54,9 @@ fn find_in(name: &OsStr, path: &OsStr) -> Result<PathBuf, Failure> {
 
 fn candidate(path: PathBuf, name: &OsStr) -> Result<PathBuf, Failure> {
     match path.metadata() {
-        Ok(metadata) if metadata.is_dir() => Err(refused(&path, "is a directory")),
+        Ok(metadata) if metadata.is_dir() => Err(refused(&path, "is a directory, and no program")),
         Ok(_) if accessat(CWD, &path, Access::EXEC_OK, AtFlags::EACCESS).is_err() => {
-            Err(refused(&path, "permission denied"))
+            Err(refused(&path, "permission denied: not executable for this user"))
         }
         Ok(_) => Ok(path),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {

@@ -93,7 +93,7 @@ fn a_library_that_does_not_serve_is_a_problem() {
     std::fs::write(scratch.path("text.so"), "text").unwrap();
     let cases = [
         (scratch.path("missing.so"), "missing"),
-        (scratch.path("text.so"), "cannot be preloaded"),
+        (scratch.path("text.so"), "no ELF file"),
         (scratch.stub(), "stay those of"),
     ];
     for (library, reason) in cases {
@@ -103,6 +103,17 @@ fn a_library_that_does_not_serve_is_a_problem() {
         assert!(words.contains("problem library") && words.contains(reason), "{words}");
         assert!(words.contains("->"), "no remedy: {words}");
     }
+}
+
+#[test]
+fn lines_go_by_columns() {
+    let mut run = Command::new(env!("CARGO_BIN_EXE_furwock"));
+    let run = run.arg("doctor").env("COLUMNS", "60");
+    let out = String::from_utf8(run.output().unwrap().stdout).unwrap();
+    // The library's path is one word, and may be longer.
+    let is_too_long = |line: &&str| line.chars().count() > 60 && !line.contains("/");
+    assert_eq!(out.lines().filter(is_too_long).collect::<Vec<_>>(), [""; 0]);
+    assert!(out.lines().count() > 20 && out.lines().any(|line| line.len() > 50), "{out}");
 }
 
 /// The library's own words, from a process that it stands aside in.

@@ -251,6 +251,16 @@ fn a_missing_program_is_127() {
     }
 }
 
+/// The dynamic loader would say so, and run the program on glibc.
+#[test]
+fn a_library_that_is_none_is_refused() {
+    let scratch = Scratch::new("a_library_that_is_none_is_refused");
+    let text = scratch.path("text.so");
+    fs::write(&text, "text").unwrap();
+    let run = Command::new(FURWOCK).args(["run", "true"]).env("FURWOCK_PRELOAD", text).output();
+    assert_refused(&run.unwrap(), 125, "not furwock's library");
+}
+
 #[test]
 fn what_cannot_be_executed_is_126() {
     let scratch = Scratch::new("what_cannot_be_executed_is_126");

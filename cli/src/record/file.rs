@@ -60,7 +60,9 @@ impl File {
         let mut page = vec![0; PAGE];
         let read = section::read_at_most(&file, &mut page, 0);
         if !page[..read].starts_with(&MAGIC[..read.min(MAGIC.len())]) || read < MAGIC.len() {
-            return Err(refused("not a record of furwock".to_owned()));
+            return Err(refused(
+                "not a record of furwock, as `run --stats=FILE` writes it".to_owned(),
+            ));
         }
         let bytes = Bytes(&page);
         let version = bytes.u32(offset_of!(layout::File, version));

@@ -77,8 +77,8 @@ fn what_is_no_record_is_refused_by_its_reason() {
     let whole = sample::typical("boot");
     let says = |name, bytes: &[u8]| opened(name, bytes).err().unwrap_or_default();
     assert!(says("empty", b"").ends_with("empty: nothing has been recorded in it"));
-    assert!(says("text", b"int main(void)\n").ends_with("not a record of furwock"));
-    assert!(says("short", &whole[..4]).ends_with("not a record of furwock"));
+    assert!(says("text", b"int main(void)\n").contains("not a record of furwock"));
+    assert!(says("short", &whole[..4]).contains("not a record of furwock"));
     assert!(
         says("page", &whole[..100]).ends_with("cut off after 100 bytes, within its first page")
     );

@@ -94,7 +94,7 @@ fn remove_record(path: &Path) -> Result<(), String> {
         read.is_ok_and(|read| start[..read] == MAGIC[..read] && (read == 0 || read == start.len()))
     };
     if !metadata.is_file() || !begins_as_one() {
-        return Err("exists, and is no record".to_owned());
+        return Err("exists, and is no record: name another file, or remove it".to_owned());
     }
     fs::remove_file(path).map_err(|error| error.to_string())
 }
