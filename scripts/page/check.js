@@ -22,7 +22,8 @@ function overflowing() {
   if (document.documentElement.scrollWidth > wide) {
     found.push(`the page is ${document.documentElement.scrollWidth} wide`);
   }
-  for (const element of document.querySelectorAll('nav, nav a, h1, h2, p, summary, .tally, figcaption')) {
+  const texts = 'nav, nav a, h1, h2, p, summary, .tally, figcaption';
+  for (const element of document.querySelectorAll(texts)) {
     const box = element.getBoundingClientRect();
     if (box.width > 0 && (box.right > wide + 1 || element.scrollWidth > element.clientWidth + 1 &&
         getComputedStyle(element).display !== 'inline')) {
@@ -40,7 +41,8 @@ function overflowing() {
 function overlapping() {
   const found = [];
   for (const group of document.querySelectorAll('.names')) {
-    const boxes = [...group.children].map((text) => [text.textContent, text.getBoundingClientRect()]);
+    const boxes = [...group.children]
+      .map((text) => [text.textContent, text.getBoundingClientRect()]);
     boxes.forEach(([one, a], at) => boxes.slice(at + 1).forEach(([other, b]) => {
       const deep = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
       if (a.width > 0 && a.left < b.right && b.left < a.right && deep > 3) {
@@ -145,7 +147,7 @@ async function checked(browser, file) {
   }
   const page = await browser.newPage();
   await page.goto(pathToFileURL(path.resolve(file)).href);
-  const pdf = await page.pdf({ path: shot('paper').replace('.png', '.pdf'), format: 'A4', preferCSSPageSize: false });
+  const pdf = await page.pdf({ path: shot('paper').replace('.png', '.pdf'), format: 'A4' });
   const pages = (pdf.toString('latin1').match(/\/Type\s*\/Page\b/g) || []).length;
   if (pages > MOST_PAGES) { fault(name, `${pages} printed pages, at most ${MOST_PAGES}`); }
   await page.close();
