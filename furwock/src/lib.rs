@@ -3,6 +3,7 @@
 //! - [`Mutex`], [`RwLock`], [`Condvar`], [`Semaphore`] and [`Barrier`]: the types known from std
 //!   and parking_lot;
 //! - [`Once`], [`OnceLock`], [`LazyLock`], [`ReentrantMutex`] and [`Parker`]: likewise;
+//! - [`std_compat`]: std::sync's interface, poisoning included, over the same locks;
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
@@ -18,8 +19,9 @@
 //! or a bare `clone`, and handlers registered with `pthread_atfork` before furwock's first use,
 //! still see the parent's thread id, and must not use furwock.
 //!
-//! Layers, each knowing only those below it: `sync`, `lock`, `futex`, `lot` (the wait-queue table),
-//! and at the bottom `sys` (Linux) and `prim` (atomics, replaceable by a model checker's).
+//! Layers, each knowing only those below it: `std_compat`, `sync`, `lock`, `futex`, `lot` (the
+//! wait-queue table), and at the bottom `sys` (Linux) and `prim` (atomics, replaceable by a model
+//! checker's).
 
 #![cfg_attr(any(loom, shuttle), allow(unused))]
 #![deny(missing_docs)]
@@ -43,6 +45,8 @@ mod prim;
 mod random_schedules;
 #[cfg(not(any(loom, shuttle)))]
 pub mod shared;
+#[cfg(not(any(loom, shuttle)))]
+pub mod std_compat;
 #[cfg(not(any(loom, shuttle)))]
 mod sync;
 mod sys;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The layers from the ground up. A file belongs to the longest entry that its path begins with,
 /// and may name files of its own layer and of those above it in this table.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "sys/",
     "prim/",
     "lot/node/",
@@ -18,6 +18,7 @@ const LAYERS: [&str; 17] = [
     "shared/",
     "linux/",
     "sync/",
+    "std_compat/",
     "inspect/",
     "unstable.rs",
     "models/",

@@ -6,7 +6,7 @@
 
 use super::objects::Inspect;
 use crate::lot::names::{self, Name};
-use crate::{Condvar, Mutex, PiMutex, RwLock, Semaphore};
+use crate::{Condvar, Mutex, PiMutex, RwLock, Semaphore, std_compat};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -153,16 +153,16 @@ pub trait WithName<T>: Inspect + Sized {
 }
 
 macro_rules! with_name {
-    ($($lock:ident)*) => {$(
-        impl<T> WithName<T> for $lock<T> {
+    ($($lock:ty),*) => {$(
+        impl<T> WithName<T> for $lock {
             fn named(name: &str, value: T) -> Named<Self> {
-                Named::new(name, $lock::new(value))
+                Named::new(name, Self::new(value))
             }
         }
     )*};
 }
 
-with_name!(Mutex RwLock PiMutex);
+with_name!(Mutex<T>, RwLock<T>, PiMutex<T>, std_compat::Mutex<T>, std_compat::RwLock<T>);
 
 impl Condvar {
     /// A condition variable with a name: see [`Named`].

@@ -6,7 +6,9 @@ use crate::lock::robust::{RawRobustMutex, RawRobustRwLock};
 use crate::lock::{RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
 use crate::lot::names::{self, Name};
 use crate::lot::{self, Key};
-use crate::{Barrier, Condvar, Mutex, PiMutex, RobustMutex, RobustRwLock, RwLock, Semaphore};
+use crate::{
+    Barrier, Condvar, Mutex, PiMutex, RobustMutex, RobustRwLock, RwLock, Semaphore, std_compat,
+};
 use core::ptr::from_ref;
 use core::time::Duration;
 
@@ -221,6 +223,13 @@ over! {
     [] Barrier, this => this.raw();
     [T] RobustMutex<T>, this => this.raw();
     [T, const READERS: usize] RobustRwLock<T, READERS>, this => this.raw();
+}
+
+over! {
+    [T: ?Sized] std_compat::Mutex<T>, this => this.raw();
+    [T: ?Sized] std_compat::RwLock<T>, this => this.raw();
+    [] std_compat::Condvar, this => this.raw();
+    [] std_compat::Barrier, this => this.raw();
 }
 
 #[cfg(feature = "lock_api_0_5")]
