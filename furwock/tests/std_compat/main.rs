@@ -2,6 +2,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod once;
 mod poison;
 mod traits;
 mod waits;

@@ -66,11 +66,12 @@ macro_rules! same_traits {
 fn the_types_have_stds_traits() {
     same_traits!(
         Mutex<_> RwLock<_> MutexGuard<'static, _> RwLockReadGuard<'static, _>
-        RwLockWriteGuard<'static, _>
+        RwLockWriteGuard<'static, _> OnceLock<_> LazyLock<_>
     );
     let (std, furwock) = with_both!({
         [
             traits_of!(sync::Condvar),
+            traits_of!(sync::Once),
             traits_of!(sync::Barrier),
             traits_of!(sync::BarrierWaitResult),
             traits_of!(sync::WaitTimeoutResult),
