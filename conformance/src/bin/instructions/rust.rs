@@ -3,6 +3,7 @@
 use crate::operation::{Operation, kept};
 use furwock::{
     Barrier, Condvar, Mutex, PiMutex, RobustMutex, RobustRwLock, RwLock, Semaphore, futex,
+    std_compat,
 };
 use std::ffi::c_int;
 use std::pin::Pin;
@@ -13,7 +14,8 @@ fn failed(failed: bool) -> c_int {
 }
 
 pub fn operations() -> Vec<Operation> {
-    [mutex(), rwlock(), others(), words(), pi_and_robust()].into_iter().flatten().collect()
+    let all = [mutex(), rwlock(), others(), words(), pi_and_robust(), as_std()];
+    all.into_iter().flatten().collect()
 }
 
 fn mutex() -> Vec<Operation> {
@@ -68,6 +70,26 @@ fn others() -> Vec<Operation> {
             failed(semaphore.release().is_err())
         }),
         Operation::new("barrier of one", || failed(!barrier.wait().is_leader())),
+    ]
+}
+
+/// With poison, as std's have it: two looks at the number of panics, one at the lock's flag.
+fn as_std() -> Vec<Operation> {
+    let mutex = kept(std_compat::Mutex::new(0_u64));
+    let rwlock = kept(std_compat::RwLock::new(0_u64));
+    vec![
+        Operation::new("std_compat mutex", || {
+            mutex.lock().map_or(1, |mut guard| {
+                *guard += 1;
+                0
+            })
+        }),
+        Operation::new("std_compat rwlock write", || {
+            rwlock.write().map_or(1, |mut guard| {
+                *guard += 1;
+                0
+            })
+        }),
     ]
 }
 
