@@ -4,6 +4,7 @@
 //!   and parking_lot;
 //! - [`Once`], [`OnceLock`], [`LazyLock`], [`ReentrantMutex`] and [`Parker`]: likewise;
 //! - [`std_compat`]: std::sync's interface, poisoning included, over the same locks;
+//! - [`future`]: the same locks for tasks of any executor, and [`Notify`];
 //! - [`PiMutex`] and [`PiCondvar`]: the same with priority inheritance;
 //! - [`RobustMutex`] and [`RobustRwLock`]: for threads and processes that may die holding them;
 //! - [`futex`]: everything that futex(2) does, on words of every width, for threads, tasks and
@@ -30,6 +31,8 @@
 compile_error!("furwock's engine sleeps on Linux's futexes: build it for a Linux target");
 
 pub mod futex;
+#[cfg(not(any(loom, shuttle)))]
+pub mod future;
 #[cfg(all(test, shuttle))]
 mod generated;
 #[cfg(not(any(loom, shuttle)))]
@@ -56,6 +59,8 @@ pub mod unstable;
 /// Where the guards of [`Mutex`] and [`RwLock`] come from, and traits of [`lock::RawMutex`] and
 /// [`lock::RawRwLock`]: version 0.4, which parking_lot 0.12 uses, too.
 pub use ::lock_api;
+#[cfg(not(any(loom, shuttle)))]
+pub use future::Notify;
 pub use lock::{OnceState, TooManyPermits};
 #[cfg(any(loom, shuttle))]
 pub use prim::mutant;

@@ -19,6 +19,7 @@ const LAYERS: [&str; 18] = [
     "linux/",
     "sync/",
     "std_compat/",
+    "future/",
     "inspect/",
     "unstable.rs",
     "models/",

@@ -3,7 +3,7 @@
 //! wait.
 
 use super::Word;
-use crate::lot::{self, Key, Sink, TaskNode, TaskWait};
+use crate::lot::{self, Key, Sink, Stands, TaskNode, TaskWait};
 use crate::sys::eventfd;
 use core::marker::PhantomData;
 use std::io;
@@ -32,6 +32,7 @@ pub(crate) fn wait_fd_at<E: From<io::Error>>(
     look()?;
     let node = TaskNode::new().ok_or_else(|| io::Error::from_raw_os_error(libc::ENOMEM))?;
     let fd = eventfd::create().map_err(io::Error::from_raw_os_error)?;
+    let stands = Stands { bitset, ..Stands::LAST };
     let mut bucket = lot::announce(key);
     if let Err(why) = look() {
         bucket.retract();
@@ -39,7 +40,7 @@ pub(crate) fn wait_fd_at<E: From<io::Error>>(
         eventfd::close(fd);
         return Err(why);
     }
-    Ok(TaskWait::enqueue(&mut bucket, node, key, bitset, Sink::Fd(fd)))
+    Ok(TaskWait::enqueue(&mut bucket, node, key, stands, Sink::Fd(fd)))
 }
 
 /// A queued descriptor. Dropping it closes the descriptor and leaves the queue; a wake that reached

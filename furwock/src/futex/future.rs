@@ -1,7 +1,7 @@
 //! Waiting as a future.
 
 use super::{Waited, Word};
-use crate::lot::{self, Sink, TaskNode, TaskWait};
+use crate::lot::{self, Sink, Stands, TaskNode, TaskWait};
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -66,7 +66,8 @@ impl<W: Word> Future for WaitFuture<'_, W> {
             drop(bucket);
             return Poll::Ready(Waited::Mismatch);
         }
-        let queued = TaskWait::enqueue(&mut bucket, node, key, self.bitset, Sink::Waker(waker));
+        let stands = Stands { bitset: self.bitset, ..Stands::LAST };
+        let queued = TaskWait::enqueue(&mut bucket, node, key, stands, Sink::Waker(waker));
         drop(bucket);
         self.queued = Some(queued);
         Poll::Pending

@@ -95,11 +95,17 @@ const ORDERINGS: &[Mutant] = &[
     Mutant::ReaderWithoutFence,
     Mutant::WriterWithoutFence,
     Mutant::EndedWithoutFence,
+    Mutant::NotificationRelaxed,
 ];
 
-/// Of what no program here uses: the bucket's own lock, which the checker's stands in for, and what
-/// the kernel queues for.
+/// Of what no program here uses: the bucket's own lock, which the checker's stands in for, what the
+/// kernel queues for, and tasks at locks.
 const ELSEWHERE: &[Mutant] = &[
+    Mutant::DroppedTaskKeepsPromise,
+    Mutant::LeftPermitsKept,
+    Mutant::NotificationStoredOnly,
+    Mutant::NotificationsMerged,
+    Mutant::DroppedTaskKeepsNotification,
     Mutant::BucketUnlockWithoutWake,
     Mutant::SequenceReadUnlocked,
     Mutant::SequenceKept,

@@ -20,6 +20,8 @@ pub enum Kind {
     Semaphore,
     /// A [`Barrier`](crate::Barrier).
     Barrier,
+    /// A [`Notify`](crate::Notify).
+    Notify,
     /// A word, by [`futex`](crate::futex) or [`linux`](crate::linux).
     Word,
     /// A [`PiMutex`](crate::PiMutex).
@@ -43,6 +45,7 @@ impl Kind {
             Self::Condvar => "condvar",
             Self::Semaphore => "semaphore",
             Self::Barrier => "barrier",
+            Self::Notify => "notification",
             Self::Word => "word",
             Self::PiMutex => "PI mutex",
             Self::RobustMutex => "robust mutex",
@@ -57,6 +60,7 @@ impl Kind {
             Class::Condvar => Self::Condvar,
             Class::Semaphore => Self::Semaphore,
             Class::Barrier => Self::Barrier,
+            Class::Notify => Self::Notify,
             Class::Word | Class::None => Self::Word,
         }
     }

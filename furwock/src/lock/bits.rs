@@ -9,6 +9,10 @@ use super::spin::Probing;
 
 /// In every word: the kernel's id of the thread that has the lock to itself, 0 if none has.
 pub(super) const OWNER: u64 = (1 << 22) - 1;
+/// What a word says of its owner if that is a task: a task has no thread of its own. A thread may
+/// have this id, one in four million where the system allows that many; it then passes for a task,
+/// which leaves its end unnoticed and changes nothing else.
+pub const TASK: u32 = OWNER as u32;
 /// In every word: a running thread spins for the lock and will look at it again.
 pub(super) const SPIN: u64 = 1 << 23;
 /// In every word: the lock goes to the first in the queue; no thread may steal it.

@@ -7,7 +7,7 @@
 //! the lock again, unless the lock came with the wake. A rwlock's readers do the first half by
 //! themselves (`rwlock/reader.rs`), and the second here.
 
-use super::bits::{Bits, Role, SPIN, owner};
+use super::bits::{Bits, Role, SPIN, TASK, owner};
 use super::options::{How, Options, Status};
 use super::spin::{self, Spin, now_ns};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
@@ -34,6 +34,12 @@ pub(super) trait Lock: Copy {
     /// A weak compare-and-exchange, relaxed where it fails.
     fn exchange(&self, old: u64, new: u64, success: Ordering) -> Result<u64, u64>;
     fn clear(&self, bits: u64);
+
+    /// What the word says of the owner once the waiter has taken the lock.
+    #[inline(always)]
+    fn claimant(&self) -> u32 {
+        lot::tid()
+    }
 
     /// What a waiter owes that leaves for good, beside a lock that it has been given.
     fn debt(&self) -> Option<Debt> {
@@ -126,6 +132,10 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
+    pub(super) fn lock(&self) -> L {
+        self.lock
+    }
+
     /// Takes the lock as a waiter that a waker chose, though it began to wait elsewhere.
     pub(super) fn resume(mut self, verdict: Verdict) {
         // It has waited in this lock's queue: if it has to again, then in front.
@@ -149,9 +159,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     pub(super) fn advance(&mut self, take: bool) -> Progress {
         let bits = self.lock.bits();
         loop {
-            if self.role == Role::Woken {
-                spin::learn(self.lock.key(), bits.is_available(self.lock.load()));
-            }
+            self.learn();
             if let Some(progress) = self.run(take) {
                 return progress;
             }
@@ -172,6 +180,13 @@ impl<'o, L: Lock> Contender<'o, L> {
                 Progress::Taken => return Progress::Taken,
                 Progress::TimedOut => return self.give_up(),
             }
+        }
+    }
+
+    /// Notes how a waiter that was woken finds the lock.
+    pub(super) fn learn(&self) {
+        if self.role == Role::Woken {
+            spin::learn(self.lock.key(), self.lock.bits().is_available(self.lock.load()));
         }
     }
 
@@ -232,7 +247,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let bits = self.lock.bits();
         let mut word = self.lock.load();
         while bits.is_available(word) {
-            let new = bits.taken(word, self.role, lot::tid());
+            let new = bits.taken(word, self.role, self.lock.claimant());
             match self.lock.exchange(word, new, Ordering::Acquire) {
                 Ok(_) => {
                     self.role = Role::Newcomer;
@@ -322,16 +337,30 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// up its role in the exchange that says in the word that it is queued. A thread whose turn is
     /// over wakes another waiter in its place. Returns the wait, and for how long it may sleep at a
     /// time; `None` if this thread isn't queued.
+    #[inline(always)]
     fn queue<'d>(
         &mut self,
         node: &Node,
-        mut decide: impl FnMut(u64, u64) -> Decision,
+        decide: impl FnMut(u64, u64) -> Decision,
     ) -> Option<(Wait<'d>, Option<Duration>)> {
+        let lock = self.lock;
+        self.queue_by(decide, Self::may_leave_place, |bucket, token, place| {
+            Wait::enqueue(bucket, node, lock.key(), token, place).owing(lock.debt())
+        })
+    }
+
+    /// `queue` for anything that waits: `enqueue` links it.
+    pub(super) fn queue_by<W>(
+        &mut self,
+        mut decide: impl FnMut(u64, u64) -> Decision,
+        may_leave_place: impl FnOnce(&Self) -> bool,
+        enqueue: impl FnOnce(&mut Locked<'_>, usize, Place) -> W,
+    ) -> Option<(W, Option<Duration>)> {
         let (lock, bits) = (self.lock, self.lock.bits());
         let queues_again = bits.keeps_place && self.queued_ns != 0;
         let hand_off = queues_again && self.has_waited_long();
         let had_role = self.role != Role::Newcomer;
-        let leaves_place = !queues_again && self.may_leave_place();
+        let leaves_place = !queues_again && may_leave_place(self);
         let mut bucket = lot::announce(lock.key());
         if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
             self.role = Role::Newcomer;
@@ -375,7 +404,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             bucket.choose_near(lock.key(), Verdict::CLAIMED);
         }
         let place = if queues_again { Place::Front } else { Place::Back };
-        let wait = Wait::enqueue(&mut bucket, node, lock.key(), token, place).owing(lock.debt());
+        let wait = enqueue(&mut bucket, token, place);
         if had_role {
             lock.settle(&mut bucket);
         }
@@ -424,7 +453,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let word = self.lock.load();
         // (Only for want of memory for a node there is a role to give up here.)
         let seized = (bits.seize)(bits.given_up(word, self.role), lot::tid());
-        let has_ended = |owner| owner != 0 && !sys::thread::is_ours(owner);
+        let has_ended = |owner| owner != 0 && owner != TASK && !sys::thread::is_ours(owner);
         let Some(new) = seized.filter(|_| has_ended(owner(word))) else { return false };
         let taken = self.lock.exchange(word, new, Ordering::Acquire).is_ok();
         if taken {
@@ -436,7 +465,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Takes note of a waker's verdict. Returns whether the lock came with it.
-    fn was_given_lock(&mut self, verdict: Verdict) -> bool {
+    pub(super) fn was_given_lock(&mut self, verdict: Verdict) -> bool {
         self.role = if verdict.holds_wake { Role::Woken } else { Role::Newcomer };
         self.check_parked |= verdict.was_last;
         if verdict.granted.is_some() {
@@ -494,7 +523,7 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// The caller holds the bucket lock, has seen that no thread is queued, and is still inside a
     /// call on this lock, so that the word exists.
-    fn clear_queue_bits(&self) {
+    pub(super) fn clear_queue_bits(&self) {
         if !mutant::active(Mutant::StaleWakeKept) && !mutant::active(Mutant::LeaverSettlesNothing) {
             self.lock.clear(self.lock.bits().cleared_by_last);
         }

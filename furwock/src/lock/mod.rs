@@ -4,8 +4,10 @@ mod barrier;
 mod bits;
 pub(crate) mod condvar;
 mod contender;
+pub(crate) mod future;
 mod gate;
 pub(crate) mod mutex;
+pub(crate) mod notify;
 pub(crate) mod once;
 mod options;
 mod parker;
@@ -18,15 +20,19 @@ mod spin;
 mod trials;
 
 pub use barrier::RawBarrier;
+pub use bits::TASK;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use mutex::attempt::{Attempt, Turn};
+pub use mutex::task::RawLockFuture;
+pub use notify::{RawNotified, RawNotify};
 pub use once::{IfPoisoned, OnceState, RawOnce};
 pub use options::{HAND_OFF_AFTER, How, Options, Status};
 pub use parker::RawParker;
 #[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;
 pub use rwlock::{Policy, RawRwLock};
+pub use semaphore::task::RawAcquireFuture;
 pub use semaphore::{RawSemaphore, TooManyPermits};
 
 /// The kernel's id of the calling thread, as the word of a mutex names its owner.

@@ -15,6 +15,7 @@ mod wait;
 
 pub(crate) use bucket::{
     Locked, LockedPair, Queued, advice, announce, is_empty, is_single, lock, lock_pair, processors,
+    seems_empty,
 };
 #[cfg(all(test, shuttle))]
 pub(crate) use node::forget_ended_executions;
@@ -29,7 +30,9 @@ pub(crate) use node::{
 };
 #[cfg(all(test, loom))]
 pub(crate) use node::{Parker, ShortLock, Woke};
-pub(crate) use wait::{AnyEnded, Ended, Group, Node, Place, TaskNode, TaskWait, Wait, Watch, node};
+pub(crate) use wait::{
+    AnyEnded, Ended, Group, Node, Place, Stands, TaskNode, TaskWait, Wait, Watch, node,
+};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use wait::{
     Long, Watcher, abandon_waits, end_waits, for_each_wait, leave_wake, may_not_lock, waiters,

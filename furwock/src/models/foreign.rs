@@ -2,8 +2,8 @@
 //! waiters (K-1).
 
 use super::{Apart, Gap, explore, rejects};
-use crate::lock::{RawBarrier, RawCondvar, RawMutex, RawRwLock, RawSemaphore};
-use crate::lot::{Group, Key, Sink, TaskNode, TaskWait, announce};
+use crate::lock::{RawBarrier, RawCondvar, RawMutex, RawNotify, RawRwLock, RawSemaphore};
+use crate::lot::{Group, Key, Sink, Stands, TaskNode, TaskWait, announce};
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
 use loom::thread;
@@ -28,7 +28,7 @@ fn leave_at<T>(object: &T, left: Left) {
         Left::Task => {
             let node = TaskNode::new().unwrap();
             let sink = Sink::Waker(Waker::noop().clone());
-            forget(TaskWait::enqueue(&mut announce(key), node, key, u32::MAX, sink));
+            forget(TaskWait::enqueue(&mut announce(key), node, key, Stands::LAST, sink));
         }
         Left::Registration => forget(Group::register([key].into_iter())),
     }
@@ -101,6 +101,15 @@ fn semaphore(left: Left) {
     );
 }
 
+fn notify(left: Left) {
+    found(
+        RawNotify::new(),
+        left,
+        |found| found.object.notify_one(),
+        |found| assert!(found.object.wait(None)),
+    );
+}
+
 /// Two threads meet while a future that was left at the barrier's address is dropped.
 fn barrier_whose_guest_leaves() {
     let barrier =
@@ -108,7 +117,7 @@ fn barrier_whose_guest_leaves() {
     let key = Key::word(std::ptr::from_ref(&barrier.object).addr());
     let sink = Sink::Waker(Waker::noop().clone());
     let guest =
-        TaskWait::enqueue(&mut announce(key), TaskNode::new().unwrap(), key, u32::MAX, sink);
+        TaskWait::enqueue(&mut announce(key), TaskNode::new().unwrap(), key, Stands::LAST, sink);
     let other = {
         let barrier = Arc::clone(&barrier);
         thread::spawn(move || _ = barrier.object.wait(2))
@@ -193,6 +202,11 @@ fn a_condvars_mutex_reaches_its_own_waiters() {
 #[test]
 fn a_semaphore_reaches_its_own_waiters() {
     passes_over(&[Left::Task], semaphore);
+}
+
+#[test]
+fn a_notification_reaches_its_own_waiters() {
+    passes_over(&ALL, notify);
 }
 
 #[test]

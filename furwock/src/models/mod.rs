@@ -24,6 +24,7 @@ mod rwlock;
 mod rwlock_bias;
 mod semaphore;
 mod task;
+mod task_locks;
 mod wait_wake;
 
 use crate::prim::mutant::{self, Mutant};

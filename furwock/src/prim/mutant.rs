@@ -57,6 +57,9 @@ mutants! {
     WakeNotExpected,
     /// (M-11) a thread that leaves its place claims a wake though no waiter is queued.
     PlaceLeftToNone,
+    /// (M-12) a task that is dropped after it was chosen forgets the lock, or the promise, that
+    /// came with the choice.
+    DroppedTaskKeepsPromise,
     /// (C-1) the condvar's waiter unlocks before it is queued.
     UnlockBeforeEnqueue,
     /// (C-2) waiters are moved to the mutex's queue without PARKED.
@@ -128,6 +131,16 @@ mutants! {
     WaitersReadBefore,
     /// (SE-1) a permit publishes nothing.
     PermitRelaxed,
+    /// (SE-2) a task that finds fewer permits than it wants leaves them to no waiter.
+    LeftPermitsKept,
+    /// (NT-1) a notification that stored its permit doesn't look for waiters.
+    NotificationStoredOnly,
+    /// (NT-1) a notification that meets a stored one is left to that.
+    NotificationsMerged,
+    /// (NT-1) a notification publishes nothing.
+    NotificationRelaxed,
+    /// (NT-2) a task that is dropped keeps the notification that it got.
+    DroppedTaskKeepsNotification,
     /// (BA-1) a thread counts as arrived at a barrier before it is in its queue.
     ArrivalBeforeQueue,
     /// (BA-1) a gate is opened without what came before.

@@ -14,6 +14,7 @@ mod requeue;
 #[cfg(all(test, any(loom, shuttle)))]
 mod starts;
 mod state;
+pub(crate) mod task;
 #[cfg(not(any(loom, shuttle)))]
 pub mod unstable;
 

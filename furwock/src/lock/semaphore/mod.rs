@@ -7,6 +7,7 @@
 //! newcomers for the permit, and waits again if it loses. ORDERING.md, SE-1.
 
 mod state;
+pub(crate) mod task;
 
 use super::patience::{do_looks_pay, spin_first};
 use crate::futex::{wait_owing, wake_at};

@@ -10,6 +10,8 @@
 //! | permits > 0 | acquire | permits - 1 |
 //! | permits = 0 | acquire: counts itself in, then sleeps while there are none | waiters + 1 |
 //! | permits > 0 | a waiter | permits - 1 and waiters - 1, at once |
+//! | permits >= n | a task that wants n | permits - n, and waiters - 1 if it waited, at once |
+//! | permits < n | the same: counts itself in, then waits while there are fewer | waiters + 1 |
 //! | | a waiter that gives up | waiters - 1 |
 //! | permits < [`MOST`] | release | permits + 1; if that step found waiters, one is woken |
 
@@ -34,7 +36,13 @@ pub(super) const fn waiters(word: u64) -> u64 {
 /// permit.
 #[inline]
 pub(super) const fn acquired(word: u64, waiters: u64) -> Option<u64> {
-    if permits(word) == 0 { None } else { Some(word - 1 - waiters * WAITER) }
+    acquired_many(word, 1, waiters)
+}
+
+/// The same of so many permits at once.
+#[inline]
+pub(super) const fn acquired_many(word: u64, count: u32, waiters: u64) -> Option<u64> {
+    if permits(word) < count { None } else { Some(word - count as u64 - waiters * WAITER) }
 }
 
 /// The word after `more` permits were made; `None` if there would be too many.
@@ -67,6 +75,21 @@ mod tests {
                     Some(new) => {
                         assert_eq!(permits(new), permits(word) - 1);
                         assert_eq!(waiters(new), waiters(word) - counted);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn many_are_taken_at_once_or_none() {
+        for word in words() {
+            for count in [0, 1, 2, 3, MOST] {
+                match acquired_many(word, count, 0) {
+                    None => assert!(permits(word) < count),
+                    Some(new) => {
+                        assert_eq!(permits(new), permits(word) - count);
+                        assert_eq!(waiters(new), waiters(word));
                     }
                 }
             }

@@ -75,6 +75,12 @@ pub(crate) fn wake_in_handler(key: Key, count: usize, bitset: u32) -> Option<usi
 /// Takes a node out of its queue, wherever that is. `false` if it is in none: if it was chosen,
 /// what the waker wrote may be read then.
 pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
+    remove_if_queued_and(waiter, |_was_last| {})
+}
+
+/// The same. `on_leave` is called under the lock of the bucket that the node leaves, with whether
+/// it was the last at its address.
+pub(crate) fn remove_if_queued_and(waiter: &'static Waiter, on_leave: impl FnOnce(bool)) -> bool {
     while !waiter.is_chosen() {
         let key = waiter.key();
         if key == Key::NOWHERE {
@@ -84,6 +90,7 @@ pub(crate) fn remove_if_queued(waiter: &'static Waiter) -> bool {
         // SAFETY: locked by this key.
         if let Some(queued) = unsafe { locked.queued(waiter, key) } {
             locked.remove(queued);
+            on_leave(!locked.has(key));
             return true;
         }
     }
@@ -97,6 +104,12 @@ pub(crate) fn is_empty(key: Key) -> bool {
     if !mutant::active(Mutant::EmptyCheckWithoutFence) {
         full_fence();
     }
+    table::bucket(key).waiters.load(Ordering::Relaxed) == 0
+}
+
+/// Whether it seems so, without a fence: an answer for callers that find out later.
+#[inline]
+pub(crate) fn seems_empty(key: Key) -> bool {
     table::bucket(key).waiters.load(Ordering::Relaxed) == 0
 }
 

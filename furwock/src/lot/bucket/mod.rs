@@ -11,7 +11,9 @@ mod wake_list;
 
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use locked::wake_in_handler;
-pub(crate) use locked::{Locked, advice, announce, is_empty, lock, remove_if_queued};
+pub(crate) use locked::{
+    Locked, advice, announce, is_empty, lock, remove_if_queued, remove_if_queued_and, seems_empty,
+};
 pub(crate) use pair::{LockedPair, lock_pair};
 pub(crate) use queued::Queued;
 pub(crate) use table::{is_single, prepare, processors};

@@ -25,6 +25,7 @@ pub(crate) enum Class {
     Barrier = 5,
     /// A slot in which a reader has published itself.
     Slot = 6,
+    Notify = 7,
     /// No object: see the constants.
     None = 15,
 }
@@ -69,6 +70,7 @@ impl Key {
         semaphore: Semaphore, "a semaphore";
         barrier: Barrier, "a barrier";
         slot: Slot, "a reader's slot";
+        notify: Notify, "a notification";
     }
 
     #[inline(always)]
@@ -100,6 +102,7 @@ impl Key {
             4 => Class::Semaphore,
             5 => Class::Barrier,
             6 => Class::Slot,
+            7 => Class::Notify,
             15 => Class::None,
             _ => Class::Word,
         }
@@ -135,6 +138,7 @@ mod tests {
                 Key::semaphore(address),
                 Key::barrier(address),
                 Key::slot(address),
+                Key::notify(address),
                 Key::NOWHERE,
                 Key::MANY,
             ];

@@ -25,7 +25,7 @@ pub(crate) use leave::{abandon_waits, end_waits};
 pub(crate) use one::{Ended, Place, Wait};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use seen::{for_each_wait, waiters};
-pub(crate) use task::{TaskNode, TaskWait};
+pub(crate) use task::{Stands, TaskNode, TaskWait};
 pub(crate) use watch::Watch;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use watch::{Long, Watcher, watch_by};

@@ -5,15 +5,29 @@
 //! its owner may lose interest at any moment: between the choice and the notification the parker's
 //! state decides whose the node is (T-2).
 
+use super::one::Place;
 use crate::lot::bucket::{self, Locked};
-use crate::lot::node::{self, Chosen, Key, NodeKind, Sink, Thread, Waiter};
+use crate::lot::node::{self, ANY, Chosen, Key, NodeKind, Sink, Thread, Verdict, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
 use crate::sys::{eventfd, fork};
 use core::ffi::c_int;
 use core::task::Waker;
-#[cfg(not(any(loom, shuttle)))]
-use std::cell::RefCell;
+
+/// How a task queues: what it tells wakers of itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stands {
+    /// What a lock's word says of the owner, if the lock is handed to it.
+    pub(crate) owner: u32,
+    pub(crate) token: usize,
+    pub(crate) place: Place,
+    pub(crate) bitset: u32,
+}
+
+impl Stands {
+    /// Behind the others, for any wake.
+    pub(crate) const LAST: Self = Self { owner: 0, token: 0, place: Place::Back, bitset: ANY };
+}
 
 /// A queued task. Dropped, it leaves the queue; a wake that it got and didn't use goes on to the
 /// next.
@@ -24,6 +38,8 @@ pub(crate) struct TaskWait {
     /// The eventfd, if that is what is written to.
     fd: Option<c_int>,
     woken: bool,
+    /// What the waker that chose it said, once it has been found chosen.
+    verdict: Verdict,
     generation: u32,
 }
 
@@ -34,7 +50,7 @@ impl TaskWait {
         locked: &mut Locked<'_>,
         node: TaskNode,
         key: Key,
-        bitset: u32,
+        stands: Stands,
         sink: Sink,
     ) -> Self {
         let thread = node.take();
@@ -44,11 +60,35 @@ impl TaskWait {
         };
         // SAFETY: a spare node that isn't queued yet.
         unsafe {
-            thread.waiter.prepare(0, 0, NodeKind::Task(thread), bitset, 0);
+            let kind = NodeKind::Task(thread);
+            thread.waiter.prepare(stands.owner, stands.token, kind, stands.bitset, 0);
             thread.waiter.sink.replace(Some(sink));
-            locked.push_back(&thread.waiter, key);
+            match stands.place {
+                Place::Front => locked.push_front(&thread.waiter, key),
+                Place::Back => locked.push_back(&thread.waiter, key),
+            }
         }
-        Self { thread: Some(thread), fd, woken: false, generation: fork::generation() }
+        let (woken, verdict, generation) = (false, Verdict::WOKEN, fork::generation());
+        Self { thread: Some(thread), fd, woken, verdict, generation }
+    }
+
+    /// The verdict if it was chosen, which is then its caller's to act on. Otherwise `waker` will
+    /// be called. In a forked child a parent's was woken, and no more.
+    pub(crate) fn poll_verdict(&mut self, waker: &Waker) -> Option<Verdict> {
+        self.poll(waker).then_some(self.verdict)
+    }
+
+    /// Leaves the queue, or finds itself chosen: then the verdict is the caller's to act on, and no
+    /// wake goes on by itself. `on_leave` is called under the lock of the bucket that it leaves
+    /// unchosen, with whether it was the last at its address.
+    pub(crate) fn leave(mut self, on_leave: impl FnOnce(bool)) -> Option<Verdict> {
+        let waiter = self.waiter()?;
+        if bucket::remove_if_queued_and(waiter, on_leave) {
+            self.leave_unchosen(waiter);
+            return None;
+        }
+        self.leave_chosen();
+        Some(self.verdict)
     }
 
     /// Whether it was woken; if so, the wake is used. Otherwise `waker` will be called.
@@ -106,7 +146,10 @@ impl TaskWait {
     fn leave_chosen(&mut self) -> Option<Chosen> {
         let thread = self.thread.take()?;
         // SAFETY: chosen, which the acquiring load of the key has shown: complete (T-1).
-        let chosen = unsafe { thread.waiter.chosen.get() };
+        let chosen = unsafe {
+            self.verdict = thread.waiter.verdict.get();
+            thread.waiter.chosen.get()
+        };
         if thread.waiter.parker.abandon() && !mutant::active(Mutant::TaskGivenBackByBoth) {
             // The notifier closes it.
             self.fd = None;
@@ -114,6 +157,16 @@ impl TaskWait {
             node::give_back(thread);
         }
         Some(chosen)
+    }
+
+    /// Gives back a node that was taken out of its queue unchosen.
+    fn leave_unchosen(&mut self, waiter: &'static Waiter) {
+        // SAFETY: in no queue any more, and never chosen: the owner's alone.
+        let sink = unsafe { waiter.sink.replace(None) };
+        if let Some(thread) = self.thread.take() {
+            node::give_back(thread);
+        }
+        drop(sink);
     }
 }
 
@@ -130,14 +183,7 @@ impl Drop for TaskWait {
                     pass_on(chosen);
                 }
             }
-            Some(waiter) => {
-                // SAFETY: in no queue any more, and never chosen: the owner's alone.
-                let sink = unsafe { waiter.sink.replace(None) };
-                if let Some(thread) = self.thread.take() {
-                    node::give_back(thread);
-                }
-                drop(sink);
-            }
+            Some(waiter) => self.leave_unchosen(waiter),
             None => {}
         }
         if let Some(fd) = self.fd {
@@ -147,48 +193,6 @@ impl Drop for TaskWait {
 }
 
 /// Wakes the next waiter instead of a task that was dropped.
-///
-/// That may be a task whose waker drops it, and so on: the wakes that come up meanwhile wait for
-/// the first to return, so that the stack doesn't grow with them.
-#[cfg(not(any(loom, shuttle)))]
-fn pass_on(chosen: Chosen) {
-    std::thread_local! {
-        static WAITING: RefCell<Option<Vec<Chosen>>> = const { RefCell::new(None) };
-    }
-    let wake = |Chosen { key, bitset }: Chosen| bucket::lock(key).choose_many(key, 1, bitset);
-    let outermost = WAITING.try_with(|waiting| match &mut *waiting.borrow_mut() {
-        Some(waiting) => {
-            waiting.push(chosen);
-            false
-        }
-        none => {
-            *none = Some(Vec::new());
-            true
-        }
-    });
-    match outermost {
-        Ok(false) => {}
-        Ok(true) => {
-            let mut next = Some(chosen);
-            while let Some(chosen) = next {
-                wake(chosen);
-                next = WAITING.with(|waiting| {
-                    let mut waiting = waiting.borrow_mut();
-                    let next = waiting.as_mut().and_then(Vec::pop);
-                    if next.is_none() {
-                        *waiting = None;
-                    }
-                    next
-                });
-            }
-        }
-        // The thread ends, and has no list any more.
-        Err(_) => _ = wake(chosen),
-    }
-}
-
-/// Model threads share one thread's locals.
-#[cfg(any(loom, shuttle))]
 fn pass_on(Chosen { key, bitset }: Chosen) {
     bucket::lock(key).choose_many(key, 1, bitset);
 }
