@@ -2,7 +2,7 @@
 
 use super::Word;
 use super::word::sealed::Bits;
-use crate::lot::{AnyEnded, Group, Until, may_not_lock};
+use crate::lot::{AnyEnded, Group, Key, Until, may_not_lock};
 use crate::sys::clock::Deadline;
 use crate::sys::thread::nap;
 
@@ -17,6 +17,17 @@ impl<'w> Expected<'w> {
     /// `word`, expected to hold `value`.
     pub fn new<W: Word>(word: &'w W, value: W::Value) -> Self {
         Self { word, value: W::to_bits(value) }
+    }
+
+    /// What its waiters queue at.
+    pub(super) fn key(&self) -> Key {
+        self.word.key()
+    }
+
+    /// Sets the value of `word`, which is this one, registered as number `index`.
+    pub(super) fn expect<W: Word>(&mut self, index: usize, word: &'w W, value: W::Value) {
+        assert_eq!(word.key(), self.key(), "not the word registered as number {index}");
+        self.value = W::to_bits(value);
     }
 
     /// Whether the word holds the value. Read with `SeqCst`.
@@ -97,9 +108,11 @@ impl<'w> Registration<'w> {
     /// # Panics
     /// If there is no such word, or if `word` isn't the one that was registered with this index.
     pub fn expect<W: Word>(&mut self, index: usize, word: &'w W, value: W::Value) {
-        let expected = &mut self.words[index];
-        assert_eq!(word.key(), expected.word.key(), "not the word registered as number {index}");
-        expected.value = W::to_bits(value);
+        self.words[index].expect(index, word, value);
+    }
+
+    pub(super) fn into_words(self) -> Vec<Expected<'w>> {
+        self.words
     }
 
     /// The words, with their expected values.
@@ -136,7 +149,7 @@ impl core::fmt::Debug for Registration<'_> {
 }
 
 /// The first that doesn't hold its value.
-fn look(words: &[Expected<'_>]) -> Result<(), usize> {
+pub(super) fn look(words: &[Expected<'_>]) -> Result<(), usize> {
     words.iter().position(|expected| !expected.holds()).map_or(Ok(()), Err)
 }
 

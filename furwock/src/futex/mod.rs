@@ -22,12 +22,14 @@
 //! ```
 //!
 //! Besides threads, tasks ([`wait_async`]) and file descriptors ([`wait_fd`]) wait in the same
-//! queues; and one thread can wait on many words at once ([`wait_any`]).
+//! queues; and one thread can wait on many words at once ([`wait_any`]), also by one descriptor
+//! ([`RegistrationFd`]).
 //!
 //! Words are *private*: their waiters live in one process. A word needs no initialisation and no
 //! clean-up. Two words of different widths at one address share their waiters.
 
 mod any;
+mod any_fd;
 mod fd;
 mod future;
 mod requeue;
@@ -38,6 +40,7 @@ mod wake_op_code;
 mod word;
 
 pub use any::{AnyWaited, Expected, Registration, wait_any};
+pub use any_fd::RegistrationFd;
 pub use fd::{WaitFd, WaitFdError, wait_fd};
 pub use future::{WaitFuture, wait_async, wait_async_bitset};
 pub use requeue::{Mismatch, Requeued, compare_requeue, requeue};

@@ -5,6 +5,7 @@ use crate::futex::{
     AnyWaited, Comparison, Expected, Operation, Registration, Waited, WakeOp, compare_requeue,
     requeue, wait, wait_any, wake, wake_op,
 };
+use crate::lot::{AnyEnded, Group, Key};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::Mutant;
 use crate::sys::clock::{Clock, Deadline};
@@ -137,6 +138,56 @@ fn registered_and_changed() {
     });
 }
 
+/// A registration for a descriptor, armed if both words are 0.
+fn armed(words: &Words) -> (Group, Result<(), AnyEnded<()>>) {
+    let keys = [&words.a, &words.b].map(|word| Key::word(std::ptr::from_ref(word).addr()));
+    let mut group = Group::register_polled(keys.into_iter(), None).unwrap();
+    let is_zero = |word: &AtomicU32| word.load(Ordering::SeqCst) == 0;
+    let look = || if is_zero(&words.a) && is_zero(&words.b) { Ok(()) } else { Err(()) };
+    let armed = group.arm_unless(look);
+    (group, armed)
+}
+
+/// It is armed while another thread changes a word: it sees the change, or is told of it.
+fn polled() {
+    let words = Arc::new(Words::default());
+    let waker = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || store_and_wake(&words.b))
+    };
+    let (mut group, armed) = armed(&words);
+    let early = group.take_chosen();
+    let woken = waker.join().unwrap();
+    match armed {
+        Ok(()) => assert_eq!((early.or_else(|| group.take_chosen()), woken), (Some(1), 1)),
+        Err(AnyEnded::Chosen(index)) => assert_eq!((index, woken), (1, 1)),
+        Err(_) => assert_eq!(woken, 0),
+    }
+    assert_eq!(group.take_chosen(), None, "reported once");
+}
+
+/// It is dropped while it may be told, and a thread waits behind it for the same wake.
+fn polled_and_dropped() {
+    let words = Arc::new(Words::default());
+    let (group, armed) = armed(&words);
+    assert_eq!(armed, Ok(()));
+    let waiter = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || {
+            while words.b.load(Ordering::Relaxed) == 0 {
+                wait(&words.b, 0, None);
+            }
+        })
+    };
+    let waker = {
+        let words = Arc::clone(&words);
+        thread::spawn(move || store_and_wake(&words.b))
+    };
+    drop(group);
+    waker.join().unwrap();
+    waiter.join().unwrap();
+}
+
 #[test]
 fn a_wake_at_either_word_is_enough() {
     explore(3, either_word);
@@ -190,4 +241,24 @@ fn rejects_a_compare_requeue_without_its_fence() {
 #[test]
 fn rejects_a_wake_op_without_its_fence() {
     rejects(Mutant::ChangeWithoutFence, 3, registered_and_changed);
+}
+
+#[test]
+fn a_registration_with_a_descriptor_loses_no_wake() {
+    explore(3, polled);
+}
+
+#[test]
+fn a_registration_with_a_descriptor_may_be_dropped_at_any_moment() {
+    explore(3, polled_and_dropped);
+}
+
+#[test]
+fn rejects_a_registration_that_is_polled_without_a_fence() {
+    rejects(Mutant::ArmWithoutFence, 3, polled);
+}
+
+#[test]
+fn rejects_a_registration_that_keeps_its_wake() {
+    rejects(Mutant::DroppedTaskKeepsWake, 3, polled_and_dropped);
 }

@@ -21,6 +21,25 @@ pub(crate) fn signal(fd: c_int) {
     _ = unsafe { syscall(libc::SYS_write, arguments) };
 }
 
+/// Makes it unreadable again.
+pub(crate) fn drain(fd: c_int) {
+    let mut count = 0u64;
+    let arguments = [fd as usize, (&raw mut count).expose_provenance(), 8, 0, 0, 0];
+    // SAFETY: writes eight bytes. It fails only when there is nothing to drain.
+    _ = unsafe { syscall(libc::SYS_read, arguments) };
+}
+
+/// Puts a new one in the place of `fd`, under the same number: for a forked child, whose `fd` is
+/// its parent's, too. `Err` holds the errno.
+pub(crate) fn renew(fd: c_int) -> Result<(), i32> {
+    let new = create()?;
+    let arguments = [new as usize, fd as usize, libc::O_CLOEXEC as usize, 0, 0, 0];
+    // SAFETY: no pointers; the caller owns `fd`.
+    let renewed = unsafe { syscall(libc::SYS_dup3, arguments) };
+    close(new);
+    renewed.map(|_| ()).map_err(|errno| errno.0)
+}
+
 pub(crate) fn close(fd: c_int) {
     // SAFETY: the caller owns the descriptor and gives it up.
     _ = unsafe { syscall(libc::SYS_close, [fd as usize, 0, 0, 0, 0, 0]) };

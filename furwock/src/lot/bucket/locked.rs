@@ -6,7 +6,7 @@ use super::queued::Queued;
 use super::table;
 use super::wake_list::WakeList;
 use crate::lot::node::{
-    self, ANY, Chosen, Claimed, Counts, Key, NO_WAKE, NodeKind, TableHeld, Verdict, Waiter,
+    self, ANY, Chosen, Claimed, Key, NO_WAKE, NodeKind, TableHeld, Verdict, Waiter,
 };
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -280,6 +280,7 @@ impl<'t> Locked<'t> {
             return false;
         }
         let (kind, waiter) = (chosen.kind(), chosen.waiter());
+        let stays = matches!(kind, NodeKind::Member { counts, .. } if counts.stay());
         if let NodeKind::Member { head, index, counts } = kind {
             match head.claim.try_claim(index, counts) {
                 Claimed::First => {}
@@ -297,7 +298,7 @@ impl<'t> Locked<'t> {
             if let NodeKind::Task(_) = kind {
                 waiter.chosen.set(Chosen { key: chosen.key(), bitset });
             }
-            if let NodeKind::Member { counts: Counts::Registered, .. } = kind {
+            if stays {
                 self.bucket.queue.0.unlink(waiter);
                 self.bucket.queue.0.push_back(waiter);
             } else {

@@ -4,12 +4,10 @@
 //! notifies its share on the way out, again by fan-out: the waker of hundreds pays for four system
 //! calls (3 us instead of 1113, with all awake no later: docs/experiments.md, "The prototype").
 
-use crate::lot::node::{NodeKind, Waiter, notify};
+use crate::lot::node::{Waiter, notify};
 use crate::prim::adjustable;
 use crate::prim::mutant::{self, Mutant};
 use core::cell::Cell;
-#[cfg(not(any(loom, shuttle)))]
-use {core::cell::RefCell, std::collections::VecDeque};
 
 /// How many a waker, or a woken waiter with a fan-out, notifies itself.
 const FAN_OUT: usize = if cfg!(any(loom, shuttle)) { 1 } else { 4 };
@@ -25,7 +23,8 @@ pub(super) struct WakeList {
     heads: [Cell<Option<&'static Waiter>>; CHAINS],
     tails: [Cell<Option<&'static Waiter>>; CHAINS],
     len: Cell<usize>,
-    /// Tasks: when they will run is unknown, so that they get no fan-out. The latest comes first.
+    /// What is polled: when it will run is unknown, so that it gets no fan-out. The latest comes
+    /// first.
     tasks: Cell<Option<&'static Waiter>>,
 }
 
@@ -43,9 +42,12 @@ impl WakeList {
     /// The caller has just chosen `waiter`, and it has not been notified.
     pub(super) unsafe fn push(&self, waiter: &'static Waiter) {
         // SAFETY: chosen and not yet notified.
-        if let NodeKind::Task(_) = unsafe { waiter.kind.get() } {
+        if unsafe { waiter.kind.get() }.is_polled() {
             // SAFETY: as above.
-            unsafe { waiter.next_chosen.set(self.tasks.get()) };
+            unsafe {
+                waiter.next_chosen.set(self.tasks.get());
+                waiter.fan_out.set(None);
+            }
             self.tasks.set(Some(waiter));
             return;
         }
@@ -114,55 +116,8 @@ fn notify_tasks(last: &'static Waiter) {
         reversed = Some(waiter);
     }
     if let Some(first) = reversed {
-        notify_nested(first);
+        notify_chain(first);
     }
-}
-
-/// A waker's code may drop futures, whose wakes go on to other tasks, whose wakers drop futures,
-/// and so on. So that the stack doesn't grow with them, calls that are nested too deeply leave
-/// their notifications to the outermost.
-#[cfg(not(any(loom, shuttle)))]
-fn notify_nested(first: &'static Waiter) {
-    const MOST_NESTED: usize = 16;
-    struct Nested {
-        calls: Cell<usize>,
-        left: RefCell<VecDeque<&'static Waiter>>,
-    }
-    std::thread_local! {
-        static NESTED: Nested =
-            const { Nested { calls: Cell::new(0), left: RefCell::new(VecDeque::new()) } };
-    }
-    let is_left = NESTED.try_with(|nested| {
-        let calls = nested.calls.get();
-        if calls == MOST_NESTED {
-            nested.left.borrow_mut().push_back(first);
-            return true;
-        }
-        nested.calls.set(calls + 1);
-        false
-    });
-    if let Ok(true) = is_left {
-        return;
-    }
-    // (A thread that ends has no list any more. No waker's panic comes out of a notification.)
-    notify_chain(first);
-    if is_left.is_err() {
-        return;
-    }
-    let next = |nested: &Nested| match nested.calls.get() {
-        1 => nested.left.borrow_mut().pop_front(),
-        _ => None,
-    };
-    while let Some(next) = NESTED.with(next) {
-        notify_chain(next);
-    }
-    NESTED.with(|nested| nested.calls.set(nested.calls.get() - 1));
-}
-
-/// Model threads share one thread's locals.
-#[cfg(any(loom, shuttle))]
-fn notify_nested(first: &'static Waiter) {
-    notify_chain(first);
 }
 
 /// Passes on the notifications that `waiter`'s own brought with it.

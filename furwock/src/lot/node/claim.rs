@@ -26,6 +26,15 @@ pub(crate) enum Counts {
     Each,
     /// One a wait. It stays queued for the next, behind all others.
     Registered,
+    /// The same; the head has a descriptor, which becomes readable.
+    Polled,
+}
+
+impl Counts {
+    /// Whether a member that was chosen stays queued.
+    pub(crate) fn stay(self) -> bool {
+        matches!(self, Counts::Registered | Counts::Polled)
+    }
 }
 
 /// The head's state.

@@ -1,5 +1,6 @@
 //! The notification of a chosen waiter: its last permitted touch.
 
+use super::claim::Counts;
 #[cfg(any(loom, shuttle))]
 use super::model::give_back;
 use super::sink::Sink;
@@ -7,7 +8,13 @@ use super::sink::Sink;
 use super::thread::give_back;
 use super::waiter::{NodeKind, Thread, Waiter};
 use crate::sys::eventfd;
+use core::task::Waker;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+#[cfg(not(any(loom, shuttle)))]
+use {
+    core::cell::{Cell, RefCell},
+    std::collections::VecDeque,
+};
 
 /// Tells what waits behind a chosen node. The last permitted touch.
 ///
@@ -18,6 +25,14 @@ pub(crate) unsafe fn notify(waiter: &'static Waiter) {
     // SAFETY: not yet notified, so that the node's kind is stable.
     match unsafe { waiter.kind.get() } {
         NodeKind::Thread => waiter.parker.notify(),
+        NodeKind::Member { head, counts: Counts::Polled, .. } => {
+            // First, since the descriptor is its owner's to close once notified.
+            // SAFETY: the owner leaves the head alone from the claim to the notification.
+            if let Some(fd) = unsafe { head.sink.fd() } {
+                eventfd::signal(fd);
+            }
+            head.parker.notify();
+        }
         NodeKind::Member { head, .. } => head.parker.notify(),
         // SAFETY: by this function's contract.
         NodeKind::Task(thread) => unsafe { notify_task(thread) },
@@ -42,14 +57,74 @@ unsafe fn notify_task(thread: &'static Thread) {
         }
         Some(Sink::Waker(waker)) => {
             if parker.notify_task() {
-                contained(|| waker.wake());
+                call(Foreign::Wake(waker));
             } else {
                 give_back(thread);
-                contained(|| drop(waker));
+                call(Foreign::Drop(waker));
             }
         }
         None => unreachable!("a task's node is queued with its sink"),
     }
+}
+
+/// What is left to do with a waker: code that isn't the engine's.
+enum Foreign {
+    Wake(Waker),
+    Drop(Waker),
+}
+
+impl Foreign {
+    fn run(self) {
+        contained(|| match self {
+            Self::Wake(waker) => waker.wake(),
+            Self::Drop(waker) => drop(waker),
+        });
+    }
+}
+
+/// A waker's code may drop futures, whose wakes go on to other tasks, whose wakers drop futures,
+/// and so on. So that the stack doesn't grow with them, calls that are nested too deeply are left
+/// to the outermost.
+#[cfg(not(any(loom, shuttle)))]
+fn call(foreign: Foreign) {
+    const MOST_NESTED: usize = 16;
+    struct Nested {
+        calls: Cell<usize>,
+        left: RefCell<VecDeque<Foreign>>,
+    }
+    std::thread_local! {
+        static NESTED: Nested =
+            const { Nested { calls: Cell::new(0), left: RefCell::new(VecDeque::new()) } };
+    }
+    let mut foreign = Some(foreign);
+    let begun = NESTED.try_with(|nested| {
+        let calls = nested.calls.get();
+        if calls == MOST_NESTED {
+            nested.left.borrow_mut().extend(foreign.take());
+        } else {
+            nested.calls.set(calls + 1);
+        }
+    });
+    let Some(foreign) = foreign else { return };
+    foreign.run();
+    if begun.is_err() {
+        // The thread ends, and has no list any more.
+        return;
+    }
+    let next = |nested: &Nested| match nested.calls.get() {
+        1 => nested.left.borrow_mut().pop_front(),
+        _ => None,
+    };
+    while let Some(next) = NESTED.with(next) {
+        next.run();
+    }
+    NESTED.with(|nested| nested.calls.set(nested.calls.get() - 1));
+}
+
+/// Model threads share one thread's locals.
+#[cfg(any(loom, shuttle))]
+fn call(foreign: Foreign) {
+    foreign.run();
 }
 
 /// Runs a waker's code, whose panics must not keep the wake from those behind: neither its own nor

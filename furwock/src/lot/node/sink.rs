@@ -27,6 +27,18 @@ impl SinkCell {
         self.0.with_mut(|cell| unsafe { core::mem::replace(&mut *cell, sink) })
     }
 
+    /// The descriptor, if that is what is written to.
+    ///
+    /// # Safety
+    /// Nothing may write the cell meanwhile.
+    pub(in crate::lot) unsafe fn fd(&self) -> Option<c_int> {
+        // SAFETY: by this function's contract.
+        self.0.with(|cell| match unsafe { &*cell } {
+            Some(Sink::Fd(fd)) => Some(*fd),
+            _ => None,
+        })
+    }
+
     /// # Safety
     /// Nothing may write the cell meanwhile.
     pub(in crate::lot) unsafe fn is_woken_by(&self, waker: &Waker) -> bool {

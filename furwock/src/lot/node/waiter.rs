@@ -28,6 +28,13 @@ pub(crate) enum NodeKind {
     Task(&'static Thread),
 }
 
+impl NodeKind {
+    /// Whether what waits isn't a thread: when it will look is unknown.
+    pub(in crate::lot) fn is_polled(self) -> bool {
+        matches!(self, NodeKind::Task(_) | NodeKind::Member { counts: Counts::Polled, .. })
+    }
+}
+
 /// Where and by which bitset a node was chosen: for a thread that has to pass the wake on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chosen {

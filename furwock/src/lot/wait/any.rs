@@ -5,16 +5,18 @@
 //! to the next waiter of its word (`claim`).
 //!
 //! Members are queued for one wait (`once`), or stay registered between waits (`register`), which
-//! makes the next wait a store, a fence and a load for each word.
+//! makes the next wait a store, a fence and a load for each word. No thread waits with those that
+//! are polled (`register_polled`): a descriptor becomes readable.
 
 use super::lease::{Node, node as own_node};
 use crate::lot::bucket::{self, Locked, notify_fan_out};
 use crate::lot::node::{
-    self, ANY, Counts, Key, MOST_MEMBERS, NodeKind, Thread, Until, Waiter, Woke,
+    self, ANY, Counts, Key, MOST_MEMBERS, NodeKind, Sink, Thread, Until, Waiter, Woke,
 };
 use crate::prim::mutant::{self, Mutant};
 use crate::prim::{checker_has_failed, full_fence};
 use crate::sys::fork;
+use core::ffi::c_int;
 
 /// How a wait on many words ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +34,8 @@ pub(crate) struct Group {
     head: Head,
     /// Linked through `Thread::next_free`.
     members: Option<&'static Thread>,
+    /// A wake that chose a member and wasn't taken goes on.
+    is_polled: bool,
     generation: u32,
 }
 
@@ -87,10 +91,62 @@ impl Group {
     /// Queues a member at each word of `words`, to stay. `None` when the kernel has no memory.
     pub(crate) fn register(words: impl ExactSizeIterator<Item = Key>) -> Option<Self> {
         let group = Self::of(Head::Spare(node::spares(1)?), words.len())?;
-        for (index, (member, key)) in group.members().zip(words).enumerate() {
-            group.enqueue(&mut bucket::announce(key), member, index, key, Counts::Registered);
-        }
+        group.enqueue_all(words, Counts::Registered);
         Some(group)
+    }
+
+    /// The same for `arm` and `claimed`. If a descriptor is given, it becomes readable as a member
+    /// is chosen; it stays the caller's, and open until the group has been dropped.
+    pub(crate) fn register_polled(
+        words: impl ExactSizeIterator<Item = Key>,
+        fd: Option<c_int>,
+    ) -> Option<Self> {
+        let mut group = Self::of(Head::Spare(node::spares(1)?), words.len())?;
+        group.is_polled = true;
+        // SAFETY: no waker knows of the head yet.
+        unsafe { group.head().sink.replace(fd.map(Sink::Fd)) };
+        group.enqueue_all(words, Counts::Polled);
+        Some(group)
+    }
+
+    fn enqueue_all(&self, words: impl ExactSizeIterator<Item = Key>, counts: Counts) {
+        for (index, (member, key)) in self.members().zip(words).enumerate() {
+            self.enqueue(&mut bucket::announce(key), member, index, key, counts);
+        }
+    }
+
+    /// From here on a wake chooses a member, unless `look` finds a reason not to wait for that.
+    /// The order is that of `wait`. The caller has asked `disarm` before.
+    pub(crate) fn arm_unless<E>(
+        &mut self,
+        look: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), AnyEnded<E>> {
+        self.arm();
+        if !mutant::active(Mutant::ArmWithoutFence) {
+            full_fence();
+        }
+        look().map_err(|why| match self.disarm() {
+            None => AnyEnded::Refused(why),
+            Some(index) => AnyEnded::Chosen(index),
+        })
+    }
+
+    /// The member that was chosen, if one was. It is the caller's to act on, and no other will be
+    /// until the group is armed again.
+    pub(crate) fn take_chosen(&mut self) -> Option<usize> {
+        if self.head().claim.is_armed() { None } else { self.disarm() }
+    }
+
+    /// No member will be chosen from here on. Returns the one that was, as `take_chosen` does.
+    pub(crate) fn disarm(&mut self) -> Option<usize> {
+        let claim = &self.head().claim;
+        if claim.disarm() || claim.claimed_member().is_none() {
+            return None;
+        }
+        // (A member that waits for its notification waits for a waker that has chosen it.)
+        let AnyEnded::Chosen(index) = self.notification::<()>() else { return None };
+        claim.end();
+        Some(index)
     }
 
     /// Whether the members are queued where they were registered: not if one was requeued, and not
@@ -130,7 +186,8 @@ impl Group {
 
     fn of(head: Head, count: usize) -> Option<Self> {
         // Complete before the members are asked for, so that dropping it gives the head back.
-        let mut group = Self { head, members: None, generation: fork::generation() };
+        let generation = fork::generation();
+        let mut group = Self { head, members: None, is_polled: false, generation };
         if count > MOST_MEMBERS {
             return None;
         }
@@ -219,13 +276,22 @@ impl Drop for Group {
         if checker_has_failed() {
             return;
         }
-        self.head().claim.end();
         if self.generation != fork::generation() {
+            self.head().claim.end();
             return;
         }
+        let untaken = if self.is_polled { self.disarm() } else { None };
+        self.head().claim.end();
+        let untaken = untaken.and_then(|index| self.members().nth(index));
+        let key = untaken.map(|member| member.waiter.key());
         self.unqueue();
         // No waker knows of the head any more.
         self.head().claim.reset();
+        // SAFETY: as said.
+        unsafe { self.head().sink.replace(None) };
+        if let Some(key) = key.filter(|_| !mutant::active(Mutant::DroppedTaskKeepsWake)) {
+            bucket::lock(key).choose_many(key, 1, ANY);
+        }
         if let Some(members) = self.members {
             node::give_back(members);
         }

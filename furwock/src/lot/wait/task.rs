@@ -10,7 +10,7 @@ use crate::lot::bucket::{self, Locked};
 use crate::lot::node::{self, ANY, Chosen, Key, NodeKind, Sink, Thread, Verdict, Waiter};
 use crate::prim::checker_has_failed;
 use crate::prim::mutant::{self, Mutant};
-use crate::sys::{eventfd, fork};
+use crate::sys::{eventfd, fork, thread};
 use core::ffi::c_int;
 use core::task::Waker;
 
@@ -131,6 +131,39 @@ impl TaskWait {
     pub(crate) fn is_woken(&mut self) -> bool {
         self.woken |= self.waiter().is_none_or(Waiter::is_chosen);
         self.woken
+    }
+
+    /// Whether it is queued still, at `key`, and `look` has no objection under the bucket's lock.
+    pub(crate) fn is_queued_and(&self, key: Key, look: impl FnOnce() -> bool) -> bool {
+        let Some(waiter) = self.waiter().filter(|waiter| waiter.key() == key) else { return false };
+        let _locked = bucket::lock(key);
+        waiter.key() == key && look()
+    }
+
+    /// Ends the wait and keeps its descriptor, which is readable no more. A wake that it got is
+    /// used. `Err` gives the wait back if the kernel has no descriptor for a forked child, whose is
+    /// its parent's.
+    pub(crate) fn into_fd(mut self) -> Result<c_int, (Self, i32)> {
+        let Some(fd) = self.fd else { unreachable!("a descriptor's wait") };
+        let Some(waiter) = self.waiter() else {
+            return match eventfd::renew(fd) {
+                Ok(()) => Ok(self.fd.take().unwrap_or(fd)),
+                Err(errno) => Err((self, errno)),
+            };
+        };
+        if bucket::remove_if_queued(waiter) {
+            self.fd = None;
+            self.leave_unchosen(waiter);
+            return Ok(fd);
+        }
+        // The descriptor and the node are the waker's until it has notified, which it is about to.
+        while !waiter.parker.is_notified() {
+            thread::yield_now();
+        }
+        self.leave_chosen();
+        self.fd = None;
+        eventfd::drain(fd);
+        Ok(fd)
     }
 
     pub(crate) fn fd(&self) -> Option<c_int> {
