@@ -69,7 +69,7 @@ pub(super) fn come(kinds: &[Foreign], address: *const ()) -> Present {
                 let mut bucket = lot::announce(key);
                 let node = TaskNode::new().expect("a model has memory");
                 let sink = Sink::Waker(Waker::noop().clone());
-                let task = TaskWait::enqueue(&mut bucket, node, key, lot::ANY, sink);
+                let task = TaskWait::enqueue(&mut bucket, node, key, lot::Stands::LAST, sink);
                 drop(bucket);
                 present.tasks.push(task);
             }

@@ -7,8 +7,8 @@
 //! of its own, and a queue is searched by key: a release of a mutex doesn't see what waits for a
 //! word, and a wake of a word doesn't see what waits for a mutex (ORDERING.md, K-1).
 //!
-//! Within one kind no waiter is left behind: a thread waits for a lock, a condvar, a semaphore or a
-//! barrier only inside a call that borrows it.
+//! Within one kind no thread is left behind: it waits for a lock, a condvar, a semaphore or a
+//! barrier only inside a call that borrows it. A task's future may be, if it is forgotten.
 
 use crate::prim::mutant::{self, Mutant};
 use core::fmt;
