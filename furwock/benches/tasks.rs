@@ -1,5 +1,5 @@
-//! What tasks pay for a mutex and for notifications, beside tokio's. `cargo bench -p furwock --bench
-//! tasks`
+//! What tasks pay for a mutex and for notifications, beside tokio's.
+//! `cargo bench -p furwock --bench tasks`
 //!
 //! A pair is an uncontended lock and unlock in a task. Contended, four tasks on two threads lock,
 //! add one and unlock, 50 or 0 steps of a random generator long inside and outside; in the last

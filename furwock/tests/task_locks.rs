@@ -7,7 +7,7 @@ mod process;
 use common::{Random, asleep, bounded, burn, eventually, join_all, kept};
 use furwock::future::{AsyncMutex, LockFuture, MutexGuardAsync, Notified};
 use furwock::lock::{Options, RawMutex, TASK, thread_id};
-use furwock::{Deadline, Mutex, Notify, Semaphore};
+use furwock::{Condvar, Deadline, Mutex, Notify, Semaphore};
 use process::holds_in_a_child;
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -575,6 +575,68 @@ fn wakers_that_drop_their_futures_pass_on_without_end() {
         goes_on_to_the_last(|| notify.notified(), || notify.notify_one());
         let permits = kept(Semaphore::new(0).unwrap());
         goes_on_to_the_last(|| permits.acquire_async(), || permits.release().unwrap());
+    });
+}
+
+#[test]
+fn tasks_and_threads_wait_at_one_condvar() {
+    bounded(|| {
+        let (turn, changed) = (kept(Mutex::new(0_usize)), kept(Condvar::new()));
+        const ROUNDS: usize = 2_000;
+        let runtime = runtime();
+        let task = runtime.spawn(async {
+            for round in 0..ROUNDS {
+                let mut guard = turn.lock_async().await;
+                while *guard != 2 * round {
+                    guard = changed.wait_async(guard).await;
+                }
+                *guard += 1;
+                drop(guard);
+                changed.notify_all();
+            }
+        });
+        for round in 0..ROUNDS {
+            let mut guard = turn.lock();
+            changed.wait_while(&mut guard, |turn| *turn != 2 * round + 1);
+            *guard += 1;
+            drop(guard);
+            changed.notify_all();
+        }
+        runtime.block_on(task).unwrap();
+        assert_eq!(*turn.lock(), 2 * ROUNDS);
+    });
+}
+
+#[test]
+fn a_condvars_future_may_be_dropped_at_any_moment() {
+    bounded(|| {
+        let (mutex, changed) = (kept(Mutex::new(())), kept(Condvar::new()));
+        let wait = || changed.wait_async(mutex.try_lock_async().unwrap());
+        drop(wait());
+        assert!(mutex.try_lock().is_some(), "it had the lock, and released it");
+        let mut first = wait();
+        assert!(poll(&mut first).is_pending());
+        let mut second = wait();
+        assert!(poll(&mut second).is_pending());
+        assert!(changed.notify_one());
+        drop(first);
+        let guard = match poll(&mut second) {
+            Poll::Ready(guard) => guard,
+            Poll::Pending => panic!("the notification went on"),
+        };
+        drop((second, guard));
+        let mut third = wait();
+        assert!(poll(&mut third).is_pending());
+        drop(third);
+        assert!(!changed.notify_one());
+        let mut fourth = wait();
+        assert!(poll(&mut fourth).is_pending());
+        let guard = mutex.lock();
+        assert!(changed.notify_one());
+        assert!(poll(&mut fourth).is_pending(), "the mutex is held");
+        drop(guard);
+        drop(fourth);
+        assert!(is_at_rest(mutex));
     });
 }
 

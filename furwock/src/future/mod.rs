@@ -1,7 +1,7 @@
 //! Locks for tasks, on the same words as the blocking ones: a thread and a task share one lock.
 //!
-//! Traits add the asynchronous calls to [`Mutex`](crate::Mutex); a
-//! [`Semaphore`](crate::Semaphore) has them by itself, and [`Notify`] is for both sides.
+//! A trait adds the asynchronous calls to [`Mutex`](crate::Mutex); [`Semaphore`](crate::Semaphore)
+//! and [`Condvar`](crate::Condvar) have them by themselves, and [`Notify`] is for both sides.
 //!
 //! ```
 //! use furwock::Mutex;
@@ -49,10 +49,12 @@
 //! A forked child may drop its parent's futures, and lock anew. A lock that had been handed to such
 //! a future, but not reported by it, stays locked in the child.
 
+mod condvar;
 mod mutex;
 mod notify;
 mod semaphore;
 
+pub use condvar::CondvarFuture;
 pub use mutex::{AsyncMutex, LockFuture, MutexGuardAsync};
 pub use notify::{Notified, Notify};
 pub use semaphore::AcquireFuture;

@@ -56,11 +56,18 @@ impl<T: ?Sized> AsyncMutex<T> for Mutex<T> {
     }
 
     fn try_lock_async(&self) -> Option<MutexGuardAsync<'_, T>> {
-        raw(self).try_lock_task().then(|| MutexGuardAsync { mutex: self, data: PhantomData })
+        raw(self).try_lock_task().then(|| guard(self))
     }
 }
 
-fn raw<T: ?Sized>(mutex: &Mutex<T>) -> &RawMutex {
+/// Of a task that has just locked it.
+#[inline]
+pub(super) fn guard<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuardAsync<'_, T> {
+    MutexGuardAsync { mutex, data: PhantomData }
+}
+
+#[inline]
+pub(super) fn raw<T: ?Sized>(mutex: &Mutex<T>) -> &RawMutex {
     // SAFETY: here it is released only by guards, each of which stands for a lock of its own.
     unsafe { mutex.raw() }
 }
@@ -78,7 +85,7 @@ impl<'a, T: ?Sized> Future for LockFuture<'a, T> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         ready!(Pin::new(&mut self.raw).poll(context));
-        Poll::Ready(MutexGuardAsync { mutex: self.mutex, data: PhantomData })
+        Poll::Ready(guard(self.mutex))
     }
 }
 

@@ -21,6 +21,7 @@ mod trials;
 
 pub use barrier::RawBarrier;
 pub use bits::TASK;
+pub use condvar::task::RawCondvarFuture;
 pub use condvar::{Outcome, RawCondvar};
 pub use mutex::RawMutex;
 pub use mutex::attempt::{Attempt, Turn};

@@ -6,7 +6,7 @@
 
 use super::{explore, rejects};
 use crate::lock::{
-    RawAcquireFuture, RawLockFuture, RawMutex, RawNotified, RawNotify, RawSemaphore,
+    RawAcquireFuture, RawCondvar, RawLockFuture, RawMutex, RawNotified, RawNotify, RawSemaphore,
 };
 use crate::prim::CheckedCell;
 use crate::prim::mutant::Mutant;
@@ -384,4 +384,73 @@ fn rejects_a_notification_that_publishes_nothing() {
 #[test]
 fn rejects_a_dropped_future_that_keeps_its_notification() {
     rejects(Mutant::DroppedTaskKeepsNotification, 3, notified_and_dropped);
+}
+
+/// A flag under a mutex, and the condvar that tells of it.
+#[derive(Default)]
+struct Flag {
+    is_set: Counter,
+    changed: RawCondvar,
+}
+
+impl Flag {
+    fn set(&self) {
+        self.is_set.add_by_thread();
+        self.changed.notify_one();
+    }
+
+    /// The caller holds the mutex.
+    fn get(&self) -> bool {
+        // SAFETY: under the mutex; loom checks it.
+        unsafe { self.is_set.count.get() != 0 }
+    }
+}
+
+fn condvars_task() {
+    let flag = Arc::new(Flag::default());
+    let setter = spawn(&flag, Flag::set);
+    block_on(async {
+        flag.is_set.mutex.lock_task().await;
+        while !flag.get() {
+            flag.changed.wait_task(&flag.is_set.mutex).await;
+        }
+        flag.is_set.mutex.unlock_task();
+    });
+    setter.join().unwrap();
+    flag.is_set.ends_with(1);
+}
+
+/// A task that waits is dropped while it may be notified; a thread waits behind it.
+fn condvars_task_dropped() {
+    let flag = Arc::new(Flag::default());
+    assert!(flag.is_set.mutex.try_lock_task());
+    let mut future = lasting(&flag).changed.wait_task(&lasting(&flag).is_set.mutex);
+    assert!(!is_ready(&mut future));
+    let waiter = spawn(&flag, |flag| {
+        flag.is_set.mutex.lock();
+        while !flag.get() {
+            flag.changed.wait(&flag.is_set.mutex, None);
+        }
+        flag.is_set.mutex.unlock();
+    });
+    let setter = spawn(&flag, Flag::set);
+    drop(future);
+    setter.join().unwrap();
+    waiter.join().unwrap();
+    flag.is_set.ends_with(1);
+}
+
+#[test]
+fn a_signal_reaches_a_task() {
+    explore(3, condvars_task);
+}
+
+#[test]
+fn a_dropped_future_passes_its_signal_on() {
+    explore(2, condvars_task_dropped);
+}
+
+#[test]
+fn rejects_a_dropped_future_that_keeps_its_signal() {
+    rejects(Mutant::DroppedTaskKeepsNotification, 2, condvars_task_dropped);
 }

@@ -9,6 +9,7 @@
 //! its waiter at once where threads woken so have found the mutex free
 //! (`RawMutex::signal_wakes_as`). The ordering arguments are in ORDERING.md (C-1 ff.).
 
+pub(crate) mod task;
 mod wait;
 
 use super::mutex::RawMutex;
