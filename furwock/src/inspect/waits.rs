@@ -88,7 +88,8 @@ pub struct Holders {
 }
 
 impl Holders {
-    /// Their ids, as far as the lock or its readers' slots name them.
+    /// Their ids, as far as the lock or its readers' slots name them; [`TASK`](crate::lock::TASK)
+    /// for a task.
     pub fn threads(&self) -> &[u32] {
         &self.threads[..self.named]
     }

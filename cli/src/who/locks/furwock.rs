@@ -1,6 +1,7 @@
 //! furwock's own waits: its threads sleep on words of their own, and its records say which lock
 //! they wait for. Their layout is described in `furwock/src/inspect/layout.rs`.
 
+use furwock::lock::TASK;
 use furwock::unstable::inspect::{Inspect, MAGIC, VERSION};
 use furwock::unstable::rwlock::bits::{
     BIASED, ONE_READER, OWNER, READERS, REVOKED, UPGRADING, WRITER,
@@ -216,17 +217,22 @@ pub fn holder_of(memory: Memory, kind: record::Kind, object: u64) -> Option<u32>
         }
         _ => 0,
     };
-    (owner != 0).then_some(owner)
+    (owner != 0 && owner != TASK).then_some(owner)
 }
 
 fn mutex(process: &Process, object: u64) -> Wait {
-    let owner = process.memory.u32(object).map(|word| word & OWNER as u32);
-    let wait = match owner {
+    owned_by(process.memory.u32(object).map(|word| word & OWNER as u32)).at(object)
+}
+
+/// A wait for a mutex whose word names this owner.
+fn owned_by(owner: Option<u32>) -> Wait {
+    match owner {
         None => Wait::new(Kind::Mutex, EndsBy::AnyThread),
         Some(0) => Wait::new(Kind::Mutex, EndsBy::Outside).noting("it is free: about to be taken"),
+        // Any thread may run the task.
+        Some(TASK) => Wait::new(Kind::Mutex, EndsBy::AnyThread).noting("a task holds it"),
         Some(owner) => Wait::new(Kind::Mutex, EndsBy::Holders(vec![owner])),
-    };
-    wait.at(object)
+    }
 }
 
 /// Files that don't have furwock in them.
@@ -235,4 +241,17 @@ fn is_systems(path: &str) -> bool {
     ["libc.so", "libm.so", "ld-linux", "libgcc_s", "libpthread", "libdl", "librt", "[vdso]"]
         .iter()
         .any(|system| name.starts_with(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_no_thread_that_has_ended() {
+        assert_eq!(owned_by(Some(7)).holders(), [7]);
+        let tasks = owned_by(Some(TASK));
+        assert!(tasks.holders().is_empty());
+        assert_eq!(tasks.ends_by, EndsBy::AnyThread);
+    }
 }

@@ -155,7 +155,8 @@ impl RawMutex {
         }
     }
 
-    /// The kernel thread id of the holder, 0 if no thread holds it.
+    /// The kernel thread id of the holder, 0 if no thread holds it,
+    /// [`TASK`](crate::lock::TASK) if a task does.
     #[inline]
     pub fn owner(&self) -> u32 {
         state::owner(self.word.load(Ordering::Relaxed))
