@@ -1,6 +1,7 @@
 #!/bin/sh
-# Builds furwock and compares it with this machine's glibc: the README's first command.
-# Arguments go to `furwock compare`: `sh scripts/try.sh -- pigz -k FILE`, for example.
+# Builds furwock, shows that this machine's glibc loses wakeups and furwock doesn't, and compares the
+# two: the README's first command. With arguments it only compares, and they go to `furwock compare`:
+# `sh scripts/try.sh -- pigz -k FILE`, for example.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -8,4 +9,8 @@ if ! command -v cc >/dev/null; then
     sh scripts/packages.sh gcc libc6-dev
 fi
 cargo build --release --quiet
+if [ $# = 0 ]; then
+    target/release/furwock compare --lost-wakeup
+    echo
+fi
 exec target/release/furwock compare "$@"

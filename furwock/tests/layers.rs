@@ -6,7 +6,7 @@ use std::path::Path;
 
 /// The layers from the ground up. A file belongs to the longest entry that its path begins with,
 /// and may name files of its own layer and of those above it in this table.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "sys/",
     "prim/",
     "lot/node/",

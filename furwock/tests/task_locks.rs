@@ -304,7 +304,7 @@ fn lock_futures_that_are_dropped_at_any_moment_hold_up_no_thread() {
 #[test]
 fn acquires_that_are_dropped_at_any_moment_lose_no_permit() {
     bounded(|| {
-        let permits = kept(Semaphore::new(4).unwrap());
+        let permits = kept(Semaphore::new(4));
         storm(
             move |random| {
                 let count = 1 + random.below(4) as u32;
@@ -413,7 +413,7 @@ fn tasks_do_not_starve_a_thread() {
 
 #[test]
 fn many_permits_are_taken_at_once_or_none() {
-    let permits = Semaphore::new(3).unwrap();
+    let permits = Semaphore::new(3);
     let mut four = permits.acquire_many_async(4);
     assert!(poll(&mut four).is_pending());
     assert_eq!(permits.available(), 3);
@@ -431,7 +431,7 @@ fn many_permits_are_taken_at_once_or_none() {
 #[test]
 fn a_task_that_wants_more_leaves_a_permit_to_a_thread() {
     bounded(|| {
-        let permits = kept(Semaphore::new(0).unwrap());
+        let permits = kept(Semaphore::new(0));
         let calls = Arc::new(Calls::default());
         let mut two = permits.acquire_many_async(2);
         assert!(poll_by(&mut two, &calls).is_pending());
@@ -573,7 +573,7 @@ fn wakers_that_drop_their_futures_pass_on_without_end() {
         goes_on_to_the_last(|| -> LockFuture<'static, ()> { mutex.lock_async() }, || drop(guard));
         let notify = kept(Notify::new());
         goes_on_to_the_last(|| notify.notified(), || notify.notify_one());
-        let permits = kept(Semaphore::new(0).unwrap());
+        let permits = kept(Semaphore::new(0));
         goes_on_to_the_last(|| permits.acquire_async(), || permits.release().unwrap());
     });
 }
@@ -643,7 +643,7 @@ fn a_condvars_future_may_be_dropped_at_any_moment() {
 #[test]
 fn a_child_drops_its_parents_futures_and_locks_anew() {
     bounded(|| {
-        let (mutex, permits, notify) = (Mutex::new(()), Semaphore::new(0).unwrap(), Notify::new());
+        let (mutex, permits, notify) = (Mutex::new(()), Semaphore::new(0), Notify::new());
         let mut guard = Some(mutex.lock());
         let mut waits = (mutex.lock_async(), permits.acquire_async(), notify.notified());
         assert!(poll(&mut waits.0).is_pending());

@@ -20,6 +20,7 @@ pub fn page(outcomes: &[Outcome], provenance: Vec<String>) -> Page {
         provenance,
         summary: grids.iter().filter_map(finding).collect(),
         sections: grids.iter().map(section).collect(),
+        ..Page::default()
     }
 }
 
@@ -65,15 +66,10 @@ fn section(grid: &Grid) -> Section {
     blocks.extend(charts(grid).into_iter().map(Block::Chart));
     let tables = SHOWN.iter().filter(|shown| grid.has(shown.name));
     blocks.extend(tables.map(|shown| Block::Table(grid.table(shown))));
-    Section {
-        heading: format!("{} on {}", grid.workload, grid.machine),
-        text: vec![
-            "All figures are in virtual time. Cases: nanoseconds of work inside/outside of the \
-             lock x threads."
-                .to_owned(),
-        ],
-        blocks,
-    }
+    const TEXT: &str = "All figures are in virtual time. Cases: nanoseconds of work inside/outside \
+                        of the lock x threads.";
+    let heading = format!("{} on {}", grid.workload, grid.machine);
+    Section::new(heading, vec![TEXT.to_owned()], blocks)
 }
 
 fn heat_map(grid: &Grid) -> Option<HeatMap> {

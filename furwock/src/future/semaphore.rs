@@ -17,7 +17,7 @@ impl Semaphore {
     /// # runtime.block_on(async {
     /// use furwock::Semaphore;
     ///
-    /// let permits = Semaphore::new(2)?;
+    /// let permits = Semaphore::new(2);
     /// permits.acquire_async().await;
     /// assert_eq!(permits.available(), 1);
     /// permits.release()?;

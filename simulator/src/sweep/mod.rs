@@ -163,6 +163,7 @@ impl Sweep {
             provenance,
             summary: self.swept.iter().map(Swept::finding).collect(),
             sections: self.swept.iter().map(Swept::section).collect(),
+            ..Page::default()
         }
     }
 }
@@ -278,6 +279,6 @@ impl Swept {
         let tables = self.tables().into_iter().map(Block::Table);
         let blocks = std::iter::once(Block::Chart(chart)).chain(tables).collect();
         let text = text.into_iter().chain(self.extremes()).collect();
-        Section { heading: self.heading(), text, blocks }
+        Section::new(self.heading(), text, blocks)
     }
 }
