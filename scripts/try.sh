@@ -1,7 +1,7 @@
 #!/bin/sh
-# Builds furwock, shows that this machine's glibc loses wakeups and furwock doesn't, and compares the
-# two: the README's first command. With arguments it only compares, and they go to `furwock compare`:
-# `sh scripts/try.sh -- pigz -k FILE`, for example.
+# Builds furwock, shows that this machine's glibc loses wakeups and furwock doesn't, and compares
+# the two: the README's first command. With arguments it only compares, and they go to `furwock
+# compare`: `sh scripts/try.sh -- pigz -k FILE`, for example.
 set -eu
 cd "$(dirname "$0")/.."
 

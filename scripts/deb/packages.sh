@@ -58,8 +58,9 @@ package() {
         printf ' -- %s  %s\n' "$maintainer" "$(LC_ALL=C date -u -R -d "@$SOURCE_DATE_EPOCH")"
     } | gzip -9n >"$doc/changelog.Debian.gz"
     if [ "$2" = utils ]; then
-        cp README.md SECURITY.md docs/environment.md docs/lock-order.md docs/recording.md \
-            docs/sandboxes.md docs/services.md docs/stats.md docs/tools.md docs/who.md "$doc"
+        cp README.md SECURITY.md docs/c.md docs/environment.md docs/lock-order.md docs/preload.md \
+            docs/recording.md docs/sandboxes.md docs/services.md docs/stats.md docs/tools.md \
+            docs/who.md "$doc"
     fi
     [ "$2" != libdevel ] || install -D -m 644 -t "$doc/examples" capi/examples/*
     # (What is sorted first is what dpkg-gencontrol would write first.)
