@@ -51,8 +51,8 @@ pub(crate) unsafe fn deadline(until: *const furwock_deadline) -> Result<Option<D
     // SAFETY: by this function's contract.
     let Some(until) = (unsafe { until.as_ref() }) else { return Ok(None) };
     let clock = match until.clock {
-        libc::CLOCK_MONOTONIC => Clock::Monotonic,
-        libc::CLOCK_REALTIME => Clock::Realtime,
+        FURWOCK_CLOCK_MONOTONIC => Clock::Monotonic,
+        FURWOCK_CLOCK_REALTIME => Clock::Realtime,
         _ => return Err(EINVAL),
     };
     Deadline::at(clock, until.at.tv_sec, until.at.tv_nsec).map(Some).ok_or(EINVAL)

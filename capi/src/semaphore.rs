@@ -32,9 +32,9 @@ pub unsafe extern "C" fn furwock_semaphore_init(
     semaphore: *mut furwock_semaphore,
     permits: u32,
 ) -> c_int {
-    let make = || match RawSemaphore::new(permits) {
-        Ok(_) => Ok(furwock_semaphore { word: u64::from(permits), reserved: 0 }),
-        Err(_) => Err(EINVAL),
+    let make = || match permits {
+        ..=FURWOCK_SEMAPHORE_MOST => Ok(furwock_semaphore { word: permits.into(), reserved: 0 }),
+        _ => Err(EINVAL),
     };
     // SAFETY: the caller's memory.
     unsafe { word::initialise(semaphore, make) }

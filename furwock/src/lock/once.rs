@@ -255,23 +255,23 @@ mod running {
         }
 
         pub(super) fn enlist(&self) -> Listed<'_> {
-            self.outer.set(INNERMOST.get());
+            self.outer.set(INNERMOST.with(Cell::get));
             // A signal handler may fork.
             compiler_fence(Ordering::SeqCst);
-            INNERMOST.set(self);
+            INNERMOST.with(|innermost| innermost.set(self));
             Listed(self)
         }
     }
 
     impl Drop for Listed<'_> {
         fn drop(&mut self) {
-            INNERMOST.set(self.0.outer.get());
+            INNERMOST.with(|innermost| innermost.set(self.0.outer.get()));
             compiler_fence(Ordering::SeqCst);
         }
     }
 
     fn for_each(mut f: impl FnMut(*const AtomicU32)) {
-        let mut at = INNERMOST.get();
+        let mut at = INNERMOST.with(Cell::get);
         // SAFETY: listed calls are in frames of this thread that haven't been left.
         while let Some(running) = unsafe { at.as_ref() } {
             f(running.word);
