@@ -97,6 +97,7 @@ const EXAMPLES: &[(&str, &str)] = &[
   furwock doctor --costs --output here.toml
       measures this machine for the simulator",
     ),
+    ("bench quick", "  furwock bench quick --report quick.html"),
     ("bench papers", "  furwock bench papers --only molnar,long --report papers.html"),
     ("bench scaling", "  furwock bench scaling --impl furwock,glibc --report scaling.html"),
     ("bench memory", "  furwock bench memory --json memory.json"),

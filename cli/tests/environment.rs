@@ -75,8 +75,10 @@ fn the_page_names_what_the_product_reads() {
 fn the_page_names_what_the_tests_read() {
     let crates = ["cli", "preload", "furwock", "capi", "conformance"];
     let only_tests = &literals_of(&crates) - &read_by_the_product();
-    // This file says what a name looks like.
-    let only_tests: BTreeSet<String> = only_tests.into_iter().filter(|n| n != PREFIX).collect();
+    // This file says what a name looks like, and furwock.h has a macro.
+    let no_variables = [PREFIX, "FURWOCK_ALIGNED"];
+    let only_tests: BTreeSet<String> =
+        only_tests.into_iter().filter(|name| !no_variables.contains(&name.as_str())).collect();
     assert_eq!(documented("To work on furwock"), only_tests);
 }
 

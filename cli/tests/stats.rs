@@ -156,7 +156,7 @@ fn on_a_terminal(columns: u16, command: &mut Command) -> String {
         assert_eq!(libc::openpty(&mut ours, &mut theirs, no_name, none, &size), 0);
         (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs))
     };
-    command.stdout(theirs.try_clone().unwrap()).stderr(theirs);
+    command.stdout(theirs.try_clone().unwrap()).stderr(theirs).env_remove("COLUMNS");
     let mut child = command.spawn().unwrap();
     // The terminal ends with its last user.
     command.stdout(Stdio::null()).stderr(Stdio::null());
