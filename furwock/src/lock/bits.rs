@@ -30,6 +30,16 @@ pub(super) enum Role {
     Woken,
 }
 
+/// When a thread whose turn is over leaves its place to a waiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leaves {
+    Never,
+    Always,
+    /// Where the lock is held for long at a time: threads that hold it for a few instructions do no
+    /// better on two processors than on one.
+    LongSections,
+}
+
 /// A lock's word as one kind of waiter sees it.
 #[derive(Debug)]
 pub(super) struct Bits {
@@ -50,8 +60,10 @@ pub(super) struct Bits {
     pub(super) cleared_by_last: u64,
     /// A waiter that queues again does so in front, and may ask for a hand-off.
     pub(super) keeps_place: bool,
-    /// A thread whose turn is over wakes the waiter that takes its place.
-    pub(super) leaves_place: bool,
+    /// When a thread whose turn is over wakes a waiter that takes its place.
+    pub(super) leaves_place: Leaves,
+    /// Whether a waiter with that token may take it.
+    pub(super) takes_place: fn(usize) -> bool,
     /// What a waiter tells those that look through the queue.
     pub(super) token: usize,
     /// How a spinner looks at the lock, and for how long.

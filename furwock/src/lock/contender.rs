@@ -7,7 +7,7 @@
 //! the lock again, unless the lock came with the wake. A rwlock's readers do the first half by
 //! themselves (`rwlock/reader.rs`), and the second here.
 
-use super::bits::{Bits, Role, SPIN, TASK, owner};
+use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
 use super::options::{How, Options, Status};
 use super::spin::{self, Spin, now_ns};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
@@ -186,6 +186,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// Notes how a waiter that was woken finds the lock.
     pub(super) fn learn(&self) {
         if self.role == Role::Woken {
+            spin::changes_hands(self.lock.key());
             spin::learn(self.lock.key(), self.lock.bits().is_available(self.lock.load()));
         }
     }
@@ -367,8 +368,10 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
         let mut word = lock.load();
         let mut leaves = false;
-        let has_others =
-            |queue: &Locked<'_>| queue.has(lock.key()) || mutant::active(Mutant::PlaceLeftToNone);
+        let has_others = |queue: &Locked<'_>| {
+            queue.first_with_token(lock.key(), bits.takes_place).is_some()
+                || mutant::active(Mutant::PlaceLeftToNone)
+        };
         let (token, at_most) = loop {
             let clean = cleaned(&lock, word, &bucket);
             let (new, stay) = match decide(word, clean) {
@@ -401,7 +404,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         self.note_sleep();
         if leaves {
             // The waiter that the claim stands for (M-11).
-            bucket.choose_near(lock.key(), Verdict::CLAIMED);
+            bucket.choose_near(lock.key(), bits.takes_place, Verdict::CLAIMED);
         }
         let place = if queues_again { Place::Front } else { Place::Back };
         let wait = enqueue(&mut bucket, token, place);
@@ -417,7 +420,12 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Whether this thread, as it queues, lets one of the sleepers have its place.
     fn may_leave_place(&self) -> bool {
-        self.lock.bits().leaves_place && spin::leaves_place(self.lock.key())
+        let may = match self.lock.bits().leaves_place {
+            Leaves::Never => false,
+            Leaves::Always | Leaves::LongSections => spin::leaves_place(self.lock.key()),
+        };
+        may && (self.lock.bits().leaves_place == Leaves::Always
+            || spin::stays_the_same(|| self.lock.load()))
     }
 
     fn has_waited_long(&self) -> bool {

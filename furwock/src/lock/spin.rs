@@ -95,6 +95,11 @@ const PLAIN_SPELLS: u32 = 16;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
+/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long; and
+/// as often may it change meanwhile. (A thread that enters and leaves changes it twice.)
+const LONG_PAUSES: u32 = 32;
+const MOST_CHANGES: u32 = 1;
+
 /// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
 /// wake at a time is enough.
 const IN_VAIN_FOR_WAKES: u32 = 6;
@@ -147,7 +152,11 @@ impl Spin {
     /// (A reader that only steps aside for a writer learns nothing of the writers' sections.)
     fn learn(&self, rewarded: bool) {
         if self.is_paid && !cfg!(any(loom, shuttle)) {
-            trials::learn(&lot::advice(self.key)[SPINNING], rewarded);
+            let learnt = &lot::advice(self.key)[SPINNING];
+            trials::learn(learnt, rewarded);
+            if !rewarded {
+                trials::suspend(learnt);
+            }
         }
     }
 
@@ -266,8 +275,10 @@ pub(super) fn learn_that_sections_are_short() {
 /// Whether a thread that waits for the lock at `key` spins before it sleeps.
 ///
 /// A holder that sleeps, yields or has lost its processor makes each spin vain, and so does a
-/// section longer than the budget. The bucket remembers what the last spells came to. Once they
-/// were in vain, a wait spins only now and then, as a trial, and more rarely with each that fails.
+/// section longer than the budget. The bucket remembers what the last spells came to. After one in
+/// vain no wait spins until the lock has changed hands (`changes_hands`): the holder most likely
+/// has no processor, and none of those that come next has a better chance. Once some were in vain
+/// in a row, a wait spins only now and then, as a trial, and more rarely with each that fails.
 fn pays(key: Key) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;
@@ -275,6 +286,14 @@ fn pays(key: Key) -> bool {
     // (This makes the table, which knows the processors.)
     let learnt = &lot::advice(key)[SPINNING];
     !lot::is_single() && trials::are_due(learnt)
+}
+
+/// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so: the
+/// waiter that is on its way does.)
+pub(super) fn changes_hands(key: Key) {
+    if !cfg!(any(loom, shuttle)) {
+        trials::resume(&lot::advice(key)[SPINNING]);
+    }
 }
 
 pub(super) fn now_ns() -> u64 {
@@ -335,6 +354,23 @@ pub(super) fn leaves_place(key: Key) -> bool {
         && !lot::are_there_ranks()
         && !trials::are_rare(&lot::advice(key)[SPINNING])
         && is_turn_over()
+}
+
+/// Whether a lock's word is held to one value for a while, by sections that are long beside the way
+/// of a cache line: of a lock that others take and release at once it changes again and again.
+pub(super) fn stays_the_same(load: impl Fn() -> u64) -> bool {
+    if cfg!(any(loom, shuttle)) {
+        return true;
+    }
+    let mut last = load();
+    let mut changes = 0;
+    for _ in 0..LONG_PAUSES {
+        spin_loop();
+        let now = load();
+        changes += u32::from(now != last);
+        last = now;
+    }
+    changes <= MOST_CHANGES
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.

@@ -4,6 +4,9 @@
 //! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
 //! tried each time. Once it was in vain twice in a row it is tried now and then only, and more
 //! rarely with each trial that fails. A trial that is rewarded brings all back.
+//!
+//! Whoever sees that nothing is to be had before something has happened may suspend the trials
+//! until then.
 
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -14,9 +17,11 @@ const IN_VAIN: u32 = 2;
 /// log2 of how many occasions there are between two trials, at most.
 const LATE: u32 = 10;
 
-/// In the word: how many times in a row it was in vain; above it, the occasions since then.
+/// In the word: how many times in a row it was in vain; whether trials are suspended; above that,
+/// the occasions since the last trial.
 const VAIN: u32 = 0xff;
-const ONE_OCCASION: u32 = VAIN + 1;
+const SUSPENDED: u32 = VAIN + 1;
+const ONE_OCCASION: u32 = SUSPENDED << 1;
 
 /// Whether to try, on this occasion.
 pub(super) fn are_due(learnt: &AtomicU32) -> bool {
@@ -37,6 +42,18 @@ pub(super) fn learn(learnt: &AtomicU32, rewarded: bool) {
     }
 }
 
+/// Lets no occasion be one for a trial until `resume`.
+pub(super) fn suspend(learnt: &AtomicU32) {
+    learnt.fetch_or(SUSPENDED, Ordering::Relaxed);
+}
+
+/// Ends what `suspend` began.
+pub(super) fn resume(learnt: &AtomicU32) {
+    if learnt.load(Ordering::Relaxed) & SUSPENDED != 0 {
+        learnt.fetch_and(!SUSPENDED, Ordering::Relaxed);
+    }
+}
+
 /// How many trials were in vain, in a row until now.
 pub(super) fn in_vain(learnt: &AtomicU32) -> u32 {
     learnt.load(Ordering::Relaxed) & VAIN
@@ -50,6 +67,9 @@ pub(super) fn are_rare(learnt: &AtomicU32) -> bool {
 /// Whether to try, and the word after the occasion.
 fn after_occasion(word: u32) -> (bool, u32) {
     let vain = word & VAIN;
+    if word & SUSPENDED != 0 {
+        return (false, word);
+    }
     if vain < adjustable!(IN_VAIN, InVain) {
         return (true, word);
     }
@@ -63,8 +83,8 @@ fn after_occasion(word: u32) -> (bool, u32) {
 fn after_trial(word: u32, rewarded: bool) -> u32 {
     match (rewarded, word & VAIN) {
         (true, _) => 0,
-        (false, vain) if vain == adjustable!(LATE, SpinTrials) => vain,
-        (false, vain) => vain + 1,
+        (false, vain) if vain == adjustable!(LATE, SpinTrials) => word & (VAIN | SUSPENDED),
+        (false, _) => (word & (VAIN | SUSPENDED)) + 1,
     }
 }
 
@@ -98,6 +118,22 @@ mod tests {
         let trials = trials_on(2_000, true, &mut word);
         assert!(trials > 900, "{trials} on 2,000 occasions, of which one in 1,024 was a trial");
         assert_eq!(trials_on(100, true, &mut word), 100);
+    }
+
+    #[test]
+    fn suspended_trials_are_neither_due_nor_counted() {
+        let learnt = AtomicU32::new(0);
+        for vain in 0..2 * IN_VAIN {
+            assert_eq!(in_vain(&learnt), vain);
+            suspend(&learnt);
+            let word = learnt.load(Ordering::Relaxed);
+            assert!((0..10_000).all(|_| !are_due(&learnt)));
+            assert_eq!(learnt.load(Ordering::Relaxed), word);
+            resume(&learnt);
+            learn(&learnt, false);
+        }
+        learn(&learnt, true);
+        assert!(are_due(&learnt));
     }
 
     #[test]

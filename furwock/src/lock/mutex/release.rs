@@ -2,7 +2,7 @@
 
 use super::RawMutex;
 use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
-use crate::lock::spin::how_far_ahead;
+use crate::lock::spin::{changes_hands, how_far_ahead};
 use crate::lot::{self, Key, Queued, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -24,6 +24,7 @@ impl RawMutex {
         let mut word = seen;
         // After the release the mutex may be gone (M-6); its address still names the queue.
         let key = self.key();
+        changes_hands(key);
         loop {
             let (new, wakes) = match release(word, ahead(word, key)) {
                 Release::NotHeld => return 0,

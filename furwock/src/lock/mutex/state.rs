@@ -36,7 +36,7 @@
 //! Invalid: free with HANDOFF. Free with a thread queued and neither SPIN nor wakes: that is a lost
 //! wakeup (ORDERING.md, M-1 to M-4, say why it can't come about).
 
-use crate::lock::bits::{self, Bits};
+use crate::lock::bits::{self, Bits, Leaves};
 use crate::lock::spin::Probing;
 use crate::prim::mutant::{self, Mutant};
 
@@ -64,12 +64,14 @@ pub(super) static BITS: Bits = Bits {
     stale: WAKES as u64,
     cleared_by_last: (PARKED | WAKES) as u64,
     keeps_place: true,
-    leaves_place: true,
+    leaves_place: Leaves::Always,
+    takes_place: |_| true,
     token: 0,
     probing: Probing {
-        // About twice what a sleep and a wake across processors take: docs/experiments.md measured
-        // 10 to 15 us from wake to run.
-        spin_ns: 25_000,
+        // A few times what a sleep and a wake across processors take, 10 to 50 us. Sections of 50
+        // and 100 us gain from it; a spell in vain ends all spinning for that holder, so that it
+        // costs one thread's 100 us (docs/experiments.md).
+        spin_ns: 100_000,
         #[cfg(simulated)]
         spin: crate::prim::constant::Constant::MutexSpin,
         pauses: 1,

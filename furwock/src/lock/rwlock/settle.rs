@@ -5,7 +5,7 @@ use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
-use crate::lock::spin::how_far_ahead;
+use crate::lock::spin::{changes_hands, how_far_ahead};
 use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -16,7 +16,9 @@ use crate::prim::mutant::{self, Mutant};
 /// for a lock keeps it alive.
 #[cold]
 pub(super) fn settle_at(word: *const AtomicU64, cause: Cause) -> usize {
-    let mut queue = lot::lock(Key::rwlock(word.addr()));
+    let key = Key::rwlock(word.addr());
+    changes_hands(key);
+    let mut queue = lot::lock(key);
     settle(word, &mut queue, cause)
 }
 

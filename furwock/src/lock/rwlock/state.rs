@@ -55,7 +55,7 @@
 //! queued thread could be inside, a spinner or a woken writer will look at the lock, or a thread is
 //! on its way to settle (ORDERING.md, W-1).
 
-use crate::lock::bits::Bits;
+use crate::lock::bits::{Bits, Leaves};
 use crate::lock::spin::Probing;
 use crate::prim::adjustable;
 
@@ -234,7 +234,8 @@ const WRITES: Bits = Bits {
     stale: PARKED | HANDOFF,
     cleared_by_last: PARKED | HANDOFF,
     keeps_place: true,
-    leaves_place: false,
+    leaves_place: Leaves::LongSections,
+    takes_place: |token| matches!(Kind::from_token(token), Kind::Writer | Kind::Upgradable),
     token: Kind::Writer.token(),
     probing: PROBING,
     announce: revoked,
@@ -258,6 +259,7 @@ const UPGRADES: Bits = Bits {
     closed: Kind::Upgrader.kept_out_by(),
     promised: 0,
     parked: 0,
+    leaves_place: Leaves::Never,
     token: Kind::Upgrader.token(),
     // It keeps readers out already: while it stood aside, the lock would stand idle.
     probing: Probing { aside_ns: 0, ..PROBING },
@@ -272,7 +274,6 @@ const READS: Bits = Bits {
     closed: Kind::Reader.kept_out_by() | HANDOFF,
     queues_as: READERS_PARKED,
     keeps_place: false,
-    leaves_place: false,
     token: Kind::Reader.token(),
     announce: |word| word,
     take: |word, _| read(word, false),
@@ -285,12 +286,12 @@ const READS: Bits = Bits {
 pub(super) const PROBING: Probing = Probing {
     // A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and
     // that needs the processor.
-    spin_ns: 10_000,
+    spin_ns: 50_000,
     #[cfg(simulated)]
     spin: crate::prim::constant::Constant::RwlockSpin,
     pauses: 8,
     most_pauses: 8,
-    unseen: 0,
+    unseen: 256,
     short_looks: 40,
     aside_ns: 12_500,
 };

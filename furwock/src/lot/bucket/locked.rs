@@ -341,22 +341,37 @@ impl<'t> Locked<'t> {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
         let (here, moved) = (current_cpu(), first.token() != 0);
-        let suits = |cpu| (cpu == here) == moved;
+        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == moved;
         let chosen = if was_last { first } else { self.placed(first, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
-    /// Chooses one of the first few waiters at `key` for a caller that is about to sleep behind
-    /// them: one that last ran on its processor, and will run there next.
-    pub(crate) fn choose_near(&mut self, key: Key, verdict: Verdict) -> bool {
-        let Some(first) = self.first(key) else { return false };
+    /// Chooses one of the first few waiters at `key` whose token `is` such, for a caller that is
+    /// about to sleep behind them: one that last ran on its processor, and will run there next.
+    pub(crate) fn choose_near(
+        &mut self,
+        key: Key,
+        is: fn(usize) -> bool,
+        verdict: Verdict,
+    ) -> bool {
+        let Some(first) = self.first_with_token(key, is) else { return false };
         let here = current_cpu();
-        self.choose(self.placed(first, |cpu| cpu == here), verdict)
+        let suits = |waiter: Queued<'_>| is(waiter.token()) && waiter.cpu() == here;
+        self.choose(self.placed(first, suits), verdict)
     }
 
-    /// The first whose last processor `suits`, among `first` and those next to it, unless `first`
-    /// has been passed by too often.
-    fn placed<'l>(&'l self, first: Queued<'l>, suits: impl Fn(u32) -> bool) -> Queued<'l> {
+    /// The first waiter at `key` whose token `is` such.
+    pub(crate) fn first_with_token(&self, key: Key, is: fn(usize) -> bool) -> Option<Queued<'_>> {
+        let mut at = self.first(key);
+        while let Some(waiter) = at.filter(|waiter| !is(waiter.token())) {
+            at = self.after(waiter);
+        }
+        at
+    }
+
+    /// The first that `suits`, among `first` and those next to it, unless `first` has been passed
+    /// by too often.
+    fn placed<'l>(&'l self, first: Queued<'l>, suits: impl Fn(Queued<'l>) -> bool) -> Queued<'l> {
         let passed_by = &first.waiter().passed_by;
         // SAFETY: queued here, under the lock that `self` holds.
         let times = unsafe { passed_by.get() };
@@ -366,7 +381,7 @@ impl<'t> Locked<'t> {
         let mut at = Some(first);
         for _ in 0..adjustable!(NEAR, Near) {
             let Some(waiter) = at else { break };
-            if suits(waiter.cpu()) {
+            if suits(waiter) {
                 // SAFETY: as above.
                 unsafe { passed_by.set(times + 1) };
                 return waiter;
