@@ -39,7 +39,9 @@ fn read(this: &RwLock) -> c_int {
         return unsafe { glibc::pthread_rwlock_rdlock(this.as_ptr()) };
     }
     probes::rdlock_entry(this);
-    if read_fast(&this.raw) {
+    // While threads sleep, a lock that is free is entered without a lock that a signal handler could
+    // come upon. It isn't this thread's and isn't full; and once threads sleep, it has its policy.
+    if read_fast(&this.raw) || read_past_sleepers(&this.raw) {
         reads::began();
         probes::rdlock_acquire_read(this);
         recording::count(this, Kind::RwLock);
@@ -50,15 +52,7 @@ fn read(this: &RwLock) -> c_int {
 
 #[inline(never)]
 fn pthread_rwlock_rdlock_slow(lock: &RwLock) -> c_int {
-    // A lock that is free is entered without a lock that a signal handler could come upon. It isn't
-    // this thread's and isn't full; and once threads sleep, it has its policy.
-    let result = if read_past_sleepers(&lock.raw) {
-        reads::began();
-        recording::count(lock, Kind::RwLock);
-        0
-    } else {
-        lock.read_until(None)
-    };
+    let result = lock.read_until(None);
     if result == 0 {
         probes::rdlock_acquire_read(lock);
     }
@@ -182,7 +176,8 @@ fn write(this: &RwLock) -> c_int {
     }
     probes::wrlock_entry(this);
     let tid = known_thread_id();
-    if tid != 0 && write_fast_as(&this.raw, tid) {
+    // As in `read`.
+    if tid != 0 && (write_fast_as(&this.raw, tid) || write_past_sleepers_as(&this.raw, tid)) {
         this.note_writer(tid);
         probes::wrlock_acquire_write(this);
         return recording::count_hold(this, Kind::RwLock);
@@ -193,14 +188,7 @@ fn write(this: &RwLock) -> c_int {
 #[cold]
 #[inline(never)]
 fn pthread_rwlock_wrlock_slow(lock: &RwLock) -> c_int {
-    let tid = thread_id();
-    // As in `pthread_rwlock_rdlock_slow`.
-    let result = if write_past_sleepers_as(&lock.raw, tid) {
-        lock.note_writer(tid);
-        recording::count_hold(lock, Kind::RwLock)
-    } else {
-        lock.write_until(None)
-    };
+    let result = lock.write_until(None);
     if result == 0 {
         probes::wrlock_acquire_write(lock);
     }
@@ -294,7 +282,7 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
     unlock_counted(this)
 }
 
-#[inline(never)]
+#[inline(always)]
 fn unlock_counted(lock: &RwLock) -> c_int {
     if lock.raw.is_locked_exclusive() {
         lock.forget_writer();

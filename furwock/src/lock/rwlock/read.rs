@@ -110,6 +110,7 @@ impl RawRwLock {
 
     /// Enters a free lock past sleepers, as `Reader` does, at a fraction of its cost (W-1). Acquire
     /// on success.
+    #[inline(always)]
     pub(super) fn read_past_sleepers(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         read_past_sleepers(word)

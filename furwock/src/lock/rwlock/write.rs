@@ -101,6 +101,7 @@ impl RawRwLock {
 
     /// Enters a free lock past sleepers as the writer, as `Contender` does, at a fraction of its
     /// cost (W-1); `tid` is the caller's thread id. Acquire on success.
+    #[inline(always)]
     pub(super) fn write_past_sleepers(&self, tid: u32) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let new = if mutant::active(Mutant::SlotsPassedBy) && is_available(word, Kind::Writer) {
