@@ -44,7 +44,7 @@
 //! | no owner | owner = me, less mine | an upgradable reader | Acquire |
 //! | owner = me, no readers, neither BIASED nor REVOKED | WRITER, -UPGRADING | the upgradable reader | Acquire |
 //! | unavailable | +SPIN, BIASED to REVOKED, less mine | a running writer | Relaxed |
-//! | unavailable | +parked [+HANDOFF], BIASED to REVOKED, less mine | a waiter, as it queues | Relaxed |
+//! | unavailable | +parked [+HANDOFF, or wakes + 1], BIASED to REVOKED, less mine | a waiter, as it queues [its turn being over] | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and none is on its way | the writer | Release |
 //! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
