@@ -432,6 +432,22 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_others_change_again_and_again_does_not_stay_the_same() {
+        let looks = core::cell::Cell::new(0);
+        let changes_every = |period: u64| {
+            looks.set(0);
+            stays_the_same(|| {
+                looks.set(looks.get() + 1);
+                looks.get() / period
+            })
+        };
+        let all = u64::from(LONG_PAUSES) + 1;
+        assert!(changes_every(2 * all) && changes_every(all));
+        assert!(!changes_every(all / 3) && !changes_every(1));
+        assert_eq!(looks.get(), all);
+    }
+
+    #[test]
     fn turns_are_shorter_where_contention_is_rare() {
         let often = |ran_ns| (ran_ns / SPARSE_NS) as u32 * 2;
         let seldom = |ran_ns| (ran_ns / SPARSE_NS) as u32 / 2;
