@@ -47,9 +47,14 @@ const AHEAD_A_PROCESSOR: u32 = 2;
 pub(super) struct Probing {
     /// For how long, in nanoseconds.
     pub(super) spin_ns: u64,
-    /// What a simulation calls that constant.
+    /// For how much longer as long as the lock has one owner: one whose section is long. A spinner
+    /// that others are ahead of again and again had better sleep.
+    pub(super) longer_ns: u64,
+    /// What a simulation calls these constants.
     #[cfg(simulated)]
     pub(super) spin: Constant,
+    #[cfg(simulated)]
+    pub(super) longer: Constant,
     /// Pauses between two probes, at first. A probe takes the cache line away from the holder, and
     /// one that comes late costs its own delay.
     pub(super) pauses: u32,
@@ -75,6 +80,13 @@ impl Probing {
         return constant::value(self.spin, self.spin_ns);
         #[cfg(not(simulated))]
         self.spin_ns
+    }
+
+    fn longer_ns(&self) -> u64 {
+        #[cfg(simulated)]
+        return constant::value(self.longer, self.longer_ns);
+        #[cfg(not(simulated))]
+        self.longer_ns
     }
 }
 
@@ -115,12 +127,24 @@ pub(super) struct Spin {
     begins_aside: bool,
     /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
     is_paid: bool,
+    /// The owner that was seen last, and whether there was another before.
+    owner: u32,
+    saw_others: bool,
 }
 
 impl Spin {
     /// A plain spell for the lock at `key`.
     pub(super) fn new(key: Key, probing: &'static Probing) -> Self {
-        Self { key, probing, pauses: 0, ends_ns: 0, begins_aside: false, is_paid: false }
+        Self {
+            key,
+            probing,
+            pauses: 0,
+            ends_ns: 0,
+            begins_aside: false,
+            is_paid: false,
+            owner: 0,
+            saw_others: false,
+        }
     }
 
     /// A spell that begins as the thread has learnt.
@@ -138,6 +162,8 @@ impl Spin {
         if monitor::has_processor(owner, lot::tid) == Some(false) {
             return false;
         }
+        self.saw_others |= self.is_paid && owner != self.owner;
+        self.owner = owner;
         self.is_paid = self.is_paid || pays(self.key);
         self.is_paid
     }
@@ -154,7 +180,7 @@ impl Spin {
         if self.is_paid && !cfg!(any(loom, shuttle)) {
             let learnt = &lot::advice(self.key)[SPINNING];
             trials::learn(learnt, rewarded);
-            if !rewarded {
+            if !rewarded && !self.saw_others {
                 trials::suspend(learnt);
             }
         }
@@ -195,7 +221,8 @@ impl Spin {
         if self.ends_ns == 0 {
             self.ends_ns = now + self.probing.spin_ns();
         }
-        let goes_on = now < self.ends_ns;
+        let longer_ns = if self.saw_others { 0 } else { self.probing.longer_ns() };
+        let goes_on = now < self.ends_ns + longer_ns;
         if !goes_on {
             self.learn(false);
         }
@@ -465,6 +492,7 @@ mod tests {
     fn no_thread_spins_for_an_owner_without_a_processor() {
         static PROBING: Probing = Probing {
             spin_ns: 25_000,
+            longer_ns: 0,
             pauses: 1,
             most_pauses: 1,
             unseen: 0,

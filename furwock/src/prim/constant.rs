@@ -80,6 +80,10 @@ mod table {
         MutexSpin: "mutex-spin", "ns", 0..=100_000_000, "lock/mutex/state.rs";
         /// How long a rwlock's waiter spins before it sleeps.
         RwlockSpin: "rwlock-spin", "ns", 0..=100_000_000, "lock/rwlock/state.rs";
+        /// For how much longer a mutex's waiter spins as long as it sees one owner.
+        MutexSpinsLonger: "mutex-spins-longer", "ns", 0..=100_000_000, "lock/mutex/state.rs";
+        /// For how much longer a rwlock's waiter spins as long as it sees one owner.
+        RwlockSpinsLonger: "rwlock-spins-longer", "ns", 0..=100_000_000, "lock/rwlock/state.rs";
         /// How long a thread may run past sleepers.
         Turn: "turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
         /// The same where it seldom meets contention.

@@ -68,12 +68,16 @@ pub(super) static BITS: Bits = Bits {
     takes_place: |_| true,
     token: 0,
     probing: Probing {
-        // A few times what a sleep and a wake across processors take, 10 to 50 us. Sections of 50
-        // and 100 us gain from it; a spell in vain ends all spinning for that holder, so that it
-        // costs one thread's 100 us (docs/experiments.md).
-        spin_ns: 100_000,
+        // About twice what a sleep and a wake across processors take: docs/experiments.md measured
+        // 10 to 15 us from wake to run.
+        spin_ns: 25_000,
+        // Sections of 50 and 100 us gain from it. A spell in vain ends all spinning for that holder,
+        // so that it costs one thread's 100 us.
+        longer_ns: 75_000,
         #[cfg(simulated)]
         spin: crate::prim::constant::Constant::MutexSpin,
+        #[cfg(simulated)]
+        longer: crate::prim::constant::Constant::MutexSpinsLonger,
         pauses: 1,
         most_pauses: 32,
         unseen: 256,

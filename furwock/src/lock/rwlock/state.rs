@@ -287,8 +287,11 @@ pub(super) const PROBING: Probing = Probing {
     // A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and
     // that needs the processor.
     spin_ns: 50_000,
+    longer_ns: 0,
     #[cfg(simulated)]
     spin: crate::prim::constant::Constant::RwlockSpin,
+    #[cfg(simulated)]
+    longer: crate::prim::constant::Constant::RwlockSpinsLonger,
     pauses: 8,
     most_pauses: 8,
     unseen: 256,
