@@ -66,6 +66,10 @@ fn read<T>(bytes: &[u8], at: usize) -> T {
     unsafe { bytes.as_ptr().add(at).cast::<T>().read_unaligned() }
 }
 
+fn key(address: u64, kind: layout::Kind) -> u64 {
+    address | (kind as u64) << layout::KIND_SHIFT
+}
+
 struct Part(Vec<u8>);
 
 /// A lock's figures, with those that threads haven't handed in.
@@ -118,15 +122,13 @@ impl Part {
 
     /// Operations on an object, whether or not it has a lock.
     fn operations(&self, address: u64, kind: layout::Kind) -> u64 {
-        let key = address | (kind as u64) << layout::KIND_SHIFT;
+        let key = key(address, kind);
         let mask = layout::ADDRESS | layout::KIND_MASK << layout::KIND_SHIFT;
         let threads = self.threads();
         let counts = threads.iter().flat_map(|thread| &thread.counts);
         let counted = counts.filter(|count| count.object.load(Relaxed) & mask == key);
         let locks = self.locks();
-        let own = locks.iter().filter(|lock| {
-            lock.address.load(Relaxed) == address && lock.kind.load(Relaxed) == kind as u32
-        });
+        let own = locks.iter().filter(|lock| lock.object.load(Relaxed) == key);
         counted.map(|count| count.operations.load(Relaxed)).sum::<u64>()
             + own.map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
     }
@@ -134,7 +136,7 @@ impl Part {
     fn sums(&self, address: u64, kind: layout::Kind) -> Sums {
         let mut sums = Sums { operations: self.operations(address, kind), ..Sums::default() };
         for (index, lock) in self.locks().iter().enumerate() {
-            if lock.address.load(Relaxed) != address || lock.kind.load(Relaxed) != kind as u32 {
+            if lock.object.load(Relaxed) != key(address, kind) {
                 continue;
             }
             sums.contended += lock.contended.load(Relaxed);
@@ -172,14 +174,14 @@ impl Part {
         let is_lock = |index: u32| {
             assert!(index != 0 && index as usize <= locks.len(), "{index}");
             let lock = &locks[index as usize - 1];
-            assert!(lock.address.load(Relaxed) != 0);
+            assert!(lock.object.load(Relaxed) != 0);
         };
         let is_stack = |index: u32| {
             assert!((index as usize) < stacks.len(), "{index}");
             assert!(index == 0 || stacks[index as usize].hash.load(Relaxed) != 0, "{index}");
         };
-        for lock in locks.iter().filter(|lock| lock.address.load(Relaxed) != 0) {
-            assert!((1..=7).contains(&lock.kind.load(Relaxed)));
+        for lock in locks.iter().filter(|lock| lock.object.load(Relaxed) != 0) {
+            assert!((1..=7).contains(&(lock.object.load(Relaxed) >> layout::KIND_SHIFT)));
             is_stack(lock.made_by.load(Relaxed));
             is_stack(lock.wait.longest_stack.load(Relaxed));
             is_stack(lock.hold.longest_stack.load(Relaxed));
@@ -245,7 +247,7 @@ fn planted_contention_is_counted_exactly() {
     // It is held longest by `evict`, which is less than 256 bytes long.
     let sites = part.sites();
     let lock_of = |site: &layout::Site| {
-        part.locks()[site.lock.load(Relaxed) as usize - 1].address.load(Relaxed)
+        part.locks()[site.lock.load(Relaxed) as usize - 1].object.load(Relaxed) & layout::ADDRESS
     };
     let of_busy = |site: &&layout::Site| lock_of(site) == busy && site.holds.load(Relaxed) == 1;
     let longest = sites.iter().filter(of_busy).max_by_key(|site| site.total.load(Relaxed));
@@ -394,7 +396,7 @@ fn more_locks_and_threads_than_there_is_room_for_are_counted() {
     let part = &parts[0];
     part.check();
     let header = part.header();
-    let shown = part.locks().iter().filter(|lock| lock.address.load(Relaxed) != 0).count();
+    let shown = part.locks().iter().filter(|lock| lock.object.load(Relaxed) != 0).count();
     assert!(shown > 3_000, "{shown}");
     // What there was no room for is known to be missing.
     assert!(header.lost[0].load(Relaxed) > 0);
@@ -409,6 +411,22 @@ fn more_locks_and_threads_than_there_is_room_for_are_counted() {
         + header.other_operations.load(Relaxed);
     // Each thread's own, the meetings, and the barrier.
     assert_eq!(counted, 1_000 * 1_000 + 2 * 10_000 + 1_000);
+}
+
+/// Destroyed or not: a second entry would look like another lock.
+#[test]
+fn threads_that_come_to_a_lock_at_the_same_moment_make_one_entry() {
+    let record = Record::new("entered", 1);
+    record.run(&program("entered"));
+    let parts = record.parts();
+    parts[0].check();
+    let mut entries = BTreeMap::<u64, u32>::new();
+    for object in parts[0].locks().iter().map(|lock| lock.object.load(Relaxed)) {
+        *entries.entry(object).or_default() += u32::from(object != 0);
+    }
+    assert!(entries.values().sum::<u32>() > 100, "too few were contended");
+    entries.retain(|_, count| *count > 1);
+    assert!(entries.is_empty(), "{entries:x?}");
 }
 
 /// Sandboxes that the program enters, and ends that run no destructor.

@@ -18,7 +18,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// Changes with the meaning of any field.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// What the file begins with.
 pub const MAGIC: [u8; 16] = *b"furwock-record\0\0";
 /// The size of [`File`], and the unit of its `part_size`.
@@ -170,10 +170,10 @@ pub enum Got {
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Lock {
-    /// The object's address; written last.
-    pub address: AtomicU64,
-    /// A [`Kind`].
-    pub kind: AtomicU32,
+    /// The object's address and its [`Kind`], as in [`Count::object`]; 0 if the entry is free. By
+    /// this a thread takes it, so that an object has one entry, whoever comes at the same moment;
+    /// the rest follows.
+    pub object: AtomicU64,
     /// 1 after it was destroyed.
     pub is_destroyed: AtomicU32,
     /// The stack of the call that made it, 0 if it is static or unknown.

@@ -198,16 +198,13 @@ impl Entry for Lock {
     const SIZE: usize = size_of::<layout::Lock>();
 
     fn read(bytes: Bytes<'_>) -> Option<Self> {
-        let address = bytes.u64(offset_of!(layout::Lock, address));
-        if address == 0 {
-            return None;
-        }
+        let (address, kind) = object(bytes.u64(offset_of!(layout::Lock, object)))?;
         let length = bytes.u32(offset_of!(layout::Lock, name_len));
         let name = bytes.text(offset_of!(layout::Lock, name), length, 40);
         let got = offset_of!(layout::Lock, got);
         Some(Self {
             address,
-            kind: kind(bytes.u32(offset_of!(layout::Lock, kind)))?,
+            kind,
             is_destroyed: bytes.u32(offset_of!(layout::Lock, is_destroyed)) != 0,
             made_by: bytes.u32(offset_of!(layout::Lock, made_by)),
             name: (!name.is_empty()).then(|| printable(name)),
@@ -261,11 +258,9 @@ impl Entry for Thread {
 
 impl Count {
     fn read(bytes: Bytes<'_>) -> Option<Self> {
-        let object = bytes.u64(offset_of!(layout::Count, object));
-        let number = (object >> layout::KIND_SHIFT) & layout::KIND_MASK;
-        let address = object & layout::ADDRESS;
+        let (address, kind) = object(bytes.u64(offset_of!(layout::Count, object)))?;
         let operations = bytes.u64(offset_of!(layout::Count, operations));
-        (address != 0).then_some(Self { address, kind: kind(number as u32)?, operations })
+        Some(Self { address, kind, operations })
     }
 }
 
@@ -395,6 +390,13 @@ pub(super) fn kind(number: u32) -> Option<Kind> {
         Kind::Thread,
     ];
     ALL.into_iter().find(|kind| *kind as u32 == number)
+}
+
+/// An address and its kind, as in [`layout::Count::object`]; none if there is none.
+pub(super) fn object(word: u64) -> Option<(u64, Kind)> {
+    let address = word & layout::ADDRESS;
+    let number = word >> layout::KIND_SHIFT & layout::KIND_MASK;
+    (address != 0).then_some((address, kind(number as u32)?))
 }
 
 /// Text from a file that isn't trusted: it can't move a terminal's cursor.

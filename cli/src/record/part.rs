@@ -1,7 +1,6 @@
 //! One process of a record.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -152,7 +151,6 @@ pub(super) fn read(
             + size_of::<layout::Thread>() as u64,
     };
     part.events.sort_by_key(|event| event.number);
-    unite(&mut part);
     hand_in(&mut part);
     Ok(Some(part))
 }
@@ -213,41 +211,6 @@ impl Sections<'_> {
 
 fn only<E>(entries: Vec<(u32, E)>) -> Vec<E> {
     entries.into_iter().map(|(_, entry)| entry).collect()
-}
-
-/// Threads that come to an object at the same moment may make an entry each: those that lie at one
-/// address and aren't destroyed are one lock.
-fn unite(part: &mut Part) {
-    let mut first: BTreeMap<(u64, u32), u32> = BTreeMap::new();
-    let mut same: BTreeMap<u32, u32> = BTreeMap::new();
-    for (key, lock) in part.locks.iter().filter(|(_, lock)| !lock.is_destroyed) {
-        match first.entry((lock.address, lock.kind as u32)) {
-            Occupied(first) => _ = same.insert(*key, *first.get()),
-            Vacant(place) => _ = place.insert(*key),
-        }
-    }
-    for (key, first) in &same {
-        let Some(twin) = part.locks.remove(key) else { continue };
-        let Some(lock) = part.locks.get_mut(first) else { continue };
-        lock.figures.add(&twin.figures);
-        lock.name = lock.name.take().or(twin.name);
-        if lock.made_by == 0 {
-            lock.made_by = twin.made_by;
-        }
-    }
-    let rename = |key: &mut u32| {
-        let flag = *key & layout::GATE_READ;
-        if let Some(first) = same.get(&(*key & !layout::GATE_READ)) {
-            *key = *first | flag;
-        }
-    };
-    part.sites.iter_mut().for_each(|site| rename(&mut site.lock));
-    part.events.iter_mut().for_each(|event| rename(&mut event.lock));
-    for edge in &mut part.edges {
-        [&mut edge.held, &mut edge.taken].into_iter().chain(&mut edge.gates).for_each(rename);
-    }
-    let pending = part.threads.iter_mut().flat_map(|thread| &mut thread.pending);
-    pending.for_each(|pending| rename(&mut pending.site.lock));
 }
 
 /// Adds what threads have counted and summed up since they handed in the last.

@@ -41,37 +41,6 @@ fn a_record_is_read_as_it_was_written() {
     assert_eq!(part.modules[0].path, "/usr/bin/bank");
 }
 
-/// Two threads that enter one lock at the same moment make two entries.
-#[test]
-fn a_lock_that_was_entered_twice_is_one() {
-    let mut sample = sample::Sample::new("boot", 1);
-    let mut process = sample.process(4711, &["bank"], 100 * MS);
-    let stack = process.stack(&[0x10010]);
-    let figures = |contended| sample::Figures {
-        operations: 0,
-        contended,
-        sleeps: 0,
-        got: [contended, 0, 0, 0],
-        timeouts: 0,
-        wait: (contended * MS, MS, stack, 1),
-        hold: (0, 0, 0, 0),
-    };
-    let one = process.lock(0x1000, Kind::Mutex, "", &figures(3));
-    let other = process.lock(0x1000, Kind::Mutex, "cache", &figures(4));
-    process.lock(0x1000, Kind::RwLock, "", &figures(9));
-    process.site(one, stack, false, (3, 3 * MS, MS));
-    process.site(other, stack, false, (4, 4 * MS, MS));
-    process.event(other, stack, (1, 2), (0, MS));
-    let record = opened("twice", &sample.bytes).unwrap().look().unwrap();
-    let part = &record.parts[0];
-    let contended = |key| part.locks[&key].figures.contended;
-    assert_eq!((part.locks.len(), contended(1), contended(3)), (2, 7, 9));
-    assert_eq!(part.locks[&1].name.as_deref(), Some("cache"));
-    assert_eq!(part.locks[&1].figures.wait.total, 7 * MS);
-    assert!(part.sites.iter().all(|site| site.lock == 1), "{:?}", part.sites);
-    assert_eq!(part.events[0].lock, 1);
-}
-
 #[test]
 fn what_is_no_record_is_refused_by_its_reason() {
     let whole = sample::typical("boot");

@@ -138,8 +138,8 @@ impl Watched {
         let mut head = [0; offset_of!(layout::Lock, made_by)];
         self.notes.read_exact_at(&mut head, entry).is_ok_and(|()| {
             let head = Bytes(&head);
-            head.u64(offset_of!(layout::Lock, address)) == lock.address
-                && head.u32(offset_of!(layout::Lock, kind)) == lock.kind as u32
+            entries::object(head.u64(offset_of!(layout::Lock, object)))
+                == Some((lock.address, lock.kind))
                 && head.u32(offset_of!(layout::Lock, is_destroyed)) == 0
         })
     }

@@ -127,8 +127,8 @@ impl Process<'_> {
     /// Returns its key.
     pub fn lock(&mut self, address: u64, kind: Kind, name: &str, figures: &Figures) -> u32 {
         let (at, number) = self.entry(0);
-        self.u64(at + offset_of!(layout::Lock, address), address);
-        self.u32(at + offset_of!(layout::Lock, kind), kind as u32);
+        let object = address | (kind as u64) << layout::KIND_SHIFT;
+        self.u64(at + offset_of!(layout::Lock, object), object);
         self.u32(at + offset_of!(layout::Lock, name_len), name.len() as u32);
         put(self.bytes, at + offset_of!(layout::Lock, name), name.as_bytes());
         self.u64(at + offset_of!(layout::Lock, operations), figures.operations);

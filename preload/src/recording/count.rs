@@ -7,7 +7,7 @@ use core::cell::Cell;
 use core::ffi::c_int;
 use core::hint::black_box;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use furwock_record::{ADDRESS, COUNTS, Count, KIND_MASK, KIND_SHIFT, Thread};
+use furwock_record::{ADDRESS, COUNTS, Count, KIND_SHIFT, Thread};
 
 /// The thread's note in a key of its own: the last hold that was measured was long, so that the
 /// next is measured, too. `count` doesn't find the object by its key then.
@@ -33,8 +33,9 @@ const CONTENDED_SAMPLED: u8 = 8;
 /// Every so many operations that `count` doesn't find by itself, it is made to.
 const MOVED: u64 = 8;
 
+/// An object as in [`Count::object`].
 #[inline(always)]
-fn key(object: usize, kind: Kind) -> u64 {
+pub(super) fn key(object: usize, kind: Kind) -> u64 {
     object as u64 | (kind as u64) << KIND_SHIFT
 }
 
@@ -259,8 +260,7 @@ fn hand_in(me: Me, at: usize) {
     if object == 0 || operations == 0 {
         return;
     }
-    let (address, kind) = (object & ADDRESS, (object >> KIND_SHIFT & KIND_MASK) as u32);
-    match tables::find(address, kind) {
+    match tables::find(object) {
         Some(lock) => _ = lock.operations.fetch_add(operations, Ordering::Relaxed),
         None => {
             let other = &me.thread.other_operations;

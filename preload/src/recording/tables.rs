@@ -1,11 +1,12 @@
 //! The sections that all threads write: hash tables whose entries are claimed, filled and then
 //! shown. A thread that finds an entry claimed and not yet shown goes on to the next one: two
-//! entries may then stand for the same, and waits for neither.
+//! entries may then stand for the same, and waits for neither. An object has one lock, though, which
+//! is shown by what claims it.
 
 use super::part::{self, Lost, PROCESS, lost};
-use super::{Kind, made};
+use super::{Kind, count, made};
 use core::sync::atomic::{AtomicU64, Ordering};
-use furwock_record::{Event, FRAMES, Lock, Section, Sections, Site, Spell, Stack};
+use furwock_record::{ADDRESS, Event, FRAMES, Lock, Section, Sections, Site, Spell, Stack};
 
 /// A section of which any part may be touched. Empty as long as the part hasn't grown.
 pub(super) fn entries<T>(section: impl FnOnce(&Sections) -> &Section) -> &'static [T] {
@@ -29,25 +30,31 @@ pub(super) fn mix(value: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// The lock at `address`, if it has an entry: the one that isn't destroyed, or else the last.
-pub(super) fn find(address: u64, kind: u32) -> Option<&'static Lock> {
+/// The lock of an object, as in `Lock::object`, if it has an entry: the one that isn't destroyed, or
+/// else the last.
+pub(super) fn find(object: u64) -> Option<&'static Lock> {
     let mut found = None;
-    for (_, lock) in places(entries::<Lock>(|sections| &sections.locks), mix(address)) {
-        if lock.kind.load(Ordering::Acquire) == 0 {
+    for (_, lock) in of(object) {
+        found = Some(lock);
+        if !is_destroyed(lock) {
             break;
-        }
-        if is(lock, address, kind) {
-            found = Some(lock);
-            if !is_destroyed(lock) {
-                break;
-            }
         }
     }
     found
 }
 
-fn is(lock: &Lock, address: u64, kind: u32) -> bool {
-    lock.address.load(Ordering::Acquire) == address && lock.kind.load(Ordering::Relaxed) == kind
+/// Where locks at its address are, and their indices.
+fn locks_from(object: u64) -> impl Iterator<Item = (usize, &'static Lock)> {
+    places(entries::<Lock>(|sections| &sections.locks), mix(object & ADDRESS))
+}
+
+/// Its locks: the one that isn't destroyed, and those that lay there before.
+fn of(object: u64) -> impl Iterator<Item = (usize, &'static Lock)> {
+    locks_from(object)
+        .map(|(at, lock)| (at, lock, lock.object.load(Ordering::Relaxed)))
+        .take_while(|&(_, _, of)| of != 0)
+        .filter(move |&(_, _, of)| of == object)
+        .map(|(at, lock, _)| (at, lock))
 }
 
 fn is_destroyed(lock: &Lock) -> bool {
@@ -56,29 +63,27 @@ fn is_destroyed(lock: &Lock) -> bool {
 
 /// The index of the lock of the object that is at `address` now, if it has an entry.
 pub(super) fn find_live(address: u64, kind: Kind) -> Option<u32> {
-    places(entries::<Lock>(|sections| &sections.locks), mix(address))
-        .take_while(|(_, lock)| lock.kind.load(Ordering::Acquire) != 0)
-        .find(|(_, lock)| is(lock, address, kind as u32) && !is_destroyed(lock))
-        .map(|(at, _)| at as u32)
+    let mut all = of(count::key(address as usize, kind));
+    all.find(|(_, lock)| !is_destroyed(lock)).map(|(at, _)| at as u32)
 }
 
 /// The same; enters it if it has none.
 pub(super) fn find_or_enter(address: u64, kind: Kind) -> Option<u32> {
-    let mut made_by = None;
-    for (at, lock) in places(entries::<Lock>(|sections| &sections.locks), mix(address)) {
-        if is(lock, address, kind as u32) && !is_destroyed(lock) {
-            return Some(at as u32);
+    let (free, order) = (0, Ordering::Relaxed);
+    let object = count::key(address as usize, kind);
+    for (at, lock) in locks_from(object) {
+        let mut known = lock.object.load(order);
+        if known == free {
+            match lock.object.compare_exchange(free, object, order, order) {
+                Ok(_) => {
+                    lock.made_by.store(made::by(address as usize, kind as u32), order);
+                    part::part().changes.fetch_add(1, order);
+                    return Some(at as u32);
+                }
+                Err(others) => known = others,
+            }
         }
-        let (free, order) = (0, Ordering::Relaxed);
-        if lock.kind.load(order) != free {
-            continue;
-        }
-        // Before the entry is claimed: other threads don't find it until it is shown.
-        let made_by = *made_by.get_or_insert_with(|| made::by(address as usize, kind as u32));
-        if lock.kind.compare_exchange(free, kind as u32, order, order).is_ok() {
-            lock.made_by.store(made_by, order);
-            lock.address.store(address, Ordering::Release);
-            part::part().changes.fetch_add(1, Ordering::Relaxed);
+        if known == object && !is_destroyed(lock) {
             return Some(at as u32);
         }
     }
@@ -94,7 +99,7 @@ pub(super) fn lock(index: u32) -> Option<&'static Lock> {
 /// Whether that is the lock of `object` still, and not of one that lay there before.
 pub(super) fn is_of(index: u32, object: usize) -> bool {
     lock(index).is_some_and(|lock| {
-        lock.address.load(Ordering::Relaxed) == object as u64 && !is_destroyed(lock)
+        lock.object.load(Ordering::Relaxed) & ADDRESS == object as u64 && !is_destroyed(lock)
     })
 }
 

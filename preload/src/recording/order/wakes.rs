@@ -11,7 +11,7 @@ use super::super::{Kind, stack, tables};
 use super::{Again, Take, edges, held, holds, takes};
 use crate::glibc;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use furwock_record::{HELD_READ, WAITED, WAKES, WAKES_WITHOUT};
+use furwock_record::{ADDRESS, HELD_READ, WAITED, WAKES, WAKES_WITHOUT};
 
 const ORDER: Ordering = Ordering::Relaxed;
 
@@ -172,7 +172,7 @@ pub(crate) fn wakes<T>(object: *const T, kind: Kind) {
 
 fn note_wake(me: Me, woken: u32, kind: Kind, lock: u32) -> Option<()> {
     let own = &me.own.order;
-    let address = tables::lock(lock)?.address.load(ORDER) as usize;
+    let address = (tables::lock(lock)?.object.load(ORDER) & ADDRESS) as usize;
     // What it holds since before its own last wait, such as for a permit that it gives back now, it
     // doesn't have to take again.
     let taken = own.taken(false).find(|taken| taken.0 == address);
