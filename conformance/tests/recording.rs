@@ -133,6 +133,16 @@ impl Part {
             + own.map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
     }
 
+    /// Operations on all objects.
+    fn all_operations(&self) -> u64 {
+        let threads = self.threads();
+        let counts = threads.iter().flat_map(|thread| &thread.counts);
+        counts.map(|count| count.operations.load(Relaxed)).sum::<u64>()
+            + threads.iter().map(|thread| thread.other_operations.load(Relaxed)).sum::<u64>()
+            + self.locks().iter().map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
+            + self.header().other_operations.load(Relaxed)
+    }
+
     fn sums(&self, address: u64, kind: layout::Kind) -> Sums {
         let mut sums = Sums { operations: self.operations(address, kind), ..Sums::default() };
         for (index, lock) in self.locks().iter().enumerate() {
@@ -383,6 +393,46 @@ fn a_full_file_system_stops_no_program() {
     }
 }
 
+/// Has `fallocate` fail in the program, as file systems do that don't know it.
+fn without_fallocate() -> std::io::Result<()> {
+    let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut steps = [
+        step((libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16, 0, 0, 0),
+        step((libc::BPF_JMP | libc::BPF_JEQ) as u16, 0, 1, libc::SYS_fallocate as u32),
+        step(libc::BPF_RET as u16, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EOPNOTSUPP as u32),
+        step(libc::BPF_RET as u16, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the kernel reads the filter.
+    let is_set = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0
+    };
+    if is_set { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn a_file_system_that_cannot_allocate_is_written_to_instead() {
+    let record = Record::new("filled", 1);
+    let mut command = record.command(&program("contention"));
+    // SAFETY: two system calls.
+    unsafe { command.pre_exec(without_fallocate) };
+    let Ok(run) = command.output() else {
+        println!("filled: skipped: there are no filters here");
+        return;
+    };
+    let parts = record.parts();
+    let [part] = &parts[..] else { panic!("{} parts: {run:?}", parts.len()) };
+    part.check();
+    let allocated = Record::new("allocated", 1);
+    allocated.run(&program("contention"));
+    let allocated = &allocated.parts()[0];
+    // What threads do while one of them writes is counted, if not by lock and thread.
+    assert_eq!(part.all_operations(), allocated.all_operations());
+    let whole = layout::PAGE + layout::PART_SIZE as usize;
+    assert_eq!(fs::metadata(record.path()).expect("it is there").len(), whole as u64);
+}
+
 #[test]
 fn more_locks_and_threads_than_there_is_room_for_are_counted() {
     let record = Record::new("many", 1);
@@ -400,17 +450,8 @@ fn more_locks_and_threads_than_there_is_room_for_are_counted() {
     assert!(shown > 3_000, "{shown}");
     // What there was no room for is known to be missing.
     assert!(header.lost[0].load(Relaxed) > 0);
-    let threads = part.threads();
-    let counted: u64 = threads
-        .iter()
-        .flat_map(|thread| &thread.counts)
-        .map(|count| count.operations.load(Relaxed))
-        .sum::<u64>()
-        + threads.iter().map(|thread| thread.other_operations.load(Relaxed)).sum::<u64>()
-        + part.locks().iter().map(|lock| lock.operations.load(Relaxed)).sum::<u64>()
-        + header.other_operations.load(Relaxed);
     // Each thread's own, the meetings, and the barrier.
-    assert_eq!(counted, 1_000 * 1_000 + 2 * 10_000 + 1_000);
+    assert_eq!(part.all_operations(), 1_000 * 1_000 + 2 * 10_000 + 1_000);
 }
 
 /// Destroyed or not: a second entry would look like another lock.

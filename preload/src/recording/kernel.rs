@@ -60,17 +60,19 @@ impl Descriptor {
 
     /// Gives the file memory for that range. A limit of the process or the file system must leave
     /// room: the kernel raises a signal at the first.
-    pub(super) fn allocate(&self, offset: usize, length: usize) -> bool {
+    /// What is there stays.
+    pub(super) fn allocate(&self, offset: usize, length: usize) -> Allocated {
         // SAFETY: the file's own range.
         match unsafe { call(libc::SYS_fallocate, [self.0, 0, offset, length, 0, 0]) } {
-            Ok(_) => true,
-            Err(libc::EOPNOTSUPP | libc::ENOSYS) => self.fill(offset, length),
-            Err(_) => false,
+            Ok(_) => Allocated::Yes,
+            Err(libc::EOPNOTSUPP | libc::ENOSYS) => Allocated::Unknown,
+            Err(_) => Allocated::No,
         }
     }
 
-    /// The same by writing zeroes, where the file system knows no other way. The range is new.
-    fn fill(&self, offset: usize, length: usize) -> bool {
+    /// The same by writing zeroes, where the file system knows no other way. The range is new, and
+    /// no other thread writes there.
+    pub(super) fn fill(&self, offset: usize, length: usize) -> Allocated {
         const ZEROES: [u8; 4096] = [0; 4096];
         let mut done = 0;
         while done < length {
@@ -79,11 +81,20 @@ impl Descriptor {
             // SAFETY: reads the zeroes.
             match unsafe { call(libc::SYS_pwrite64, [self.0, from, next, offset + done, 0, 0]) } {
                 Ok(written) if written > 0 => done += written,
-                _ => return false,
+                _ => return Allocated::No,
             }
         }
-        true
+        Allocated::Yes
     }
+}
+
+/// Whether a range has memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Allocated {
+    Yes,
+    No,
+    /// The file system can't say.
+    Unknown,
 }
 
 impl Drop for Descriptor {

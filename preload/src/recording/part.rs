@@ -1,7 +1,7 @@
 //! The process's part of the file: claimed at the start or by a forked child's first operation,
 //! mapped, and given memory as it is needed.
 
-use super::kernel::{self, Descriptor, call};
+use super::kernel::{self, Allocated, Descriptor, call};
 use super::{clock, ends, order, stack, thread, wait};
 use crate::environment::Environment;
 use crate::say::say;
@@ -180,9 +180,13 @@ fn claim() -> Result<(), &'static str> {
         return Err("the record has no room for another process: this one isn't recorded");
     }
     let offset = PAGE + number as usize * size;
-    let first = sections.threads.offset as usize + size_of::<Thread>();
-    let first = first.next_multiple_of(PAGE);
-    if !(may_extend_to(offset + first) && file.allocate(offset, first)) {
+    let first = first_thread_end(&sections);
+    let is_allocated = may_extend_to(offset + first)
+        && match file.allocate(offset, first) {
+            Allocated::Unknown => file.fill(offset, first) == Allocated::Yes,
+            allocated => allocated == Allocated::Yes,
+        };
+    if !is_allocated {
         return Err("the file of the record has no room: nothing is recorded");
     }
     let known = MAPPED.load(Ordering::Relaxed);
@@ -294,6 +298,8 @@ pub(super) fn grow() -> bool {
 
 const GROWN: u32 = 1;
 const CANT_GROW: u32 = 2;
+/// A thread fills it.
+const GROWS: u32 = 3;
 
 /// Whether it has.
 #[inline]
@@ -301,13 +307,24 @@ pub(super) fn is_grown() -> bool {
     PROCESS.has_grown.load(Ordering::Acquire) == GROWN
 }
 
-/// Several threads may do so at once; it comes to the same.
+/// Whether it hasn't yet, and may.
+pub(super) fn may_grow_later() -> bool {
+    matches!(PROCESS.has_grown.load(Ordering::Acquire), 0 | GROWS)
+}
+
 #[cold]
 fn grow_now() -> bool {
-    // The last page as well: a file that ends before was cut off.
+    // The last page as well, and first: a file that ends before was cut off.
     let size = PART_SIZE.load(Ordering::Relaxed);
-    let ranges = [(0, first_stacks_end()), (size - PAGE, PAGE)];
+    let start = first_thread_end(known_sections());
+    let ranges = [(size - PAGE, PAGE), (start, first_stacks_end() - start)];
     grow_by(&PROCESS.has_grown, &ranges)
+}
+
+/// Where the first thread's entry ends in the part, rounded up to a page: a part begins with so
+/// much.
+fn first_thread_end(sections: &Sections) -> usize {
+    (sections.threads.offset as usize + size_of::<Thread>()).next_multiple_of(PAGE)
 }
 
 /// Has the memory for the later stacks allocated, or says that there is none.
@@ -329,18 +346,37 @@ fn first_stacks_end() -> usize {
     end.next_multiple_of(PAGE)
 }
 
+/// Several threads may allocate at once; it comes to the same. One alone fills, before any of them
+/// writes there: the others do without meanwhile.
 #[cold]
 fn grow_by(has_grown: &AtomicU32, ranges: &[(usize, usize)]) -> bool {
+    let (order, failure) = (Ordering::AcqRel, Ordering::Acquire);
     let offset = OFFSET.load(Ordering::Relaxed);
-    let allocate = |file: Descriptor| {
-        let mut ranges = ranges.iter();
-        ranges.all(|&(start, length)| {
-            may_extend_to(offset + start + length) && file.allocate(offset + start, length)
-        })
+    let each = |allocate: &dyn Fn(usize, usize) -> Allocated| {
+        let ranges = ranges.iter().map(|&(start, length)| match offset + start {
+            start if may_extend_to(start + length) => allocate(start, length),
+            _ => Allocated::No,
+        });
+        { ranges }.find(|&allocated| allocated != Allocated::Yes).unwrap_or(Allocated::Yes)
     };
-    let grown = Descriptor::open(path(), libc::O_RDWR).is_some_and(allocate);
-    has_grown.store(if grown { GROWN } else { CANT_GROW }, Ordering::Release);
-    grown
+    let mut before = 0;
+    let mut allocated = Allocated::No;
+    if let Some(file) = Descriptor::open(path(), libc::O_RDWR) {
+        allocated = each(&|start, length| file.allocate(start, length));
+        if allocated == Allocated::Unknown {
+            if has_grown.compare_exchange(before, GROWS, order, failure).is_err() {
+                return has_grown.load(Ordering::Acquire) == GROWN;
+            }
+            before = GROWS;
+            allocated = each(&|start, length| file.fill(start, length));
+        }
+    }
+    if allocated == Allocated::Yes {
+        has_grown.store(GROWN, Ordering::Release);
+        return true;
+    }
+    // Unless another thread had more luck.
+    has_grown.compare_exchange(before, CANT_GROW, order, failure) == Err(GROWN)
 }
 
 /// The part. Once it is ready.

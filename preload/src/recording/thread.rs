@@ -155,14 +155,21 @@ fn me(slot: &Slot) -> Option<Me> {
 fn enter(slot: &Slot) -> bool {
     let (process, tid) = kernel::ids();
     let threads = part::entries::<Thread>(|sections| &sections.threads);
-    let found = match PROCESS.threads.fetch_add(1, Ordering::Relaxed) as usize {
-        0 => Some(0),
-        _ if !part::grow() => None,
-        next if next < threads.len() => Some(next),
-        _ => {
-            PROCESS.threads.store(threads.len() as u32, Ordering::Relaxed);
+    let order = Ordering::Relaxed;
+    let found = if PROCESS.threads.compare_exchange(0, 1, order, order).is_ok() {
+        Some(0)
+    } else if part::grow() {
+        let next = PROCESS.threads.fetch_add(1, order) as usize;
+        if next < threads.len() {
+            Some(next)
+        } else {
+            PROCESS.threads.store(threads.len() as u32, order);
             claim_of_ended(threads, process, tid)
         }
+    } else if part::may_grow_later() {
+        return false;
+    } else {
+        None
     };
     let Some(at) = found else {
         slot.is_lost.set(true);
