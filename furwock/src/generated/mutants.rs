@@ -38,7 +38,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::TimedOutWakeDropped, &[on::<RwLocks>, on::<Mutexes>]),
     (Mutant::StaleWakeKept, &[on::<Mutexes>, on::<Condvars>]),
     (Mutant::WakeNotExpected, &[on::<Mutexes>]),
-    (Mutant::PlaceLeftToNone, &[on::<Mutexes>]),
+    (Mutant::PlaceLeftToNone, &[on::<RwLocks>, on::<Mutexes>]),
     (Mutant::UnlockBeforeEnqueue, &[on::<Condvars>]),
     (Mutant::MoveWithoutParked, &[on::<Condvars>]),
     (Mutant::MoveToFreeMutex, &[on::<Condvars>]),

@@ -389,6 +389,56 @@ fn rejects_a_reader_that_queues_at_an_open_lock() {
     });
 }
 
+/// Two threads come while a writer or a reader is inside. The second to queue leaves its place to
+/// the first, which may time out, want less, or find the lock taken again.
+fn places_are_left(policy: Policy, preemptions: usize) {
+    let enter: [(Work, Work); 2] = [
+        (
+            |shared| shared.lock.lock_exclusive(),
+            |shared| {
+                shared.change();
+                shared.lock.unlock_exclusive();
+            },
+        ),
+        (
+            |shared| shared.lock.lock_shared(),
+            |shared| {
+                shared.look();
+                shared.lock.unlock_shared();
+            },
+        ),
+    ];
+    for (enter, leave) in enter {
+        for [first, second] in [
+            [Shared::write as Work, Shared::write],
+            [Shared::write, Shared::upgrade],
+            [Shared::write, Shared::read_politely],
+            [Shared::write_timed, Shared::write],
+            [Shared::write_timed, Shared::read_politely],
+            [Shared::upgrade_timed, Shared::read_politely],
+        ] {
+            explore(preemptions, move || {
+                let lock = RawRwLock::with_policy(policy);
+                together_after(lock, enter, &[leave, first, second]);
+            });
+        }
+    }
+}
+
+#[test]
+fn a_place_left_to_a_waiter_strands_none() {
+    for policy in POLICIES {
+        places_are_left(policy, 1);
+    }
+}
+
+#[test]
+fn rejects_a_place_left_to_none() {
+    rejects(Mutant::PlaceLeftToNone, 2, || {
+        together(RawRwLock::new(), &[Shared::write, Shared::write]);
+    });
+}
+
 #[test]
 fn rejects_a_relaxed_release_by_a_reader() {
     rejects(Mutant::ReadUnlockRelaxed, 2, || {
