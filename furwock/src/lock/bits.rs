@@ -64,6 +64,8 @@ pub(super) struct Bits {
     pub(super) leaves_place: Leaves,
     /// Whether a waiter with that token may take it.
     pub(super) takes_place: fn(usize) -> bool,
+    /// While any of these is set it wakes none: the next release is to let in others first.
+    pub(super) keeps_place_while: u64,
     /// What a waiter tells those that look through the queue.
     pub(super) token: usize,
     /// How a spinner looks at the lock, and for how long.
@@ -98,11 +100,11 @@ impl Bits {
         word & self.parked != 0 && word & (SPIN | self.wakes) != 0
     }
 
-    /// Whether a waiter that queues may claim a wake for another: the lock isn't promised, and the
-    /// count has room.
+    /// Whether a waiter that queues may claim a wake for another: the lock isn't promised, it is
+    /// no others' turn, and the count has room.
     #[inline]
-    pub(super) const fn has_room_for_wake(&self, word: u64) -> bool {
-        word & self.promised == 0 && word & self.wakes != self.wakes
+    pub(super) const fn may_claim_wake(&self, word: u64) -> bool {
+        word & (self.promised | self.keeps_place_while) == 0 && word & self.wakes != self.wakes
     }
 
     /// The word without `role`. A wake may have been taken for stale: then there may be none left

@@ -376,7 +376,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             let clean = cleaned(&lock, word, &bucket);
             let (new, stay) = match decide(word, clean) {
                 Decision::Queue { token, at_most } => {
-                    leaves = leaves_place && has_others(&bucket) && bits.has_room_for_wake(clean);
+                    leaves = leaves_place && has_others(&bucket) && bits.may_claim_wake(clean);
                     let wakes = if leaves { bits.one_wake } else { 0 };
                     (bits.queued(clean, self.role, hand_off) + wakes, Some((token, at_most)))
                 }

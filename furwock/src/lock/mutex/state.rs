@@ -66,6 +66,7 @@ pub(super) static BITS: Bits = Bits {
     keeps_place: true,
     leaves_place: Leaves::Always,
     takes_place: |_| true,
+    keeps_place_while: 0,
     token: 0,
     probing: Probing {
         // About twice what a sleep and a wake across processors take: docs/experiments.md measured

@@ -236,6 +236,8 @@ const WRITES: Bits = Bits {
     keeps_place: true,
     leaves_place: Leaves::LongSections,
     takes_place: |token| matches!(Kind::from_token(token), Kind::Writer | Kind::Upgradable),
+    // With a wake under way, a writer's release doesn't let readers in.
+    keeps_place_while: READERS_PARKED,
     token: Kind::Writer.token(),
     probing: PROBING,
     announce: revoked,
@@ -274,6 +276,7 @@ const READS: Bits = Bits {
     closed: Kind::Reader.kept_out_by() | HANDOFF,
     queues_as: READERS_PARKED,
     keeps_place: false,
+    keeps_place_while: WRITER,
     token: Kind::Reader.token(),
     announce: |word| word,
     take: |word, _| read(word, false),
