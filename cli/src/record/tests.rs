@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::entries::Kind;
 use super::sample::{self, MS};
 use super::{File, State};
 use crate::harness::Random;
