@@ -115,10 +115,9 @@ fn the_table_shows_the_worst_lock_first_and_the_condvar_apart() {
     let (_, events) = table.split_once("Waits for events").expect(&table);
     assert!(events.contains("opened") && events.contains("condvar"), "{table}");
     let (_, details) = table.split_once("\nmutex cache").expect(&table);
-    assert!(
-        details.contains("longest hold: ") && details.contains("evict  contended.c:"),
-        "{table}"
-    );
+    // The longest may be any thread's that lost its processor: `assert_found` has the planted one.
+    let (_, longest) = details.split_once("longest hold: ").expect(&table);
+    assert!(longest.contains("  contended.c:"), "{table}");
     assert!(table.contains("\nIn all: "), "{table}");
     assert_found(&stats(&path));
 }
