@@ -170,9 +170,9 @@ pub enum Got {
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Lock {
-    /// The object's address and its [`Kind`], as in [`Count::object`]; 0 if the entry is free. By
-    /// this a thread takes it, so that an object has one entry, whoever comes at the same moment;
-    /// the rest follows.
+    /// The object's address and its [`Kind`], as in [`Count::object`]; 0 if the entry is free. A
+    /// thread takes the entry by writing this, so that an object has one though several threads
+    /// come at the same moment; the rest follows.
     pub object: AtomicU64,
     /// 1 after it was destroyed.
     pub is_destroyed: AtomicU32,

@@ -1,7 +1,7 @@
 //! The sections that all threads write: hash tables whose entries are claimed, filled and then
 //! shown. A thread that finds an entry claimed and not yet shown goes on to the next one: two
-//! entries may then stand for the same, and waits for neither. An object has one lock, though, which
-//! is shown by what claims it.
+//! entries may then stand for the same, and waits for neither. An object has one lock, though: what
+//! claims it shows whose it is.
 
 use super::part::{self, Lost, PROCESS, lost};
 use super::{Kind, count, made};
@@ -30,8 +30,8 @@ pub(super) fn mix(value: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// The lock of an object, as in `Lock::object`, if it has an entry: the one that isn't destroyed, or
-/// else the last.
+/// The lock of an object, as in `Lock::object`, if it has an entry: the one that isn't destroyed,
+/// or else the last.
 pub(super) fn find(object: u64) -> Option<&'static Lock> {
     let mut found = None;
     for (_, lock) in of(object) {
