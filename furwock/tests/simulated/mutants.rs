@@ -77,7 +77,7 @@ fn the_scenarios_find_these_mutants() {
         let (_, scenario) = ALL.iter().find(|(known, _)| *known == name).expect("a scenario");
         // (Which words share a bucket depends on where the program lies: some mutants take more
         // seeds at times.)
-        let disturbed = || (1..5).find_map(|seed| find(mutant, *scenario, disturbed(seed)));
+        let disturbed = || (1..12).find_map(|seed| find(mutant, *scenario, disturbed(seed)));
         let failure = find(mutant, *scenario, plain()).or_else(disturbed);
         match failure {
             Some(failure) => println!("{mutant}: {}", failure.lines().next().unwrap_or_default()),
