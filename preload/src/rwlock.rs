@@ -39,8 +39,9 @@ fn read(this: &RwLock) -> c_int {
         return unsafe { glibc::pthread_rwlock_rdlock(this.as_ptr()) };
     }
     probes::rdlock_entry(this);
-    // While threads sleep, a lock that is free is entered without a lock that a signal handler could
-    // come upon. It isn't this thread's and isn't full; and once threads sleep, it has its policy.
+    // While threads sleep, a lock that is free is entered without a lock that a signal handler
+    // could come upon. It isn't this thread's and isn't full; and once threads sleep, it has its
+    // policy.
     if read_fast(&this.raw) || read_past_sleepers(&this.raw) {
         reads::began();
         probes::rdlock_acquire_read(this);

@@ -315,8 +315,8 @@ fn pays(key: Key) -> bool {
     !lot::is_single() && trials::are_due(learnt)
 }
 
-/// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so: the
-/// waiter that is on its way does.)
+/// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so:
+/// the waiter that is on its way does.)
 pub(super) fn changes_hands(key: Key) {
     if !cfg!(any(loom, shuttle)) {
         trials::resume(&lot::advice(key)[SPINNING]);

@@ -5,8 +5,8 @@
 //! tried each time. Once it was in vain twice in a row it is tried now and then only, and more
 //! rarely with each trial that fails. A trial that is rewarded brings all back.
 //!
-//! Whoever sees that nothing is to be had before something has happened may suspend the trials
-//! until then.
+//! A thread that sees that nothing is to be had before something has happened may suspend the
+//! trials until then.
 
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};

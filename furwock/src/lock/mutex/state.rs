@@ -72,8 +72,8 @@ pub(super) static BITS: Bits = Bits {
         // About twice what a sleep and a wake across processors take: docs/experiments.md measured
         // 10 to 15 us from wake to run.
         spin_ns: 25_000,
-        // Sections of 50 and 100 us gain from it. A spell in vain ends all spinning for that holder,
-        // so that it costs one thread's 100 us.
+        // Sections of 50 and 100 us gain from it. A spell in vain ends all spinning for that
+        // holder, so that it costs one thread's 100 us.
         longer_ns: 75_000,
         #[cfg(simulated)]
         spin: crate::prim::constant::Constant::MutexSpin,
