@@ -322,9 +322,12 @@ fn a_thread_reads_many_biased_locks_at_once() {
 fn a_writer_waits_for_long_biased_readers() {
     bounded(|| {
         let (lock, inside) = (RawRwLock::new(), AtomicUsize::new(0));
+        // They may all have left before this thread looks.
+        let came = AtomicBool::new(false);
         let read = || {
             lock.lock_shared();
             inside.fetch_add(1, Ordering::SeqCst);
+            came.store(true, Ordering::SeqCst);
             nap(20);
             inside.fetch_sub(1, Ordering::SeqCst);
             lock.unlock_shared();
@@ -333,7 +336,7 @@ fn a_writer_waits_for_long_biased_readers() {
             bias(&lock);
             thread::scope(|scope| {
                 (0..6).for_each(|_| _ = scope.spawn(read));
-                eventually("a reader is inside", || inside.load(Ordering::SeqCst) != 0);
+                eventually("a reader has come", || came.swap(false, Ordering::SeqCst));
                 lock.lock_exclusive();
                 assert_eq!(inside.load(Ordering::SeqCst), 0);
                 lock.unlock_exclusive();
