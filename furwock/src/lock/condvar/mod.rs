@@ -16,6 +16,7 @@ use super::mutex::RawMutex;
 use crate::lot::{self, Key, LockedPair, Queued};
 use crate::prim::atomic::{AtomicU32, Ordering};
 use crate::prim::mutant::{self, Mutant};
+use crate::sys;
 use crate::sys::clock::Deadline;
 use core::cell::Cell;
 use wait::wait_released;
@@ -134,15 +135,15 @@ impl RawCondvar {
                 let mutex = bucket.first(key).map_or(0, Queued::token);
                 if mutex == 0 {
                     let chosen = bucket.choose_many(key, most, lot::ANY);
-                    self.forget_waiters_if_none_locked(&bucket);
+                    self.forget_waiters_if_none_locked(&bucket, chosen);
                     return chosen;
                 }
                 // SAFETY: as below.
                 let signal = || unsafe { mutex_at(mutex) }.signal_wakes_as();
                 if let Some(verdict) = (most == 1).then(signal).flatten() {
-                    let chosen = bucket.choose_first(key, verdict);
-                    self.forget_waiters_if_none_locked(&bucket);
-                    return chosen.into();
+                    let chosen = bucket.choose_first(key, verdict).into();
+                    self.forget_waiters_if_none_locked(&bucket, chosen);
+                    return chosen;
                 }
                 mutex
             };
@@ -155,7 +156,7 @@ impl RawCondvar {
                 // SAFETY: a waiter that is queued here waits with this mutex, and will lock it
                 // again: so it exists, as long as the bucket's lock keeps the waiter queued.
                 let notified = unsafe { mutex_at(mutex) }.receive(&mut pair, key, most);
-                self.forget_waiters_if_none_locked(&pair.from);
+                self.forget_waiters_if_none_locked(&pair.from, notified);
                 return notified;
             }
         }
@@ -164,8 +165,13 @@ impl RawCondvar {
     /// `bucket` is this condvar's, locked. The caller was called on a live condvar, so that the
     /// word may be written even if this lets the last waiter go: it can't return before the bucket
     /// lock is dropped.
-    fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>) {
-        if !bucket.has(self.key()) || mutant::active(Mutant::MarkClearedTooSoon) {
+    ///
+    /// A mark for which this process had no waiter may stand for another's: programs let processes
+    /// share a condvar that doesn't say so. In a forked child it is most likely the parent's, left
+    /// in the child's own copy.
+    fn forget_waiters_if_none_locked(&self, bucket: &lot::Locked<'_>, notified: usize) {
+        let was_own = notified != 0 || sys::fork::is_child();
+        if (was_own && !bucket.has(self.key())) || mutant::active(Mutant::MarkClearedTooSoon) {
             self.word.store(NO_WAITERS, Ordering::Relaxed);
         }
     }
@@ -177,4 +183,19 @@ impl RawCondvar {
 unsafe fn mutex_at<'m>(address: usize) -> &'m RawMutex {
     // SAFETY: by this function's contract: the waiter's call keeps the mutex alive.
     unsafe { &*core::ptr::with_exposed_provenance::<RawMutex>(address) }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    /// It stands for another process's waiter, if the condvar lies in shared memory.
+    #[test]
+    fn a_notification_leaves_a_mark_that_is_not_its_own_processes() {
+        let condvar = RawCondvar::new();
+        condvar.word.store(WAITERS, Ordering::Relaxed);
+        assert!(!condvar.notify_one());
+        assert_eq!(condvar.notify_all(), 0);
+        assert!(condvar.may_have_waiters());
+    }
 }
