@@ -7,6 +7,7 @@ use common::{asleep, bounded, elsewhere, eventually, join_all, kept};
 use furwock::RwLock;
 use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock};
 use furwock::unstable::rwlock::is_full;
+use std::os::unix::thread::JoinHandleExt;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::thread::{self, JoinHandle};
@@ -47,6 +48,58 @@ fn a_reader_behind_a_writer_gets_in_beside_an_upgradable_reader() {
             eventually("the reader gets in", || reader.is_finished());
             reader_was_in.store(true, Ordering::SeqCst);
             join_all([upgradable, writer, reader]);
+            assert_free(lock, "after all");
+        }
+    });
+}
+
+/// Whether a thread is held in its signal handler, and whether it may go on.
+static IS_HELD: AtomicBool = AtomicBool::new(false);
+static MAY_GO: AtomicBool = AtomicBool::new(false);
+
+/// A writer that becomes a reader waits inside for a reader that slept, and that doesn't run at
+/// once. Another writer asks for the lock meanwhile.
+#[test]
+fn a_reader_that_a_downgrade_wakes_comes_in() {
+    extern "C" fn hold(_: libc::c_int) {
+        IS_HELD.store(true, Ordering::SeqCst);
+        while !MAY_GO.load(Ordering::SeqCst) {
+            nap(1);
+        }
+    }
+    bounded(|| {
+        // SAFETY: all zeroes but for the handler are an action; the handler only sleeps.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = hold as extern "C" fn(libc::c_int) as usize;
+            action.sa_flags = libc::SA_RESTART;
+            assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
+        }
+        for policy in POLICIES {
+            IS_HELD.store(false, Ordering::SeqCst);
+            MAY_GO.store(false, Ordering::SeqCst);
+            let (lock, was_in) = (kept_lock(policy), kept(AtomicBool::new(false)));
+            lock.lock_exclusive();
+            let reader = asleep(|| {
+                // It is still young as the lock is released.
+                lock.lock_shared_with(&Options::new().hand_off_after(Duration::from_secs(60)));
+                was_in.store(true, Ordering::SeqCst);
+                lock.unlock_shared();
+            });
+            // SAFETY: the thread hasn't been joined.
+            let sent = unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGUSR1) };
+            assert_eq!(sent, 0);
+            eventually("the reader is held", || IS_HELD.load(Ordering::SeqCst));
+            let writer = sleeping_writer(lock, Options::new());
+            lock.downgrade();
+            // The writer asks for the hand-off meanwhile, more than once.
+            nap(30);
+            MAY_GO.store(true, Ordering::SeqCst);
+            if policy != Policy::PreferWriters {
+                eventually("the reader comes in", || was_in.load(Ordering::SeqCst));
+            }
+            lock.unlock_shared();
+            join_all([reader, writer]);
             assert_free(lock, "after all");
         }
     });

@@ -52,6 +52,7 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::RoleGivenUpUnsettled, &[on::<RwLocks>]),
     (Mutant::LeaverSettlesNothing, &[on::<RwLocks>]),
     (Mutant::UpgradableEntersAlone, &[on::<RwLocks>]),
+    (Mutant::WokenReaderCounted, &[on::<RwLocks>]),
     (Mutant::ReaderParksOnOpenLock, &[on::<RwLocks>]),
     (
         Mutant::ForeignWaiterChosen,
@@ -99,8 +100,9 @@ const ORDERINGS: &[Mutant] = &[
 ];
 
 /// Of what no program here uses: the bucket's own lock, which the checker's stands in for, what the
-/// kernel queues for, and tasks at locks.
+/// kernel queues for, tasks at locks, and a reader that waits inside for one upgradable reader.
 const ELSEWHERE: &[Mutant] = &[
+    Mutant::WokenReadersAlone,
     Mutant::DroppedTaskKeepsPromise,
     Mutant::LeftPermitsKept,
     Mutant::NotificationStoredOnly,
