@@ -78,6 +78,8 @@ pub(super) enum Word {
     Revoked,
     /// What threads of a forked child's parent did.
     Stale,
+    /// Of those, only that one spun, and that some were woken.
+    StaleRoles,
     /// One of those was about to write, once readers had left.
     ParentsWriter,
 }
@@ -114,6 +116,7 @@ impl Start {
             Word::Biased => RawRwLock::biased(),
             Word::Revoked => RawRwLock::revoked(),
             Word::Stale => RawRwLock::with_stale_bits(),
+            Word::StaleRoles => RawRwLock::with_stale_roles(),
             Word::ParentsWriter => RawRwLock::with_parents_writer(),
         };
         if self.speaks_of_slots() {
@@ -131,7 +134,7 @@ impl Start {
 
     /// Whether it is what a forked child finds.
     pub(super) fn is_childs(&self) -> bool {
-        matches!(self.word, Word::Stale | Word::ParentsWriter)
+        matches!(self.word, Word::Stale | Word::StaleRoles | Word::ParentsWriter)
     }
 
     pub(super) fn stale_bits(&self) -> u64 {
@@ -166,7 +169,7 @@ impl Start {
 
     fn draw(random: &mut Random, first: bool, child: bool) -> Self {
         let word = match () {
-            () if child => random.pick(&[Word::Stale, Word::ParentsWriter]),
+            () if child => random.pick(&[Word::Stale, Word::StaleRoles, Word::ParentsWriter]),
             () => random.weighted(&[
                 (4, Word::Cold),
                 (2, Word::Warm),

@@ -204,11 +204,12 @@ impl<'o> Reader<'o> {
                 };
                 Decision::Queue { token, at_most: brief.then_some(BRIEF) }
             })
-        } else {
-            if stop != Stop::Spinner {
-                sys::thread::nap();
-            }
+        } else if stop == Stop::Spinner {
+            // The lock is open to readers: it isn't too late for this one, whatever its deadline.
             self.probes_for_spinner = adjustable!(PROBES_FOR_SPINNER, ReaderProbes);
+            Progress::LookAgain
+        } else {
+            sys::thread::nap();
             self.contender.after_interval()
         };
         self.forced |= brief && matches!(waited, Progress::IntervalOver | Progress::TimedOut);

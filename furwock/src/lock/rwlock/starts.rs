@@ -38,6 +38,11 @@ impl RawRwLock {
         Self::saying(HANDOFF | PARKED | STALE_IN_CHILD)
     }
 
+    /// The same without what it says of the queue.
+    pub(crate) fn with_stale_roles() -> Self {
+        Self::saying(STALE_IN_CHILD)
+    }
+
     /// A lock that a thread of a forked child's parent was about to write, once readers in slots
     /// had left.
     pub(crate) fn with_parents_writer() -> Self {
