@@ -272,28 +272,32 @@ impl Random {
     }
 }
 
+/// How often the watching thread looks.
+const LOOKS_EVERY: Duration = Duration::from_millis(100);
+
 /// Starts a thread that watches whether rounds end. If one is stuck, it asks the runner, or ends
-/// the process if there is none.
+/// the process if there is none. It counts its own looks, not the time: while the machine stood
+/// still, which it once did for 4 seconds, no round could end.
 pub(super) fn watch(seed: u64, kinds: &'static [&'static dyn AnyKind]) {
     SEED.store(seed, Ordering::Relaxed);
     KINDS.get_or_init(|| kinds);
     let hard_limit = std::env::var(crate::watchdog::HARD_LIMIT).ok();
     let hard_limit = hard_limit.and_then(|text| text.parse().ok()).map(Duration::from_secs);
     thread::spawn(move || {
-        let (mut seen, mut since, mut asked) = (0, Instant::now(), None);
+        let (mut seen, mut since, mut stuck, mut ask_at) =
+            (0, Instant::now(), Duration::ZERO, super::STUCK);
         loop {
-            thread::sleep(Duration::from_millis(100));
+            thread::sleep(LOOKS_EVERY);
+            stuck += LOOKS_EVERY;
             let done = NOW.done.load(Ordering::Relaxed);
             if done != seen {
-                (seen, since, asked) = (done, Instant::now(), None);
-            } else if since.elapsed() > hard_limit.unwrap_or(super::STUCK) {
+                (seen, since, stuck, ask_at) = (done, Instant::now(), Duration::ZERO, super::STUCK);
+            } else if stuck > hard_limit.unwrap_or(super::STUCK) {
                 say_stuck(since, "FAILED: ");
                 // SAFETY: ends the process.
                 unsafe { libc::_exit(1) };
-            } else if since.elapsed() > super::STUCK
-                && asked.is_none_or(|asked: Instant| asked.elapsed() > super::STUCK / 2)
-            {
-                asked = Some(Instant::now());
+            } else if stuck > ask_at {
+                ask_at = stuck + super::STUCK / 2;
                 say_stuck(since, "");
                 ask();
             }
