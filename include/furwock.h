@@ -100,8 +100,7 @@ struct futex_waitv {
 /**
  * A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
  * for waiting writers, and the longer a writer waits, the longer they do; when a writer leaves,
- * all waiting readers are woken, and those that have waited for 5 ms enter together, before the
- * next writer.
+ * all waiting readers enter together, before the next writer.
  */
 #define FURWOCK_RWLOCK_PHASE_FAIR 0
 

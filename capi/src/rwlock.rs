@@ -11,8 +11,7 @@ use libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, pid_t};
 
 /// A policy of a furwock_rwlock, that of FURWOCK_RWLOCK_INIT: neither side starves. Readers wait
 /// for waiting writers, and the longer a writer waits, the longer they do; when a writer leaves,
-/// all waiting readers are woken, and those that have waited for 5 ms enter together, before the
-/// next writer.
+/// all waiting readers enter together, before the next writer.
 pub const FURWOCK_RWLOCK_PHASE_FAIR: c_int = 0;
 
 /// A policy: FURWOCK_RWLOCK_PHASE_FAIR, except that no reader waits for waiting writers for more

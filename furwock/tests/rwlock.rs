@@ -142,8 +142,7 @@ fn a_thread_that_reads_may_read_again_though_a_writer_waits() {
     });
 }
 
-/// When a writer leaves, all readers that have waited for long enter together, before the next
-/// writer.
+/// When a writer leaves, all readers that wait enter together, before the next writer.
 #[test]
 fn readers_that_wait_enter_together() {
     bounded(|| {

@@ -57,50 +57,67 @@ fn a_reader_behind_a_writer_gets_in_beside_an_upgradable_reader() {
 static IS_HELD: AtomicBool = AtomicBool::new(false);
 static MAY_GO: AtomicBool = AtomicBool::new(false);
 
-/// A writer that becomes a reader waits inside for a reader that slept, and that doesn't run at
-/// once. Another writer asks for the lock meanwhile.
-#[test]
-fn a_reader_that_a_downgrade_wakes_comes_in() {
+/// A thread that waits for the lock as a reader, and is held in a signal handler meanwhile.
+fn held_reader(lock: &'static RawRwLock, was_in: &'static AtomicBool) -> JoinHandle<()> {
     extern "C" fn hold(_: libc::c_int) {
         IS_HELD.store(true, Ordering::SeqCst);
         while !MAY_GO.load(Ordering::SeqCst) {
             nap(1);
         }
     }
+    // SAFETY: all zeroes but for the handler are an action; the handler only sleeps.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = hold as extern "C" fn(libc::c_int) as usize;
+        action.sa_flags = libc::SA_RESTART;
+        assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
+    }
+    IS_HELD.store(false, Ordering::SeqCst);
+    MAY_GO.store(false, Ordering::SeqCst);
+    let reader = asleep(|| {
+        lock.lock_shared_with(&Options::new().hand_off_after(Duration::from_secs(60)));
+        was_in.store(true, Ordering::SeqCst);
+        lock.unlock_shared();
+    });
+    // SAFETY: the thread hasn't been joined.
+    assert_eq!(unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGUSR1) }, 0);
+    eventually("the reader is held", || IS_HELD.load(Ordering::SeqCst));
+    reader
+}
+
+/// A thread that is inside waits for a reader that slept behind the same writer, or behind itself
+/// as the writer, and that doesn't run at once. Another writer asks for the lock meanwhile.
+#[test]
+fn a_reader_that_slept_behind_a_writer_meets_those_that_did_or_were_it() {
     bounded(|| {
-        // SAFETY: all zeroes but for the handler are an action; the handler only sleeps.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            action.sa_sigaction = hold as extern "C" fn(libc::c_int) as usize;
-            action.sa_flags = libc::SA_RESTART;
-            assert_eq!(libc::sigaction(libc::SIGUSR1, &action, std::ptr::null_mut()), 0);
-        }
-        for policy in POLICIES {
-            IS_HELD.store(false, Ordering::SeqCst);
-            MAY_GO.store(false, Ordering::SeqCst);
-            let (lock, was_in) = (kept_lock(policy), kept(AtomicBool::new(false)));
-            lock.lock_exclusive();
-            let reader = asleep(|| {
-                // It is still young as the lock is released.
-                lock.lock_shared_with(&Options::new().hand_off_after(Duration::from_secs(60)));
-                was_in.store(true, Ordering::SeqCst);
-                lock.unlock_shared();
-            });
-            // SAFETY: the thread hasn't been joined.
-            let sent = unsafe { libc::pthread_kill(reader.as_pthread_t(), libc::SIGUSR1) };
-            assert_eq!(sent, 0);
-            eventually("the reader is held", || IS_HELD.load(Ordering::SeqCst));
-            let writer = sleeping_writer(lock, Options::new());
-            lock.downgrade();
-            // The writer asks for the hand-off meanwhile, more than once.
-            nap(30);
-            MAY_GO.store(true, Ordering::SeqCst);
-            if policy != Policy::PreferWriters {
-                eventually("the reader comes in", || was_in.load(Ordering::SeqCst));
+        for policy in [Policy::PhaseFair, Policy::Recursive, Policy::PreferReaders] {
+            for downgrades in [false, true] {
+                let (lock, was_in) = (kept_lock(policy), kept(AtomicBool::new(false)));
+                lock.lock_exclusive();
+                let reader = held_reader(lock, was_in);
+                let other = (!downgrades).then(|| {
+                    asleep(|| {
+                        lock.lock_shared();
+                        eventually("the reader comes in", || was_in.load(Ordering::SeqCst));
+                        lock.unlock_shared();
+                    })
+                });
+                let writer = sleeping_writer(lock, Options::new());
+                if downgrades {
+                    lock.downgrade();
+                } else {
+                    lock.unlock_exclusive();
+                }
+                // The writer asks for the hand-off meanwhile, more than once.
+                nap(30);
+                MAY_GO.store(true, Ordering::SeqCst);
+                if downgrades {
+                    eventually("the reader comes in", || was_in.load(Ordering::SeqCst));
+                    lock.unlock_shared();
+                }
+                join_all([reader, writer].into_iter().chain(other));
+                assert_free(lock, "after all");
             }
-            lock.unlock_shared();
-            join_all([reader, writer]);
-            assert_free(lock, "after all");
         }
     });
 }

@@ -52,7 +52,6 @@ const FOUND: &[(Mutant, &[Try])] = &[
     (Mutant::RoleGivenUpUnsettled, &[on::<RwLocks>]),
     (Mutant::LeaverSettlesNothing, &[on::<RwLocks>]),
     (Mutant::UpgradableEntersAlone, &[on::<RwLocks>]),
-    (Mutant::WokenReaderCounted, &[on::<RwLocks>]),
     (Mutant::ReaderParksOnOpenLock, &[on::<RwLocks>]),
     (
         Mutant::ForeignWaiterChosen,
@@ -100,9 +99,8 @@ const ORDERINGS: &[Mutant] = &[
 ];
 
 /// Of what no program here uses: the bucket's own lock, which the checker's stands in for, what the
-/// kernel queues for, tasks at locks, and a reader that waits inside for one upgradable reader.
+/// kernel queues for, and tasks at locks.
 const ELSEWHERE: &[Mutant] = &[
-    Mutant::WokenReadersAlone,
     Mutant::DroppedTaskKeepsPromise,
     Mutant::LeftPermitsKept,
     Mutant::NotificationStoredOnly,

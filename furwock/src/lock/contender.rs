@@ -359,7 +359,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     ) -> Option<(W, Option<Duration>)> {
         let (lock, bits) = (self.lock, self.lock.bits());
         let queues_again = bits.keeps_place && self.queued_ns != 0;
-        let hand_off = bits.keeps_place && self.has_waited_long();
+        let hand_off = queues_again && self.has_waited_long();
         let had_role = self.role != Role::Newcomer;
         let leaves_place = !queues_again && may_leave_place(self);
         let mut bucket = lot::announce(lock.key());
@@ -412,7 +412,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             lock.settle(&mut bucket);
         }
         drop(bucket);
-        if self.queued_ns == 0 {
+        if bits.keeps_place && !queues_again {
             self.queued_ns = now_ns();
         }
         Some((wait, at_most))
@@ -428,16 +428,11 @@ impl<'o, L: Lock> Contender<'o, L> {
             || spin::stays_the_same(|| self.lock.load()))
     }
 
-    /// Whether it queued for the first time so long ago that it may ask for the lock.
-    pub(super) fn has_waited_long(&self) -> bool {
+    fn has_waited_long(&self) -> bool {
         // A model has no time: there, a waiter that was woken in vain asks.
-        self.queued_ns != 0 && (cfg!(any(loom, shuttle)) || now_ns() > self.waits_long_at())
-    }
-
-    /// When that is so, if it queues by now.
-    pub(super) fn waits_long_at(&self) -> u64 {
-        let queued_ns = if self.queued_ns == 0 { now_ns() } else { self.queued_ns };
-        queued_ns.saturating_add(adjustable!(self.options.hand_off_after_ns, HandOff))
+        cfg!(any(loom, shuttle))
+            || now_ns().saturating_sub(self.queued_ns)
+                > adjustable!(self.options.hand_off_after_ns, HandOff)
     }
 
     /// Until when to sleep before looking again, if that comes before the deadline: after

@@ -71,8 +71,7 @@ impl Options {
 
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
     /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
-    /// woken and found the lock taken once more. Readers don't ask: at a phase-fair rwlock those
-    /// that have waited for so long enter together, before the next writer.
+    /// woken and found the lock taken once more.
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
         let nanos = time.as_nanos();

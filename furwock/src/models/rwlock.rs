@@ -440,54 +440,6 @@ fn rejects_a_place_left_to_none() {
 }
 
 #[test]
-fn readers_that_are_only_woken_come_and_go() {
-    for works in [
-        [Shared::write as Work, Shared::read, Shared::read],
-        [Shared::write, Shared::read_timed, Shared::write_timed],
-    ] {
-        explore(2, move || together(RawRwLock::new(), &works));
-    }
-}
-
-/// A reader that was only woken waits inside for an upgradable reader that was queued behind it.
-fn woken_reader_meets_an_upgradable_reader() {
-    let works: [Work; 3] = [
-        |shared| {
-            shared.change();
-            shared.lock.unlock_exclusive();
-        },
-        |shared| {
-            shared.lock.lock_shared();
-            shared.flag.wait();
-            shared.lock.unlock_shared();
-        },
-        |shared| {
-            shared.lock.lock_upgradable();
-            shared.flag.raise();
-            shared.lock.unlock_upgradable();
-        },
-    ];
-    together_after(RawRwLock::new(), |shared| shared.lock.lock_exclusive(), &works);
-}
-
-#[test]
-fn a_woken_reader_and_an_upgradable_reader_meet() {
-    explore(2, woken_reader_meets_an_upgradable_reader);
-}
-
-#[test]
-fn rejects_readers_that_are_woken_alone() {
-    rejects(Mutant::WokenReadersAlone, 2, woken_reader_meets_an_upgradable_reader);
-}
-
-#[test]
-fn rejects_a_woken_reader_that_is_counted() {
-    rejects(Mutant::WokenReaderCounted, 2, || {
-        together(RawRwLock::new(), &[Shared::write, Shared::read]);
-    });
-}
-
-#[test]
 fn rejects_a_relaxed_release_by_a_reader() {
     rejects(Mutant::ReadUnlockRelaxed, 2, || {
         together(RawRwLock::new(), &[Shared::read, Shared::write]);

@@ -57,10 +57,6 @@ mutants! {
     WakeNotExpected,
     /// (M-11) a thread that leaves its place claims a wake though no waiter is queued.
     PlaceLeftToNone,
-    /// (W-6) a reader that is only woken counts as one that was let in.
-    WokenReaderCounted,
-    /// (W-6) no upgradable reader is woken beside readers that are only woken.
-    WokenReadersAlone,
     /// (M-12) a task that is dropped after it was chosen forgets the lock, or the promise, that
     /// came with the choice.
     DroppedTaskKeepsPromise,

@@ -4,7 +4,7 @@
 //! by one read-modify-write and no thread needs an inner lock. Locks that are mostly read become
 //! *biased*: then readers publish themselves in slots of their own threads and write to nothing
 //! they share (Dice and Kogan 2019). Writers spin, steal, sleep and are handed the lock as a
-//! mutex's waiters are (Long 2017); readers that have slept for long are let in together.
+//! mutex's waiters are (Long 2017); readers that have slept are let in together.
 //!
 //! `state` has the word and its transitions; `read` and `write` are the two sides' ways in and out,
 //! `reader` how a reader enters that is stopped, `wanted` what the slow path (`contender`) asks of
@@ -111,10 +111,6 @@ impl RawRwLock {
         let mut word = self.word.load(Ordering::Relaxed);
         while let Err(now) = self.exchange(word, state::under(word, new), Ordering::Relaxed) {
             word = now;
-        }
-        if word & state::PARKED != 0 {
-            // Those that wait may be next by the new policy; a woken reader may no longer be.
-            settle_at(&raw const self.word, Cause::Left);
         }
     }
 

@@ -4,7 +4,7 @@
 use super::RawRwLock;
 use super::slots;
 use super::state::{
-    Kind, PROBING, Policy, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
+    Kind, PROBING, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
     may_park_reader, policy, read, read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
@@ -188,21 +188,14 @@ impl<'o> Reader<'o> {
         let mut brief = is_brief(seen);
         let waited = if may_park_reader(stop) {
             let forced = self.forced;
-            // Writers pass one that is only woken. One that has waited for long is let in (W-6).
-            let is_young = self.options.steal && !self.contender.has_waited_long();
-            let old_at = self.contender.waits_long_at();
             self.contender.wait(|_, clean| {
                 brief = is_brief(clean);
                 let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
                 if !stopped && !mutant::active(Mutant::ReaderParksOnOpenLock) {
                     return Decision::Enter;
                 }
-                let token = match policy(clean) {
-                    _ if brief => Kind::BriefReader.token(),
-                    Policy::PhaseFair if is_young => Kind::young_until(old_at),
-                    _ => Kind::Reader.token(),
-                };
-                Decision::Queue { token, at_most: brief.then_some(BRIEF) }
+                let kind = if brief { Kind::BriefReader } else { Kind::Reader };
+                Decision::Queue { token: kind.token(), at_most: brief.then_some(BRIEF) }
             })
         } else if stop == Stop::Spinner {
             // The lock is open to readers: it isn't too late for this one, whatever its deadline.

@@ -3,9 +3,9 @@
 use super::RawRwLock;
 use super::state::{
     Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
-    WRITERS_PARKED, Waiting, next, only_wakes_readers, policy, room, taken,
+    WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
-use crate::lock::spin::{changes_hands, how_far_ahead, now_ns};
+use crate::lock::spin::{changes_hands, how_far_ahead};
 use crate::lot::{self, From, Key, Locked, Queued, Verdict, Waiter};
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::prim::mutant::{self, Mutant};
@@ -29,7 +29,6 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
     let mut count = 0;
     // A waiter that is woken takes the lock by itself, and then sees to those behind it.
     let mut woken = false;
-    let mut readers_woken = false;
     while let Some(first) = queue.first(key) {
         // SAFETY: `first` waits for this lock, and stays so as long as the bucket's lock is held:
         // its thread is inside a call on the lock.
@@ -42,40 +41,35 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
         let (new, choice) = match turn {
             Next::Nothing => break,
             turn if woken && turn != Next::WakeOther => break,
-            // The woken readers see to writers (W-6). An upgradable reader has room beside them.
-            Next::WakeOther if readers_woken && is_left_to_readers(waiting.other) => break,
             Next::Readers | Next::StuckReaders => {
                 let which: fn(Kind) -> bool = match turn {
                     Next::Readers => Kind::reads,
-                    _ => Kind::is_stuck_reader,
+                    _ => |kind| kind == Kind::Reader,
                 };
-                let young_at = only_wakes_readers(seen, waiting.first).then(now_ns);
-                let readers = count_readers(queue, first, which, young_at, room(seen));
-                if readers.chosen == 0 {
+                let (readers, all) = count_readers(queue, first, which, room(seen));
+                if readers == 0 {
                     break;
                 }
                 let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
-                let new = (seen_right & !handed_over) + readers.let_in * ONE_READER;
-                let new = if readers.all { new & !READERS_PARKED } else { new };
+                let new = (seen_right & !handed_over) + readers * ONE_READER;
+                let new = if all { new & !READERS_PARKED } else { new };
                 let verdict = Verdict::granted(address, give_back_read);
-                (new, Choice { which, verdict, young_at, most: readers.chosen as usize })
+                (new, Choice { which, verdict, most: readers as usize })
             }
             Next::Upgrader => {
                 let new = taken(seen_right, Kind::Upgrader, 0);
                 let verdict = Verdict::granted(address, give_back_upgrade);
-                let which: fn(Kind) -> bool = |kind| kind == Kind::Upgrader;
-                (new, Choice { which, verdict, young_at: None, most: 1 })
+                (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
                 let tid = first.tid();
                 let new = taken(seen_right & !HANDOFF, kind, tid);
                 let verdict = Verdict::granted(address, give_back_ownership);
-                (new, Choice { which: |kind| !kind.reads(), verdict, young_at: None, most: 1 })
+                (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
             }
             Next::WakeOther => {
-                let verdict = Verdict::CLAIMED;
                 let choice =
-                    Choice { which: |kind| !kind.reads(), verdict, young_at: None, most: 1 };
+                    Choice { which: |kind| !kind.reads(), verdict: Verdict::CLAIMED, most: 1 };
                 (seen_right + ONE_WAKE, choice)
             }
         };
@@ -91,18 +85,12 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
             cause = Cause::Left;
         }
         woken |= turn == Next::WakeOther;
-        readers_woken |= choice.young_at.is_some();
         count += choose(queue, first, choice);
         if !queue.has(key) {
             word.fetch_and(!(PARKED | HANDOFF), Ordering::Relaxed);
         }
     }
     count
-}
-
-/// Whether readers that are only woken see to `other`, the first that waits and isn't a reader.
-fn is_left_to_readers(other: Option<Kind>) -> bool {
-    other == Some(Kind::Writer) || mutant::active(Mutant::WokenReadersAlone)
 }
 
 /// The lock at `address`, for a waiter of it that leaves its call without returning.
@@ -167,14 +155,7 @@ pub(super) fn upgrader_left(address: usize, _: From) {
 struct Choice {
     which: fn(Kind) -> bool,
     verdict: Verdict,
-    /// Readers that are young at this time are only woken (W-6).
-    young_at: Option<u64>,
     most: usize,
-}
-
-/// Whether `waiter` is a reader that is only woken, if those are that are young at this time.
-fn is_only_woken(waiter: Queued<'_>, young_at: Option<u64>) -> bool {
-    young_at.is_some_and(|now| Kind::is_young(waiter.token(), now))
 }
 
 fn kind(waiter: Queued<'_>) -> Kind {
@@ -208,7 +189,7 @@ fn look(queue: &Locked<'_>, first: Queued<'_>, word: u64) -> Waiting {
         match kind {
             kind if kind.reads() => {
                 waiting.reader = true;
-                waiting.stuck |= kind.is_stuck_reader();
+                waiting.stuck |= kind == Kind::Reader;
             }
             kind => {
                 waiting.other = waiting.other.or(Some(kind));
@@ -237,34 +218,18 @@ fn without_absent(word: u64, waiting: Waiting) -> u64 {
     word
 }
 
-struct Readers {
-    chosen: u64,
-    /// Of those chosen, how many aren't only woken.
-    let_in: u64,
-    /// No other reader waits.
-    all: bool,
-}
-
-/// Counts the first readers that wait and that `which` holds for, `most` at most.
+/// Readers that wait and that `which` holds for, `most` at most, and whether those are all readers.
 fn count_readers(
     queue: &Locked<'_>,
     first: Queued<'_>,
     which: fn(Kind) -> bool,
-    young_at: Option<u64>,
     most: u64,
-) -> Readers {
-    let mut readers = Readers { chosen: 0, let_in: 0, all: true };
-    for (waiter, kind) in waiters(queue, first).filter(|(_, kind)| kind.reads()) {
-        if which(kind) && readers.chosen < most {
-            let enters =
-                !is_only_woken(waiter, young_at) || mutant::active(Mutant::WokenReaderCounted);
-            readers.chosen += 1;
-            readers.let_in += u64::from(enters);
-        } else {
-            readers.all = false;
-        }
-    }
-    readers
+) -> (u64, bool) {
+    let count = |counts: fn(Kind) -> bool| {
+        waiters(queue, first).filter(|(_, kind)| counts(*kind)).count() as u64
+    };
+    let readers = count(which).min(most);
+    (readers, readers == count(Kind::reads))
 }
 
 fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
@@ -273,8 +238,7 @@ fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
     while let Some(waiter) = at.filter(|_| count < choice.most) {
         at = queue.after(waiter);
         if (choice.which)(kind(waiter)) {
-            let woken = is_only_woken(waiter, choice.young_at);
-            queue.choose(waiter, if woken { Verdict::WOKEN } else { choice.verdict });
+            queue.choose(waiter, choice.verdict);
             count += 1;
         }
     }

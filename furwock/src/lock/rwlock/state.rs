@@ -47,7 +47,7 @@
 //! | unavailable | +parked [+HANDOFF, or wakes + 1], BIASED to REVOKED, less mine | a waiter, as it queues [its turn being over] | Relaxed |
 //! | readers > 0 | readers - 1 | a reader; if it was the last and others wait: settles | Release |
 //! | WRITER | -owner, -WRITER; then settles, if others wait and none is on its way | the writer | Release |
-//! | no WRITER, readers queued whose turn it is | readers + n, for those of them that it lets in | a thread that settles | Acquire |
+//! | no WRITER, readers queued whose turn it is | readers + n | a thread that settles | Acquire |
 //! | available, a writer first | wakes + 1, or, with HANDOFF, owner = it, WRITER | a thread that settles | Acquire |
 //!
 //! *To settle* is to look under the bucket lock at the queue and the word, and to let in or wake
@@ -93,9 +93,8 @@ const STOPS_WRITERS: u64 = !(HEAT | POLICY | WAS_BIASED);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Policy {
-    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does.
-    /// When a writer leaves, all readers that wait are woken, and those that have waited for 5 ms
-    /// (`Options::hand_off_after`) enter together, before the next writer.
+    /// Neither side starves. Readers wait for a writer that waits, for longer the longer it does;
+    /// when a writer leaves, all readers that wait enter together, before the next writer.
     #[default]
     PhaseFair = 0,
     /// The same, except that no reader waits for waiting writers for more than a few milliseconds:
@@ -143,9 +142,6 @@ pub(super) enum Kind {
     Upgrader = 4,
     /// A reader that waits for waiting writers, and wakes up by itself if that takes long.
     BriefReader = 5,
-    /// A reader that is only woken, and looks at the lock by itself, unless it has waited for long
-    /// by then.
-    YoungReader = 6,
 }
 
 impl Policy {
@@ -162,50 +158,23 @@ impl Kind {
         self as usize
     }
 
-    /// The same for a reader that is young until then.
-    pub(super) const fn young_until(ns: u64) -> usize {
-        Kind::YoungReader.token() | ticks(ns) << KIND_BITS
-    }
-
-    /// Whether the waiter that says `token` is a young reader at this time.
-    pub(super) const fn is_young(token: usize, now_ns: u64) -> bool {
-        let is_reader = matches!(Kind::from_token(token), Kind::YoungReader);
-        // The ticks may have wrapped around: the sign of the difference counts.
-        let left = (token >> KIND_BITS).wrapping_sub(ticks(now_ns)) << KIND_BITS;
-        is_reader && left as isize > 0
-    }
-
     /// Whether it wants to read, and no more.
     pub(super) const fn reads(self) -> bool {
-        matches!(self, Kind::Reader | Kind::BriefReader | Kind::YoungReader)
-    }
-
-    /// Whether it reads, and doesn't wake up by itself to pass waiting writers.
-    pub(super) const fn is_stuck_reader(self) -> bool {
-        matches!(self, Kind::Reader | Kind::YoungReader)
+        matches!(self, Kind::Reader | Kind::BriefReader)
     }
 
     /// # Panics
     /// If no waiter of a rwlock says `token`.
     pub(super) const fn from_token(token: usize) -> Self {
-        match token % (1 << KIND_BITS) {
+        match token {
             1 => Kind::Reader,
             2 => Kind::Writer,
             3 => Kind::Upgradable,
             4 => Kind::Upgrader,
             5 => Kind::BriefReader,
-            6 => Kind::YoungReader,
             _ => unreachable!(),
         }
     }
-}
-
-/// A token says its waiter's kind in so many bits. Above them stands a time in ticks of 1,024 ns.
-const KIND_BITS: u32 = 3;
-
-/// (Of a time whose upper half is lost the lower half still orders times within minutes.)
-const fn ticks(ns: u64) -> usize {
-    (ns >> 10) as usize
 }
 
 #[inline]
@@ -223,7 +192,7 @@ impl Kind {
     #[inline]
     const fn kept_out_by(self) -> u64 {
         match self {
-            Kind::Reader | Kind::BriefReader | Kind::YoungReader => WRITER | UPGRADING,
+            Kind::Reader | Kind::BriefReader => WRITER | UPGRADING,
             Kind::Writer => OWNER | READERS,
             // It may become a reader, which has to be counted.
             Kind::Upgradable => OWNER | TOO_MANY_READERS,
@@ -248,7 +217,7 @@ pub(super) const fn is_available(word: u64, kind: Kind) -> bool {
 #[inline]
 pub(super) const fn bits(kind: Kind) -> &'static Bits {
     match kind {
-        Kind::Reader | Kind::BriefReader | Kind::YoungReader => &READS,
+        Kind::Reader | Kind::BriefReader => &READS,
         Kind::Writer => &WRITES,
         Kind::Upgradable => &MAY_UPGRADE,
         Kind::Upgrader => &UPGRADES,
@@ -509,7 +478,7 @@ pub(super) const fn taken(word: u64, kind: Kind, tid: u32) -> u64 {
         // The owner is known.
         Kind::Upgrader => (word & !(HEAT | UPGRADING)) | WRITER,
         // Readers have a way of their own.
-        Kind::Reader | Kind::BriefReader | Kind::YoungReader => word,
+        Kind::Reader | Kind::BriefReader => word,
     }
 }
 
@@ -658,18 +627,6 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         Some(_) if word & SPIN == 0 && word & WAKES < ahead * ONE_WAKE => Next::WakeOther,
         _ => Next::Nothing,
     }
-}
-
-/// Whether readers whose turn it is are only woken, and not let in, if they are young (W-6).
-///
-/// A reader that is let in while it sleeps keeps writers out until the scheduler has run it. With
-/// more threads than processors each write would wait for all of them to run. But a thread inside
-/// may wait for such a reader, which others could then keep out; and while the lock is being handed
-/// to a writer it could enter by no other way, though it is its turn.
-pub(super) const fn only_wakes_readers(word: u64, first: Kind) -> bool {
-    let is_free = word & (READERS | OWNER | BIASED | REVOKED) == 0;
-    let is_open = is_free && (word & HANDOFF == 0 || first.reads());
-    is_open && matches!(policy(word), Policy::PhaseFair)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]

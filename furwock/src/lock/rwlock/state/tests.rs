@@ -14,7 +14,7 @@ const POLICIES: [Policy; 5] = [
 ];
 const FLAGS: [u64; 8] =
     [WRITER, SPIN, HANDOFF, UPGRADING, READERS_PARKED, WRITERS_PARKED, BIASED, REVOKED];
-const READS: [Kind; 3] = [Kind::Reader, Kind::BriefReader, Kind::YoungReader];
+const READS: [Kind; 2] = [Kind::Reader, Kind::BriefReader];
 const MOST_READERS: u64 = TOO_MANY_READERS / ONE_READER;
 const MOST_WAKES: u64 = WAKES / ONE_WAKE;
 
@@ -221,19 +221,6 @@ fn a_reader_queues_only_where_a_thread_will_settle() {
 }
 
 #[test]
-fn a_reader_is_young_until_its_time_comes() {
-    const MS: u64 = 1_000_000;
-    for start in [1, 3_600_000 * MS, (1 << 39) - MS, u64::MAX / 2] {
-        let token = Kind::young_until(start + 5 * MS);
-        assert_eq!(Kind::from_token(token), Kind::YoungReader);
-        for (after, young) in [(0, true), (4 * MS, true), (6 * MS, false), (60_000 * MS, false)] {
-            assert_eq!(Kind::is_young(token, start + after), young, "{start} + {after}");
-        }
-    }
-    assert!(!Kind::is_young(Kind::Reader.token(), 0));
-}
-
-#[test]
 fn a_reader_seizes_the_lock_from_a_writer_only() {
     for word in valid() {
         match seized_by_reader(word) {
@@ -417,7 +404,7 @@ fn queues() -> Vec<Waiting> {
                 for upgrader in [false, true] {
                     let first_fits = match first {
                         Kind::Reader => stuck,
-                        Kind::BriefReader | Kind::YoungReader => reader,
+                        Kind::BriefReader => reader,
                         kind => other == Some(kind),
                     };
                     let upgrader_fits = match other {
@@ -548,28 +535,6 @@ fn readers_that_queued_enter_together_after_a_writer() {
             assert!(waiting.first.reads(), "{word:#x} {waiting:?}");
         }
     }
-}
-
-/// No thread is on the way to those behind them but these readers: each enters, and its release
-/// settles, unless another thread enters before.
-#[test]
-fn readers_that_are_only_woken_find_the_lock_open() {
-    let mut woken = 0;
-    for (word, waiting, _, _, next) in turns() {
-        if next != Next::Readers || !only_wakes_readers(word, waiting.first) {
-            continue;
-        }
-        woken += 1;
-        let handed_over = if waiting.first.reads() { HANDOFF } else { 0 };
-        let left = word & !handed_over;
-        let stop = stops_reader(left, false);
-        assert!(matches!(stop, None | Some(Stop::Spinner)), "{word:#x} {waiting:?}");
-        assert_eq!(stop.is_some(), word & SPIN != 0);
-        let released = read(left, true) - ONE_READER;
-        let waits = released & PARKED != 0 && released & (SPIN | WAKES) == 0;
-        assert!(!waits || is_to_be_settled_by_reader(released));
-    }
-    assert!(woken != 0);
 }
 
 #[test]
