@@ -164,6 +164,33 @@ fn readers_that_wait_enter_together() {
     });
 }
 
+/// However long the writer has waited: after 5 ms it asks for a hand-off.
+#[test]
+fn a_preferred_writer_goes_before_readers_that_have_waited_for_longer() {
+    bounded(|| {
+        for policy in [Policy::PreferWriters, Policy::PreferWritersRecursive] {
+            let (lock, written) = (kept_lock(policy), kept(AtomicBool::new(false)));
+            lock.lock_exclusive();
+            let read = move || {
+                lock.lock_shared();
+                assert!(written.load(Ordering::Relaxed), "{policy:?}: a reader came first");
+                lock.unlock_shared();
+            };
+            let readers = [(); 3].map(|()| thread::spawn(read));
+            nap(20);
+            let writer = thread::spawn(|| {
+                lock.lock_exclusive();
+                written.store(true, Ordering::Relaxed);
+                lock.unlock_exclusive();
+            });
+            nap(30);
+            assert_eq!(lock.unlock_exclusive(), 1);
+            join_all(readers);
+            writer.join().unwrap();
+        }
+    });
+}
+
 /// The longest that one writer, or one reader, waited beside threads that never stop.
 fn longest_wait(policy: Policy, greedy: usize, greedy_write: bool, writes: bool) -> Duration {
     let shared = RawRwLock::with_policy(policy);

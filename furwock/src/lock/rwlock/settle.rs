@@ -62,8 +62,10 @@ pub(super) fn settle(word: *const AtomicU64, queue: &mut Locked<'_>, mut cause: 
                 (new, Choice { which: |kind| kind == Kind::Upgrader, verdict, most: 1 })
             }
             Next::Give(kind) => {
-                let tid = first.tid();
-                let new = taken(seen_right & !HANDOFF, kind, tid);
+                let Some((heir, _)) = waiters(queue, first).find(|(_, kind)| !kind.reads()) else {
+                    break;
+                };
+                let new = taken(seen_right & !HANDOFF, kind, heir.tid());
                 let verdict = Verdict::granted(address, give_back_ownership);
                 (new, Choice { which: |kind| !kind.reads(), verdict, most: 1 })
             }

@@ -5,7 +5,7 @@
 //! | 0..=21 | owner | kernel thread id of the writer or the upgradable reader; 0 if there is neither |
 //! | 22 | WRITER | the owner writes: no other thread is inside |
 //! | 23 | SPIN | a running writer spins for the lock and will look at it again |
-//! | 24 | HANDOFF | the lock goes to the queue's first; no thread may steal it |
+//! | 24 | HANDOFF | the lock goes to the waiter whose turn it is; no thread may steal it |
 //! | 25 | UPGRADING | the owner isn't inside as a writer yet: it waits for the readers to leave |
 //! | 26 | READERS_PARKED | readers may be queued at the word's address |
 //! | 27 | WRITERS_PARKED | writers, upgradable readers or an upgrader may be |
@@ -550,7 +550,7 @@ pub(super) enum Next {
     StuckReaders,
     /// Let the upgrader write.
     Upgrader,
-    /// Give the lock to the first, which isn't a reader.
+    /// Give the lock to the first that isn't a reader.
     Give(Kind),
     /// Wake the first that isn't a reader: it takes the lock by itself.
     WakeOther,
@@ -586,20 +586,26 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
         return if may_write { Next::Upgrader } else { readers_join };
     }
     let written = matches!(cause, Cause::Written);
+    let first_reads = waiting.first.reads();
     if word & HANDOFF != 0 {
-        let readers_phase = match policy(word) {
-            Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders => written,
-            Policy::PreferWriters | Policy::PreferWritersRecursive => false,
+        // No thread steals the lock. Whose turn it is, the policy says as ever.
+        let writer = match policy(word) {
+            Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders
+                if written && waiting.reader =>
+            {
+                None
+            }
+            Policy::PreferWriters => waiting.other,
+            Policy::PreferWritersRecursive if !is_read => waiting.other,
+            _ if first_reads => None,
+            _ => waiting.other,
         };
-        return match waiting.first {
-            kind if kind.reads() => Next::Readers,
-            // No thread steals the lock, but it is the readers' turn.
-            _ if readers_phase && waiting.reader => Next::Readers,
-            kind if has_room_for(word, kind) => Next::Give(kind),
-            _ => readers_join,
+        return match writer {
+            None => Next::Readers,
+            Some(kind) if has_room_for(word, kind) => Next::Give(kind),
+            Some(_) => readers_join,
         };
     }
-    let first_reads = waiting.first.reads();
     let readers_turn = match policy(word) {
         Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
         // A writer that became a reader leaves no room for the next: readers don't wait for both.

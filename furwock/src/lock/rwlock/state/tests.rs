@@ -469,7 +469,7 @@ fn no_waiter_is_let_in_without_room() {
                 assert_changes(word, taken(word, Kind::Upgrader, 0), WRITER | UPGRADING | HEAT);
             }
             Next::Give(kind) => {
-                assert!(word & HANDOFF != 0 && waiting.first == kind, "{context}");
+                assert!(word & HANDOFF != 0 && waiting.other == Some(kind), "{context}");
                 assert!(has_room_for(word, kind) && !kind.reads(), "{context}");
                 let new = taken(word & !HANDOFF, kind, 77);
                 let fields = HANDOFF | OWNER | WRITER | UPGRADING | HEAT | BIAS;
@@ -500,12 +500,13 @@ fn is_a_waiters_turn(word: u64, waiting: Waiting) -> bool {
     }
     let others = waiting.other.is_some_and(|kind| has_room_for(word, kind));
     match policy(word) {
+        Policy::PreferWriters if waiting.other.is_some() => others,
         _ if word & HANDOFF != 0 => has_room_for(word, waiting.first),
         Policy::PreferReaders => waiting.reader || others,
         Policy::PhaseFair | Policy::Recursive | Policy::PreferWritersRecursive => {
             waiting.first.reads() || others
         }
-        Policy::PreferWriters => (waiting.reader && waiting.other.is_none()) || others,
+        Policy::PreferWriters => waiting.reader,
     }
 }
 
@@ -533,6 +534,26 @@ fn readers_that_queued_enter_together_after_a_writer() {
         // Each phase lets in those that wait: only a writer's end begins one.
         if policy(word) == Policy::PhaseFair && next == Next::Readers && cause != Cause::Written {
             assert!(waiting.first.reads(), "{word:#x} {waiting:?}");
+        }
+    }
+}
+
+/// Also where a hand-off is asked for: it decides that no thread steals the lock, not whose turn it
+/// is.
+#[test]
+fn writers_that_are_preferred_go_before_readers_that_wait() {
+    for (word, waiting, cause, _, next) in turns() {
+        let Some(other) = waiting.other else { continue };
+        let asked = cause == Cause::Written || word & HANDOFF != 0;
+        let is_read = word & (READERS | OWNER | REVOKED) != 0;
+        let after_a_writer = asked && !is_read && has_room_for(word, other);
+        let first = match policy(word) {
+            Policy::PreferWriters => true,
+            Policy::PreferWritersRecursive => after_a_writer,
+            _ => false,
+        };
+        if first {
+            assert_ne!(next, Next::Readers, "{word:#x} {waiting:?} {cause:?}");
         }
     }
 }
