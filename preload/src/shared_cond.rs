@@ -36,12 +36,19 @@ static STAND_IN: [StandIn; STAND_INS] = [const {
     }
 }; STAND_INS];
 
+/// Whether no wait of this process has needed a stand-in. (True lies in `.data`, on a page that
+/// each process has touched: a child that has nothing to forget then touches no page for it.)
+static UNUSED: AtomicBool = AtomicBool::new(true);
+
 fn stand_in(cond: *mut pthread_cond_t) -> &'static StandIn {
     &STAND_IN[(cond.addr() / size_of::<pthread_cond_t>()) % STAND_INS]
 }
 
 /// In a forked child: threads of the parent may have held the stand-ins.
 pub(crate) extern "C" fn forget() {
+    if UNUSED.load(Ordering::Relaxed) {
+        return;
+    }
     for stand_in in &STAND_IN {
         // SAFETY: the child has one thread, and it isn't in here.
         unsafe { stand_in.mutex.get().write(libc::PTHREAD_MUTEX_INITIALIZER) };
@@ -100,6 +107,7 @@ pub(crate) unsafe fn wait(
     // Before the program's mutex is released: a thread that takes it next and signals takes the
     // stand-in too.
     stand_in.needed.store(true, Ordering::Relaxed);
+    UNUSED.store(false, Ordering::Relaxed);
     let stand_in = stand_in.mutex.get();
     // SAFETY: a valid mutex, which no thread holds while it waits for the program's.
     unsafe { glibc::pthread_mutex_lock(stand_in) };

@@ -79,7 +79,10 @@ extern "C" fn register() {
 }
 
 extern "C" fn before_fork() {
-    CALLED.store(false, Ordering::Relaxed);
+    // A store costs a process that forks again and again a copy of the page each time.
+    if CALLED.load(Ordering::Relaxed) {
+        CALLED.store(false, Ordering::Relaxed);
+    }
 }
 
 extern "C" fn in_child() {
