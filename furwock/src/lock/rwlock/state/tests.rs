@@ -527,7 +527,7 @@ fn no_waiter_is_stranded_at_its_turn() {
 fn readers_that_queued_enter_together_after_a_writer() {
     for (word, waiting, cause, _, next) in turns() {
         let shared_turns = matches!(policy(word), Policy::PhaseFair | Policy::Recursive);
-        let open = word & (WRITER | UPGRADING | HANDOFF) == 0;
+        let open = word & (WRITER | UPGRADING) == 0;
         if shared_turns && open && waiting.reader && cause == Cause::Written {
             assert_eq!(next, Next::Readers, "{word:#x} {waiting:?}");
         }
