@@ -587,29 +587,16 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     }
     let written = matches!(cause, Cause::Written);
     let first_reads = waiting.first.reads();
-    if word & HANDOFF != 0 {
-        // No thread steals the lock. Whose turn it is, the policy says as ever.
-        let writer = match policy(word) {
-            Policy::PhaseFair | Policy::Recursive | Policy::PreferReaders
-                if written && waiting.reader =>
-            {
-                None
-            }
-            Policy::PreferWriters => waiting.other,
-            Policy::PreferWritersRecursive if !is_read => waiting.other,
-            _ if first_reads => None,
-            _ => waiting.other,
-        };
-        return match writer {
-            None => Next::Readers,
-            Some(kind) if has_room_for(word, kind) => Next::Give(kind),
-            Some(_) => readers_join,
-        };
-    }
+    let promised = word & HANDOFF != 0;
+    // Where writers are preferred, yet readers may recurse, a writer that asked for the hand-off
+    // goes first as soon as no thread is inside; others go first after a writer.
+    let writers_first = if promised { !is_read } else { written };
     let readers_turn = match policy(word) {
-        Policy::PreferWriters => waiting.other.is_none() && word & (SPIN | WAKES) == 0,
+        Policy::PreferWriters => {
+            waiting.other.is_none() && (promised || word & (SPIN | WAKES) == 0)
+        }
         // A writer that became a reader leaves no room for the next: readers don't wait for both.
-        Policy::PreferWritersRecursive if written => match waiting.other {
+        Policy::PreferWritersRecursive if writers_first => match waiting.other {
             None => true,
             Some(kind) => first_reads && !has_room_for(word, kind),
         },
@@ -620,6 +607,12 @@ pub(super) const fn next(word: u64, waiting: Waiting, cause: Cause, ahead: u64) 
     };
     if readers_turn {
         return Next::Readers;
+    }
+    if promised {
+        return match waiting.other {
+            Some(kind) if has_room_for(word, kind) => Next::Give(kind),
+            _ => readers_join,
+        };
     }
     if !matches!(readers_join, Next::Nothing) {
         return readers_join;

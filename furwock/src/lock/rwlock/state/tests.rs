@@ -538,8 +538,7 @@ fn readers_that_queued_enter_together_after_a_writer() {
     }
 }
 
-/// Also where a hand-off is asked for: it decides that no thread steals the lock, not whose turn it
-/// is.
+/// Also where a hand-off is asked for: it keeps thieves out, and lets no reader past them.
 #[test]
 fn writers_that_are_preferred_go_before_readers_that_wait() {
     for (word, waiting, cause, _, next) in turns() {
