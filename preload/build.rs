@@ -11,6 +11,9 @@ fn main() {
         "-Wl,-z,nodelete",
         // No lazy binding on the way to a lock.
         "-Wl,-z,now",
+        // One function here that calls another means this library's. A program may define the name
+        // too, and call back: Erlang's does so with sigaction.
+        "-Wl,-Bsymbolic-functions",
         // Code at the file's offsets that its addresses say: perf takes a probe's address for its
         // offset, and would put a breakpoint elsewhere. (GNU ld does so anyway.)
         "-Wl,-z,separate-loadable-segments",

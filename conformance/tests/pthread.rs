@@ -120,6 +120,7 @@ programs! {
     misuse by check_plain;
     mutex by check_plain;
     once_untabled by check_untabled;
+    own_sigaction by check_plain;
     passthrough by check_plain;
     preload by check_plain;
     priorities by check_plain;

@@ -5,7 +5,7 @@ use furwock_conformance::build::sources;
 use furwock_conformance::{built, preload};
 use object::elf::{DT_NEEDED, FileHeader64};
 use object::read::elf::{Dyn, FileHeader};
-use object::{Endianness, Object, ObjectSymbol};
+use object::{Endianness, Object, ObjectSymbol, ObjectSymbolTable, RelocationTarget, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write;
@@ -154,6 +154,30 @@ fn the_recording_preload_is_the_preload() {
     assert_eq!(exported(&recording), expected);
     let needed = needed(&recording);
     assert!(needed.iter().all(|name| is_of_the_c_library(name)), "{needed:?}");
+}
+
+/// A program may define a function of the same name, and the loader would prefer it.
+#[test]
+fn the_preload_calls_its_own_functions() {
+    for library in
+        [preload(), &built("furwock-preload-recording", "libfurwock_preload_recording.so")]
+    {
+        let file = fs::read(library).expect("the library is there");
+        let file = object::File::parse(file.as_slice()).expect("the library is an ELF file");
+        let symbols = file.dynamic_symbol_table().expect("it has symbols");
+        let relocations = file.dynamic_relocations().expect("it has relocations");
+        let looked_up = relocations.filter_map(|(_, relocation)| match relocation.target() {
+            RelocationTarget::Symbol(index) => symbols.symbol_by_index(index).ok(),
+            _ => None,
+        });
+        let looked_up: Vec<_> = looked_up.collect();
+        assert!(looked_up.len() > 10, "read wrongly");
+        let own = looked_up
+            .iter()
+            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text);
+        let own: BTreeSet<_> = own.filter_map(|symbol| symbol.name().ok()).collect();
+        assert!(own.is_empty(), "{}: {own:?}", library.display());
+    }
 }
 
 /// A container may have the C library and nothing else, also not libgcc_s.
