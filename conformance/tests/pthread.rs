@@ -98,6 +98,7 @@ programs! {
     cancel by check_plain;
     cancel_cpp by check_cpp;
     clock_set by check_plain;
+    cloned by check_plain;
     cancelled_handler by check_plain;
     cond by check_plain;
     cxx20 by check_cpp20;

@@ -36,6 +36,14 @@ pub fn known_thread_id() -> u32 {
     crate::sys::thread::known_tid()
 }
 
+/// Asks the kernel for the calling thread's id again, and goes by that: for a process that was made
+/// without fork's handlers. The thread holds no lock that says who holds it.
+#[cfg(not(any(loom, shuttle)))]
+#[allow(clippy::must_use_candidate)]
+pub fn refresh_thread_id() -> u32 {
+    crate::sys::thread::refresh_tid()
+}
+
 /// What `furwock run --monitor` and the preload share.
 #[cfg(not(any(loom, shuttle, simulated)))]
 pub mod monitor {

@@ -5,6 +5,7 @@
 //! library's constructor runs. A look-up on first use, from inside a lock function, could wait for
 //! the loader's lock while the thread that holds that waits for the program's.
 
+use crate::clone::Function as Begin;
 use crate::tools;
 #[cfg(feature = "recording")]
 use core::ffi::c_uint;
@@ -169,6 +170,8 @@ functions! {
     pthread_once(control: *mut libc::pthread_once_t, routine: Routine) @ "GLIBC_2.2.5";
     pthread_cancel(thread: pthread_t) @ "GLIBC_2.2.5";
     pthread_setcanceltype(kind: c_int, old: *mut c_int) @ "GLIBC_2.2.5";
+    clone(function: Option<Begin>, stack: *mut c_void, flags: c_int, argument: *mut c_void,
+        parent: usize, storage: usize, child: usize) @ "GLIBC_2.2.5";
     sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction)
         @ "GLIBC_2.2.5";
     // What the library that records replaces besides.

@@ -32,6 +32,7 @@ compile_error!("the library that records knows x86-64's clock and registers only
 mod barrier;
 mod c11;
 mod cancel;
+mod clone;
 mod cond;
 mod entrances;
 mod environment;

@@ -2,7 +2,7 @@
 
 use crate::layout::{Mutex, MutexKind};
 use crate::recording::{self, Again, Ended, Kind, Take, Wait};
-use crate::{glibc, named, probes, time};
+use crate::{clone, glibc, named, probes, time};
 use core::ffi::c_int;
 use core::hint::black_box;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -65,6 +65,7 @@ fn lock_typed(mutex: &Mutex) -> c_int {
 
 #[inline(always)]
 fn lock_any(mutex: &Mutex) -> c_int {
+    clone::follow_glibc();
     let kind = mutex.kind();
     // A free mutex isn't this thread's: no rule of its kind forbids taking it.
     if kind != MutexKind::Glibc {

@@ -3,7 +3,9 @@
 use crate::environment::Environment;
 use crate::recording;
 use crate::say::say;
-use crate::{glibc, layout, longjmp, say, shared_cond, symbols, syscall, tools, unwinder, warn};
+use crate::{
+    clone, glibc, layout, longjmp, say, shared_cond, symbols, syscall, tools, unwinder, warn,
+};
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
 use furwock::unstable::Unprepared;
@@ -113,6 +115,7 @@ fn take_over() -> Result<(), &'static str> {
     // SAFETY: a handler of the right type, in a library that is never unloaded.
     unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     unwinder::look_up_if_loaded();
+    clone::look_up();
     // Last, so that all look-ups so far have found glibc's own functions.
     symbols::take_over();
     Ok(())

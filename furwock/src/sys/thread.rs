@@ -1,9 +1,8 @@
 //! Threads as the kernel knows them: ids, which of them exist, and naps.
 
-pub(crate) use super::slot::{known_tid, slot};
+pub(crate) use super::slot::{known_tid, refresh_tid, slot};
 
 use super::futex::futex;
-use super::slot::refresh_tid;
 use super::syscall::{Errno, syscall};
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
