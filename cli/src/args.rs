@@ -273,10 +273,8 @@ const RUN_NOTES: &str = "\
 Environment:
   FURWOCK_PRELOAD  path of furwock's library. Without it, libfurwock_preload.so is looked for
                    beside this executable, then in ../lib/furwock/ from the executable's folder.
-  FURWOCK_FUTEX    0 leaves the program's calls of syscall(SYS_futex, ...) to the kernel. Otherwise
-                   furwock serves those on private words. 0 is for programs that wait on a word by
-                   libc's syscall and wake it by a system call instruction of their own, which
-                   furwock doesn't see.
+  FURWOCK_FUTEX    0 leaves all of the program's calls of syscall(SYS_futex, ...) to the kernel.
+                   Otherwise furwock answers those that wait on a private word that has changed.
   FURWOCK_CHILDREN 0 removes furwock from LD_PRELOAD in the program's environment, so that programs
                    that it starts run on glibc. --no-children sets it.
   FURWOCK_WARN_AFTER

@@ -28,6 +28,19 @@ pub unsafe fn system_call(
     result.map_err(|errno| errno.0)
 }
 
+/// Whether the kernel would refuse this futex(2) call since the word holds another value; if not,
+/// the caller makes it. Any address is allowed.
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+pub fn refuses_wait(
+    word: *const u32,
+    op: core::ffi::c_int,
+    value: u32,
+    timeout: *const libc::timespec,
+) -> bool {
+    crate::linux::refusal::refuses(word, op, value, timeout)
+}
+
 /// [`thread_id`](crate::lock::thread_id) if the thread has asked for it before, 0 otherwise. Calls
 /// nothing.
 #[cfg(not(any(loom, shuttle)))]
@@ -40,6 +53,7 @@ pub fn known_thread_id() -> u32 {
 /// without fork's handlers. The thread holds no lock that says who holds it.
 #[cfg(not(any(loom, shuttle)))]
 #[allow(clippy::must_use_candidate)]
+#[inline(always)]
 pub fn refresh_thread_id() -> u32 {
     crate::sys::thread::refresh_tid()
 }

@@ -233,6 +233,13 @@ pub(crate) fn failed(errno: c_int) -> c_long {
     -1
 }
 
+/// The errno of a C function that has just returned `result`, if it failed.
+#[inline(always)]
+pub(crate) fn errno_of(result: c_long) -> Option<c_int> {
+    // SAFETY: this thread's own errno.
+    (result == -1).then(|| unsafe { *libc::__errno_location() })
+}
+
 /// glibc's `syscall`, for what the library's own leaves to it.
 ///
 /// Before this library's constructor, the kernel's call without glibc. A look-up then allocates in

@@ -1,17 +1,19 @@
 //! libc's `syscall`, for futex(2): libstdc++'s atomic waits, Rust's std and many custom locks call
 //! it by number.
 //!
-//! Calls that may give a thread a real-time priority go to glibc, and are noted if they succeed
-//! (`priority`). Every other number goes to glibc by a jump, with all registers and the stack
-//! unchanged, so that nothing about it can differ. Futex calls on private words run on the engine;
-//! a wake that finds too few waiters there goes on to the kernel, since other code may wait with
-//! its own system call. (A wake by such a system call doesn't find waiters here: `FURWOCK_FUTEX=0`
-//! is for programs that mix the two on one word.)
+//! A wait that the kernel would refuse, since its word holds another value, is refused here. All
+//! other calls go to glibc's `syscall`, by a jump with all registers and the stack unchanged where
+//! nothing is to be looked at, so that nothing about them can differ. In particular threads sleep
+//! and are woken in the kernel, where they meet threads that wait or wake with a system call of
+//! their own. Calls that may give a thread a real-time priority are noted if they succeed
+//! (`priority`).
 
 use crate::recording::{self, Ended, Kind, Wait};
 use crate::{glibc, priority};
-use core::ffi::{c_long, c_void};
+use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
+use furwock::unstable::refuses_wait;
+use libc::timespec;
 
 /// The target of calls that aren't for the engine: glibc's `syscall`.
 static ELSEWHERE: AtomicPtr<c_void> = AtomicPtr::new(glibc::system_call as *mut c_void);
@@ -31,8 +33,7 @@ pub(crate) fn start(takes_futex: bool) {
 
 /// `syscall(2)`'s wrapper.
 ///
-/// futex_waitv is 449, and futex_wake, futex_wait and futex_requeue are 454 to 456; `futex_call`
-/// sorts out the numbers in between.
+/// futex_wait is 455: only a wait that is recorded.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
@@ -41,9 +42,8 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         ".cfi_startproc",
         "cmp rdi, {futex}",
         "je 2f",
-        "lea r11, [rdi - {waitv}]",
-        "cmp r11, {requeue} - {waitv}",
-        "jbe 2f",
+        "cmp rdi, {wait}",
+        "je 2f",
         // sched_setparam, sched_getparam and sched_setscheduler.
         "lea r11, [rdi - {setparam}]",
         "cmp r11, {setscheduler} - {setparam}",
@@ -61,8 +61,7 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         setattr = const libc::SYS_sched_setattr,
         priority = sym priority_call,
         futex = const libc::SYS_futex,
-        waitv = const 449,
-        requeue = const 456,
+        wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,
         taken = sym FUTEX,
     );
@@ -72,9 +71,8 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "hint 34",
         "cmp x0, {futex}",
         "b.eq 2f",
-        "sub x16, x0, {waitv}",
-        "cmp x16, {requeue} - {waitv}",
-        "b.ls 2f",
+        "cmp x0, {wait}",
+        "b.eq 2f",
         // sched_setparam and sched_setscheduler.
         "sub x16, x0, {setparam}",
         "cmp x16, {setscheduler} - {setparam}",
@@ -96,8 +94,7 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         setattr = const libc::SYS_sched_setattr,
         priority = sym priority_call,
         futex = const libc::SYS_futex,
-        waitv = const 449,
-        requeue = const 456,
+        wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,
         taken = sym FUTEX,
     );
@@ -114,34 +111,34 @@ unsafe extern "C-unwind" fn futex_call(
     e: usize,
     f: usize,
 ) -> c_long {
-    let wait =
-        if waits(number, b) { Some(Wait::begin(a as *const u32, Kind::Word, || 0)) } else { None };
-    // SAFETY: by the system call's contract, which is the program's to keep.
-    let done = unsafe { furwock::linux::syscall(number, [a, b, c, d, e, f]) };
-    if let Some(wait) = wait {
-        wait.end(|| match done {
-            Some(Err(libc::ETIMEDOUT)) => Ended::TimedOut,
-            Some(Ok(_) | Err(libc::EINTR)) => Ended::Over,
-            _ => Ended::Not,
-        });
+    let is_futex = number == libc::SYS_futex;
+    if is_futex && refuses_wait(a as *const u32, b as c_int, c as u32, d as *const timespec) {
+        return glibc::failed(libc::EAGAIN);
     }
-    match done {
-        Some(Ok(result)) => result as c_long,
-        Some(Err(errno)) => glibc::failed(errno),
-        // SAFETY: the program's own call.
-        None => unsafe { glibc::system_call(number, a, b, c, d, e, f) },
+    // SAFETY: the program's own call.
+    let call = || unsafe { glibc::system_call(number, a, b, c, d, e, f) };
+    if !waits(number, b) {
+        return call();
     }
+    let wait = Wait::begin(a as *const u32, Kind::Word, || 0);
+    let result = call();
+    wait.end(|| match glibc::errno_of(result) {
+        None | Some(libc::EINTR) => Ended::Over,
+        Some(libc::ETIMEDOUT) => Ended::TimedOut,
+        Some(_) => Ended::Not,
+    });
+    result
 }
+
+/// The system call of Linux 6.7.
+const FUTEX_WAIT: c_long = 455;
 
 /// Whether a call waits on the word at its first argument, and its second says so.
 #[inline(always)]
 fn waits(number: c_long, operation: usize) -> bool {
-    /// `futex_wait`.
-    const FUTEX_WAIT_CALL: c_long = 455;
     let operation = operation as i32 & libc::FUTEX_CMD_MASK;
     let is_wait = matches!(operation, libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET);
-    cfg!(feature = "recording")
-        && (number == FUTEX_WAIT_CALL || (number == libc::SYS_futex && is_wait))
+    cfg!(feature = "recording") && (number == FUTEX_WAIT || (number == libc::SYS_futex && is_wait))
 }
 
 /// Entered like `futex_call`.

@@ -169,8 +169,7 @@ impl<'a> Outcome<'a> {
         }
         text += &Roster::not_glibc(runs_of(Contestant::Glibc));
         if std::env::var_os("FURWOCK_FUTEX").is_some_and(|value| value == "0") {
-            text +=
-                "Warning: FURWOCK_FUTEX is 0: furwock-preload's waits on words use the kernel.\n";
+            text += "Warning: FURWOCK_FUTEX is 0: the kernel refuses furwock-preload's waits on words.\n";
         }
         let Effort { rounds, paired, .. } = self.suite.effort;
         if let Some(noise) = self.suite.noise.summary(self.counts()) {

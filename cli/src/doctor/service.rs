@@ -25,8 +25,8 @@ pub fn findings(preload: Result<&Preload, &Failure>) -> Vec<Finding> {
     if env::var_os("FURWOCK_FUTEX").is_some_and(|value| value == "0") {
         findings.push(Finding::note(
             "futex calls",
-            "FURWOCK_FUTEX=0: programs' own futex calls go to the kernel",
-            "unset it, unless a program needs it (docs/environment.md)",
+            "FURWOCK_FUTEX=0: all of programs' own futex calls go to the kernel",
+            "unset it: locks built on futex(2) are faster without (docs/preload.md)",
         ));
     }
     findings.push(Finding::ok(

@@ -1,10 +1,12 @@
-//! furwock's two faces with futex(2)'s signature.
+//! furwock's futex(2), and what its preload does with a program's.
 
 use super::kernel::copy_readable;
 use super::{Futex, FutexCall, Kernel, PRIVATE_U32, Waitv, WaitvCall};
 use furwock::linux;
+use furwock::unstable::refuses_wait;
 
-/// For programs that believe they call the kernel: all is as there.
+/// What the preload does with a program's call: it refuses a wait whose word holds another value,
+/// and leaves all else to the kernel.
 #[derive(Debug)]
 pub struct SystemCall;
 
@@ -18,35 +20,16 @@ impl Futex for SystemCall {
     }
 
     unsafe fn futex(&self, call: FutexCall) -> Result<i64, i32> {
-        let FutexCall { uaddr, op, val, timeout_or_val2, uaddr2, val3 } = call;
-        let arguments = [
-            uaddr.expose_provenance(),
-            op as usize,
-            val as usize,
-            timeout_or_val2.expose_provenance(),
-            uaddr2.expose_provenance(),
-            val3 as usize,
-        ];
-        // SAFETY: by the caller's promise.
-        unsafe {
-            match linux::syscall(libc::SYS_futex, arguments) {
-                Some(result) => result.map(|value| value as i64),
-                None => Kernel.futex(call),
-            }
+        if refuses_wait(call.uaddr, call.op, call.val, call.timeout_or_val2) {
+            return Err(libc::EAGAIN);
         }
+        // SAFETY: by the caller's promise.
+        unsafe { Kernel.futex(call) }
     }
 
     unsafe fn waitv(&self, call: WaitvCall) -> Result<i64, i32> {
-        let WaitvCall { waiters, count, flags, timeout, clock } = call;
-        let (first, last) = (waiters.expose_provenance(), timeout.expose_provenance());
-        let arguments = [first, count as usize, flags as usize, last, clock as usize, 0];
         // SAFETY: by the caller's promise.
-        unsafe {
-            match linux::syscall(libc::SYS_futex_waitv, arguments) {
-                Some(result) => result.map(|value| value as i64),
-                None => Kernel.waitv(call),
-            }
-        }
+        unsafe { Kernel.waitv(call) }
     }
 }
 

@@ -22,14 +22,13 @@
 //!   `EFAULT`.
 
 mod aside;
-mod call;
 mod inheriting;
 mod new_flags;
 mod operation;
+pub(crate) mod refusal;
 mod user_memory;
 mod waitv;
 
-pub use call::syscall;
 pub use operation::futex;
 pub use waitv::waitv;
 

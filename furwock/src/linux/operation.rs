@@ -1,6 +1,5 @@
 //! One operation of futex(2).
 
-use super::aside;
 use super::user_memory::{self, Fault};
 use crate::futex::{
     Requeued, WakeOp, compare_requeue_at, is_waited_at, requeue_at, wait_at, wake_at, wake_op_at,
@@ -11,17 +10,6 @@ use crate::sys::syscall::syscall_that_may_be_left;
 use crate::sys::{futex as kernel, signals};
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-
-/// Where a call comes from, which decides what it may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Face {
-    /// A caller of furwock's own interface: only furwock's waiters wait on private words, and waits
-    /// may cover any number of words, of 8, 16, 32 and 64 bits.
-    Library,
-    /// A program that believes it is calling the kernel: a wake that finds too few waiters here
-    /// goes on to the kernel, since other code may wait there; limits are the kernel's.
-    SystemCall,
-}
 
 /// Threads that wait in the kernel on private words. The low half counts plain waits: beside shared
 /// words, inside a handler, with flags of a later kernel.
@@ -46,10 +34,9 @@ pub unsafe fn futex(
     uaddr2: *mut u32,
     val3: u32,
 ) -> Result<usize, i32> {
-    let signals = Signals::AsFutex;
-    let operation = Operation { uaddr, op, val, timeout_or_val2, uaddr2, val3, signals };
+    let operation = Operation { uaddr, op, val, timeout_or_val2, uaddr2, val3 };
     // SAFETY: by this function's contract.
-    unsafe { operation.run(Face::Library) }
+    unsafe { operation.run() }
 }
 
 #[derive(Clone, Copy)]
@@ -60,8 +47,6 @@ pub(super) struct Operation {
     pub(super) timeout_or_val2: *const libc::timespec,
     pub(super) uaddr2: *mut u32,
     pub(super) val3: u32,
-    /// Which signals end it, if it waits.
-    pub(super) signals: Signals,
 }
 
 pub(super) const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
@@ -87,77 +72,47 @@ impl From<Fault> for Refused {
     }
 }
 
-/// What came of an operation that may be done without taking a lock.
-pub(super) enum AtOnce {
-    Done(Result<usize, i32>),
-    /// Nothing is to be done here; the kernel is to see the call as it is.
-    InKernel,
-    /// It takes more.
-    Not,
-}
-
 impl Operation {
+    /// A wait that mismatches and a wake without waiters come first: they cost as much as the check
+    /// that recognises them.
+    ///
     /// # Safety
     /// As for [`futex`].
     #[inline]
-    pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
-        let Self { uaddr, op, val, timeout_or_val2: timeout, .. } = self;
-        match Self::at_once(uaddr, op, val, timeout, face) {
-            AtOnce::Done(result) => result,
-            // SAFETY: by this function's contract.
-            AtOnce::InKernel => unsafe { self.run_in_kernel() },
-            // SAFETY: by this function's contract.
-            AtOnce::Not => unsafe { self.run_closed(face) },
-        }
-    }
-
-    /// A wait that mismatches and a wake without waiters come first: they cost as much as the check
-    /// that recognises them.
-    #[inline(always)]
-    pub(super) fn at_once(
-        uaddr: *mut u32,
-        op: i32,
-        val: u32,
-        timeout: *const libc::timespec,
-        face: Face,
-    ) -> AtOnce {
+    unsafe fn run(self) -> Result<usize, i32> {
         const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
         const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        match op {
-            WAIT if user_memory::is_word(uaddr)
-                && timeout.is_null()
-                && user_memory::load(uaddr).is_ok_and(|held| held != val) =>
+        match self.op {
+            WAIT if user_memory::is_word(self.uaddr)
+                && self.timeout_or_val2.is_null()
+                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
             {
-                if face == Face::SystemCall {
-                    aside::refused_at(uaddr);
-                }
-                AtOnce::Done(Err(libc::EAGAIN))
+                Err(libc::EAGAIN)
             }
-            WAKE if user_memory::is_word(uaddr) && lot::is_empty(Key::word(uaddr.addr())) => {
-                if face == Face::SystemCall {
-                    aside::wakes_at(uaddr);
-                }
-                if goes_on(face) { AtOnce::InKernel } else { AtOnce::Done(Ok(0)) }
+            WAKE if user_memory::is_word(self.uaddr) && lot::is_empty(self.key()) => {
+                // SAFETY: by this function's contract.
+                if goes_on() { unsafe { self.run_in_kernel() } } else { Ok(0) }
             }
-            _ => AtOnce::Not,
+            // SAFETY: by this function's contract.
+            _ => unsafe { self.run_closed() },
         }
     }
 
     /// # Safety
     /// As for [`futex`].
     #[inline(never)]
-    pub(super) unsafe fn run_closed(self, face: Face) -> Result<usize, i32> {
+    unsafe fn run_closed(self) -> Result<usize, i32> {
         // SAFETY: by this function's contract.
-        signals::closed(|| unsafe { self.run_whole(face) })
+        signals::closed(|| unsafe { self.run_whole() })
     }
 
     /// # Safety
     /// As for [`futex`].
-    unsafe fn run_whole(self, face: Face) -> Result<usize, i32> {
+    unsafe fn run_whole(self) -> Result<usize, i32> {
         let private = self.op & libc::FUTEX_PRIVATE_FLAG != 0;
         let done = if private && user_memory::is_word(self.uaddr) {
             // SAFETY: by this function's contract.
-            unsafe { self.run_here(face) }
+            unsafe { self.run_here() }
         } else {
             Err(Refused::Malformed)
         };
@@ -189,16 +144,16 @@ impl Operation {
 
     /// The clock flag is valid only where it is checked.
     #[inline]
-    unsafe fn run_here(self, face: Face) -> Result<usize, Refused> {
+    unsafe fn run_here(self) -> Result<usize, Refused> {
         let realtime = self.op & libc::FUTEX_CLOCK_REALTIME != 0;
         match self.op & COMMAND {
             libc::FUTEX_WAIT if !realtime => self.wait(ANY, || self.relative_deadline()),
             libc::FUTEX_WAIT_BITSET => self.wait(self.val3, || self.absolute_deadline(realtime)),
-            libc::FUTEX_WAKE if !realtime => self.wake(ANY, face),
-            libc::FUTEX_WAKE_BITSET if !realtime => self.wake(self.val3, face),
-            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if !realtime => self.requeue(face),
+            libc::FUTEX_WAKE if !realtime => self.wake(ANY),
+            libc::FUTEX_WAKE_BITSET if !realtime => self.wake(self.val3),
+            libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE if !realtime => self.requeue(),
             // SAFETY: by this function's contract.
-            libc::FUTEX_WAKE_OP if !realtime => unsafe { self.wake_op(face) },
+            libc::FUTEX_WAKE_OP if !realtime => unsafe { self.wake_op() },
             libc::FUTEX_LOCK_PI
             | libc::FUTEX_TRYLOCK_PI
             | libc::FUTEX_UNLOCK_PI
@@ -260,7 +215,7 @@ impl Operation {
         }
         let look = || self.look(self.val);
         let until =
-            Until { deadline: deadline.as_ref(), signals: self.signals, ..Until::default() };
+            Until { deadline: deadline.as_ref(), signals: Signals::AsFutex, ..Until::default() };
         match wait_at(self.key(), look, until, bitset)? {
             Ended::Chosen(_) | Ended::Interrupted => Ok(0),
             Ended::TimedOut => Err(Refused::Errno(libc::ETIMEDOUT)),
@@ -298,12 +253,9 @@ impl Operation {
     }
 
     #[inline]
-    fn wake(self, bitset: u32, face: Face) -> Result<usize, Refused> {
+    fn wake(self, bitset: u32) -> Result<usize, Refused> {
         if bitset == 0 {
             return Err(Refused::Malformed);
-        }
-        if face == Face::SystemCall {
-            aside::wakes_at(self.uaddr);
         }
         let count = self.count();
         if WAITING_IN_KERNEL.load(Ordering::Relaxed) as u32 != 0 {
@@ -313,13 +265,13 @@ impl Operation {
             return Ok(woken + wake_at(self.key(), count - woken, bitset));
         }
         let woken = wake_at(self.key(), count, bitset);
-        if woken < count && goes_on(face) {
+        if woken < count && goes_on() {
             return wake_rest(self.uaddr, woken, count, bitset);
         }
         Ok(woken)
     }
 
-    fn requeue(self, face: Face) -> Result<usize, Refused> {
+    fn requeue(self) -> Result<usize, Refused> {
         let compare = self.op & COMMAND == libc::FUTEX_CMP_REQUEUE;
         let val2 = self.timeout_or_val2.addr() as u32;
         let (Ok(wake), Ok(relocate)) =
@@ -337,7 +289,7 @@ impl Operation {
         } else {
             requeue_at(self.key(), self.key2(), wake, relocate)
         };
-        if (woken < wake || moved < relocate) && goes_on(face) {
+        if (woken < wake || moved < relocate) && goes_on() {
             let rest = Operation {
                 val: (wake - woken) as u32,
                 timeout_or_val2: core::ptr::without_provenance(relocate - moved),
@@ -356,7 +308,7 @@ impl Operation {
 
     /// # Safety
     /// The program may write to `uaddr2`.
-    unsafe fn wake_op(self, face: Face) -> Result<usize, Refused> {
+    unsafe fn wake_op(self) -> Result<usize, Refused> {
         if !user_memory::is_word(self.uaddr2) {
             return Err(Refused::Malformed);
         }
@@ -375,7 +327,7 @@ impl Operation {
         };
         let both = wake_op_at(self.key(), self.key2(), change, count, count2)?;
         let (mut first, mut second) = (both.woken, both.woken_at_changed);
-        if goes_on(face) {
+        if goes_on() {
             if first < count {
                 first = wake_rest(self.uaddr, first, count, ANY)?;
             }
@@ -399,8 +351,8 @@ pub(super) fn deadline(at: libc::timespec, clock: Clock) -> Result<Deadline, Ref
 /// fence orders this load after the caller's store; `WAITING_IN_KERNEL` rises before the kernel
 /// checks the words of such a waiter.
 #[inline]
-pub(super) fn goes_on(face: Face) -> bool {
-    face == Face::SystemCall || WAITING_IN_KERNEL.load(Ordering::Relaxed) != 0
+fn goes_on() -> bool {
+    WAITING_IN_KERNEL.load(Ordering::Relaxed) != 0
 }
 
 /// Whether anything waits here on a word, as far as a handler that must not take a lock can tell.

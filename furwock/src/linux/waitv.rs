@@ -1,10 +1,10 @@
 //! `futex_waitv(2)`.
 
-use super::operation::{Face, Refused, WAITING_IN_KERNEL, deadline};
+use super::operation::{Refused, WAITING_IN_KERNEL, deadline};
 use super::user_memory;
 use crate::lot::{AnyEnded, Group, Key, Signals, Until, may_not_lock};
 use crate::sys::clock::{Clock, Deadline};
-use crate::sys::futex2::{PRIVATE, SIZE_U32, WAITV_MOST, Waitv};
+use crate::sys::futex2::{PRIVATE, WAITV_MOST, Waitv};
 use crate::sys::signals;
 use crate::sys::syscall::syscall_that_may_be_left;
 use core::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ pub unsafe fn waitv(
 ) -> Result<usize, i32> {
     let call = Call { waiters, count, flags, timeout, clock };
     // SAFETY: by this function's contract.
-    unsafe { call.run(Face::Library) }
+    unsafe { call.run() }
 }
 
 #[derive(Clone, Copy)]
@@ -47,16 +47,12 @@ impl Call {
     /// # Safety
     /// As for [`waitv`].
     #[inline(never)]
-    pub(super) unsafe fn run(self, face: Face) -> Result<usize, i32> {
-        signals::closed(|| self.run_whole(face))
+    pub(super) unsafe fn run(self) -> Result<usize, i32> {
+        signals::closed(|| self.run_whole())
     }
 
-    fn run_whole(self, face: Face) -> Result<usize, i32> {
-        let done = match face {
-            Face::SystemCall if self.count as usize > WAITV_MOST => Err(Refused::Malformed),
-            _ if may_not_lock() => Err(Refused::Malformed),
-            _ => self.run_here(face),
-        };
+    fn run_whole(self) -> Result<usize, i32> {
+        let done = if may_not_lock() { Err(Refused::Malformed) } else { self.run_here() };
         match done {
             Ok(index) => Ok(index),
             Err(Refused::Errno(errno)) => Err(errno),
@@ -81,7 +77,7 @@ impl Call {
         result.map_err(|errno| errno.0)
     }
 
-    fn run_here(self, face: Face) -> Result<usize, Refused> {
+    fn run_here(self) -> Result<usize, Refused> {
         if self.flags != 0 || self.count == 0 || self.waiters.is_null() {
             return Err(Refused::Malformed);
         }
@@ -91,7 +87,7 @@ impl Call {
             let mut few = [Waitv::default(); FEW];
             let words = &mut few[..count];
             for (index, word) in words.iter_mut().enumerate() {
-                *word = self.waiter(index, face)?;
+                *word = self.waiter(index)?;
             }
             return wait(words, deadline.as_ref());
         }
@@ -99,7 +95,7 @@ impl Call {
         // Not one allocation of an unchecked size.
         words.try_reserve_exact(count).map_err(|_| Refused::Errno(libc::ENOMEM))?;
         for index in 0..count {
-            words.push(self.waiter(index, face)?);
+            words.push(self.waiter(index)?);
         }
         wait(&words, deadline.as_ref())
     }
@@ -116,7 +112,7 @@ impl Call {
         deadline(user_memory::load_timespec(self.timeout)?, clock).map(Some)
     }
 
-    fn waiter(self, index: usize, face: Face) -> Result<Waitv, Refused> {
+    fn waiter(self, index: usize) -> Result<Waitv, Refused> {
         let waiter = user_memory::copy(self.waiters.wrapping_add(index))?;
         let size = waiter.flags & SIZE;
         let bits = 8u32 << size;
@@ -124,15 +120,8 @@ impl Call {
         let address = waiter.uaddr as usize;
         let whole = address % (bits as usize / 8) == 0;
         let word: *const u32 = core::ptr::without_provenance(address & !7);
-        let supported = size == SIZE_U32 || face == Face::Library;
         let private = waiter.flags & !SIZE == PRIVATE;
-        if supported
-            && private
-            && waiter.reserved == 0
-            && fits
-            && whole
-            && user_memory::is_word(word)
-        {
+        if private && waiter.reserved == 0 && fits && whole && user_memory::is_word(word) {
             Ok(waiter)
         } else {
             Err(Refused::Malformed)
