@@ -121,6 +121,7 @@ const ELSEWHERE: &[Mutant] = &[
     Mutant::DeadWriterForgotten,
     Mutant::OnceWithoutWake,
     Mutant::UnparkWithoutWake,
+    Mutant::WakeLeftInWord,
 ];
 
 /// The same programs pass without mutants: `programs_on_*`.

@@ -99,6 +99,8 @@ mutants! {
     RoleGivenUpUnsettled,
     /// (W-1) a waiter that leaves at its deadline doesn't see to those behind it.
     LeaverSettlesNothing,
+    /// (W-1) a woken waiter that a signal handler leaves for good leaves its wake in the word.
+    WakeLeftInWord,
     /// (W-1) an upgradable reader enters past readers that are queued, and leaves them there.
     UpgradableEntersAlone,
     /// (W-1) a reader queues itself though it could enter.

@@ -110,7 +110,7 @@ fn left(owed: usize, from: From) {
     // SAFETY: in the frame of the wait, which is not over.
     let owed = unsafe { &*core::ptr::with_exposed_provenance::<Owed<'_>>(owed) };
     owed.was_notified.set(from != From::Queue);
-    if let (Some(mutex), From::Chosen) = (owed.mutex, from) {
+    if let (Some(mutex), From::Chosen { .. }) = (owed.mutex, from) {
         mutex.wake_all();
     }
 }

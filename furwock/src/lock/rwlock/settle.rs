@@ -2,7 +2,7 @@
 
 use super::RawRwLock;
 use super::state::{
-    Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING,
+    Cause, HANDOFF, Kind, Next, ONE_READER, ONE_WAKE, PARKED, READERS_PARKED, UPGRADING, WAKES,
     WRITERS_PARKED, Waiting, next, policy, room, taken,
 };
 use crate::lock::spin::{changes_hands, how_far_ahead};
@@ -136,6 +136,24 @@ unsafe fn give_back_ownership(address: usize) {
 /// readers to leave. (What a waiter is given as it is chosen says itself how it is given back.)
 pub(super) type OnLeave = fn(usize, From);
 
+/// Of a waiter that owns nothing. If it was woken, it had promised to look at the lock: as long as
+/// the word says so, no release sees to those that wait.
+pub(super) fn wake_left(address: usize, from: From) {
+    if from != (From::Chosen { holds_wake: true }) || mutant::active(Mutant::WakeLeftInWord) {
+        return;
+    }
+    // SAFETY: as of every debt.
+    let lock = unsafe { lock_at(address) };
+    let mut word = lock.word.load(Ordering::Relaxed);
+    while word & WAKES != 0 {
+        match lock.exchange(word, word - ONE_WAKE, Ordering::Relaxed) {
+            Ok(_) => break,
+            Err(now) => word = now,
+        }
+    }
+    lock.settle_after_leaving();
+}
+
 /// Of an owner that was to be the writer.
 pub(super) fn owner_left(address: usize, _: From) {
     // SAFETY: as of every debt. (If it had become the writer, it is the upgradable reader again by
@@ -245,4 +263,50 @@ fn choose(queue: &Locked<'_>, first: Queued<'_>, choice: Choice) -> usize {
         }
     }
     count
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    /// The word says that a woken writer is on its way, which a signal handler has left for good.
+    #[test]
+    fn a_woken_waiter_that_leaves_for_good_takes_its_wake_back() {
+        let lock = RawRwLock::new();
+        let address = (&raw const lock.word).expose_provenance();
+        let has_entered = AtomicU64::new(0);
+        lock.lock_exclusive();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                lock.lock_shared();
+                has_entered.store(1, Ordering::SeqCst);
+                lock.unlock_shared();
+            });
+            while lock.word.load(Ordering::SeqCst) & READERS_PARKED == 0 {
+                std::thread::yield_now();
+            }
+            lock.word.fetch_add(ONE_WAKE, Ordering::SeqCst);
+            lock.unlock_exclusive();
+            for from in [From::Queue, From::Chosen { holds_wake: false }] {
+                wake_left(address, from);
+                assert_eq!(lock.word.load(Ordering::SeqCst) & WAKES, ONE_WAKE, "{from:?}");
+            }
+            assert_eq!(has_entered.load(Ordering::SeqCst), 0, "a wake under way is waited for");
+            wake_left(address, From::Chosen { holds_wake: true });
+            let start = Instant::now();
+            while has_entered.load(Ordering::SeqCst) == 0 {
+                let so_far = start.elapsed();
+                // (The reader would keep the scope from ending.)
+                if so_far > Duration::from_secs(20) {
+                    std::process::abort();
+                }
+                std::thread::yield_now();
+            }
+        });
+        assert_eq!(lock.word.load(Ordering::SeqCst) & (WAKES | PARKED), 0);
+        // A wake that was taken for stale isn't taken back twice.
+        wake_left(address, From::Chosen { holds_wake: true });
+        assert_eq!(lock.word.load(Ordering::SeqCst) & WAKES, 0);
+    }
 }

@@ -72,6 +72,7 @@ pub(crate) enum From {
     Queue,
     /// In another, to which it had been moved.
     OtherQueue,
-    /// In none: it had been chosen. What it had been given has been given back.
-    Chosen,
+    /// In none: it had been chosen. What it had been given has been given back, but a wake that was
+    /// counted for it in the lock's word is still its own.
+    Chosen { holds_wake: bool },
 }

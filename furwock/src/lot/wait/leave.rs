@@ -3,7 +3,7 @@
 
 use crate::lot::bucket::{lock, notify_fan_out};
 use crate::lot::node::{
-    ANY, From, Key, NO_WAKE, Waiter, for_each, give_back, is_callers, is_own, tid,
+    ANY, From, Key, NO_WAKE, Verdict, Waiter, for_each, give_back, is_callers, is_own, tid,
 };
 use crate::sys::{signals, thread};
 
@@ -44,11 +44,12 @@ fn abandon(waiter: &'static Waiter) -> bool {
             unsafe { notify_fan_out(waiter) };
             lock(queued_at).choose_many(queued_at, usize::MAX, ANY);
             // SAFETY: as above.
-            if let Some(granted) = unsafe { waiter.verdict.get() }.granted {
+            let Verdict { granted, holds_wake, .. } = unsafe { waiter.verdict.get() };
+            if let Some(granted) = granted {
                 // SAFETY: the thread is in its call on the lock that was granted, which it leaves.
                 unsafe { granted.give_back() };
             }
-            settle_debt(waiter, From::Chosen);
+            settle_debt(waiter, From::Chosen { holds_wake });
             break;
         }
         let mut locked = lock(key);
