@@ -274,8 +274,13 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// spinner, if there is no other. (The spinner may have lost its processor.)
     fn may_spin(&self, seen: u64, unseen: bool) -> bool {
         let bits = self.lock.bits();
-        let is_over =
-            || self.role == Role::Newcomer && seen & bits.parked != 0 && spin::is_turn_over();
+        // (On one processor no spell pays: there the clock isn't looked at.)
+        let is_over = || {
+            self.role == Role::Newcomer
+                && seen & bits.parked != 0
+                && !lot::is_single()
+                && spin::is_turn_over()
+        };
         self.options.spin
             && seen & bits.promised == 0
             && (unseen || seen & SPIN == 0 || self.role == Role::Spinner)
