@@ -1,0 +1,414 @@
+//! What may happen next in a state, by POSIX and glibc's documentation.
+
+use super::kind::{Kind, MOST_PERMITS, Made, Prefers, Rules};
+use super::state::{
+    Answer, CANCELLED, Cancel, Doing, Object, Pending, Phase, SERIAL, Signal, State, THRD_ERROR,
+};
+use super::step::{Call, Clock, Time};
+use libc::{EAGAIN, EBUSY, EDEADLK, EINTR, EINVAL, EOVERFLOW, EPERM, ETIMEDOUT};
+
+/// States that may follow, and whether the move has to be made, if no other is.
+pub(super) struct Moves<'s> {
+    from: &'s State,
+    pub(super) to: Vec<(State, bool)>,
+}
+
+/// Whether a rwlock lets a thread read.
+enum Reads {
+    Yes,
+    /// A writer waits: it is up to the lock.
+    Maybe,
+    No,
+}
+
+impl State {
+    pub(super) fn moves(&self) -> Vec<(State, bool)> {
+        let mut moves = Moves { from: self, to: Vec::new() };
+        for (number, thread) in (0..).zip(&self.threads) {
+            if let Some(signal) = thread.signal {
+                moves.handler(number, signal);
+            }
+            if let Doing::Call(pending) = thread.doing {
+                moves.call(number, &pending);
+            }
+        }
+        moves.to
+    }
+
+    /// Whether `thread` may read the rwlock `at`.
+    fn reads(&self, thread: u8, at: u8) -> Reads {
+        let lock = self.object(at);
+        let Some(Kind::RwLock(prefers, _)) = lock.kind else { return Reads::No };
+        if lock.owner.is_some() {
+            return Reads::No;
+        }
+        let writes = |pending: &Pending| {
+            pending.step.at == at
+                && matches!(pending.step.call, Call::Write | Call::TimedWrite | Call::TryWrite)
+        };
+        let mut writers = self.calls().filter(|(_, pending)| writes(pending)).peekable();
+        if writers.peek().is_none() {
+            return Reads::Yes;
+        }
+        let strict = prefers == Prefers::WritersNonrecursive;
+        // Where readers hold it, a writer that sleeps waits for them.
+        if strict && lock.is_read() && writers.any(|(_, pending)| pending.asleep) {
+            return Reads::No;
+        }
+        let again = lock.reads[usize::from(thread)] > 0;
+        if again && !strict { Reads::Yes } else { Reads::Maybe }
+    }
+}
+
+impl Moves<'_> {
+    fn to(&mut self, urgent: bool, change: impl FnOnce(&mut State)) {
+        let mut next = self.from.clone();
+        change(&mut next);
+        self.to.push((next, urgent));
+    }
+
+    /// The call of `thread` has the effect `change` on its object, and returns `answer`.
+    fn done(&mut self, thread: u8, answer: Answer, change: impl FnOnce(&mut Object)) {
+        self.ends(true, thread, answer, change);
+    }
+
+    fn ends(&mut self, urgent: bool, thread: u8, answer: Answer, change: impl FnOnce(&mut Object)) {
+        let Some(pending) = self.from.thread(thread).pending() else { return };
+        let step = pending.step;
+        // A condvar may be gone by now.
+        let waits = matches!(step.call, Call::Wait | Call::TimedWait);
+        let at = if waits { step.with } else { step.at };
+        self.to(urgent, |state| {
+            let c11 = step.call.has_object() && state.object(at).is(Made::C11);
+            change(&mut state.objects[usize::from(at)]);
+            let answer = if c11 { of_c11(answer) } else { answer };
+            state.threads[usize::from(thread)].doing = Doing::Done(answer);
+        });
+    }
+
+    fn fails(&mut self, thread: u8, errno: i32) {
+        self.done(thread, errno.into(), |_| ());
+    }
+
+    /// The deadline may end the call, or has to.
+    fn may_time_out(&mut self, thread: u8, pending: &Pending) {
+        let step = pending.step;
+        if step.call.has_deadline() && (pending.late || step.time == Time::Soon) {
+            self.ends(pending.late, thread, ETIMEDOUT.into(), |_| ());
+        }
+    }
+
+    fn phase(&mut self, urgent: bool, thread: u8, phase: Phase) {
+        self.to(urgent, |state| set_phase(state, thread, phase));
+    }
+
+    fn handler(&mut self, thread: u8, signal: Signal) {
+        let run = |state: &mut State| {
+            state.threads[usize::from(thread)].signal = None;
+            if let Some(at) = signal.posts {
+                let object = &mut state.objects[usize::from(at)];
+                object.count = (object.count + 1).min(MOST_PERMITS);
+            }
+        };
+        let Some(pending) = self.from.thread(thread).pending() else {
+            return self.to(true, run);
+        };
+        let step = pending.step;
+        let waits = matches!(step.call, Call::SemWait | Call::SemTimed);
+        let interrupts = waits && (!signal.restarts || step.call == Call::SemTimed);
+        let must = interrupts && pending.asleep && !signal.restarts && signal.posts.is_none();
+        if interrupts {
+            self.to(true, |state| {
+                run(state);
+                state.threads[usize::from(thread)].doing = Doing::Done(EINTR.into());
+            });
+        }
+        if !must {
+            self.to(true, run);
+        }
+    }
+
+    fn call(&mut self, thread: u8, pending: &Pending) {
+        let step = pending.step;
+        let object = *self.from.object(step.at);
+        match step.call {
+            Call::Make => self.done(thread, 0, |object| *object = Object::new(step.kind)),
+            Call::Destroy => self.done(thread, 0, |object| *object = Object::NONE),
+            Call::Lock | Call::TryLock | Call::TimedLock => self.lock(thread, pending, object),
+            Call::Unlock => self.unlock(thread, object),
+            Call::Wait | Call::TimedWait => self.wait(thread, pending),
+            Call::Signal | Call::Broadcast => self.notify(thread, pending),
+            Call::Read | Call::TryRead | Call::TimedRead => self.read(thread, pending, object),
+            Call::Write | Call::TryWrite | Call::TimedWrite => self.write(thread, pending, object),
+            Call::Leave => self.done(thread, 0, |object| match object.owner {
+                Some(_) => object.owner = None,
+                None => object.reads[usize::from(thread)] -= 1,
+            }),
+            Call::SemWait | Call::SemTry | Call::SemTimed => self.take(thread, pending, object),
+            Call::Post if object.count == MOST_PERMITS => self.fails(thread, EOVERFLOW),
+            Call::Post => self.done(thread, 0, |object| object.count += 1),
+            Call::Value => self.done(thread, object.count.into(), |_| ()),
+            Call::Meet => self.meet(thread, pending, object),
+            Call::Once | Call::OnceSem => self.once(thread, pending, object),
+            Call::Spin | Call::SpinTry if object.owner.is_none() => {
+                self.done(thread, 0, |object| object.owner = Some(thread));
+            }
+            Call::Spin => {}
+            Call::SpinTry => self.fails(thread, EBUSY),
+            Call::SpinUnlock => self.done(thread, 0, |object| object.owner = None),
+            Call::Cancel => self.to(true, |state| {
+                let target = &mut state.threads[usize::from(step.target)];
+                if target.cancel == Cancel::No {
+                    target.cancel = Cancel::Asked;
+                }
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            }),
+            Call::Kill | Call::KillRestart | Call::KillPost => self.to(true, |state| {
+                let posts = (step.call == Call::KillPost).then_some(step.with);
+                let signal = Signal { restarts: step.call == Call::KillRestart, posts };
+                state.threads[usize::from(step.target)].signal = Some(signal);
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            }),
+            Call::Disable | Call::Enable => self.to(true, |state| {
+                let its = &mut state.threads[usize::from(thread)];
+                its.disabled = step.call == Call::Disable;
+                its.doing = Doing::Done(0);
+            }),
+            Call::TestCancel => {
+                let is_cancelled = self.from.thread(thread).is_cancelled();
+                self.done(thread, if is_cancelled { CANCELLED } else { 0 }, |_| ());
+            }
+            Call::Fork | Call::Many | Call::Pause => self.done(thread, 0, |_| ()),
+        }
+    }
+
+    fn lock(&mut self, thread: u8, pending: &Pending, mutex: Object) {
+        let step = pending.step;
+        let Some(Kind::Mutex(rules, made)) = mutex.kind else { return };
+        let own = mutex.owner == Some(thread);
+        let glibcs = matches!(made, Made::Robust | Made::Inheriting);
+        if step.call == Call::TimedLock && step.clock == Clock::Wrong {
+            return self.fails(thread, EINVAL);
+        }
+        match mutex.owner {
+            None => self.done(thread, 0, |mutex| {
+                mutex.owner = Some(thread);
+                mutex.count = 1;
+            }),
+            Some(_) if own && rules == Rules::Recursive => {
+                self.done(thread, 0, |mutex| mutex.count += 1);
+            }
+            // glibc's robust ones say so to a try, too.
+            Some(_) if step.call == Call::TryLock && !(own && glibcs) => self.fails(thread, EBUSY),
+            Some(_) if own && rules == Rules::ErrorCheck => self.fails(thread, EDEADLK),
+            Some(_) if step.call == Call::TryLock => self.fails(thread, EBUSY),
+            Some(_) if step.call == Call::TimedLock && step.time.is_malformed() => {
+                self.fails(thread, EINVAL);
+            }
+            Some(_) => self.may_time_out(thread, pending),
+        }
+    }
+
+    fn unlock(&mut self, thread: u8, mutex: Object) {
+        if mutex.owner != Some(thread) {
+            return self.fails(thread, EPERM);
+        }
+        self.done(thread, 0, |mutex| {
+            mutex.count -= 1;
+            if mutex.count == 0 {
+                mutex.owner = None;
+            }
+        });
+    }
+
+    fn wait(&mut self, thread: u8, pending: &Pending) {
+        let step = pending.step;
+        let mutex = *self.from.object(step.with);
+        let is_cancelled = self.from.thread(thread).is_cancelled();
+        match pending.phase {
+            Phase::Begun if step.call == Call::TimedWait && is_invalid(step.clock, step.time) => {
+                self.fails(thread, EINVAL);
+            }
+            Phase::Begun if mutex.owner != Some(thread) => self.fails(thread, EPERM),
+            Phase::Begun => {
+                if is_cancelled {
+                    self.done(thread, CANCELLED, |_| ());
+                }
+                self.to(true, |state| {
+                    let mutex = &mut state.objects[usize::from(step.with)];
+                    (mutex.owner, mutex.count) = (None, 0);
+                    set_phase(state, thread, Phase::Waits);
+                });
+            }
+            Phase::Locks(answer) if mutex.owner.is_none() => {
+                self.done(thread, answer, |mutex| {
+                    mutex.owner = Some(thread);
+                    mutex.count = 1;
+                });
+            }
+            Phase::Locks(_) => {}
+            _ => {
+                if step.call == Call::TimedWait && (pending.late || step.time == Time::Soon) {
+                    self.phase(pending.late, thread, Phase::Locks(ETIMEDOUT.into()));
+                }
+                if is_cancelled {
+                    self.phase(true, thread, Phase::Locks(CANCELLED));
+                }
+            }
+        }
+    }
+
+    fn notify(&mut self, thread: u8, pending: &Pending) {
+        let step = pending.step;
+        let waits = |other: &Pending| other.step.at == step.at && other.phase == Phase::Waits;
+        let calls = self.from.calls().filter(|(_, other)| waits(other));
+        let waiters: Vec<u8> = calls.map(|(waiter, _)| waiter).collect();
+        if waiters.is_empty() || step.call == Call::Broadcast {
+            return self.to(true, |state| {
+                waiters.iter().for_each(|waiter| set_phase(state, *waiter, Phase::Locks(0)));
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            });
+        }
+        for waiter in waiters {
+            self.to(true, |state| {
+                set_phase(state, waiter, Phase::Locks(0));
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            });
+        }
+    }
+
+    fn read(&mut self, thread: u8, pending: &Pending, lock: Object) {
+        let step = pending.step;
+        if step.call == Call::TimedRead && is_invalid(step.clock, step.time) {
+            return self.fails(thread, EINVAL);
+        }
+        let tries = step.call == Call::TryRead;
+        if lock.owner == Some(thread) {
+            return self.fails(thread, if tries { EBUSY } else { EDEADLK });
+        }
+        let reads = self.from.reads(thread, step.at);
+        // A nonrecursive lock may keep readers out as long as a writer waits.
+        let strict = matches!(lock.kind, Some(Kind::RwLock(Prefers::WritersNonrecursive, _)));
+        if !matches!(reads, Reads::No) {
+            let urgent = matches!(reads, Reads::Yes) || tries || !strict;
+            self.ends(urgent, thread, 0, |lock| lock.reads[usize::from(thread)] += 1);
+        }
+        if !matches!(reads, Reads::Yes) {
+            if tries {
+                self.fails(thread, EBUSY);
+            } else {
+                self.may_time_out(thread, pending);
+            }
+        }
+    }
+
+    fn write(&mut self, thread: u8, pending: &Pending, lock: Object) {
+        let step = pending.step;
+        let tries = step.call == Call::TryWrite;
+        if step.call == Call::TimedWrite && is_invalid(step.clock, step.time) {
+            self.fails(thread, EINVAL);
+        } else if !lock.is_held() {
+            self.done(thread, 0, |lock| lock.owner = Some(thread));
+        } else if tries {
+            self.fails(thread, EBUSY);
+        } else if lock.owner == Some(thread) {
+            self.fails(thread, EDEADLK);
+        } else {
+            self.may_time_out(thread, pending);
+        }
+    }
+
+    fn take(&mut self, thread: u8, pending: &Pending, semaphore: Object) {
+        let step = pending.step;
+        if step.call == Call::SemTimed && is_invalid(step.clock, step.time) {
+            self.fails(thread, EINVAL);
+            if step.clock == Clock::Wrong {
+                return;
+            }
+        }
+        if step.call != Call::SemTry && self.from.thread(thread).is_cancelled() {
+            self.done(thread, CANCELLED, |_| ());
+            // glibc's sem_timedwait looks only before it sleeps.
+            if pending.doomed && step.call == Call::SemWait {
+                return;
+            }
+        }
+        match step.call {
+            _ if semaphore.count > 0 => self.done(thread, 0, |semaphore| semaphore.count -= 1),
+            Call::SemTry => self.fails(thread, EAGAIN),
+            _ => self.may_time_out(thread, pending),
+        }
+    }
+
+    fn meet(&mut self, thread: u8, pending: &Pending, barrier: Object) {
+        let Some(Kind::Barrier(parties, _)) = barrier.kind else { return };
+        let at = pending.step.at;
+        if pending.phase == Phase::Arrived {
+            return;
+        }
+        let others = self
+            .from
+            .calls()
+            .filter(|(_, other)| other.step.at == at && other.phase == Phase::Arrived);
+        let mut here: Vec<u8> = others.map(|(other, _)| other).collect();
+        here.push(thread);
+        if here.len() < usize::from(parties) {
+            return self.phase(true, thread, Phase::Arrived);
+        }
+        for &serial in &here {
+            self.to(true, |state| {
+                for &one in &here {
+                    let answer = if one == serial { SERIAL } else { 0 };
+                    state.threads[usize::from(one)].doing = Doing::Done(answer);
+                }
+            });
+        }
+    }
+
+    fn once(&mut self, thread: u8, pending: &Pending, once: Object) {
+        let step = pending.step;
+        if once.count == 1 {
+            self.done(thread, 0, |_| ());
+        } else if pending.phase == Phase::Routine {
+            if self.from.thread(thread).is_cancelled() {
+                self.done(thread, CANCELLED, |once| once.owner = None);
+                if pending.doomed {
+                    return;
+                }
+            }
+            if self.from.object(step.with).count > 0 {
+                self.to(true, |state| {
+                    state.objects[usize::from(step.with)].count -= 1;
+                    let once = &mut state.objects[usize::from(step.at)];
+                    (once.owner, once.count) = (None, 1);
+                    state.threads[usize::from(thread)].doing = Doing::Done(0);
+                });
+            }
+        } else if once.owner.is_none() && step.call == Call::Once {
+            self.done(thread, 0, |once| once.count = 1);
+        } else if once.owner.is_none() {
+            self.to(true, |state| {
+                state.objects[usize::from(step.at)].owner = Some(thread);
+                set_phase(state, thread, Phase::Routine);
+            });
+        }
+    }
+}
+
+fn set_phase(state: &mut State, thread: u8, phase: Phase) {
+    if let Doing::Call(pending) = &mut state.threads[usize::from(thread)].doing {
+        pending.phase = phase;
+    }
+}
+
+fn is_invalid(clock: Clock, time: Time) -> bool {
+    clock == Clock::Wrong || time.is_malformed()
+}
+
+fn of_c11(answer: Answer) -> Answer {
+    match answer {
+        0 | CANCELLED => answer,
+        _ if answer == EBUSY.into() || answer == ETIMEDOUT.into() => answer,
+        _ => THRD_ERROR,
+    }
+}
