@@ -1,7 +1,8 @@
-//! `furwock-random [--seed S] [--programs N] [--seconds N] [--program TEXT] [--bound-ms N]`: random
-//! programs of pthread calls, served by glibc, or by the preload if it is beneath.
+//! `furwock-random [--seed S] [--programs N] [--seconds N] [--program TEXT] [--bound-ms N]
+//! [--wrong FAULT]`: random programs of pthread calls, served by glibc, or by the preload if it is
+//! beneath.
 
-use furwock_conformance::random::Hunt;
+use furwock_conformance::random::{Fault, Hunt};
 use furwock_conformance::seeds;
 use std::env;
 use std::process::ExitCode;
@@ -11,7 +12,7 @@ fn main() -> ExitCode {
     let Some(hunt) = parse(env::args().skip(1)) else {
         eprintln!(
             "usage: furwock-random [--seed S] [--programs N] [--seconds N] [--program TEXT] \
-             [--bound-ms N]"
+             [--bound-ms N] [--wrong FAULT]"
         );
         return ExitCode::from(2);
     };
@@ -42,6 +43,7 @@ fn parse(mut given: impl Iterator<Item = String>) -> Option<Hunt> {
         time: Duration::from_secs(10),
         bound: Duration::from_secs(4),
         program: None,
+        wrong: None,
     };
     while let Some(name) = given.next() {
         let value = given.next()?;
@@ -55,6 +57,7 @@ fn parse(mut given: impl Iterator<Item = String>) -> Option<Hunt> {
             "--seconds" => hunt.time = Duration::from_secs(number()?),
             "--bound-ms" => hunt.bound = Duration::from_millis(number()?),
             "--program" => (hunt.program, hunt.programs) = (Some(value), 1),
+            "--wrong" => hunt.wrong = Some(Fault::named(&value)?),
             _ => return None,
         }
     }

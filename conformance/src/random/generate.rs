@@ -233,7 +233,7 @@ fn theme(random: &mut Random) -> Vec<Kind> {
         let permits = [(6, 0), (6, 1), (3, 2), (1, super::kind::MOST_PERMITS - 1)];
         Kind::Semaphore(random.weighted(&permits), Made::Private)
     };
-    let barrier = |random: &mut Random| Kind::Barrier(1 + random.below(4) as u8, Made::Private);
+    let barrier = |random: &mut Random| Kind::Barrier(1 + random.below(3) as u8, Made::Private);
     match random.below(20) {
         0..3 => vec![mutex(random), mutex(random)],
         3..7 => vec![cond(random), mutex(random), cond(random)],

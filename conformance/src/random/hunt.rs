@@ -4,6 +4,7 @@ use super::generate::Generator;
 use super::run::{Stage, run};
 use super::step::{Step, parse, text};
 use super::trace::Failure;
+use super::wrong::Fault;
 use crate::last_words;
 use std::env;
 use std::fmt;
@@ -23,6 +24,8 @@ pub struct Hunt {
     pub bound: Duration,
     /// The text of the only program to run, in the places of its seed.
     pub program: Option<String>,
+    /// What is to be wrong with all calls.
+    pub wrong: Option<Fault>,
 }
 
 /// What has been run.
@@ -56,6 +59,9 @@ impl Hunt {
     /// The first program that fails.
     pub fn run(&self) -> Result<Tally, Box<Failure>> {
         last_words::prepare();
+        if let Some(fault) = self.wrong {
+            fault.choose();
+        }
         let start = Instant::now();
         let mut stage = Stage::new(self.bound);
         let mut tally = Tally::default();
@@ -135,6 +141,9 @@ impl Hunt {
             command.arg("--seed").arg(seed.to_string()).arg("--program").arg(text(steps));
             let bound = BOUND_OF_CANDIDATES.min(self.bound);
             command.arg("--bound-ms").arg(bound.as_millis().to_string());
+            if let Some(fault) = self.wrong {
+                command.args(["--wrong", &fault.name()]);
+            }
             command.stdin(Stdio::null());
             let run = command.output().expect("this program can be started again");
             (!run.status.success()).then(|| String::from_utf8_lossy(&run.stderr).into_owned())

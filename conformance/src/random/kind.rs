@@ -65,7 +65,8 @@ const CLOCKS: [CondClock; 2] = [CondClock::Realtime, CondClock::Monotonic];
 /// `SEM_VALUE_MAX`.
 pub(super) const MOST_PERMITS: u32 = i32::MAX as u32;
 const PERMITS: [u32; 4] = [0, 1, 2, MOST_PERMITS - 1];
-const PARTIES: [u8; 4] = [1, 2, 3, 4];
+/// As many threads as only help can release a barrier at which one other waits.
+const PARTIES: [u8; 3] = [1, 2, 3];
 
 impl Kind {
     /// All kinds that there are.

@@ -3,6 +3,7 @@
 use super::kind::{Kind, MOST_PERMITS, Made, Prefers, Rules};
 use super::state::{Cancel, Object, Pending, Phase, State};
 use super::step::{Call, Clock, NAMED, OBJECTS, Step, THREADS, Time};
+use std::sync::OnceLock;
 
 /// Whether `step` may be next in all states that may be the case. `alone`: no other call of the
 /// same moment is under way.
@@ -55,7 +56,10 @@ impl State {
             }
             Call::SemWait | Call::SemTry | Call::SemTimed | Call::Value => is_semaphore(kind),
             // A full one returns an error, and programs at the bound must be sure of it.
-            Call::Post => is_semaphore(kind) && (alone || object.count < MOST_PERMITS - 3),
+            Call::Post => {
+                let fits = alone || object.count < MOST_PERMITS - 3;
+                is_semaphore(kind) && fits && self.may_post(step)
+            }
             Call::Meet => match kind {
                 Kind::Barrier(parties, _) => self.users(step.at).count() < usize::from(parties),
                 _ => false,
@@ -71,15 +75,19 @@ impl State {
     }
 
     fn allows_without(&self, step: &Step) -> bool {
-        let target = self.thread(step.target);
         match step.call {
-            Call::Cancel => usize::from(step.target) < NAMED,
-            Call::Kill | Call::KillRestart => target.signal.is_none() && !self.signals(step.target),
-            Call::KillPost => {
-                target.signal.is_none()
+            Call::Cancel => {
+                let mut posts = self.calls().filter(|(_, other)| other.step.posts().is_some());
+                usize::from(step.target) < NAMED
                     && !self.signals(step.target)
+                    && !posts.any(|(_, other)| self.swallows(step.target, other.step.posts()))
+            }
+            Call::Kill | Call::KillRestart => self.may_signal(step.target),
+            Call::KillPost => {
+                self.may_signal(step.target)
                     && self.is_semaphore(step.with)
                     && self.object(step.with).count < MOST_PERMITS - 3
+                    && self.may_post(step)
             }
             Call::Fork => self.thread(step.thread).cancel == Cancel::No,
             Call::Disable | Call::Enable | Call::TestCancel | Call::Pause => true,
@@ -112,6 +120,34 @@ impl State {
 
     fn is_semaphore(&self, at: u8) -> bool {
         self.object(at).kind.is_some_and(is_semaphore)
+    }
+
+    /// A signal and a cancellation that meet cut the handler short.
+    fn may_signal(&self, target: u8) -> bool {
+        let cancels = |(_, other): (u8, &Pending)| {
+            other.step.call == Call::Cancel && other.step.target == target
+        };
+        let is_free = self.thread(target).signal.is_none() && !self.signals(target);
+        is_free && !self.calls().any(cancels)
+    }
+
+    fn may_post(&self, step: &Step) -> bool {
+        let mut cancels = self.calls().filter(|(_, other)| other.step.call == Call::Cancel);
+        !cancels.any(|(_, other)| self.swallows(other.step.target, step.posts()))
+    }
+
+    /// Whether `target` waits for a semaphore of glibc's, whose post it may swallow as it is
+    /// cancelled: then another waiter sleeps beside a permit.
+    fn swallows(&self, target: u8, posted: Option<u8>) -> bool {
+        let Some((target, posted)) = self.thread(target).pending().zip(posted) else {
+            return false;
+        };
+        let waits_at = match target.step.call {
+            Call::OnceSem => target.step.with,
+            Call::SemWait | Call::SemTimed => target.step.at,
+            _ => return false,
+        };
+        waits_at == posted && (is_glibc() || self.object(posted).is(Made::Shared))
     }
 
     /// Whether a thread is about to interrupt this one.
@@ -198,6 +234,14 @@ impl State {
             false
         })
     }
+}
+
+/// Whether nothing but glibc serves this process.
+fn is_glibc() -> bool {
+    static IS: OnceLock<bool> = OnceLock::new();
+    // SAFETY: a look-up of a name.
+    let found = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"furwock_inspect".as_ptr()) };
+    *IS.get_or_init(|| found().is_null())
 }
 
 fn is_wait(pending: &Pending) -> bool {

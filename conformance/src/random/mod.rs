@@ -24,6 +24,8 @@ mod state;
 mod step;
 mod trace;
 mod worker;
+mod wrong;
 
 pub use hunt::{Hunt, Tally};
 pub use trace::Failure;
+pub use wrong::Fault;

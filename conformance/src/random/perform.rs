@@ -7,6 +7,7 @@ use super::make::{destroy, make};
 use super::state::{Answer, THRD_ERROR};
 use super::step::{Call, Clock, Step};
 use super::worker::This;
+use super::wrong;
 use libc::{c_int, clockid_t, timespec};
 use std::io;
 
@@ -20,6 +21,8 @@ pub(super) struct Job {
     pub(super) with: *mut u8,
     pub(super) deadline: timespec,
     pub(super) target: libc::pthread_t,
+    /// Whether the thread holds the object.
+    pub(super) owns: bool,
     /// What a child does.
     pub(super) child: fork::Plan,
 }
@@ -35,6 +38,14 @@ const PROCESSOR_TIME: clockid_t = libc::CLOCK_PROCESS_CPUTIME_ID;
 /// # Safety
 /// The operands are right, and the program is legal.
 pub(super) unsafe fn perform(job: &Job, this: &This) -> Answer {
+    let Some(call) = wrong::call(job) else { return 0 };
+    let mut made = *job;
+    made.step.call = call;
+    // SAFETY: by this function's contract; a wrong call takes fewer operands.
+    wrong::answer(job, unsafe { make_call(&made, this) })
+}
+
+unsafe fn make_call(job: &Job, this: &This) -> Answer {
     let Job { step, kind, at, with, deadline, .. } = *job;
     let until = &raw const deadline;
     let clock = match step.clock {

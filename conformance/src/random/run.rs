@@ -104,8 +104,7 @@ pub(super) fn run(
 impl Run<'_> {
     fn all(&mut self, source: &mut Source<'_>) -> Result<(), String> {
         let mut together = 0;
-        loop {
-            let Some(step) = source(&self.states, together == 0) else { break };
+        while let Some(step) = source(&self.states, together == 0) {
             if !is_legal(&self.states, &step, together == 0) {
                 continue;
             }
@@ -152,6 +151,7 @@ impl Run<'_> {
             with: self.places[usize::from(step.with)],
             deadline: deadline(&step, kind),
             target: self.stage.workers[target].thread,
+            owns: state.object(step.at).owner == Some(step.thread),
             child,
         };
         self.states.iter_mut().for_each(|state| state.begin(step));

@@ -177,6 +177,17 @@ impl Step {
     }
 }
 
+impl Step {
+    /// The semaphore that it posts.
+    pub(super) fn posts(&self) -> Option<u8> {
+        match self.call {
+            Call::Post => Some(self.at),
+            Call::KillPost => Some(self.with),
+            _ => None,
+        }
+    }
+}
+
 fn letter(object: u8) -> char {
     char::from(b'a' + object)
 }
@@ -208,7 +219,7 @@ impl FromStr for Step {
             _ => Err(format!("{text}: {word} is no thread")),
         };
         let object = |word: &str| match word.as_bytes() {
-            [letter @ b'a'..b'z'] if usize::from(letter - b'a') < OBJECTS => Ok(letter - b'a'),
+            [letter @ b'a'..=b'z'] if usize::from(letter - b'a') < OBJECTS => Ok(letter - b'a'),
             _ => Err(format!("{text}: {word} is no object")),
         };
         let thread = number(next()?, THREADS)?;
