@@ -37,6 +37,13 @@ impl State {
             Call::TimedLock => {
                 is_mutex(kind) && has_clock(kind, step) && is_timed_well(kind, own, step)
             }
+            Call::LockSignal | Call::LockBroadcast => {
+                let cond = self.object(step.with);
+                let c11 = kind.made() == Made::C11 || cond.is(Made::C11);
+                is_mutex(kind) && !own && matches!(cond.kind, Some(Kind::Cond(..))) && !c11
+            }
+            Call::LockOften => is_mutex(kind) && !own && kind.made() != Made::C11,
+            Call::ReadOften | Call::WriteOften => matches!(kind, Kind::RwLock(..)) && !own,
             Call::Unlock => match kind {
                 Kind::Mutex(Rules::Normal | Rules::Adaptive, _) => own,
                 // C11 leaves it undefined.
@@ -191,22 +198,29 @@ impl State {
         let recursive =
             matches!(object.kind, Some(Kind::Mutex(Rules::Recursive | Rules::ErrorCheck, _)));
         match step.call {
-            Call::Lock | Call::TimedLock => {
+            Call::Lock
+            | Call::TimedLock
+            | Call::LockSignal
+            | Call::LockBroadcast
+            | Call::LockOften => {
                 others.extend(object.owner.filter(|owner| *owner != thread || !recursive));
             }
             Call::Wait | Call::TimedWait => {
                 others.extend(self.object(step.with).owner.filter(|owner| *owner != thread));
             }
-            Call::Read | Call::TimedRead => {
+            Call::Read | Call::TimedRead | Call::ReadOften => {
                 let strict =
                     matches!(object.kind, Some(Kind::RwLock(Prefers::WritersNonrecursive, _)));
                 others.extend(object.owner.filter(|owner| *owner != thread));
                 others.extend(self.calls().filter(|_| strict).filter_map(|(writer, pending)| {
-                    let writes = matches!(pending.step.call, Call::Write | Call::TimedWrite);
+                    let writes = matches!(
+                        pending.step.call,
+                        Call::Write | Call::TimedWrite | Call::WriteOften
+                    );
                     (writes && pending.step.at == step.at).then_some(writer)
                 }));
             }
-            Call::Write | Call::TimedWrite => {
+            Call::Write | Call::TimedWrite | Call::WriteOften => {
                 others.extend(object.owner.filter(|owner| *owner != thread));
                 others.extend(
                     (0..THREADS as u8).filter(|other| object.reads[usize::from(*other)] > 0),

@@ -18,6 +18,8 @@ mod kind;
 mod legal;
 mod make;
 mod moves;
+mod moves_cond;
+mod moves_rwlock;
 mod perform;
 mod run;
 mod state;

@@ -1,6 +1,6 @@
 //! What may happen next in a state, by POSIX and glibc's documentation.
 
-use super::kind::{Kind, MOST_PERMITS, Made, Prefers, Rules};
+use super::kind::{Kind, MOST_PERMITS, Made, Rules};
 use super::state::{
     Answer, CANCELLED, Cancel, Doing, Object, Pending, Phase, SERIAL, Signal, State, THRD_ERROR,
 };
@@ -9,16 +9,8 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINTR, EINVAL, EOVERFLOW, EPERM, ETIMEDOUT};
 
 /// States that may follow, and whether the move has to be made, if no other is.
 pub(super) struct Moves<'s> {
-    from: &'s State,
+    pub(super) from: &'s State,
     pub(super) to: Vec<(State, bool)>,
-}
-
-/// Whether a rwlock lets a thread read.
-enum Reads {
-    Yes,
-    /// A writer waits: it is up to the lock.
-    Maybe,
-    No,
 }
 
 impl State {
@@ -34,45 +26,27 @@ impl State {
         }
         moves.to
     }
-
-    /// Whether `thread` may read the rwlock `at`.
-    fn reads(&self, thread: u8, at: u8) -> Reads {
-        let lock = self.object(at);
-        let Some(Kind::RwLock(prefers, _)) = lock.kind else { return Reads::No };
-        if lock.owner.is_some() {
-            return Reads::No;
-        }
-        let writes = |pending: &Pending| {
-            pending.step.at == at
-                && matches!(pending.step.call, Call::Write | Call::TimedWrite | Call::TryWrite)
-        };
-        let mut writers = self.calls().filter(|(_, pending)| writes(pending)).peekable();
-        if writers.peek().is_none() {
-            return Reads::Yes;
-        }
-        let strict = prefers == Prefers::WritersNonrecursive;
-        // Where readers hold it, a writer that sleeps waits for them.
-        if strict && lock.is_read() && writers.any(|(_, pending)| pending.asleep) {
-            return Reads::No;
-        }
-        let again = lock.reads[usize::from(thread)] > 0;
-        if again && !strict { Reads::Yes } else { Reads::Maybe }
-    }
 }
 
 impl Moves<'_> {
-    fn to(&mut self, urgent: bool, change: impl FnOnce(&mut State)) {
+    pub(super) fn to(&mut self, urgent: bool, change: impl FnOnce(&mut State)) {
         let mut next = self.from.clone();
         change(&mut next);
         self.to.push((next, urgent));
     }
 
     /// The call of `thread` has the effect `change` on its object, and returns `answer`.
-    fn done(&mut self, thread: u8, answer: Answer, change: impl FnOnce(&mut Object)) {
+    pub(super) fn done(&mut self, thread: u8, answer: Answer, change: impl FnOnce(&mut Object)) {
         self.ends(true, thread, answer, change);
     }
 
-    fn ends(&mut self, urgent: bool, thread: u8, answer: Answer, change: impl FnOnce(&mut Object)) {
+    pub(super) fn ends(
+        &mut self,
+        urgent: bool,
+        thread: u8,
+        answer: Answer,
+        change: impl FnOnce(&mut Object),
+    ) {
         let Some(pending) = self.from.thread(thread).pending() else { return };
         let step = pending.step;
         // A condvar may be gone by now.
@@ -86,19 +60,19 @@ impl Moves<'_> {
         });
     }
 
-    fn fails(&mut self, thread: u8, errno: i32) {
+    pub(super) fn fails(&mut self, thread: u8, errno: i32) {
         self.done(thread, errno.into(), |_| ());
     }
 
     /// The deadline may end the call, or has to.
-    fn may_time_out(&mut self, thread: u8, pending: &Pending) {
+    pub(super) fn may_time_out(&mut self, thread: u8, pending: &Pending) {
         let step = pending.step;
         if step.call.has_deadline() && (pending.late || step.time == Time::Soon) {
             self.ends(pending.late, thread, ETIMEDOUT.into(), |_| ());
         }
     }
 
-    fn phase(&mut self, urgent: bool, thread: u8, phase: Phase) {
+    pub(super) fn phase(&mut self, urgent: bool, thread: u8, phase: Phase) {
         self.to(urgent, |state| set_phase(state, thread, phase));
     }
 
@@ -150,19 +124,16 @@ impl Moves<'_> {
             Call::Value => self.done(thread, object.count.into(), |_| ()),
             Call::Meet => self.meet(thread, pending, object),
             Call::Once | Call::OnceSem => self.once(thread, pending, object),
+            Call::LockSignal | Call::LockBroadcast => self.lock_and_notify(thread, pending, object),
+            Call::LockOften | Call::WriteOften => self.hold(thread, pending, object),
+            Call::ReadOften => self.hold_shared(thread, pending),
             Call::Spin | Call::SpinTry if object.owner.is_none() => {
                 self.done(thread, 0, |object| object.owner = Some(thread));
             }
             Call::Spin => {}
             Call::SpinTry => self.fails(thread, EBUSY),
             Call::SpinUnlock => self.done(thread, 0, |object| object.owner = None),
-            Call::Cancel => self.to(true, |state| {
-                let target = &mut state.threads[usize::from(step.target)];
-                if target.cancel == Cancel::No {
-                    target.cancel = Cancel::Asked;
-                }
-                state.threads[usize::from(thread)].doing = Doing::Done(0);
-            }),
+            Call::Cancel => self.cancel(thread, step.target),
             Call::Kill | Call::KillRestart | Call::KillPost => self.to(true, |state| {
                 let posts = (step.call == Call::KillPost).then_some(step.with);
                 let signal = Signal { restarts: step.call == Call::KillRestart, posts };
@@ -179,6 +150,26 @@ impl Moves<'_> {
                 self.done(thread, if is_cancelled { CANCELLED } else { 0 }, |_| ());
             }
             Call::Fork | Call::Many | Call::Pause => self.done(thread, 0, |_| ()),
+        }
+    }
+
+    fn cancel(&mut self, thread: u8, target: u8) {
+        self.to(true, |state| {
+            let target = &mut state.threads[usize::from(target)];
+            if target.cancel == Cancel::No {
+                target.cancel = Cancel::Asked;
+            }
+            state.threads[usize::from(thread)].doing = Doing::Done(0);
+        });
+        // A thread that acts on one already may be woken from a condvar by another, as POSIX
+        // allows at any time: the preload can't tell that it acts.
+        let target_thread = self.from.thread(target);
+        let waits = target_thread.pending().is_some_and(|pending| pending.phase == Phase::Waits);
+        if target_thread.cancel == Cancel::Acting && waits {
+            self.to(true, |state| {
+                set_phase(state, target, Phase::Locks(0));
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            });
         }
     }
 
@@ -221,100 +212,27 @@ impl Moves<'_> {
         });
     }
 
-    fn wait(&mut self, thread: u8, pending: &Pending) {
-        let step = pending.step;
-        let mutex = *self.from.object(step.with);
-        let is_cancelled = self.from.thread(thread).is_cancelled();
-        match pending.phase {
-            Phase::Begun if step.call == Call::TimedWait && is_invalid(step.clock, step.time) => {
-                self.fails(thread, EINVAL);
-            }
-            Phase::Begun if mutex.owner != Some(thread) => self.fails(thread, EPERM),
-            Phase::Begun => {
-                if is_cancelled {
-                    self.done(thread, CANCELLED, |_| ());
-                }
-                self.to(true, |state| {
-                    let mutex = &mut state.objects[usize::from(step.with)];
-                    (mutex.owner, mutex.count) = (None, 0);
-                    set_phase(state, thread, Phase::Waits);
-                });
-            }
-            Phase::Locks(answer) if mutex.owner.is_none() => {
-                self.done(thread, answer, |mutex| {
-                    mutex.owner = Some(thread);
-                    mutex.count = 1;
-                });
-            }
-            Phase::Locks(_) => {}
-            _ => {
-                if step.call == Call::TimedWait && (pending.late || step.time == Time::Soon) {
-                    self.phase(pending.late, thread, Phase::Locks(ETIMEDOUT.into()));
-                }
-                if is_cancelled {
-                    self.phase(true, thread, Phase::Locks(CANCELLED));
-                }
-            }
-        }
+    /// Takes a free object for itself.
+    pub(super) fn takes(&mut self, thread: u8, pending: &Pending) {
+        let at = usize::from(pending.step.at);
+        self.to(true, |state| {
+            (state.objects[at].owner, state.objects[at].count) = (Some(thread), 1);
+            set_phase(state, thread, Phase::Holds);
+        });
     }
 
-    fn notify(&mut self, thread: u8, pending: &Pending) {
-        let step = pending.step;
-        let waits = |other: &Pending| other.step.at == step.at && other.phase == Phase::Waits;
-        let calls = self.from.calls().filter(|(_, other)| waits(other));
-        let waiters: Vec<u8> = calls.map(|(waiter, _)| waiter).collect();
-        if waiters.is_empty() || step.call == Call::Broadcast {
-            return self.to(true, |state| {
-                waiters.iter().for_each(|waiter| set_phase(state, *waiter, Phase::Locks(0)));
-                state.threads[usize::from(thread)].doing = Doing::Done(0);
-            });
-        }
-        for waiter in waiters {
+    /// Holds an object for itself, once or more often.
+    fn hold(&mut self, thread: u8, pending: &Pending, object: Object) {
+        let at = usize::from(pending.step.at);
+        if pending.phase == Phase::Holds {
+            let gives = |object: &mut Object| (object.owner, object.count) = (None, 0);
+            self.done(thread, 0, gives);
             self.to(true, |state| {
-                set_phase(state, waiter, Phase::Locks(0));
-                state.threads[usize::from(thread)].doing = Doing::Done(0);
+                gives(&mut state.objects[at]);
+                set_phase(state, thread, Phase::Begun);
             });
-        }
-    }
-
-    fn read(&mut self, thread: u8, pending: &Pending, lock: Object) {
-        let step = pending.step;
-        if step.call == Call::TimedRead && is_invalid(step.clock, step.time) {
-            return self.fails(thread, EINVAL);
-        }
-        let tries = step.call == Call::TryRead;
-        if lock.owner == Some(thread) {
-            return self.fails(thread, if tries { EBUSY } else { EDEADLK });
-        }
-        let reads = self.from.reads(thread, step.at);
-        // A nonrecursive lock may keep readers out as long as a writer waits.
-        let strict = matches!(lock.kind, Some(Kind::RwLock(Prefers::WritersNonrecursive, _)));
-        if !matches!(reads, Reads::No) {
-            let urgent = matches!(reads, Reads::Yes) || tries || !strict;
-            self.ends(urgent, thread, 0, |lock| lock.reads[usize::from(thread)] += 1);
-        }
-        if !matches!(reads, Reads::Yes) {
-            if tries {
-                self.fails(thread, EBUSY);
-            } else {
-                self.may_time_out(thread, pending);
-            }
-        }
-    }
-
-    fn write(&mut self, thread: u8, pending: &Pending, lock: Object) {
-        let step = pending.step;
-        let tries = step.call == Call::TryWrite;
-        if step.call == Call::TimedWrite && is_invalid(step.clock, step.time) {
-            self.fails(thread, EINVAL);
-        } else if !lock.is_held() {
-            self.done(thread, 0, |lock| lock.owner = Some(thread));
-        } else if tries {
-            self.fails(thread, EBUSY);
-        } else if lock.owner == Some(thread) {
-            self.fails(thread, EDEADLK);
-        } else {
-            self.may_time_out(thread, pending);
+        } else if !object.is_held() {
+            self.takes(thread, pending);
         }
     }
 
@@ -395,13 +313,15 @@ impl Moves<'_> {
     }
 }
 
-fn set_phase(state: &mut State, thread: u8, phase: Phase) {
+pub(super) fn set_phase(state: &mut State, thread: u8, phase: Phase) {
     if let Doing::Call(pending) = &mut state.threads[usize::from(thread)].doing {
         pending.phase = phase;
+        // It has run.
+        pending.asleep &= phase != Phase::Holds;
     }
 }
 
-fn is_invalid(clock: Clock, time: Time) -> bool {
+pub(super) fn is_invalid(clock: Clock, time: Time) -> bool {
     clock == Clock::Wrong || time.is_malformed()
 }
 

@@ -92,6 +92,17 @@ unsafe fn make_call(job: &Job, this: &This) -> Answer {
                 this.set_semaphore(with);
                 c::pthread_once(at.cast(), wait_for_permit)
             }
+            Call::LockSignal => return lock_and_notify(at, with, libc::pthread_cond_signal),
+            Call::LockBroadcast => return lock_and_notify(at, with, libc::pthread_cond_broadcast),
+            Call::LockOften => {
+                often(at.cast(), libc::pthread_mutex_lock, libc::pthread_mutex_unlock)
+            }
+            Call::ReadOften => {
+                often(at.cast(), libc::pthread_rwlock_rdlock, libc::pthread_rwlock_unlock)
+            }
+            Call::WriteOften => {
+                often(at.cast(), libc::pthread_rwlock_wrlock, libc::pthread_rwlock_unlock)
+            }
             Call::Spin => libc::pthread_spin_lock(at.cast()),
             Call::SpinTry => libc::pthread_spin_trylock(at.cast()),
             Call::SpinUnlock => libc::pthread_spin_unlock(at.cast()),
@@ -177,6 +188,32 @@ unsafe fn cond(job: &Job, clock: Option<clockid_t>) -> Answer {
         };
         returned.into()
     }
+}
+
+unsafe fn lock_and_notify(
+    mutex: *mut u8,
+    cond: *mut u8,
+    notify: unsafe extern "C" fn(*mut libc::pthread_cond_t) -> c_int,
+) -> Answer {
+    // SAFETY: as `perform`.
+    let returned = unsafe {
+        libc::pthread_mutex_lock(mutex.cast())
+            + notify(cond.cast())
+            + libc::pthread_mutex_unlock(mutex.cast())
+    };
+    returned.into()
+}
+
+/// How often a call takes an object that others may take, too.
+const OFTEN: usize = 25;
+
+unsafe fn often<T>(
+    at: *mut T,
+    take: unsafe extern "C" fn(*mut T) -> c_int,
+    give: unsafe extern "C" fn(*mut T) -> c_int,
+) -> c_int {
+    // SAFETY: as `perform`.
+    (0..OFTEN).map(|_| unsafe { take(at) + give(at) }).sum()
 }
 
 /// Takes an object that is free and gives it back, again and again.

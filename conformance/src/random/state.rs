@@ -79,6 +79,10 @@ pub(super) enum Phase {
     Arrived,
     /// In a once's routine.
     Routine,
+    /// It has taken what it will give back.
+    Holds,
+    /// The same, and it has notified a condvar.
+    Notified,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -83,7 +83,7 @@ named! {
 }
 
 named! {
-    /// What a thread does. The names say the operands, as `operands` reads them.
+    /// What a thread does: one call, or a few that take an object and give it back.
     Call {
         Make = "make",
         Destroy = "destroy",
@@ -110,6 +110,11 @@ named! {
         Meet = "barrier_wait",
         Once = "once",
         OnceSem = "once_of_sem_wait",
+        LockSignal = "lock_signal_unlock",
+        LockBroadcast = "lock_broadcast_unlock",
+        LockOften = "lock_unlock_often",
+        ReadOften = "rdlock_rwunlock_often",
+        WriteOften = "wrlock_rwunlock_often",
         Spin = "spin_lock",
         SpinTry = "spin_trylock",
         SpinUnlock = "spin_unlock",
@@ -132,7 +137,7 @@ impl Call {
         use Call::*;
         match self {
             Make => "ok",
-            Wait | OnceSem => "os",
+            Wait | OnceSem | LockSignal | LockBroadcast => "os",
             TimedWait => "osd",
             TimedLock | TimedRead | TimedWrite | SemTimed => "od",
             Cancel | Kill | KillRestart => "t",
