@@ -80,8 +80,7 @@ impl Moves<'_> {
         let run = |state: &mut State| {
             state.threads[usize::from(thread)].signal = None;
             if let Some(at) = signal.posts {
-                let object = &mut state.objects[usize::from(at)];
-                object.count = (object.count + 1).min(MOST_PERMITS);
+                post(state, at);
             }
         };
         let Some(pending) = self.from.thread(thread).pending() else {
@@ -120,7 +119,10 @@ impl Moves<'_> {
             }),
             Call::SemWait | Call::SemTry | Call::SemTimed => self.take(thread, pending, object),
             Call::Post if object.count == MOST_PERMITS => self.fails(thread, EOVERFLOW),
-            Call::Post => self.done(thread, 0, |object| object.count += 1),
+            Call::Post => self.to(true, |state| {
+                post(state, step.at);
+                state.threads[usize::from(thread)].doing = Doing::Done(0);
+            }),
             Call::Value => self.done(thread, object.count.into(), |_| ()),
             Call::Meet => self.meet(thread, pending, object),
             Call::Once | Call::OnceSem => self.once(thread, pending, object),
@@ -318,6 +320,17 @@ pub(super) fn set_phase(state: &mut State, thread: u8, phase: Phase) {
         pending.phase = phase;
         // It has run.
         pending.asleep &= phase != Phase::Holds;
+    }
+}
+
+/// Adds a permit, for which a waiter may wake that is too late to get it.
+fn post(state: &mut State, at: u8) {
+    let object = &mut state.objects[usize::from(at)];
+    object.count = (object.count + 1).min(MOST_PERMITS);
+    for thread in &mut state.threads {
+        if let Doing::Call(pending) = &mut thread.doing {
+            pending.asleep &= pending.step.at != at;
+        }
     }
 }
 
