@@ -2,6 +2,7 @@
 
 use super::ffi as c;
 use super::kind::{Kind, Made, Rules};
+use super::legal::is_glibc;
 use super::state::{Answer, State};
 use super::step::OBJECTS;
 use libc::{EBUSY, ETIMEDOUT, c_int, timespec};
@@ -17,7 +18,7 @@ pub(super) struct Trial {
     at: *mut u8,
     kind: Kind,
     held: Held,
-    /// Whether threads that the child lacks are in calls on it.
+    /// Whether threads that the child lacks are in calls on it, and it may know them.
     used: bool,
     /// A semaphore's permits, or how often a rwlock is read.
     count: u32,
@@ -54,7 +55,8 @@ pub(super) fn plan(state: &State, thread: u8, place: impl Fn(u8) -> *mut u8) -> 
             (Some(holder), None) if holder == thread => Held::Own,
             _ => Held::Others,
         };
-        let used = state.users(number).next().is_some();
+        // glibc counts writers that only the parent has.
+        let used = is_glibc() && state.users(number).next().is_some();
         let count = if object.is_read() {
             object.reads.iter().map(|r| u32::from(*r)).sum()
         } else {
@@ -172,7 +174,6 @@ impl Trial {
                     }
                 }
             }
-            // glibc counts writers that only the parent has.
             self.used
                 || (libc::pthread_rwlock_wrlock(at) == 0
                     && libc::pthread_rwlock_tryrdlock(at) == EBUSY

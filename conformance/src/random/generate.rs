@@ -145,7 +145,7 @@ impl Generator {
             (6, Call::Disable),
             (8, Call::Enable),
             (4, Call::TestCancel),
-            (3, Call::Fork),
+            (6, Call::Fork),
             (1, Call::Pause),
         ];
         let mut step = Step::new(thread, random.weighted(&calls), 0);

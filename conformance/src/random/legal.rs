@@ -251,7 +251,7 @@ impl State {
 }
 
 /// Whether nothing but glibc serves this process.
-fn is_glibc() -> bool {
+pub(super) fn is_glibc() -> bool {
     static IS: OnceLock<bool> = OnceLock::new();
     // SAFETY: a look-up of a name.
     let found = || unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"furwock_inspect".as_ptr()) };
