@@ -10,7 +10,9 @@ pub(super) struct Random(u64);
 
 impl Random {
     pub(super) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d)
+        // Mixed, or a seed's numbers would be the next one's, shifted.
+        let mut seeds = Self(seed);
+        Self(seeds.next() ^ seeds.next().rotate_left(32))
     }
 
     fn next(&mut self) -> u64 {
@@ -142,10 +144,10 @@ impl Generator {
             (20, Call::Kill),
             (15, Call::KillRestart),
             (15, Call::KillPost),
-            (6, Call::Disable),
+            (16, Call::Disable),
             (8, Call::Enable),
             (4, Call::TestCancel),
-            (6, Call::Fork),
+            (3, Call::Fork),
             (1, Call::Pause),
         ];
         let mut step = Step::new(thread, random.weighted(&calls), 0);
