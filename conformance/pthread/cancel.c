@@ -138,6 +138,35 @@ TEST(glibc_cnd_wait__pending_cancellation_acts_at_once)
 	}
 }
 
+THREAD(wait_once_disabled, struct scene *scene)
+{
+	OK(pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL));
+	OK(pthread_mutex_lock(&scene->mutex));
+	scene->stage = 1;
+	OK(wait_once(scene));
+	scene->returned = 1;
+	OK(pthread_mutex_unlock(&scene->mutex));
+}
+
+/* POSIX would allow a spurious wakeup; glibc's waits go on. */
+TEST(glibc_pthread_cancel__ends_no_wait_of_a_thread_that_disabled_it)
+{
+	struct thread waiter;
+	struct scene scene;
+
+	for (enum call call = WAIT; call < CALLS; call++) {
+		make_scene(&scene, DEFAULT, call);
+		start_waiting(&waiter, wait_once_disabled, &scene);
+		OK(pthread_cancel(waiter.pthread));
+		sleep_ms(3);
+		CHECK_EQ(scene.returned, 0);
+		until_asleep(&waiter);
+		OK(pthread_cond_signal(&scene.cond));
+		CHECK(join(&waiter) == NULL);
+		CHECK_EQ(scene.returned, 1);
+	}
+}
+
 THREAD(lock_pending, struct scene *scene)
 {
 	pthread_cancel(pthread_self());

@@ -1,6 +1,7 @@
 //! Programs in C that check what POSIX and glibc promise, compiled here and run on two sides: on
 //! glibc alone, which shows that a test asks no more than glibc gives, and on the preload. Also
-//! random programs on the kernel's futexes and furwock's, storms, and instruction counts.
+//! random programs, of pthread calls and of futex calls on the kernel and on furwock, storms, and
+//! instruction counts.
 
 pub mod build;
 pub mod check;
@@ -8,7 +9,9 @@ pub mod differential;
 pub mod fresh;
 pub mod hostile;
 pub mod instructions;
+mod last_words;
 pub mod program;
+pub mod random;
 pub mod record;
 pub mod seccomp;
 pub mod seeds;

@@ -23,13 +23,14 @@ pub unsafe extern "C-unwind" fn pthread_cancel(thread: libc::pthread_t) -> c_int
 /// Waits as a cancellation point does. The thread acts on a cancellation before the wait, or after
 /// a wait that it `may_have_ended`, in calls whose frames have nothing to clean up: `wait` and its
 /// result have nothing to drop. In between the thread is interrupted, not unwound: a thread that
-/// was woken first stays woken.
+/// was woken first stays woken. `wait` is told whether a cancellation may act, so that one that
+/// mustn't needn't end the wait.
 ///
 /// # Safety
 /// May unwind the caller's frame.
 #[inline(always)]
 pub(crate) unsafe fn point<R>(
-    wait: impl FnOnce() -> R,
+    wait: impl FnOnce(bool) -> R,
     may_have_ended: impl FnOnce(&R) -> bool,
 ) -> R {
     const { assert!(!core::mem::needs_drop::<R>()) };
@@ -45,7 +46,7 @@ pub(crate) unsafe fn point<R>(
         glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state);
     }
     let noted = note(kind, state);
-    let ended = wait();
+    let ended = wait(state != glibc::PTHREAD_CANCEL_DISABLE);
     if noted {
         signals::note(0);
     }

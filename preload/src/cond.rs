@@ -200,10 +200,10 @@ unsafe fn wait(
         let mutex = core::ptr::from_ref(mutex).addr();
         recording::waits_for(cond, Kind::Condvar, mutex, deadline.is_some());
     }
-    let wait = || match kind {
+    let wait = |cancellable| match kind {
         // SAFETY: by this function's contract.
-        MutexKind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline) },
-        _ => wait_with_own_mutex(cond, mutex, kind, deadline),
+        MutexKind::Glibc => unsafe { wait_with_glibcs_mutex(cond, mutex, deadline, cancellable) },
+        _ => wait_with_own_mutex(cond, mutex, kind, deadline, cancellable),
     };
     // SAFETY: may unwind this frame, which has nothing to drop.
     let result = unsafe { cancel::point(wait, |result| *result == Ok(Outcome::Interrupted)) };
@@ -223,6 +223,7 @@ fn wait_with_own_mutex(
     mutex: &Mutex,
     kind: MutexKind,
     deadline: Option<&Deadline>,
+    cancellable: bool,
 ) -> Result<Outcome, c_int> {
     if mutex.is_nested() {
         // POSIX leaves this undefined; glibc takes off one lock and waits with the mutex held.
@@ -234,7 +235,7 @@ fn wait_with_own_mutex(
         // SAFETY: `take_off` stores a number; no mutex to move to.
         let wait = || unsafe {
             let noted = &left.was_notified;
-            wait_released(&cond.raw, None, take_off, deadline, true, noted)
+            wait_released(&cond.raw, None, take_off, deadline, cancellable, noted)
         };
         let outcome = closed(|| {
             let outcome = left.unless_returning(cond, wait).outcome();
@@ -264,7 +265,7 @@ fn wait_with_own_mutex(
     // waits with it.
     let wait = || unsafe {
         let noted = &left.was_notified;
-        wait_released(&cond.raw, Some(&mutex.raw), release, deadline, true, noted)
+        wait_released(&cond.raw, Some(&mutex.raw), release, deadline, cancellable, noted)
     };
     let outcome = closed(|| relock(left.unless_returning(cond, wait)));
     probes::mutex_acquired(mutex);
@@ -280,6 +281,7 @@ unsafe fn wait_with_glibcs_mutex(
     cond: &Cond,
     mutex: &Mutex,
     deadline: Option<&Deadline>,
+    cancellable: bool,
 ) -> Result<Outcome, c_int> {
     let mut unlocked = 0;
     mutex.expect_waiter();
@@ -292,7 +294,7 @@ unsafe fn wait_with_glibcs_mutex(
     // SAFETY: glibc's unlock neither unwinds nor waits; no mutex to move to.
     let wait = || unsafe {
         let noted = &left.was_notified;
-        wait_released(&cond.raw, None, release, deadline, true, noted)
+        wait_released(&cond.raw, None, release, deadline, cancellable, noted)
     };
     let wait = closed(|| left.unless_returning(cond, wait));
     if wait.outcome() == Outcome::NotReleased {

@@ -142,7 +142,7 @@ unsafe fn wait_until(semaphore: *mut sem_t, clock: Clock, at: *const timespec) -
 /// next cancellation point.
 #[cold]
 fn sem_wait_slow(semaphore: &Semaphore, deadline: Option<&Deadline>) -> c_int {
-    let acquire = || {
+    let acquire = |_| {
         let wait = Wait::begin(semaphore, Kind::Semaphore, || 0);
         let ended = closed(|| acquire_interruptible(&semaphore.raw, deadline));
         wait.end(|| match ended {

@@ -1,10 +1,11 @@
 //! Looks for a program that two implementations run differently, and reduces it.
 
+use super::Futex;
 use super::generate::program;
 use super::places::{At, WORDS};
 use super::run::{Did, Outcome, Stage, WORKERS};
 use super::step::{Program, Step};
-use super::{Futex, last_words};
+use crate::last_words;
 use crate::seeds::runner;
 use proptest::strategy::{Strategy, ValueTree};
 use std::fmt;

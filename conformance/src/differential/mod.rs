@@ -9,7 +9,6 @@ mod engine;
 mod generate;
 mod hunt;
 mod kernel;
-mod last_words;
 mod pinned;
 mod places;
 mod raw;

@@ -10,7 +10,7 @@ static SEED: AtomicU64 = AtomicU64::new(0);
 
 /// From now on the handler of a deadly signal names the running program. To be called before the
 /// engine puts its own handler before this one.
-pub(super) fn prepare() {
+pub(crate) fn prepare() {
     static ONCE: Once = Once::new();
     ONCE.call_once(install);
 }
@@ -30,14 +30,14 @@ fn install() {
 }
 
 /// The program of this seed begins; it has a minute.
-pub(super) fn begin(seed: u64) {
+pub(crate) fn begin(seed: u64) {
     SEED.store(seed, Ordering::Relaxed);
     // SAFETY: no pointers.
     unsafe { libc::alarm(LIMIT_SECONDS) };
 }
 
 /// No program runs any more.
-pub(super) fn end() {
+pub(crate) fn end() {
     // SAFETY: no pointers.
     unsafe { libc::alarm(0) };
 }
