@@ -21,7 +21,8 @@ else
     echo "crates: skipped: no Rust $oldest"
 fi
 
-cargo test --release -p furwock --features lock_api_0_5 --test lock_api
+# --workspace, for what the other tests are built with.
+cargo test --profile tested --workspace --features furwock/lock_api_0_5 --test lock_api
 
 # What `cargo publish` would send. furwock names furwock-machine, which it needs only with
 # `--cfg simulated`, with a version.

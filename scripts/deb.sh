@@ -4,8 +4,9 @@
 # in a fresh root folder of each suite, runs programs on what was installed, removes it, and looks
 # for what is left.
 #
-# usage: deb.sh [--check] [SUITE...]
+# usage: deb.sh [--check] [--fetch] [SUITE...]
 #        --check   of a quick build, which isn't meant to be installed; on one suite only
+#        --fetch   makes the suites' root folders, and nothing else
 #
 # Leaves furwock_*.deb, libfurwock0_*.deb and libfurwock-dev_*.deb in target/debian, the tarball in
 # target; with --check all in target/debian/check. DEBFULLNAME and DEBEMAIL name the maintainer.
@@ -21,9 +22,11 @@ COMPILERS=gcc,g++,libc6-dev
 WITH=gcc,libc6-dev,pkg-config,redis-server
 
 form=whole
+is_fetch=
 while :; do
     case ${1:-} in
     --check) form=check ;;
+    --fetch) is_fetch=yes ;;
     -*) sed -n 's/^# usage: //p' "$0" >&2; exit 2 ;;
     *) break ;;
     esac
@@ -81,6 +84,7 @@ make_root "$FURWOCK_OLDEST" $OLDEST $COMPILERS
 for suite in "$@"; do
     make_root "$roots/$suite" "$suite" $WITH
 done
+[ -z $is_fetch ] || exit 0
 
 # The check takes platforms.sh's build, if that has one.
 out=$work

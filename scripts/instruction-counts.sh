@@ -18,4 +18,4 @@ if ! command -v valgrind >/dev/null; then
     exit 0
 fi
 # --workspace, so that what its other tests have built is used here too.
-cargo test --release --workspace --test instructions -- --include-ignored --nocapture
+cargo test --profile tested --workspace --test instructions -- --include-ignored --nocapture

@@ -22,6 +22,8 @@ if [ "$(id -u)" != 0 ]; then
     as_root=sudo
 fi
 export DEBIAN_FRONTEND=noninteractive
-$as_root apt-get -qq update
+# Another apt-get may be at work: it is waited for, or else its lists are good enough.
+$as_root apt-get -qq update || echo "packages: the lists aren't renewed" >&2
 # shellcheck disable=SC2086 # a list of words
-$as_root apt-get -qq install --no-install-recommends --yes $missing >/dev/null
+$as_root apt-get -qq -o DPkg::Lock::Timeout=300 install --no-install-recommends --yes $missing \
+    >/dev/null

@@ -4,8 +4,9 @@
 # `doctor`, the lost wakeup, real programs, and C programs on its library. Prints a row for each
 # suite, and fails if a step failed or docs/platforms.md says something else.
 #
-# usage: platforms.sh [--short | --update] [--only STEP,...] [SUITE...]
+# usage: platforms.sh [--short | --update] [--only STEP,...] [--fetch] [SUITE...]
 #        --short   a few conformance and real programs, compiled on the oldest suite only
+#        --fetch   makes the suites' root folders, and checks nothing
 #        --update  writes the rows into docs/platforms.md
 #        --only    of run, doctor, who, stats, conformance, glibc, wakeups, library and real;
 #                  the other cells are left as they are
@@ -28,10 +29,12 @@ PROGRAMS=$PROGRAMS,stress-ng
 form=whole
 update=
 only=
+is_fetch=
 while :; do
     case ${1:-} in
     --short) form=short ;;
     --update) update=yes ;;
+    --fetch) is_fetch=yes ;;
     --only)
         only=,${2:?which steps},
         shift
@@ -175,6 +178,10 @@ for suite in "$@"; do
     make_root "$suite" &
     makers="$makers$! "
 done
+if [ $is_fetch ]; then
+    wait
+    exit 0
+fi
 
 # What is tried is whether it works: link-time optimisation, and all of it for the command, would
 # take minutes.

@@ -107,7 +107,7 @@ fn a_library_that_does_not_serve_is_a_problem() {
 
 #[test]
 fn lines_go_by_columns() {
-    let mut run = Command::new(env!("CARGO_BIN_EXE_furwock"));
+    let mut run = Command::new(FURWOCK);
     let run = run.arg("doctor").env("COLUMNS", "60");
     let out = String::from_utf8(run.output().unwrap().stdout).unwrap();
     // The library's path is one word, and may be longer.

@@ -1,9 +1,13 @@
 //! Commands and options that the documents name are in the command's help.
 
+mod common;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use common::FURWOCK;
 
 /// Options under a hidden second name.
 const ALIASES: [(&str, &str); 1] = [("bench hash -r", "perf's name for --seconds")];
@@ -21,7 +25,7 @@ fn documents() -> Vec<PathBuf> {
 
 /// The command's help, of a subcommand's subcommand too; none if there is no such command.
 fn help(commands: &[&str]) -> Option<String> {
-    let mut furwock = Command::new(env!("CARGO_BIN_EXE_furwock"));
+    let mut furwock = Command::new(FURWOCK);
     let output = furwock.args(commands).arg("--help").output().unwrap();
     output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
 }

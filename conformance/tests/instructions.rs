@@ -4,9 +4,8 @@ use furwock_conformance::build::sources;
 use furwock_conformance::instructions::count::{count, obstacle};
 use furwock_conformance::instructions::stated::FILE;
 use furwock_conformance::instructions::{Counts, Stated, Verdict};
-use furwock_conformance::scratch;
+use furwock_conformance::{built, scratch};
 use std::fs;
-use std::path::Path;
 
 #[test]
 #[ignore = "another compiler counts otherwise: scripts/instruction-counts.sh, which CI runs"]
@@ -15,9 +14,9 @@ fn the_stated_counts_cover_all() {
         println!("instruction counts: skipped: {obstacle}");
         return;
     }
-    let program = Path::new(env!("CARGO_BIN_EXE_furwock-instructions"));
+    let program = built("furwock-conformance", "furwock-instructions");
     let counted =
-        count(program, &scratch("instructions")).unwrap_or_else(|error| panic!("{error}"));
+        count(&program, &scratch("instructions")).unwrap_or_else(|error| panic!("{error}"));
     for (path, count) in &counted {
         println!("{count:6}  {path}");
     }

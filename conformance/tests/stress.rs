@@ -1,7 +1,7 @@
 //! The random mix and the storm of new objects, for a few seconds on each side. docs/stress.md has
 //! the commands for longer runs.
 
-use furwock_conformance::Side;
+use furwock_conformance::{Side, built};
 use std::process::Command;
 
 const SECONDS: &str = "8";
@@ -10,7 +10,7 @@ const SECONDS: &str = "8";
 const SECONDS_OF_FRESH: [(Side, &str); 2] = [(Side::Furwock, "24"), (Side::Glibc, "6")];
 
 fn check(side: Side, more: &[&str]) {
-    let mut stress = Command::new(env!("CARGO_BIN_EXE_furwock-stress"));
+    let mut stress = Command::new(built("furwock-conformance", "furwock-stress"));
     let run = stress.args(["--side", side.name()]).args(more).output().unwrap();
     let (says, fails) =
         (String::from_utf8_lossy(&run.stdout), String::from_utf8_lossy(&run.stderr));

@@ -99,8 +99,7 @@ fn a_writer_that_gives_up_holds_no_thread_up() {
 fn reads_past_a_waiting_writer(policy: Policy) -> bool {
     let lock = kept_lock(policy);
     lock.lock_shared();
-    let writer = passes(lock, true);
-    nap(50);
+    let writer = asleep(|| pass(lock, true));
     let entered = elsewhere(|| {
         let entered = lock.lock_shared_with(&in_ms(200)).is_some();
         if entered {

@@ -10,7 +10,12 @@ use serde_json::Value;
 
 pub mod sample;
 
-pub const FURWOCK: &str = env!("CARGO_BIN_EXE_furwock");
+/// The command: the one that `$FURWOCK_COMMAND` named when this was compiled, or else cargo's, of
+/// this program's profile.
+pub const FURWOCK: &str = match option_env!("FURWOCK_COMMAND") {
+    Some(path) => path,
+    None => env!("CARGO_BIN_EXE_furwock"),
+};
 
 /// How wide the tables of tests are.
 pub const WIDE: usize = 400;
