@@ -349,6 +349,30 @@ fn rejects_a_leaver_that_settles_nothing() {
     rejects(Mutant::LeaverSettlesNothing, 3, reader_behind_a_leaver);
 }
 
+/// A reader gets in though the writer that was woken before it is left for good by a handler.
+fn reader_behind_a_woken_leaver() {
+    let works: [Work; 3] = [
+        |shared| _ = shared.lock.unlock_exclusive(),
+        |shared| {
+            shared.lock.lock_shared();
+            shared.lock.unlock_shared();
+        },
+        |shared| shared.lock.leave_as_woken(),
+    ];
+    let lock = RawRwLock::with_woken_writer();
+    together_after(lock, |shared| shared.lock.lock_exclusive(), &works);
+}
+
+#[test]
+fn a_reader_behind_a_woken_writer_that_is_left_for_good() {
+    explore(3, reader_behind_a_woken_leaver);
+}
+
+#[test]
+fn rejects_a_wake_left_in_the_word() {
+    rejects(Mutant::WakeLeftInWord, 3, reader_behind_a_woken_leaver);
+}
+
 /// A reader that is queued as an upgradable reader takes the lock past it gets in beside it.
 fn reader_beside_a_spinner() {
     let works: [Work; 3] = [

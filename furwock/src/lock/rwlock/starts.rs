@@ -1,10 +1,12 @@
 //! The states in which a model may find a rwlock at its beginning, and what it may find at its end.
 
 use super::RawRwLock;
+use super::settle::wake_left;
 use super::state::{
-    BIASED, HANDOFF, HEAT, HOT, ONE_HEAT, PARKED, POLICY, REVOKED, STALE_IN_CHILD, UPGRADING,
-    WAS_BIASED,
+    BIASED, HANDOFF, HEAT, HOT, ONE_HEAT, ONE_WAKE, PARKED, POLICY, REVOKED, STALE_IN_CHILD,
+    UPGRADING, WAS_BIASED,
 };
+use crate::lot::From;
 use crate::prim::atomic::{AtomicU64, Ordering};
 use crate::sys::fork::pretend::PARENTS_THREAD;
 
@@ -47,6 +49,17 @@ impl RawRwLock {
     /// had left.
     pub(crate) fn with_parents_writer() -> Self {
         Self::saying(u64::from(PARENTS_THREAD) | UPGRADING | REVOKED)
+    }
+
+    /// A free lock with a writer on its way that has been woken.
+    pub(crate) fn with_woken_writer() -> Self {
+        Self::saying(ONE_WAKE)
+    }
+
+    /// That writer doesn't come: a signal handler has left its wait for good.
+    pub(crate) fn leave_as_woken(&self) {
+        let address = (&raw const self.word).expose_provenance();
+        wake_left(address, From::Chosen { holds_wake: true });
     }
 
     /// Has the word say that it was biased before.
