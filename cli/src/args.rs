@@ -17,7 +17,7 @@ use crate::{examples, notes};
 /// Locks and futexes in user space under unmodified programs
 ///
 /// Serves pthread's mutexes, rwlocks, condition variables, semaphores, barriers, once and spin
-/// locks, and futexes by libc's syscall.
+/// locks. Futexes by libc's syscall are the kernel's, but for waits whose word has changed.
 #[derive(Parser)]
 #[command(name = "furwock", version, arg_required_else_help = true)]
 pub struct Arguments {
@@ -274,7 +274,8 @@ Environment:
   FURWOCK_PRELOAD  path of furwock's library. Without it, libfurwock_preload.so is looked for
                    beside this executable, then in ../lib/furwock/ from the executable's folder.
   FURWOCK_FUTEX    0 leaves all of the program's calls of syscall(SYS_futex, ...) to the kernel.
-                   Otherwise furwock answers those that wait on a private word that has changed.
+                   Otherwise furwock answers those that wait, without a timeout, on a private word
+                   that has changed.
   FURWOCK_CHILDREN 0 removes furwock from LD_PRELOAD in the program's environment, so that programs
                    that it starts run on glibc. --no-children sets it.
   FURWOCK_WARN_AFTER

@@ -61,6 +61,19 @@ static void linger(int signal UNUSED)
 	usleep(1000);
 }
 
+static sem_t over;
+
+/* sem_wait is one, too, and a wait of its own inside that of the thread. */
+static void rest(int signal UNUSED)
+{
+	handling = true;
+	UNTIL(cancelled);
+	while (sem_wait(&over))
+		CHECK_EQ(errno, EINTR);
+}
+
+static void (*handler)(int) = linger;
+
 static void post(void)
 {
 	OK(sem_post(&semaphore));
@@ -87,18 +100,21 @@ static void let_rwlock_go(void)
 /* The first of two that wait is cancelled in a handler; the wake is for the second. */
 static void cancel_in_a_handler(void *(*wait)(void *), void (*wake)(void), int flags)
 {
-	struct sigaction action = { .sa_handler = linger, .sa_flags = flags };
+	struct sigaction action = { .sa_handler = handler, .sa_flags = flags };
 	struct thread first, second;
 
 	sigemptyset(&action.sa_mask);
 	OK(sigaction(SIGUSR1, &action, NULL));
 	OK(sem_init(&semaphore, 0, 0));
+	OK(sem_init(&over, 0, 0));
 	start_asleep(&first, wait, NULL);
 	start_asleep(&second, wait, NULL);
 	OK(pthread_kill(first.pthread, SIGUSR1));
 	UNTIL(handling);
 	OK(pthread_cancel(first.pthread));
 	cancelled = true;
+	sleep_ms(handler == rest ? 20 : 0);
+	OK(sem_post(&over));
 	CHECK(join(&first) == PTHREAD_CANCELED);
 	/* This works whatever the first one left behind. */
 	wake();
@@ -119,6 +135,18 @@ TEST(posix_sem_wait__cancelled_in_a_handler_that_restarts_it)
 TEST(posix_pthread_cond_wait__cancelled_in_a_handler_takes_no_signal)
 {
 	cancel_in_a_handler(take_signal, signal_one, 0);
+}
+
+TEST(posix_pthread_cond_wait__cancelled_as_its_handler_waits)
+{
+	handler = rest;
+	cancel_in_a_handler(take_signal, signal_one, 0);
+}
+
+TEST(posix_sem_wait__cancelled_as_its_handler_waits)
+{
+	handler = rest;
+	cancel_in_a_handler(take_post, post, SA_RESTART);
 }
 
 /* These waits are no cancellation points, but the handler's sleep is one. */

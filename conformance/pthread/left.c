@@ -287,6 +287,39 @@ TEST(glibc_pthread_barrier_wait__left_at_any_moment)
 	each_way(barrier_round);
 }
 
+static void wait_behind_leaver(void)
+{
+	while (!has_begun)
+		sched_yield();
+	for (int turns = done * 7919 % 20000; turns; turns--)
+		__asm__ volatile("");
+	wait_at_barrier();
+}
+
+/* The leaver's round is complete as it leaves, or isn't yet. */
+static void complete_barrier_round(void)
+{
+	static const struct call call = { wait_at_barrier, nothing };
+	static pthread_barrier_t both;
+
+	OK(pthread_barrier_init(&both, NULL, 2));
+	barrier = &both;
+	has_begun = false;
+	send_bystander(wait_behind_leaver);
+	let_leave(&call);
+	while (done != told && !is_asleep(beside.tid))
+		sched_yield();
+	/* It may have left before it arrived. */
+	if (done != told)
+		wait_at_barrier();
+	until_bystander_is_done();
+}
+
+TEST(glibc_pthread_barrier_wait__left_as_the_round_completes)
+{
+	each_way(complete_barrier_round);
+}
+
 static void wait_for_spinlock(void)
 {
 	OK(pthread_spin_lock(&spin));

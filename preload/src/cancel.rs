@@ -41,7 +41,10 @@ pub(crate) unsafe fn point<R>(
     // state that makes it act on a cancellation of the asynchronous type.)
     unsafe {
         glibc::pthread_setcanceltype(glibc::PTHREAD_CANCEL_DEFERRED, &mut kind);
-        closed(forget_interrupt);
+        // (A handler's wait inside another that may be interrupted: the interrupt is that one's.)
+        if signals::noted() == 0 {
+            closed(forget_interrupt);
+        }
         glibc::pthread_testcancel();
         glibc::pthread_setcancelstate(glibc::PTHREAD_CANCEL_DISABLE, &mut state);
     }

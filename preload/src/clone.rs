@@ -62,17 +62,21 @@ pub unsafe extern "C-unwind" fn clone(
     storage: usize,
     child: usize,
 ) -> c_int {
-    let mut start;
-    let (function, argument) = match function {
-        Some(function) if flags & libc::CLONE_VM == 0 && ID_AT.load(Ordering::Relaxed) != 0 => {
+    let knows_id = ID_AT.load(Ordering::Relaxed) != 0;
+    let (function, stack, argument) = match function {
+        Some(function) if flags & libc::CLONE_VM == 0 && knows_id && !stack.is_null() => {
             // Else the child would ask for its own.
             thread_id();
-            start = Start { function, argument };
-            (Some(begin as Function), (&raw mut start).cast())
+            // On the child's stack, as glibc passes the function itself: the caller's may be memory
+            // that the two share. It grows downwards.
+            let top = stack.map_addr(|top| (top - size_of::<Start>()) & !15).cast::<Start>();
+            // SAFETY: the child's stack, which nothing uses yet.
+            unsafe { top.write(Start { function, argument }) };
+            (Some(begin as Function), top.cast(), top.cast())
         }
-        function => (function, argument),
+        function => (function, stack, argument),
     };
-    // SAFETY: by this function's contract. The child has a copy of `start`.
+    // SAFETY: by this function's contract.
     unsafe { glibc::clone(function, stack, flags, argument, parent, storage, child) }
 }
 

@@ -119,8 +119,11 @@ fn try_lock(mutex: &Mutex) -> c_int {
         // SAFETY: the program's mutex.
         return unsafe { glibc::pthread_mutex_trylock(mutex.as_ptr()) };
     }
-    if kind == MutexKind::Recursive && mutex.is_own() {
-        return mutex.lock_again();
+    if kind == MutexKind::Recursive {
+        clone::follow_glibc();
+        if mutex.is_own() {
+            return mutex.lock_again();
+        }
     }
     if !mutex.raw.try_lock() {
         recording::count(mutex, Kind::Mutex);
@@ -307,6 +310,7 @@ impl Mutex {
         ours: impl FnOnce(&Self) -> c_int,
         acquired: impl FnOnce(&Self),
     ) -> c_int {
+        clone::follow_glibc();
         let kind = self.kind();
         if let Some(answer) = self.answer(kind, glibcs) {
             return answer;

@@ -44,7 +44,7 @@ contestants! {
     Furwock "furwock" "The crate, linked in"
     FurwockTable "furwock-table" "In `hash`: the crate, where each wait takes its bucket's lock"
     FurwockPreload "furwock-preload"
-        "pthread's functions, and futexes by libc's syscall, on furwock's library"
+        "pthread's functions, and libc's syscall for futexes, from furwock's library"
     FurwockRecording "furwock-recording"
         "The same on the library that records, as beneath `furwock run --stats`; if asked for"
     Glibc "glibc" "pthread's functions, and futexes by libc's syscall"

@@ -327,12 +327,9 @@ pub(super) fn now_ns() -> u64 {
     if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
 }
 
-/// A turn that begins when it is first looked at, which spares threads that never look the clock.
-const FROM_FIRST_LOOK: u64 = 1;
-
 /// The thread with these notes has come out of a lock's queue.
 pub(super) fn begin_turn(notes: &Notes) {
-    notes.times[ACTIVE_SINCE].store(FROM_FIRST_LOOK, Ordering::Relaxed);
+    notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
     // From here on they are those of this turn, and plain ones come as before.
     let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
     let phase = spells % adjustable!(PLAIN_SPELLS, PlainSpells);
@@ -345,12 +342,8 @@ fn own_turn() -> Option<(&'static Notes, u64)> {
         return None;
     }
     let notes = &lot::own()?.notes;
-    let (since, now) = (notes.times[ACTIVE_SINCE].load(Ordering::Relaxed), monotonic_ns());
-    if since == FROM_FIRST_LOOK {
-        notes.times[ACTIVE_SINCE].store(now, Ordering::Relaxed);
-        return Some((notes, 0));
-    }
-    Some((notes, now.saturating_sub(since)))
+    let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+    Some((notes, monotonic_ns().saturating_sub(since)))
 }
 
 /// Whether this thread has run past sleepers for its turn.

@@ -137,18 +137,21 @@ unsafe fn give_back_ownership(address: usize) {
 pub(super) type OnLeave = fn(usize, From);
 
 /// Of a waiter that owns nothing. If it was woken, it had promised to look at the lock: as long as
-/// the word says so, no release sees to those that wait.
-pub(super) fn wake_left(address: usize, from: From) {
-    if from != (From::Chosen { holds_wake: true }) || mutant::active(Mutant::WakeLeftInWord) {
+/// the word says so, no release sees to those that wait. If it was the last in the queue, the word
+/// still speaks of the queue, and of the hand-off that it may have asked for.
+pub(super) fn waiter_left(address: usize, from: From) {
+    if mutant::active(Mutant::WakeLeftInWord) {
         return;
     }
     // SAFETY: as of every debt.
     let lock = unsafe { lock_at(address) };
-    let mut word = lock.word.load(Ordering::Relaxed);
-    while word & WAKES != 0 {
-        match lock.exchange(word, word - ONE_WAKE, Ordering::Relaxed) {
-            Ok(_) => break,
-            Err(now) => word = now,
+    if from == (From::Chosen { holds_wake: true }) {
+        let mut word = lock.word.load(Ordering::Relaxed);
+        while word & WAKES != 0 {
+            match lock.exchange(word, word - ONE_WAKE, Ordering::Relaxed) {
+                Ok(_) => break,
+                Err(now) => word = now,
+            }
         }
     }
     lock.settle_after_leaving();
@@ -288,12 +291,8 @@ mod tests {
             }
             lock.word.fetch_add(ONE_WAKE, Ordering::SeqCst);
             lock.unlock_exclusive();
-            for from in [From::Queue, From::Chosen { holds_wake: false }] {
-                wake_left(address, from);
-                assert_eq!(lock.word.load(Ordering::SeqCst) & WAKES, ONE_WAKE, "{from:?}");
-            }
             assert_eq!(has_entered.load(Ordering::SeqCst), 0, "a wake under way is waited for");
-            wake_left(address, From::Chosen { holds_wake: true });
+            waiter_left(address, From::Chosen { holds_wake: true });
             let start = Instant::now();
             while has_entered.load(Ordering::SeqCst) == 0 {
                 let so_far = start.elapsed();
@@ -306,7 +305,19 @@ mod tests {
         });
         assert_eq!(lock.word.load(Ordering::SeqCst) & (WAKES | PARKED), 0);
         // A wake that was taken for stale isn't taken back twice.
-        wake_left(address, From::Chosen { holds_wake: true });
+        waiter_left(address, From::Chosen { holds_wake: true });
         assert_eq!(lock.word.load(Ordering::SeqCst) & WAKES, 0);
+    }
+
+    #[test]
+    fn the_last_waiter_that_leaves_for_good_leaves_no_hand_off_behind() {
+        for from in [From::Queue, From::Chosen { holds_wake: false }] {
+            let lock = RawRwLock::new();
+            lock.word.fetch_or(HANDOFF | WRITERS_PARKED, Ordering::SeqCst);
+            assert!(!lock.try_lock_exclusive(), "promised to a waiter");
+            waiter_left((&raw const lock.word).expose_provenance(), from);
+            assert!(lock.try_lock_exclusive(), "{from:?}");
+            lock.unlock_exclusive();
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The states in which a model may find a rwlock at its beginning, and what it may find at its end.
 
 use super::RawRwLock;
-use super::settle::wake_left;
+use super::settle::waiter_left;
 use super::state::{
     BIASED, HANDOFF, HEAT, HOT, ONE_HEAT, ONE_WAKE, PARKED, POLICY, REVOKED, STALE_IN_CHILD,
     UPGRADING, WAS_BIASED,
@@ -59,7 +59,7 @@ impl RawRwLock {
     /// That writer doesn't come: a signal handler has left its wait for good.
     pub(crate) fn leave_as_woken(&self) {
         let address = (&raw const self.word).expose_provenance();
-        wake_left(address, From::Chosen { holds_wake: true });
+        waiter_left(address, From::Chosen { holds_wake: true });
     }
 
     /// Has the word say that it was biased before.

@@ -1,7 +1,7 @@
 //! A rwlock as one kind of waiter wants it.
 
 use super::RawRwLock;
-use super::settle::{OnLeave, is_first_that_writes, settle, wake_left};
+use super::settle::{OnLeave, is_first_that_writes, settle, waiter_left};
 use super::state::{Cause, HANDOFF, Kind, Policy, bits};
 use crate::lock::bits::Bits;
 use crate::lock::contender::Lock;
@@ -51,7 +51,7 @@ impl Lock for Wanted<'_> {
     }
 
     fn debt(&self) -> Option<Debt> {
-        Some(self.lock.debt(self.on_leave.unwrap_or(wake_left)))
+        Some(self.lock.debt(self.on_leave.unwrap_or(waiter_left)))
     }
 
     /// A writer that waits for long asks for the lock while it is queued: readers may take turns

@@ -34,6 +34,12 @@ fn abandon(waiter: &'static Waiter) -> bool {
     if queued_at == Key::NOWHERE {
         return true;
     }
+    // SAFETY: the owner's, which calls this, and wrote it before it queued.
+    if unsafe { waiter.bitset.get() } == NO_WAKE {
+        // Others know it: the threads that sleep at its gate, and the one that will open the gate,
+        // which takes it out of the queue without a notification.
+        return false;
+    }
     loop {
         let key = waiter.key();
         if waiter.is_chosen() {
@@ -55,9 +61,6 @@ fn abandon(waiter: &'static Waiter) -> bool {
         let mut locked = lock(key);
         // SAFETY: locked by this key.
         let Some(queued) = (unsafe { locked.queued(waiter, key) }) else { continue };
-        if queued.bitset() == NO_WAKE {
-            return false;
-        }
         locked.remove(queued);
         locked.choose_many(key, usize::MAX, ANY);
         drop(locked);
