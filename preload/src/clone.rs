@@ -90,10 +90,16 @@ unsafe extern "C-unwind" fn begin(start: *mut c_void) -> c_int {
     }
 }
 
+/// Whether `clone` has made this process, with memory of its own.
+#[inline(always)]
+pub(crate) fn is_child() -> bool {
+    IS_CHILD.load(Ordering::Relaxed)
+}
+
 /// Goes by another thread id, if glibc does.
 #[inline(always)]
 pub(crate) fn follow_glibc() {
-    if IS_CHILD.load(Ordering::Relaxed) {
+    if is_child() {
         follow();
     }
 }
