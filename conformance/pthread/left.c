@@ -296,6 +296,17 @@ static void wait_behind_leaver(void)
 	wait_at_barrier();
 }
 
+/* One look may come upon a thread that is about to find that it needn't sleep. */
+static bool bystander_waits(void)
+{
+	for (int looks = 0; looks < 10; looks++) {
+		if (done == told || !is_asleep(beside.tid))
+			return false;
+		sleep_ms(1);
+	}
+	return true;
+}
+
 /* The leaver's round is complete as it leaves, or isn't yet. */
 static void complete_barrier_round(void)
 {
@@ -307,7 +318,7 @@ static void complete_barrier_round(void)
 	has_begun = false;
 	send_bystander(wait_behind_leaver);
 	let_leave(&call);
-	while (done != told && !is_asleep(beside.tid))
+	while (done != told && !bystander_waits())
 		sched_yield();
 	/* It may have left before it arrived. */
 	if (done != told)
