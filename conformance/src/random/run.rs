@@ -248,7 +248,10 @@ impl Run<'_> {
         }
         let runs = || workers.iter().map(|worker| worker.runs()).collect::<Vec<_>>();
         let before = runs();
-        workers.iter().all(|worker| worker.is_asleep()) && runs() == before
+        let all_are = || workers.iter().all(|worker| worker.is_asleep());
+        // Twice: one that was seen first may have been woken since by one that was seen later, and
+        // not have run for want of a processor.
+        all_are() && all_are() && runs() == before
     }
 
     fn note_late(&mut self) {
