@@ -256,6 +256,13 @@ fn forget_holder(_tid: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// The table has room for the names of one test at a time.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ROOM: Mutex<()> = Mutex::new(());
+        ROOM.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 
     #[test]
     fn an_object_has_the_name_that_it_was_given_last() {
@@ -285,6 +292,7 @@ mod tests {
 
     #[test]
     fn there_is_room_for_a_thousand_and_no_object_pays_for_those_that_went() {
+        let _room = alone();
         let at = |object: usize| 0x7100_0000_0000 + object * 40;
         for round in 0..20 {
             let named = (0..1000).filter(|object| set(at(*object), &format!("{object}"))).count();
@@ -296,6 +304,7 @@ mod tests {
 
     #[test]
     fn names_that_find_no_room_are_refused() {
+        let _room = alone();
         let same_set = |object: &usize| places(*object) == places(0x7200_0000_0000);
         let objects: Vec<_> =
             (0x7200_0000_0000..).step_by(8).filter(same_set).take(WAYS + 1).collect();
