@@ -94,6 +94,12 @@ impl Bits {
         word & self.closed == 0
     }
 
+    /// Whether it is held by threads that share it: readers, for one that wants to write.
+    #[inline]
+    pub(super) const fn is_shared(&self, word: u64) -> bool {
+        !self.is_available(word) && owner(word) == 0
+    }
+
     /// Whether others are queued, and one that has been woken, or spins, will look at the lock.
     #[inline]
     pub(super) const fn is_contested(&self, word: u64) -> bool {

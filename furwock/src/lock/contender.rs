@@ -215,7 +215,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
             let others = if spin.is_to_stand_aside() { bits.wakes } else { bits.wakes | SPIN };
-            let unseen = spin.is_unseen()
+            let unseen = spin.is_unseen(bits.is_shared(word))
                 && match self.role {
                     Role::Newcomer => word & bits.parked == 0 || word & others != 0,
                     Role::Woken => word & bits.wakes != 0,
@@ -425,12 +425,13 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Whether this thread, as it queues, lets one of the sleepers have its place.
     fn may_leave_place(&self) -> bool {
-        let may = match self.lock.bits().leaves_place {
+        let bits = self.lock.bits();
+        let may = match bits.leaves_place {
             Leaves::Never => false,
             Leaves::Always | Leaves::LongSections => spin::leaves_place(self.lock.key()),
         };
-        may && (self.lock.bits().leaves_place == Leaves::Always
-            || spin::stays_the_same(|| self.lock.load()))
+        may && (bits.leaves_place == Leaves::Always
+            || spin::are_sections_long(|| self.lock.load(), |word| bits.is_shared(word)))
     }
 
     fn has_waited_long(&self) -> bool {

@@ -64,6 +64,9 @@ pub(super) struct Probing {
     /// makes the holder's next exchange fail, and spares it a wake only if waiters are queued and
     /// none has been woken.
     pub(super) unseen: u32,
+    /// The same at a lock that others may join its holders in, as readers do: one after the other,
+    /// they leave it free for no longer than a few instructions, until they see that one spins.
+    pub(super) unseen_by_sharers: u32,
     /// Two contentions within the time of so many looks at the clock are a thread's that does
     /// little inside and in between: too little to be worth the cache line's way to another
     /// processor.
@@ -107,10 +110,12 @@ const PLAIN_SPELLS: u32 = 16;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long; and
-/// as often may it change meanwhile. (A thread that enters and leaves changes it twice.)
+/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long: where
+/// it changes no more often than this (a thread that enters and leaves changes it twice), or is so
+/// often seen shared.
 const LONG_PAUSES: u32 = 32;
 const MOST_CHANGES: u32 = 1;
+const LEAST_SHARED: u32 = 24;
 
 /// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
 /// wake at a time is enough.
@@ -192,8 +197,12 @@ impl Spin {
     }
 
     /// Whether it isn't worth a bit in the word yet.
-    pub(super) fn is_unseen(&self) -> bool {
-        let unseen = adjustable!(self.probing.unseen, UnseenPauses);
+    pub(super) fn is_unseen(&self, is_shared: bool) -> bool {
+        let unseen = if is_shared {
+            adjustable!(self.probing.unseen_by_sharers, UnseenBySharers)
+        } else {
+            adjustable!(self.probing.unseen, UnseenPauses)
+        };
         self.is_to_stand_aside() || (self.pauses < unseen && !cfg!(any(loom, shuttle)))
     }
 
@@ -383,21 +392,23 @@ pub(super) fn leaves_place(key: Key) -> bool {
         && is_turn_over()
 }
 
-/// Whether a lock's word is held to one value for a while, by sections that are long beside the way
-/// of a cache line: of a lock that others take and release at once it changes again and again.
-pub(super) fn stays_the_same(load: impl Fn() -> u64) -> bool {
+/// Whether a lock's sections are long enough for another processor to have a part in them: its word
+/// keeps one value for a while, or others share the lock nearly all the time. The word of a lock
+/// that threads take and release at once changes again and again, and half of the time it is free.
+pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) -> bool) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;
     }
     let mut last = load();
-    let mut changes = 0;
+    let (mut changes, mut shared) = (0, 0);
     for _ in 0..LONG_PAUSES {
         spin_loop();
         let now = load();
         changes += u32::from(now != last);
+        shared += u32::from(is_shared(now));
         last = now;
     }
-    changes <= MOST_CHANGES
+    changes <= MOST_CHANGES || shared >= LEAST_SHARED
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.
@@ -445,6 +456,21 @@ pub(super) fn learn(key: Key, found_free: bool) {
 mod tests {
     use super::*;
 
+    static PLAIN: Probing = Probing {
+        spin_ns: 25_000,
+        longer_ns: 0,
+        #[cfg(simulated)]
+        spin: Constant::MutexSpin,
+        #[cfg(simulated)]
+        longer: Constant::MutexSpinsLonger,
+        pauses: 1,
+        most_pauses: 1,
+        unseen: 0,
+        unseen_by_sharers: 0,
+        short_looks: 0,
+        aside_ns: 0,
+    };
+
     #[test]
     fn two_short_intervals_count_for_a_while_and_one_does_not() {
         let once = after_interval(0, true);
@@ -458,20 +484,39 @@ mod tests {
         assert_eq!(after_interval(after_interval(once, true), true), MOST_SHORT);
     }
 
-    #[test]
-    fn a_word_that_others_change_again_and_again_does_not_stay_the_same() {
+    /// What comes of a word that changes at each `period`-th look, and is shared at each look that
+    /// `is_shared` holds for.
+    fn are_long(period: u32, is_shared: impl Fn(u32) -> bool) -> bool {
         let looks = core::cell::Cell::new(0);
-        let changes_every = |period: u64| {
-            looks.set(0);
-            stays_the_same(|| {
-                looks.set(looks.get() + 1);
-                looks.get() / period
-            })
+        let load = || {
+            looks.set(looks.get() + 1);
+            u64::from(looks.get() / period)
         };
-        let all = u64::from(LONG_PAUSES) + 1;
-        assert!(changes_every(2 * all) && changes_every(all));
-        assert!(!changes_every(all / 3) && !changes_every(1));
-        assert_eq!(looks.get(), all);
+        let are_long = are_sections_long(load, |_| is_shared(looks.get()));
+        assert_eq!(looks.get(), LONG_PAUSES + 1);
+        are_long
+    }
+
+    #[test]
+    fn sections_are_long_where_the_word_stays_the_same() {
+        let all = LONG_PAUSES + 1;
+        assert!(are_long(2 * all, |_| false) && are_long(all, |_| false));
+        assert!(!are_long(all / 3, |_| false) && !are_long(1, |_| false));
+    }
+
+    #[test]
+    fn sections_are_long_where_threads_share_the_lock_nearly_all_the_time() {
+        assert!(are_long(1, |_| true) && are_long(1, |look| look % 5 != 0));
+        assert!(!are_long(1, |look| look % 2 == 0) && !are_long(1, |look| look % 3 != 0));
+    }
+
+    #[test]
+    fn a_spinner_is_seen_sooner_where_others_share_the_lock() {
+        static PROBING: Probing = Probing { unseen: 64, unseen_by_sharers: 8, ..PLAIN };
+        let spell = Spin { pauses: 8, ..Spin::new(Key::mutex(8), &PROBING) };
+        assert!(spell.is_unseen(false) && !spell.is_unseen(true));
+        let spell = Spin { pauses: 64, ..spell };
+        assert!(!spell.is_unseen(false) && !spell.is_unseen(true));
     }
 
     #[test]
@@ -490,27 +535,18 @@ mod tests {
     #[test]
     #[cfg(not(simulated))]
     fn no_thread_spins_for_an_owner_without_a_processor() {
-        static PROBING: Probing = Probing {
-            spin_ns: 25_000,
-            longer_ns: 0,
-            pauses: 1,
-            most_pauses: 1,
-            unseen: 0,
-            short_looks: 0,
-            aside_ns: 0,
-        };
         const OFF: u32 = (1 << 22) - 2;
         let lock = 0_u32;
         let key = Key::mutex((&raw const lock).addr());
         // Locks of other tests may share the bucket, and leave there that spinning is in vain.
         let pays = |owner: u32| {
             lot::advice(key)[SPINNING].store(0, Ordering::Relaxed);
-            Spin::new(key, &PROBING).pays(owner)
+            Spin::new(key, &PLAIN).pays(owner)
         };
         assert_eq!(pays(OFF), !lot::is_single(), "nothing is known");
         monitor::pretend(OFF, || {
             assert!(!pays(OFF));
-            let mut spell = Spin::new(key, &PROBING);
+            let mut spell = Spin::new(key, &PLAIN);
             lot::advice(key)[SPINNING].store(0, Ordering::Relaxed);
             assert_eq!(spell.pays(lot::tid()), !lot::is_single());
             assert!(!spell.pays(OFF), "the owner may lose it while the spell lasts");

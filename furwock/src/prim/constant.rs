@@ -102,6 +102,8 @@ mod table {
         MostProbePauses: "most-probe-pauses", "pauses", 1..=100_000, "lock/spin.rs";
         /// Pauses for which a spinner doesn't say in the word that it spins.
         UnseenPauses: "unseen-pauses", "pauses", 0..=1_000_000, "lock/spin.rs";
+        /// The same at a lock that readers hold.
+        UnseenBySharers: "unseen-by-sharers", "pauses", 0..=1_000_000, "lock/rwlock/state.rs";
         /// Contentions that follow one another within that many looks at the clock speak of short
         /// sections.
         ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/spin.rs";

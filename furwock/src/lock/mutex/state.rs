@@ -82,6 +82,8 @@ pub(super) static BITS: Bits = Bits {
         pauses: 1,
         most_pauses: 32,
         unseen: 256,
+        // (None shares it.)
+        unseen_by_sharers: 256,
         short_looks: 8,
         aside_ns: 12_500,
     },

@@ -298,6 +298,7 @@ pub(super) const PROBING: Probing = Probing {
     pauses: 8,
     most_pauses: 8,
     unseen: 256,
+    unseen_by_sharers: 8,
     short_looks: 40,
     aside_ns: 12_500,
 };
