@@ -230,6 +230,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             if !spin.pause() {
                 return None;
             }
+            spin.time_look(word, || self.lock.load());
         }
     }
 

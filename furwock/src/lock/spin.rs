@@ -16,9 +16,13 @@ use crate::sys::monitor;
 const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 
-/// Of a thread's counts: how often it has met contention, and how often it soon did again.
+/// Of a thread's counts: how often it has met contention, and how often it soon did again; for how
+/// many nanoseconds it waited at the last contention that was timed, 0 if it doesn't know; and how
+/// many a lock's cache line takes from another processor, with a look at the clock.
 const SPELLS: usize = 0;
 const SHORT_SPELLS: usize = 1;
+const WAITED: usize = 2;
+const LINE: usize = 3;
 
 /// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
 /// (`patience`), and what spells of spinning (`pays`) and signals that woke their waiter at once
@@ -71,6 +75,9 @@ pub(super) struct Probing {
     /// little inside and in between: too little to be worth the cache line's way to another
     /// processor.
     pub(super) short_looks: u64,
+    /// The same within the time of so many ways of the line, if the thread waited for much of it
+    /// (`is_short`).
+    pub(super) short_lines: u64,
     /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a
     /// lock in turn for a few instructions do nothing but move its cache line: the longer one
     /// leaves the other alone with it, the better for both.
@@ -101,11 +108,11 @@ const PAUSES_FOR_ONE_MORE: u32 = 8;
 /// comes to, and above what sections count as short. (Where they are longer, next to no interval is
 /// short. Where they are short, most intervals are longer, of threads that took the lock several
 /// times before they met.)
-const SHORT_ADDS: u32 = 4;
-const MOST_SHORT: u32 = 8;
+const SHORT_ADDS: u32 = 8;
+const MOST_SHORT: u32 = 16;
 
 /// One in so many spells is a plain one: the time until the next shows how things are now.
-const PLAIN_SPELLS: u32 = 16;
+const PLAIN_SPELLS: u32 = 32;
 
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
@@ -130,6 +137,10 @@ pub(super) struct Spin {
     ends_ns: u64,
     /// It begins by standing aside.
     begins_aside: bool,
+    /// How long it takes is noted.
+    is_timed: bool,
+    /// How long a look at the word takes is to be noted.
+    times_look: bool,
     /// It was asked whether pauses pay, and may pause: what it comes to is learnt.
     is_paid: bool,
     /// The owner that was seen last, and whether there was another before.
@@ -146,6 +157,8 @@ impl Spin {
             pauses: 0,
             ends_ns: 0,
             begins_aside: false,
+            is_timed: false,
+            times_look: false,
             is_paid: false,
             owner: 0,
             saw_others: false,
@@ -154,9 +167,28 @@ impl Spin {
 
     /// A spell that begins as the thread has learnt.
     pub(super) fn learnt(key: Key, probing: &'static Probing) -> Self {
-        let may_stand_aside = probing.aside_ns != 0 && !cfg!(any(loom, shuttle));
-        let begins_aside = may_stand_aside && are_sections_short(probing);
-        Self { begins_aside, ..Self::new(key, probing) }
+        let plain = Self::new(key, probing);
+        if probing.aside_ns == 0 || cfg!(any(loom, shuttle)) {
+            return plain;
+        }
+        let Some(thread) = lot::own() else { return plain };
+        let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
+        thread.notes.counts[SPELLS].store(spells, Ordering::Relaxed);
+        match spells % adjustable!(PLAIN_SPELLS, PlainSpells) {
+            0 => {
+                begin_interval(&thread.notes);
+                return Self { is_timed: true, ..plain };
+            }
+            1 => end_interval(&thread.notes, probing),
+            _ => {}
+        }
+        // Every other spell is plain. Of two threads of which one always stood aside, the other
+        // would hardly meet contention, and never learn to.
+        let are_short = thread.notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS;
+        let begins_aside = are_short && spells % 2 == 0;
+        // (Not the timed spell's: the looks at the clock would be a part of the interval.)
+        let times_look = spells % adjustable!(PLAIN_SPELLS, PlainSpells) == 2;
+        Self { begins_aside, times_look, ..plain }
     }
 
     /// Whether to pause for a lock that has this owner (0 if none is known): not while the owner is
@@ -175,6 +207,9 @@ impl Spin {
 
     /// The lock was seen free: the pauses, if there were any, have paid.
     pub(super) fn is_rewarded(&self) {
+        if self.is_timed {
+            note_wait();
+        }
         if self.pauses != 0 {
             self.learn(true);
         }
@@ -188,6 +223,15 @@ impl Spin {
             if !rewarded && !self.saw_others {
                 trials::suspend(learnt);
             }
+        }
+    }
+
+    /// Times a look at the lock's word after a pause, before which it was `seen`, if that is to be
+    /// noted.
+    #[inline]
+    pub(super) fn time_look(&mut self, seen: u64, load: impl Fn() -> u64) {
+        if self.times_look && self.pauses < adjustable!(BLIND_PAUSES, BlindPauses) {
+            self.times_look = !has_noted_look(seen, load);
         }
     }
 
@@ -254,32 +298,85 @@ pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
     }
 }
 
-/// Whether this thread, which has met contention, lately met it again and again at once. Looks at
-/// the clock in two of `PLAIN_SPELLS`.
-fn are_sections_short(probing: &Probing) -> bool {
-    let Some(thread) = lot::own() else { return false };
+/// Begins an interval with this contention of the thread with these notes.
+fn begin_interval(notes: &Notes) {
+    notes.counts[WAITED].store(0, Ordering::Relaxed);
+    notes.times[CONTENDED].store(monotonic_ns(), Ordering::Relaxed);
+}
+
+/// Ends it with this one, and learns from it.
+fn end_interval(notes: &Notes, probing: &Probing) {
+    let Notes { times, counts } = notes;
+    let looks = [(); 3].map(|()| monotonic_ns());
+    let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
+    let waited = counts[WAITED].load(Ordering::Relaxed);
+    // (Without the look that noted the wait.)
+    let began = times[CONTENDED].load(Ordering::Relaxed) + if waited == 0 { 0 } else { look };
+    let lasted = looks[0].saturating_sub(began);
+    let line = counts[LINE].load(Ordering::Relaxed).saturating_sub(nanoseconds(look));
+    let is_short = is_short(Interval { lasted, waited, look, line }, probing);
+    let short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
+    counts[SHORT_SPELLS].store(after_interval(short, is_short), Ordering::Relaxed);
+}
+
+/// Notes how long the spell has taken with which an interval began.
+fn note_wait() {
+    let Some(thread) = lot::own() else { return };
     let Notes { times, counts } = &thread.notes;
-    let spells = counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
-    counts[SPELLS].store(spells, Ordering::Relaxed);
-    let mut short = counts[SHORT_SPELLS].load(Ordering::Relaxed);
-    match spells % adjustable!(PLAIN_SPELLS, PlainSpells) {
-        0 => {
-            times[CONTENDED].store(monotonic_ns(), Ordering::Relaxed);
-            return false;
-        }
-        1 => {
-            let looks = [(); 3].map(|()| monotonic_ns());
-            let interval = looks[0].saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
-            let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
-            short = after_interval(
-                short,
-                interval < adjustable!(probing.short_looks, ShortLooks) * look,
-            );
-            counts[SHORT_SPELLS].store(short, Ordering::Relaxed);
-        }
-        _ => {}
+    let waited = monotonic_ns().saturating_sub(times[CONTENDED].load(Ordering::Relaxed));
+    counts[WAITED].store(nanoseconds(waited), Ordering::Relaxed);
+}
+
+/// Notes how long a load of a word takes, with a look at the clock, if another processor has
+/// written it since it was `seen`. Returns whether one has.
+fn has_noted_look(seen: u64, load: impl Fn() -> u64) -> bool {
+    let Some(thread) = lot::own() else { return true };
+    let start = monotonic_ns();
+    let has_changed = load() != seen;
+    if has_changed {
+        let took = nanoseconds(monotonic_ns().saturating_sub(start));
+        let line = &thread.notes.counts[LINE];
+        line.store(after_way(line.load(Ordering::Relaxed), took), Ordering::Relaxed);
     }
-    short > SHORT_ADDS
+    has_changed
+}
+
+fn nanoseconds(time: u64) -> u32 {
+    u32::try_from(time).unwrap_or(u32::MAX)
+}
+
+/// What a line's way takes, after one was timed. One that an interrupt made long counts for little.
+const fn after_way(line: u32, way: u32) -> u32 {
+    let most = if line == 0 { way } else { line * 2 };
+    let way = if way < most { way } else { most };
+    if line == 0 { way } else { line - line / 8 + way / 8 }
+}
+
+/// An interval between two contentions of a thread, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Interval {
+    lasted: u64,
+    /// For how long of it the thread waited.
+    waited: u32,
+    /// How long a look at the clock takes.
+    look: u64,
+    /// How long a lock's cache line takes from another processor; 0 if that isn't known.
+    line: u32,
+}
+
+/// Whether an interval is so short that the thread had better run while others stand aside, or the
+/// other way round.
+///
+/// Two threads that take a lock in turn do two operations in the time of two sections and two ways
+/// of the line. One that runs alone needs no line, but is outside of the lock for some of the time.
+/// So the one is better where what is done outside takes less than a line's way. That time isn't
+/// known, but it is no part of the wait. A line's way differs by the machine, and on a virtual one
+/// by the minute: on an EPYC a load takes 15 or 140 ns, as the host places the processors.
+fn is_short(interval: Interval, probing: &Probing) -> bool {
+    let Interval { lasted, waited, look, line } = interval;
+    let waits = u64::from(waited) * 4 > lasted;
+    lasted < adjustable!(probing.short_looks, ShortLooks) * look
+        || waits && lasted < adjustable!(probing.short_lines, ShortLines) * u64::from(line)
 }
 
 /// The count of short intervals after another.
@@ -467,7 +564,8 @@ mod tests {
         most_pauses: 1,
         unseen: 0,
         unseen_by_sharers: 0,
-        short_looks: 0,
+        short_looks: 8,
+        short_lines: 8,
         aside_ns: 0,
     };
 
@@ -482,6 +580,25 @@ mod tests {
         }
         assert_eq!(short, 0);
         assert_eq!(after_interval(after_interval(once, true), true), MOST_SHORT);
+    }
+
+    #[test]
+    fn sections_are_short_beside_a_dear_line_if_the_thread_waits() {
+        let is_short =
+            |lasted, waited, line| is_short(Interval { lasted, waited, look: 20, line }, &PLAIN);
+        assert!(is_short(159, 0, 0) && !is_short(160, 100, 0));
+        // Turns of 0.1 us, and as much in between.
+        assert!(!is_short(280, 80, 12) && is_short(680, 210, 135));
+        assert!(!is_short(680, 150, 135) && !is_short(1_100, 800, 135));
+    }
+
+    #[test]
+    fn the_way_of_a_line_is_learnt_and_an_interrupt_is_not() {
+        let learnt = |line, ways: &[u32]| ways.iter().fold(line, |line, way| after_way(line, *way));
+        assert_eq!(learnt(0, &[45]), 45);
+        assert!((190..=205).contains(&learnt(45, &[205; 32])));
+        assert!((45..60).contains(&learnt(205, &[45; 32])));
+        assert!(learnt(48, &[1_000_000]) < 64);
     }
 
     /// What comes of a word that changes at each `period`-th look, and is shared at each look that

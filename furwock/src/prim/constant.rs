@@ -107,6 +107,9 @@ mod table {
         /// Contentions that follow one another within that many looks at the clock speak of short
         /// sections.
         ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/spin.rs";
+        /// The same within so many ways of a lock's cache line, of a thread that waited for much of
+        /// that time.
+        ShortLines: "short-lines", "ways", 0..=1_000_000, "lock/spin.rs";
         /// How long a thread stands aside where sections are short.
         Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
         /// One in so many spells begins with a short pause, to see how things are.

@@ -85,6 +85,7 @@ pub(super) static BITS: Bits = Bits {
         // (None shares it.)
         unseen_by_sharers: 256,
         short_looks: 8,
+        short_lines: 8,
         aside_ns: 12_500,
     },
     announce: |word| word,

@@ -71,6 +71,7 @@ impl<'o> Reader<'o> {
             let spell = spin.get_or_insert_with(|| self.learnt_spell());
             if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
+                spell.time_look(word, || self.lock.word.load(Ordering::Relaxed));
                 continue;
             }
             match self.wait(word, stop) {

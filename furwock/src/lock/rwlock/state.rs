@@ -300,6 +300,7 @@ pub(super) const PROBING: Probing = Probing {
     unseen: 256,
     unseen_by_sharers: 8,
     short_looks: 40,
+    short_lines: 16,
     aside_ns: 12_500,
 };
 

@@ -19,14 +19,14 @@ impl Room {
 #[derive(Debug)]
 pub(crate) struct Notes {
     pub(crate) times: [AtomicU64; 2],
-    pub(crate) counts: [AtomicU32; 2],
+    pub(crate) counts: [AtomicU32; 4],
 }
 
 impl Notes {
     pub(super) fn new() -> Self {
         Self {
             times: [AtomicU64::new(0), AtomicU64::new(0)],
-            counts: [AtomicU32::new(0), AtomicU32::new(0)],
+            counts: core::array::from_fn(|_| AtomicU32::new(0)),
         }
     }
 
