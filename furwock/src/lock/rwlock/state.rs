@@ -299,7 +299,7 @@ pub(super) const PROBING: Probing = Probing {
     most_pauses: 8,
     unseen: 256,
     unseen_by_sharers: 8,
-    short_looks: 40,
+    short_looks: 20,
     short_lines: 16,
     aside_ns: 12_500,
 };
