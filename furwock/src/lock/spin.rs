@@ -117,9 +117,9 @@ const PLAIN_SPELLS: u32 = 32;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long: where
-/// it changes no more often than this (a thread that enters and leaves changes it twice), or is so
-/// often seen shared.
+/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long: they
+/// are where it changes no more often than this (a thread that enters and leaves changes it twice),
+/// or is so often seen shared.
 const LONG_PAUSES: u32 = 32;
 const MOST_CHANGES: u32 = 1;
 const LEAST_SHARED: u32 = 24;
