@@ -35,8 +35,8 @@ pub(super) enum Role {
 pub(super) enum Leaves {
     Never,
     Always,
-    /// Where the lock is held for long at a time: threads that hold it for a few instructions do no
-    /// better on two processors than on one.
+    /// Where the lock is held for long at a time, or shared nearly all the time: threads that hold
+    /// it for a few instructions do no better on two processors than on one.
     LongSections,
 }
 
@@ -49,6 +49,8 @@ pub(super) struct Bits {
     pub(super) promised: u64,
     /// Set while others may be queued that a waiter of this kind would pass.
     pub(super) parked: u64,
+    /// While any of these is set and there is no owner, threads share the lock.
+    pub(super) shared: u64,
     /// Set by a waiter as it queues.
     pub(super) queues_as: u64,
     /// The count of wakes that are on their way, and one of them.
@@ -94,10 +96,10 @@ impl Bits {
         word & self.closed == 0
     }
 
-    /// Whether it is held by threads that share it: readers, for one that wants to write.
+    /// Whether it is held by threads that share it, and by no owner.
     #[inline]
     pub(super) const fn is_shared(&self, word: u64) -> bool {
-        !self.is_available(word) && owner(word) == 0
+        word & self.shared != 0 && owner(word) == 0
     }
 
     /// Whether others are queued, and one that has been woken, or spins, will look at the lock.

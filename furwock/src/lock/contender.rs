@@ -215,7 +215,8 @@ impl<'o, L: Lock> Contender<'o, L> {
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
             let others = if spin.is_to_stand_aside() { bits.wakes } else { bits.wakes | SPIN };
-            let unseen = spin.is_unseen(bits.is_shared(word))
+            // (Where another spins, readers know already.)
+            let unseen = spin.is_unseen(bits.is_shared(word) && word & SPIN == 0)
                 && match self.role {
                     Role::Newcomer => word & bits.parked == 0 || word & others != 0,
                     Role::Woken => word & bits.wakes != 0,
@@ -230,7 +231,10 @@ impl<'o, L: Lock> Contender<'o, L> {
             if !spin.pause() {
                 return None;
             }
-            spin.time_look(word, || self.lock.load());
+            // (Not after an exchange of its own, which has brought the line.)
+            if unseen || word & SPIN != 0 {
+                spin.time_look(word, || self.lock.load());
+            }
         }
     }
 

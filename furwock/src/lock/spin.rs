@@ -16,12 +16,15 @@ use crate::sys::monitor;
 const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 
-/// Of a thread's counts: how often it has met contention, and how often it soon did again; for how
-/// many nanoseconds it waited at the last contention that was timed, 0 if it doesn't know; and how
-/// many a lock's cache line takes from another processor, with a look at the clock.
+/// Of a thread's counts: how often it has met contention.
 const SPELLS: usize = 0;
+/// Whether it lately met it again at once (`after_interval`).
 const SHORT_SPELLS: usize = 1;
+/// For how long it waited at the last contention that was timed, in nanoseconds; 0 if it doesn't
+/// know.
 const WAITED: usize = 2;
+/// How long it takes to load a lock's word that another processor has written, with a look at the
+/// clock, in nanoseconds; 0 if it doesn't know.
 const LINE: usize = 3;
 
 /// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
@@ -75,8 +78,8 @@ pub(super) struct Probing {
     /// little inside and in between: too little to be worth the cache line's way to another
     /// processor.
     pub(super) short_looks: u64,
-    /// The same within the time of so many ways of the line, if the thread waited for much of it
-    /// (`is_short`).
+    /// The same within the time of so many transfers of the line, if the thread waited for much of
+    /// it (`is_short`).
     pub(super) short_lines: u64,
     /// How long such a thread stands aside before it probes; 0 if it doesn't. Threads that take a
     /// lock in turn for a few instructions do nothing but move its cache line: the longer one
@@ -111,17 +114,18 @@ const PAUSES_FOR_ONE_MORE: u32 = 8;
 const SHORT_ADDS: u32 = 8;
 const MOST_SHORT: u32 = 16;
 
-/// One in so many spells is a plain one: the time until the next shows how things are now.
-const PLAIN_SPELLS: u32 = 32;
+/// One in so many spells is timed, and plain: the time until the next shows how things are now.
+const TIMED_SPELLS: u32 = 32;
 
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long: they
-/// are where it changes no more often than this (a thread that enters and leaves changes it twice),
-/// or is so often seen shared.
+/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long.
 const LONG_PAUSES: u32 = 32;
+/// They are where it changes no more often than this. (A thread that enters and leaves changes it
+/// twice.)
 const MOST_CHANGES: u32 = 1;
+/// They are, too, where it is seen shared so often.
 const LEAST_SHARED: u32 = 24;
 
 /// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
@@ -137,7 +141,7 @@ pub(super) struct Spin {
     ends_ns: u64,
     /// It begins by standing aside.
     begins_aside: bool,
-    /// How long it takes is noted.
+    /// The wait is to be noted, and the interval that begins with it.
     is_timed: bool,
     /// How long a look at the word takes is to be noted.
     times_look: bool,
@@ -174,7 +178,7 @@ impl Spin {
         let Some(thread) = lot::own() else { return plain };
         let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
         thread.notes.counts[SPELLS].store(spells, Ordering::Relaxed);
-        match spells % adjustable!(PLAIN_SPELLS, PlainSpells) {
+        match spells % adjustable!(TIMED_SPELLS, TimedSpells) {
             0 => {
                 begin_interval(&thread.notes);
                 return Self { is_timed: true, ..plain };
@@ -187,7 +191,7 @@ impl Spin {
         let are_short = thread.notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS;
         let begins_aside = are_short && spells % 2 == 0;
         // (Not the timed spell's: the looks at the clock would be a part of the interval.)
-        let times_look = spells % adjustable!(PLAIN_SPELLS, PlainSpells) == 2;
+        let times_look = spells % adjustable!(TIMED_SPELLS, TimedSpells) == 2;
         Self { begins_aside, times_look, ..plain }
     }
 
@@ -292,7 +296,7 @@ pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
     let Some(thread) = lot::own() else { return };
     let Notes { times, counts } = &thread.notes;
     let spells = counts[SPELLS].load(Ordering::Relaxed);
-    if spells % adjustable!(PLAIN_SPELLS, PlainSpells) == 0 {
+    if spells % adjustable!(TIMED_SPELLS, TimedSpells) == 0 {
         let began = times[CONTENDED].load(Ordering::Relaxed);
         times[CONTENDED].store(began.saturating_add(worked_ns()), Ordering::Relaxed);
     }
@@ -311,7 +315,8 @@ fn end_interval(notes: &Notes, probing: &Probing) {
     let look = looks[1].saturating_sub(looks[0]).min(looks[2].saturating_sub(looks[1]));
     let waited = counts[WAITED].load(Ordering::Relaxed);
     // (Without the look that noted the wait.)
-    let began = times[CONTENDED].load(Ordering::Relaxed) + if waited == 0 { 0 } else { look };
+    let noting = if waited == 0 { 0 } else { look };
+    let began = times[CONTENDED].load(Ordering::Relaxed).saturating_add(noting);
     let lasted = looks[0].saturating_sub(began);
     let line = counts[LINE].load(Ordering::Relaxed).saturating_sub(nanoseconds(look));
     let is_short = is_short(Interval { lasted, waited, look, line }, probing);
@@ -328,7 +333,7 @@ fn note_wait() {
 }
 
 /// Notes how long a load of a word takes, with a look at the clock, if another processor has
-/// written it since it was `seen`. Returns whether one has.
+/// written it since it was `seen`. Returns whether one has, or nothing can be noted.
 fn has_noted_look(seen: u64, load: impl Fn() -> u64) -> bool {
     let Some(thread) = lot::own() else { return true };
     let start = monotonic_ns();
@@ -336,7 +341,7 @@ fn has_noted_look(seen: u64, load: impl Fn() -> u64) -> bool {
     if has_changed {
         let took = nanoseconds(monotonic_ns().saturating_sub(start));
         let line = &thread.notes.counts[LINE];
-        line.store(after_way(line.load(Ordering::Relaxed), took), Ordering::Relaxed);
+        line.store(after_transfer(line.load(Ordering::Relaxed), took), Ordering::Relaxed);
     }
     has_changed
 }
@@ -345,11 +350,16 @@ fn nanoseconds(time: u64) -> u32 {
     u32::try_from(time).unwrap_or(u32::MAX)
 }
 
-/// What a line's way takes, after one was timed. One that an interrupt made long counts for little.
-const fn after_way(line: u32, way: u32) -> u32 {
-    let most = if line == 0 { way } else { line * 2 };
-    let way = if way < most { way } else { most };
-    if line == 0 { way } else { line - line / 8 + way / 8 }
+/// The most nanoseconds that a line's transfer is taken to last, beside a look at the clock.
+const MOST_TRANSFER: u32 = 1_000;
+
+/// How long a line's transfer lasts, after one was timed. One that an interrupt made long counts
+/// for little.
+fn after_transfer(line: u32, timed: u32) -> u32 {
+    match line {
+        0 => timed.min(MOST_TRANSFER),
+        _ => line - line / 8 + timed.min(2 * line).min(MOST_TRANSFER) / 8,
+    }
 }
 
 /// An interval between two contentions of a thread, in nanoseconds.
@@ -360,23 +370,27 @@ struct Interval {
     waited: u32,
     /// How long a look at the clock takes.
     look: u64,
-    /// How long a lock's cache line takes from another processor; 0 if that isn't known.
+    /// How long the transfer of a lock's cache line takes from another processor; 0 if that isn't
+    /// known.
     line: u32,
 }
 
 /// Whether an interval is so short that the thread had better run while others stand aside, or the
 /// other way round.
 ///
-/// Two threads that take a lock in turn do two operations in the time of two sections and two ways
-/// of the line. One that runs alone needs no line, but is outside of the lock for some of the time.
-/// So the one is better where what is done outside takes less than a line's way. That time isn't
-/// known, but it is no part of the wait. A line's way differs by the machine, and on a virtual one
-/// by the minute: on an EPYC a load takes 15 or 140 ns, as the host places the processors.
+/// Two threads that take a lock in turn do two operations in the time of two sections and two
+/// transfers of the line. One that runs alone needs no transfer, but is outside of the lock for
+/// some of the time. So the one is better where what is done outside takes less than a transfer.
+/// That time isn't known, but it is no part of the wait. A transfer differs by the machine, and on
+/// a virtual one by the minute: on one EPYC a load takes 12 or 135 ns, as the host places the
+/// processors. (A quarter, and the numbers of looks and transfers, are fitted: docs/experiments.md,
+/// "What a line takes".)
 fn is_short(interval: Interval, probing: &Probing) -> bool {
     let Interval { lasted, waited, look, line } = interval;
     let waits = u64::from(waited) * 4 > lasted;
-    lasted < adjustable!(probing.short_looks, ShortLooks) * look
-        || waits && lasted < adjustable!(probing.short_lines, ShortLines) * u64::from(line)
+    let by_clock = lasted < adjustable!(probing.short_looks, ShortLooks) * look;
+    let by_line = lasted < adjustable!(probing.short_lines, ShortLines) * u64::from(line);
+    by_clock || (waits && by_line)
 }
 
 /// The count of short intervals after another.
@@ -438,7 +452,7 @@ pub(super) fn begin_turn(notes: &Notes) {
     notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
     // From here on they are those of this turn, and plain ones come as before.
     let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
-    let phase = spells % adjustable!(PLAIN_SPELLS, PlainSpells);
+    let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
     notes.counts[SPELLS].store(phase, Ordering::Relaxed);
 }
 
@@ -593,12 +607,14 @@ mod tests {
     }
 
     #[test]
-    fn the_way_of_a_line_is_learnt_and_an_interrupt_is_not() {
-        let learnt = |line, ways: &[u32]| ways.iter().fold(line, |line, way| after_way(line, *way));
+    fn a_line_s_transfer_is_learnt_and_an_interrupt_is_not() {
+        let learnt = |line, timed: &[u32]| timed.iter().copied().fold(line, after_transfer);
         assert_eq!(learnt(0, &[45]), 45);
         assert!((190..=205).contains(&learnt(45, &[205; 32])));
         assert!((45..60).contains(&learnt(205, &[45; 32])));
-        assert!(learnt(48, &[1_000_000]) < 64);
+        assert!(learnt(48, &[u32::MAX]) < 64);
+        assert!(learnt(0, &[u32::MAX; 99]) <= MOST_TRANSFER);
+        assert!(learnt(0, &[u32::MAX, 45, 45, 45, 45, 45, 45, 45, 45]) < 400);
     }
 
     /// What comes of a word that changes at each `period`-th look, and is shared at each look that

@@ -107,13 +107,13 @@ mod table {
         /// Contentions that follow one another within that many looks at the clock speak of short
         /// sections.
         ShortLooks: "short-looks", "looks", 0..=1_000_000, "lock/spin.rs";
-        /// The same within so many ways of a lock's cache line, of a thread that waited for much of
-        /// that time.
-        ShortLines: "short-lines", "ways", 0..=1_000_000, "lock/spin.rs";
+        /// The same within so many transfers of a lock's cache line, of a thread that waited for
+        /// much of that time.
+        ShortLines: "short-lines", "transfers", 0..=1_000_000, "lock/spin.rs";
         /// How long a thread stands aside where sections are short.
         Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
-        /// One in so many spells begins with a short pause, to see how things are.
-        PlainSpells: "plain-spells", "spells", 2..=1_000_000, "lock/spin.rs";
+        /// One in so many spells is timed, to see how things are.
+        TimedSpells: "timed-spells", "spells", 4..=1_000_000, "lock/spin.rs";
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.

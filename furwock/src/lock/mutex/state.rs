@@ -57,6 +57,7 @@ pub(super) static BITS: Bits = Bits {
     closed: OWNER as u64,
     promised: HANDOFF as u64,
     parked: PARKED as u64,
+    shared: 0,
     queues_as: PARKED as u64,
     wakes: WAKES as u64,
     one_wake: ONE_WAKE as u64,

@@ -228,6 +228,7 @@ const WRITES: Bits = Bits {
     closed: Kind::Writer.kept_out_by() | HANDOFF,
     promised: HANDOFF,
     parked: PARKED,
+    shared: READERS,
     queues_as: WRITERS_PARKED,
     wakes: WAKES,
     one_wake: ONE_WAKE,
