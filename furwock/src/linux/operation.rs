@@ -49,6 +49,10 @@ pub(super) struct Operation {
     pub(super) val3: u32,
 }
 
+/// The plain operations on private words.
+pub(super) const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+pub(super) const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+
 pub(super) const ANY: u32 = libc::FUTEX_BITSET_MATCH_ANY as u32;
 
 /// The bits outside the command. (libc's mask also strips flags of later kernels, which would then
@@ -80,12 +84,9 @@ impl Operation {
     /// As for [`futex`].
     #[inline]
     unsafe fn run(self) -> Result<usize, i32> {
-        const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-        const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
         match self.op {
-            WAIT if user_memory::is_word(self.uaddr)
-                && self.timeout_or_val2.is_null()
-                && user_memory::load(self.uaddr).is_ok_and(|held| held != self.val) =>
+            WAIT if self.timeout_or_val2.is_null()
+                && user_memory::holds_another(self.uaddr, self.val) =>
             {
                 Err(libc::EAGAIN)
             }

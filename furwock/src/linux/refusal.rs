@@ -6,10 +6,8 @@
 //! lock built on futex(2) meets again and again; how long it takes decides how fast that lock is
 //! (`aside`).
 
+use super::operation::{WAIT, WAKE};
 use super::{aside, user_memory};
-
-const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
 
 /// Whether the kernel would refuse the futex(2) call with `EAGAIN`. A thread that is refused at a
 /// word that it locks and unlocks pauses first. All other calls are to go to the kernel.
@@ -23,12 +21,9 @@ pub(crate) fn refuses(
     timeout: *const libc::timespec,
 ) -> bool {
     match op {
-        WAIT if timeout.is_null() && user_memory::is_word(word) => {
-            let refused = user_memory::load(word).is_ok_and(|held| held != value);
-            if refused {
-                aside::refused_at(word);
-            }
-            refused
+        WAIT if timeout.is_null() && user_memory::holds_another(word, value) => {
+            aside::refused_at(word);
+            true
         }
         WAKE => {
             aside::wakes_at(word);

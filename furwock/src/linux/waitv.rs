@@ -35,19 +35,19 @@ pub unsafe fn waitv(
 }
 
 #[derive(Clone, Copy)]
-pub(super) struct Call {
-    pub(super) waiters: *const Waitv,
-    pub(super) count: u32,
-    pub(super) flags: u32,
-    pub(super) timeout: *const libc::timespec,
-    pub(super) clock: libc::clockid_t,
+struct Call {
+    waiters: *const Waitv,
+    count: u32,
+    flags: u32,
+    timeout: *const libc::timespec,
+    clock: libc::clockid_t,
 }
 
 impl Call {
     /// # Safety
     /// As for [`waitv`].
     #[inline(never)]
-    pub(super) unsafe fn run(self) -> Result<usize, i32> {
+    unsafe fn run(self) -> Result<usize, i32> {
         signals::closed(|| self.run_whole())
     }
 

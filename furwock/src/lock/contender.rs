@@ -431,12 +431,13 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// Whether this thread, as it queues, lets one of the sleepers have its place.
     fn may_leave_place(&self) -> bool {
         let bits = self.lock.bits();
-        let may = match bits.leaves_place {
+        let leaves = || spin::leaves_place(self.lock.key());
+        let are_long = || spin::are_sections_long(|| self.lock.load(), |word| bits.is_shared(word));
+        match bits.leaves_place {
             Leaves::Never => false,
-            Leaves::Always | Leaves::LongSections => spin::leaves_place(self.lock.key()),
-        };
-        may && (bits.leaves_place == Leaves::Always
-            || spin::are_sections_long(|| self.lock.load(), |word| bits.is_shared(word)))
+            Leaves::Always => leaves(),
+            Leaves::LongSections => leaves() && are_long(),
+        }
     }
 
     fn has_waited_long(&self) -> bool {

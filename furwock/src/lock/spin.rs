@@ -178,7 +178,8 @@ impl Spin {
         let Some(thread) = lot::own() else { return plain };
         let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed).wrapping_add(1);
         thread.notes.counts[SPELLS].store(spells, Ordering::Relaxed);
-        match spells % adjustable!(TIMED_SPELLS, TimedSpells) {
+        let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
+        match phase {
             0 => {
                 begin_interval(&thread.notes);
                 return Self { is_timed: true, ..plain };
@@ -190,9 +191,8 @@ impl Spin {
         // would hardly meet contention, and never learn to.
         let are_short = thread.notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS;
         let begins_aside = are_short && spells % 2 == 0;
-        // (Not the timed spell's: the looks at the clock would be a part of the interval.)
-        let times_look = spells % adjustable!(TIMED_SPELLS, TimedSpells) == 2;
-        Self { begins_aside, times_look, ..plain }
+        // (The timed spell times no look: the clock would be a part of the interval.)
+        Self { begins_aside, times_look: phase == 2, ..plain }
     }
 
     /// Whether to pause for a lock that has this owner (0 if none is known): not while the owner is
@@ -289,7 +289,7 @@ impl Spin {
 
 /// Leaves work of the caller's own out of the time between two contentions of this thread: that of
 /// a library that records them. `worked_ns` says how long it took, and is called only if that time
-/// is being measured: from one plain spell to the next spell. Threads still learn from the rest how
+/// is being measured: from a timed spell to the next spell. Threads still learn from the rest how
 /// short the program's sections are.
 #[cfg(not(any(loom, shuttle)))]
 pub(in crate::lock) fn leave_out(worked_ns: impl FnOnce() -> u64) {
@@ -450,7 +450,7 @@ pub(super) fn now_ns() -> u64 {
 /// The thread with these notes has come out of a lock's queue.
 pub(super) fn begin_turn(notes: &Notes) {
     notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
-    // From here on they are those of this turn, and plain ones come as before.
+    // From here on they are those of this turn, and timed ones come as before.
     let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
     let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
     notes.counts[SPELLS].store(phase, Ordering::Relaxed);
@@ -672,18 +672,17 @@ mod tests {
         let lock = 0_u32;
         let key = Key::mutex((&raw const lock).addr());
         // Locks of other tests may share the bucket, and leave there that spinning is in vain.
-        let pays = |owner: u32| {
+        let spin = || {
             lot::advice(key)[SPINNING].store(0, Ordering::Relaxed);
-            Spin::new(key, &PLAIN).pays(owner)
+            Spin::new(key, &PLAIN)
         };
-        assert_eq!(pays(OFF), !lot::is_single(), "nothing is known");
+        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known");
         monitor::pretend(OFF, || {
-            assert!(!pays(OFF));
-            let mut spell = Spin::new(key, &PLAIN);
-            lot::advice(key)[SPINNING].store(0, Ordering::Relaxed);
+            assert!(!spin().pays(OFF));
+            let mut spell = spin();
             assert_eq!(spell.pays(lot::tid()), !lot::is_single());
             assert!(!spell.pays(OFF), "the owner may lose it while the spell lasts");
         });
-        assert_eq!(pays(OFF), !lot::is_single(), "nothing is known any more");
+        assert_eq!(spin().pays(OFF), !lot::is_single(), "nothing is known any more");
     }
 }

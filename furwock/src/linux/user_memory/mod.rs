@@ -125,6 +125,12 @@ pub(super) fn load<T: Loadable>(word: *const T) -> Result<T, Fault> {
     unsafe { T::load_or_fault(word) }
 }
 
+/// Whether there is a futex word that holds another value, so that a wait for `value` is in vain.
+#[inline]
+pub(super) fn holds_another(word: *const u32, value: u32) -> bool {
+    is_word(word) && load(word).is_ok_and(|held| held != value)
+}
+
 /// Copies plain memory, which other threads may be writing.
 pub(super) fn copy<T: Copy>(from: *const T) -> Result<T, Fault> {
     let bytes = from.cast::<u8>();
