@@ -384,33 +384,29 @@ fn a_hook_that_panics_ends_the_process() {
 /// A look takes no lock that a waiter or waker could miss it by.
 #[test]
 fn looks_disturb_no_waits() {
+    const LOOKS: usize = 1_000;
+    const LEAST_ROUNDS: usize = 20_000;
     let (mutex, lock, over) = (Mutex::named("busy", 0), RwLock::new(0), AtomicBool::new(false));
-    const ROUNDS: usize = 20_000;
-    thread::scope(|scope| {
-        let looker = scope.spawn(|| {
-            let mut looks = 0;
-            while !over.load(Ordering::Relaxed) {
-                for wait in inspect::waits() {
-                    inspect::chain(wait.thread).for_each(drop);
+    let rounds = thread::scope(|scope| {
+        let workers = [(); 4].map(|()| {
+            scope.spawn(|| {
+                let mut rounds = 0;
+                while rounds < LEAST_ROUNDS || !over.load(Ordering::Relaxed) {
+                    *mutex.lock() += 1;
+                    *lock.write() += 1;
+                    rounds += 1;
                 }
-                _ = (mutex.inspect(), lock.inspect());
-                looks += 1;
-            }
-            looks
-        });
-        let workers: Vec<_> = (0..4)
-            .map(|_| {
-                scope.spawn(|| {
-                    for _ in 0..ROUNDS {
-                        *mutex.lock() += 1;
-                        *lock.write() += 1;
-                    }
-                })
+                rounds
             })
-            .collect();
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        });
+        for _ in 0..LOOKS {
+            for wait in inspect::waits() {
+                inspect::chain(wait.thread).for_each(drop);
+            }
+            _ = (mutex.inspect(), lock.inspect());
+        }
         over.store(true, Ordering::Relaxed);
-        assert!(looker.join().unwrap() > 0);
+        workers.map(|worker| worker.join().unwrap()).iter().sum::<usize>()
     });
-    assert_eq!((*mutex.lock(), *lock.read()), (4 * ROUNDS, 4 * ROUNDS));
+    assert_eq!((*mutex.lock(), *lock.read()), (rounds, rounds));
 }
