@@ -14,10 +14,10 @@ use core::time::Duration;
 ///
 /// The interface is std's rather than `lock_api`'s: `lock` returns a `Result`, since the kernel
 /// detects cases in which other mutexes hang. A thread that locks a mutex it holds gets
-/// [`PiError::Deadlock`], and so does one that closes a cycle of several threads and `PiMutex`es.
-/// There is no poisoning: a panic while the lock is held releases it. If an owner ends without
-/// dropping its guard (`mem::forget`, a killed process), [`PiMutexGuard::owner_died`] or
-/// [`PiError::OwnerGone`] reports it: see [`RawPiMutex`].
+/// [`PiError::Deadlock`], and so does one that closes a cycle of several threads and `PiMutex`es
+/// (several do that close it at the same moment). There is no poisoning: a panic while the lock is
+/// held releases it. If an owner ends without dropping its guard (`mem::forget`, a killed process),
+/// [`PiMutexGuard::owner_died`] or [`PiError::OwnerGone`] reports it: see [`RawPiMutex`].
 ///
 /// Locking acquires, unlocking releases; each is one atomic operation while no other thread wants
 /// the lock.
