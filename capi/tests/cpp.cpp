@@ -512,8 +512,9 @@ void any_of_three_words_ends_the_wait()
 		furwock::atomic_notify_one(wide);
 	});
 	std::ptrdiff_t index = 0;
-	while (wide.load() == 3)
+	do
 		index = furwock::wait_any(words, 3);
+	while (wide.load() == 3);
 	CHECK(index == 2);
 	CHECK(furwock::wait_any_for({ words[0], words[1], words[2] }, never) == 2);
 	waker.join();

@@ -748,9 +748,9 @@ TEST(mutex__stealing_is_told_and_can_be_left)
 {
 	furwock_lock_options options = { .flags = FURWOCK_NO_STEAL };
 	furwock_lock_status status = { 0 };
-	enum { ROUNDS = 50, LEAST_BEFORE = 40 };
+	enum { MOST_ROUNDS = 200, LEAST_BEFORE = 40 };
 	struct locker locker;
-	int i, before = 0;
+	int rounds, before = 0;
 
 	while (status.how != FURWOCK_HOW_STOLEN) {
 		OK(furwock_mutex_lock(&mutex));
@@ -760,7 +760,7 @@ TEST(mutex__stealing_is_told_and_can_be_left)
 		OK(furwock_mutex_unlock(&mutex));
 		join(&locker.thread);
 	}
-	for (i = 0; i < ROUNDS; i++) {
+	for (rounds = 0; before < LEAST_BEFORE && rounds < MOST_ROUNDS; rounds++) {
 		OK(furwock_mutex_lock(&mutex));
 		start_locker(&locker);
 		OK(furwock_mutex_unlock(&mutex));

@@ -216,8 +216,9 @@ fn operations_on_a_lock_that_was_destroyed_are_its_own() {
     assert_eq!(run.status.code(), Some(0));
     let worst = &stats(&path)["processes"][0]["locks"][0];
     assert_eq!(worst["name"], "cache");
-    // Of three readers 60 each, and of the evictor 10.
-    assert_eq!(worst["operations"], 190, "{worst:#}");
+    // Of three readers at least 60 each, and of the evictor 10.
+    let operations = run.out().lines().next().unwrap().parse::<u64>().unwrap();
+    assert!(operations >= 190 && worst["operations"] == operations, "{operations}: {worst:#}");
 }
 
 #[test]

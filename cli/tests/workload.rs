@@ -99,7 +99,9 @@ fn every_queue_lock_excludes() {
 #[test]
 fn locks_that_do_not_exclude_fail() {
     for workload in ["mutex", "rwlock"] {
-        let run = workload_on_broken_locks(workload);
+        // On a busy machine the threads may not meet.
+        let mut runs = (0..5).map(|_| workload_on_broken_locks(workload));
+        let run = runs.find(|run| run.status.code() != Some(0)).expect("not noticed");
         assert_eq!(run.status.code(), Some(1), "{}", run.out());
         assert!(run.out().contains("did not exclude"), "{}", run.out());
     }

@@ -1,5 +1,9 @@
-/* Planted contention: what each object is used and held for is known. */
+/*
+ * Planted contention: what each object is used and held for is known. Says how
+ * many of evict()'s holds ended with a thread that waited.
+ */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,11 +12,15 @@
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t quiet = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
+static atomic_int evictions;
+static int awaited;
 
 __attribute__((noinline)) void evict(void)
 {
 	pthread_mutex_lock(&busy);
+	evictions++;
 	usleep(2000);
+	awaited += *(volatile int *)&busy >> 22 != 0;
 	pthread_mutex_unlock(&busy);
 }
 
@@ -34,6 +42,9 @@ static void *evictor(void *count)
 static void *looker(void *count)
 {
 	for (long i = 0; i < (long)count; i++) {
+		/* However slow the evictor is, some wait for each eviction. */
+		while (evictions <= i / 20)
+			usleep(100);
 		look();
 		pthread_mutex_lock(&quiet);
 		pthread_mutex_unlock(&quiet);
@@ -56,12 +67,14 @@ int main(int argc, char **argv)
 	pthread_t threads[4];
 
 	do {
-		pthread_create(&threads[0], NULL, evictor, (void *)50);
+		evictions = 0;
 		for (int i = 1; i < 4; i++)
 			pthread_create(&threads[i], NULL, looker, (void *)1000);
+		pthread_create(&threads[0], NULL, evictor, (void *)50);
 		for (int i = 0; i < 4; i++)
 			pthread_join(threads[i], NULL);
 	} while (forever);
-	printf("%p %p %p %p\n", (void *)&busy, (void *)&quiet, (void *)&table, (void *)evict);
+	printf("%p %p %p %p %x\n", (void *)&busy, (void *)&quiet, (void *)&table, (void *)evict,
+	       awaited);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LOCKS 300
 #define THREADS 3
@@ -29,12 +30,15 @@ int main(void)
 	const struct timespec moment = { 0, 100000 };
 	pthread_t threads[THREADS];
 
+	alarm(50);
 	for (int at = 0; at < THREADS; at++)
 		pthread_create(&threads[at], NULL, meet, NULL);
 	for (int at = 0; at < LOCKS; at++) {
 		pthread_mutex_lock(&locks[at]);
 		atomic_store(&held, at + 1);
-		nanosleep(&moment, NULL);
+		do
+			nanosleep(&moment, NULL);
+		while (*(volatile int *)&locks[at] >> 22 == 0);
 		pthread_mutex_unlock(&locks[at]);
 		while (atomic_load(&done[at]) < THREADS)
 			sched_yield();

@@ -32,6 +32,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 	void *file, *function;
 
+	alarm(50);
 	printf("%p", (void *)call);
 	for (int i = 1; i < argc; i++) {
 		file = dlopen(argv[i], RTLD_NOW);
@@ -41,6 +42,9 @@ int main(int argc, char **argv)
 		printf(" %p", function);
 		pthread_mutex_lock(&busy);
 		pthread_create(&thread, NULL, waiter, function);
+		while (*(volatile int *)&busy >> 22 == 0)
+			usleep(1000);
+		/* The recorder pauses before it looks for files again. */
 		usleep(20000);
 		pthread_mutex_unlock(&busy);
 		pthread_join(thread, NULL);

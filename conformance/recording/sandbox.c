@@ -7,6 +7,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ static const int fatal[] = {
 };
 
 static pthread_mutex_t busy = PTHREAD_MUTEX_INITIALIZER;
+static atomic_int looks;
 
 static void enter(int by_number)
 {
@@ -58,6 +60,7 @@ __attribute__((noinline)) void look(void)
 static void *looker(void *unused)
 {
 	(void)unused;
+	looks++;
 	look();
 	return NULL;
 }
@@ -69,6 +72,7 @@ int main(int argc, char **argv)
 	pid_t child;
 
 	(void)argc;
+	alarm(50);
 	enter(strcmp(argv[1], "number") == 0);
 	if (strcmp(argv[2], "openat") == 0)
 		syscall(SYS_openat, -1, "", 0);
@@ -77,6 +81,8 @@ int main(int argc, char **argv)
 	pthread_mutex_lock(&busy);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, looker, NULL);
+	while (looks < 3)
+		usleep(1000);
 	usleep(50000);
 	pthread_mutex_unlock(&busy);
 	for (int i = 0; i < 3; i++)

@@ -239,7 +239,7 @@ fn addresses(run: &Output) -> Vec<u64> {
 fn planted_contention_is_counted_exactly() {
     let record = Record::new("contention", 4);
     let run = record.run(&program("contention"));
-    let [busy, quiet, table, evict] = addresses(&run)[..] else { panic!("{run:?}") };
+    let [busy, quiet, table, evict, awaited] = addresses(&run)[..] else { panic!("{run:?}") };
     let parts = record.parts();
     assert_eq!(parts.len(), 1);
     let part = &parts[0];
@@ -250,8 +250,8 @@ fn planted_contention_is_counted_exactly() {
     assert_eq!(mutex.contended, mutex.ways + mutex.timeouts, "{mutex:?}");
     assert!(mutex.contended > 0 && mutex.contended < mutex.operations, "{mutex:?}");
     assert!(mutex.waited > 0, "{mutex:?}");
-    // 50 times 2 ms, all but those for which nothing waited.
-    assert!(mutex.held > 40 * 2_000_000, "{mutex:?}");
+    // 2 ms each. The first counts from when it is waited for.
+    assert!(awaited > 1 && mutex.held >= (awaited - 1) * 2_000_000, "{awaited}: {mutex:?}");
     assert_eq!(part.operations(quiet, layout::Kind::Mutex), 3 * 1000);
     assert_eq!(part.operations(table, layout::Kind::RwLock), 3 * 1010);
     // It is held longest by `evict`, which is less than 256 bytes long.
@@ -282,17 +282,18 @@ fn a_planted_wait_and_hold_take_as_long_as_the_program_says() {
     let run = record.run(&program("readers"));
     let text = String::from_utf8_lossy(&run.stdout).into_owned();
     let words: Vec<&str> = text.split_whitespace().collect();
-    let [table, wrote, waited] = words[..] else { panic!("{text}") };
+    let [table, wrote, slept, read] = words[..] else { panic!("{text}") };
     let table = u64::from_str_radix(table.trim_start_matches("0x"), 16).expect("an address");
-    let [wrote, waited] = [wrote, waited].map(|number| number.parse::<u64>().expect("a number"));
+    let [wrote, slept, read] =
+        [wrote, slept, read].map(|number| number.parse::<u64>().expect("a number"));
     let parts = record.parts();
     let sums = parts[0].sums(table, layout::Kind::RwLock);
     assert_eq!(sums.operations, 1003, "{sums:?}");
     // The one that waits, and the few that prepare a new lock or try whether readers may share
     // nothing: these go the slow way, and count as got at once.
     assert!((1..=8).contains(&sums.contended), "{sums:?}");
-    assert!((waited / 2..waited * 2).contains(&sums.waited), "{waited}: {sums:?}");
-    assert!(sums.held <= wrote && sums.held >= waited / 2, "{wrote}: {sums:?}");
+    assert!((slept..=read + wrote).contains(&sums.waited), "{slept} {read} {wrote}: {sums:?}");
+    assert!((slept..=wrote).contains(&sums.held), "{slept} {wrote}: {sums:?}");
 }
 
 #[test]
@@ -300,8 +301,9 @@ fn a_program_that_is_killed_leaves_a_record_that_can_be_read() {
     let program = program("contention");
     // A linear congruential generator's, so that a failure comes again.
     let mut moment = 1_u32;
-    let mut with_waits = 0;
-    for _ in 0..200 {
+    let (mut runs, mut with_waits) = (0, 0);
+    while runs < 200 || (with_waits <= 20 && runs < 2_000) {
+        runs += 1;
         moment = moment.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let record = Record::new("killed", 2);
         let mut running = record.command(&program).arg("forever").spawn().expect("it starts");
@@ -314,7 +316,7 @@ fn a_program_that_is_killed_leaves_a_record_that_can_be_read() {
             with_waits += usize::from(!part.sites().is_empty());
         }
     }
-    assert!(with_waits > 20, "{with_waits} of 200 had got so far");
+    assert!(with_waits > 20, "{with_waits} of {runs} had got so far");
 }
 
 #[test]
@@ -523,26 +525,33 @@ fn stacks_lead_through_files_that_come_and_go() {
         ("loaded-fixed", &["-DWITHOUT_LOOKUP", "-rdynamic", "-no-pie"]),
     ] {
         let program = Artifact::program("recording/loaded.c", &folder, name).with(flags).build();
-        let record = Record::new(name, 4);
-        let mut command = record.command(&program);
-        let run = command.args(&plugins).arg(&plugins[0]).output().expect("it starts");
-        assert!(run.status.success(), "{name}: {run:?}");
-        let all = addresses(&run);
-        let (call, functions) = (all[0], &all[1..]);
-        let parts = record.parts();
-        let stacks: Vec<layout::Stack> = parts[0].entries(|sections| sections.stacks);
-        for function in functions {
+        // It looks for files a twentieth of the time at most: on a busy machine, where a look takes
+        // long, perhaps not for each.
+        let mut tries = 0;
+        let part = loop {
+            let record = Record::new(name, 4);
+            let mut command = record.command(&program);
+            let run = command.args(&plugins).arg(&plugins[0]).output().expect("it starts");
+            assert!(run.status.success(), "{name}: {run:?}");
+            let part = record.parts().remove(0);
+            let all = addresses(&run);
+            let (call, functions) = (all[0], &all[1..]);
+            let stacks: Vec<layout::Stack> = part.entries(|sections| sections.stacks);
             let is = |frame: &layout::Stack, at: usize, start: u64| {
                 (start..start + 64).contains(&frame.frames[at].load(Relaxed))
             };
-            let is_whole = |stack: &&layout::Stack| {
-                is(stack, 0, *function) && is(stack, 1, call) && stack.len.load(Relaxed) >= 3
+            let is_whole = |stack: &layout::Stack, function: u64| {
+                is(stack, 0, function) && is(stack, 1, call) && stack.len.load(Relaxed) >= 3
             };
+            let is_found = |function: &u64| stacks.iter().any(|stack| is_whole(stack, *function));
+            let Some(function) = functions.iter().find(|function| !is_found(function)) else {
+                break part;
+            };
+            tries += 1;
             let frames =
                 |stack: &layout::Stack| stack.frames.each_ref().map(|frame| frame.load(Relaxed));
-            let found = stacks.iter().find(is_whole);
             assert!(
-                found.is_some(),
+                tries < 5,
                 "{name}: no stack from {function:x} to {call:x}: {:x?}",
                 stacks
                     .iter()
@@ -550,8 +559,8 @@ fn stacks_lead_through_files_that_come_and_go() {
                     .map(frames)
                     .collect::<Vec<_>>()
             );
-        }
-        let modules = parts[0].modules();
+        };
+        let modules = part.modules();
         for end in ["libsmaller.so", "liblarger.so", name] {
             assert!(modules.iter().any(|(_, path)| path.ends_with(end)), "{name}: {modules:?}");
         }

@@ -266,6 +266,10 @@ fn one_loop_serves_words_and_a_pipe() {
             .map(|word| {
                 thread::spawn(|| {
                     for round in 1..=SENT {
+                        // Some of what is sent is waited for.
+                        if round % 256 == 1 {
+                            eventually("it waits", || waiting_at(word) == 1);
+                        }
                         word.store(round, Ordering::Release);
                         wake(word, 1);
                         if round % 64 == 0 {

@@ -35,12 +35,16 @@ fn leave_behind(word: &AtomicU64, way: Way) {
     match way {
         Way::Requeue(ms) => {
             let from: &'static AtomicU64 = Box::leak(Box::default());
-            thread::spawn(move || {
-                futex::wait(from, 0, Some(&Deadline::after(Duration::from_millis(ms))))
-            });
+            let wait =
+                move || futex::wait(from, 0, Some(&Deadline::after(Duration::from_millis(ms))));
+            let mut thread = thread::spawn(wait);
             let start = Instant::now();
             while futex::requeue(from, word, 0, 1).moved == 0 {
                 assert!(start.elapsed() < BOUND, "the thread doesn't come to wait");
+                // On a busy machine it may have left before it was moved.
+                if thread.is_finished() {
+                    thread = thread::spawn(wait);
+                }
                 thread::yield_now();
             }
         }

@@ -1,7 +1,12 @@
 //! ReentrantMutex: its owner may lock it again, others wait until the last guard has gone.
 
+mod common;
+
+use common::{eventually, is_asleep};
+use furwock::lock::thread_id;
 use furwock::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
 use std::cell::{Cell, RefCell};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -17,12 +22,15 @@ fn its_owner_locks_it_again_and_others_wait() {
     }
     assert!(NAMES.is_locked() && NAMES.is_owned_by_current_thread());
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let (tell, told) = mpsc::channel();
+        scope.spawn(move || {
             assert!(!NAMES.is_owned_by_current_thread() && NAMES.try_lock().is_none());
             assert!(NAMES.try_lock_for(Duration::from_millis(5)).is_none());
+            tell.send(thread_id()).unwrap();
             NAMES.lock().borrow_mut().push("third");
         });
-        thread::sleep(Duration::from_millis(20));
+        let other = told.recv().unwrap();
+        eventually("it waits", || is_asleep(other));
         outer.borrow_mut().push("second");
         drop(outer);
     });

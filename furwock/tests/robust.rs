@@ -6,8 +6,9 @@
 
 mod common;
 
-use common::{Random, bounded, burn, elsewhere, eventually, join_all, together};
+use common::{Random, bounded, burn, elsewhere, eventually, is_asleep, join_all, together};
 use furwock::lock::robust::{Held, RawRobustMutex, Refused};
+use furwock::lock::thread_id;
 use furwock::{Clock, Deadline, RobustError, RobustMutex, RobustMutexGuard};
 use furwock::{RobustRwLock, RobustRwLockWriteGuard};
 use std::mem::{forget, size_of};
@@ -349,10 +350,12 @@ fn a_dead_reader_is_forgotten() {
         // A writer, or a reader without a slot, sleeps meanwhile.
         for writes in [true, false] {
             let dying = lock.clone();
+            let (tell, told) = mpsc::channel();
             let dying = thread::spawn(move || {
                 forget(dying.as_ref().read().unwrap());
                 forget(dying.as_ref().read().unwrap());
-                thread::sleep(Duration::from_millis(50));
+                let other = told.recv().unwrap();
+                eventually("the other sleeps", || is_asleep(other));
             });
             eventually("two read", || format!("{lock:?}").contains("readers: 2"));
             elsewhere(|| {
@@ -362,6 +365,7 @@ fn a_dead_reader_is_forgotten() {
                 assert!(matches!(lock.try_read(), Err(RobustError::WouldBlock)));
                 assert!(matches!(lock.try_write_for(short), Err(RobustError::TimedOut)));
                 assert!(matches!(lock.try_read_for(short), Err(RobustError::TimedOut)));
+                tell.send(thread_id()).unwrap();
                 if writes {
                     drop(lock.write().unwrap());
                 } else {

@@ -153,10 +153,8 @@ fn readers_that_wait_enter_together() {
             together.wait();
             lock.unlock_shared();
         };
-        let readers = [(); 4].map(|()| thread::spawn(read));
-        nap(30);
-        let writer = passes(lock, true);
-        nap(30);
+        let readers = [(); 4].map(|()| asleep(read));
+        let writer = asleep(|| pass(lock, true));
         assert_eq!(lock.unlock_exclusive(), 4);
         join_all(readers);
         writer.join().unwrap();
@@ -175,14 +173,13 @@ fn a_preferred_writer_goes_before_readers_that_have_waited_for_longer() {
                 assert!(written.load(Ordering::Relaxed), "{policy:?}: a reader came first");
                 lock.unlock_shared();
             };
-            let readers = [(); 3].map(|()| thread::spawn(read));
-            nap(20);
-            let writer = thread::spawn(|| {
+            let readers = [(); 3].map(|()| asleep(read));
+            let writer = asleep(|| {
                 lock.lock_exclusive();
                 written.store(true, Ordering::Relaxed);
                 lock.unlock_exclusive();
             });
-            nap(30);
+            nap(10);
             assert_eq!(lock.unlock_exclusive(), 1);
             join_all(readers);
             writer.join().unwrap();
@@ -253,13 +250,12 @@ fn it_reports_how_it_was_acquired() {
         let fast = lock.lock_exclusive_with(&options).unwrap();
         assert_eq!((fast.how, fast.sleeps, fast.owner_died), (How::Fast, 0, false));
         let waiters = [true, false].map(|writes| {
-            thread::spawn(move || {
+            asleep(move || {
                 let status = lock_with(lock, writes, &Options::new());
                 unlock(lock, writes);
                 status
             })
         });
-        nap(30);
         lock.unlock_exclusive();
         for waiter in waiters {
             let status = waiter.join().unwrap().unwrap();

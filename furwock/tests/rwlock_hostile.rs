@@ -3,9 +3,9 @@
 mod common;
 
 use common::rwlocks::{POLICIES, READS_THAT_BIAS, assert_free, bias, in_ms, kept_lock, nap, pass};
-use common::{asleep, bounded, elsewhere, eventually, join_all, kept};
+use common::{asleep, bounded, elsewhere, eventually, is_asleep, join_all, kept};
 use furwock::RwLock;
-use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock};
+use furwock::lock::{How, Options, Policy, RawMutex, RawRwLock, thread_id};
 use furwock::unstable::rwlock::is_full;
 use std::os::unix::thread::JoinHandleExt;
 use std::sync::Barrier;
@@ -376,12 +376,13 @@ fn a_writer_that_waited_for_a_reader_in_a_slot_says_that_it_slept() {
     bounded(|| {
         let (lock, inside) = kept((RawRwLock::new(), Barrier::new(2)));
         bias(lock);
-        let reader = thread::spawn(|| {
+        let writer = thread_id();
+        let reader = thread::spawn(move || {
             // So that the thread has its slots.
             bias(lock);
             lock.lock_shared();
             inside.wait();
-            nap(100);
+            eventually("the writer sleeps", || is_asleep(writer));
             lock.unlock_shared();
         });
         inside.wait();

@@ -671,12 +671,16 @@ fn a_child_drops_its_parents_futures_and_locks_anew() {
 #[test]
 fn a_look_names_threads_and_counts_no_task() {
     bounded(|| {
-        use furwock::inspect::{Inspect, Kind, waits};
+        use furwock::inspect::{Inspect, Kind, Wait, waits};
         let notify = kept(Notify::new());
         let mut task = notify.notified();
         assert!(poll(&mut task).is_pending());
         let waiter = asleep(|| notify.wait());
-        let found = || waits().into_iter().filter(|wait| wait.kind == Kind::Notify).count();
+        // Other tests' threads wait for other ones.
+        let is_its = |wait: &Wait| {
+            wait.kind == Kind::Notify && wait.address == std::ptr::from_ref(notify).addr()
+        };
+        let found = || waits().iter().filter(|wait| is_its(wait)).count();
         eventually("the thread's wait is seen", || found() == 1);
         notify.notify_waiters();
         waiter.join().unwrap();

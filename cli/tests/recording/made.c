@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,48 +114,76 @@ APART void contend(pthread_mutex_t *mutex)
 }
 
 static int is_done;
+static atomic_int step, others_tid;
 
 static void *others(void *unused)
 {
 	(void)unused;
+	others_tid = gettid();
+	step = 1;
 	pthread_rwlock_rdlock(rwlock);
 	pthread_rwlock_unlock(rwlock);
+	step = 2;
 	pthread_spin_lock(spin);
 	pthread_spin_unlock(spin);
+	step = 3;
 	pthread_barrier_wait(barrier);
+	step = 4;
 	mtx_lock(mtx);
 	mtx_unlock(mtx);
+	step = 5;
 	sem_wait(semaphore);
 	pthread_mutex_lock(&plain);
+	step = 6;
 	while (is_done < 1)
 		pthread_cond_wait(cond, &plain);
+	step = 7;
 	while (is_done < 2)
 		cnd_wait(cnd, (mtx_t *)&plain);
 	pthread_mutex_unlock(&plain);
 	return NULL;
 }
 
+/* Until the other thread sleeps in its step of this number, and then some. */
+static void until_asleep_in(int number)
+{
+	char path[64], state = 0;
+	FILE *stat;
+
+	while (step < number)
+		usleep(1000);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", others_tid);
+	while (state != 'S') {
+		usleep(1000);
+		stat = fopen(path, "r");
+		if (!stat || fscanf(stat, "%*d %*s %c", &state) != 1)
+			_exit(1);
+		fclose(stat);
+	}
+	usleep(10000);
+}
+
 static void contend_all(void)
 {
-	const int pause = 50000;
 	pthread_t other;
 
+	alarm(50);
 	pthread_rwlock_wrlock(rwlock);
 	pthread_spin_lock(spin);
 	mtx_lock(mtx);
 	pthread_create(&other, NULL, others, NULL);
-	usleep(pause);
+	until_asleep_in(1);
 	pthread_rwlock_unlock(rwlock);
-	usleep(pause);
+	until_asleep_in(2);
 	pthread_spin_unlock(spin);
-	usleep(pause);
+	until_asleep_in(3);
 	pthread_barrier_wait(barrier);
-	usleep(pause);
+	until_asleep_in(4);
 	mtx_unlock(mtx);
-	usleep(pause);
+	until_asleep_in(5);
 	sem_post(semaphore);
 	for (int done = 1; done <= 2; done++) {
-		usleep(pause);
+		until_asleep_in(5 + done);
 		pthread_mutex_lock(&plain);
 		is_done = done;
 		pthread_cond_broadcast(cond);

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,8 @@ pthread_mutex_t quiet = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t table = PTHREAD_RWLOCK_INITIALIZER;
 pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
-int is_open, rounds = 60, polls;
+int rounds = 60, polls;
+atomic_int is_open, evictions, gets;
 
 static void pause_for(long microseconds)
 {
@@ -38,6 +40,7 @@ __attribute__((noinline)) void get(void)
 __attribute__((noinline)) void evict(void)
 {
 	pthread_mutex_lock(&cache);
+	evictions++;
 	if (polls)
 		poll(NULL, 0, 20);
 	else
@@ -57,9 +60,12 @@ __attribute__((noinline)) void look_up(int at)
 static void *reader(void *unused)
 {
 	(void)unused;
-	for (int at = 0; at < rounds; at++) {
+	while (!evictions)
+		pause_for(100);
+	for (int at = 0; at < rounds || !is_open; at++) {
 		get();
 		look_up(at);
+		gets++;
 	}
 	return NULL;
 }
@@ -87,7 +93,7 @@ static void work(void)
 		pthread_mutex_lock(&quiet);
 		pthread_mutex_unlock(&quiet);
 	}
-	is_open = 0;
+	is_open = evictions = gets = 0;
 	for (int at = 0; at < 4; at++)
 		pthread_create(&threads[at], NULL, at ? reader : evictor, NULL);
 	pthread_mutex_lock(&gate);
@@ -173,8 +179,10 @@ int main(int count, char **words)
 		fflush(stdout);
 	}
 	work();
-	if (!strcmp(how, "destroyed"))
+	if (!strcmp(how, "destroyed")) {
 		pthread_mutex_destroy(&cache);
+		printf("%d\n", evictions + gets);
+	}
 	puts("done");
 	fflush(stdout);
 	if (!strcmp(how, "kill"))

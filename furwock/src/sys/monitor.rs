@@ -148,10 +148,15 @@ fn map(descriptor: libc::c_int, size: usize) -> Option<*mut Header> {
     (start != libc::MAP_FAILED).then_some(start.cast())
 }
 
+/// Held by tests for which the map has to stay what it is.
+#[cfg(all(test, not(any(loom, shuttle, simulated))))]
+static TURN: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 /// As if all threads were known to have a processor but `off`, while `test` runs.
 #[cfg(all(test, not(any(loom, shuttle, simulated))))]
 pub(crate) fn pretend(off: u32, test: impl FnOnce()) {
     const SIZE: usize = 1 << 22;
+    let _turn = TURN.lock();
     #[repr(C)]
     struct Map(Header, [AtomicU8; SIZE]);
     let map = Box::<Map>::new_uninit();
@@ -208,6 +213,7 @@ mod tests {
     fn what_is_no_such_map_is_refused() {
         use std::os::fd::AsRawFd;
 
+        let _turn = TURN.lock();
         let file = std::fs::File::open("/proc/self/exe").unwrap();
         let (end, _other) = std::os::unix::net::UnixStream::pair().unwrap();
         for descriptor in [file.as_raw_fd(), end.as_raw_fd(), -1] {
