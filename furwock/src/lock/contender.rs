@@ -108,6 +108,8 @@ pub(super) struct Contender<'o, L> {
     options: &'o Options,
     /// What the word says of this thread.
     role: Role,
+    /// It hasn't begun to spin yet.
+    is_new: bool,
     /// When it first queued itself; 0 before.
     queued_ns: u64,
     /// It was the last in the queue when it was chosen: PARKED may be stale.
@@ -124,6 +126,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             lock,
             options,
             role: Role::Newcomer,
+            is_new: true,
             queued_ns: 0,
             check_parked: false,
             steps_back: 0,
@@ -238,11 +241,11 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// A spell of spinning. Only a newcomer may begin it aside, as it has learnt: others rely on a
-    /// thread with a role to look at the lock soon, and what comes after a sleep, here or at a
-    /// condition variable, says nothing of sections.
-    fn spell(&self) -> Spin {
-        let is_first = self.status.sleeps == 0 && self.role == Role::Newcomer;
+    /// A spell of spinning. Only a newcomer's first may begin aside, as it has learnt: others rely
+    /// on a thread with a role to look at the lock soon. A second one says nothing of sections: it
+    /// follows a sleep, or, at once, a queue that found the lock free.
+    fn spell(&mut self) -> Spin {
+        let is_first = core::mem::take(&mut self.is_new) && self.role == Role::Newcomer;
         let begins = if is_first { Spin::learnt } else { Spin::new };
         let bits = self.lock.bits();
         begins(self.lock.key(), &bits.probing)
@@ -560,9 +563,20 @@ mod tests {
         let (mutex, options) = (RawMutex::new(), Options::new());
         for role in [Role::Newcomer, Role::Spinner, Role::Woken] {
             spin::learn_that_sections_are_short();
-            let contender = Contender { role, ..Contender::new(&mutex, &options) };
+            let mut contender = Contender { role, ..Contender::new(&mutex, &options) };
             let stands_aside = contender.spell().is_to_stand_aside();
             assert_eq!(stands_aside, role == Role::Newcomer, "{role:?}");
         }
+    }
+
+    #[test]
+    fn only_the_first_spell_of_an_attempt_stands_aside_and_is_timed() {
+        let (mutex, options) = (RawMutex::new(), Options::new());
+        spin::learn_that_sections_are_short();
+        let mut contender = Contender::new(&mutex, &options);
+        let stand_aside: Vec<_> = (0..5).map(|_| contender.spell().is_to_stand_aside()).collect();
+        assert_eq!(stand_aside, [true, false, false, false, false]);
+        assert!(!Contender::new(&mutex, &options).spell().is_to_stand_aside(), "one in two does");
+        assert!(Contender::new(&mutex, &options).spell().is_to_stand_aside());
     }
 }
