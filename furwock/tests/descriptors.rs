@@ -133,7 +133,7 @@ fn descriptors_that_are_rearmed_and_dropped_leave_no_waiter() {
         let users: Vec<_> = (1..=2)
             .map(|seed| {
                 thread::spawn(move || {
-                    let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+                    let mut random = Random::seeded(seed);
                     let mut wait: Option<WaitFd<'static>> = None;
                     while !stop.load(Ordering::Relaxed) {
                         match random.below(4) {
@@ -330,7 +330,7 @@ fn registrations_that_are_dropped_leave_no_waiter() {
         let users: Vec<_> = (1..=2)
             .map(|seed| {
                 thread::spawn(move || {
-                    let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+                    let mut random = Random::seeded(seed);
                     let mut any = any_of(words);
                     while !stop.load(Ordering::Relaxed) {
                         match random.below(4) {

@@ -256,7 +256,7 @@ fn storm(
     let workers: Vec<_> = (1..=3)
         .map(|seed| {
             thread::spawn(move || {
-                let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+                let mut random = Random::seeded(seed);
                 (0..3_000).for_each(|_| work(&mut random));
             })
         })
@@ -336,7 +336,7 @@ fn notifications_to_dropped_futures_reach_a_thread() {
         let pollers: Vec<_> = (1..=2)
             .map(|seed| {
                 thread::spawn(move || {
-                    let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+                    let mut random = Random::seeded(seed);
                     while !stop.load(Ordering::Relaxed) {
                         // What it reports it gives on.
                         if poll_or_drop(notify.notified(), &mut random).is_some() {
@@ -502,7 +502,7 @@ fn a_thread_and_a_task_answer_each_other() {
 fn notifications_are_those_of_tokio() {
     type Theirs = Pin<Box<tokio::sync::futures::Notified<'static>>>;
     for seed in 1..=5_000_u64 {
-        let mut random = Random(seed * 0x9e37_79b9_7f4a_7c15);
+        let mut random = Random::seeded(seed);
         let (ours, theirs) = (kept(Notify::new()), kept(tokio::sync::Notify::new()));
         let mut waits: Vec<(Notified<'static>, Theirs)> = Vec::new();
         let mut steps = Vec::new();

@@ -164,6 +164,11 @@ pub fn is_asleep(tid: u32) -> bool {
 pub struct Random(pub u64);
 
 impl Random {
+    /// For small seeds, but 0, whose numbers would begin alike.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
     pub fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
