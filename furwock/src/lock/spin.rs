@@ -123,8 +123,8 @@ const BLIND_PAUSES: u32 = 32;
 /// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long.
 const LONG_PAUSES: u32 = 32;
 /// They are where it changes no more often than this. (A thread that enters and leaves changes it
-/// twice.)
-const MOST_CHANGES: u32 = 1;
+/// twice. Where it does nothing inside and outside, the word changes at every other look.)
+const MOST_CHANGES: u32 = 4;
 /// They are, too, where it is seen shared so often.
 const LEAST_SHARED: u32 = 24;
 
@@ -519,7 +519,7 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
         shared += u32::from(is_shared(now));
         last = now;
     }
-    changes <= MOST_CHANGES || shared >= LEAST_SHARED
+    changes <= adjustable!(MOST_CHANGES, MostChanges) || shared >= LEAST_SHARED
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.
@@ -631,10 +631,11 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_long_where_the_word_stays_the_same() {
+    fn sections_are_long_where_the_word_seldom_changes() {
         let all = LONG_PAUSES + 1;
         assert!(are_long(2 * all, |_| false) && are_long(all, |_| false));
-        assert!(!are_long(all / 3, |_| false) && !are_long(1, |_| false));
+        assert!(are_long(all / MOST_CHANGES, |_| false));
+        assert!(!are_long(all / (MOST_CHANGES + 1), |_| false) && !are_long(1, |_| false));
     }
 
     #[test]

@@ -114,6 +114,8 @@ mod table {
         Aside: "aside", "ns", 0..=100_000_000, "lock/spin.rs";
         /// One in so many spells is timed, to see how things are.
         TimedSpells: "timed-spells", "spells", 4..=1_000_000, "lock/spin.rs";
+        /// A lock's sections count as short if its word changes more often in 32 pauses.
+        MostChanges: "most-changes", "changes", 0..=32, "lock/spin.rs";
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.

@@ -19,8 +19,8 @@ use crate::prim::mutant::{self, Mutant};
 use crate::sys;
 use core::time::Duration;
 
-/// Probes for which a reader lets a spinning writer go first, some 0.1 us each.
-const PROBES_FOR_SPINNER: u32 = 4;
+/// Probes for which a reader lets a spinning writer go first, half a microsecond.
+const PROBES_FOR_SPINNER: u32 = 20;
 
 /// How long a thread may read past sleeping writers before it queues up behind them: a little
 /// shorter than what they wait before they ask for the lock.

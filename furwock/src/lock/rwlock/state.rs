@@ -285,8 +285,7 @@ const READS: Bits = Bits {
     ..WRITES
 };
 
-/// Readers leave the word to a spinning writer for a few probes, and write into it as they come:
-/// looking more often was worth nothing.
+/// A rwlock's waiters look at it as often as a mutex's do, but for those that have waited for long.
 pub(super) const PROBING: Probing = Probing {
     // A spinner's patience. Less than a mutex's: a preempted reader may be what it waits for, and
     // that needs the processor.
@@ -296,7 +295,7 @@ pub(super) const PROBING: Probing = Probing {
     spin: crate::prim::constant::Constant::RwlockSpin,
     #[cfg(simulated)]
     longer: crate::prim::constant::Constant::RwlockSpinsLonger,
-    pauses: 8,
+    pauses: 1,
     most_pauses: 8,
     unseen: 256,
     unseen_by_sharers: 8,
