@@ -128,6 +128,9 @@ const MOST_CHANGES: u32 = 4;
 /// They are, too, where it is seen shared so often.
 const LEAST_SHARED: u32 = 24;
 
+/// So many spells in vain in a row show that spinning doesn't pay.
+const IN_VAIN: u32 = 2;
+
 /// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
 /// wake at a time is enough.
 const IN_VAIN_FOR_WAKES: u32 = 6;
@@ -432,7 +435,7 @@ fn pays(key: Key) -> bool {
     }
     // (This makes the table, which knows the processors.)
     let learnt = &lot::advice(key)[SPINNING];
-    !lot::is_single() && trials::are_due(learnt)
+    !lot::is_single() && trials::are_due(learnt, adjustable!(IN_VAIN, InVain))
 }
 
 /// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so:
@@ -499,7 +502,7 @@ pub(super) fn leaves_place(key: Key) -> bool {
     }
     !lot::is_single()
         && !lot::are_there_ranks()
-        && !trials::are_rare(&lot::advice(key)[SPINNING])
+        && spells_in_vain(key) < adjustable!(IN_VAIN, InVain)
         && is_turn_over()
 }
 

@@ -2,17 +2,15 @@
 //! off its processor, and waking a signalled thread before its mutex is free.
 //!
 //! A bucket keeps the outcomes, in a word of its advice. At first, and as long as it pays, it is
-//! tried each time. Once it was in vain twice in a row it is tried now and then only, and more
-//! rarely with each trial that fails. A trial that is rewarded brings all back.
+//! tried each time. Once it was in vain so many times in a row as the caller says, it is tried now
+//! and then only, and more rarely with each trial that fails. A trial that is rewarded brings all
+//! back.
 //!
 //! A thread that sees that nothing is to be had before something has happened may suspend the
 //! trials until then.
 
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
-
-/// So many times in vain in a row show that it doesn't pay.
-const IN_VAIN: u32 = 2;
 
 /// log2 of how many occasions there are between two trials, at most.
 const LATE: u32 = 10;
@@ -23,10 +21,11 @@ const VAIN: u32 = 0xff;
 const SUSPENDED: u32 = VAIN + 1;
 const ONE_OCCASION: u32 = SUSPENDED << 1;
 
-/// Whether to try, on this occasion.
-pub(super) fn are_due(learnt: &AtomicU32) -> bool {
+/// Whether to try, on this occasion, where `enough` times in vain in a row show that it doesn't
+/// pay.
+pub(super) fn are_due(learnt: &AtomicU32, enough: u32) -> bool {
     let word = learnt.load(Ordering::Relaxed);
-    let (due, new) = after_occasion(word);
+    let (due, new) = after_occasion(word, enough);
     if new != word {
         learnt.store(new, Ordering::Relaxed);
     }
@@ -59,18 +58,13 @@ pub(super) fn in_vain(learnt: &AtomicU32) -> u32 {
     learnt.load(Ordering::Relaxed) & VAIN
 }
 
-/// Whether it didn't pay lately, so that most occasions go by.
-pub(super) fn are_rare(learnt: &AtomicU32) -> bool {
-    in_vain(learnt) >= adjustable!(IN_VAIN, InVain)
-}
-
 /// Whether to try, and the word after the occasion.
-fn after_occasion(word: u32) -> (bool, u32) {
+fn after_occasion(word: u32, enough: u32) -> (bool, u32) {
     let vain = word & VAIN;
     if word & SUSPENDED != 0 {
         return (false, word);
     }
-    if vain < adjustable!(IN_VAIN, InVain) {
+    if vain < enough {
         return (true, word);
     }
     let late = adjustable!(LATE, SpinTrials);
@@ -92,10 +86,12 @@ fn after_trial(word: u32, rewarded: bool) -> u32 {
 mod tests {
     use super::*;
 
+    const ENOUGH: u32 = 2;
+
     /// How many trials there are on so many occasions, if all come to the same.
     fn trials_on(occasions: u32, rewarded: bool, word: &mut u32) -> u32 {
         let tries = |_: &u32| {
-            let (is_due, after) = after_occasion(*word);
+            let (is_due, after) = after_occasion(*word, ENOUGH);
             *word = if is_due { after_trial(after, rewarded) } else { after };
             is_due
         };
@@ -123,17 +119,17 @@ mod tests {
     #[test]
     fn suspended_trials_are_neither_due_nor_counted() {
         let learnt = AtomicU32::new(0);
-        for vain in 0..2 * IN_VAIN {
+        for vain in 0..2 * ENOUGH {
             assert_eq!(in_vain(&learnt), vain);
             suspend(&learnt);
             let word = learnt.load(Ordering::Relaxed);
-            assert!((0..10_000).all(|_| !are_due(&learnt)));
+            assert!((0..10_000).all(|_| !are_due(&learnt, ENOUGH)));
             assert_eq!(learnt.load(Ordering::Relaxed), word);
             resume(&learnt);
             learn(&learnt, false);
         }
         learn(&learnt, true);
-        assert!(are_due(&learnt));
+        assert!(are_due(&learnt, ENOUGH));
     }
 
     #[test]

@@ -119,7 +119,7 @@ mod table {
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.
-        InVain: "in-vain", "trials", 1..=255, "lock/trials.rs";
+        InVain: "in-vain", "spells", 1..=255, "lock/spin.rs";
         /// So many in a row show that one wake at a time is enough.
         InVainForWakes: "in-vain-for-wakes", "spells", 1..=255, "lock/spin.rs";
         /// log2 of the waits between two trials of spinning, in the end.

@@ -10,7 +10,13 @@ use crate::lock::spin::{SIGNALS, how_far_ahead};
 use crate::lock::trials;
 use crate::lot::{self, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
+use crate::prim::current_cpu;
 use crate::prim::mutant::{self, Mutant};
+
+/// So many threads in a row that were woken early, and found the mutex held, show that it doesn't
+/// pay, as long as none found it free on another processor than its waker's. (Fewer happen by
+/// chance where four of five find it free.)
+const WAKES_IN_VAIN: u32 = 8;
 
 impl RawMutex {
     /// Lets up to `most` of a condvar's waiters, queued at `from`, go on to this mutex. Returns how
@@ -54,8 +60,8 @@ impl RawMutex {
     pub(in crate::lock) fn lock_chosen(&self, verdict: Verdict) {
         if verdict.granted.is_some() || verdict.holds_wake {
             Contender::new(self, &const { Options::new() }).resume(verdict);
-        } else if verdict.mutex_held {
-            self.lock_woken_early();
+        } else if let Some(cpu) = verdict.mutex_held {
+            self.lock_woken_early(cpu);
         } else {
             self.lock();
         }
@@ -66,7 +72,8 @@ impl RawMutex {
     ///
     /// If the mutex is free, nothing else would wake it. If it is held, and no other thread waits
     /// for it, a wake takes as long as the rest of many critical sections. The bucket remembers
-    /// whether the woken threads found the mutex free, and otherwise they are moved. So are they
+    /// whether the woken threads found the mutex free, on another processor than their waker's, and
+    /// otherwise they are moved. So are they
     /// where priorities count, so that the mutex's queue puts them in order, and on one processor,
     /// where a woken thread may take the place of the thread that holds the mutex.
     pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
@@ -75,7 +82,7 @@ impl RawMutex {
             return Some(Verdict::WOKEN);
         }
         let wakes = word & !OWNER == 0 && pays_to_wake_early(self.key());
-        wakes.then_some(Verdict::WOKEN_TO_HELD)
+        wakes.then(|| Verdict::woken_to_held(current_cpu()))
     }
 
     /// Has the next signal on this mutex, if it is held, wake its waiter.
@@ -84,10 +91,15 @@ impl RawMutex {
         lot::advice(self.key())[SIGNALS].store(1, Ordering::Relaxed);
     }
 
-    /// `lock` for a waiter that was woken while the mutex was held. Learns whether it still was.
-    fn lock_woken_early(&self) {
+    /// `lock` for a waiter that was woken from processor `cpu` while the mutex was held. Learns
+    /// whether it still was.
+    ///
+    /// A free mutex says nothing to a waiter on that processor: it has only run once its waker was
+    /// off it, and the release might as well have woken it.
+    fn lock_woken_early(&self, cpu: u32) {
         let is_taken = self.try_lock();
-        if !cfg!(any(loom, shuttle)) {
+        let says_nothing = is_taken && current_cpu() == cpu;
+        if !cfg!(any(loom, shuttle)) && !says_nothing {
             trials::learn(&lot::advice(self.key())[SIGNALS], is_taken);
         }
         if !is_taken && !mutant::active(Mutant::WokenEarlyGoesOn) {
@@ -140,7 +152,7 @@ fn pays_to_wake_early(mutex: Key) -> bool {
         // In a model both happen, one after the other.
         return learnt.fetch_xor(1, Ordering::Relaxed) != 0;
     }
-    !lot::is_single() && !lot::are_there_ranks() && trials::are_due(learnt)
+    !lot::is_single() && !lot::are_there_ranks() && trials::are_due(learnt, WAKES_IN_VAIN)
 }
 
 /// Chooses the first waiters that wait with `mutex`, as many as should be on their way to it; each

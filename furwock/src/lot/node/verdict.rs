@@ -9,8 +9,8 @@ pub(crate) struct Verdict {
     pub(crate) holds_wake: bool,
     /// No other thread waited at the address when it was chosen.
     pub(crate) was_last: bool,
-    /// A condvar's waiter was woken though its mutex was held.
-    pub(crate) mutex_held: bool,
+    /// A condvar's waiter was woken though its mutex was held, by a thread on this processor.
+    pub(crate) mutex_held: Option<u32>,
 }
 
 /// What came with a choice, for a waiter that doesn't return from its wait: how to give it back.
@@ -42,10 +42,13 @@ impl Eq for Granted {}
 
 impl Verdict {
     pub(crate) const WOKEN: Verdict =
-        Verdict { granted: None, holds_wake: false, was_last: false, mutex_held: false };
+        Verdict { granted: None, holds_wake: false, was_last: false, mutex_held: None };
 
-    /// Woken at a condvar though the mutex, which the waiter will lock, is held.
-    pub(crate) const WOKEN_TO_HELD: Verdict = Verdict { mutex_held: true, ..Verdict::WOKEN };
+    /// Woken at a condvar, from processor `cpu`, though the mutex, which the waiter will lock, is
+    /// held.
+    pub(crate) const fn woken_to_held(cpu: u32) -> Verdict {
+        Verdict { mutex_held: Some(cpu), ..Verdict::WOKEN }
+    }
 
     /// Given the lock at `address`, which `give_back` releases again.
     pub(crate) fn granted(address: usize, give_back: unsafe fn(usize)) -> Verdict {
