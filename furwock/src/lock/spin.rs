@@ -507,8 +507,8 @@ pub(super) fn leaves_place(key: Key) -> bool {
 }
 
 /// Whether a lock's sections are long enough for another processor to have a part in them: its word
-/// keeps one value for a while, or others share the lock nearly all the time. The word of a lock
-/// that threads take and release at once changes again and again, and half of the time it is free.
+/// changes seldom, or others share the lock nearly all the time. The word of a lock that threads
+/// take and release at once changes again and again, and half of the time it is free.
 pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) -> bool) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;

@@ -73,9 +73,9 @@ impl RawMutex {
     /// If the mutex is free, nothing else would wake it. If it is held, and no other thread waits
     /// for it, a wake takes as long as the rest of many critical sections. The bucket remembers
     /// whether the woken threads found the mutex free, on another processor than their waker's, and
-    /// otherwise they are moved. So are they
-    /// where priorities count, so that the mutex's queue puts them in order, and on one processor,
-    /// where a woken thread may take the place of the thread that holds the mutex.
+    /// otherwise they are moved. So are they where priorities count, so that the mutex's queue puts
+    /// them in order, and on one processor, where a woken thread may take the place of the thread
+    /// that holds the mutex.
     pub(in crate::lock) fn signal_wakes_as(&self) -> Option<Verdict> {
         let word = self.word.load(Ordering::Relaxed);
         if is_free(word) {
