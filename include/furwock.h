@@ -1393,6 +1393,13 @@ void furwock_prepare(void);
  */
 void furwock_mind_priorities(void);
 
+/**
+ * Makes no sched_yield(2) from here on, for a program whose sandbox would kill it at that call.
+ * Waiters of rwlocks make it before they sleep, so that other threads of their processor run. A
+ * program whose sandbox refuses it with an error needs no call.
+ */
+void furwock_forgo_yields(void);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus

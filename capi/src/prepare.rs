@@ -16,3 +16,11 @@ pub extern "C" fn furwock_prepare() {
 pub extern "C" fn furwock_mind_priorities() {
     engine::lock::mind_priorities();
 }
+
+/// Makes no sched_yield(2) from here on, for a program whose sandbox would kill it at that call.
+/// Waiters of rwlocks make it before they sleep, so that other threads of their processor run. A
+/// program whose sandbox refuses it with an error needs no call.
+#[unsafe(no_mangle)]
+pub extern "C" fn furwock_forgo_yields() {
+    engine::lock::forgo_yields();
+}

@@ -101,8 +101,8 @@ pub mod reads {
 /// ms, and in later rounds for up to 1.6 ms, so that a thread of lower priority gets to run. Makes
 /// no system call but futex(2), leaves errno alone, and is no cancellation point.
 ///
-/// `sched_yield` would be another call for a sandbox to allow, and gained nothing: with 2, 4 and 16
-/// threads on two processors, and 4 on one, sleeps let as many of them through, or more.
+/// `sched_yield` gained nothing here: with 2, 4 and 16 threads on two processors, and 4 on one,
+/// sleeps let as many of them through, or more.
 #[cfg(not(any(loom, shuttle)))]
 pub fn give_way(rounds: u32) {
     const FIRST_NS: u32 = 100_000;

@@ -8,8 +8,9 @@
 //! themselves (`rwlock/reader.rs`), and the second here.
 
 use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
-use super::options::{How, Options, Status};
+use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
+use super::yields::Yields;
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
@@ -112,6 +113,8 @@ pub(super) struct Contender<'o, L> {
     is_new: bool,
     /// When it first queued itself; 0 before.
     queued_ns: u64,
+    /// How it lets others run before it sleeps.
+    yields: Yields,
     /// It was the last in the queue when it was chosen: PARKED may be stale.
     check_parked: bool,
     /// How often it has stepped back.
@@ -128,6 +131,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             role: Role::Newcomer,
             is_new: true,
             queued_ns: 0,
+            yields: Yields::None,
             check_parked: false,
             steps_back: 0,
             // A caller that may not steal takes a lock that no other thread is about to take.
@@ -164,7 +168,13 @@ impl<'o, L: Lock> Contender<'o, L> {
         loop {
             self.learn();
             if let Some(progress) = self.run(take) {
+                self.is_rewarded();
                 return progress;
+            }
+            // (Where a lock has an owner, waiters sleep no worse.)
+            let may_yield = bits.is_shared(self.lock.load()) && self.may_yield();
+            if may_yield && self.yield_once() {
+                continue;
             }
             let may_pass = self.may_pass();
             let waited = self.wait(|word, clean| {
@@ -295,6 +305,36 @@ impl<'o, L: Lock> Contender<'o, L> {
             && !is_over()
     }
 
+    /// Whether this thread may yield before its first sleep. One with a role is to look at the lock
+    /// soon. One that may not pass others, or that asks for the hand-off early, has to queue, and
+    /// one that has a deadline keeps it.
+    pub(super) fn may_yield(&self) -> bool {
+        let Options { steal, spin, deadline, hand_off_after_ns, .. } = *self.options;
+        let waits_long = deadline.is_none() && hand_off_after_ns >= HAND_OFF_AFTER_NS;
+        self.role == Role::Newcomer && self.status.sleeps == 0 && steal && spin && waits_long
+    }
+
+    /// Yields, as long as that is worth it at this lock. Whether it has.
+    pub(super) fn yield_once(&mut self) -> bool {
+        let most = self.lock.bits().probing.yields;
+        let has_yielded =
+            most != 0 && self.yields.go_on(self.lock.key(), adjustable!(most, Yields));
+        if has_yielded {
+            self.note(How::Spun);
+        }
+        has_yielded
+    }
+
+    /// For how long it has yielded.
+    pub(super) fn yielded_for(&self) -> Duration {
+        Duration::from_nanos(self.yields.lasted_ns())
+    }
+
+    /// This thread has taken the lock by its caller's own means.
+    pub(super) fn is_rewarded(&self) {
+        self.yields.are_rewarded(self.lock.key());
+    }
+
     /// Says that this thread spins, if the word that it saw doesn't.
     fn become_spinner(&mut self, seen: u64) {
         if seen & SPIN != 0 {
@@ -317,6 +357,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             sys::thread::nap();
             return self.after_interval();
         };
+        self.yields.end();
         let Some((wait, at_most)) = self.queue(&node, decide) else {
             return Progress::LookAgain;
         };

@@ -18,6 +18,7 @@ pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 mod spin;
 mod trials;
+mod yields;
 
 pub use barrier::RawBarrier;
 pub use bits::TASK;
@@ -61,4 +62,14 @@ pub fn prepare() {
 #[cfg(not(any(loom, shuttle)))]
 pub fn mind_priorities() {
     crate::sys::priority::there_are_ranks();
+}
+
+/// Makes no `sched_yield` from here on, for a program whose sandbox would kill it at that call.
+///
+/// Waiters of rwlocks make it before they sleep, so that other threads of their processor run. It
+/// is the only system call of this crate's on the way to a lock that neither glibc's locks make nor
+/// the program has asked for. Where a sandbox refuses it with an error, this needn't be called.
+#[cfg(not(any(loom, shuttle)))]
+pub fn forgo_yields() {
+    crate::sys::sched_yield::forgo();
 }

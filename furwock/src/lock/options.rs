@@ -26,6 +26,8 @@ pub struct Options {
     pub(super) recursive: bool,
 }
 
+pub(super) const HAND_OFF_AFTER_NS: u64 = HAND_OFF_AFTER.as_nanos() as u64;
+
 impl Default for Options {
     fn default() -> Self {
         Self::new()
@@ -40,7 +42,7 @@ impl Options {
             deadline: None,
             steal: true,
             spin: true,
-            hand_off_after_ns: HAND_OFF_AFTER.as_nanos() as u64,
+            hand_off_after_ns: HAND_OFF_AFTER_NS,
             owner_death: false,
             recursive: false,
         }

@@ -28,12 +28,13 @@ const WAITED: usize = 2;
 const LINE: usize = 3;
 
 /// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
-/// (`patience`), and what spells of spinning (`pays`) and signals that woke their waiter at once
-/// (`condvar`) came to.
+/// (`patience`), what spells of spinning came to (`pays`), and in a mutex's what signals did that
+/// woke their waiter at once (`condvar`), in a rwlock's what yields did (`yields`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 const SPINNING: usize = 2;
 pub(super) const SIGNALS: usize = 3;
+pub(super) const YIELDS: usize = 3;
 
 /// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
 /// than the scheduler's slice, so that threads leave the processor before they are preempted with
@@ -85,6 +86,8 @@ pub(super) struct Probing {
     /// lock in turn for a few instructions do nothing but move its cache line: the longer one
     /// leaves the other alone with it, the better for both.
     pub(super) aside_ns: u64,
+    /// How often a waiter yields before it sleeps.
+    pub(super) yields: u32,
 }
 
 impl Probing {
@@ -584,6 +587,7 @@ mod tests {
         short_looks: 8,
         short_lines: 8,
         aside_ns: 0,
+        yields: 0,
     };
 
     #[test]

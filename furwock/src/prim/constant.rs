@@ -116,6 +116,10 @@ mod table {
         TimedSpells: "timed-spells", "spells", 4..=1_000_000, "lock/spin.rs";
         /// A lock's sections count as short if its word changes more often in 32 pauses.
         MostChanges: "most-changes", "changes", 0..=32, "lock/spin.rs";
+        /// How often a rwlock's waiter yields before it sleeps.
+        Yields: "yields", "yields", 0..=1_000_000, "lock/rwlock/state.rs";
+        /// For how long it does, at most.
+        YieldTime: "yield-time", "ns", 0..=1_000_000_000, "lock/yields.rs";
         /// Pauses before the clock is looked at.
         BlindPauses: "blind-pauses", "pauses", 1..=10_000, "lock/spin.rs";
         /// So many spells in vain in a row show that spinning doesn't pay.

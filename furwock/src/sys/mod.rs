@@ -15,6 +15,7 @@ pub(crate) mod priority;
 pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod robust_unlock;
+pub(crate) mod sched_yield;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod signals;
 mod slot;

@@ -88,6 +88,8 @@ pub(super) static BITS: Bits = Bits {
         short_looks: 8,
         short_lines: 8,
         aside_ns: 12_500,
+        // docs/experiments.md, "Yields before a sleep": no gain.
+        yields: 0,
     },
     announce: |word| word,
     take: |word, tid| word | tid as u64,

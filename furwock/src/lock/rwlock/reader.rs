@@ -4,8 +4,8 @@
 use super::RawRwLock;
 use super::slots;
 use super::state::{
-    Kind, PROBING, Stop, is_biased, is_to_be_biased_first, is_worth_a_spin, is_written,
-    may_park_reader, policy, read, read_at_once, stops_reader,
+    Kind, PROBING, Stop, enters_after_writer, is_biased, is_to_be_biased_first, is_worth_a_spin,
+    is_written, may_park_reader, policy, read, read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
 use crate::lock::bits::owner;
@@ -27,7 +27,7 @@ const PROBES_FOR_SPINNER: u32 = 20;
 const READ_TURN_NS: u64 = 4_000_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for
-/// ever.
+/// ever, with the time for which it yields.
 const BRIEF: Duration = Duration::from_millis(10);
 
 /// One reader's attempt to enter.
@@ -37,6 +37,9 @@ pub(super) struct Reader<'o> {
     contender: Contender<'o, Wanted<'o>>,
     /// Waits for no other waiter.
     forced: bool,
+    /// It has yielded while a writer was inside. Those that slept meanwhile enter together when the
+    /// writer leaves, before the next; so does this one.
+    was_shut_out: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
 }
@@ -45,7 +48,8 @@ impl<'o> Reader<'o> {
     pub(super) fn new(lock: &'o RawRwLock, options: &'o Options) -> Self {
         let wanted = Wanted { lock, kind: Kind::Reader, on_leave: None };
         let contender = Contender::new(wanted, options);
-        Self { lock, options, contender, forced: options.recursive, probes_for_spinner: 0 }
+        let forced = options.recursive;
+        Self { lock, options, contender, forced, was_shut_out: false, probes_for_spinner: 0 }
     }
 
     /// Enters, or times out.
@@ -56,6 +60,7 @@ impl<'o> Reader<'o> {
         loop {
             // Acquire: as in `read_fast`.
             let word = self.lock.word.load(Ordering::Acquire);
+            self.forced |= self.was_shut_out && enters_after_writer(word);
             let Some(stop) = self.stop(word) else {
                 if self.stands_aside(word, &mut spin) {
                     continue;
@@ -63,6 +68,7 @@ impl<'o> Reader<'o> {
                 if self.count_in(word) {
                     if let Some(spin) = spin {
                         spin.is_rewarded();
+                        self.contender.is_rewarded();
                     }
                     return Some(self.contender.status);
                 }
@@ -72,6 +78,10 @@ impl<'o> Reader<'o> {
             if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
                 spell.time_look(word, || self.lock.word.load(Ordering::Relaxed));
+                continue;
+            }
+            if self.may_yield(stop) && self.contender.yield_once() {
+                self.was_shut_out |= is_written(word);
                 continue;
             }
             match self.wait(word, stop) {
@@ -182,6 +192,11 @@ impl<'o> Reader<'o> {
         }
     }
 
+    /// Whether to yield before sleeping.
+    fn may_yield(&self, stop: Stop) -> bool {
+        matches!(stop, Stop::Closed | Stop::Sleepers) && self.contender.may_yield()
+    }
+
     /// Queues and sleeps, or naps where it may not queue.
     fn wait(&mut self, seen: u64, stop: Stop) -> Progress {
         // Where readers may recurse, none is made to wait for ever for a writer that waits itself.
@@ -189,6 +204,7 @@ impl<'o> Reader<'o> {
         let mut brief = is_brief(seen);
         let waited = if may_park_reader(stop) {
             let forced = self.forced;
+            let left = BRIEF.saturating_sub(self.contender.yielded_for());
             self.contender.wait(|_, clean| {
                 brief = is_brief(clean);
                 let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
@@ -196,7 +212,7 @@ impl<'o> Reader<'o> {
                     return Decision::Enter;
                 }
                 let kind = if brief { Kind::BriefReader } else { Kind::Reader };
-                Decision::Queue { token: kind.token(), at_most: brief.then_some(BRIEF) }
+                Decision::Queue { token: kind.token(), at_most: brief.then_some(left) }
             })
         } else if stop == Stop::Spinner {
             // The lock is open to readers: it isn't too late for this one, whatever its deadline.

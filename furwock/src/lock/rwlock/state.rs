@@ -302,6 +302,7 @@ pub(super) const PROBING: Probing = Probing {
     short_looks: 20,
     short_lines: 16,
     aside_ns: 12_500,
+    yields: 100,
 };
 
 /// The bit of the heat at which readers bias the lock.
@@ -454,6 +455,14 @@ pub(super) const fn may_park_reader(stop: Stop) -> bool {
         Stop::Sleepers | Stop::WritersFirst => true,
         Stop::Spinner | Stop::TooMany => false,
     }
+}
+
+/// Whether the readers that a writer has kept out enter now, before other writers.
+#[inline]
+pub(super) const fn enters_after_writer(word: u64) -> bool {
+    let writers_first =
+        matches!(policy(word), Policy::PreferWriters | Policy::PreferWritersRecursive);
+    !is_written(word) && !writers_first
 }
 
 /// The word when no reader may enter by a slot any more.

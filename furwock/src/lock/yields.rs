@@ -1,0 +1,159 @@
+//! Letting the processor's other threads run before a sleep.
+//!
+//! Where there are more threads than processors, the thread that keeps a waiter out has often lost
+//! its own. To sleep leaves the processor to it as well, but costs a wake later on; and if all that
+//! wait sleep, one processor idles though threads queue for another: the kernel moves those that
+//! have just run after milliseconds only. A waiter that yields keeps its place in the processor's
+//! queue. So it does that first, for a while, and sleeps if that was in vain.
+//!
+//! A bucket keeps what yields came to (`trials`). Yields that let others run cost no more than the
+//! sleep that they spare; those that return at once burn the processor's time. Where the latter are
+//! in vain again and again, as where sections are long, threads sleep at once.
+
+use super::spin::YIELDS;
+use super::trials;
+use crate::lot::{self, Key};
+use crate::prim::adjustable;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::sched_yield::sched_yield;
+
+/// A waiter begins no further yield after so long: it has no place in the lock's queue meanwhile,
+/// and asks for no hand-off.
+const MOST_NS: u64 = 10_000_000;
+
+/// All yields of a wait took less: next to no other thread has run.
+const ALONE_NS: u64 = 500_000;
+
+/// So many waits in a row that yielded alone, and then slept after all, show that it doesn't pay.
+const IN_VAIN: u32 = 4;
+
+/// The yields of one attempt to take a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Yields {
+    None,
+    Made {
+        yields: u32,
+        began_ns: u64,
+    },
+    /// There were enough, they don't pay here, or the waiter has slept.
+    Over {
+        lasted_ns: u64,
+    },
+}
+
+impl Yields {
+    /// Lets other threads run, `most` times at most, before a waiter for the lock at `key` sleeps.
+    /// Returns whether it has, so that the lock is worth another look.
+    pub(super) fn go_on(&mut self, key: Key, most: u32) -> bool {
+        if cfg!(any(loom, shuttle)) {
+            return false;
+        }
+        let now = monotonic_ns();
+        let (yields, began_ns) = match *self {
+            Yields::None if pays(key) => (0, now),
+            Yields::Made { yields, began_ns } => (yields, began_ns),
+            Yields::None => {
+                self.end();
+                return false;
+            }
+            Yields::Over { .. } => return false,
+        };
+        let lasted_ns = now.saturating_sub(began_ns);
+        if !are_enough(yields, most, lasted_ns) && sched_yield() {
+            *self = Yields::Made { yields: yields + 1, began_ns };
+            return true;
+        }
+        if yields != 0 && lasted_ns < ALONE_NS {
+            trials::learn(&lot::advice(key)[YIELDS], false);
+        }
+        self.end();
+        false
+    }
+
+    /// The waiter sleeps, whatever they have come to.
+    pub(super) fn end(&mut self) {
+        *self = Yields::Over { lasted_ns: self.lasted_ns() };
+    }
+
+    /// For how long it has yielded.
+    pub(super) fn lasted_ns(self) -> u64 {
+        match self {
+            Yields::None => 0,
+            Yields::Made { began_ns, .. } => monotonic_ns().saturating_sub(began_ns),
+            Yields::Over { lasted_ns } => lasted_ns,
+        }
+    }
+
+    /// The lock at `key` is the caller's, before it has slept.
+    pub(super) fn are_rewarded(self, key: Key) {
+        if let Yields::Made { .. } = self {
+            trials::learn(&lot::advice(key)[YIELDS], true);
+        }
+    }
+}
+
+fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {
+    yields >= most || lasted_ns >= adjustable!(MOST_NS, YieldTime)
+}
+
+/// Whether a waiter for the lock at `key` yields. Where priorities count, a yield lets no thread
+/// run that has a lower one than the caller.
+fn pays(key: Key) -> bool {
+    !lot::are_there_ranks() && trials::are_due(&lot::advice(key)[YIELDS], IN_VAIN)
+}
+
+#[cfg(all(test, not(any(loom, shuttle, simulated))))]
+mod tests {
+    use super::*;
+    use crate::prim::atomic::{AtomicU32, Ordering};
+
+    /// Calls `test` with a lock's key and what its bucket has learnt, nothing. (Locks of tests that
+    /// run beside it may share the bucket, and then it is called again.)
+    fn with_bucket(test: impl Fn(Key, &AtomicU32) -> bool) {
+        let locks = [0_u64; 64];
+        let passes = |lock: &u64| {
+            let key = Key::rwlock(core::ptr::from_ref(lock).addr());
+            let learnt = &lot::advice(key)[YIELDS];
+            learnt.store(0, Ordering::Relaxed);
+            test(key, learnt)
+        };
+        assert!(locks.iter().any(passes));
+    }
+
+    #[test]
+    fn yields_end_after_so_many_and_after_so_long() {
+        assert!(!are_enough(9, 10, MOST_NS - 1));
+        assert!(are_enough(10, 10, 0) && are_enough(1, 10, MOST_NS));
+    }
+
+    #[test]
+    fn a_waiter_yields_and_then_sleeps_once_for_all() {
+        with_bucket(|key, learnt| {
+            let mut yields = Yields::None;
+            let made = (0..9).take_while(|_| yields.go_on(key, 3)).count();
+            let is_vain = trials::in_vain(learnt) == 1;
+            made == 3 && is_vain && !yields.go_on(key, 3) && yields.lasted_ns() != 0
+        });
+    }
+
+    #[test]
+    fn where_yields_are_in_vain_waiters_sleep_at_once() {
+        with_bucket(|key, learnt| {
+            (0..IN_VAIN).for_each(|_| trials::learn(learnt, false));
+            let mut yields = Yields::None;
+            let yielded = yields.go_on(key, 3);
+            let rewarded = Yields::Made { yields: 1, began_ns: 0 };
+            rewarded.are_rewarded(key);
+            !yielded && Yields::None.go_on(key, 3)
+        });
+    }
+
+    #[test]
+    fn yields_that_let_others_run_are_not_in_vain() {
+        with_bucket(|key, learnt| {
+            let began_ns = monotonic_ns() - ALONE_NS;
+            let mut yields = Yields::Made { yields: 3, began_ns };
+            !yields.go_on(key, 3) && trials::in_vain(learnt) == 0
+        });
+    }
+}
