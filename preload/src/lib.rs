@@ -50,6 +50,7 @@ mod probes;
 #[cfg_attr(not(feature = "recording"), path = "unrecorded.rs")]
 mod recording;
 mod rwlock;
+mod sandbox;
 mod say;
 mod sem;
 mod shared_cond;

@@ -6,10 +6,10 @@
 //! nothing is to be looked at, so that nothing about them can differ. In particular threads sleep
 //! and are woken in the kernel, where they meet threads that wait or wake with a system call of
 //! their own. Calls that may give a thread a real-time priority are noted if they succeed
-//! (`priority`).
+//! (`priority`), and so are those that enter a sandbox (`sandbox`).
 
 use crate::recording::{self, Ended, Kind, Wait};
-use crate::{glibc, priority};
+use crate::{glibc, priority, sandbox};
 use core::ffi::{c_int, c_long, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 use furwock::unstable::refuses_wait;
@@ -50,16 +50,25 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "jbe 3f",
         "cmp rdi, {setattr}",
         "je 3f",
+        "cmp rdi, {prctl}",
+        "je 4f",
+        "cmp rdi, {seccomp}",
+        "je 4f",
         "jmp qword ptr [rip + {elsewhere}]",
         "2:",
         "jmp qword ptr [rip + {taken}]",
         "3:",
         "jmp {priority}",
+        "4:",
+        "jmp {sandbox}",
         ".cfi_endproc",
         setparam = const libc::SYS_sched_setparam,
         setscheduler = const libc::SYS_sched_setscheduler,
         setattr = const libc::SYS_sched_setattr,
         priority = sym priority_call,
+        prctl = const libc::SYS_prctl,
+        seccomp = const libc::SYS_seccomp,
+        sandbox = sym sandbox::call,
         futex = const libc::SYS_futex,
         wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,
@@ -79,6 +88,10 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "b.ls 3f",
         "cmp x0, {setattr}",
         "b.eq 3f",
+        "cmp x0, {prctl}",
+        "b.eq 4f",
+        "cmp x0, {seccomp}",
+        "b.eq 4f",
         "adrp x16, {elsewhere}",
         "ldr x16, [x16, :lo12:{elsewhere}]",
         "br x16",
@@ -88,11 +101,16 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "br x16",
         "3:",
         "b {priority}",
+        "4:",
+        "b {sandbox}",
         ".cfi_endproc",
         setparam = const libc::SYS_sched_setparam,
         setscheduler = const libc::SYS_sched_setscheduler,
         setattr = const libc::SYS_sched_setattr,
         priority = sym priority_call,
+        prctl = const libc::SYS_prctl,
+        seccomp = const libc::SYS_seccomp,
+        sandbox = sym sandbox::call,
         futex = const libc::SYS_futex,
         wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,

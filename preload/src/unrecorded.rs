@@ -50,6 +50,12 @@ pub(crate) fn start(_: &Environment) {}
 pub(crate) fn forked() {}
 
 #[inline(always)]
+pub(crate) fn before_sandbox() {}
+
+#[inline(always)]
+pub(crate) fn entered_sandbox(_: bool) {}
+
+#[inline(always)]
 pub(crate) fn before_glibc(glibc: *mut c_void) -> *mut c_void {
     glibc
 }

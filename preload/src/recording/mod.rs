@@ -11,7 +11,7 @@
 //! - `pending` sums both up in the thread's entry, and hands them in to `tables`.
 //! - `made` knows where objects were made.
 //! - `stack` finds the program's frames, by `unwind`; `modules` says which files they lie in.
-//! - `sandbox` sees the program enter one, and `ends` how it ends.
+//! - `sandbox` says what it does in one, and `ends` sees how the program ends.
 //!
 //! **Cost.** An operation that needn't wait adds one to a number in the thread's own memory. One
 //! that has to wait reads the clock before and after, compares its stack with the one that it had
@@ -40,10 +40,11 @@ mod unwind;
 mod wait;
 
 pub(crate) use count::{count, count_hold, left_to_glibc};
+pub(crate) use ends::before_glibc;
 pub(crate) use furwock_record::Kind;
 pub(crate) use hold::{released, released_to_waiters};
 pub(crate) use made::{destroyed, made};
 pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits_for, wakes};
 pub(crate) use part::{forked, start};
-pub(crate) use sandbox::before_glibc;
+pub(crate) use sandbox::{before_sandbox, entered_sandbox};
 pub(crate) use wait::{Ended, Wait, jumped};

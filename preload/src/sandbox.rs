@@ -1,0 +1,87 @@
+//! Sandboxes that the program enters. A filter of system calls may end a program at one that it
+//! doesn't know, so from then on furwock makes none on the way to a lock that glibc's own locks
+//! don't make: waiters of rwlocks don't yield (docs/sandboxes.md).
+//!
+//! This library sees `prctl`, and `syscall` by number. A filter that was there when the program
+//! began, or that is set by an instruction of the program's own, isn't known here.
+
+use crate::{glibc, recording};
+use core::ffi::{c_int, c_long};
+use core::sync::atomic::{AtomicU32, Ordering};
+use furwock::lock::forgo_yields;
+
+/// How many calls that enter one are under way, and `ENTERED` once one has succeeded.
+static STATE: AtomicU32 = AtomicU32::new(0);
+
+const ENTERED: u32 = 1 << 31;
+
+/// Whether the program has entered one, or is about to.
+#[cfg_attr(not(feature = "recording"), allow(dead_code, reason = "for the recorder"))]
+#[inline]
+pub(crate) fn is_entered() -> bool {
+    STATE.load(Ordering::Relaxed) != 0
+}
+
+/// Whether a system call puts the caller under a filter, if it succeeds.
+fn enters(number: c_long, first: usize) -> bool {
+    const SECCOMP_SET_MODE_FILTER: usize = 1;
+    match number {
+        libc::SYS_prctl => first as c_int == libc::PR_SET_SECCOMP,
+        libc::SYS_seccomp => first as u32 as usize <= SECCOMP_SET_MODE_FILTER,
+        _ => false,
+    }
+}
+
+/// Makes the program's call, which may enter a sandbox.
+fn through(number: c_long, first: usize, call: impl FnOnce() -> c_long) -> c_long {
+    if !enters(number, first) || STATE.load(Ordering::Relaxed) & ENTERED != 0 {
+        return call();
+    }
+    recording::before_sandbox();
+    STATE.fetch_add(1, Ordering::Relaxed);
+    // For good: a program that fails to enter this one most likely enters another.
+    forgo_yields();
+    recording::entered_sandbox(true);
+    let result = call();
+    if result >= 0 {
+        STATE.fetch_or(ENTERED, Ordering::Relaxed);
+    }
+    if STATE.fetch_sub(1, Ordering::Relaxed) == 1 {
+        recording::entered_sandbox(false);
+    }
+    result
+}
+
+/// Entered by a jump from `syscall`, like `futex_call`.
+pub(crate) unsafe extern "C-unwind" fn call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: the program's own call.
+    through(number, a, || unsafe { glibc::system_call(number, a, b, c, d, e, f) })
+}
+
+/// Linux `prctl`, which glibc declares with a variable number of arguments, and passes on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn prctl(
+    option: c_int,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+) -> c_int {
+    // SAFETY: the program's own call.
+    let call = || unsafe {
+        if glibc::are_looked_up() {
+            glibc::prctl(option, a, b, c, d).into()
+        } else {
+            glibc::system_call(libc::SYS_prctl, option as usize, a, b, c, d, 0)
+        }
+    };
+    through(libc::SYS_prctl, option as usize, call) as c_int
+}
