@@ -150,7 +150,7 @@ typedef enum furwock_lock_how {
    */
   FURWOCK_HOW_STOLEN,
   /**
-   * The caller spun until it was free.
+   * The caller spun until it was free; at a rwlock it may have yielded, too.
    */
   FURWOCK_HOW_SPUN,
   /**

@@ -30,6 +30,9 @@ static void on_trap(int signal UNUSED, siginfo_t *info, void *context UNUSED)
 	FAIL("system call %d", info->si_syscall);
 }
 
+/* By prctl, or by the number of seccomp(2). */
+static bool by_number;
+
 static void enter_sandbox(void)
 {
 	struct sock_filter filter[ALLOWED + 3];
@@ -50,7 +53,12 @@ static void enter_sandbox(void)
 		BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	CHECK_EQ(sigaction(SIGSYS, &action, NULL), 0);
 	CHECK_EQ(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
-	CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
+	/* A probe, as libseccomp makes it. */
+	CHECK(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL) != 0);
+	if (by_number)
+		CHECK_EQ(syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program), 0);
+	else
+		CHECK_EQ(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), 0);
 }
 
 /* The filter does end a program. */
@@ -152,6 +160,13 @@ THREAD(use_rwlock, void *argument UNUSED)
 
 TEST(linux_seccomp__rwlocks)
 {
+	run_sandboxed(use_rwlock);
+	CHECK_EQ(counter, THREADS * 50);
+}
+
+TEST(linux_seccomp__rwlocks_in_a_sandbox_by_number)
+{
+	by_number = true;
 	run_sandboxed(use_rwlock);
 	CHECK_EQ(counter, THREADS * 50);
 }

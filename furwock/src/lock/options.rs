@@ -109,7 +109,7 @@ pub enum How {
     Fast,
     /// It was free, though others waited for it or had just had it: the caller overtook them.
     Stolen,
-    /// The caller spun until it was free.
+    /// The caller spun until it was free; at a rwlock it may have yielded, too.
     Spun,
     /// The caller slept, and took it once it ran again.
     Slept,

@@ -197,6 +197,23 @@ fn readers_wait_as_their_policy_says() {
     }
 }
 
+/// As those that slept: `Next::Readers` after a write is their turn under the same policies.
+#[test]
+fn readers_that_were_shut_out_enter_after_a_writer_where_sleepers_do() {
+    let waiting = Waiting {
+        first: Kind::Writer,
+        reader: true,
+        stuck: false,
+        other: Some(Kind::Writer),
+        upgrader: false,
+    };
+    for word in POLICIES.map(free) {
+        let sleepers_enter = next(word, waiting, Cause::Written, 1) == Next::Readers;
+        assert_eq!(enters_after_writer(word), sleepers_enter, "{:?}", policy(word));
+        assert!(!enters_after_writer(word | WRITER));
+    }
+}
+
 /// Some thread is inside, on the way or due, and settles: else a reader would sleep for ever.
 #[test]
 fn a_reader_queues_only_where_a_thread_will_settle() {
