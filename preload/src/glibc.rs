@@ -174,7 +174,6 @@ functions! {
         parent: usize, storage: usize, child: usize) @ "GLIBC_2.2.5";
     sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction)
         @ "GLIBC_2.2.5";
-    prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) @ "GLIBC_2.2.5";
     // What the library that records replaces besides.
     #[cfg(feature = "recording")]
     pthread_join(thread: pthread_t, result: *mut *mut c_void) @ "GLIBC_2.2.5";

@@ -47,10 +47,10 @@ pub(crate) fn look_up() {
     }
 }
 
-/// Whether the kernel may be asked where glibc can't be.
+/// The kernel isn't asked any more where glibc can't be.
 #[cfg_attr(not(feature = "recording"), allow(dead_code, reason = "for the recorder's sandboxes"))]
-pub(crate) fn may_ask_kernel(may: bool) {
-    listed::may_read(may);
+pub(crate) fn ask_kernel_no_more() {
+    listed::read_no_more();
 }
 
 /// The file that `address`, one on the caller's stack or in use by it, lies in.

@@ -22,6 +22,11 @@ pub(crate) fn is_entered() -> bool {
     STATE.load(Ordering::Relaxed) != 0
 }
 
+/// In a forked child: calls of the parent's other threads aren't under way here.
+pub(crate) fn forked() {
+    STATE.fetch_and(ENTERED, Ordering::Relaxed);
+}
+
 /// Whether a system call puts the caller under a filter, if it succeeds.
 fn enters(number: c_long, first: usize) -> bool {
     const SECCOMP_SET_MODE_FILTER: usize = 1;
@@ -41,14 +46,11 @@ fn through(number: c_long, first: usize, call: impl FnOnce() -> c_long) -> c_lon
     STATE.fetch_add(1, Ordering::Relaxed);
     // For good: a program that fails to enter this one most likely enters another.
     forgo_yields();
-    recording::entered_sandbox(true);
     let result = call();
     if result >= 0 {
         STATE.fetch_or(ENTERED, Ordering::Relaxed);
     }
-    if STATE.fetch_sub(1, Ordering::Relaxed) == 1 {
-        recording::entered_sandbox(false);
-    }
+    STATE.fetch_sub(1, Ordering::Relaxed);
     result
 }
 
@@ -66,7 +68,7 @@ pub(crate) unsafe extern "C-unwind" fn call(
     through(number, a, || unsafe { glibc::system_call(number, a, b, c, d, e, f) })
 }
 
-/// Linux `prctl`, which glibc declares with a variable number of arguments, and passes on.
+/// Linux `prctl`, whose arguments glibc's passes on as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn prctl(
     option: c_int,
@@ -75,13 +77,8 @@ pub unsafe extern "C-unwind" fn prctl(
     c: usize,
     d: usize,
 ) -> c_int {
+    // Not with glibc's function, which does no more: libc's symbol table leads to this one, also
+    // another library's wrapper that this one would call (`symbols`).
     // SAFETY: the program's own call.
-    let call = || unsafe {
-        if glibc::are_looked_up() {
-            glibc::prctl(option, a, b, c, d).into()
-        } else {
-            glibc::system_call(libc::SYS_prctl, option as usize, a, b, c, d, 0)
-        }
-    };
-    through(libc::SYS_prctl, option as usize, call) as c_int
+    unsafe { call(libc::SYS_prctl, option as usize, a, b, c, d, 0) as c_int }
 }

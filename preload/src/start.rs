@@ -4,7 +4,8 @@ use crate::environment::Environment;
 use crate::recording;
 use crate::say::say;
 use crate::{
-    clone, glibc, layout, longjmp, say, shared_cond, symbols, syscall, tools, unwinder, warn,
+    clone, glibc, layout, longjmp, sandbox, say, shared_cond, symbols, syscall, tools, unwinder,
+    warn,
 };
 use core::ffi::{c_char, c_int};
 use core::mem::MaybeUninit;
@@ -124,6 +125,7 @@ fn take_over() -> Result<(), &'static str> {
 /// In a forked child.
 unsafe extern "C" fn forked() {
     recording::forked();
+    sandbox::forked();
     shared_cond::forget();
 }
 

@@ -53,9 +53,6 @@ pub(crate) fn forked() {}
 pub(crate) fn before_sandbox() {}
 
 #[inline(always)]
-pub(crate) fn entered_sandbox(_: bool) {}
-
-#[inline(always)]
 pub(crate) fn before_glibc(glibc: *mut c_void) -> *mut c_void {
     glibc
 }

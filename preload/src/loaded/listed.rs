@@ -78,10 +78,10 @@ pub(super) fn look_up() {
     read();
 }
 
-/// The kernel is asked no more, or again.
+/// The kernel is asked no more.
 #[cfg_attr(not(feature = "recording"), allow(dead_code, reason = "for the recorder's sandboxes"))]
-pub(super) fn may_read(may: bool) {
-    MAY_READ.store(may, Ordering::Relaxed);
+pub(super) fn read_no_more() {
+    MAY_READ.store(false, Ordering::Relaxed);
 }
 
 #[cold]

@@ -46,5 +46,5 @@ pub(crate) use hold::{released, released_to_waiters};
 pub(crate) use made::{destroyed, made};
 pub(crate) use order::{Again, Take, ordered, orders, releases, waited_for, waits_for, wakes};
 pub(crate) use part::{forked, start};
-pub(crate) use sandbox::{before_sandbox, entered_sandbox};
+pub(crate) use sandbox::before_sandbox;
 pub(crate) use wait::{Ended, Wait, jumped};

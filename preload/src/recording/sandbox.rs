@@ -20,7 +20,7 @@ fn is_allowed(number: c_long) -> bool {
 }
 
 /// Makes the calls that would be made later: for the part's memory, this thread's entry, and the
-/// program's path.
+/// program's path. (If the program then fails to enter it, it most likely enters another.)
 pub(crate) fn before_sandbox() {
     thread::record::<()>(|_| {
         if part::grow() {
@@ -29,9 +29,5 @@ pub(crate) fn before_sandbox() {
         }
         None
     });
-}
-
-/// The program is in one from here on, or has failed to enter it.
-pub(crate) fn entered_sandbox(is_there: bool) {
-    loaded::may_ask_kernel(!is_there);
+    loaded::ask_kernel_no_more();
 }

@@ -38,7 +38,8 @@ pub(super) struct Reader<'o> {
     /// Waits for no other waiter.
     forced: bool,
     /// It has yielded while a writer was inside. Those that slept meanwhile enter together when the
-    /// writer leaves, before the next; so does this one.
+    /// writer leaves, before the next that sleeps. So does this one, once, and before a writer that
+    /// spins or has been woken.
     was_shut_out: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
@@ -202,9 +203,13 @@ impl<'o> Reader<'o> {
         // Where readers may recurse, none is made to wait for ever for a writer that waits itself.
         let is_brief = |word| policy(word).lets_readers_recurse() && !is_written(word);
         let mut brief = is_brief(seen);
+        let left = BRIEF.saturating_sub(self.contender.yielded_for());
+        if brief && left.is_zero() {
+            self.forced = true;
+            return Progress::LookAgain;
+        }
         let waited = if may_park_reader(stop) {
             let forced = self.forced;
-            let left = BRIEF.saturating_sub(self.contender.yielded_for());
             self.contender.wait(|_, clean| {
                 brief = is_brief(clean);
                 let stopped = stops_reader(clean, forced).is_some_and(may_park_reader);
