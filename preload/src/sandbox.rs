@@ -38,7 +38,7 @@ fn enters(number: c_long, first: usize) -> bool {
 }
 
 /// Makes the program's call, which may enter a sandbox.
-fn through(number: c_long, first: usize, call: impl FnOnce() -> c_long) -> c_long {
+pub(crate) fn through(number: c_long, first: usize, call: impl FnOnce() -> c_long) -> c_long {
     if !enters(number, first) || STATE.load(Ordering::Relaxed) & ENTERED != 0 {
         return call();
     }
@@ -54,20 +54,6 @@ fn through(number: c_long, first: usize, call: impl FnOnce() -> c_long) -> c_lon
     result
 }
 
-/// Entered by a jump from `syscall`, like `futex_call`.
-pub(crate) unsafe extern "C-unwind" fn call(
-    number: c_long,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> c_long {
-    // SAFETY: the program's own call.
-    through(number, a, || unsafe { glibc::system_call(number, a, b, c, d, e, f) })
-}
-
 /// Linux `prctl`, whose arguments glibc's passes on as they are.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn prctl(
@@ -79,6 +65,7 @@ pub unsafe extern "C-unwind" fn prctl(
 ) -> c_int {
     // Not with glibc's function, which does no more: libc's symbol table leads to this one, also
     // another library's wrapper that this one would call (`symbols`).
+    let (number, first) = (libc::SYS_prctl, option as usize);
     // SAFETY: the program's own call.
-    unsafe { call(libc::SYS_prctl, option as usize, a, b, c, d, 0) as c_int }
+    through(number, first, || unsafe { glibc::system_call(number, first, a, b, c, d, 0) }) as c_int
 }

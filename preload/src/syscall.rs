@@ -51,24 +51,21 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "cmp rdi, {setattr}",
         "je 3f",
         "cmp rdi, {prctl}",
-        "je 4f",
+        "je 3f",
         "cmp rdi, {seccomp}",
-        "je 4f",
+        "je 3f",
         "jmp qword ptr [rip + {elsewhere}]",
         "2:",
         "jmp qword ptr [rip + {taken}]",
         "3:",
-        "jmp {priority}",
-        "4:",
-        "jmp {sandbox}",
+        "jmp {noted}",
         ".cfi_endproc",
         setparam = const libc::SYS_sched_setparam,
         setscheduler = const libc::SYS_sched_setscheduler,
         setattr = const libc::SYS_sched_setattr,
-        priority = sym priority_call,
         prctl = const libc::SYS_prctl,
         seccomp = const libc::SYS_seccomp,
-        sandbox = sym sandbox::call,
+        noted = sym noted_call,
         futex = const libc::SYS_futex,
         wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,
@@ -89,9 +86,9 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "cmp x0, {setattr}",
         "b.eq 3f",
         "cmp x0, {prctl}",
-        "b.eq 4f",
+        "b.eq 3f",
         "cmp x0, {seccomp}",
-        "b.eq 4f",
+        "b.eq 3f",
         "adrp x16, {elsewhere}",
         "ldr x16, [x16, :lo12:{elsewhere}]",
         "br x16",
@@ -100,17 +97,14 @@ pub unsafe extern "C-unwind" fn syscall(number: c_long) -> c_long {
         "ldr x16, [x16, :lo12:{taken}]",
         "br x16",
         "3:",
-        "b {priority}",
-        "4:",
-        "b {sandbox}",
+        "b {noted}",
         ".cfi_endproc",
         setparam = const libc::SYS_sched_setparam,
         setscheduler = const libc::SYS_sched_setscheduler,
         setattr = const libc::SYS_sched_setattr,
-        priority = sym priority_call,
         prctl = const libc::SYS_prctl,
         seccomp = const libc::SYS_seccomp,
-        sandbox = sym sandbox::call,
+        noted = sym noted_call,
         futex = const libc::SYS_futex,
         wait = const FUTEX_WAIT,
         elsewhere = sym ELSEWHERE,
@@ -159,8 +153,8 @@ fn waits(number: c_long, operation: usize) -> bool {
     cfg!(feature = "recording") && (number == FUTEX_WAIT || (number == libc::SYS_futex && is_wait))
 }
 
-/// Entered like `futex_call`.
-unsafe extern "C-unwind" fn priority_call(
+/// A call that may give a thread a priority, or enter a sandbox. Entered like `futex_call`.
+unsafe extern "C-unwind" fn noted_call(
     number: c_long,
     a: usize,
     b: usize,
@@ -171,7 +165,8 @@ unsafe extern "C-unwind" fn priority_call(
 ) -> c_long {
     // SAFETY: the program's own call.
     unsafe {
-        let result = glibc::system_call(number, a, b, c, d, e, f);
+        let call = || glibc::system_call(number, a, b, c, d, e, f);
+        let result = sandbox::through(number, a, call);
         priority::note_call(number, b, result);
         result
     }

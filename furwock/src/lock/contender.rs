@@ -330,7 +330,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         Duration::from_nanos(self.yields.lasted_ns())
     }
 
-    /// This thread has taken the lock by its caller's own means.
+    /// The lock is this thread's, or was seen free: its yields, if there were any, have paid.
     pub(super) fn is_rewarded(&self) {
         self.yields.are_rewarded(self.lock.key());
     }

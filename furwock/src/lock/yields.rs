@@ -45,10 +45,7 @@ impl Yields {
     /// Lets other threads run, `most` times at most, before a waiter for the lock at `key` sleeps.
     /// Returns whether it has, so that the lock is worth another look.
     pub(super) fn go_on(&mut self, key: Key, most: u32) -> bool {
-        if cfg!(any(loom, shuttle)) {
-            return false;
-        }
-        if matches!(self, Yields::Over { .. }) {
+        if cfg!(any(loom, shuttle)) || matches!(self, Yields::Over { .. }) {
             return false;
         }
         let now = monotonic_ns();
