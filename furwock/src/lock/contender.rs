@@ -10,6 +10,7 @@
 use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
 use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
+use super::turn;
 use super::yields::Yields;
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
 use crate::prim::adjustable;
@@ -297,7 +298,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             self.role == Role::Newcomer
                 && seen & bits.parked != 0
                 && !lot::is_single()
-                && spin::is_turn_over()
+                && turn::is_over()
         };
         self.options.spin
             && seen & bits.promised == 0
@@ -377,7 +378,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        spin::begin_turn(&node.notes);
+        turn::begin(&node.notes, self.queued_for_ns());
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Progress::TimedOut;
         }
@@ -475,7 +476,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// Whether this thread, as it queues, lets one of the sleepers have its place.
     fn may_leave_place(&self) -> bool {
         let bits = self.lock.bits();
-        let leaves = || spin::leaves_place(self.lock.key());
+        let leaves = || turn::leaves_place(self.lock.key());
         let are_long = || spin::are_sections_long(|| self.lock.load(), |word| bits.is_shared(word));
         match bits.leaves_place {
             Leaves::Never => false,
@@ -487,8 +488,12 @@ impl<'o, L: Lock> Contender<'o, L> {
     fn has_waited_long(&self) -> bool {
         // A model has no time: there, a waiter that was woken in vain asks.
         cfg!(any(loom, shuttle))
-            || now_ns().saturating_sub(self.queued_ns)
-                > adjustable!(self.options.hand_off_after_ns, HandOff)
+            || self.queued_for_ns() > adjustable!(self.options.hand_off_after_ns, HandOff)
+    }
+
+    /// How long ago it first queued itself, if it keeps its place.
+    fn queued_for_ns(&self) -> u64 {
+        if self.queued_ns == 0 { 0 } else { now_ns().saturating_sub(self.queued_ns) }
     }
 
     /// Until when to sleep before looking again, if that comes before the deadline: after

@@ -18,6 +18,7 @@ pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 mod spin;
 mod trials;
+mod turn;
 mod yields;
 
 pub use barrier::RawBarrier;

@@ -1,5 +1,5 @@
-//! How long a thread spins, how long it runs past sleepers, and how many wakes are under way at a
-//! time; what threads and buckets learn of that, in the room that the engine has for locks.
+//! How long a thread spins, and how many wakes are under way at a time; what threads and buckets
+//! learn of that, in the room that the engine has for locks.
 
 use super::trials;
 use crate::lot::{self, Key, Notes};
@@ -11,13 +11,14 @@ use crate::prim::spin_loop;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
-/// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, and when
-/// it last met contention.
-const ACTIVE_SINCE: usize = 0;
+/// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
+/// last met contention, and for how long it had waited in that queue (`turn`).
+pub(super) const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
+pub(super) const QUEUED_FOR: usize = 2;
 
 /// Of a thread's counts: how often it has met contention.
-const SPELLS: usize = 0;
+pub(super) const SPELLS: usize = 0;
 /// Whether it lately met it again at once (`after_interval`).
 const SHORT_SPELLS: usize = 1;
 /// For how long it waited at the last contention that was timed, in nanoseconds; 0 if it doesn't
@@ -35,16 +36,6 @@ pub(super) const LOOKS: usize = 1;
 const SPINNING: usize = 2;
 pub(super) const SIGNALS: usize = 3;
 pub(super) const YIELDS: usize = 3;
-
-/// How long a thread may run past sleepers before it lets the first of them have its place. Shorter
-/// than the scheduler's slice, so that threads leave the processor before they are preempted with
-/// the lock held; docs/experiments.md has the figures.
-const TURN_NS: u64 = 1_300_000;
-
-/// The same, of a thread that meets contention no more often than every `SPARSE_NS`. The longer the
-/// sections, the less a switch of threads adds to them, and sleepers wait for less.
-const SHORT_TURN_NS: u64 = 500_000;
-const SPARSE_NS: u64 = 5_000;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
@@ -118,7 +109,7 @@ const SHORT_ADDS: u32 = 8;
 const MOST_SHORT: u32 = 16;
 
 /// One in so many spells is timed, and plain: the time until the next shows how things are now.
-const TIMED_SPELLS: u32 = 32;
+pub(super) const TIMED_SPELLS: u32 = 32;
 
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
@@ -132,7 +123,7 @@ const MOST_CHANGES: u32 = 4;
 const LEAST_SHARED: u32 = 24;
 
 /// So many spells in vain in a row show that spinning doesn't pay.
-const IN_VAIN: u32 = 2;
+pub(super) const IN_VAIN: u32 = 2;
 
 /// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
 /// wake at a time is enough.
@@ -453,62 +444,6 @@ pub(super) fn now_ns() -> u64 {
     if cfg!(any(loom, shuttle)) { 1 } else { monotonic_ns() }
 }
 
-/// The thread with these notes has come out of a lock's queue.
-pub(super) fn begin_turn(notes: &Notes) {
-    notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
-    // From here on they are those of this turn, and timed ones come as before.
-    let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
-    let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
-    notes.counts[SPELLS].store(phase, Ordering::Relaxed);
-}
-
-/// This thread's notes, and for how long it has run past sleepers. Models have no time.
-fn own_turn() -> Option<(&'static Notes, u64)> {
-    if cfg!(any(loom, shuttle)) {
-        return None;
-    }
-    let notes = &lot::own()?.notes;
-    let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
-    Some((notes, monotonic_ns().saturating_sub(since)))
-}
-
-/// Whether this thread has run past sleepers for its turn.
-pub(super) fn is_turn_over() -> bool {
-    own_turn().is_some_and(|(notes, ran_ns)| {
-        ends_turn(ran_ns, notes.counts[SPELLS].load(Ordering::Relaxed))
-    })
-}
-
-/// Whether a turn is over in which a thread ran for so long and met contention so often.
-fn ends_turn(ran_ns: u64, spells: u32) -> bool {
-    let is_sparse = u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns;
-    ran_ns > adjustable!(TURN_NS, Turn)
-        || is_sparse && ran_ns > adjustable!(SHORT_TURN_NS, ShortTurn)
-}
-
-/// Whether this thread has run past sleepers for `turn_ns`.
-pub(super) fn has_run_for(turn_ns: u64) -> bool {
-    own_turn().is_some_and(|(_, ran_ns)| ran_ns > turn_ns)
-}
-
-/// Whether this thread, about to queue for the lock at `key`, wakes a sleeper in its place.
-///
-/// It does once its turn is over. Other processors' queues may hold all the woken waiters that are
-/// under way: the scheduler leaves them there for milliseconds, and no release wakes another
-/// meanwhile. This processor would idle.
-///
-/// Not where spinning is in vain: there a waiter has no use for a processor. Where priorities count
-/// or there is one processor, releases alone choose.
-pub(super) fn leaves_place(key: Key) -> bool {
-    if cfg!(any(loom, shuttle)) {
-        return true;
-    }
-    !lot::is_single()
-        && !lot::are_there_ranks()
-        && spells_in_vain(key) < adjustable!(IN_VAIN, InVain)
-        && is_turn_over()
-}
-
 /// Whether a lock's sections are long enough for another processor to have a part in them: its word
 /// changes seldom, or others share the lock nearly all the time. The word of a lock that threads
 /// take and release at once changes again and again, and half of the time it is free.
@@ -529,7 +464,7 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.
-fn spells_in_vain(key: Key) -> u32 {
+pub(super) fn spells_in_vain(key: Key) -> u32 {
     trials::in_vain(&lot::advice(key)[SPINNING])
 }
 
@@ -658,19 +593,6 @@ mod tests {
         assert!(spell.is_unseen(false) && !spell.is_unseen(true));
         let spell = Spin { pauses: 64, ..spell };
         assert!(!spell.is_unseen(false) && !spell.is_unseen(true));
-    }
-
-    #[test]
-    fn turns_are_shorter_where_contention_is_rare() {
-        let often = |ran_ns| (ran_ns / SPARSE_NS) as u32 * 2;
-        let seldom = |ran_ns| (ran_ns / SPARSE_NS) as u32 / 2;
-        let between = (SHORT_TURN_NS + TURN_NS) / 2;
-        for (ran_ns, dense, sparse) in
-            [(SHORT_TURN_NS / 2, false, false), (between, false, true), (2 * TURN_NS, true, true)]
-        {
-            assert_eq!(ends_turn(ran_ns, often(ran_ns)), dense, "{ran_ns} ns, often");
-            assert_eq!(ends_turn(ran_ns, seldom(ran_ns)), sparse, "{ran_ns} ns, seldom");
-        }
     }
 
     #[test]

@@ -85,11 +85,13 @@ mod table {
         /// For how much longer a rwlock's waiter spins as long as it sees one owner.
         RwlockSpinsLonger: "rwlock-spins-longer", "ns", 0..=100_000_000, "lock/rwlock/state.rs";
         /// How long a thread may run past sleepers.
-        Turn: "turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        Turn: "turn", "ns", 0..=1_000_000_000, "lock/turn.rs";
         /// The same where it seldom meets contention.
-        ShortTurn: "short-turn", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        ShortTurn: "short-turn", "ns", 0..=1_000_000_000, "lock/turn.rs";
         /// How long it is between contentions that are seldom.
-        Sparse: "sparse", "ns", 0..=1_000_000_000, "lock/spin.rs";
+        Sparse: "sparse", "ns", 0..=1_000_000_000, "lock/turn.rs";
+        /// Turns are shorter after a wait that was longer.
+        LongWait: "long-wait", "ns", 1..=1_000_000_000_000, "lock/turn.rs";
         /// How long a waiter waits before it asks for the lock to be handed over.
         HandOff: "hand-off", "ns", 0..=10_000_000_000, "lock/options.rs";
         /// The most wakes under way to a lock at once.

@@ -18,14 +18,14 @@ impl Room {
 /// A thread's own: 0 in a new thread, and no other thread writes them.
 #[derive(Debug)]
 pub(crate) struct Notes {
-    pub(crate) times: [AtomicU64; 2],
+    pub(crate) times: [AtomicU64; 3],
     pub(crate) counts: [AtomicU32; 4],
 }
 
 impl Notes {
     pub(super) fn new() -> Self {
         Self {
-            times: [AtomicU64::new(0), AtomicU64::new(0)],
+            times: core::array::from_fn(|_| AtomicU64::new(0)),
             counts: core::array::from_fn(|_| AtomicU32::new(0)),
         }
     }

@@ -1,0 +1,121 @@
+//! How long a thread runs past sleepers before it lets one of them have its place.
+//!
+//! A turn begins as a thread comes out of a lock's queue, and is looked at as it meets contention
+//! while others sleep.
+
+use super::spin::{
+    ACTIVE_SINCE, IN_VAIN, QUEUED_FOR, SPELLS, TIMED_SPELLS, now_ns, spells_in_vain,
+};
+use crate::lot::{self, Key, Notes};
+use crate::prim::adjustable;
+use crate::prim::atomic::Ordering;
+use crate::sys::clock::monotonic_ns;
+
+/// Shorter than the scheduler's slice, so that threads leave the processor before they are
+/// preempted with the lock held; docs/experiments.md has the figures.
+const TURN_NS: u64 = 1_300_000;
+
+/// The same, of a thread that meets contention no more often than every `SPARSE_NS`. The longer the
+/// sections, the less a switch of threads adds to them, and sleepers wait for less.
+const SHORT_TURN_NS: u64 = 250_000;
+const SPARSE_NS: u64 = 5_000;
+
+/// A thread that has waited for longer has a turn that is shorter by as much: there are many that
+/// wait, and each waits for the turns of all.
+const LONG_WAIT_NS: u64 = 10_000_000;
+
+/// The thread with these notes has come out of a lock's queue, in which it waited for so long.
+pub(super) fn begin(notes: &Notes, queued_for_ns: u64) {
+    notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
+    notes.times[QUEUED_FOR].store(queued_for_ns, Ordering::Relaxed);
+    // From here on they are those of this turn, and timed ones come as before.
+    let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
+    let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
+    notes.counts[SPELLS].store(phase, Ordering::Relaxed);
+}
+
+/// This thread's notes, and for how long it has run past sleepers. Models have no time.
+fn own() -> Option<(&'static Notes, u64)> {
+    if cfg!(any(loom, shuttle)) {
+        return None;
+    }
+    let notes = &lot::own()?.notes;
+    let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+    Some((notes, monotonic_ns().saturating_sub(since)))
+}
+
+/// Whether this thread has run past sleepers for its turn.
+pub(super) fn is_over() -> bool {
+    own().is_some_and(|(notes, ran_ns)| {
+        let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
+        ends(ran_ns, spells, notes.times[QUEUED_FOR].load(Ordering::Relaxed))
+    })
+}
+
+/// Whether a turn is over in which a thread ran for so long and met contention so often, and before
+/// which it had waited for so long.
+fn ends(ran_ns: u64, spells: u32, queued_for_ns: u64) -> bool {
+    let is_sparse = u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns;
+    let long_ns = adjustable!(LONG_WAIT_NS, LongWait);
+    let counts_as = ran_ns.saturating_mul(queued_for_ns.max(long_ns)) / long_ns;
+    counts_as > adjustable!(TURN_NS, Turn)
+        || is_sparse && counts_as > adjustable!(SHORT_TURN_NS, ShortTurn)
+}
+
+/// Whether this thread has run past sleepers for `turn_ns`.
+pub(super) fn has_run_for(turn_ns: u64) -> bool {
+    own().is_some_and(|(_, ran_ns)| ran_ns > turn_ns)
+}
+
+/// Whether this thread, about to queue for the lock at `key`, wakes a sleeper in its place.
+///
+/// It does once its turn is over. Other processors' queues may hold all the woken waiters that are
+/// under way: the scheduler leaves them there for milliseconds, and no release wakes another
+/// meanwhile. This processor would idle.
+///
+/// Not where spinning is in vain: there a waiter has no use for a processor. Where priorities count
+/// or there is one processor, releases alone choose.
+pub(super) fn leaves_place(key: Key) -> bool {
+    if cfg!(any(loom, shuttle)) {
+        return true;
+    }
+    !lot::is_single()
+        && !lot::are_there_ranks()
+        && spells_in_vain(key) < adjustable!(IN_VAIN, InVain)
+        && is_over()
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    fn often(ran_ns: u64) -> u32 {
+        (ran_ns / SPARSE_NS) as u32 * 2
+    }
+
+    #[test]
+    fn turns_are_shorter_where_contention_is_rare() {
+        let seldom = |ran_ns| (ran_ns / SPARSE_NS) as u32 / 2;
+        let between = (SHORT_TURN_NS + TURN_NS) / 2;
+        for (ran_ns, dense, sparse) in
+            [(SHORT_TURN_NS / 2, false, false), (between, false, true), (2 * TURN_NS, true, true)]
+        {
+            assert_eq!(ends(ran_ns, often(ran_ns), 0), dense, "{ran_ns} ns, often");
+            assert_eq!(ends(ran_ns, seldom(ran_ns), 0), sparse, "{ran_ns} ns, seldom");
+        }
+    }
+
+    #[test]
+    fn turns_are_shorter_after_long_waits() {
+        let turn_after = |queued_for_ns| {
+            let mut ends_after = (1..).map(|step| step * 10_000);
+            ends_after.find(|ran_ns| ends(*ran_ns, often(*ran_ns), queued_for_ns)).unwrap()
+        };
+        let plain = turn_after(0);
+        assert_eq!(plain, turn_after(LONG_WAIT_NS));
+        let shorter = turn_after(4 * LONG_WAIT_NS);
+        assert!((plain / 4..plain / 3).contains(&shorter), "{shorter} ns instead of {plain}");
+        // A waiter that was forgotten for a day takes one turn, however short, and no overflow.
+        assert!(ends(u64::MAX, 0, u64::MAX) && !ends(0, 1, u64::MAX));
+    }
+}
