@@ -11,7 +11,7 @@ use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
 use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
 use super::turn;
-use super::yields::Yields;
+use super::yields::{self, Yields};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
@@ -317,9 +317,8 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Yields, as long as that is worth it at this lock. Whether it has.
     pub(super) fn yield_once(&mut self) -> bool {
-        let most = self.lock.bits().probing.yields;
-        let has_yielded =
-            most != 0 && self.yields.go_on(self.lock.key(), adjustable!(most, Yields));
+        let most = yields::most(adjustable!(self.lock.bits().probing.yields, Yields));
+        let has_yielded = most != 0 && self.yields.go_on(self.lock.key(), most);
         if has_yielded {
             self.note(How::Spun);
         }

@@ -77,7 +77,7 @@ pub(super) struct Probing {
     /// lock in turn for a few instructions do nothing but move its cache line: the longer one
     /// leaves the other alone with it, the better for both.
     pub(super) aside_ns: u64,
-    /// How often a waiter yields before it sleeps.
+    /// How often a waiter yields before it sleeps, on two processors: fewer times on more.
     pub(super) yields: u32,
 }
 

@@ -21,11 +21,24 @@ use crate::sys::sched_yield::sched_yield;
 /// and asks for no hand-off.
 const MOST_NS: u64 = 10_000_000;
 
-/// All yields of a wait took less: next to no other thread has run.
-const ALONE_NS: u64 = 500_000;
+/// So many yields tell whether other threads run meanwhile: next to none does if the yields took
+/// less than this each, on average.
+const TELLING: u32 = 25;
+const ALONE_NS: u64 = 2_000;
 
 /// So many waits in a row that yielded alone, and then slept after all, show that it doesn't pay.
 const IN_VAIN: u32 = 4;
+
+/// How often a waiter yields where it does so `yields` times on two processors: fewer times on
+/// more, since so many threads look at the lock at once instead of sleeping.
+pub(super) fn most(yields: u32) -> u32 {
+    shared_by(yields, lot::processors())
+}
+
+fn shared_by(yields: u32, processors: usize) -> u32 {
+    let share = u64::from(yields) * 2 / processors.max(1) as u64;
+    u32::try_from(share).unwrap_or(yields).clamp(TELLING.min(yields), yields)
+}
 
 /// The yields of one attempt to take a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,12 +71,12 @@ impl Yields {
             }
         };
         let lasted_ns = now.saturating_sub(began_ns);
-        let are_enough = are_enough(yields, most, lasted_ns);
-        if !are_enough && sched_yield() {
+        let is_alone = is_alone(yields, lasted_ns);
+        if !is_alone && !are_enough(yields, most, lasted_ns) && sched_yield() {
             *self = Yields::Made { yields: yields + 1, began_ns };
             return true;
         }
-        if are_enough && lasted_ns < ALONE_NS {
+        if is_alone {
             trials::learn(&lot::advice(key)[YIELDS], false);
         }
         self.end();
@@ -96,6 +109,11 @@ fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {
     yields >= most || lasted_ns >= adjustable!(MOST_NS, YieldTime)
 }
 
+/// Whether so many yields in that time show that next to no other thread wants the processor.
+fn is_alone(yields: u32, lasted_ns: u64) -> bool {
+    yields >= adjustable!(TELLING, TellingYields) && lasted_ns < u64::from(yields) * ALONE_NS
+}
+
 /// Whether a waiter for the lock at `key` yields. Where priorities count, a yield lets no thread
 /// run that has a lower one than the caller.
 fn pays(key: Key) -> bool {
@@ -121,6 +139,14 @@ mod tests {
     }
 
     #[test]
+    fn processors_share_the_yields() {
+        let shares = [0, 1, 2, 4, 8, 256].map(|processors| shared_by(100, processors));
+        assert_eq!(shares, [100, 100, 100, 50, 25, 25]);
+        assert_eq!(shared_by(0, 2), 0);
+        assert_eq!(shared_by(u32::MAX, 1), u32::MAX);
+    }
+
+    #[test]
     fn yields_end_after_so_many_and_after_so_long() {
         assert!(!are_enough(9, 10, MOST_NS - 1));
         assert!(are_enough(10, 10, 0) && are_enough(1, 10, MOST_NS));
@@ -138,11 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn yields_that_end_alone_are_in_vain() {
+    fn yields_that_let_no_other_thread_run_end_soon_and_are_in_vain() {
         with_bucket(|key, learnt| {
-            let mut yields = Yields::Made { yields: 3, began_ns: monotonic_ns() };
-            !yields.go_on(key, 3) && trials::in_vain(learnt) == 1
+            let mut yields = Yields::Made { yields: TELLING, began_ns: monotonic_ns() };
+            !yields.go_on(key, 4 * TELLING) && trials::in_vain(learnt) == 1
         });
+        assert!(!is_alone(TELLING - 1, 0) && is_alone(4 * TELLING, 0));
     }
 
     #[test]
@@ -160,9 +187,9 @@ mod tests {
     #[test]
     fn yields_that_let_others_run_are_not_in_vain() {
         with_bucket(|key, learnt| {
-            let began_ns = monotonic_ns() - ALONE_NS;
-            let mut yields = Yields::Made { yields: 3, began_ns };
-            !yields.go_on(key, 3) && trials::in_vain(learnt) == 0
+            let began_ns = monotonic_ns() - u64::from(TELLING) * ALONE_NS;
+            let mut yields = Yields::Made { yields: TELLING, began_ns };
+            !yields.go_on(key, TELLING) && trials::in_vain(learnt) == 0
         });
     }
 }
