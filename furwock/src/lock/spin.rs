@@ -12,7 +12,7 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
-/// last met contention, and for how long it had waited in that queue (`turn`).
+/// last met contention, and for how long it had waited in that queue, if that is known (`turn`).
 pub(super) const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 pub(super) const QUEUED_FOR: usize = 2;

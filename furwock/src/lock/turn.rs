@@ -1,7 +1,8 @@
 //! How long a thread runs past sleepers before it lets one of them have its place.
 //!
 //! A turn begins as a thread comes out of a lock's queue, and is looked at as it meets contention
-//! while others sleep.
+//! while others sleep. How long it is depends on how long the thread waited, if that is known: a
+//! rwlock's readers keep no place in the queue.
 
 use super::spin::{
     ACTIVE_SINCE, IN_VAIN, QUEUED_FOR, SPELLS, TIMED_SPELLS, now_ns, spells_in_vain,
@@ -20,15 +21,17 @@ const TURN_NS: u64 = 1_300_000;
 const SHORT_TURN_NS: u64 = 250_000;
 const SPARSE_NS: u64 = 5_000;
 
-/// A thread that has waited for longer has a turn that is shorter by as much: there are many that
-/// wait, and each waits for the turns of all.
+/// A thread that has waited for so many times as long has a turn of one part in so many, up to
+/// `MOST_PARTS`: there are many that wait, and each waits for the turns of all.
 const LONG_WAIT_NS: u64 = 10_000_000;
+const MOST_PARTS: u64 = 4;
 
 /// The thread with these notes has come out of a lock's queue, in which it waited for so long.
 pub(super) fn begin(notes: &Notes, queued_for_ns: u64) {
     notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
     notes.times[QUEUED_FOR].store(queued_for_ns, Ordering::Relaxed);
-    // From here on they are those of this turn, and timed ones come as before.
+    // From here on they are those of this turn, but for fewer than 32, so that timed ones come as
+    // before.
     let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
     let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
     notes.counts[SPELLS].store(phase, Ordering::Relaxed);
@@ -57,7 +60,8 @@ pub(super) fn is_over() -> bool {
 fn ends(ran_ns: u64, spells: u32, queued_for_ns: u64) -> bool {
     let is_sparse = u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns;
     let long_ns = adjustable!(LONG_WAIT_NS, LongWait);
-    let counts_as = ran_ns.saturating_mul(queued_for_ns.max(long_ns)) / long_ns;
+    let waited_ns = queued_for_ns.clamp(long_ns, MOST_PARTS * long_ns);
+    let counts_as = ran_ns.saturating_mul(waited_ns) / long_ns;
     counts_as > adjustable!(TURN_NS, Turn)
         || is_sparse && counts_as > adjustable!(SHORT_TURN_NS, ShortTurn)
 }
@@ -107,15 +111,37 @@ mod tests {
 
     #[test]
     fn turns_are_shorter_after_long_waits() {
-        let turn_after = |queued_for_ns| {
-            let mut ends_after = (1..).map(|step| step * 10_000);
-            ends_after.find(|ran_ns| ends(*ran_ns, often(*ran_ns), queued_for_ns)).unwrap()
+        let turn_after = |queued_for_ns, spells: fn(u64) -> u32| {
+            let mut steps = (1..).map(|step| step * 1_000);
+            steps.find(|ran_ns| ends(*ran_ns, spells(*ran_ns), queued_for_ns)).unwrap()
         };
-        let plain = turn_after(0);
-        assert_eq!(plain, turn_after(LONG_WAIT_NS));
-        let shorter = turn_after(4 * LONG_WAIT_NS);
-        assert!((plain / 4..plain / 3).contains(&shorter), "{shorter} ns instead of {plain}");
-        // A waiter that was forgotten for a day takes one turn, however short, and no overflow.
-        assert!(ends(u64::MAX, 0, u64::MAX) && !ends(0, 1, u64::MAX));
+        for spells in [often, |_| 0] {
+            let plain = turn_after(0, spells);
+            assert_eq!(plain, turn_after(LONG_WAIT_NS, spells));
+            for parts in [2, MOST_PARTS] {
+                let shorter = turn_after(parts * LONG_WAIT_NS, spells);
+                assert!(shorter.abs_diff(plain / parts) <= 1_000, "{shorter} ns of {plain}");
+            }
+            let least = turn_after(MOST_PARTS * LONG_WAIT_NS, spells);
+            assert_eq!(least, turn_after(u64::MAX, spells));
+        }
+        assert!(ends(u64::MAX, 0, u64::MAX));
+    }
+
+    #[test]
+    fn a_turn_knows_how_long_the_thread_waited_for_it() {
+        let notes = &lot::node().unwrap().notes;
+        // As if it had begun so long ago.
+        let is_over_after = |ran_ns, queued_for_ns| {
+            begin(notes, queued_for_ns);
+            notes.counts[SPELLS].store(0, Ordering::Relaxed);
+            let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+            notes.times[ACTIVE_SINCE].store(since.saturating_sub(ran_ns), Ordering::Relaxed);
+            is_over()
+        };
+        assert!(is_over_after(SHORT_TURN_NS, 0));
+        assert!(is_over_after(SHORT_TURN_NS / 2, MOST_PARTS * LONG_WAIT_NS));
+        // (Unless it loses its processor in between.)
+        assert!((0..100).any(|_| !is_over_after(SHORT_TURN_NS / 2, 0)));
     }
 }

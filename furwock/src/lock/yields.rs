@@ -21,8 +21,12 @@ use crate::sys::sched_yield::sched_yield;
 /// and asks for no hand-off.
 const MOST_NS: u64 = 10_000_000;
 
+/// The least that processors leave of a waiter's yields, however many they are.
+const LEAST: u32 = 25;
+
 /// So many yields tell whether other threads run meanwhile: next to none does if the yields took
-/// less than this each, on average.
+/// less than this each, on average. (The looks at the lock in between count as well. Where these
+/// are long, or the clock or a system call is dear, waiters don't find out, and yield on.)
 const TELLING: u32 = 25;
 const ALONE_NS: u64 = 2_000;
 
@@ -37,7 +41,7 @@ pub(super) fn most(yields: u32) -> u32 {
 
 fn shared_by(yields: u32, processors: usize) -> u32 {
     let share = u64::from(yields) * 2 / processors.max(1) as u64;
-    u32::try_from(share).unwrap_or(yields).clamp(TELLING.min(yields), yields)
+    u32::try_from(share).unwrap_or(yields).clamp(LEAST.min(yields), yields)
 }
 
 /// The yields of one attempt to take a lock.

@@ -91,7 +91,7 @@ mod table {
         /// How long it is between contentions that are seldom.
         Sparse: "sparse", "ns", 0..=1_000_000_000, "lock/turn.rs";
         /// Turns are shorter after a wait that was longer.
-        LongWait: "long-wait", "ns", 1..=1_000_000_000_000, "lock/turn.rs";
+        LongWait: "long-wait", "ns", 1..=10_000_000_000, "lock/turn.rs";
         /// How long a waiter waits before it asks for the lock to be handed over.
         HandOff: "hand-off", "ns", 0..=10_000_000_000, "lock/options.rs";
         /// The most wakes under way to a lock at once.

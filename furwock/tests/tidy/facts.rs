@@ -19,13 +19,16 @@ const fn fact(
     Fact { constant, value, document, says }
 }
 
-const FACTS: [Fact; 13] = [
+const FACTS: [Fact; 16] = [
     fact("HAND_OFF_AFTER", "from_millis(5)", "docs/man/furwock_mutex_lock.3", "waited for 5 ms"),
     fact("HAND_OFF_AFTER", "from_millis(5)", "docs/man/furwock_mutex_lock_with.3", "after 5 ms"),
     fact("HAND_OFF_AFTER", "from_millis(5)", "capi/src/options.rs", "the plain call's 5 ms"),
     fact("TURN_NS", "1_300_000", "docs/experiments.md", "**1.3 ms**"),
     fact("SHORT_TURN_NS", "250_000", "DESIGN.md", "It is 0.25 ms for"),
-    fact("LONG_WAIT_NS", "10_000_000", "DESIGN.md", "10 ms, its turn is shorter by as much"),
+    fact("LONG_WAIT_NS", "10_000_000", "DESIGN.md", "for W > 10 ms"),
+    fact("MOST_PARTS", "4", "DESIGN.md", "a quarter at the least"),
+    fact("LEAST", "25", "DESIGN.md", "25 from eight on"),
+    fact("TELLING", "25", "DESIGN.md", "25 of them end it"),
     fact("SPARSE_NS", "5_000", "DESIGN.md", "no more often than every 5 us"),
     fact("OWNER_CHECK", "from_millis(20)", "capi/src/options.rs", "about every 20 ms"),
     fact("OWNER_CHECK", "from_millis(20)", "docs/man/furwock_mutex_lock_with.3", "every 20 ms"),
