@@ -377,7 +377,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        turn::begin(&node.notes, self.queued_for_ns());
+        turn::begin(&node.notes, self.queued_ns);
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Progress::TimedOut;
         }
@@ -487,12 +487,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     fn has_waited_long(&self) -> bool {
         // A model has no time: there, a waiter that was woken in vain asks.
         cfg!(any(loom, shuttle))
-            || self.queued_for_ns() > adjustable!(self.options.hand_off_after_ns, HandOff)
-    }
-
-    /// How long ago it first queued itself, if it keeps its place.
-    fn queued_for_ns(&self) -> u64 {
-        if self.queued_ns == 0 { 0 } else { now_ns().saturating_sub(self.queued_ns) }
+            || now_ns().saturating_sub(self.queued_ns)
+                > adjustable!(self.options.hand_off_after_ns, HandOff)
     }
 
     /// Until when to sleep before looking again, if that comes before the deadline: after

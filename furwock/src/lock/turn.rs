@@ -26,9 +26,12 @@ const SPARSE_NS: u64 = 5_000;
 const LONG_WAIT_NS: u64 = 10_000_000;
 const MOST_PARTS: u64 = 4;
 
-/// The thread with these notes has come out of a lock's queue, in which it waited for so long.
-pub(super) fn begin(notes: &Notes, queued_for_ns: u64) {
-    notes.times[ACTIVE_SINCE].store(now_ns(), Ordering::Relaxed);
+/// The thread with these notes has come out of a lock's queue, in which it had its place since
+/// `queued_ns`; 0 if it kept none.
+pub(super) fn begin(notes: &Notes, queued_ns: u64) {
+    let now = now_ns();
+    let queued_for_ns = if queued_ns == 0 { 0 } else { now.saturating_sub(queued_ns) };
+    notes.times[ACTIVE_SINCE].store(now, Ordering::Relaxed);
     notes.times[QUEUED_FOR].store(queued_for_ns, Ordering::Relaxed);
     // From here on they are those of this turn, but for fewer than 32, so that timed ones come as
     // before.
@@ -133,7 +136,8 @@ mod tests {
         let notes = &lot::node().unwrap().notes;
         // As if it had begun so long ago.
         let is_over_after = |ran_ns, queued_for_ns| {
-            begin(notes, queued_for_ns);
+            let is_known = queued_for_ns != 0;
+            begin(notes, if is_known { now_ns() - queued_for_ns } else { 0 });
             notes.counts[SPELLS].store(0, Ordering::Relaxed);
             let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
             notes.times[ACTIVE_SINCE].store(since.saturating_sub(ran_ns), Ordering::Relaxed);
