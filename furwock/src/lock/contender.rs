@@ -413,7 +413,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     ) -> Option<(W, Option<Duration>)> {
         let (lock, bits) = (self.lock, self.lock.bits());
         let queues_again = bits.keeps_place && self.queued_ns != 0;
-        let hand_off = queues_again && self.has_waited_long();
+        let hand_off = queues_again && (self.was_woken_in_vain() || self.has_waited_long());
         let had_role = self.role != Role::Newcomer;
         let leaves_place = !queues_again && may_leave_place(self);
         let mut bucket = lot::announce(lock.key());
@@ -482,6 +482,16 @@ impl<'o, L: Lock> Contender<'o, L> {
             Leaves::Always => leaves(),
             Leaves::LongSections => leaves() && are_long(),
         }
+    }
+
+    /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
+    /// and would be again: a thread that releases the lock takes it anew before a waiter runs. Given
+    /// the lock, it runs for something; each such hand-off comes after a wake in vain, which bounds
+    /// what they cost together.
+    fn was_woken_in_vain(&self) -> bool {
+        self.status.sleeps != 0
+            && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
+            && spin::are_holders_off(self.lock.key())
     }
 
     fn has_waited_long(&self) -> bool {

@@ -125,9 +125,8 @@ const LEAST_SHARED: u32 = 24;
 /// So many spells in vain in a row show that spinning doesn't pay.
 pub(super) const IN_VAIN: u32 = 2;
 
-/// So many spells in vain in a row show that the holder is off its processor as a rule, so that one
-/// wake at a time is enough.
-const IN_VAIN_FOR_WAKES: u32 = 6;
+/// So many spells in vain in a row show that the holder is off its processor as a rule.
+const HOLDERS_OFF: u32 = 6;
 
 /// One spell of spinning.
 pub(super) struct Spin {
@@ -463,6 +462,11 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
     changes <= adjustable!(MOST_CHANGES, MostChanges) || shared >= LEAST_SHARED
 }
 
+/// Whether those that hold the lock at `key` sleep or yield as a rule, as its last spells show.
+pub(super) fn are_holders_off(key: Key) -> bool {
+    spells_in_vain(key) >= adjustable!(HOLDERS_OFF, HoldersOff)
+}
+
 /// How many spells for the lock at `key` were in vain, in a row until now.
 pub(super) fn spells_in_vain(key: Key) -> u32 {
     trials::in_vain(&lot::advice(key)[SPINNING])
@@ -483,10 +487,7 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 /// sleep or yield, which spells of spinning show: there a waiter now and then finds the lock free,
 /// though only one can have it.
 pub(super) fn how_far_ahead(key: Key) -> u32 {
-    if lot::are_there_ranks()
-        || lot::is_single()
-        || spells_in_vain(key) >= adjustable!(IN_VAIN_FOR_WAKES, InVainForWakes)
-    {
+    if lot::are_there_ranks() || lot::is_single() || are_holders_off(key) {
         return 1;
     }
     let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);
