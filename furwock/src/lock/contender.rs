@@ -110,6 +110,9 @@ pub(super) struct Contender<'o, L> {
     options: &'o Options,
     /// What the word says of this thread.
     role: Role,
+    /// It has to share one processor with all others: what is learnt of spinning, turns and
+    /// processors is of no use.
+    is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
     /// When it first queued itself; 0 before.
@@ -130,6 +133,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             lock,
             options,
             role: Role::Newcomer,
+            is_single: lot::is_single(),
             is_new: true,
             queued_ns: 0,
             yields: Yields::None,
@@ -199,7 +203,7 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Notes how a waiter that was woken finds the lock.
     pub(super) fn learn(&self) {
-        if self.role == Role::Woken {
+        if self.role == Role::Woken && !self.is_single {
             spin::changes_hands(self.lock.key());
             spin::learn(self.lock.key(), self.lock.bits().is_available(self.lock.load()));
         }
@@ -225,6 +229,9 @@ impl<'o, L: Lock> Contender<'o, L> {
                 }
                 spin.is_rewarded();
                 return Some(Progress::LookAgain);
+            }
+            if self.is_single {
+                return None;
             }
             // It needn't say so, as long as a release finds no waiter to wake, or another waiter is
             // on its way; and as long as its own wake says that it is.
@@ -257,7 +264,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// follows a sleep, or, at once, a queue that found the lock free.
     fn spell(&mut self) -> Spin {
         let is_first = core::mem::take(&mut self.is_new) && self.role == Role::Newcomer;
-        let begins = if is_first { Spin::learnt } else { Spin::new };
+        let begins = if is_first && !self.is_single { Spin::learnt } else { Spin::new };
         let bits = self.lock.bits();
         begins(self.lock.key(), &bits.probing)
     }
@@ -293,13 +300,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// spinner, if there is no other. (The spinner may have lost its processor.)
     fn may_spin(&self, seen: u64, unseen: bool) -> bool {
         let bits = self.lock.bits();
-        // (On one processor no spell pays: there the clock isn't looked at.)
-        let is_over = || {
-            self.role == Role::Newcomer
-                && seen & bits.parked != 0
-                && !lot::is_single()
-                && turn::is_over()
-        };
+        let is_over = || self.role == Role::Newcomer && seen & bits.parked != 0 && turn::is_over();
         self.options.spin
             && seen & bits.promised == 0
             && (unseen || seen & SPIN == 0 || self.role == Role::Spinner)
@@ -377,7 +378,9 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        turn::begin(&node.notes, self.queued_ns);
+        if !self.is_single {
+            turn::begin(&node.notes, self.queued_ns);
+        }
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Progress::TimedOut;
         }
@@ -415,7 +418,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let queues_again = bits.keeps_place && self.queued_ns != 0;
         let hand_off = queues_again && (self.was_woken_in_vain() || self.has_waited_long());
         let had_role = self.role != Role::Newcomer;
-        let leaves_place = !queues_again && may_leave_place(self);
+        let leaves_place = !queues_again && !self.is_single && may_leave_place(self);
         let mut bucket = lot::announce(lock.key());
         if mutant::active(Mutant::SpinKeptAsleep) && self.role == Role::Spinner {
             self.role = Role::Newcomer;
@@ -489,7 +492,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// the lock, it runs for something; each such hand-off comes after a wake in vain, which bounds
     /// what they cost together.
     fn was_woken_in_vain(&self) -> bool {
-        self.status.sleeps != 0
+        !self.is_single
+            && self.status.sleeps != 0
             && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
             && spin::are_holders_off(self.lock.key())
     }
