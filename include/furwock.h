@@ -246,7 +246,8 @@ typedef struct furwock_lock_options {
   const struct furwock_deadline *until;
   /**
    * How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
-   * to the first waiter in the queue. 0: the plain call's 5 ms.
+   * to the first waiter in the queue. 0: the plain call's 5 ms. Where holders sleep or yield,
+   * waiters with at most that ask as soon as they were woken in vain.
    */
   uint64_t hand_off_after_ns;
   /**

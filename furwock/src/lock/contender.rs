@@ -488,9 +488,9 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
-    /// and would be again: a thread that releases the lock takes it anew before a waiter runs. Given
-    /// the lock, it runs for something; each such hand-off comes after a wake in vain, which bounds
-    /// what they cost together.
+    /// and would be again: a thread that releases the lock takes it anew before a waiter runs.
+    /// Given the lock, it runs for something. Each such hand-off comes after a wake in vain, which
+    /// bounds what they cost together.
     fn was_woken_in_vain(&self) -> bool {
         !self.is_single
             && self.status.sleeps != 0

@@ -73,7 +73,8 @@ impl Options {
 
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
     /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
-    /// woken and found the lock taken once more.
+    /// woken and found the lock taken once more; and at once where holders sleep or yield, so that
+    /// such wakes are the rule, unless the time is longer than [`HAND_OFF_AFTER`].
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
         let nanos = time.as_nanos();

@@ -80,8 +80,8 @@ pub(super) fn has_run_for(turn_ns: u64) -> bool {
 /// under way: the scheduler leaves them there for milliseconds, and no release wakes another
 /// meanwhile. This processor would idle.
 ///
-/// Not where spinning is in vain: there a waiter has no use for a processor. Where priorities count,
-/// releases alone choose, as on one processor.
+/// Not where spinning is in vain: there a waiter has no use for a processor. Where priorities
+/// count, releases alone choose, as on one processor.
 pub(super) fn leaves_place(key: Key) -> bool {
     if cfg!(any(loom, shuttle)) {
         return true;
