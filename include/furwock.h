@@ -246,8 +246,8 @@ typedef struct furwock_lock_options {
   const struct furwock_deadline *until;
   /**
    * How long to wait, from the first sleep on, before asking for a hand-off: the lock then goes
-   * to the first waiter in the queue. 0: the plain call's 5 ms. Where holders sleep or yield,
-   * waiters with at most that ask as soon as they were woken in vain.
+   * to the first waiter in the queue. 0: the plain call's 5 ms. Where a mutex's holders sleep or
+   * yield, a thread with 5 ms at most asks as soon as it was woken in vain.
    */
   uint64_t hand_off_after_ns;
   /**

@@ -110,8 +110,8 @@ pub(super) struct Contender<'o, L> {
     options: &'o Options,
     /// What the word says of this thread.
     role: Role,
-    /// It has to share one processor with all others: what is learnt of spinning, turns and
-    /// processors is of no use.
+    /// It has to share one processor with all others: what is learnt of spinning and processors is
+    /// of no use, and neither are turns, but a rwlock's readers'.
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
@@ -378,7 +378,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             }
             return self.after_interval();
         };
-        if !self.is_single {
+        if !self.is_single || self.lock.bits().shared != 0 {
             turn::begin(&node.notes, self.queued_ns);
         }
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
@@ -416,7 +416,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     ) -> Option<(W, Option<Duration>)> {
         let (lock, bits) = (self.lock, self.lock.bits());
         let queues_again = bits.keeps_place && self.queued_ns != 0;
-        let hand_off = queues_again && (self.was_woken_in_vain() || self.has_waited_long());
+        let hand_off = queues_again && (self.has_waited_long() || self.was_woken_in_vain());
         let had_role = self.role != Role::Newcomer;
         let leaves_place = !queues_again && !self.is_single && may_leave_place(self);
         let mut bucket = lot::announce(lock.key());
@@ -489,12 +489,19 @@ impl<'o, L: Lock> Contender<'o, L> {
 
     /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
     /// and would be again: a thread that releases the lock takes it anew before a waiter runs.
-    /// Given the lock, it runs for something. Each such hand-off comes after a wake in vain, which
-    /// bounds what they cost together.
+    /// Given the lock, it runs for something. (A thread that a condvar let go has slept there: its
+    /// first wake here doesn't count.)
+    ///
+    /// Not at a rwlock, whose spells are in vain where sections are long, too, and whose readers
+    /// would be kept out. Not where priorities count: the lock would be that of a thread that
+    /// others keep from a processor. And not a task, which may not run while its executor waits.
     fn was_woken_in_vain(&self) -> bool {
         !self.is_single
             && self.status.sleeps != 0
+            && self.lock.bits().shared == 0
             && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
+            && !lot::are_there_ranks()
+            && self.lock.claimant() != TASK
             && spin::are_holders_off(self.lock.key())
     }
 
@@ -618,7 +625,8 @@ mod tests {
         let (mutex, options) = (RawMutex::new(), Options::new());
         for role in [Role::Newcomer, Role::Spinner, Role::Woken] {
             spin::learn_that_sections_are_short();
-            let mut contender = Contender { role, ..Contender::new(&mutex, &options) };
+            let mut contender =
+                Contender { role, is_single: false, ..Contender::new(&mutex, &options) };
             let stands_aside = contender.spell().is_to_stand_aside();
             assert_eq!(stands_aside, role == Role::Newcomer, "{role:?}");
         }
@@ -628,10 +636,28 @@ mod tests {
     fn only_the_first_spell_of_an_attempt_stands_aside_and_is_timed() {
         let (mutex, options) = (RawMutex::new(), Options::new());
         spin::learn_that_sections_are_short();
-        let mut contender = Contender::new(&mutex, &options);
-        let stand_aside: Vec<_> = (0..5).map(|_| contender.spell().is_to_stand_aside()).collect();
+        let contender = || Contender { is_single: false, ..Contender::new(&mutex, &options) };
+        let mut first = contender();
+        let stand_aside: Vec<_> = (0..5).map(|_| first.spell().is_to_stand_aside()).collect();
         assert_eq!(stand_aside, [true, false, false, false, false]);
-        assert!(!Contender::new(&mutex, &options).spell().is_to_stand_aside(), "one in two does");
-        assert!(Contender::new(&mutex, &options).spell().is_to_stand_aside());
+        assert!(!contender().spell().is_to_stand_aside(), "one in two does");
+        assert!(contender().spell().is_to_stand_aside());
+    }
+
+    #[test]
+    fn a_waiter_woken_in_vain_asks_for_the_lock_where_holders_are_off() {
+        let (mutex, options) = (RawMutex::new(), Options::new());
+        let patient = Options::new().hand_off_after(2 * crate::lock::HAND_OFF_AFTER);
+        let asks = |options, sleeps, is_single| {
+            let mut contender = Contender { is_single, ..Contender::new(&mutex, options) };
+            contender.status.sleeps = sleeps;
+            contender.was_woken_in_vain()
+        };
+        assert!(!asks(&options, 1, false), "nothing is known of the holders");
+        spin::learn_that_holders_are_off((&mutex).key());
+        assert!(asks(&options, 1, false) || lot::are_there_ranks());
+        assert!(!asks(&options, 0, false), "it hasn't slept");
+        assert!(!asks(&options, 1, true), "there is one processor");
+        assert!(!asks(&patient, 1, false), "it asked to wait for longer");
     }
 }

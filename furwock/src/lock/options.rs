@@ -36,7 +36,8 @@ impl Default for Options {
 
 impl Options {
     /// What plain `lock` does: no deadline, steals, spins, asks for a hand-off after
-    /// [`HAND_OFF_AFTER`], doesn't look whether the owner is alive, reads behind writers that wait.
+    /// [`HAND_OFF_AFTER`] at most, doesn't look whether the owner is alive, reads behind writers
+    /// that wait.
     pub const fn new() -> Self {
         Self {
             deadline: None,
@@ -73,8 +74,8 @@ impl Options {
 
     /// How long to wait, from the first sleep on, before asking for the lock to be handed over. It
     /// then goes to the first in the queue, and no thread steals it. Asked by a waiter that was
-    /// woken and found the lock taken once more; and at once where holders sleep or yield, so that
-    /// such wakes are the rule, unless the time is longer than [`HAND_OFF_AFTER`].
+    /// woken and found the lock taken once more. A thread asks at once at a mutex whose holders
+    /// sleep or yield, so that such wakes are the rule; not with a time above [`HAND_OFF_AFTER`].
     #[must_use]
     pub const fn hand_off_after(mut self, time: Duration) -> Self {
         let nanos = time.as_nanos();

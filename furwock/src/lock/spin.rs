@@ -407,6 +407,12 @@ fn stand_aside(probing: &Probing) {
     }
 }
 
+/// As if spells for the lock at `key` had been in vain again and again.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) fn learn_that_holders_are_off(key: Key) {
+    (0..HOLDERS_OFF).for_each(|_| trials::learn(&lot::advice(key)[SPINNING], false));
+}
+
 /// As if this thread had met contention again and again at once.
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(super) fn learn_that_sections_are_short() {
@@ -462,9 +468,10 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
     changes <= adjustable!(MOST_CHANGES, MostChanges) || shared >= LEAST_SHARED
 }
 
-/// Whether those that hold the lock at `key` sleep or yield as a rule, as its last spells show.
+/// Whether those that hold the lock at `key` are off their processors as a rule, as its last spells
+/// show: they sleep or yield. (Or a section takes longer than a spell.)
 pub(super) fn are_holders_off(key: Key) -> bool {
-    spells_in_vain(key) >= adjustable!(HOLDERS_OFF, HoldersOff)
+    !cfg!(any(loom, shuttle)) && spells_in_vain(key) >= adjustable!(HOLDERS_OFF, HoldersOff)
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.

@@ -3,7 +3,7 @@
 //! Newcomers may take a free lock past the queue, one running waiter spins, all others sleep
 //! (Long 2017, "throughput-optimized futexes"). Two things bound the wait of sleepers: a
 //! thread that has been running for a while beside sleepers changes places with one of the first,
-//! and a waiter that has waited 5 ms and finds the lock taken yet again has it handed over.
+//! and a waiter that has waited 5 ms at most and finds the lock taken yet again has it handed over.
 //!
 //! `state` has the word and its transitions, `contender` the slow path to the lock, `release` that
 //! from it, `requeue` what a condvar asks for. The ordering arguments are in ORDERING.md (M-1 ff.).

@@ -336,7 +336,8 @@ impl<'t> Locked<'t> {
     /// Threads that a condvar let go, and that came with a token, have little to do with the mutex
     /// and sleep again soon: one that last ran on the caller's processor runs there next, without
     /// an interrupt to another. Those that contend for the mutex should run at once: one that last
-    /// ran elsewhere, since the caller keeps its own processor busy; unless they are all `near`.
+    /// ran elsewhere, since the caller keeps its own processor busy. Or one from nearby, if the
+    /// caller asks for `near`.
     pub(crate) fn choose_placed(&mut self, key: Key, near: bool, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();

@@ -89,12 +89,13 @@ mod native {
         PROCESSORS.load(Ordering::Relaxed)
     }
 
-    /// Whether all threads have to share one processor.
+    /// Whether all threads have to share one processor. False as long as that isn't known: before
+    /// the table is made.
     ///
     /// The table's maker may have been bound to a processor, and other threads to others: the first
     /// that asks on another one finds out that there are several.
     pub(crate) fn is_single() -> bool {
-        if processors() != 1 {
+        if processors() != 1 || TABLE.load(Ordering::Relaxed).is_null() {
             return false;
         }
         let (only, here) = (ONLY.load(Ordering::Relaxed), topology::current_cpu());
