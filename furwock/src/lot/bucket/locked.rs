@@ -436,3 +436,86 @@ impl Drop for Locked<'_> {
         core::mem::replace(&mut self.chosen, WakeList::new()).notify();
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use crate::lot::{self, Ended, Key, Place, Verdict, Wait};
+    use crate::sys::clock::Deadline;
+    use std::sync::mpsc::{self, Sender};
+    use std::thread;
+    use std::time::Duration;
+
+    /// Past which a wake counts as lost.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Binds the calling thread to a processor. Whether it may be.
+    fn bind(cpu: usize) -> bool {
+        // SAFETY: a set of processors is plain data, and zero is one without any.
+        unsafe {
+            let mut one: libc::cpu_set_t = core::mem::zeroed();
+            libc::CPU_SET(cpu, &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one) == 0
+        }
+    }
+
+    fn allowed_processors() -> Vec<usize> {
+        let find = || (0..libc::CPU_SETSIZE as usize).filter(|cpu| bind(*cpu)).collect();
+        // (Of a thread of its own, which this leaves bound.)
+        thread::spawn(find).join().unwrap()
+    }
+
+    /// Waits at `key` on `cpu`, and tells who was chosen, and whether as the last.
+    fn wait(key: Key, cpu: usize, chosen: &Sender<(usize, bool)>) {
+        assert!(bind(cpu));
+        let node = lot::node().unwrap();
+        let mut bucket = lot::announce(key);
+        let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back);
+        drop(bucket);
+        let end = Deadline::after(PATIENCE);
+        let Ended::Chosen(verdict) = wait.until(Some(&end)).sleep(|_| {}) else {
+            panic!("none has chosen the waiter on {cpu}");
+        };
+        chosen.send((cpu, verdict.was_last)).unwrap();
+    }
+
+    #[test]
+    fn a_waiter_is_chosen_from_nearby_or_elsewhere_as_asked() {
+        let [here, elsewhere, ..] = allowed_processors()[..] else {
+            println!("not tried: there is one processor");
+            return;
+        };
+        let key = Key::word(4096);
+        for near in [true, false] {
+            for order in [[here, elsewhere], [elsewhere, here]] {
+                let (chosen, is_chosen) = mpsc::channel();
+                let next = || is_chosen.recv_timeout(PATIENCE).expect("it's awake");
+                let (expected, other) = if near { (here, elsewhere) } else { (elsewhere, here) };
+                thread::scope(|scope| {
+                    for (before, cpu) in order.into_iter().enumerate() {
+                        let chosen = chosen.clone();
+                        scope.spawn(move || wait(key, cpu, &chosen));
+                        while queued(key) == before {
+                            thread::yield_now();
+                        }
+                    }
+                    let waker = || {
+                        assert!(bind(here));
+                        lot::lock(key).choose_placed(key, near, Verdict::CLAIMED)
+                    };
+                    for expected in [(expected, false), (other, true)] {
+                        assert!(scope.spawn(waker).join().unwrap());
+                        assert_eq!(next(), expected, "near: {near}, queue: {order:?}");
+                    }
+                    assert!(!scope.spawn(waker).join().unwrap(), "none is left");
+                });
+            }
+        }
+    }
+
+    /// How many wait at `key`.
+    fn queued(key: Key) -> usize {
+        let bucket = lot::lock(key);
+        let waiters = std::iter::successors(bucket.first(key), |waiter| bucket.after(*waiter));
+        waiters.count()
+    }
+}
