@@ -336,13 +336,12 @@ impl<'t> Locked<'t> {
     /// Threads that a condvar let go, and that came with a token, have little to do with the mutex
     /// and sleep again soon: one that last ran on the caller's processor runs there next, without
     /// an interrupt to another. Those that contend for the mutex should run at once: one that last
-    /// ran elsewhere, since the caller keeps its own processor busy. Or one from nearby, if the
-    /// caller asks for `near`.
-    pub(crate) fn choose_placed(&mut self, key: Key, near: bool, verdict: Verdict) -> bool {
+    /// ran elsewhere, since the caller keeps its own processor busy.
+    pub(crate) fn choose_placed(&mut self, key: Key, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let (here, near) = (current_cpu(), near || first.token() != 0);
-        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == near;
+        let (here, moved) = (current_cpu(), first.token() != 0);
+        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == moved;
         let chosen = if was_last { first } else { self.placed(first, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
@@ -465,11 +464,11 @@ mod tests {
     }
 
     /// Waits at `key` on `cpu`, and tells who was chosen, and whether as the last.
-    fn wait(key: Key, cpu: usize, chosen: &Sender<(usize, bool)>) {
+    fn wait(key: Key, token: usize, cpu: usize, chosen: &Sender<(usize, bool)>) {
         assert!(bind(cpu));
         let node = lot::node().unwrap();
         let mut bucket = lot::announce(key);
-        let wait = Wait::enqueue(&mut bucket, &node, key, 0, Place::Back);
+        let wait = Wait::enqueue(&mut bucket, &node, key, token, Place::Back);
         drop(bucket);
         let end = Deadline::after(PATIENCE);
         let Ended::Chosen(verdict) = wait.until(Some(&end)).sleep(|_| {}) else {
@@ -479,13 +478,13 @@ mod tests {
     }
 
     #[test]
-    fn a_waiter_is_chosen_from_nearby_or_elsewhere_as_asked() {
+    fn a_moved_waiter_is_chosen_from_nearby_and_others_from_elsewhere() {
         let [here, elsewhere, ..] = allowed_processors()[..] else {
             println!("not tried: there is one processor");
             return;
         };
         let key = Key::word(4096);
-        for near in [true, false] {
+        for (token, near) in [(1, true), (0, false)] {
             for order in [[here, elsewhere], [elsewhere, here]] {
                 let (chosen, is_chosen) = mpsc::channel();
                 let next = || is_chosen.recv_timeout(PATIENCE).expect("it's awake");
@@ -493,14 +492,14 @@ mod tests {
                 thread::scope(|scope| {
                     for (before, cpu) in order.into_iter().enumerate() {
                         let chosen = chosen.clone();
-                        scope.spawn(move || wait(key, cpu, &chosen));
+                        scope.spawn(move || wait(key, token, cpu, &chosen));
                         while queued(key) == before {
                             thread::yield_now();
                         }
                     }
                     let waker = || {
                         assert!(bind(here));
-                        lot::lock(key).choose_placed(key, near, Verdict::CLAIMED)
+                        lot::lock(key).choose_placed(key, Verdict::CLAIMED)
                     };
                     for expected in [(expected, false), (other, true)] {
                         assert!(scope.spawn(waker).join().unwrap());
