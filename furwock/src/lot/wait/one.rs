@@ -218,3 +218,86 @@ impl<'d> Wait<'d> {
         }
     }
 }
+
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+mod tests {
+    use super::super::lease::node;
+    use super::*;
+    use std::sync::mpsc::{self, Sender};
+    use std::thread;
+    use std::time::Duration;
+
+    /// Past which a wake counts as lost.
+    const PATIENCE: Duration = Duration::from_secs(20);
+
+    /// Binds the calling thread to a processor. Whether it may be.
+    fn bind(cpu: usize) -> bool {
+        // SAFETY: a set of processors is plain data, and zero is one without any.
+        unsafe {
+            let mut one: libc::cpu_set_t = core::mem::zeroed();
+            libc::CPU_SET(cpu, &mut one);
+            libc::sched_setaffinity(0, size_of_val(&one), &one) == 0
+        }
+    }
+
+    fn allowed_processors() -> Vec<usize> {
+        let find = || (0..libc::CPU_SETSIZE as usize).filter(|cpu| bind(*cpu)).collect();
+        // (Of a thread of its own, which this leaves bound.)
+        thread::spawn(find).join().unwrap()
+    }
+
+    /// Waits at `key` on `cpu`, and tells who was chosen, and whether as the last.
+    fn wait(key: Key, token: usize, cpu: usize, chosen: &Sender<(usize, bool)>) {
+        assert!(bind(cpu));
+        let node = node().unwrap();
+        let mut queue = bucket::announce(key);
+        let wait = Wait::enqueue(&mut queue, &node, key, token, Place::Back);
+        drop(queue);
+        let end = Deadline::after(PATIENCE);
+        let Ended::Chosen(verdict) = wait.until(Some(&end)).sleep(|_| {}) else {
+            panic!("none has chosen the waiter on {cpu}");
+        };
+        chosen.send((cpu, verdict.was_last)).unwrap();
+    }
+
+    #[test]
+    fn a_moved_waiter_is_chosen_from_nearby_and_others_from_elsewhere() {
+        let [here, elsewhere, ..] = allowed_processors()[..] else {
+            println!("not tried: there is one processor");
+            return;
+        };
+        let key = Key::word(4096);
+        for (token, near) in [(1, true), (0, false)] {
+            for order in [[here, elsewhere], [elsewhere, here]] {
+                let (chosen, is_chosen) = mpsc::channel();
+                let next = || is_chosen.recv_timeout(PATIENCE).expect("it's awake");
+                let (expected, other) = if near { (here, elsewhere) } else { (elsewhere, here) };
+                thread::scope(|scope| {
+                    for (before, cpu) in order.into_iter().enumerate() {
+                        let chosen = chosen.clone();
+                        scope.spawn(move || wait(key, token, cpu, &chosen));
+                        while queued(key) == before {
+                            thread::yield_now();
+                        }
+                    }
+                    let waker = || {
+                        assert!(bind(here));
+                        bucket::lock(key).choose_placed(key, Verdict::CLAIMED)
+                    };
+                    for expected in [(expected, false), (other, true)] {
+                        assert!(scope.spawn(waker).join().unwrap());
+                        assert_eq!(next(), expected, "near: {near}, queue: {order:?}");
+                    }
+                    assert!(!scope.spawn(waker).join().unwrap(), "none is left");
+                });
+            }
+        }
+    }
+
+    /// How many wait at `key`.
+    fn queued(key: Key) -> usize {
+        let queue = bucket::lock(key);
+        let waiters = std::iter::successors(queue.first(key), |waiter| queue.after(*waiter));
+        waiters.count()
+    }
+}
