@@ -39,7 +39,8 @@ pub(super) const YIELDS: usize = 3;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
-const AHEAD_A_PROCESSOR: u32 = 2;
+// (A model has few waiters.)
+const AHEAD_A_PROCESSOR: u32 = if cfg!(any(loom, shuttle)) { 2 } else { 8 };
 
 /// How the spinners of one kind of lock look at it.
 #[derive(Debug)]
