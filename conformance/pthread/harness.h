@@ -20,6 +20,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -284,16 +285,41 @@ static void UNUSED join_all(struct thread *threads, size_t count)
 		join(&threads[i]);
 }
 
+/* Whether the address is mapped; under qemu-user, in the program it emulates. */
+static bool is_mapped(uintptr_t address)
+{
+	uintptr_t from, to;
+	bool found = false;
+	char *line = NULL;
+	size_t size = 0;
+	FILE *maps = fopen("/proc/self/maps", "re");
+
+	if (!maps)
+		return true;
+	while (!found && getline(&line, &size, maps) > 0)
+		found = sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &from, &to) == 2 &&
+			from <= address && address < to;
+	free(line);
+	fclose(maps);
+	return found;
+}
+
 /*
- * futex, futex_waitv, futex_wait. Under qemu-user /proc shows the host's calls:
- * CONFORMANCE_HOST_FUTEX is the number of its futex.
+ * What /proc/TID/syscall says: futex, futex_waitv or futex_wait. Under qemu-user
+ * it tells of the host's calls: CONFORMANCE_HOST_FUTEX is the number of its
+ * futex, and qemu waits for locks of its own, which lie elsewhere.
  */
-static bool is_futex_wait(int number)
+static bool is_futex_wait(const char *call)
 {
 	const char *host = getenv("CONFORMANCE_HOST_FUTEX");
+	uintptr_t word;
+	int number;
 
-	return number == (host ? atoi(host) : SYS_futex) || number == 449 ||
-	       number == 455;
+	if (sscanf(call, "%d %" SCNxPTR, &number, &word) != 2)
+		return false;
+	if (host)
+		return number == atoi(host) && is_mapped(word);
+	return number == SYS_futex || number == 449 || number == 455;
 }
 
 /*
@@ -312,8 +338,10 @@ static bool UNUSED is_asleep(pid_t tid)
 	if (fd >= 0) {
 		got = read(fd, text, sizeof(text) - 1);
 		close(fd);
-		if (got > 0)
-			return is_futex_wait(atoi(text));
+		if (got > 0) {
+			text[got] = '\0';
+			return is_futex_wait(text);
+		}
 	}
 	snprintf(path, sizeof(path), "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
