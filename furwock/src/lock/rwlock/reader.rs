@@ -4,8 +4,9 @@
 use super::RawRwLock;
 use super::slots;
 use super::state::{
-    Kind, PROBING, Stop, enters_after_writer, is_biased, is_to_be_biased_first, is_worth_a_spin,
-    is_written, may_park_reader, policy, read, read_at_once, stops_reader,
+    Kind, PROBING, Stop, enters_after_writer, is_biased, is_open_but_for_sleepers,
+    is_to_be_biased_first, is_worth_a_spin, is_written, may_park_reader, policy, read,
+    read_at_once, stops_reader,
 };
 use super::wanted::Wanted;
 use crate::lock::bits::owner;
@@ -42,6 +43,8 @@ pub(super) struct Reader<'o> {
     /// writer leaves, before the next that sleeps. So does this one, once, and before a writer that
     /// spins or has been woken.
     was_shut_out: bool,
+    /// Another thread took or left the lock as this one was about to enter it.
+    has_lost: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
 }
@@ -51,7 +54,15 @@ impl<'o> Reader<'o> {
         let wanted = Wanted { lock, kind: Kind::Reader, on_leave: None };
         let contender = Contender::new(wanted, options);
         let forced = options.recursive;
-        Self { lock, options, contender, forced, was_shut_out: false, probes_for_spinner: 0 }
+        Self {
+            lock,
+            options,
+            contender,
+            forced,
+            was_shut_out: false,
+            has_lost: false,
+            probes_for_spinner: 0,
+        }
     }
 
     /// Enters, or times out.
@@ -74,6 +85,7 @@ impl<'o> Reader<'o> {
                     }
                     return Some(self.contender.status);
                 }
+                self.has_lost = true;
                 continue;
             };
             let spell = spin.get_or_insert_with(|| self.learnt_spell());
@@ -134,8 +146,12 @@ impl<'o> Reader<'o> {
 
     /// Pauses once, for long, if this thread was kept from a lock that is open by another that took
     /// it at that moment, and both do little inside and outside of it (`Spin::learnt`).
+    ///
+    /// A lock without sleepers has just been tried, so that this is so. If there are sleepers,
+    /// readers that overlap come here too, and the first exchange tells.
     fn stands_aside(&self, word: u64, spin: &mut Option<Spin>) -> bool {
-        if spin.is_some() || read_at_once(word).is_none() {
+        let has_lost = self.has_lost || read_at_once(word).is_some();
+        if spin.is_some() || !has_lost || !is_open_but_for_sleepers(word) {
             return false;
         }
         let spell = spin.get_or_insert_with(|| self.learnt_spell());
@@ -247,7 +263,7 @@ fn turn_is_over() -> bool {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::lock::rwlock::state::bits;
+    use crate::lock::rwlock::state::{self, Policy, bits};
     use crate::lock::spin;
 
     #[test]
@@ -259,6 +275,27 @@ mod tests {
         };
         assert!(!stands_aside(&Options::new().spin(false)));
         assert_eq!(stands_aside(&Options::new()), !lot::is_single());
+    }
+
+    #[test]
+    fn at_a_lock_with_sleepers_a_reader_stands_aside_once_another_was_faster() {
+        let open = state::free(Policy::Recursive) + state::ONE_READER;
+        let stands_aside = |word, has_lost| {
+            let lock = RawRwLock::with_policy(Policy::Recursive);
+            spin::learn_that_sections_are_short();
+            let mut reader = Reader::new(&lock, &const { Options::new() });
+            reader.has_lost = has_lost;
+            reader.stands_aside(word, &mut None)
+        };
+        let may = !lot::is_single();
+        for sleepers in [state::READERS_PARKED, state::WRITERS_PARKED, state::ONE_WAKE] {
+            assert!(!stands_aside(open | sleepers, false));
+            assert_eq!(stands_aside(open | sleepers, true), may);
+        }
+        assert_eq!(stands_aside(open, false), may);
+        for closed in [state::WRITER, state::UPGRADING, state::HANDOFF, state::SPIN] {
+            assert!(!stands_aside(open | closed, true), "{closed:#x}");
+        }
     }
 
     #[test]

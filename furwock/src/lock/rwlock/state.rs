@@ -317,6 +317,12 @@ pub(super) fn read_at_once(word: u64) -> Option<u64> {
     if word & (STOPS_READERS | hot()) == 0 { Some(word + (ONE_READER + ONE_HEAT)) } else { None }
 }
 
+/// Whether a reader sees nothing in its way but sleepers, and no hot lock.
+#[inline]
+pub(super) fn is_open_but_for_sleepers(word: u64) -> bool {
+    read_at_once(word & !(PARKED | WAKES)).is_some()
+}
+
 /// The word after a reader entered a free lock past sleepers; `None` if there are none, or there is
 /// more to it: a hot lock has to cool (`read`).
 #[inline]
