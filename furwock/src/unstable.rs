@@ -72,31 +72,6 @@ pub mod monitor {
     }
 }
 
-/// What a thread that reads a rwlock may be asked later: whether it reads any. Counted by callers
-/// that need it, since locks don't.
-#[cfg(not(any(loom, shuttle)))]
-pub mod reads {
-    use crate::sys::thread;
-
-    /// Counts a read lock of the calling thread in.
-    #[inline(always)]
-    pub fn began() {
-        thread::began_to_read();
-    }
-
-    /// Counts a read lock of the calling thread out.
-    #[inline(always)]
-    pub fn ended() {
-        thread::ended_reading();
-    }
-
-    /// Whether the calling thread has one.
-    #[inline(always)]
-    pub fn any() -> bool {
-        thread::reads()
-    }
-}
-
 /// Lets other threads run, for a caller that spins on a word that it can't sleep on: sleeps for 0.1
 /// ms, and in later rounds for up to 1.6 ms, so that a thread of lower priority gets to run. Makes
 /// no system call but futex(2), leaves errno alone, and is no cancellation point.

@@ -9,13 +9,13 @@ use crate::recording::{self, Again, Ended, Kind, Take, Wait};
 use crate::{glibc, named, probes, time};
 use core::ffi::c_int;
 use furwock::lock::{Options, Policy, thread_id};
+use furwock::unstable::known_thread_id;
 use furwock::unstable::rwlock::{
-    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, read_with,
-    unlock_counted_quietly, unlock_exclusive_quietly, unlock_published, unlock_shared_of_any,
-    write_contended, write_fast_as, write_past_sleepers_as, write_with,
+    forget_readers, is_full, read_contended, read_fast, read_past_sleepers, read_with, reads_any,
+    try_read as try_read_raw, unlock_counted_quietly, unlock_exclusive_quietly, unlock_shared_fast,
+    unlock_shared_of_any, write_contended, write_fast_as, write_past_sleepers_as, write_with,
 };
 use furwock::unstable::signals::closed;
-use furwock::unstable::{known_thread_id, reads};
 use furwock::{Clock, Deadline};
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ETIMEDOUT};
 use libc::{clockid_t, pthread_rwlock_t, timespec};
@@ -43,7 +43,6 @@ fn read(this: &RwLock) -> c_int {
     // could come upon. It isn't this thread's and isn't full; and once threads sleep, it has its
     // policy.
     if read_fast(&this.raw) || read_past_sleepers(&this.raw) {
-        reads::began();
         probes::rdlock_acquire_read(this);
         recording::count(this, Kind::RwLock);
         return 0;
@@ -80,11 +79,8 @@ fn try_read(this: &RwLock) -> c_int {
     }
     this.make_ready();
     recording::count(this, Kind::RwLock);
-    match this.raw.try_lock_shared() {
-        true => {
-            reads::began();
-            0
-        }
+    match try_read_raw(&this.raw) {
+        true => 0,
         false if is_full(&this.raw) => EAGAIN,
         false => EBUSY,
     }
@@ -276,30 +272,17 @@ pub unsafe extern "C-unwind" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_
         return unsafe { glibc::pthread_rwlock_unlock(lock) };
     }
     probes::rwlock_unlock(this);
-    if unlock_published(&this.raw) {
-        reads::ended();
+    if this.raw.is_locked_exclusive() {
+        this.forget_writer();
+        if unlock_exclusive_quietly(&this.raw) {
+            return recording::released(this);
+        }
+        return end_writing(this);
+    }
+    if unlock_shared_fast(&this.raw) || unlock_counted_quietly(&this.raw) {
         return 0;
     }
-    unlock_counted(this)
-}
-
-#[inline(always)]
-fn unlock_counted(lock: &RwLock) -> c_int {
-    if lock.raw.is_locked_exclusive() {
-        lock.forget_writer();
-        if !unlock_exclusive_quietly(&lock.raw) {
-            return end_writing(lock);
-        }
-        return recording::released(lock);
-    } else {
-        // A thread without a read gives another's back: that has to be noted before any lock is
-        // biased (`unlock_shared_of_any`).
-        if !reads::any() || !unlock_counted_quietly(&lock.raw) {
-            return end_reading(lock);
-        }
-        reads::ended();
-    }
-    0
+    end_reading(this)
 }
 
 #[cold]
@@ -313,10 +296,7 @@ fn end_writing(lock: &RwLock) -> c_int {
 #[cold]
 #[inline(never)]
 fn end_reading(lock: &RwLock) -> c_int {
-    closed(|| {
-        unlock_shared_of_any(&lock.raw);
-        reads::ended();
-    });
+    closed(|| unlock_shared_of_any(&lock.raw));
     0
 }
 
@@ -388,7 +368,7 @@ impl RwLock {
         }
         // A thread that holds some read lock may be inside this one already: it doesn't wait for
         // waiting writers, unless the program asked for that.
-        let recursive = reads::any() && self.raw.policy() != Policy::PreferWriters;
+        let recursive = reads_any() && self.raw.policy() != Policy::PreferWriters;
         let options = until(deadline).recursive(recursive);
         let entered = closed(|| {
             let wait = Wait::begin(self, Kind::RwLock, || self.raw.owner());
@@ -397,12 +377,8 @@ impl RwLock {
                 None => read_contended(&self.raw, &options),
                 Some(_) => read_with(&self.raw, &options),
             };
-            let entered = status.is_some();
-            if entered {
-                reads::began();
-            }
             wait.end(|| status.map_or(Ended::TimedOut, Ended::Got));
-            entered
+            status.is_some()
         });
         if entered { 0 } else { ETIMEDOUT }
     }

@@ -4,6 +4,7 @@ pub(crate) use super::slot::{known_tid, refresh_tid, slot};
 
 use super::futex::futex;
 use super::syscall::{Errno, syscall};
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
 /// The kernel's id of this thread.
@@ -112,17 +113,19 @@ pub(crate) fn holds() -> bool {
     slot().holding.get() != 0
 }
 
-/// Whether this thread holds a counted read lock.
+/// How many read locks this thread has counted in; 255 means that many or more.
 #[inline(always)]
-pub(crate) fn reads() -> bool {
-    slot().reads.get() != 0
+pub(crate) fn counted_reads() -> u8 {
+    slot().reads.get()
 }
 
 /// Counts a read lock in.
 #[inline(always)]
 pub(crate) fn began_to_read() {
     let reads = &slot().reads;
-    reads.set(reads.get().saturating_add(1));
+    // Most threads hold one at a time. A constant, unlike a sum, doesn't have to wait for the load,
+    // and the next locked instruction waits for the store.
+    if reads.get() == 0 { reads.set(1) } else { count_in(reads) }
 }
 
 /// Counts a read lock out. (Once there have been too many to count, the thread counts as a reader
@@ -130,6 +133,24 @@ pub(crate) fn began_to_read() {
 #[inline(always)]
 pub(crate) fn ended_reading() {
     let reads = &slot().reads;
+    if reads.get() == 1 { reads.set(0) } else { count_out(reads) }
+}
+
+/// The same for a thread whose count is 1.
+#[inline(always)]
+pub(crate) fn ended_only_read() {
+    slot().reads.set(0);
+}
+
+#[cold]
+#[inline(never)]
+fn count_in(reads: &Cell<u8>) {
+    reads.set(reads.get().saturating_add(1));
+}
+
+#[cold]
+#[inline(never)]
+fn count_out(reads: &Cell<u8>) {
     if !matches!(reads.get(), 0 | u8::MAX) {
         reads.set(reads.get() - 1);
     }

@@ -80,13 +80,23 @@ impl RawRwLock {
     /// False may mean nothing: the caller takes another way then.
     #[inline(always)]
     pub(crate) fn read_fast(&self) -> bool {
+        self.read_fast_and(|| {})
+    }
+
+    /// The same, and calls `was_counted` if it entered by the word.
+    #[inline(always)]
+    pub(super) fn read_fast_and(&self, was_counted: impl FnOnce()) -> bool {
         // Acquire: a reader that sees the first bias publishes itself after the slots were emptied
         // (W-5).
         let word = self.word.load(Ordering::Acquire);
-        match read_at_once(word) {
-            Some(new) => self.exchange(word, new, Ordering::Acquire).is_ok(),
-            None => is_biased(word) && self.read_biased(),
+        let Some(new) = read_at_once(word) else {
+            return is_biased(word) && self.read_biased();
+        };
+        let has_entered = self.exchange(word, new, Ordering::Acquire).is_ok();
+        if has_entered {
+            was_counted();
         }
+        has_entered
     }
 
     /// Publishes this thread as a reader, and is in if the lock is still biased then (W-3).

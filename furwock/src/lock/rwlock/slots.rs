@@ -152,6 +152,19 @@ fn order_withdrawal() {
     }
 }
 
+/// How many times the calling thread has published `address`.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn depth(address: usize) -> usize {
+    let value = known().map_or(0, |row| row.slot(address).load(Ordering::Relaxed));
+    if value & !DEPTH == address { (value & DEPTH) + 1 } else { 0 }
+}
+
+/// Whether the calling thread has published any address.
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) fn publishes() -> bool {
+    known().is_some_and(|row| row.slots.iter().any(|slot| slot.load(Ordering::Relaxed) != 0))
+}
+
 #[cold]
 fn wake(slot: &'static AtomicUsize) {
     let key = Key::slot(core::ptr::from_ref(slot).addr());

@@ -396,6 +396,14 @@ pub(super) const fn is_written(word: u64) -> bool {
     word & WRITER != 0
 }
 
+/// Whether readers are inside, none of them in a slot, and one that leaves has nothing to settle.
+#[inline]
+pub(super) const fn is_quietly_read(word: u64) -> bool {
+    word & READERS != 0
+        && word & (WRITER | HANDOFF | UPGRADING | PARKED) == 0
+        && !may_be_published(word)
+}
+
 /// Whether a writer is inside, or about to be, which may leave soon, and this thread isn't to let
 /// sleepers go first.
 #[inline]

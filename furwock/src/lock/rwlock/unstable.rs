@@ -5,27 +5,70 @@ use super::RawRwLock;
 use super::settle::settle_at;
 use super::slots;
 use super::state::{
-    self, Cause, ONE_READER, is_to_be_settled, is_to_be_settled_by_reader, is_written,
-    may_be_published, readers, written,
+    self, Cause, ONE_READER, is_quietly_read, is_to_be_settled, is_to_be_settled_by_reader,
+    is_written, may_be_published, readers, written,
 };
 use crate::lock::options::{Options, Status};
 use crate::lot;
 use crate::prim::atomic::Ordering;
+use crate::sys::thread;
 
 /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
 /// may mean nothing: the caller takes another way then.
+///
+/// This and the other calls for readers here keep count of the calling thread's reads
+/// ([`reads_any`]).
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub fn read_fast(lock: &RawRwLock) -> bool {
-    lock.read_fast()
+    lock.read_fast_and(thread::began_to_read)
 }
 
 /// Enters a free lock as a reader past sleepers, for a caller whose `read_fast` has just failed.
 /// Acquire on success. False may mean nothing: the caller takes another way then.
 ///
 /// Takes no lock: a signal handler may come upon it, and leave it, at any instruction.
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub fn read_past_sleepers(lock: &RawRwLock) -> bool {
-    lock.read_past_sleepers()
+    counted(lock.read_past_sleepers())
+}
+
+/// Counts a read in if the word has.
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+fn counted(has_entered: bool) -> bool {
+    if has_entered {
+        thread::began_to_read();
+    }
+    has_entered
+}
+
+/// Counts the read in if `enter` enters, unless it does so by a slot.
+#[cfg(not(any(loom, shuttle)))]
+#[inline(always)]
+fn counting<R>(lock: &RawRwLock, enter: impl FnOnce() -> R, has_entered: impl Fn(&R) -> bool) -> R {
+    let before = slots::depth(lock.address());
+    let result = enter();
+    // (A first bias empties slots that a lock which lay here before has left behind.)
+    counted(has_entered(&result) && slots::depth(lock.address()) <= before);
+    result
+}
+
+/// Whether the calling thread reads any lock, as long as it enters and leaves by this module.
+///
+/// A slot says so itself. Reads that a word counts are counted for each thread, too.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub fn reads_any() -> bool {
+    thread::counted_reads() != 0 || slots::publishes()
+}
+
+/// Enters as a reader unless it would have to wait. Acquire on success.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub fn try_read(lock: &RawRwLock) -> bool {
+    read_fast(lock) || counting(lock, || lock.try_lock_shared(), |&entered| entered)
 }
 
 /// The same as the writer, for a caller whose `write_fast_as` has just failed; `tid` is the
@@ -38,9 +81,10 @@ pub fn write_past_sleepers_as(lock: &RawRwLock, tid: u32) -> bool {
 /// Enters as a reader as `options` has it, for a caller whose `read_fast` and `read_past_sleepers`
 /// have just failed: without another such try, so that a thread that meets others all the time
 /// notices. `None` at the deadline. Acquire.
+#[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub fn read_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
-    lock.read_contended(options)
+    counting(lock, || lock.read_contended(options), Option::is_some)
 }
 
 /// The same as the writer, for a caller whose `write_fast_as` and `write_past_sleepers_as` have
@@ -51,9 +95,13 @@ pub fn write_contended(lock: &RawRwLock, options: &Options) -> Option<Status> {
 }
 
 /// `lock_shared_with`, with its slow path inlined up to the wait.
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 pub fn read_with(lock: &RawRwLock, options: &Options) -> Option<Status> {
-    if lock.read_fast() { Some(Status::FAST) } else { lock.read_slow_inlined(options) }
+    if read_fast(lock) {
+        return Some(Status::FAST);
+    }
+    counting(lock, || lock.read_slow_inlined(options), Option::is_some)
 }
 
 /// `lock_exclusive_with`, with its slow path inlined up to the wait.
@@ -73,11 +121,24 @@ pub fn write_fast_as(lock: &RawRwLock, tid: u32) -> bool {
     lock.write_fast_as(tid)
 }
 
-/// Leaves as a reader that published itself. False if the caller isn't one. Calls nothing, but
-/// where a writer sleeps for it.
+/// Leaves as a reader, by the slot, or by the word if no waiter is to go on and the thread counts
+/// no other read. Release. False if it takes another way.
+///
+/// Calls nothing, but where a writer sleeps for a slot.
+#[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
-pub fn unlock_published(lock: &RawRwLock) -> bool {
-    lock.unlock_published()
+pub fn unlock_shared_fast(lock: &RawRwLock) -> bool {
+    let word = lock.word.load(Ordering::Relaxed);
+    if may_be_published(word) {
+        return slots::withdraw(lock.address());
+    }
+    let leaves = thread::counted_reads() == 1
+        && is_quietly_read(word)
+        && lock.exchange(word, word - ONE_READER, Ordering::Release).is_ok();
+    if leaves {
+        thread::ended_only_read();
+    }
+    leaves
 }
 
 /// Forgets readers that never left, as no thread uses the lock any more: before its memory goes to
@@ -95,8 +156,7 @@ pub fn is_full(lock: &RawRwLock) -> bool {
 /// if there is none.
 ///
 /// For callers that can't know which thread calls: `unlock_shared` relies on its caller being a
-/// reader. They count the reads of each thread ([`reads`](crate::unstable::reads)), the one that
-/// ends here until this returns.
+/// reader.
 ///
 /// Once a thread has given back a read without having one, no lock of the process is biased any
 /// more. If the lock is biased then, and the reader reads or leaves at that moment, the two may
@@ -106,7 +166,7 @@ pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
     if lock.unlock_published() {
         return true;
     }
-    if !crate::sys::thread::reads() {
+    if !reads_any() {
         slots::note_given_back_by_another();
     }
     let pointer = &raw const lock.word;
@@ -115,6 +175,7 @@ pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
         let left = word - ONE_READER;
         match lock.exchange(word, left, Ordering::Release) {
             Ok(_) => {
+                thread::ended_reading();
                 if is_to_be_settled_by_reader(left) {
                     settle_at(pointer, Cause::Left);
                 }
@@ -130,20 +191,28 @@ pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
     while let Err(now) = lock.exchange(word, state::revoked(word), Ordering::Relaxed) {
         word = now;
     }
+    thread::ended_reading();
     slots::withdraw_anothers(lock.address())
 }
 
-/// Leaves in the place of any counted reader, unless that may let a waiter go on: then false, and
-/// nothing done. Release.
+/// Leaves in the place of any counted reader, unless that may let a waiter go on, or the calling
+/// thread counts no read: then false, and nothing done. Release.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub fn unlock_counted_quietly(lock: &RawRwLock) -> bool {
-    leave_quietly(
-        lock,
-        |word| readers(word) != 0,
-        |word| word - ONE_READER,
-        is_to_be_settled_by_reader,
-    )
+    // A thread without a read gives another's back: that has to be noted before any lock is biased
+    // (`unlock_shared_of_any`).
+    let leaves = thread::counted_reads() != 0
+        && leave_quietly(
+            lock,
+            |word| readers(word) != 0,
+            |word| word - ONE_READER,
+            is_to_be_settled_by_reader,
+        );
+    if leaves {
+        thread::ended_reading();
+    }
+    leaves
 }
 
 /// Leaves as the writer, unless that may let a waiter go on: then false, and nothing done. Release.
@@ -192,4 +261,71 @@ pub mod bits {
     pub const READERS: u64 = state::READERS;
     /// The lowest bit of `READERS`.
     pub const ONE_READER: u64 = state::ONE_READER;
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+    use crate::lock::rwlock::state::{BIASED, Policy, REVOKED};
+
+    const READS: Options = Options::new().recursive(true);
+
+    /// Leaves by the ways that the preload tries, one after the other.
+    fn leave(lock: &RawRwLock) -> bool {
+        unlock_shared_fast(lock) || unlock_counted_quietly(lock) || unlock_shared_of_any(lock)
+    }
+
+    /// A lock that readers enter by slots.
+    fn biased() -> RawRwLock {
+        let lock = RawRwLock::with_policy(Policy::Recursive);
+        for _ in 0..200 {
+            assert!(read_with(&lock, &READS).is_some() && leave(&lock));
+        }
+        assert_ne!(lock.word.load(Ordering::Relaxed) & BIASED, 0);
+        // The first time a thread only gets its slots.
+        assert!(read_with(&lock, &READS).is_some() && leave(&lock));
+        lock
+    }
+
+    #[test]
+    fn a_thread_knows_whether_it_reads() {
+        let counted = [const { RawRwLock::new() }; 3];
+        let lock = biased();
+        assert!(!reads_any());
+        for again in 0..4 {
+            for each in &counted {
+                assert!(read_fast(each) && reads_any());
+            }
+            assert_eq!(thread::counted_reads(), 3);
+            for depth in 1..=again {
+                assert!(try_read(&lock));
+                assert_eq!(slots::depth(lock.address()), depth);
+            }
+            assert_eq!(thread::counted_reads(), 3);
+            assert!(counted.iter().all(leave));
+            assert_eq!(thread::counted_reads(), 0);
+            assert_eq!(reads_any(), again != 0);
+            assert!((0..again).all(|_| leave(&lock)));
+            assert!(!reads_any());
+        }
+    }
+
+    /// It is in a slot once, and counted once: both are to end.
+    #[test]
+    fn a_thread_that_reads_again_after_the_bias_is_gone_is_counted() {
+        let lock = biased();
+        assert!(read_fast(&lock) && slots::depth(lock.address()) == 1);
+        let mut word = lock.word.load(Ordering::Relaxed);
+        while let Err(now) = lock.exchange(word, state::revoked(word), Ordering::Relaxed) {
+            word = now;
+        }
+        assert_eq!(lock.word.load(Ordering::Relaxed) & (BIASED | REVOKED), REVOKED);
+        assert!(read_with(&lock, &READS).is_some());
+        assert_eq!((slots::depth(lock.address()), thread::counted_reads()), (1, 1));
+        assert!(leave(&lock) && reads_any());
+        assert_eq!((slots::depth(lock.address()), thread::counted_reads()), (0, 1));
+        assert!(leave(&lock) && !reads_any());
+        assert!(!slots::are_given_back_by_others());
+        assert!(lock.try_lock_exclusive());
+    }
 }

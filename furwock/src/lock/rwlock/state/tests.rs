@@ -606,3 +606,16 @@ fn a_writer_that_passes_sleepers_enters_a_free_lock_without_slots() {
         assert!(is_written(new));
     }
 }
+
+#[test]
+fn a_reader_that_leaves_quietly_leaves_nothing_to_settle_and_no_slot() {
+    let mut quiet = 0;
+    for word in valid().into_iter().filter(|&word| is_quietly_read(word)) {
+        let left = word - ONE_READER;
+        assert!(!is_to_be_settled(left) && !is_written(word) && word & BIAS == 0, "{word:#x}");
+        assert_eq!(left & !READERS, word & !READERS, "{word:#x}");
+        quiet += 1;
+    }
+    assert_ne!(quiet, 0);
+    assert!(is_quietly_read(ONE_READER) && !is_quietly_read(free(Policy::Recursive)));
+}
