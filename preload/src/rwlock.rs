@@ -12,8 +12,9 @@ use furwock::lock::{Options, Policy, thread_id};
 use furwock::unstable::known_thread_id;
 use furwock::unstable::rwlock::{
     forget_readers, is_full, read_contended, read_fast, read_past_sleepers, read_with, reads_any,
-    try_read as try_read_raw, unlock_counted_quietly, unlock_exclusive_quietly, unlock_shared_fast,
-    unlock_shared_of_any, write_contended, write_fast_as, write_past_sleepers_as, write_with,
+    try_read as try_read_raw, try_write_as, unlock_counted_quietly, unlock_exclusive_quietly,
+    unlock_shared_fast, unlock_shared_of_any, write_contended, write_fast_as,
+    write_past_sleepers_as, write_with,
 };
 use furwock::unstable::signals::closed;
 use furwock::{Clock, Deadline};
@@ -211,11 +212,12 @@ fn try_write(this: &RwLock) -> c_int {
         return unsafe { glibc::pthread_rwlock_trywrlock(this.as_ptr()) };
     }
     this.make_ready();
-    if !this.raw.try_lock_exclusive() {
+    let tid = thread_id();
+    if !try_write_as(&this.raw, tid) {
         recording::count(this, Kind::RwLock);
         return EBUSY;
     }
-    this.note_writer(thread_id());
+    this.note_writer(tid);
     recording::count_hold(this, Kind::RwLock)
 }
 

@@ -25,7 +25,8 @@ pub(crate) struct Slot {
     /// Short locks that this thread holds or is about to take: a signal handler that finds any may
     /// not take one.
     pub(super) holding: Cell<u16>,
-    /// Read locks that it holds, if the caller counts them; 255 means that many or more.
+    /// Read locks that it holds by their words, not by slots, if the caller counts them; 255 means
+    /// that many or more.
     pub(super) reads: Cell<u8>,
     /// For so many mutexes that it steals it will expect nothing.
     pub(super) distrust: Cell<u8>,

@@ -136,7 +136,7 @@ pub(crate) fn ended_reading() {
     if reads.get() == 1 { reads.set(0) } else { count_out(reads) }
 }
 
-/// The same for a thread whose count is 1.
+/// The same for a thread whose count is 1. (A signal handler leaves the count as it found it.)
 #[inline(always)]
 pub(crate) fn ended_only_read() {
     slot().reads.set(0);

@@ -51,14 +51,17 @@ impl RawRwLock {
     /// Touches the word once and never again. The caller is a reader.
     #[inline]
     pub fn unlock_shared(&self) -> usize {
+        if self.unlock_published() { 0 } else { self.unlock_counted() }
+    }
+
+    /// The same for a reader that the word counts.
+    #[inline]
+    pub(super) fn unlock_counted(&self) -> usize {
         let ordering = if mutant::active(Mutant::ReadUnlockRelaxed) {
             Ordering::Relaxed
         } else {
             Ordering::Release
         };
-        if self.unlock_published() {
-            return 0;
-        }
         // After the release the lock may be gone; its address still names the queue.
         let word = &raw const self.word;
         let left = self.word.fetch_sub(ONE_READER, ordering) - ONE_READER;

@@ -159,10 +159,11 @@ impl<'o> Reader<'o> {
     }
 
     /// A spell of spinning that begins as the thread has learnt. A caller that is not to spin never
-    /// stands aside, nor does one on a single processor: no other thread runs meanwhile.
+    /// stands aside, nor does one that may read this lock already, so that writers wait for it; nor
+    /// one on a single processor: no other thread runs meanwhile.
     fn learnt_spell(&self) -> Spin {
         let key = self.lock.key();
-        if !self.options.spin || lot::is_single() {
+        if !self.options.spin || self.options.recursive || lot::is_single() {
             return Spin::new(key, &PROBING);
         }
         Spin::learnt(key, &PROBING)

@@ -104,11 +104,13 @@ unsafe fn lock_at(address: usize) -> &'static RawRwLock {
     unsafe { &*core::ptr::with_exposed_provenance::<RawRwLock>(address) }
 }
 
+/// Of a reader that the word counts, whatever the thread has in a slot besides.
+///
 /// # Safety
 /// As for `lock_at`.
 unsafe fn give_back_read(address: usize) {
     // SAFETY: by this function's contract.
-    unsafe { lock_at(address) }.unlock_shared();
+    unsafe { lock_at(address) }.unlock_counted();
 }
 
 /// # Safety

@@ -166,10 +166,11 @@ pub(crate) fn publishes() -> bool {
 }
 
 #[cold]
+#[inline(never)]
 fn wake(slot: &'static AtomicUsize) {
     let key = Key::slot(core::ptr::from_ref(slot).addr());
     if !is_empty(key) {
-        lock(key).choose_many(key, usize::MAX, ANY);
+        closed(|| lock(key).choose_many(key, usize::MAX, ANY));
     }
 }
 
@@ -310,12 +311,15 @@ pub(crate) fn leave_behind(address: usize) {
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use native::{are_given_back_by_others, note_given_back_by_another};
 #[cfg(not(any(loom, shuttle)))]
-use native::{known, rows, take};
+use {
+    crate::sys::signals::closed,
+    native::{known, rows, take},
+};
 
 #[cfg(any(loom, shuttle))]
 pub(crate) use model::are_given_back_by_others;
 #[cfg(any(loom, shuttle))]
-use model::{known, rows, take};
+use model::{closed, known, rows, take};
 
 /// Where a reader in another process finds the rows.
 #[cfg(not(any(loom, shuttle)))]
@@ -487,6 +491,11 @@ mod model {
 
     crate::prim::model_static! {
         static ref TABLE: [Row; ROWS] = core::array::from_fn(|_| Row::new());
+    }
+
+    /// A model has no signal handlers.
+    pub(super) fn closed<R>(call: impl FnOnce() -> R) -> R {
+        call()
     }
 
     pub(super) fn rows() -> impl Iterator<Item = &'static Row> {

@@ -11,6 +11,8 @@ use super::state::{
 use crate::lock::options::{Options, Status};
 use crate::lot;
 use crate::prim::atomic::Ordering;
+#[cfg(not(any(loom, shuttle)))]
+use crate::sys::signals;
 use crate::sys::thread;
 
 /// Enters as a reader if nothing is in the way, by the word or by a slot. Acquire on success. False
@@ -48,10 +50,15 @@ fn counted(has_entered: bool) -> bool {
 #[cfg(not(any(loom, shuttle)))]
 #[inline(always)]
 fn counting<R>(lock: &RawRwLock, enter: impl FnOnce() -> R, has_entered: impl Fn(&R) -> bool) -> R {
-    let before = slots::depth(lock.address());
+    // A lock that lay here before may have left its address in a slot, until the first bias.
+    // Acquire: as in `read_fast_and`.
+    let depth = || match may_be_published(lock.word.load(Ordering::Acquire)) {
+        true => slots::depth(lock.address()),
+        false => 0,
+    };
+    let before = depth();
     let result = enter();
-    // (A first bias empties slots that a lock which lay here before has left behind.)
-    counted(has_entered(&result) && slots::depth(lock.address()) <= before);
+    counted(has_entered(&result) && depth() <= before);
     result
 }
 
@@ -64,11 +71,20 @@ pub fn reads_any() -> bool {
     thread::counted_reads() != 0 || slots::publishes()
 }
 
-/// Enters as a reader unless it would have to wait. Acquire on success.
+/// Enters as a reader unless it would have to wait. Acquire on success. What may take a lock of the
+/// engine is closed to signal handlers.
 #[cfg(not(any(loom, shuttle)))]
 #[inline]
 pub fn try_read(lock: &RawRwLock) -> bool {
-    read_fast(lock) || counting(lock, || lock.try_lock_shared(), |&entered| entered)
+    read_fast(lock)
+        || signals::closed(|| counting(lock, || lock.try_lock_shared(), |&entered| entered))
+}
+
+/// The same as the writer; `tid` is the caller's thread id.
+#[cfg(not(any(loom, shuttle)))]
+#[inline]
+pub fn try_write_as(lock: &RawRwLock, tid: u32) -> bool {
+    lock.write_fast_as(tid) || signals::closed(|| lock.try_lock_exclusive())
 }
 
 /// The same as the writer, for a caller whose `write_fast_as` has just failed; `tid` is the
@@ -191,7 +207,6 @@ pub fn unlock_shared_of_any(lock: &RawRwLock) -> bool {
     while let Err(now) = lock.exchange(word, state::revoked(word), Ordering::Relaxed) {
         word = now;
     }
-    thread::ended_reading();
     slots::withdraw_anothers(lock.address())
 }
 
@@ -327,5 +342,25 @@ mod tests {
         assert!(leave(&lock) && !reads_any());
         assert!(!slots::are_given_back_by_others());
         assert!(lock.try_lock_exclusive());
+    }
+
+    #[test]
+    fn a_slot_of_a_lock_that_lay_here_before_does_not_count() {
+        let lock = RawRwLock::with_policy(Policy::Recursive);
+        // The first time a thread only gets its slots.
+        while slots::publish(lock.address()) != slots::Published::First {}
+        let reads = |enter: fn(&RawRwLock) -> bool| {
+            assert!(counting(&lock, || enter(&lock), |&entered| entered));
+            thread::counted_reads()
+        };
+        assert_eq!(reads(RawRwLock::read_fast), 1);
+        // Another thread gives the first bias meanwhile.
+        let by_slot = reads(|lock| {
+            slots::forget(lock.address());
+            lock.word.fetch_or(BIASED, Ordering::Relaxed);
+            lock.read_biased()
+        });
+        assert_eq!(by_slot, 1);
+        assert!(leave(&lock) && leave(&lock) && !reads_any());
     }
 }
