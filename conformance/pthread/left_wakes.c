@@ -215,6 +215,70 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__left_at_any_moment_has_woken_the
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, unlock_round, 900);
 }
 
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void read_once(void)
+{
+	OK(pthread_rwlock_rdlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
+}
+
+static void write_once(void)
+{
+	OK(pthread_rwlock_wrlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
+}
+
+static void read_and_release(void)
+{
+	/* Every other lock has been read so often that readers use slots. */
+	for (int i = 0; holder == -1 && i < 200; i++)
+		read_once();
+	OK(pthread_rwlock_rdlock(&rwlock));
+	holder = gettid();
+	while (!may_release)
+		sched_yield();
+	OK(pthread_rwlock_unlock(&rwlock));
+}
+
+/* If the writer doesn't get on, this thread reads still. */
+static void end_reading(void *argument UNUSED)
+{
+	int64_t end = now_ns(CLOCK_MONOTONIC) + 20 * NS_PER_MS;
+
+	while (done != told && now_ns(CLOCK_MONOTONIC) < end)
+		sched_yield();
+	if (done != told)
+		OK(pthread_rwlock_unlock(&rwlock));
+}
+
+static void read_unlock_round(void)
+{
+	static const struct call call = { read_and_release, end_reading };
+	static int count;
+	struct thread thread;
+
+	has_begun = may_release = false;
+	holder = count++ % 2 ? -1 : 0;
+	start(&thread, leaver, (void *)&call);
+	while (holder <= 0)
+		sched_yield();
+	send_bystander(write_once);
+	until_asleep(&beside);
+	may_release = true;
+	pause_at_random(3000);
+	OK(pthread_kill(thread.pthread, SIGUSR1));
+	join(&thread);
+	until_bystander_is_done();
+	read_once();
+}
+
+TEST_FURWOCK_ONLY(furwock_pthread_rwlock_unlock__left_by_a_reader_has_let_the_writer_on,
+		  "glibc's can be left between the release and its wake")
+{
+	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, read_unlock_round, 900);
+}
+
 static _Atomic int word, other_word;
 
 static long futex(_Atomic int *at, int operation, int value, long most,
