@@ -400,7 +400,7 @@ mod native {
     #[inline(never)]
     pub(super) fn take() -> Published {
         if slot().row.get().is_null() {
-            take_one();
+            closed(take_one);
         }
         Published::Not
     }
