@@ -6,7 +6,6 @@
 #include "left.h"
 
 static pthread_mutex_t mutex = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static pthread_spinlock_t spin;
 static pthread_barrier_t *barrier;
@@ -102,18 +101,6 @@ static void wait_for_reading(void)
 static void wait_for_writing(void)
 {
 	OK(pthread_rwlock_wrlock(&rwlock));
-}
-
-static void read_once(void)
-{
-	OK(pthread_rwlock_rdlock(&rwlock));
-	OK(pthread_rwlock_unlock(&rwlock));
-}
-
-static void write_once(void)
-{
-	OK(pthread_rwlock_wrlock(&rwlock));
-	OK(pthread_rwlock_unlock(&rwlock));
 }
 
 static const struct call read_call = { wait_for_reading, nothing };

@@ -140,4 +140,19 @@ static void until_bystander_is_done(void)
 		sched_yield();
 }
 
+/* A rwlock, and a bystander's errands with it. */
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+
+static void read_once(void)
+{
+	OK(pthread_rwlock_rdlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
+}
+
+static void write_once(void)
+{
+	OK(pthread_rwlock_wrlock(&rwlock));
+	OK(pthread_rwlock_unlock(&rwlock));
+}
+
 #endif

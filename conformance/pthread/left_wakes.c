@@ -215,23 +215,9 @@ TEST_FURWOCK_ONLY(furwock_pthread_mutex_unlock__left_at_any_moment_has_woken_the
 	each_way_but(BY_ASYNCHRONOUS_CANCELLATION, unlock_round, 900);
 }
 
-static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
-
-static void read_once(void)
-{
-	OK(pthread_rwlock_rdlock(&rwlock));
-	OK(pthread_rwlock_unlock(&rwlock));
-}
-
-static void write_once(void)
-{
-	OK(pthread_rwlock_wrlock(&rwlock));
-	OK(pthread_rwlock_unlock(&rwlock));
-}
-
 static void read_and_release(void)
 {
-	/* Every other lock has been read so often that readers use slots. */
+	/* Every other time it has been read so often that readers use slots. */
 	for (int i = 0; holder == -1 && i < 200; i++)
 		read_once();
 	OK(pthread_rwlock_rdlock(&rwlock));
