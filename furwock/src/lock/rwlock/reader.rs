@@ -150,8 +150,12 @@ impl<'o> Reader<'o> {
     /// A lock without sleepers has just been tried, so that this is so. If there are sleepers,
     /// readers that overlap come here too, and the first exchange tells.
     fn stands_aside(&self, word: u64, spin: &mut Option<Spin>) -> bool {
-        let has_lost = self.has_lost || read_at_once(word).is_some();
-        if spin.is_some() || !has_lost || !is_open_but_for_sleepers(word) {
+        let was_open = if self.has_lost {
+            is_open_but_for_sleepers(word)
+        } else {
+            read_at_once(word).is_some()
+        };
+        if spin.is_some() || !was_open {
             return false;
         }
         let spell = spin.get_or_insert_with(|| self.learnt_spell());
