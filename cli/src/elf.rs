@@ -153,7 +153,7 @@ mod tests {
     }
 
     /// How often this thread has called read(2) and the like; `None` if the kernel doesn't count.
-    fn reads() -> Option<u64> {
+    pub fn reads() -> Option<u64> {
         let counts = std::fs::read_to_string("/proc/thread-self/io").ok()?;
         counts.lines().find_map(|line| line.strip_prefix("syscr: "))?.parse().ok()
     }

@@ -4,8 +4,9 @@ use std::cell::Cell;
 use std::fs::File;
 
 use object::elf::FileHeader64;
-use object::read::elf::{FileHeader, SectionTable};
-use object::{Endianness, ReadCache};
+use object::read::StringTable;
+use object::read::elf::{FileHeader, SectionHeader, SectionTable};
+use object::{Endianness, ReadCache, SectionIndex};
 
 use super::limited::{Limited, MOST_BYTES};
 
@@ -17,7 +18,7 @@ type Sections<'data> = SectionTable<'data, Header, Limited<'data>>;
 pub fn defined(library: &File) -> Option<Names> {
     read(library, |sections, endian, data| {
         let (definitions, link) = sections.gnu_verdef(endian, data).ok()??;
-        let strings = sections.strings(endian, data, link).ok()?;
+        let strings = strings(sections, endian, data, link)?;
         let named = definitions.flatten().filter_map(|(_, mut names)| names.next().ok()?);
         Some(named.filter_map(|name| text(name.name(endian, strings).ok()?)).collect())
     })
@@ -27,7 +28,7 @@ pub fn defined(library: &File) -> Option<Names> {
 pub fn needed(library: &File, other: &str) -> Option<Names> {
     read(library, |sections, endian, data| {
         let (needs, link) = sections.gnu_verneed(endian, data).ok()??;
-        let strings = sections.strings(endian, data, link).ok()?;
+        let strings = strings(sections, endian, data, link)?;
         let of_other = needs.flatten().filter(|(file, _)| {
             file.file(endian, strings).is_ok_and(|file| file == other.as_bytes())
         });
@@ -47,12 +48,25 @@ fn read(
     look(&header.sections(endian, data).ok()?, endian, data)
 }
 
+/// The strings of a section, read at once: one by one, each of them would take two system calls of
+/// each start of a program.
+fn strings<'data>(
+    sections: &Sections<'data>,
+    endian: Endianness,
+    data: Limited<'data>,
+    index: SectionIndex,
+) -> Option<StringTable<'data>> {
+    let bytes = sections.section(index).ok()?.data(endian, data).ok()?;
+    Some(StringTable::new(bytes, 0, bytes.len() as u64))
+}
+
 fn text(name: &[u8]) -> Option<String> {
     Some(std::str::from_utf8(name).ok()?.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::reads;
     use super::*;
 
     #[test]
@@ -64,6 +78,14 @@ mod tests {
         assert!(needs.contains(&"GLIBC_2.2.5".to_owned()), "{needs:?}");
         assert!(needs.iter().all(|version| has.contains(version)), "{needs:?} {has:?}");
         assert!(!has.contains(&"GLIBC_9.9".to_owned()));
+    }
+
+    #[test]
+    fn names_are_not_read_one_by_one() {
+        let Some(before) = reads() else { return eprintln!("skipped: the kernel doesn't count") };
+        let names = needed(&File::open("/proc/self/exe").unwrap(), "libc.so.6").unwrap();
+        let calls = reads().unwrap() - before;
+        assert!(names.len() > 8 && calls < 8, "{calls} reads of {} names", names.len());
     }
 
     fn is_libc(path: &&str) -> bool {
