@@ -23,6 +23,11 @@ use core::time::Duration;
 /// How often a waiter that asked for it checks whether the lock's owner is alive.
 const OWNER_CHECK: Duration = Duration::from_millis(20);
 
+/// So many wakes in vain make a waiter ask for the lock where holders sleep or yield. Fewer, and
+/// threads that meet at a lock for a while take turns there, at a wake across processors each
+/// (docs/experiments.md, "Wakes for nothing").
+const WAKES_IN_VAIN: u32 = 16;
+
 /// How often a caller that may not steal steps back, for a millisecond, for a waiter that seems to
 /// have been woken.
 const MOST_STEPS_BACK: u32 = 8;
@@ -487,17 +492,17 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
-    /// and would be again: a thread that releases the lock takes it anew before a waiter runs.
-    /// Given the lock, it runs for something. (A thread that a condvar let go has slept there: its
-    /// first wake here doesn't count.)
+    /// Whether this thread was woken for nothing again and again, as waiters are where holders
+    /// sleep or yield, and would be again: a thread that releases the lock takes it anew before a
+    /// waiter runs. Given the lock, it runs for something. (A thread that a condvar let go has
+    /// slept there: its first wake here doesn't count.)
     ///
     /// Not at a rwlock, whose spells are in vain where sections are long, too, and whose readers
     /// would be kept out. Not where priorities count: the lock would be that of a thread that
     /// others keep from a processor. And not a task, which may not run while its executor waits.
     fn was_woken_in_vain(&self) -> bool {
         !self.is_single
-            && self.status.sleeps != 0
+            && self.status.sleeps >= WAKES_IN_VAIN
             && self.lock.bits().shared == 0
             && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
             && !lot::are_there_ranks()
@@ -653,11 +658,11 @@ mod tests {
             contender.status.sleeps = sleeps;
             contender.was_woken_in_vain()
         };
-        assert!(!asks(&options, 1, false), "nothing is known of the holders");
+        assert!(!asks(&options, WAKES_IN_VAIN, false), "nothing is known of the holders");
         spin::learn_that_holders_are_off((&mutex).key());
-        assert!(asks(&options, 1, false) || lot::are_there_ranks());
-        assert!(!asks(&options, 0, false), "it hasn't slept");
-        assert!(!asks(&options, 1, true), "there is one processor");
-        assert!(!asks(&patient, 1, false), "it asked to wait for longer");
+        assert!(asks(&options, WAKES_IN_VAIN, false) || lot::are_there_ranks());
+        assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "it was woken less often");
+        assert!(!asks(&options, WAKES_IN_VAIN, true), "there is one processor");
+        assert!(!asks(&patient, WAKES_IN_VAIN, false), "it asked to wait for longer");
     }
 }

@@ -2,6 +2,7 @@
 
 mod barrier;
 mod bits;
+mod busy;
 pub(crate) mod condvar;
 mod contender;
 pub(crate) mod future;
@@ -65,11 +66,14 @@ pub fn mind_priorities() {
     crate::sys::priority::there_are_ranks();
 }
 
-/// Makes no `sched_yield` from here on, for a program whose sandbox would kill it at that call.
+/// Makes no `sched_yield` from here on, and doesn't ask for the process's processor time, for a
+/// program whose sandbox would kill it at one of these calls.
 ///
-/// Waiters of rwlocks make it before they sleep, so that other threads of their processor run. It
-/// is the only system call of this crate's on the way to a lock that neither glibc's locks make nor
-/// the program has asked for. Where a sandbox refuses it with an error, this needn't be called.
+/// Waiters of rwlocks yield before they sleep, so that other threads of their processor run.
+/// Mutexes whose holders sleep or yield ask `clock_gettime` for the time that the process has used,
+/// a hundred times a second at most. These are the only system calls of this crate's on the way to
+/// a lock that neither glibc's locks make nor the program has asked for. Where a sandbox refuses
+/// them with an error, this needn't be called.
 #[cfg(not(any(loom, shuttle)))]
 pub fn forgo_yields() {
     crate::sys::sched_yield::forgo();

@@ -1,7 +1,7 @@
 //! How long a thread spins, and how many wakes are under way at a time; what threads and buckets
 //! learn of that, in the room that the engine has for locks.
 
-use super::trials;
+use super::{busy, trials};
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
 use crate::prim::atomic::{AtomicU32, Ordering};
@@ -473,6 +473,12 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
 /// show: they sleep or yield. (Or a section takes longer than a spell.)
 pub(super) fn are_holders_off(key: Key) -> bool {
     !cfg!(any(loom, shuttle)) && spells_in_vain(key) >= adjustable!(HOLDERS_OFF, HoldersOff)
+}
+
+/// Whether a waiter of the lock at `key` is better woken on its waker's processor: the waker is
+/// about to sleep or yield, as those that hold this lock do, and no other processor idles.
+pub(super) fn is_near_better(key: Key) -> bool {
+    are_holders_off(key) && busy::is_busy()
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.

@@ -12,6 +12,7 @@ pub(crate) mod pi;
 #[cfg(all(test, any(loom, shuttle)))]
 pub(crate) mod pretend;
 pub(crate) mod priority;
+pub(crate) mod processor_time;
 pub(crate) mod robust_list;
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) mod robust_unlock;

@@ -1,4 +1,4 @@
-//! sched_yield(2), as long as no sandbox may forbid it.
+//! sched_yield(2), as long as no sandbox may forbid it, and whether that is so.
 
 use super::slot::slot;
 #[cfg(not(any(loom, shuttle)))]
@@ -11,6 +11,12 @@ static MAY_CALL: AtomicBool = AtomicBool::new(true);
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) fn forgo() {
     MAY_CALL.store(false, Ordering::Relaxed);
+}
+
+/// Whether calls may be made that a program's sandbox needn't know.
+#[cfg(not(any(loom, shuttle, miri, simulated)))]
+pub(crate) fn may_call() -> bool {
+    MAY_CALL.load(Ordering::Relaxed)
 }
 
 /// Lets the other threads in this processor's queue run first. `false` if that isn't allowed, as

@@ -2,7 +2,7 @@
 
 use super::RawMutex;
 use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
-use crate::lock::spin::{changes_hands, how_far_ahead};
+use crate::lock::spin::{changes_hands, how_far_ahead, is_near_better};
 use crate::lot::{self, Key, Queued, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -89,6 +89,7 @@ unsafe fn give_back(address: usize) {
 /// Wakes the first waiters, for which so many wakes have been claimed. If there are fewer, the
 /// waiter that left last has cleared the claims, or the next to queue will (M-4).
 fn wake_some(key: Key, wakes: u32) -> usize {
+    let near = is_near_better(key);
     let mut bucket = lot::lock(key);
-    (0..wakes).take_while(|_| bucket.choose_placed(key, Verdict::CLAIMED)).count()
+    (0..wakes).take_while(|_| bucket.choose_placed(key, near, Verdict::CLAIMED)).count()
 }

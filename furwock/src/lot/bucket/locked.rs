@@ -336,12 +336,13 @@ impl<'t> Locked<'t> {
     /// Threads that a condvar let go, and that came with a token, have little to do with the mutex
     /// and sleep again soon: one that last ran on the caller's processor runs there next, without
     /// an interrupt to another. Those that contend for the mutex should run at once: one that last
-    /// ran elsewhere, since the caller keeps its own processor busy.
-    pub(crate) fn choose_placed(&mut self, key: Key, verdict: Verdict) -> bool {
+    /// ran elsewhere, since the caller keeps its own processor busy; unless the caller says that
+    /// one that is `near` suits better.
+    pub(crate) fn choose_placed(&mut self, key: Key, near: bool, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let (here, moved) = (current_cpu(), first.token() != 0);
-        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == moved;
+        let (here, near) = (current_cpu(), near || first.token() != 0);
+        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == near;
         let chosen = if was_last { first } else { self.placed(first, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }

@@ -261,13 +261,13 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_waiter_is_chosen_from_nearby_and_others_from_elsewhere() {
+    fn a_moved_waiter_is_chosen_from_nearby_and_others_as_the_waker_says() {
         let [here, elsewhere, ..] = allowed_processors()[..] else {
             println!("not tried: there is one processor");
             return;
         };
         let key = Key::word(4096);
-        for (token, near) in [(1, true), (0, false)] {
+        for (token, near) in [(1, true), (0, false), (0, true)] {
             for order in [[here, elsewhere], [elsewhere, here]] {
                 let (chosen, is_chosen) = mpsc::channel();
                 let next = || is_chosen.recv_timeout(PATIENCE).expect("it's awake");
@@ -282,7 +282,7 @@ mod tests {
                     }
                     let waker = || {
                         assert!(bind(here));
-                        bucket::lock(key).choose_placed(key, Verdict::CLAIMED)
+                        bucket::lock(key).choose_placed(key, near && token == 0, Verdict::CLAIMED)
                     };
                     for expected in [(expected, false), (other, true)] {
                         assert!(scope.spawn(waker).join().unwrap());
