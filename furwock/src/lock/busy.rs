@@ -15,10 +15,18 @@ use crate::sys::processor_time::processor_time_ns;
 /// and switches, and ticks are up to 10 ms apart.
 const LOOK_EVERY_NS: u64 = 10_000_000;
 
-/// The program keeps its processors busy if it used more than this share of their time, in percent:
-/// other programs and the machine's host take some.
-const BUSY: u64 = 90;
+/// The longest time between two looks: where the kernel may not be asked, and while a thread that
+/// looks has lost its processor.
+const LONGEST_NS: u64 = 1_000_000_000;
 
+/// The kernel adds up the times of all threads. A look takes at most one part of so many.
+const COST: u64 = 100;
+
+/// One part of so many of one processor's time may be missing: other programs take some, and the
+/// machine's host.
+const MISSING: u64 = 5;
+
+static NEXT_LOOK_NS: AtomicU64 = AtomicU64::new(0);
 /// When was the last look, and how much time had been used by then?
 static LOOKED_NS: AtomicU64 = AtomicU64::new(0);
 static USED_NS: AtomicU64 = AtomicU64::new(0);
@@ -30,40 +38,92 @@ pub(super) fn is_busy() -> bool {
     if cfg!(any(loom, shuttle)) {
         return false;
     }
-    let (now, last) = (monotonic_ns(), LOOKED_NS.load(Ordering::Relaxed));
-    let lasted = now.saturating_sub(last);
-    let looks = lasted > LOOK_EVERY_NS
-        && LOOKED_NS.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed).is_ok();
-    if looks {
-        let used = processor_time_ns().unwrap_or(0);
-        // (A forked child's count begins at zero.)
-        let used = used.saturating_sub(USED_NS.swap(used, Ordering::Relaxed));
-        IS_BUSY.store(are_all_used(used, lasted, lot::processors()), Ordering::Relaxed);
+    let (now, next) = (monotonic_ns(), NEXT_LOOK_NS.load(Ordering::Relaxed));
+    let lock = |until| {
+        NEXT_LOOK_NS.compare_exchange(next, until, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    };
+    if is_due(now, next) && lock(now + LONGEST_NS) {
+        look(now);
     }
     IS_BUSY.load(Ordering::Relaxed)
 }
 
-fn are_all_used(used_ns: u64, lasted_ns: u64, processors: usize) -> bool {
-    let all = lasted_ns.saturating_mul(processors as u64);
-    used_ns > all / 100 * BUSY
+/// (In another namespace the clock may have gone back.)
+fn is_due(now: u64, next: u64) -> bool {
+    now >= next || next - now > LONGEST_NS
 }
 
-#[cfg(all(test, not(any(loom, shuttle, miri))))]
+fn look(now: u64) {
+    let lasted = now.saturating_sub(LOOKED_NS.swap(now, Ordering::Relaxed));
+    let Some(used) = processor_time_ns() else {
+        return IS_BUSY.store(false, Ordering::Relaxed);
+    };
+    let took = monotonic_ns().saturating_sub(now);
+    // (A forked child's count begins at zero.)
+    let since = used.saturating_sub(USED_NS.swap(used, Ordering::Relaxed));
+    IS_BUSY.store(are_all_used(since, lasted, lot::processors()), Ordering::Relaxed);
+    let pause = took.saturating_mul(COST).clamp(LOOK_EVERY_NS, LONGEST_NS);
+    NEXT_LOOK_NS.store(now + pause, Ordering::Relaxed);
+}
+
+/// (If more was used than there is, there are more processors than those known.)
+fn are_all_used(used_ns: u64, lasted_ns: u64, processors: usize) -> bool {
+    let all = lasted_ns.saturating_mul(processors as u64);
+    used_ns.abs_diff(all) < lasted_ns / MISSING
+}
+
+/// Until it is dropped, the program counts as busy, or as not busy. One test at a time may suppose
+/// so.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) fn suppose(busy: bool) -> impl Drop {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    static ONE: Mutex<()> = Mutex::new(());
+
+    struct Supposed(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+
+    impl Drop for Supposed {
+        fn drop(&mut self) {
+            NEXT_LOOK_NS.store(0, Ordering::Relaxed);
+        }
+    }
+
+    let supposed = Supposed(ONE.lock().unwrap_or_else(PoisonError::into_inner));
+    // (A test takes less time.)
+    NEXT_LOOK_NS.store(monotonic_ns() + LONGEST_NS, Ordering::Relaxed);
+    IS_BUSY.store(busy, Ordering::Relaxed);
+    supposed
+}
+
+#[cfg(all(test, not(any(loom, shuttle, miri, simulated))))]
 mod tests {
     use super::*;
 
+    const MS: u64 = 1_000_000;
+
     #[test]
-    fn a_few_percent_may_be_missing() {
-        let ms = 1_000_000;
-        assert!(are_all_used(39 * ms, 10 * ms, 4));
-        assert!(!are_all_used(35 * ms, 10 * ms, 4), "half of a processor idles");
-        assert!(!are_all_used(10 * ms, 10 * ms, 2));
+    fn part_of_one_processors_time_may_be_missing() {
+        for processors in [1, 2, 64] {
+            let all = 10 * MS * processors as u64;
+            assert!(are_all_used(all - MS, 10 * MS, processors));
+            assert!(!are_all_used(all - 3 * MS, 10 * MS, processors));
+            assert!(!are_all_used(all + 3 * MS, 10 * MS, processors), "there are more of them");
+        }
         assert!(!are_all_used(u64::MAX / 2, u64::MAX, usize::MAX), "nothing overflows");
+    }
+
+    #[test]
+    fn looks_come_when_they_are_due() {
+        assert!(is_due(7, 7) && is_due(8, 7));
+        assert!(!is_due(6, 7) && !is_due(0, LONGEST_NS));
+        assert!(is_due(0, LONGEST_NS + 1), "the clock has gone back");
     }
 
     #[test]
     fn a_threads_work_counts() {
         let before = processor_time_ns().expect("nothing forbids it here");
-        while processor_time_ns().unwrap() == before {}
+        let end = monotonic_ns() + 100 * MS;
+        while monotonic_ns() < end {}
+        assert!(processor_time_ns().unwrap() > before);
     }
 }

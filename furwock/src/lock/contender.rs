@@ -8,6 +8,7 @@
 //! themselves (`rwlock/reader.rs`), and the second here.
 
 use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
+use super::busy;
 use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
 use super::turn;
@@ -23,9 +24,10 @@ use core::time::Duration;
 /// How often a waiter that asked for it checks whether the lock's owner is alive.
 const OWNER_CHECK: Duration = Duration::from_millis(20);
 
-/// So many wakes in vain make a waiter ask for the lock where holders sleep or yield. Fewer, and
-/// threads that meet at a lock for a while take turns there, at a wake across processors each
-/// (docs/experiments.md, "Wakes for nothing").
+/// So many wakes in vain make a waiter ask for the lock where holders sleep or yield, and no
+/// processor idles; otherwise one does. With fewer, threads that meet at a lock for a while take
+/// turns there, at a wake across processors each (docs/experiments.md, "Near wakes where no
+/// processor idles").
 const WAKES_IN_VAIN: u32 = 16;
 
 /// How often a caller that may not steal steps back, for a millisecond, for a waiter that seems to
@@ -492,8 +494,8 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// Whether this thread was woken for nothing again and again, as waiters are where holders
-    /// sleep or yield, and would be again: a thread that releases the lock takes it anew before a
+    /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
+    /// and would be again: a thread that releases the lock takes it anew before a
     /// waiter runs. Given the lock, it runs for something. (A thread that a condvar let go has
     /// slept there: its first wake here doesn't count.)
     ///
@@ -502,12 +504,13 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// others keep from a processor. And not a task, which may not run while its executor waits.
     fn was_woken_in_vain(&self) -> bool {
         !self.is_single
-            && self.status.sleeps >= WAKES_IN_VAIN
+            && self.status.sleeps != 0
             && self.lock.bits().shared == 0
             && self.options.hand_off_after_ns <= HAND_OFF_AFTER_NS
             && !lot::are_there_ranks()
             && self.lock.claimant() != TASK
             && spin::are_holders_off(self.lock.key())
+            && (self.status.sleeps >= WAKES_IN_VAIN || !busy::is_busy())
     }
 
     fn has_waited_long(&self) -> bool {
@@ -658,11 +661,16 @@ mod tests {
             contender.status.sleeps = sleeps;
             contender.was_woken_in_vain()
         };
-        assert!(!asks(&options, WAKES_IN_VAIN, false), "nothing is known of the holders");
+        let idles = busy::suppose(false);
+        assert!(!asks(&options, 1, false), "nothing is known of the holders");
         spin::learn_that_holders_are_off((&mutex).key());
+        assert!(asks(&options, 1, false) || lot::are_there_ranks());
+        assert!(!asks(&options, 0, false), "it hasn't slept");
+        assert!(!asks(&options, 1, true), "there is one processor");
+        assert!(!asks(&patient, 1, false), "it asked to wait for longer");
+        drop(idles);
+        let _busy = busy::suppose(true);
+        assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "no processor idles");
         assert!(asks(&options, WAKES_IN_VAIN, false) || lot::are_there_ranks());
-        assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "it was woken less often");
-        assert!(!asks(&options, WAKES_IN_VAIN, true), "there is one processor");
-        assert!(!asks(&patient, WAKES_IN_VAIN, false), "it asked to wait for longer");
     }
 }

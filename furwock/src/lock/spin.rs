@@ -476,7 +476,8 @@ pub(super) fn are_holders_off(key: Key) -> bool {
 }
 
 /// Whether a waiter of the lock at `key` is better woken on its waker's processor: the waker is
-/// about to sleep or yield, as those that hold this lock do, and no other processor idles.
+/// about to sleep or yield, as those that hold this lock do, and no other processor idles. (Or
+/// sections are longer than a spell: there it makes no difference.)
 pub(super) fn is_near_better(key: Key) -> bool {
     are_holders_off(key) && busy::is_busy()
 }

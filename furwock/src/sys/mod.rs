@@ -1,5 +1,7 @@
 //! Linux: one typed function a call, one file a subject. Nothing here knows of queues or locks.
 
+#[cfg(all(test, not(any(loom, shuttle, miri))))]
+pub(crate) mod binding;
 pub mod clock;
 pub(crate) mod eventfd;
 pub(crate) mod fork;

@@ -93,3 +93,58 @@ fn wake_some(key: Key, wakes: u32) -> usize {
     let mut bucket = lot::lock(key);
     (0..wakes).take_while(|_| bucket.choose_placed(key, near, Verdict::CLAIMED)).count()
 }
+
+#[cfg(all(test, not(any(loom, shuttle, miri, simulated))))]
+mod tests {
+    use super::*;
+    use crate::lock::{busy, spin};
+    use crate::sys::binding::{allowed_processors, bind};
+    use std::sync::Mutex;
+    use std::thread;
+
+    /// Which of two waiters a release on `here` wakes, by the processor on which it slept. The
+    /// first in the queue slept on `elsewhere` if the release prefers `here`, and the other way
+    /// round.
+    fn first_woken(here: usize, elsewhere: usize, prefers_here: bool) -> usize {
+        let (mutex, woken) = (RawMutex::new(), Mutex::new(Vec::new()));
+        spin::learn_that_holders_are_off(mutex.key());
+        let order = if prefers_here { [elsewhere, here] } else { [here, elsewhere] };
+        let wait = |cpu| {
+            assert!(bind(cpu));
+            mutex.lock();
+            woken.lock().unwrap().push(cpu);
+            mutex.unlock();
+        };
+        thread::scope(|scope| {
+            assert!(bind(here));
+            mutex.lock();
+            for (before, cpu) in order.into_iter().enumerate() {
+                scope.spawn(move || wait(cpu));
+                while queued(mutex.key()) == before {
+                    thread::yield_now();
+                }
+            }
+            mutex.unlock();
+        });
+        woken.into_inner().unwrap()[0]
+    }
+
+    fn queued(key: Key) -> usize {
+        let queue = lot::lock(key);
+        core::iter::successors(queue.first(key), |waiter| queue.after(*waiter)).count()
+    }
+
+    #[test]
+    fn a_near_waiter_is_woken_where_holders_are_off_and_no_processor_idles() {
+        let [here, elsewhere, ..] = allowed_processors()[..] else {
+            println!("not tried: there is one processor");
+            return;
+        };
+        for busy in [false, true] {
+            let _supposed = busy::suppose(busy);
+            let test = move || first_woken(here, elsewhere, busy);
+            let first = thread::spawn(test).join().unwrap();
+            assert_eq!(first == here, busy);
+        }
+    }
+}

@@ -223,28 +223,13 @@ impl<'d> Wait<'d> {
 mod tests {
     use super::super::lease::node;
     use super::*;
+    use crate::sys::binding::{allowed_processors, bind};
     use std::sync::mpsc::{self, Sender};
     use std::thread;
     use std::time::Duration;
 
     /// Past which a wake counts as lost.
     const PATIENCE: Duration = Duration::from_secs(20);
-
-    /// Binds the calling thread to a processor. Whether it may be.
-    fn bind(cpu: usize) -> bool {
-        // SAFETY: a set of processors is plain data, and zero is one without any.
-        unsafe {
-            let mut one: libc::cpu_set_t = core::mem::zeroed();
-            libc::CPU_SET(cpu, &mut one);
-            libc::sched_setaffinity(0, size_of_val(&one), &one) == 0
-        }
-    }
-
-    fn allowed_processors() -> Vec<usize> {
-        let find = || (0..libc::CPU_SETSIZE as usize).filter(|cpu| bind(*cpu)).collect();
-        // (Of a thread of its own, which this leaves bound.)
-        thread::spawn(find).join().unwrap()
-    }
 
     /// Waits at `key` on `cpu`, and tells who was chosen, and whether as the last.
     fn wait(key: Key, token: usize, cpu: usize, chosen: &Sender<(usize, bool)>) {
