@@ -7,110 +7,108 @@ mod process;
 
 use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse, trap};
 use furwock::lock::{RawMutex, RawRwLock, forgo_yields};
+use libc::sock_filter;
 use process::child;
+use std::thread;
 
 const NO_SECCOMP: i32 = 77;
 
-/// Asserts that `signal` ends a child that waits for ever under a filter that has `verdict` on
-/// `sched_yield`. Unless it is to be killed for that call, an alarm ends it, after so long that it
-/// would have made it.
+/// Has `verdict` on `sched_yield`.
+fn of_yields(verdict: sock_filter) -> Vec<sock_filter> {
+    let is_yield = jump(libc::BPF_JEQ, libc::SYS_sched_yield as u32, 0, 1);
+    vec![load(NUMBER), is_yield, verdict, allow()]
+}
+
+/// Has `verdict` on the question how much processor time the program has used.
+fn of_processor_time(verdict: sock_filter) -> Vec<sock_filter> {
+    let asks_a_clock = jump(libc::BPF_JEQ, libc::SYS_clock_gettime as u32, 0, 3);
+    let is_this = jump(libc::BPF_JEQ, libc::CLOCK_PROCESS_CPUTIME_ID as u32, 0, 1);
+    vec![load(NUMBER), asks_a_clock, load(argument(0)), is_this, verdict, allow()]
+}
+
+/// Asserts that `signal` ends a child that runs for ever under `filter`. Unless it is to be killed
+/// for a call, an alarm ends it, after so long that it would have made it.
 #[track_caller]
-fn assert_ended(signal: i32, verdict: libc::sock_filter, before: impl FnOnce()) {
-    let wait = || {
-        let filter = [
-            load(NUMBER),
-            jump(libc::BPF_JEQ, libc::SYS_sched_yield as u32, 0, 1),
-            verdict,
-            allow(),
-        ];
+fn assert_ended(signal: i32, filter: Vec<sock_filter>, before: impl FnOnce(), run: fn()) {
+    let run = || {
         if live_under(&filter).is_err() {
             return NO_SECCOMP;
         }
         before();
-        let lock = RawRwLock::new();
-        lock.lock_exclusive();
         if signal == libc::SIGALRM {
             // SAFETY: no memory is involved, and no handler is set.
             unsafe { libc::alarm(1) };
         }
-        lock.lock_shared();
+        run();
         0
     };
-    match child(wait).end() {
+    match child(run).end() {
         NO_SECCOMP => println!("skipped: no filters here"),
         end => assert_eq!(end, -signal),
     }
+}
+
+/// Waits for a rwlock.
+fn wait() {
+    let lock = RawRwLock::new();
+    lock.lock_exclusive();
+    lock.lock_shared();
+}
+
+/// Lets threads yield with a mutex.
+fn take_turns() {
+    let lock = RawMutex::new();
+    let take = || {
+        loop {
+            lock.lock();
+            thread::yield_now();
+            lock.unlock();
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(take);
+        }
+    });
+}
+
+fn is_single() -> bool {
+    let is_single = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
+    if is_single {
+        println!("not tried: on one processor no thread asks");
+    }
+    is_single
 }
 
 #[test]
 fn a_waiter_yields_before_it_sleeps() {
-    assert_ended(libc::SIGSYS, trap(), || {});
+    assert_ended(libc::SIGSYS, of_yields(trap()), || {}, wait);
 }
 
 #[test]
 fn a_waiter_whose_yields_are_refused_sleeps() {
-    assert_ended(libc::SIGALRM, refuse(libc::EPERM), || {});
+    assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, wait);
 }
 
 #[test]
 fn a_program_that_forgoes_yields_makes_none() {
-    assert_ended(libc::SIGALRM, trap(), forgo_yields);
-}
-
-/// The same for the question how much processor time the program has used, of threads that yield
-/// with a mutex for a second.
-#[track_caller]
-fn assert_ended_asking(signal: i32, verdict: libc::sock_filter, before: impl FnOnce()) {
-    let take_turns = || {
-        let filter = [
-            load(NUMBER),
-            jump(libc::BPF_JEQ, libc::SYS_clock_gettime as u32, 0, 3),
-            load(argument(0)),
-            jump(libc::BPF_JEQ, libc::CLOCK_PROCESS_CPUTIME_ID as u32, 0, 1),
-            verdict,
-            allow(),
-        ];
-        if live_under(&filter).is_err() {
-            return NO_SECCOMP;
-        }
-        before();
-        // SAFETY: no memory is involved, and no handler is set.
-        unsafe { libc::alarm(1) };
-        let lock = RawMutex::new();
-        let take = || {
-            loop {
-                lock.lock();
-                std::thread::yield_now();
-                lock.unlock();
-            }
-        };
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(take);
-            }
-        });
-        0
-    };
-    if std::thread::available_parallelism().is_ok_and(|processors| processors.get() == 1) {
-        return println!("not tried: on one processor no thread asks");
-    }
-    match child(take_turns).end() {
-        NO_SECCOMP => println!("skipped: no filters here"),
-        end => assert_eq!(end, -signal),
-    }
+    assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, wait);
 }
 
 #[test]
-fn where_holders_yield_the_programs_processor_time_is_asked_for() {
-    assert_ended_asking(libc::SIGSYS, trap(), || {});
+fn where_holders_yield_the_processor_time_is_asked_for() {
+    if !is_single() {
+        assert_ended(libc::SIGSYS, of_processor_time(trap()), || {}, take_turns);
+    }
 }
 
 #[test]
 fn where_the_processor_time_is_refused_locks_go_on() {
-    assert_ended_asking(libc::SIGALRM, refuse(libc::EPERM), || {});
+    let refused = of_processor_time(refuse(libc::EPERM));
+    assert_ended(libc::SIGALRM, refused, || {}, take_turns);
 }
 
 #[test]
-fn a_program_that_forgoes_yields_is_not_asked_about() {
-    assert_ended_asking(libc::SIGALRM, trap(), forgo_yields);
+fn a_program_that_forgoes_yields_does_not_ask_for_processor_time() {
+    assert_ended(libc::SIGALRM, of_processor_time(trap()), forgo_yields, take_turns);
 }
