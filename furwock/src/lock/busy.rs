@@ -38,11 +38,16 @@ pub(super) fn is_busy() -> bool {
     if cfg!(any(loom, shuttle)) {
         return false;
     }
+    #[cfg(all(test, not(any(loom, shuttle))))]
+    if let Some(busy) = supposed::is_busy() {
+        return busy;
+    }
     let (now, next) = (monotonic_ns(), NEXT_LOOK_NS.load(Ordering::Relaxed));
-    let lock = |until| {
+    // (Until it has looked, it is the only one to look.)
+    let claims = |until| {
         NEXT_LOOK_NS.compare_exchange(next, until, Ordering::Relaxed, Ordering::Relaxed).is_ok()
     };
-    if is_due(now, next) && lock(now + LONGEST_NS) {
+    if is_due(now, next) && claims(now + LONGEST_NS) {
         look(now);
     }
     IS_BUSY.load(Ordering::Relaxed)
@@ -72,27 +77,35 @@ fn are_all_used(used_ns: u64, lasted_ns: u64, processors: usize) -> bool {
     used_ns.abs_diff(all) < lasted_ns / MISSING
 }
 
-/// Until it is dropped, the program counts as busy, or as not busy. One test at a time may suppose
-/// so.
+/// What a test supposes of the program.
 #[cfg(all(test, not(any(loom, shuttle))))]
-pub(super) fn suppose(busy: bool) -> impl Drop {
+pub(super) mod supposed {
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
-    static ONE: Mutex<()> = Mutex::new(());
+    static BUSY: Mutex<Option<bool>> = Mutex::new(None);
+    static ONE_TEST: Mutex<()> = Mutex::new(());
 
-    struct Supposed(#[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>);
+    /// Until it is dropped, the program counts as busy, or as not busy.
+    pub(in crate::lock) struct Supposed(
+        #[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>,
+    );
+
+    /// One test at a time may suppose something.
+    pub(in crate::lock) fn suppose(busy: bool) -> Supposed {
+        let one_test = ONE_TEST.lock().unwrap_or_else(PoisonError::into_inner);
+        *BUSY.lock().unwrap() = Some(busy);
+        Supposed(one_test)
+    }
 
     impl Drop for Supposed {
         fn drop(&mut self) {
-            NEXT_LOOK_NS.store(0, Ordering::Relaxed);
+            *BUSY.lock().unwrap() = None;
         }
     }
 
-    let supposed = Supposed(ONE.lock().unwrap_or_else(PoisonError::into_inner));
-    // (A test takes less time.)
-    NEXT_LOOK_NS.store(monotonic_ns() + LONGEST_NS, Ordering::Relaxed);
-    IS_BUSY.store(busy, Ordering::Relaxed);
-    supposed
+    pub(super) fn is_busy() -> Option<bool> {
+        *BUSY.lock().unwrap()
+    }
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri, simulated))))]

@@ -495,9 +495,9 @@ impl<'o, L: Lock> Contender<'o, L> {
     }
 
     /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
-    /// and would be again: a thread that releases the lock takes it anew before a
-    /// waiter runs. Given the lock, it runs for something. (A thread that a condvar let go has
-    /// slept there: its first wake here doesn't count.)
+    /// and would be again: a thread that releases the lock takes it anew before a waiter runs.
+    /// Given the lock, it runs for something. (A thread that a condvar let go has slept there: its
+    /// first wake here doesn't count.)
     ///
     /// Not at a rwlock, whose spells are in vain where sections are long, too, and whose readers
     /// would be kept out. Not where priorities count: the lock would be that of a thread that
@@ -661,7 +661,7 @@ mod tests {
             contender.status.sleeps = sleeps;
             contender.was_woken_in_vain()
         };
-        let idles = busy::suppose(false);
+        let idles = busy::supposed::suppose(false);
         assert!(!asks(&options, 1, false), "nothing is known of the holders");
         spin::learn_that_holders_are_off((&mutex).key());
         assert!(asks(&options, 1, false) || lot::are_there_ranks());
@@ -669,7 +669,7 @@ mod tests {
         assert!(!asks(&options, 1, true), "there is one processor");
         assert!(!asks(&patient, 1, false), "it asked to wait for longer");
         drop(idles);
-        let _busy = busy::suppose(true);
+        let _busy = busy::supposed::suppose(true);
         assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "no processor idles");
         assert!(asks(&options, WAKES_IN_VAIN, false) || lot::are_there_ranks());
     }

@@ -141,7 +141,7 @@ mod tests {
             return;
         };
         for busy in [false, true] {
-            let _supposed = busy::suppose(busy);
+            let _supposed = busy::supposed::suppose(busy);
             let test = move || first_woken(here, elsewhere, busy);
             let first = thread::spawn(test).join().unwrap();
             assert_eq!(first == here, busy);
