@@ -30,7 +30,7 @@ fn of_processor_time(verdict: sock_filter) -> Vec<sock_filter> {
 /// for a call, an alarm ends it, after so long that it would have made it.
 #[track_caller]
 fn assert_ended(signal: i32, filter: Vec<sock_filter>, before: impl FnOnce(), run: fn()) {
-    let run = || {
+    let live = || {
         if live_under(&filter).is_err() {
             return NO_SECCOMP;
         }
@@ -42,7 +42,7 @@ fn assert_ended(signal: i32, filter: Vec<sock_filter>, before: impl FnOnce(), ru
         run();
         0
     };
-    match child(run).end() {
+    match child(live).end() {
         NO_SECCOMP => println!("skipped: no filters here"),
         end => assert_eq!(end, -signal),
     }

@@ -9,7 +9,7 @@ use object::{ReadCache, ReadRef};
 /// More than the headers of any program need, and little enough to keep in memory.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// Strings are read one by one, up to so many bytes.
+/// What a string counts for that is read by itself.
 const STRING: u64 = 4096;
 
 /// A file of which no more than a budget is read and kept. Every read counts, even of bytes that

@@ -24,8 +24,7 @@ pub fn defined(library: &File) -> Option<Names> {
         let (definitions, link) = sections.gnu_verdef(endian, data).ok()??;
         let strings = strings(sections, endian, data, link)?;
         let named = definitions.flatten().filter_map(|(_, mut names)| names.next().ok()?);
-        let texts = named.filter_map(|name| text(name.name(endian, strings).ok()?));
-        Some(texts.take(MOST_NAMES).collect())
+        Some(texts(named.filter_map(|name| name.name(endian, strings).ok())))
     })
 }
 
@@ -38,8 +37,7 @@ pub fn needed(library: &File, other: &str) -> Option<Names> {
             file.file(endian, strings).is_ok_and(|file| file == other.as_bytes())
         });
         let names = of_other.flat_map(|(_, names)| names.flatten());
-        let texts = names.filter_map(|name| text(name.name(endian, strings).ok()?));
-        Some(texts.take(MOST_NAMES).collect())
+        Some(texts(names.filter_map(|name| name.name(endian, strings).ok())))
     })
 }
 
@@ -68,9 +66,10 @@ fn strings<'data>(
     Some(StringTable::new(bytes, 0, bytes.len() as u64))
 }
 
-fn text(name: &[u8]) -> Option<String> {
-    let is_name = name.len() <= LONGEST_NAME;
-    is_name.then(|| std::str::from_utf8(name).ok().map(str::to_owned))?
+fn texts<'names>(names: impl Iterator<Item = &'names [u8]>) -> Names {
+    let short = names.filter(|name| name.len() <= LONGEST_NAME);
+    let texts = short.filter_map(|name| std::str::from_utf8(name).ok());
+    texts.map(str::to_owned).take(MOST_NAMES).collect()
 }
 
 #[cfg(test)]

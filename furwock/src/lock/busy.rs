@@ -5,6 +5,8 @@
 //! waker's own processor. No lock sees how many of the program's threads run; the time that they
 //! have used tells.
 
+#[cfg(all(test, not(any(loom, shuttle))))]
+use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::lot;
@@ -35,11 +37,8 @@ static IS_BUSY: AtomicBool = AtomicBool::new(false);
 /// Whether the program's threads used nearly all the time of its processors between the last two
 /// looks, of which this may be one. `false` where it isn't known.
 pub(super) fn is_busy() -> bool {
-    if cfg!(any(loom, shuttle)) {
-        return false;
-    }
     #[cfg(all(test, not(any(loom, shuttle))))]
-    if let Some(busy) = supposed::is_busy() {
+    if let Some(busy) = SUPPOSED.get() {
         return busy;
     }
     let (now, next) = (monotonic_ns(), NEXT_LOOK_NS.load(Ordering::Relaxed));
@@ -77,35 +76,10 @@ fn are_all_used(used_ns: u64, lasted_ns: u64, processors: usize) -> bool {
     used_ns.abs_diff(all) < lasted_ns / MISSING
 }
 
-/// What a test supposes of the program.
 #[cfg(all(test, not(any(loom, shuttle))))]
-pub(super) mod supposed {
-    use std::sync::{Mutex, MutexGuard, PoisonError};
-
-    static BUSY: Mutex<Option<bool>> = Mutex::new(None);
-    static ONE_TEST: Mutex<()> = Mutex::new(());
-
-    /// Until it is dropped, the program counts as busy, or as not busy.
-    pub(in crate::lock) struct Supposed(
-        #[expect(dead_code, reason = "it is held")] MutexGuard<'static, ()>,
-    );
-
-    /// One test at a time may suppose something.
-    pub(in crate::lock) fn suppose(busy: bool) -> Supposed {
-        let one_test = ONE_TEST.lock().unwrap_or_else(PoisonError::into_inner);
-        *BUSY.lock().unwrap() = Some(busy);
-        Supposed(one_test)
-    }
-
-    impl Drop for Supposed {
-        fn drop(&mut self) {
-            *BUSY.lock().unwrap() = None;
-        }
-    }
-
-    pub(super) fn is_busy() -> Option<bool> {
-        *BUSY.lock().unwrap()
-    }
+std::thread_local! {
+    /// What a test supposes for its thread.
+    pub(super) static SUPPOSED: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri, simulated))))]

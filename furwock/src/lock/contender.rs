@@ -661,16 +661,16 @@ mod tests {
             contender.status.sleeps = sleeps;
             contender.was_woken_in_vain()
         };
-        let idles = busy::supposed::suppose(false);
+        busy::SUPPOSED.set(Some(false));
         assert!(!asks(&options, 1, false), "nothing is known of the holders");
         spin::learn_that_holders_are_off((&mutex).key());
         assert!(asks(&options, 1, false) || lot::are_there_ranks());
         assert!(!asks(&options, 0, false), "it hasn't slept");
         assert!(!asks(&options, 1, true), "there is one processor");
         assert!(!asks(&patient, 1, false), "it asked to wait for longer");
-        drop(idles);
-        let _busy = busy::supposed::suppose(true);
+        busy::SUPPOSED.set(Some(true));
         assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "no processor idles");
         assert!(asks(&options, WAKES_IN_VAIN, false) || lot::are_there_ranks());
+        busy::SUPPOSED.set(None);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn sched_yield() -> bool {
         machine::yield_now();
         return true;
     }
-    MAY_CALL.load(Ordering::Relaxed) && !slot().has_signals.get() && call()
+    may_call() && !slot().has_signals.get() && call()
 }
 
 #[cfg(not(any(loom, shuttle)))]

@@ -392,6 +392,12 @@ impl<'t> Locked<'t> {
         first
     }
 
+    /// How many wait at `key`.
+    #[cfg(all(test, not(any(loom, shuttle, miri))))]
+    pub(crate) fn count(&self, key: Key) -> usize {
+        core::iter::successors(self.first(key), |waiter| self.after(*waiter)).count()
+    }
+
     /// Queues an announced `waiter` at `key`, where no wake reaches it.
     ///
     /// # Safety

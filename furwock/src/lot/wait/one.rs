@@ -261,7 +261,7 @@ mod tests {
                     for (before, cpu) in order.into_iter().enumerate() {
                         let chosen = chosen.clone();
                         scope.spawn(move || wait(key, token, cpu, &chosen));
-                        while queued(key) == before {
+                        while bucket::lock(key).count(key) == before {
                             thread::yield_now();
                         }
                     }
@@ -277,12 +277,5 @@ mod tests {
                 });
             }
         }
-    }
-
-    /// How many wait at `key`.
-    fn queued(key: Key) -> usize {
-        let queue = bucket::lock(key);
-        let waiters = std::iter::successors(queue.first(key), |waiter| queue.after(*waiter));
-        waiters.count()
     }
 }
