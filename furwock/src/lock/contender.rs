@@ -494,6 +494,12 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
+    /// Whether others share the lock for a while on end.
+    pub(super) fn is_shared_on_end(&self) -> bool {
+        let bits = self.lock.bits();
+        spin::is_shared_on_end(|| bits.is_shared(self.lock.load()))
+    }
+
     /// Whether this thread was woken for nothing, as each waiter is where holders sleep or yield,
     /// and would be again: a thread that releases the lock takes it anew before a waiter runs.
     /// Given the lock, it runs for something. (A thread that a condvar let go has slept there: its

@@ -12,10 +12,12 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::monitor;
 
 /// Of a thread's times, in monotonic nanoseconds: when it last came out of a lock's queue, when it
-/// last met contention, and for how long it had waited in that queue, if that is known (`turn`).
+/// last met contention, for how long it had waited in that queue, if that is known, and when it
+/// last read past sleepers (`turn`).
 pub(super) const ACTIVE_SINCE: usize = 0;
 const CONTENDED: usize = 1;
 pub(super) const QUEUED_FOR: usize = 2;
+pub(super) const PASSED_SLEEPERS: usize = 3;
 
 /// Of a thread's counts: how often it has met contention.
 pub(super) const SPELLS: usize = 0;
@@ -115,7 +117,8 @@ pub(super) const TIMED_SPELLS: u32 = 32;
 /// Pauses before the clock is looked at.
 const BLIND_PAUSES: u32 = 32;
 
-/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long.
+/// For so many pauses, some 0.7 us, a thread looks at a word to see whether sections are long, or
+/// whether others share a lock without a gap.
 const LONG_PAUSES: u32 = 32;
 /// They are where it changes no more often than this. (A thread that enters and leaves changes it
 /// twice. Where it does nothing inside and outside, the word changes at every other look.)
@@ -467,6 +470,15 @@ pub(super) fn are_sections_long(load: impl Fn() -> u64, is_shared: impl Fn(u64) 
         last = now;
     }
     changes <= adjustable!(MOST_CHANGES, MostChanges) || shared >= LEAST_SHARED
+}
+
+/// Whether others share a lock without a gap: they overlap, or one of them has lost its processor.
+pub(super) fn is_shared_on_end(is_shared: impl Fn() -> bool) -> bool {
+    let looks = if cfg!(any(loom, shuttle)) { 1 } else { LONG_PAUSES };
+    (0..looks).all(|_| {
+        spin_loop();
+        is_shared()
+    })
 }
 
 /// Whether those that hold the lock at `key` are off their processors as a rule, as its last spells

@@ -5,7 +5,8 @@
 //! long the thread waited, if that is known: a rwlock's readers keep no place in the queue.
 
 use super::spin::{
-    ACTIVE_SINCE, IN_VAIN, QUEUED_FOR, SPELLS, TIMED_SPELLS, now_ns, spells_in_vain,
+    ACTIVE_SINCE, IN_VAIN, PASSED_SLEEPERS, QUEUED_FOR, SPELLS, TIMED_SPELLS, now_ns,
+    spells_in_vain,
 };
 use crate::lot::{self, Key, Notes};
 use crate::prim::adjustable;
@@ -40,21 +41,40 @@ pub(super) fn begin(notes: &Notes, queued_ns: u64) {
     notes.counts[SPELLS].store(phase, Ordering::Relaxed);
 }
 
-/// This thread's notes, and for how long it has run past sleepers. Models have no time.
-fn own() -> Option<(&'static Notes, u64)> {
+/// How a thread has run past sleepers.
+pub(super) struct Run {
+    notes: &'static Notes,
+    now: u64,
+    /// For how long, in nanoseconds, since its turn began.
+    pub(super) ran_ns: u64,
+    /// For how long it has passed none, as a rwlock's reader.
+    pub(super) no_sleepers_ns: u64,
+}
+
+/// How this thread has; `None` in models, which have no time, and without memory for its notes.
+pub(super) fn run() -> Option<Run> {
     if cfg!(any(loom, shuttle)) {
         return None;
     }
     let notes = &lot::own()?.notes;
-    let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
-    Some((notes, monotonic_ns().saturating_sub(since)))
+    let now = monotonic_ns();
+    let since = |time: usize| now.saturating_sub(notes.times[time].load(Ordering::Relaxed));
+    let (ran_ns, no_sleepers_ns) = (since(ACTIVE_SINCE), since(PASSED_SLEEPERS));
+    Some(Run { notes, now, ran_ns, no_sleepers_ns })
+}
+
+impl Run {
+    /// Notes that the thread passes some now.
+    pub(super) fn note_sleepers(&self) {
+        self.notes.times[PASSED_SLEEPERS].store(self.now, Ordering::Relaxed);
+    }
 }
 
 /// Whether this thread has run past sleepers for its turn.
 pub(super) fn is_over() -> bool {
-    own().is_some_and(|(notes, ran_ns)| {
-        let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
-        ends(ran_ns, spells, notes.times[QUEUED_FOR].load(Ordering::Relaxed))
+    run().is_some_and(|run| {
+        let spells = run.notes.counts[SPELLS].load(Ordering::Relaxed);
+        ends(run.ran_ns, spells, run.notes.times[QUEUED_FOR].load(Ordering::Relaxed))
     })
 }
 
@@ -71,7 +91,7 @@ fn ends(ran_ns: u64, spells: u32, queued_for_ns: u64) -> bool {
 
 /// Whether this thread has run past sleepers for `turn_ns`.
 pub(super) fn has_run_for(turn_ns: u64) -> bool {
-    own().is_some_and(|(_, ran_ns)| ran_ns > turn_ns)
+    run().is_some_and(|run| run.ran_ns > turn_ns)
 }
 
 /// Whether this thread, about to queue for the lock at `key`, wakes a sleeper in its place.

@@ -9,6 +9,9 @@
 //! A bucket keeps what yields came to (`trials`). Yields that let others run cost no more than the
 //! sleep that they spare; those that return at once burn the processor's time. Where the latter are
 //! in vain again and again, as where sections are long, threads sleep at once.
+//!
+//! A reader that is about to pass sleeping writers yields to them, too, by another rule
+//! (`rwlock/reader.rs`).
 
 use super::spin::YIELDS;
 use super::trials;
@@ -107,6 +110,15 @@ impl Yields {
             trials::learn(&lot::advice(key)[YIELDS], true);
         }
     }
+}
+
+/// Lets other threads run once, before the caller goes on at the lock at `key`, unless yields were
+/// in vain there lately. Returns whether it has. Nothing is learnt from it.
+pub(super) fn yield_to_others(key: Key) -> bool {
+    !cfg!(any(loom, shuttle))
+        && !lot::are_there_ranks()
+        && trials::in_vain(&lot::advice(key)[YIELDS]) < IN_VAIN
+        && sched_yield()
 }
 
 fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {

@@ -144,6 +144,11 @@ mod table {
         TrialsLate: "trials-late", "log2 waits", 4..=15, "lock/patience.rs";
         /// Probes for which a reader lets a spinning writer go first.
         ReaderProbes: "reader-probes", "probes", 0..=100_000, "lock/rwlock/reader.rs";
+        /// How often a reader yields to sleeping writers before it reads past them.
+        YieldsToSleepers:
+            "yields-to-sleepers", "yields", 0..=1_000, "lock/rwlock/reader.rs";
+        /// For how long a reader that yields to sleeping writers has passed none.
+        SeldomSleepers: "seldom-sleepers", "ns", 0..=1_000_000_000, "lock/rwlock/reader.rs";
         /// How long a thread may read past sleeping writers.
         ReadTurn: "read-turn", "ns", 0..=1_000_000_000, "lock/rwlock/reader.rs";
         /// Reads without a write after which readers bias the lock, rounded down to a power of two.

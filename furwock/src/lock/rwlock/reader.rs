@@ -13,7 +13,8 @@ use crate::lock::bits::owner;
 use crate::lock::contender::{Contender, Decision, Progress};
 use crate::lock::options::{How, Options, Status};
 use crate::lock::spin::Spin;
-use crate::lock::turn::has_run_for;
+use crate::lock::turn;
+use crate::lock::yields;
 use crate::lot;
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
@@ -27,6 +28,13 @@ const PROBES_FOR_SPINNER: u32 = 20;
 /// How long a thread may read past sleeping writers before it queues up behind them: a little
 /// shorter than what they wait before they ask for the lock.
 const READ_TURN_NS: u64 = 4_000_000;
+
+/// How often a reader yields to sleeping writers before it reads past them, if readers hold the
+/// lock without a gap, and the thread has read past none for so long. A reader without a processor,
+/// for which they wait, mostly leaves meanwhile, and a writer gets in. Where threads meet sleepers
+/// all the time, it is better to let one run than to switch.
+const YIELDS_TO_SLEEPERS: u32 = 2;
+const SELDOM_NS: u64 = 100_000;
 
 /// How long a reader waits for writers that wait, where it may not be made to wait for them for
 /// ever, with the time for which it yields.
@@ -47,6 +55,8 @@ pub(super) struct Reader<'o> {
     has_lost: bool,
     /// Probes for which it has let a spinning writer go first.
     probes_for_spinner: u32,
+    /// It reads past sleeping writers, once it has yielded to them so often.
+    passes_after: Option<u32>,
 }
 
 impl<'o> Reader<'o> {
@@ -62,6 +72,7 @@ impl<'o> Reader<'o> {
             was_shut_out: false,
             has_lost: false,
             probes_for_spinner: 0,
+            passes_after: None,
         }
     }
 
@@ -88,6 +99,9 @@ impl<'o> Reader<'o> {
                 self.has_lost = true;
                 continue;
             };
+            if stop == Stop::Sleepers && self.gives_way() {
+                continue;
+            }
             let spell = spin.get_or_insert_with(|| self.learnt_spell());
             if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
@@ -98,6 +112,7 @@ impl<'o> Reader<'o> {
                 self.was_shut_out |= is_written(word);
                 continue;
             }
+            self.passes_after = None;
             match self.wait(word, stop) {
                 Progress::LookAgain | Progress::IntervalOver => {
                     spin = Some(Spin::new(key, &PROBING));
@@ -130,7 +145,7 @@ impl<'o> Reader<'o> {
     }
 
     /// What keeps this reader out for now. It steps aside for a writer that spins, for a moment,
-    /// and for those that sleep once its turn is over.
+    /// and for those that sleep: until it has yielded to them, and once its turn is over.
     fn stop(&mut self, word: u64) -> Option<Stop> {
         let most_probes = adjustable!(PROBES_FOR_SPINNER, ReaderProbes);
         match stops_reader(word, self.forced)? {
@@ -139,9 +154,52 @@ impl<'o> Reader<'o> {
                 self.probes_for_spinner += 1;
                 Some(Stop::Spinner)
             }
-            Stop::Sleepers if self.options.steal && !turn_is_over() => None,
+            Stop::Sleepers if self.passes_after == Some(0) => None,
             stop => Some(stop),
         }
+    }
+
+    /// Whether this reader, in its turn, reads past the sleeping writers that it has met, in the
+    /// end. It yields to them at first, which may take longer than the turn: it was to enter before
+    /// them, and does. Nothing is learnt from these yields.
+    fn gives_way(&mut self) -> bool {
+        let Some(yields) = self.passes_after.or_else(|| self.yields_to_sleepers()) else {
+            return false;
+        };
+        let left = if yields != 0 && yields::yield_to_others(self.lock.key()) {
+            self.contender.note(How::Spun);
+            if let Some(run) = turn::run() {
+                run.note_sleepers();
+            }
+            yields - 1
+        } else {
+            0
+        };
+        self.passes_after = Some(left);
+        true
+    }
+
+    /// How often this reader is to yield to sleeping writers before it reads past them; `None` if
+    /// it waits for them.
+    fn yields_to_sleepers(&self) -> Option<u32> {
+        if !self.options.steal {
+            return None;
+        }
+        // (A model has no turns.)
+        let Some(run) = turn::run() else { return Some(0) };
+        if run.ran_ns > read_turn_ns() {
+            return None;
+        }
+        // There a writer may wait for this reader.
+        if self.lock.policy().lets_readers_recurse() {
+            return Some(0);
+        }
+        run.note_sleepers();
+        let gives_way = run.no_sleepers_ns >= adjustable!(SELDOM_NS, SeldomSleepers)
+            && !lot::is_single()
+            && self.contender.may_yield()
+            && self.contender.is_shared_on_end();
+        Some(if gives_way { adjustable!(YIELDS_TO_SLEEPERS, YieldsToSleepers) } else { 0 })
     }
 
     /// Pauses once, for long, if this thread was kept from a lock that is open by another that took
@@ -262,14 +320,21 @@ impl<'o> Reader<'o> {
 
 /// Whether this thread has read past sleeping writers for long enough.
 fn turn_is_over() -> bool {
-    has_run_for(adjustable!(READ_TURN_NS, ReadTurn))
+    turn::has_run_for(read_turn_ns())
+}
+
+fn read_turn_ns() -> u64 {
+    adjustable!(READ_TURN_NS, ReadTurn)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
     use crate::lock::rwlock::state::{self, Policy, bits};
-    use crate::lock::spin;
+    use crate::lock::spin::{self, now_ns};
+    use crate::lock::trials;
+    use crate::sys::clock::Deadline;
+    use crate::sys::sched_yield;
 
     #[test]
     fn a_reader_that_is_not_to_spin_does_not_stand_aside_either() {
@@ -301,6 +366,83 @@ mod tests {
         for closed in [state::WRITER, state::UPGRADING, state::HANDOFF, state::SPIN] {
             assert!(!stands_aside(open | closed, true), "{closed:#x}");
         }
+    }
+
+    const LONG_AGO: Duration = Duration::from_secs(1);
+
+    /// Whether a reader enters as said a lock of that policy, in which another reads and a writer
+    /// seems to sleep. Its turn began, and it passed sleepers, so long ago. `None`: it queues, and
+    /// finds that no writer sleeps.
+    fn enters(
+        how: Option<How>,
+        options: &Options,
+        [turn, passed]: [Duration; 2],
+        vain_yields: u32,
+        policy: Policy,
+    ) -> bool {
+        let enters = || {
+            let lock = RawRwLock::with_policy(policy);
+            let met = (state::free(policy) + state::ONE_READER) | state::WRITERS_PARKED;
+            lock.word.store(met, Ordering::Relaxed);
+            let learnt = &lot::advice(lock.key())[spin::YIELDS];
+            learnt.store(0, Ordering::Relaxed);
+            (0..vain_yields).for_each(|_| trials::learn(learnt, false));
+            let times = &lot::node().unwrap().notes.times;
+            let ago = |time: Duration| now_ns().saturating_sub(time.as_nanos() as u64);
+            times[spin::ACTIVE_SINCE].store(ago(turn), Ordering::Relaxed);
+            times[spin::PASSED_SLEEPERS].store(ago(passed), Ordering::Relaxed);
+            let status = Reader::new(&lock, options).enter().unwrap();
+            let has_passed = lock.word.load(Ordering::Relaxed) & state::WRITERS_PARKED != 0;
+            let is_fair = policy == Policy::PhaseFair;
+            let is_noted = turn::run().unwrap().no_sleepers_ns < LONG_AGO.as_nanos() as u64;
+            match how {
+                Some(how) => has_passed && status.how == how && is_noted == is_fair,
+                None => !has_passed,
+            }
+        };
+        // (Unless it loses its processor in between, or another test has the same bucket.)
+        (0..100).any(|_| enters())
+    }
+
+    #[test]
+    fn a_reader_yields_to_sleeping_writers_and_reads_past_them_in_its_turn() {
+        let enters = |how, times, vain_yields, policy| {
+            self::enters(how, &const { Options::new() }, times, vain_yields, policy)
+        };
+        let fair = Policy::PhaseFair;
+        let after_long = [Duration::ZERO, LONG_AGO];
+        let may_yield = !lot::is_single() && !lot::are_there_ranks() && sched_yield::may_call();
+        let how = if may_yield { How::Spun } else { How::Stolen };
+        assert!(enters(Some(how), after_long, 0, fair));
+        assert!(enters(Some(How::Stolen), after_long, 9, fair), "yields are in vain");
+        assert!(enters(Some(How::Stolen), [Duration::ZERO; 2], 0, fair), "it has just passed some");
+        assert!(enters(Some(How::Stolen), after_long, 0, Policy::Recursive));
+        assert!(enters(None, [LONG_AGO; 2], 0, fair), "its turn is over");
+    }
+
+    #[test]
+    fn a_reader_that_is_not_to_yield_reads_past_sleeping_writers_at_once() {
+        let enters = |how, options: &Options| {
+            enters(how, options, [Duration::ZERO, LONG_AGO], 0, Policy::PhaseFair)
+        };
+        let deadline = Deadline::after(Duration::from_secs(60));
+        for options in [
+            Options::new().spin(false),
+            Options::new().until(deadline),
+            Options::new().hand_off_after(Duration::ZERO),
+        ] {
+            assert!(enters(Some(How::Stolen), &options), "{options:?}");
+        }
+        assert!(enters(None, &Options::new().steal(false)));
+    }
+
+    #[test]
+    fn a_reader_that_is_to_pass_sleepers_does_however_long_its_yields_take() {
+        let lock = RawRwLock::new();
+        let mut reader = Reader::new(&lock, &const { Options::new() });
+        reader.passes_after = Some(1);
+        lot::node().unwrap().notes.times[spin::ACTIVE_SINCE].store(0, Ordering::Relaxed);
+        assert!(turn_is_over() && reader.gives_way() && reader.passes_after == Some(0));
     }
 
     #[test]

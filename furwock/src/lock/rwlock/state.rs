@@ -426,7 +426,7 @@ pub(super) enum Stop {
     Closed,
     /// A running writer spins for the lock: let it have it, if that is soon.
     Spinner,
-    /// Writers sleep: it may enter as long as its turn lasts.
+    /// Writers sleep: it may enter as long as its turn lasts, and may yield to them first.
     Sleepers,
     /// Writers wait, and go first, however long it takes.
     WritersFirst,

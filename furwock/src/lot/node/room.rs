@@ -18,7 +18,7 @@ impl Room {
 /// A thread's own: 0 in a new thread, and no other thread writes them.
 #[derive(Debug)]
 pub(crate) struct Notes {
-    pub(crate) times: [AtomicU64; 3],
+    pub(crate) times: [AtomicU64; 4],
     pub(crate) counts: [AtomicU32; 4],
 }
 
