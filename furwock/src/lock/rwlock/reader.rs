@@ -190,7 +190,8 @@ impl<'o> Reader<'o> {
         if run.ran_ns > read_turn_ns() {
             return None;
         }
-        // There a writer may wait for this reader.
+        // There a writer may wait for this reader (and with locks of POSIX's default kind it gains
+        // nothing).
         if self.lock.policy().lets_readers_recurse() {
             return Some(0);
         }
