@@ -92,6 +92,7 @@ fn finding(title: &str, speeds: &Speeds, ours: Contestant, over: Over) -> Option
         Over::Peer(peer) => peer.name(),
         Over::Best => "the best peer of each case",
         Over::BestFair => "the best fair peer of each case",
+        Over::BestByOtherRounds => "the best peer by other rounds",
     };
     let text = format!(
         "{title}: {name} has {} the speed of {peer} (geometric mean): {}{worst}.",
@@ -161,6 +162,9 @@ pub fn method() -> Vec<String> {
         "A ratio is that of two medians. Its interval is that of the rank-sum test over the \
          rounds, at 90 %: of equal pairs one in ten at most shows a difference by chance. A ratio \
          whose interval contains 1 is inconclusive, unless all of it is within 1 % of 1.",
+        "Of several equal peers the best of a case is one that was lucky, so that a mean over the \
+         best is too low. The mean over the best by other rounds compares each round with the peer \
+         that was the fastest in the others.",
         "The bound in the pictures of locks is min(holders/(cs + h), CPUs/(cs + ncs + h)): \
          sections inside the lock follow each other, and at most as many threads work as there are \
          CPUs. h is the time of the two atomic instructions that take and release a lock.",
@@ -181,6 +185,7 @@ fn heat_map(results: &BenchmarkResults) -> Option<HeatMap> {
         Over::Peer(peer) => peer.name(),
         Over::Best => "best peer",
         Over::BestFair => "best fair peer",
+        Over::BestByOtherRounds => "best by other rounds",
     };
     // The best of one peer is that peer.
     let is_alone = speeds.peers().count() == 1;

@@ -41,6 +41,9 @@ pub enum Over {
     Best,
     /// The fastest of those that are fair in the case.
     BestFair,
+    /// In each round the peer that was the fastest in the others. The fastest of several equal
+    /// peers is one that was lucky; here luck has no part.
+    BestByOtherRounds,
 }
 
 impl Over {
@@ -49,6 +52,7 @@ impl Over {
             Over::Peer(peer) => peer.name(),
             Over::Best => "best of each case",
             Over::BestFair => "best fair of each case",
+            Over::BestByOtherRounds => "best by other rounds",
         }
     }
 }
@@ -59,6 +63,7 @@ impl Serialize for Over {
             Over::Peer(peer) => peer.serialize(serializer),
             Over::Best => serializer.serialize_none(),
             Over::BestFair => serializer.serialize_str("best-fair-peer"),
+            Over::BestByOtherRounds => serializer.serialize_str("best-peer-by-other-rounds"),
         }
     }
 }
@@ -139,7 +144,24 @@ impl Speeds<'_> {
         column.and_then(|column| case.jain[column]).is_some_and(|jain| jain >= FAIR)
     }
 
-    /// The peer that `over` means in this case.
+    /// In each round the speed of the peer that was the fastest in the others.
+    fn best_by_other_rounds(&self, case: &CaseSpeeds) -> Option<Vec<f64>> {
+        let peers: Vec<&[f64]> = self.peers().filter_map(|peer| self.rounds(case, peer)).collect();
+        let rounds = peers.iter().map(|speeds| speeds.len()).min().filter(|rounds| *rounds > 1)?;
+        let in_others = |speeds: &[f64], round: usize| {
+            let mut others = speeds.to_vec();
+            others.remove(round);
+            median(&others)
+        };
+        let best_in = |round: usize| {
+            let by_others = |peer: &&&[f64]| in_others(peer, round);
+            let best = peers.iter().max_by(|one, two| by_others(one).total_cmp(&by_others(two)));
+            best.map(|peer| peer[round])
+        };
+        (0..rounds).map(best_in).collect()
+    }
+
+    /// The peer that `over` means in this case, if it is one.
     pub fn peer(&self, case: &CaseSpeeds, over: Over) -> Option<Contestant> {
         let fastest = |wanted: &dyn Fn(Contestant) -> bool| {
             let measured = self.peers().filter(|peer| wanted(*peer));
@@ -150,6 +172,7 @@ impl Speeds<'_> {
             Over::Peer(peer) => Some(peer),
             Over::Best => fastest(&|_| true),
             Over::BestFair => fastest(&|peer| self.is_fair(case, peer)),
+            Over::BestByOtherRounds => None,
         }
     }
 
@@ -159,7 +182,18 @@ impl Speeds<'_> {
         self.peers().map(Over::Peer).chain([Over::Best]).chain(fair)
     }
 
+    /// The same for the means.
+    fn all_over_in_means(&self) -> impl Iterator<Item = Over> {
+        let has_others = |case| self.best_by_other_rounds(case).is_some();
+        let is_known = self.peers().count() > 1 && self.cases.iter().any(has_others);
+        self.all_over().chain(is_known.then_some(Over::BestByOtherRounds))
+    }
+
     pub fn ratio_over(&self, case: &CaseSpeeds, one: Contestant, over: Over) -> Option<Ratio> {
+        if over == Over::BestByOtherRounds {
+            let (ours, best) = (self.rounds(case, one)?, self.best_by_other_rounds(case)?);
+            return Some(Gain::of_rounds(ours, &best).into());
+        }
         self.ratio(case, one, self.peer(case, over)?)
     }
 
@@ -197,7 +231,8 @@ impl Speeds<'_> {
 
     /// The means of furwock's own over each peer and over the best of each case.
     pub fn means(&self) -> Vec<Mean> {
-        let of = |contestant| self.all_over().filter_map(move |over| self.mean(contestant, over));
+        let overs = || self.all_over_in_means();
+        let of = |contestant| overs().filter_map(move |over| self.mean(contestant, over));
         self.ours().flat_map(of).collect()
     }
 
@@ -278,7 +313,7 @@ impl Speeds<'_> {
             row.push(Cell::plain(cases.to_string()));
             row
         };
-        Table::new("Geometric means over all cases", header, self.all_over().map(row))
+        Table::new("Geometric means over all cases", header, self.all_over_in_means().map(row))
     }
 }
 
@@ -429,12 +464,36 @@ mod tests {
             [None, None, Some(1.0), Some(9.0)],
         ]);
         let means = speeds.means();
-        // furwock over glibc, over std, over the best; nothing of the preload.
-        assert_eq!(means.len(), 3);
+        // furwock over glibc, over std, over the best, of one kind and the other; nothing of the
+        // preload.
+        assert_eq!(means.len(), 4);
         assert_eq!((means[0].mean, means[0].min, means[0].max, means[0].cases), (2.0, 1.0, 4.0, 2));
         assert_eq!((means[1].mean, means[1].cases), (2.0, 1));
         assert_eq!((means[2].over, means[2].cases), (Over::Best, 2));
         assert!((means[2].mean - 2f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn the_best_by_other_rounds_is_no_lucky_one() {
+        // Each peer is lucky in another round.
+        let case = CaseSpeeds {
+            case: "a case".to_owned(),
+            speeds: vec![vec![1.0; 2], vec![], vec![2.0, 1.0], vec![1.0, 2.0]],
+            jain: vec![None; 4],
+        };
+        let mut speeds = Speeds { contestants: &CONTESTANTS, cases: vec![case] };
+        assert_eq!(speeds.best_by_other_rounds(&speeds.cases[0]), Some(vec![1.0; 2]));
+        // One is the best in both.
+        speeds.cases[0].speeds[3] = vec![3.0, 5.0];
+        let best = speeds.best_by_other_rounds(&speeds.cases[0]);
+        assert_eq!(best.as_ref(), Some(&speeds.cases[0].speeds[3]));
+        let means = speeds.means();
+        let mean = means.iter().find(|mean| mean.over == Over::BestByOtherRounds).unwrap();
+        assert_eq!(mean.mean, 0.25);
+        assert_eq!(serde_json::to_value(mean).unwrap()["over"], "best-peer-by-other-rounds");
+        // One round has no others.
+        speeds.cases[0].speeds.iter_mut().for_each(|rounds| rounds.truncate(1));
+        assert_eq!(speeds.best_by_other_rounds(&speeds.cases[0]), None);
     }
 
     #[test]
