@@ -99,7 +99,7 @@ impl<'o> Reader<'o> {
                 self.has_lost = true;
                 continue;
             };
-            if stop == Stop::Sleepers && self.gives_way() {
+            if stop == Stop::Sleepers && self.has_given_way() {
                 continue;
             }
             let spell = spin.get_or_insert_with(|| self.learnt_spell());
@@ -154,24 +154,28 @@ impl<'o> Reader<'o> {
                 self.probes_for_spinner += 1;
                 Some(Stop::Spinner)
             }
-            Stop::Sleepers if self.passes_after == Some(0) => None,
+            Stop::Sleepers if self.passes_sleepers() => None,
             stop => Some(stop),
         }
     }
 
-    /// Whether this reader, in its turn, reads past the sleeping writers that it has met, in the
-    /// end. It yields to them at first, which may take longer than the turn: it was to enter before
-    /// them, and does. Nothing is learnt from these yields.
-    fn gives_way(&mut self) -> bool {
-        let Some(yields) = self.passes_after.or_else(|| self.yields_to_sleepers()) else {
-            return false;
-        };
-        let left = if yields != 0 && yields::yield_to_others(self.lock.key()) {
+    /// Whether this reader now reads past the sleeping writers that it has met.
+    fn passes_sleepers(&mut self) -> bool {
+        self.passes_after = self.passes_after.or_else(|| self.yields_to_sleepers());
+        self.passes_after == Some(0)
+    }
+
+    /// Yields to sleeping writers, if this reader passes them in the end, as it does in its turn.
+    /// (The yields may take longer than that: it was to enter before them, and does.) Returns
+    /// whether it passes. Nothing is learnt from these yields.
+    fn has_given_way(&mut self) -> bool {
+        let Some(yields) = self.passes_after else { return false };
+        let left = if yields::yield_to_others(self.lock.key()) {
             self.contender.note(How::Spun);
             if let Some(run) = turn::run() {
                 run.note_sleepers();
             }
-            yields - 1
+            yields.saturating_sub(1)
         } else {
             0
         };
@@ -443,7 +447,8 @@ mod tests {
         let mut reader = Reader::new(&lock, &const { Options::new() });
         reader.passes_after = Some(1);
         lot::node().unwrap().notes.times[spin::ACTIVE_SINCE].store(0, Ordering::Relaxed);
-        assert!(turn_is_over() && reader.gives_way() && reader.passes_after == Some(0));
+        assert!(turn_is_over() && !reader.passes_sleepers());
+        assert!(reader.has_given_way() && reader.passes_sleepers());
     }
 
     #[test]
