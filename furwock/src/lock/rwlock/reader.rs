@@ -416,11 +416,12 @@ mod tests {
         };
         let fair = Policy::PhaseFair;
         let after_long = [Duration::ZERO, LONG_AGO];
+        assert!(enters(Some(How::Stolen), [Duration::ZERO; 2], 0, fair), "it has just passed some");
+        // (Now there is a table, which knows the processors.)
         let may_yield = !lot::is_single() && !lot::are_there_ranks() && sched_yield::may_call();
         let how = if may_yield { How::Spun } else { How::Stolen };
         assert!(enters(Some(how), after_long, 0, fair));
         assert!(enters(Some(How::Stolen), after_long, 9, fair), "yields are in vain");
-        assert!(enters(Some(How::Stolen), [Duration::ZERO; 2], 0, fair), "it has just passed some");
         assert!(enters(Some(How::Stolen), after_long, 0, Policy::Recursive));
         assert!(enters(None, [LONG_AGO; 2], 0, fair), "its turn is over");
     }
