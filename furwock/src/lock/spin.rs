@@ -444,7 +444,8 @@ fn pays(key: Key) -> bool {
 /// The lock at `key` is being taken or released. (A release that wakes no thread needn't say so:
 /// the waiter that is on its way does.)
 pub(super) fn changes_hands(key: Key) {
-    if !cfg!(any(loom, shuttle)) {
+    // (On one processor there are no spells.)
+    if !cfg!(any(loom, shuttle)) && !lot::seems_single() {
         trials::resume(&lot::advice(key)[SPINNING]);
     }
 }
@@ -491,7 +492,7 @@ pub(super) fn are_holders_off(key: Key) -> bool {
 /// about to sleep or yield, as those that hold this lock do, and no other processor idles. (Or
 /// sections are longer than a spell: there it makes no difference.)
 pub(super) fn is_near_better(key: Key) -> bool {
-    are_holders_off(key) && busy::is_busy()
+    !lot::seems_single() && are_holders_off(key) && busy::is_busy()
 }
 
 /// How many spells for the lock at `key` were in vain, in a row until now.
@@ -514,7 +515,7 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 /// sleep or yield, which spells of spinning show: there a waiter now and then finds the lock free,
 /// though only one can have it.
 pub(super) fn how_far_ahead(key: Key) -> u32 {
-    if lot::are_there_ranks() || lot::is_single() || are_holders_off(key) {
+    if lot::seems_single() || lot::are_there_ranks() || are_holders_off(key) {
         return 1;
     }
     let each = adjustable!(AHEAD_A_PROCESSOR, AheadAProcessor);

@@ -1,7 +1,7 @@
 //! A release that more than one thread cares about: wakes, and hand-offs.
 
 use super::RawMutex;
-use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release};
+use super::state::{HANDOFF, OWNER, Release, asks_how_far_ahead, release, wakes_some};
 use crate::lock::spin::{changes_hands, how_far_ahead, is_near_better};
 use crate::lot::{self, Key, Queued, Verdict};
 use crate::prim::atomic::Ordering;
@@ -12,6 +12,9 @@ impl RawMutex {
     /// one will look at the lock again anyway.
     #[inline]
     pub(super) fn try_unlock_seen(&self, seen: u32) -> bool {
+        if wakes_some(seen) {
+            return false;
+        }
         match release(seen, ahead(seen, self.key())) {
             Release::To { word, wakes: 0 } => self.exchange(seen, word, release_ordering()).is_ok(),
             _ => false,

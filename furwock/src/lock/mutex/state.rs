@@ -155,6 +155,12 @@ pub(super) const fn asks_how_far_ahead(word: u32) -> bool {
     word & (PARKED | SPIN | HANDOFF) == PARKED
 }
 
+/// Whether a release wakes a waiter, however many wakes should be on their way.
+#[inline]
+pub(super) const fn wakes_some(word: u32) -> bool {
+    asks_how_far_ahead(word) && word & WAKES == 0
+}
+
 /// The word of a free lock for whose waiters `wakes` are claimed, and others moved to its queue.
 #[inline]
 pub(super) const fn expecting(word: u32, wakes: u32) -> u32 {

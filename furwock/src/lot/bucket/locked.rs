@@ -341,9 +341,12 @@ impl<'t> Locked<'t> {
     pub(crate) fn choose_placed(&mut self, key: Key, near: bool, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let (here, near) = (current_cpu(), near || first.token() != 0);
-        let suits = |waiter: Queued<'_>| (waiter.cpu() == here) == near;
-        let chosen = if was_last { first } else { self.placed(first, suits) };
+        let chosen = if was_last || table::seems_single() {
+            first
+        } else {
+            let (here, near) = (current_cpu(), near || first.token() != 0);
+            self.placed(first, |waiter| (waiter.cpu() == here) == near)
+        };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
@@ -439,6 +442,6 @@ impl Drop for Locked<'_> {
         if checker_has_failed() {
             return;
         }
-        core::mem::replace(&mut self.chosen, WakeList::new()).notify();
+        self.chosen.notify();
     }
 }

@@ -16,5 +16,5 @@ pub(crate) use locked::{
 };
 pub(crate) use pair::{LockedPair, lock_pair};
 pub(crate) use queued::Queued;
-pub(crate) use table::{is_single, prepare, processors};
+pub(crate) use table::{is_single, prepare, processors, seems_single};
 pub(crate) use wake_list::notify_fan_out;

@@ -12,14 +12,14 @@ pub(super) use native::bucket;
 #[cfg(not(any(loom, shuttle)))]
 use native::has_full_size;
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use native::{is_single, processors};
+pub(crate) use native::{is_single, processors, seems_single};
 
 #[cfg(any(loom, shuttle))]
 pub(super) use model::bucket;
 #[cfg(any(loom, shuttle))]
 use model::has_full_size;
 #[cfg(any(loom, shuttle))]
-pub(crate) use model::{is_single, processors};
+pub(crate) use model::{is_single, processors, seems_single};
 
 /// Makes the table now. Whether there was address space for it.
 pub(crate) fn prepare() -> bool {
@@ -87,6 +87,13 @@ mod native {
     #[inline]
     pub(crate) fn processors() -> usize {
         PROCESSORS.load(Ordering::Relaxed)
+    }
+
+    /// Whether no second processor is known: `is_single` without a look at the caller's, for what
+    /// a wrong answer only makes slower.
+    #[inline]
+    pub(crate) fn seems_single() -> bool {
+        processors() == 1
     }
 
     /// Whether all threads have to share one processor. False as long as that isn't known: before
@@ -178,6 +185,10 @@ mod model {
 
     /// Several wakes under way at a time are a model's to try.
     pub(crate) fn is_single() -> bool {
+        false
+    }
+
+    pub(crate) fn seems_single() -> bool {
         false
     }
 

@@ -66,9 +66,10 @@ impl WakeList {
         self.len.set(self.len.get() + 1);
     }
 
-    /// Notifies them all, or sees to it that they will be.
+    /// Notifies them all, or sees to it that they will be. To be called once. (By reference: a copy
+    /// would wait for the stores of the last `push`.)
     #[inline]
-    pub(super) fn notify(self) {
+    pub(super) fn notify(&self) {
         if self.len.get() != 0 {
             self.notify_threads();
         }

@@ -72,6 +72,15 @@ fn what_is_expected_of_a_free_word_may_be_released_to_without_a_wake() {
 }
 
 #[test]
+fn a_release_that_is_said_to_wake_some_does_however_many_are_to_be_on_their_way() {
+    for word in valid().filter(|&word| !is_free(word)) {
+        let wakes = |ahead| matches!(release(word, ahead), Release::To { wakes: 1.., .. });
+        assert_eq!(wakes_some(word), wakes(1), "{word:#x}");
+        assert!(!wakes_some(word) || wakes(2) && wakes(MOST_WAKES));
+    }
+}
+
+#[test]
 fn a_release_that_does_not_ask_does_not_need_the_answer() {
     for word in valid().filter(|&word| !asks_how_far_ahead(word)) {
         assert_eq!(release(word, 1), release(word, MOST_WAKES));
