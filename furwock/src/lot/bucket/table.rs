@@ -90,7 +90,8 @@ mod native {
     }
 
     /// Whether no second processor is known: `is_single` without a look at the caller's, for what
-    /// a wrong answer only makes slower.
+    /// a wrong answer only makes slower. So a thread that only releases doesn't find a second one;
+    /// the first that has to wait there does.
     #[inline]
     pub(crate) fn seems_single() -> bool {
         processors() == 1
