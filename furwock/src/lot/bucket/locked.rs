@@ -341,12 +341,9 @@ impl<'t> Locked<'t> {
     pub(crate) fn choose_placed(&mut self, key: Key, near: bool, verdict: Verdict) -> bool {
         let Some(first) = self.first(key) else { return false };
         let was_last = self.after(first).is_none();
-        let chosen = if was_last || table::seems_single() {
-            first
-        } else {
-            let (here, near) = (current_cpu(), near || first.token() != 0);
-            self.placed(first, |waiter| (waiter.cpu() == here) == near)
-        };
+        let near = near || first.token() != 0;
+        let suits = |waiter: Queued<'_>, here| (waiter.cpu() == here) == near;
+        let chosen = if was_last { first } else { self.placed(first, suits) };
         self.choose(chosen, Verdict { was_last, ..verdict })
     }
 
@@ -359,8 +356,7 @@ impl<'t> Locked<'t> {
         verdict: Verdict,
     ) -> bool {
         let Some(first) = self.first_with_token(key, is) else { return false };
-        let here = current_cpu();
-        let suits = |waiter: Queued<'_>| is(waiter.token()) && waiter.cpu() == here;
+        let suits = |waiter: Queued<'_>, here| is(waiter.token()) && waiter.cpu() == here;
         self.choose(self.placed(first, suits), verdict)
     }
 
@@ -373,19 +369,27 @@ impl<'t> Locked<'t> {
         at
     }
 
-    /// The first that `suits`, among `first` and those next to it, unless `first` has been passed
-    /// by too often.
-    fn placed<'l>(&'l self, first: Queued<'l>, suits: impl Fn(Queued<'l>) -> bool) -> Queued<'l> {
+    /// The first that `suits` the caller's processor, among `first` and those next to it, unless
+    /// `first` has been passed by too often, or there is one processor, where all ran.
+    fn placed<'l>(
+        &'l self,
+        first: Queued<'l>,
+        suits: impl Fn(Queued<'l>, u32) -> bool,
+    ) -> Queued<'l> {
+        if table::seems_single() {
+            return first;
+        }
         let passed_by = &first.waiter().passed_by;
         // SAFETY: queued here, under the lock that `self` holds.
         let times = unsafe { passed_by.get() };
         if times == adjustable!(MOST_PASSED_BY, PassedBy) || first.rank() != 0 {
             return first;
         }
+        let here = current_cpu();
         let mut at = Some(first);
         for _ in 0..adjustable!(NEAR, Near) {
             let Some(waiter) = at else { break };
-            if suits(waiter) {
+            if suits(waiter, here) {
                 // SAFETY: as above.
                 unsafe { passed_by.set(times + 1) };
                 return waiter;

@@ -103,7 +103,7 @@ mod native {
     /// The table's maker may have been bound to a processor, and other threads to others: the first
     /// that asks on another one finds out that there are several.
     pub(crate) fn is_single() -> bool {
-        if processors() != 1 || TABLE.load(Ordering::Relaxed).is_null() {
+        if !seems_single() || TABLE.load(Ordering::Relaxed).is_null() {
             return false;
         }
         let (only, here) = (ONLY.load(Ordering::Relaxed), topology::current_cpu());
