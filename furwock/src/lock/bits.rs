@@ -68,6 +68,8 @@ pub(super) struct Bits {
     pub(super) takes_place: fn(usize) -> bool,
     /// While any of these is set it wakes none: the next release is to let in others first.
     pub(super) keeps_place_while: u64,
+    /// Whether such waiters may be more than are of use (`surplus`).
+    pub(super) may_be_surplus: bool,
     /// What a waiter tells those that look through the queue.
     pub(super) token: usize,
     /// How a spinner looks at the lock, and for how long.

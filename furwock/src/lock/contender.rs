@@ -11,6 +11,7 @@ use super::bits::{Bits, Leaves, Role, SPIN, TASK, owner};
 use super::busy;
 use super::options::{HAND_OFF_AFTER_NS, How, Options, Status};
 use super::spin::{self, Spin, now_ns};
+use super::surplus;
 use super::turn;
 use super::yields::{self, Yields};
 use crate::lot::{self, Debt, Ended, Key, Locked, Node, Place, Verdict, Wait};
@@ -179,12 +180,13 @@ impl<'o, L: Lock> Contender<'o, L> {
         let bits = self.lock.bits();
         loop {
             self.learn();
-            if let Some(progress) = self.run(take) {
+            let is_surplus = bits.may_be_surplus && self.is_surplus(self.lock.load());
+            if !is_surplus && let Some(progress) = self.run(take) {
                 self.is_rewarded();
                 return progress;
             }
             // (Where a lock has an owner, waiters sleep no worse.)
-            let may_yield = bits.is_shared(self.lock.load()) && self.may_yield();
+            let may_yield = !is_surplus && bits.is_shared(self.lock.load()) && self.may_yield();
             if may_yield && self.yield_once() {
                 continue;
             }
@@ -214,6 +216,18 @@ impl<'o, L: Lock> Contender<'o, L> {
             spin::changes_hands(self.lock.key());
             spin::learn(self.lock.key(), self.lock.bits().is_available(self.lock.load()));
         }
+    }
+
+    /// Whether this thread, which has just come upon a lock that it saw held, leaves it to the one
+    /// that runs there: others are on their way already.
+    pub(super) fn is_surplus(&self, seen: u64) -> bool {
+        let bits = self.lock.bits();
+        let may = seen & bits.wakes != 0 && seen & bits.promised == 0;
+        !bits.is_available(seen)
+            && self.role == Role::Newcomer
+            && !self.is_single
+            && self.options.are_patient()
+            && surplus::is_surplus(self.lock.key(), bits, may, || self.lock.load())
     }
 
     /// Goes on without sleeping. If it returns `None`, it is time to sleep; the thread may then
@@ -318,9 +332,7 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// soon. One that may not pass others, or that asks for the hand-off early, has to queue, and
     /// one that has a deadline keeps it.
     pub(super) fn may_yield(&self) -> bool {
-        let Options { steal, spin, deadline, hand_off_after_ns, .. } = *self.options;
-        let waits_long = deadline.is_none() && hand_off_after_ns >= HAND_OFF_AFTER_NS;
-        self.role == Role::Newcomer && self.status.sleeps == 0 && steal && spin && waits_long
+        self.role == Role::Newcomer && self.status.sleeps == 0 && self.options.are_patient()
     }
 
     /// Yields, as long as that is worth it at this lock. Whether it has.
@@ -632,7 +644,8 @@ impl<'o, L: Lock> Contender<'o, L> {
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
-    use crate::lock::RawMutex;
+    use crate::lock::{RawMutex, writers_bits};
+    use core::cell::Cell;
 
     #[test]
     fn only_a_newcomer_stands_aside() {
@@ -678,5 +691,55 @@ mod tests {
         assert!(!asks(&options, WAKES_IN_VAIN - 1, false), "no processor idles");
         assert!(asks(&options, WAKES_IN_VAIN, false) || lot::are_there_ranks());
         busy::SUPPOSED.set(None);
+    }
+
+    /// A rwlock's word that another thread changes, which writes and reads in turn.
+    #[derive(Clone, Copy)]
+    struct Crowded<'w> {
+        loads: &'w Cell<u64>,
+        others: u64,
+    }
+
+    impl Lock for Crowded<'_> {
+        fn key(&self) -> Key {
+            Key::rwlock(core::ptr::from_ref(self.loads).addr())
+        }
+
+        fn bits(&self) -> &'static Bits {
+            writers_bits()
+        }
+
+        fn load(&self) -> u64 {
+            let at = self.loads.replace(self.loads.get() + 1);
+            let readers = self.bits().shared & self.bits().shared.wrapping_neg();
+            self.others | if at / 9 % 2 == 0 { 1 } else { readers }
+        }
+
+        fn exchange(&self, _: u64, _: u64, _: Ordering) -> Result<u64, u64> {
+            unreachable!()
+        }
+
+        fn clear(&self, _: u64) {}
+    }
+
+    #[test]
+    fn a_newcomer_is_surplus_where_one_thread_runs_and_another_is_on_its_way() {
+        let (plain, loads) = (Options::new(), Cell::new(0));
+        let bounded = plain.until(Deadline::after(Duration::from_secs(60)));
+        let is_surplus = |others, options, role, is_single| {
+            let crowded = Crowded { loads: &loads, others };
+            surplus::learn_that_threads_are(crowded.key());
+            let contender = Contender { role, is_single, ..Contender::new(crowded, options) };
+            contender.is_surplus(crowded.load())
+        };
+        let bits = writers_bits();
+        // (Another test's lock may be in the same bucket.)
+        let mut tries = (0..100).map(|_| is_surplus(bits.one_wake, &plain, Role::Newcomer, false));
+        assert!(tries.any(|yes| yes));
+        assert!(!is_surplus(0, &plain, Role::Newcomer, false), "none is on its way");
+        assert!(!is_surplus(bits.one_wake | bits.promised, &plain, Role::Newcomer, false));
+        assert!(!is_surplus(bits.one_wake, &plain, Role::Woken, false));
+        assert!(!is_surplus(bits.one_wake, &plain, Role::Newcomer, true));
+        assert!(!is_surplus(bits.one_wake, &bounded, Role::Newcomer, false));
     }
 }

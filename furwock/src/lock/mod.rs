@@ -18,6 +18,7 @@ pub mod robust;
 pub(crate) mod rwlock;
 pub(crate) mod semaphore;
 mod spin;
+mod surplus;
 mod trials;
 mod turn;
 mod yields;
@@ -35,6 +36,8 @@ pub use options::{HAND_OFF_AFTER, How, Options, Status};
 pub use parker::RawParker;
 #[cfg(any(test, not(any(loom, shuttle))))]
 pub(crate) use rwlock::slots;
+#[cfg(all(test, not(any(loom, shuttle))))]
+use rwlock::writers_bits;
 pub use rwlock::{Policy, RawRwLock};
 pub use semaphore::task::RawAcquireFuture;
 pub use semaphore::{RawSemaphore, TooManyPermits};

@@ -105,6 +105,14 @@ impl Options {
     }
 }
 
+impl Options {
+    /// Whether the caller leaves it to the lock how it waits, and for how long.
+    pub(super) fn are_patient(&self) -> bool {
+        let Self { deadline, steal, spin, hand_off_after_ns, .. } = *self;
+        deadline.is_none() && steal && spin && hand_off_after_ns >= HAND_OFF_AFTER_NS
+    }
+}
+
 /// How a lock was got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum How {

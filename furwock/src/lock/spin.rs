@@ -30,11 +30,13 @@ const WAITED: usize = 2;
 /// clock, in nanoseconds; 0 if it doesn't know.
 const LINE: usize = 3;
 
-/// Of a bucket's advice: how many wakes at once have paid, what looks before a sleep have paid
-/// (`patience`), what spells of spinning came to (`pays`), and in a mutex's what signals did that
-/// woke their waiter at once (`condvar`), in a rwlock's what yields did (`yields`).
+/// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
+/// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
+/// to (`pays`); and in a mutex's what signals did that woke their waiter at once (`condvar`), in a
+/// rwlock's what yields did (`yields`).
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
+pub(super) const CROWDING: usize = 1;
 const SPINNING: usize = 2;
 pub(super) const SIGNALS: usize = 3;
 pub(super) const YIELDS: usize = 3;

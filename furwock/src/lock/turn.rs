@@ -85,8 +85,12 @@ fn ends(ran_ns: u64, spells: u32, queued_for_ns: u64) -> bool {
     let long_ns = adjustable!(LONG_WAIT_NS, LongWait);
     let waited_ns = queued_for_ns.clamp(long_ns, MOST_PARTS * long_ns);
     let counts_as = ran_ns.saturating_mul(waited_ns) / long_ns;
-    counts_as > adjustable!(TURN_NS, Turn)
-        || is_sparse && counts_as > adjustable!(SHORT_TURN_NS, ShortTurn)
+    counts_as > whole_ns() || is_sparse && counts_as > adjustable!(SHORT_TURN_NS, ShortTurn)
+}
+
+/// How long a turn is where threads often meet contention, and none waits for long.
+pub(super) fn whole_ns() -> u64 {
+    adjustable!(TURN_NS, Turn)
 }
 
 /// Whether this thread has run past sleepers for `turn_ns`.

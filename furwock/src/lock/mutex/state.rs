@@ -69,6 +69,7 @@ pub(super) static BITS: Bits = Bits {
     takes_place: |_| true,
     keeps_place_while: 0,
     token: 0,
+    may_be_surplus: false,
     probing: Probing {
         // About twice what a sleep and a wake across processors take: docs/experiments.md measured
         // 10 to 15 us from wake to run.

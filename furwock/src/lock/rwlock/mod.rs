@@ -33,6 +33,12 @@ use wanted::Wanted;
 
 pub use state::Policy;
 
+/// What a rwlock's word means to a writer that waits.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) fn writers_bits() -> &'static super::bits::Bits {
+    state::bits(Kind::Writer)
+}
+
 /// A reader-writer lock without data: one 64-bit word, zero when free and phase-fair.
 ///
 /// Shared by readers, or held by one writer; besides the readers one *upgradable* reader may be

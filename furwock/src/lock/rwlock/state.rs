@@ -239,6 +239,7 @@ const WRITES: Bits = Bits {
     takes_place: |token| matches!(Kind::from_token(token), Kind::Writer | Kind::Upgradable),
     // With a wake under way, a writer's release doesn't let readers in.
     keeps_place_while: READERS_PARKED,
+    may_be_surplus: true,
     token: Kind::Writer.token(),
     probing: PROBING,
     announce: revoked,
@@ -249,6 +250,7 @@ const WRITES: Bits = Bits {
 
 const MAY_UPGRADE: Bits = Bits {
     closed: Kind::Upgradable.kept_out_by() | HANDOFF,
+    may_be_surplus: false,
     token: Kind::Upgradable.token(),
     announce: |word| word,
     take: |word, tid| taken(word, Kind::Upgradable, tid),
@@ -263,6 +265,7 @@ const UPGRADES: Bits = Bits {
     promised: 0,
     parked: 0,
     leaves_place: Leaves::Never,
+    may_be_surplus: false,
     token: Kind::Upgrader.token(),
     // It keeps readers out already: while it stood aside, the lock would stand idle.
     probing: Probing { aside_ns: 0, ..PROBING },

@@ -6,7 +6,8 @@ use super::state::{Cause, HANDOFF, Kind, Policy, bits};
 use crate::lock::bits::Bits;
 use crate::lock::contender::Lock;
 use crate::lock::options::Options;
-use crate::lot::{Debt, Ended, Key, Locked, Wait};
+use crate::lock::surplus;
+use crate::lot::{self, Debt, Ended, Key, Locked, Verdict, Wait};
 use crate::prim::adjustable;
 use crate::prim::atomic::Ordering;
 use crate::prim::mutant::{self, Mutant};
@@ -54,6 +55,9 @@ impl Lock for Wanted<'_> {
         Some(self.lock.debt(self.on_leave.unwrap_or(waiter_left)))
     }
 
+    /// A writer that is woken where it is of no use sits out first. That is a part of its wait: if
+    /// a signal handler leaves it for good meanwhile, the wake is taken back.
+    ///
     /// A writer that waits for long asks for the lock while it is queued: readers may take turns
     /// without ever leaving the lock empty, so that no release wakes it.
     #[inline(always)]
@@ -74,7 +78,12 @@ impl Lock for Wanted<'_> {
             patience *= 2;
             alarm_after(patience, until)
         };
-        wait.sleep_ringing(alarm, ring, on_leave)
+        let linger = |verdict: Verdict| {
+            if verdict.holds_wake && self.may_sit_out(options) {
+                surplus::sit_out(self.key(), self.bits(), || self.load());
+            }
+        };
+        wait.sleep_ringing(alarm, ring, linger, on_leave)
     }
 
     fn settle(&self, queue: &mut Locked<'_>) {
@@ -96,6 +105,20 @@ impl Wanted<'_> {
         !cfg!(any(loom, shuttle))
             && matches!(self.kind, Kind::Writer | Kind::Upgradable)
             && self.lock.policy() != Policy::PreferReaders
+    }
+}
+
+impl Wanted<'_> {
+    /// Whether a writer that was woken may let others run, as long as that is better. Not where it
+    /// keeps readers out meanwhile, nor where priorities count.
+    fn may_sit_out(&self, options: &Options) -> bool {
+        let policy = self.lock.policy();
+        !cfg!(any(loom, shuttle))
+            && self.bits().may_be_surplus
+            && !matches!(policy, Policy::PreferWriters | Policy::PreferWritersRecursive)
+            && options.are_patient()
+            && !lot::seems_single()
+            && !lot::are_there_ranks()
     }
 }
 

@@ -124,12 +124,14 @@ fn notify_tasks(last: &'static Waiter) {
 /// Passes on the notifications that `waiter`'s own brought with it.
 ///
 /// # Safety
-/// Called by the waiter's thread after its notification, once.
+/// Called by the waiter's thread after its notification.
 #[inline]
 pub(crate) unsafe fn notify_fan_out(waiter: &'static Waiter) {
     // SAFETY: the notification gave the (W) fields back to this thread.
     let fan_out = unsafe { waiter.fan_out.get() };
     if let Some(first) = fan_out.filter(|_| !mutant::active(Mutant::HeirsForgotten)) {
+        // SAFETY: as above. (A signal handler that leaves the wait comes here again.)
+        unsafe { waiter.fan_out.set(None) };
         deal(first);
     }
 }

@@ -116,18 +116,23 @@ impl<'d> Wait<'d> {
     #[inline(always)]
     pub(crate) fn sleep(mut self, on_leave: impl FnMut(bool)) -> Ended {
         let mut watch = Watch::begin(self.key);
-        let ended = self.sleep_watched(&mut watch, on_leave);
+        let ended = self.sleep_watched(&mut watch, |_| {}, on_leave);
         watch.end();
         ended
     }
 
     #[inline(always)]
-    fn sleep_watched(&mut self, watch: &mut Watch, mut on_leave: impl FnMut(bool)) -> Ended {
+    fn sleep_watched(
+        &mut self,
+        watch: &mut Watch,
+        linger: impl FnMut(Verdict),
+        mut on_leave: impl FnMut(bool),
+    ) -> Ended {
         loop {
             let look_at = watch.look(self.waiter, self.until.deadline);
             let until = self.until.but_not_after(&look_at);
             match self.waiter.parker.sleep(until) {
-                Woke::Notified => return self.chosen(),
+                Woke::Notified => return self.chosen(linger),
                 Woke::TimedOut if look_at.is_some() => {}
                 Woke::TimedOut => {
                     if self.leave(self.ends_when_moved, &mut on_leave) {
@@ -150,22 +155,27 @@ impl<'d> Wait<'d> {
     }
 
     /// `sleep`, during which `ring` is called if the wait lasts until `alarm`, under the lock of
-    /// the bucket that the waiter is queued in, and again at the times that it names.
+    /// the bucket that the waiter is queued in, and again at the times that it names. Once the
+    /// waiter has been chosen, `linger` is called, before the wait is over: what it was given is
+    /// given back if a signal handler leaves it for good meanwhile.
     #[inline(always)]
     pub(crate) fn sleep_ringing(
         mut self,
         alarm: Option<Deadline>,
         mut ring: impl FnMut(&mut Locked<'_>, &'static Waiter) -> Option<Deadline>,
+        linger: impl FnMut(Verdict),
         on_leave: impl FnMut(bool),
     ) -> Ended {
         let mut watch = Watch::begin(self.key);
         let mut next = alarm;
         let ended = loop {
-            let Some(alarm) = next else { break self.sleep_watched(&mut watch, on_leave) };
+            let Some(alarm) = next else {
+                break self.sleep_watched(&mut watch, linger, on_leave);
+            };
             let look_at = watch.look(self.waiter, Some(&alarm));
             let until = Until { deadline: Some(&alarm), ..self.until };
             match self.waiter.parker.sleep(until.but_not_after(&look_at)) {
-                Woke::Notified => break self.chosen(),
+                Woke::Notified => break self.chosen(linger),
                 Woke::TimedOut if look_at.is_some() => {}
                 Woke::TimedOut => next = self.ring(&mut ring),
                 Woke::Signalled | Woke::Interrupted => next = None,
@@ -209,24 +219,29 @@ impl<'d> Wait<'d> {
         }
     }
 
-    fn chosen(&self) -> Ended {
-        self.waiter.set_queued_nowhere();
+    fn chosen(&self, mut linger: impl FnMut(Verdict)) -> Ended {
         // SAFETY: notified, once for this wait: the (W) fields are this thread's again.
-        unsafe {
+        let verdict = unsafe {
             notify_fan_out(self.waiter);
-            Ended::Chosen(self.waiter.verdict.get())
-        }
+            self.waiter.verdict.get()
+        };
+        linger(verdict);
+        self.waiter.set_queued_nowhere();
+        Ended::Chosen(verdict)
     }
 }
 
 #[cfg(all(test, not(any(loom, shuttle, miri))))]
 mod tests {
     use super::super::lease::node;
+    use super::super::leave::abandon_waits;
     use super::*;
+    use crate::lot::node::From;
+    use crate::prim::atomic::{AtomicU32, Ordering};
     use crate::sys::binding::{allowed_processors, bind};
     use std::sync::mpsc::{self, Sender};
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     /// Past which a wake counts as lost.
     const PATIENCE: Duration = Duration::from_secs(20);
@@ -281,5 +296,52 @@ mod tests {
                 });
             }
         }
+    }
+
+    /// A signal handler may jump out of a wait whose waiter has been chosen, and lingers.
+    #[test]
+    fn a_waiter_that_leaves_as_it_lingers_pays_its_debt() {
+        static PAID: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+        fn pay(at: usize, from: From) {
+            let holds_wake = from == From::Chosen { holds_wake: true };
+            PAID[at].fetch_add(1 + 10 * u32::from(holds_wake), Ordering::Relaxed);
+        }
+        bucket::prepare();
+        let key = Key::word(8192);
+        let is_queued = |waiters| {
+            let end = Instant::now() + PATIENCE;
+            while bucket::lock(key).count(key) != waiters {
+                assert!(Instant::now() < end, "{waiters} waiters don't queue");
+                thread::yield_now();
+            }
+        };
+        let wait = |leaves: bool| {
+            let node = node().unwrap();
+            let mut queue = bucket::announce(key);
+            let debt = Debt { settle: pay, address: usize::from(!leaves) };
+            let wait = Wait::enqueue(&mut queue, &node, key, 0, Place::Back).owing(Some(debt));
+            drop(queue);
+            let mut lingered = 0;
+            let linger = |verdict: Verdict| {
+                lingered += 1;
+                assert_eq!(verdict.holds_wake, leaves);
+                if leaves {
+                    abandon_waits(|_| true);
+                }
+            };
+            let end = Deadline::after(PATIENCE);
+            let ended = wait.until(Some(&end)).sleep_ringing(None, |_, _| None, linger, |_| {});
+            assert!(matches!(ended, Ended::Chosen(_)), "{ended:?}");
+            assert_eq!(lingered, 1);
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| wait(true));
+            is_queued(1);
+            scope.spawn(|| wait(false));
+            is_queued(2);
+            assert!(bucket::lock(key).choose_placed(key, false, Verdict::CLAIMED));
+            // (The first wakes the other as it leaves.)
+        });
+        assert_eq!(PAID.each_ref().map(|paid| paid.load(Ordering::Relaxed)), [11, 0]);
     }
 }
