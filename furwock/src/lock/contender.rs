@@ -181,7 +181,8 @@ impl<'o, L: Lock> Contender<'o, L> {
         loop {
             self.learn();
             let is_surplus = bits.may_be_surplus && self.is_surplus(self.lock.load());
-            if !is_surplus && let Some(progress) = self.run(take) {
+            let progress = if is_surplus { None } else { self.run(take) };
+            if let Some(progress) = progress {
                 self.is_rewarded();
                 return progress;
             }
