@@ -180,7 +180,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let bits = self.lock.bits();
         loop {
             self.learn();
-            let is_surplus = bits.may_be_surplus && self.is_surplus(self.lock.load());
+            let is_surplus = self.is_surplus();
             let progress = if is_surplus { None } else { self.run(take) };
             if let Some(progress) = progress {
                 self.is_rewarded();
@@ -219,15 +219,20 @@ impl<'o, L: Lock> Contender<'o, L> {
         }
     }
 
-    /// Whether this thread, which has just come upon a lock that it saw held, leaves it to the one
-    /// that runs there: others are on their way already.
-    pub(super) fn is_surplus(&self, seen: u64) -> bool {
+    /// Whether this thread, which has just come upon the lock, leaves it to the one that runs
+    /// there: another is on its way already.
+    fn is_surplus(&self) -> bool {
         let bits = self.lock.bits();
+        if cfg!(any(loom, shuttle))
+            || !(bits.may_be_surplus && self.is_new && self.role == Role::Newcomer)
+            || self.is_single
+            || !self.options.are_patient()
+        {
+            return false;
+        }
+        let seen = self.lock.load();
         let may = seen & bits.wakes != 0 && seen & bits.promised == 0;
         !bits.is_available(seen)
-            && self.role == Role::Newcomer
-            && !self.is_single
-            && self.options.are_patient()
             && surplus::is_surplus(self.lock.key(), bits, may, || self.lock.load())
     }
 
@@ -731,7 +736,7 @@ mod tests {
             let crowded = Crowded { loads: &loads, others };
             surplus::learn_that_threads_are(crowded.key());
             let contender = Contender { role, is_single, ..Contender::new(crowded, options) };
-            contender.is_surplus(crowded.load())
+            contender.is_surplus()
         };
         let bits = writers_bits();
         // (Another test's lock may be in the same bucket.)

@@ -103,9 +103,7 @@ impl Options {
         self.recursive = yes;
         self
     }
-}
 
-impl Options {
     /// Whether the caller leaves it to the lock how it waits, and for how long.
     pub(super) fn are_patient(&self) -> bool {
         let Self { deadline, steal, spin, hand_off_after_ns, .. } = *self;

@@ -67,7 +67,9 @@ pub(crate) fn spin_first(key: Key, mut ready: impl FnMut() -> bool) -> bool {
     }
     let word = &lot::advice(key)[LOOKS];
     let learnt = Learnt::from_word(word.load(Ordering::Relaxed));
-    let most = if learnt.is_trial() { adjustable!(MOST, TrialLooks) } else { learnt.looks };
+    // (A rwlock in the same bucket leaves other numbers there.)
+    let trial = adjustable!(MOST, TrialLooks);
+    let most = if learnt.is_trial() { trial } else { learnt.looks.min(trial) };
     let mut looks = 0;
     let mut is_ready = false;
     while looks < most && !is_ready {

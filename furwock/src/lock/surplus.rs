@@ -1,15 +1,17 @@
 //! Whether more threads than one are surplus at a rwlock, and what those do.
 //!
 //! Where writers hold a lock for a few hundred nanoseconds at a time, and threads do next to
-//! nothing outside of it, a second processor adds nothing: it waits, and takes the lock's cache
-//! line to and fro. One thread alone gets as much done in half of the processor time (Dice 2017,
-//! "Malthusian Locks", restricts concurrency for the same reason).
+//! nothing outside of it, a second processor adds nothing: it waits, and moves the lock's cache
+//! line back and forth. One thread alone gets as much done in half of the processor time. (Dice
+//! 2017, "Malthusian Locks", has others stand by for that reason.)
 //!
 //! A bucket learns by looks at the word whether a lock is one of these. Then a writer that was
 //! woken sits out for a turn: it sleeps on, while the word says that it is on its way, so that no
-//! release wakes another. A thread that meets contention meanwhile queues at once. The one that is
-//! left runs alone. It may leave the lock to itself, or lose its processor; so a writer that sits
-//! out looks at the lock now and then, and takes it if it is free and nobody uses it.
+//! release wakes another. Other writers that meet contention meanwhile queue at once. The thread
+//! that is left runs alone. It may leave the lock to itself, or lose its processor; so a writer
+//! that sits out looks at the lock now and then, and takes it if it is free and nobody uses it. Nor
+//! does it sit out where readers are queued: they are let in when a writer leaves, which a thread
+//! on its way puts off.
 
 use super::bits::{Bits, OWNER, owner};
 use super::spin::{CROWDING, SPELLS, now_ns};
@@ -23,12 +25,13 @@ use crate::sys::thread::nap_for;
 /// How often the word is loaded for one look, after a pause each: 1 to 3 us in all.
 const LOADS: u32 = 64;
 
-/// Threads are surplus where 16 looks show so many changes, and a look in which there is one so
-/// many loads with an owner, and so many with nobody inside, on average. Readers alone are better
-/// off together. The longer sections are, the better those of readers overlap, and the less they
-/// change the word: sections of 0.2, 0.5 and 1 us, half of them writes, do so some 100, 16 to 50,
-/// and 9 to 27 times (docs/experiments.md, "Surplus threads"). Where threads do something outside
-/// of the lock, it is free in between.
+/// Threads are surplus where 16 looks show so many changes, looks that show one average so many
+/// loads with an owner, and a thread that runs alone leaves nobody inside in so many loads at most.
+/// Readers alone are better off together. The longer sections are, the better those of readers
+/// overlap, and the less they change the word: sections of 0.2, 0.5 and 1 us, half of them writes,
+/// do so some 100, 16 to 50, and 9 to 27 times (docs/experiments.md, "Surplus threads"). A thread
+/// that does something outside of the lock leaves it free then, whatever it looked like when others
+/// ran, too.
 const LEAST_CHANGES: u32 = 48;
 const LEAST_OWNED: u32 = 20;
 const MOST_FREE: u32 = 12;
@@ -40,8 +43,8 @@ const NAP_NS: u32 = 200_000;
 /// One in so many spells of a thread begins with a look.
 const LEARNING_SPELLS: u32 = 256;
 
-/// A thread queues at once only if it has run for so long: the one that has sat out gets its turn
-/// from those that ran meanwhile.
+/// A thread queues at once only if it has run for so long, so that of two threads the one that has
+/// just sat out stays.
 const LEAST_RUN_NS: u64 = 100_000;
 
 /// What a look has seen, in loads.
@@ -75,14 +78,25 @@ fn look(bits: &Bits, load: impl Fn() -> u64) -> Seen {
     seen
 }
 
-/// What the last looks have seen, on average, in a bucket's word: the loads with nobody inside in
-/// its lower bits, then those with an owner, and the changes. (A semaphore in the same bucket takes
-/// the lower bits for a number of looks: they are few where threads are surplus.)
+/// What the last looks have seen, on average, in a bucket's word: in its lower bits the loads with
+/// nobody inside while one thread ran alone, then those with an owner, and the changes.
 #[derive(Clone, Copy)]
 struct Averages(u32);
 
+/// Whose look it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looker {
+    /// A thread that met contention. How often nobody is inside says nothing of one that would run
+    /// alone.
+    Newcomer,
+    /// A writer that sits out.
+    Sitter,
+}
+
 /// Each look counts for one part of so many; the first for a half, so that several have to agree.
 const WEIGHT: u32 = 16;
+/// The same of looks at a thread that runs alone, which are few.
+const ALONE_WEIGHT: u32 = 4;
 
 /// An average in the word, which is `scale` times as large.
 struct Field {
@@ -113,17 +127,36 @@ impl Field {
     fn kept(&self, word: u32) -> u32 {
         self.of(word) << self.at
     }
+
+    /// The same after a look that says nothing of it: what was too much is tried again in the end,
+    /// after some hundred looks.
+    fn faded(&self, word: u32) -> u32 {
+        self.of(word).saturating_sub(1) << self.at
+    }
+
+    /// The same after a look at a thread that runs alone. If it leaves the lock free too often, the
+    /// average is set to the most, so that it takes long until this is tried again.
+    fn after_alone(&self, word: u32, loads: u32) -> u32 {
+        let average = self.of(word);
+        let new = average - average / ALONE_WEIGHT + loads * self.scale / ALONE_WEIGHT;
+        let most = (1 << self.bits) - 1;
+        let is_too_much = new > self.scale * most_free();
+        (if is_too_much { most } else { new }) << self.at
+    }
 }
 
 impl Averages {
     /// Of a look that shows no change, all loads are alike: a holder has lost its processor, or
     /// stays for long.
-    fn after(self, seen: Seen) -> Self {
+    fn after(self, seen: Seen, looker: Looker) -> Self {
         let word = self.0;
         let changes = CHANGES.after(word, seen.changes);
-        Self(match seen.changes {
-            0 => changes | OWNED.kept(word) | FREE.kept(word),
-            _ => changes | OWNED.after(word, seen.owned) | FREE.after(word, seen.free),
+        Self(match (seen.changes, looker) {
+            (0, _) => changes | OWNED.kept(word) | FREE.kept(word),
+            (_, Looker::Newcomer) => changes | OWNED.after(word, seen.owned) | FREE.faded(word),
+            (_, Looker::Sitter) => {
+                changes | OWNED.after(word, seen.owned) | FREE.after_alone(word, seen.free)
+            }
         })
     }
 
@@ -131,8 +164,12 @@ impl Averages {
         let Self(word) = self;
         CHANGES.of(word) * 16 >= CHANGES.scale * adjustable!(LEAST_CHANGES, SurplusChanges)
             && OWNED.of(word) >= OWNED.scale * adjustable!(LEAST_OWNED, SurplusOwned)
-            && FREE.of(word) <= FREE.scale * adjustable!(MOST_FREE, SurplusFree)
+            && FREE.of(word) <= FREE.scale * most_free()
     }
+}
+
+fn most_free() -> u32 {
+    adjustable!(MOST_FREE, SurplusFree)
 }
 
 /// Whether more threads than one have lately been surplus at the lock at `key`.
@@ -142,10 +179,10 @@ fn seems_so(key: Key) -> bool {
 }
 
 /// The same by a look besides, which is learnt.
-fn is_so(key: Key, bits: &Bits, load: impl Fn() -> u64) -> (bool, Seen) {
+fn is_so(key: Key, bits: &Bits, looker: Looker, load: impl Fn() -> u64) -> (bool, Seen) {
     let seen = look(bits, load);
     let learnt = &lot::advice(key)[CROWDING];
-    let averages = Averages(learnt.load(Ordering::Relaxed)).after(seen);
+    let averages = Averages(learnt.load(Ordering::Relaxed)).after(seen, looker);
     learnt.store(averages.0, Ordering::Relaxed);
     (averages.say_surplus(), seen)
 }
@@ -157,8 +194,8 @@ pub(super) fn is_surplus(key: Key, bits: &Bits, may: bool, load: impl Fn() -> u6
     if !may && !is_time_to_learn() {
         return false;
     }
-    let (is_so, seen) = is_so(key, bits, load);
-    may && is_so && seen.changes != 0
+    let (is_so, seen) = is_so(key, bits, Looker::Newcomer, load);
+    may && is_so && seen.changes != 0 && seen.free <= most_free()
 }
 
 /// Whether this thread is to look at the lock for the sake of all: threads that spin for short
@@ -172,33 +209,32 @@ fn is_time_to_learn() -> bool {
 }
 
 /// Sleeps as long as another thread runs at the lock at `key` and more are surplus, for a turn at
-/// most. The caller has been woken, and the word says that it is on its way.
+/// most, and until a signal comes. The caller has been woken, and the word says that it is on its
+/// way.
 pub(super) fn sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) {
+    if bits.is_available(load()) && !seems_so(key) {
+        return;
+    }
     let began = now_ns();
     let goes_on =
         || now_ns().saturating_sub(began) < turn::whole_ns() && is_to_sit_out(key, bits, &load);
-    while goes_on() {
-        nap_for(adjustable!(NAP_NS, SurplusNap));
-    }
+    while goes_on() && nap_for(adjustable!(NAP_NS, SurplusNap)) {}
 }
 
 fn is_to_sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) -> bool {
-    if cfg!(any(loom, shuttle)) {
-        return false;
-    }
-    let (is_so, seen) = is_so(key, bits, &load);
+    let (is_so, seen) = is_so(key, bits, Looker::Sitter, &load);
     let word = load();
     // A holder that seems to stand still has no processor, or a reader that was let in hasn't got
     // one yet.
     let runs = seen.changes != 0 || !bits.is_available(word);
-    is_so && runs && word & bits.promised == 0
+    is_so && runs && word & (bits.promised | bits.keeps_place_while) == 0
 }
 
 /// As if looks had shown again and again that more threads than one are surplus.
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(super) fn learn_that_threads_are(key: Key) {
     let seen = Seen { changes: 7, owned: LOADS / 2, free: 4 };
-    let learnt = (0..20).fold(Averages(0), |averages, _| averages.after(seen));
+    let learnt = (0..20).fold(Averages(0), |averages, _| averages.after(seen, Looker::Newcomer));
     lot::advice(key)[CROWDING].store(learnt.0, Ordering::Relaxed);
 }
 
@@ -215,43 +251,56 @@ mod tests {
         bits().shared & bits().shared.wrapping_neg()
     }
 
-    /// A key of its own, whose bucket has learnt nothing.
     fn key(place: &u32) -> Key {
-        let key = Key::rwlock(core::ptr::from_ref(place).addr());
-        lot::advice(key)[CROWDING].store(0, Ordering::Relaxed);
-        key
-    }
-
-    /// What becomes of a word's averages if all looks show the same.
-    fn averages(seen: Seen, looks: u32) -> Averages {
-        (0..looks).fold(Averages(0), |averages, _| averages.after(seen))
+        Key::rwlock(core::ptr::from_ref(place).addr())
     }
 
     const CROWDED: Seen = Seen { changes: 7, owned: LOADS / 2, free: 4 };
 
+    fn after(averages: Averages, seen: Seen, looker: Looker, looks: u32) -> Averages {
+        (0..looks).fold(averages, |averages, _| averages.after(seen, looker))
+    }
+
     #[test]
     fn several_looks_tell_that_threads_are_surplus() {
-        assert!(!averages(CROWDED, 1).say_surplus());
-        assert!(averages(CROWDED, 12).say_surplus());
-        for other in [
-            Seen { changes: 2, ..CROWDED },
-            Seen { owned: LOADS / 8, ..CROWDED },
-            Seen { free: LOADS / 2, ..CROWDED },
-        ] {
-            assert!(!averages(other, 99).say_surplus(), "{other:?}");
-            let mut after = averages(CROWDED, 12);
-            (0..99).for_each(|_| after = after.after(other));
-            assert!(!after.say_surplus(), "{other:?}, not crowded any more");
+        use Looker::{Newcomer, Sitter};
+        for looker in [Newcomer, Sitter] {
+            let none = Averages(0);
+            assert!(!after(none, CROWDED, looker, 1).say_surplus());
+            let crowded = after(none, CROWDED, looker, 12);
+            assert!(crowded.say_surplus());
+            let few_changes = Seen { changes: 2, ..CROWDED };
+            let seldom_owned = Seen { owned: LOADS / 8, ..CROWDED };
+            for other in [few_changes, seldom_owned] {
+                assert!(!after(none, other, looker, 99).say_surplus(), "{other:?}");
+                assert!(!after(crowded, other, looker, 99).say_surplus(), "{other:?}");
+            }
         }
+    }
+
+    #[test]
+    fn a_thread_that_leaves_the_lock_free_is_not_left_alone_again_soon() {
+        let often_free = Seen { free: LOADS / 2, ..CROWDED };
+        let mut averages = after(Averages(0), often_free, Looker::Newcomer, 99);
+        assert!(averages.say_surplus(), "it says nothing of a thread that runs alone");
+        let looks = (1..).find(|_| {
+            averages = averages.after(often_free, Looker::Sitter);
+            !averages.say_surplus()
+        });
+        assert!(looks < Some(3), "{looks:?}");
+        let again = (1..2_000)
+            .find(|looks| after(averages, CROWDED, Looker::Newcomer, *looks).say_surplus());
+        assert!(again > Some(500), "{again:?}");
     }
 
     #[test]
     fn a_holder_without_a_processor_says_nothing_of_who_is_inside() {
         let still = Seen { changes: 0, owned: 0, free: 0 };
-        let mut averages = averages(CROWDED, 12);
-        let (owned, free) = (OWNED.of(averages.0), FREE.of(averages.0));
-        (0..99).for_each(|_| averages = averages.after(still));
-        assert_eq!((OWNED.of(averages.0), FREE.of(averages.0)), (owned, free));
+        let crowded = after(Averages(0), CROWDED, Looker::Sitter, 12);
+        let averages = after(crowded, still, Looker::Sitter, 99);
+        for field in [OWNED, FREE] {
+            assert_eq!(field.of(averages.0), field.of(crowded.0));
+        }
         assert!(!averages.say_surplus(), "the word changes seldom");
     }
 
@@ -259,27 +308,30 @@ mod tests {
     #[test]
     fn averages_stay_in_their_places() {
         let most = Seen { changes: LOADS, owned: LOADS, free: LOADS };
-        for word in [u32::MAX, 1, 0xfff, 0xffff_f000, 0x5555_5555] {
-            let after = (0..99).fold(Averages(word), |averages, _| averages.after(most)).0;
-            for field in [FREE, OWNED, CHANGES] {
-                let wrong = field.of(after).abs_diff(LOADS * field.scale);
-                assert!(wrong < field.scale, "{:#x}", after);
+        let least = Seen { changes: 1, owned: 0, free: 0 };
+        for looker in [Looker::Newcomer, Looker::Sitter] {
+            for word in [u32::MAX, 1, 0xfff, 0xffff_f000, 0x5555_5555] {
+                let much = after(Averages(word), most, looker, 99).0;
+                for field in [OWNED, CHANGES] {
+                    let wrong = field.of(much).abs_diff(LOADS * field.scale);
+                    assert!(wrong < field.scale, "{much:#x}");
+                }
+                let little = after(Averages(word), least, looker, 2_000).0;
+                assert!(OWNED.of(little) < OWNED.scale, "{little:#x}");
+                let fades = looker == Looker::Newcomer;
+                assert!(!fades || FREE.of(little) == 0, "{little:#x}");
             }
-            let none = (0..999).fold(Averages(word), |averages, _| {
-                averages.after(Seen { changes: 1, owned: 0, free: 0 })
-            });
-            assert!(FREE.of(none.0) < FREE.scale && OWNED.of(none.0) < OWNED.scale);
         }
     }
 
     #[test]
     fn a_look_counts_what_is_inside() {
-        let looks = Cell::new(0);
+        let loads = Cell::new(0);
         let of = |words: &[u64]| {
-            looks.set(0);
+            loads.set(0);
             look(bits(), || {
-                looks.set(looks.get() + 1);
-                words[looks.get() % words.len()]
+                loads.set(loads.get() + 1);
+                words[loads.get() % words.len()]
             })
         };
         let reader = reader_inside();
@@ -290,10 +342,10 @@ mod tests {
         let queued = OWNER_INSIDE | bits().queues_as;
         assert_eq!(of(&[OWNER_INSIDE, queued]), Seen { changes: 0, owned: LOADS, free: 0 });
         assert_eq!(of(&[0]), Seen { changes: 0, owned: 0, free: LOADS });
-        assert_eq!(looks.get(), 2 * LOADS as usize + 1, "it waits for a first section");
+        assert_eq!(loads.get(), 2 * LOADS as usize + 1, "it waits for a first section");
     }
 
-    /// How long a writer sits out at a lock of that word, and how often it looks.
+    /// For how long a writer sits out at a lock of that word, and how often it looks.
     fn sits_out(key: Key, load: impl Fn() -> u64) -> (Duration, usize) {
         let loads = Cell::new(0);
         let start = Instant::now();
@@ -318,18 +370,16 @@ mod tests {
         let (nap, turn) = (u64::from(NAP_NS), turn::whole_ns());
         assert!(lasted >= Duration::from_nanos(nap), "{lasted:?}");
         assert!(looks as u64 <= turn / nap + 2, "{looks} looks");
-        // One look after the other, of a lock that isn't like that.
-        let idle = || 0_u64;
-        let long = || OWNER_INSIDE;
-        for (load, most) in [(&idle as &dyn Fn() -> u64, 2), (&long, 99)] {
+        // Of a lock that isn't like that.
+        let (idle, held) = (|| 0, || OWNER_INSIDE);
+        learn_that_threads_are(key);
+        assert!(sits_out(key, idle).1 <= 2, "nobody uses it");
+        for no_more in [bits().promised, bits().keeps_place_while] {
             learn_that_threads_are(key);
-            let (_, looks) = sits_out(key, load);
-            assert!(looks <= most, "{looks}");
+            assert_eq!(sits_out(key, || crowded() | no_more).1, 1, "others come first");
         }
         lot::advice(key)[CROWDING].store(0, Ordering::Relaxed);
-        assert_eq!(sits_out(key, long).1, 1, "nothing is known of it");
-        learn_that_threads_are(key);
-        let promised = || crowded() | bits().promised;
-        assert_eq!(sits_out(key, promised).1, 1, "it goes to one that waits");
+        assert_eq!(sits_out(key, held).1, 1, "nothing is known of it");
+        assert_eq!(sits_out(key, idle).1, 0, "nor of this one, which is free");
     }
 }

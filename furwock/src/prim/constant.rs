@@ -119,12 +119,12 @@ mod table {
         /// A lock's sections count as short if its word changes more often in 32 pauses.
         MostChanges: "most-changes", "changes", 0..=32, "lock/spin.rs";
         /// More threads than one are surplus at a rwlock whose word changes at least so often in 16
-        /// looks of 32 loads.
-        SurplusChanges: "surplus-changes", "changes", 0..=512, "lock/surplus.rs";
+        /// looks of 64 loads.
+        SurplusChanges: "surplus-changes", "changes", 0..=2_000, "lock/surplus.rs";
         /// And has an owner in so many loads of a look.
-        SurplusOwned: "surplus-owned", "loads", 0..=33, "lock/surplus.rs";
+        SurplusOwned: "surplus-owned", "loads", 0..=65, "lock/surplus.rs";
         /// And nobody inside in so many at most.
-        SurplusFree: "surplus-free", "loads", 0..=32, "lock/surplus.rs";
+        SurplusFree: "surplus-free", "loads", 0..=64, "lock/surplus.rs";
         /// How long a writer sleeps that is surplus, before it looks again.
         SurplusNap: "surplus-nap", "ns", 1_000..=999_000_000, "lock/surplus.rs";
         /// How often a rwlock's waiter yields before it sleeps.

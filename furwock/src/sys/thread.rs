@@ -189,31 +189,34 @@ pub(crate) fn pthread() -> usize {
 
 /// Lets other threads run; for the rare wait that has nothing to sleep on.
 pub(crate) fn nap() {
-    nap_for(1_000_000);
+    _ = nap_for(1_000_000);
 }
 
 /// Sleeps for this long, less than a second; less if a signal handler runs. Unlike libc's sleep it
 /// is no cancellation point. It waits on a word of its own, so that a sandbox that allows locks
-/// allows it.
-pub(crate) fn nap_for(nanoseconds: u32) {
+/// allows it. Returns whether it has slept for so long.
+pub(crate) fn nap_for(nanoseconds: u32) -> bool {
     #[cfg(all(shuttle, not(loom)))]
     if nanoseconds != 0 {
         // A model has no time, only order.
-        return shuttle::thread::yield_now();
+        shuttle::thread::yield_now();
+        return true;
     }
-    sleep(libc::FUTEX_WAIT, nanoseconds);
+    sleep(libc::FUTEX_WAIT, nanoseconds)
 }
 
 /// Gives the processor away for some 20 us: a sleep whose deadline has passed.
 pub(crate) fn yield_now() {
     // This operation's timeout is absolute, counted from the start of the system.
-    sleep(libc::FUTEX_WAIT_BITSET, 0);
+    _ = sleep(libc::FUTEX_WAIT_BITSET, 0);
 }
 
-fn sleep(operation: i32, nanoseconds: u32) {
+/// False if a signal handler ran.
+fn sleep(operation: i32, nanoseconds: u32) -> bool {
     #[cfg(simulated)]
     if machine::is_simulated() {
-        return machine::nap_ns(nanoseconds.into());
+        machine::nap_ns(nanoseconds.into());
+        return true;
     }
     let word = AtomicU32::new(0);
     let time = libc::timespec { tv_sec: 0, tv_nsec: nanoseconds.into() };
@@ -222,7 +225,8 @@ fn sleep(operation: i32, nanoseconds: u32) {
     let any = libc::FUTEX_BITSET_MATCH_ANY as u32;
     // SAFETY: the word and the time outlive the call, which only reads them. Ending early is no
     // failure.
-    _ = unsafe { futex(word.as_ptr(), operation, 0, time, core::ptr::null(), any) };
+    let ended = unsafe { futex(word.as_ptr(), operation, 0, time, core::ptr::null(), any) };
+    !matches!(ended, Err(Errno(libc::EINTR)))
 }
 
 #[cfg(all(test, target_arch = "x86_64", not(any(loom, shuttle, miri))))]

@@ -102,17 +102,13 @@ impl<'o> Reader<'o> {
             if stop == Stop::Sleepers && self.has_given_way() {
                 continue;
             }
-            let is_surplus = spin.is_none()
-                && stop == Stop::Closed
-                && !self.options.recursive
-                && self.contender.is_surplus(word);
             let spell = spin.get_or_insert_with(|| self.learnt_spell());
-            if !is_surplus && self.may_spin(word, stop, spell) && spell.pause() {
+            if self.may_spin(word, stop, spell) && spell.pause() {
                 self.contender.note(How::Spun);
                 spell.time_look(word, || self.lock.word.load(Ordering::Relaxed));
                 continue;
             }
-            if !is_surplus && self.may_yield(stop) && self.contender.yield_once() {
+            if self.may_yield(stop) && self.contender.yield_once() {
                 self.was_shut_out |= is_written(word);
                 continue;
             }

@@ -277,6 +277,8 @@ const UPGRADES: Bits = Bits {
 
 /// Readers enter by rules of their own (`stops_reader`, `read`). They queue by these.
 const READS: Bits = Bits {
+    // Readers are let in when a writer leaves, which a thread on its way would put off.
+    may_be_surplus: false,
     closed: Kind::Reader.kept_out_by() | HANDOFF,
     queues_as: READERS_PARKED,
     keeps_place: false,

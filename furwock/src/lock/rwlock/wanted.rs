@@ -55,8 +55,7 @@ impl Lock for Wanted<'_> {
         Some(self.lock.debt(self.on_leave.unwrap_or(waiter_left)))
     }
 
-    /// A writer that is woken where it is of no use sits out first. That is a part of its wait: if
-    /// a signal handler leaves it for good meanwhile, the wake is taken back.
+    /// A writer that is woken where it is of no use sits out first.
     ///
     /// A writer that waits for long asks for the lock while it is queued: readers may take turns
     /// without ever leaving the lock empty, so that no release wakes it.
@@ -106,16 +105,13 @@ impl Wanted<'_> {
             && matches!(self.kind, Kind::Writer | Kind::Upgradable)
             && self.lock.policy() != Policy::PreferReaders
     }
-}
 
-impl Wanted<'_> {
-    /// Whether a writer that was woken may let others run, as long as that is better. Not where it
-    /// keeps readers out meanwhile, nor where priorities count.
+    /// Whether a writer that was woken may let others run, as long as that is better: not where
+    /// readers never wait for it, or wait for as long as it does, nor where priorities count.
     fn may_sit_out(&self, options: &Options) -> bool {
-        let policy = self.lock.policy();
         !cfg!(any(loom, shuttle))
             && self.bits().may_be_surplus
-            && !matches!(policy, Policy::PreferWriters | Policy::PreferWritersRecursive)
+            && matches!(self.lock.policy(), Policy::PhaseFair | Policy::Recursive)
             && options.are_patient()
             && !lot::seems_single()
             && !lot::are_there_ranks()
