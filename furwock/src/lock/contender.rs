@@ -226,6 +226,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         if cfg!(any(loom, shuttle))
             || !(bits.may_be_surplus && self.is_new && self.role == Role::Newcomer)
             || self.is_single
+            || lot::are_there_ranks()
             || !self.options.are_patient()
         {
             return false;

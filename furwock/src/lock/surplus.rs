@@ -40,6 +40,9 @@ const MOST_FREE: u32 = 12;
 /// clock, 5 to 10 us; and for so long a lock may lie idle though a thread waits for it.
 const NAP_NS: u32 = 200_000;
 
+/// A writer whose nap has taken so many times as long sits out no longer.
+const LONGEST_NAPS: u64 = 5;
+
 /// One in so many spells of a thread begins with a look.
 const LEARNING_SPELLS: u32 = 256;
 
@@ -215,19 +218,28 @@ pub(super) fn sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) {
     if bits.is_available(load()) && !seems_so(key) {
         return;
     }
+    let nap_ns = adjustable!(NAP_NS, SurplusNap);
     let began = now_ns();
-    let goes_on =
-        || now_ns().saturating_sub(began) < turn::whole_ns() && is_to_sit_out(key, bits, &load);
-    while goes_on() && nap_for(adjustable!(NAP_NS, SurplusNap)) {}
-}
-
-fn is_to_sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) -> bool {
-    let (is_so, seen) = is_so(key, bits, Looker::Sitter, &load);
-    let word = load();
-    // A holder that seems to stand still has no processor, or a reader that was let in hasn't got
-    // one yet.
-    let runs = seen.changes != 0 || !bits.is_available(word);
-    is_so && runs && word & (bits.promised | bits.keeps_place_while) == 0
+    let mut slept_until = began;
+    let mut has_seen_others = false;
+    while slept_until.saturating_sub(began) < turn::whole_ns() {
+        let (is_so, seen) = is_so(key, bits, Looker::Sitter, &load);
+        has_seen_others |= seen.changes != 0;
+        let word = load();
+        // A holder that seems to stand still has no processor, or a reader that was let in hasn't
+        // got one yet.
+        let runs = seen.changes != 0 || (has_seen_others && !bits.is_available(word));
+        let is_others_turn = word & (bits.promised | bits.keeps_place_while) != 0;
+        if !(is_so && runs) || is_others_turn || !nap_for(nap_ns) {
+            return;
+        }
+        // (With coarse timers, or beside others that want the processor, it takes too long.)
+        let now = now_ns();
+        if now.saturating_sub(slept_until) > LONGEST_NAPS * u64::from(nap_ns) {
+            return;
+        }
+        slept_until = now;
+    }
 }
 
 /// As if looks had shown again and again that more threads than one are surplus.
