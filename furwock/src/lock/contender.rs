@@ -223,12 +223,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     /// there: another is on its way already.
     fn is_surplus(&self) -> bool {
         let bits = self.lock.bits();
-        if cfg!(any(loom, shuttle))
-            || !(bits.may_be_surplus && self.is_new && self.role == Role::Newcomer)
-            || self.is_single
-            || lot::are_there_ranks()
-            || !self.options.are_patient()
-        {
+        let is_newcomer = self.is_new && self.role == Role::Newcomer;
+        if !is_newcomer || self.is_single || !surplus::may_be(bits, self.options) {
             return false;
         }
         let seen = self.lock.load();

@@ -14,6 +14,7 @@
 //! on its way puts off.
 
 use super::bits::{Bits, OWNER, owner};
+use super::options::Options;
 use super::spin::{CROWDING, SPELLS, now_ns};
 use super::turn;
 use crate::lot::{self, Key};
@@ -175,10 +176,20 @@ fn most_free() -> u32 {
     adjustable!(MOST_FREE, SurplusFree)
 }
 
+/// Whether a waiter of this kind, which is to wait so, may ever be surplus: not where priorities
+/// count, nor in a model, which has no time.
+#[inline]
+pub(super) fn may_be(bits: &Bits, options: &Options) -> bool {
+    !cfg!(any(loom, shuttle))
+        && bits.may_be_surplus
+        && options.are_patient()
+        && !lot::are_there_ranks()
+}
+
 /// Whether more threads than one have lately been surplus at the lock at `key`.
 fn seems_so(key: Key) -> bool {
     let learnt = &lot::advice(key)[CROWDING];
-    !cfg!(any(loom, shuttle)) && Averages(learnt.load(Ordering::Relaxed)).say_surplus()
+    Averages(learnt.load(Ordering::Relaxed)).say_surplus()
 }
 
 /// The same by a look besides, which is learnt.
@@ -204,11 +215,10 @@ pub(super) fn is_surplus(key: Key, bits: &Bits, may: bool, load: impl Fn() -> u6
 /// Whether this thread is to look at the lock for the sake of all: threads that spin for short
 /// sections seldom sleep, so that none is woken.
 fn is_time_to_learn() -> bool {
-    !cfg!(any(loom, shuttle))
-        && lot::own().is_some_and(|thread| {
-            let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed);
-            spells % LEARNING_SPELLS == LEARNING_SPELLS / 2
-        })
+    lot::own().is_some_and(|thread| {
+        let spells = thread.notes.counts[SPELLS].load(Ordering::Relaxed);
+        spells % LEARNING_SPELLS == LEARNING_SPELLS / 2
+    })
 }
 
 /// Sleeps as long as another thread runs at the lock at `key` and more are surplus, for a turn at
@@ -242,11 +252,14 @@ pub(super) fn sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) {
     }
 }
 
-/// As if looks had shown again and again that more threads than one are surplus.
+/// A look where more threads than one are surplus.
+#[cfg(all(test, not(any(loom, shuttle))))]
+const CROWDED: Seen = Seen { changes: 7, owned: LOADS / 2, free: 4 };
+
+/// As if looks had shown that again and again.
 #[cfg(all(test, not(any(loom, shuttle))))]
 pub(super) fn learn_that_threads_are(key: Key) {
-    let seen = Seen { changes: 7, owned: LOADS / 2, free: 4 };
-    let learnt = (0..20).fold(Averages(0), |averages, _| averages.after(seen, Looker::Newcomer));
+    let learnt = (0..20).fold(Averages(0), |averages, _| averages.after(CROWDED, Looker::Newcomer));
     lot::advice(key)[CROWDING].store(learnt.0, Ordering::Relaxed);
 }
 
@@ -266,8 +279,6 @@ mod tests {
     fn key(place: &u32) -> Key {
         Key::rwlock(core::ptr::from_ref(place).addr())
     }
-
-    const CROWDED: Seen = Seen { changes: 7, owned: LOADS / 2, free: 4 };
 
     fn after(averages: Averages, seen: Seen, looker: Looker, looks: u32) -> Averages {
         (0..looks).fold(averages, |averages, _| averages.after(seen, looker))

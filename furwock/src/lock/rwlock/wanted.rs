@@ -107,14 +107,11 @@ impl Wanted<'_> {
     }
 
     /// Whether a writer that was woken may let others run, as long as that is better: not where
-    /// readers never wait for it, or wait for as long as it does, nor where priorities count.
+    /// readers never wait for it, or wait for as long as it does.
     fn may_sit_out(&self, options: &Options) -> bool {
-        !cfg!(any(loom, shuttle))
-            && self.bits().may_be_surplus
+        surplus::may_be(self.bits(), options)
             && matches!(self.lock.policy(), Policy::PhaseFair | Policy::Recursive)
-            && options.are_patient()
             && !lot::seems_single()
-            && !lot::are_there_ranks()
     }
 }
 
