@@ -123,6 +123,8 @@ pub(super) struct Contender<'o, L> {
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
+    /// It meets contention seldom, as far as it knows: sections are long.
+    is_sparse: bool,
     /// When it first queued itself; 0 before.
     queued_ns: u64,
     /// How it lets others run before it sleeps.
@@ -143,6 +145,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             role: Role::Newcomer,
             is_single: lot::is_single(),
             is_new: true,
+            is_sparse: false,
             queued_ns: 0,
             yields: Yields::None,
             check_parked: false,
@@ -215,7 +218,8 @@ impl<'o, L: Lock> Contender<'o, L> {
     pub(super) fn learn(&self) {
         if self.role == Role::Woken && !self.is_single {
             spin::changes_hands(self.lock.key());
-            spin::learn(self.lock.key(), self.lock.bits().is_available(self.lock.load()));
+            let is_free = self.lock.bits().is_available(self.lock.load());
+            spin::learn(self.lock.key(), is_free, self.is_sparse);
         }
     }
 
@@ -401,7 +405,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             return self.after_interval();
         };
         if !self.is_single || self.lock.bits().shared != 0 {
-            turn::begin(&node.notes, self.queued_ns);
+            self.is_sparse |= turn::begin(&node.notes, self.queued_ns);
         }
         if mutant::active(Mutant::TimedOutWakeDropped) && self.options.deadline.is_some() {
             return Progress::TimedOut;

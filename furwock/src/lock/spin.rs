@@ -29,6 +29,8 @@ const WAITED: usize = 2;
 /// How long it takes to load a lock's word that another processor has written, with a look at the
 /// clock, in nanoseconds; 0 if it doesn't know.
 const LINE: usize = 3;
+/// How often it had met contention when it last came out of a lock's queue (`turn`).
+pub(super) const SPELLS_BEFORE: usize = 4;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
@@ -45,6 +47,12 @@ pub(super) const YIELDS: usize = 3;
 pub(super) const MOST_AHEAD: u32 = 127;
 // (A model has few waiters.)
 const AHEAD_A_PROCESSOR: u32 = if cfg!(any(loom, shuttle)) { 2 } else { 8 };
+
+/// The same for each processor where threads meet contention seldom, since sections are long: a
+/// processor that is busy has no use for a second. Were all waiters woken, the threads that run
+/// would pass none in the queue and have no turns, and the woken ones would wait in the scheduler's
+/// queues for whole slices (docs/experiments.md, "Wakes ahead where contention is sparse").
+const AHEAD_IF_SPARSE: u32 = 1;
 
 /// How the spinners of one kind of lock look at it.
 #[derive(Debug)]
@@ -525,14 +533,23 @@ pub(super) fn how_far_ahead(key: Key) -> u32 {
     (1 + wakes_ahead(key).load(Ordering::Relaxed)).min(most)
 }
 
-/// Notes how a woken waiter found the lock.
-pub(super) fn learn(key: Key, found_free: bool) {
+/// Notes how a woken waiter found the lock, and whether contention there is sparse, as far as it
+/// knows.
+pub(super) fn learn(key: Key, found_free: bool, is_sparse: bool) {
     let hint = wakes_ahead(key);
     let ahead = hint.load(Ordering::Relaxed);
-    let new = if found_free { (ahead + 1).min(MOST_AHEAD) } else { ahead / 2 };
+    let new = ahead_after(ahead, found_free, is_sparse.then_some(lot::processors() as u32));
     if new != ahead {
         hint.store(new, Ordering::Relaxed);
     }
+}
+
+/// How many wakes ahead, besides one, a bucket has after a wake, if it had so many before; on so
+/// many `processors`, if contention is sparse.
+fn ahead_after(ahead: u32, found_free: bool, processors: Option<u32>) -> u32 {
+    let each = adjustable!(AHEAD_IF_SPARSE, AheadIfSparse);
+    let most = processors.map_or(MOST_AHEAD, |processors| (each * processors).saturating_sub(1));
+    if found_free { (ahead + 1).min(most) } else { ahead / 2 }
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -577,6 +594,20 @@ mod tests {
         // Turns of 0.1 us, and as much in between.
         assert!(!is_short(280, 80, 12) && is_short(680, 210, 135));
         assert!(!is_short(680, 150, 135) && !is_short(1_100, 800, 135));
+    }
+
+    #[test]
+    #[cfg(not(simulated))]
+    fn fewer_wakes_are_ahead_where_contention_is_sparse() {
+        let after = |wakes, processors| (0..wakes).fold(0, |n, _| ahead_after(n, true, processors));
+        assert_eq!((after(3, None), after(1_000, None)), (3, MOST_AHEAD));
+        // (Besides one.)
+        assert_eq!((after(9, Some(2)), after(3, Some(64)), after(99, Some(64))), (1, 3, 63));
+        assert_eq!(after(9, Some(1)), 0);
+        assert_eq!(ahead_after(MOST_AHEAD, true, Some(2)), 1, "at once");
+        for processors in [None, Some(2)] {
+            assert_eq!(ahead_after(8, false, processors), 4);
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! long the thread waited, if that is known: a rwlock's readers keep no place in the queue.
 
 use super::spin::{
-    ACTIVE_SINCE, IN_VAIN, PASSED_SLEEPERS, QUEUED_FOR, SPELLS, TIMED_SPELLS, now_ns,
+    ACTIVE_SINCE, IN_VAIN, PASSED_SLEEPERS, QUEUED_FOR, SPELLS, SPELLS_BEFORE, now_ns,
     spells_in_vain,
 };
 use crate::lot::{self, Key, Notes};
@@ -22,23 +22,39 @@ const TURN_NS: u64 = 1_300_000;
 const SHORT_TURN_NS: u64 = 250_000;
 const SPARSE_NS: u64 = 5_000;
 
+/// A shorter turn doesn't tell how often a thread meets contention.
+const LEAST_TO_TELL_NS: u64 = 20 * SPARSE_NS;
+
 /// A thread that has waited for so many times as long has a turn of one part in so many, up to
 /// `MOST_PARTS`: there are many that wait, and each waits for the turns of all.
 const LONG_WAIT_NS: u64 = 10_000_000;
 const MOST_PARTS: u64 = 4;
 
 /// The thread with these notes has come out of a lock's queue, in which it had its place since
-/// `queued_ns`; 0 if it kept none.
-pub(super) fn begin(notes: &Notes, queued_ns: u64) {
+/// `queued_ns`; 0 if it kept none. Returns whether it met contention seldom in its turn before, if
+/// it had one and knows.
+pub(super) fn begin(notes: &Notes, queued_ns: u64) -> bool {
     let now = now_ns();
+    let began = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+    let ran_ns = if began == 0 { 0 } else { queued_ns.saturating_sub(began) };
+    let was_sparse = ran_ns >= LEAST_TO_TELL_NS && is_sparse(spells(notes), ran_ns);
     let queued_for_ns = if queued_ns == 0 { 0 } else { now.saturating_sub(queued_ns) };
     notes.times[ACTIVE_SINCE].store(now, Ordering::Relaxed);
     notes.times[QUEUED_FOR].store(queued_for_ns, Ordering::Relaxed);
-    // From here on they are those of this turn, but for fewer than 32, so that timed ones come as
-    // before.
     let spells = notes.counts[SPELLS].load(Ordering::Relaxed);
-    let phase = spells % adjustable!(TIMED_SPELLS, TimedSpells);
-    notes.counts[SPELLS].store(phase, Ordering::Relaxed);
+    notes.counts[SPELLS_BEFORE].store(spells, Ordering::Relaxed);
+    was_sparse
+}
+
+/// How often the thread with these notes has met contention in its turn.
+fn spells(notes: &Notes) -> u32 {
+    let [before, all] = [SPELLS_BEFORE, SPELLS].map(|at| notes.counts[at].load(Ordering::Relaxed));
+    all.wrapping_sub(before)
+}
+
+/// Whether so many contentions are few in such a time.
+fn is_sparse(spells: u32, ran_ns: u64) -> bool {
+    u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns
 }
 
 /// How a thread has run past sleepers.
@@ -73,19 +89,18 @@ impl Run {
 /// Whether this thread has run past sleepers for its turn.
 pub(super) fn is_over() -> bool {
     run().is_some_and(|run| {
-        let spells = run.notes.counts[SPELLS].load(Ordering::Relaxed);
-        ends(run.ran_ns, spells, run.notes.times[QUEUED_FOR].load(Ordering::Relaxed))
+        ends(run.ran_ns, spells(run.notes), run.notes.times[QUEUED_FOR].load(Ordering::Relaxed))
     })
 }
 
 /// Whether a turn is over in which a thread ran for so long and met contention so often, and before
 /// which it had waited for so long.
 fn ends(ran_ns: u64, spells: u32, queued_for_ns: u64) -> bool {
-    let is_sparse = u64::from(spells) * adjustable!(SPARSE_NS, Sparse) <= ran_ns;
     let long_ns = adjustable!(LONG_WAIT_NS, LongWait);
     let waited_ns = queued_for_ns.clamp(long_ns, MOST_PARTS * long_ns);
     let counts_as = ran_ns.saturating_mul(waited_ns) / long_ns;
-    counts_as > whole_ns() || is_sparse && counts_as > adjustable!(SHORT_TURN_NS, ShortTurn)
+    counts_as > whole_ns()
+        || counts_as > adjustable!(SHORT_TURN_NS, ShortTurn) && is_sparse(spells, ran_ns)
 }
 
 /// How long a turn is where threads often meet contention, and none waits for long.
@@ -153,13 +168,32 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_tells_whether_contention_was_sparse() {
+        let notes = &lot::node().unwrap().notes;
+        // What the turn that begins now says of one that lasted so long.
+        let was_sparse = |ran_ns, spells| {
+            begin(notes, 0);
+            let began = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
+            notes.counts[SPELLS].fetch_add(spells, Ordering::Relaxed);
+            begin(notes, began + ran_ns)
+        };
+        for ran_ns in [LEAST_TO_TELL_NS, SHORT_TURN_NS, TURN_NS] {
+            assert!(was_sparse(ran_ns, often(ran_ns) / 4) && was_sparse(ran_ns, 0), "{ran_ns} ns");
+            assert!(!was_sparse(ran_ns, often(ran_ns)), "{ran_ns} ns");
+        }
+        assert!(!was_sparse(LEAST_TO_TELL_NS - 1, 0), "too short to tell");
+        assert!(!begin(notes, 0), "the thread kept no place in the queue");
+        notes.times[ACTIVE_SINCE].store(0, Ordering::Relaxed);
+        assert!(!begin(notes, now_ns()), "it had no turn");
+    }
+
+    #[test]
     fn a_turn_knows_how_long_the_thread_waited_for_it() {
         let notes = &lot::node().unwrap().notes;
         // As if it had begun so long ago.
         let is_over_after = |ran_ns, queued_for_ns| {
             let is_known = queued_for_ns != 0;
             begin(notes, if is_known { now_ns() - queued_for_ns } else { 0 });
-            notes.counts[SPELLS].store(0, Ordering::Relaxed);
             let since = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
             notes.times[ACTIVE_SINCE].store(since.saturating_sub(ran_ns), Ordering::Relaxed);
             is_over()

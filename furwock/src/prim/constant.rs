@@ -98,6 +98,8 @@ mod table {
         MostAhead: "most-ahead", "wakes", 1..=127, "lock/spin.rs";
         /// The most wakes under way to a lock at once, for each processor.
         AheadAProcessor: "ahead-a-processor", "wakes", 1..=127, "lock/spin.rs";
+        /// The same where threads meet contention seldom.
+        AheadIfSparse: "ahead-if-sparse", "wakes", 1..=127, "lock/spin.rs";
         /// Pauses between two probes of a spinner, at first.
         ProbePauses: "probe-pauses", "pauses", 1..=100_000, "lock/spin.rs";
         /// Pauses between two probes of a spinner, at most.

@@ -19,7 +19,7 @@ impl Room {
 #[derive(Debug)]
 pub(crate) struct Notes {
     pub(crate) times: [AtomicU64; 4],
-    pub(crate) counts: [AtomicU32; 4],
+    pub(crate) counts: [AtomicU32; 5],
 }
 
 impl Notes {
