@@ -667,6 +667,22 @@ mod tests {
     }
 
     #[test]
+    fn a_waiter_that_meets_contention_seldom_wants_fewer_wakes_ahead() {
+        let (mutex, options) = (RawMutex::new(), Options::new());
+        let key = (&mutex).key();
+        let ahead_after = |is_sparse| {
+            (0..9).for_each(|_| spin::learn(key, true, false));
+            let contender = Contender::new(&mutex, &options);
+            Contender { role: Role::Woken, is_single: false, is_sparse, ..contender }.learn();
+            spin::how_far_ahead(key) as usize
+        };
+        // (Another test's lock may be in the same bucket.)
+        assert!((0..100).any(|_| ahead_after(true) <= lot::processors()));
+        let is_one = lot::seems_single() || lot::are_there_ranks();
+        assert!(is_one || (0..100).any(|_| ahead_after(false) > lot::processors()));
+    }
+
+    #[test]
     fn only_the_first_spell_of_an_attempt_stands_aside_and_is_timed() {
         let (mutex, options) = (RawMutex::new(), Options::new());
         spin::learn_that_sections_are_short();

@@ -518,7 +518,8 @@ fn wakes_ahead(key: Key) -> &'static AtomicU32 {
 ///
 /// One, as long as woken waiters find the lock taken: more would be a swarm. If they find it free,
 /// critical sections are short beside a wake, and with one wake at a time processors stand idle
-/// between a release and the next waiter's start. The bucket remembers (`learn`).
+/// between a release and the next waiter's start. The bucket remembers (`learn`), and where threads
+/// meet contention seldom one for each processor at most.
 ///
 /// One where priorities count: of two that are woken, the wrong one may be first. One on a single
 /// processor: the first that is woken takes the lock before the second runs. And one where holders
@@ -549,7 +550,8 @@ pub(super) fn learn(key: Key, found_free: bool, is_sparse: bool) {
 fn ahead_after(ahead: u32, found_free: bool, processors: Option<u32>) -> u32 {
     let each = adjustable!(AHEAD_IF_SPARSE, AheadIfSparse);
     let most = processors.map_or(MOST_AHEAD, |processors| (each * processors).saturating_sub(1));
-    if found_free { (ahead + 1).min(most) } else { ahead / 2 }
+    let new = if found_free { ahead + 1 } else { ahead / 2 };
+    new.min(most).min(MOST_AHEAD)
 }
 
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -604,10 +606,11 @@ mod tests {
         // (Besides one.)
         assert_eq!((after(9, Some(2)), after(3, Some(64)), after(99, Some(64))), (1, 3, 63));
         assert_eq!(after(9, Some(1)), 0);
-        assert_eq!(ahead_after(MOST_AHEAD, true, Some(2)), 1, "at once");
-        for processors in [None, Some(2)] {
-            assert_eq!(ahead_after(8, false, processors), 4);
+        for found_free in [false, true] {
+            assert_eq!(ahead_after(MOST_AHEAD, found_free, Some(2)), 1, "at once");
         }
+        assert_eq!(ahead_after(8, false, None), 4);
+        assert_eq!(after(1_000, Some(1_024)), MOST_AHEAD);
     }
 
     #[test]

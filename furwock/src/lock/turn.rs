@@ -22,8 +22,10 @@ const TURN_NS: u64 = 1_300_000;
 const SHORT_TURN_NS: u64 = 250_000;
 const SPARSE_NS: u64 = 5_000;
 
-/// A shorter turn doesn't tell how often a thread meets contention.
+/// A shorter turn doesn't tell how often a thread meets contention. Neither does a longer one, in
+/// which it most likely slept elsewhere or had no processor.
 const LEAST_TO_TELL_NS: u64 = 20 * SPARSE_NS;
+const MOST_TO_TELL_NS: u64 = 8 * TURN_NS;
 
 /// A thread that has waited for so many times as long has a turn of one part in so many, up to
 /// `MOST_PARTS`: there are many that wait, and each waits for the turns of all.
@@ -37,7 +39,8 @@ pub(super) fn begin(notes: &Notes, queued_ns: u64) -> bool {
     let now = now_ns();
     let began = notes.times[ACTIVE_SINCE].load(Ordering::Relaxed);
     let ran_ns = if began == 0 { 0 } else { queued_ns.saturating_sub(began) };
-    let was_sparse = ran_ns >= LEAST_TO_TELL_NS && is_sparse(spells(notes), ran_ns);
+    let tells = (LEAST_TO_TELL_NS..=MOST_TO_TELL_NS).contains(&ran_ns);
+    let was_sparse = tells && is_sparse(spells(notes), ran_ns);
     let queued_for_ns = if queued_ns == 0 { 0 } else { now.saturating_sub(queued_ns) };
     notes.times[ACTIVE_SINCE].store(now, Ordering::Relaxed);
     notes.times[QUEUED_FOR].store(queued_for_ns, Ordering::Relaxed);
@@ -182,6 +185,7 @@ mod tests {
             assert!(!was_sparse(ran_ns, often(ran_ns)), "{ran_ns} ns");
         }
         assert!(!was_sparse(LEAST_TO_TELL_NS - 1, 0), "too short to tell");
+        assert!(!was_sparse(MOST_TO_TELL_NS + 1, 0), "too long to tell");
         assert!(!begin(notes, 0), "the thread kept no place in the queue");
         notes.times[ACTIVE_SINCE].store(0, Ordering::Relaxed);
         assert!(!begin(notes, now_ns()), "it had no turn");
