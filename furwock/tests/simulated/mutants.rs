@@ -23,7 +23,7 @@ const FOUND: &[(&str, &str)] = &[
     ("UpgradeLeftOpen", "upgrades"),
     ("UpgraderForgotten", "upgrades"),
     ("WaiterUncounted", "semaphore"),
-    ("WakeNotExpected", "mutex with timeouts"),
+    ("WakeNotExpected", "mutex"),
 ];
 
 /// A machine, a seed, and what disturbs the threads.
