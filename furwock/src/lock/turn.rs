@@ -17,10 +17,11 @@ use crate::sys::clock::monotonic_ns;
 /// preempted with the lock held; docs/experiments.md has the figures.
 const TURN_NS: u64 = 1_300_000;
 
-/// The same, of a thread that meets contention no more often than every `SPARSE_NS`. The longer the
-/// sections, the less a switch of threads adds to them, and sleepers wait for less.
+/// The same, of a thread that meets contention no more often than every `SPARSE_NS`. Were its turns
+/// whole ones, more than one contention in a thousand would be a wait for the turns of others; and
+/// the longer the sections, the less a switch of threads adds to them.
 const SHORT_TURN_NS: u64 = 250_000;
-const SPARSE_NS: u64 = 5_000;
+const SPARSE_NS: u64 = TURN_NS / 1_000;
 
 /// A shorter turn doesn't tell how often a thread meets contention. Neither does a longer one, in
 /// which it most likely slept elsewhere or had no processor.

@@ -29,7 +29,7 @@ const FACTS: [Fact; 16] = [
     fact("MOST_PARTS", "4", "DESIGN.md", "a quarter at the least"),
     fact("LEAST", "25", "DESIGN.md", "25 from eight on"),
     fact("TELLING", "25", "DESIGN.md", "25 of them end it"),
-    fact("SPARSE_NS", "5_000", "DESIGN.md", "no more often than every 5 us"),
+    fact("SPARSE_NS", "TURN_NS / 1_000", "DESIGN.md", "every 1.3 us, a thousandth of the turn"),
     fact("OWNER_CHECK", "from_millis(20)", "capi/src/options.rs", "about every 20 ms"),
     fact("OWNER_CHECK", "from_millis(20)", "docs/man/furwock_mutex_lock_with.3", "every 20 ms"),
     fact("ROWS", "512", "docs/man/furwock_rwlock_init.3", "512 at most"),
