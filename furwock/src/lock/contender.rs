@@ -716,11 +716,13 @@ mod tests {
         busy::SUPPOSED.set(None);
     }
 
-    /// A rwlock's word that another thread changes, which writes and reads in turn.
+    /// A rwlock's word that another thread changes, which writes and reads in turn, or writes and
+    /// is outside.
     #[derive(Clone, Copy)]
     struct Crowded<'w> {
         loads: &'w Cell<u64>,
         others: u64,
+        reads: bool,
     }
 
     impl Lock for Crowded<'_> {
@@ -735,7 +737,8 @@ mod tests {
         fn load(&self) -> u64 {
             let at = self.loads.replace(self.loads.get() + 1);
             let readers = self.bits().shared & self.bits().shared.wrapping_neg();
-            self.others | if at / 9 % 2 == 0 { 1 } else { readers }
+            let then = if self.reads { readers } else { 0 };
+            self.others | if at / 5 % 2 == 0 { 1 } else { then }
         }
 
         fn exchange(&self, _: u64, _: u64, _: Ordering) -> Result<u64, u64> {
@@ -750,7 +753,7 @@ mod tests {
         let (plain, loads) = (Options::new(), Cell::new(0));
         let bounded = plain.until(Deadline::after(Duration::from_secs(60)));
         let is_surplus = |others, options, role, is_single| {
-            let crowded = Crowded { loads: &loads, others };
+            let crowded = Crowded { loads: &loads, others, reads: true };
             surplus::learn_that_threads_are(crowded.key());
             let contender = Contender { role, is_single, ..Contender::new(crowded, options) };
             contender.is_surplus()
@@ -764,5 +767,22 @@ mod tests {
         assert!(!is_surplus(bits.one_wake, &plain, Role::Woken, false));
         assert!(!is_surplus(bits.one_wake, &plain, Role::Newcomer, true));
         assert!(!is_surplus(bits.one_wake, &bounded, Role::Newcomer, false));
+    }
+
+    #[test]
+    fn a_newcomer_that_does_little_is_surplus_where_another_is_on_its_way() {
+        let (options, loads) = (Options::new(), Cell::new(0));
+        let is_surplus = |others, reads| {
+            // (Another test's lock may be in the same bucket.)
+            let crowded = Crowded { loads: &loads, others, reads };
+            surplus::forget(crowded.key());
+            Contender { is_single: false, ..Contender::new(crowded, &options) }.is_surplus()
+        };
+        let one_wake = writers_bits().one_wake;
+        assert!((0..100).any(|_| !is_surplus(one_wake, false)), "nothing is known");
+        spin::learn_that_sections_are_short();
+        assert!((0..100).any(|_| is_surplus(one_wake, false)) || lot::are_there_ranks());
+        assert!((0..100).any(|_| !is_surplus(0, false)), "none is on its way");
+        assert!((0..100).any(|_| !is_surplus(one_wake, true)), "another does more");
     }
 }

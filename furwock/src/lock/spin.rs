@@ -199,8 +199,7 @@ impl Spin {
         }
         // Every other spell is plain. Of two threads of which one always stood aside, the other
         // would hardly meet contention, and never learn to.
-        let are_short = thread.notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS;
-        let begins_aside = are_short && spells % 2 == 0;
+        let begins_aside = does_little(&thread.notes) && spells % 2 == 0;
         // (The timed spell times no look: the clock would be a part of the interval.)
         Self { begins_aside, times_look: phase == 2, ..plain }
     }
@@ -295,6 +294,17 @@ impl Spin {
         }
         goes_on
     }
+}
+
+/// Whether the thread with these notes lately met contention again at once, so that it does little
+/// inside and outside of its locks.
+fn does_little(notes: &Notes) -> bool {
+    notes.counts[SHORT_SPELLS].load(Ordering::Relaxed) > SHORT_ADDS
+}
+
+/// Whether this thread lately met contention again at once.
+pub(super) fn this_thread_does_little() -> bool {
+    lot::own().is_some_and(|thread| does_little(&thread.notes))
 }
 
 /// Leaves work of the caller's own out of the time between two contentions of this thread: that of

@@ -2,20 +2,21 @@
 //!
 //! Where writers hold a lock for a few hundred nanoseconds at a time, and threads do next to
 //! nothing outside of it, a second processor adds nothing: it waits, and moves the lock's cache
-//! line back and forth. One thread alone gets as much done in half of the processor time. (Dice
-//! 2017, "Malthusian Locks", has others stand by for that reason.)
+//! line back and forth. One thread alone gets as much done in half of the processor time. The same
+//! is so where threads do next to nothing inside, too, also as readers. (Dice 2017, "Malthusian
+//! Locks", has others stand by for that reason.)
 //!
-//! A bucket learns by looks at the word whether a lock is one of these. Then a writer that was
-//! woken sits out for a turn: it sleeps on, while the word says that it is on its way, so that no
-//! release wakes another. Other writers that meet contention meanwhile queue at once. The thread
-//! that is left runs alone. It may leave the lock to itself, or lose its processor; so a writer
-//! that sits out looks at the lock now and then, and takes it if it is free and nobody uses it. Nor
-//! does it sit out where readers are queued: they are let in when a writer leaves, which a thread
-//! on its way puts off.
+//! A bucket learns by looks at the word whether a lock is one of the first; of the others a thread
+//! knows by itself (`spin::this_thread_does_little`). Then a writer that was woken sits out for a
+//! turn: it sleeps on, while the word says that it is on its way, so that no release wakes another.
+//! Other writers that meet contention meanwhile queue at once. The thread that is left runs alone.
+//! It may leave the lock to itself, or lose its processor; so a writer that sits out looks at the
+//! lock now and then, and takes it if it is free and nobody uses it. Nor does it sit out where
+//! readers are queued: they are let in when a writer leaves, which a thread on its way puts off.
 
 use super::bits::{Bits, OWNER, owner};
 use super::options::Options;
-use super::spin::{CROWDING, SPELLS, now_ns};
+use super::spin::{CROWDING, SPELLS, now_ns, this_thread_does_little};
 use super::turn;
 use crate::lot::{self, Key};
 use crate::prim::adjustable;
@@ -51,6 +52,14 @@ const LEARNING_SPELLS: u32 = 256;
 /// just sat out stays.
 const LEAST_RUN_NS: u64 = 100_000;
 
+/// A thread that does little is surplus where so many loads, after a pause each, show so many
+/// changes, and nobody inside so often. Where it does little at another lock, whose sections last
+/// for 0.2 or 1 us, one load in 12 or 50 shows a change, and somebody is inside nearly always; at
+/// one with empty sections, one in four, and nobody at every other one.
+const FEW_LOADS: u32 = 16;
+const FEW_CHANGES: u32 = 2;
+const FEW_FREE: u32 = 2;
+
 /// What a look has seen, in loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Seen {
@@ -59,9 +68,29 @@ struct Seen {
     free: u32,
 }
 
+/// Who is inside.
+fn inside(bits: &Bits, word: u64) -> u64 {
+    word & (OWNER | bits.shared)
+}
+
+/// A short look, for a thread that does little: each load takes the line from the one that runs.
+/// It shows no changes where others do more than such a thread, or nothing.
+fn look_briefly(bits: &Bits, load: impl Fn() -> u64) -> Seen {
+    let (mut seen, mut last) = (Seen::default(), inside(bits, load()));
+    for _ in 0..FEW_LOADS {
+        spin_loop();
+        let now = inside(bits, load());
+        seen.changes += u32::from(now != last);
+        seen.free += u32::from(now == 0);
+        last = now;
+    }
+    let is_so = seen.changes >= FEW_CHANGES && seen.free >= FEW_FREE;
+    if is_so { seen } else { Seen::default() }
+}
+
 /// Looks at a word.
 fn look(bits: &Bits, load: impl Fn() -> u64) -> Seen {
-    let inside = |word| word & (OWNER | bits.shared);
+    let inside = |word| inside(bits, word);
     let is_free = |word| inside(word) == 0;
     // (The thread that woke this one may be on its way back from the kernel.)
     for _ in 0..LOADS {
@@ -204,7 +233,11 @@ fn is_so(key: Key, bits: &Bits, looker: Looker, load: impl Fn() -> u64) -> (bool
 /// Whether a thread that meets contention at the lock at `key` is to queue at once, since another
 /// runs there; only if it `may`, as one that waits is on its way already.
 pub(super) fn is_surplus(key: Key, bits: &Bits, may: bool, load: impl Fn() -> u64) -> bool {
-    let may = may && seems_so(key) && turn::has_run_for(LEAST_RUN_NS);
+    let does_little = may && this_thread_does_little();
+    let may = may && (does_little || seems_so(key)) && turn::has_run_for(LEAST_RUN_NS);
+    if may && does_little && look_briefly(bits, &load).changes != 0 {
+        return true;
+    }
     if !may && !is_time_to_learn() {
         return false;
     }
@@ -225,7 +258,9 @@ fn is_time_to_learn() -> bool {
 /// most, and until a signal comes. The caller has been woken, and the word says that it is on its
 /// way.
 pub(super) fn sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) {
-    if bits.is_available(load()) && !seems_so(key) {
+    // (As before it slept.)
+    let does_little = this_thread_does_little();
+    if bits.is_available(load()) && !does_little && !seems_so(key) {
         return;
     }
     let nap_ns = adjustable!(NAP_NS, SurplusNap);
@@ -233,7 +268,10 @@ pub(super) fn sit_out(key: Key, bits: &Bits, load: impl Fn() -> u64) {
     let mut slept_until = began;
     let mut has_seen_others = false;
     while slept_until.saturating_sub(began) < turn::whole_ns() {
-        let (is_so, seen) = is_so(key, bits, Looker::Sitter, &load);
+        let (is_so, seen) = match does_little {
+            true => (true, look_briefly(bits, &load)),
+            false => is_so(key, bits, Looker::Sitter, &load),
+        };
         has_seen_others |= seen.changes != 0;
         let word = load();
         // A holder that seems to stand still has no processor, or a reader that was let in hasn't
@@ -263,9 +301,16 @@ pub(super) fn learn_that_threads_are(key: Key) {
     lot::advice(key)[CROWDING].store(learnt.0, Ordering::Relaxed);
 }
 
+/// As if nobody had looked at a lock of that bucket.
+#[cfg(all(test, not(any(loom, shuttle))))]
+pub(super) fn forget(key: Key) {
+    lot::advice(key)[CROWDING].store(0, Ordering::Relaxed);
+}
+
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests {
     use super::*;
+    use crate::lock::spin;
     use crate::lock::writers_bits as bits;
     use core::cell::Cell;
     use std::time::{Duration, Instant};
@@ -368,6 +413,35 @@ mod tests {
         assert_eq!(loads.get(), 2 * LOADS as usize + 1, "it waits for a first section");
     }
 
+    #[test]
+    fn a_writer_that_does_little_sits_out_where_another_comes_and_goes() {
+        let place = 0;
+        let key = key(&place);
+        // How often the word is loaded if another is inside, or nobody, for so many loads each.
+        let loads = |of_each: u32, other_bits: u64| {
+            let loads = Cell::new(0);
+            forget(key);
+            _ = sits_out(key, || {
+                loads.set(loads.get() + 1);
+                let is_inside = loads.get() / of_each % 2 == 1;
+                other_bits | if is_inside { OWNER_INSIDE } else { 0 }
+            });
+            loads.get()
+        };
+        // (Another test's lock may be in the same bucket.)
+        assert!((0..100).any(|_| loads(4, 0) == 1), "nothing is known");
+        spin::learn_that_sections_are_short();
+        let (one_look, naps) = (FEW_LOADS + 3, turn::whole_ns() / u64::from(NAP_NS));
+        // (Beside others that want the processor, the first nap may take too long.)
+        let sat_out = (0..100).map(|_| loads(4, 0)).find(|&loads| loads > one_look);
+        assert!(sat_out.is_some_and(|loads| loads <= (naps as u32 + 2) * one_look), "{sat_out:?}");
+        for no_more in [bits().promised, bits().keeps_place_while] {
+            assert_eq!(loads(4, no_more), one_look, "others come first");
+        }
+        assert_eq!(loads(FEW_LOADS, 0), one_look, "sections are longer");
+        assert_eq!(loads(u32::MAX, 0), one_look, "nobody uses it");
+    }
+
     /// For how long a writer sits out at a lock of that word, and how often it looks.
     fn sits_out(key: Key, load: impl Fn() -> u64) -> (Duration, usize) {
         let loads = Cell::new(0);
@@ -401,7 +475,7 @@ mod tests {
             learn_that_threads_are(key);
             assert_eq!(sits_out(key, || crowded() | no_more).1, 1, "others come first");
         }
-        lot::advice(key)[CROWDING].store(0, Ordering::Relaxed);
+        forget(key);
         assert_eq!(sits_out(key, held).1, 1, "nothing is known of it");
         assert_eq!(sits_out(key, idle).1, 0, "nor of this one, which is free");
     }

@@ -70,9 +70,22 @@ fn a_rwlock_excludes_writers() {
 fn threads_that_only_come_and_go_leave_a_rwlock_to_one_of_them() {
     for name in ["epyc-kvm-2", "xeon-kvm-2", "sixteen"] {
         alone(|| {
-            let finished = come_and_go(simulation(name, 1), 4_000)?;
+            let finished = come_and_go(simulation(name, 1), 2, 4_000)?;
             let transfers = finished.total.transfers();
             assert!(transfers < 8_000 / 4, "{name}: {transfers} transfers in 8,000 operations");
+            Ok(())
+        });
+    }
+}
+
+/// Others would stand aside, each on its processor, and come back all the time.
+#[test]
+fn of_many_threads_that_only_come_and_go_most_leave_a_rwlock_to_others() {
+    for name in ["bueso-8x10", "epyc-2x64"] {
+        alone(|| {
+            let finished = come_and_go(simulation(name, 1), 64, 10_000)?;
+            let transfers = finished.total.transfers();
+            assert!(transfers < 640_000, "{name}: {transfers} transfers in 640,000 operations");
             Ok(())
         });
     }

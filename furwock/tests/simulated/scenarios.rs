@@ -194,11 +194,15 @@ pub fn rwlock(simulation: Simulation, readers: u64, writers: u64) -> Result<u64,
     Ok(finished.now_ns)
 }
 
-/// Two threads that read nothing and, one time in ten, write nothing.
-pub fn come_and_go(simulation: Simulation, rounds: u64) -> Result<Finished<()>, Failure> {
+/// Threads that read nothing and, one time in ten, write nothing.
+pub fn come_and_go(
+    simulation: Simulation,
+    threads: u64,
+    rounds: u64,
+) -> Result<Finished<()>, Failure> {
     let room = Room::default();
     let finished = simulation.run(|scope| {
-        for _ in 0..2 {
+        for _ in 0..threads {
             scope.spawn(|| {
                 for round in 0..rounds {
                     if round % 10 == 0 {
@@ -215,7 +219,7 @@ pub fn come_and_go(simulation: Simulation, rounds: u64) -> Result<Finished<()>, 
             });
         }
     })?;
-    assert_eq!(room.entered.get(), rounds / 10 * 2);
+    assert_eq!(room.entered.get(), rounds / 10 * threads);
     Ok(finished)
 }
 
