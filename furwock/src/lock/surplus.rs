@@ -68,46 +68,38 @@ struct Seen {
     free: u32,
 }
 
-/// Who is inside.
-fn inside(bits: &Bits, word: u64) -> u64 {
-    word & (OWNER | bits.shared)
+/// Looks at a word by so many loads, after a pause each.
+fn look_for(loads: u32, bits: &Bits, load: impl Fn() -> u64) -> Seen {
+    let inside = |word| word & (OWNER | bits.shared);
+    let (mut seen, mut last) = (Seen::default(), load());
+    for _ in 0..loads {
+        spin_loop();
+        let word = load();
+        seen.changes += u32::from(inside(word) != inside(last));
+        seen.owned += u32::from(owner(word) != 0);
+        seen.free += u32::from(inside(word) == 0);
+        last = word;
+    }
+    seen
+}
+
+/// Looks at a word.
+fn look(bits: &Bits, load: impl Fn() -> u64) -> Seen {
+    // (The thread that woke this one may be on its way back from the kernel.)
+    for _ in 0..LOADS {
+        if load() & (OWNER | bits.shared) != 0 {
+            break;
+        }
+        spin_loop();
+    }
+    look_for(LOADS, bits, load)
 }
 
 /// A short look, for a thread that does little: each load takes the line from the one that runs.
 /// `None` where others do more than such a thread, or nothing.
 fn look_briefly(bits: &Bits, load: impl Fn() -> u64) -> Option<Seen> {
-    let (mut seen, mut last) = (Seen::default(), inside(bits, load()));
-    for _ in 0..FEW_LOADS {
-        spin_loop();
-        let now = inside(bits, load());
-        seen.changes += u32::from(now != last);
-        seen.free += u32::from(now == 0);
-        last = now;
-    }
+    let seen = look_for(FEW_LOADS, bits, load);
     (seen.changes >= FEW_CHANGES && seen.free >= FEW_FREE).then_some(seen)
-}
-
-/// Looks at a word.
-fn look(bits: &Bits, load: impl Fn() -> u64) -> Seen {
-    let inside = |word| inside(bits, word);
-    let is_free = |word| inside(word) == 0;
-    // (The thread that woke this one may be on its way back from the kernel.)
-    for _ in 0..LOADS {
-        if !is_free(load()) {
-            break;
-        }
-        spin_loop();
-    }
-    let (mut seen, mut last) = (Seen::default(), load());
-    for _ in 0..LOADS {
-        spin_loop();
-        let word = load();
-        seen.changes += u32::from(inside(word) != inside(last));
-        seen.owned += u32::from(owner(word) != 0);
-        seen.free += u32::from(is_free(word));
-        last = word;
-    }
-    seen
 }
 
 /// What the last looks have seen, on average, in a bucket's word: in its lower bits the loads with
