@@ -61,7 +61,7 @@ pub fn refresh_thread_id() -> u32 {
 /// What `furwock run --monitor` and the preload share.
 #[cfg(not(any(loom, shuttle, simulated)))]
 pub mod monitor {
-    pub use crate::sys::monitor::{Header, MAGIC, OFF, ON, VARIABLE};
+    pub use crate::sys::monitor::{Header, MAGIC, OFF, ON, SWITCHES, VARIABLE};
 
     /// Spins from now on for owners that have a processor only, as the map behind `descriptor`
     /// tells. False, and nothing is changed, if it is no such map, or not of this process's

@@ -6,7 +6,8 @@
 //!
 //! The bytes are hints: a thread may lose its processor right after a look. They go stale when the
 //! program is detached, and mean other threads in another namespace of process ids. A look finds
-//! that out by itself: the calling thread runs, so its own byte must say so.
+//! that out by itself: the calling thread runs, so its own byte must say so. Since some kernels
+//! don't report each switch, it may say so after the caller's next ones only.
 
 #![cfg_attr(any(loom, shuttle, simulated), allow(dead_code))]
 
@@ -31,6 +32,10 @@ pub const MAGIC: [u8; 16] = *b"furwock monitor1";
 pub const ON: u8 = 1;
 /// The byte of a thread that has none: it sleeps, has ended, or waits for a processor.
 pub const OFF: u8 = 2;
+
+/// How often a thread is switched, at most, before its byte is held to be wrong. (One switch in a
+/// thousand was not reported where that was seen.)
+pub const SWITCHES: u32 = 3;
 
 /// The environment variable that holds the map's file descriptor.
 pub const VARIABLE: &str = "FURWOCK_MONITOR";
@@ -63,10 +68,20 @@ fn look(map: *const Header, tid: u32, own: u32) -> Option<bool> {
         core::slice::from_raw_parts(map.add(1).cast::<AtomicU8>(), MAPPED.load(Ordering::Relaxed))
     };
     let (known, stale) = judged(states, tid, own);
-    if stale {
+    if stale && !is_noted_soon(states, own) {
         MAP.store(core::ptr::null_mut(), Ordering::Relaxed);
     }
     known
+}
+
+/// Whether the calling thread's byte says that it runs, after a few switches at the latest.
+#[cfg(not(any(loom, shuttle, simulated)))]
+fn is_noted_soon(states: &[AtomicU8], own: u32) -> bool {
+    (0..SWITCHES).any(|_| {
+        // It comes back by a switch.
+        _ = super::thread::nap_for(1);
+        judged(states, own, own).0 == Some(true)
+    })
 }
 
 /// Models have no such hints, and simulated machines no such kernel.
@@ -106,21 +121,14 @@ pub(crate) fn watch(descriptor: libc::c_int, own: u32) -> bool {
         return false;
     };
     let Some(map) = map(descriptor, size_of::<Header>() + size) else { return false };
-    let is_known = || {
-        // SAFETY: so many bytes were mapped behind the header.
-        let states = unsafe { core::slice::from_raw_parts(map.add(1).cast::<AtomicU8>(), size) };
-        // Of itself, this thread knows that it runs.
-        judged(states, own, own).0 == Some(true)
-    };
-    // A thread that has become the process's only one by exec took over another's id, and is known
-    // by it from its next switch on.
-    if !is_known() {
-        super::thread::nap();
-        if !is_known() {
-            // SAFETY: nothing refers to it any more.
-            unsafe { libc::munmap(map.cast(), size_of::<Header>() + size) };
-            return false;
-        }
+    // SAFETY: so many bytes were mapped behind the header.
+    let states = unsafe { core::slice::from_raw_parts(map.add(1).cast::<AtomicU8>(), size) };
+    // Of itself, this thread knows that it runs. A thread that has become the process's only one by
+    // exec took over another's id, and is known by it from its next switch on.
+    if judged(states, own, own).0 != Some(true) && !is_noted_soon(states, own) {
+        // SAFETY: nothing refers to it any more.
+        unsafe { libc::munmap(map.cast(), size_of::<Header>() + size) };
+        return false;
     }
     MAPPED.store(size, Ordering::Relaxed);
     // Release: with `MAPPED`.
@@ -198,6 +206,15 @@ mod tests {
                 assert_eq!(judged_at(own, other), (None, true), "{own} {other}");
             }
         }
+    }
+
+    #[test]
+    #[cfg(not(simulated))]
+    fn bytes_are_wrong_only_if_switches_dont_mend_them() {
+        let states = [0, OFF].map(AtomicU8::new);
+        assert!(!is_noted_soon(&states, OWN));
+        states[1].store(ON, Ordering::Relaxed);
+        assert!(is_noted_soon(&states, OWN));
     }
 
     #[test]
