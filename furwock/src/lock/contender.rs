@@ -123,6 +123,8 @@ pub(super) struct Contender<'o, L> {
     is_single: bool,
     /// It hasn't begun to spin yet.
     is_new: bool,
+    /// It is to queue before it spins.
+    queues_first: bool,
     /// It meets contention seldom, as far as it knows: sections are long.
     is_sparse: bool,
     /// When it first queued itself; 0 before.
@@ -145,6 +147,7 @@ impl<'o, L: Lock> Contender<'o, L> {
             role: Role::Newcomer,
             is_single: lot::is_single(),
             is_new: true,
+            queues_first: false,
             is_sparse: false,
             queued_ns: 0,
             yields: Yields::None,
@@ -153,6 +156,12 @@ impl<'o, L: Lock> Contender<'o, L> {
             // A caller that may not steal takes a lock that no other thread is about to take.
             status: Status::new(if options.steal { How::Stolen } else { How::Fast }),
         }
+    }
+
+    /// For a thread that keeps the lock's holder from its processor: its first wait begins at once.
+    pub(super) fn queueing_first(mut self) -> Self {
+        self.queues_first = true;
+        self
     }
 
     pub(super) fn lock(&self) -> L {
@@ -183,7 +192,7 @@ impl<'o, L: Lock> Contender<'o, L> {
         let bits = self.lock.bits();
         loop {
             self.learn();
-            let is_surplus = self.is_surplus();
+            let is_surplus = core::mem::take(&mut self.queues_first) || self.is_surplus();
             let progress = if is_surplus { None } else { self.run(take) };
             if let Some(progress) = progress {
                 self.is_rewarded();

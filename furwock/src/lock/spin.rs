@@ -34,14 +34,15 @@ pub(super) const SPELLS_BEFORE: usize = 4;
 
 /// Of a bucket's advice: how many wakes at once have paid; what looks before a sleep have paid
 /// (`patience`), in a rwlock's what its word looked like (`surplus`); what spells of spinning came
-/// to (`pays`); and in a mutex's what signals did that woke their waiter at once (`condvar`), in a
-/// rwlock's what yields did (`yields`).
+/// to (`pays`); in a mutex's what signals did that woke their waiter at once (`condvar`), in a
+/// rwlock's what yields did (`yields`); and in a mutex's what yields to its holder did.
 const WAKES_AHEAD: usize = 0;
 pub(super) const LOOKS: usize = 1;
 pub(super) const CROWDING: usize = 1;
 const SPINNING: usize = 2;
 pub(super) const SIGNALS: usize = 3;
 pub(super) const YIELDS: usize = 3;
+pub(super) const HOLDER_YIELDS: usize = 4;
 
 /// The most wakes that are on their way to a lock at once, and for each processor.
 pub(super) const MOST_AHEAD: u32 = 127;
@@ -95,7 +96,8 @@ pub(super) struct Probing {
 }
 
 impl Probing {
-    fn spin_ns(&self) -> u64 {
+    /// For how long a spinner looks at a lock that changes hands, in nanoseconds.
+    pub(super) fn spin_ns(&self) -> u64 {
         #[cfg(simulated)]
         return constant::value(self.spin, self.spin_ns);
         #[cfg(not(simulated))]

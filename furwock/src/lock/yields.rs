@@ -10,15 +10,16 @@
 //! sleep that they spare; those that return at once burn the processor's time. Where the latter are
 //! in vain again and again, as where sections are long, threads sleep at once.
 //!
-//! A reader that is about to pass sleeping writers yields to them, too, by another rule
-//! (`rwlock/reader.rs`).
+//! Two others yield by rules of their own: a reader that is about to pass sleeping writers
+//! (`rwlock/reader.rs`), and a waiter that a condvar's signal woke while its sender held the mutex,
+//! and that has taken the processor from the sender (`to_holder`).
 
-use super::spin::YIELDS;
+use super::spin::{HOLDER_YIELDS, YIELDS};
 use super::trials;
 use crate::lot::{self, Key};
 use crate::prim::adjustable;
 use crate::sys::clock::monotonic_ns;
-use crate::sys::sched_yield::sched_yield;
+use crate::sys::sched_yield::{may_call, sched_yield};
 
 /// A waiter begins no further yield after so long: it has no place in the lock's queue meanwhile,
 /// and asks for no hand-off.
@@ -35,6 +36,9 @@ const ALONE_NS: u64 = 2_000;
 
 /// So many waits in a row that yielded alone, and then slept after all, show that it doesn't pay.
 const IN_VAIN: u32 = 4;
+
+/// So many yields in a row to a mutex's holder that took long show that they don't pay.
+const LONG_YIELDS: u32 = 2;
 
 /// How often a waiter yields where it does so `yields` times on two processors: fewer times on
 /// more, since so many threads look at the lock at once instead of sleeping.
@@ -121,6 +125,32 @@ pub(super) fn yield_to_others(key: Key) -> bool {
         && sched_yield()
 }
 
+/// Yields to the holder of the mutex at `key`, from which the caller has taken the processor, and
+/// then tries to `take` the mutex. Returns whether it has; not, if yields don't pay there.
+///
+/// A holder that soon sleeps, once it has released the mutex, leaves the processor to the caller,
+/// and nothing has to wake it. If the holder goes on for long, a caller that slept would run
+/// sooner, since the release would wake it. So the bucket keeps what yields came to: they pay if
+/// they take no longer than a spell of spinning, `most_ns`.
+pub(super) fn to_holder(key: Key, most_ns: u64, take: impl FnOnce() -> bool) -> bool {
+    let learnt = &lot::advice(key)[HOLDER_YIELDS];
+    let may = !cfg!(any(loom, shuttle)) && may_call() && !lot::are_there_ranks();
+    if !may || !trials::are_due(learnt, LONG_YIELDS) {
+        return false;
+    }
+    let began_ns = monotonic_ns();
+    if !sched_yield() {
+        return false;
+    }
+    let took_ns = monotonic_ns().saturating_sub(began_ns);
+    let is_taken = take();
+    // (One that was in vain cost little beside the sleep that follows, if it was short.)
+    if is_taken || took_ns >= most_ns {
+        trials::learn(learnt, took_ns < most_ns);
+    }
+    is_taken
+}
+
 fn are_enough(yields: u32, most: u32, lasted_ns: u64) -> bool {
     yields >= most || lasted_ns >= adjustable!(MOST_NS, YieldTime)
 }
@@ -166,6 +196,30 @@ mod tests {
     fn yields_end_after_so_many_and_after_so_long() {
         assert!(!are_enough(9, 10, MOST_NS - 1));
         assert!(are_enough(10, 10, 0) && are_enough(1, 10, MOST_NS));
+    }
+
+    #[test]
+    fn yields_to_a_holder_that_take_long_become_rare() {
+        let mutex = 0_u64;
+        let key = Key::mutex(core::ptr::from_ref(&mutex).addr());
+        let made_of_100 = |most_ns, is_free| {
+            let mut made = 0;
+            let mut take = || {
+                made += 1;
+                is_free
+            };
+            (0..100).for_each(|_| assert!(!to_holder(key, most_ns, &mut take) || is_free));
+            made
+        };
+        // (A test beside it may have a lock in the bucket.)
+        let as_expected = || {
+            lot::advice(key)[HOLDER_YIELDS].store(0, Ordering::Relaxed);
+            made_of_100(u64::MAX, true) == 100
+                && made_of_100(0, true) < 10
+                && made_of_100(u64::MAX, true) > 50
+                && made_of_100(0, false) < 10
+        };
+        assert!((0..64).any(|_| as_expected()));
     }
 
     #[test]

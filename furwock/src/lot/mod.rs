@@ -20,7 +20,7 @@ pub(crate) use bucket::{
 #[cfg(all(test, shuttle))]
 pub(crate) use node::forget_ended_executions;
 pub(crate) use node::{
-    ANY, Debt, Fate, From, Key, Notes, Owner, Room, Signals, Sink, Until, Verdict, Waiter,
+    ANY, Debt, Fate, From, Held, Key, Notes, Owner, Room, Signals, Sink, Until, Verdict, Waiter,
     are_there_ranks, claim, expect, forget_interrupt, interrupt as interrupt_thread, known_claim,
     own, tid,
 };

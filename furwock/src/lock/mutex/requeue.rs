@@ -8,7 +8,8 @@ use crate::lock::contender::{Contender, cleaned};
 use crate::lock::options::Options;
 use crate::lock::spin::{SIGNALS, how_far_ahead};
 use crate::lock::trials;
-use crate::lot::{self, Key, LockedPair, Verdict};
+use crate::lock::yields;
+use crate::lot::{self, Held, Key, LockedPair, Verdict};
 use crate::prim::atomic::Ordering;
 use crate::prim::current_cpu;
 use crate::prim::mutant::{self, Mutant};
@@ -60,8 +61,8 @@ impl RawMutex {
     pub(in crate::lock) fn lock_chosen(&self, verdict: Verdict) {
         if verdict.granted.is_some() || verdict.holds_wake {
             Contender::new(self, &const { Options::new() }).resume(verdict);
-        } else if let Some(cpu) = verdict.mutex_held {
-            self.lock_woken_early(cpu);
+        } else if let Some(held) = verdict.mutex_held {
+            self.lock_woken_early(held);
         } else {
             self.lock();
         }
@@ -82,7 +83,8 @@ impl RawMutex {
             return Some(Verdict::WOKEN);
         }
         let wakes = word & !OWNER == 0 && pays_to_wake_early(self.key());
-        wakes.then(|| Verdict::woken_to_held(current_cpu()))
+        let held = || Held { owner: word & OWNER, waker_cpu: current_cpu() };
+        wakes.then(|| Verdict::woken_to_held(held()))
     }
 
     /// Has the next signal on this mutex, if it is held, wake its waiter.
@@ -91,19 +93,26 @@ impl RawMutex {
         lot::advice(self.key())[SIGNALS].store(1, Ordering::Relaxed);
     }
 
-    /// `lock` for a waiter that was woken from processor `cpu` while the mutex was held. Learns
-    /// whether it still was.
+    /// `lock` for a waiter that was woken while the mutex was held. Learns whether it still was.
     ///
-    /// A free mutex says nothing to a waiter on that processor: it has only run once its waker was
-    /// off it, and the release might as well have woken it.
-    fn lock_woken_early(&self, cpu: u32) {
+    /// A free mutex says nothing to a waiter on its waker's processor: it has only run once its
+    /// waker was off it, and the release might as well have woken it. If the waker still holds the
+    /// mutex, the waiter has taken the processor from it. So it doesn't spin, but gives the
+    /// processor back.
+    fn lock_woken_early(&self, held: Held) {
         let is_taken = self.try_lock();
-        let says_nothing = is_taken && current_cpu() == cpu;
+        let is_near = current_cpu() == held.waker_cpu && held.waker_cpu != u32::MAX;
+        let says_nothing = is_taken && is_near;
         if !cfg!(any(loom, shuttle)) && !says_nothing {
             trials::learn(&lot::advice(self.key())[SIGNALS], is_taken);
         }
-        if !is_taken && !mutant::active(Mutant::WokenEarlyGoesOn) {
+        if is_taken || mutant::active(Mutant::WokenEarlyGoesOn) {
+            return;
+        }
+        if !is_near || self.word.load(Ordering::Relaxed) & OWNER != held.owner {
             self.lock();
+        } else if !yields::to_holder(self.key(), BITS.probing.spin_ns(), || self.try_lock()) {
+            Contender::new(self, &const { Options::new() }).queueing_first().contend();
         }
     }
 

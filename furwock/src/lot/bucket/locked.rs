@@ -41,10 +41,10 @@ pub(crate) fn announce(key: Key) -> Locked<'static> {
     Locked::of(bucket)
 }
 
-/// Four numbers that locks at `key` may keep there; 0 at first. Locks that collide share them, so
+/// Five numbers that locks at `key` may keep there; 0 at first. Locks that collide share them, so
 /// nothing but speed may depend on them.
 #[inline]
-pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 4] {
+pub(crate) fn advice(key: Key) -> &'static [AtomicU32; 5] {
     &table::bucket(key).advice
 }
 

@@ -50,7 +50,7 @@ pub(crate) use thread::{
     are_there_ranks, claim, expect, forget_interrupt, give_back, interrupt, known_claim, names,
     own, rank, spares, tid,
 };
-pub(crate) use verdict::{Debt, From, Verdict};
+pub(crate) use verdict::{Debt, From, Held, Verdict};
 #[cfg(not(any(loom, shuttle)))]
 pub(crate) use waiter::ThreadLayout;
 pub(crate) use waiter::{ANY, Chosen, NO_WAKE, NodeKind, Thread, Waiter};

@@ -9,8 +9,17 @@ pub(crate) struct Verdict {
     pub(crate) holds_wake: bool,
     /// No other thread waited at the address when it was chosen.
     pub(crate) was_last: bool,
-    /// A condvar's waiter was woken though its mutex was held, by a thread on this processor.
-    pub(crate) mutex_held: Option<u32>,
+    /// A condvar's waiter was woken though its mutex was held.
+    pub(crate) mutex_held: Option<Held>,
+}
+
+/// How a condvar's waiter was woken though its mutex was held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// By which thread it was held.
+    pub(crate) owner: u32,
+    /// On which processor the thread ran that woke the waiter.
+    pub(crate) waker_cpu: u32,
 }
 
 /// What came with a choice, for a waiter that doesn't return from its wait: how to give it back.
@@ -44,10 +53,9 @@ impl Verdict {
     pub(crate) const WOKEN: Verdict =
         Verdict { granted: None, holds_wake: false, was_last: false, mutex_held: None };
 
-    /// Woken at a condvar, from processor `cpu`, though the mutex, which the waiter will lock, is
-    /// held.
-    pub(crate) const fn woken_to_held(cpu: u32) -> Verdict {
-        Verdict { mutex_held: Some(cpu), ..Verdict::WOKEN }
+    /// Woken at a condvar though the mutex, which the waiter will lock, is held.
+    pub(crate) const fn woken_to_held(held: Held) -> Verdict {
+        Verdict { mutex_held: Some(held), ..Verdict::WOKEN }
     }
 
     /// Given the lock at `address`, which `give_back` releases again.
