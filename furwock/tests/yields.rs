@@ -1,14 +1,15 @@
-//! Waiters of rwlocks yield before they sleep, and mutexes whose holders yield ask for the
-//! program's processor time, unless a sandbox forbids it or the program forgoes it. Seccomp filters
-//! in children play the sandboxes.
+//! Waiters of rwlocks yield before they sleep, so do some that a condvar's signal woke, and mutexes
+//! whose holders yield ask for the program's processor time, unless a sandbox forbids it or the
+//! program forgoes it. Seccomp filters in children play the sandboxes.
 
 mod common;
 mod process;
 
 use common::seccomp::{NUMBER, allow, argument, jump, live_under, load, refuse, trap};
-use furwock::lock::{RawMutex, RawRwLock, forgo_yields};
+use furwock::lock::{RawCondvar, RawMutex, RawRwLock, forgo_yields};
 use libc::sock_filter;
 use process::child;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 const NO_SECCOMP: i32 = 77;
@@ -72,6 +73,46 @@ fn take_turns() {
     });
 }
 
+/// Lets threads pass one thing on by signals, which they send with the mutex held. On two
+/// processors: where more idle, signals wake few threads on their sender's.
+fn pass_on() {
+    keep_two_processors();
+    let (lock, is_full) = (RawMutex::new(), AtomicBool::new(false));
+    let changed = [RawCondvar::new(), RawCondvar::new()];
+    let turn = |fills: bool| {
+        loop {
+            lock.lock();
+            while is_full.load(Ordering::Relaxed) == fills {
+                changed[usize::from(fills)].wait(&lock, None);
+            }
+            is_full.store(fills, Ordering::Relaxed);
+            changed[usize::from(!fills)].notify_one();
+            lock.unlock();
+        }
+    };
+    thread::scope(|scope| {
+        for k in 0..8 {
+            scope.spawn({
+                let turn = &turn;
+                move || turn(k % 2 == 0)
+            });
+        }
+    });
+}
+
+/// Allows this thread, and those that it will start, the first two of its processors.
+fn keep_two_processors() {
+    // SAFETY: a set may be zero bytes, the calls stay within it, and the numbers within its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
+        let allowed = |&number: &usize| libc::CPU_ISSET(number, &set);
+        let others: Vec<_> = (0..libc::CPU_SETSIZE as usize).filter(allowed).skip(2).collect();
+        others.into_iter().for_each(|number| libc::CPU_CLR(number, &mut set));
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+    }
+}
+
 fn is_single() -> bool {
     let is_single = thread::available_parallelism().is_ok_and(|processors| processors.get() == 1);
     if is_single {
@@ -93,6 +134,23 @@ fn a_waiter_whose_yields_are_refused_sleeps() {
 #[test]
 fn a_program_that_forgoes_yields_makes_none() {
     assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, wait);
+}
+
+#[test]
+fn a_waiter_gives_the_processor_back_to_its_waker() {
+    if !is_single() {
+        assert_ended(libc::SIGSYS, of_yields(trap()), || {}, pass_on);
+    }
+}
+
+#[test]
+fn where_yields_are_refused_a_waiter_does_not_give_the_processor_back() {
+    assert_ended(libc::SIGALRM, of_yields(refuse(libc::EPERM)), || {}, pass_on);
+}
+
+#[test]
+fn where_yields_are_forgone_a_waiter_does_not_give_the_processor_back() {
+    assert_ended(libc::SIGALRM, of_yields(trap()), forgo_yields, pass_on);
 }
 
 #[test]
